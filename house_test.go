@@ -1,0 +1,205 @@
+package petstore_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The house tests keep the rules of this repository that no compiler keeps. These are about what
+// the packages link and which way their imports point.
+
+const modulePath = "github.com/petstore/petstore-go"
+
+// engine is the whole list of modules that a user of the client takes in with it.
+var engine = []string{"github.com/hashicorp/go-cleanhttp", "github.com/hashicorp/go-retryablehttp"}
+
+func TestHouseClientLinksTheHTTPEngineAndNothingElse(t *testing.T) {
+	t.Parallel()
+	assert.ElementsMatch(t, engine, foreignModules(goList(t, "-deps", ".")))
+}
+
+func TestHouseNoShippedPackageLinksMoreThanTheClient(t *testing.T) {
+	t.Parallel()
+	// Programs and examples too: they are what people copy.
+	assert.Subset(t, engine, foreignModules(goList(t, "-deps", "./...")))
+}
+
+func TestHouseFakeLinksNothingOfATest(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range goList(t, "-deps", "./fake") {
+		path := pkg.ImportPath
+		assert.Falsef(t, isOrBelow(path, "testing"), "fake links %s: its flags would turn up in every program", path)
+		assert.Falsef(t, isOrBelow(path, "github.com/stretchr"), "fake links %s: users would have to", path)
+	}
+}
+
+func TestHouseFakeStandsOnTheStandardLibraryAndTheClient(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range goList(t, "./fake") {
+		for _, path := range pkg.Imports {
+			standard := !strings.Contains(strings.Split(path, "/")[0], ".")
+			assert.Truef(t, standard || path == modulePath, "fake imports %s", path)
+		}
+	}
+}
+
+func TestHouseImportsPointOneWay(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range goList(t, "./...") {
+		from, _ := inModule(pkg.ImportPath)
+		for _, path := range pkg.Imports {
+			if to, ok := inModule(path); ok {
+				assert.Truef(t, mayImport(from, to), "%q imports %q: mayImport has no such arrow", from, to)
+			}
+		}
+		for _, path := range slices.Concat(pkg.TestImports, pkg.XTestImports) {
+			if to, ok := inModule(path); ok {
+				assert.Truef(t, mayTestWith(from, to), "a test of %q imports %q", from, to)
+			}
+		}
+	}
+}
+
+func TestHouseArrows(t *testing.T) {
+	t.Parallel()
+	for _, arrow := range []struct {
+		from, to      string
+		inCode, tests bool
+	}{
+		{"", "fake", false, true},
+		{"", "examples/quickstart", false, false},
+		{"fake", "", true, true},
+		{"fake", "fake/conformance", false, true},
+		{"fake", "cmd/petstore-fake", false, false},
+		{"fake/conformance", "fake", true, true},
+		{"cmd/petstore-fake", "fake", true, true},
+		{"cmd/petstore-fake", "cmd/petstore-fake/page", true, true},
+		{"examples/testing", "fake", true, true},
+		{"examples/testing", "examples/errors", false, false},
+		{"a-new-folder", "", false, true},
+	} {
+		assert.Equalf(t, arrow.inCode, mayImport(arrow.from, arrow.to), "code: %q → %q", arrow.from, arrow.to)
+		assert.Equalf(t, arrow.tests, mayTestWith(arrow.from, arrow.to), "tests: %q → %q", arrow.from, arrow.to)
+	}
+}
+
+// mayImport reports whether the arrow from one package of the module to another exists. Both are
+// paths below the module's; a folder that is new here has to be given its arrows.
+func mayImport(from, to string) bool {
+	switch {
+	case from == "":
+		return false
+	case from == "fake":
+		return to == ""
+	case isOrBelow(from, "fake"):
+		return to == "" || isOrBelow(to, "fake")
+	case isOrBelow(from, "cmd"), isOrBelow(from, "examples"):
+		return to == "" || isOrBelow(to, "fake") || sameProgram(from, to)
+	}
+	return false
+}
+
+// mayTestWith reports whether the tests of package from may import package to: all but programs.
+func mayTestWith(from, to string) bool {
+	return sameProgram(from, to) || !isOrBelow(to, "cmd") && !isOrBelow(to, "examples")
+}
+
+// sameProgram reports whether two packages are parts of one folder of cmd or examples.
+func sameProgram(from, to string) bool {
+	parts := strings.SplitN(from, "/", 3)
+	return len(parts) > 1 && isOrBelow(to, parts[0]+"/"+parts[1])
+}
+
+func isOrBelow(path, parent string) bool {
+	return path == parent || strings.HasPrefix(path, parent+"/")
+}
+
+// inModule returns the path of a package below the module's, "" for the root, if it is in the module.
+func inModule(path string) (string, bool) {
+	if !isOrBelow(path, modulePath) {
+		return "", false
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(path, modulePath), "/"), true
+}
+
+// listedPackage is what the tests read of the answer of go list -json.
+type listedPackage struct {
+	ImportPath, Name, Dir              string
+	Imports, TestImports, XTestImports []string
+	Module                             *struct {
+		Path string
+		Main bool
+	}
+}
+
+func goList(t *testing.T, args ...string) []listedPackage {
+	t.Helper()
+	const fields = "-json=ImportPath,Name,Dir,Imports,TestImports,XTestImports,Module"
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", fields}, args...)...)
+	// A workspace of the reader's must not change what this module is.
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoErrorf(t, err, "go list %v: %s", args, stderr.String())
+	return decodePackages(t, out)
+}
+
+func decodePackages(t *testing.T, listing []byte) []listedPackage {
+	t.Helper()
+	var pkgs []listedPackage
+	for dec := json.NewDecoder(bytes.NewReader(listing)); ; {
+		var pkg listedPackage
+		err := dec.Decode(&pkg)
+		if errors.Is(err, io.EOF) {
+			require.NotEmpty(t, pkgs, "go list named no package")
+			return pkgs
+		}
+		require.NoError(t, err)
+		pkgs = append(pkgs, pkg)
+	}
+}
+
+// foreignModules returns the modules other than this one that pkgs come from.
+func foreignModules(pkgs []listedPackage) []string {
+	var modules []string
+	for _, pkg := range pkgs {
+		if pkg.Module != nil && !pkg.Module.Main && !slices.Contains(modules, pkg.Module.Path) {
+			modules = append(modules, pkg.Module.Path)
+		}
+	}
+	return modules
+}
+
+// treeFiles returns the files of the tree whose names end in suffix, the nested modules' included,
+// without what builds leave behind and without test data.
+func treeFiles(t *testing.T, suffix string) []string {
+	t.Helper()
+	skip := []string{".git", "bin", "dist", "testdata"}
+	var found []string
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains(skip, entry.Name()):
+			return filepath.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(path, suffix):
+			found = append(found, path)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	return found
+}
