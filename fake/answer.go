@@ -1,0 +1,88 @@
+package fake
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// The codes of Error objects. The document fixes none (section 7): these are the fake's own, for
+// tests of the fake, and no promise of the service.
+const (
+	CodeInvalidRequest   = "invalid_request"
+	CodeUnauthorized     = "unauthorized"
+	CodeNotFound         = "not_found"
+	CodeMethodNotAllowed = "method_not_allowed"
+	CodeRateLimited      = "rate_limited"
+	CodeInternal         = "internal_error"
+)
+
+const mediaJSON = "application/json"
+
+// answer is what the server has decided to send. How it gets to the client is the door's business.
+type answer struct {
+	status      int // 0: none is sent
+	contentType string
+	body        []byte
+	extra       [][2]string // headers of this answer alone
+	hint        string      // why the request was refused
+	quota       quota
+	now         time.Time
+	wire        Wire
+	fault       *Fault
+	head        bool  // the request was a HEAD, whose answer has no body
+	lost        error // why there is no answer, if nothing else tells
+}
+
+// refusal is an answer with an Error object.
+func refusal(status int, code, message string) answer {
+	return answer{
+		status:      status,
+		contentType: mediaJSON,
+		body:        appendError(nil, code, message, status),
+		hint:        message,
+	}
+}
+
+func (a *answer) set(key, value string) { a.extra = append(a.extra, [2]string{key, value}) }
+
+// header writes the header into h, whose keys are canonical. One array holds all values.
+func (a *answer) header(h http.Header) {
+	values := make([]string, 0, 6+len(a.extra))
+	set := func(key, value string) {
+		values = append(values, value)
+		h[key] = values[len(values)-1 : len(values) : len(values)]
+	}
+	if a.contentType != "" {
+		set("Content-Type", a.contentType)
+	}
+	set("Content-Length", strconv.Itoa(len(a.body)))
+	set("Date", a.now.UTC().Format(http.TimeFormat))
+	set("X-Ratelimit-Limit", strconv.Itoa(a.quota.limit))
+	set("X-Ratelimit-Remaining", strconv.Itoa(a.quota.remaining))
+	set("X-Ratelimit-Reset", strconv.FormatInt(a.quota.reset, 10))
+	for _, kv := range a.extra {
+		set(kv[0], kv[1])
+	}
+	if a.fault != nil {
+		a.fault.header(h)
+	}
+	if a.wire == WireTruncate && len(a.body) == 0 {
+		h["Content-Length"] = []string{"1"} // so that nothing is less than was announced
+	}
+	if a.status == http.StatusNoContent || a.status == http.StatusNotModified {
+		delete(h, "Content-Length")
+		delete(h, "Content-Type")
+	}
+}
+
+// payload is what is sent of the body.
+func (a *answer) payload() []byte {
+	switch {
+	case a.head || a.status == http.StatusNoContent || a.status == http.StatusNotModified:
+		return nil
+	case a.wire == WireTruncate:
+		return a.body[:len(a.body)/2]
+	}
+	return a.body
+}

@@ -1,0 +1,61 @@
+package fake
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// credential is what a request presents in its Authorization header (section 5).
+type credential struct {
+	token   string
+	problem string // why there is no token
+}
+
+// readCredential reads the bearer token. Nothing of the header goes into the problem, since it may
+// hold a real key.
+func readCredential(h http.Header) credential {
+	values := h["Authorization"]
+	switch len(values) {
+	case 0:
+		return credential{problem: "the Authorization header is missing"}
+	case 1:
+	default:
+		return credential{problem: "there is more than one Authorization header"}
+	}
+	scheme, token, found := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return credential{problem: "the Authorization header is not of the Bearer scheme"}
+	}
+	token = strings.Trim(token, " ")
+	if !found || token == "" {
+		return credential{problem: "the Authorization header has no key after Bearer"}
+	}
+	return credential{token: token}
+}
+
+// authenticate finds the key of a request. Without one, the headers show what the Free plan gives,
+// untouched.
+func (s *Server) authenticate(x *exchange) {
+	x.cred = readCredential(x.req.Header)
+	if x.cred.token == "" {
+		return
+	}
+	x.key = s.keys.find(x.cred.token)
+	if x.key == nil {
+		x.cred.problem = "the API key is not known to the server, or was revoked"
+	}
+}
+
+// unauthorized answers a request without a valid key.
+func unauthorized(x *exchange) answer {
+	a := refusal(http.StatusUnauthorized, CodeUnauthorized,
+		x.cred.problem+"; every operation requires a valid key as a bearer token (section 5)")
+	a.set("Www-Authenticate", "Bearer")
+	return a
+}
+
+// stranger is the quota shown to requests without a valid key.
+func stranger(now time.Time) quota {
+	return quota{PlanFree.PerMinute, PlanFree.PerMinute, now.Unix() + minute}
+}

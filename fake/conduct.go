@@ -1,0 +1,236 @@
+package fake
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The rules that [Server.Violations] tells of.
+const (
+	// RuleEarlyRetry: a key came back before the time its last Retry-After named (section 8.3).
+	RuleEarlyRetry = "early-retry"
+	// RuleBanProvoked: a request earned the ban of [WithBan] (section 8.3).
+	RuleBanProvoked = "ban-provoked"
+	// RuleRepeatedCreate: a key sent the same createPet again after an answer that leaves open whether
+	// the animal was added, without having looked at the catalogue in between (section 4.2).
+	RuleRepeatedCreate = "repeated-create"
+	// RuleUnknownParameter: a query parameter that the operation does not have (section 4).
+	RuleUnknownParameter = "unknown-parameter"
+	// RuleUnknownField: a field that NewPet does not have (section 2).
+	RuleUnknownField = "unknown-field"
+	// RuleDeprecated: a call of getPet (section 4.3).
+	RuleDeprecated = "deprecated-operation"
+	// RuleKeyExposed: the API key stands in the URL, where logs and proxies keep it (section 5).
+	RuleKeyExposed = "key-exposed"
+)
+
+// The bounds of what conduct remembers: violations, names told of one request, and creates of
+// unknown outcome for each key.
+const (
+	maxViolations = 10_000
+	maxNotes      = 10
+	maxUnknown    = 1_000
+)
+
+// Violation is something that a well-behaved client does not do. The server has answered all the
+// same.
+type Violation struct {
+	// Rule is one of the Rule constants, such as "early-retry".
+	Rule string
+	// Section is the section of the service document that the rule comes from.
+	Section string
+	// Detail says what happened.
+	Detail string
+	// Seq is the [Request.Seq] of the request.
+	Seq int
+}
+
+// String returns the violation as one line.
+func (v Violation) String() string {
+	return fmt.Sprintf("%s (section %s): %s, request #%d", v.Rule, v.Section, v.Detail, v.Seq)
+}
+
+// conduct watches what clients do.
+type conduct struct {
+	mu         sync.Mutex
+	violations []Violation
+	unknown    map[*apiKey]map[[sha256.Size]byte]int // creates of unknown outcome, with their Seq
+}
+
+func (c *conduct) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.violations, c.unknown = nil, nil
+}
+
+// Violations returns what clients did that a well-behaved one does not, in the order in which it was
+// noticed, the first 10,000. Requests that were already on their way when a 429 was answered count
+// as early when they arrive after it. The result is the caller's own.
+func (s *Server) Violations() []Violation {
+	s.conduct.mu.Lock()
+	defer s.conduct.mu.Unlock()
+	return slices.Clone(s.conduct.violations)
+}
+
+// AssertNoViolations reports each violation of the given rules, or of all rules, as an error of the
+// test, and returns whether there was none.
+func (s *Server) AssertNoViolations(tb TB, rules ...string) bool {
+	tb.Helper()
+	ok := true
+	for _, v := range s.Violations() {
+		if len(rules) == 0 || slices.Contains(rules, v.Rule) {
+			tb.Errorf("fake: %v", v)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// AssertRequests reports an error of the test unless exactly n requests of an operation arrived, of
+// any operation if it is empty, and returns whether they did.
+func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
+	tb.Helper()
+	got := 0
+	for _, r := range s.Requests() {
+		if operation == "" || r.Operation == operation {
+			got++
+		}
+	}
+	if got != n {
+		tb.Errorf("fake: %d requests of %q arrived, want %d", got, operation, n)
+	}
+	return got == n
+}
+
+// note records a violation by the request.
+func (x *exchange) note(rule, section, detail string) {
+	c := &x.srv.conduct
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.violations) < maxViolations {
+		c.violations = append(c.violations, Violation{rule, section, detail, x.entry.seq})
+	}
+}
+
+// noteParameters records the parameters that an operation does not have.
+func (x *exchange) noteParameters(values url.Values, has ...string) {
+	if x.req.URL.RawQuery == "" {
+		return
+	}
+	var extra []string
+	for name := range values {
+		if !slices.Contains(has, name) {
+			extra = append(extra, name)
+		}
+	}
+	slices.Sort(extra)
+	for _, name := range extra[:min(len(extra), maxNotes)] {
+		x.note(RuleUnknownParameter, "4",
+			fmt.Sprintf("%s has no parameter %s; the server ignores it", x.route.operation, quote(name)))
+	}
+}
+
+// arrival judges a request by what its key was told before.
+func (c *conduct) arrival(x *exchange) {
+	if x.key == nil {
+		return
+	}
+	if early := x.key.early(x.arrived); early > 0 {
+		x.note(RuleEarlyRetry, "8.3",
+			fmt.Sprintf("the key came back %v before its Retry-After had passed", early))
+	}
+	if strings.Contains(x.req.URL.RequestURI(), x.cred.token) {
+		x.note(RuleKeyExposed, "5", "the API key stands in the URL")
+	}
+	if seq := c.repeated(x); seq != 0 {
+		x.note(RuleRepeatedCreate, "4.2",
+			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
+	}
+}
+
+// repeated returns the Seq of an equal create of unknown outcome, or 0. Looking at the catalogue is
+// how a client finds out, so that it may create again.
+func (c *conduct) repeated(x *exchange) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unknown == nil {
+		return 0
+	}
+	if x.route.operation != OpCreatePet {
+		delete(c.unknown, x.key)
+		return 0
+	}
+	return c.unknown[x.key][sha256.Sum256(x.body)]
+}
+
+// departure remembers what an answer leaves its client to wonder about.
+func (c *conduct) departure(x *exchange, a *answer) {
+	if x.key == nil {
+		return
+	}
+	if a.fault != nil {
+		if until := a.fault.comeBack(a.now); !until.IsZero() {
+			x.key.toldToWait(until)
+		}
+	}
+	if x.route.operation != OpCreatePet || !outcomeUnknown(x, a) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unknown == nil {
+		c.unknown = make(map[*apiKey]map[[sha256.Size]byte]int)
+	}
+	if c.unknown[x.key] == nil {
+		c.unknown[x.key] = make(map[[sha256.Size]byte]int)
+	}
+	if len(c.unknown[x.key]) < maxUnknown {
+		c.unknown[x.key][sha256.Sum256(x.body)] = x.entry.seq
+	}
+}
+
+// outcomeUnknown reports whether a client cannot tell from an answer if the animal was added.
+func outcomeUnknown(x *exchange, a *answer) bool {
+	switch {
+	case !a.answered() || a.wire == WireTruncate:
+		return true
+	case a.status == http.StatusRequestTimeout:
+		return true
+	case a.status >= http.StatusInternalServerError && a.status != http.StatusNotImplemented:
+		return true
+	}
+	return x.req.Context().Err() != nil // nobody is there to read it
+}
+
+// limited remembers when a key was told to come back.
+func (c *conduct) limited(x *exchange, v verdict, until time.Time) {
+	if v.provoked {
+		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
+	}
+	x.key.toldToWait(until)
+}
+
+// comeBack returns when an injected 429 or 503 tells its client to come back, the zero time if it
+// does not.
+func (f *Fault) comeBack(now time.Time) time.Time {
+	if f.Status != http.StatusTooManyRequests && f.Status != http.StatusServiceUnavailable {
+		return time.Time{}
+	}
+	if seconds, err := strconv.Atoi(f.RetryAfter); err == nil && seconds > 0 {
+		return now.Add(time.Duration(min(seconds, maxRetryAfter)) * time.Second)
+	}
+	if t, err := http.ParseTime(f.RetryAfter); err == nil {
+		return t
+	}
+	return time.Time{}
+}
+
+// maxRetryAfter keeps the seconds of a Retry-After within a time.Duration.
+const maxRetryAfter = 1 << 32

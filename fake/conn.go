@@ -1,0 +1,229 @@
+package fake
+
+import (
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// maxPipe bounds the bytes on their way in one direction of a link, as a socket buffer does.
+const maxPipe = 64 << 10
+
+// link is a connection in memory. It waits on sync.Cond alone, which a synctest bubble takes for
+// blocked whoever made it, so that virtual time passes while a connection is idle.
+type link struct {
+	client, server *conn
+	closed         func() // called once, when both ends are closed
+
+	mu   sync.Mutex
+	open int
+}
+
+// newLink returns a connection that both ends have open.
+func newLink() *link {
+	l := &link{open: 2}
+	up, down := newPipe(), newPipe()
+	l.client = &conn{link: l, in: down, out: up, local: clientAddress, remote: serverAddress}
+	l.server = &conn{link: l, in: up, out: down, local: serverAddress, remote: clientAddress}
+	return l
+}
+
+// reset cuts the connection in both directions: what is on its way is lost.
+func (l *link) reset() {
+	l.client.in.reset()
+	l.client.out.reset()
+}
+
+// left notes that one end is closed.
+func (l *link) left() {
+	l.mu.Lock()
+	l.open--
+	last := l.open == 0
+	l.mu.Unlock()
+	if last {
+		l.closed()
+	}
+}
+
+// conn is one end of a link.
+type conn struct {
+	link          *link
+	in, out       *pipe
+	local, remote address
+	close         sync.Once
+	abrupt        bool
+}
+
+// Read waits for bytes from the other end.
+func (c *conn) Read(p []byte) (int, error) { return c.in.read(p) }
+
+// Write hands bytes to the other end, and waits while too many are on their way.
+func (c *conn) Write(p []byte) (int, error) { return c.out.write(p) }
+
+// SetLinger makes Close reset the connection if sec is 0, as a net.TCPConn would.
+func (c *conn) SetLinger(sec int) error {
+	c.abrupt = sec == 0
+	return nil
+}
+
+// Close ends both directions: the other end reads what was sent and then EOF, and what it writes is
+// lost.
+func (c *conn) Close() error {
+	err := net.ErrClosed
+	c.close.Do(func() {
+		err = nil
+		if c.abrupt {
+			c.link.reset()
+		}
+		c.in.closeRead()
+		c.out.closeWrite()
+		c.link.left()
+	})
+	return err
+}
+
+// LocalAddr returns the address of this end.
+func (c *conn) LocalAddr() net.Addr { return c.local }
+
+// RemoteAddr returns the address of the other end.
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+// SetDeadline sets both deadlines.
+func (c *conn) SetDeadline(t time.Time) error {
+	c.in.setDeadline(&c.in.reader, t)
+	c.out.setDeadline(&c.out.writer, t)
+	return nil
+}
+
+// SetReadDeadline makes Read fail from t on.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.in.setDeadline(&c.in.reader, t)
+	return nil
+}
+
+// SetWriteDeadline makes Write fail from t on.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.out.setDeadline(&c.out.writer, t)
+	return nil
+}
+
+// pipe is one direction of a link.
+type pipe struct {
+	mu     sync.Mutex
+	wake   *sync.Cond // at every change
+	buf    []byte
+	reader side
+	writer side
+	broken bool // by a reset
+}
+
+// side is what one end of a pipe has said.
+type side struct {
+	closed   bool
+	timedOut bool
+	timer    *time.Timer
+}
+
+func newPipe() *pipe {
+	p := &pipe{}
+	p.wake = sync.NewCond(&p.mu)
+	return p
+}
+
+func (p *pipe) read(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		switch {
+		case p.broken:
+			return 0, wasReset("read")
+		case p.reader.closed:
+			return 0, net.ErrClosed
+		case p.reader.timedOut:
+			return 0, os.ErrDeadlineExceeded
+		case len(b) == 0:
+			return 0, nil
+		case len(p.buf) > 0:
+			n := copy(b, p.buf)
+			p.buf = p.buf[n:]
+			p.wake.Broadcast()
+			return n, nil
+		case p.writer.closed:
+			return 0, io.EOF
+		}
+		p.wake.Wait()
+	}
+}
+
+func (p *pipe) write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	done := 0
+	for {
+		switch {
+		case p.broken || p.reader.closed:
+			return done, wasReset("write")
+		case p.writer.closed:
+			return done, net.ErrClosed
+		case p.writer.timedOut:
+			return done, os.ErrDeadlineExceeded
+		}
+		n := min(len(b)-done, maxPipe-len(p.buf))
+		p.buf = append(p.buf, b[done:done+n]...)
+		done += n
+		p.wake.Broadcast()
+		if done == len(b) {
+			return done, nil
+		}
+		p.wake.Wait()
+	}
+}
+
+// closeRead makes the pipe useless to its writer.
+func (p *pipe) closeRead() { p.change(func() { p.reader.close() }) }
+
+// closeWrite lets the reader read to the end.
+func (p *pipe) closeWrite() { p.change(func() { p.writer.close() }) }
+
+func (p *pipe) reset() { p.change(func() { p.broken, p.buf = true, nil }) }
+
+// change does something to the pipe and lets both ends look at it.
+func (p *pipe) change(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+	p.wake.Broadcast()
+}
+
+func (s *side) close() {
+	s.closed = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// setDeadline sets the deadline of one side. The zero time lifts it.
+func (p *pipe) setDeadline(s *side, t time.Time) {
+	p.change(func() {
+		if s.timer != nil {
+			s.timer.Stop()
+			s.timer = nil
+		}
+		s.timedOut = false
+		if t.IsZero() || s.closed {
+			return
+		}
+		d := time.Until(t)
+		if d <= 0 {
+			s.timedOut = true
+			return
+		}
+		var timer *time.Timer
+		timer = time.AfterFunc(d, func() {
+			p.change(func() { s.timedOut = s.timedOut || s.timer == timer })
+		})
+		s.timer = timer
+	})
+}

@@ -1,0 +1,79 @@
+package fake
+
+import (
+	"io"
+	"net"
+	"net/http"
+)
+
+// deliver sends an answer over a connection, or does to the connection what a fault asks for.
+func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *answer) {
+	switch {
+	case a.lost != nil || a.wire == WireStall:
+		panic(http.ErrAbortHandler) // which closes the connection without a word
+	case a.wire == WireReset || a.wire == WireRefuse:
+		breakOff(w, x, 0)
+	case a.wire == WireClose:
+		breakOff(w, x, -1)
+	case a.wire == WireGarbage:
+		conn := hijack(w)
+		_, _ = io.WriteString(conn, garbage) // the client may be gone, and then there is nobody to tell
+		_ = conn.Close()
+	default:
+		s.write(w, x, a)
+	}
+}
+
+// breakOff ends a connection instead of answering; linger is as in net.TCPConn.SetLinger.
+func breakOff(w http.ResponseWriter, x *exchange, linger int) {
+	used := wasUsed(x.req)
+	conn := hijack(w)
+	if used {
+		_, _ = io.WriteString(conn, "HTTP/1.1 ")
+	}
+	if l, ok := conn.(interface{ SetLinger(sec int) error }); ok {
+		_ = l.SetLinger(linger)
+	}
+	_ = conn.Close()
+}
+
+// hijack takes the connection over.
+func hijack(w http.ResponseWriter) net.Conn {
+	h, ok := w.(http.Hijacker)
+	if !ok {
+		panic(http.ErrAbortHandler)
+	}
+	conn, _, err := h.Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return conn
+}
+
+// write sends an answer, or the part of it that a fault lets through.
+func (s *Server) write(w http.ResponseWriter, x *exchange, a *answer) {
+	a.header(w.Header())
+	w.WriteHeader(a.status)
+	body := a.payload()
+	if a.wire == WireDrip {
+		drip(w, x, body)
+		return
+	}
+	_, _ = w.Write(body) // the client may be gone
+	if a.wire == WireTruncate {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// drip sends a body byte by byte.
+func drip(w http.ResponseWriter, x *exchange, body []byte) {
+	flush := http.NewResponseController(w).Flush
+	for i := range body {
+		_ = flush()
+		if x.pause(dripPause) != nil {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = w.Write(body[i : i+1])
+	}
+}

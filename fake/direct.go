@@ -1,0 +1,125 @@
+package fake
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// Transport returns a door without any net/http server or connection: RoundTrip runs the service on
+// the caller's goroutine, for any host. It is the fastest of the doors and honours the request's
+// context, also while a fault delays or stalls. What a client's transport would have added to a
+// request, such as User-Agent or Accept-Encoding, is not in the journal.
+func (s *Server) Transport() http.RoundTripper { return direct{s} }
+
+// direct is the door on the caller's goroutine.
+type direct struct{ srv *Server }
+
+// RoundTrip answers a request. The errors are those which net/http returns for the same failure.
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		defer func() { _ = r.Body.Close() }()
+	}
+	ctx := r.Context()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if r.URL == nil {
+		return nil, errors.New("fake: the request has no URL")
+	}
+	x := d.srv.newExchange(r)
+	if !enter(&d.srv.inflight, &d.srv.inflight.exchanges, x) {
+		return nil, refused()
+	}
+	defer leave(&d.srv.inflight, d.srv.inflight.exchanges, x)
+	a := d.srv.answer(x, true)
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	return a.response(x), nil
+}
+
+// err returns what a client meets in place of an answer, nil if it gets one.
+func (a *answer) err() error {
+	switch {
+	case a.lost != nil:
+		return a.lost
+	case a.wire == WireRefuse:
+		return refused()
+	case a.wire == WireReset:
+		return wasReset("read")
+	case a.wire == WireClose:
+		return io.EOF
+	case a.wire == WireGarbage:
+		return errMalformed
+	}
+	return nil
+}
+
+// response turns an answer into what a client gets.
+func (a *answer) response(x *exchange) *http.Response {
+	resp := &http.Response{
+		StatusCode: a.status,
+		Status:     strconv.Itoa(a.status) + " " + http.StatusText(a.status),
+		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:        make(http.Header, 8),
+		ContentLength: -1,
+		Request:       x.req,
+	}
+	a.header(resp.Header)
+	if n, err := strconv.ParseInt(resp.Header.Get("Content-Length"), 10, 64); err == nil {
+		resp.ContentLength = n
+	}
+	body := &directBody{ctx: x.req.Context(), rest: *bytes.NewReader(a.payload()), end: io.EOF}
+	switch {
+	case a.wire == WireTruncate:
+		body.end = io.ErrUnexpectedEOF
+	case a.wire == WireDrip:
+		body.drips = x
+	}
+	resp.Body = body
+	return resp
+}
+
+// directBody is the body of an answer through the direct door.
+type directBody struct {
+	ctx    context.Context
+	drips  *exchange // set if it drips
+	rest   bytes.Reader
+	end    error // what comes after the last byte
+	closed bool
+}
+
+// Read stops when the request's context ends, as a body that comes over a connection does.
+func (b *directBody) Read(p []byte) (int, error) {
+	switch {
+	case b.closed:
+		return 0, errors.New("http: read on closed response body")
+	case b.ctx.Err() != nil:
+		return 0, context.Cause(b.ctx)
+	case len(p) == 0:
+		return 0, nil
+	case b.rest.Len() == 0:
+		return 0, b.end
+	case b.drips == nil:
+		return b.rest.Read(p)
+	}
+	return b.drip(p[:1])
+}
+
+// drip reads one byte, in its time.
+func (b *directBody) drip(p []byte) (int, error) {
+	if err := b.drips.pause(dripPause); err != nil {
+		return 0, err
+	}
+	return b.rest.Read(p)
+}
+
+// Close ends the body.
+func (b *directBody) Close() error {
+	b.closed = true
+	return nil
+}

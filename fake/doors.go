@@ -1,0 +1,67 @@
+package fake
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"time"
+
+	petstore "github.com/petstore/petstore-go"
+)
+
+// baseURL is where the doors in memory are. They answer for any host; this one is loopback, which a
+// client may call by plain http.
+const baseURL = "http://localhost/v1"
+
+// Client returns a client of the service that reaches the server in memory, with the default key.
+// Options come after the client's address, key and http.Client, and win over them. Client panics if
+// an option is not acceptable to [petstore.NewClient].
+func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
+	opts = append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
+	c, err := petstore.NewClient(baseURL, s.APIKey(), opts...)
+	if err != nil {
+		panic(fmt.Sprintf("fake: Client: %v", err))
+	}
+	return c
+}
+
+// ServeHTTP answers a request to a path below /v1, for a server of the caller's own. A fault that
+// breaks the connection takes it over if w is an [http.Hijacker], and otherwise panics with
+// [http.ErrAbortHandler], as handlers do.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.serve(w, r, true)
+}
+
+// serve answers a request that came over a connection. refusing is whether this is the place to
+// strike with a WireRefuse.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
+	x := s.newExchange(r)
+	if !enter(&s.inflight, &s.inflight.exchanges, x) {
+		a := refusal(http.StatusServiceUnavailable, CodeInternal, errClosed.Error())
+		a.now, a.quota = x.now, x.quota(x.now)
+		s.write(w, x, &a)
+		return
+	}
+	defer leave(&s.inflight, s.inflight.exchanges, x)
+	a := s.answer(x, refusing)
+	s.deliver(w, x, &a)
+}
+
+// newHTTPServer returns the net/http part of a door.
+func newHTTPServer(handler http.HandlerFunc) *http.Server {
+	hs := &http.Server{
+		Handler:  handler,
+		ErrorLog: log.New(io.Discard, "", 0), // aborted connections are what the faults are for
+		// HTTP/1 alone: setting HTTP/2 up costs more than a request.
+		Protocols: new(http.Protocols),
+	}
+	hs.Protocols.SetHTTP1(true)
+	return hs
+}
+
+// The bounds of what a stranger on the loopback port can hold open.
+const (
+	headerTimeout = 10 * time.Second
+	maxHeader     = 64 << 10
+)

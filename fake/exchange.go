@@ -1,0 +1,252 @@
+package fake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// exchange is one request on its way through the server. Its steps are the same behind every door.
+type exchange struct {
+	srv     *Server
+	req     *http.Request
+	arrived time.Time
+	now     time.Time // when it was carried out
+	route   route
+	cred    credential
+	key     *apiKey // nil without a valid key
+	body    []byte
+	bodyErr error
+	entry   *entry // nil until it has arrived whole
+}
+
+// route is what a method and a path mean (section 4).
+type route struct {
+	operation string // empty if they fit none
+	petID     string
+	allow     string // the methods of a path that the service has, for Allow
+}
+
+// findRoute reads a path below /v1.
+func findRoute(method, path string) route {
+	if path == "/v1/pets" {
+		switch method {
+		case http.MethodGet:
+			return route{operation: OpListPets}
+		case http.MethodPost:
+			return route{operation: OpCreatePet}
+		}
+		return route{allow: "GET, POST"}
+	}
+	id, ok := strings.CutPrefix(path, "/v1/pets/")
+	switch {
+	case !ok || id == "" || strings.Contains(id, "/"):
+		return route{}
+	case method == http.MethodGet:
+		return route{operation: OpGetPet, petID: id}
+	}
+	return route{allow: "GET"}
+}
+
+func (r route) known() bool { return r.operation != "" || r.allow != "" }
+
+// newExchange reads what decides about a request before its body.
+func (s *Server) newExchange(r *http.Request) *exchange {
+	x := &exchange{srv: s, req: r, arrived: s.Now()}
+	x.now = x.arrived
+	x.route = findRoute(r.Method, r.URL.Path)
+	s.authenticate(x)
+	return x
+}
+
+// answer takes a request to its answer. A panic in Match becomes an answer too, so that a test sees
+// one failure instead of the end of its process.
+func (s *Server) answer(x *exchange, refusing bool) (a answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			a = s.panicked(x, p)
+		}
+		s.finish(x, &a)
+	}()
+	x.readBody()
+	if refusing {
+		if f := s.faults.pick(x, true); f != nil {
+			return answer{wire: WireRefuse, fault: f}
+		}
+	}
+	x.entry = s.journal.add(x)
+	s.conduct.arrival(x)
+	if f := s.faults.pick(x, false); f != nil {
+		return s.fail(x, f)
+	}
+	return s.carryOut(x)
+}
+
+// finish writes the answer into the journal before anything of it is sent, so that a client that has
+// its answer finds it there.
+func (s *Server) finish(x *exchange, a *answer) {
+	a.now = s.Now()
+	a.head = x.req.Method == http.MethodHead
+	if a.quota == (quota{}) {
+		a.quota = x.quota(a.now)
+	}
+	if x.entry == nil {
+		return
+	}
+	s.conduct.departure(x, a)
+	s.journal.finish(x.entry, a)
+}
+
+func (x *exchange) quota(now time.Time) quota {
+	if x.key == nil {
+		return stranger(now)
+	}
+	return x.key.peek(now)
+}
+
+// panicked answers a request whose handling panicked.
+func (s *Server) panicked(x *exchange, p any) answer {
+	if x.entry == nil {
+		x.entry = s.journal.add(x)
+	}
+	s.inflight.panicked(fmt.Sprintf("%v\n%s", p, debug.Stack()))
+	return refusal(http.StatusInternalServerError, CodeInternal,
+		fmt.Sprintf("the fake server panicked: %s", clip(fmt.Sprint(p))))
+}
+
+// readBody reads the request's body as far as the server takes it.
+func (x *exchange) readBody() {
+	if x.req.Body == nil || x.req.Body == http.NoBody {
+		return
+	}
+	body, err := readBounded(x.req.Body, x.req.ContentLength)
+	switch {
+	case err != nil:
+		x.bodyErr = fmt.Errorf("the request body cannot be read: %w", err)
+	case len(body) > maxBody:
+		body = body[:maxBody]
+		x.bodyErr = errors.New("the request body is larger than 1 MiB")
+	}
+	x.body = body
+}
+
+// readBounded reads a little more than maxBody at most, and drops what a client still sends up to
+// eight times that, since most clients look for an answer only when they have sent their request.
+func readBounded(r io.Reader, announced int64) ([]byte, error) {
+	buf := make([]byte, 0, min(max(announced, 512), maxBody)+1)
+	for len(buf) <= maxBody {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := r.Read(buf[len(buf):min(cap(buf), maxBody+1)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return buf, err
+		}
+	}
+	_, err := io.CopyN(io.Discard, r, 8*maxBody)
+	if err == io.EOF {
+		err = nil
+	}
+	return buf, err
+}
+
+// carryOut does what the document says: authentication before anything else on a path that exists,
+// then the limits, then the operation.
+func (s *Server) carryOut(x *exchange) answer {
+	x.now = s.Now()
+	if !x.route.known() {
+		return refusal(http.StatusNotFound, CodeNotFound,
+			fmt.Sprintf("the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)",
+				quote(x.req.URL.Path)))
+	}
+	if x.key == nil {
+		return unauthorized(x)
+	}
+	v := x.key.take(x.now, s.config.ban)
+	if v.retryAt != 0 {
+		return s.limited(x, v)
+	}
+	a := s.operate(x)
+	a.quota = v.quota
+	return a
+}
+
+// operate runs the operation that an admitted request asks for.
+func (s *Server) operate(x *exchange) answer {
+	switch x.route.operation {
+	case OpListPets:
+		return s.listPets(x)
+	case OpCreatePet:
+		return s.createPet(x)
+	case OpGetPet:
+		return s.getPet(x)
+	}
+	a := refusal(http.StatusMethodNotAllowed, CodeMethodNotAllowed,
+		fmt.Sprintf("%s is not a method of this path; it has %s (section 4)",
+			quote(x.req.Method), x.route.allow))
+	a.set("Allow", x.route.allow)
+	return a
+}
+
+// limited answers a request over the limit or from a banned key (section 8.3).
+func (s *Server) limited(x *exchange, v verdict) answer {
+	a := refusal(http.StatusTooManyRequests, CodeRateLimited, v.reason)
+	a.quota = v.quota
+	switch s.config.behavior.LimitBody {
+	case BodyEmpty:
+		a.body, a.contentType = nil, ""
+	case BodyHTML:
+		a.body = []byte("<html><body><h1>429 Too Many Requests</h1></body></html>\n")
+		a.contentType = "text/html; charset=utf-8"
+	}
+	end := time.Unix(v.retryAt, 0)
+	switch s.config.behavior.RetryAfter {
+	case RetryAfterSeconds:
+		seconds := max(ceilUnix(time.Unix(0, 0).Add(end.Sub(x.now))), 1)
+		a.set("Retry-After", fmt.Sprint(seconds))
+	case RetryAfterDate:
+		a.set("Retry-After", end.UTC().Format(http.TimeFormat))
+	case RetryAfterAbsent:
+		return a
+	}
+	s.conduct.limited(x, v, end)
+	return a
+}
+
+// pause waits for d, or for ever if d is negative. It returns what ended it early: the client that
+// gave up, or the server that closes. The channels are made here and not with the server, or a
+// synctest bubble that did not make them would never see its time pass.
+func (x *exchange) pause(d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	quit := make(chan struct{})
+	if !x.srv.inflight.await(quit, x) {
+		return errClosed
+	}
+	defer x.srv.inflight.resume(quit)
+	var timeout <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		timeout = t.C
+	}
+	ctx := x.req.Context()
+	select {
+	case <-timeout:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-quit:
+		return errClosed
+	}
+}

@@ -1,0 +1,45 @@
+package fake
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// removal is when getPet is announced to be gone (sections 4.3 and 9).
+func removal() time.Time { return time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC) }
+
+// getPet answers GET /pets/{petId} (section 4.3), which is deprecated.
+func (s *Server) getPet(x *exchange) answer {
+	x.noteParameters(x.req.URL.Query())
+	x.note(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
+	a := s.findPet(x)
+	if s.config.behavior.DeprecationHeaders {
+		// The document does not say since when. A day before every clock, a bubble's included, is
+		// in the past, which is what it says.
+		a.set("Deprecation", "@915148800")
+		a.set("Sunset", removal().Format(http.TimeFormat))
+		a.set("Link", `</v1/pets>; rel="successor-version"`)
+	}
+	return a
+}
+
+func (s *Server) findPet(x *exchange) answer {
+	if s.config.behavior.Removal && !x.now.Before(removal()) {
+		return refusal(http.StatusNotFound, CodeNotFound,
+			"getPet was removed on 5 December 2030; use listPets (section 9)")
+	}
+	id, err := strconv.ParseInt(x.route.petID, 10, 64)
+	if err != nil {
+		return refusal(http.StatusNotFound, CodeNotFound,
+			fmt.Sprintf("getPet: petId is %s, which is no int64, so there is no such animal (section 4.3)",
+				quote(x.route.petID)))
+	}
+	pet, ok := s.store.get(id)
+	if !ok {
+		return refusal(http.StatusNotFound, CodeNotFound,
+			fmt.Sprintf("getPet: there is no animal %d (section 4.3)", id))
+	}
+	return answer{status: http.StatusOK, contentType: mediaJSON, body: appendPet(nil, pet)}
+}

@@ -1,0 +1,172 @@
+package fake
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// errClosed is what a request meets that was still waiting when the server closed.
+var errClosed = fmt.Errorf("fake: the server was closed: %w", net.ErrClosed)
+
+// inflight knows everything that must have come to an end when Close returns.
+type inflight struct {
+	mu        sync.Mutex
+	closed    bool
+	exchanges map[*exchange]struct{} // requests that are being answered
+	waiting   map[chan struct{}]*exchange
+	calls     map[*call]struct{} // requests of HTTPClient whose body is still open
+	links     map[*link]struct{} // connections in memory
+	sockets   map[net.Conn]bool  // connections of the loopback port, true while one is busy
+	serving   bool               // the loopback port accepts
+	panics    []string
+	leaks     []string // what Close had to break off
+}
+
+// enter registers v in one of the sets, or reports that the server is closed.
+func enter[T comparable](f *inflight, set *map[T]struct{}, v T) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return false
+	}
+	if *set == nil {
+		*set = make(map[T]struct{})
+	}
+	(*set)[v] = struct{}{}
+	return true
+}
+
+// leave takes v out again.
+func leave[T comparable](f *inflight, set map[T]struct{}, v T) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(set, v)
+}
+
+// await has quit closed when the server closes, or reports that it is closed.
+func (f *inflight) await(quit chan struct{}, x *exchange) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return false
+	}
+	if f.waiting == nil {
+		f.waiting = make(map[chan struct{}]*exchange)
+	}
+	f.waiting[quit] = x
+	return true
+}
+
+func (f *inflight) resume(quit chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.waiting, quit)
+}
+
+func (f *inflight) panicked(what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.panics = append(f.panics, what)
+}
+
+// refuse lets nobody in any more and wakes who waits.
+func (f *inflight) refuse() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	for quit, x := range f.waiting {
+		f.leaks = append(f.leaks, "a request was still waiting for its answer: "+x.String())
+		close(quit)
+	}
+}
+
+// quiet reports whether nobody is being answered any more. Idle connections do not matter.
+func (f *inflight) quiet() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, busy := range f.sockets {
+		if busy {
+			return false
+		}
+	}
+	return len(f.exchanges)+len(f.calls)+len(f.links) == 0
+}
+
+// idle reports whether everything has come to an end.
+func (f *inflight) idle() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.exchanges)+len(f.calls)+len(f.links)+len(f.sockets) == 0 && !f.serving
+}
+
+// breakOff ends what did not end by itself and notes what that was.
+func (f *inflight) breakOff() {
+	f.mu.Lock()
+	for x := range f.exchanges {
+		f.leaks = append(f.leaks, "a request was still being handled: "+x.String())
+	}
+	calls, links := slices.Collect(maps.Keys(f.calls)), slices.Collect(maps.Keys(f.links))
+	for _, c := range calls {
+		f.leaks = append(f.leaks, "a response body was never closed: "+c.String())
+	}
+	f.mu.Unlock()
+	for _, c := range calls {
+		c.cancel(errClosed)
+	}
+	for _, l := range links {
+		l.reset()
+	}
+}
+
+// String names a request without its query, which may hold a key.
+func (x *exchange) String() string {
+	return fmt.Sprintf("%s %s", x.req.Method, x.req.URL.Path)
+}
+
+// The two halves of the second within which Close is done.
+const (
+	grace  = 400 * time.Millisecond // for what ends by itself
+	settle = 400 * time.Millisecond // for what was broken off
+)
+
+// wait waits until done or until the limit. It looks again and again, as http.Server.Shutdown does:
+// whatever could wake it, a channel or a WaitGroup, would belong to one synctest bubble, and what it
+// waits for may live in another or in none.
+func wait(limit time.Duration, done func() bool) bool {
+	for range 100 {
+		if done() {
+			return true
+		}
+		runtime.Gosched()
+	}
+	for pause := 50 * time.Microsecond; limit > 0; pause = min(2*pause, 10*time.Millisecond) {
+		time.Sleep(pause)
+		limit -= pause
+		if done() {
+			return true
+		}
+	}
+	return false
+}
+
+// Close ends the server: its port is closed, connections are cut, stalled requests come to an end,
+// and its goroutines are gone when Close returns. What is being answered gets a moment to finish; a
+// handler that hangs or a response body that nobody closed is broken off within a second, and the
+// test of [NewTestServer] is told which. Close may be called more than once.
+func (s *Server) Close() {
+	s.closing.Do(func() {
+		s.inflight.refuse()
+		s.loopback.closeListener()
+		quiet := wait(grace, s.inflight.quiet)
+		s.loopback.closeConns()
+		if !quiet {
+			s.inflight.breakOff()
+		}
+		wait(settle, s.inflight.idle)
+	})
+}

@@ -1,0 +1,202 @@
+package fake
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The bounds of the journal: requests, and bytes of bodies and answers.
+const (
+	defaultJournal  = 10_000
+	maxJournalBytes = 64 << 20
+)
+
+// redacted stands where a key was. Keys shorter than minRedact are left where they are outside
+// Authorization: a key "pro" would tear holes into words, and keeps no secret.
+const (
+	redacted  = "[redacted]"
+	minRedact = 6
+)
+
+// Request is a request that arrived, with what was answered. No API key is in it: the credentials
+// of Authorization are redacted, and so are the keys the server knows wherever else they are.
+type Request struct {
+	// Seq counts requests from 1, in the order in which they had arrived whole.
+	Seq int
+	// Operation is the name of the operation (section 4), empty if the request fits none.
+	Operation string
+	// Method and Path are what was asked for; Path is with its query.
+	Method string
+	Path   string
+	// Header is the request's header.
+	Header http.Header
+	// Body is the request's body as far as the server read it, at most 1 MiB.
+	Body []byte
+	// StatusCode is that of the answer; 0 if there was none, or none yet.
+	StatusCode int
+	// Answer is the body that was sent.
+	Answer []byte
+	// Time is when the request arrived, and Duration how long it took until the answer began, both
+	// by the server's clock.
+	Time     time.Time
+	Duration time.Duration
+	// Fault reports whether an injected fault had a part in the answer.
+	Fault bool
+	// Hint says why the request was refused, with the section of the document; it is empty if it was
+	// not.
+	Hint string
+}
+
+// entry is a Request as the journal keeps it. The header is a list, a third of the size of a map.
+type entry struct {
+	seq       int
+	operation string
+	method    string
+	path      string
+	header    []string // name, value, name, value
+	body      []byte
+	status    int
+	answer    []byte
+	time      time.Time
+	duration  time.Duration
+	fault     bool
+	hint      string
+}
+
+// journal keeps the last requests.
+type journal struct {
+	mu      sync.Mutex
+	limit   int
+	seq     int
+	bytes   int
+	entries []*entry
+}
+
+func (j *journal) reset(limit int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.limit, j.seq, j.bytes, j.entries = limit, 0, 0, nil
+}
+
+// add enters a request that has arrived whole.
+func (j *journal) add(x *exchange) *entry {
+	e := &entry{
+		operation: x.route.operation, method: x.req.Method, path: x.req.URL.RequestURI(),
+		header: headerList(x.req.Header), body: x.body, time: x.arrived,
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.seq++
+	e.seq = j.seq
+	j.entries = append(j.entries, e)
+	j.bytes += len(e.body)
+	j.trim()
+	return e
+}
+
+// finish enters the answer. An entry that Reset or the bounds have dropped takes it too.
+func (j *journal) finish(e *entry, a *answer) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.duration = a.now.Sub(e.time)
+	e.fault = a.fault != nil
+	e.hint = a.hint
+	if a.answered() {
+		e.status, e.answer = a.status, a.payload()
+		j.bytes += len(e.answer)
+		j.trim()
+	}
+}
+
+// trim drops the oldest entries beyond the bounds.
+func (j *journal) trim() {
+	for len(j.entries) > 0 && (len(j.entries) > j.limit || j.bytes > maxJournalBytes) {
+		j.bytes -= len(j.entries[0].body) + len(j.entries[0].answer)
+		j.entries[0] = nil
+		j.entries = j.entries[1:]
+	}
+}
+
+// headerList copies a header without the credentials in it.
+func headerList(h http.Header) []string {
+	n := 0
+	for _, values := range h {
+		n += len(values)
+	}
+	list := make([]string, 0, 2*n)
+	for name, values := range h {
+		for _, v := range values {
+			if name == "Authorization" || name == "Proxy-Authorization" {
+				v = redactCredential(v)
+			}
+			list = append(list, name, v)
+		}
+	}
+	return list
+}
+
+// redactCredential leaves the scheme, which is what a test wants to see, unless there may be a key in
+// its place.
+func redactCredential(v string) string {
+	if scheme, _, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return scheme + " " + redacted
+	}
+	return redacted
+}
+
+// Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]) and at
+// most 64 MiB of their bodies and answers. A request is in it once it has arrived whole, and its
+// answer before the client has the first byte of it. Requests that a [WireRefuse] kept away never
+// arrived. The result is the caller's own.
+func (s *Server) Requests() []Request {
+	r := s.keys.redactor()
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	requests := make([]Request, 0, len(s.journal.entries))
+	for _, e := range s.journal.entries {
+		requests = append(requests, e.request(r))
+	}
+	return requests
+}
+
+// request copies an entry.
+func (e *entry) request(r *strings.Replacer) Request {
+	h := make(http.Header, len(e.header)/2)
+	for i := 0; i < len(e.header); i += 2 {
+		h[e.header[i]] = append(h[e.header[i]], r.Replace(e.header[i+1]))
+	}
+	return Request{
+		Seq: e.seq, Operation: e.operation, Method: e.method, Path: r.Replace(e.path),
+		Header: h, Body: redactBytes(r, e.body),
+		StatusCode: e.status, Answer: redactBytes(r, e.answer),
+		Time: e.time.Round(0), Duration: e.duration, Fault: e.fault, Hint: r.Replace(e.hint),
+	}
+}
+
+func redactBytes(r *strings.Replacer, b []byte) []byte {
+	if b == nil {
+		return nil
+	}
+	return []byte(r.Replace(string(b)))
+}
+
+// redactor replaces every key the server ever knew, plain and as it stands in a URL.
+func (k *keyring) redactor() *strings.Replacer {
+	keys := k.all()
+	// The longest first, or a key that begins like another would leave the rest of that one behind.
+	slices.SortFunc(keys, func(a, b *apiKey) int { return len(b.key) - len(a.key) })
+	var pairs []string
+	for _, key := range keys {
+		if len(key.key) < minRedact {
+			continue
+		}
+		for _, form := range []string{key.key, url.QueryEscape(key.key), url.PathEscape(key.key)} {
+			pairs = append(pairs, form, redacted)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}

@@ -1,0 +1,169 @@
+package fake
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// keyring holds the API keys that the server knows.
+type keyring struct {
+	window Window
+	mu     sync.RWMutex
+	// keys is by digest, so that looking a key up takes no time that depends on how much of it is
+	// right. Revoked keys stay, for the journal to redact.
+	keys map[[sha256.Size]byte]*apiKey
+}
+
+// apiKey is a key and what it has used up.
+type apiKey struct {
+	key     string
+	revoked atomic.Bool
+
+	mu          sync.Mutex
+	plan        Plan
+	minute, day window
+	seen        time.Time // the last look at the clock
+	bannedUntil time.Time
+	banReason   string
+	streak      int // 429 answers since the last request that was admitted
+	limited     int // 429 answers ever
+	retryAt     time.Time
+}
+
+// add puts the key on a plan with unused windows, and brings a revoked key back.
+func (r *keyring) add(key string, plan Plan) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keys == nil {
+		r.keys = make(map[[sha256.Size]byte]*apiKey)
+	}
+	k := &apiKey{key: key, plan: plan}
+	k.clear(r.window)
+	r.keys[sha256.Sum256([]byte(key))] = k
+}
+
+// find returns the key that a client sent, nil if there is no such key or it was revoked.
+func (r *keyring) find(key string) *apiKey {
+	k := r.lookup(key)
+	if k == nil || k.revoked.Load() {
+		return nil
+	}
+	if subtle.ConstantTimeCompare([]byte(k.key), []byte(key)) != 1 {
+		return nil
+	}
+	return k
+}
+
+func (r *keyring) lookup(key string) *apiKey {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.keys[sha256.Sum256([]byte(key))]
+}
+
+// all returns every key there ever was.
+func (r *keyring) all() []*apiKey {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	keys := make([]*apiKey, 0, len(r.keys))
+	for _, k := range r.keys {
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+func (r *keyring) reset() {
+	for _, k := range r.all() {
+		k.mu.Lock()
+		k.clear(r.window)
+		k.mu.Unlock()
+	}
+}
+
+// clear forgets what the key has used up. The caller holds mu or the only reference.
+func (k *apiKey) clear(kind Window) {
+	k.minute = window{kind: kind, span: minute}
+	k.day = window{kind: kind, span: day}
+	k.seen, k.bannedUntil, k.retryAt = time.Time{}, time.Time{}, time.Time{}
+	k.streak, k.limited, k.banReason = 0, 0, ""
+}
+
+// APIKey returns the default key, [DefaultAPIKey].
+func (s *Server) APIKey() string { return DefaultAPIKey }
+
+// AddKey makes the server accept an API key on a plan, with unused windows. A key that it knows is
+// put on the plan and begins anew, a revoked one is valid again. It panics where [WithKey] does.
+func (s *Server) AddKey(key string, plan Plan) {
+	mustBeToken("AddKey", key)
+	s.keys.add(key, plan)
+}
+
+// SetPlan puts a key on another plan. What it has used of its windows stays used; a wait that an
+// earlier 429 asked for is off. An unknown key stays unknown.
+func (s *Server) SetPlan(key string, plan Plan) {
+	if k := s.keys.lookup(key); k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.plan, k.retryAt = plan, time.Time{}
+	}
+}
+
+// RevokeKey makes a key invalid: requests with it get 401 from now on. An unknown key stays unknown.
+func (s *Server) RevokeKey(key string) {
+	if k := s.keys.lookup(key); k != nil {
+		k.revoked.Store(true)
+	}
+}
+
+// BanKey bans a key for d from now, as section 8.3 threatens; 0 lifts a ban. [WithBan] bans by
+// conduct. An unknown key stays unknown.
+func (s *Server) BanKey(key string, d time.Duration) {
+	k := s.keys.lookup(key)
+	if k == nil {
+		return
+	}
+	now := s.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.settle(now)
+	if d <= 0 {
+		k.bannedUntil, k.retryAt, k.streak = time.Time{}, time.Time{}, 0
+		return
+	}
+	k.ban(now, d, "by BanKey")
+}
+
+// Usage is what an API key has used up.
+type Usage struct {
+	// Plan is the plan the key is on.
+	Plan Plan
+	// Minute and Day are the requests counted in the current windows.
+	Minute, Day int
+	// MinuteReset and DayReset are when the windows end, by the server's clock.
+	MinuteReset, DayReset time.Time
+	// BannedUntil is the end of the key's ban, the zero time if it is not banned.
+	BannedUntil time.Time
+	// Limited is the number of 429 answers so far, faults not included.
+	Limited int
+}
+
+// Usage returns what a key has used up, the zero Usage for a key that the server does not know.
+func (s *Server) Usage(key string) Usage {
+	k := s.keys.lookup(key)
+	if k == nil {
+		return Usage{}
+	}
+	now := s.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	sec := k.settle(now)
+	return Usage{
+		Plan:   k.plan,
+		Minute: k.minute.count, Day: k.day.count,
+		MinuteReset: time.Unix(k.minute.reset(sec), 0), DayReset: time.Unix(k.day.reset(sec), 0),
+		BannedUntil: k.bannedUntil,
+		Limited:     k.limited,
+	}
+}

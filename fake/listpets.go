@@ -1,0 +1,88 @@
+package fake
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	petstore "github.com/petstore/petstore-go"
+)
+
+// The bounds of limit (sections 4.1 and 8.4).
+const (
+	minLimit     = 1
+	maxLimit     = 100
+	defaultLimit = 20
+)
+
+// listPets answers GET /pets (section 4.1).
+func (s *Server) listPets(x *exchange) answer {
+	q := query{limit: defaultLimit, order: s.config.behavior.Order}
+	if err := x.readQuery(&q); err != nil {
+		return refusal(http.StatusBadRequest, CodeInvalidRequest,
+			fmt.Sprintf("listPets: %v (section 4.1)", err))
+	}
+	pets := s.store.list(make([]petstore.Pet, 0, q.limit), q)
+	const petSize = 80 // a guess that spares most answers a second allocation
+	body := appendPets(make([]byte, 0, 2+petSize*len(pets)), pets)
+	return answer{status: http.StatusOK, contentType: mediaJSON, body: body}
+}
+
+// readQuery reads the parameters of listPets.
+func (x *exchange) readQuery(q *query) error {
+	if x.req.URL.RawQuery == "" {
+		return nil
+	}
+	values, err := url.ParseQuery(x.req.URL.RawQuery)
+	if err != nil {
+		return errors.New("the query is malformed")
+	}
+	x.noteParameters(values, "limit", "status")
+	b := x.srv.config.behavior
+	if err := b.readLimit(q, values["limit"]); err != nil {
+		return err
+	}
+	return b.readStatus(q, values["status"])
+}
+
+func (b Behavior) readLimit(q *query, values []string) error {
+	if len(values) == 0 {
+		return nil
+	}
+	if len(values) > 1 {
+		return errors.New("limit is given twice")
+	}
+	n, err := strconv.Atoi(values[0])
+	if err == nil && n >= minLimit && n <= maxLimit {
+		q.limit = n
+		return nil
+	}
+	number := err == nil || errors.Is(err, strconv.ErrRange)
+	switch {
+	case b.InvalidLimit == InvalidReject:
+		return fmt.Errorf("limit is %s; it must be an integer from %d to %d",
+			quote(values[0]), minLimit, maxLimit)
+	case b.InvalidLimit == InvalidClamp && number:
+		q.limit = min(max(n, minLimit), maxLimit)
+	}
+	return nil
+}
+
+func (b Behavior) readStatus(q *query, values []string) error {
+	if len(values) == 0 {
+		return nil
+	}
+	if len(values) > 1 {
+		return errors.New("status is given twice")
+	}
+	status := petstore.PetStatus(values[0])
+	switch {
+	case known(status):
+		q.status = status
+	case b.InvalidStatus == InvalidReject:
+		return fmt.Errorf("status is %s; it must be available, pending or sold", quote(values[0]))
+	}
+	return nil
+}

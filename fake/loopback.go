@@ -1,0 +1,114 @@
+package fake
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// loopback is the door on a port.
+type loopback struct {
+	mu       sync.Mutex
+	url      string
+	server   *http.Server
+	listener net.Listener
+}
+
+// URL returns the address of the server on a loopback port, ending in /v1, for clients that cannot
+// be given an http.Client. The port is opened at the first call and not before. URL panics if there
+// is no port to be had, or if the server is closed and never had one.
+//
+// Inside a testing/synctest bubble use another door: a goroutine that reads from a socket keeps the
+// bubble's time from passing.
+func (s *Server) URL() string {
+	s.loopback.mu.Lock()
+	defer s.loopback.mu.Unlock()
+	if s.loopback.url == "" {
+		s.listen()
+	}
+	return s.loopback.url
+}
+
+// listen opens the port. The caller holds loopback.mu.
+func (s *Server) listen() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		if l, err = net.Listen("tcp6", "[::1]:0"); err != nil {
+			panic("fake: URL: no loopback port: " + err.Error())
+		}
+	}
+	if !s.inflight.serve(true) {
+		_ = l.Close()
+		panic("fake: URL: the server is closed")
+	}
+	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) {
+		r.Context().Value(socketKey{}).(*socket).requests++
+		s.serve(w, r, true)
+	})
+	hs.ReadHeaderTimeout = headerTimeout
+	hs.MaxHeaderBytes = maxHeader
+	hs.ConnState = s.inflight.connState
+	hs.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		return context.WithValue(ctx, socketKey{}, &socket{})
+	}
+	s.loopback.server, s.loopback.listener = hs, l
+	s.loopback.url = "http://" + l.Addr().String() + "/v1"
+	go func() {
+		_ = hs.Serve(l) // it ends when Close closes the port
+		s.inflight.serve(false)
+	}()
+}
+
+// closeListener lets nobody connect any more.
+func (l *loopback) closeListener() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.listener != nil {
+		_ = l.listener.Close()
+	}
+}
+
+// closeConns closes every connection.
+func (l *loopback) closeConns() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.server != nil {
+		_ = l.server.Close()
+	}
+}
+
+// socket is a connection to the port. Its requests come one after another on one goroutine.
+type socket struct{ requests int }
+
+// socketKey finds the socket in a request's context.
+type socketKey struct{}
+
+// wasUsed reports whether a request came over a connection that had carried another before.
+func wasUsed(r *http.Request) bool {
+	c, ok := r.Context().Value(socketKey{}).(*socket)
+	return ok && c.requests > 1
+}
+
+// serve notes whether the port accepts connections, and reports whether it may.
+func (f *inflight) serve(on bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.serving = on && !f.closed
+	return f.serving
+}
+
+// connState follows the connections of the port.
+func (f *inflight) connState(c net.Conn, state http.ConnState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch state {
+	case http.StateClosed, http.StateHijacked:
+		delete(f.sockets, c)
+	default:
+		if f.sockets == nil {
+			f.sockets = make(map[net.Conn]bool)
+		}
+		f.sockets[c] = state == http.StateActive
+	}
+}

@@ -1,0 +1,160 @@
+package fake
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// HTTPClient returns a client whose requests reach the server in memory, for any host and for http
+// and https alike. On both sides works net/http itself, on a connection that is real but for the
+// network, so that headers, bodies, timeouts and failures are those of a deployment.
+//
+// Every request has a connection of its own, and nothing is left when its response body is closed.
+// That is what lets several synctest bubbles use one server, and what lets every fault be seen:
+// net/http repeats a GET in silence when a connection that it used before breaks. For connections
+// that are kept, use [Server.URL].
+//
+// Each call returns another http.Client, to be changed at will; redirects, timeouts and cookies are
+// the caller's business.
+func (s *Server) HTTPClient() *http.Client {
+	return &http.Client{Transport: memory{s}}
+}
+
+// newMemoryTransport returns the client's half of net/http for the door in memory. It holds no
+// connection between requests, hence no goroutine and no channel of any bubble.
+func (s *Server) newMemoryTransport() *http.Transport {
+	dial := func(context.Context, string, string) (net.Conn, error) { return s.dial() }
+	return &http.Transport{
+		DialContext:       dial,
+		DialTLSContext:    dial, // https is spoken in the clear: there is no wire to listen on
+		DisableKeepAlives: true,
+		WriteBufferSize:   1 << 10,
+		ReadBufferSize:    1 << 10,
+	}
+}
+
+// memory is the door in memory.
+type memory struct{ srv *Server }
+
+// RoundTrip sends a request through net/http and a connection in memory.
+func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
+	if m.srv.refuses(r) {
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		return nil, refused()
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	c := &call{srv: m.srv, method: r.Method, path: r.URL.Path, cancel: cancel}
+	if !enter(&m.srv.inflight, &m.srv.inflight.calls, c) {
+		cancel(nil)
+		return nil, refused()
+	}
+	resp, err := m.srv.memory.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		c.end()
+		return nil, err
+	}
+	resp.Request = r
+	if resp.Body == http.NoBody {
+		c.end()
+		return resp, nil
+	}
+	resp.Body = &callBody{ReadCloser: resp.Body, call: c}
+	return resp, nil
+}
+
+// refuses reports whether a WireRefuse strikes a request before it is sent.
+func (s *Server) refuses(r *http.Request) bool {
+	if s.faults.refusal.Load() == 0 {
+		return false
+	}
+	x := s.newExchange(r)
+	if r.Body != nil && r.GetBody != nil {
+		body, err := r.GetBody()
+		if err != nil {
+			return false
+		}
+		defer func() { _ = body.Close() }()
+		x.req = r.WithContext(r.Context())
+		x.req.Body = body
+		x.readBody()
+	}
+	return s.faults.pick(x, true) != nil
+}
+
+// call is a request of HTTPClient from its sending until its response body is closed.
+type call struct {
+	srv          *Server
+	method, path string
+	cancel       context.CancelCauseFunc
+	once         sync.Once
+}
+
+func (c *call) end() {
+	c.once.Do(func() {
+		c.cancel(nil)
+		leave(&c.srv.inflight, c.srv.inflight.calls, c)
+	})
+}
+
+func (c *call) String() string { return fmt.Sprintf("%s %s", c.method, c.path) }
+
+// callBody tells when a response body has been read to its end or closed.
+type callBody struct {
+	io.ReadCloser
+	call *call
+}
+
+// Read ends the call with the body.
+func (b *callBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.call.end()
+	}
+	return n, err
+}
+
+// Close ends the call.
+func (b *callBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.call.end()
+	return err
+}
+
+// dial makes a connection in memory with a net/http server at its other end. The server has one
+// connection in its life and accepts it here, so that no goroutine waits for others; and since it is
+// never used again, its WaitGroup belongs to one synctest bubble only.
+func (s *Server) dial() (net.Conn, error) {
+	l := newLink()
+	l.closed = func() { leave(&s.inflight, s.inflight.links, l) }
+	if !enter(&s.inflight, &s.inflight.links, l) {
+		return nil, refused()
+	}
+	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, false) })
+	_ = hs.Serve(&oneConn{conn: l.server}) // it returns once a goroutine has the connection
+	return l.client, nil
+}
+
+// oneConn is a listener that accepts one connection.
+type oneConn struct{ conn net.Conn }
+
+// Accept returns the connection the first time, and an error from then on.
+func (o *oneConn) Accept() (net.Conn, error) {
+	if o.conn == nil {
+		return nil, net.ErrClosed
+	}
+	conn := o.conn
+	o.conn = nil
+	return conn, nil
+}
+
+// Close has nothing to do: the connection belongs to who accepted it.
+func (o *oneConn) Close() error { return nil }
+
+// Addr returns the address of the server in memory.
+func (o *oneConn) Addr() net.Addr { return serverAddress }

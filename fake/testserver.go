@@ -1,0 +1,107 @@
+package fake
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// TB is the part of testing.TB that [NewTestServer] needs. It keeps the testing package, and its
+// flags, out of programs that use package fake without being tests.
+type TB interface {
+	Helper()
+	Name() string
+	Cleanup(func())
+	Failed() bool
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// NewTestServer returns a server for a test, a benchmark or a synctest bubble. It closes itself at
+// the end of the test. The test fails if an injected fault never struck, if [Fault.Match] panicked
+// and, with [WithStrict], if a client misbehaved; a test that failed gets the journal printed into
+// its log. What Close had to break off is named there as well.
+func NewTestServer(tb TB, opts ...Option) *Server {
+	tb.Helper()
+	s := NewServer(opts...)
+	s.tb = tb
+	tb.Cleanup(func() {
+		tb.Helper()
+		s.Close()
+		s.report()
+	})
+	return s
+}
+
+// report tells the test what it should know about its server.
+func (s *Server) report() {
+	s.tb.Helper()
+	for _, f := range s.faults.unfired() {
+		s.tb.Errorf("fake: an injected fault never struck: %s", f)
+	}
+	panics, leaks := s.inflight.findings()
+	for _, p := range panics {
+		s.tb.Errorf("fake: the handling of a request panicked: %s", p)
+	}
+	for _, l := range leaks {
+		if s.config.strict {
+			s.tb.Errorf("fake: at Close %s", l)
+		} else {
+			s.tb.Logf("fake: at Close %s", l)
+		}
+	}
+	for _, v := range s.Violations() {
+		if s.config.strict && !slices.Contains(s.config.allowed, v.Rule) {
+			s.tb.Errorf("fake: %v", v)
+		}
+	}
+	if s.tb.Failed() {
+		s.tb.Logf("%s", s.transcript())
+	}
+}
+
+// findings returns what went wrong while requests were in flight.
+func (f *inflight) findings() (panics, leaks []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.panics), slices.Clone(f.leaks)
+}
+
+// maxTranscript bounds the requests that a failed test prints.
+const maxTranscript = 100
+
+// transcript writes the end of the journal, a line for each request.
+func (s *Server) transcript() string {
+	requests := s.Requests()
+	var b strings.Builder
+	fmt.Fprintf(&b, "fake: the server of %s answered %d requests", s.tb.Name(), len(requests))
+	if skip := len(requests) - maxTranscript; skip > 0 {
+		fmt.Fprintf(&b, ", the last %d of them", maxTranscript)
+		requests = requests[skip:]
+	}
+	for _, r := range requests {
+		b.WriteString("\n\t" + r.String())
+	}
+	return b.String()
+}
+
+// String returns the request and its answer as one line.
+func (r Request) String() string {
+	line := fmt.Sprintf("#%d %s %s", r.Seq, r.Method, r.Path)
+	if len(r.Body) > 0 {
+		line += " " + quote(string(r.Body))
+	}
+	switch {
+	case r.StatusCode != 0:
+		line += fmt.Sprintf(" → %d", r.StatusCode)
+	default:
+		line += " → no answer"
+	}
+	if r.Fault {
+		line += ", by a fault"
+	}
+	if r.Hint != "" {
+		line += ": " + r.Hint
+	}
+	return line
+}

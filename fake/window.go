@@ -1,0 +1,108 @@
+package fake
+
+import "math"
+
+// The spans of the two windows, in seconds.
+const (
+	minute = 60
+	day    = 24 * 60 * 60
+)
+
+// unlimited is what the headers of a key without a limit show, since every answer carries them.
+const unlimited = math.MaxInt32
+
+// window counts requests over a minute or a day. Nothing runs between requests: what is over is
+// noticed when somebody looks. All times are Unix seconds.
+type window struct {
+	kind  Window
+	span  int64
+	start int64  // fixed and aligned
+	count int    // requests in the window
+	ticks []tick // sliding: what count is made of
+}
+
+// tick is a second of a sliding window with the requests that came in it.
+type tick struct {
+	sec int64
+	n   int
+}
+
+// roll drops what is over at sec, and what lies in the future: a clock that was set back begins a
+// new window, or a key could stay limited for years.
+func (w *window) roll(sec int64) {
+	switch w.kind {
+	case WindowSliding:
+		w.slide(sec)
+	case WindowAligned:
+		if start := sec - sec%w.span; start != w.start {
+			w.start, w.count = start, 0
+		}
+	default:
+		if sec < w.start || sec >= w.start+w.span {
+			w.start, w.count = sec, 0
+		}
+		if w.count == 0 {
+			w.start = sec
+		}
+	}
+}
+
+func (w *window) slide(sec int64) {
+	if n := len(w.ticks); n > 0 && w.ticks[n-1].sec > sec {
+		w.ticks, w.count = nil, 0
+	}
+	for len(w.ticks) > 0 && w.ticks[0].sec+w.span <= sec {
+		w.count -= w.ticks[0].n
+		w.ticks = w.ticks[1:]
+	}
+}
+
+// add counts one request at sec, to which the window was rolled.
+func (w *window) add(sec int64) {
+	w.count++
+	if w.kind != WindowSliding {
+		return
+	}
+	if n := len(w.ticks); n > 0 && w.ticks[n-1].sec == sec {
+		w.ticks[n-1].n++
+		return
+	}
+	w.ticks = append(w.ticks, tick{sec, 1})
+}
+
+// reset returns when the window, rolled to sec, allows more again: its end, or for a sliding one the
+// second in which its oldest request drops out. An unused window ends a span from now.
+func (w *window) reset(sec int64) int64 {
+	switch {
+	case w.kind == WindowAligned:
+		return w.start + w.span
+	case w.count == 0:
+		return sec + w.span
+	case w.kind == WindowSliding:
+		return w.ticks[0].sec + w.span
+	}
+	return w.start + w.span
+}
+
+// quota is what the three headers of an answer show (section 8.2).
+type quota struct {
+	limit, remaining int
+	reset            int64
+}
+
+// quota returns what is left of limit in the window, rolled to sec.
+func (w *window) quota(limit int, sec int64) quota {
+	if limit <= 0 {
+		return quota{unlimited, unlimited, w.reset(sec)}
+	}
+	return quota{limit, max(limit-w.count, 0), w.reset(sec)}
+}
+
+// tighter returns the quota with fewer requests left; of two alike the one that lasts longer, since
+// that is the one which binds.
+func tighter(a, b quota) quota {
+	if a.remaining < b.remaining || a.remaining == b.remaining && a.reset > b.reset {
+		return a
+	}
+	return b
+}

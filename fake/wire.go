@@ -1,0 +1,89 @@
+package fake
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Wire is something that happens to the connection, as part of a [Fault]. What a client meets is the
+// same through every door, with the two exceptions named below.
+type Wire int
+
+// What can happen to a connection. Reset and close are seen by the client also on a loopback
+// connection that was used before, where net/http would repeat a GET in silence if nothing at all had
+// come back: there the first bytes of a status line go ahead.
+const (
+	// WireNone leaves the connection alone.
+	WireNone Wire = iota
+	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
+	WireReset
+	// WireClose closes the connection instead of answering: EOF.
+	WireClose
+	// WireTruncate sends half of the body and closes the connection: unexpected EOF.
+	WireTruncate
+	// WireGarbage sends bytes that are not HTTP.
+	WireGarbage
+	// WireStall sends nothing until the client gives up.
+	WireStall
+	// WireDrip sends a byte of the body every 100 ms.
+	WireDrip
+	// WireRefuse refuses the connection, so that nothing reaches the server: no count, no entry in
+	// the journal; errors match syscall.ECONNREFUSED. Through Client, HTTPClient and Transport the
+	// request is judged as the client made it. Through URL and ServeHTTP the connection is there
+	// already, so that it is reset in place of an answer, as by WireReset.
+	WireRefuse
+)
+
+// String returns the name of the constant in lower case, without Wire.
+func (w Wire) String() string {
+	names := [...]string{
+		"none", "reset", "close", "truncate", "garbage", "stall", "drip", "refuse",
+	}
+	if w < 0 || int(w) >= len(names) {
+		return fmt.Sprintf("Wire(%d)", int(w))
+	}
+	return names[w]
+}
+
+// dripPause is the time between two bytes of WireDrip.
+const dripPause = 100 * time.Millisecond
+
+// garbage is what WireGarbage sends.
+const garbage = "\x16\x03\x00 these bytes are no HTTP answer\r\n\r\n"
+
+// address is where the doors in memory are.
+type address string
+
+func (address) Network() string  { return "fake" }
+func (a address) String() string { return string(a) }
+
+const (
+	serverAddress address = "fake-server"
+	clientAddress address = "fake-client"
+)
+
+// refused is the error of a dial that nobody answered.
+func refused() error {
+	return &net.OpError{
+		Op: "dial", Net: "fake", Addr: serverAddress,
+		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+	}
+}
+
+// wasReset is the error of an operation on a connection that was reset.
+func wasReset(op string) error {
+	return &net.OpError{
+		Op: op, Net: "fake", Source: clientAddress, Addr: serverAddress,
+		Err: os.NewSyscallError(op, syscall.ECONNRESET),
+	}
+}
+
+// errMalformed is what the direct door says of garbage, in the words of net/http.
+var errMalformed = errors.New("net/http: HTTP/1.x transport connection broken: malformed HTTP response")
+
+// answered reports whether anything of an answer is sent.
+func (a *answer) answered() bool { return a.lost == nil && a.wire.shows() }
