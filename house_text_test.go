@@ -29,14 +29,18 @@ func TestHouseReadmeComesToThePoint(t *testing.T) {
 	assert.Contains(t, string(text), "go test ./...")
 }
 
-var markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+var (
+	markdownCode = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+)
 
 func TestHouseLinksBetweenDocumentsLead(t *testing.T) {
 	t.Parallel()
 	for _, path := range treeFiles(t, ".md") {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		for _, match := range markdownLink.FindAllStringSubmatch(string(text), -1) {
+		prose := markdownCode.ReplaceAllString(string(text), "")
+		for _, match := range markdownLink.FindAllStringSubmatch(prose, -1) {
 			target, _, _ := strings.Cut(match[1], "#")
 			if target == "" || strings.Contains(target, ":") {
 				continue
