@@ -14,20 +14,22 @@ import (
 
 // The rules that [Server.Violations] tells of.
 const (
-	// RuleEarlyRetry: a key came back before the time its last Retry-After named (section 8.3).
+	// RuleEarlyRetry is broken by a key that comes back before the time its last Retry-After named
+	// (section 8.3).
 	RuleEarlyRetry = "early-retry"
-	// RuleBanProvoked: a request earned the ban of [WithBan] (section 8.3).
+	// RuleBanProvoked is broken by a request that earns the ban of [WithBan] (section 8.3).
 	RuleBanProvoked = "ban-provoked"
-	// RuleRepeatedCreate: a key sent the same createPet again after an answer that leaves open whether
-	// the animal was added, without having looked at the catalogue in between (section 4.2).
+	// RuleRepeatedCreate is broken by a key that sends the same createPet again after an answer that
+	// leaves open whether the animal was added, without having looked at the catalogue in between
+	// (section 4.2).
 	RuleRepeatedCreate = "repeated-create"
-	// RuleUnknownParameter: a query parameter that the operation does not have (section 4).
+	// RuleUnknownParameter is broken by a query parameter that the operation does not have (section 4).
 	RuleUnknownParameter = "unknown-parameter"
-	// RuleUnknownField: a field that NewPet does not have (section 2).
+	// RuleUnknownField is broken by a field that NewPet does not have (section 2).
 	RuleUnknownField = "unknown-field"
-	// RuleDeprecated: a call of getPet (section 4.3).
+	// RuleDeprecated is broken by a call of getPet (section 4.3).
 	RuleDeprecated = "deprecated-operation"
-	// RuleKeyExposed: the API key stands in the URL, where logs and proxies keep it (section 5).
+	// RuleKeyExposed is broken by an API key that stands in the URL, where logs and proxies keep it (section 5).
 	RuleKeyExposed = "key-exposed"
 )
 
@@ -61,7 +63,8 @@ func (v Violation) String() string {
 type conduct struct {
 	mu         sync.Mutex
 	violations []Violation
-	unknown    map[*apiKey]map[[sha256.Size]byte]int // creates of unknown outcome, with their Seq
+	// unknown are the creates of unknown outcome, by the digest of their bodies, with their Seq.
+	unknown map[*apiKey]map[[sha256.Size]byte]int
 }
 
 func (c *conduct) reset() {
@@ -133,7 +136,7 @@ func (x *exchange) noteParameters(values url.Values, has ...string) {
 	slices.Sort(extra)
 	for _, name := range extra[:min(len(extra), maxNotes)] {
 		x.note(RuleUnknownParameter, "4",
-			fmt.Sprintf("%s has no parameter %s; the server ignores it", x.route.operation, quote(name)))
+			fmt.Sprintf("%s has no parameter %s", x.route.operation, quote(name)))
 	}
 }
 

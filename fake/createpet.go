@@ -42,7 +42,7 @@ func readNewPet(x *exchange) (petstore.NewPet, error) {
 	}
 	object := x.body[skipSpace(x.body, 0):]
 	if object[0] != '{' {
-		return petstore.NewPet{}, fmt.Errorf("the request body is %s; it must be a NewPet object", kind(object))
+		return petstore.NewPet{}, fmt.Errorf("the request body is %s; it must be an object", kind(object))
 	}
 	r := newPetReader{seen: make(map[string]bool, 4)}
 	for name, value := range members(object) {
@@ -51,7 +51,7 @@ func readNewPet(x *exchange) (petstore.NewPet, error) {
 		}
 	}
 	for _, f := range r.unknown {
-		x.note(RuleUnknownField, "2", fmt.Sprintf("NewPet has no field %s; the server ignores it", quote(f)))
+		x.note(RuleUnknownField, "2", fmt.Sprintf("NewPet has no field %s", quote(f)))
 	}
 	return r.pet, r.missing()
 }

@@ -2,8 +2,7 @@ package fake
 
 import (
 	"fmt"
-	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -51,8 +50,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 // newHTTPServer returns the net/http part of a door.
 func newHTTPServer(handler http.HandlerFunc) *http.Server {
 	hs := &http.Server{
-		Handler:  handler,
-		ErrorLog: log.New(io.Discard, "", 0), // aborted connections are what the faults are for
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		MaxHeaderBytes:    maxHeader,
+		// Nothing to stderr: aborted connections are what the faults are for.
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		// HTTP/1 alone: setting HTTP/2 up costs more than a request.
 		Protocols: new(http.Protocols),
 	}

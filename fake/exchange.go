@@ -145,7 +145,7 @@ func readBounded(r io.Reader, announced int64) ([]byte, error) {
 		}
 		n, err := r.Read(buf[len(buf):min(cap(buf), maxBody+1)])
 		buf = buf[:len(buf)+n]
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return buf, nil
 		}
 		if err != nil {
@@ -153,7 +153,7 @@ func readBounded(r io.Reader, announced int64) ([]byte, error) {
 		}
 	}
 	_, err := io.CopyN(io.Discard, r, 8*maxBody)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return buf, err

@@ -82,8 +82,8 @@ type faultList struct {
 	mu      sync.Mutex
 	list    []*Injection
 	rng     *rand.Rand
-	count   atomic.Int32 // of list, so that a server without faults takes no lock
-	refusal atomic.Int32 // of list, those with WireRefuse
+	count   atomic.Int64 // of list, so that a server without faults takes no lock
+	refusal atomic.Int64 // of list, those with WireRefuse
 }
 
 func (l *faultList) reset(seed uint64) {
@@ -96,14 +96,14 @@ func (l *faultList) reset(seed uint64) {
 // replace puts another list in place. The caller holds mu.
 func (l *faultList) replace(list []*Injection) {
 	l.list = list
-	l.count.Store(int32(len(list)))
-	refusals := 0
+	l.count.Store(int64(len(list)))
+	var refusals int64
 	for _, i := range list {
 		if i.fault.Wire == WireRefuse {
 			refusals++
 		}
 	}
-	l.refusal.Store(int32(refusals))
+	l.refusal.Store(refusals)
 }
 
 // Inject makes a fault strike the requests to come. It panics on a fault that makes no sense, such

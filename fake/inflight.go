@@ -145,7 +145,7 @@ func wait(limit time.Duration, done func() bool) bool {
 		runtime.Gosched()
 	}
 	for pause := 50 * time.Microsecond; limit > 0; pause = min(2*pause, 10*time.Millisecond) {
-		time.Sleep(pause)
+		<-time.After(pause)
 		limit -= pause
 		if done() {
 			return true

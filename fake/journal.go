@@ -185,16 +185,16 @@ func redactBytes(r *strings.Replacer, b []byte) []byte {
 }
 
 // redactor replaces every key the server ever knew, plain and as it stands in a URL.
-func (k *keyring) redactor() *strings.Replacer {
-	keys := k.all()
+func (r *keyring) redactor() *strings.Replacer {
+	keys := r.all()
 	// The longest first, or a key that begins like another would leave the rest of that one behind.
 	slices.SortFunc(keys, func(a, b *apiKey) int { return len(b.key) - len(a.key) })
 	var pairs []string
-	for _, key := range keys {
-		if len(key.key) < minRedact {
+	for _, k := range keys {
+		if len(k.key) < minRedact {
 			continue
 		}
-		for _, form := range []string{key.key, url.QueryEscape(key.key), url.PathEscape(key.key)} {
+		for _, form := range []string{k.key, url.QueryEscape(k.key), url.PathEscape(k.key)} {
 			pairs = append(pairs, form, redacted)
 		}
 	}

@@ -81,9 +81,9 @@ func checkJSON(body []byte) error {
 	}
 	err := json.Unmarshal(body, new(json.RawMessage))
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("it is not JSON: %v at byte %d", syntax, syntax.Offset)
+		return fmt.Errorf("it is not JSON: %w at byte %d", syntax, syntax.Offset)
 	}
-	return fmt.Errorf("it is not JSON: %v", err)
+	return fmt.Errorf("it is not JSON: %w", err)
 }
 
 // members yields the names and the raw values of a JSON object, which checkJSON has passed and which

@@ -10,7 +10,8 @@ import (
 
 // keyring holds the API keys that the server knows.
 type keyring struct {
-	window Window
+	minute window // unused, as every key begins
+	day    window
 	mu     sync.RWMutex
 	// keys is by digest, so that looking a key up takes no time that depends on how much of it is
 	// right. Revoked keys stay, for the journal to redact.
@@ -40,8 +41,8 @@ func (r *keyring) add(key string, plan Plan) {
 	if r.keys == nil {
 		r.keys = make(map[[sha256.Size]byte]*apiKey)
 	}
-	k := &apiKey{key: key, plan: plan}
-	k.clear(r.window)
+	k := &apiKey{key: key, plan: plan, minute: r.minute, day: r.day}
+	k.clear()
 	r.keys[sha256.Sum256([]byte(key))] = k
 }
 
@@ -77,15 +78,14 @@ func (r *keyring) all() []*apiKey {
 func (r *keyring) reset() {
 	for _, k := range r.all() {
 		k.mu.Lock()
-		k.clear(r.window)
+		k.clear()
 		k.mu.Unlock()
 	}
 }
 
 // clear forgets what the key has used up. The caller holds mu or the only reference.
-func (k *apiKey) clear(kind Window) {
-	k.minute = window{kind: kind, span: minute}
-	k.day = window{kind: kind, span: day}
+func (k *apiKey) clear() {
+	k.minute, k.day = k.minute.unused(), k.day.unused()
 	k.seen, k.bannedUntil, k.retryAt = time.Time{}, time.Time{}, time.Time{}
 	k.streak, k.limited, k.banReason = 0, 0, ""
 }

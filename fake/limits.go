@@ -62,8 +62,7 @@ func (k *apiKey) settle(now time.Time) int64 {
 	case back >= -backwards:
 		now = k.seen
 	default:
-		kind := k.minute.kind
-		k.minute, k.day = window{kind: kind, span: minute}, window{kind: kind, span: day}
+		k.minute, k.day = k.minute.unused(), k.day.unused()
 		k.streak, k.retryAt = 0, time.Time{}
 		if k.banned() {
 			k.bannedUntil = k.bannedUntil.Add(back)
@@ -110,7 +109,7 @@ func (k *apiKey) refuse(sec int64, provoked bool) verdict {
 		if d := k.day.quota(k.plan.PerDay, sec); d.remaining == 0 && d.reset >= q.reset {
 			span = "day"
 		}
-		v.reason = fmt.Sprintf("plan %s allows %d requests per %s; the next one is admitted at %s (section 8.1)",
+		v.reason = fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
 			k.plan.Name, q.limit, span, time.Unix(q.reset, 0).UTC().Format(time.RFC3339))
 	}
 	return v

@@ -32,12 +32,7 @@ func (s *Server) URL() string {
 
 // listen opens the port. The caller holds loopback.mu.
 func (s *Server) listen() {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		if l, err = net.Listen("tcp6", "[::1]:0"); err != nil {
-			panic("fake: URL: no loopback port: " + err.Error())
-		}
-	}
+	l := openPort()
 	if !s.inflight.serve(true) {
 		_ = l.Close()
 		panic("fake: URL: the server is closed")
@@ -46,8 +41,6 @@ func (s *Server) listen() {
 		r.Context().Value(socketKey{}).(*socket).requests++
 		s.serve(w, r, true)
 	})
-	hs.ReadHeaderTimeout = headerTimeout
-	hs.MaxHeaderBytes = maxHeader
 	hs.ConnState = s.inflight.connState
 	hs.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
 		return context.WithValue(ctx, socketKey{}, &socket{})
@@ -58,6 +51,19 @@ func (s *Server) listen() {
 		_ = hs.Serve(l) // it ends when Close closes the port
 		s.inflight.serve(false)
 	}()
+}
+
+// openPort listens on a loopback port of IPv4, or of IPv6 on a machine without.
+func openPort() net.Listener {
+	var lc net.ListenConfig
+	l, err := lc.Listen(context.Background(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		l, err = lc.Listen(context.Background(), "tcp6", "[::1]:0")
+	}
+	if err != nil {
+		panic("fake: URL: no loopback port: " + err.Error())
+	}
+	return l
 }
 
 // closeListener lets nobody connect any more.

@@ -13,6 +13,7 @@ type Option func(*config)
 // config is what the options of a server say.
 type config struct {
 	plan     Plan
+	minute   int64 // seconds
 	keys     []keyPlan
 	pets     []petstore.NewPet
 	clock    func() time.Time
@@ -61,6 +62,12 @@ func WithClock(now func() time.Time) Option { return func(c *config) { c.clock =
 // WithSeed decides what is left to chance: [Fault.Chance] and [OrderShuffled]. Servers of one seed
 // that get the same requests in the same order behave alike; the default seed is 0.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
+
+// WithMinute makes the minute of the rate limits last for d, rounded up to a whole second, for programs
+// that show a limit in real time. In tests, let virtual time pass instead.
+func WithMinute(d time.Duration) Option {
+	return func(c *config) { c.minute = max(ceilUnix(time.Unix(0, 0).Add(d)), 1) }
+}
 
 // WithBan bans a key for d once it has sent that many further requests after a first 429, without
 // one that was admitted in between (section 8.3). After 0 requests nobody is banned, which is the

@@ -46,14 +46,15 @@ type Server struct {
 // [NewTestServer] is the better choice. NewServer panics if an option cannot be followed, such as
 // an empty key.
 func NewServer(opts ...Option) *Server {
-	s := &Server{config: config{plan: PlanBusiness, journal: defaultJournal}}
+	s := &Server{config: config{plan: PlanBusiness, minute: minute, journal: defaultJournal}}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&s.config)
 		}
 	}
 	s.clock.source = s.config.clock
-	s.keys.window = s.config.behavior.Window
+	s.keys.minute = window{kind: s.config.behavior.Window, span: s.config.minute}
+	s.keys.day = window{kind: s.config.behavior.Window, span: day}
 	s.keys.add(DefaultAPIKey, s.config.plan)
 	for _, k := range s.config.keys {
 		s.keys.add(k.key, k.plan)

@@ -27,10 +27,10 @@ type status struct {
 type row struct {
 	name     string
 	category int64
-	status   int32 // place in statuses, or deleted
+	status   int // place in statuses, or deleted
 }
 
-const deleted int32 = -1
+const deleted = -1
 
 func (t *store) reset(seed uint64) {
 	t.mu.Lock()
@@ -53,14 +53,14 @@ func (t *store) add(p petstore.NewPet) petstore.Pet {
 
 // status returns the place of a status in statuses, and makes one if it is new. There are as many as
 // a test can think of, which is few: a walk through them beats a map.
-func (t *store) status(name petstore.PetStatus) int32 {
+func (t *store) status(name petstore.PetStatus) int {
 	for i := range t.statuses {
 		if t.statuses[i].name == name {
-			return int32(i)
+			return i
 		}
 	}
 	t.statuses = append(t.statuses, status{name: name})
-	return int32(len(t.statuses) - 1)
+	return len(t.statuses) - 1
 }
 
 // has reports whether id is that of an animal in the catalogue.

@@ -9,11 +9,17 @@ import (
 // TB is the part of testing.TB that [NewTestServer] needs. It keeps the testing package, and its
 // flags, out of programs that use package fake without being tests.
 type TB interface {
+	// Helper keeps the server's own lines out of what a failure points to.
 	Helper()
+	// Name is what the printed journal calls the server.
 	Name() string
+	// Cleanup closes the server at the end of the test.
 	Cleanup(func())
+	// Failed decides whether the journal is printed.
 	Failed() bool
+	// Logf takes what is worth knowing.
 	Logf(format string, args ...any)
+	// Errorf takes what fails the test.
 	Errorf(format string, args ...any)
 }
 

@@ -27,6 +27,9 @@ type tick struct {
 	n   int
 }
 
+// unused returns a window of the same kind and span in which nothing was counted.
+func (w *window) unused() window { return window{kind: w.kind, span: w.span} }
+
 // roll drops what is over at sec, and what lies in the future: a clock that was set back begins a
 // new window, or a key could stay limited for years.
 func (w *window) roll(sec int64) {
