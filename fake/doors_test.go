@@ -1,0 +1,377 @@
+package fake_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestEveryDoorLeadsToTheSameService(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	names := []string{"memory", "direct", "loopback", "handler"}
+	for i, d := range []door{
+		memoryDoor(t, srv), directDoor(t, srv), loopbackDoor(t, srv), handlerDoor(t, srv),
+	} {
+		r := d.send(t, create(names[i]))
+		assert.Equal(t, http.StatusCreated, r.status)
+	}
+	require.Len(t, srv.Pets(), 4)
+	for i, p := range srv.Pets() {
+		assert.Equal(t, petstore.Pet{ID: int64(i + 1), Name: names[i], CategoryID: 1}, p)
+	}
+	srv.AssertRequests(t, fake.OpCreatePet, 4)
+	assert.Equal(t, 4, srv.Usage(srv.APIKey()).Minute)
+}
+
+func TestEveryAnswerCarriesTheThreeHeadersAndTheServersDate(t *testing.T) {
+	opts := []fake.Option{fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 5) })}
+	throughEveryDoor(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+		srv.SetPlan(srv.APIKey(), fake.PlanFree)
+		for _, c := range []struct {
+			name      string
+			request   request
+			status    int
+			remaining string
+		}{
+			{"list", request{path: "/pets"}, 200, "59"},
+			{"created", create("Rex"), 201, "58"},
+			{"found", request{path: "/pets/1"}, 200, "57"},
+			{"bad request", request{path: "/pets", body: "{"}, 400, "56"},
+			{"no key", request{path: "/pets", auth: "-"}, 401, "60"},
+			{"no animal", request{path: "/pets/9"}, 404, "55"},
+			{"no path", request{path: "/orders"}, 404, "55"},
+			{"no path, no key", request{path: "/orders", auth: "-"}, 404, "60"},
+			{"no method", request{method: "PATCH", path: "/pets"}, 405, "54"},
+			{"head", request{method: "HEAD", path: "/pets"}, 405, "53"},
+		} {
+			r := d.send(t, c.request)
+			assert.Equal(t, c.status, r.status, c.name)
+			assert.Equal(t, "60", r.header.Get("X-RateLimit-Limit"), c.name)
+			assert.Equal(t, c.remaining, r.header.Get("X-RateLimit-Remaining"), c.name)
+			assert.Equal(t, "1000000060", r.header.Get("X-RateLimit-Reset"), c.name)
+			assert.Equal(t, "Sun, 09 Sep 2001 01:46:40 GMT", r.header.Get("Date"), c.name)
+			assert.Equal(t, "application/json", r.header.Get("Content-Type"), c.name)
+			if c.request.method == http.MethodHead {
+				assert.Empty(t, r.body)
+			}
+		}
+	})
+}
+
+func TestNothingRunsBeforeTheFirstRequestNorAfterClose(t *testing.T) {
+	before := goroutines()
+	srv := fake.NewServer()
+	hc := srv.HTTPClient()
+	srv.Transport()
+	assert.Equal(t, before, goroutines())
+	door{hc, "http://service.test/v1"}.list(t)
+	d := loopbackDoor(t, srv)
+	d.list(t)
+	srv.Close()
+	d.client.CloseIdleConnections()
+	assertNoMoreGoroutines(t, before)
+}
+
+func TestOneThousandServersLeaveNothingBehind(t *testing.T) {
+	before := goroutines()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 125 {
+				srv := fake.NewServer()
+				d := memoryDoor(t, srv)
+				if i%25 == 0 {
+					d = loopbackDoor(t, srv)
+				}
+				assert.Equal(t, http.StatusOK, d.list(t).status)
+				srv.Close()
+				d.client.CloseIdleConnections()
+			}
+		})
+	}
+	wg.Wait()
+	assertNoMoreGoroutines(t, before)
+}
+
+func goroutines() int { return runtime.NumGoroutine() }
+
+// assertNoMoreGoroutines gives goroutines that have nothing left to do a moment to be gone.
+func assertNoMoreGoroutines(t *testing.T, before int) {
+	t.Helper()
+	assert.Eventually(t, func() bool { return goroutines() <= before+1 }, 2*time.Second, time.Millisecond)
+	if t.Failed() {
+		buf := make([]byte, 1<<16)
+		t.Logf("%s", buf[:runtime.Stack(buf, true)])
+	}
+}
+
+func TestThePortIsOpenedAtTheFirstCallOfURLAndClosedByClose(t *testing.T) {
+	srv := fake.NewServer()
+	u, err := url.Parse(srv.URL())
+	require.NoError(t, err)
+	assert.Equal(t, "/v1", u.Path)
+	assert.True(t, net.ParseIP(u.Hostname()).IsLoopback())
+	assert.Equal(t, u.String(), srv.URL())
+	srv.Close()
+	_, err = net.DialTimeout("tcp", u.Host, time.Second)
+	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+	assert.Equal(t, u.String(), srv.URL())
+
+	unused := fake.NewServer()
+	unused.Close()
+	assert.PanicsWithValue(t, "fake: URL: the server is closed", func() { unused.URL() })
+}
+
+func TestAClosedServerRefusesConnections(t *testing.T) {
+	srv := fake.NewServer()
+	srv.Close()
+	srv.Close()
+	for _, d := range []door{memoryDoor(t, srv), directDoor(t, srv)} {
+		_, err := d.try(t, create("Rex"))
+		assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+		opErr, ok := err.(*url.Error).Err.(*net.OpError) //nolint:errorlint // this very type is promised
+		require.True(t, ok)
+		assert.Equal(t, "dial", opErr.Op)
+	}
+	rec := httptest.NewRecorder()
+	srv.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
+	assert.Equal(t, http.StatusServiceUnavailable, rec.Code)
+	assert.Empty(t, srv.Requests())
+}
+
+func TestTheMemoryDoorTakesAnyHostAndHTTPS(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	for _, base := range []string{
+		"http://localhost/v1", "https://petstore.example.com/v1", "http://[2001:db8::1]:99/v1",
+	} {
+		assert.Equal(t, http.StatusOK, door{srv.HTTPClient(), base}.list(t).status)
+	}
+}
+
+func TestHTTPClientsAreTheCallersOwn(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	first := srv.HTTPClient()
+	first.Timeout, first.Transport = 1, nil
+	assert.Equal(t, http.StatusOK, memoryDoor(t, srv).list(t).status)
+}
+
+func TestAClientReachesItsServerWithAValidKey(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 7}))
+	result, err := srv.Client().ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	assert.Equal(t, []petstore.Pet{{ID: 1, Name: "Rex", CategoryID: 7}}, result.Pets)
+	assert.Equal(t, 999, result.RateLimit.Remaining)
+}
+
+func TestClientPanicsOnABadOption(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	assert.Panics(t, func() { srv.Client(petstore.WithMaxResponseBytes(-1)) })
+}
+
+func TestAServerMadeOutsideServesOneBubbleAfterAnother(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+	for i := range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			d := memoryDoor(t, srv)
+			start := time.Now()
+			for range fake.PlanFree.PerMinute {
+				require.Equal(t, http.StatusOK, d.list(t).status)
+			}
+			limited := d.list(t)
+			assert.Equal(t, http.StatusTooManyRequests, limited.status)
+			assert.Equal(t, "60", limited.header.Get("Retry-After"))
+			time.Sleep(time.Minute)
+			assert.Equal(t, http.StatusOK, d.list(t).status)
+			assert.Equal(t, time.Minute, time.Since(start))
+		})
+		assert.Equal(t, i+1, srv.Usage(srv.APIKey()).Limited)
+	}
+}
+
+func TestTheDirectDoorWorksInABubbleToo(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	synctest.Test(t, func(t *testing.T) {
+		srv.Inject(fake.Fault{Delay: time.Hour})
+		start := time.Now()
+		assert.Equal(t, http.StatusOK, directDoor(t, srv).list(t).status)
+		assert.Equal(t, time.Hour, time.Since(start))
+	})
+}
+
+func TestABubbleMayEndWithoutClosingAServerThatWasMadeOutside(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	synctest.Test(t, func(t *testing.T) {
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() { memoryDoor(t, srv).list(t) })
+		}
+		wg.Wait()
+	})
+}
+
+func TestAClockThatWentBackStartsNewWindowsAndKeepsABan(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 1)), fake.WithKey("banned", fake.PlanPro),
+		fake.WithClock(func() time.Time { return now }))
+	d := directDoor(t, srv)
+	srv.BanKey("banned", time.Hour)
+	d.list(t)
+	assert.Equal(t, http.StatusTooManyRequests, d.list(t).status)
+	now = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	assert.Equal(t, http.StatusOK, d.list(t).status)
+	banned := request{path: "/pets", auth: "Bearer banned"}
+	assert.Equal(t, http.StatusTooManyRequests, d.send(t, banned).status)
+	now = now.Add(time.Hour)
+	assert.Equal(t, http.StatusOK, d.send(t, banned).status)
+}
+
+func TestCloseBreaksOffALeakedBodyWithinASecondAndNamesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := &recorder{}
+		srv := fake.NewTestServer(tb)
+		resp, err := srv.HTTPClient().Do(request{path: "/pets?status=sold"}.build(t, "http://service.test/v1"))
+		require.NoError(t, err)
+		start := time.Now()
+		tb.end()
+		assert.LessOrEqual(t, time.Since(start), time.Second)
+		assert.Contains(t, tb.log.String(), "a response body was never closed: GET /v1/pets")
+		assert.Empty(t, tb.errors.String())
+		_ = resp.Body.Close()
+	})
+}
+
+func TestCloseEndsAStalledRequestAndNamesIt(t *testing.T) {
+	for name, open := range map[string]func(*testing.T, *fake.Server) door{
+		"memory": memoryDoor, "direct": directDoor, "loopback": loopbackDoor,
+	} {
+		t.Run(name, func(t *testing.T) {
+			tb := &recorder{}
+			srv := fake.NewTestServer(tb)
+			d := open(t, srv)
+			stalled := srv.Inject(fake.Fault{Wire: fake.WireStall})
+			done := make(chan error)
+			go func() {
+				_, err := d.try(t, request{path: "/pets"})
+				done <- err
+			}()
+			require.Eventually(t, func() bool { return stalled.Fired() == 1 }, time.Second, time.Millisecond)
+			start := time.Now()
+			tb.end()
+			assert.Error(t, <-done)
+			assert.Less(t, time.Since(start), time.Second)
+			assert.Contains(t, tb.log.String(), "still waiting for its answer: GET /v1/pets")
+		})
+	}
+}
+
+func TestCloseLetsARequestInFlightFinish(t *testing.T) {
+	srv := fake.NewServer()
+	d := loopbackDoor(t, srv)
+	entered, release := make(chan bool), make(chan bool)
+	srv.Inject(fake.Fault{Match: func(*http.Request) bool {
+		entered <- true
+		<-release
+		return false
+	}})
+	status := make(chan int)
+	go func() { status <- d.list(t).status }()
+	<-entered
+	closed := make(chan bool)
+	go func() {
+		srv.Close()
+		close(closed)
+	}()
+	close(release)
+	assert.Equal(t, http.StatusOK, <-status)
+	<-closed
+}
+
+func TestCloseGivesUpOnAHandlerThatHangsAndNamesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := &recorder{}
+		srv := fake.NewTestServer(tb)
+		release := make(chan bool)
+		srv.Inject(fake.Fault{Match: func(*http.Request) bool { return <-release }})
+		go func() { _, _ = memoryDoor(t, srv).try(t, request{path: "/pets"}) }()
+		synctest.Wait()
+		start := time.Now()
+		tb.end()
+		assert.LessOrEqual(t, time.Since(start), time.Second)
+		assert.Contains(t, tb.log.String(), "still being handled: GET /v1/pets")
+		close(release)
+	})
+}
+
+func TestEveryDoorHonoursTheRequestsContext(t *testing.T) {
+	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+		srv.Inject(fake.Fault{Delay: time.Hour})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		resp, err := d.client.Do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
+		if err == nil {
+			resp.Body.Close()
+		}
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Eventually(t, func() bool {
+			r := srv.Requests()
+			return len(r) == 1 && r[0].Hint != ""
+		}, time.Second, time.Millisecond)
+	})
+}
+
+func TestTheDirectDoorSendsNothingOnAContextThatHasEnded(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	body := &closeRecorder{Reader: strings.NewReader("{}")}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://x/v1/pets", body)
+	require.NoError(t, err)
+	_, err = srv.Transport().RoundTrip(req) //nolint:bodyclose // there is none
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.True(t, body.closed)
+	assert.Empty(t, srv.Requests())
+}
+
+type closeRecorder struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closeRecorder) Close() error {
+	c.closed = true
+	return nil
+}
+
+func TestAServerAnswersManyAtOnce(t *testing.T) {
+	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for range 10 {
+					assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
+					assert.Equal(t, http.StatusOK, d.list(t).status)
+				}
+			})
+		}
+		wg.Wait()
+		assert.Len(t, srv.Pets(), 80)
+		srv.AssertRequests(t, "", 160)
+		assert.Equal(t, 160, srv.Usage(srv.APIKey()).Day)
+	})
+}

@@ -1,0 +1,177 @@
+package fake_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// door is one way to a server.
+type door struct {
+	client *http.Client
+	base   string
+}
+
+// throughEveryDoor runs a test once for each door, each time with a server of its own.
+func throughEveryDoor(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, door)) {
+	t.Helper()
+	for name, open := range map[string]func(*testing.T, *fake.Server) door{
+		"memory":   memoryDoor,
+		"direct":   directDoor,
+		"loopback": loopbackDoor,
+		"handler":  handlerDoor,
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := fake.NewTestServer(t, opts...)
+			f(t, srv, open(t, srv))
+		})
+	}
+}
+
+func memoryDoor(_ *testing.T, srv *fake.Server) door {
+	return door{srv.HTTPClient(), "http://service.test/v1"}
+}
+
+func directDoor(_ *testing.T, srv *fake.Server) door {
+	return door{&http.Client{Transport: srv.Transport()}, "https://service.test/v1"}
+}
+
+func loopbackDoor(t *testing.T, srv *fake.Server) door {
+	return door{socketClient(t), srv.URL()}
+}
+
+func handlerDoor(t *testing.T, srv *fake.Server) door {
+	hs := httptest.NewServer(srv)
+	t.Cleanup(hs.Close)
+	return door{socketClient(t), hs.URL + "/v1"}
+}
+
+// socketClient returns a client with connections of its own, which end with the test.
+func socketClient(t testing.TB) *http.Client {
+	tr := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+// request is a request as tests write it down; its zero fields stand for what is usual.
+type request struct {
+	method, path, body string
+	auth               string // "-": none
+	contentType        string // "-": none
+	header             http.Header
+}
+
+func (q request) build(t testing.TB, base string) *http.Request {
+	t.Helper()
+	method := q.method
+	if method == "" {
+		method = http.MethodGet
+		if q.body != "" {
+			method = http.MethodPost
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, base+q.path, strings.NewReader(q.body))
+	require.NoError(t, err)
+	for k, v := range q.header {
+		req.Header[k] = v
+	}
+	switch q.auth {
+	case "":
+		req.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
+	case "-":
+	default:
+		req.Header.Set("Authorization", q.auth)
+	}
+	switch {
+	case q.contentType == "-":
+	case q.contentType != "":
+		req.Header.Set("Content-Type", q.contentType)
+	case method == http.MethodPost:
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req
+}
+
+// reply is an answer that was read to its end.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send sends a request that must be answered.
+func (d door) send(t testing.TB, q request) reply {
+	t.Helper()
+	r, err := d.try(t, q)
+	require.NoError(t, err)
+	return r
+}
+
+// try sends a request that may fail.
+func (d door) try(t testing.TB, q request) (reply, error) {
+	t.Helper()
+	resp, err := d.client.Do(q.build(t, d.base))
+	if err != nil {
+		return reply{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return reply{resp.StatusCode, resp.Header, string(body)}, err
+}
+
+func (d door) list(t testing.TB) reply {
+	t.Helper()
+	return d.send(t, request{path: "/pets"})
+}
+
+// create is a request for a new animal.
+func create(name string) request {
+	return request{path: "/pets", body: fmt.Sprintf(`{"name":%q,"categoryId":1}`, name)}
+}
+
+// recorder is a TB whose test goes on after it has failed.
+type recorder struct {
+	testing.TB
+	mu       sync.Mutex
+	log      bytes.Buffer
+	errors   bytes.Buffer
+	cleanups []func()
+}
+
+func (r *recorder) Helper()          {}
+func (r *recorder) Name() string     { return "TestRecorded" }
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+
+func (r *recorder) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.errors.Len() > 0
+}
+
+func (r *recorder) Logf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(&r.log, format+"\n", args...)
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(&r.errors, format+"\n", args...)
+}
+
+// end does what the end of a test does.
+func (r *recorder) end() {
+	for i := len(r.cleanups) - 1; i >= 0; i-- {
+		r.cleanups[i]()
+	}
+}

@@ -1,0 +1,313 @@
+package fake_test
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// inBubble runs a test against a server of its own, in virtual time through the memory door.
+func inBubble(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, door)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		srv := fake.NewTestServer(t, opts...)
+		f(t, srv, memoryDoor(t, srv))
+	})
+}
+
+func with(opts ...fake.Option) []fake.Option { return opts }
+
+// admitted sends requests until one is refused, and returns how many were not.
+func (d door) admitted(t *testing.T) (int, reply) {
+	t.Helper()
+	for n := 0; ; n++ {
+		if r := d.list(t); r.status != http.StatusOK {
+			return n, r
+		}
+	}
+}
+
+func TestTwoMinutesOfAPlanPassAsTheDocumentSays(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, _ *fake.Server, d door) {
+		time.Sleep(1500 * time.Millisecond) // so that the window does not begin where the clock does
+		for minute := range 2 {
+			begin := time.Now().Truncate(time.Second)
+			n, r := d.admitted(t)
+			assert.Equal(t, 60, n)
+			require.Equal(t, http.StatusTooManyRequests, r.status)
+			assert.Equal(t, "60", r.header.Get("X-RateLimit-Limit"))
+			assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
+			assert.Equal(t, strconv.FormatInt(begin.Unix()+60, 10), r.header.Get("X-RateLimit-Reset"))
+			wait, err := strconv.Atoi(r.header.Get("Retry-After"))
+			require.NoError(t, err)
+			assert.Equal(t, 60, wait, minute)
+			time.Sleep(time.Duration(wait)*time.Second - 501*time.Millisecond)
+			assert.Equal(t, http.StatusTooManyRequests, d.list(t).status, "a millisecond too early")
+			time.Sleep(501 * time.Millisecond)
+		}
+	})
+}
+
+func TestTheDayEndsADayAfterItsFirstRequest(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d door) {
+		start, sent := time.Now(), 0
+		for sent < fake.PlanFree.PerDay {
+			n, r := d.admitted(t)
+			sent += n
+			if sent < fake.PlanFree.PerDay {
+				wait, err := strconv.Atoi(r.header.Get("Retry-After"))
+				require.NoError(t, err)
+				time.Sleep(time.Duration(wait) * time.Second)
+			}
+		}
+		r := d.list(t)
+		require.Equal(t, http.StatusTooManyRequests, r.status)
+		assert.Equal(t, "1000", r.header.Get("X-RateLimit-Limit"))
+		assert.Contains(t, r.body, "plan Free allows 1000 requests per day")
+		assert.Equal(t, start.Add(24*time.Hour).Unix(), srv.Usage(srv.APIKey()).DayReset.Unix())
+		time.Sleep(time.Until(start.Add(24 * time.Hour)))
+		assert.Equal(t, http.StatusOK, d.list(t).status)
+		assert.Equal(t, 24*time.Hour, time.Since(start))
+	})
+}
+
+func TestTheHeadersShowTheLimitThatIsNearer(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 4)))
+	d := directDoor(t, srv)
+	r := d.list(t)
+	assert.Equal(t, "3", r.header.Get("X-RateLimit-Limit"))
+	assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
+	d.admitted(t)
+	srv.Advance(time.Minute)
+	r = d.list(t)
+	assert.Equal(t, "4", r.header.Get("X-RateLimit-Limit"))
+	assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
+}
+
+func TestAnUnlimitedPlanStillHasHeaders(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
+	r := directDoor(t, srv).list(t)
+	assert.Equal(t, "2147483647", r.header.Get("X-RateLimit-Remaining"))
+	srv.SetPlan(srv.APIKey(), fake.Enterprise(0, 5))
+	r = directDoor(t, srv).list(t)
+	assert.Equal(t, "5", r.header.Get("X-RateLimit-Limit"))
+	assert.Equal(t, "3", r.header.Get("X-RateLimit-Remaining"))
+}
+
+func TestA429SaysWhichLimitOfWhichPlan(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 9))), func(t *testing.T, srv *fake.Server, d door) {
+		_, r := d.admitted(t)
+		assert.JSONEq(t, `{"code":"rate_limited","status":429,"message":"plan Enterprise allows 1 requests `+
+			`per minute, the next one at 2000-01-01T00:01:00Z (section 8.1)"}`, r.body)
+		assert.Equal(t, "plan Enterprise allows 1 requests per minute, the next one at "+
+			"2000-01-01T00:01:00Z (section 8.1)", srv.Requests()[1].Hint)
+	})
+}
+
+func TestWhatIsRefusedDoesNotCount(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
+	d := directDoor(t, srv)
+	d.send(t, request{path: "/pets", auth: "-"})
+	d.send(t, request{path: "/elsewhere"})
+	n, _ := d.admitted(t)
+	assert.Equal(t, 2, n)
+	d.list(t)
+	assert.Equal(t, fake.Usage{
+		Plan: fake.Enterprise(2, 0), Minute: 2, Day: 2, Limited: 2,
+		MinuteReset: srv.Usage(srv.APIKey()).MinuteReset, DayReset: srv.Usage(srv.APIKey()).DayReset,
+	}, srv.Usage(srv.APIKey()))
+}
+
+func TestABanComesAfterThatManyFurtherRequestsAndPasses(t *testing.T) {
+	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, 5*time.Minute))
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+		_, r := d.admitted(t)
+		assert.Equal(t, "60", r.header.Get("Retry-After"))
+		r = d.list(t)
+		assert.Equal(t, "60", r.header.Get("Retry-After"))
+		r = d.list(t)
+		assert.Equal(t, "300", r.header.Get("Retry-After"))
+		assert.Contains(t, r.body, "the API key is banned until 2000-01-01T00:05:00Z, "+
+			"for 2 requests after a 429 (section 8.3)")
+		assert.Equal(t, strconv.FormatInt(time.Now().Unix()+300, 10), r.header.Get("X-RateLimit-Reset"))
+		time.Sleep(4 * time.Minute)
+		assert.Equal(t, "60", d.list(t).header.Get("Retry-After"))
+		assert.Equal(t, 4, srv.Usage(srv.APIKey()).Limited)
+		time.Sleep(time.Minute)
+		assert.Equal(t, http.StatusOK, d.list(t).status)
+		assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
+	})
+}
+
+func TestAnAdmittedRequestForgivesEarlierOnes(t *testing.T) {
+	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, time.Hour))
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+		for range 5 {
+			d.admitted(t)
+			d.list(t)
+			time.Sleep(time.Minute)
+		}
+		assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
+	})
+}
+
+func TestBanKeyBansAtOnceAndZeroLiftsIt(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+		srv.BanKey(srv.APIKey(), 90*time.Second)
+		r := d.list(t)
+		assert.Equal(t, http.StatusTooManyRequests, r.status)
+		assert.Equal(t, "90", r.header.Get("Retry-After"))
+		assert.Contains(t, r.body, "banned until 2000-01-01T00:01:30Z, by BanKey")
+		assert.Equal(t, time.Now().Add(90*time.Second).Unix(), srv.Usage(srv.APIKey()).BannedUntil.Unix())
+		srv.BanKey(srv.APIKey(), 0)
+		assert.Equal(t, http.StatusOK, d.list(t).status)
+		srv.BanKey("unknown", time.Hour)
+	})
+}
+
+func TestEachKeyHasItsOwnPlanAndWindows(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.Enterprise(1, 0)))
+	d := directDoor(t, srv)
+	second := request{path: "/pets", auth: "Bearer second-key"}
+	assert.Equal(t, http.StatusOK, d.send(t, second).status)
+	assert.Equal(t, http.StatusTooManyRequests, d.send(t, second).status)
+	assert.Equal(t, http.StatusOK, d.list(t).status)
+	srv.SetPlan("second-key", fake.Enterprise(2, 0))
+	assert.Equal(t, http.StatusOK, d.send(t, second).status)
+	assert.Equal(t, 2, srv.Usage("second-key").Minute)
+	assert.Zero(t, srv.Usage("third-key"))
+}
+
+func TestAdvanceMovesWindowsAndTheDate(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
+	d := directDoor(t, srv)
+	before := srv.Now()
+	d.admitted(t)
+	srv.Advance(time.Minute)
+	assert.WithinDuration(t, before.Add(time.Minute), srv.Now(), 10*time.Second)
+	r := d.list(t)
+	assert.Equal(t, http.StatusOK, r.status)
+	date, err := http.ParseTime(r.header.Get("Date"))
+	require.NoError(t, err)
+	assert.WithinDuration(t, before.Add(time.Minute), date, 10*time.Second)
+}
+
+func TestAShorterMinuteIsAWholeNumberOfSeconds(t *testing.T) {
+	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(2100*time.Millisecond))
+	inBubble(t, opts, func(t *testing.T, _ *fake.Server, d door) {
+		_, r := d.admitted(t)
+		assert.Equal(t, "3", r.header.Get("Retry-After"))
+		time.Sleep(3 * time.Second)
+		assert.Equal(t, http.StatusOK, d.list(t).status)
+	})
+}
+
+func TestRetryAfterIsInTheChosenForm(t *testing.T) {
+	for form, want := range map[fake.RetryAfterForm]string{
+		fake.RetryAfterSeconds: "60",
+		fake.RetryAfterDate:    "Sat, 01 Jan 2000 00:01:00 GMT",
+		fake.RetryAfterAbsent:  "",
+	} {
+		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{RetryAfter: form}))
+		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+			_, r := d.admitted(t)
+			assert.Equal(t, want, r.header.Get("Retry-After"))
+			d.list(t)
+			assert.Equal(t, form == fake.RetryAfterAbsent, len(srv.Violations()) == 0)
+		})
+	}
+}
+
+func TestRetryAfterIsRoundedUp(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, _ *fake.Server, d door) {
+		d.list(t)
+		time.Sleep(59*time.Second + 999*time.Millisecond)
+		r := d.list(t)
+		assert.Equal(t, "1", r.header.Get("Retry-After"))
+	})
+}
+
+func TestThe429HasTheChosenBody(t *testing.T) {
+	for form, want := range map[fake.BodyForm][2]string{
+		fake.BodyError: {"application/json", `{"code":"rate_limited"`},
+		fake.BodyEmpty: {"", ""},
+		fake.BodyHTML:  {"text/html; charset=utf-8", "<html>"},
+	} {
+		throughEveryDoor(t, with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{LimitBody: form})),
+			func(t *testing.T, _ *fake.Server, d door) {
+				_, r := d.admitted(t)
+				assert.Equal(t, want[0], r.header.Get("Content-Type"))
+				assert.Contains(t, r.body, want[1])
+				assert.Equal(t, strconv.Itoa(len(r.body)), r.header.Get("Content-Length"))
+			})
+	}
+}
+
+func TestWindowsRunAsChosen(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		window fake.Window
+		second int // admitted half a minute later
+		third  int // and a minute later
+		wait   string
+	}{
+		{"fixed", fake.WindowFixed, 0, 2, "30"},
+		{"aligned", fake.WindowAligned, 2, 0, "30"},
+		{"sliding", fake.WindowSliding, 0, 2, "30"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			opts := with(fake.WithPlan(fake.Enterprise(2, 0)), fake.WithBehavior(fake.Behavior{Window: c.window}))
+			inBubble(t, opts, func(t *testing.T, _ *fake.Server, d door) {
+				time.Sleep(30 * time.Second) // half past the minute
+				n, _ := d.admitted(t)
+				assert.Equal(t, 2, n)
+				time.Sleep(30 * time.Second)
+				n, r := d.admitted(t)
+				assert.Equal(t, c.second, n)
+				if n == 0 {
+					assert.Equal(t, c.wait, r.header.Get("Retry-After"))
+				}
+				time.Sleep(30 * time.Second)
+				n, _ = d.admitted(t)
+				assert.Equal(t, c.third, n)
+			})
+		})
+	}
+}
+
+func TestASlidingWindowGivesBackWhatDropsOut(t *testing.T) {
+	opts := with(fake.WithPlan(fake.Enterprise(3, 0)),
+		fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding}))
+	inBubble(t, opts, func(t *testing.T, _ *fake.Server, d door) {
+		d.list(t)
+		time.Sleep(20 * time.Second)
+		n, r := d.admitted(t)
+		assert.Equal(t, 2, n)
+		assert.Equal(t, "40", r.header.Get("Retry-After"))
+		time.Sleep(40 * time.Second)
+		n, r = d.admitted(t)
+		assert.Equal(t, 1, n)
+		assert.Equal(t, "20", r.header.Get("Retry-After"))
+	})
+}
+
+func TestTheRealClientWaitsADayInNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 1)), fake.WithStrict())
+		client := srv.Client(petstore.WithMaxWait(48 * time.Hour))
+		start := time.Now()
+		for range 3 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+		}
+		assert.GreaterOrEqual(t, time.Since(start), 48*time.Hour)
+	})
+}
