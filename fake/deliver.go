@@ -12,9 +12,9 @@ func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *answer) {
 	case a.lost != nil || a.wire == WireStall:
 		panic(http.ErrAbortHandler) // which closes the connection without a word
 	case a.wire == WireReset || a.wire == WireRefuse:
-		breakOff(w, x, 0)
+		breakOff(w, 0)
 	case a.wire == WireClose:
-		breakOff(w, x, -1)
+		breakOff(w, -1)
 	case a.wire == WireGarbage:
 		conn := hijack(w)
 		_, _ = io.WriteString(conn, garbage) // the client may be gone, and then there is nobody to tell
@@ -25,16 +25,15 @@ func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *answer) {
 }
 
 // breakOff ends a connection instead of answering; linger is as in net.TCPConn.SetLinger.
-func breakOff(w http.ResponseWriter, x *exchange, linger int) {
-	used := wasUsed(x.req)
-	conn := hijack(w)
-	if used {
-		_, _ = io.WriteString(conn, "HTTP/1.1 ")
+func breakOff(w http.ResponseWriter, linger int) {
+	c := hijack(w)
+	if _, inMemory := c.(*conn); !inMemory {
+		_, _ = io.WriteString(c, interim)
 	}
-	if l, ok := conn.(interface{ SetLinger(sec int) error }); ok {
+	if l, ok := c.(interface{ SetLinger(sec int) error }); ok {
 		_ = l.SetLinger(linger)
 	}
-	_ = conn.Close()
+	_ = c.Close()
 }
 
 // hijack takes the connection over.

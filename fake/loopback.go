@@ -37,14 +37,8 @@ func (s *Server) listen() {
 		_ = l.Close()
 		panic("fake: URL: the server is closed")
 	}
-	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) {
-		r.Context().Value(socketKey{}).(*socket).requests++
-		s.serve(w, r, true)
-	})
+	hs := newHTTPServer(s.ServeHTTP)
 	hs.ConnState = s.inflight.connState
-	hs.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
-		return context.WithValue(ctx, socketKey{}, &socket{})
-	}
 	s.loopback.server, s.loopback.listener = hs, l
 	s.loopback.url = "http://" + l.Addr().String() + "/v1"
 	go func() {
@@ -82,18 +76,6 @@ func (l *loopback) closeConns() {
 	if l.server != nil {
 		_ = l.server.Close()
 	}
-}
-
-// socket is a connection to the port. Its requests come one after another on one goroutine.
-type socket struct{ requests int }
-
-// socketKey finds the socket in a request's context.
-type socketKey struct{}
-
-// wasUsed reports whether a request came over a connection that had carried another before.
-func wasUsed(r *http.Request) bool {
-	c, ok := r.Context().Value(socketKey{}).(*socket)
-	return ok && c.requests > 1
 }
 
 // serve notes whether the port accepts connections, and reports whether it may.

@@ -10,18 +10,19 @@ import (
 )
 
 // Wire is something that happens to the connection, as part of a [Fault]. What a client meets is the
-// same through every door, with the two exceptions named below.
+// same through every door, with the exceptions named below.
 type Wire int
 
-// What can happen to a connection. Reset and close are seen by the client also on a loopback
-// connection that was used before, where net/http would repeat a GET in silence if nothing at all had
-// come back: there the first bytes of a status line go ahead.
+// What can happen to a connection. Reset and close are seen also by a client that keeps its
+// connections: net/http repeats a GET in silence when one that it used before breaks without a word,
+// so that on a socket an interim answer, 100 Continue, goes ahead.
 const (
 	// WireNone leaves the connection alone.
 	WireNone Wire = iota
 	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
 	WireReset
-	// WireClose closes the connection instead of answering: EOF.
+	// WireClose closes the connection instead of answering: io.EOF, on a socket
+	// io.ErrUnexpectedEOF.
 	WireClose
 	// WireTruncate sends half of the body and closes the connection: unexpected EOF.
 	WireTruncate
@@ -52,8 +53,11 @@ func (w Wire) String() string {
 // dripPause is the time between two bytes of WireDrip.
 const dripPause = 100 * time.Millisecond
 
+// interim is a legal answer that is none.
+const interim = "HTTP/1.1 100 Continue\r\n\r\n"
+
 // garbage is what WireGarbage sends.
-const garbage = "\x16\x03\x00 these bytes are no HTTP answer\r\n\r\n"
+const garbage = "\x16\x03\x00these-bytes-are-no-HTTP-answer\r\n\r\n"
 
 // address is where the doors in memory are.
 type address string
