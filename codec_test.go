@@ -1,0 +1,123 @@
+package petstore_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+func TestAPetThatTheDocumentDoesNotKnowIsAResponseError(t *testing.T) {
+	for body, reason := range map[string]string{
+		``:                                      "unexpected EOF",
+		` `:                                     "unexpected EOF",
+		`null`:                                  "not an object",
+		`[]`:                                    "not an object",
+		`"x"`:                                   "not an object",
+		`{`:                                     "unexpected EOF",
+		`{"id":1,"name":"a"`:                    "EOF",
+		`{}`:                                    "id is missing",
+		`{"name":"a","categoryId":1}`:           "id is missing",
+		`{"id":1,"categoryId":1}`:               "name is missing",
+		`{"id":1,"name":"a"}`:                   "categoryId is missing",
+		`{"ID":1,"name":"a","categoryId":1}`:    "id is missing",
+		`{"id":1,"name":"a","categoryID":1}`:    "categoryId is missing",
+		`{"id":null,"name":"a","categoryId":1}`: "id: is null",
+		`{"id":1,"name":null,"categoryId":1}`:   "name: is null",
+		`{"id":"1","name":"a","categoryId":1}`:  "id: ",
+		`{"id":1.5,"name":"a","categoryId":1}`:  "id: ",
+		`{"id":9223372036854775808,"name":"a","categoryId":1}`:                "id: ",
+		`{"id":true,"name":"a","categoryId":1}`:                               "id: ",
+		`{"id":1,"name":2,"categoryId":1}`:                                    "name: ",
+		`{"id":1,"name":["a"],"categoryId":1}`:                                "name: ",
+		`{"id":1,"name":"a","categoryId":1,"status":3}`:                       "status: ",
+		`{"id":1,"id":2,"name":"a","categoryId":1}`:                           "id: stands there twice",
+		`{"id":1,"name":"a","categoryId":1} {}`:                               "something follows",
+		`{"id":1,"name":"a","categoryId":1},`:                                 "something follows",
+		`{"id":1,"name":"a","categoryId":1}x`:                                 "something follows",
+		"{\"id\":1,\"name\":\"\xff\",\"categoryId\":1}":                       "not UTF-8",
+		`{"id":1,"name":"a","categoryId":1,}`:                                 "",
+		`{'id':1}`:                                                            "",
+		`<html>`:                                                              "",
+		`{"id":1,"name":"a","categoryId":1,"x":` + strings.Repeat("[", 20000): "",
+	} {
+		client, service := scripted(t, []answer{status(201, body)})
+		_, err := client.CreatePet(t.Context(), newPet())
+		e, ok := errors.AsType[*petstore.ResponseError](err)
+		require.True(t, ok, "%s: %T %v", body, err, err)
+		assert.ErrorContains(t, err, reason, body)
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		assert.Equal(t, body[:min(len(body), 4096)], string(e.Body))
+		assert.Equal(t, 201, e.StatusCode)
+		assert.Len(t, service.sent(), 1)
+
+		client, _ = scripted(t, []answer{status(200, `[`+onePet+`,`+body+`]`)})
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.ErrorIs(t, err, petstore.ErrInvalidResponse, body)
+	}
+}
+
+func TestAListThatIsNoneIsAResponseError(t *testing.T) {
+	for _, body := range []string{``, `null`, `{}`, `{"pets":[]}`, `[`, `[1]`, `[null]`, `[]]`, `[][]`, onePet} {
+		client, service := scripted(t, []answer{status(200, body)})
+		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.ErrorIs(t, err, petstore.ErrInvalidResponse, body)
+		assert.Nil(t, result)
+		assert.Len(t, service.sent(), 1)
+	}
+}
+
+func TestWhatTheServiceMayComeToSayIsAccepted(t *testing.T) {
+	for _, body := range []string{
+		`{"id":1,"name":"a","categoryId":2,"status":"adopted"}`,
+		`{"id":1,"name":"a","categoryId":2,"status":null}`,
+		`{"tags":[{"deep":[1,2,{}]}],"categoryId":2,"name":"a","id":1,"born":null}`,
+		" \n{\"id\" : 1, \"name\":\"\\u0061\", \"categoryId\":2}\r\n\t ",
+	} {
+		client, _ := scripted(t, []answer{status(201, body)})
+		result, err := client.CreatePet(t.Context(), newPet())
+		require.NoError(t, err, body)
+		assert.Equal(t, "a", result.Pet.Name)
+		assert.EqualValues(t, 1, result.Pet.ID)
+		assert.EqualValues(t, 2, result.Pet.CategoryID)
+	}
+}
+
+func TestASuccessMustBeJSONByItsMediaType(t *testing.T) {
+	for mediaType, ok := range map[string]bool{
+		"application/json": true, "application/json; charset=utf-8": true, "Application/JSON": true,
+		"": false, "text/html": false, "text/json": false, "application/problem+json": false, "json": false, "a b c": false,
+	} {
+		client, _ := scripted(t, []answer{status(200, `[]`, "Content-Type: ", "Content-Type: "+mediaType)})
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		assert.Equal(t, !ok, errors.Is(err, petstore.ErrInvalidResponse), "%q: %v", mediaType, err)
+	}
+	client, _ := scripted(t, []answer{status(200, `[]`, "Content-Encoding: br")})
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	assert.ErrorIs(t, err, petstore.ErrInvalidResponse)
+}
+
+func TestAnErrorBodyIsReadIfItIsOne(t *testing.T) {
+	for body, want := range map[string][2]string{
+		`{"code":"c","message":"m","status":404}`:           {"c", "m"},
+		`{"code":"c","message":"m","status":404,"trace":1}`: {"c", "m"},
+		`{"message":"m"}`:           {"", "m"},
+		`<html>no</html>`:           {"", ""},
+		`{"code":404}`:              {"", ""},
+		`[]`:                        {"", ""},
+		``:                          {"", ""},
+		"{\"message\":\"\xff\"}":    {"", ""},
+		`{"code":"c","message":"m"`: {"", ""},
+	} {
+		client, _ := scripted(t, []answer{status(404, body, "Content-Type: text/html")})
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		e, ok := errors.AsType[*petstore.APIError](err)
+		require.True(t, ok, "%s: %T", body, err)
+		assert.Equal(t, want, [2]string{e.Code, e.Message}, body)
+		assert.Equal(t, body, string(e.Body))
+	}
+}

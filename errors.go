@@ -1,0 +1,348 @@
+package petstore
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// What an error of a call matches under [errors.Is]. One error may match several.
+var (
+	// ErrBadRequest is matched by an APIError with status 400: the service refused the request's
+	// body (section 7).
+	ErrBadRequest = errors.New("petstore: bad request")
+	// ErrUnauthorized is matched by an APIError with status 401: the API key is missing, wrong or
+	// revoked (section 5).
+	ErrUnauthorized = errors.New("petstore: unauthorized")
+	// ErrNotFound is matched by an APIError with status 404 (section 7).
+	ErrNotFound = errors.New("petstore: not found")
+	// ErrRateLimited is matched by a RateLimitError and by an APIError with status 429
+	// (section 8.3). The request was not carried out.
+	ErrRateLimited = errors.New("petstore: rate limited")
+	// ErrOutcomeUnknown is matched by an error of CreatePet that leaves open whether the animal was
+	// added. Such a request is never sent again: the service has no means to tell a repetition
+	// from a second animal.
+	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
+	// ErrInvalidResponse is matched by a ResponseError: the answer cannot be trusted.
+	ErrInvalidResponse = errors.New("petstore: invalid response")
+)
+
+// Bounds of what an error keeps of an answer.
+const (
+	maxErrorText = 512
+	maxErrorBody = 4 << 10
+)
+
+// APIError is an answer of the service other than the operation's success: an Error object
+// (sections 2 and 7), a redirect, or whatever something in between answered instead.
+// It is what [errors.AsType] finds in the error of a call, also within a [RateLimitError].
+type APIError struct {
+	// Operation is the name of the operation in the service document: "createPet".
+	Operation string
+	// Code and Message come from the Error object; both are empty if the body was none.
+	// The document fixes no set of codes: decide by status, or with errors.Is.
+	Code    string
+	Message string
+	// RetryAfter is how long the answer asked the client to stay away; 0 if it did not.
+	RetryAfter time.Duration
+	// Body is the start of the answer's body as it came, at most 4 KiB.
+	Body []byte
+	// Response describes the exchange: StatusCode, Header, RateLimit, Attempts.
+	Response
+}
+
+// Error returns one line of at most 512 bytes. What the server said in it is quoted.
+func (e *APIError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "petstore: %s: %d", e.Operation, e.StatusCode)
+	switch {
+	case e.Code != "":
+		b.WriteString(" " + token(e.Code))
+	case http.StatusText(e.StatusCode) != "":
+		b.WriteString(" " + http.StatusText(e.StatusCode))
+	}
+	if e.Message != "" {
+		b.WriteString(": " + quote(e.Message))
+	}
+	if e.StatusCode >= 300 && e.StatusCode <= 399 {
+		b.WriteString(": redirects are not followed")
+	}
+	b.WriteString(attemptsText(e.Attempts))
+	return oneLine(b.String())
+}
+
+// Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] for an answer
+// to createPet that leaves open whether the animal was added.
+func (e *APIError) Is(target error) bool {
+	switch target {
+	case ErrBadRequest:
+		return e.StatusCode == http.StatusBadRequest
+	case ErrUnauthorized:
+		return e.StatusCode == http.StatusUnauthorized
+	case ErrNotFound:
+		return e.StatusCode == http.StatusNotFound
+	case ErrRateLimited:
+		return e.StatusCode == http.StatusTooManyRequests
+	case ErrOutcomeUnknown:
+		return e.Operation == opCreatePet && transientStatus(e.StatusCode)
+	}
+	return false
+}
+
+// LogValue returns the error as a group of attributes, without header and body.
+func (e *APIError) LogValue() slog.Value {
+	attrs := []slog.Attr{
+		slog.String("operation", e.Operation),
+		slog.Int("status", e.StatusCode),
+		slog.String("code", clip(e.Code, maxErrorText)),
+		slog.String("message", clip(e.Message, maxErrorText)),
+		slog.Int("attempts", e.Attempts),
+	}
+	if e.RetryAfter > 0 {
+		attrs = append(attrs, slog.Duration("retry_after", e.RetryAfter))
+	}
+	if !e.RateLimit.IsZero() {
+		attrs = append(attrs, slog.Any("rate_limit", e.RateLimit))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
+// would not fit [WithMaxWait] or the context, the context ended during the wait, or the service
+// answered 429 to the last attempt. The request was not carried out.
+//
+// It matches [ErrRateLimited] and unwraps to the [*APIError] of the 429, if there was one, and to
+// the context's error and cause, if the context ended the wait.
+type RateLimitError struct {
+	// Operation is the name of the operation; empty if a Limiter was asked directly.
+	Operation string
+	// RetryAt is when a request may be sent again, by the local clock. Zero if not known.
+	RetryAt time.Time
+	// RateLimit is what was last known of the key's quota.
+	RateLimit RateLimit
+	// Closure is what the call would have had to wait for. Zero if not known.
+	Closure Closure
+	// Local tells that the call was refused before anything was sent.
+	Local bool
+	// Err is what else is known: nil, the 429, the end of the context, or both.
+	Err error
+}
+
+// Error returns one line of at most 512 bytes.
+func (e *RateLimitError) Error() string {
+	var b strings.Builder
+	b.WriteString("petstore: ")
+	if e.Operation != "" {
+		b.WriteString(e.Operation + ": ")
+	}
+	b.WriteString("rate limited")
+	if e.Closure != "" {
+		b.WriteString(" (" + string(e.Closure) + ")")
+	}
+	if !e.RetryAt.IsZero() {
+		b.WriteString(" until " + e.RetryAt.UTC().Format(time.RFC3339))
+	}
+	if e.Local {
+		b.WriteString(", nothing was sent")
+	}
+	if e.Err != nil {
+		b.WriteString(": " + trimPrefix(e.Err, e.Operation))
+	}
+	return oneLine(b.String())
+}
+
+// Is reports whether target is [ErrRateLimited].
+func (e *RateLimitError) Is(target error) bool { return target == ErrRateLimited }
+
+// Unwrap returns Err.
+func (e *RateLimitError) Unwrap() error { return e.Err }
+
+// ArgumentError reports an argument of a call that the service document rules out, or that cannot be
+// sent. Nothing was sent.
+type ArgumentError struct {
+	// Operation is the name of the operation, or "NewClient".
+	Operation string
+	// Argument is the name of the parameter, field or option: "Limit".
+	Argument string
+	// Reason says what is wrong with it.
+	Reason string
+}
+
+// withOperation adds the operation to an argument's error, and to another the path it is on.
+func withOperation(err error, operation string) error {
+	if e, ok := errors.AsType[*ArgumentError](err); ok {
+		e.Operation = operation
+		return e
+	}
+	return fmt.Errorf("petstore: %s: %w", operation, err)
+}
+
+// Error returns one line of at most 512 bytes.
+func (e *ArgumentError) Error() string {
+	return oneLine("petstore: " + e.Operation + ": " + e.Argument + ": " + e.Reason)
+}
+
+// ResponseError reports an answer that does not follow the service document: an undocumented success
+// status, another media type than JSON, malformed or truncated JSON, a missing required field, a body
+// too large, or bytes that are no HTTP. It matches [ErrInvalidResponse], and [ErrOutcomeUnknown] if the
+// operation is createPet: the request was taken, the answer is lost.
+type ResponseError struct {
+	// Operation is the name of the operation in the service document: "createPet".
+	Operation string
+	// Reason says what is wrong with the answer.
+	Reason string
+	// Body is the start of the answer's body as it came, at most 4 KiB.
+	Body []byte
+	// Response describes the exchange; StatusCode is 0 if the answer was no HTTP.
+	Response
+	// Err is the cause in the transport or the decoder, nil if there is none.
+	Err error
+}
+
+// Error returns one line of at most 512 bytes.
+func (e *ResponseError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "petstore: %s: invalid response", e.Operation)
+	if e.StatusCode != 0 {
+		fmt.Fprintf(&b, " (status %d)", e.StatusCode)
+	}
+	b.WriteString(": " + e.Reason)
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	b.WriteString(attemptsText(e.Attempts))
+	return oneLine(b.String())
+}
+
+// Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] for createPet.
+func (e *ResponseError) Is(target error) bool {
+	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.Operation == opCreatePet
+}
+
+// Unwrap returns Err.
+func (e *ResponseError) Unwrap() error { return e.Err }
+
+// TransportError reports a call that ended without an answer: the connection failed, an attempt ran
+// into [WithAttemptTimeout], the key could not be had, or the caller's context ended.
+//
+// It unwraps to the cause. [context.Canceled] and [context.DeadlineExceeded] are matched only if the
+// caller's own context ended, and then its [context.Cause] is matched too. It matches
+// [ErrOutcomeUnknown] if the operation is createPet and its request may have been written.
+type TransportError struct {
+	// Operation is the name of the operation in the service document: "createPet".
+	Operation string
+	// Attempts is the number of requests begun, the failed one included; 0 if the context ended
+	// or the key failed before the first.
+	Attempts int
+	// Sent tells that the last request may have been written, in part or whole.
+	Sent bool
+	// Err is the cause.
+	Err error
+}
+
+// Error returns one line of at most 512 bytes.
+func (e *TransportError) Error() string {
+	return oneLine("petstore: " + e.Operation + ": " + trimPrefix(e.Err, e.Operation) + attemptsText(e.Attempts))
+}
+
+// Is reports whether target is [ErrOutcomeUnknown], and the outcome is.
+func (e *TransportError) Is(target error) bool {
+	return target == ErrOutcomeUnknown && e.Sent && e.Operation == opCreatePet
+}
+
+// Unwrap returns Err.
+func (e *TransportError) Unwrap() error { return e.Err }
+
+// endedError is the end of the caller's context during a call, with what else is known.
+type endedError struct {
+	ended error // context.Canceled or context.DeadlineExceeded
+	cause error // context.Cause, if it is another
+	last  error // the error of the last attempt, if there was one
+}
+
+func (e *endedError) Error() string {
+	text := e.ended.Error()
+	if e.cause != nil {
+		text += ": " + e.cause.Error()
+	}
+	if e.last != nil {
+		text += "; last attempt: " + e.last.Error()
+	}
+	return oneLine(text)
+}
+
+func (e *endedError) Unwrap() []error {
+	errs := []error{e.ended}
+	for _, err := range []error{e.cause, e.last} {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// attemptsText tells how many requests a call took, if more than one.
+func attemptsText(n int) string {
+	if n <= 1 {
+		return ""
+	}
+	return " (" + strconv.Itoa(n) + " attempts)"
+}
+
+// trimPrefix is err's text without the path that the wrapping error has already written.
+func trimPrefix(err error, operation string) string {
+	text := strings.TrimPrefix(err.Error(), "petstore: ")
+	if operation == "" {
+		return text
+	}
+	return strings.TrimPrefix(text, operation+": ")
+}
+
+// token is a word of the server's: bare if it is a plain one, quoted if not.
+func token(s string) string {
+	plain := func(r rune) bool {
+		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.", r))
+	}
+	if len(s) <= 64 && strings.TrimFunc(s, plain) == "" {
+		return s
+	}
+	return quote(s)
+}
+
+// quote is text of the server's as a Go string literal, short enough to leave room for the rest of
+// an error's line.
+func quote(s string) string {
+	const most = 320
+	q := strconv.Quote(s)
+	for n := min(len(s), most); len(q) > most; n = n * 3 / 4 {
+		q = strconv.Quote(clip(s, n)) + "…"
+	}
+	return q
+}
+
+// oneLine is s on one line of at most maxErrorText bytes.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+	if len(s) <= maxErrorText {
+		return s
+	}
+	return clip(s, maxErrorText-len("…")) + "…"
+}
+
+// clip is at most the first n bytes of s, cut between runes.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}

@@ -1,0 +1,126 @@
+package petstore_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/petstore/petstore-go"
+)
+
+var sentinels = []error{
+	petstore.ErrBadRequest, petstore.ErrUnauthorized, petstore.ErrNotFound, petstore.ErrRateLimited,
+	petstore.ErrOutcomeUnknown, petstore.ErrInvalidResponse,
+}
+
+func TestAnAPIErrorMatchesTheSentinelsOfItsStatusAndNoOthers(t *testing.T) {
+	for _, operation := range []string{"listPets", "createPet", "getPet"} {
+		for code := 100; code < 600; code++ {
+			err := error(&petstore.APIError{Operation: operation, Response: petstore.Response{StatusCode: code}})
+			unknown := operation == "createPet" && (code == 408 || code >= 500 && code != 501)
+			want := map[error]bool{
+				petstore.ErrBadRequest: code == 400, petstore.ErrUnauthorized: code == 401,
+				petstore.ErrNotFound: code == 404, petstore.ErrRateLimited: code == 429,
+				petstore.ErrOutcomeUnknown: unknown,
+			}
+			for _, sentinel := range sentinels {
+				assert.Equal(t, want[sentinel], errors.Is(err, sentinel), "%s %d %v", operation, code, sentinel)
+			}
+		}
+	}
+}
+
+func TestErrorTextsReadLikeAPath(t *testing.T) {
+	api := &petstore.APIError{
+		Operation: "createPet", Code: "invalid_request", Message: "name is missing",
+		Response: petstore.Response{StatusCode: 400, Attempts: 1},
+	}
+	limited := &petstore.APIError{
+		Operation: "listPets", Code: "rate_limited", Message: "60 a minute",
+		Response: petstore.Response{StatusCode: 429, Attempts: 4},
+	}
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for want, err := range map[string]error{
+		`petstore: createPet: 400 invalid_request: "name is missing"`: api,
+		`petstore: listPets: 502 Bad Gateway (4 attempts)`: &petstore.APIError{
+			Operation: "listPets", Response: petstore.Response{StatusCode: 502, Attempts: 4},
+		},
+		`petstore: getPet: 302 Found: redirects are not followed`: &petstore.APIError{
+			Operation: "getPet", Response: petstore.Response{StatusCode: 302, Attempts: 1},
+		},
+		`petstore: getPet: 799 "no such\ncode"`: &petstore.APIError{
+			Operation: "getPet", Code: "no such\ncode", Response: petstore.Response{StatusCode: 799},
+		},
+		`petstore: listPets: rate limited until 2026-11-21T12:00:00Z: 429 rate_limited: "60 a minute" (4 attempts)`: &petstore.RateLimitError{
+			Operation: "listPets", RetryAt: at, Err: limited,
+		},
+		`petstore: rate limited until 2026-11-21T12:00:00Z, nothing was sent`: &petstore.RateLimitError{RetryAt: at, Local: true},
+		`petstore: listPets: Limit: must be 1 to 100`:                         &petstore.ArgumentError{Operation: "listPets", Argument: "Limit", Reason: "must be 1 to 100"},
+		`petstore: getPet: invalid response (status 200): body: not UTF-8`: &petstore.ResponseError{
+			Operation: "getPet", Reason: "body", Err: errors.New("not UTF-8"), Response: petstore.Response{StatusCode: 200},
+		},
+		`petstore: createPet: connection reset (2 attempts)`: &petstore.TransportError{
+			Operation: "createPet", Attempts: 2, Err: errors.New("connection reset"),
+		},
+	} {
+		assert.EqualError(t, err, want)
+	}
+}
+
+func TestErrorTextsStayOneShortLineWhateverTheServerSays(t *testing.T) {
+	for _, evil := range []string{
+		strings.Repeat("x", 1<<20), strings.Repeat("\n", 5000), strings.Repeat("\x00", 5000), strings.Repeat("\u2028", 5000),
+		strings.Repeat("\xff", 5000), strings.Repeat("日", 5000), "\x1b[31mred\r\nX: y", strings.Repeat("\"", 5000),
+	} {
+		response := petstore.Response{StatusCode: 500, Attempts: 3}
+		for _, err := range []error{
+			&petstore.APIError{Operation: "listPets", Code: evil, Message: evil, Response: response},
+			&petstore.RateLimitError{Operation: "listPets", Err: errors.New(evil)},
+			&petstore.ResponseError{Operation: "listPets", Reason: evil, Err: errors.New(evil), Response: response},
+			&petstore.ArgumentError{Operation: "listPets", Argument: evil, Reason: evil},
+			&petstore.TransportError{Operation: "listPets", Err: fmt.Errorf("%s\n%s", evil, evil)},
+		} {
+			text := err.Error()
+			assert.LessOrEqual(t, len(text), 512, "%T", err)
+			assert.True(t, utf8.ValidString(text), "%T", err)
+			assert.NotContains(t, strings.Map(onlyLineBreaks, text), "\n", "%T", err)
+			assert.True(t, strings.HasPrefix(text, "petstore: listPets: "), "%T: %s", err, text)
+		}
+	}
+}
+
+func onlyLineBreaks(r rune) rune {
+	switch r {
+	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029', '\x1b':
+		return '\n'
+	}
+	return '.'
+}
+
+func TestAnAPIErrorLogsAsAGroupWithoutHeaderAndBody(t *testing.T) {
+	var log strings.Builder
+	err := &petstore.APIError{
+		Operation: "listPets", Code: "rate_limited", Message: "slow down", RetryAfter: 3 * time.Second,
+		Body: []byte("the body"),
+		Response: petstore.Response{
+			StatusCode: 429, Attempts: 2, Header: http.Header{"X-Secret": {"hush"}},
+			RateLimit: petstore.RateLimit{Limit: 60, Reset: time.Unix(60, 0).UTC()},
+		},
+	}
+	slog.New(slog.NewTextHandler(&log, nil)).Error("failed", "error", err)
+	for _, want := range []string{
+		"error.operation=listPets", "error.status=429", "error.code=rate_limited", `error.message="slow down"`,
+		"error.attempts=2", "error.retry_after=3s", "error.rate_limit",
+	} {
+		assert.Contains(t, log.String(), want)
+	}
+	assert.NotContains(t, log.String(), "hush")
+	assert.NotContains(t, log.String(), "the body")
+}

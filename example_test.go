@@ -1,0 +1,292 @@
+package petstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func ExampleNewClient() {
+	client, err := petstore.NewClient("https://petstore.example.com/v1", "my-api-key",
+		petstore.WithUserAgent("myapp/1.2"),
+		petstore.WithMaxWait(30*time.Second))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(client) // never the key
+	// Output: petstore.Client(https://petstore.example.com/v1)
+}
+
+func ExampleNewClient_refused() {
+	_, err := petstore.NewClient("http://petstore.example.com/v1", "my-api-key")
+	fmt.Println(err)
+	// Output: petstore: NewClient: baseURL: is plain http to a host that is not loopback; see WithInsecureHTTP
+}
+
+func ExampleNewClientFromEnv() {
+	os.Setenv("PETSTORE_BASE_URL", "https://petstore.example.com/v1")
+	os.Setenv("PETSTORE_API_KEY", "my-api-key")
+	defer os.Unsetenv("PETSTORE_BASE_URL")
+	defer os.Unsetenv("PETSTORE_API_KEY")
+
+	client, err := petstore.NewClientFromEnv()
+	fmt.Println(client, err)
+	// Output: petstore.Client(https://petstore.example.com/v1) <nil>
+}
+
+func ExampleClient_ListPets() {
+	server := fake.NewServer(fake.WithPets(
+		petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
+		petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusSold},
+	))
+	defer server.Close()
+	client := server.Client() // or petstore.NewClient(baseURL, apiKey)
+
+	result, err := client.ListPets(context.Background(), petstore.ListPetsParams{
+		Limit:  10,
+		Status: petstore.PetStatusAvailable,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, pet := range result.Pets {
+		fmt.Println(pet.ID, pet.Name)
+	}
+	fmt.Println(result.RateLimit.Remaining, "of", result.RateLimit.Limit, "requests left")
+	// Output:
+	// 1 Rex
+	// 999 of 1000 requests left
+}
+
+func ExampleClient_CreatePet() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client()
+
+	created, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Nala", CategoryID: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s has id %d\n", created.Pet.Name, created.Pet.ID)
+	// Output: Nala has id 1
+}
+
+// A create whose answer is lost may have been carried out. It is not sent again; look before you do.
+func ExampleClient_CreatePet_outcomeUnknown() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client()
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, AfterCommit: true, Status: http.StatusBadGateway})
+
+	_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Nala", CategoryID: 2})
+	fmt.Println(errors.Is(err, petstore.ErrOutcomeUnknown), len(server.Pets()))
+	// Output: true 1
+}
+
+func ExampleClient_GetPet() {
+	server := fake.NewServer(fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))
+	defer server.Close()
+	client := server.Client()
+
+	got, err := client.GetPet(context.Background(), 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(got.Pet.Name)
+	// Output: Rex
+}
+
+func ExampleClient_RateLimit() {
+	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
+	defer server.Close()
+	client := server.Client()
+
+	fmt.Println("known before the first call:", !client.RateLimit().IsZero())
+	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(client.RateLimit().Remaining, "of", client.RateLimit().Limit)
+	// Output:
+	// known before the first call: false
+	// 59 of 60
+}
+
+func ExampleAPIError() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client()
+	server.Inject(fake.Fault{Status: http.StatusForbidden, Code: "suspended", Message: "the account is suspended"})
+
+	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
+	if e, ok := errors.AsType[*petstore.APIError](err); ok {
+		fmt.Println(e.StatusCode, e.Code, e.Message, e.RateLimit.Limit)
+	}
+	fmt.Println(err)
+	// Output:
+	// 403 suspended the account is suspended 1000
+	// petstore: listPets: 403 suspended: "the account is suspended"
+}
+
+func ExampleAPIError_Is() {
+	server := fake.NewServer()
+	defer server.Close()
+	client, err := petstore.NewClient("http://localhost/v1", "not-the-key",
+		petstore.WithHTTPClient(server.HTTPClient()))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	_, err = client.ListPets(context.Background(), petstore.ListPetsParams{})
+	fmt.Println(errors.Is(err, petstore.ErrUnauthorized))
+	// Output: true
+}
+
+// A wait that would outlast WithMaxWait is not begun.
+func ExampleRateLimitError() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client(petstore.WithMaxWait(time.Minute))
+	server.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "3600"})
+
+	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
+	if e, ok := errors.AsType[*petstore.RateLimitError](err); ok {
+		fmt.Println("come back in", time.Until(e.RetryAt).Round(time.Minute))
+	}
+	// Output: come back in 1h0m0s
+}
+
+func ExampleArgumentError() {
+	client, err := petstore.NewClient("https://petstore.example.com/v1", "my-api-key")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = client.ListPets(context.Background(), petstore.ListPetsParams{Limit: 101}) // nothing is sent
+	fmt.Println(err)
+	// Output: petstore: listPets: Limit: must be 1 to 100, or 0 for the service's default
+}
+
+func ExampleResponseError() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client()
+	server.Inject(fake.Fault{
+		Status: http.StatusOK,
+		Header: http.Header{"Content-Type": {"text/html"}},
+		Body:   []byte("<h1>Please log in</h1>"),
+	})
+
+	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
+	fmt.Println(err)
+	// Output: petstore: listPets: invalid response (status 200): Content-Type is "text/html", not application/json
+}
+
+func ExampleTransportError() {
+	server := fake.NewServer()
+	defer server.Close()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("shutting down"))
+
+	_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
+	if e, ok := errors.AsType[*petstore.TransportError](err); ok {
+		fmt.Println(e.Attempts, e.Sent, errors.Is(err, context.Canceled))
+	}
+	fmt.Println(err)
+	// Output:
+	// 0 false true
+	// petstore: listPets: context canceled: shutting down
+}
+
+func ExampleRetryPolicy() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client(petstore.WithRetryPolicy(petstore.RetryPolicy{
+		MaxAttempts: 3,
+		BaseDelay:   10 * time.Millisecond,
+	}))
+	server.Inject(fake.Fault{Status: http.StatusServiceUnavailable, Times: 2})
+
+	result, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("attempts:", result.Attempts)
+	// Output: attempts: 3
+}
+
+// Two clients of one key share its budget.
+func ExampleWithLimiter() {
+	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
+	defer server.Close()
+	limiter := petstore.NewLimiter()
+	reader := server.Client(petstore.WithLimiter(limiter))
+	writer := server.Client(petstore.WithLimiter(limiter))
+
+	if _, err := writer.CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(reader.RateLimit().Remaining)
+	// Output: 59
+}
+
+func ExampleWithAPIKeyFunc() {
+	server := fake.NewServer()
+	defer server.Close()
+	key := server.APIKey() // say, from a vault
+	client, err := petstore.NewClient("http://localhost/v1", "",
+		petstore.WithHTTPClient(server.HTTPClient()),
+		petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, nil }))
+	if err != nil {
+		log.Fatal(err)
+	}
+	call := func() {
+		_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
+		fmt.Println(err)
+	}
+
+	call()
+	server.RevokeKey(key)
+	key = "rotated"
+	server.AddKey(key, fake.PlanPro)
+	call()
+	// Output:
+	// <nil>
+	// <nil>
+}
+
+func ExampleWithLogger() {
+	server := fake.NewServer()
+	defer server.Close()
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "rate_limit" || a.Key == "until" {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	client := server.Client(petstore.WithLogger(logger),
+		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Millisecond}))
+	server.Inject(fake.Fault{Status: http.StatusBadGateway})
+
+	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// level=DEBUG msg="petstore: attempt" operation=listPets attempt=1 status=502
+	// level=INFO msg="petstore: waiting" operation=listPets reason=backoff waiting=1
+	// level=DEBUG msg="petstore: attempt" operation=listPets attempt=2 status=200
+}
+
+func ExamplePetStatus_Valid() {
+	fmt.Println(petstore.PetStatusSold.Valid(), petstore.PetStatus("adopted").Valid())
+	// Output: true false
+}

@@ -1,0 +1,134 @@
+package petstore_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+func TestRequestsAreThoseOfTheDocument(t *testing.T) {
+	for golden, call := range map[string]func(*petstore.Client) error{
+		"list.request": func(c *petstore.Client) error {
+			_, err := c.ListPets(t.Context(), petstore.ListPetsParams{})
+			return err
+		},
+		"list_filtered.request": func(c *petstore.Client) error {
+			_, err := c.ListPets(t.Context(), petstore.ListPetsParams{Limit: 100, Status: petstore.PetStatusSold})
+			return err
+		},
+		"create.request": func(c *petstore.Client) error {
+			_, err := c.CreatePet(t.Context(), petstore.NewPet{
+				Name: "Ünal \"<Rex>\" & \u2028 \\ 🐕\n", CategoryID: -9223372036854775808, Status: petstore.PetStatusPending,
+			})
+			return err
+		},
+		"create_minimal.request": func(c *petstore.Client) error {
+			_, err := c.CreatePet(t.Context(), petstore.NewPet{Name: "x"})
+			return err
+		},
+		"get.request": func(c *petstore.Client) error {
+			_, err := c.GetPet(t.Context(), 9223372036854775807)
+			return err
+		},
+	} {
+		t.Run(golden, func(t *testing.T) {
+			client, service := scripted(t, []answer{status(404, ``)}, petstore.WithUserAgent("goldens/1"))
+			require.Error(t, call(client))
+			require.Len(t, service.sent(), 1)
+			assert.Equal(t, "Bearer "+testKey, service.sent()[0].header.Get("Authorization"))
+			service.sent()[0].header.Set("Authorization", "Bearer …")
+			want, err := os.ReadFile("testdata/" + golden)
+			require.NoError(t, err)
+			assert.Equal(t, string(want), service.sent()[0].dump()+"\n")
+		})
+	}
+}
+
+func TestResultsAreWhatTheServiceAnswered(t *testing.T) {
+	list, err := os.ReadFile("testdata/list.response")
+	require.NoError(t, err)
+	client, _ := scripted(t, []answer{status(200, string(list), "X-Ratelimit-Limit: 60", "X-Ratelimit-Remaining: 59", "X-Ratelimit-Reset: 1795262400", "X-Other: y")})
+	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	assert.Equal(t, []petstore.Pet{
+		{ID: 9223372036854775807, Name: "Ünal \"<Rex>\" & \u2028 \\ 🐕\n", CategoryID: -9223372036854775808, Status: petstore.PetStatusPending},
+		{ID: 0, Name: "", CategoryID: 0},
+		{ID: -1, Name: "Ada", CategoryID: 1, Status: "adopted"},
+	}, result.Pets)
+	assert.Equal(t, 200, result.StatusCode)
+	assert.Equal(t, 1, result.Attempts)
+	assert.Equal(t, "y", result.Header.Get("X-Other"))
+	assert.Equal(t, 59, result.RateLimit.Remaining)
+	assert.False(t, result.Pets[2].Status.Valid(), "a status of tomorrow comes through")
+
+	client, _ = scripted(t, []answer{status(201, onePet)})
+	created, err := client.CreatePet(t.Context(), newPet())
+	require.NoError(t, err)
+	assert.Equal(t, petstore.Pet{ID: 7, Name: "Rex", CategoryID: 3, Status: "available"}, created.Pet)
+
+	client, _ = scripted(t, []answer{status(200, onePet)})
+	got, err := client.GetPet(t.Context(), 7)
+	require.NoError(t, err)
+	assert.Equal(t, created.Pet, got.Pet)
+}
+
+func TestAnEmptyListIsNeverNil(t *testing.T) {
+	client, _ := scripted(t, []answer{status(200, `[]`)})
+	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	assert.NotNil(t, result.Pets)
+	assert.Empty(t, result.Pets)
+}
+
+func TestArgumentsThatTheDocumentRulesOutAreNotSent(t *testing.T) {
+	client, service := scripted(t, []answer{status(200, `[]`)})
+	list := func(p petstore.ListPetsParams) error {
+		_, err := client.ListPets(t.Context(), p)
+		return err
+	}
+	create := func(p petstore.NewPet) error {
+		_, err := client.CreatePet(t.Context(), p)
+		return err
+	}
+	for _, c := range []struct {
+		argument string
+		err      error
+	}{
+		{"Limit", list(petstore.ListPetsParams{Limit: 101})},
+		{"Limit", list(petstore.ListPetsParams{Limit: -1})},
+		{"Status", list(petstore.ListPetsParams{Status: "adopted"})},
+		{"Status", list(petstore.ListPetsParams{Status: "Available"})},
+		{"Name", create(petstore.NewPet{})},
+		{"Name", create(petstore.NewPet{Name: "a\xffb"})},
+		{"Status", create(petstore.NewPet{Name: "x", Status: "adopted"})},
+	} {
+		e, ok := errors.AsType[*petstore.ArgumentError](c.err)
+		require.True(t, ok, "%T", c.err)
+		assert.Equal(t, c.argument, e.Argument)
+	}
+	assert.Empty(t, service.sent())
+}
+
+func TestNothingPanicsWithoutAContextAClientOrAnOption(t *testing.T) {
+	client, service := scripted(t, []answer{status(200, `[]`)})
+	var none context.Context
+	_, err := client.ListPets(none, petstore.ListPetsParams{})
+	assert.EqualError(t, err, "petstore: listPets: ctx: is nil")
+	_, err = client.CreatePet(none, newPet())
+	assert.EqualError(t, err, "petstore: createPet: ctx: is nil")
+	_, err = client.GetPet(none, 1)
+	assert.EqualError(t, err, "petstore: getPet: ctx: is nil")
+	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, nil)
+	assert.EqualError(t, err, "petstore: listPets: option 1: is nil")
+	for _, client := range []*petstore.Client{nil, {}} {
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+		assert.EqualError(t, err, "petstore: listPets: Client: was not made by NewClient")
+	}
+	assert.Empty(t, service.sent())
+}

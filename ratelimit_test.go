@@ -1,0 +1,119 @@
+package petstore
+
+import (
+	"math"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestARateLimitIsReadFromAllThreeHeadersOrNotAtAll(t *testing.T) {
+	whole := func() http.Header {
+		return http.Header{headerLimit: {"60"}, headerRemaining: {"0"}, headerReset: {"1795000000"}}
+	}
+	want := RateLimit{Limit: 60, Remaining: 0, Reset: time.Unix(1795000000, 0).UTC()}
+	assert.Equal(t, want, parseRateLimit(whole()))
+	assert.False(t, want.IsZero(), "exhausted is not missing")
+	for _, key := range []string{headerLimit, headerRemaining, headerReset} {
+		for _, bad := range [][]string{
+			nil,
+			{""},
+			{"x"},
+			{"-1"},
+			{"+1"},
+			{"1.5"},
+			{"1e3"},
+			{"0x10"},
+			{" 1"},
+			{"1 "},
+			{"NaN"},
+			{"1_0"},
+			{"1", "2"},
+			{"99999999999999999999999"},
+			{"9223372036854775808"},
+			{"٣"},
+		} {
+			h := whole()
+			h[key] = bad
+			assert.True(t, parseRateLimit(h).IsZero(), "%s: %q", key, bad)
+		}
+	}
+}
+
+func TestTheHeaderKeysAreCanonical(t *testing.T) {
+	for documented, key := range map[string]string{
+		"X-RateLimit-Limit": headerLimit, "X-RateLimit-Remaining": headerRemaining,
+		"X-RateLimit-Reset": headerReset, "Retry-After": headerRetryAfter, "Date": headerDate,
+	} {
+		assert.Equal(t, http.CanonicalHeaderKey(documented), key)
+	}
+}
+
+func TestRetryAfterIsUnderstoodInItsDialects(t *testing.T) {
+	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	received := date.Add(-7 * time.Minute) // by a clock of our own that is wrong
+	for value, want := range map[string]time.Duration{
+		"1":                                time.Second,
+		"120":                              2 * time.Minute,
+		"0.25":                             250 * time.Millisecond,
+		"1.5":                              1500 * time.Millisecond,
+		"Sat, 21 Nov 2026 12:01:30 GMT":    90 * time.Second,
+		"Saturday, 21-Nov-26 12:01:30 GMT": 90 * time.Second,
+		"Sat Nov 21 12:01:30 2026":         90 * time.Second,
+		"1795262490":                       90 * time.Second,
+		"1795262489.5":                     90 * time.Second,
+		"5, 9":                             9 * time.Second,
+		"31622400":                         366 * 24 * time.Hour,
+	} {
+		assert.Equal(t, want, parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, received), value)
+	}
+}
+
+func TestAnUnusableRetryAfterIsNone(t *testing.T) {
+	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, value := range []string{
+		"", "0", "0.0", "-1", "+5", "-0", "NaN", "Inf", "1e9", "0x10", "soon", "1.2.3", ".", "5s", "5 seconds",
+		"9223372037", "9223372036854775808", "99999999999999999999999999", "31622401",
+		"Sat, 21 Nov 2026 11:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT",
+		"1795262399", "Sat, 21 Nov 2026", "\x00",
+	} {
+		got := parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, date)
+		assert.Zero(t, got, "%q", value)
+	}
+	assert.Zero(t, parseRetryAfter(http.Header{}, date, date))
+}
+
+func TestTheLatestOfSeveralRetryAftersCounts(t *testing.T) {
+	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	h := http.Header{headerRetryAfter: {"3", "Sat, 21 Nov 2026 12:00:20 GMT", "garbage", "7"}}
+	assert.Equal(t, 20*time.Second, parseRetryAfter(h, date, date))
+}
+
+func TestWithoutADateTheLocalClockCounts(t *testing.T) {
+	received := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	h := http.Header{headerRetryAfter: {"Sat, 21 Nov 2026 12:00:20 GMT"}}
+	assert.Equal(t, 20*time.Second, parseRetryAfter(h, time.Time{}, received))
+}
+
+func TestTheBackoffGrowsToItsMostAndNeverOverflows(t *testing.T) {
+	for _, p := range []RetryPolicy{
+		{},
+		{BaseDelay: 1},
+		{BaseDelay: time.Hour},
+		{MaxDelay: time.Millisecond},
+		{BaseDelay: math.MaxInt64 / 3, MaxDelay: math.MaxInt64},
+		{BaseDelay: time.Second, MaxDelay: time.Second},
+	} {
+		p := p.withDefaults()
+		assert.LessOrEqual(t, p.BaseDelay, p.MaxDelay)
+		full := p.BaseDelay
+		for n := 1; n <= 100; n++ {
+			d := p.backoff(n)
+			assert.GreaterOrEqual(t, d, full/2, "attempt %d of %+v", n, p)
+			assert.LessOrEqual(t, d, full, "attempt %d of %+v", n, p)
+			full += min(full, p.MaxDelay-full)
+		}
+	}
+}

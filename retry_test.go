@@ -1,0 +1,467 @@
+package petstore_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+var (
+	errReset   = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+)
+
+// TestTheRetryTable is the table of the package documentation, row by row.
+func TestTheRetryTable(t *testing.T) {
+	type row struct {
+		name    string
+		answer  answer
+		reads   int // requests of listPets and getPet
+		create  int // requests of createPet
+		unknown bool
+		invalid bool
+	}
+	rows := []row{
+		{"429", status(429, ``), 4, 4, false, false},
+		{"3xx", status(307, ``, "Location: https://elsewhere.test/v1/pets"), 1, 1, false, false},
+		{"3xx with a malformed Location", status(302, ``, "Location: http://[::1/x"), 1, 1, false, false},
+		{"304", status(304, ``), 1, 1, false, false},
+		{"a documented status of another kind", status(206, `[]`), 1, 1, true, true},
+		{"204", status(204, ``), 1, 1, true, true},
+		{"connection reset", fails(errReset), 4, 1, true, false},
+		{"stream reset", fails(errors.New("stream error: stream ID 1; INTERNAL_ERROR; received from peer")), 4, 1, true, false},
+		{"closed without an answer", fails(io.EOF), 4, 1, true, false},
+		{"dial refused", fails(errRefused), 4, 4, false, false},
+		{"unknown host", fails(&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}), 1, 1, false, false},
+		{"certificate", fails(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), 1, 1, false, false},
+		{"not HTTP", fails(errors.New(`malformed HTTP response "hello"`)), 1, 1, true, true},
+	}
+	for _, code := range []int{408, 500, 502, 503, 504, 505, 511, 520, 599} {
+		rows = append(rows, row{fmt.Sprint(code), status(code, ``), 4, 1, true, false})
+	}
+	for _, code := range []int{400, 401, 402, 403, 404, 405, 409, 410, 422, 425, 451, 501} {
+		rows = append(rows, row{fmt.Sprint(code), status(code, ``), 1, 1, false, false})
+	}
+	for _, row := range rows {
+		for _, operation := range []string{"listPets", "createPet", "getPet"} {
+			t.Run(row.name+" to "+operation, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					client, service := scripted(t, []answer{row.answer})
+					err := calls(client)[operation](t)
+					require.Error(t, err)
+					want := row.reads
+					if operation == "createPet" {
+						want = row.create
+					}
+					assert.Len(t, service.sent(), want)
+					assert.Equal(t, row.unknown && operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+					assert.Equal(t, row.invalid, errors.Is(err, petstore.ErrInvalidResponse), "%v", err)
+					assert.NotErrorIs(t, err, context.DeadlineExceeded)
+					assert.NotContains(t, err.Error(), "giving up")
+					assert.Equal(t, want, attemptsOf(t, err))
+				})
+			})
+		}
+	}
+}
+
+func attemptsOf(t *testing.T, err error) int {
+	if e, ok := errors.AsType[*petstore.APIError](err); ok {
+		return e.Attempts
+	}
+	if e, ok := errors.AsType[*petstore.ResponseError](err); ok {
+		return e.Attempts
+	}
+	e, ok := errors.AsType[*petstore.TransportError](err)
+	require.True(t, ok, "%T", err)
+	return e.Attempts
+}
+
+func TestACutOffSuccessIsReadAgainButNeverCreatedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := scripted(t, []answer{cutOff(200, io.ErrUnexpectedEOF), cutOff(200, errReset), status(200, twoPets)})
+		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, 3, result.Attempts)
+		assert.Len(t, result.Pets, 2)
+
+		client, service := scripted(t, []answer{cutOff(201, io.ErrUnexpectedEOF)})
+		_, err = client.CreatePet(t.Context(), newPet())
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		assert.Len(t, service.sent(), 1)
+	})
+}
+
+func TestARetriedCreateSendsItsBodyAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, service := scripted(t, []answer{status(429, ``), fails(errRefused), success("createPet")})
+		result, err := client.CreatePet(t.Context(), newPet())
+		require.NoError(t, err)
+		assert.Equal(t, 3, result.Attempts)
+		for _, r := range service.sent() {
+			assert.Equal(t, `{"name":"Rex","categoryId":3,"status":"available"}`, r.body)
+			assert.EqualValues(t, len(r.body), r.contentLength)
+		}
+	})
+}
+
+func TestTheBackoffIsExponentialWithJitter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, service := scripted(t, []answer{status(503, ``)},
+			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 8, BaseDelay: time.Second, MaxDelay: 8 * time.Second}))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.Error(t, err)
+		sent := service.sent()
+		require.Len(t, sent, 8)
+		for i, full := range []time.Duration{1, 2, 4, 8, 8, 8, 8} {
+			gap := sent[i+1].at.Sub(sent[i].at)
+			assert.GreaterOrEqual(t, gap, full*time.Second/2)
+			assert.LessOrEqual(t, gap, full*time.Second)
+		}
+	})
+}
+
+func TestRetryAfterIsALowerBoundOfTheWaitOn429And503(t *testing.T) {
+	for _, code := range []int{429, 503} {
+		for value, want := range map[string]time.Duration{
+			"7": 7 * time.Second, "0": 0, "-3": 0, "NaN": 0, "9223372037": 0, "0.001": time.Millisecond,
+		} {
+			t.Run(fmt.Sprint(code, " ", value), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					client, service := scripted(t, []answer{status(code, ``, "Retry-After: "+value), success("listPets")})
+					_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+					require.NoError(t, err)
+					sent := service.sent()
+					require.Len(t, sent, 2)
+					gap := sent[1].at.Sub(sent[0].at)
+					assert.GreaterOrEqual(t, gap, max(want, 250*time.Millisecond), "never a hot loop")
+					assert.LessOrEqual(t, gap, want+2*time.Second)
+				})
+			})
+		}
+	}
+}
+
+func TestTheEndOfAUsedUpWindowOutlastsAShorterRetryAfter(t *testing.T) {
+	for name, c := range map[string]struct {
+		remaining int
+		atLeast   time.Duration
+		atMost    time.Duration
+	}{
+		"used up":  {0, 40 * time.Second, 42 * time.Second},
+		"not used": {5, 2 * time.Second, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				headers := append(quota(60, c.remaining, 40*time.Second), "Retry-After: 2")
+				client, service := scripted(t, []answer{status(429, ``, headers...), success("listPets")})
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.NoError(t, err)
+				gap := service.sent()[1].at.Sub(service.sent()[0].at)
+				assert.GreaterOrEqual(t, gap, c.atLeast)
+				assert.LessOrEqual(t, gap, c.atMost)
+			})
+		})
+	}
+}
+
+func TestTheServersClockMayBeWrong(t *testing.T) {
+	for _, skew := range []time.Duration{-10 * time.Minute, 10 * time.Minute, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			now := time.Now().Add(skew).UTC()
+			client, service := scripted(t, []answer{
+				status(429, ``, "Date: "+now.Format(http.TimeFormat),
+					"Retry-After: "+now.Add(20*time.Second).Format(http.TimeFormat)),
+				success("listPets"),
+			})
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+			gap := service.sent()[1].at.Sub(service.sent()[0].at)
+			assert.GreaterOrEqual(t, gap, 20*time.Second)
+			assert.LessOrEqual(t, gap, 22*time.Second)
+		})
+	}
+}
+
+func TestAWaitThatDoesNotFitFailsAtOnce(t *testing.T) {
+	limited := func() []answer { return []answer{status(429, ``, "Retry-After: 60")} }
+	for name, c := range map[string]struct {
+		answers []answer
+		options []petstore.CallOption
+		timeout time.Duration
+		limited bool
+	}{
+		"max wait":              {limited(), []petstore.CallOption{petstore.WithMaxWait(59 * time.Second)}, time.Hour, true},
+		"never wait":            {limited(), []petstore.CallOption{petstore.WithMaxWait(0)}, time.Hour, true},
+		"deadline":              {limited(), nil, 59 * time.Second, true},
+		"deadline of a backoff": {[]answer{status(502, ``)}, nil, 200 * time.Millisecond, false},
+		"503 and max wait":      {[]answer{status(503, ``, "Retry-After: 600")}, nil, time.Hour, false},
+		"503 and deadline":      {[]answer{status(503, ``, "Retry-After: 60")}, nil, 59 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, service := scripted(t, c.answers)
+				ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
+				defer cancel()
+				start := time.Now()
+				_, err := client.ListPets(ctx, petstore.ListPetsParams{}, c.options...)
+				assert.Zero(t, time.Since(start), "virtual time passed")
+				assert.Len(t, service.sent(), 1)
+				_, isAPI := errors.AsType[*petstore.APIError](err)
+				assert.True(t, isAPI, "%T", err)
+				e, isLimited := errors.AsType[*petstore.RateLimitError](err)
+				require.Equal(t, c.limited, isLimited)
+				assert.NotErrorIs(t, err, context.DeadlineExceeded)
+				if c.limited {
+					assert.Equal(t, start.Add(time.Minute), e.RetryAt)
+					assert.False(t, e.Local)
+				}
+			})
+		})
+	}
+}
+
+func TestTheLongestWaitIsThatOfTheWholeCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, service := scripted(t, []answer{status(429, ``, "Retry-After: 50")})
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // 2 minutes by default
+		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		assert.Len(t, service.sent(), 3, "two waits of 50 s fit, a third does not")
+	})
+}
+
+func TestACancelledWaitTellsTheContextItsCauseAndTheRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cause := errors.New("the user\nleft")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(5*time.Second, func() { cancel(cause) })
+		client, service := scripted(t, []answer{status(429, `{"code":"slow","message":"m","status":429}`, "Retry-After: 60")})
+		start := time.Now()
+		_, err := client.CreatePet(ctx, newPet())
+		assert.Equal(t, 5*time.Second, time.Since(start))
+		for _, want := range []error{context.Canceled, cause, petstore.ErrRateLimited} {
+			assert.ErrorIs(t, err, want)
+		}
+		assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "a 429 was not carried out")
+		_, ok := errors.AsType[*petstore.APIError](err)
+		assert.True(t, ok)
+		assert.NotContains(t, err.Error(), "\n")
+		time.Sleep(5 * time.Minute)
+		assert.Len(t, service.sent(), 1, "nothing is sent after a cancel")
+	})
+}
+
+func TestACancelledBackoffTellsTheContextAndTheLastAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		client, service := scripted(t, []answer{status(502, ``)})
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.NotErrorIs(t, err, petstore.ErrRateLimited)
+		last, ok := errors.AsType[*petstore.APIError](err)
+		require.True(t, ok)
+		assert.Equal(t, 502, last.StatusCode)
+		assert.Len(t, service.sent(), 1)
+	})
+}
+
+func TestACreateThatTheCallerGaveUpHasAnUnknownOutcomeOnlyIfItMayHaveBeenWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, service := scripted(t, []answer{hangs})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.CreatePet(ctx, newPet())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+
+		_, err = client.CreatePet(ctx, newPet()) // the context has already ended
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		require.NotErrorIs(t, err, petstore.ErrRateLimited)
+		assert.Len(t, service.sent(), 1)
+
+		ctx, cancel = context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		client, _ = scripted(t, []answer{fails(errRefused)})
+		_, err = client.CreatePet(ctx, newPet()) // in the backoff after a dial that failed
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+	})
+}
+
+func TestAnAttemptsTimeoutIsNotTheCallersDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := scripted(t, []answer{hangs, hangs, success("listPets")}, petstore.WithAttemptTimeout(3*time.Second))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		result, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, 3, result.Attempts)
+
+		client, service := scripted(t, []answer{hangs}, petstore.WithAttemptTimeout(3*time.Second))
+		_, err = client.CreatePet(ctx, newPet())
+		assert.Len(t, service.sent(), 1)
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		timeout, ok := errors.AsType[net.Error](err)
+		assert.True(t, ok && timeout.Timeout() || strings.Contains(err.Error(), "timed out after 3s"), "%v", err)
+	})
+}
+
+func TestAnAttemptsTimeoutDoesNotCutTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := scripted(t, []answer{status(429, ``, "Retry-After: 60"), success("createPet")}, petstore.WithAttemptTimeout(time.Second))
+		result, err := client.CreatePet(t.Context(), newPet())
+		require.NoError(t, err)
+		assert.Equal(t, 2, result.Attempts)
+	})
+}
+
+func TestTheTimeoutOfTheCallersHTTPClientBoundsEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := &script{answers: []answer{hangs, status(429, ``, "Retry-After: 60"), success("listPets")}}
+		client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(nil),
+			petstore.WithHTTPClient(&http.Client{Transport: service, Timeout: 2 * time.Second}))
+		require.NoError(t, err)
+		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, 3, result.Attempts)
+		gap := service.sent()[1].at.Sub(service.sent()[0].at)
+		assert.Less(t, gap, 3*time.Second)
+	})
+}
+
+func TestOneAttemptMeansNoRetry(t *testing.T) {
+	client, service := scripted(t, []answer{status(503, ``)})
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{},
+		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+	require.Error(t, err)
+	assert.Len(t, service.sent(), 1)
+}
+
+func TestALimiterOfTheCallersMakingNeedNotKnowRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter := &countingLimiter{}
+		client, service := scripted(t, []answer{status(429, ``, "Retry-After: 30"), fails(errRefused), success("createPet")},
+			petstore.WithLimiter(limiter))
+		_, err := client.CreatePet(t.Context(), newPet())
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, service.sent()[1].at.Sub(service.sent()[0].at), 30*time.Second)
+		require.Len(t, limiter.released, limiter.acquired, "every permit comes back, once")
+		var codes []int
+		for _, o := range limiter.released {
+			if !o.Sent.IsZero() {
+				codes = append(codes, o.StatusCode)
+			}
+		}
+		assert.Equal(t, []int{429, 201}, codes, "what was not sent is not observed")
+	})
+}
+
+func TestAPermitComesBackWhateverHappens(t *testing.T) {
+	for name, answers := range map[string][]answer{
+		"success": {success("createPet")}, "error": {status(500, ``)}, "reset": {fails(errReset)},
+		"refused": {fails(errRefused)}, "cut off": {cutOff(201, errReset)},
+		"a panic": {func(*http.Request) (*http.Response, error) { panic("in the transport") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := &countingLimiter{}
+				client, _ := scripted(t, answers, petstore.WithLimiter(limiter))
+				func() {
+					defer func() { assert.Equal(t, name == "a panic", recover() != nil) }()
+					_, _ = client.CreatePet(t.Context(), newPet())
+				}()
+				assert.Positive(t, limiter.acquired)
+				assert.Len(t, limiter.released, limiter.acquired)
+			})
+		})
+	}
+}
+
+// countingLimiter admits everybody at once and is used by one goroutine.
+type countingLimiter struct {
+	acquired int
+	released []petstore.Observation
+}
+
+func (l *countingLimiter) Acquire(context.Context, time.Duration) (petstore.Permit, error) {
+	l.acquired++
+	return l, nil
+}
+func (l *countingLimiter) Release(o petstore.Observation) { l.released = append(l.released, o) }
+func (l *countingLimiter) RateLimit() petstore.RateLimit  { return petstore.RateLimit{} }
+
+// refusingLimiter refuses with an error of its own.
+type refusingLimiter struct{ err error }
+
+func (l refusingLimiter) Acquire(context.Context, time.Duration) (petstore.Permit, error) {
+	return nil, l.err
+}
+func (l refusingLimiter) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
+
+func TestWhatALimiterRefusesIsTheErrorOfTheCall(t *testing.T) {
+	at := time.Now().Add(time.Hour)
+	client, service := scripted(t, []answer{success("listPets")},
+		petstore.WithLimiter(refusingLimiter{&petstore.RateLimitError{RetryAt: at, Local: true}}))
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	limited, ok := errors.AsType[*petstore.RateLimitError](err)
+	require.True(t, ok, "%T", err)
+	assert.Equal(t, "listPets", limited.Operation)
+	assert.Equal(t, at, limited.RetryAt)
+	assert.True(t, limited.Local)
+	assert.Empty(t, service.sent())
+
+	boom := errors.New("redis is gone")
+	client, service = scripted(t, []answer{success("listPets")}, petstore.WithLimiter(refusingLimiter{boom}))
+	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.ErrorIs(t, err, boom)
+	assert.Empty(t, service.sent())
+}
+
+func TestAnOutageIsNotMultipliedByRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, service := scripted(t, []answer{status(503, ``)})
+		var group sync.WaitGroup
+		for range 1000 {
+			group.Go(func() { _, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) })
+		}
+		group.Wait()
+		assert.Len(t, service.sent(), 1100, "each call once, and 100 retries between them")
+
+		for len(service.answers) < 1100+500 {
+			service.answers = append(service.answers, success("listPets"))
+		}
+		service.answers = append(service.answers, status(503, ``))
+		for range 500 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+		}
+		for range 100 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.Error(t, err)
+		}
+		assert.Len(t, service.sent(), 1100+500+100+50, "ten successes pay for one retry")
+	})
+}

@@ -1,0 +1,334 @@
+package petstore
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"maps"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// drainBytes is how much of a body beyond its bound is read in the hope of saving the connection.
+const drainBytes = 64 << 10
+
+// exchange is what one attempt brought.
+type exchange struct {
+	sent       bool // the request may have been written
+	received   time.Time
+	statusCode int // 0: no answer
+	header     http.Header
+	rateLimit  RateLimit
+	retryAfter time.Duration
+	date       time.Time
+	body       []byte
+	tooLarge   bool // body is cut at the bound
+	err        error
+	failure    failure
+}
+
+// failure is the kind of an exchange's err, as far as retrying depends on it.
+type failure int
+
+const (
+	failureNone       failure = iota
+	failureConnection         // reset, refused, cut off, timed out: may pass
+	failurePermanent          // will be the same the next time
+	failureProtocol           // an answer that is no HTTP
+)
+
+// roundTripper is a function, not a struct: what it closes over no dump can reach, the connections
+// with the key in their buffers among it.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// newAttempts returns the transport that makes one attempt of the call in the request's context. It has no
+// CloseIdleConnections, because go-retryablehttp calls that after every failure and would drop the pool of
+// everybody on base.
+func newAttempts(base http.RoundTripper, bearer bearer, maxBody int64) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		k := callFrom(req.Context())
+		k.begin()
+		resp := k.attempt(req, base, bearer, maxBody)
+		k.logAttempt()
+		if resp == nil {
+			return nil, k.last.err
+		}
+		return resp, nil
+	})
+}
+
+// attempt sends req once, with the key, and keeps what came in k.last. The response it returns has
+// no body left; nil if there was none.
+func (k *call) attempt(req *http.Request, base http.RoundTripper, bearer bearer, maxBody int64) *http.Response {
+	x := &k.last
+	ctx, cancel := attemptContext(req.Context(), k.config.attemptTimeout)
+	defer cancel()
+	authorization, err := bearer(ctx)
+	if err == nil {
+		err = contextErr(ctx) // bearer may have taken its time
+	}
+	if err != nil {
+		x.failed(k.attribute(ctx, err), failurePermanent)
+		return nil
+	}
+	resp, err := k.send(ctx, req, base, authorization)
+	if err == nil {
+		err = k.readBody(resp, maxBody)
+	}
+	if err != nil {
+		x.failed(k.attribute(ctx, err), kindOf(err))
+	}
+	x.redact(strings.TrimPrefix(authorization[0], "Bearer "))
+	return bodyless(resp)
+}
+
+// send hands the request to base and, as soon as the answer's header is here, its permit back: the next in
+// line need not wait for the body.
+func (k *call) send(
+	ctx context.Context, req *http.Request, base http.RoundTripper, authorization []string,
+) (*http.Response, error) {
+	observation := Observation{Sent: time.Now()}
+	defer func() { k.release(observation) }() // also if base panics
+	var trace connectionTrace
+	if !k.operation.repeatable { // only then it matters what exactly failed
+		ctx = trace.in(ctx, base)
+	}
+	attempt := req.WithContext(ctx)
+	attempt.Header = k.header(req.Header, authorization, req.Body != nil)
+	resp, err := base.RoundTrip(attempt)
+	x := &k.last
+	x.sent = trace.mayHaveSent(err)
+	if err != nil {
+		if !x.sent {
+			observation = Observation{}
+		}
+		return nil, err
+	}
+	x.observe(resp)
+	k.client.sawRateLimit(x.rateLimit)
+	observation = x.observation(observation.Sent)
+	return resp, nil
+}
+
+// observe keeps what the header of the answer says.
+func (x *exchange) observe(resp *http.Response) {
+	x.received = time.Now()
+	x.statusCode = resp.StatusCode
+	x.header = resp.Header
+	x.rateLimit = parseRateLimit(resp.Header)
+	x.date = parseDate(resp.Header)
+	x.retryAfter = parseRetryAfter(resp.Header, x.date, x.received)
+}
+
+func (x *exchange) observation(sent time.Time) Observation {
+	return Observation{
+		Sent:       sent,
+		Received:   x.received,
+		StatusCode: x.statusCode,
+		RateLimit:  x.rateLimit,
+		RetryAfter: x.retryAfter,
+		Date:       x.date,
+	}
+}
+
+// readBody reads at most maxBody bytes and closes the body.
+func (k *call) readBody(resp *http.Response, maxBody int64) error {
+	defer func() { _ = resp.Body.Close() }() // what was to be read has been
+	x, b := &k.last, k.buffer
+	b.Reset()
+	if n := resp.ContentLength; n > 0 && n <= maxBody {
+		b.Grow(int(n) + bytes.MinRead) // exactly what ReadFrom needs to see the end
+	}
+	_, err := b.ReadFrom(io.LimitReader(resp.Body, min(maxBody, math.MaxInt64-1)+1))
+	x.body = b.Bytes()
+	if int64(b.Len()) > maxBody {
+		x.body, x.tooLarge = x.body[:maxBody], true
+		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
+	}
+	return err
+}
+
+func (x *exchange) failed(err error, kind failure) { x.err, x.failure = err, kind }
+
+// redact takes the key out of what errors keep, should the other side have repeated it.
+func (x *exchange) redact(key string) {
+	const minimum = 6 // a shorter one would be found in ordinary words
+	if len(key) < minimum {
+		return
+	}
+	const mark = "[redacted]"
+	if x.statusCode/100 != 2 || x.err != nil {
+		x.body = bytes.ReplaceAll(x.body, []byte(key), []byte(mark))
+	}
+	for _, values := range x.header {
+		for i, v := range values {
+			values[i] = strings.ReplaceAll(v, key, mark)
+		}
+	}
+	if x.err != nil && strings.Contains(x.err.Error(), key) {
+		x.err = errors.New(strings.ReplaceAll(x.err.Error(), key, mark))
+	}
+}
+
+// bodyless is resp for http.Client, which is not to see what it would act upon: the body has been read, and
+// of a redirect, which is not followed, it parses the Location all the same and drops the answer if
+// that is malformed.
+func bodyless(resp *http.Response) *http.Response {
+	if resp == nil {
+		return nil
+	}
+	resp.Body = http.NoBody
+	if resp.StatusCode/100 == 3 {
+		resp.Header = maps.Clone(resp.Header)
+		resp.Header.Del("Location")
+	}
+	return resp
+}
+
+// attribute is err, told apart by whose end it was: the caller's context, the attempt's timeout, or
+// something else, which then must not look like either.
+func (k *call) attribute(ctx context.Context, err error) error {
+	if ended := endOf(k.Context); ended != nil {
+		return ended
+	}
+	if contextErr(ctx) != nil {
+		return &attemptTimeoutError{k.config.attemptTimeout}
+	}
+	if urlErr, ok := errors.AsType[*url.Error](err); ok {
+		err = urlErr.Err // no URL in an error
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return &foreignContextError{err}
+	}
+	return err
+}
+
+// attemptTimeoutError is the end of WithAttemptTimeout. It is not context.DeadlineExceeded: that speaks
+// of the caller's context.
+type attemptTimeoutError struct{ after time.Duration }
+
+func (e *attemptTimeoutError) Error() string { return "attempt timed out after " + e.after.String() }
+func (e *attemptTimeoutError) Timeout() bool { return true }
+
+// foreignContextError hides from errors.Is that err matches an error of package context, as the timeout of
+// a dialer does.
+type foreignContextError struct{ err error }
+
+func (e *foreignContextError) Error() string { return e.err.Error() }
+
+func (e *foreignContextError) Timeout() bool {
+	err, ok := errors.AsType[net.Error](e.err)
+	return ok && err.Timeout()
+}
+
+// kindOf tells failures that pass from those that stay. What is not known may pass.
+func kindOf(err error) failure {
+	if notHTTP(err) {
+		return failureProtocol
+	}
+	dns, ok := errors.AsType[*net.DNSError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	if ok && dns.IsNotFound || alert || noTLS(err) || containsAny(err.Error(),
+		"unsupported protocol scheme", "server gave HTTP response to HTTPS client") {
+		return failurePermanent
+	}
+	return failureConnection
+}
+
+// noTLS reports whether the handshake failed for what the other side is.
+func noTLS(err error) bool {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, record := errors.AsType[tls.RecordHeaderError](err)
+	return certificate || record
+}
+
+// notHTTP goes by text where net/http has no exported type.
+func notHTTP(err error) bool {
+	if _, ok := errors.AsType[textproto.ProtocolError](err); ok {
+		return true
+	}
+	return containsAny(err.Error(), "malformed HTTP", "malformed MIME header", "bad Content-Length",
+		"multiple Content-Length", "transfer encoding", "response headers exceeded",
+		"connection error: PROTOCOL_ERROR")
+}
+
+func containsAny(s string, substrings ...string) bool {
+	for _, sub := range substrings {
+		if strings.Contains(s, sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// connectionTrace watches whether a request got a connection to be written to.
+type connectionTrace struct {
+	told      atomic.Bool // the transport tells of its connections
+	connected atomic.Bool
+}
+
+func (t *connectionTrace) in(ctx context.Context, base http.RoundTripper) context.Context {
+	if _, ok := base.(*http.Transport); ok {
+		t.told.Store(true) // it would
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { t.told.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { t.connected.Store(true) },
+	})
+}
+
+// mayHaveSent reports whether the request may have been written, err being what the transport returned.
+// Of one that tells nothing of its connections only a failed dial or handshake is certain.
+func (t *connectionTrace) mayHaveSent(err error) bool {
+	if err == nil || t.connected.Load() {
+		return true
+	}
+	if t.told.Load() {
+		return false
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	return !(ok && op.Op == "dial") && !noTLS(err)
+}
+
+func attemptContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+// contextErr is ctx.Err(), or what it is about to be: a deadline that has passed may be seen by the network
+// before the context's own timer has fired.
+func contextErr(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// endOf is the end of a caller's context as an error, nil if it has not ended.
+func endOf(ctx context.Context) error {
+	err := contextErr(ctx)
+	if err == nil {
+		return nil
+	}
+	ended := &endedError{ended: err}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		ended.cause = cause
+	}
+	return ended
+}

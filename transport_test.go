@@ -1,0 +1,339 @@
+package petstore_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+// quick retries without a wait that anyone would notice: these tests are on real connections.
+var quick = petstore.RetryPolicy{MaxAttempts: 4, BaseDelay: time.Nanosecond}
+
+// loopback returns a client of a real server.
+func loopback(t *testing.T, server *httptest.Server, opts ...petstore.Option) *petstore.Client {
+	t.Helper()
+	transport, ok := server.Client().Transport.(*http.Transport)
+	require.True(t, ok)
+	opts = append([]petstore.Option{
+		petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithLimiter(nil), petstore.WithRetryPolicy(quick),
+	}, opts...)
+	client, err := petstore.NewClient(server.URL+"/v1", testKey, opts...)
+	require.NoError(t, err)
+	return client
+}
+
+func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server
+}
+
+func answerJSON(w http.ResponseWriter, code int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, body)
+}
+
+func TestTwentyCallsWithErrorsAmongThemUseOneConnection(t *testing.T) {
+	var connections, requests atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		switch requests.Add(1) % 7 {
+		case 1:
+			answerJSON(w, 503, strings.Repeat("x", 50_000))
+		case 2:
+			answerJSON(w, 404, `{"code":"not_found","message":"none","status":404}`)
+		case 3:
+			answerJSON(w, 200, `[{]`)
+		case 4:
+			w.Header().Set("Location", "/v1/elsewhere")
+			answerJSON(w, 302, `moved`)
+		case 5:
+			answerJSON(w, 200, `["`+strings.Repeat("x", 2000)+`"]`) // over the bound
+		default:
+			answerJSON(w, 200, twoPets)
+		}
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	client := loopback(t, server, petstore.WithMaxResponseBytes(1000))
+	failed := 0
+	for range 20 {
+		if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err != nil {
+			failed++
+		}
+	}
+	assert.Greater(t, failed, 5)
+	assert.EqualValues(t, 1, connections.Load())
+}
+
+func TestTheKeyFollowsNoRedirect(t *testing.T) {
+	var reached atomic.Int32
+	target := func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); answerJSON(w, 200, `[]`) }
+	other, secure := serve(t, target), httptest.NewTLSServer(http.HandlerFunc(target))
+	t.Cleanup(secure.Close)
+	var location string
+	var code int
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", location)
+		w.WriteHeader(code)
+	}))
+	t.Cleanup(server.Close)
+	client := loopback(t, server)
+	for _, code = range []int{301, 302, 303, 307, 308} {
+		for name, to := range map[string]string{
+			"downgrade":  other.URL + "/v1/pets",
+			"other port": secure.URL + "/v1/pets",
+			"other host": strings.Replace(secure.URL, "127.0.0.1", "localhost", 1) + "/v1/pets",
+		} {
+			location = to
+			for operation, call := range calls(client) {
+				err := call(t)
+				e, ok := errors.AsType[*petstore.APIError](err)
+				require.True(t, ok, "%s %d %s: %T", name, code, operation, err)
+				assert.Equal(t, code, e.StatusCode)
+				assert.Equal(t, to, e.Header.Get("Location"), "the caller may want to know")
+				assert.NotContains(t, err.Error(), to)
+			}
+		}
+	}
+	assert.Zero(t, reached.Load())
+}
+
+func TestABodyIsBoundedAfterDecompression(t *testing.T) {
+	bomb := gzipped(bytes.Repeat([]byte(" "), 64<<20))
+	for name, code := range map[string]int{"success": 200, "error": 400} {
+		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "gzip")
+			w.WriteHeader(code)
+			_, _ = w.Write(bomb)
+		})
+		client := loopback(t, server, petstore.WithMaxResponseBytes(1<<20))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		switch name {
+		case "success":
+			e, ok := errors.AsType[*petstore.ResponseError](err)
+			require.True(t, ok, "%T", err)
+			assert.Len(t, e.Body, 4096)
+			assert.Contains(t, err.Error(), "too large")
+		case "error":
+			e, ok := errors.AsType[*petstore.APIError](err)
+			require.True(t, ok, "%T", err)
+			assert.Len(t, e.Body, 4096)
+		}
+	}
+}
+
+func gzipped(b []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write(b)
+	_ = w.Close()
+	return out.Bytes()
+}
+
+func TestABodyOfExactlyTheBoundPasses(t *testing.T) {
+	client, _ := scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets))))
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	client, service := scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets)-1)))
+	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+	assert.Len(t, service.sent(), 1)
+	client, _ = scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(1<<63-1))
+	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+}
+
+func TestAKeyThatTheServiceRepeatsReachesNoError(t *testing.T) {
+	echo := `{"code":"bad","message":"no such key ` + testKey + `","status":401}`
+	client, _ := scripted(t, []answer{status(401, echo, "X-Echo: Bearer "+testKey)})
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	e, ok := errors.AsType[*petstore.APIError](err)
+	require.True(t, ok)
+	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+		assert.NotContains(t, fmt.Sprintf(format, err), testKey)
+	}
+	assert.NotContains(t, string(e.Body), testKey)
+	assert.Equal(t, "no such key [redacted]", e.Message)
+	assert.Equal(t, "Bearer [redacted]", e.Header.Get("X-Echo"))
+
+	client, _ = scripted(t, []answer{fails(errors.New("cannot send Bearer " + testKey))})
+	_, err = client.CreatePet(t.Context(), newPet())
+	assert.EqualError(t, err, "petstore: createPet: cannot send Bearer [redacted]")
+}
+
+func TestACancelBeforeTheRequestIsWrittenLeavesNoDoubtAboutACreate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		over := make(chan struct{})
+		defer close(over)
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			<-over // a network that swallows; net/http goes on dialling for whoever may come next
+			return nil, io.EOF
+		}}
+		client, err := petstore.NewClient("http://127.0.0.1:9/v1", testKey, petstore.WithLimiter(nil),
+			petstore.WithHTTPClient(&http.Client{Transport: transport}))
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = client.CreatePet(ctx, newPet())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+
+		start := time.Now()
+		_, err = client.CreatePet(t.Context(), newPet(), petstore.WithAttemptTimeout(time.Second))
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		assert.Greater(t, time.Since(start), 4*time.Second, "what was not written is tried again")
+	})
+}
+
+func TestATimeoutOfTheDialerIsNotTheCallersDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dial := &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}
+		client, _ := scripted(t, []answer{fails(dial)})
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "deadline exceeded (4 attempts)")
+	})
+}
+
+func TestACreateCutOffAfterItsRequestWasReadIsNotRepeated(t *testing.T) {
+	var posts atomic.Int32
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if r.Method == http.MethodGet {
+			answerJSON(w, 200, `[]`)
+			return
+		}
+		posts.Add(1)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if assert.NoError(t, err) {
+			_ = conn.(*net.TCPConn).SetLinger(0)
+			_ = conn.Close()
+		}
+	})
+	client := loopback(t, server)
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // so that the connection is a used one
+	require.NoError(t, err)
+	_, err = client.CreatePet(t.Context(), newPet())
+	require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+	assert.EqualValues(t, 1, posts.Load())
+}
+
+func TestACertificateNobodyVouchesForIsTriedOnceAndLeavesNoDoubt(t *testing.T) {
+	var handshakes atomic.Int32
+	server := httptest.NewUnstartedServer(nil)
+	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		handshakes.Add(1)
+		return nil, nil
+	}}
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	client, err := petstore.NewClient(server.URL+"/v1", testKey, petstore.WithRetryPolicy(quick))
+	require.NoError(t, err)
+	_, err = client.CreatePet(t.Context(), newPet())
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	assert.True(t, ok, "%v", err)
+	require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+	assert.EqualValues(t, 1, handshakes.Load())
+}
+
+func TestHTTP2ResetsAreStreamFailures(t *testing.T) {
+	var posts, gets atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			posts.Add(1)
+		} else {
+			gets.Add(1)
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	client := loopback(t, server)
+	_, err := client.CreatePet(t.Context(), newPet())
+	require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+	assert.EqualValues(t, 1, posts.Load())
+	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.Error(t, err)
+	assert.EqualValues(t, 4, gets.Load())
+}
+
+func TestBytesThatAreNoHTTPAreAnInvalidResponse(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if assert.NoError(t, err) {
+			_, _ = io.WriteString(conn, "220 mail.test ESMTP\r\n\r\n")
+			_ = conn.Close()
+		}
+	})
+	for operation, call := range calls(loopback(t, server)) {
+		err := call(t)
+		require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
+		assert.Equal(t, operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown))
+	}
+}
+
+func TestCookiesOfTheCallersJarTravel(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if c, err := r.Cookie("route"); err == nil {
+			w.Header().Set("X-Route", c.Value)
+		}
+		http.SetCookie(w, &http.Cookie{Name: "route", Value: "b7"})
+		answerJSON(w, 200, `[]`)
+	})
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := loopback(t, server, petstore.WithHTTPClient(&http.Client{Jar: jar, Transport: server.Client().Transport}))
+	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	assert.Equal(t, "b7", result.Header.Get("X-Route"))
+}
+
+func TestTheLogTellsOfAttemptsAndWaitsAndOfNoKeyOrBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		client, _ := scripted(t, []answer{status(429, testKey, "Retry-After: 60"), fails(errRefused), success("createPet")}, petstore.WithLogger(logger))
+		_, err := client.CreatePet(t.Context(), newPet())
+		require.NoError(t, err)
+		text := log.String()
+		assert.Contains(t, text, `level=DEBUG msg="petstore: attempt" operation=createPet attempt=1 status=429`)
+		assert.Contains(t, text, `level=INFO msg="petstore: waiting" operation=createPet reason=retry-after until=`)
+		assert.Contains(t, text, `attempt=2 error="dial tcp: connect: connection refused"`)
+		assert.Contains(t, text, "reason=backoff")
+		assert.Contains(t, text, "attempt=3 status=201")
+		assert.NotContains(t, text, testKey)
+		assert.NotContains(t, text, "Rex")
+	})
+}

@@ -1,0 +1,185 @@
+package petstore
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// windowLength is that of the plans (section 8.1), the day's apart.
+	windowLength = time.Minute
+	// sameWindow is how far the Resets of one window may lie apart; those of two are a minute apart,
+	// and a sliding one moves in small steps.
+	sameWindow = 30 * time.Second
+)
+
+// window is the one that the last answers described: the service shows the minute's or the day's,
+// whichever has fewer requests left.
+type window struct {
+	epoch   int       // windows so far; 0: none was described yet
+	limit   int       // requests that it allows
+	shown   time.Time // its Reset as it came
+	reset   time.Time // its end by the service's clock, zero if not usable
+	resetBy int       // the answer that told so
+	start   time.Time // local time at which it is known to have been open
+	end     time.Time // local time at which it is over for certain
+	day     bool      // it is longer than a minute
+
+	exhausted bool
+}
+
+func (w *window) closure() Closure {
+	if w.day {
+		return ClosureDay
+	}
+	return ClosureMinute
+}
+
+// windowOrder tells how the window of an answer relates to the one that is known.
+type windowOrder int
+
+const (
+	windowSame windowOrder = iota
+	windowNext
+	windowPast
+)
+
+// compare places the window of an answer. Resets are told apart by the service's own clock, so that
+// neither a skewed clock nor the order of the answers matters.
+func (b *budget) compare(s slot, o Observation) windowOrder {
+	_, usable := b.endOf(o, o.Received)
+	apart := o.RateLimit.Reset.Sub(b.reset)
+	switch {
+	case b.epoch == 0:
+		return windowNext
+	case !usable && s.epoch != b.epoch:
+		return windowPast
+	case !usable && s.probe:
+		return windowNext // it went ahead because the window was over
+	case !usable || b.reset.IsZero():
+		return windowSame
+	case apart > sameWindow:
+		return windowNext
+	case apart < -sameWindow && s.answers < b.resetBy:
+		return windowPast
+	case apart < -sameWindow:
+		return windowNext // the service describes another limit now
+	}
+	return windowSame
+}
+
+// describe updates the window by an answer that belongs to it.
+func (b *budget) describe(s slot, o Observation) {
+	if b.start.IsZero() {
+		b.start = o.Received
+		b.end = b.start.Add(windowLength)
+	}
+	if s.answers >= b.resetBy {
+		b.limit, b.shown = o.RateLimit.Limit, o.RateLimit.Reset
+	}
+	reset := o.RateLimit.Reset
+	_, usable := b.endOf(o, o.Received)
+	switch {
+	case !usable && b.rose(s, o):
+		b.start = o.Received
+		b.end = b.start.Add(windowLength)
+		return
+	case !usable, reset.Before(b.reset) && s.answers < b.resetBy:
+		return
+	}
+	if moved := !reset.Equal(b.reset); moved || s.probe {
+		if !b.reset.IsZero() {
+			b.start = o.Received // it slides: what was open at its start may be gone
+		}
+		if moved {
+			b.reset, b.resetBy = reset, b.answers
+		}
+	}
+	b.end, _ = b.endOf(o, b.start)
+	b.day = b.day || b.end.Sub(b.start) > windowLength
+}
+
+// endOf is the local time at which the window of an answer is over, if its Reset is of any use, when
+// it was open at start.
+//
+// The limit resets at Reset (section 8.2), by a clock of which the latest reading is assumed. A
+// minute's window that was open at start is over a minute later, however uncertain the clock.
+func (b *budget) endOf(o Observation, start time.Time) (time.Time, bool) {
+	const slack, hour, longest = 10 * time.Second, time.Hour, 400 * 24 * time.Hour
+	left := o.RateLimit.Reset.Sub(o.Received)
+	if left > longest {
+		return start.Add(windowLength), false
+	}
+	left += b.margin - b.offset.lo
+	end, most := o.Received.Add(left), start.Add(windowLength)
+	if off := end.Sub(most); off > 0 && off <= slack {
+		end = most
+	}
+	if b.offset.known {
+		return end, o.RateLimit.Reset.After(o.Date)
+	}
+	// Without a Date, a clock that is minutes off is likelier than a window of minutes.
+	minutes := left > windowLength+slack && left < hour
+	return end, !b.distrust && left > 0 && !minutes
+}
+
+// readings are what the answers of a window said about it, as far as it counts: the service's own
+// order is not known, so that the lowest Remaining holds until a request that was sent after its
+// answer came has been answered too.
+type readings struct {
+	answers int       // answers so far, lost ones included
+	floor   int       // answers up to this one are superseded
+	low     []reading // increasing in both fields
+	lost    []int     // requests without an answer
+}
+
+type reading struct{ answer, remaining int }
+
+// remaining is the lowest that holds.
+func (r *readings) remaining() int {
+	if len(r.low) == 0 {
+		return 0
+	}
+	return r.low[0].remaining
+}
+
+// rose reports whether a request that was sent when the lowest Remaining was known found more.
+func (r *readings) rose(s slot, o Observation) bool {
+	return len(r.low) > 0 && s.answers >= r.low[0].answer && o.RateLimit.Remaining > r.low[0].remaining
+}
+
+// push adds what an answer says, whose request was sent when that many answers were known.
+func (r *readings) push(known, answer, remaining int) {
+	r.floor = max(r.floor, known)
+	n := 0
+	for n < len(r.low) && r.low[n].answer <= r.floor {
+		n++
+	}
+	r.low = slices.Delete(r.low, 0, n)
+	r.lost = slices.DeleteFunc(r.lost, func(answer int) bool { return answer <= r.floor })
+	for n = len(r.low); n > 0 && r.low[n-1].remaining >= remaining; n-- {
+	}
+	r.low = append(r.low[:n], reading{answer, remaining})
+}
+
+// offset bounds how far the service's clock is ahead of the local one.
+type offset struct {
+	known  bool
+	lo, hi time.Duration
+	at     time.Time
+}
+
+// narrow takes in the Date of an answer, which was now, to the second, somewhere between Sent and
+// Received. Clocks drift, and are set: what contradicts is forgotten.
+func (f *offset) narrow(o Observation) {
+	if o.Date.IsZero() {
+		return
+	}
+	const driftPerSecond = 100 * time.Microsecond
+	lo, hi := o.Date.Sub(o.Received), o.Date.Add(time.Second).Sub(o.Sent)
+	if drift := time.Duration(max(0, o.Received.Sub(f.at).Seconds()) * float64(driftPerSecond)); f.known &&
+		f.lo-drift <= hi && lo <= f.hi+drift {
+		lo, hi = max(lo, f.lo-drift), min(hi, f.hi+drift)
+	}
+	*f = offset{true, lo, hi, o.Received}
+}
