@@ -1,0 +1,88 @@
+// Quickstart is the first run: it lists animals, filters them, adds one, and reads the rate limit.
+//
+//	go run ./examples/quickstart
+//
+// It runs on a fake of the service in memory. To run it on a real one, where it adds an animal too, set
+// PETSTORE_BASE_URL and PETSTORE_API_KEY.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func main() {
+	client, where, err := connect()
+	if err == nil {
+		fmt.Printf("Pet Store quickstart on %s\n", where)
+		err = run(context.Background(), client, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run is the main job of the SDK.
+func run(ctx context.Context, client *petstore.Client, w io.Writer) error {
+	all, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 10})
+	if err != nil {
+		return err
+	}
+	printPets(w, "The first animals", all.Pets)
+
+	available, err := client.ListPets(ctx, petstore.ListPetsParams{Status: petstore.PetStatusAvailable})
+	if err != nil {
+		return err
+	}
+	printPets(w, "Available", available.Pets)
+
+	created, err := client.CreatePet(ctx, petstore.NewPet{
+		Name:       "Nala",
+		CategoryID: 2,
+		Status:     petstore.PetStatusPending,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nAdded %s with id %d, status %s\n", created.Pet.Name, created.Pet.ID, created.Pet.Status)
+
+	limit := created.RateLimit // every result and every error of the service has it
+	fmt.Fprintf(w, "\n%d of %d requests left in this window\n", limit.Remaining, limit.Limit)
+	return nil
+}
+
+func printPets(w io.Writer, title string, pets []petstore.Pet) {
+	fmt.Fprintf(w, "\n%s (%d)\n", title, len(pets))
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "  ID\tNAME\tCATEGORY\tSTATUS")
+	for _, pet := range pets {
+		fmt.Fprintf(table, "  %d\t%s\t%d\t%s\n", pet.ID, pet.Name, pet.CategoryID, pet.Status)
+	}
+	_ = table.Flush() // w reports its own failures
+}
+
+// connect returns a client of the service that the environment names, or of a fake one.
+func connect() (*petstore.Client, string, error) {
+	if os.Getenv("PETSTORE_BASE_URL") != "" {
+		client, err := petstore.NewClientFromEnv()
+		return client, os.Getenv("PETSTORE_BASE_URL"), err
+	}
+	return newFake().Client(), "a fake service in memory", nil
+}
+
+func newFake() *fake.Server {
+	return fake.NewServer(fake.WithPets(
+		petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
+		petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusAvailable},
+		petstore.NewPet{Name: "Hoppel", CategoryID: 3, Status: petstore.PetStatusSold},
+		petstore.NewPet{Name: "Coco", CategoryID: 4, Status: petstore.PetStatusPending},
+		petstore.NewPet{Name: "Bruno", CategoryID: 1, Status: petstore.PetStatusAvailable},
+	))
+}

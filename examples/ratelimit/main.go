@@ -1,0 +1,112 @@
+// Ratelimit lets 64 goroutines share the budget of one key on the Free plan, 60 requests a minute, and
+// counts how often the service had to say 429: never.
+//
+//	go run ./examples/ratelimit
+//
+// It runs on a fake of the service whose minute lasts 6 seconds, so that you need not wait for a real one
+// (-minute 1m). To run it on a real service set PETSTORE_BASE_URL and PETSTORE_API_KEY.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func main() {
+	requests := flag.Int("requests", 150, "how many requests to send")
+	minute := flag.Duration("minute", 6*time.Second, "how long a minute of the fake service lasts")
+	flag.Parse()
+
+	client, err := connect(*minute)
+	if err == nil {
+		err = run(context.Background(), client, *requests, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+const goroutines = 64
+
+// run sends requests from many goroutines at once. Nothing in it knows of a limit: the client waits where
+// it must.
+func run(ctx context.Context, client *petstore.Client, requests int, w io.Writer) error {
+	var sent, limited atomic.Int64
+	var failure error
+	var once sync.Once
+	var group sync.WaitGroup
+	progress := newProgress(w, requests, client)
+	start := time.Now()
+	for range goroutines {
+		group.Go(func() {
+			for sent.Add(1) <= int64(requests) {
+				result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1},
+					petstore.WithMaxWait(time.Hour)) // a job that may take its time
+				if err != nil {
+					if errors.Is(err, petstore.ErrRateLimited) {
+						limited.Add(1)
+					}
+					once.Do(func() { failure = err })
+					return
+				}
+				limited.Add(int64(result.Attempts - 1)) // nothing else is retried on the fake
+				progress.done()
+			}
+		})
+	}
+	group.Wait()
+	fmt.Fprintf(w, "%d requests from %d goroutines in %s, answered 429: %d\n",
+		progress.count, goroutines, time.Since(start).Round(time.Second), limited.Load())
+	return failure
+}
+
+// progress draws a line each time a tenth of the requests is done.
+type progress struct {
+	mu     sync.Mutex
+	w      io.Writer
+	count  int
+	total  int
+	start  time.Time
+	client *petstore.Client
+}
+
+func newProgress(w io.Writer, total int, client *petstore.Client) *progress {
+	return &progress{w: w, total: total, start: time.Now(), client: client}
+}
+
+func (p *progress) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	if p.count*10/p.total == (p.count-1)*10/p.total {
+		return
+	}
+	tenths := p.count * 10 / p.total
+	limit := p.client.RateLimit()
+	window := fmt.Sprintf("%d of %d left in this window", limit.Remaining, limit.Limit)
+	if limit.Remaining == 0 {
+		window = "waiting for the next window"
+	}
+	fmt.Fprintf(p.w, "%4s  [%-10s]  %4d done, %s\n",
+		time.Since(p.start).Round(time.Second), strings.Repeat("#", tenths), p.count, window)
+}
+
+func connect(minute time.Duration) (*petstore.Client, error) {
+	if os.Getenv("PETSTORE_BASE_URL") != "" {
+		return petstore.NewClientFromEnv()
+	}
+	server := fake.NewServer(fake.WithPlan(fake.PlanFree), fake.WithMinute(minute))
+	return server.Client(), nil
+}

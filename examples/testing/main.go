@@ -1,0 +1,49 @@
+// Testing is a small application and, in shelter_test.go, its tests: the part to read.
+//
+//	go run ./examples/testing
+//	go test -v ./examples/testing
+//
+// The program runs on a fake of the service, or on a real one, where it adds an animal, if
+// PETSTORE_BASE_URL and PETSTORE_API_KEY are set. The tests always run on the fake.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func main() {
+	client, err := connect()
+	if err == nil {
+		err = run(context.Background(), Shelter{client}, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, shelter Shelter, w io.Writer) error {
+	pet, err := shelter.Admit(ctx, "Rex", 1)
+	if err != nil {
+		return err
+	}
+	report, err := shelter.Report(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s came in with id %d\nThe shelter has %s\n", pet.Name, pet.ID, report)
+	return nil
+}
+
+func connect() (*petstore.Client, error) {
+	if os.Getenv("PETSTORE_BASE_URL") != "" {
+		return petstore.NewClientFromEnv()
+	}
+	return fake.NewServer().Client(), nil
+}
