@@ -137,10 +137,10 @@ func (p *pipe) read(b []byte) (int, error) {
 	defer p.mu.Unlock()
 	for {
 		switch {
-		case p.broken:
-			return 0, wasReset("read")
 		case p.reader.closed:
 			return 0, net.ErrClosed
+		case p.broken:
+			return 0, wasReset("read")
 		case p.reader.timedOut:
 			return 0, os.ErrDeadlineExceeded
 		case len(b) == 0:
@@ -163,10 +163,10 @@ func (p *pipe) write(b []byte) (int, error) {
 	done := 0
 	for {
 		switch {
-		case p.broken || p.reader.closed:
-			return done, wasReset("write")
 		case p.writer.closed:
 			return done, net.ErrClosed
+		case p.broken || p.reader.closed:
+			return done, wasReset("write")
 		case p.writer.timedOut:
 			return done, os.ErrDeadlineExceeded
 		}

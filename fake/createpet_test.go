@@ -70,7 +70,7 @@ func TestCreatePetTakesWhatTheDocumentAllows(t *testing.T) {
 	d := directDoor(t, srv)
 	for body, want := range map[string]petstore.Pet{
 		`{"name":"Rex","categoryId":1}`:                                     {Name: "Rex", CategoryID: 1},
-		" {\t\"categoryId\" : -0 ,\r\n\"name\" : \" \" } \n":                {Name: " "},
+		"\n{\t\"categoryId\" : -0 ,\r\n\"name\" : \" \" }\n":                {Name: " "},
 		`{"name":"Rex","categoryId":1,"status":null}`:                       {Name: "Rex", CategoryID: 1},
 		`{"status":"sold","name":"\u0052ex","categoryId":-7}`:               {Name: "Rex", CategoryID: -7, Status: "sold"},
 		`{"name":"🐶\ud83d\udc36\ufffd","categoryId":1}`:                     {Name: "🐶🐶\ufffd", CategoryID: 1},
@@ -119,9 +119,10 @@ func TestABodyOverOneMebibyteIsRefusedAndNotKept(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, r.status)
 		assert.Contains(t, r.body, "the request body is larger than 1 MiB")
 		assert.Len(t, srv.Requests()[0].Body, 1<<20)
-		long := create(strings.Repeat("x", 1<<20-100))
-		assert.Equal(t, http.StatusCreated, d.send(t, long).status)
 	})
+	srv := fake.NewTestServer(t)
+	long := create(strings.Repeat("x", 1<<20-100))
+	assert.Equal(t, http.StatusCreated, directDoor(t, srv).send(t, long).status)
 }
 
 func TestAnAnimalWithoutAStatusGetsTheChosenOne(t *testing.T) {

@@ -266,8 +266,9 @@ func TestCloseEndsAStalledRequestAndNamesIt(t *testing.T) {
 			d := open(t, srv)
 			stalled := srv.Inject(fake.Fault{Wire: fake.WireStall})
 			done := make(chan error)
+			req := request{path: "/pets"}.build(t, d.base)
 			go func() {
-				_, err := d.try(t, request{path: "/pets"})
+				_, err := d.do(req)
 				done <- err
 			}()
 			require.Eventually(t, func() bool { return stalled.Fired() == 1 }, time.Second, time.Millisecond)
@@ -290,7 +291,11 @@ func TestCloseLetsARequestInFlightFinish(t *testing.T) {
 		return false
 	}})
 	status := make(chan int)
-	go func() { status <- d.list(t).status }()
+	req := request{path: "/pets"}.build(t, d.base)
+	go func() {
+		r, _ := d.do(req)
+		status <- r.status
+	}()
 	<-entered
 	closed := make(chan bool)
 	go func() {
@@ -308,7 +313,9 @@ func TestCloseGivesUpOnAHandlerThatHangsAndNamesIt(t *testing.T) {
 		srv := fake.NewTestServer(tb)
 		release := make(chan bool)
 		srv.Inject(fake.Fault{Match: func(*http.Request) bool { return <-release }})
-		go func() { _, _ = memoryDoor(t, srv).try(t, request{path: "/pets"}) }()
+		d := memoryDoor(t, srv)
+		req := request{path: "/pets"}.build(t, d.base)
+		go func() { _, _ = d.do(req) }()
 		synctest.Wait()
 		start := time.Now()
 		tb.end()

@@ -50,7 +50,7 @@ func TestAFaultComesBeforeAuthenticationAndLimits(t *testing.T) {
 }
 
 func TestAfterCommitCarriesTheRequestOutFirst(t *testing.T) {
-	for wire := fake.WireNone; wire < fake.WireRefuse; wire++ {
+	for wire := range fake.WireRefuse {
 		f := fake.Fault{AfterCommit: true, Wire: wire}
 		if wire == fake.WireNone {
 			f.Status = 500
@@ -61,7 +61,7 @@ func TestAfterCommitCarriesTheRequestOutFirst(t *testing.T) {
 				if wire == fake.WireStall {
 					d.client.Timeout = 20 * time.Millisecond
 				}
-				f.Body = []byte("ab")
+				f.Body = []byte("a")
 				srv.Inject(f)
 				r, err := d.try(t, create("Rex"))
 				assert.Equal(t, wire != fake.WireNone && wire != fake.WireDrip, err != nil)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -81,9 +83,7 @@ func (q request) build(t testing.TB, base string) *http.Request {
 	}
 	req, err := http.NewRequestWithContext(t.Context(), method, base+q.path, strings.NewReader(q.body))
 	require.NoError(t, err)
-	for k, v := range q.header {
-		req.Header[k] = v
-	}
+	maps.Copy(req.Header, q.header)
 	switch q.auth {
 	case "":
 		req.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
@@ -119,7 +119,12 @@ func (d door) send(t testing.TB, q request) reply {
 // try sends a request that may fail.
 func (d door) try(t testing.TB, q request) (reply, error) {
 	t.Helper()
-	resp, err := d.client.Do(q.build(t, d.base))
+	return d.do(q.build(t, d.base))
+}
+
+// do is try for goroutines other than that of the test.
+func (d door) do(req *http.Request) (reply, error) {
+	resp, err := d.client.Do(req)
 	if err != nil {
 		return reply{}, err
 	}
@@ -171,7 +176,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 
 // end does what the end of a test does.
 func (r *recorder) end() {
-	for i := len(r.cleanups) - 1; i >= 0; i-- {
-		r.cleanups[i]()
+	for _, f := range slices.Backward(r.cleanups) {
+		f()
 	}
 }

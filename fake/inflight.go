@@ -117,6 +117,7 @@ func (f *inflight) breakOff() {
 	f.mu.Unlock()
 	for _, c := range calls {
 		c.cancel(errClosed)
+		c.end()
 	}
 	for _, l := range links {
 		l.reset()

@@ -1,0 +1,210 @@
+package fake_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// rules are the rules broken so far, in order.
+func rules(srv *fake.Server) []string {
+	broken := []string{}
+	for _, v := range srv.Violations() {
+		broken = append(broken, v.Rule)
+	}
+	return broken
+}
+
+func TestAClientThatComesBackTooEarlyIsNoticed(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d door) {
+		d.admitted(t)
+		assert.Empty(t, rules(srv), "going over the limit once is no misconduct")
+		time.Sleep(59 * time.Second)
+		d.list(t)
+		assert.Equal(t, []fake.Violation{{
+			Rule: fake.RuleEarlyRetry, Section: "8.3", Seq: 3,
+			Detail: "the key came back 1s before its Retry-After had passed",
+		}}, srv.Violations())
+		time.Sleep(time.Second)
+		d.list(t)
+		assert.Len(t, srv.Violations(), 1)
+	})
+}
+
+func TestAnInjectedRetryAfterIsARuleToo(t *testing.T) {
+	for value, wait := range map[string]time.Duration{
+		"30": 30 * time.Second, "Sat, 01 Jan 2000 00:00:30 GMT": 30 * time.Second, "soon": 0, "-1": 0,
+	} {
+		for _, status := range []int{429, 503} {
+			inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+				srv.Inject(fake.Fault{Status: status, RetryAfter: value})
+				d.list(t)
+				time.Sleep(wait)
+				d.list(t)
+				assert.Empty(t, rules(srv))
+			})
+		}
+	}
+	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+		srv.Inject(fake.Fault{Status: 503, RetryAfter: "30"})
+		d.list(t)
+		d.list(t)
+		assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
+	})
+}
+
+func TestAProvokedBanIsNoticedOnce(t *testing.T) {
+	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour))
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+		d.admitted(t)
+		d.list(t)
+		assert.Equal(t, []string{fake.RuleEarlyRetry, fake.RuleBanProvoked}, rules(srv))
+		ban := srv.Violations()[1]
+		assert.Equal(t, 3, ban.Seq)
+		assert.Contains(t, ban.Detail, "banned until 2000-01-01T01:00:00Z")
+	})
+}
+
+func TestACreateOfUnknownOutcomeMustNotBeRepeated(t *testing.T) {
+	for name, f := range map[string]fake.Fault{
+		"status 500": {Status: 500}, "status 408": {Status: 408}, "committed": {Status: 502, AfterCommit: true},
+		"reset": {Wire: fake.WireReset}, "close": {Wire: fake.WireClose}, "garbage": {Wire: fake.WireGarbage},
+		"truncated": {Wire: fake.WireTruncate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+				srv.Inject(f)
+				_, _ = d.try(t, create("Rex"))
+				d.send(t, create("Max"))
+				assert.Empty(t, rules(srv), "another animal")
+				d.send(t, create("Rex"))
+				assert.Equal(t, []fake.Violation{{
+					Rule: fake.RuleRepeatedCreate, Section: "4.2", Seq: 3,
+					Detail: "the same createPet as #1, whose outcome its client could not know",
+				}}, srv.Violations())
+			})
+		})
+	}
+}
+
+func TestACreateMayBeRepeatedWhereItsOutcomeIsKnown(t *testing.T) {
+	for name, f := range map[string]fake.Fault{
+		"429": {Status: 429}, "400": {Status: 400}, "501": {Status: 501}, "refused": {Wire: fake.WireRefuse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := fake.NewTestServer(t)
+			d := memoryDoor(t, srv)
+			srv.Inject(f)
+			_, _ = d.try(t, create("Rex"))
+			d.send(t, create("Rex"))
+			assert.Empty(t, rules(srv))
+		})
+	}
+}
+
+func TestLookingAtTheCatalogueAllowsAnotherCreate(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	d := directDoor(t, srv)
+	srv.Inject(fake.Fault{Status: 500})
+	d.send(t, create("Rex"))
+	d.list(t)
+	d.send(t, create("Rex"))
+	assert.Empty(t, rules(srv))
+}
+
+func TestACreateWhoseClientGaveUpIsOfUnknownOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		d := memoryDoor(t, srv)
+		srv.Inject(fake.Fault{Delay: time.Hour, AfterCommit: true})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		resp, err := d.client.Do(create("Rex").build(t, d.base).WithContext(ctx))
+		if err == nil {
+			resp.Body.Close()
+		}
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		d.send(t, create("Rex"))
+		assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
+		assert.Len(t, srv.Pets(), 2)
+	})
+}
+
+func TestWhatTheDocumentDoesNotKnowIsNoticed(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	d := directDoor(t, srv)
+	d.send(t, request{path: "/pets?limit=1&page=2&cursor=x"})
+	d.send(t, request{path: "/pets", body: `{"name":"Rex","categoryId":1,"tag":"a"}`})
+	d.send(t, request{path: "/pets?dry=1", body: `{"name":"Rex","categoryId":1}`})
+	d.send(t, request{path: "/pets/1"})
+	assert.Equal(t, []fake.Violation{
+		{fake.RuleUnknownParameter, "4", `listPets has no parameter "cursor"`, 1},
+		{fake.RuleUnknownParameter, "4", `listPets has no parameter "page"`, 1},
+		{fake.RuleUnknownField, "2", `NewPet has no field "tag"`, 2},
+		{fake.RuleUnknownParameter, "4", `createPet has no parameter "dry"`, 3},
+		{
+			fake.RuleDeprecated, "4.3",
+			"getPet is removed on 5 December 2030; listPets takes its place", 4,
+		},
+	}, srv.Violations())
+	assert.Equal(t, `unknown-field (section 2): NewPet has no field "tag", request #2`, srv.Violations()[2].String())
+}
+
+func TestAKeyInTheURLIsNoticed(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	directDoor(t, srv).send(t, request{path: "/pets?limit=1&api_key=" + srv.APIKey()})
+	assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleUnknownParameter}, rules(srv))
+}
+
+func TestOneRequestCannotFloodTheList(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	query, body := "/pets?", `{"name":"Rex","categoryId":1`
+	for i := range 26 {
+		query += string(rune('a'+i)) + "=1&"
+		body += `,"` + string(rune('a'+i)) + `":1`
+	}
+	d := directDoor(t, srv)
+	d.send(t, request{path: query})
+	d.send(t, request{path: "/pets", body: body + "}"})
+	assert.Len(t, srv.Violations(), 20)
+}
+
+func TestAssertionsFailTheTestTheyAreGiven(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	directDoor(t, srv).send(t, request{path: "/pets/1"})
+	tb := &recorder{}
+	assert.False(t, srv.AssertNoViolations(tb))
+	assert.False(t, srv.AssertRequests(tb, fake.OpListPets, 1))
+	assert.Contains(t, tb.errors.String(), "deprecated-operation")
+	assert.Contains(t, tb.errors.String(), `0 requests of "listPets" arrived, want 1`)
+	assert.True(t, srv.AssertNoViolations(t, fake.RuleEarlyRetry))
+	assert.True(t, srv.AssertRequests(t, fake.OpGetPet, 1))
+	assert.True(t, srv.AssertRequests(t, "", 1))
+}
+
+func TestStrictFailsTheTestForMisconduct(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts []fake.Option
+		want string
+	}{
+		"strict":  {with(fake.WithStrict()), "fake: deprecated-operation (section 4.3)"},
+		"allowed": {with(fake.WithStrict(), fake.WithAllowed(fake.RuleDeprecated)), ""},
+		"lenient": {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tb := &recorder{}
+			srv := fake.NewTestServer(tb, c.opts...)
+			assert.Equal(t, http.StatusNotFound, memoryDoor(t, srv).send(t, request{path: "/pets/1"}).status)
+			tb.end()
+			assert.Contains(t, tb.errors.String(), c.want)
+			assert.Equal(t, c.want != "", tb.Failed())
+		})
+	}
+}
