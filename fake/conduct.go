@@ -145,7 +145,7 @@ func (c *conduct) arrival(x *exchange) {
 	if x.key == nil {
 		return
 	}
-	if early := x.key.early(x.arrived); early > 0 {
+	if early := x.key.early(); early > 0 {
 		x.note(RuleEarlyRetry, "8.3",
 			fmt.Sprintf("the key came back %v before its Retry-After had passed", early))
 	}

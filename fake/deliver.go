@@ -38,11 +38,7 @@ func breakOff(w http.ResponseWriter, linger int) {
 
 // hijack takes the connection over.
 func hijack(w http.ResponseWriter) net.Conn {
-	h, ok := w.(http.Hijacker)
-	if !ok {
-		panic(http.ErrAbortHandler)
-	}
-	conn, _, err := h.Hijack()
+	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -31,7 +31,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("fake: the request has no URL")
 	}
 	x := d.srv.newExchange(r)
-	if !enter(&d.srv.inflight, &d.srv.inflight.exchanges, x) {
+	if !enter(&d.srv.inflight, d.srv.inflight.exchanges, x) {
 		return nil, refused()
 	}
 	defer leave(&d.srv.inflight, d.srv.inflight.exchanges, x)
@@ -66,7 +66,7 @@ func (a *answer) response(x *exchange) *http.Response {
 		Status:     strconv.Itoa(a.status) + " " + http.StatusText(a.status),
 		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:        make(http.Header, 8),
-		ContentLength: -1,
+		ContentLength: int64(len(a.payload())),
 		Request:       x.req,
 	}
 	a.header(resp.Header)

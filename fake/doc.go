@@ -24,7 +24,7 @@
 //   - Nothing is kept on disk, and nothing is shared between two servers.
 //   - Keys and plans come from options and methods; no request gets or changes them.
 //   - There is no TLS. The doors in memory take https addresses and speak in the clear.
-//   - There is no latency but that of [Fault.Delay].
+//   - There is no latency but that of [WithLatency] and [Fault.Delay].
 //   - The doors in memory use a connection for every request; see [Server.HTTPClient].
 //   - What net/http refuses before it is a request at all, such as a malformed header line, is
 //     answered by net/http: 400 and the like, without the rate limit headers.

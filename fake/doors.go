@@ -26,8 +26,8 @@ func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
 }
 
 // ServeHTTP answers a request to a path below /v1, for a server of the caller's own. A fault that
-// breaks the connection takes it over if w is an [http.Hijacker], and otherwise panics with
-// [http.ErrAbortHandler], as handlers do.
+// breaks the connection takes it over if w can be hijacked (see [http.ResponseController]), and
+// otherwise panics with [http.ErrAbortHandler], as handlers do.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r, true)
 }
@@ -36,9 +36,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // strike with a WireRefuse.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 	x := s.newExchange(r)
-	if !enter(&s.inflight, &s.inflight.exchanges, x) {
+	if !enter(&s.inflight, s.inflight.exchanges, x) {
 		a := refusal(http.StatusServiceUnavailable, CodeInternal, errClosed.Error())
-		a.now, a.quota = x.now, x.quota(x.now)
+		a.now, a.quota = x.arrived, x.quota(x.arrived)
 		s.write(w, x, &a)
 		return
 	}

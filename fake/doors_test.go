@@ -257,7 +257,7 @@ func TestCloseBreaksOffALeakedBodyWithinASecondAndNamesIt(t *testing.T) {
 }
 
 func TestCloseEndsAStalledRequestAndNamesIt(t *testing.T) {
-	for name, open := range map[string]func(*testing.T, *fake.Server) door{
+	for name, open := range map[string]func(testing.TB, *fake.Server) door{
 		"memory": memoryDoor, "direct": directDoor, "loopback": loopbackDoor,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -363,6 +363,42 @@ type closeRecorder struct {
 func (c *closeRecorder) Close() error {
 	c.closed = true
 	return nil
+}
+
+func TestAnEmptyMethodIsGET(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	for _, d := range []door{memoryDoor(t, srv), directDoor(t, srv)} {
+		req := request{path: "/pets"}.build(t, d.base)
+		req.Method = ""
+		resp, err := d.client.Transport.RoundTrip(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		assert.Equal(t, http.StatusOK, resp.StatusCode)
+	}
+	assert.Equal(t, fake.OpListPets, srv.Requests()[1].Operation)
+	assert.Equal(t, http.MethodGet, srv.Requests()[1].Method)
+}
+
+func TestABodyThatComesSlowlyDoesNotLookLikeAClockSetBack(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(2, 0))), func(t *testing.T, srv *fake.Server, d door) {
+		pr, pw := io.Pipe()
+		req := request{method: http.MethodPost, path: "/pets"}.build(t, d.base)
+		req.Body, req.ContentLength = pr, -1
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			r, err := d.do(req)
+			assert.NoError(t, err)
+			assert.Equal(t, http.StatusCreated, r.status)
+		})
+		time.Sleep(30 * time.Second)
+		d.list(t)
+		_, err := io.WriteString(pw, create("Rex").body)
+		require.NoError(t, err)
+		require.NoError(t, pw.Close())
+		wg.Wait()
+		assert.Equal(t, 2, srv.Usage(srv.APIKey()).Minute)
+		assert.Equal(t, http.StatusTooManyRequests, d.list(t).status)
+	})
 }
 
 func TestAServerAnswersManyAtOnce(t *testing.T) {

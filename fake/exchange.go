@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,9 @@ import (
 type exchange struct {
 	srv     *Server
 	req     *http.Request
+	method  string
 	arrived time.Time
-	now     time.Time // when it was carried out
+	now     time.Time // when it was admitted
 	route   route
 	cred    credential
 	key     *apiKey // nil without a valid key
@@ -58,8 +60,8 @@ func (r route) known() bool { return r.operation != "" || r.allow != "" }
 // newExchange reads what decides about a request before its body.
 func (s *Server) newExchange(r *http.Request) *exchange {
 	x := &exchange{srv: s, req: r, arrived: s.Now()}
-	x.now = x.arrived
-	x.route = findRoute(r.Method, r.URL.Path)
+	x.method = cmp.Or(r.Method, http.MethodGet) // as net/http has it for clients
+	x.route = findRoute(x.method, r.URL.Path)
 	s.authenticate(x)
 	return x
 }
@@ -81,6 +83,9 @@ func (s *Server) answer(x *exchange, refusing bool) (a answer) {
 	}
 	x.entry = s.journal.add(x)
 	s.conduct.arrival(x)
+	if err := x.pause(s.config.latency); err != nil {
+		return answer{lost: err, hint: "the client gave up before there was an answer"}
+	}
 	if f := s.faults.pick(x, false); f != nil {
 		return s.fail(x, f)
 	}
@@ -91,7 +96,7 @@ func (s *Server) answer(x *exchange, refusing bool) (a answer) {
 // its answer finds it there.
 func (s *Server) finish(x *exchange, a *answer) {
 	a.now = s.Now()
-	a.head = x.req.Method == http.MethodHead
+	a.head = x.method == http.MethodHead
 	if a.quota == (quota{}) {
 		a.quota = x.quota(a.now)
 	}
@@ -106,7 +111,7 @@ func (x *exchange) quota(now time.Time) quota {
 	if x.key == nil {
 		return stranger(now)
 	}
-	return x.key.peek(now)
+	return x.key.peek()
 }
 
 // panicked answers a request whose handling panicked.
@@ -162,7 +167,6 @@ func readBounded(r io.Reader, announced int64) ([]byte, error) {
 // carryOut does what the document says: authentication before anything else on a path that exists,
 // then the limits, then the operation.
 func (s *Server) carryOut(x *exchange) answer {
-	x.now = s.Now()
 	if !x.route.known() {
 		return refusal(http.StatusNotFound, CodeNotFound,
 			fmt.Sprintf("the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)",
@@ -171,10 +175,11 @@ func (s *Server) carryOut(x *exchange) answer {
 	if x.key == nil {
 		return unauthorized(x)
 	}
-	v := x.key.take(x.now, s.config.ban)
+	v := x.key.take(s.config.ban)
 	if v.retryAt != 0 {
 		return s.limited(x, v)
 	}
+	x.now = v.now
 	a := s.operate(x)
 	a.quota = v.quota
 	return a
@@ -192,7 +197,7 @@ func (s *Server) operate(x *exchange) answer {
 	}
 	a := refusal(http.StatusMethodNotAllowed, CodeMethodNotAllowed,
 		fmt.Sprintf("%s is not a method of this path; it has %s (section 4)",
-			quote(x.req.Method), x.route.allow))
+			quote(x.method), x.route.allow))
 	a.set("Allow", x.route.allow)
 	return a
 }
@@ -211,7 +216,7 @@ func (s *Server) limited(x *exchange, v verdict) answer {
 	end := time.Unix(v.retryAt, 0)
 	switch s.config.behavior.RetryAfter {
 	case RetryAfterSeconds:
-		seconds := max(ceilUnix(time.Unix(0, 0).Add(end.Sub(x.now))), 1)
+		seconds := max(ceilUnix(time.Unix(0, 0).Add(end.Sub(v.now))), 1)
 		a.set("Retry-After", fmt.Sprint(seconds))
 	case RetryAfterDate:
 		a.set("Retry-After", end.UTC().Format(http.TimeFormat))

@@ -259,6 +259,7 @@ func (f *Fault) String() string {
 func (x *exchange) requestCopy() *http.Request {
 	r := x.req.Clone(x.req.Context())
 	r.Body = io.NopCloser(bytes.NewReader(x.body))
+	r.Method = x.method
 	r.ContentLength = int64(len(x.body))
 	r.RequestURI = x.req.URL.RequestURI()
 	r.URL = &url.URL{Path: x.req.URL.Path, RawPath: x.req.URL.RawPath, RawQuery: x.req.URL.RawQuery}

@@ -144,7 +144,7 @@ func TestAConnectionIsRefusedBeforeAnyOtherFaultStrikes(t *testing.T) {
 }
 
 func TestDripSendsAByteEveryHundredMilliseconds(t *testing.T) {
-	for name, open := range map[string]func(*testing.T, *fake.Server) door{"memory": memoryDoor, "direct": directDoor} {
+	for name, open := range map[string]func(testing.TB, *fake.Server) door{"memory": memoryDoor, "direct": directDoor} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := fake.NewTestServer(t)
@@ -175,6 +175,23 @@ func TestADelayHoldsTheAnswerBack(t *testing.T) {
 			assert.Equal(t, time.Hour, srv.Requests()[0].Duration)
 		})
 	}
+}
+
+func TestLatencyHoldsEveryAnswerBackAndLeavesRoomForFaults(t *testing.T) {
+	inBubble(t, with(fake.WithLatency(time.Second)), func(t *testing.T, srv *fake.Server, d door) {
+		srv.Inject(fake.Fault{Status: 500, Delay: time.Minute})
+		start := time.Now()
+		assert.Equal(t, 500, d.list(t).status)
+		assert.Equal(t, 61*time.Second, time.Since(start))
+		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 62*time.Second, time.Since(start))
+
+		d.client.Timeout = time.Millisecond
+		_, err := d.try(t, create("Rex"))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		assert.Empty(t, srv.Pets())
+	})
 }
 
 func TestAClientThatGivesUpDuringADelayGetsNothingDone(t *testing.T) {

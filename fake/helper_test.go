@@ -26,7 +26,7 @@ type door struct {
 // throughEveryDoor runs a test once for each door, each time with a server of its own.
 func throughEveryDoor(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, door)) {
 	t.Helper()
-	for name, open := range map[string]func(*testing.T, *fake.Server) door{
+	for name, open := range map[string]func(testing.TB, *fake.Server) door{
 		"memory":   memoryDoor,
 		"direct":   directDoor,
 		"loopback": loopbackDoor,
@@ -39,19 +39,19 @@ func throughEveryDoor(t *testing.T, opts []fake.Option, f func(*testing.T, *fake
 	}
 }
 
-func memoryDoor(_ *testing.T, srv *fake.Server) door {
+func memoryDoor(_ testing.TB, srv *fake.Server) door {
 	return door{srv.HTTPClient(), "http://service.test/v1"}
 }
 
-func directDoor(_ *testing.T, srv *fake.Server) door {
+func directDoor(_ testing.TB, srv *fake.Server) door {
 	return door{&http.Client{Transport: srv.Transport()}, "https://service.test/v1"}
 }
 
-func loopbackDoor(t *testing.T, srv *fake.Server) door {
+func loopbackDoor(t testing.TB, srv *fake.Server) door {
 	return door{socketClient(t), srv.URL()}
 }
 
-func handlerDoor(t *testing.T, srv *fake.Server) door {
+func handlerDoor(t testing.TB, srv *fake.Server) door {
 	hs := httptest.NewServer(srv)
 	t.Cleanup(hs.Close)
 	return door{socketClient(t), hs.URL + "/v1"}

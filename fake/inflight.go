@@ -27,17 +27,22 @@ type inflight struct {
 	leaks     []string // what Close had to break off
 }
 
+func (f *inflight) prepare() {
+	f.exchanges = make(map[*exchange]struct{})
+	f.waiting = make(map[chan struct{}]*exchange)
+	f.calls = make(map[*call]struct{})
+	f.links = make(map[*link]struct{})
+	f.sockets = make(map[net.Conn]bool)
+}
+
 // enter registers v in one of the sets, or reports that the server is closed.
-func enter[T comparable](f *inflight, set *map[T]struct{}, v T) bool {
+func enter[T comparable](f *inflight, set map[T]struct{}, v T) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		return false
 	}
-	if *set == nil {
-		*set = make(map[T]struct{})
-	}
-	(*set)[v] = struct{}{}
+	set[v] = struct{}{}
 	return true
 }
 
@@ -54,9 +59,6 @@ func (f *inflight) await(quit chan struct{}, x *exchange) bool {
 	defer f.mu.Unlock()
 	if f.closed {
 		return false
-	}
-	if f.waiting == nil {
-		f.waiting = make(map[chan struct{}]*exchange)
 	}
 	f.waiting[quit] = x
 	return true
@@ -126,7 +128,7 @@ func (f *inflight) breakOff() {
 
 // String names a request without its query, which may hold a key.
 func (x *exchange) String() string {
-	return fmt.Sprintf("%s %s", x.req.Method, x.req.URL.Path)
+	return fmt.Sprintf("%s %s", x.method, x.req.URL.Path)
 }
 
 // The two halves of the second within which Close is done.

@@ -87,7 +87,7 @@ func (j *journal) reset(limit int) {
 // add enters a request that has arrived whole.
 func (j *journal) add(x *exchange) *entry {
 	e := &entry{
-		operation: x.route.operation, method: x.req.Method, path: x.req.URL.RequestURI(),
+		operation: x.route.operation, method: x.method, path: x.req.URL.RequestURI(),
 		header: headerList(x.req.Header), body: x.body, time: x.arrived,
 	}
 	j.mu.Lock()

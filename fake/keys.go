@@ -10,6 +10,7 @@ import (
 
 // keyring holds the API keys that the server knows.
 type keyring struct {
+	clock  *clock
 	minute window // unused, as every key begins
 	day    window
 	mu     sync.RWMutex
@@ -21,6 +22,7 @@ type keyring struct {
 // apiKey is a key and what it has used up.
 type apiKey struct {
 	key     string
+	clock   *clock
 	revoked atomic.Bool
 
 	mu          sync.Mutex
@@ -41,8 +43,7 @@ func (r *keyring) add(key string, plan Plan) {
 	if r.keys == nil {
 		r.keys = make(map[[sha256.Size]byte]*apiKey)
 	}
-	k := &apiKey{key: key, plan: plan, minute: r.minute, day: r.day}
-	k.clear()
+	k := &apiKey{key: key, clock: r.clock, plan: plan, minute: r.minute, day: r.day}
 	r.keys[sha256.Sum256([]byte(key))] = k
 }
 
@@ -124,10 +125,9 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	if k == nil {
 		return
 	}
-	now := s.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.settle(now)
+	now := k.settle()
 	if d <= 0 {
 		k.bannedUntil, k.retryAt, k.streak = time.Time{}, time.Time{}, 0
 		return
@@ -155,14 +155,14 @@ func (s *Server) Usage(key string) Usage {
 	if k == nil {
 		return Usage{}
 	}
-	now := s.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	sec := k.settle(now)
+	sec := k.settle().Unix()
 	return Usage{
 		Plan:   k.plan,
 		Minute: k.minute.count, Day: k.day.count,
-		MinuteReset: time.Unix(k.minute.reset(sec), 0), DayReset: time.Unix(k.day.reset(sec), 0),
+		MinuteReset: time.Unix(k.minute.reset(sec), 0).UTC(),
+		DayReset:    time.Unix(k.day.reset(sec), 0).UTC(),
 		BannedUntil: k.bannedUntil,
 		Limited:     k.limited,
 	}

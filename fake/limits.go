@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// backwards is how far a clock may go back without being taken for another clock: requests on
-// several goroutines read it in one order and are judged in another.
+// backwards is how far a clock may be set back without being taken for another clock.
 const backwards = time.Second
 
 // banPolicy bans a key after that many further requests while it is limited; 0 is never.
@@ -18,44 +17,47 @@ type banPolicy struct {
 // verdict is what the limits say of one request.
 type verdict struct {
 	quota
+	now      time.Time
 	retryAt  int64  // when to come back, Unix time; 0 if the request was admitted
 	reason   string // why it was not
 	provoked bool   // this request is the one that earned the ban
 }
 
 // take admits a request and counts it, or refuses it and counts that.
-func (k *apiKey) take(now time.Time, policy banPolicy) verdict {
+func (k *apiKey) take(policy banPolicy) verdict {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	sec := k.settle(now)
+	now := k.settle()
 	if k.banned() {
-		return k.refuse(sec, false)
+		return k.refuse(now, false)
 	}
+	sec := now.Unix()
 	if k.quota(sec).remaining > 0 {
 		k.minute.add(sec)
 		k.day.add(sec)
 		k.streak = 0
-		return verdict{quota: k.quota(sec)}
+		return verdict{quota: k.quota(sec), now: now}
 	}
 	k.streak++
 	provoked := policy.after > 0 && k.streak > policy.after
 	if provoked {
 		k.ban(now, policy.d, fmt.Sprintf("for %d requests after a 429", k.streak-1))
 	}
-	return k.refuse(sec, provoked)
+	return k.refuse(now, provoked)
 }
 
 // peek returns what the headers show without counting anything.
-func (k *apiKey) peek(now time.Time) quota {
+func (k *apiKey) peek() quota {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.quota(k.settle(now))
+	return k.quota(k.settle().Unix())
 }
 
-// settle brings the key to the present and returns it in Unix seconds. If the clock went back, as it
-// does from one synctest bubble to the next, the windows begin anew and a ban keeps the time it had
-// left.
-func (k *apiKey) settle(now time.Time) int64 {
+// settle brings the key to the present and returns it. If the clock went back, as it does from one
+// synctest bubble to the next, the windows begin anew and a ban keeps the time it had left. The clock
+// is read here, under the lock, or a goroutine that was held up would look like a clock set back.
+func (k *apiKey) settle() time.Time {
+	now := k.clock.now()
 	back := now.Sub(k.seen)
 	switch {
 	case k.seen.IsZero() || back >= 0:
@@ -72,10 +74,9 @@ func (k *apiKey) settle(now time.Time) int64 {
 	if !now.Before(k.bannedUntil) {
 		k.bannedUntil = time.Time{}
 	}
-	sec := now.Unix()
-	k.minute.roll(sec)
-	k.day.roll(sec)
-	return sec
+	k.minute.roll(now.Unix())
+	k.day.roll(now.Unix())
+	return now
 }
 
 func (k *apiKey) banned() bool { return !k.bannedUntil.IsZero() }
@@ -96,10 +97,11 @@ func (k *apiKey) quota(sec int64) quota {
 }
 
 // refuse is the verdict on a request over the limit or from a banned key.
-func (k *apiKey) refuse(sec int64, provoked bool) verdict {
+func (k *apiKey) refuse(now time.Time, provoked bool) verdict {
+	sec := now.Unix()
 	q := k.quota(sec)
 	k.limited++
-	v := verdict{quota: q, retryAt: q.reset, provoked: provoked}
+	v := verdict{quota: q, now: now, retryAt: q.reset, provoked: provoked}
 	switch {
 	case k.banned():
 		v.reason = fmt.Sprintf("the API key is banned until %s, %s (section 8.3)",
@@ -125,10 +127,10 @@ func (k *apiKey) toldToWait(until time.Time) {
 }
 
 // early returns how much of the wait that the last 429 asked for is still to come.
-func (k *apiKey) early(now time.Time) time.Duration {
+func (k *apiKey) early() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.settle(now)
+	now := k.settle()
 	if k.retryAt.IsZero() {
 		return 0
 	}

@@ -94,9 +94,6 @@ func (f *inflight) connState(c net.Conn, state http.ConnState) {
 	case http.StateClosed, http.StateHijacked:
 		delete(f.sockets, c)
 	default:
-		if f.sockets == nil {
-			f.sockets = make(map[net.Conn]bool)
-		}
 		f.sockets[c] = state == http.StateActive
 	}
 }

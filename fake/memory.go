@@ -18,6 +18,8 @@ import (
 // net/http repeats a GET in silence when a connection that it used before breaks. For connections
 // that are kept, use [Server.URL].
 //
+// A response body that is never closed keeps its goroutines until Close, and a bubble from ending.
+//
 // Each call returns another http.Client, to be changed at will; redirects, timeouts and cookies are
 // the caller's business.
 func (s *Server) HTTPClient() *http.Client {
@@ -50,7 +52,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	c := &call{srv: m.srv, method: r.Method, path: r.URL.Path, cancel: cancel}
-	if !enter(&m.srv.inflight, &m.srv.inflight.calls, c) {
+	if !enter(&m.srv.inflight, m.srv.inflight.calls, c) {
 		cancel(nil)
 		return nil, refused()
 	}
@@ -132,7 +134,7 @@ func (b *callBody) Close() error {
 func (s *Server) dial() (net.Conn, error) {
 	l := newLink()
 	l.closed = func() { leave(&s.inflight, s.inflight.links, l) }
-	if !enter(&s.inflight, &s.inflight.links, l) {
+	if !enter(&s.inflight, s.inflight.links, l) {
 		return nil, refused()
 	}
 	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, false) })

@@ -23,6 +23,7 @@ type config struct {
 	allowed  []string
 	behavior Behavior
 	journal  int
+	latency  time.Duration
 }
 
 // keyPlan is a key that WithKey adds.
@@ -55,8 +56,8 @@ func WithPets(pets ...petstore.NewPet) Option {
 	return func(c *config) { c.pets = append(c.pets, pets...) }
 }
 
-// WithClock makes the server live by now instead of time.Now. now is called by many goroutines and
-// must not call the server. The waits of [Fault.Delay] and [WireDrip] are real all the same.
+// WithClock makes the server live by now instead of time.Now. now is called by many goroutines, with
+// locks held, and must not call the server. The waits of [Fault.Delay] and [WireDrip] are real all the same.
 func WithClock(now func() time.Time) Option { return func(c *config) { c.clock = now } }
 
 // WithSeed decides what is left to chance: [Fault.Chance] and [OrderShuffled]. Servers of one seed
@@ -75,6 +76,10 @@ func WithMinute(d time.Duration) Option {
 func WithBan(after int, d time.Duration) Option {
 	return func(c *config) { c.ban = banPolicy{after, d} }
 }
+
+// WithLatency holds every answer back for d, like a [Fault] with that Delay for every request that
+// leaves room for others.
+func WithLatency(d time.Duration) Option { return func(c *config) { c.latency = max(d, 0) } }
 
 // WithStrict fails the test of [NewTestServer] for each [Violation] of good conduct, except those
 // of the rules given to [WithAllowed], and for each response body that was never closed. For a

@@ -53,12 +53,14 @@ func NewServer(opts ...Option) *Server {
 		}
 	}
 	s.clock.source = s.config.clock
+	s.keys.clock = &s.clock
 	s.keys.minute = window{kind: s.config.behavior.Window, span: s.config.minute}
 	s.keys.day = window{kind: s.config.behavior.Window, span: day}
 	s.keys.add(DefaultAPIKey, s.config.plan)
 	for _, k := range s.config.keys {
 		s.keys.add(k.key, k.plan)
 	}
+	s.inflight.prepare()
 	s.memory = s.newMemoryTransport()
 	s.begin()
 	return s

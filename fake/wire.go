@@ -34,7 +34,8 @@ const (
 	WireDrip
 	// WireRefuse refuses the connection, so that nothing reaches the server: no count, no entry in
 	// the journal; errors match syscall.ECONNREFUSED. Through Client, HTTPClient and Transport the
-	// request is judged as the client made it. Through URL and ServeHTTP the connection is there
+	// request is judged as the client made it, and Match sees its body only if it can be read again
+	// (http.Request.GetBody). Through URL and ServeHTTP the connection is there
 	// already, so that it is reset in place of an answer, as by WireReset.
 	WireRefuse
 )

@@ -1,0 +1,179 @@
+package fake_test
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func BenchmarkStartRequestStop(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		srv := fake.NewServer()
+		memoryDoor(b, srv).list(b)
+		srv.Close()
+	}
+}
+
+// BenchmarkStartToFirst200OverTCP has a metric of its own: ns/op is with the end of both sides.
+func BenchmarkStartToFirst200OverTCP(b *testing.B) {
+	var first time.Duration
+	for b.Loop() {
+		start := time.Now()
+		srv := fake.NewServer()
+		d := door{&http.Client{Transport: &http.Transport{}}, srv.URL()}
+		d.list(b)
+		first += time.Since(start)
+		d.client.CloseIdleConnections()
+		srv.Close()
+	}
+	b.ReportMetric(float64(first)/float64(b.N), "ns/first-200")
+}
+
+// BenchmarkPlainStartToFirst200OverTCP is the same with nothing behind the port, for comparison.
+func BenchmarkPlainStartToFirst200OverTCP(b *testing.B) {
+	var first time.Duration
+	for b.Loop() {
+		start := time.Now()
+		srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		d := door{&http.Client{Transport: &http.Transport{}}, srv.URL}
+		d.list(b)
+		first += time.Since(start)
+		d.client.CloseIdleConnections()
+		srv.Close()
+	}
+	b.ReportMetric(float64(first)/float64(b.N), "ns/first-200")
+}
+
+func BenchmarkDirectDoor(b *testing.B) {
+	for _, q := range []struct {
+		name string
+		request
+	}{
+		{"list", request{path: "/pets"}},
+		{"filter", request{path: "/pets?limit=20&status=available"}},
+		{"create", request{path: "/pets", body: `{"name":"Rex","categoryId":1,"status":"available"}`}},
+		{"get", request{path: "/pets/7"}},
+		{"refused", request{path: "/pets", auth: "-"}},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			srv := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 0)), fake.WithPets(catalogue(100)...))
+			defer srv.Close()
+			benchmark(b, srv.Transport(), q.build(b, "http://x/v1"))
+		})
+	}
+}
+
+func BenchmarkMemoryDoor(b *testing.B) {
+	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 0)), fake.WithPets(catalogue(100)...))
+	defer srv.Close()
+	benchmark(b, srv.HTTPClient().Transport, request{path: "/pets"}.build(b, "http://x/v1"))
+}
+
+// benchmark sends one request again and again.
+func benchmark(b *testing.B, rt http.RoundTripper, req *http.Request) {
+	b.Helper()
+	b.ReportAllocs()
+	for b.Loop() {
+		if req.GetBody != nil {
+			req.Body, _ = req.GetBody()
+		}
+		resp, err := rt.RoundTrip(req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+}
+
+func BenchmarkListWithAFilterAmong(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		srv := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 0)))
+		pet := petstore.NewPet{Name: "Rex", Status: petstore.PetStatusAvailable}
+		for i := range n {
+			pet.Status = petstore.PetStatusAvailable
+			if i%(n/10) == n/20 { // ten of them, far apart
+				pet.Status = petstore.PetStatusSold
+			}
+			srv.AddPet(pet)
+		}
+		for _, status := range []string{"available", "sold", "pending"} {
+			b.Run(strconv.Itoa(n)+"/"+status, func(b *testing.B) {
+				benchmark(b, srv.Transport(), request{path: "/pets?status=" + status}.build(b, "http://x/v1"))
+			})
+		}
+	}
+}
+
+// BenchmarkTCP compares the fake on its port with a plain net/http handler that writes a constant
+// answer of the same size, over 64 connections.
+func BenchmarkTCP(b *testing.B) {
+	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 0)), fake.WithPets(catalogue(100)...))
+	defer srv.Close()
+	model := directDoor(b, srv).list(b)
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		maps.Copy(w.Header(), model.header)
+		_, _ = io.WriteString(w, model.body)
+	}))
+	defer plain.Close()
+	for name, base := range map[string]string{"plain": plain.URL + "/v1", "fake": srv.URL()} {
+		b.Run(name, func(b *testing.B) {
+			client := socketClient(b)
+			req := request{path: "/pets"}.build(b, base)
+			b.SetParallelism(32) // times two cores
+			cpu := cpuTime()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					resp, err := client.Transport.RoundTrip(req)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			})
+			b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N), "cpu-ns/op")
+		})
+	}
+}
+
+// cpuTime is what the process has used so far.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func TestADayOfRetryAfterPassesInLessThanAMillisecond(t *testing.T) {
+	best := time.Hour
+	for range 20 {
+		start := time.Now()
+		synctest.Test(t, func(t *testing.T) {
+			srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 1)))
+			client := srv.Client(petstore.WithMaxWait(48 * time.Hour))
+			virtual := time.Now()
+			for range 2 {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.NoError(t, err)
+			}
+			assert.GreaterOrEqual(t, time.Since(virtual), 24*time.Hour)
+		})
+		best = min(best, time.Since(start))
+	}
+	t.Logf("%v of real time", best)
+	assert.Less(t, best, raceAllowance*time.Millisecond)
+}

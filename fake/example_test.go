@@ -1,0 +1,262 @@
+package fake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"time"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func ExampleNewServer() {
+	srv := fake.NewServer(fake.WithPets(
+		petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
+		petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusSold},
+	))
+	defer srv.Close()
+
+	result, err := srv.Client().ListPets(context.Background(), petstore.ListPetsParams{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, pet := range result.Pets {
+		fmt.Println(pet.ID, pet.Name, pet.Status)
+	}
+	fmt.Println(result.RateLimit.Remaining, "requests left")
+	// Output:
+	// 1 Rex available
+	// 2 Mimi sold
+	// 999 requests left
+}
+
+// printed stands in for the *testing.T of a test, since an example has none.
+type printed struct {
+	failed   bool
+	cleanups []func()
+}
+
+func (*printed) Helper()                    {}
+func (*printed) Name() string               { return "TestImport" }
+func (p *printed) Failed() bool             { return p.failed }
+func (p *printed) Cleanup(f func())         { p.cleanups = append(p.cleanups, f) }
+func (*printed) Logf(f string, args ...any) { fmt.Printf(f+"\n", args...) }
+
+func (p *printed) Errorf(format string, args ...any) {
+	p.failed = true
+	fmt.Printf(format+"\n", args...)
+}
+
+func ExampleNewTestServer() {
+	t := &printed{} // in a test, its *testing.T
+
+	srv := fake.NewTestServer(t)
+	client := srv.Client()
+	if _, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+		t.Errorf("CreatePet: %v", err)
+	}
+	if len(srv.Pets()) != 2 {
+		t.Errorf("%d animals, want 2", len(srv.Pets()))
+	}
+
+	t.cleanups[0]() // what the end of the test does
+	// Output:
+	// 1 animals, want 2
+	// fake: the server of TestImport answered 1 requests
+	// 	#1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
+}
+
+func ExampleServer_Inject() {
+	srv := fake.NewServer()
+	defer srv.Close()
+	srv.Inject(fake.Fault{
+		Operation:   fake.OpCreatePet,
+		AfterCommit: true, // the animal is added, and then the answer is lost
+		Wire:        fake.WireReset,
+	})
+
+	_, err := srv.Client().CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+	fmt.Println("outcome unknown:", errors.Is(err, petstore.ErrOutcomeUnknown))
+	fmt.Println("reset:", errors.Is(err, syscall.ECONNRESET))
+	fmt.Println("animals:", len(srv.Pets()))
+	// Output:
+	// outcome unknown: true
+	// reset: true
+	// animals: 1
+}
+
+func ExampleFault_match() {
+	srv := fake.NewServer()
+	defer srv.Close()
+	badName := srv.Inject(fake.Fault{
+		Operation: fake.OpCreatePet,
+		Match: func(r *http.Request) bool {
+			body, _ := io.ReadAll(r.Body)
+			return strings.Contains(string(body), "Bobby")
+		},
+		Status: http.StatusForbidden, Code: "name_taken", Message: "there is a Bobby already",
+	})
+
+	client := srv.Client()
+	for _, name := range []string{"Rex", "Bobby"} {
+		_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: name, CategoryID: 1})
+		apiErr, _ := errors.AsType[*petstore.APIError](err)
+		fmt.Println(name, apiErr != nil && apiErr.Code == "name_taken")
+	}
+	fmt.Println("struck:", badName.Fired())
+	// Output:
+	// Rex false
+	// Bobby true
+	// struck: 1
+}
+
+func ExampleServer_Requests() {
+	srv := fake.NewServer()
+	defer srv.Close()
+	_, err := srv.Client().ListPets(context.Background(),
+		petstore.ListPetsParams{Limit: 5, Status: petstore.PetStatusPending})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	r := srv.Requests()[0]
+	fmt.Println(r.Seq, r.Operation, r.Method, r.Path)
+	fmt.Println(r.Header.Get("Authorization"))
+	fmt.Println(r.StatusCode, string(r.Answer))
+	// Output:
+	// 1 listPets GET /v1/pets?limit=5&status=pending
+	// Bearer [redacted]
+	// 200 []
+}
+
+// get sends a plain request and returns the status of its answer.
+func get(srv *fake.Server, path string) int {
+	req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost/v1"+path, nil)
+	req.Header.Set("Authorization", "Bearer "+srv.APIKey())
+	resp, err := srv.HTTPClient().Do(req)
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
+func ExampleServer_Advance() {
+	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(1, 0))) // one request per minute
+	defer srv.Close()
+
+	fmt.Println(get(srv, "/pets"))
+	fmt.Println(get(srv, "/pets"))
+	srv.Advance(time.Minute)
+	fmt.Println(get(srv, "/pets"))
+	// Output:
+	// 200
+	// 429
+	// 200
+}
+
+func ExampleServer_Usage() {
+	srv := fake.NewServer(fake.WithKey("batch-key", fake.PlanFree))
+	defer srv.Close()
+	for range 3 {
+		get(srv, "/pets")
+	}
+	for _, key := range []string{srv.APIKey(), "batch-key"} {
+		u := srv.Usage(key)
+		fmt.Printf("%s: %d of %d this minute\n", u.Plan.Name, u.Minute, u.Plan.PerMinute)
+	}
+	// Output:
+	// Business: 3 of 1000 this minute
+	// Free: 0 of 60 this minute
+}
+
+func ExampleServer_Violations() {
+	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour),
+		fake.WithClock(func() time.Time { return time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC) }))
+	defer srv.Close()
+	for range 3 {
+		get(srv, "/pets")
+	}
+	for _, v := range srv.Violations() {
+		fmt.Println(v.Rule, "by request", v.Seq, "against section", v.Section)
+	}
+	// Output:
+	// early-retry by request 3 against section 8.3
+	// ban-provoked by request 3 against section 8.3
+}
+
+func ExampleVariants() {
+	ok := 0
+	for name, variant := range fake.Variants() { // in a test: t.Run(name, ...)
+		srv := fake.NewServer(variant)
+		if _, err := srv.Client().ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+			fmt.Println(name, err)
+		}
+		srv.Close()
+		ok++
+	}
+	fmt.Println("more than ten behaviours:", ok > 10)
+	// Output: more than ten behaviours: true
+}
+
+func ExampleWithBehavior() {
+	srv := fake.NewServer(fake.WithBehavior(fake.Behavior{
+		DefaultStatus: petstore.PetStatusPending,
+		InvalidLimit:  fake.InvalidClamp,
+	}))
+	defer srv.Close()
+	srv.AddPet(petstore.NewPet{Name: "Rex"})
+	fmt.Println(srv.Pets()[0].Status, get(srv, "/pets?limit=1000"))
+	// Output: pending 200
+}
+
+func ExampleServer_URL() {
+	srv := fake.NewServer()
+	defer srv.Close()
+	client, err := petstore.NewClient(srv.URL(), srv.APIKey())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.StatusCode)
+	// Output: 200
+}
+
+func ExampleServer_Transport() {
+	srv := fake.NewServer()
+	defer srv.Close()
+	hc := &http.Client{Transport: srv.Transport()} // the service on this goroutine
+	result, err := srv.Client(petstore.WithHTTPClient(hc)).
+		CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Pet.ID, result.StatusCode)
+	// Output: 1 201
+}
+
+func ExampleServer_ServeHTTP() {
+	srv := fake.NewServer()
+	defer srv.Close()
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", srv)
+
+	rec := httptest.NewRecorder()
+	mux.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
+	fmt.Println(rec.Code, rec.Header().Get("WWW-Authenticate"))
+	// Output: 401 Bearer
+}
