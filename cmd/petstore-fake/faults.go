@@ -1,0 +1,152 @@
+package main
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// maxFaults bounds the faults that are remembered, the finished ones among them.
+const maxFaults = 1_000
+
+// faultBook remembers the faults that were injected, since the fake lists none. The admin's lock is
+// held around its methods.
+type faultBook struct {
+	last    int
+	entries []*faultEntry
+}
+
+type faultEntry struct {
+	id        int
+	fault     fake.Fault
+	injection *fake.Injection
+}
+
+// active reports whether the fault may strike again.
+func (e *faultEntry) active() bool {
+	return e.fault.Times == fake.Forever || e.injection.Fired() < max(e.fault.Times, 1)
+}
+
+func (b *faultBook) add(f fake.Fault, i *fake.Injection) *faultEntry {
+	b.last++
+	e := &faultEntry{b.last, f, i}
+	b.entries = append(b.entries, e)
+	return e
+}
+
+// room makes room for one more fault at the cost of the oldest that is done, and reports whether
+// there is any.
+func (b *faultBook) room() bool {
+	if len(b.entries) < maxFaults {
+		return true
+	}
+	i := slices.IndexFunc(b.entries, func(e *faultEntry) bool { return !e.active() })
+	if i < 0 {
+		return false
+	}
+	b.entries = slices.Delete(b.entries, i, i+1)
+	return true
+}
+
+// shownFault is a fault as the admin routes show it.
+type shownFault struct {
+	ID          int                 `json:"id"`
+	Fired       int                 `json:"fired"`
+	Active      bool                `json:"active"`
+	Operation   string              `json:"operation,omitempty"`
+	Key         string              `json:"key,omitempty"`
+	Skip        int                 `json:"skip,omitempty"`
+	Times       any                 `json:"times"`
+	Chance      float64             `json:"chance,omitempty"`
+	Delay       string              `json:"delay,omitempty"`
+	AfterCommit bool                `json:"afterCommit,omitempty"`
+	Status      int                 `json:"status,omitempty"`
+	Code        string              `json:"code,omitempty"`
+	Message     string              `json:"message,omitempty"`
+	RetryAfter  string              `json:"retryAfter,omitempty"`
+	Header      map[string][]string `json:"header,omitempty"`
+	Body        *string             `json:"body,omitempty"`
+	Wire        string              `json:"wire,omitempty"`
+}
+
+func showFault(e *faultEntry) shownFault {
+	f := e.fault
+	s := shownFault{
+		ID: e.id, Fired: e.injection.Fired(), Active: e.active(),
+		Operation: f.Operation, Skip: f.Skip, Times: max(f.Times, 1), Chance: f.Chance,
+		AfterCommit: f.AfterCommit, Status: f.Status, Code: f.Code, Message: f.Message,
+		RetryAfter: f.RetryAfter, Header: shownHeader(f.Header),
+	}
+	if f.APIKey != "" {
+		s.Key = maskKey(f.APIKey)
+	}
+	if f.Times == fake.Forever {
+		s.Times = "forever"
+	}
+	if f.Delay > 0 {
+		s.Delay = f.Delay.String()
+	}
+	if f.Body != nil {
+		body := string(f.Body)
+		s.Body = &body
+	}
+	if f.Wire != fake.WireNone {
+		s.Wire = f.Wire.String()
+	}
+	return s
+}
+
+// listFaults answers GET /_fake/faults.
+func (a *admin) listFaults(*http.Request) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	shown := []shownFault{}
+	for _, e := range a.faults.entries {
+		shown = append(shown, showFault(e))
+	}
+	return map[string]any{"faults": shown}, nil
+}
+
+// inject answers POST /_fake/faults.
+func (a *admin) inject(r *http.Request) (any, error) {
+	body, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	f, err := parseFaultJSON(body)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.faults.room() {
+		return nil, &problem{http.StatusConflict, "there are 1000 faults at work already; remove some"}
+	}
+	return created{showFault(a.faults.add(f, a.srv.Inject(f)))}, nil
+}
+
+// removeFaults answers DELETE /_fake/faults.
+func (a *admin) removeFaults(*http.Request) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, e := range a.faults.entries {
+		e.injection.Remove()
+	}
+	a.faults.entries = nil
+	return nil, nil
+}
+
+// removeFault answers DELETE /_fake/faults/{id}.
+func (a *admin) removeFault(r *http.Request) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n, ok := id(r)
+	i := slices.IndexFunc(a.faults.entries, func(e *faultEntry) bool { return int64(e.id) == n })
+	if !ok || i < 0 {
+		return nil, notFound("there is no fault with the id %q", clip(r.PathValue("id")))
+	}
+	a.faults.entries[i].injection.Remove()
+	a.faults.entries = slices.Delete(a.faults.entries, i, i+1)
+	return nil, nil
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The values of -log.
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
+// requestLog writes a line for each request of the service. No key is in it.
+type requestLog struct {
+	logger *slog.Logger
+	keys   *keybook
+}
+
+// newRequestLog returns nil for the empty format.
+func newRequestLog(w io.Writer, format string, keys *keybook) *requestLog {
+	switch format {
+	case logText:
+		return &requestLog{slog.New(slog.NewTextHandler(w, nil)), keys}
+	case logJSON:
+		return &requestLog{slog.New(slog.NewJSONHandler(w, nil)), keys}
+	}
+	return nil
+}
+
+// write writes the line of a request that was answered, with status 0 if it got no answer.
+func (l *requestLog) write(r *http.Request, o *observer, took time.Duration) {
+	token := bearer(r)
+	l.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
+		slog.String("method", r.Method),
+		slog.String("path", l.path(r.URL, token)),
+		slog.Int("status", o.status),
+		slog.Int("bytes", o.bytes),
+		slog.Duration("duration", took),
+		slog.Any("key", l.key(token)),
+	)
+}
+
+// bearer returns what may be a key in a request's Authorization header.
+func bearer(r *http.Request) string {
+	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.Trim(token, " ")
+}
+
+// key returns the id of a key, and a word if it has none.
+func (l *requestLog) key(token string) any {
+	if token == "" {
+		return "none"
+	}
+	if id := l.keys.id(token); id > 0 {
+		return id
+	}
+	return "unknown"
+}
+
+// path returns the path and query without any key: those that the fake knows, the one that the request
+// presents, which may be a real service's, and the values of parameters that the service does not
+// have, which may be anything.
+func (l *requestLog) path(u *url.URL, token string) string {
+	text := u.Path
+	var words []string
+	for name, values := range u.Query() {
+		for _, v := range values {
+			if name != "limit" && name != "status" || len(v) > len("available") {
+				v = redacted
+			}
+			words = append(words, name+"="+v)
+		}
+	}
+	if len(words) > 0 {
+		slices.Sort(words)
+		text += "?" + strings.Join(words, "&")
+	}
+	text = l.keys.redacted(text)
+	if token != "" {
+		text = strings.ReplaceAll(text, token, redacted)
+	}
+	return text
+}

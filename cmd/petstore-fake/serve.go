@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// The bounds of what a client can hold open.
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 64 << 10
+)
+
+// grace is how long requests have to come to their end after a signal. Closing the fake takes up to
+// a second more.
+const grace = 2 * time.Second
+
+// serve listens and serves until ctx ends.
+func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
+	l, err := listen(ctx, s)
+	if err != nil {
+		return err
+	}
+	host := callable(l.Addr())
+	srv := newFake(s)
+	defer srv.Close()
+	keys := newKeybook(s.key)
+	a := newAdmin(s, srv, keys, "http://"+host+"/v1")
+	defer a.judge.close()
+	hs := newServer(&service{srv, s.latency, newRequestLog(stderr, s.log, keys)}, a, stderr)
+	announce(s, l.Addr(), host, stdout, stderr)
+	return serveUntil(ctx, hs, l, srv)
+}
+
+// listen opens the port, and makes sure that it is where the settings say.
+func listen(ctx context.Context, s settings) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", s.addr.String())
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("the address %s is in use; choose another one with -addr, such as"+
+			" -addr 127.0.0.1:0 for any free port", s.addr)
+	case err != nil:
+		return nil, fmt.Errorf("cannot listen on %s: %w", s.addr, err)
+	}
+	// A resolver may say what it likes about localhost.
+	if tcp, ok := l.Addr().(*net.TCPAddr); !s.public && (!ok || !tcp.IP.IsLoopback()) {
+		_ = l.Close()
+		return nil, fmt.Errorf("%s leads to %s, which is not loopback; add -public if that is meant",
+			s.addr, l.Addr())
+	}
+	return l, nil
+}
+
+// newFake returns the service. The key of the settings is the only one that is valid.
+func newFake(s settings) *fake.Server {
+	srv := fake.NewServer(
+		fake.WithPlan(s.plan), fake.WithKey(s.key, s.plan), fake.WithPets(s.pets...),
+		fake.WithBan(s.ban.after, s.ban.duration), fake.WithBehavior(s.behavior),
+	)
+	if s.key != fake.DefaultAPIKey {
+		srv.RevokeKey(fake.DefaultAPIKey)
+	}
+	return srv
+}
+
+// newHandler leads requests to the service or to the admin routes. It is no http.ServeMux: that would
+// redirect paths which the service has to refuse.
+func newHandler(service, admin http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		noteUse(r)
+		boundBody(w, r)
+		if isAdmin(r.URL.Path) {
+			admin.ServeHTTP(w, r)
+			return
+		}
+		service.ServeHTTP(w, r)
+	})
+}
+
+func newServer(service, admin http.Handler, stderr io.Writer) *http.Server {
+	hs := &http.Server{
+		Handler:           newHandler(service, admin),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ConnContext:       countUses,
+		ErrorLog:          log.New(stderr, program+": ", 0),
+		// OPTIONS * is the service's to answer too.
+		DisableGeneralOptionsHandler: true,
+		Protocols:                    new(http.Protocols),
+	}
+	hs.Protocols.SetHTTP1(true)
+	return hs
+}
+
+// serveUntil serves until ctx ends, and then lets requests come to their end for a moment.
+func serveUntil(ctx context.Context, hs *http.Server, l net.Listener, srv *fake.Server) error {
+	requests, cancel := context.WithCancel(context.Background())
+	defer cancel() // what still waits, waits for this
+	hs.BaseContext = func(net.Listener) context.Context { return requests }
+	failed := make(chan error, 1)
+	go func() { failed <- hs.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("cannot serve any more: %w", err)
+	case <-ctx.Done():
+	}
+	stopping, stop := context.WithTimeout(requests, grace)
+	defer stop()
+	if hs.Shutdown(stopping) != nil {
+		cancel()
+		srv.Close() // ends what stalls
+		_ = hs.Close()
+	}
+	return nil
+}
