@@ -37,7 +37,7 @@ var (
 // request is what an operation asks for.
 type request struct {
 	operation *operation
-	path      string // below the base URL
+	path      string // below that of the pets
 	query     string
 	body      []byte // nil: none
 }
@@ -51,6 +51,9 @@ type call struct {
 	config    callConfig
 	turn      turn // the place in the limiter's line
 	url       url.URL
+	request   retryablehttp.Request
+	trace     connectionTrace
+	body      io.LimitedReader
 	buffer    *bytes.Buffer // for the body of the answer
 
 	attempts  int
@@ -91,7 +94,7 @@ func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*ca
 	if c == nil || c.retrying == nil {
 		return nil, &ArgumentError{r.operation.name, "Client", "was not made by NewClient"}
 	}
-	k := &call{Context: ctx, client: c, operation: r.operation, url: *c.baseURL}
+	k := &call{Context: ctx, client: c, operation: r.operation, url: *c.petsURL}
 	if c.logger != nil {
 		k.turn.waiting = func(w wait) { k.logWait(w.reason, w.until, w.waiters) }
 	}
@@ -111,7 +114,8 @@ func (k *call) do(r request, buffer *bytes.Buffer) error {
 		return err
 	}
 	defer func() { k.release(Observation{}) }() // should net/http give up before the attempt
-	resp, err := k.client.retrying.Do(&retryablehttp.Request{Request: k.newRequest(r)})
+	k.request.Request = k.newRequest(r)
+	resp, err := k.client.retrying.Do(&k.request)
 	if err == nil {
 		_ = resp.Body.Close() // it has none; see bodyless
 	}
@@ -121,10 +125,10 @@ func (k *call) do(r request, buffer *bytes.Buffer) error {
 // newRequest builds the request by hand: everything in it is known to be well-formed. Its header is filled in
 // for each attempt; until then it holds at most the cookies of the caller's jar.
 func (k *call) newRequest(r request) *http.Request {
-	req := &http.Request{Method: r.operation.method, URL: &k.url, Host: k.url.Host, Header: http.Header{}}
-	if r.body != nil {
-		req.ContentLength = int64(len(r.body))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.body)), nil }
+	req := &http.Request{Method: r.operation.method, URL: &k.url, Host: k.url.Host, Header: k.client.cookies()}
+	if body := r.body; body != nil {
+		req.ContentLength = int64(len(body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		req.Body, _ = req.GetBody()
 	}
 	return req.WithContext(k)

@@ -43,9 +43,11 @@ const idleConnections = 64
 // of its calls fails with an [*ArgumentError].
 type Client struct {
 	baseURL   *url.URL
+	petsURL   *url.URL
 	retrying  *retryablehttp.Client
 	limiter   Limiter
 	logger    *slog.Logger
+	noCookies http.Header
 	userAgent []string
 	mediaType []string
 	buffers   sync.Pool // of *bytes.Buffer, for bodies of answers
@@ -118,9 +120,11 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	}
 	return &Client{
 		baseURL:   base,
+		petsURL:   base.JoinPath("pets"),
 		retrying:  newRetrying(config, bearer),
 		limiter:   config.limiter,
 		logger:    config.logger,
+		noCookies: make(http.Header),
 		userAgent: []string{userAgent},
 		mediaType: []string{"application/json"},
 		call:      config.call,
@@ -195,6 +199,14 @@ func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String
 
 // LogValue returns the base URL as an attribute.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// cookies returns where http.Client puts the cookies of the caller's jar.
+func (c *Client) cookies() http.Header {
+	if c.retrying.HTTPClient.Jar == nil {
+		return c.noCookies
+	}
+	return make(http.Header)
+}
 
 // maxPooledBuffer keeps one large answer from being remembered in memory for ever.
 const maxPooledBuffer = 256 << 10

@@ -98,7 +98,7 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	if err := params.validate(); err != nil {
 		return nil, err
 	}
-	r := request{operation: listPets, path: "/pets", query: params.query()}
+	r := request{operation: listPets, query: params.query()}
 	pets, response, err := perform(ctx, c, r, opts, decodePets)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 	if err := pet.validate(); err != nil {
 		return nil, err
 	}
-	r := request{operation: createPet, path: "/pets", body: encodeNewPet(pet)}
+	r := request{operation: createPet, body: encodeNewPet(pet)}
 	created, response, err := perform(ctx, c, r, opts, decodePet)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a status
 // filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
-	r := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10)}
+	r := request{operation: getPet, path: "/" + strconv.FormatInt(id, 10)}
 	pet, response, err := perform(ctx, c, r, opts, decodePet)
 	if err != nil {
 		return nil, err

@@ -187,6 +187,9 @@ func (k *call) admit() error {
 		if err := k.acquire(); err != nil {
 			return k.refusal(err)
 		}
+		if k.notBefore.IsZero() {
+			return nil
+		}
 		// A limiter of the caller's making may not know Retry-After, and without one nobody else waits.
 		wait := time.Until(k.notBefore)
 		if wait <= 0 {

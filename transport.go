@@ -76,7 +76,7 @@ func (k *call) attempt(req *http.Request, base http.RoundTripper, bearer bearer,
 	defer cancel()
 	authorization, err := bearer(ctx)
 	if err == nil {
-		err = contextErr(ctx) // bearer may have taken its time
+		err = ctx.Err() // bearer may have taken its time
 	}
 	if err != nil {
 		x.failed(k.attribute(ctx, err), failurePermanent)
@@ -100,15 +100,14 @@ func (k *call) send(
 ) (*http.Response, error) {
 	observation := Observation{Sent: time.Now()}
 	defer func() { k.release(observation) }() // also if base panics
-	var trace connectionTrace
-	if !k.operation.repeatable { // only then it matters what exactly failed
-		ctx = trace.in(ctx, base)
+	if !k.operation.repeatable {              // only then it matters what exactly failed
+		ctx = k.trace.in(ctx, base)
 	}
 	attempt := req.WithContext(ctx)
 	attempt.Header = k.header(req.Header, authorization, req.Body != nil)
 	resp, err := base.RoundTrip(attempt)
 	x := &k.last
-	x.sent = trace.mayHaveSent(err)
+	x.sent = k.trace.mayHaveSent(err)
 	if err != nil {
 		if !x.sent {
 			observation = Observation{}
@@ -150,7 +149,8 @@ func (k *call) readBody(resp *http.Response, maxBody int64) error {
 	if n := resp.ContentLength; n > 0 && n <= maxBody {
 		b.Grow(int(n) + bytes.MinRead) // exactly what ReadFrom needs to see the end
 	}
-	_, err := b.ReadFrom(io.LimitReader(resp.Body, min(maxBody, math.MaxInt64-1)+1))
+	k.body = io.LimitedReader{R: resp.Body, N: min(maxBody, math.MaxInt64-1) + 1}
+	_, err := b.ReadFrom(&k.body)
 	x.body = b.Bytes()
 	if int64(b.Len()) > maxBody {
 		x.body, x.tooLarge = x.body[:maxBody], true
@@ -274,28 +274,30 @@ func containsAny(s string, substrings ...string) bool {
 
 // connectionTrace watches whether a request got a connection to be written to.
 type connectionTrace struct {
+	hooks     httptrace.ClientTrace
 	told      atomic.Bool // the transport tells of its connections
 	connected atomic.Bool
 }
 
 func (t *connectionTrace) in(ctx context.Context, base http.RoundTripper) context.Context {
-	if _, ok := base.(*http.Transport); ok {
-		t.told.Store(true) // it would
+	_, tells := base.(*http.Transport)
+	t.told.Store(tells)
+	t.connected.Store(false)
+	if t.hooks.GotConn == nil { // once: a dial of an earlier attempt may still be looking at them
+		t.hooks.GetConn = func(string) { t.told.Store(true) }
+		t.hooks.GotConn = func(httptrace.GotConnInfo) { t.connected.Store(true) }
 	}
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { t.told.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) { t.connected.Store(true) },
-	})
+	return httptrace.WithClientTrace(ctx, &t.hooks)
 }
 
 // mayHaveSent reports whether the request may have been written, err being what the transport returned.
-// Of one that tells nothing of its connections only a failed dial or handshake is certain.
+// Without a trace, or of a transport that tells nothing, only a failed dial or handshake is certain.
 func (t *connectionTrace) mayHaveSent(err error) bool {
-	if err == nil || t.connected.Load() {
+	if err == nil {
 		return true
 	}
 	if t.told.Load() {
-		return false
+		return t.connected.Load()
 	}
 	op, ok := errors.AsType[*net.OpError](err)
 	return !(ok && op.Op == "dial") && !noTLS(err)

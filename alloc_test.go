@@ -1,0 +1,82 @@
+//go:build !race
+
+package petstore_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+// TestACallAllocatesNoMoreThanItsShare guards what a call costs without a clock: the figures are those of the
+// whole pipeline with limiter, retries and strict decoding, on a transport that itself takes three.
+func TestACallAllocatesNoMoreThanItsShare(t *testing.T) {
+	for name, c := range map[string]struct {
+		code int
+		body string
+		call func(*petstore.Client) error
+		most float64
+	}{
+		"list of 20":  {200, pets(20), list, 42},
+		"list of 100": {200, pets(100), list, 123},
+		"create":      {201, onePet, create, 27},
+		"get":         {200, onePet, get, 22},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, err := petstore.NewClient("https://service.test/v1", testKey,
+				petstore.WithHTTPClient(&http.Client{Transport: constantAnswer(c.code, c.body)}))
+			require.NoError(t, err)
+			allocations := testing.AllocsPerRun(500, func() {
+				if err := c.call(client); err != nil {
+					t.Error(err)
+				}
+			})
+			assert.LessOrEqual(t, allocations, c.most)
+		})
+	}
+}
+
+func list(c *petstore.Client) error {
+	_, err := c.ListPets(context.Background(), petstore.ListPetsParams{Limit: 100})
+	return err
+}
+
+func create(c *petstore.Client) error {
+	_, err := c.CreatePet(context.Background(), newPet())
+	return err
+}
+
+func get(c *petstore.Client) error {
+	_, err := c.GetPet(context.Background(), 7)
+	return err
+}
+
+func pets(n int) string { return "[" + strings.Repeat(onePet+",", n-1) + onePet + "]" }
+
+// constantAnswer is a transport that allocates the response, its body, and the reader in it.
+type roundTripperFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripperFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func constantAnswer(code int, body string) http.RoundTripper {
+	header := http.Header{
+		"Content-Type": {"application/json"}, "Date": {"Sat, 21 Nov 2026 12:01:30 GMT"}, "X-Ratelimit-Limit": {"1000"},
+		"X-Ratelimit-Remaining": {"999"}, "X-Ratelimit-Reset": {"1795262490"},
+	}
+	return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+		if req.Body != nil {
+			_, _ = io.Copy(io.Discard, req.Body)
+		}
+		return &http.Response{
+			StatusCode: code, Header: header, Body: io.NopCloser(strings.NewReader(body)),
+			ContentLength: int64(len(body)), Request: req,
+		}, nil
+	})
+}
