@@ -122,8 +122,8 @@ type pipe struct {
 // side is what one end of a pipe has said.
 type side struct {
 	closed   bool
-	timedOut bool
-	timer    *time.Timer
+	deadline time.Time
+	timer    *time.Timer // wakes who waits past the deadline
 }
 
 func newPipe() *pipe {
@@ -141,7 +141,7 @@ func (p *pipe) read(b []byte) (int, error) {
 			return 0, net.ErrClosed
 		case p.broken:
 			return 0, wasReset("read")
-		case p.reader.timedOut:
+		case p.reader.expired():
 			return 0, os.ErrDeadlineExceeded
 		case len(b) == 0:
 			return 0, nil
@@ -167,7 +167,7 @@ func (p *pipe) write(b []byte) (int, error) {
 			return done, net.ErrClosed
 		case p.broken || p.reader.closed:
 			return done, wasReset("write")
-		case p.writer.timedOut:
+		case p.writer.expired():
 			return done, os.ErrDeadlineExceeded
 		}
 		n := min(len(b)-done, maxPipe-len(p.buf))
@@ -204,6 +204,9 @@ func (s *side) close() {
 	}
 }
 
+// expired asks the clock rather than the timer, which may be about to fire.
+func (s *side) expired() bool { return !s.deadline.IsZero() && time.Until(s.deadline) <= 0 }
+
 // setDeadline sets the deadline of one side. The zero time lifts it.
 func (p *pipe) setDeadline(s *side, t time.Time) {
 	p.change(func() {
@@ -211,19 +214,9 @@ func (p *pipe) setDeadline(s *side, t time.Time) {
 			s.timer.Stop()
 			s.timer = nil
 		}
-		s.timedOut = false
-		if t.IsZero() || s.closed {
-			return
+		s.deadline = t
+		if !t.IsZero() && !s.closed && !s.expired() {
+			s.timer = time.AfterFunc(time.Until(t), func() { p.change(func() {}) })
 		}
-		d := time.Until(t)
-		if d <= 0 {
-			s.timedOut = true
-			return
-		}
-		var timer *time.Timer
-		timer = time.AfterFunc(d, func() {
-			p.change(func() { s.timedOut = s.timedOut || s.timer == timer })
-		})
-		s.timer = timer
 	})
 }

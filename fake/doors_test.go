@@ -418,3 +418,32 @@ func TestAServerAnswersManyAtOnce(t *testing.T) {
 		assert.Equal(t, 160, srv.Usage(srv.APIKey()).Day)
 	})
 }
+
+func TestTheLoopbackDoorWorksInABubbleAlthoughItsTimeStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		d := loopbackDoor(t, srv)
+		for range 3 {
+			assert.Equal(t, http.StatusOK, d.list(t).status)
+		}
+	})
+}
+
+func TestBubblesSideBySideMayShareAServer(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	t.Run("bubbles", func(t *testing.T) {
+		for range 4 {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					for range 20 {
+						srv.Inject(fake.Fault{Delay: time.Second})
+						assert.Equal(t, http.StatusOK, memoryDoor(t, srv).list(t).status)
+						assert.Equal(t, http.StatusOK, directDoor(t, srv).list(t).status)
+						time.Sleep(time.Second)
+					}
+				})
+			})
+		}
+	})
+}
