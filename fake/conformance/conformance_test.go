@@ -1,0 +1,167 @@
+package conformance
+
+import (
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// The flags with which the package judges another service than the fake.
+var (
+	serviceURL  = flag.String("petstore.url", "", "base address of a service to judge, ending in /v1")
+	serviceKey  = flag.String("petstore.key", "", "API key for it")
+	observeFile = flag.String("petstore.observe", "", "file to write observations of the service to")
+	category    = flag.Int64("petstore.category", 0, "category for the animals that are added; 0 is category 1")
+	destructive = flag.Bool("petstore.destructive", false, "spend the key's quota until a 429 comes")
+)
+
+func TestService(t *testing.T) {
+	if *serviceURL == "" {
+		t.Skip("no service: -petstore.url and -petstore.key name one")
+	}
+	s, err := newSession(t.Context(), Target{
+		BaseURL: *serviceURL, APIKey: *serviceKey, CategoryID: *category, Destructive: *destructive,
+	})
+	require.NoError(t, err)
+	s.run(t)
+	if *observeFile == "" {
+		return
+	}
+	observations, err := s.observe()
+	require.NoError(t, err)
+	require.NoError(t, observations.WriteFile(*observeFile))
+	t.Logf("%d observations are in %s", len(observations), *observeFile)
+}
+
+// catalogue is a set of animals with more than a page of them and of every status.
+func catalogue() fake.Option {
+	var pets []petstore.NewPet
+	for i := range 27 {
+		status := []petstore.PetStatus{"available", "pending", "sold"}[i%3]
+		pets = append(pets, petstore.NewPet{Name: "Mia", CategoryID: int64(i), Status: status})
+	}
+	return fake.WithPets(pets...)
+}
+
+func TestFakeConformsThroughEveryDoor(t *testing.T) {
+	for name, door := range map[string]func(*testing.T, *fake.Server) Target{
+		"memory": func(_ *testing.T, srv *fake.Server) Target {
+			return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
+		},
+		"direct": func(_ *testing.T, srv *fake.Server) Target {
+			return Target{BaseURL: "http://petstore.example/v1", HTTPClient: &http.Client{Transport: srv.Transport()}}
+		},
+		"loopback": func(_ *testing.T, srv *fake.Server) Target { return Target{BaseURL: srv.URL()} },
+		"handler": func(t *testing.T, srv *fake.Server) Target {
+			ts := httptest.NewServer(srv)
+			t.Cleanup(ts.Close)
+			return Target{BaseURL: ts.URL + "/v1"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := fake.NewTestServer(t, catalogue())
+			target := door(t, srv)
+			target.APIKey = srv.APIKey()
+			Run(t, target)
+		})
+	}
+}
+
+func TestFakeConformsWithAnEmptyCatalogue(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	Run(t, Target{BaseURL: srv.URL(), APIKey: srv.APIKey()})
+}
+
+// judgeFake returns the verdicts on the fake with options, from inside a bubble. Destructive runs
+// take minutes, which pass at once there.
+func judgeFake(t *testing.T, opts ...fake.Option) []verdict {
+	t.Helper()
+	srv := fake.NewServer(opts...)
+	t.Cleanup(srv.Close)
+	s, err := newSession(t.Context(), Target{
+		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(), Destructive: true,
+		HTTPClient: &http.Client{Transport: srv.Transport()},
+	})
+	require.NoError(t, err)
+	return s.judge()
+}
+
+// skipped returns the names of the clauses that could not be judged.
+func skipped(verdicts []verdict) []string {
+	var list []string
+	for _, v := range verdicts {
+		if isSkipped(v.err) {
+			list = append(list, v.name())
+		}
+	}
+	return list
+}
+
+func TestEveryClauseIsJudgedOnTheFake(t *testing.T) {
+	for name, plan := range map[string]fake.Plan{"Free": fake.PlanFree, "Business": fake.PlanBusiness} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				full := judgeFake(t, catalogue(), fake.WithPlan(plan))
+				empty := judgeFake(t, fake.WithPlan(plan))
+				for _, v := range slices.Concat(full, empty) {
+					assert.Truef(t, v.err == nil || isSkipped(v.err), "%s: %v", v.name(), v.err)
+				}
+				for _, name := range skipped(full) {
+					assert.NotContains(t, skipped(empty), name)
+				}
+			})
+		})
+	}
+}
+
+// A 429 without Retry-After is what one variant is for; all else is left open by the document, and
+// no clause may take offence at it.
+func TestEveryVariantOfTheFakeConforms(t *testing.T) {
+	for name, variant := range fake.Variants() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				verdicts := judgeFake(t, catalogue(), fake.WithPlan(fake.PlanFree), variant)
+				for _, v := range verdicts {
+					if v.err != nil && !isSkipped(v.err) {
+						assert.Equalf(t, "8.3 a 429 carries Retry-After", v.name(), "%v", v.err)
+						assert.Contains(t, name, "retry-after=absent")
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestClauseNamesAreUnique(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, c := range clauses() {
+		assert.Falsef(t, seen[c.name()], "%q", c.name())
+		seen[c.name()] = true
+	}
+}
+
+func TestTargetIsChecked(t *testing.T) {
+	for name, target := range map[string]Target{
+		"no address":   {APIKey: "key"},
+		"no host":      {BaseURL: "/v1", APIKey: "key"},
+		"other scheme": {BaseURL: "ftp://petstore.example/v1", APIKey: "key"},
+		"query":        {BaseURL: "http://petstore.example/v1?a=b", APIKey: "key"},
+		"user":         {BaseURL: "http://a:b@petstore.example/v1", APIKey: "key"},
+		"no key":       {BaseURL: "http://petstore.example/v1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := newSession(t.Context(), target)
+			assert.ErrorContains(t, err, "conformance: Target.")
+		})
+	}
+}

@@ -1,0 +1,27 @@
+// Package conformance judges a Pet Store Service by the service document, clause by clause.
+//
+//	func TestStaging(t *testing.T) {
+//		conformance.Run(t, conformance.Target{BaseURL: url, APIKey: key})
+//	}
+//
+// Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". What the
+// document states is asserted. What it leaves open never fails: [Observe] asks for it and writes
+// down the answers, and fake.WithObserved makes the fake act like the service that gave them.
+//
+// The package's own tests judge the fake. They judge another service, too:
+//
+//	go test ./fake/conformance -petstore.url=https://staging.example/v1 -petstore.key=…
+//	go test ./fake/conformance -petstore.url=… -petstore.key=… -petstore.observe=observed.json
+//
+// # Conduct
+//
+// A run is polite to a service that others use. It sends some forty requests, one at a time; an
+// observation sends thirty more. It adds five animals, an observation at most eleven more, and their
+// names begin with "petstore-go conformance". Since the document has no way to take an animal out of
+// the catalogue, they stay. Other animals do not disturb it.
+//
+// When X-RateLimit-Remaining falls to 1, it waits for X-RateLimit-Reset; after a 429, which another
+// user of the key may have caused, for Retry-After as well. A wait of more than two minutes is not
+// made: the clauses that are left are skipped and say so. What spends the key's quota on purpose runs
+// only if [Target.Destructive] allows it.
+package conformance

@@ -1,0 +1,166 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// request is what the service is asked. It is comparable: the same request is asked only once.
+type request struct {
+	method string
+	path   string // below the base address, with the query
+	auth   credential
+	media  string // Content-Type of the body
+	body   string
+	round  string // tells requests apart that are to be asked again
+}
+
+const mediaJSON = "application/json"
+
+func get(path string) request { return request{method: http.MethodGet, path: path} }
+
+func post(body string) request {
+	return request{method: http.MethodPost, path: "/pets", media: mediaJSON, body: body}
+}
+
+// credential is what a request has for an Authorization header.
+type credential int
+
+const (
+	validKey credential = iota
+	noKey
+	invalidKey
+	otherScheme
+	lowerCase // the valid key, behind a scheme in lower case
+)
+
+// strangersKey is a key that nobody has. It tells the operator of the service where it comes from.
+const strangersKey = "petstore-go-conformance-no-such-key"
+
+// header returns the Authorization header, empty for none.
+func (c credential) header(key string) string {
+	switch c {
+	case noKey:
+		return ""
+	case invalidKey:
+		return "Bearer " + strangersKey
+	case otherScheme:
+		return "Basic bm9ib2R5Om5vdGhpbmc=" // never the key: it belongs to the Bearer scheme
+	case lowerCase:
+		return "bearer " + key
+	}
+	return "Bearer " + key
+}
+
+// exchange is a request with its answer.
+type exchange struct {
+	request
+	status int
+	header http.Header
+	answer []byte
+	at     time.Time // when it arrived, by the clock of this side
+}
+
+// String is the exchange in a message.
+func (x *exchange) String() string {
+	s := x.method + " " + x.path
+	if x.body != "" {
+		s += " " + show([]byte(x.body))
+	}
+	switch x.auth {
+	case noKey:
+		s += " without a key"
+	case invalidKey:
+		s += " with an invalid key"
+	case otherScheme:
+		s += " with another scheme"
+	}
+	return fmt.Sprintf("%s was answered %d with %s", s, x.status, show(x.answer))
+}
+
+// errorf is the verdict that something about the exchange is not as it should be.
+func (x *exchange) errorf(format string, args ...any) error {
+	return fmt.Errorf("%s\n\tin %s", fmt.Sprintf(format, args...), x)
+}
+
+// success reports whether the service did as it was asked.
+func (x *exchange) success() bool { return x.status >= 200 && x.status <= 299 }
+
+// want is the verdict on the status of an answer.
+func (x *exchange) want(status int) error {
+	if x.status != status {
+		return x.errorf("the answer must be %d and is %d", status, x.status)
+	}
+	return nil
+}
+
+// date is the time at which the service answered, by its own clock if it tells.
+func (x *exchange) date() time.Time {
+	if date, err := http.ParseTime(x.header.Get("Date")); err == nil {
+		return date
+	}
+	return x.at
+}
+
+// quota is what the three headers of an answer say (section 8.2).
+type quota struct {
+	limit, remaining int
+	reset            int64
+	known            bool // all three are there and make sense
+}
+
+func (x *exchange) quota() quota {
+	limit, remaining, reset := x.header.Get(headerLimit), x.header.Get(headerRemaining), x.header.Get(headerReset)
+	if isCount(limit, x) != nil || isCount(remaining, x) != nil || isTimestamp(reset, x) != nil {
+		return quota{}
+	}
+	q := quota{known: true}
+	q.limit, _ = strconv.Atoi(limit)
+	q.remaining, _ = strconv.Atoi(remaining)
+	q.reset, _ = strconv.ParseInt(reset, 10, 64)
+	return q
+}
+
+// animal is one Pet object of an answer.
+type animal struct {
+	from   *exchange
+	fields map[string]json.RawMessage
+}
+
+// id returns the animal's id as it is written.
+func (a animal) id() string { return string(a.fields["id"]) }
+
+// animal reads the body of a success as one Pet.
+func (x *exchange) animal() (animal, error) {
+	if !x.success() {
+		return animal{}, skipf("there is no animal to look at: %s", x)
+	}
+	fields, err := object(x.answer)
+	if err != nil {
+		return animal{}, x.errorf("the body is no Pet: %v", err)
+	}
+	return animal{x, fields}, nil
+}
+
+// animals reads the body of a success as Pets.
+func (x *exchange) animals() ([]animal, error) {
+	if !x.success() {
+		return nil, skipf("there is no list to look at: %s", x)
+	}
+	items, err := array(x.answer)
+	if err != nil {
+		return nil, x.errorf("the body is no Pets: %v", err)
+	}
+	list := make([]animal, 0, len(items))
+	for _, item := range items {
+		fields, err := object(item)
+		if err != nil {
+			return nil, x.errorf("an element is no Pet: %v", err)
+		}
+		list = append(list, animal{x, fields})
+	}
+	return list, nil
+}

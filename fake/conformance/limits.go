@@ -1,0 +1,188 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// The headers of every answer (section 8.2).
+const (
+	headerLimit     = "X-RateLimit-Limit"
+	headerRemaining = "X-RateLimit-Remaining"
+	headerReset     = "X-RateLimit-Reset"
+)
+
+// limitClauses are those of section 8. They look at all answers so far, and so they come last.
+func limitClauses() []clause {
+	return []clause{
+		{"8.3", "a request over the limit is 429", overLimit},
+		{"8.3", "a 429 carries Retry-After", retryAfter},
+		{"8.2", "the limit resets at X-RateLimit-Reset", limitResets},
+		{"8.2", "every answer carries X-RateLimit-Limit", everyAnswer(headerLimit)},
+		{"8.2", "every answer carries X-RateLimit-Remaining", everyAnswer(headerRemaining)},
+		{"8.2", "every answer carries X-RateLimit-Reset", everyAnswer(headerReset)},
+		{"8.2", "X-RateLimit-Limit is a number of requests", everyValue(headerLimit, isCount)},
+		{"8.2", "X-RateLimit-Remaining is a number of requests", everyValue(headerRemaining, isCount)},
+		{"8.2", "X-RateLimit-Reset is a Unix timestamp", everyValue(headerReset, isTimestamp)},
+		{"8.2", "X-RateLimit-Remaining does not rise within a window", remainingFalls},
+	}
+}
+
+func everyAnswer(header string) func(*session) error {
+	return func(s *session) error {
+		if err := s.samples(); err != nil {
+			return err
+		}
+		for _, x := range s.log {
+			if len(x.header.Values(header)) == 0 {
+				return x.errorf("%s is missing", header)
+			}
+		}
+		return nil
+	}
+}
+
+// everyValue is the clause that a header is right wherever it is there.
+func everyValue(header string, check func(value string, x *exchange) error) func(*session) error {
+	return func(s *session) error {
+		if err := s.samples(); err != nil {
+			return err
+		}
+		for _, x := range s.log {
+			for _, value := range x.header.Values(header) {
+				if err := check(value, x); err != nil {
+					return x.errorf("%s: %v", header, err)
+				}
+			}
+		}
+		return nil
+	}
+}
+
+func isCount(value string, _ *exchange) error {
+	if n, err := strconv.Atoi(value); err != nil || n < 0 {
+		return fmt.Errorf("%q is not a number of requests", value)
+	}
+	return nil
+}
+
+// isTimestamp tells a Unix timestamp from seconds to go and from milliseconds: no limit of the
+// document lasts longer than a day, and a custom one hardly a year.
+func isTimestamp(value string, x *exchange) error {
+	const year = 366 * 24 * time.Hour
+	sec, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%q is not a number of seconds", value)
+	}
+	if d := time.Unix(sec, 0).Sub(x.date()).Abs(); d > year {
+		return fmt.Errorf("%q is not a Unix timestamp near %s", value, x.date().UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// remainingFalls compares answers to the key that follow each other in one window. How fast the
+// number falls depends on what counts, which is not described, and on other users of the key.
+func remainingFalls(s *session) error {
+	if err := s.samples(); err != nil {
+		return err
+	}
+	var last quota
+	for _, x := range s.log {
+		q := x.quota()
+		if x.auth != validKey || !q.known {
+			continue
+		}
+		if last.known && q.reset == last.reset && q.limit == last.limit && q.remaining > last.remaining {
+			return x.errorf("%s rose from %d to %d", headerRemaining, last.remaining, q.remaining)
+		}
+		last = q
+	}
+	return nil
+}
+
+// errNever is the verdict on a service that keeps admitting requests.
+var errNever = errors.New("the quota is used up, and no request was answered 429")
+
+// maxOverrun bounds the requests that are sent to draw a 429.
+const maxOverrun = 2500
+
+// overrun spends the key's quota until a 429 comes. It is tried once in a session.
+func (s *session) overrun() (*exchange, error) {
+	if s.over == nil && s.overErr == nil {
+		s.over, s.overErr = s.provoke()
+	}
+	return s.over, s.overErr
+}
+
+func (s *session) provoke() (*exchange, error) {
+	if !s.target.Destructive {
+		return nil, skip("it takes the whole quota of the key: see Target.Destructive")
+	}
+	r := get("/pets?limit=1")
+	x, err := s.ask(r)
+	if err != nil {
+		return nil, err
+	}
+	q := x.quota()
+	if !q.known || 2*q.limit > maxOverrun {
+		return nil, skipf("the limit is %q: that takes too many requests", x.header.Get(headerLimit))
+	}
+	// Twice, because a window may end on the way.
+	for range 2*q.limit + 2 {
+		x, err := s.send(r)
+		if err != nil || x.status == http.StatusTooManyRequests {
+			return x, err
+		}
+	}
+	return nil, errNever
+}
+
+func overLimit(s *session) error {
+	_, err := s.overrun()
+	return err
+}
+
+// retryAfter looks at the 429 answers there were; only a destructive run draws one.
+func retryAfter(s *session) error {
+	if _, err := s.overrun(); err != nil && !isSkipped(err) && !errors.Is(err, errNever) {
+		return err
+	}
+	judged := false
+	for _, x := range s.log {
+		if x.status == http.StatusTooManyRequests {
+			judged = true
+			if x.header.Get("Retry-After") == "" {
+				return x.errorf("Retry-After is missing")
+			}
+		}
+	}
+	if !judged {
+		return skip("there was no 429: see Target.Destructive")
+	}
+	return nil
+}
+
+// limitResets waits for the end of the window that the 429 told of.
+func limitResets(s *session) error {
+	over, err := s.overrun()
+	if errors.Is(err, errNever) {
+		return skip("there was no 429")
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.waitUntil(comeBack(over), "the 429"); err != nil {
+		return err
+	}
+	x, err := s.send(get("/pets?limit=1"))
+	if err != nil {
+		return err
+	}
+	if x.status == http.StatusTooManyRequests {
+		return x.errorf("the limit has reset, and the request must be admitted")
+	}
+	return nil
+}

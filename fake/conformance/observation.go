@@ -1,0 +1,79 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// Observation is the answer of a service to a question that the service document leaves open.
+type Observation struct {
+	// Key names the question, such as "order". Keys do not change from one release to the next.
+	Key string `json:"key"`
+	// Section is the section of the document that leaves the question open.
+	Section string `json:"section"`
+	// Question is the question in words.
+	Question string `json:"question"`
+	// Answer is what the service did, [Unseen] if it did not show. An answer that begins with a
+	// number is a status, followed by the form of the body, such as "400 Error".
+	Answer string `json:"answer"`
+}
+
+// Unseen is the answer to a question that the service did not show an answer to, such as how long a
+// list gets where there are too few animals.
+const Unseen = "not seen"
+
+// Observations are the answers of one service, one for each question.
+type Observations []Observation
+
+// format is the version of the file of observations.
+const format = 1
+
+// WriteFile writes the observations as JSON. The fake reads the file: see fake.WithObserved.
+func (o Observations) WriteFile(name string) error {
+	text, err := json.MarshalIndent(struct {
+		Format       int          `json:"format"`
+		Observations Observations `json:"observations"`
+	}{format, o}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("conformance: observations: %w", err)
+	}
+	const readable = 0o644 // like any file of a repository, where it is meant to go
+	if err := os.WriteFile(name, append(text, '\n'), readable); err != nil {
+		return fmt.Errorf("conformance: observations: %w", err)
+	}
+	return nil
+}
+
+// Observe asks the target what the service document leaves open. It takes up to two minutes, most of
+// which is waiting for a window of the rate limit to end. An error means that the service did not
+// answer; a question that it did not answer plainly is [Unseen].
+func Observe(ctx context.Context, target Target) (Observations, error) {
+	s, err := newSession(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	return s.observe()
+}
+
+// probe is a question that the document leaves open.
+type probe struct {
+	key, section, question string
+	answer                 func(*session) (string, error)
+}
+
+func (s *session) observe() (Observations, error) {
+	var list Observations
+	for _, p := range probes() {
+		answer, err := p.answer(s)
+		switch {
+		case isSkipped(err):
+			answer = Unseen
+		case err != nil:
+			return nil, fmt.Errorf("conformance: observing %s: %w", p.key, err)
+		}
+		list = append(list, Observation{p.key, p.section, p.question, answer})
+	}
+	return list, nil
+}

@@ -1,0 +1,138 @@
+package conformance
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// observeFake observes the fake with options, from inside a bubble.
+func observeFake(t *testing.T, opts ...fake.Option) Observations {
+	t.Helper()
+	srv := fake.NewServer(append([]fake.Option{catalogue(), fake.WithPlan(fake.PlanFree)}, opts...)...)
+	t.Cleanup(srv.Close)
+	list, err := Observe(t.Context(), Target{
+		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(), Destructive: true,
+		HTTPClient: &http.Client{Transport: srv.Transport()},
+	})
+	require.NoError(t, err)
+	return list
+}
+
+// answers are observations by their keys, without those that were not seen.
+func (o Observations) answers() map[string]string {
+	answers := make(map[string]string)
+	for _, one := range o {
+		if one.Answer != Unseen {
+			answers[one.Key] = one.Answer
+		}
+	}
+	return answers
+}
+
+// written is the file that holds observations.
+func (o Observations) written(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "observed.json")
+	require.NoError(t, o.WriteFile(file))
+	return file
+}
+
+func TestObservedFakeActsLikeTheOneObserved(t *testing.T) {
+	for name, variant := range fake.Variants() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				observed := observeFake(t, variant)
+				file := observed.written(t)
+				assert.Equal(t, observed, observeFake(t, fake.WithObserved(file)))
+				differences, err := fake.ObservedDifferences(file)
+				require.NoError(t, err)
+				assert.Empty(t, differences)
+			})
+		})
+	}
+}
+
+func TestObservedRemovalIsImitated(t *testing.T) {
+	for _, removal := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			later := fake.WithClock(func() time.Time { return time.Now().AddDate(31, 0, 0) })
+			behavior := fake.WithBehavior(fake.Behavior{Removal: removal, DeprecationHeaders: true})
+			observed := observeFake(t, later, behavior)
+			want := map[bool]string{false: "accepted", true: "404 Error"}
+			assert.Equal(t, want[removal], observed.answers()["removal"])
+			assert.Equal(t, observed, observeFake(t, later, fake.WithObserved(observed.written(t))))
+		})
+	}
+}
+
+// What the fake does where the document is silent is seen from outside, all but the removal.
+func TestEveryQuestionIsAnsweredByTheFake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := observeFake(t)
+		srv := fake.NewServer()
+		t.Cleanup(srv.Close)
+		empty, err := Observe(t.Context(), Target{
+			BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(),
+			HTTPClient: &http.Client{Transport: srv.Transport()},
+		})
+		require.NoError(t, err)
+		for _, one := range full {
+			if one.Key != "removal" && one.Key != "empty-list" {
+				assert.NotEqual(t, Unseen, one.Answer, one.Key)
+			}
+		}
+		assert.Equal(t, "[]", empty.answers()["empty-list"])
+		assert.NotContains(t, empty.answers(), "retry-after", "only a destructive run draws a 429")
+		assert.NotContains(t, empty.answers(), "empty-name", "only a destructive run adds such an animal")
+	})
+}
+
+func TestQuestionsHaveKeysOfTheirOwn(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, p := range probes() {
+		assert.Falsef(t, seen[p.key], "%q", p.key)
+		assert.Regexp(t, `^[a-z0-9-]+$`, p.key)
+		assert.Regexp(t, `^\d(\.\d)?$`, p.section)
+		seen[p.key] = true
+	}
+}
+
+func TestFileOfObservationsIsJSON(t *testing.T) {
+	list := Observations{{"order", "4.1", "In which order?", "ascending"}}
+	text, err := os.ReadFile(list.written(t))
+	require.NoError(t, err)
+	assert.True(t, json.Valid(text))
+	assert.Equal(t, `{
+  "format": 1,
+  "observations": [
+    {
+      "key": "order",
+      "section": "4.1",
+      "question": "In which order?",
+      "answer": "ascending"
+    }
+  ]
+}
+`, string(text))
+	assert.ErrorContains(t, list.WriteFile(t.TempDir()), "conformance: observations: ")
+}
+
+func TestObserveTellsWhenTheServiceIsDown(t *testing.T) {
+	srv := fake.NewServer()
+	srv.Close()
+	_, err := Observe(t.Context(), Target{
+		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(),
+		HTTPClient: &http.Client{Transport: srv.Transport()},
+	})
+	assert.ErrorContains(t, err, "conformance: observing other-path: the service did not answer GET /no-such-path")
+}

@@ -1,0 +1,213 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The bounds of a session's patience and curiosity.
+const (
+	patience  = 2 * time.Minute // the longest wait: a minute's window, and a slow clock
+	spare     = 1               // requests that are left to other users of the key
+	maxAnswer = 4 << 20
+	timeout   = 30 * time.Second
+)
+
+// session is one run against a service. It asks one question at a time and remembers the answers,
+// since many clauses look at the same ones.
+type session struct {
+	// A session is one call of Run or Observe, so that its context may live in it.
+	ctx     context.Context
+	target  Target
+	client  *http.Client
+	tag     string // what the names of its animals begin with
+	memo    map[request]*exchange
+	log     []*exchange
+	keyed   *exchange // the last answer to the key, whose headers tell of its quota
+	over    *exchange // a 429 that was provoked
+	overErr error     // or why there is none
+	broken  int       // requests in a row without an answer
+	stopped error     // why nothing is asked any more
+}
+
+func newSession(ctx context.Context, target Target) (*session, error) {
+	base, err := url.Parse(target.BaseURL)
+	switch {
+	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
+		return nil, errors.New("conformance: Target.BaseURL must be an http or https address")
+	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
+		return nil, errors.New("conformance: Target.BaseURL must have no user, query or fragment")
+	case target.APIKey == "":
+		return nil, errors.New("conformance: Target.APIKey is missing")
+	}
+	target.BaseURL = strings.TrimRight(target.BaseURL, "/")
+	target.CategoryID = cmp.Or(target.CategoryID, 1)
+	client := &http.Client{Timeout: timeout}
+	if target.HTTPClient != nil {
+		own := *target.HTTPClient
+		client = &own
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &session{
+		ctx:    ctx,
+		target: target,
+		client: client,
+		tag:    fmt.Sprintf("petstore-go conformance %06x", rand.IntN(1<<24)),
+		memo:   make(map[request]*exchange),
+	}, nil
+}
+
+// ask returns the answer to a request, from memory if it was asked before.
+func (s *session) ask(r request) (*exchange, error) {
+	if x := s.memo[r]; x != nil {
+		return x, nil
+	}
+	x, err := s.askPolitely(r)
+	if err != nil {
+		return nil, err
+	}
+	s.memo[r] = x
+	return x, nil
+}
+
+// askPolitely waits for the key's quota before a request, and as long as a 429 says after one.
+func (s *session) askPolitely(r request) (*exchange, error) {
+	if err := s.awaitQuota(r); err != nil {
+		return nil, err
+	}
+	x, err := s.send(r)
+	if err != nil || x.status != http.StatusTooManyRequests {
+		return x, err
+	}
+	if err := s.waitUntil(comeBack(x), "a 429"); err != nil {
+		return nil, err
+	}
+	x, err = s.send(r)
+	if err == nil && x.status == http.StatusTooManyRequests {
+		s.stopped = skip("the service answered 429 again after the wait that it had asked for")
+		return nil, s.stopped
+	}
+	return x, err
+}
+
+// awaitQuota waits for the next window if this one is nearly used up.
+func (s *session) awaitQuota(r request) error {
+	if s.keyed == nil || r.auth != validKey && r.auth != lowerCase {
+		return nil
+	}
+	q := s.keyed.quota()
+	if !q.known || q.remaining > spare {
+		return nil
+	}
+	end := local(s.keyed, time.Unix(q.reset, 0))
+	s.keyed = nil
+	return s.waitUntil(end, "a short quota")
+}
+
+// send sends a request, come what may.
+func (s *session) send(r request) (*exchange, error) {
+	if s.stopped != nil {
+		return nil, s.stopped
+	}
+	x, err := s.roundTrip(r)
+	if err != nil {
+		err = fmt.Errorf("the service did not answer %s %s: %w", r.method, r.path, err)
+		s.broken++
+		if s.broken > 1 {
+			s.stopped = err // it is down, and forty timeouts would not tell more
+		}
+		return nil, err
+	}
+	s.broken = 0
+	s.log = append(s.log, x)
+	if r.auth == validKey || r.auth == lowerCase {
+		s.keyed = x
+	}
+	return x, nil
+}
+
+func (s *session) roundTrip(r request) (*exchange, error) {
+	req, err := http.NewRequestWithContext(s.ctx, r.method, s.target.BaseURL+r.path, strings.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	if r.body == "" {
+		req.Body = http.NoBody
+	}
+	if r.media != "" {
+		req.Header.Set("Content-Type", r.media)
+	}
+	if auth := r.auth.header(s.target.APIKey); auth != "" {
+		req.Header.Set("Authorization", auth)
+	}
+	req.Header.Set("Accept", mediaJSON)
+	req.Header.Set("User-Agent", "petstore-go-conformance")
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, err
+	}
+	return &exchange{request: r, status: resp.StatusCode, header: resp.Header, answer: body, at: time.Now()}, nil
+}
+
+// waitUntil waits, unless that takes longer than a test should. Then nothing is asked any more.
+func (s *session) waitUntil(end time.Time, why string) error {
+	d := time.Until(end)
+	if d > patience {
+		s.stopped = skipf("%s asks for a wait until %s, which is too long: the quota is used up",
+			why, end.UTC().Format(time.RFC3339))
+		return s.stopped
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
+}
+
+// local turns a time of the service's clock into one of this side's. The Date header has a grain of
+// a second and is rounded down, so that the result is never too early.
+func local(x *exchange, t time.Time) time.Time { return x.at.Add(t.Sub(x.date())) }
+
+// comeBack returns when a 429 allows the next request: the latest of what it says, or in a minute
+// if it does not say.
+func comeBack(x *exchange) time.Time {
+	var end time.Time
+	if q := x.quota(); q.known {
+		end = local(x, time.Unix(q.reset, 0))
+	}
+	value := x.header.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && seconds < 1e9 {
+		end = later(end, x.at.Add(time.Duration(seconds*float64(time.Second))))
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		end = later(end, local(x, date))
+	}
+	if !end.After(x.at) {
+		end = x.at.Add(time.Minute)
+	}
+	return end
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,90 @@
+package fake_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// observedFile writes a file for WithObserved.
+func observedFile(t *testing.T, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "observed.json")
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+	return file
+}
+
+func TestObservedServiceIsImitated(t *testing.T) {
+	file := observedFile(t, `{"format":1,"observations":[
+		{"key":"order","section":"4.1","question":"?","answer":"descending"},
+		{"key":"default-status","answer":"pending"},
+		{"key":"limit-zero","answer":"clamped"},
+		{"key":"unknown-status","answer":"not seen"}]}`)
+	srv := fake.NewTestServer(t, fake.WithObserved(file))
+	for _, name := range []string{"Mia", "Rex"} {
+		srv.AddPet(petstore.NewPet{Name: name, CategoryID: 1})
+	}
+	service := directDoor(t, srv)
+	assert.JSONEq(t, `[{"id":2,"name":"Rex","categoryId":1,"status":"pending"}]`,
+		service.send(t, request{path: "/pets?limit=0"}).body)
+	assert.Equal(t, 400, service.send(t, request{path: "/pets?status=lost"}).status, "it was not seen")
+}
+
+func TestObservedBehaviorComesOnTopOfAnother(t *testing.T) {
+	file := observedFile(t, `{"format":1,"observations":[{"key":"order","answer":"descending"}]}`)
+	srv := fake.NewTestServer(t,
+		fake.WithBehavior(fake.Behavior{DefaultStatus: "sold"}), fake.WithObserved(file))
+	srv.AddPet(petstore.NewPet{Name: "Mia", CategoryID: 1})
+	srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 1})
+	assert.JSONEq(t, `[{"id":2,"name":"Rex","categoryId":1,"status":"sold"}]`,
+		directDoor(t, srv).send(t, request{path: "/pets?limit=1"}).body)
+}
+
+func TestObservedDifferencesNameWhatNoBehaviorDoes(t *testing.T) {
+	file := observedFile(t, `{"format":1,"observations":[
+		{"key":"order","answer":"by name"},
+		{"key":"limit-zero","answer":"ignored"},
+		{"key":"limit-above","answer":"400 Error"},
+		{"key":"limit-word","answer":"ignored"},
+		{"key":"unknown-status","answer":"empty"},
+		{"key":"removal","answer":"410 Error"},
+		{"key":"deprecation-headers","answer":"Sunset"},
+		{"key":"code-400","answer":"validation_failed"},
+		{"key":"code-401","answer":"unauthorized"},
+		{"key":"challenge","answer":"not seen"},
+		{"key":"of-a-later-release","answer":"yes"}]}`)
+	differences, err := fake.ObservedDifferences(file)
+	require.NoError(t, err)
+	var keys []string
+	for _, o := range differences {
+		keys = append(keys, o.Key)
+	}
+	assert.Equal(t, []string{
+		"order", "limit-above", "unknown-status", "removal", "deprecation-headers", "code-400", "of-a-later-release",
+	}, keys)
+}
+
+func TestBadFilesOfObservationsAreRefused(t *testing.T) {
+	for content, message := range map[string]string{
+		`{`: "is no file of observations: unexpected end of JSON input",
+		`{"observations":[{"key":"order","answer":"other"}]}`: "its format is 0",
+		`{"format":1}`: "there are no observations in it",
+		`{"format":1,"observations":[{"key":"order"}]}`:                                   "lacks its key or its answer",
+		`{"format":1,"observations":[{"key":"a","answer":"b"},{"key":"a","answer":"c"}]}`: `two observations of "a"`,
+	} {
+		file := observedFile(t, content)
+		_, err := fake.ObservedDifferences(file)
+		require.ErrorContains(t, err, message)
+		assert.PanicsWithValue(t, "fake: WithObserved: "+unwrapped(err), func() { fake.WithObserved(file) })
+	}
+	assert.Panics(t, func() { fake.WithObserved(filepath.Join(t.TempDir(), "missing.json")) })
+}
+
+// unwrapped is an error without the name of the function that it comes from.
+func unwrapped(err error) string { return err.Error()[len("fake: ObservedDifferences: "):] }
