@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -77,9 +76,14 @@ func (c *conduct) reset() {
 // noticed, the first 10,000. Requests that were already on their way when a 429 was answered count
 // as early when they arrive after it. The result is the caller's own.
 func (s *Server) Violations() []Violation {
+	r := s.keys.redactor()
 	s.conduct.mu.Lock()
 	defer s.conduct.mu.Unlock()
-	return slices.Clone(s.conduct.violations)
+	violations := slices.Clone(s.conduct.violations)
+	for i := range violations {
+		violations[i].Detail = r.text(violations[i].Detail)
+	}
+	return violations
 }
 
 // AssertNoViolations reports each violation of the given rules, or of all rules, as an error of the
@@ -219,21 +223,3 @@ func (c *conduct) limited(x *exchange, v verdict, until time.Time) {
 	}
 	x.key.toldToWait(until)
 }
-
-// comeBack returns when an injected 429 or 503 tells its client to come back, the zero time if it
-// does not.
-func (f *Fault) comeBack(now time.Time) time.Time {
-	if f.Status != http.StatusTooManyRequests && f.Status != http.StatusServiceUnavailable {
-		return time.Time{}
-	}
-	if seconds, err := strconv.Atoi(f.RetryAfter); err == nil && seconds > 0 {
-		return now.Add(time.Duration(min(seconds, maxRetryAfter)) * time.Second)
-	}
-	if t, err := http.ParseTime(f.RetryAfter); err == nil {
-		return t
-	}
-	return time.Time{}
-}
-
-// maxRetryAfter keeps the seconds of a Retry-After within a time.Duration.
-const maxRetryAfter = 1 << 32

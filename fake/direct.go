@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -70,6 +71,7 @@ func (a *answer) response(x *exchange) *http.Response {
 		Request:       x.req,
 	}
 	a.header(resp.Header)
+	maps.DeleteFunc(resp.Header, func(_ string, values []string) bool { return len(values) == 0 })
 	if n, err := strconv.ParseInt(resp.Header.Get("Content-Length"), 10, 64); err == nil {
 		resp.ContentLength = n
 	}

@@ -68,7 +68,7 @@ func TestNoKeyIsInTheJournalWhereverAClientPutIt(t *testing.T) {
 	for _, auth := range []string{"Bearer " + key, "bearer " + key, "Basic " + key, key, "Bearer unknown-key"} {
 		d := directDoor(t, srv)
 		d.send(t, request{
-			path: "/pets?key=" + url.QueryEscape(key) + "&status=" + url.QueryEscape(key), auth: auth,
+			path: "/pets?" + url.QueryEscape(key) + "=1&key=" + url.QueryEscape(key) + "&status=" + url.QueryEscape(key), auth: auth,
 			header: http.Header{"X-Api-Key": {key}, "Proxy-Authorization": {"Basic unknown-key"}},
 		})
 		d.send(t, request{path: "/pets/" + url.PathEscape(key), auth: auth})

@@ -176,33 +176,3 @@ func (t *store) shuffle(pets []petstore.Pet) {
 	defer t.mu.Unlock()
 	t.rng.Shuffle(len(pets), func(i, j int) { pets[i], pets[j] = pets[j], pets[i] })
 }
-
-// AddPet puts an animal into the catalogue without a request, and returns it with its id. It takes
-// what createPet would refuse as well, such as a status that the document does not know.
-func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
-	if p.Status == "" {
-		p.Status = s.config.behavior.DefaultStatus
-	}
-	return s.store.add(p)
-}
-
-// Pet returns the animal of an id, without a request.
-func (s *Server) Pet(id int64) (petstore.Pet, bool) { return s.store.get(id) }
-
-// Pets returns the whole catalogue by ascending id, without a request. It is never nil.
-func (s *Server) Pets() []petstore.Pet {
-	s.store.mu.RLock()
-	defer s.store.mu.RUnlock()
-	n := len(s.store.rows)
-	return s.store.ascending(make([]petstore.Pet, 0, n), &s.store.all, 0, n, n)
-}
-
-// SetStatus gives an animal another status, or none, and reports whether there is such an animal.
-// The document lists no transitions (section 3), so every one is possible.
-func (s *Server) SetStatus(id int64, status petstore.PetStatus) bool {
-	return s.store.setStatus(id, status)
-}
-
-// DeletePet takes an animal out of the catalogue and reports whether it was there. Its id is never
-// given out again.
-func (s *Server) DeletePet(id int64) bool { return s.store.delete(id) }

@@ -212,7 +212,7 @@ func TestAClientThatGivesUpDuringADelayGetsNothingDone(t *testing.T) {
 
 func TestHeadersAndBodyOfAFaultReplaceThoseOfTheAnswer(t *testing.T) {
 	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
-		header := http.Header{"x-ratelimit-limit": {"many"}, "X-RateLimit-Reset": nil, "Via": {"a", "b"}, "Date": nil}
+		header := http.Header{"x-ratelimit-limit": {"many"}, "X-RateLimit-Reset": nil, "Via": {"a", "b"}, "Date": nil, "Content-Type": {}}
 		body := []byte(`[{"id":"1"}]`)
 		srv.Inject(fake.Fault{Header: header, Body: body})
 		header.Set("Via", "c")
@@ -223,7 +223,8 @@ func TestHeadersAndBodyOfAFaultReplaceThoseOfTheAnswer(t *testing.T) {
 		assert.Empty(t, r.header.Values("X-RateLimit-Reset"))
 		assert.Equal(t, "999", r.header.Get("X-RateLimit-Remaining"))
 		assert.Equal(t, []string{"a", "b"}, r.header.Values("Via"))
-		assert.Empty(t, r.header.Get("Date"))
+		assert.NotContains(t, r.header, "Date")
+		assert.NotContains(t, r.header, "Content-Type")
 		assert.Equal(t, `[{"id":"1"}]`, r.body)
 		assert.Equal(t, "12", r.header.Get("Content-Length"))
 		assert.Equal(t, []byte(`[{"id":"1"}]`), srv.Requests()[0].Answer)
@@ -364,6 +365,8 @@ func TestAFaultThatMakesNoSenseIsAMistakeOfTheTest(t *testing.T) {
 		{Delay: -1},
 		{Chance: -0.1},
 		{Chance: 1.1},
+		{Code: "x"},
+		{Message: "x", Status: 200},
 		{Status: 99},
 		{Status: 101},
 		{Status: 1000},
@@ -386,5 +389,5 @@ func TestThePanicOfAMatchIsAnAnswerAndAFinding(t *testing.T) {
 	assert.Contains(t, r.body, "the fake server panicked: oh no")
 	tb.end()
 	assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
-	assert.Contains(t, tb.errors.String(), "faults_test.go")
+	assert.Contains(t, tb.errors.String(), "fault_test.go")
 }

@@ -1,0 +1,49 @@
+package fake
+
+import (
+	"runtime"
+	"time"
+)
+
+// The two halves of the second within which Close is done.
+const (
+	grace  = 400 * time.Millisecond // for what ends by itself
+	settle = 400 * time.Millisecond // for what was broken off
+)
+
+// wait waits until done or until the limit. It looks again and again, as http.Server.Shutdown does:
+// whatever could wake it, a channel or a WaitGroup, would belong to one synctest bubble, and what it
+// waits for may live in another or in none.
+func wait(limit time.Duration, done func() bool) bool {
+	for range 100 {
+		if done() {
+			return true
+		}
+		runtime.Gosched()
+	}
+	for pause := 50 * time.Microsecond; limit > 0; pause = min(2*pause, 10*time.Millisecond) {
+		<-time.After(pause)
+		limit -= pause
+		if done() {
+			return true
+		}
+	}
+	return false
+}
+
+// Close ends the server: its port is closed, connections are cut, stalled requests come to an end,
+// and its goroutines are gone when Close returns. What is being answered gets a moment to finish; a
+// handler that hangs or a response body that nobody closed is broken off within a second, and the
+// test of [NewTestServer] is told which. Close may be called more than once.
+func (s *Server) Close() {
+	s.closing.Do(func() {
+		s.inflight.refuse()
+		s.loopback.closeListener()
+		quiet := wait(grace, s.inflight.quiet)
+		s.loopback.closeConns()
+		if !quiet {
+			s.inflight.breakOff()
+		}
+		wait(settle, s.inflight.idle)
+	})
+}

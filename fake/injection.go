@@ -1,0 +1,168 @@
+package fake
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Injection is a fault at work. Its methods are safe for concurrent use.
+type Injection struct {
+	list  *faultList
+	fault Fault
+	// Under list.mu:
+	seen    int
+	fired   int
+	removed bool
+}
+
+// faultList holds the faults at work, in the order of their injection. The slice is never changed in
+// place, so that requests walk through it without a lock while Match calls the server.
+type faultList struct {
+	mu      sync.Mutex
+	list    []*Injection
+	rng     *rand.Rand
+	count   atomic.Int64 // of list, so that a server without faults takes no lock
+	refusal atomic.Int64 // of list, those with WireRefuse
+}
+
+func (l *faultList) reset(seed uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rng = rand.New(rand.NewPCG(seed, 2))
+	l.replace(nil)
+}
+
+// replace puts another list in place. The caller holds mu.
+func (l *faultList) replace(list []*Injection) {
+	l.list = list
+	l.count.Store(int64(len(list)))
+	var refusals int64
+	for _, i := range list {
+		if i.fault.Wire == WireRefuse {
+			refusals++
+		}
+	}
+	l.refusal.Store(refusals)
+}
+
+// Inject makes a fault strike the requests to come. It panics on a fault that makes no sense, such
+// as one of an unknown operation. The server keeps a copy: changing f later changes nothing.
+func (s *Server) Inject(f Fault) *Injection {
+	if problem := f.problem(); problem != "" {
+		panic("fake: Inject: " + problem)
+	}
+	f.Header, f.Body = f.Header.Clone(), bytes.Clone(f.Body)
+	l := &s.faults
+	i := &Injection{list: l, fault: f}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.replace(append(slices.Clone(l.list), i))
+	return i
+}
+
+// Fired returns how many requests the fault has struck.
+func (i *Injection) Fired() int {
+	i.list.mu.Lock()
+	defer i.list.mu.Unlock()
+	return i.fired
+}
+
+// Remove ends the fault. Requests that it has struck already are not changed.
+func (i *Injection) Remove() {
+	i.list.mu.Lock()
+	defer i.list.mu.Unlock()
+	i.removed = true
+	i.list.drop(i)
+}
+
+// drop takes an injection out of the list. The caller holds mu.
+func (l *faultList) drop(i *Injection) {
+	l.replace(slices.DeleteFunc(slices.Clone(l.list), func(o *Injection) bool { return o == i }))
+}
+
+// pick returns the fault that strikes a request, nil if none does.
+func (l *faultList) pick(x *exchange, refusal bool) *Fault {
+	if l.count.Load() == 0 || refusal && l.refusal.Load() == 0 {
+		return nil
+	}
+	l.mu.Lock()
+	list := l.list
+	l.mu.Unlock()
+	for _, i := range list {
+		if (i.fault.Wire == WireRefuse) == refusal && i.fits(x) && i.strike() {
+			return &i.fault
+		}
+	}
+	return nil
+}
+
+// fits reports whether the fault is meant for a request. No lock is held, since Match may do
+// anything.
+func (i *Injection) fits(x *exchange) bool {
+	f := &i.fault
+	switch {
+	case f.Operation != "" && f.Operation != x.route.operation:
+		return false
+	case f.APIKey != "" && f.APIKey != x.cred.token:
+		return false
+	}
+	return f.Match == nil || f.Match(x.requestCopy())
+}
+
+// strike decides about one fitting request. A fault that has done its work leaves the list.
+func (i *Injection) strike() bool {
+	l := i.list
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	times := max(i.fault.Times, 1)
+	if i.removed || i.fault.Times != Forever && i.fired >= times {
+		return false
+	}
+	i.seen++
+	if i.seen <= i.fault.Skip {
+		return false
+	}
+	if i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {
+		return false
+	}
+	i.fired++
+	if i.fault.Times != Forever && i.fired >= times {
+		l.drop(i)
+	}
+	return true
+}
+
+// unfired describes the injections that never struck. One that fitting requests met, and that left
+// it to chance, has done what it was to do.
+func (l *faultList) unfired() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	for _, i := range l.list {
+		if i.fired > 0 || i.fault.Chance > 0 && i.seen > i.fault.Skip {
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s; %d fitting requests came, Skip is %d",
+			i.fault.String(), i.seen, i.fault.Skip))
+	}
+	return out
+}
+
+// requestCopy returns the request as Match gets it, the same through every door.
+func (x *exchange) requestCopy() *http.Request {
+	r := x.req.Clone(x.req.Context())
+	r.Body = io.NopCloser(bytes.NewReader(x.body))
+	r.Method = x.method
+	r.ContentLength = int64(len(x.body))
+	r.RequestURI = x.req.URL.RequestURI()
+	r.URL = &url.URL{Path: x.req.URL.Path, RawPath: x.req.URL.RawPath, RawQuery: x.req.URL.RawQuery}
+	r.GetBody = nil
+	return r
+}
