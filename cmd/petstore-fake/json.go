@@ -109,6 +109,9 @@ func decodeStrict(text []byte, v any) error {
 	if err == nil && len(bytes.TrimSpace(text[d.InputOffset():])) > 0 {
 		return errors.New("there is something behind the JSON object")
 	}
+	if endsEarly(err) {
+		return errEndsEarly
+	}
 	if err == nil && !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		err = errors.New("it must be a JSON object") // null decodes into anything
 	}

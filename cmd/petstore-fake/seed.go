@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	petstore "github.com/petstore/petstore-go"
@@ -30,6 +31,9 @@ func readSeed(name string) ([]petstore.NewPet, error) {
 // checkArray returns what keeps a text from being one JSON array, and where.
 func checkArray(text []byte) (int64, error) {
 	err := json.Unmarshal(text, new([]json.RawMessage))
+	if endsEarly(json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))) {
+		return int64(len(text)), errEndsEarly
+	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return syntax.Offset - 1, fmt.Errorf("it is not JSON: %w", syntax)
 	}
@@ -38,6 +42,13 @@ func checkArray(text []byte) (int64, error) {
 		return int64(start), errors.New("it must be a JSON array of NewPet objects")
 	}
 	return 0, err
+}
+
+var errEndsEarly = errors.New("it is not JSON: it ends too early")
+
+// endsEarly reports whether a decoder found the end where it wanted more.
+func endsEarly(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // readAnimals reads the elements of a JSON array.

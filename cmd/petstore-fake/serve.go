@@ -32,14 +32,10 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	host := callable(l.Addr())
-	srv := newFake(s)
-	defer srv.Close()
-	keys := newKeybook(s.key)
-	a := newAdmin(s, srv, keys, "http://"+host+"/v1")
-	defer a.judge.close()
-	hs := newServer(&service{srv, s.latency, newRequestLog(stderr, s.log, keys)}, a, stderr)
+	i := newInstance(s, host, stderr)
+	defer i.close()
 	announce(s, l.Addr(), host, stdout, stderr)
-	return serveUntil(ctx, hs, l, srv)
+	return serveUntil(ctx, newServer(i, stderr), l, i.srv)
 }
 
 // listen opens the port, and makes sure that it is where the settings say.
@@ -62,35 +58,9 @@ func listen(ctx context.Context, s settings) (net.Listener, error) {
 	return l, nil
 }
 
-// newFake returns the service. The key of the settings is the only one that is valid.
-func newFake(s settings) *fake.Server {
-	srv := fake.NewServer(
-		fake.WithPlan(s.plan), fake.WithKey(s.key, s.plan), fake.WithPets(s.pets...),
-		fake.WithBan(s.ban.after, s.ban.duration), fake.WithBehavior(s.behavior),
-	)
-	if s.key != fake.DefaultAPIKey {
-		srv.RevokeKey(fake.DefaultAPIKey)
-	}
-	return srv
-}
-
-// newHandler leads requests to the service or to the admin routes. It is no http.ServeMux: that would
-// redirect paths which the service has to refuse.
-func newHandler(service, admin http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		noteUse(r)
-		boundBody(w, r)
-		if isAdmin(r.URL.Path) {
-			admin.ServeHTTP(w, r)
-			return
-		}
-		service.ServeHTTP(w, r)
-	})
-}
-
-func newServer(service, admin http.Handler, stderr io.Writer) *http.Server {
+func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 	hs := &http.Server{
-		Handler:           newHandler(service, admin),
+		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// instance is the fake with all that this program puts around it, but for the port.
+type instance struct {
+	srv     *fake.Server
+	service http.Handler
+	admin   *admin
+}
+
+// newInstance returns what the settings ask for, reached at host. The key of the settings is the only
+// one that is valid.
+func newInstance(s settings, host string, stderr io.Writer) *instance {
+	srv := fake.NewServer(
+		fake.WithPlan(s.plan), fake.WithKey(s.key, s.plan), fake.WithPets(s.pets...),
+		fake.WithBan(s.ban.after, s.ban.duration), fake.WithBehavior(s.behavior),
+	)
+	if s.key != fake.DefaultAPIKey {
+		srv.RevokeKey(fake.DefaultAPIKey)
+	}
+	keys := newKeybook(s.key)
+	return &instance{
+		srv:     srv,
+		service: &service{srv, s.latency, newRequestLog(stderr, s.log, keys)},
+		admin:   newAdmin(s, srv, keys, "http://"+host+"/v1"),
+	}
+}
+
+// ServeHTTP leads a request to the service or to the admin routes. It asks no http.ServeMux: that would
+// redirect paths which the service has to refuse.
+func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	noteUse(r)
+	boundBody(w, r)
+	if isAdmin(r.URL.Path) {
+		i.admin.ServeHTTP(w, r)
+		return
+	}
+	i.service.ServeHTTP(w, r)
+}
+
+func (i *instance) close() {
+	i.srv.Close()
+	i.admin.judge.close()
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "pets.json")
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}
+
+func TestWithoutFlagsTheFakeIsOnTheDocumentedAddressWithTheDefaultKey(t *testing.T) {
+	t.Parallel()
+	s, err := readSettings(nil, noEnv)
+	require.NoError(t, err)
+	assert.Equal(t, address{"127.0.0.1", 4010}, s.addr)
+	assert.Equal(t, fake.DefaultAPIKey, s.key)
+	assert.Equal(t, fake.PlanBusiness, s.plan)
+	assert.False(t, s.public)
+	assert.Empty(t, s.log)
+}
+
+// settingsCases are good values of every option, with what they come to.
+func settingsCases(t *testing.T) []struct {
+	option, value string
+	got           func(settings) any
+	want          any
+} {
+	t.Helper()
+	seed := writeFile(t, `[{"name":"Rex","categoryId":1}]`)
+	return []struct {
+		option, value string
+		got           func(settings) any
+		want          any
+	}{
+		{"addr", "[::1]:0", func(s settings) any { return s.addr }, address{"::1", 0}},
+		{"addr", "localhost:80", func(s settings) any { return s.addr }, address{"localhost", 80}},
+		{"key", "another-key", func(s settings) any { return s.key }, "another-key"},
+		{"plan", "free", func(s settings) any { return s.plan }, fake.PlanFree},
+		{"plan", "Pro", func(s settings) any { return s.plan }, fake.PlanPro},
+		{"plan", "business", func(s settings) any { return s.plan }, fake.PlanBusiness},
+		{"plan", "enterprise:7,0", func(s settings) any { return s.plan }, fake.Enterprise(7, 0)},
+		{"seed", seed, func(s settings) any { return s.pets }, []petstore.NewPet{{Name: "Rex", CategoryID: 1}}},
+		{"latency", "50ms", func(s settings) any { return s.latency }, 50 * time.Millisecond},
+		{"fault", "status=503", func(s settings) any { return s.faults }, []fake.Fault{{Status: 503}}},
+		{"ban", "5,10m", func(s settings) any { return s.ban }, ban{5, 10 * time.Minute}},
+		{"variant", "order=shuffled", func(s settings) any { return s.behavior }, fake.Behavior{Order: fake.OrderShuffled}},
+		{"log", "text", func(s settings) any { return s.log }, "text"},
+		{"log", "json", func(s settings) any { return s.log }, "json"},
+		{"public", "true", func(s settings) any { return s.public }, true},
+		{"public", "Fake.test,other", func(s settings) any { return s.names[:2] }, []string{"fake.test", "other"}},
+		{"version", "true", func(s settings) any { return s.version }, true},
+	}
+}
+
+func TestEveryOptionIsTakenFromItsFlagAndFromItsVariable(t *testing.T) {
+	t.Parallel()
+	tested := make(map[string]bool)
+	for _, c := range settingsCases(t) {
+		tested[c.option] = true
+		s, err := readSettings([]string{"-" + c.option + "=" + c.value}, noEnv)
+		require.NoError(t, err, c.option)
+		assert.Equal(t, c.want, c.got(s), "-%s=%s", c.option, c.value)
+
+		variable := option{name: c.option}.env()
+		s, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
+		require.NoError(t, err, variable)
+		assert.Equal(t, c.want, c.got(s), "%s=%s", variable, c.value)
+	}
+	for _, o := range options() {
+		assert.True(t, tested[o.name], "-%s has no test", o.name)
+	}
+}
+
+func TestAFlagWinsOverItsVariableAndAnEmptyVariableIsNone(t *testing.T) {
+	t.Parallel()
+	env := envOf(map[string]string{
+		"PETSTORE_FAKE_PLAN":  "pro",
+		"PETSTORE_FAKE_LOG":   "",
+		"PETSTORE_FAKE_FAULT": "wire=reset",
+		// What an orchestrator sets for a service of this name.
+		"PETSTORE_FAKE_PORT": "tcp://10.0.0.1:4010",
+	})
+	s, err := readSettings([]string{"-plan", "free", "-fault", "status=500", "-fault", "status=502"}, env)
+	require.NoError(t, err)
+	assert.Equal(t, fake.PlanFree, s.plan)
+	assert.Empty(t, s.log)
+	assert.Equal(t, []fake.Fault{{Status: 500}, {Status: 502}}, s.faults)
+}
+
+func TestWrongOptionsAreRefusedWithTheirNameAndTheReason(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ option, value, reason string }{
+		{"addr", "4010", "not HOST:PORT"},
+		{"addr", "127.0.0.1:http", "not a number"},
+		{"addr", "127.0.0.1:65536", "not a number"},
+		{"addr", "a host:1", "neither an IP address nor a host name"},
+		{"key", " ", "printable ASCII"},
+		{"key", "schlüssel", "printable ASCII"},
+		{"plan", "gold", "free, pro, business or enterprise:M,D"},
+		{"plan", "enterprise:5", "enterprise:M,D"},
+		{"plan", "enterprise:-1,5", "enterprise:M,D"},
+		{"seed", "no-such-file.json", "no-such-file.json"},
+		{"latency", "50", "not a duration"},
+		{"latency", "-1s", "negative"},
+		{"fault", "statsu=503", "statsu"},
+		{"ban", "5", "AFTER,DURATION"},
+		{"ban", "0,1m", "AFTER"},
+		{"ban", "x,1m", "AFTER"},
+		{"ban", "5,0s", "DURATION"},
+		{"ban", "5,soon", "DURATION"},
+		{"variant", "colour=red", "retry-after"},
+		{"variant", "order=up", "ascending, descending, shuffled"},
+		{"variant", "order", "ascending, descending, shuffled"},
+		{"variant", "order=shuffled,order=ascending", "twice"},
+		{"log", "xml", "text or json"},
+		{"public", "http://fake.test", "no host name"},
+		{"version", "0.1.0", "neither true nor false"},
+	} {
+		_, err := readSettings([]string{"-" + c.option + "=" + c.value}, noEnv)
+		require.Error(t, err, "-%s=%s", c.option, c.value)
+		assert.Contains(t, err.Error(), "-"+c.option+": ")
+		assert.Contains(t, err.Error(), c.reason)
+		assert.NotContains(t, err.Error(), "\n")
+
+		variable := option{name: c.option}.env()
+		_, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
+		require.Error(t, err, variable)
+		assert.Contains(t, err.Error(), variable+": ")
+		assert.Contains(t, err.Error(), c.reason)
+	}
+}
+
+func TestNoErrorRepeatsAKey(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"-key", "secret-key-\x00"},
+		{"-fault", "key=secret-key,status=x"},
+		{"-fault", `key="secret-key"x`},
+		{"-fault", `key="secret-key`},
+		{"-fault", "key=secret-key,key=secret-key"},
+		{"-fault", `{"key":"secret-key","status":"x"}`},
+		{"-fault", `{"key":"secret-key"`},
+	} {
+		_, err := readSettings(args, noEnv)
+		require.Error(t, err, "%q", args)
+		assert.NotContains(t, err.Error(), "secret-key")
+	}
+}
+
+func TestOnlyLoopbackAddressesAreTakenUnlessPublic(t *testing.T) {
+	t.Parallel()
+	for addr, loopback := range map[string]bool{
+		"127.0.0.1:1":          true,
+		"127.9.9.9:1":          true,
+		"[::1]:1":              true,
+		"[::ffff:127.0.0.1]:1": true,
+		"localhost:1":          true,
+		"LOCALHOST.:1":         true,
+		"fake.localhost:1":     true,
+		":4010":                false,
+		"0.0.0.0:1":            false,
+		"[::]:1":               false,
+		"192.0.2.1:1":          false,
+		"localhost.test:1":     false,
+		"fake.test:1":          false,
+	} {
+		_, err := readSettings([]string{"-addr", addr}, noEnv)
+		if loopback {
+			assert.NoError(t, err, addr)
+			continue
+		}
+		if assert.Error(t, err, addr) {
+			assert.Contains(t, err.Error(), "-public")
+		}
+		_, err = readSettings([]string{"-addr", addr, "-public"}, noEnv)
+		assert.NoError(t, err, addr)
+	}
+	_, err := readSettings([]string{"-addr", ":4010", "-public=false"}, noEnv)
+	assert.Error(t, err)
+}
