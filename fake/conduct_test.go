@@ -56,6 +56,11 @@ func TestAnInjectedRetryAfterIsARuleToo(t *testing.T) {
 		d.list(t)
 		d.list(t)
 		assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
+		time.Sleep(time.Minute)
+		srv.Inject(fake.Fault{Status: 503, Header: http.Header{"retry-after": {"30"}}})
+		d.list(t)
+		d.list(t)
+		assert.Len(t, srv.Violations(), 2)
 	})
 }
 

@@ -16,7 +16,8 @@
 // A server runs inside a testing/synctest bubble with nothing to set up, also when it was made
 // outside: there a client waits for 24 hours of Retry-After in microseconds. Several bubbles may use
 // one server one after another. Each begins in the year 2000, and when the clock goes back the
-// windows of all keys begin anew, while a ban keeps the time it had left. Outside a bubble,
+// windows of all keys begin anew, while a ban keeps the time it had left; bubbles in which no time
+// passes share their windows, unless [Server.Reset] comes between. Outside a bubble,
 // [Server.Advance] moves the server's clock.
 //
 // # What is different from a real deployment

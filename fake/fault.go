@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -165,11 +166,7 @@ func (f *Fault) apply(a *answer) {
 // header applies Header to an answer's header.
 func (f *Fault) header(h http.Header) {
 	for name, values := range f.Header {
-		name = http.CanonicalHeaderKey(name)
-		if len(values) == 0 {
-			values = nil // net/http adds some headers of its own unless they are there and nil
-		}
-		h[name] = slices.Clone(values)
+		h[name] = slices.Clone(values) // a nil one stays: it keeps net/http from adding its own
 	}
 }
 
@@ -196,10 +193,11 @@ func (f *Fault) comeBack(now time.Time) time.Time {
 	if f.Status != http.StatusTooManyRequests && f.Status != http.StatusServiceUnavailable {
 		return time.Time{}
 	}
-	if seconds, err := strconv.Atoi(f.RetryAfter); err == nil && seconds > 0 {
+	value := cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter)
+	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
 		return now.Add(time.Duration(min(seconds, maxRetryAfter)) * time.Second)
 	}
-	if t, err := http.ParseTime(f.RetryAfter); err == nil {
+	if t, err := http.ParseTime(value); err == nil {
 		return t
 	}
 	return time.Time{}

@@ -112,7 +112,9 @@ func (f *inflight) breakOff() {
 	}
 	calls, links := slices.Collect(maps.Keys(f.calls)), slices.Collect(maps.Keys(f.links))
 	for _, c := range calls {
-		f.leaks = append(f.leaks, "a response body was never closed: "+c.String())
+		if c.answered.Load() {
+			f.leaks = append(f.leaks, "a response body was never closed: "+c.String())
+		}
 	}
 	f.mu.Unlock()
 	for _, c := range calls {

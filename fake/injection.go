@@ -58,13 +58,23 @@ func (s *Server) Inject(f Fault) *Injection {
 	if problem := f.problem(); problem != "" {
 		panic("fake: Inject: " + problem)
 	}
-	f.Header, f.Body = f.Header.Clone(), bytes.Clone(f.Body)
+	f.Header, f.Body = canonical(f.Header), bytes.Clone(f.Body)
 	l := &s.faults
 	i := &Injection{list: l, fault: f}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.replace(append(slices.Clone(l.list), i))
 	return i
+}
+
+// canonical copies a header under the names that net/http looks for.
+func canonical(h http.Header) http.Header {
+	c := make(http.Header, len(h))
+	for name, values := range h {
+		name = http.CanonicalHeaderKey(name)
+		c[name] = append(c[name], values...) // nil if there are none
+	}
+	return c
 }
 
 // Fired returns how many requests the fault has struck.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 )
 
 // HTTPClient returns a client whose requests reach the server in memory, for any host and for http
@@ -66,6 +67,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.end()
 		return resp, nil
 	}
+	c.answered.Store(true)
 	resp.Body = &callBody{ReadCloser: resp.Body, call: c}
 	return resp, nil
 }
@@ -94,6 +96,7 @@ type call struct {
 	srv          *Server
 	method, path string
 	cancel       context.CancelCauseFunc
+	answered     atomic.Bool
 	once         sync.Once
 }
 
