@@ -1,0 +1,165 @@
+package openapi
+
+import (
+	"bytes"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/conformance"
+)
+
+func TestConformanceRunKeepsToTheDocument(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	j := newJudge(t, srv.Transport())
+	conformance.Run(t, conformance.Target{
+		BaseURL: baseURL, APIKey: srv.APIKey(), HTTPClient: &http.Client{Transport: j},
+	})
+	assert.Empty(t, j.verdicts)
+	assert.Equal(t, []string{
+		"createPet 201", "createPet 400", "createPet 401", "getPet 200", "getPet 401", "getPet 404",
+		"listPets 200", "listPets 401",
+	}, slices.Sorted(maps.Keys(j.judged)))
+}
+
+func TestClientKeepsToTheDocument(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(5, 0)))
+	j := newJudge(t, srv.Transport())
+	ctx := t.Context()
+	client := connect(t, j, srv.APIKey())
+
+	created, err := client.CreatePet(ctx, petstore.NewPet{Name: "Mia", CategoryID: 1 << 62, Status: petstore.PetStatusSold})
+	require.NoError(t, err)
+	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
+	require.NoError(t, err)
+	_, err = client.ListPets(ctx, petstore.ListPetsParams{Limit: 100, Status: petstore.PetStatusSold})
+	require.NoError(t, err)
+	_, err = client.GetPet(ctx, created.Pet.ID) //nolint:staticcheck // deprecated, and documented
+	require.NoError(t, err)
+	_, err = client.GetPet(ctx, 4711) //nolint:staticcheck // as above
+	require.ErrorIs(t, err, petstore.ErrNotFound)
+	// Another client knows nothing of what this one has used up.
+	_, err = connect(t, j, srv.APIKey()).ListPets(ctx, petstore.ListPetsParams{})
+	require.ErrorIs(t, err, petstore.ErrRateLimited)
+	_, err = connect(t, j, "no-such-key").ListPets(ctx, petstore.ListPetsParams{})
+	require.ErrorIs(t, err, petstore.ErrUnauthorized)
+
+	assert.Empty(t, j.verdicts)
+	assert.Equal(t, map[string]int{
+		"createPet 201": 2, "listPets 200": 1, "getPet 200": 1, "getPet 404": 1, "listPets 429": 1, "listPets 401": 1,
+	}, j.judged)
+}
+
+// connect returns a client that goes through the judge and never waits.
+func connect(t *testing.T, j *judge, key string) *petstore.Client {
+	t.Helper()
+	client, err := petstore.NewClient(baseURL, key,
+		petstore.WithHTTPClient(&http.Client{Transport: j}), petstore.WithMaxWait(0))
+	require.NoError(t, err)
+	return client
+}
+
+// replay is a service that gives one answer.
+type replay struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (r replay) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: r.status, Header: r.header, Body: io.NopCloser(bytes.NewReader([]byte(r.body))),
+	}, nil
+}
+
+func rateLimited(more ...string) http.Header {
+	h := http.Header{}
+	h.Set("Content-Type", "application/json")
+	h.Set("X-RateLimit-Limit", "60")
+	h.Set("X-RateLimit-Remaining", "59")
+	h.Set("X-RateLimit-Reset", "1922400060")
+	for i := 0; i+1 < len(more); i += 2 {
+		h.Del(more[i])
+		if more[i+1] != "" {
+			h.Set(more[i], more[i+1])
+		}
+	}
+	return h
+}
+
+// A judge that finds nothing might be asleep.
+func TestJudgeFindsWhatBreaksTheDocument(t *testing.T) {
+	const pet, refusal = `{"id":1,"name":"Mia","categoryId":3}`, `{"code":"c","message":"m","status":404}`
+	for name, c := range map[string]struct {
+		method, path, body string
+		answer             replay
+		finds              string // empty: nothing is wrong
+	}{
+		"all is well":          {"GET", "/pets", "", replay{200, rateLimited(), "[" + pet + "]"}, ""},
+		"an empty list":        {"GET", "/pets?limit=100&status=sold", "", replay{200, rateLimited(), "[]"}, ""},
+		"null for a list":      {"GET", "/pets", "", replay{200, rateLimited(), "null"}, "doesn't match schema"},
+		"an object for a list": {"GET", "/pets", "", replay{200, rateLimited(), pet}, "doesn't match schema"},
+		"an id as a string": {
+			"GET", "/pets/1", "", replay{200, rateLimited(), strings.Replace(pet, "1", `"1"`, 1)}, "doesn't match schema",
+		},
+		"an id with a fraction": {
+			"GET", "/pets/1", "", replay{200, rateLimited(), strings.Replace(pet, "1", "1.5", 1)}, "doesn't match schema",
+		},
+		"an id beyond int64": {
+			"GET", "/pets/1", "", replay{200, rateLimited(), strings.Replace(pet, "1", "9223372036854775808", 1)}, "out of range",
+		},
+		"no categoryId": {"GET", "/pets/1", "", replay{200, rateLimited(), `{"id":1,"name":"Mia"}`}, "doesn't match schema"},
+		"an unknown status": {
+			"GET", "/pets/1", "",
+			replay{200, rateLimited(), `{"id":1,"name":"Mia","categoryId":3,"status":"lost"}`},
+			"doesn't match schema",
+		},
+		"200 for a creation": {
+			"POST", "/pets", `{"name":"Mia","categoryId":3}`, replay{200, rateLimited(), pet}, "status is not supported",
+		},
+		"a creation from nothing": {"POST", "/pets", `{}`, replay{201, rateLimited(), pet}, "name"},
+		"400 for a good animal": {
+			"POST", "/pets", `{"name":"Mia","categoryId":3}`, replay{400, rateLimited(), refusal}, "the request is valid",
+		},
+		"an Error without a code": {
+			"GET", "/pets/1", "", replay{404, rateLimited(), `{"message":"m","status":404}`}, "doesn't match schema",
+		},
+		"401 to a good key": {"GET", "/pets", "", replay{401, rateLimited(), refusal}, "does not fit the key"},
+		"a page":            {"GET", "/pets", "", replay{200, rateLimited("Content-Type", "text/html"), "[]"}, "text/html"},
+		"no limit":          {"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Limit", ""), "[]"}, "X-RateLimit-Limit"},
+		"no remaining": {
+			"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Remaining", ""), "[]"}, "X-RateLimit-Remaining",
+		},
+		"no reset":        {"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Reset", ""), "[]"}, "X-RateLimit-Reset"},
+		"limit in words":  {"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Limit", "many"), "[]"}, "X-RateLimit-Limit"},
+		"limit too high":  {"GET", "/pets?limit=101", "", replay{200, rateLimited(), "[]"}, "limit"},
+		"a 429":           {"GET", "/pets", "", replay{429, rateLimited("Retry-After", "30"), "busy"}, ""},
+		"no Retry-After":  {"GET", "/pets", "", replay{429, rateLimited(), ""}, "Retry-After"},
+		"an unknown path": {"GET", "/animals", "", replay{404, rateLimited(), refusal}, "no matching operation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJudge(t, c.answer)
+			r, err := http.NewRequestWithContext(t.Context(), c.method, baseURL+c.path, strings.NewReader(c.body))
+			require.NoError(t, err)
+			r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
+			r.Header.Set("Content-Type", "application/json")
+			resp, err := j.RoundTrip(r)
+			require.NoError(t, err)
+			_ = resp.Body.Close()
+			if c.finds == "" {
+				assert.Empty(t, j.verdicts)
+				return
+			}
+			require.Len(t, j.verdicts, 1)
+			assert.ErrorContains(t, j.verdicts[0], c.finds)
+		})
+	}
+}

@@ -1,0 +1,147 @@
+package openapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+const baseURL = "https://petstore.example/v1"
+
+// judge is a transport that measures every exchange by openapi.yaml. What goes wrong is a verdict and
+// no error, so that the caller of the service is not disturbed.
+type judge struct {
+	service http.RoundTripper
+	router  routers.Router
+
+	mu       sync.Mutex
+	judged   map[string]int // exchanges, by operation and status
+	verdicts []error
+}
+
+func newJudge(t *testing.T, service http.RoundTripper) *judge {
+	t.Helper()
+	doc := load(t)
+	doc.Servers = openapi3.Servers{{URL: baseURL}}
+	router, err := gorillamux.NewRouter(doc)
+	require.NoError(t, err)
+	return &judge{service: service, router: router, judged: make(map[string]int)}
+}
+
+// RoundTrip sends a request and judges what comes back.
+func (j *judge) RoundTrip(r *http.Request) (*http.Response, error) {
+	var sent []byte
+	if r.Body != nil {
+		var err error
+		if sent, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(sent))
+	}
+	resp, err := j.service.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	_ = resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(answer))
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.judge(r, sent, resp, answer); err != nil {
+		j.verdicts = append(j.verdicts, fmt.Errorf("%s %s %q → %d %q: %w",
+			r.Method, r.URL.RequestURI(), sent, resp.StatusCode, answer, err))
+	}
+	return resp, nil
+}
+
+func (j *judge) judge(r *http.Request, sent []byte, resp *http.Response, answer []byte) error {
+	asked := r.Clone(context.Background())
+	asked.Body, asked.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
+	route, params, err := j.router.FindRoute(asked)
+	if err != nil {
+		return err
+	}
+	j.judged[fmt.Sprint(route.Operation.OperationID, " ", resp.StatusCode)]++
+	request := &openapi3filter.RequestValidationInput{
+		Request: asked, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: authenticate, SkipSettingDefaults: true},
+	}
+	if err := judgeRequest(request, sent, resp.StatusCode); err != nil {
+		return err
+	}
+	if err := checkInt64(answer); err != nil {
+		return err
+	}
+	return openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: request,
+		Status:                 resp.StatusCode, Header: resp.Header,
+		Body:    io.NopCloser(bytes.NewReader(answer)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	})
+}
+
+// judgeRequest measures a request, and whether its answer has the status that it deserves.
+func judgeRequest(request *openapi3filter.RequestValidationInput, sent []byte, status int) error {
+	err := openapi3filter.ValidateRequest(context.Background(), request)
+	if err == nil {
+		err = checkInt64(sent)
+	}
+	_, unauthorized := errors.AsType[*openapi3filter.SecurityRequirementsError](err)
+	switch {
+	case unauthorized != (status == http.StatusUnauthorized):
+		return fmt.Errorf("the status does not fit the key: %w", err)
+	case unauthorized:
+		return nil
+	case status == http.StatusBadRequest && err == nil:
+		return errors.New("the request is valid")
+	case status == http.StatusBadRequest:
+		return nil
+	}
+	return err
+}
+
+var integers = regexp.MustCompile(`"(?:id|categoryId)":\s*(-?\d+)`)
+
+// checkInt64 looks after the format int64, which is an annotation in OpenAPI 3.1 and not judged by the
+// validator.
+func checkInt64(body []byte) error {
+	for _, found := range integers.FindAllSubmatch(body, -1) {
+		if _, err := strconv.ParseInt(string(found[1]), 10, 64); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// authenticate holds a request to the security requirement of the document: HTTP bearer.
+func authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) error {
+	scheme, key, _ := strings.Cut(in.RequestValidationInput.Request.Header.Get("Authorization"), " ")
+	if in.SecurityScheme.Type != "http" || in.SecurityScheme.Scheme != "bearer" {
+		return fmt.Errorf("the document asks for %s %s", in.SecurityScheme.Type, in.SecurityScheme.Scheme)
+	}
+	if scheme != "Bearer" || key != fake.DefaultAPIKey {
+		return errors.New("the key is missing or invalid")
+	}
+	return nil
+}
