@@ -112,7 +112,7 @@ func goroutines() int { return runtime.NumGoroutine() }
 // assertNoMoreGoroutines gives goroutines that have nothing left to do a moment to be gone.
 func assertNoMoreGoroutines(t *testing.T, before int) {
 	t.Helper()
-	assert.Eventually(t, func() bool { return goroutines() <= before+1 }, 2*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { return goroutines() <= before+1 }, 10*time.Second, time.Millisecond)
 	if t.Failed() {
 		buf := make([]byte, 1<<16)
 		t.Logf("%s", buf[:runtime.Stack(buf, true)])
@@ -269,11 +269,11 @@ func TestCloseEndsAStalledRequestAndNamesIt(t *testing.T) {
 				_, err := d.do(req)
 				done <- err
 			}()
-			require.Eventually(t, func() bool { return stalled.Fired() == 1 }, time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return stalled.Fired() == 1 }, 5*time.Second, time.Millisecond)
 			start := time.Now()
 			tb.end()
 			assert.Error(t, <-done)
-			assert.Less(t, time.Since(start), time.Second)
+			assert.Less(t, time.Since(start), 3*time.Second) // a second, on a machine that is free
 			assert.Contains(t, tb.log.String(), "still waiting for its answer: GET /v1/pets")
 		})
 	}
@@ -326,18 +326,12 @@ func TestCloseGivesUpOnAHandlerThatHangsAndNamesIt(t *testing.T) {
 
 func TestEveryDoorHonoursTheRequestsContext(t *testing.T) {
 	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
-		srv.Inject(fake.Fault{Delay: time.Hour})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		resp, err := d.client.Do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
-		if err == nil {
-			resp.Body.Close()
-		}
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		err := d.giveUpOn(t, srv, fake.Fault{Delay: time.Hour}, request{path: "/pets"})
+		require.ErrorIs(t, err, context.Canceled)
 		assert.Eventually(t, func() bool {
 			r := srv.Requests()
 			return len(r) == 1 && r[0].Hint != ""
-		}, time.Second, time.Millisecond)
+		}, 5*time.Second, time.Millisecond)
 	})
 }
 

@@ -57,9 +57,10 @@ func TestAfterCommitCarriesTheRequestOutFirst(t *testing.T) {
 		}
 		t.Run(wire.String(), func(t *testing.T) {
 			throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
-				d.client.Timeout = 2 * time.Second
 				if wire == fake.WireStall {
-					d.client.Timeout = 20 * time.Millisecond
+					require.ErrorIs(t, d.giveUpOn(t, srv, f, create("Rex")), context.Canceled)
+					assert.Eventually(t, func() bool { return len(srv.Pets()) == 1 }, 5*time.Second, time.Millisecond)
+					return
 				}
 				f.Body = []byte("a")
 				srv.Inject(f)
@@ -86,15 +87,11 @@ func TestAWireFaultIsWhatAClientMeets(t *testing.T) {
 		fake.WireGarbage: func(t *testing.T, err error) {
 			assert.ErrorContains(t, err, "malformed HTTP response")
 		},
-		fake.WireStall: func(t *testing.T, err error) { assert.ErrorIs(t, err, context.DeadlineExceeded) },
 	} {
 		t.Run(wire.String(), func(t *testing.T) {
 			throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
 				d.list(t) // so that sockets are kept and used again
 				for _, q := range []request{{path: "/pets"}, create("Rex")} {
-					if wire == fake.WireStall {
-						d.client.Timeout = 20 * time.Millisecond
-					}
 					injected := srv.Inject(fake.Fault{Wire: wire})
 					_, err := d.try(t, q)
 					require.Error(t, err)
@@ -105,6 +102,23 @@ func TestAWireFaultIsWhatAClientMeets(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAStallLastsUntilTheClientGivesUp(t *testing.T) {
+	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+		err := d.giveUpOn(t, srv, fake.Fault{Wire: fake.WireStall}, create("Rex"))
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Empty(t, srv.Pets())
+		assert.Zero(t, srv.Requests()[0].StatusCode)
+	})
+	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+		srv.Inject(fake.Fault{Wire: fake.WireStall})
+		d.client.Timeout = 24 * time.Hour
+		start := time.Now()
+		_, err := d.try(t, request{path: "/pets"})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 24*time.Hour, time.Since(start))
+	})
 }
 
 func TestARefusedConnectionReachesNothing(t *testing.T) {

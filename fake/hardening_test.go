@@ -93,7 +93,7 @@ func TestCloseDoesNotWaitForHalfAHeader(t *testing.T) {
 	require.NoError(t, err)
 	start := time.Now()
 	srv.Close()
-	assert.Less(t, time.Since(start), time.Second)
+	assert.Less(t, time.Since(start), 3*time.Second) // a second, on a machine that is free
 	_, err = conn.Read(make([]byte, 1))
 	assert.Error(t, err)
 }

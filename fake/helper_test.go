@@ -2,6 +2,7 @@ package fake_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -11,7 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
@@ -131,6 +134,21 @@ func (d door) do(req *http.Request) (reply, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return reply{resp.StatusCode, resp.Header, string(body)}, err
+}
+
+// giveUpOn sends a request that the fault strikes, and cancels it once the server has it.
+func (d door) giveUpOn(t testing.TB, srv *fake.Server, f fake.Fault, q request) error {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	f.Match = func(*http.Request) bool {
+		go cancel()
+		return true
+	}
+	injected := srv.Inject(f)
+	_, err := d.do(q.build(t, d.base).WithContext(ctx))
+	assert.Eventually(t, func() bool { return injected.Fired() == 1 }, 5*time.Second, time.Millisecond)
+	return err
 }
 
 func (d door) list(t testing.TB) reply {
