@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,7 +28,7 @@ func envOf(variables map[string]string) func(string) string {
 type testInstance struct {
 	t *testing.T
 	*instance
-	stderr *strings.Builder
+	stderr *output
 }
 
 // newTestInstance returns the instance of a command line.
@@ -34,7 +36,7 @@ func newTestInstance(t *testing.T, args ...string) testInstance {
 	t.Helper()
 	s, err := readSettings(args, noEnv)
 	require.NoError(t, err)
-	stderr := new(strings.Builder)
+	stderr := newOutput()
 	i := newInstance(s, testHost, stderr)
 	t.Cleanup(i.close)
 	return testInstance{t, i, stderr}
@@ -105,4 +107,31 @@ func list(t *testing.T, object map[string]any, field string) []map[string]any {
 func (i testInstance) status(method, path, body string) int {
 	i.t.Helper()
 	return i.call(method, path, body).Code
+}
+
+// output is where a running program writes. wrote gets what there is at each of the first writes.
+type output struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	wrote chan string
+}
+
+func newOutput() *output { return &output{wrote: make(chan string, 100)} }
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := o.text.Write(p)
+	select {
+	case o.wrote <- o.text.String():
+	default: // nobody waits for that much
+	}
+	return n, err
+}
+
+// String returns what was written so far.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }

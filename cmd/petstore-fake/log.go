@@ -41,7 +41,7 @@ func (l *requestLog) write(r *http.Request, o *observer, took time.Duration) {
 		slog.String("path", l.path(r.URL, token)),
 		slog.Int("status", o.status),
 		slog.Int("bytes", o.bytes),
-		slog.Duration("duration", took),
+		slog.Float64("duration_ms", float64(took)/float64(time.Millisecond)),
 		slog.Any("key", l.key(token)),
 	)
 }

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// startServer serves an instance on a loopback port, and returns its host.
+func startServer(t *testing.T, args ...string) (testInstance, string) {
+	t.Helper()
+	i := newTestInstance(t, args...)
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	hs := newServer(i, io.Discard)
+	served := make(chan error, 1)
+	go func() { served <- hs.Serve(l) }()
+	t.Cleanup(func() {
+		assert.NoError(t, hs.Close())
+		assert.ErrorIs(t, <-served, http.ErrServerClosed)
+	})
+	return i, l.Addr().String()
+}
+
+// get sends a GET to the service with a client that keeps its connections.
+func get(t *testing.T, c *http.Client, host string) (status int, body string, err error) {
+	t.Helper()
+	resp, err := c.Do(listRequest(t, host))
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text), err
+}
+
+func listRequest(t *testing.T, host string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/v1/pets", http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
+	return r
+}
+
+func keepingClient(t *testing.T) *http.Client {
+	t.Helper()
+	tr := &http.Transport{}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+// net/http sends a GET again without a word when a connection that it used before breaks with nothing
+// read, and so do clients of other languages.
+func TestAFaultOnAConnectionThatIsKeptIsSeen(t *testing.T) {
+	t.Parallel()
+	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireRefuse, fake.WireGarbage} {
+		t.Run(wire.String(), func(t *testing.T) {
+			t.Parallel()
+			i, host := startServer(t)
+			c := keepingClient(t)
+			_, body, err := get(t, c, host)
+			require.NoError(t, err)
+			assert.Equal(t, "[]", body)
+			injection := i.srv.Inject(fake.Fault{Wire: wire})
+			_, _, err = get(t, c, host)
+			require.Error(t, err)
+			assert.Equal(t, 1, injection.Fired())
+			_, _, err = get(t, c, host)
+			assert.NoError(t, err)
+		})
+	}
+}
+
+func TestAFaultOnANewConnectionIsSeen(t *testing.T) {
+	t.Parallel()
+	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage} {
+		i, host := startServer(t, "-log", "text")
+		i.srv.Inject(fake.Fault{Wire: wire})
+		_, _, err := get(t, keepingClient(t), host)
+		require.Error(t, err, wire)
+		assert.Contains(t, <-i.stderr.wrote, "msg=request", "%v is logged", wire)
+	}
+}
+
+func TestAStatusIsLoggedAlsoOfADrippingAnswer(t *testing.T) {
+	t.Parallel()
+	i, host := startServer(t, "-log", "text")
+	i.srv.Inject(fake.Fault{Wire: fake.WireDrip})
+	_, body, err := get(t, keepingClient(t), host)
+	require.NoError(t, err)
+	assert.Equal(t, "[]", body)
+	assert.Contains(t, <-i.stderr.wrote, "status=200 bytes=2 ")
+}
+
+// raw sends bytes on a connection of its own and returns the status line of the answer.
+func raw(t *testing.T, host, text string) string {
+	t.Helper()
+	var d net.Dialer
+	conn, err := d.DialContext(t.Context(), "tcp", host)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(5*time.Second)))
+	_, _ = io.WriteString(conn, text) // the server may have had enough before the end
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	require.NoError(t, err)
+	return strings.TrimSpace(line)
+}
+
+func TestTheServerTakesWhatArrivesOnARawConnection(t *testing.T) {
+	t.Parallel()
+	_, host := startServer(t)
+	for text, want := range map[string]string{
+		"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                               "HTTP/1.1 200 OK",
+		"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                               "HTTP/1.1 403 Forbidden",
+		"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                                                "HTTP/1.1 403 Forbidden",
+		"GET /_fake/ HTTP/1.0\r\n\r\n":                                                                     "HTTP/1.0 403 Forbidden",
+		"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                 "HTTP/1.1 404 Not Found",
+		"GET / HTTP/2.0\r\n\r\n":                                                                           "HTTP/1.1 505 HTTP Version Not Supported: unsupported protocol version",
+		fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", host, strings.Repeat("x", 2*maxHeader)): "HTTP/1.1 431 Request Header Fields Too Large",
+		"POST /_fake/clock HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\n" +
+			"Transfer-Encoding: chunked\r\n\r\n10\r\n{\"advance\":\"1s\"}\r\n0\r\n\r\n": "HTTP/1.1 200 OK",
+		"POST /_fake/reset HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n": "HTTP/1.1 415 Unsupported Media Type",
+	} {
+		assert.Equal(t, want, raw(t, host, text), "%.80q", text)
+	}
+}
+
+// deadlines is a ResponseWriter that remembers the deadlines of reading.
+type deadlines struct {
+	http.ResponseWriter
+	set []time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.set = append(d.set, t)
+	return nil
+}
+
+func TestABodyHasADeadlineThatEndsWithIt(t *testing.T) {
+	t.Parallel()
+	d := &deadlines{}
+	r := request(t, http.MethodPost, "/v1/pets", "text")
+	boundBody(d, r)
+	require.Len(t, d.set, 1)
+	assert.WithinRange(t, d.set[0], time.Now(), time.Now().Add(bodyTimeout))
+	_, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	require.Len(t, d.set, 2)
+	assert.Zero(t, d.set[1])
+
+	none := &deadlines{}
+	boundBody(none, request(t, http.MethodGet, "/v1/pets", ""))
+	assert.Empty(t, none.set)
+}
+
+func TestTheServerBoundsHeadersAndSpeaksHTTP1Alone(t *testing.T) {
+	t.Parallel()
+	hs := newServer(http.NotFoundHandler(), io.Discard)
+	assert.Positive(t, hs.ReadHeaderTimeout)
+	assert.Positive(t, hs.IdleTimeout)
+	assert.Positive(t, hs.MaxHeaderBytes)
+	assert.True(t, hs.Protocols.HTTP1())
+	assert.False(t, hs.Protocols.HTTP2())
+	assert.False(t, hs.Protocols.UnencryptedHTTP2())
+}

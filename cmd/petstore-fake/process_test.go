@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+)
+
+// These tests run the program as its users do: built, in a process of its own, ended by signals.
+
+func TestMain(m *testing.M) {
+	os.Exit(runTests(m))
+}
+
+// buildFolder is where the program is built. It outlives every single test.
+var buildFolder = filepath.Join(os.TempDir(), fmt.Sprintf("petstore-fake-test-%d", os.Getpid()))
+
+func runTests(m *testing.M) int {
+	defer func() { _ = os.RemoveAll(buildFolder) }()
+	return m.Run()
+}
+
+// build builds the program, once for all tests.
+var build = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(buildFolder, "petstore-fake.exe") // Windows insists on the ending
+	out, err := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// command returns the program with a bare environment.
+func command(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := build()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Env = append([]string{"SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}, env...)
+	return cmd
+}
+
+// process is the program in a process of its own.
+type process struct {
+	cmd    *exec.Cmd
+	host   string
+	stderr strings.Builder
+}
+
+// startProcess starts the program on a free port.
+func startProcess(t *testing.T, args ...string) *process {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGTERM")
+	}
+	p := &process{cmd: command(t, []string{"PETSTORE_FAKE_ADDR=127.0.0.1:0"}, args...)}
+	p.cmd.Stderr = &p.stderr
+	stdout, err := p.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	port, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	p.host = "127.0.0.1:" + strings.TrimSpace(port)
+	return p
+}
+
+// end sends a signal and returns the exit status and how long it took.
+func (p *process) end(t *testing.T, signal os.Signal) (status int, took time.Duration) {
+	t.Helper()
+	begun := time.Now()
+	require.NoError(t, p.cmd.Process.Signal(signal))
+	_ = p.cmd.Wait() // the status tells
+	return p.cmd.ProcessState.ExitCode(), time.Since(begun)
+}
+
+func TestTheProcessServesPlainRequestsAndTheSDKAndForgetsAtItsEnd(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t, "-log", "text")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+p.host+"/v1/pets",
+		strings.NewReader(`{"name":"Rex","categoryId":1}`))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer fake-api-key")
+	r.Header.Set("Content-Type", "application/json")
+	c := keepingClient(t)
+	resp, err := c.Do(r)
+	require.NoError(t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	assert.Equal(t, 201, resp.StatusCode)
+	assert.JSONEq(t, `{"id":1,"name":"Rex","categoryId":1}`, string(body))
+	assert.NotEmpty(t, resp.Header.Get("X-RateLimit-Remaining"))
+
+	client, err := petstore.NewClient("http://"+p.host+"/v1", "fake-api-key", petstore.WithHTTPClient(c))
+	require.NoError(t, err)
+	_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Mimi", CategoryID: 2})
+	require.NoError(t, err)
+	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	assert.Len(t, listed.Pets, 2)
+
+	status, took := p.end(t, syscall.SIGTERM)
+	assert.Zero(t, status)
+	assert.Less(t, took, grace, "nothing was open but a connection that is kept")
+	assert.Equal(t, 3, strings.Count(p.stderr.String(), "msg=request"))
+	_, after, _ := strings.Cut(p.stderr.String(), "msg=request")
+	assert.NotContains(t, after, "fake-api-key")
+
+	again := startProcess(t)
+	_, text, err := get(t, keepingClient(t), again.host)
+	require.NoError(t, err)
+	assert.Equal(t, "[]", text, "nothing is kept")
+	status, _ = again.end(t, os.Interrupt)
+	assert.Zero(t, status)
+}
+
+func TestOpenRequestsDoNotKeepTheProcessFromEnding(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t, "-fault", "wire=stall", "-fault", "delay=1h", "-latency", "1ms")
+	ended := make(chan error, 2)
+	for range 2 {
+		c, r := keepingClient(t), listRequest(t, p.host)
+		go func() {
+			resp, err := c.Do(r)
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			ended <- err
+		}()
+	}
+	// The requests are there when their faults have struck.
+	require.Eventually(t, func() bool { return openRequests(t, p.host) == 2 }, 5*time.Second, 5*time.Millisecond)
+	status, took := p.end(t, syscall.SIGTERM)
+	assert.Zero(t, status)
+	assert.Less(t, took, 5*time.Second)
+	assert.Error(t, <-ended)
+	assert.Error(t, <-ended)
+}
+
+// openRequests returns how many requests have no answer yet.
+func openRequests(t *testing.T, host string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/_fake/requests?status=0", http.NoBody)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(r)
+	if !assert.NoError(t, err) {
+		return 0
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return strings.Count(string(text), `"seq":`)
+}
+
+func TestTheProcessEndsWithStatus2OnWrongFlags(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		env, args []string
+		want      string
+	}{
+		{nil, []string{"-plan", "gold"}, "-plan"},
+		{nil, []string{"-nope"}, "-nope"},
+		{nil, []string{"extra"}, "extra"},
+		{nil, []string{"-addr", ":4010"}, "-public"},
+		{[]string{"PETSTORE_FAKE_LATENCY=soon"}, nil, "PETSTORE_FAKE_LATENCY"},
+	} {
+		cmd := command(t, c.env, c.args...)
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		_ = cmd.Run() // the status tells
+		assert.Equal(t, 2, cmd.ProcessState.ExitCode(), "%q", c.args)
+		assert.Empty(t, stdout.String())
+		assert.Contains(t, stderr.String(), c.want)
+	}
+}
+
+func TestASecondProcessOnAPortEndsWithStatus1(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t)
+	cmd := command(t, nil, "-addr", p.host)
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	assert.Equal(t, 1, cmd.ProcessState.ExitCode())
+	assert.Contains(t, string(out), p.host+" is in use")
+	status, _ := p.end(t, syscall.SIGTERM)
+	assert.Zero(t, status)
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// runOnce runs the program to its end.
+func runOnce(t *testing.T, env map[string]string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	status = run(t.Context(), args, envOf(env), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+func TestTheVersionAndTheHelpGoToStandardOutput(t *testing.T) {
+	t.Parallel()
+	status, stdout, stderr := runOnce(t, nil, "-version")
+	assert.Zero(t, status)
+	assert.Equal(t, "petstore-fake "+petstore.Version+"\n", stdout)
+	assert.Empty(t, stderr)
+	for _, flag := range []string{"-h", "-help", "--help"} {
+		status, stdout, stderr = runOnce(t, nil, flag)
+		assert.Zero(t, status)
+		assert.Empty(t, stderr)
+		for _, o := range options() {
+			assert.Contains(t, stdout, "\n  -"+o.name+" ")
+		}
+	}
+}
+
+func TestWhatIsGivenWronglyEndsTheProgramWithStatus2AndOneClearLine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		env  map[string]string
+		want string
+	}{
+		{[]string{"-nope"}, nil, "flag provided but not defined: -nope"},
+		{[]string{"-addr"}, nil, "flag needs an argument: -addr"},
+		{[]string{"pets.json"}, nil, `unexpected argument "pets.json"`},
+		{[]string{"-log", "text", "json"}, nil, `unexpected argument "json"`},
+		{[]string{"-plan", "gold"}, nil, `-plan: there is no plan "gold"`},
+		{[]string{"-addr", "0.0.0.0:4010"}, nil, "not a loopback address"},
+		{nil, map[string]string{"PETSTORE_FAKE_PLAN": "gold"}, `PETSTORE_FAKE_PLAN: there is no plan "gold"`},
+		{nil, map[string]string{"PETSTORE_FAKE_ADDR": ":4010"}, "not a loopback address"},
+		{nil, map[string]string{"PETSTORE_FAKE_VERSION": "0.1.0"}, "PETSTORE_FAKE_VERSION: "},
+	} {
+		status, stdout, stderr := runOnce(t, c.env, c.args...)
+		assert.Equal(t, 2, status, "%q", c.args)
+		assert.Empty(t, stdout)
+		lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
+		if assert.Len(t, lines, 2, stderr) {
+			assert.True(t, strings.HasPrefix(lines[0], "petstore-fake: "), stderr)
+			assert.Contains(t, lines[0], c.want)
+			assert.Equal(t, "petstore-fake -help tells what there is.", lines[1])
+		}
+	}
+}
+
+func TestAnAddressInUseIsSaidToBeAndTheStatusIs1(t *testing.T) {
+	t.Parallel()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	status, stdout, stderr := runOnce(t, nil, "-addr", l.Addr().String())
+	assert.Equal(t, 1, status)
+	assert.Empty(t, stdout)
+	assert.Equal(t, 1, strings.Count(stderr, "\n"))
+	assert.Contains(t, stderr, l.Addr().String())
+	if runtime.GOOS != "windows" {
+		assert.Contains(t, stderr, "in use")
+	}
+}
+
+func TestAnAddressOfAnotherMachineIsRefusedBeforeServing(t *testing.T) {
+	t.Parallel()
+	status, _, stderr := runOnce(t, nil, "-addr", "192.0.2.1:4010", "-public")
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, "cannot listen on 192.0.2.1:4010")
+}
+
+// running is a program that runs inside the test.
+type running struct {
+	stdout, stderr string // when it had announced itself
+	stop           func() int
+}
+
+// start starts the program and waits until it has announced itself.
+func start(t *testing.T, args ...string) running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	stdout, stderr := newOutput(), newOutput()
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, args, noEnv, stdout, stderr) }()
+	r := running{stdout: <-stdout.wrote, stop: sync.OnceValue(func() int {
+		cancel()
+		return <-ended
+	})}
+	t.Cleanup(func() { r.stop() })
+	if strings.Count(r.stdout, "\n") == 1 {
+		r.stderr = <-stderr.wrote
+	}
+	return r
+}
+
+func TestWithPort0StandardOutputIsThePortAlone(t *testing.T) {
+	t.Parallel()
+	r := start(t, "-addr", "127.0.0.1:0")
+	port, err := strconv.Atoi(strings.TrimSuffix(r.stdout, "\n"))
+	require.NoError(t, err)
+	assert.Equal(t, strconv.Itoa(port)+"\n", r.stdout)
+	assert.Contains(t, r.stderr, "http://127.0.0.1:"+strconv.Itoa(port)+"/v1\n")
+	status, body, err := get(t, keepingClient(t), "127.0.0.1:"+strconv.Itoa(port))
+	require.NoError(t, err)
+	assert.Equal(t, 200, status)
+	assert.Equal(t, "[]", body)
+	assert.Equal(t, 0, r.stop())
+}
+
+func TestAPublicProgramListensEverywhereAndNamesAnAddressThatWorks(t *testing.T) {
+	t.Parallel()
+	r := start(t, "-addr", "127.0.0.1:0", "-public")
+	assert.Contains(t, r.stderr, "http://127.0.0.1:")
+	s, err := readSettings([]string{"-addr", ":0", "-public"}, noEnv)
+	require.NoError(t, err)
+	assert.Equal(t, "127.0.0.1:99", callable(&net.TCPAddr{IP: net.IPv6unspecified, Port: 99}))
+	assert.Equal(t, "[::1]:99", callable(&net.TCPAddr{IP: net.IPv6loopback, Port: 99}))
+	assert.Equal(t, ":0", s.addr.String())
+}
+
+func TestTheBannerHasAddressKeyRoutesAndACurlLine(t *testing.T) {
+	t.Parallel()
+	s, err := readSettings([]string{"-key", `it's-a-$KEY`, "-plan", "enterprise:5,100"}, noEnv)
+	require.NoError(t, err)
+	text := banner(s, testHost)
+	assert.Contains(t, text, "http://"+testHost+"/v1\n")
+	assert.Contains(t, text, "it's-a-$KEY (plan enterprise:5,100)\n")
+	for _, route := range []string{"GET  /v1/pets ", "POST /v1/pets ", "GET  /v1/pets/{petId} ", "GET  /_fake/ "} {
+		assert.Contains(t, text, route)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	assert.Equal(t, []string{"-H", `Authorization: Bearer it's-a-$KEY`, "http://" + testHost + "/v1/pets"},
+		curlArguments(t, lines[len(lines)-1]))
+}
+
+// curlArguments returns what a shell gives to curl in a line.
+func curlArguments(t *testing.T, line string) []string {
+	t.Helper()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no POSIX shell")
+	}
+	out, err := exec.CommandContext(t.Context(), shell, "-c", `curl() { printf '%s\n' "$@"; }; `+line).Output()
+	require.NoError(t, err)
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+}
+
+func TestTheFixedAddressIsAnnouncedOnStandardOutput(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr strings.Builder
+	s, err := readSettings(nil, noEnv)
+	require.NoError(t, err)
+	announce(s, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4010}, testHost, &stdout, &stderr)
+	assert.Equal(t, banner(s, testHost), stdout.String())
+	assert.Empty(t, stderr.String())
+}
+
+func TestTheProgramServesTheSDKWithSeedsFaultsAndVariants(t *testing.T) {
+	t.Parallel()
+	r := start(t, "-addr", "127.0.0.1:0", "-key", "operator-secret", "-plan", "pro",
+		"-seed", writeFile(t, `[{"name":"Rex","categoryId":1},{"name":"Mimi","categoryId":2}]`),
+		"-fault", "status=503,operation=createPet", "-variant", "order=descending")
+	client, err := petstore.NewClient(
+		"http://127.0.0.1:"+strings.TrimSpace(r.stdout)+"/v1", "operator-secret",
+		petstore.WithHTTPClient(keepingClient(t)))
+	require.NoError(t, err)
+	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	assert.Equal(t, "Mimi", listed.Pets[0].Name)
+	assert.Equal(t, fake.PlanPro.PerMinute, listed.RateLimit.Limit)
+	_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Coco", CategoryID: 3})
+	require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+	created, err := client.CreatePet(t.Context(), petstore.NewPet{Name: "Coco", CategoryID: 3})
+	require.NoError(t, err)
+	assert.EqualValues(t, 3, created.Pet.ID)
+	assert.Equal(t, http.StatusCreated, created.StatusCode)
+}
