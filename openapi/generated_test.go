@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,20 +95,4 @@ func run(t *testing.T, program string, args ...string) string {
 	}
 	require.NoErrorf(t, err, "%s %v", program, args)
 	return string(out)
-}
-
-var vacuum = flag.Bool("vacuum", false, "lint openapi.yaml with vacuum's recommended rules")
-
-// The linter is run at a fixed version instead of being a tool of this module: its hundreds of
-// packages would make every build of this module wait.
-func TestDocumentIsCleanUnderTheRecommendedRules(t *testing.T) {
-	if !*vacuum {
-		t.Skip("run with -vacuum: the linter takes minutes to build")
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "run", "github.com/daveshanley/vacuum@v0.20.4",
-		"lint", "--details", "--no-style", "--no-banner", "--fail-severity", "info", document)
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
-	out, err := cmd.CombinedOutput()
-	require.NoErrorf(t, err, "%s", out)
-	assert.Contains(t, string(out), "100/100")
 }

@@ -1,0 +1,4 @@
+// Package vacuum pins the linter of openapi.yaml. From the root of the repository:
+//
+//	go -C openapi/vacuum tool vacuum lint --details ../../openapi.yaml
+package vacuum
