@@ -1,0 +1,22 @@
+// Package ogenapi is where the build finds the client that ogen writes. The generated files are laid over this
+// folder by the go command's -overlay and never stand in it; see the folder's parent program.
+package ogenapi
+
+// The generated code needs its runtime, and go.mod has to know it before there is any generated code.
+import (
+	_ "github.com/go-faster/errors"
+	_ "github.com/go-faster/jx"
+	_ "github.com/ogen-go/ogen/conv"
+	_ "github.com/ogen-go/ogen/http"
+	_ "github.com/ogen-go/ogen/middleware"
+	_ "github.com/ogen-go/ogen/ogenerrors"
+	_ "github.com/ogen-go/ogen/otelogen"
+	_ "github.com/ogen-go/ogen/uri"
+	_ "github.com/ogen-go/ogen/validate"
+	_ "go.opentelemetry.io/otel"
+	_ "go.opentelemetry.io/otel/attribute"
+	_ "go.opentelemetry.io/otel/codes"
+	_ "go.opentelemetry.io/otel/metric"
+	_ "go.opentelemetry.io/otel/semconv/v1.26.0"
+	_ "go.opentelemetry.io/otel/trace"
+)

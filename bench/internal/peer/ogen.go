@@ -1,0 +1,74 @@
+//go:build generated
+
+package peer
+
+import (
+	"context"
+	"net/http"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/bench/internal/canned"
+	"github.com/petstore/petstore-go/bench/internal/ogenapi"
+)
+
+// ogenClient is what ogen generates with its defaults.
+type ogenClient struct{ client *ogenapi.Client }
+
+func newOgen(t Target) (Client, error) {
+	client, err := ogenapi.NewClient(t.BaseURL, ogenKey{},
+		ogenapi.WithClient(&http.Client{Transport: t.transport()}))
+	return ogenClient{client}, err
+}
+
+// ogenKey is where the generated client takes the API key from.
+type ogenKey struct{}
+
+// ApiKey has the name that ogen derives.
+func (ogenKey) ApiKey(context.Context, ogenapi.OperationName) (ogenapi.ApiKey, error) {
+	return ogenapi.ApiKey{Token: APIKey}, nil
+}
+
+// Call implements [Client].
+func (c ogenClient) Call(ctx context.Context, o canned.Operation) (any, error) {
+	switch o {
+	case canned.List20, canned.List100:
+		return c.client.ListPets(ctx, ogenapi.ListPetsParams{Limit: ogenapi.NewOptInt(o.Limit())})
+	case canned.Create:
+		return c.client.CreatePet(ctx, &ogenapi.NewPet{
+			Name:       canned.NewPet.Name,
+			CategoryId: canned.NewPet.CategoryID,
+			Status:     ogenapi.NewOptPetStatus(ogenapi.PetStatus(canned.NewPet.Status)),
+		})
+	case canned.Get, canned.NotFound:
+	}
+	return c.client.GetPet(ctx, ogenapi.GetPetParams{PetId: o.ID()})
+}
+
+// Answer implements [Client]. The generated results do not tell their status; their types do.
+func (c ogenClient) Answer(result any, err error) (Answer, error) {
+	if err != nil {
+		return Answer{}, err
+	}
+	switch r := result.(type) {
+	case *ogenapi.PetsHeaders:
+		return c.pets(http.StatusOK, r.Response, r.XRateLimitLimit, r.XRateLimitRemaining, r.XRateLimitReset), nil
+	case *ogenapi.PetHeaders:
+		pets := []ogenapi.Pet{r.Response}
+		return c.pets(0, pets, r.XRateLimitLimit, r.XRateLimitRemaining, r.XRateLimitReset), nil
+	case *ogenapi.NotFoundHeaders:
+		a := c.pets(http.StatusNotFound, nil, r.XRateLimitLimit, r.XRateLimitRemaining, r.XRateLimitReset)
+		a.Code = r.Response.Code
+		return a, nil
+	}
+	return Answer{}, errUnknownResult
+}
+
+func (ogenClient) pets(status int, pets []ogenapi.Pet, limit, remaining int, reset int64) Answer {
+	a := Answer{Status: status, RateLimit: newRateLimit(limit, remaining, reset)}
+	for _, p := range pets {
+		a.Pets = append(a.Pets, petstore.Pet{
+			ID: p.ID, Name: p.Name, CategoryID: p.CategoryId, Status: petstore.PetStatus(p.Status.Value),
+		})
+	}
+	return a
+}

@@ -1,0 +1,54 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/bench/internal/canned"
+)
+
+// ours is this repository's client as NewClient makes it: limiter, retries, strict decoding and the timeout of
+// an attempt are on.
+type ours struct{ client *petstore.Client }
+
+func newOurs(t Target) (Client, error) {
+	var opts []petstore.Option
+	if t.Transport != nil {
+		opts = append(opts, petstore.WithHTTPClient(&http.Client{Transport: t.Transport}))
+	}
+	client, err := petstore.NewClient(t.BaseURL, APIKey, opts...)
+	return ours{client}, err
+}
+
+// Call implements [Client].
+func (c ours) Call(ctx context.Context, o canned.Operation) (any, error) {
+	switch o {
+	case canned.List20, canned.List100:
+		return c.client.ListPets(ctx, petstore.ListPetsParams{Limit: o.Limit()})
+	case canned.Create:
+		return c.client.CreatePet(ctx, canned.NewPet)
+	case canned.Get, canned.NotFound:
+	}
+	return c.client.GetPet(ctx, o.ID()) //nolint:staticcheck // the service still has it, and so the table does
+}
+
+// Answer implements [Client].
+func (c ours) Answer(result any, err error) (Answer, error) {
+	if e, ok := errors.AsType[*petstore.APIError](err); ok {
+		return Answer{Status: e.StatusCode, Code: e.Code, RateLimit: e.RateLimit}, nil
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	switch r := result.(type) {
+	case *petstore.ListPetsResult:
+		return Answer{Status: r.StatusCode, Pets: r.Pets, RateLimit: r.RateLimit}, nil
+	case *petstore.CreatePetResult:
+		return Answer{Status: r.StatusCode, Pets: []petstore.Pet{r.Pet}, RateLimit: r.RateLimit}, nil
+	case *petstore.GetPetResult:
+		return Answer{Status: r.StatusCode, Pets: []petstore.Pet{r.Pet}, RateLimit: r.RateLimit}, nil
+	}
+	return Answer{}, errUnknownResult
+}
