@@ -26,7 +26,7 @@ func newResty(t Target) (Client, error) {
 	if t.Transport != nil {
 		client.SetTransport(t.Transport)
 	}
-	client.SetBaseURL(t.BaseURL).SetAuthToken(APIKey).SetDisableWarn(true).
+	client.SetBaseURL(t.BaseURL).SetAuthToken(APIKey).SetLoggerWarnLevel(true).
 		SetHeader("Accept", "application/json").SetHeader("User-Agent", "bench/1.0")
 	return &restyClient{client: client}, nil
 }
