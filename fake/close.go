@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// The two halves of the second within which Close is done.
+// The parts of the second within which Close is done.
 const (
+	notice = 100 * time.Millisecond // for a request that waits to see that its client has gone
 	grace  = 400 * time.Millisecond // for what ends by itself
 	settle = 400 * time.Millisecond // for what was broken off
 )
@@ -39,6 +40,9 @@ func (s *Server) Close() {
 	s.closing.Do(func() {
 		s.inflight.refuse()
 		s.loopback.closeListener()
+		if !wait(notice, s.inflight.awake) {
+			s.inflight.wake()
+		}
 		quiet := wait(grace, s.inflight.quiet)
 		s.loopback.closeConns()
 		if !quiet {

@@ -74,11 +74,24 @@ func (f *inflight) panicked(what string) {
 	f.panics = append(f.panics, what)
 }
 
-// refuse lets nobody in any more and wakes who waits.
+// refuse lets nobody in any more.
 func (f *inflight) refuse() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
+}
+
+// awake reports whether no request waits.
+func (f *inflight) awake() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.waiting) == 0
+}
+
+// wake ends the wait of every request that waits, and notes it.
+func (f *inflight) wake() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for quit, x := range f.waiting {
 		f.leaks = append(f.leaks, "a request was still waiting for its answer: "+x.String())
 		close(quit)
