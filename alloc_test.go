@@ -3,7 +3,6 @@
 package petstore_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -41,21 +40,6 @@ func TestACallAllocatesNoMoreThanItsShare(t *testing.T) {
 			assert.LessOrEqual(t, allocations, c.most)
 		})
 	}
-}
-
-func list(c *petstore.Client) error {
-	_, err := c.ListPets(context.Background(), petstore.ListPetsParams{Limit: 100})
-	return err
-}
-
-func create(c *petstore.Client) error {
-	_, err := c.CreatePet(context.Background(), newPet())
-	return err
-}
-
-func get(c *petstore.Client) error {
-	_, err := c.GetPet(context.Background(), 7)
-	return err
 }
 
 func pets(n int) string { return "[" + strings.Repeat(onePet+",", n-1) + onePet + "]" }

@@ -2,6 +2,7 @@ package petstore_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strconv"
@@ -175,4 +176,19 @@ func (r recorded) dump() string {
 	_ = r.header.Write(&b)
 	b.WriteString("\n" + r.body)
 	return strings.ReplaceAll(b.String(), "\r\n", "\n")
+}
+
+func list(c *petstore.Client) error {
+	_, err := c.ListPets(context.Background(), petstore.ListPetsParams{Limit: 100})
+	return err
+}
+
+func create(c *petstore.Client) error {
+	_, err := c.CreatePet(context.Background(), newPet())
+	return err
+}
+
+func get(c *petstore.Client) error {
+	_, err := c.GetPet(context.Background(), 7)
+	return err
 }

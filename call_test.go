@@ -1,0 +1,170 @@
+package petstore_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestCallsWaitForTheNextMinuteAndTheLogSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict())
+		var log lockedBuilder
+		client := server.Client(petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		var group sync.WaitGroup
+		for range 5 {
+			group.Go(func() { assert.NoError(t, list(client)) })
+		}
+		group.Wait()
+		assert.Contains(t, log.String(), `msg="petstore: waiting" operation=listPets reason=probe`)
+		assert.Contains(t, log.String(), "waiting=4")
+		require.NoError(t, list(client))
+		require.NoError(t, list(client))
+		assert.Contains(t, log.String(), "reason=window until=2000-01-01T00:02:")
+		assert.NotContains(t, log.String(), server.APIKey())
+	})
+}
+
+// lockedBuilder is a writer for a handler whose lock is another.
+type lockedBuilder struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (b *lockedBuilder) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Builder.Write(p)
+}
+
+func (b *lockedBuilder) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Builder.String()
+}
+
+func TestClientsOfOneLimiterShareTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree), fake.WithBan(1, time.Hour), fake.WithStrict())
+		limiter := petstore.NewLimiter()
+		start := time.Now()
+		var group sync.WaitGroup
+		for range 2 {
+			client := server.Client(petstore.WithLimiter(limiter))
+			for range 60 {
+				group.Go(func() { assert.NoError(t, list(client)) })
+			}
+		}
+		group.Wait()
+		assert.Zero(t, server.Usage(server.APIKey()).Limited)
+		assert.InDelta(t, 60, time.Since(start).Seconds(), 2)
+	})
+}
+
+func TestADaysQuotaThatIsUsedUpFailsLocallyUntilTheDayIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1000, 5)), fake.WithStrict())
+		client, start := server.Client(), time.Now()
+		for range 5 {
+			require.NoError(t, list(client))
+		}
+		for range 10 {
+			err := create(client)
+			limited, ok := errors.AsType[*petstore.RateLimitError](err)
+			require.True(t, ok, "%T: %v", err, err)
+			assert.Equal(t, petstore.ClosureDay, limited.Closure)
+			assert.True(t, limited.Local)
+			assert.InDelta(t, 24, limited.RetryAt.Sub(start).Hours(), 0.01)
+			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			time.Sleep(time.Hour)
+		}
+		assert.Len(t, server.Requests(), 5)
+		time.Sleep(15 * time.Hour)
+		require.NoError(t, list(client), "and then it works again, without a restart")
+	})
+}
+
+func TestABannedKeyStaysAwayUntilTheBanIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		client := server.Client()
+		require.NoError(t, list(client))
+		server.BanKey(server.APIKey(), time.Hour)
+		err := list(client)
+		limited, ok := errors.AsType[*petstore.RateLimitError](err)
+		require.True(t, ok, "%T: %v", err, err)
+		assert.False(t, limited.Local)
+		_, ok = errors.AsType[*petstore.APIError](err)
+		assert.True(t, ok)
+		for range 5 {
+			require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+		}
+		assert.Len(t, server.Requests(), 2)
+		time.Sleep(61 * time.Minute)
+		require.NoError(t, list(client))
+	})
+}
+
+func TestAWaitInLineThatIsCancelledTellsTheContextItsCauseAndTheRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
+		client := server.Client()
+		require.NoError(t, list(client))
+		cause := errors.New("shutting\ndown")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(10*time.Second, func() { cancel(cause) })
+		_, err := client.CreatePet(ctx, newPet())
+		for _, want := range []error{context.Canceled, cause, petstore.ErrRateLimited} {
+			require.ErrorIs(t, err, want)
+		}
+		assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		assert.NotContains(t, err.Error(), "\n")
+		assert.Len(t, server.Requests(), 1)
+		time.Sleep(2 * time.Minute)
+		assert.Len(t, server.Requests(), 1, "nothing is sent after a cancel")
+	})
+}
+
+func TestAnOutageOfTheServiceIsRiddenOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		client := server.Client()
+		server.Inject(fake.Fault{Wire: fake.WireRefuse})
+		server.Inject(fake.Fault{Wire: fake.WireReset, Operation: fake.OpListPets})
+		server.Inject(fake.Fault{Status: 502, Operation: fake.OpListPets})
+		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, result.Attempts, 3)
+		server.Inject(fake.Fault{Wire: fake.WireRefuse})
+		created, err := client.CreatePet(t.Context(), newPet())
+		require.NoError(t, err)
+		assert.Equal(t, 2, created.Attempts, "nothing was written the first time")
+		assert.Len(t, server.Pets(), 1)
+	})
+}
+
+func TestACreateThatIsLostAfterItsCommitIsInDoubtAndNotRepeated(t *testing.T) {
+	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage, fake.WireStall} {
+		synctest.Test(t, func(t *testing.T) {
+			server := fake.NewTestServer(t, fake.WithStrict())
+			client := server.Client()
+			require.NoError(t, list(client), "so that the connection is a used one")
+			server.Inject(fake.Fault{Wire: wire, AfterCommit: true, Operation: fake.OpCreatePet})
+			_, err := client.CreatePet(t.Context(), newPet())
+			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, "wire %d", wire)
+			require.NotErrorIs(t, err, context.DeadlineExceeded)
+			assert.Len(t, server.Pets(), 1)
+		})
+	}
+}
