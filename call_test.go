@@ -19,12 +19,14 @@ import (
 
 func TestCallsWaitForTheNextMinuteAndTheLogSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict())
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict(),
+			fake.WithLatency(100*time.Millisecond))
 		var log lockedBuilder
 		client := server.Client(petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		var group sync.WaitGroup
 		for range 5 {
 			group.Go(func() { assert.NoError(t, list(client)) })
+			synctest.Wait() // the first is on its way, and the others stand in line behind it
 		}
 		group.Wait()
 		assert.Contains(t, log.String(), `msg="petstore: waiting" operation=listPets reason=probe`)
