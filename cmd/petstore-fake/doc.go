@@ -24,8 +24,9 @@
 //	-variant LIST          what to do where the service document is silent, see below
 //	-log FORMAT            writes a line for each request of the service to stderr: text or json.
 //	                       No key is in it.
-//	-public[=NAMES]        allows an address that is not loopback; NAMES, separated by commas, are host
-//	                       names by which the admin routes may be called then
+//	-public[=NAMES]        allows an address that is not loopback, and with it everybody who reaches it
+//	                       to steer the fake; NAMES, separated by commas, are host names by which the
+//	                       admin routes may be called then
 //	-version, -help        print and exit
 //
 // # Ports for scripts
@@ -34,8 +35,10 @@
 // number and nothing else, written once the port accepts connections; what is otherwise printed there
 // goes to standard error:
 //
-//	petstore-fake -addr 127.0.0.1:0 >port & until [ -s port ]; do sleep 0.1; done
-//	base_url=http://127.0.0.1:$(cat port)/v1
+//	mkfifo out
+//	petstore-fake -addr 127.0.0.1:0 >out &
+//	read -r port <out
+//	base_url=http://127.0.0.1:$port/v1
 //
 // # Faults
 //

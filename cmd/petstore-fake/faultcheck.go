@@ -53,7 +53,8 @@ func isHeaderValue(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// header of a fault as the admin routes show it, always lists.
+// shownHeader returns the header of a fault as the admin routes show it: an empty list, never null, for a
+// header that is taken away.
 func shownHeader(h http.Header) map[string][]string {
 	shown := make(map[string][]string, len(h))
 	for name, values := range h {

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake/conformance"
 )
 
 // These tests run the program as its users do: built, in a process of its own, ended by signals.
@@ -128,6 +129,40 @@ func TestTheProcessServesPlainRequestsAndTheSDKAndForgetsAtItsEnd(t *testing.T) 
 	assert.Equal(t, "[]", text, "nothing is kept")
 	status, _ = again.end(t, os.Interrupt)
 	assert.Zero(t, status)
+}
+
+func TestTheProcessConformsToTheServiceDocument(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t)
+	conformance.Run(t, conformance.Target{
+		BaseURL: "http://" + p.host + "/v1", APIKey: "fake-api-key", HTTPClient: keepingClient(t),
+	})
+	status, _ := p.end(t, syscall.SIGTERM)
+	assert.Zero(t, status)
+}
+
+func TestASecondSignalEndsTheProcessAtOnce(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t, "-fault", "wire=stall")
+	c, r := keepingClient(t), listRequest(t, p.host)
+	ended := make(chan error, 1)
+	go func() {
+		resp, err := c.Do(r)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { return openRequests(t, p.host) == 1 }, 5*time.Second, 5*time.Millisecond)
+	gone := make(chan error, 1)
+	go func() { gone <- p.cmd.Wait() }()
+	// More than two, since those that arrive while the first is being noticed are the same signal.
+	require.Eventually(t, func() bool {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error says that it is gone
+		return len(gone) == 1
+	}, grace/2, 5*time.Millisecond)
+	assert.Equal(t, -1, p.cmd.ProcessState.ExitCode(), "ended by the signal")
+	assert.Error(t, <-ended)
 }
 
 func TestOpenRequestsDoNotKeepTheProcessFromEnding(t *testing.T) {
