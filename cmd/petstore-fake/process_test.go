@@ -161,6 +161,7 @@ func TestASecondSignalEndsTheProcessAtOnce(t *testing.T) {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error says that it is gone
 		return len(gone) == 1
 	}, grace/2, 5*time.Millisecond)
+	require.Error(t, <-gone)
 	assert.Equal(t, -1, p.cmd.ProcessState.ExitCode(), "ended by the signal")
 	assert.Error(t, <-ended)
 }
