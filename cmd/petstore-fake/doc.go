@@ -68,7 +68,8 @@
 //
 //	GET    /_fake/                    these routes, as JSON
 //	GET    /_fake/requests            the journal, oldest first, with request and answer; filters:
-//	                                  operation, method, status, fault, since (a seq), limit (100)
+//	                                  operation (none: fits none), method, status (0: no answer), fault
+//	                                  (true, false), since (seq after which), limit (the last 100)
 //	DELETE /_fake/requests            clears the journal
 //	GET    /_fake/violations          what a well-behaved client would not have done
 //	POST   /_fake/reset               starts afresh: the pets of -seed, ids, journal, windows, bans, no

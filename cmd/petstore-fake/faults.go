@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -121,7 +122,9 @@ func (a *admin) inject(r *http.Request) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.faults.room() {
-		return nil, &problem{http.StatusConflict, "there are 1000 faults at work already; remove some"}
+		return nil, &problem{
+			http.StatusConflict, fmt.Sprintf("there are %d faults at work already; remove some", maxFaults),
+		}
 	}
 	return created{showFault(a.faults.add(f, a.srv.Inject(f)))}, nil
 }

@@ -110,37 +110,48 @@ func parseFaultJSON(text []byte) (fake.Fault, error) {
 		return f, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		raw := fields[name]
-		if string(raw) == "null" {
-			continue
-		}
-		if name == "header" {
-			if err := setHeaders(&f, raw); err != nil {
-				return f, err
-			}
-			continue
-		}
-		value := string(raw)
-		_ = json.Unmarshal(raw, &value) // what is not a string stays as it is
-		if err := setFaultField(&f, fieldName(name), value); err != nil {
+		if err := setJSONField(&f, name, fields[name]); err != nil {
 			return f, err
 		}
 	}
 	return f, checkFault(f)
 }
 
-// fieldName turns the JSON name of a field into that of the text form. Names of the text form are no
-// JSON names.
-func fieldName(name string) string {
-	switch name {
-	case "afterCommit":
-		return "after-commit"
-	case "retryAfter":
-		return "retry-after"
-	case "after-commit", "retry-after":
-		return name + " (in JSON, names are in camelCase)"
+// setJSONField sets one field of JSON. null is as good as leaving it out.
+func setJSONField(f *fake.Fault, name string, raw json.RawMessage) error {
+	field, err := fieldOf(name)
+	switch {
+	case err != nil:
+		return err
+	case string(raw) == "null":
+		return nil
+	case field == "header":
+		return setHeaders(f, raw)
 	}
-	return name
+	value := string(raw)
+	_ = json.Unmarshal(raw, &value) // what is not a string stays as it is
+	return setFaultField(f, field, value)
+}
+
+// jsonName is the name of a field in JSON: afterCommit for after-commit.
+func jsonName(field string) string {
+	first, second, two := strings.Cut(field, "-")
+	if !two {
+		return field
+	}
+	return first + strings.ToUpper(second[:1]) + second[1:]
+}
+
+// fieldOf returns the field that a name in JSON stands for.
+func fieldOf(name string) (string, error) {
+	var names []string
+	for _, field := range faultFields {
+		if jsonName(field) == name {
+			return field, nil
+		}
+		names = append(names, jsonName(field))
+	}
+	return "", fmt.Errorf("there is no field %q; a fault has %s", clip(name), strings.Join(names, ", "))
 }
 
 // setHeaders reads {"Name": "value"} or {"Name": ["value", ...]}; an empty list takes the header away.

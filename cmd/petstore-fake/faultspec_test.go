@@ -112,7 +112,7 @@ func TestAWrongFaultIsRefusedWithTheNameOfItsField(t *testing.T) {
 		`message="open`:                "message",
 		`message="closed" again`:       "message",
 		"wire=refuse,after-commit":     "refused",
-		`{"after-commit":true}`:        "after-commit",
+		`{"after-commit":true}`:        "afterCommit",
 		`{"statsu":503}`:               `"statsu"`,
 		`{"status":"abc"}`:             "status",
 		`{"status":503} {}`:            "behind the JSON object",

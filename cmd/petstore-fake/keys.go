@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -82,7 +83,7 @@ func (a *admin) addKey(r *http.Request) (any, error) {
 	}
 	id := a.keys.add(body.Key)
 	if id == 0 {
-		return nil, &problem{http.StatusConflict, "there are 10000 keys already"}
+		return nil, &problem{http.StatusConflict, fmt.Sprintf("there are %d keys already", maxKeys)}
 	}
 	a.srv.AddKey(body.Key, plan)
 	return created{a.showKey(id)}, nil
