@@ -1,9 +1,11 @@
 package conformance
 
 import (
+	"cmp"
 	"flag"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -18,7 +20,7 @@ import (
 // The flags with which the package judges another service than the fake.
 var (
 	serviceURL  = flag.String("petstore.url", "", "base address of a service to judge, ending in /v1")
-	serviceKey  = flag.String("petstore.key", "", "API key for it")
+	serviceKey  = flag.String("petstore.key", "", "API key for it; PETSTORE_API_KEY if there is no such flag")
 	observeFile = flag.String("petstore.observe", "", "file to write observations of the service to")
 	category    = flag.Int64("petstore.category", 0, "category for the animals that are added; 0 is category 1")
 	destructive = flag.Bool("petstore.destructive", false, "spend the key's quota until a 429 comes")
@@ -29,7 +31,8 @@ func TestService(t *testing.T) {
 		t.Skip("no service: -petstore.url and -petstore.key name one")
 	}
 	s, err := newSession(t.Context(), Target{
-		BaseURL: *serviceURL, APIKey: *serviceKey, CategoryID: *category, Destructive: *destructive,
+		BaseURL: *serviceURL, APIKey: cmp.Or(*serviceKey, os.Getenv("PETSTORE_API_KEY")),
+		CategoryID: *category, Destructive: *destructive,
 	})
 	require.NoError(t, err)
 	s.run(t)

@@ -15,10 +15,10 @@
 //
 // # Conduct
 //
-// A run is polite to a service that others use. It sends some forty requests, one at a time; an
-// observation sends thirty more. It adds five animals, an observation at most eleven more, and their
-// names begin with "petstore-go conformance". Since the document has no way to take an animal out of
-// the catalogue, they stay. Other animals do not disturb it.
+// A run is polite to a service that others use. It sends some forty requests, one at a time, and so
+// does an observation. It adds five animals, an observation at most thirteen, and their names begin
+// with "petstore-go conformance". Since the document has no way to take an animal out of the
+// catalogue, they stay. Other animals do not disturb it.
 //
 // When X-RateLimit-Remaining falls to 1, it waits for X-RateLimit-Reset; after a 429, which another
 // user of the key may have caused, for Retry-After as well. A wait of more than two minutes is not

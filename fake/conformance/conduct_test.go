@@ -1,0 +1,146 @@
+package conformance
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// politely opens a session with a fake that is not to be harmed.
+func politely(t *testing.T, opts ...fake.Option) (*fake.Server, *session) {
+	t.Helper()
+	srv := fake.NewServer(opts...)
+	t.Cleanup(srv.Close)
+	s, err := newSession(t.Context(), Target{
+		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(),
+		HTTPClient: &http.Client{Transport: srv.Transport()},
+	})
+	require.NoError(t, err)
+	return srv, s
+}
+
+func TestRunIsModest(t *testing.T) {
+	srv, s := politely(t)
+	s.judge()
+	assert.Less(t, len(srv.Requests()), 45)
+	assert.Len(t, srv.Pets(), 5)
+	for _, pet := range srv.Pets() {
+		assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
+	}
+}
+
+func TestObservationIsModest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, s := politely(t)
+		_, err := s.observe()
+		require.NoError(t, err)
+		assert.Less(t, len(srv.Requests()), 60)
+		assert.LessOrEqual(t, len(srv.Pets()), 14)
+		for _, pet := range srv.Pets() {
+			assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
+		}
+	})
+}
+
+// The real service bans keys for what a run must not do by accident.
+func TestShortQuotaIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, s := politely(t, fake.WithPlan(fake.Enterprise(10, 0)))
+		for _, v := range s.judge() {
+			assert.Truef(t, v.err == nil || isSkipped(v.err), "%s: %v", v.name(), v.err)
+		}
+		_, err := s.observe()
+		require.NoError(t, err)
+		assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked")
+	})
+}
+
+func TestAnothersLimitIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, s := politely(t)
+		srv.Inject(fake.Fault{Skip: 7, Status: http.StatusTooManyRequests, RetryAfter: "20"})
+		begun := time.Now()
+		for _, v := range s.judge() {
+			assert.Truef(t, v.err == nil || isSkipped(v.err), "%s: %v", v.name(), v.err)
+		}
+		assert.GreaterOrEqual(t, time.Since(begun), 20*time.Second)
+		for _, v := range srv.Violations() {
+			assert.NotEqual(t, fake.RuleEarlyRetry, v.Rule, v.Detail)
+		}
+	})
+}
+
+func TestLongWaitEndsTheRunWithAWord(t *testing.T) {
+	for name, fault := range map[string]fake.Fault{
+		"an hour":      {Status: http.StatusTooManyRequests, RetryAfter: "3600"},
+		"again":        {Status: http.StatusTooManyRequests, RetryAfter: "1", Times: 2},
+		"without time": {Status: http.StatusTooManyRequests, RetryAfter: "soon", Times: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, s := politely(t)
+				srv.Inject(fault)
+				for _, v := range s.judge() {
+					// Nothing has to be asked for the base address, and the 429 itself can be judged.
+					if v.section != "9" && v.text != "a 429 carries Retry-After" {
+						assert.Truef(t, isSkipped(v.err), "%s: %v", v.name(), v.err)
+					}
+				}
+				require.Error(t, s.stopped)
+				assert.LessOrEqual(t, len(srv.Requests()), 2)
+			})
+		})
+	}
+}
+
+func TestUsedUpDayIsNotSpentFurther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, s := politely(t, fake.WithPlan(fake.Enterprise(100, 12)))
+		s.judge()
+		require.ErrorContains(t, s.stopped, "the quota is used up")
+		assert.Zero(t, srv.Usage(srv.APIKey()).Limited)
+		assert.Equal(t, 12-spare, srv.Usage(srv.APIKey()).Day)
+	})
+}
+
+func TestServiceThatIsDownIsAskedTwice(t *testing.T) {
+	srv, s := politely(t)
+	injected := srv.Inject(fake.Fault{Wire: fake.WireReset, Times: fake.Forever})
+	for _, v := range s.judge() {
+		switch {
+		case v.section == "9" && v.err == nil: // the base address
+		case isSkipped(v.err):
+			assert.ErrorContains(t, v.err, "Target.Destructive", v.name())
+		default:
+			assert.ErrorContains(t, v.err, "the service did not answer", v.name())
+		}
+	}
+	assert.Equal(t, 2, injected.Fired())
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	srv, s := politely(t)
+	srv.Inject(fake.Fault{
+		Operation: fake.OpListPets, Times: fake.Forever, Status: http.StatusFound,
+		Header: http.Header{"Location": {"http://elsewhere.example/v1/pets"}},
+	})
+	require.ErrorContains(t, listSuccess(s), "the answer must be 200 and is 302")
+}
+
+// The key must not get into a test's log, whatever goes wrong.
+func TestMessagesDoNotNameTheKey(t *testing.T) {
+	srv, s := politely(t)
+	srv.Inject(fake.Fault{Status: http.StatusTeapot, Times: fake.Forever})
+	for _, v := range s.judge() {
+		if v.err != nil {
+			assert.NotContains(t, v.err.Error(), srv.APIKey(), v.name())
+		}
+	}
+}
