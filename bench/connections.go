@@ -5,6 +5,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -105,6 +107,7 @@ type countingServer struct {
 func newCountingServer(scheme, scenario string) *countingServer {
 	s := &countingServer{scenario: scenario, answers: canned.NewHandler()}
 	s.Server = httptest.NewUnstartedServer(s)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // connections that were dialed and not needed
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			s.opened.Add(1)

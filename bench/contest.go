@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"reflect"
 	"sync"
 	"time"
@@ -173,6 +174,26 @@ func wantedAnswer(o canned.Operation, silent bool) peer.Answer {
 		want.Code = canned.NotFoundCode
 	}
 	return want
+}
+
+// measureStub returns what the stub itself takes for an answer.
+func measureStub(ctx context.Context) (report.Cell, error) {
+	transport := canned.NewTransport()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/v1/pets?limit=20", nil)
+	if err != nil {
+		return report.Cell{}, err
+	}
+	s, err := measure(10_000, func(n int) error {
+		for range n {
+			resp, err := transport.RoundTrip(req)
+			if err != nil {
+				return err
+			}
+			_ = resp.Body.Close()
+		}
+		return nil
+	})
+	return newCell(report.Row{Transport: "stub", Goroutines: 1}, "stub", []sample{s}), err
 }
 
 func newCell(row report.Row, client string, samples []sample) report.Cell {

@@ -25,7 +25,7 @@ type plan struct {
 }
 
 func fullPlan() plan {
-	return plan{Rounds: 15, Slice: 50 * time.Millisecond, Calls: 3000, Runs: 3, Requests: 6400}
+	return plan{Rounds: 15, Slice: 40 * time.Millisecond, Calls: 3000, Runs: 3, Requests: 6400}
 }
 
 func quickPlan() plan {
@@ -47,6 +47,7 @@ func (p plan) drive(ctx context.Context) (*report.Report, error) {
 		measure func() error
 	}{
 		{"calls", func() (err error) { r.Cells, err = contest{p.Rounds, p.Slice}.run(ctx, s.baseURL); return err }},
+		{"calls", func() (err error) { r.Stub, err = measureStub(ctx); return err }},
 		{"connections", func() (err error) { r.Connections, err = census{p.Calls, p.Runs}.run(ctx); return err }},
 		{"writes", func() (err error) { r.Writes, err = countWrites(ctx, s.baseURL); return err }},
 		{"heap", func() (err error) { r.Heap, err = measureHeaps(ctx); return err }},

@@ -89,7 +89,7 @@ func run(ctx context.Context, dir, name string, args ...string) (string, error) 
 }
 
 func runWith(ctx context.Context, dir string, out, errs io.Writer, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // go, and what it has just built
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, errs
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	return cmd.Run()

@@ -66,14 +66,14 @@ func allocated(f func() error) (int64, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	before := currentUsage()
 	err := f()
-	return int64(currentUsage().bytes - before.bytes), err
+	return signed(currentUsage().bytes - before.bytes), err
 }
 
 // peakHeap returns by how much the heap grows at most while f runs, what is not yet collected included. It
 // looks all the time, and so does not miss what lasts longer than a few microseconds.
 func peakHeap(f func() error) (int64, error) {
 	objects := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	read := func() int64 { metrics.Read(objects); return int64(objects[0].Value.Uint64()) }
+	read := func() int64 { metrics.Read(objects); return signed(objects[0].Value.Uint64()) }
 	runtime.GC()
 	runtime.GC() // what pools keep goes with the second
 	base := read()

@@ -80,7 +80,9 @@ func start(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	}
 	switch {
 	case o.serve != "":
-		return serve(o.serve, in, out)
+		return serve(ctx, o.serve, in, out)
+	case o.check:
+		return check(ctx)
 	case o.drive:
 		return driveTo(ctx, o.plan(), out)
 	}
@@ -141,7 +143,9 @@ func (t tree) orchestrate(ctx context.Context, o options, out io.Writer) error {
 }
 
 func (t tree) measure(ctx context.Context, driver string, o options) (*report.Report, error) {
-	args := []string{"-drive", fmt.Sprintf("-quick=%t", o.quick), fmt.Sprintf("-rounds=%d", o.rounds), "-only=" + o.only}
+	args := []string{
+		"-drive", fmt.Sprintf("-quick=%t", o.quick), fmt.Sprintf("-rounds=%d", o.rounds), "-only=" + o.only,
+	}
 	var text strings.Builder
 	if err := runWith(ctx, t.bench, &text, os.Stderr, driver, args...); err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func startServer(ctx context.Context, kind string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-serve", kind)
+	cmd := exec.CommandContext(ctx, self, "-serve", kind) //nolint:gosec // this very program
 	cmd.Stderr = os.Stderr
 	ask, err := cmd.StdinPipe()
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *server) stop() error {
 
 // serve is the other side of startServer. It says where it listens, then the CPU time of the process for each
 // line that it reads.
-func serve(kind string, in io.Reader, out io.Writer) error {
+func serve(ctx context.Context, kind string, in io.Reader, out io.Writer) error {
 	var handler http.Handler
 	switch kind {
 	case "canned":
@@ -92,11 +92,12 @@ func serve(kind string, in io.Reader, out io.Writer) error {
 	default:
 		return errors.New("no such server: " + kind)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	go func() { _ = (&http.Server{Handler: handler}).Serve(listener) }()
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	go func() { _ = srv.Serve(listener) }()
 	fmt.Fprintf(out, "http://%s/v1\n", listener.Addr())
 	return tellCPU(in, out)
 }

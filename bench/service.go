@@ -89,7 +89,7 @@ func (l *load) request(ctx context.Context, n int) error {
 			return err
 		}
 		_, err = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
+		_ = resp.Body.Close()
 		if err != nil {
 			return err
 		}

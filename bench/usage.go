@@ -42,7 +42,10 @@ func measure(n int, calls func(n int) error) (sample, error) {
 	return sample{
 		cpu:    per(int64(after.cpu - before.cpu)),
 		wall:   per(int64(after.wall.Sub(before.wall))),
-		bytes:  per(int64(after.bytes - before.bytes)),
-		allocs: per(int64(after.allocs - before.allocs)),
+		bytes:  per(signed(after.bytes - before.bytes)),
+		allocs: per(signed(after.allocs - before.allocs)),
 	}, err
 }
+
+// signed is n, of which no machine has so many that it would not fit.
+func signed(n uint64) int64 { return int64(n) } //nolint:gosec // see above

@@ -2,5 +2,7 @@
 // this folder by the go command's -overlay and never stands in it; see the folder's parent program.
 package oapi
 
-// The generated code needs its runtime, and go.mod has to know it before there is any generated code.
-import _ "github.com/oapi-codegen/runtime"
+import (
+	// The generated code needs this, and go.mod has to know it before there is any generated code.
+	_ "github.com/oapi-codegen/runtime"
+)

@@ -2,8 +2,8 @@
 // folder by the go command's -overlay and never stand in it; see the folder's parent program.
 package ogenapi
 
-// The generated code needs its runtime, and go.mod has to know it before there is any generated code.
 import (
+	// The generated code needs these, and go.mod has to know them before there is any generated code.
 	_ "github.com/go-faster/errors"
 	_ "github.com/go-faster/jx"
 	_ "github.com/ogen-go/ogen/conv"

@@ -3,6 +3,7 @@ package report
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ type Report struct {
 	Rounds      int
 	Clients     []Client // ours first, the yardstick second
 	Cells       []Cell
+	Stub        Cell // what the stub itself takes: part of every client's memory
 	Connections []Connections
 	Writes      []Writes
 	Heap        []Heap
@@ -125,6 +127,20 @@ func (r *Report) Ratio(row Row, client string) Spread {
 	return Ratios(own.CPU, yardstick.CPU)
 }
 
+// Best compares ours, round by round, with the peer that was fastest in a row.
+func (r *Report) Best(row Row) (peer string, ratio Spread) {
+	fastest := int64(math.MaxInt64)
+	for _, client := range r.Clients[1:] {
+		c := r.Cell(row, client.Name)
+		if c == nil || Median(c.CPU) >= fastest {
+			continue
+		}
+		peer, fastest = client.Name, Median(c.CPU)
+		ratio = Ratios(r.Cell(row, r.Clients[0].Name).CPU, c.CPU)
+	}
+	return peer, ratio
+}
+
 // Save writes the report to the file of its series below dir.
 func (r *Report) Save(dir string) error {
 	text, err := json.MarshalIndent(r, "", " ")
@@ -175,7 +191,7 @@ func Load(dir string) ([]*Report, error) {
 	slices.Sort(names)
 	var reports []*Report
 	for _, name := range names {
-		text, err := os.ReadFile(name)
+		text, err := os.ReadFile(name) //nolint:gosec // of a folder in this repository
 		if err != nil {
 			return nil, err
 		}

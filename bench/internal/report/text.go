@@ -102,7 +102,7 @@ func fakeLines(r *Report) []string {
 	return lines
 }
 
-// Range is the fewest and the most connections of the runs.
+// Range is the median of the runs with the fewest and the most.
 func (c Connections) Range() string {
 	var numbers []float64
 	for _, n := range c.Opened {
@@ -112,7 +112,7 @@ func (c Connections) Range() string {
 	if s.Min == s.Max {
 		return fmt.Sprintf("%.0f", s.Min)
 	}
-	return fmt.Sprintf("%.0f–%.0f", s.Min, s.Max)
+	return fmt.Sprintf("%.0f (%.0f–%.0f)", s.Median, s.Min, s.Max)
 }
 
 func (h Heap) share(bytes int64) float64 { return float64(bytes) / float64(h.Reference) }
