@@ -60,7 +60,8 @@ func readObserved(file string) ([]Observation, error) {
 		return nil, fmt.Errorf("%s is no file of observations: %w", file, err)
 	}
 	if content.Format != 1 {
-		return nil, fmt.Errorf("%s is no file of observations of format 1: its format is %d", file, content.Format)
+		return nil, fmt.Errorf("%s is no file of observations of format 1: its format is %d",
+			file, content.Format)
 	}
 	if err := checkObserved(content.Observations); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

@@ -113,7 +113,9 @@ type quota struct {
 }
 
 func (x *exchange) quota() quota {
-	limit, remaining, reset := x.header.Get(headerLimit), x.header.Get(headerRemaining), x.header.Get(headerReset)
+	limit := x.header.Get(headerLimit)
+	remaining := x.header.Get(headerRemaining)
+	reset := x.header.Get(headerReset)
 	if isCount(limit, x) != nil || isCount(remaining, x) != nil || isTimestamp(reset, x) != nil {
 		return quota{}
 	}

@@ -92,7 +92,8 @@ func limitDefault(s *session) error {
 	case len(most) <= defaultLimit:
 		return skipf("the catalogue shows %d animals, and more than %d are needed", len(most), defaultLimit)
 	case len(plain) != len(twenty):
-		return x.errorf("the list without a limit has %d animals, with limit=20 it has %d", len(plain), len(twenty))
+		return x.errorf("the list has %d animals without a limit, and %d with limit=20",
+			len(plain), len(twenty))
 	}
 	return nil
 }

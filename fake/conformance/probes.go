@@ -11,7 +11,14 @@ import (
 // probes returns all questions in the order in which they are asked: what looks at answers to others
 // comes late, what spends the quota last.
 func probes() []probe {
-	return slices.Concat(pathProbes(), bodyProbes(), listProbes(), getProbes(), errorProbes(), limitProbes())
+	return slices.Concat(
+		pathProbes(),
+		bodyProbes(),
+		listProbes(),
+		getProbes(),
+		errorProbes(),
+		limitProbes(),
+	)
 }
 
 func pathProbes() []probe {
@@ -102,7 +109,11 @@ func probeEmpty(s *session) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if body := string(bytes.TrimSpace(x.answer)); x.success() && (body == "" || body == "null" || body == "[]") {
+		if !x.success() {
+			continue
+		}
+		switch body := string(bytes.TrimSpace(x.answer)); body {
+		case "", "null", "[]":
 			return tokens([]string{body}), nil
 		}
 	}

@@ -136,7 +136,8 @@ func (s *session) send(r request) (*exchange, error) {
 }
 
 func (s *session) roundTrip(r request) (*exchange, error) {
-	req, err := http.NewRequestWithContext(s.ctx, r.method, s.target.BaseURL+r.path, strings.NewReader(r.body))
+	target := s.target.BaseURL + r.path
+	req, err := http.NewRequestWithContext(s.ctx, r.method, target, strings.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,9 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &exchange{request: r, status: resp.StatusCode, header: resp.Header, answer: body, at: time.Now()}, nil
+	return &exchange{
+		request: r, status: resp.StatusCode, header: resp.Header, answer: body, at: time.Now(),
+	}, nil
 }
 
 // waitUntil waits, unless that takes longer than a test should. Then nothing is asked any more.

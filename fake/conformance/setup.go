@@ -39,7 +39,8 @@ func (s *session) add(status string) (*exchange, error) {
 
 // addLarge adds the animal of the largest category that an int64 can hold.
 func (s *session) addLarge() (*exchange, error) {
-	return s.ask(post(fmt.Sprintf(`{"name":%s,"categoryId":%d}`, quoted(s.petName("large")), int64(math.MaxInt64))))
+	name := quoted(s.petName("large"))
+	return s.ask(post(fmt.Sprintf(`{"name":%s,"categoryId":%d}`, name, int64(math.MaxInt64))))
 }
 
 // populate adds all animals. What the service says to that is judged elsewhere.

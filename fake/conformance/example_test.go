@@ -1,0 +1,39 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/conformance"
+)
+
+// What a service does where the service document is silent goes into a file, which makes the fake act
+// like that service: fake.WithObserved.
+func ExampleObserve() {
+	// A limit per day alone, or the example would wait for the minute's end.
+	service := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 1000)))
+	defer service.Close()
+
+	observations, err := conformance.Observe(context.Background(), conformance.Target{
+		BaseURL: service.URL(), APIKey: service.APIKey(),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, o := range observations {
+		if o.Section == "4.1" && o.Answer != conformance.Unseen {
+			fmt.Println(o.Question, o.Answer)
+		}
+	}
+	// Output:
+	// How is an empty list written? []
+	// In which order does listPets return animals? ascending
+	// What becomes of limit=0? 400 Error
+	// What becomes of limit=101? 400 Error
+	// What becomes of limit=abc? 400 Error
+	// What becomes of limit=1&limit=2? 400 Error
+	// What becomes of status=lost? 400 Error
+	// What becomes of a parameter that the document does not name? accepted
+}
