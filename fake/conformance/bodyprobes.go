@@ -40,8 +40,10 @@ func bodyProbes() []probe {
 		},
 		{"default-status", "3", "Which status has an animal that was added without one?", probeDefaultStatus},
 		{"media-type-missing", "4.2", "Does createPet take a body without a Content-Type?", mediaProbe("")},
-		{"media-type-other", "4.2", "Does createPet take a body that says it is text/plain?",
-			mediaProbe("text/plain")},
+		{
+			"media-type-other", "4.2", "Does createPet take a body that says it is text/plain?",
+			mediaProbe("text/plain"),
+		},
 	}
 }
 

@@ -22,18 +22,24 @@ func errorProbes() []probe {
 		{"code-400", "7", "What is the code of a 400?", codeProbe(http.StatusBadRequest)},
 		{"code-401", "7", "What is the code of a 401?", codeProbe(http.StatusUnauthorized)},
 		{"code-404", "7", "What is the code of a 404?", codeProbe(http.StatusNotFound)},
-		{"limit-on-401", "8.2", "Which X-RateLimit-Limit has an answer to nobody's request?",
-			probeStrangersLimit},
+		{
+			"limit-on-401", "8.2", "Which X-RateLimit-Limit has an answer to nobody's request?",
+			probeStrangersLimit,
+		},
 	}
 }
 
 // limitProbes are about quotas. The questions about a 429 need Target.Destructive.
 func limitProbes() []probe {
 	return []probe{
-		{"counts-400", "8.1", "Does a request that is answered 400 count?",
-			countsProbe(http.StatusBadRequest)},
-		{"counts-404", "8.1", "Does a request that is answered 404 count?",
-			countsProbe(http.StatusNotFound)},
+		{
+			"counts-400", "8.1", "Does a request that is answered 400 count?",
+			countsProbe(http.StatusBadRequest),
+		},
+		{
+			"counts-404", "8.1", "Does a request that is answered 404 count?",
+			countsProbe(http.StatusNotFound),
+		},
 		{"window", "8.1", "When does the window of a minute begin?", probeWindow},
 		{"retry-after", "8.4", "What is the form of Retry-After?", probeRetryAfter},
 		{"body-429", "7", "What is the body of a 429?", func(s *session) (string, error) {
