@@ -9,9 +9,13 @@ import (
 
 // NewTransport returns a transport that answers on the caller's goroutine. It allocates what a real one
 // gives away with every answer and no more: the response, its header, its body.
-func NewTransport() http.RoundTripper { return &stub{newBook()} }
+func NewTransport() http.RoundTripper { return &stub{book: newBook()} }
 
-type stub struct{ *book }
+type stub struct {
+	*book
+
+	date date
+}
 
 // RoundTrip reads the request's body and returns the answer.
 func (s *stub) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -32,7 +36,7 @@ func (s *stub) RoundTrip(req *http.Request) (*http.Response, error) {
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,
 		ProtoMinor:    1,
-		Header:        copied(a.Header),
+		Header:        copied(a.Header, s.date.now()),
 		Body:          &body{rest: a.Body},
 		ContentLength: int64(len(a.Body)),
 		Request:       req,
@@ -53,10 +57,14 @@ func status(code int) string {
 }
 
 // copied is a header of the caller's own, with one array for all its values, as net/http reads them.
-func copied(h http.Header) http.Header {
+func copied(h http.Header, date string) http.Header {
 	own, values := make(http.Header, len(h)), make([]string, 0, len(h))
 	for name, v := range h {
-		values = append(values, v[0])
+		value := v[0]
+		if name == "Date" {
+			value = date
+		}
+		values = append(values, value)
 		own[name] = slices.Clip(values[len(values)-1:])
 	}
 	return own

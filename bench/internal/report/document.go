@@ -36,7 +36,7 @@ func standing(r *Report) string {
 			if verdict == "level" {
 				verdict = "level with"
 			}
-			lines = append(lines, fmt.Sprintf("- %s: %s %s, %s", row, verdict, peer, ratio))
+			lines = append(lines, fmt.Sprintf("- %s: %s %s, %s: %s", row, verdict, peer, ratio, row.reason(peer)))
 		}
 	}
 	heading := fmt.Sprintf("\n### Where it is not ahead on %s\n\n", r.Toolchain)
@@ -45,6 +45,21 @@ func standing(r *Report) string {
 	}
 	return heading + fmt.Sprintf("In %d of %d rows; ratios are ours to theirs, quartiles in parentheses.\n\n",
 		len(lines), len(r.Rows())) + strings.Join(lines, "\n") + "\n"
+}
+
+// reason is why ours is not ahead of a peer.
+func (r Row) reason(peer string) string {
+	list := strings.HasPrefix(r.Operation, "list")
+	switch {
+	case list && r.Transport == "TCP":
+		return "the system calls are the same and outweigh the decoding"
+	case list:
+		return peer + " decodes without reflection, too, and has no limiter"
+	case r.Transport == "TCP":
+		return "next to the system calls, the decoding saves less than the limiter and the attempt's timer cost"
+	}
+	return "the answer is too short for the decoding to save what the limiter and the attempt's timer cost, and " +
+		peer + " has neither"
 }
 
 func results(r *Report) string {

@@ -18,8 +18,8 @@ const (
 	bandGap     = 14
 	leftMargin  = 72
 	panelGap    = 36
-	lowestRatio = 0.125
-	highest     = 8.0
+	lowestRatio = 0.2
+	highest     = 5.0
 )
 
 // colours are told apart on white and on black; ours stands out.
@@ -103,7 +103,7 @@ func (p *plot) panel(left int, transport string, labels bool) {
 	p.text(left+panelWidth/2, 78, "", "middle", map[string]string{
 		"stub": "without a network (stub transport)", "TCP": "over TCP on loopback",
 	}[transport])
-	for ratio := lowestRatio; ratio <= highest; ratio *= 2 {
+	for ratio := 0.25; ratio <= highest; ratio *= 2 {
 		class := "grid"
 		if ratio == 1 {
 			class = "one"

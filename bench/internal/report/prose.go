@@ -23,11 +23,11 @@ ogen is the one other client that does not decode by reflection.
 
 **create, get and 404** have a body of 70 bytes or so: what is measured is what happens around it. Ours has a
 lock and a permit of the limiter, a context with a timer for the attempt and the loop of go-retryablehttp to pay
-for, none of which the yardstick has. Where a row above says level or behind, this is why.
+for; the yardstick has none of them.
 
-**Over TCP** the system calls and net/http's connection handling are the same for everybody, some 20 to 40 µs of
-CPU time, and pull all ratios towards 1. A difference of a microsecond or two in the small calls is then less than
-what the rounds differ by.
+**Over TCP** the system calls, net/http's connections and the scheduler's wakeups are the same for everybody,
+some 60 µs of CPU time for calls one after another and 20 µs from many goroutines, and pull all ratios
+towards 1. A difference of a microsecond or two in the small calls is then less than the rounds differ by.
 
 **64 goroutines** share one connection pool that is large enough, the same for all clients, so that the rows
 compare the clients. What the pools of the defaults cost is in the table of connections.
@@ -60,7 +60,8 @@ const method = `
 - **Large bodies** come over net/http's transport on a connection in memory. "Allocated in all" is with the garbage
   collector off, and so an upper bound of what the call can hold at a time; "most at a time" is the growth of the heap
   with the collector as usual, garbage not yet collected included, sampled without pause from runtime/metrics, the
-  worst of five calls. The two bodies without an end that concerns us are refused at the bound, 10 MiB by default.
+  worst of five calls. The bodies without an end, or with one far away, are read up to the bound, 10 MiB by
+  default, and refused; the other clients have no bound.
 - The benchmarks of package fake are its own ("go test -bench . ./fake"), but for the CPU time of its server over TCP.
 - The machine is shared and noisy. Times are for orientation only.
 

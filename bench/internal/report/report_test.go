@@ -86,8 +86,8 @@ func squeezed(text string) string { return strings.Join(strings.Fields(text), " 
 func TestDocumentTellsWhereOursIsNotAhead(t *testing.T) {
 	text := report.Documents([]*report.Report{madeUp()})["benchmarks.md"]
 	assert.Contains(t, text, "In 4 of 6 rows")
-	assert.Contains(t, text, "- get, stub: behind other, 1.50 (1.44–1.56)\n")
-	assert.Contains(t, text, "- create, stub: level with other, 1.00 (0.94–1.06)\n")
+	assert.Contains(t, text, "- get, stub: behind other, 1.50 (1.44–1.56): the answer is too short")
+	assert.Contains(t, text, "- create, stub: level with other, 1.00 (0.94–1.06): ")
 	assert.NotContains(t, text, "- list 20, stub")
 	assert.Contains(t, text, "| list 20 | 0.50 (0.45–0.55) | 0.80 (0.80–0.80) | other 0.62 (0.56–0.69), **ahead** |\n")
 	assert.Contains(t, text, "| list 20 | 1,000 / 20 | 0 / 0 | 0 / 0 |\n")
