@@ -5,22 +5,6 @@ import (
 	"time"
 )
 
-// Closure names what closed the door on a request, as far as the service tells: it never says so
-// itself (section 8.3), so it is read from what its answers had in common with the closure.
-//
-// An exhausted window that was more than a minute from its Reset when it was first seen is the
-// day's, any other the minute's. After a 429 whose Retry-After reaches beyond the Reset of the same
-// answer, or beyond a minute if that had none, it is a ban; a ban that ends sooner than the window
-// cannot be told from it. The zero Closure says that it is not known.
-type Closure string
-
-// The closures of section 8.
-const (
-	ClosureMinute Closure = "minute"
-	ClosureDay    Closure = "day"
-	ClosureBan    Closure = "ban"
-)
-
 const (
 	// probePatience is how long the only request on its way may be silent before a second follows.
 	probePatience = time.Second
@@ -31,8 +15,6 @@ const (
 	// quiet is after how long what was known of the window is looked at again before the door
 	// opens, as somebody else may have used it.
 	quiet = 5 * time.Second
-	// resetMargin is how much later than told a window ends if it did not end when told.
-	resetMargin = time.Second
 )
 
 // budget is what one key may send: the rules of the limiter without lock, line, timer or clock of
@@ -50,6 +32,7 @@ type budget struct {
 	readings
 	offset   offset
 	margin   time.Duration // added to Reset, since one proved early
+	minutes  bool          // windows are minutes of the clock
 	distrust bool          // without a Date, the local clock proved no guide to Reset
 	inFlight int
 	blind    bool // answers came, none with a limit
@@ -68,7 +51,7 @@ type budget struct {
 	silent    int       // probes in a row that got no answer
 
 	own       int       // of our requests, those that this window counted
-	opening   int       // what the window's first answer showed as used
+	opening   int       // those of others when it opened
 	look      int       // so many of them go one after the other
 	pause     time.Time // the second goes not before
 	heard     time.Time // of the last answer
@@ -82,7 +65,8 @@ type budget struct {
 type slot struct {
 	era, epoch, answers, closures int
 
-	probe bool
+	probe bool // it goes ahead of the others
+	late  bool // the window was over
 }
 
 // wait tells why a request cannot go now.
@@ -110,7 +94,8 @@ func (b *budget) admit(now time.Time) (slot, wait, bool) {
 		return slot{}, w, false
 	}
 	b.inFlight++
-	return slot{b.era, b.epoch, b.answers, b.closures, probe}, wait{}, true
+	late := probe || !now.Before(b.end)
+	return slot{b.era, b.epoch, b.answers, b.closures, probe, late}, wait{}, true
 }
 
 // observe notes the time. If it has gone back, the limiter has been carried into another world, as a
@@ -122,13 +107,20 @@ func (b *budget) observe(now time.Time) {
 	b.now = now
 }
 
-// unsure reports whether nothing known covers a request at now, so that one has to go ahead.
+// unsure reports whether nothing known covers a request at now, so that one has to go ahead. What is
+// left of a window that is over covers one as well: the next window has at least as much room.
 func (b *budget) unsure(now time.Time) bool {
-	if b.epoch == 0 {
-		return !b.blind || b.rejected
+	switch {
+	case b.rejected:
+		return true
+	case b.epoch == 0:
+		return !b.blind
 	}
-	return b.rejected || !now.Before(b.end)
+	return !now.Before(b.end) && (b.left() <= b.inFlight || b.crowded())
 }
+
+// crowded reports whether others have used the key of late.
+func (b *budget) crowded() bool { return b.shared || b.wasShared }
 
 // mayProbe reports whether a request may go ahead of the others now, and if not, when to ask again.
 //
@@ -156,17 +148,24 @@ func (b *budget) mayProbe(now time.Time) (bool, time.Time) {
 // fits reports whether what is left covers one more request.
 func (b *budget) fits(now time.Time) (wait, bool) {
 	if b.epoch == 0 {
-		return wait{reason: "in flight"}, b.inFlight < blindInFlight && !(b.trickle && b.inFlight > 0)
+		if b.trickle {
+			return wait{reason: "in flight"}, b.inFlight == 0
+		}
+		return wait{reason: "in flight"}, b.inFlight < blindInFlight
 	}
 	if b.inFlight == 0 && now.Sub(b.heard) > quiet {
 		b.look = b.own + 1
 	}
 	left := b.left()
 	reserve, most := 0, left
-	if b.shared || b.wasShared {
+	switch {
+	case b.crowded():
 		// What others have on their way shows only when it is answered: leave room for it, and
 		// the last request to whoever has it on its way.
-		reserve, most = 1, max(1, left/8)
+		reserve, most = 1, max(1, left/16)
+	case b.slides:
+		// Whose the requests are that a sliding window counts, its answers do not tell.
+		most = max(4, left/4)
 	}
 	if b.own < b.look {
 		most = 1
@@ -174,6 +173,8 @@ func (b *budget) fits(now time.Time) (wait, bool) {
 	switch {
 	case left-b.inFlight > reserve && b.inFlight < most:
 		return wait{reason: "probe", wake: b.pause}, !now.Before(b.pause)
+	case b.inFlight > 0 && !now.Before(b.end):
+		return wait{reason: "in flight"}, false
 	case b.inFlight > 0 && left > reserve:
 		return wait{reason: "in flight", wake: b.end}, false
 	}
@@ -209,17 +210,6 @@ func (b *budget) rateLimit() RateLimit {
 		return RateLimit{}
 	}
 	return RateLimit{Limit: b.limit, Remaining: b.left(), Reset: b.shown}
-}
-
-// closed tells what keeps a request from going before at, zero if nothing that is known.
-func (b *budget) closed(now, at time.Time) Closure {
-	switch {
-	case now.Before(b.gate):
-		return b.closure
-	case at.After(now):
-		return b.window.closure()
-	}
-	return ""
 }
 
 // giveBack ends a reservation.
@@ -278,7 +268,9 @@ func (b *budget) probed(o Observation, now time.Time) {
 // miss counts a request of which no one knows what it left of the window.
 func (b *budget) miss() {
 	b.own++
-	b.lost = append(b.lost, b.answers)
+	if len(b.lost) < b.limit { // more would change nothing
+		b.lost = append(b.lost, b.answers)
+	}
 }
 
 // learn takes over what the headers of an answer say.
@@ -296,7 +288,7 @@ func (b *budget) learn(s slot, o Observation) {
 		b.own++
 	}
 	b.push(s.answers, b.answers, o.RateLimit.Remaining)
-	if b.limit-o.RateLimit.Remaining-b.opening > b.own-1+b.inFlight {
+	if b.limit-o.RateLimit.Remaining-b.opening > b.own+b.inFlight {
 		b.shared = true
 	}
 	if b.left() == 0 && !b.exhausted {
@@ -309,80 +301,21 @@ func (b *budget) learn(s slot, o Observation) {
 func (b *budget) open(o Observation) {
 	b.readings = readings{answers: b.answers, low: b.low[:0], lost: b.lost[:0]}
 	b.opening = o.RateLimit.Limit - o.RateLimit.Remaining
+	if o.StatusCode != http.StatusTooManyRequests {
+		b.opening--
+	}
 	b.own, b.look, b.wasShared, b.shared = 0, 0, b.shared, false
-	if b.epoch == 0 {
-		b.look = 2
+	others := b.opening > b.inFlight
+	if others || b.epoch == 0 {
+		b.look = 2 + b.inFlight
 	}
-	if b.opening > 1 && !b.wasShared {
-		// Somebody else is at it, and may have the whole rest of the window on its way.
-		b.look, b.pause = 2, o.Received.Add(probePatience)
+	if others && !b.slides {
+		// Somebody else may have the whole rest of the window on its way.
+		b.pause = o.Received.Add(probePatience)
 	}
-	b.window = window{epoch: b.epoch + 1}
+	b.minutes = b.isMinute(o)
+	b.window = window{epoch: b.epoch + 1, slides: b.slides}
 	b.changes++
-}
-
-// reject closes the gate after a 429.
-
-func (b *budget) reject(s slot, o Observation) {
-	if s.closures == b.closures { // the first of those that were on their way together
-		b.closures++
-		b.streak++
-	}
-	switch {
-	case b.rejected:
-	case !s.probe:
-		b.shared = true // there was room, and somebody else took it
-	default:
-		b.margin, b.distrust = resetMargin, b.distrust || !b.offset.known
-	}
-	if b.epoch == 0 && s.closures > 0 && o.Received.Sub(b.gate) < windowLength &&
-		o.RetryAfter > 0 && o.RetryAfter < windowLength/2 {
-		// Requests come free one by one, and no header says how many are.
-		o.RetryAfter, b.trickle = windowLength/2, true
-	}
-	b.rejected = true
-	gate, closure := b.closedUntil(o)
-	if gate.After(b.gate) {
-		b.gate, b.closure = gate, closure
-		b.changes++
-	}
-}
-
-// closedUntil is the latest time that a 429 asks to wait for. A Reset is one only if its window is
-// exhausted, or if there is nothing better.
-func (b *budget) closedUntil(o Observation) (time.Time, Closure) {
-	const slack = 2 * time.Second // Retry-After and Reset are both rounded
-	gate, closure := o.Received.Add(o.RetryAfter), ClosureMinute
-	end, usable := b.endOf(o, o.Received)
-	usable = usable && o.RateLimit.Limit > 0
-	switch {
-	case usable && gate.Sub(end) > slack, !usable && o.RetryAfter > windowLength+slack:
-		closure = ClosureBan
-	case usable && end.Sub(o.Received) > windowLength+slack:
-		closure = ClosureDay
-	}
-	if usable && end.After(gate) && (o.RateLimit.Remaining == 0 || o.RetryAfter <= 0) {
-		gate = end
-	}
-	return later(gate, o.Received.Add(b.backoff(!usable && o.RetryAfter <= 0))), closure
-}
-
-// backoff is the least time to stay away after a 429: nothing after the first that says how long.
-func (b *budget) backoff(unknown bool) time.Duration {
-	switch {
-	case unknown:
-		return windowLength << min(b.streak-1, 4)
-	case b.streak > 1:
-		return min(time.Second<<min(b.streak-2, 6), windowLength)
-	}
-	return 0
-}
-
-func (c Closure) reason() string {
-	if c == ClosureMinute {
-		return "window"
-	}
-	return string(c)
 }
 
 func later(a, b time.Time) time.Time {

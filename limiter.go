@@ -10,8 +10,8 @@ import (
 // NewLimiter returns a limiter for one API key in one process, as a [Client] makes for itself by
 // default. It knows no plan: it learns the limits from the headers of the answers (section 8.2).
 //
-// The first request goes alone, and so does the first of each later window; what its answer says
-// opens the door for the rest. No more requests are on their way than the service has said to have
+// The first request goes alone, and so does the first after a window has been used up; what its
+// answer says opens the door for the rest. No more requests are on their way than the service has said to have
 // room for. After a 429 nothing is sent before the latest of Retry-After and Reset, and then one
 // request, on whose success the others follow. Without the headers, at most two requests are on
 // their way at a time. Callers are served in the order in which they came.
@@ -77,19 +77,36 @@ func (l *limiter) Acquire(ctx context.Context, maxWait time.Duration) (Permit, e
 	case p != nil:
 		return p, nil
 	}
-	if t != nil && t.waiting != nil {
-		t.waiting(why)
-	}
+	l.tell(t, w, why)
 	return l.await(ctx, w)
 }
 
+// tell has the caller know that it is about to wait. Should that panic, its place is free.
+func (l *limiter) tell(t *turn, w *waiter, why wait) {
+	if t == nil || t.waiting == nil {
+		return
+	}
+	told := false
+	defer func() {
+		if !told {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.withdraw(w, time.Now())
+		}
+	}()
+	t.waiting(why)
+	told = true
+}
+
 // enter gives a permit, a place in the line, or an error.
-func (l *limiter) enter(ctx context.Context, t *turn, maxWait time.Duration) (*permit, *waiter, wait, error) {
+func (l *limiter) enter(
+	ctx context.Context, t *turn, maxWait time.Duration,
+) (*permit, *waiter, wait, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if ctx.Err() != nil {
-		return nil, nil, wait{}, l.ended(ctx, now)
+	if end := endOf(ctx); end != nil {
+		return nil, nil, wait{}, l.ended(now, end)
 	}
 	number := l.number(t)
 	l.dispatch(now)
@@ -134,10 +151,11 @@ func (l *limiter) await(ctx context.Context, w *waiter) (Permit, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	switch {
-	case ctx.Err() != nil: // also if the permit came at the same instant
+	if end := endOf(ctx); end != nil { // also if the permit came at the same instant
 		l.withdraw(w, now)
-		return nil, l.ended(ctx, now)
+		return nil, l.ended(now, end)
+	}
+	switch {
 	case w.permit != nil:
 		return w.permit, nil
 	case w.refused != nil:
@@ -294,12 +312,8 @@ func (l *limiter) refusal(now, at time.Time) *RateLimitError {
 }
 
 // ended is the error for a call whose context has ended.
-func (l *limiter) ended(ctx context.Context, now time.Time) *RateLimitError {
+func (l *limiter) ended(now time.Time, end error) *RateLimitError {
 	e := l.refusal(now, l.budget.earliest(now, 0))
-	end := &endedError{ended: ctx.Err()}
-	if cause := context.Cause(ctx); cause != end.ended {
-		end.cause = cause
-	}
 	e.Err = end
 	return e
 }

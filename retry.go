@@ -165,20 +165,23 @@ func (x *exchange) retryAt() time.Time {
 	if x.retryAfter > 0 {
 		at = x.received.Add(x.retryAfter)
 	}
-	if r := x.rateLimit; !r.IsZero() && (r.Remaining == 0 || at.IsZero()) {
-		if reset := x.localTime(r.Reset); reset.After(x.received) {
-			at = later(at, reset)
-		}
+	if x.rateLimit.Remaining == 0 || at.IsZero() {
+		at = later(at, x.windowEnd())
 	}
 	return at
 }
 
-// localTime is a moment of the service's clock by the local one, if the answer told its clock.
-func (x *exchange) localTime(t time.Time) time.Time {
-	if x.date.IsZero() {
-		return t
+// windowEnd is the end of the answer's window by the local clock: relative to the answer's own Date, if it has
+// one. Zero if it does not say, or says that it is past.
+func (x *exchange) windowEnd() time.Time {
+	end := x.rateLimit.Reset
+	if !x.date.IsZero() {
+		end = x.received.Add(end.Sub(x.date))
 	}
-	return x.received.Add(t.Sub(x.date))
+	if x.rateLimit.IsZero() || !end.After(x.received) {
+		return time.Time{}
+	}
+	return end
 }
 
 // admit waits for leave to send one request. It returns a typed error, and then holds no permit.

@@ -11,6 +11,8 @@ const (
 	// sameWindow is how far the Resets of one window may lie apart; those of two are a minute apart,
 	// and a sliding one moves in small steps.
 	sameWindow = 30 * time.Second
+	// resetGrain is the grain of Reset, which may have been rounded down.
+	resetGrain = time.Second
 )
 
 // window is the one that the last answers described: the service shows the minute's or the day's,
@@ -25,6 +27,7 @@ type window struct {
 	end     time.Time // local time at which it is over for certain
 	day     bool      // it is longer than a minute
 
+	slides    bool // its Reset moves
 	exhausted bool
 }
 
@@ -52,10 +55,10 @@ func (b *budget) compare(s slot, o Observation) windowOrder {
 	switch {
 	case b.epoch == 0:
 		return windowNext
-	case !usable && s.epoch != b.epoch:
+	case !usable && s.epoch != b.epoch && !s.late:
 		return windowPast
-	case !usable && s.probe:
-		return windowNext // it went ahead because the window was over
+	case !usable && s.epoch == b.epoch && s.late:
+		return windowNext // the one before was over
 	case !usable || b.reset.IsZero():
 		return windowSame
 	case apart > sameWindow:
@@ -87,11 +90,12 @@ func (b *budget) describe(s slot, o Observation) {
 	case !usable, reset.Before(b.reset) && s.answers < b.resetBy:
 		return
 	}
-	if moved := !reset.Equal(b.reset); moved || s.probe {
+	if moved := !reset.Equal(b.reset); moved || s.late {
 		if !b.reset.IsZero() {
 			b.start = o.Received // it slides: what was open at its start may be gone
 		}
 		if moved {
+			b.slides = b.slides || !b.reset.IsZero()
 			b.reset, b.resetBy = reset, b.answers
 		}
 	}
@@ -102,15 +106,25 @@ func (b *budget) describe(s slot, o Observation) {
 // endOf is the local time at which the window of an answer is over, if its Reset is of any use, when
 // it was open at start.
 //
-// The limit resets at Reset (section 8.2), by a clock of which the latest reading is assumed. A
-// minute's window that was open at start is over a minute later, however uncertain the clock.
+// The limit resets at Reset (section 8.2), by a clock of which the latest reading is assumed, and up to
+// a second later: Reset has whole seconds, which only the minutes of a clock end on for certain. A
+// minute's window that was open at start is over a minute later, however uncertain all that is.
 func (b *budget) endOf(o Observation, start time.Time) (time.Time, bool) {
+	grain := resetGrain
+	if b.minutes {
+		grain = 0
+	}
+	return b.endWithin(o, start, grain)
+}
+
+// endWithin is endOf for a Reset that has been rounded down by grain at most.
+func (b *budget) endWithin(o Observation, start time.Time, grain time.Duration) (time.Time, bool) {
 	const slack, hour, longest = 10 * time.Second, time.Hour, 400 * 24 * time.Hour
 	left := o.RateLimit.Reset.Sub(o.Received)
 	if left > longest {
 		return start.Add(windowLength), false
 	}
-	left += b.margin - b.offset.lo
+	left += grain + b.margin - b.offset.lo
 	end, most := o.Received.Add(left), start.Add(windowLength)
 	if off := end.Sub(most); off > 0 && off <= slack {
 		end = most
@@ -121,6 +135,17 @@ func (b *budget) endOf(o Observation, start time.Time) (time.Time, bool) {
 	// Without a Date, a clock that is minutes off is likelier than a window of minutes.
 	minutes := left > windowLength+slack && left < hour
 	return end, !b.distrust && left > 0 && !minutes
+}
+
+// isMinute reports whether the window that an answer is the first of is a minute of the clock: it ends
+// on one, and is older than the request which otherwise would have begun it.
+func (b *budget) isMinute(o Observation) bool {
+	if o.RateLimit.Reset.Unix()%60 != 0 {
+		return false
+	}
+	const young = 2 * time.Second
+	end, usable := b.endOf(o, o.Received)
+	return b.minutes || usable && end.Sub(o.Received) < windowLength-young
 }
 
 // readings are what the answers of a window said about it, as far as it counts: the service's own

@@ -1,0 +1,122 @@
+package petstore
+
+import "time"
+
+// resetMargin is how much later than told a window ends if it did not end when told.
+const resetMargin = time.Second
+
+// Closure names what closed the door on a request, as far as the service tells: it never says so
+// itself (section 8.3), so it is read from what its answers had in common with the closure.
+//
+// An exhausted window that was more than a minute from its Reset when it was first seen is the
+// day's, any other the minute's. After a 429 whose Retry-After reaches beyond the Reset of the same
+// answer, or beyond a minute if that had none, it is a ban; a ban that ends sooner than the window
+// cannot be told from it. The zero Closure says that it is not known.
+type Closure string
+
+// The closures of section 8.
+const (
+	ClosureMinute Closure = "minute"
+	ClosureDay    Closure = "day"
+	ClosureBan    Closure = "ban"
+)
+
+// reason is the closure as a reason to wait.
+func (c Closure) reason() string {
+	if c == ClosureMinute {
+		return "window"
+	}
+	return string(c)
+}
+
+// closed tells what keeps a request from going before at, zero if nothing that is known.
+func (b *budget) closed(now, at time.Time) Closure {
+	switch {
+	case now.Before(b.gate):
+		return b.closure
+	case at.After(now):
+		return b.window.closure()
+	}
+	return ""
+}
+
+// reject closes the gate after a 429.
+func (b *budget) reject(s slot, o Observation) {
+	if s.closures == b.closures { // the first of those that were on their way together
+		b.closures++
+		b.streak++
+	}
+	if !b.rejected {
+		b.surprise(s, o)
+	}
+	if b.trickles(o) {
+		o.RetryAfter, b.trickle = windowLength/2, true
+	}
+	b.rejected = true
+	gate, closure := b.closedUntil(o)
+	if gate.After(b.gate) {
+		b.gate, b.closure = gate, closure
+		b.changes++
+	}
+}
+
+// surprise draws the lesson from a 429 to a request for which there should have been room.
+func (b *budget) surprise(s slot, o Observation) {
+	switch {
+	case s.probe && s.epoch > 0: // the window was over, and it was not
+		b.margin = resetMargin
+		b.distrust = b.distrust || !b.offset.known
+	case !s.probe && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0:
+		b.shared = true // somebody else took it
+	}
+}
+
+// trickles reports whether closures are short and follow each other: requests come free one by one,
+// and no header says how many are.
+func (b *budget) trickles(o Observation) bool {
+	return b.epoch == 0 && b.closures > 1 && o.Received.Sub(b.gate) < windowLength &&
+		o.RetryAfter > 0 && o.RetryAfter < windowLength/2
+}
+
+// closedUntil is the latest time that a 429 asks to wait for. A Reset is one only if its window is
+// exhausted, or if there is nothing better.
+func (b *budget) closedUntil(o Observation) (time.Time, Closure) {
+	end, usable := b.endOf(o, o.Received)
+	if o.RetryAfter > 0 {
+		end, usable = b.endWithin(o, o.Received, 0) // what Retry-After says is rounded up
+	}
+	if o.RateLimit.Limit <= 0 || !usable {
+		end = time.Time{}
+	}
+	gate, closure := o.Received.Add(o.RetryAfter), closureOf(o, end)
+	if end.After(gate) && (o.RateLimit.Remaining == 0 || o.RetryAfter <= 0) {
+		gate = end
+	}
+	return later(gate, o.Received.Add(b.backoff(end.IsZero() && o.RetryAfter <= 0))), closure
+}
+
+// closureOf tells what a 429 is for whose window ends at end, zero if it does not say.
+func closureOf(o Observation, end time.Time) Closure {
+	const slack = 2 * time.Second // Retry-After and Reset are both rounded
+	if end.IsZero() {
+		end = o.Received.Add(windowLength)
+	}
+	switch {
+	case o.Received.Add(o.RetryAfter).Sub(end) > slack:
+		return ClosureBan
+	case end.Sub(o.Received) > windowLength+slack:
+		return ClosureDay
+	}
+	return ClosureMinute
+}
+
+// backoff is the least time to stay away after a 429: nothing after the first that says how long.
+func (b *budget) backoff(unknown bool) time.Duration {
+	switch {
+	case unknown:
+		return windowLength << min(b.streak-1, 4)
+	case b.streak > 1:
+		return min(time.Second<<min(b.streak-2, 6), windowLength)
+	}
+	return 0
+}

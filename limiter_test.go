@@ -1,0 +1,566 @@
+package petstore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// ok is an answer that took no time.
+func ok(limit, remaining int, reset time.Duration) Observation {
+	now := time.Now()
+	return Observation{
+		Sent: now, Received: now, StatusCode: http.StatusOK,
+		RateLimit: RateLimit{limit, remaining, now.Add(reset)}, Date: now.Truncate(time.Second),
+	}
+}
+
+// tooMany is a 429 that took no time.
+func tooMany(limit, remaining int, reset, retryAfter time.Duration) Observation {
+	o := ok(limit, remaining, reset)
+	o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, retryAfter
+	return o
+}
+
+// one makes a request that must be admitted at once.
+func one(t *testing.T, l Limiter, o Observation) {
+	t.Helper()
+	p, err := l.Acquire(t.Context(), 0)
+	require.NoError(t, err)
+	p.Release(o)
+}
+
+func refused(t *testing.T, err error) *RateLimitError {
+	t.Helper()
+	e, ok := errors.AsType[*RateLimitError](err)
+	require.True(t, ok, "%v", err)
+	assert.ErrorIs(t, err, ErrRateLimited)
+	assert.True(t, e.Local)
+	return e
+}
+
+func TestOneRequestGoesFirstAndOpensTheDoor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		assert.True(t, l.RateLimit().IsZero())
+		s := newService(windowFixed, 60)
+		var all sync.WaitGroup
+		for g := range 100 {
+			all.Go(func() { assert.True(t, ask(l, s, usual(), rand.New(rand.NewPCG(1, uint64(g))))) })
+		}
+		time.Sleep(10 * time.Millisecond)
+		synctest.Wait()
+		l.mu.Lock()
+		assert.Equal(t, 1, l.budget.inFlight, "before the first answer")
+		l.mu.Unlock()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		s.mu.Lock()
+		assert.Len(t, s.sent, 60, "in the first window")
+		s.mu.Unlock()
+		l.mu.Lock()
+		assert.Equal(t, 40, l.line.Len())
+		l.mu.Unlock()
+		all.Wait()
+		assert.Zero(t, s.rejected)
+		assertAtRest(t, l)
+	})
+}
+
+func TestOneProbeAfterAClosedGateThenTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(windowFixed, 60)
+		l := NewLimiter()
+		one(t, l, tooMany(60, 12, 7*time.Second, 20*time.Second))
+		opens := time.Now().Add(20 * time.Second)
+
+		var all sync.WaitGroup
+		for g := range 100 {
+			all.Go(func() { assert.True(t, ask(l, s, usual(), rand.New(rand.NewPCG(1, uint64(g))))) })
+		}
+		all.Wait()
+		assert.Zero(t, s.rejected)
+		require.Len(t, s.sent, 100)
+		assert.False(t, s.sent[0].Before(opens), "inside the closed window")
+		assert.GreaterOrEqual(t, s.sent[1].Sub(s.sent[0]), 20*time.Millisecond, "a probe, then the rest")
+		assert.Less(t, s.sent[59].Sub(opens), time.Second, "all that the window has room for")
+	})
+}
+
+func TestResetOfA429CountsOnlyIfItsWindowIsExhausted(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		remaining         int
+		reset, retryAfter time.Duration
+		want              time.Duration
+		closure           Closure
+	}{
+		{"exhausted, Reset is later", 0, 50 * time.Second, 20 * time.Second, 50 * time.Second, ClosureMinute},
+		{"exhausted, Retry-After is later", 0, 50 * time.Second, 51 * time.Second, 51 * time.Second, ClosureMinute},
+		{"not exhausted", 5, 50 * time.Second, 20 * time.Second, 20 * time.Second, ClosureMinute},
+		{"not exhausted, no Retry-After", 5, 50 * time.Second, 0, 51 * time.Second, ClosureMinute},
+		{"the day", 0, 5 * time.Hour, 5 * time.Hour, 5 * time.Hour, ClosureDay},
+		{"a ban", 0, 50 * time.Second, 5 * time.Minute, 5 * time.Minute, ClosureBan},
+		{"Reset is past", 0, -time.Hour, 30 * time.Second, 30 * time.Second, ClosureMinute},
+		{"nothing usable", 0, -time.Hour, 0, time.Minute, ClosureMinute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := NewLimiter()
+				now := time.Now()
+				one(t, l, tooMany(60, c.remaining, c.reset, c.retryAfter))
+				_, err := l.Acquire(t.Context(), time.Second)
+				e := refused(t, err)
+				assert.Equal(t, c.closure, e.Closure)
+				assert.Equal(t, c.want, e.RetryAt.Sub(now))
+				assert.Contains(t, err.Error(), "("+string(c.closure)+")")
+
+				time.Sleep(c.want - 1)
+				_, err = l.Acquire(t.Context(), 0)
+				_ = refused(t, err)
+				time.Sleep(time.Nanosecond)
+				one(t, l, ok(60, 59, time.Minute))
+			})
+		})
+	}
+}
+
+func TestClosuresInARowBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter()
+		var waited []time.Duration
+		for range 9 {
+			start := time.Now()
+			p, err := l.Acquire(t.Context(), time.Hour)
+			require.NoError(t, err)
+			waited = append(waited, time.Since(start))
+			p.Release(tooMany(60, 5, time.Hour, 10*time.Millisecond))
+		}
+		s := time.Second
+		assert.Equal(t, []time.Duration{0, s / 100, s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s}, waited)
+	})
+}
+
+func TestCallersGoInTheOrderInWhichTheyCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(windowFixed, 20)
+		l := NewLimiter()
+		admitted := make([]time.Time, 90)
+		var all sync.WaitGroup
+		for i := range admitted {
+			all.Go(func() {
+				p, err := l.Acquire(t.Context(), time.Hour)
+				if assert.NoError(t, err) {
+					admitted[i] = time.Now()
+					p.Release(usual().carry(s, rand.New(rand.NewPCG(2, uint64(i)))))
+				}
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		for i := range admitted[1:] {
+			assert.False(t, admitted[i+1].Before(admitted[i]), "%d was before %d", i+1, i)
+		}
+		assert.Greater(t, admitted[89].Sub(admitted[0]), 4*time.Minute-time.Second)
+		assert.Zero(t, s.rejected)
+	})
+}
+
+func TestARetriedCallKeepsItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter()
+		first := context.WithValue(t.Context(), turnKey{}, new(turn))
+		p, err := l.Acquire(first, 0)
+		require.NoError(t, err)
+		var mu sync.Mutex
+		var order []string
+		for _, name := range []string{"second", "third"} {
+			go func() {
+				p, err := l.Acquire(t.Context(), time.Hour)
+				assert.NoError(t, err)
+				mu.Lock()
+				order = append(order, name)
+				mu.Unlock()
+				p.Release(ok(60, 50, time.Minute))
+			}()
+			synctest.Wait()
+		}
+		p.Release(tooMany(60, 5, time.Minute, 2*time.Second))
+		p, err = l.Acquire(first, time.Hour)
+		require.NoError(t, err)
+		assert.Empty(t, order, "who came later has not gone before")
+		p.Release(ok(60, 51, time.Minute))
+		synctest.Wait()
+		assert.Equal(t, []string{"second", "third"}, order)
+	})
+}
+
+func TestAWaitThatCannotFitFailsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		one(t, l, ok(60, 0, 40*time.Second))
+		start := time.Now()
+
+		_, err := l.Acquire(t.Context(), 39*time.Second)
+		e := refused(t, err)
+		assert.Equal(t, ClosureMinute, e.Closure)
+		assert.Equal(t, start.Add(41*time.Second), e.RetryAt)
+		assert.Equal(t, 60, e.RateLimit.Limit)
+
+		ctx, cancel := context.WithTimeout(t.Context(), 39*time.Second)
+		defer cancel()
+		_, err = l.Acquire(ctx, time.Hour)
+		_ = refused(t, err)
+		assert.NotErrorIs(t, err, context.DeadlineExceeded, "it has not ended")
+
+		// The window that follows is for those who stand in the line: the next is a minute later.
+		leave, stop := context.WithCancel(t.Context())
+		for range 60 {
+			go func() { _, _ = l.Acquire(leave, time.Hour) }()
+		}
+		synctest.Wait()
+		_, err = l.Acquire(t.Context(), 99*time.Second)
+		e = refused(t, err)
+		assert.Equal(t, start.Add(101*time.Second), e.RetryAt)
+		assert.Equal(t, start, time.Now(), "nobody has waited")
+		stop()
+		synctest.Wait()
+		assertAtRest(t, l)
+	})
+}
+
+func TestTheLineIsToldWhenTheDoorCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		p, err := l.Acquire(t.Context(), 0)
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		for range 50 {
+			all.Go(func() {
+				_, err := l.Acquire(t.Context(), time.Minute)
+				assert.Equal(t, ClosureBan, refused(t, err).Closure)
+			})
+		}
+		synctest.Wait()
+		start := time.Now()
+		p.Release(tooMany(60, 0, 10*time.Second, 5*time.Minute))
+		all.Wait()
+		assert.Equal(t, start, time.Now(), "nobody has waited for it")
+		assertAtRest(t, l)
+	})
+}
+
+func TestMaxWaitOfZeroNeverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter()
+		p, err := l.Acquire(t.Context(), 0)
+		require.NoError(t, err)
+		start := time.Now()
+		_, err = l.Acquire(t.Context(), 0)
+		e := refused(t, err)
+		assert.Zero(t, e.RetryAt, "an answer decides, not a time")
+		assert.Zero(t, e.Closure)
+		_, err = l.Acquire(t.Context(), -time.Second)
+		_ = refused(t, err)
+		assert.Equal(t, start, time.Now())
+
+		_, err = l.Acquire(t.Context(), 300*time.Millisecond)
+		_ = refused(t, err)
+		assert.Equal(t, 300*time.Millisecond, time.Since(start), "a probe is waited for as long as allowed")
+		p.Release(ok(60, 59, time.Minute))
+		assertAtRest(t, l.(*limiter))
+	})
+}
+
+func TestTheDayIsRefusedLocallyUntilItsReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(windowFixed, 60)
+		s.day.limit = 100
+		l := NewLimiter()
+		rng := rand.New(rand.NewPCG(3, 3))
+		start := time.Now()
+		for range 100 {
+			p, err := l.Acquire(t.Context(), 2*time.Minute)
+			require.NoError(t, err)
+			p.Release(usual().carry(s, rng))
+		}
+		for range 23 {
+			_, err := l.Acquire(t.Context(), 2*time.Minute)
+			e := refused(t, err)
+			assert.Equal(t, ClosureDay, e.Closure)
+			assert.WithinDuration(t, start.Add(24*time.Hour), e.RetryAt, 2*time.Second)
+			time.Sleep(time.Hour)
+		}
+		assert.Len(t, s.sent, 100, "nothing was sent meanwhile")
+		time.Sleep(time.Until(start.Add(24*time.Hour - time.Minute)))
+		for range 10 {
+			p, err := l.Acquire(t.Context(), 2*time.Minute)
+			require.NoError(t, err)
+			p.Release(usual().carry(s, rng))
+		}
+		assert.Zero(t, s.rejected)
+	})
+}
+
+func TestAnEndedContextAdmitsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		why := errors.New("shutting down")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		_, err := l.Acquire(ctx, time.Hour)
+		_ = refused(t, err)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.ErrorIs(t, err, why)
+
+		// The permit and the end come at the same instant: either may win the select, not the call.
+		one(t, l, ok(60, 0, 10*time.Second))
+		for range 50 {
+			ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(11*time.Second))
+			_, err := l.Acquire(ctx, time.Hour)
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+			one(t, l, ok(60, 0, 10*time.Second))
+		}
+		assertAtRest(t, l)
+	})
+}
+
+func TestRandomCancelsLeakNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(windowFixed, 60)
+		l := NewLimiter().(*limiter)
+		var all sync.WaitGroup
+		for g := range 300 {
+			rng := rand.New(rand.NewPCG(4, uint64(g)))
+			all.Go(func() {
+				for range 5 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rng.Int64N(int64(40*time.Second))))
+					ctx, stop := context.WithCancel(ctx)
+					time.AfterFunc(time.Duration(rng.Int64N(int64(40*time.Second))), stop)
+					p, err := l.Acquire(ctx, time.Duration(rng.Int64N(int64(time.Minute))))
+					if err == nil {
+						n := usual()
+						n.dial, n.lose = 0.1, 0.1
+						p.Release(n.carry(s, rng))
+					}
+					cancel()
+					stop()
+				}
+			})
+		}
+		all.Wait()
+		assert.Zero(t, s.rejected)
+		assertAtRest(t, l)
+	})
+}
+
+func TestASecondReleaseIsIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		p, err := l.Acquire(t.Context(), 0)
+		require.NoError(t, err)
+		p.Release(ok(60, 59, time.Minute))
+		p.Release(tooMany(60, 0, time.Minute, time.Hour))
+		p.Release(Observation{})
+		assertAtRest(t, l)
+		one(t, l, ok(60, 58, time.Minute))
+	})
+}
+
+func TestALimiterMayLiveInSeveralWorlds(t *testing.T) {
+	l := NewLimiter()
+	one(t, l, ok(60, 0, time.Minute))
+	for range 3 { // each begins in the year 2000
+		synctest.Test(t, func(t *testing.T) {
+			s := newService(windowFixed, 60)
+			rng := rand.New(rand.NewPCG(5, 5))
+			for range 150 {
+				assert.True(t, ask(l, s, usual(), rng))
+			}
+			assert.Zero(t, s.rejected)
+			assert.Less(t, time.Since(s.sent[0]), 3*time.Minute)
+			p, err := l.Acquire(t.Context(), time.Hour)
+			require.NoError(t, err)
+			defer p.Release(Observation{})
+		})
+	}
+	one(t, l, ok(60, 59, time.Minute))
+}
+
+func TestASilentProbeIsFollowedByOneMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		start := time.Now()
+		var mu sync.Mutex
+		var admitted []time.Duration
+		var permits []Permit
+		for range 3 {
+			go func() {
+				p, err := l.Acquire(t.Context(), time.Minute)
+				if assert.NoError(t, err) {
+					mu.Lock()
+					defer mu.Unlock()
+					admitted = append(admitted, time.Since(start))
+					permits = append(permits, p)
+				}
+			}()
+		}
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, []time.Duration{0, time.Second}, admitted)
+		permits[0].Release(Observation{Sent: start})
+		permits[1].Release(Observation{Sent: start})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Len(t, admitted, 3)
+		permits[2].Release(ok(60, 57, time.Minute))
+		assertAtRest(t, l)
+	})
+}
+
+func TestAServiceThatCannotBeReachedFailsForAllSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter()
+		start := time.Now()
+		var all sync.WaitGroup
+		for range 64 {
+			all.Go(func() {
+				p, err := l.Acquire(t.Context(), time.Minute)
+				if assert.NoError(t, err) {
+					time.Sleep(time.Second) // the connection is refused
+					p.Release(Observation{})
+				}
+			})
+		}
+		all.Wait()
+		assert.Less(t, time.Since(start), 20*time.Second)
+	})
+}
+
+func TestACallIsToldWhatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		start := time.Now()
+		var told []wait
+		ask := func(maxWait time.Duration) {
+			ctx := context.WithValue(t.Context(), turnKey{}, &turn{waiting: func(w wait) {
+				if assert.True(t, l.mu.TryLock(), "it is called without the lock") {
+					l.mu.Unlock()
+				}
+				w.wake = time.Time{}
+				told = append(told, w)
+			}})
+			if p, err := l.Acquire(ctx, maxWait); err == nil {
+				p.Release(Observation{})
+			}
+		}
+		p, err := l.Acquire(t.Context(), 0)
+		require.NoError(t, err)
+		ask(time.Second)
+		p.Release(ok(60, 0, 30*time.Second))
+		ask(time.Minute)
+		one(t, l, tooMany(60, 0, 30*time.Second, 10*time.Minute))
+		ask(time.Hour)
+		assert.Equal(t, []wait{
+			{reason: "probe", waiters: 1},
+			{reason: "window", until: start.Add(32 * time.Second), waiters: 1},
+			{reason: "ban", until: start.Add(32*time.Second + 10*time.Minute), waiters: 1},
+		}, told)
+	})
+}
+
+func TestAPanicWhileToldLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		p, err := l.Acquire(t.Context(), 0)
+		require.NoError(t, err)
+		ctx := context.WithValue(t.Context(), turnKey{}, &turn{waiting: func(wait) { panic("logger") }})
+		assert.Panics(t, func() { _, _ = l.Acquire(ctx, time.Minute) })
+		p.Release(ok(60, 59, time.Minute))
+		assertAtRest(t, l)
+	})
+}
+
+func TestNothingRunsWhileNobodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		ctx, cancel := context.WithCancel(t.Context())
+		one(t, l, ok(60, 0, 30*time.Second))
+		assertAtRest(t, l)
+		go func() { _, _ = l.Acquire(ctx, time.Hour) }()
+		synctest.Wait()
+		l.mu.Lock()
+		assert.NotNil(t, l.timer)
+		l.mu.Unlock()
+		cancel()
+		synctest.Wait()
+		assertAtRest(t, l)
+	})
+}
+
+func TestAnUncontendedPermitIsTheOnlyAllocation(t *testing.T) {
+	l := NewLimiter()
+	ctx := context.WithValue(t.Context(), turnKey{}, new(turn))
+	now := time.Now()
+	o := Observation{
+		Sent: now, Received: now, StatusCode: 200,
+		RateLimit: RateLimit{1000, 999, now.Add(time.Hour)}, Date: now.Truncate(time.Second),
+	}
+	allocs := testing.AllocsPerRun(1000, func() {
+		p, err := l.Acquire(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Release(o)
+	})
+	assert.LessOrEqual(t, allocs, 1.0)
+}
+
+func BenchmarkUncontended(b *testing.B) {
+	l := NewLimiter()
+	ctx := context.WithValue(b.Context(), turnKey{}, new(turn))
+	now := time.Now()
+	o := Observation{
+		Sent: now, Received: now, StatusCode: 200,
+		RateLimit: RateLimit{1000, 999, now.Add(time.Hour)}, Date: now.Truncate(time.Second),
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := l.Acquire(ctx, time.Minute)
+		if err != nil {
+			b.Fatal(err)
+		}
+		p.Release(o)
+	}
+}
+
+// Benchmark512Goroutines has all of them before a door through which 400 fit at a time.
+func Benchmark512Goroutines(b *testing.B) {
+	l := NewLimiter()
+	now := time.Now()
+	o := Observation{
+		Sent: now, Received: now, StatusCode: 200,
+		RateLimit: RateLimit{401, 400, now.Add(time.Hour)}, Date: now.Truncate(time.Second),
+	}
+	b.SetParallelism(256)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			p, err := l.Acquire(b.Context(), time.Hour)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			p.Release(o)
+		}
+	})
+}
