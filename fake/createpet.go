@@ -128,7 +128,7 @@ func (r *newPetReader) setCategory(value []byte) error {
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return fmt.Errorf("categoryId is %s; an int64 lies between %d and %d",
-			clip(string(value)), math.MinInt64, math.MaxInt64)
+			clip(string(value)), int64(math.MinInt64), int64(math.MaxInt64))
 	case err != nil:
 		return fmt.Errorf("categoryId is %s; it must be an integer without fraction or exponent",
 			clip(string(value)))

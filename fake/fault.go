@@ -194,7 +194,7 @@ func (f *Fault) comeBack(now time.Time) time.Time {
 		return time.Time{}
 	}
 	value := cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter)
-	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil && seconds > 0 {
 		return now.Add(time.Duration(min(seconds, maxRetryAfter)) * time.Second)
 	}
 	if t, err := http.ParseTime(value); err == nil {

@@ -205,12 +205,12 @@ func (r *redactor) bytes(b []byte) []byte {
 	return bytes.Clone(b)
 }
 
-// redactor is for every key the server ever knew, plain and as it stands in a URL.
+// redactor is for every key the server ever knew, plain, as it stands in a URL, and as a hint quotes it.
 func (r *keyring) redactor() *redactor {
 	var forms, pairs []string
 	for _, k := range r.all() {
 		if len(k.key) >= minRedact {
-			forms = append(forms, k.key, url.QueryEscape(k.key), url.PathEscape(k.key))
+			forms = append(forms, k.key, url.QueryEscape(k.key), url.PathEscape(k.key), clip(k.key))
 		}
 	}
 	// The longest first, or a key that begins like another would leave the rest of that one behind.
