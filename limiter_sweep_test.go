@@ -171,13 +171,17 @@ func assertAtRest(t *testing.T, l *limiter) {
 	assert.Nil(t, l.timer, "timer")
 }
 
-// TestLimiterReachesItsFigures runs a part of the table, ten seeds each. PETSTORE_SWEEP is a regular
+// TestLimiterReachesItsFigures runs a part of the table, a few seeds each. PETSTORE_SWEEP is a regular
 // expression of cells to run and print instead, "." for all; PETSTORE_SEEDS is how many seeds.
 func TestLimiterReachesItsFigures(t *testing.T) {
 	sweep := os.Getenv("PETSTORE_SWEEP")
 	wanted, err := regexp.Compile(cmp.Or(sweep, `/(60/1|60/64|60/32|300/8|300/4)$`))
 	require.NoError(t, err)
-	seeds, err := strconv.ParseUint(cmp.Or(os.Getenv("PETSTORE_SEEDS"), "10"), 10, 64)
+	usual := "10"
+	if racing {
+		usual = "1" // races are what it is about then
+	}
+	seeds, err := strconv.ParseUint(cmp.Or(os.Getenv("PETSTORE_SEEDS"), usual), 10, 64)
 	require.NoError(t, err)
 	for _, c := range cells() {
 		if wanted.MatchString(c.String()) {
@@ -203,7 +207,7 @@ func (c cell) check(t *testing.T, seeds uint64, show bool) {
 	}
 	assert.LessOrEqual(t, worst.worst, c.rejections, "rejections in a window")
 	assert.LessOrEqual(t, worst.bans, c.bans, "bans")
-	if c.most > 0 {
+	if c.most > 0 && !racing {
 		assert.LessOrEqual(t, mean, c.most, "makespan over the bound")
 	}
 }
