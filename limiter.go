@@ -38,6 +38,7 @@ type turnKey struct{}
 // context; without one, each Acquire is a new call.
 type turn struct {
 	number uint64 // 0 before the first Acquire
+	permit permit // saves the allocation of one
 	// waiting, if not nil, is called whenever the call is about to wait.
 	waiting func(wait)
 }
@@ -58,6 +59,15 @@ type permit struct {
 	limiter  *limiter
 	slot     slot
 	released bool
+}
+
+// grant makes a permit, in the call's turn if that has one to spare.
+func (t *turn) grant(l *limiter, s slot) *permit {
+	if t == nil || t.permit.limiter != nil && !t.permit.released {
+		return &permit{limiter: l, slot: s}
+	}
+	t.permit = permit{limiter: l, slot: s}
+	return &t.permit
 }
 
 // RateLimit implements [Limiter].
@@ -113,7 +123,7 @@ func (l *limiter) enter(
 	if l.line.Len() == 0 {
 		s, why, ok := l.budget.admit(now)
 		if ok {
-			return &permit{limiter: l, slot: s}, nil, wait{}, nil
+			return t.grant(l, s), nil, wait{}, nil
 		}
 		l.why = why
 	}

@@ -125,7 +125,7 @@ func TestTheKeyFollowsNoRedirect(t *testing.T) {
 }
 
 func TestABodyIsBoundedAfterDecompression(t *testing.T) {
-	bomb := gzipped(bytes.Repeat([]byte(" "), 64<<20))
+	bomb := gzipped(bytes.Repeat([]byte(" "), 8<<20))
 	for name, code := range map[string]int{"success": 200, "error": 400} {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
