@@ -20,6 +20,8 @@ func document(reports []*Report) string {
 		out.WriteString(standing(r))
 	}
 	out.WriteString(reading)
+	out.WriteString("\n## Goals\n\nWhat the client is to reach on the Go version of its go.mod.\n\n" +
+		reports[0].goalTable())
 	for _, r := range reports {
 		out.WriteString(results(r))
 	}
@@ -53,13 +55,12 @@ func (r Row) reason(peer string) string {
 	switch {
 	case list && r.Transport == "TCP":
 		return "the system calls are the same and outweigh the decoding"
+	case list && peer == "ogen":
+		return "ogen decodes without reflection, too, and has no limiter"
 	case list:
-		return peer + " decodes without reflection, too, and has no limiter"
-	case r.Transport == "TCP":
-		return "next to the system calls, the decoding saves less than the limiter and the attempt's timer cost"
+		return "the decoding saves less than the limiter, the attempt's timer and the retry loop cost"
 	}
-	return "the answer is too short for the decoding to save what the limiter and the attempt's timer cost, and " +
-		peer + " has neither"
+	return "decoding so little saves less than the limiter, the attempt's timer and the retry loop cost"
 }
 
 func results(r *Report) string {

@@ -11,8 +11,8 @@ a careful user writes it, since a ratio can be compared between machines and a t
 ![CPU time per call as a ratio to net/http with encoding/json](benchmarks.svg)
 
 The bars reach from quartile to quartile of the rounds. All of ours is measured with the limiter, the retries,
-the timeout of each attempt and the strict decoding on; none of the others has a limiter, and only
-go-retryablehttp retries.
+the timeout of each attempt and the strict decoding on; none of the others has a limiter, and by
+default only go-retryablehttp retries.
 
 ## What to read from them
 `

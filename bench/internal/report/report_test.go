@@ -76,6 +76,9 @@ func TestTextHasEverything(t *testing.T) {
 		"ours, large 2.0 MiB 1.5 MiB 2.00 ×, 1.50 ×",
 		"fake 30 1.50 (1.50–1.50)",
 		"Start 1,234,567 ns/op",
+		"writes per request 1 2.00 **missed**",
+		"connections, http, all is well 70 65.00 reached",
+		"CPU, list 20 without a network : net/http 0.5 0.50 reached",
 	} {
 		assert.Contains(t, squeezed(text), line)
 	}
@@ -86,7 +89,7 @@ func squeezed(text string) string { return strings.Join(strings.Fields(text), " 
 func TestDocumentTellsWhereOursIsNotAhead(t *testing.T) {
 	text := report.Documents([]*report.Report{madeUp()})["benchmarks.md"]
 	assert.Contains(t, text, "In 4 of 6 rows")
-	assert.Contains(t, text, "- get, stub: behind other, 1.50 (1.44–1.56): the answer is too short")
+	assert.Contains(t, text, "- get, stub: behind other, 1.50 (1.44–1.56): decoding so little")
 	assert.Contains(t, text, "- create, stub: level with other, 1.00 (0.94–1.06): ")
 	assert.NotContains(t, text, "- list 20, stub")
 	assert.Contains(t, text, "| list 20 | 0.50 (0.45–0.55) | 0.80 (0.80–0.80) | other 0.62 (0.56–0.69), **ahead** |\n")

@@ -12,7 +12,7 @@ func Text(r *Report) string {
 	fmt.Fprintf(&out, "%s, %s, %d rounds\n", r.Toolchain, r.Platform, r.Rounds)
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	for _, section := range []func(*Report) []string{
-		callLines, connectionLines, writeLines, heapLines, serviceLines, fakeLines,
+		callLines, connectionLines, writeLines, heapLines, serviceLines, fakeLines, goalLines,
 	} {
 		for _, line := range section(r) {
 			fmt.Fprintln(w, line)
@@ -91,6 +91,16 @@ func serviceLines(r *Report) []string {
 	}
 }
 
+func goalLines(r *Report) []string {
+	lines := []string{"", "goal\tat most\tmeasured"}
+	for _, g := range goals() {
+		if cells := g.cells(r); g.measured(r) > 0 {
+			lines = append(lines, strings.Join(cells, "\t"))
+		}
+	}
+	return lines
+}
+
 func fakeLines(r *Report) []string {
 	var lines []string
 	for i, b := range r.Fake {
@@ -104,15 +114,19 @@ func fakeLines(r *Report) []string {
 
 // Range is the median of the runs with the fewest and the most.
 func (c Connections) Range() string {
-	var numbers []float64
-	for _, n := range c.Opened {
-		numbers = append(numbers, float64(n))
-	}
-	s := SpreadOf(numbers)
+	s := c.spread()
 	if s.Min == s.Max {
 		return fmt.Sprintf("%.0f", s.Min)
 	}
 	return fmt.Sprintf("%.0f (%.0f–%.0f)", s.Median, s.Min, s.Max)
+}
+
+func (c Connections) spread() Spread {
+	var numbers []float64
+	for _, n := range c.Opened {
+		numbers = append(numbers, float64(n))
+	}
+	return SpreadOf(numbers)
 }
 
 func (h Heap) share(bytes int64) float64 { return float64(bytes) / float64(h.Reference) }
