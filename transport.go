@@ -173,7 +173,9 @@ func (x *exchange) redact(key string) {
 	}
 	for _, values := range x.header {
 		for i, v := range values {
-			values[i] = strings.ReplaceAll(v, key, mark)
+			if len(v) >= len(key) {
+				values[i] = strings.ReplaceAll(v, key, mark)
+			}
 		}
 	}
 	if x.err != nil && strings.Contains(x.err.Error(), key) {
