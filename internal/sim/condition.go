@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// condition is one way in which the service, the network or the callers are not as the document
+// has them. The zero condition is the document's.
+type condition struct {
+	name, text string
+
+	banAfter   int                 // further requests after a 429; 0 is usualBan
+	skew       time.Duration       // of the service's clock
+	retryAfter fake.RetryAfterForm // of a 429
+	planChange time.Duration       // from the start, to cell.laterPlan; 0 is never
+	shortDay   bool                // the day's quota is used up after three windows
+	clients    int                 // that share the job, 0 is one
+	unaware    bool                // each with a limiter of its own
+
+	slow, lost, undialled, cancels float64 // parts of all requests
+
+	// header changes what an answer carries; now is the service's time, i the request's number.
+	header func(h http.Header, now time.Time, i int)
+	// headerless tells that no answer shows its limit, absurd that nothing gives a Reset a meaning.
+	headerless, absurd bool
+}
+
+// The headers of section 8.2, and what conditions do to them.
+const (
+	headerLimit     = "X-RateLimit-Limit"
+	headerRemaining = "X-RateLimit-Remaining"
+	headerReset     = "X-RateLimit-Reset"
+)
+
+// So many further requests after a 429, and no ban at all.
+const (
+	strictBan = 3
+	usualBan  = 5
+	mildBan   = 10
+	noBan     = -1
+	banFor    = 5 * time.Minute
+)
+
+// ban returns the option of the service. It is strict where a rejection cannot be ruled out.
+func (c condition) ban() fake.Option {
+	after := c.banAfter
+	switch {
+	case after == noBan:
+		return nil
+	case after == 0 && (c.headerless || c.unaware):
+		after = strictBan
+	case after == 0:
+		after = usualBan
+	}
+	return fake.WithBan(after, banFor)
+}
+
+// plain is the condition of the document.
+const plain = "plain"
+
+// conditions returns all of them, the document's first.
+func conditions() []condition {
+	const skew = 10 * time.Minute
+	return []condition{
+		{name: plain, text: "as the document has it"},
+		{name: "ban-3", text: "a ban after 3 requests", banAfter: strictBan},
+		{name: "ban-10", text: "a ban after 10 requests", banAfter: mildBan},
+		{name: "no-ban", text: "nobody is ever banned", banAfter: noBan},
+		{name: "clock+10m", text: "the service's clock is 10 minutes ahead", skew: skew},
+		{name: "clock-10m", text: "the service's clock is 10 minutes behind", skew: -skew},
+		{name: "no-date", text: "no Date", header: noDate},
+		{name: "no-date+10m", text: "no Date, clock 10 minutes ahead", header: noDate, skew: skew, absurd: true},
+		{name: "no-date-10m", text: "no Date, clock 10 minutes behind", header: noDate, skew: -skew, absurd: true},
+		{
+			name: "http-date", text: "Retry-After is an HTTP-date, clock 10 minutes ahead",
+			retryAfter: fake.RetryAfterDate, skew: skew,
+		},
+		{name: "no-retry-after", text: "a 429 has no Retry-After", retryAfter: fake.RetryAfterAbsent},
+		{name: "some-headers", text: "one answer in ten has no rate limit headers", header: sometimes},
+		{name: "no-headers", text: "no rate limit headers at all", header: noHeaders, headerless: true},
+		{name: "reset-past", text: "Reset is an hour ago", header: resetIn(-time.Hour), absurd: true},
+		{name: "reset-delta", text: "Reset is in seconds from now", header: resetDelta, absurd: true},
+		{name: "reset-far", text: "Reset is in ten years", header: resetIn(10 * 365 * 24 * time.Hour), absurd: true},
+		{name: "plan-change", text: "another plan after 100 seconds", planChange: 100 * time.Second},
+		{name: "day", text: "the day's quota ends after three windows", shortDay: true},
+		{name: "slow", text: "one answer in fifty takes 10 seconds more", slow: 0.02},
+		{name: "lost", text: "one answer in fifty is lost", lost: 0.02},
+		{name: "undialled", text: "one request in fifty gets no connection", undialled: 0.02},
+		{name: "cancels", text: "one caller in eight gives up", cancels: 0.125},
+		{name: "two-sharing", text: "two clients on one limiter", clients: 2},
+		{name: "two-unaware", text: "two clients, each unaware of the other", clients: 2, unaware: true},
+	}
+}
+
+func noDate(h http.Header, _ time.Time, _ int) { h.Del("Date") }
+
+func noHeaders(h http.Header, _ time.Time, _ int) {
+	h.Del(headerLimit)
+	h.Del(headerRemaining)
+	h.Del(headerReset)
+}
+
+func sometimes(h http.Header, now time.Time, i int) {
+	if i%10 == 3 {
+		noHeaders(h, now, i)
+	}
+}
+
+func resetIn(d time.Duration) func(http.Header, time.Time, int) {
+	return func(h http.Header, now time.Time, _ int) {
+		h.Set(headerReset, fmt.Sprint(now.Add(d).Unix()))
+	}
+}
+
+// resetDelta is what services do that mistake the X-RateLimit headers for the RateLimit ones.
+func resetDelta(h http.Header, now time.Time, _ int) {
+	var reset int64
+	_, _ = fmt.Sscan(h.Get(headerReset), &reset) // the fake's own, always a number
+	h.Set(headerReset, fmt.Sprint(reset-now.Unix()))
+}

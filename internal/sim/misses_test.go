@@ -1,0 +1,44 @@
+package sim
+
+import (
+	"strings"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// knownMisses returns the cells in which petstore-go is known to fall short of its figures with
+// the default seed. A cell that is here and meets its figures fails the test as much as one that
+// misses them and is not.
+func knownMisses() []string {
+	return strings.Fields(`
+		no-date+10m_sliding_60_1    no-date+10m_sliding_60_8   no-date+10m_sliding_60_64
+		no-date+10m_sliding_60_512  no-date+10m_sliding_300_1  no-date+10m_sliding_300_8
+		no-date+10m_sliding_300_64  no-date+10m_sliding_300_512
+
+		no-date-10m_sliding_60_1    no-date-10m_sliding_60_8   no-date-10m_sliding_60_64
+		no-date-10m_sliding_60_512  no-date-10m_sliding_300_1  no-date-10m_sliding_300_8
+		no-date-10m_sliding_300_64  no-date-10m_sliding_300_512
+
+		reset-past_sliding_60_1     reset-past_sliding_60_8    reset-past_sliding_60_64
+		reset-past_sliding_60_512   reset-past_sliding_300_1   reset-past_sliding_300_8
+		reset-past_sliding_300_64   reset-past_sliding_300_512
+
+		reset-delta_sliding_60_1    reset-delta_sliding_60_8   reset-delta_sliding_60_64
+		reset-delta_sliding_60_512  reset-delta_sliding_300_1  reset-delta_sliding_300_8
+		reset-delta_sliding_300_64  reset-delta_sliding_300_512
+
+		reset-far_sliding_60_1      reset-far_sliding_60_8     reset-far_sliding_60_64
+		reset-far_sliding_60_512    reset-far_sliding_300_1    reset-far_sliding_300_8
+		reset-far_sliding_300_64    reset-far_sliding_300_512
+
+		no-headers_sliding_60_8     no-headers_sliding_60_64   no-headers_sliding_60_512
+
+		plan-change_sliding_300_1   plan-change_sliding_300_8
+
+		cancels_fixed_300_8         cancels_aligned_300_8      cancels_sliding_300_8
+	`)
+}
+
+// mayMiss reports whether the cell meets its figures or not as chance falls: after a lost answer a
+// sliding window may be fuller than it seems.
+func mayMiss(c cell) bool { return c.window == fake.WindowSliding && c.byChance() }
