@@ -161,7 +161,8 @@ func (k *call) readBody(resp *http.Response, maxBody int64) error {
 
 func (x *exchange) failed(err error, kind failure) { x.err, x.failure = err, kind }
 
-// redact takes the key out of what errors keep, should the other side have repeated it.
+// redact takes the key out of what errors and results keep, should the other side have repeated it. What the
+// transport may share with others it copies first.
 func (x *exchange) redact(key string) {
 	const minimum = 6 // a shorter one would be found in ordinary words
 	if len(key) < minimum {
@@ -171,16 +172,28 @@ func (x *exchange) redact(key string) {
 	if x.statusCode/100 != 2 || x.err != nil {
 		x.body = bytes.ReplaceAll(x.body, []byte(key), []byte(mark))
 	}
-	for _, values := range x.header {
-		for i, v := range values {
-			if len(v) >= len(key) {
+	if repeats(x.header, key) {
+		x.header = x.header.Clone()
+		for _, values := range x.header {
+			for i, v := range values {
 				values[i] = strings.ReplaceAll(v, key, mark)
 			}
 		}
 	}
-	if x.err != nil && strings.Contains(x.err.Error(), key) {
+	if _, ended := errors.AsType[*endedError](x.err); x.err != nil && !ended && strings.Contains(x.err.Error(), key) {
 		x.err = errors.New(strings.ReplaceAll(x.err.Error(), key, mark))
 	}
+}
+
+func repeats(h http.Header, key string) bool {
+	for _, values := range h {
+		for _, v := range values {
+			if len(v) >= len(key) && strings.Contains(v, key) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // bodyless is resp for http.Client, which is not to see what it would act upon: the body has been read, and

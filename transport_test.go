@@ -14,6 +14,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -186,6 +187,26 @@ func TestAKeyThatTheServiceRepeatsReachesNoError(t *testing.T) {
 	client, _ = scripted(t, []answer{fails(errors.New("cannot send Bearer " + testKey))})
 	_, err = client.CreatePet(t.Context(), newPet())
 	assert.EqualError(t, err, "petstore: createPet: cannot send Bearer [redacted]")
+}
+
+func TestHeadersThatATransportSharesAreNotWrittenTo(t *testing.T) {
+	shared := http.Header{"Content-Type": {"application/json"}, "X-Echo": {"Bearer " + testKey}}
+	client, _ := scripted(t, []answer{func(req *http.Request) (*http.Response, error) {
+		resp := response(req, 200, strings.NewReader(`[]`))
+		resp.Header = shared
+		return resp, nil
+	}})
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			if assert.NoError(t, err) {
+				assert.Equal(t, "Bearer [redacted]", result.Header.Get("X-Echo"))
+			}
+		})
+	}
+	group.Wait()
+	assert.Equal(t, "Bearer "+testKey, shared.Get("X-Echo"))
 }
 
 func TestACancelBeforeTheRequestIsWrittenLeavesNoDoubtAboutACreate(t *testing.T) {
