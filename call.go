@@ -53,8 +53,7 @@ type call struct {
 	url       url.URL
 	request   retryablehttp.Request
 	trace     connectionTrace
-	body      io.LimitedReader
-	buffer    *bytes.Buffer // for the body of the answer
+	buffer    *buffer // for the body of the answer
 
 	attempts  int
 	permit    Permit
@@ -73,9 +72,9 @@ func perform[T any](
 	if err != nil {
 		return value, response, err
 	}
-	buffer := c.buffer()
-	defer c.putBuffer(buffer) // what is decoded, and what an error keeps, is copied out of it
-	if err := k.do(r, buffer); err != nil {
+	k.buffer = c.buffers.get()
+	defer c.buffers.put(k.buffer)
+	if err := k.do(r); err != nil {
 		return value, response, err
 	}
 	if reason := mediaTypeFault(k.last.header); reason != "" {
@@ -108,8 +107,7 @@ func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*ca
 }
 
 // do sends the request until there is an outcome.
-func (k *call) do(r request, buffer *bytes.Buffer) error {
-	k.buffer = buffer
+func (k *call) do(r request) error {
 	if err := k.admit(); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +48,7 @@ type Client struct {
 	noCookies http.Header
 	userAgent []string
 	mediaType []string
-	buffers   sync.Pool // of *bytes.Buffer, for bodies of answers
+	buffers   bufferPool
 	call      callConfig
 	retries   retryBudget
 	seen      atomic.Pointer[RateLimit] // what the last answer said, for a client without limiter
@@ -206,23 +204,6 @@ func (c *Client) cookies() http.Header {
 		return c.noCookies
 	}
 	return make(http.Header)
-}
-
-// maxPooledBuffer keeps one large answer from being remembered in memory for ever.
-const maxPooledBuffer = 256 << 10
-
-func (c *Client) buffer() *bytes.Buffer {
-	if b, ok := c.buffers.Get().(*bytes.Buffer); ok {
-		return b
-	}
-	return new(bytes.Buffer)
-}
-
-func (c *Client) putBuffer(b *bytes.Buffer) {
-	if b.Cap() <= maxPooledBuffer {
-		b.Reset()
-		c.buffers.Put(b)
-	}
 }
 
 // parseBaseURL never returns url.Parse's error, which repeats the URL and with it a password in it.

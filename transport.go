@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -142,18 +141,12 @@ func (x *exchange) observation(sent time.Time) Observation {
 }
 
 // readBody reads at most maxBody bytes and closes the body.
-func (k *call) readBody(resp *http.Response, maxBody int64) error {
+func (k *call) readBody(resp *http.Response, maxBody int64) (err error) {
 	defer func() { _ = resp.Body.Close() }() // what was to be read has been
-	x, b := &k.last, k.buffer
-	b.Reset()
-	if n := resp.ContentLength; n > 0 && n <= maxBody {
-		b.Grow(int(n) + bytes.MinRead) // exactly what ReadFrom needs to see the end
-	}
-	k.body = io.LimitedReader{R: resp.Body, N: min(maxBody, math.MaxInt64-1) + 1}
-	_, err := b.ReadFrom(&k.body)
-	x.body = b.Bytes()
-	if int64(b.Len()) > maxBody {
-		x.body, x.tooLarge = x.body[:maxBody], true
+	x := &k.last
+	x.tooLarge, err = k.buffer.fill(resp.Body, resp.ContentLength, maxBody)
+	x.body = k.buffer.bytes
+	if x.tooLarge {
 		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
 	}
 	return err

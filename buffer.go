@@ -1,0 +1,78 @@
+package petstore
+
+import (
+	"io"
+	"slices"
+	"sync"
+)
+
+const (
+	// minBuffer holds a list of 100 pets, which most servers send without a Content-Length.
+	minBuffer = 16 << 10
+	// pieceSize is how much more is read at a time where that does not do.
+	pieceSize = 256 << 10
+	// maxPooled keeps one large answer from being remembered in memory for ever.
+	maxPooled = 256 << 10
+)
+
+// buffer holds the body of one answer. What is decoded, and what an error keeps, is copied out of it.
+type buffer struct{ bytes []byte }
+
+// bufferPool is for the calls of one client, one after another.
+type bufferPool struct{ pool sync.Pool }
+
+func (p *bufferPool) get() *buffer {
+	if b, ok := p.pool.Get().(*buffer); ok {
+		return b
+	}
+	return new(buffer)
+}
+
+func (p *bufferPool) put(b *buffer) {
+	if cap(b.bytes) <= maxPooled {
+		p.pool.Put(b)
+	}
+}
+
+// fill reads r, of which length bytes are announced, to its end or beyond most bytes, and reports whether
+// there were more than most; of those it keeps the first. What the buffer cannot take is read piece by piece
+// and joined: growing one buffer would take three times what comes.
+func (b *buffer) fill(r io.Reader, length, most int64) (tooLarge bool, err error) {
+	if length > min(most, defaultMaxResponseBytes) {
+		length = -1 // not to be believed before it is here
+	}
+	b.bytes = slices.Grow(b.bytes[:0], max(int(length)+1, minBuffer)) // one more, to see the end
+	end, err := readInto(r, &b.bytes)
+	size := int64(len(b.bytes))
+	var pieces [][]byte
+	for !end && size <= most {
+		piece := make([]byte, 0, pieceSize)
+		end, err = readInto(r, &piece)
+		size += int64(len(piece))
+		pieces = append(pieces, piece)
+	}
+	switch {
+	case size > most:
+		b.bytes = b.bytes[:min(int64(len(b.bytes)), most)]
+		return true, err
+	case pieces != nil:
+		b.bytes = slices.Concat(append([][]byte{b.bytes}, pieces...)...)
+	}
+	return false, err
+}
+
+// readInto reads up to the capacity of b, and reports whether r is at its end or has failed.
+func readInto(r io.Reader, b *[]byte) (end bool, err error) {
+	for len(*b) < cap(*b) {
+		n, err := r.Read((*b)[len(*b):cap(*b)])
+		*b = (*b)[:len(*b)+n]
+		switch err {
+		case nil:
+		case io.EOF:
+			return true, nil
+		default:
+			return true, err
+		}
+	}
+	return false, nil
+}
