@@ -70,4 +70,7 @@
 //	8.3      headers during a ban               nothing remaining; Reset is the ban's end
 //	8.3      when a key is banned               never (WithBan, Server.BanKey)
 //	8.4      plan of a key                      Business for the default key (WithPlan, WithKey)
+//
+// Package [github.com/petstore/petstore-go/fake/conformance] observes what a real service chose, and
+// [WithObserved] takes those choices over.
 package fake
