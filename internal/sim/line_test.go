@@ -41,7 +41,7 @@ func TestAWaitThatCannotFitFailsAtOnceAndSendsNothing(t *testing.T) {
 			require.ErrorAs(t, err, &limited)
 			assert.Equal(t, before, time.Now())
 			assert.True(t, limited.Local)
-			assert.WithinDuration(t, server.Usage(server.APIKey()).MinuteReset, limited.RetryAt, time.Second)
+			assert.WithinDuration(t, server.Usage(server.APIKey()).MinuteReset, limited.RetryAt, clockGrain)
 		}
 		refused(soon)
 		refused(t.Context(), petstore.WithMaxWait(0))

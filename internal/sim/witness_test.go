@@ -16,6 +16,10 @@ import (
 // callHeader carries the number of a call, so that its requests can be told from others.
 const callHeader = "X-Call"
 
+// clockGrain is how well a client can know the end of a window: Date is to the second, and was some
+// time on its way.
+const clockGrain = time.Second + maxLatency
+
 // witness notes what one client sends over a link of 20 to 200 ms, and what comes back.
 type witness struct {
 	link *link
