@@ -299,6 +299,21 @@ func TestASlidingWindowGivesBackWhatDropsOut(t *testing.T) {
 	})
 }
 
+func TestASlidingWindowOfALoweredPlanNamesTheSecondInWhichItHasRoomAgain(t *testing.T) {
+	opts := with(fake.WithPlan(fake.Enterprise(4, 0)),
+		fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding}))
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+		for range 3 {
+			d.list(t)
+			time.Sleep(10 * time.Second)
+		}
+		srv.SetPlan(srv.APIKey(), fake.Enterprise(2, 0))
+		assert.Equal(t, "40", d.list(t).header.Get("Retry-After"), "the second of three drops out then")
+		time.Sleep(40 * time.Second)
+		assert.Equal(t, 200, d.list(t).status)
+	})
+}
+
 func TestTheRealClientWaitsADayInNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 1)), fake.WithStrict())

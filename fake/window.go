@@ -74,17 +74,28 @@ func (w *window) add(sec int64) {
 }
 
 // reset returns when the window, rolled to sec, allows more again: its end, or for a sliding one the
-// second in which its oldest request drops out. An unused window ends a span from now.
-func (w *window) reset(sec int64) int64 {
+// second in which the oldest request drops out, or as many as are above a limit that was lowered.
+// An unused window ends a span from now.
+func (w *window) reset(limit int, sec int64) int64 {
 	switch {
 	case w.kind == WindowAligned:
 		return w.start + w.span
 	case w.count == 0:
 		return sec + w.span
 	case w.kind == WindowSliding:
-		return w.ticks[0].sec + w.span
+		return w.slidesTo(limit) + w.span
 	}
 	return w.start + w.span
+}
+
+func (w *window) slidesTo(limit int) int64 {
+	left := w.count
+	for _, t := range w.ticks {
+		if left -= t.n; left < limit || limit <= 0 {
+			return t.sec
+		}
+	}
+	return w.ticks[len(w.ticks)-1].sec
 }
 
 // quota is what the three headers of an answer show (section 8.2).
@@ -96,9 +107,9 @@ type quota struct {
 // quota returns what is left of limit in the window, rolled to sec.
 func (w *window) quota(limit int, sec int64) quota {
 	if limit <= 0 {
-		return quota{unlimited, unlimited, w.reset(sec)}
+		return quota{unlimited, unlimited, w.reset(limit, sec)}
 	}
-	return quota{limit, max(limit-w.count, 0), w.reset(sec)}
+	return quota{limit, max(limit-w.count, 0), w.reset(limit, sec)}
 }
 
 // tighter returns the quota with fewer requests left; of two alike the one that lasts longer, since
