@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -269,7 +270,7 @@ func (b *budget) probed(o Observation, now time.Time) {
 func (b *budget) miss() {
 	b.own++
 	if len(b.lost) < b.limit { // more would change nothing
-		b.lost = append(b.lost, b.answers)
+		b.lost = append(b.lost, loss{b.answers, b.now})
 	}
 }
 
@@ -287,7 +288,7 @@ func (b *budget) learn(s slot, o Observation) {
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.own++
 	}
-	b.push(s.answers, b.answers, o.RateLimit.Remaining)
+	b.push(s.answers, b.answers, o.RateLimit.Remaining, o.Sent)
 	if b.limit-o.RateLimit.Remaining-b.opening > b.own+b.inFlight {
 		b.shared = true
 	}
@@ -299,7 +300,8 @@ func (b *budget) learn(s slot, o Observation) {
 
 // open begins a window of which nothing is known but this answer.
 func (b *budget) open(o Observation) {
-	b.readings = readings{answers: b.answers, low: b.low[:0], lost: b.lost[:0]}
+	b.lost = slices.DeleteFunc(b.lost, func(l loss) bool { return !l.mayStray(o.Sent) })
+	b.low, b.floor = b.low[:0], 0
 	b.opening = o.RateLimit.Limit - o.RateLimit.Remaining
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.opening--

@@ -155,10 +155,22 @@ type readings struct {
 	answers int       // answers so far, lost ones included
 	floor   int       // answers up to this one are superseded
 	low     []reading // increasing in both fields
-	lost    []int     // requests without an answer
+	lost    []loss    // requests without an answer
 }
 
 type reading struct{ answer, remaining int }
+
+// loss is a request without an answer. It may be counted for a while after it was given up.
+type loss struct {
+	answer int
+	at     time.Time
+}
+
+// stray is how long a request may still be on its way when nobody waits for it any more.
+const stray = time.Second
+
+// mayStray reports whether a request sent at sent may have been overtaken by l.
+func (l loss) mayStray(sent time.Time) bool { return sent.Sub(l.at) < stray }
 
 // remaining is the lowest that holds.
 func (r *readings) remaining() int {
@@ -174,14 +186,14 @@ func (r *readings) rose(s slot, o Observation) bool {
 }
 
 // push adds what an answer says, whose request was sent when that many answers were known.
-func (r *readings) push(known, answer, remaining int) {
+func (r *readings) push(known, answer, remaining int, sent time.Time) {
 	r.floor = max(r.floor, known)
 	n := 0
 	for n < len(r.low) && r.low[n].answer <= r.floor {
 		n++
 	}
 	r.low = slices.Delete(r.low, 0, n)
-	r.lost = slices.DeleteFunc(r.lost, func(answer int) bool { return answer <= r.floor })
+	r.lost = slices.DeleteFunc(r.lost, func(l loss) bool { return l.answer <= known && !l.mayStray(sent) })
 	for n = len(r.low); n > 0 && r.low[n-1].remaining >= remaining; n-- {
 	}
 	r.low = append(r.low[:n], reading{answer, remaining})
