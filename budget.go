@@ -239,7 +239,7 @@ func (b *budget) settle(s slot, o Observation, now time.Time) {
 	}
 	b.answers++
 	if o.Received.IsZero() || o.RateLimit.Limit <= 0 {
-		b.miss()
+		b.miss(o)
 	} else {
 		b.learn(s, o)
 	}
@@ -267,10 +267,14 @@ func (b *budget) probed(o Observation, now time.Time) {
 }
 
 // miss counts a request of which no one knows what it left of the window.
-func (b *budget) miss() {
+func (b *budget) miss(o Observation) {
 	b.own++
+	l := loss{answer: b.answers}
+	if o.Received.IsZero() {
+		l.at = b.now
+	}
 	if len(b.lost) < b.limit { // more would change nothing
-		b.lost = append(b.lost, loss{b.answers, b.now})
+		b.lost = append(b.lost, l)
 	}
 }
 

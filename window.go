@@ -155,15 +155,15 @@ type readings struct {
 	answers int       // answers so far, lost ones included
 	floor   int       // answers up to this one are superseded
 	low     []reading // increasing in both fields
-	lost    []loss    // requests without an answer
+	lost    []loss    // requests of which nothing is known
 }
 
 type reading struct{ answer, remaining int }
 
-// loss is a request without an answer. It may be counted for a while after it was given up.
+// loss is a request without an answer, or with one that told nothing.
 type loss struct {
 	answer int
-	at     time.Time
+	at     time.Time // when it was given up, zero if an answer shows that it has arrived
 }
 
 // stray is how long a request may still be on its way when nobody waits for it any more.
