@@ -32,10 +32,6 @@ func knownMisses() []string {
 		reset-far_sliding_300_64    reset-far_sliding_300_512
 
 		no-headers_sliding_60_8     no-headers_sliding_60_64   no-headers_sliding_60_512
-
-		plan-change_sliding_300_1   plan-change_sliding_300_8
-
-		cancels_fixed_300_8         cancels_aligned_300_8      cancels_sliding_300_8
 	`)
 }
 
