@@ -77,8 +77,6 @@ func onService(ctx context.Context, w io.Writer) error {
 func onFake(ctx context.Context, w io.Writer) error {
 	server := fake.NewServer()
 	defer server.Close()
-	html := http.Header{"Content-Type": {"text/html"}}
-	once := petstore.RetryPolicy{MaxAttempts: 1}
 	client := server.Client()
 
 	showArgument(ctx, w, client)
@@ -95,13 +93,26 @@ func onFake(ctx context.Context, w io.Writer) error {
 	_, err = client.GetPet(ctx, 404) //nolint:staticcheck // deprecated; the only operation that answers 404
 	show(w, "An animal that is not there", err)
 
+	showFailures(ctx, w, server, client)
+	return nil
+}
+
+// showFailures has the fake fail, in ways that a service and what lies before it do.
+func showFailures(ctx context.Context, w io.Writer, server *fake.Server, client *petstore.Client) {
+	html := http.Header{"Content-Type": {"text/html"}}
+	once := petstore.RetryPolicy{MaxAttempts: 1}
+
 	server.Inject(fake.Fault{Status: 502, Header: html, Body: []byte("<h1>Bad Gateway</h1>")})
-	_, err = client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithRetryPolicy(once))
+	_, err := client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithRetryPolicy(once))
 	show(w, "A proxy that has lost the service (retried, unless told otherwise)", err)
 
 	server.Inject(fake.Fault{Status: 200, Header: html, Body: []byte("<h1>Log in</h1>")})
 	_, err = client.ListPets(ctx, petstore.ListPetsParams{})
 	show(w, "A success that is none", err)
+
+	server.Inject(fake.Fault{Wire: fake.WireReset})
+	_, err = client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithRetryPolicy(once))
+	show(w, "A connection that breaks (retried, too)", err)
 
 	server.Inject(fake.Fault{AfterCommit: true, Status: 503})
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 1})
@@ -113,7 +124,6 @@ func onFake(ctx context.Context, w io.Writer) error {
 
 	_, err = client.ListPets(ctx, petstore.ListPetsParams{})
 	show(w, "The next call, refused before anything is sent", err)
-	return nil
 }
 
 func showArgument(ctx context.Context, w io.Writer, client *petstore.Client) {
