@@ -152,6 +152,20 @@ func TestAResetThatProvedEarlyIsNotTrustedToTheSecondAgain(t *testing.T) {
 	assert.Equal(t, 32*time.Second, d.blocked().until.Sub(d.now))
 }
 
+func TestAWindowWithoutAResetThatSlidesHasRoomAMinuteAfterItsOldestRequest(t *testing.T) {
+	d := newDesk(t)
+	reset := d.now.Add(-time.Hour)
+	first := d.now
+	for remaining := 2; remaining >= 0; remaining-- {
+		d.answer(d.send(), 3, remaining, reset)
+		d.now = d.now.Add(10 * time.Second)
+	}
+	assert.Equal(t, first.Add(time.Minute), d.blocked().until)
+	d.now = first.Add(time.Minute)
+	d.answer(d.send(), 3, 0, reset) // one has left the window, and this one come in
+	assert.Equal(t, first.Add(70*time.Second), d.blocked().until)
+}
+
 func TestAMinuteOfTheClockEndsOnItsReset(t *testing.T) {
 	d := newDesk(t)
 	reset := d.now.Truncate(time.Minute).Add(time.Minute)

@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"net/http"
 	"slices"
 	"time"
 )
@@ -55,7 +56,7 @@ func (b *budget) compare(s slot, o Observation) windowOrder {
 	switch {
 	case b.epoch == 0:
 		return windowNext
-	case !usable && s.epoch != b.epoch && !s.late:
+	case !usable && s.epoch != b.epoch && !s.late && !b.slides:
 		return windowPast
 	case !usable && s.epoch == b.epoch && s.late:
 		return windowNext // the one before was over
@@ -73,7 +74,8 @@ func (b *budget) compare(s slot, o Observation) windowOrder {
 
 // describe updates the window by an answer that belongs to it.
 func (b *budget) describe(s slot, o Observation) {
-	if b.start.IsZero() {
+	opened := b.start.IsZero()
+	if opened {
 		b.start = o.Received
 		b.end = b.start.Add(windowLength)
 	}
@@ -83,11 +85,10 @@ func (b *budget) describe(s slot, o Observation) {
 	reset := o.RateLimit.Reset
 	_, usable := b.endOf(o, o.Received)
 	switch {
-	case !usable && b.rose(s, o):
-		b.start = o.Received
-		b.end = b.start.Add(windowLength)
+	case !usable:
+		b.describeByHand(o, opened || b.rose(s, o))
 		return
-	case !usable, reset.Before(b.reset) && s.answers < b.resetBy:
+	case reset.Before(b.reset) && s.answers < b.resetBy:
 		return
 	}
 	if moved := !reset.Equal(b.reset); moved || s.late {
@@ -101,6 +102,34 @@ func (b *budget) describe(s slot, o Observation) {
 	}
 	b.end, _ = b.endOf(o, b.start)
 	b.day = b.day || b.end.Sub(b.start) > windowLength
+}
+
+// describeByHand updates a window whose Reset is of no use. It is over, or if it slides has room again, a
+// minute after the oldest of its requests was counted at the latest.
+func (b *budget) describeByHand(o Observation, more bool) {
+	switch fresh := o.RateLimit.Remaining >= o.RateLimit.Limit-1-b.inFlight; {
+	case more && fresh:
+		b.counted = b.counted[:0] // nothing of before is in it
+	case more && b.epoch > 1:
+		b.slides = true
+	}
+	for len(b.counted) > 0 && !o.Received.Before(b.counted[0].to.Add(windowLength)) {
+		b.counted = b.counted[1:]
+	}
+	if o.StatusCode != http.StatusTooManyRequests {
+		b.counted = append(b.counted, count{o.Sent.Add(-resetGrain), o.Received})
+	}
+	// Some may have been out of it when this answer was given, and are in its Remaining already.
+	unsure := 0
+	for unsure < len(b.counted) && !o.Received.Before(b.counted[unsure].from.Add(windowLength)) {
+		unsure++
+	}
+	if o.RateLimit.Limit-o.RateLimit.Remaining <= len(b.counted)-unsure+b.inFlight {
+		b.counted, unsure = b.counted[unsure:], 1 // all of them
+	}
+	if len(b.counted) > 0 {
+		b.end = b.counted[max(unsure, 1)-1].to.Add(windowLength + b.margin)
+	}
 }
 
 // endOf is the local time at which the window of an answer is over, if its Reset is of any use, when
@@ -156,9 +185,13 @@ type readings struct {
 	floor   int       // answers up to this one are superseded
 	low     []reading // increasing in both fields
 	lost    []loss    // requests of which nothing is known
+	counted []count   // requests of the last minute, as long as Reset is of no use
 }
 
 type reading struct{ answer, remaining int }
+
+// count tells between when and when a request was counted, by a service that may count by the second.
+type count struct{ from, to time.Time }
 
 // loss is a request without an answer, or with one that told nothing.
 type loss struct {

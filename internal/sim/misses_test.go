@@ -11,26 +11,6 @@ import (
 // misses them and is not.
 func knownMisses() []string {
 	return strings.Fields(`
-		no-date+10m_sliding_60_1    no-date+10m_sliding_60_8   no-date+10m_sliding_60_64
-		no-date+10m_sliding_60_512  no-date+10m_sliding_300_1  no-date+10m_sliding_300_8
-		no-date+10m_sliding_300_64  no-date+10m_sliding_300_512
-
-		no-date-10m_sliding_60_1    no-date-10m_sliding_60_8   no-date-10m_sliding_60_64
-		no-date-10m_sliding_60_512  no-date-10m_sliding_300_1  no-date-10m_sliding_300_8
-		no-date-10m_sliding_300_64  no-date-10m_sliding_300_512
-
-		reset-past_sliding_60_1     reset-past_sliding_60_8    reset-past_sliding_60_64
-		reset-past_sliding_60_512   reset-past_sliding_300_1   reset-past_sliding_300_8
-		reset-past_sliding_300_64   reset-past_sliding_300_512
-
-		reset-delta_sliding_60_1    reset-delta_sliding_60_8   reset-delta_sliding_60_64
-		reset-delta_sliding_60_512  reset-delta_sliding_300_1  reset-delta_sliding_300_8
-		reset-delta_sliding_300_64  reset-delta_sliding_300_512
-
-		reset-far_sliding_60_1      reset-far_sliding_60_8     reset-far_sliding_60_64
-		reset-far_sliding_60_512    reset-far_sliding_300_1    reset-far_sliding_300_8
-		reset-far_sliding_300_64    reset-far_sliding_300_512
-
 		no-headers_sliding_60_8     no-headers_sliding_60_64   no-headers_sliding_60_512
 	`)
 }
