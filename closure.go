@@ -78,21 +78,31 @@ func (b *budget) trickles(o Observation) bool {
 		o.RetryAfter > 0 && o.RetryAfter < windowLength/2
 }
 
-// closedUntil is the latest time that a 429 asks to wait for. A Reset is one only if its window is
-// exhausted, or if there is nothing better.
+// closedUntil is the latest time that a 429 asks to wait for, and why.
 func (b *budget) closedUntil(o Observation) (time.Time, Closure) {
-	end, usable := b.endOf(o, o.Received)
+	grain := b.grain()
 	if o.RetryAfter > 0 {
-		end, usable = b.endWithin(o, o.Received, 0) // what Retry-After says is rounded up
+		grain = 0 // what Retry-After says is rounded up
 	}
+	end, usable := b.endWithin(o, o.Received, grain)
 	if o.RateLimit.Limit <= 0 || !usable {
 		end = time.Time{}
 	}
-	gate, closure := o.Received.Add(o.RetryAfter), closureOf(o, end)
-	if end.After(gate) && (o.RateLimit.Remaining == 0 || o.RetryAfter <= 0) {
-		gate = end
+	least := o.Received.Add(b.backoff(end.IsZero() && o.RetryAfter <= 0))
+	return later(opensAt(o, end), least), closureOf(o, end)
+}
+
+// opensAt is when a 429 whose window ends at end allows the next request, zero if it does not say. The end
+// counts if the window is what refused, or if nothing else is known.
+func opensAt(o Observation, end time.Time) time.Time {
+	var at time.Time
+	if o.RetryAfter > 0 {
+		at = o.Received.Add(o.RetryAfter)
 	}
-	return later(gate, o.Received.Add(b.backoff(end.IsZero() && o.RetryAfter <= 0))), closure
+	if o.RateLimit.Remaining == 0 || at.IsZero() {
+		at = later(at, end)
+	}
+	return at
 }
 
 // closureOf tells what a 429 is for whose window ends at end, zero if it does not say.

@@ -159,17 +159,7 @@ func (k *call) fits(wait time.Duration, asked bool) bool {
 }
 
 // retryAt is when the answer, a 429, allows the next request, by the local clock; zero if it does not say.
-// The end of its window counts if the window is what refused, or if nothing else is known.
-func (x *exchange) retryAt() time.Time {
-	var at time.Time
-	if x.retryAfter > 0 {
-		at = x.received.Add(x.retryAfter)
-	}
-	if x.rateLimit.Remaining == 0 || at.IsZero() {
-		at = later(at, x.windowEnd())
-	}
-	return at
-}
+func (x *exchange) retryAt() time.Time { return opensAt(x.observation(time.Time{}), x.windowEnd()) }
 
 // windowEnd is the end of the answer's window by the local clock: relative to the answer's own Date, if it has
 // one. Zero if it does not say, or says that it is past.

@@ -139,11 +139,15 @@ func (b *budget) describeByHand(o Observation, more bool) {
 // a second later: Reset has whole seconds, which only the minutes of a clock end on for certain. A
 // minute's window that was open at start is over a minute later, however uncertain all that is.
 func (b *budget) endOf(o Observation, start time.Time) (time.Time, bool) {
-	grain := resetGrain
+	return b.endWithin(o, start, b.grain())
+}
+
+// grain is by how much Reset may have been rounded down.
+func (b *budget) grain() time.Duration {
 	if b.minutes {
-		grain = 0
+		return 0
 	}
-	return b.endWithin(o, start, grain)
+	return resetGrain
 }
 
 // endWithin is endOf for a Reset that has been rounded down by grain at most.
