@@ -18,8 +18,9 @@ import (
 type operation struct {
 	name       string
 	method     string
-	success    int  // the documented status
-	repeatable bool // doing it twice does no more than doing it once
+	template   string // of path
+	success    int    // the documented status
+	repeatable bool   // doing it twice does no more than doing it once
 }
 
 const (
@@ -29,9 +30,9 @@ const (
 )
 
 var (
-	listPets  = &operation{opListPets, http.MethodGet, http.StatusOK, true}
-	createPet = &operation{opCreatePet, http.MethodPost, http.StatusCreated, false}
-	getPet    = &operation{opGetPet, http.MethodGet, http.StatusOK, true}
+	listPets  = &operation{opListPets, http.MethodGet, "", http.StatusOK, true}
+	createPet = &operation{opCreatePet, http.MethodPost, "", http.StatusCreated, false}
+	getPet    = &operation{opGetPet, http.MethodGet, "/{petId}", http.StatusOK, true}
 )
 
 // request is what an operation asks for.
@@ -72,6 +73,8 @@ func perform[T any](
 	if err != nil {
 		return value, response, err
 	}
+	done := k.observe()
+	defer func() { done(err) }()
 	k.buffer = c.buffers.get()
 	defer c.buffers.put(k.buffer)
 	if err := k.do(r); err != nil {

@@ -44,6 +44,8 @@ type Client struct {
 	petsURL   *url.URL
 	retrying  *retryablehttp.Client
 	limiter   Limiter
+	waiting   atomic.Int64 // calls that are asking the limiter
+	observer  CallObserver // nil: none
 	logger    *slog.Logger
 	noCookies http.Header
 	userAgent []string
@@ -116,11 +118,16 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if config.product != "" {
 		userAgent = config.product + " " + userAgent
 	}
+	var observer CallObserver
+	if config.httpClient != nil {
+		observer, _ = config.httpClient.Transport.(CallObserver)
+	}
 	return &Client{
 		baseURL:   base,
 		petsURL:   base.JoinPath("pets"),
 		retrying:  newRetrying(config, bearer),
 		limiter:   config.limiter,
+		observer:  observer,
 		logger:    config.logger,
 		noCookies: make(http.Header),
 		userAgent: []string{userAgent},
@@ -174,6 +181,14 @@ func (c *Client) RateLimit() RateLimit {
 		return *c.seen.Load()
 	}
 	return RateLimit{}
+}
+
+// Waiting returns the number of calls that wait for the rate limit at this moment.
+func (c *Client) Waiting() int {
+	if c == nil {
+		return 0
+	}
+	return int(c.waiting.Load())
 }
 
 // sawRateLimit keeps what an answer said for RateLimit, unless the limiter does.

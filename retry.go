@@ -176,6 +176,8 @@ func (x *exchange) windowEnd() time.Time {
 
 // admit waits for leave to send one request. It returns a typed error, and then holds no permit.
 func (k *call) admit() error {
+	k.client.waiting.Add(1)
+	defer k.client.waiting.Add(-1)
 	for {
 		if err := k.acquire(); err != nil {
 			return k.refusal(err)
