@@ -82,6 +82,7 @@ func (s *Server) answer(x *exchange, refusing bool) (a answer) {
 		}
 	}
 	x.entry = s.journal.add(x)
+	s.notify(x)
 	s.conduct.arrival(x)
 	if err := x.pause(s.config.latency); err != nil {
 		return answer{lost: err, hint: "the client gave up before there was an answer"}
@@ -105,6 +106,13 @@ func (s *Server) finish(x *exchange, a *answer) {
 	}
 	s.conduct.departure(x, a)
 	s.journal.finish(x.entry, a)
+	s.notify(x)
+}
+
+func (s *Server) notify(x *exchange) {
+	if s.config.notify != nil {
+		s.config.notify(x.entry.seq)
+	}
 }
 
 func (x *exchange) quota(now time.Time) quota {

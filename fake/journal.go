@@ -31,6 +31,9 @@ type Request struct {
 	Seq int
 	// Operation is the name of the operation (section 4), empty if the request fits none.
 	Operation string
+	// Key is the number of the API key it came with, 0 without a valid one. Keys count from 1 in the
+	// order in which the server got to know them: [DefaultAPIKey] is 1. See [Server.KeyNumber].
+	Key int
 	// Method and Path are what was asked for; Path is with its query.
 	Method string
 	Path   string
@@ -40,6 +43,9 @@ type Request struct {
 	Body []byte
 	// StatusCode is that of the answer; 0 if there was none, or none yet.
 	StatusCode int
+	// AnswerHeader is the header of the answer, without what net/http adds to it on the way. Nil if
+	// there is no answer.
+	AnswerHeader http.Header
 	// Answer is the body that was sent.
 	Answer []byte
 	// Time is when the request arrived, and Duration how long it took until the answer began, both
@@ -57,16 +63,14 @@ type Request struct {
 type entry struct {
 	seq       int
 	operation string
+	key       int
 	method    string
 	path      string
 	header    []string // name, value, name, value
 	body      []byte
-	status    int
-	answer    []byte
 	time      time.Time
 	duration  time.Duration
-	fault     bool
-	hint      string
+	reply     answer // the zero answer until there is one
 }
 
 // journal keeps the last requests.
@@ -90,6 +94,9 @@ func (j *journal) add(x *exchange) *entry {
 		operation: x.route.operation, method: x.method, path: x.req.URL.RequestURI(),
 		header: headerList(x.req.Header), body: x.body, time: x.arrived,
 	}
+	if x.key != nil {
+		e.key = x.key.number
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.seq++
@@ -100,24 +107,43 @@ func (j *journal) add(x *exchange) *entry {
 	return e
 }
 
-// finish enters the answer. An entry that Reset or the bounds have dropped takes it too.
+// finish enters the answer. An entry that was dropped meanwhile takes it too, and counts no more.
 func (j *journal) finish(e *entry, a *answer) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e.duration = a.now.Sub(e.time)
-	e.fault = a.fault != nil
-	e.hint = a.hint
-	if a.answered() {
-		e.status, e.answer = a.status, a.payload()
-		j.bytes += len(e.answer)
+	e.duration, e.reply = a.now.Sub(e.time), *a
+	if !a.answered() {
+		e.reply.status, e.reply.body = 0, nil
+	}
+	if j.find(e.seq) == e {
+		j.bytes += len(e.reply.payload())
 		j.trim()
 	}
+}
+
+// find returns the entry of a request, nil if it is not in the journal. The caller holds mu.
+func (j *journal) find(seq int) *entry {
+	if len(j.entries) == 0 {
+		return nil
+	}
+	i := seq - j.entries[0].seq // without gaps
+	if i < 0 || i >= len(j.entries) {
+		return nil
+	}
+	return j.entries[i]
+}
+
+// clear drops all entries and counts on.
+func (j *journal) clear() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.bytes, j.entries = 0, nil
 }
 
 // trim drops the oldest entries beyond the bounds.
 func (j *journal) trim() {
 	for len(j.entries) > 0 && (len(j.entries) > j.limit || j.bytes > maxJournalBytes) {
-		j.bytes -= len(j.entries[0].body) + len(j.entries[0].answer)
+		j.bytes -= len(j.entries[0].body) + len(j.entries[0].reply.payload())
 		j.entries[0] = nil
 		j.entries = j.entries[1:]
 	}
@@ -165,18 +191,56 @@ func (s *Server) Requests() []Request {
 	return requests
 }
 
+// Request returns the request of the journal with that [Request.Seq], and false if it holds none. The
+// result is the caller's own.
+func (s *Server) Request(seq int) (Request, bool) {
+	r := s.keys.redactor()
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	e := s.journal.find(seq)
+	if e == nil {
+		return Request{}, false
+	}
+	return e.request(r), true
+}
+
+// ClearRequests empties the journal and nothing else: [Request.Seq] counts on, and violations stay.
+// [Server.Reset] starts afresh.
+func (s *Server) ClearRequests() { s.journal.clear() }
+
 // request copies an entry.
 func (e *entry) request(r *redactor) Request {
 	h := make(http.Header, len(e.header)/2)
 	for i := 0; i < len(e.header); i += 2 {
 		h[e.header[i]] = append(h[e.header[i]], r.text(e.header[i+1]))
 	}
+	a := &e.reply
 	return Request{
-		Seq: e.seq, Operation: e.operation, Method: e.method, Path: r.text(e.path),
+		Seq: e.seq, Operation: e.operation, Key: e.key, Method: e.method, Path: r.text(e.path),
 		Header: h, Body: r.bytes(e.body),
-		StatusCode: e.status, Answer: r.bytes(e.answer),
-		Time: e.time.Round(0), Duration: e.duration, Fault: e.fault, Hint: r.text(e.hint),
+		StatusCode: a.status, AnswerHeader: a.sentHeader(r), Answer: r.bytes(a.payload()),
+		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil, Hint: r.text(a.hint),
 	}
+}
+
+// sentHeader returns the header of an answer without the keys that it may repeat.
+func (a *answer) sentHeader(r *redactor) http.Header {
+	if a.status == 0 {
+		return nil
+	}
+	h := make(http.Header, 8)
+	a.header(h)
+	for name, values := range h {
+		if len(values) == 0 {
+			delete(h, name)
+			continue
+		}
+		h[name] = make([]string, len(values)) // those of a fault are its own
+		for i, v := range values {
+			h[name][i] = r.text(v)
+		}
+	}
+	return h
 }
 
 // redactor takes keys out of what the journal gives out.

@@ -121,3 +121,127 @@ func TestAnEntryIsThereBeforeItsAnswer(t *testing.T) {
 		require.Equal(t, http.StatusOK, entries[i].StatusCode)
 	}
 }
+
+func TestTheJournalHoldsTheHeaderThatWasAnswered(t *testing.T) {
+	opts := []fake.Option{fake.WithPlan(fake.Enterprise(2, 0))}
+	throughEveryDoor(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+		srv.Inject(fake.Fault{Header: http.Header{
+			"X-Trace": {"a", "b " + fake.DefaultAPIKey}, "X-Ratelimit-Reset": nil,
+		}})
+		answers := []reply{d.list(t), d.list(t), d.list(t)}
+		for i, r := range srv.Requests() {
+			for _, name := range []string{
+				"Content-Type", "Content-Length", "Date", "X-Ratelimit-Limit", "X-Ratelimit-Remaining",
+				"X-Ratelimit-Reset", "Retry-After",
+			} {
+				assert.Equal(t, answers[i].header.Values(name), r.AnswerHeader.Values(name), "%d: %s", i, name)
+			}
+		}
+		first := srv.Requests()[0].AnswerHeader
+		assert.Equal(t, []string{"a", "b [redacted]"}, first["X-Trace"])
+		assert.NotContains(t, first, "X-Ratelimit-Reset")
+		first["X-Trace"][0] = "changed"
+		assert.Equal(t, "a", srv.Requests()[0].AnswerHeader.Get("X-Trace"))
+	})
+}
+
+func TestTheJournalHoldsNoHeaderOfAnAnswerThatDidNotCome(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	srv.Inject(fake.Fault{Wire: fake.WireReset, AfterCommit: true})
+	_, err := directDoor(t, srv).try(t, request{path: "/pets"})
+	require.Error(t, err)
+	r := srv.Requests()[0]
+	assert.Nil(t, r.AnswerHeader)
+	assert.Empty(t, r.Answer)
+	assert.Zero(t, r.StatusCode)
+}
+
+func TestTheJournalNumbersTheKeys(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
+	srv.AddKey("third-key", fake.PlanPro)
+	d := directDoor(t, srv)
+	for _, auth := range []string{"", "Bearer second-key", "Bearer third-key", "-", "Bearer unknown-key", "Basic third-key"} {
+		d.send(t, request{path: "/pets", auth: auth})
+	}
+	srv.RevokeKey("second-key")
+	d.send(t, request{path: "/pets", auth: "Bearer second-key"})
+	srv.AddKey("second-key", fake.PlanPro)
+	d.send(t, request{path: "/pets", auth: "Bearer second-key"})
+	for i, want := range []int{1, 2, 3, 0, 0, 0, 0, 2} {
+		assert.Equal(t, want, srv.Requests()[i].Key, "request %d", i+1)
+	}
+	for key, want := range map[string]int{fake.DefaultAPIKey: 1, "second-key": 2, "third-key": 3, "unknown-key": 0} {
+		assert.Equal(t, want, srv.KeyNumber(key), key)
+	}
+}
+
+func TestARequestOfTheJournalIsFoundBySeq(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithJournal(3))
+	d := directDoor(t, srv)
+	_, found := srv.Request(1)
+	assert.False(t, found)
+	for range 5 {
+		d.list(t)
+	}
+	for seq, want := range map[int]bool{-1: false, 0: false, 2: false, 3: true, 5: true, 6: false} {
+		r, found := srv.Request(seq)
+		require.Equal(t, want, found, "seq %d", seq)
+		if found {
+			assert.Equal(t, seq, r.Seq)
+		}
+	}
+	r, _ := srv.Request(4)
+	assert.Equal(t, srv.Requests()[1], r)
+}
+
+func TestClearRequestsEmptiesTheJournalAloneAndCountsOn(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	d := directDoor(t, srv)
+	d.send(t, create("Rex"))
+	d.send(t, request{path: "/pets/1"})
+	srv.ClearRequests()
+	assert.Empty(t, srv.Requests())
+	assert.Len(t, srv.Violations(), 1)
+	assert.Len(t, srv.Pets(), 1)
+	assert.Equal(t, 2, srv.Usage(srv.APIKey()).Minute)
+	d.list(t)
+	require.Len(t, srv.Requests(), 1)
+	assert.Equal(t, 3, srv.Requests()[0].Seq)
+}
+
+// The answers of requests that were cleared away meanwhile must take no room in the journal.
+func TestAnAnswerThatOutlivesItsEntryIsNotCounted(t *testing.T) {
+	var srv *fake.Server
+	clearing := true
+	srv = fake.NewTestServer(t, fake.WithNotify(func(seq int) {
+		if _, found := srv.Request(seq); found && clearing {
+			srv.ClearRequests()
+		}
+	}))
+	srv.Inject(fake.Fault{Status: 200, Body: make([]byte, 1<<20), Times: fake.Forever})
+	d := directDoor(t, srv)
+	for range 65 {
+		d.list(t)
+	}
+	assert.Empty(t, srv.Requests())
+	clearing = false
+	d.list(t)
+	assert.Len(t, srv.Requests(), 1)
+}
+
+func TestNotifyTellsOfARequestAndOfItsAnswerBeforeTheClientHasIt(t *testing.T) {
+	var told []string
+	var srv *fake.Server
+	opts := []fake.Option{fake.WithNotify(func(seq int) {
+		r, found := srv.Request(seq)
+		told = append(told, fmt.Sprint(seq, found, r.StatusCode))
+	})}
+	throughEveryDoor(t, opts, func(t *testing.T, s *fake.Server, d door) {
+		srv, told = s, nil
+		d.list(t)
+		assert.Equal(t, []string{"1 true 0", "1 true 200"}, told)
+		srv.Inject(fake.Fault{Status: 503})
+		d.list(t)
+		assert.Equal(t, []string{"2 true 0", "2 true 503"}, told[2:])
+	})
+}

@@ -22,6 +22,7 @@ type keyring struct {
 // apiKey is a key and what it has used up.
 type apiKey struct {
 	key     string
+	number  int // from 1, the same for ever
 	clock   *clock
 	revoked atomic.Bool
 
@@ -43,8 +44,13 @@ func (r *keyring) add(key string, plan Plan) {
 	if r.keys == nil {
 		r.keys = make(map[[sha256.Size]byte]*apiKey)
 	}
-	k := &apiKey{key: key, clock: r.clock, plan: plan, minute: r.minute, day: r.day}
-	r.keys[sha256.Sum256([]byte(key))] = k
+	digest, number := sha256.Sum256([]byte(key)), len(r.keys)+1
+	if known := r.keys[digest]; known != nil {
+		number = known.number
+	}
+	r.keys[digest] = &apiKey{
+		key: key, number: number, clock: r.clock, plan: plan, minute: r.minute, day: r.day,
+	}
 }
 
 // find returns the key that a client sent, nil if there is no such key or it was revoked.
@@ -133,6 +139,15 @@ func (s *Server) BanKey(key string, d time.Duration) {
 		return
 	}
 	k.ban(now, d, "by BanKey")
+}
+
+// KeyNumber returns the number by which [Request.Key] names an API key, 0 for one that the server does
+// not know. A key that is revoked, or added again, keeps its number.
+func (s *Server) KeyNumber(key string) int {
+	if k := s.keys.lookup(key); k != nil {
+		return k.number
+	}
+	return 0
 }
 
 // Usage is what an API key has used up.

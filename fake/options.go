@@ -24,6 +24,7 @@ type config struct {
 	behavior Behavior
 	journal  int
 	latency  time.Duration
+	notify   func(seq int)
 }
 
 // keyPlan is a key that WithKey adds.
@@ -98,3 +99,8 @@ func WithBehavior(b Behavior) Option { return func(c *config) { c.behavior = b }
 // WithJournal makes the journal keep the last n requests instead of the last 10,000; with 0 it
 // keeps none.
 func WithJournal(n int) Option { return func(c *config) { c.journal = max(n, 0) } }
+
+// WithNotify calls f twice for each request of the journal, with its [Request.Seq]: when it is there, and
+// when its answer is, before the client has it. f runs on the goroutine that serves the request,
+// which waits for it, and on several at a time; no lock is held, so that it may call the server.
+func WithNotify(f func(seq int)) Option { return func(c *config) { c.notify = f } }
