@@ -204,6 +204,18 @@ func (s *Server) Request(seq int) (Request, bool) {
 	return e.request(r), true
 }
 
+// LastRequest returns the latest request of the journal, and false if there is none. The result is the
+// caller's own.
+func (s *Server) LastRequest() (Request, bool) {
+	r := s.keys.redactor()
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	if len(s.journal.entries) == 0 {
+		return Request{}, false
+	}
+	return s.journal.entries[len(s.journal.entries)-1].request(r), true
+}
+
 // ClearRequests empties the journal and nothing else: [Request.Seq] counts on, and violations stay.
 // [Server.Reset] starts afresh.
 func (s *Server) ClearRequests() { s.journal.clear() }

@@ -180,6 +180,8 @@ func TestARequestOfTheJournalIsFoundBySeq(t *testing.T) {
 	d := directDoor(t, srv)
 	_, found := srv.Request(1)
 	assert.False(t, found)
+	_, found = srv.LastRequest()
+	assert.False(t, found)
 	for range 5 {
 		d.list(t)
 	}
@@ -192,6 +194,9 @@ func TestARequestOfTheJournalIsFoundBySeq(t *testing.T) {
 	}
 	r, _ := srv.Request(4)
 	assert.Equal(t, srv.Requests()[1], r)
+	r, found = srv.LastRequest()
+	assert.True(t, found)
+	assert.Equal(t, 5, r.Seq)
 }
 
 func TestClearRequestsEmptiesTheJournalAloneAndCountsOn(t *testing.T) {
