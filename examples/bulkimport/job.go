@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/petstore/petstore-go"
+)
+
+// job is the import of one file, and the files that belong to it.
+type job struct {
+	*importer
+	input     string
+	record    string // the journal's path
+	lock      string
+	undecided string
+	rejected  string
+	start     time.Time
+}
+
+func newJob(input, dir string) *job {
+	if dir == "" {
+		dir = filepath.Dir(input)
+	}
+	base := filepath.Join(dir, filepath.Base(input))
+	return &job{
+		input:     input,
+		record:    base + ".journal",
+		lock:      base + ".lock",
+		undecided: base + ".undecided.csv",
+		rejected:  base + ".rejected.csv",
+		start:     time.Now(),
+	}
+}
+
+// run does what is left of the job. It returns false and the reason if nothing could be begun, and true and the
+// reason if rows are left.
+func (j *job) run(ctx context.Context, to service, stdout, stderr io.Writer) (begun bool, err error) {
+	if err := os.MkdirAll(filepath.Dir(j.record), 0o750); err != nil {
+		return false, err
+	}
+	lock := flock.New(j.lock)
+	locked, err := lock.TryLock()
+	switch {
+	case err != nil:
+		return false, err
+	case !locked:
+		return false, fmt.Errorf("another import of %s is running: it holds %s", j.input, j.lock)
+	}
+	defer func() { _ = lock.Unlock() }() // as the end of the program would, however it comes
+	if err := j.open(ctx, to); err != nil {
+		return false, err
+	}
+	defer j.stop(nil)
+	if done := j.decided(); done > 0 {
+		fmt.Fprintf(stdout, "%d of %d rows were done before, says %s\n", done, len(j.rows), j.record)
+	}
+	err = j.importRows(ctx, stderr)
+	err = errors.Join(err, j.report(ctx, err != nil), j.journal.close())
+	j.summarize(stdout)
+	return true, err
+}
+
+// open reads the input and the journal.
+func (j *job) open(ctx context.Context, to service) error {
+	content, err := os.ReadFile(j.input)
+	if err != nil {
+		return err
+	}
+	rows, err := readRows(j.input, content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", j.input, err)
+	}
+	im := &importer{rows: rows}
+	im.stopping, im.stop = context.WithCancelCause(ctx)
+	if im.client, err = to.connect(petstore.WithLimiter(&gate{petstore.NewLimiter(), im})); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	im.journal, err = openJournal(j.record, heading{Service: to.name, Input: hex.EncodeToString(sum[:])})
+	j.importer = im
+	return err
+}
+
+func (j *job) importRows(ctx context.Context, stderr io.Writer) error {
+	shown, end := context.WithCancel(context.WithoutCancel(ctx))
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		showProgress(shown, j.importer, stderr)
+	}()
+	err := j.importer.run(ctx)
+	end()
+	<-gone
+	return err
+}
+
+// report writes the reports. Of an import that was stopped people do not want to wait for the catalogue.
+func (j *job) report(ctx context.Context, stopped bool) error {
+	ctx = context.WithoutCancel(ctx)
+	if stopped {
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+	}
+	return errors.Join(j.writeRejected(j.rejected), j.writeUndecided(ctx, j.undecided))
+}
+
+func (j *job) summarize(w io.Writer) {
+	n := j.journal.rows
+	fmt.Fprintf(w, "%d rows: %d created, %d undecided, %d rejected, %d left\n",
+		len(j.rows), n(created), n(unknown, sending), n(rejected), j.left())
+	fmt.Fprintf(w, "%s, of which %s waiting for the rate limit\n",
+		time.Since(j.start).Round(100*time.Millisecond), j.waits.elapsed().Round(100*time.Millisecond))
+	if n(unknown, sending) > 0 {
+		fmt.Fprintf(w, "undecided, for a person to look at: %s\n", j.undecided)
+	}
+	if n(rejected) > 0 {
+		fmt.Fprintf(w, "rejected, with reasons: %s\n", j.rejected)
+	}
+}
+
+// advice says what ended an import, and what to do about it.
+func advice(err error) string {
+	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
+		when := "later"
+		if !limited.RetryAt.IsZero() {
+			when = "after " + limited.RetryAt.Format(time.RFC1123)
+		}
+		return fmt.Sprintf("the rate limit is closed (%s): run it again %s to go on", limited.Closure, when)
+	}
+	if errors.Is(err, petstore.ErrUnauthorized) {
+		return fmt.Sprintf("%v: run it again with another key to go on", err)
+	}
+	return fmt.Sprintf("%v: run it again to go on", err)
+}
