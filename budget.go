@@ -241,7 +241,7 @@ func (b *budget) settle(s slot, o Observation, now time.Time) {
 	if o.Received.IsZero() || o.RateLimit.Limit <= 0 {
 		b.miss(o)
 	} else {
-		b.learn(s, o)
+		b.learn(s, &o)
 	}
 	switch {
 	case o.Received.IsZero():
@@ -279,16 +279,17 @@ func (b *budget) miss(o Observation) {
 }
 
 // learn takes over what the headers of an answer say.
-func (b *budget) learn(s slot, o Observation) {
+func (b *budget) learn(s slot, o *Observation) {
 	b.offset.narrow(o)
 	b.heard = later(b.heard, o.Received)
-	switch b.compare(s, o) {
+	_, usable := b.endOf(o, o.Received)
+	switch b.compare(s, o, usable) {
 	case windowPast:
 		return
 	case windowNext:
 		b.open(o)
 	}
-	b.describe(s, o)
+	b.describe(s, o, usable)
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.own++
 	}
@@ -303,7 +304,7 @@ func (b *budget) learn(s slot, o Observation) {
 }
 
 // open begins a window of which nothing is known but this answer.
-func (b *budget) open(o Observation) {
+func (b *budget) open(o *Observation) {
 	b.lost = slices.DeleteFunc(b.lost, func(l loss) bool { return !l.mayStray(o.Sent) })
 	b.low, b.floor = b.low[:0], 0
 	b.opening = o.RateLimit.Limit - o.RateLimit.Remaining

@@ -198,3 +198,11 @@ func TestAfterASilenceOneGoesFirst(t *testing.T) {
 	d.answer(first, 60, 1, reset) // somebody else has used the window meanwhile
 	assert.Equal(t, 1, d.left())
 }
+
+func TestAWindowWithoutAResetRemembersNoMoreRequestsThanItAllows(t *testing.T) {
+	d := newDesk(t)
+	for range 100 { // of a service that does not count
+		d.answer(d.send(), 3, 2, d.now.Add(-time.Hour))
+	}
+	assert.LessOrEqual(t, len(d.counted), 3)
+}

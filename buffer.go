@@ -1,9 +1,12 @@
 package petstore
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -15,8 +18,20 @@ const (
 	maxPooled = 256 << 10
 )
 
-// buffer holds the body of one answer. What is decoded, and what an error keeps, is copied out of it.
-type buffer struct{ bytes []byte }
+// buffer holds the body of one answer, and decodes it. What is decoded, and what an error keeps, is copied
+// out of it.
+type buffer struct {
+	bytes   []byte
+	source  bytes.Buffer
+	decoder jsontext.Decoder
+}
+
+// open returns a decoder of body, which is good until the next.
+func (b *buffer) open(body []byte) *jsontext.Decoder {
+	b.source = *bytes.NewBuffer(body) // which the decoder does not copy
+	b.decoder.Reset(&b.source)
+	return &b.decoder
+}
 
 // bufferPool is for the calls of one client, one after another.
 type bufferPool struct{ pool sync.Pool }

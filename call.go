@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -38,7 +40,7 @@ var (
 // request is what an operation asks for.
 type request struct {
 	operation *operation
-	path      string // below that of the pets
+	id        int64 // of getPet
 	query     string
 	body      []byte // nil: none
 }
@@ -52,9 +54,12 @@ type call struct {
 	config    callConfig
 	turn      turn // the place in the limiter's line
 	url       url.URL
+	http      http.Request // of the first attempt
 	request   retryablehttp.Request
-	trace     connectionTrace
-	buffer    *buffer // for the body of the answer
+	first     attemptContext
+	current   *attemptContext
+	trace     *connectionTrace // nil: none
+	buffer    *buffer          // for the body of the answer
 
 	attempts  int
 	permit    Permit
@@ -67,7 +72,7 @@ type call struct {
 
 // perform makes a call and decodes the body of its documented success; anything else is an error.
 func perform[T any](
-	ctx context.Context, c *Client, r request, opts []CallOption, decode func([]byte) (T, error),
+	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*buffer) (T, error),
 ) (value T, response Response, err error) {
 	k, err := c.newCall(ctx, r, opts)
 	if err != nil {
@@ -83,7 +88,7 @@ func perform[T any](
 	if reason := mediaTypeFault(k.last.header); reason != "" {
 		return value, response, k.responseError(reason, nil)
 	}
-	if value, err = decode(k.last.body); err != nil {
+	if value, err = decode(k.buffer); err != nil {
 		return value, response, k.responseError("body", err)
 	}
 	return value, k.response(), nil
@@ -100,7 +105,9 @@ func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*ca
 	if c.logger != nil {
 		k.turn.waiting = func(w wait) { k.logWait(w.reason, w.until, w.waiters) }
 	}
-	k.url.Path += r.path
+	if r.operation == getPet {
+		k.url.Path = string(strconv.AppendInt(append([]byte(k.url.Path), '/'), r.id, 10))
+	}
 	k.url.RawQuery = r.query
 	var err error
 	if k.config, err = c.call.with(opts); err != nil {
@@ -115,7 +122,7 @@ func (k *call) do(r request) error {
 		return err
 	}
 	defer func() { k.release(Observation{}) }() // should net/http give up before the attempt
-	k.request.Request = k.newRequest(r)
+	k.newRequest(r)
 	resp, err := k.client.retrying.Do(&k.request)
 	if err == nil {
 		_ = resp.Body.Close() // it has none; see bodyless
@@ -123,16 +130,34 @@ func (k *call) do(r request) error {
 	return k.outcome(err)
 }
 
-// newRequest builds the request by hand: everything in it is known to be well-formed. Its header is filled in
-// for each attempt; until then it holds at most the cookies of the caller's jar.
-func (k *call) newRequest(r request) *http.Request {
-	req := &http.Request{Method: r.operation.method, URL: &k.url, Host: k.url.Host, Header: k.client.cookies()}
+// newRequest builds the request by hand: everything in it is known to be well-formed.
+func (k *call) newRequest(r request) {
+	k.http = http.Request{Method: r.operation.method, URL: &k.url}
 	if body := r.body; body != nil {
-		req.ContentLength = int64(len(body))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		req.Body, _ = req.GetBody()
+		k.http.ContentLength = int64(len(body))
+		k.http.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	}
-	return req.WithContext(k)
+	k.current = &k.first
+	k.renew(&k.http)
+	k.request.Request = &k.http
+}
+
+// renew gives req what each attempt has of its own. The header is filled in by the attempt; until then it holds
+// at most the cookies of the caller's jar.
+func (k *call) renew(req *http.Request) {
+	k.current.call = k
+	var ctx context.Context = k.current
+	if !k.operation.repeatable { // only then it matters what exactly failed
+		if k.trace == nil {
+			k.trace = newConnectionTrace()
+		}
+		ctx = httptrace.WithClientTrace(ctx, &k.trace.hooks)
+	}
+	*req = *req.WithContext(ctx)
+	req.Header = k.client.cookies()
+	if req.GetBody != nil {
+		req.Body, _ = req.GetBody() // ours, which cannot fail
+	}
 }
 
 // header is that of one attempt. The values are shared between requests, and their capacity is their length,
@@ -224,7 +249,7 @@ func (k *call) apiError() *APIError {
 		Body:       k.last.bodyStart(),
 		Response:   k.response(),
 	}
-	e.Code, e.Message = decodeError(k.last.body)
+	e.Code, e.Message = decodeError(k.buffer, k.last.body)
 	return e
 }
 

@@ -51,6 +51,7 @@ type Client struct {
 	userAgent []string
 	mediaType []string
 	buffers   bufferPool
+	dates     dateParser
 	call      callConfig
 	retries   retryBudget
 	seen      atomic.Pointer[RateLimit] // what the last answer said, for a client without limiter
@@ -293,9 +294,13 @@ func newBearer(apiKey string, f func(context.Context) (string, error)) (bearer, 
 	}
 	return func(ctx context.Context) ([]string, error) {
 		key, err := f(ctx)
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("API key: %w", err)
 		}
+		callFrom(ctx).turn.ready = time.Now() // f may have taken its time
 		if reason := keyFault(key); reason != "" {
 			return nil, errors.New("API key: " + reason)
 		}

@@ -84,7 +84,7 @@ func (b *budget) closedUntil(o Observation) (time.Time, Closure) {
 	if o.RetryAfter > 0 {
 		grain = 0 // what Retry-After says is rounded up
 	}
-	end, usable := b.endWithin(o, o.Received, grain)
+	end, usable := b.endWithin(&o, o.Received, grain)
 	if o.RateLimit.Limit <= 0 || !usable {
 		end = time.Time{}
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -27,14 +27,13 @@ func encodeNewPet(p NewPet) []byte {
 
 // mediaTypeFault says what is wrong with the Content-Type of an answer that must be JSON.
 func mediaTypeFault(h http.Header) string {
-	contentType := h.Get("Content-Type")
-	if h.Get("Content-Encoding") != "" {
+	if _, encoded := h["Content-Encoding"]; encoded && h.Get("Content-Encoding") != "" {
 		return "Content-Encoding was not asked for"
 	}
-	if contentType == "application/json" {
+	if t := h["Content-Type"]; len(t) > 0 && t[0] == "application/json" {
 		return "" // nearly always
 	}
-	mediaType, _, err := mime.ParseMediaType(contentType)
+	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	switch {
 	case err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter):
 		return "no valid Content-Type"
@@ -45,50 +44,62 @@ func mediaTypeFault(h http.Header) string {
 }
 
 // decodePets decodes the body of listPets: an array of Pet, never nil.
-func decodePets(body []byte) ([]Pet, error) {
+func decodePets(b *buffer) ([]Pet, error) {
 	const petBytes = 48 // about what a Pet takes, to guess how many there are
-	pets := make(wirePets, 0, min(len(body)/petBytes+1, MaxLimit))
-	err := json.Unmarshal(body, &pets)
-	return pets, err
+	pets := make([]Pet, 0, min(len(b.bytes)/petBytes+1, MaxLimit))
+	d := b.open(b.bytes)
+	err := expect(d, '[')
+	for err == nil && d.PeekKind() != ']' {
+		pets = append(pets, Pet{})
+		err = readPet(d, &pets[len(pets)-1])
+	}
+	if err == nil {
+		err = expect(d, ']')
+	}
+	return pets, finish(d, err)
 }
 
 // decodePet decodes the body of createPet and getPet.
-func decodePet(body []byte) (Pet, error) {
-	var pet wirePet
-	err := json.Unmarshal(body, &pet)
-	return Pet(pet), err
+func decodePet(b *buffer) (Pet, error) {
+	var pet Pet
+	d := b.open(b.bytes)
+	err := readPet(d, &pet)
+	return pet, finish(d, err)
 }
 
 // decodeError returns code and message of an Error object, and empty strings of anything else: what
 // stands in a 502 is up to whoever answered it.
-func decodeError(body []byte) (code, message string) {
-	var e wireError
-	if json.Unmarshal(body, &e) != nil {
+func decodeError(b *buffer, body []byte) (code, message string) {
+	d := b.open(body)
+	err := readObject(d, func(name []byte) (err error) {
+		switch string(name) {
+		case "code":
+			code, err = readString(d, optional)
+		case "message":
+			message, err = readString(d, optional)
+		default:
+			err = d.SkipValue()
+		}
+		return err
+	})
+	if finish(d, err) != nil {
 		return "", ""
 	}
-	return e.code, e.message
+	return code, message
 }
 
-// The wire types read their fields themselves. The decoder refuses what JSON leaves to taste, duplicate names
-// and invalid UTF-8; they refuse names in another case, and null or nothing for a required field.
-type (
-	wirePets  []Pet
-	wirePet   Pet
-	wireError struct{ code, message string }
-)
-
-// UnmarshalJSONFrom reads an array of Pet.
-func (w *wirePets) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	if err := expect(d, '['); err != nil {
-		return err
-	}
-	for d.PeekKind() != ']' {
-		*w = append(*w, Pet{})
-		if err := (*wirePet)(&(*w)[len(*w)-1]).UnmarshalJSONFrom(d); err != nil {
-			return err
+// finish sees that nothing follows what has been read, or says where err occurred.
+func finish(d *jsontext.Decoder, err error) error {
+	if err == nil {
+		if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
+			return nil
 		}
+		return fmt.Errorf("data after top-level value, at offset %d", d.InputOffset())
 	}
-	return expect(d, ']')
+	if _, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return err // it says where
+	}
+	return fmt.Errorf("%w, at %q", err, string(d.StackPointer()))
 }
 
 // The fields of a Pet that the document requires (section 2).
@@ -99,22 +110,24 @@ const (
 	petRequired = petID | petName | petCategoryID
 )
 
-// UnmarshalJSONFrom reads a Pet. It passes over unknown fields, so that the service may grow.
-func (w *wirePet) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+// readPet reads a Pet. The decoder refuses what JSON leaves to taste, duplicate names and invalid UTF-8;
+// readPet refuses names in another case, and null or nothing for a required field. It passes over unknown
+// fields, so that the service may grow.
+func readPet(d *jsontext.Decoder, pet *Pet) error {
 	seen := 0
 	err := readObject(d, func(name []byte) (err error) {
 		switch string(name) {
 		case "id":
 			seen |= petID
-			w.ID, err = readInt(d)
+			pet.ID, err = readInt(d)
 		case "name":
 			seen |= petName
-			w.Name, err = readString(d, required)
+			pet.Name, err = readString(d, required)
 		case "categoryId":
 			seen |= petCategoryID
-			w.CategoryID, err = readInt(d)
+			pet.CategoryID, err = readInt(d)
 		case "status":
-			w.Status, err = readStatus(d)
+			pet.Status, err = readStatus(d)
 		default:
 			err = d.SkipValue()
 		}
@@ -134,21 +147,6 @@ func missing(seen int) string {
 		return "name is missing"
 	}
 	return "categoryId is missing"
-}
-
-// UnmarshalJSONFrom reads an Error object as far as it is one.
-func (w *wireError) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return readObject(d, func(name []byte) (err error) {
-		switch string(name) {
-		case "code":
-			w.code, err = readString(d, optional)
-		case "message":
-			w.message, err = readString(d, optional)
-		default:
-			err = d.SkipValue()
-		}
-		return err
-	})
 }
 
 // readObject calls field for each name, which is valid until field reads the value.

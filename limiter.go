@@ -39,6 +39,8 @@ type turnKey struct{}
 type turn struct {
 	number uint64 // 0 before the first Acquire
 	permit permit // saves the allocation of one
+	// ready is when the request was free to go; Acquire sets it only if that was at once.
+	ready time.Time
 	// waiting, if not nil, is called whenever the call is about to wait.
 	waiting func(wait)
 }
@@ -62,10 +64,11 @@ type permit struct {
 }
 
 // grant makes a permit, in the call's turn if that has one to spare.
-func (t *turn) grant(l *limiter, s slot) *permit {
+func (t *turn) grant(l *limiter, s slot, now time.Time) *permit {
 	if t == nil || t.permit.limiter != nil && !t.permit.released {
 		return &permit{limiter: l, slot: s}
 	}
+	t.ready = now
 	t.permit = permit{limiter: l, slot: s}
 	return &t.permit
 }
@@ -123,7 +126,7 @@ func (l *limiter) enter(
 	if l.line.Len() == 0 {
 		s, why, ok := l.budget.admit(now)
 		if ok {
-			return t.grant(l, s), nil, wait{}, nil
+			return t.grant(l, s, now), nil, wait{}, nil
 		}
 		l.why = why
 	}

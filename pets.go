@@ -131,7 +131,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a status
 // filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
-	r := request{operation: getPet, path: "/" + strconv.FormatInt(id, 10)}
+	r := request{operation: getPet, id: id}
 	pet, response, err := perform(ctx, c, r, opts, decodePet)
 	if err != nil {
 		return nil, err

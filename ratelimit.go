@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -99,13 +100,27 @@ func parseCount(values []string, most int64) (int64, bool) {
 	return int64(n), err == nil && int64(n) <= most
 }
 
-// parseDate is the service's clock, zero if it is not told.
-func parseDate(h http.Header) time.Time {
+// dateParser remembers the last Date, which many answers of a second have in common.
+type dateParser struct{ last atomic.Pointer[parsedDate] }
+
+type parsedDate struct {
+	text string
+	time time.Time
+}
+
+// parse is the service's clock, zero if it is not told.
+func (p *dateParser) parse(h http.Header) time.Time {
 	values := h[headerDate]
 	if len(values) == 0 {
 		return time.Time{}
 	}
-	t, _ := http.ParseTime(values[0])
+	if last := p.last.Load(); last != nil && last.text == values[0] {
+		return last.time
+	}
+	t, err := http.ParseTime(values[0])
+	if err == nil {
+		p.last.Store(&parsedDate{strings.Clone(values[0]), t})
+	}
 	return t
 }
 

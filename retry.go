@@ -87,6 +87,10 @@ func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) 
 		k.last.failed(k.attribute(ctx, err), failurePermanent) // http.Client refused before the attempt
 	}
 	k.due = k.again()
+	if k.due {
+		// The attempt is over, and so is its context; its transport may still be reading the request.
+		k.request.Request = k.request.Request.WithContext(k)
+	}
 	return k.due, nil
 }
 
@@ -94,9 +98,8 @@ func noBackoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { retu
 
 func prepareRetry(req *http.Request) error {
 	k := callFrom(req.Context())
-	if req.GetBody != nil {
-		req.Body, _ = req.GetBody() // ours, which cannot fail
-	}
+	k.current = new(attemptContext)
+	k.renew(req)
 	if k.pause > 0 {
 		if err := k.sleep(k.pause, "backoff"); err != nil {
 			return k.endedWhileWaiting()
@@ -202,12 +205,17 @@ func (k *call) acquire() error {
 	if ended := endOf(k.Context); ended != nil {
 		return ended
 	}
+	asked := time.Now()
 	if k.client.limiter == nil {
+		k.turn.ready = asked
 		return nil
 	}
-	asked := time.Now()
+	k.turn.ready = time.Time{}
 	permit, err := k.client.limiter.Acquire(k, max(0, k.config.maxWait-k.waited))
-	k.waited += time.Since(asked)
+	if k.turn.ready.IsZero() {
+		k.turn.ready = time.Now()
+	}
+	k.waited += k.turn.ready.Sub(asked)
 	k.permit = permit
 	return err
 }

@@ -71,17 +71,15 @@ func newAttempts(base http.RoundTripper, bearer bearer, maxBody int64) http.Roun
 // no body left; nil if there was none.
 func (k *call) attempt(req *http.Request, base http.RoundTripper, bearer bearer, maxBody int64) *http.Response {
 	x := &k.last
-	ctx, cancel := attemptContext(req.Context(), k.config.attemptTimeout)
-	defer cancel()
+	ctx := k.current
+	ctx.begin()
+	defer ctx.end()
 	authorization, err := bearer(ctx)
-	if err == nil {
-		err = ctx.Err() // bearer may have taken its time
-	}
 	if err != nil {
 		x.failed(k.attribute(ctx, err), failurePermanent)
 		return nil
 	}
-	resp, err := k.send(ctx, req, base, authorization)
+	resp, err := k.send(req, base, authorization)
 	if err == nil {
 		err = k.readBody(resp, maxBody)
 	}
@@ -95,16 +93,14 @@ func (k *call) attempt(req *http.Request, base http.RoundTripper, bearer bearer,
 // send hands the request to base and, as soon as the answer's header is here, its permit back: the next in
 // line need not wait for the body.
 func (k *call) send(
-	ctx context.Context, req *http.Request, base http.RoundTripper, authorization []string,
+	req *http.Request, base http.RoundTripper, authorization []string,
 ) (*http.Response, error) {
-	observation := Observation{Sent: time.Now()}
+	observation := Observation{Sent: k.turn.ready}
 	defer func() { k.release(observation) }() // also if base panics
-	if !k.operation.repeatable {              // only then it matters what exactly failed
-		ctx = k.trace.in(ctx, base)
-	}
-	attempt := req.WithContext(ctx)
-	attempt.Header = k.header(req.Header, authorization, req.Body != nil)
-	resp, err := base.RoundTrip(attempt)
+	k.trace.begin(base)
+	req.Header = k.header(req.Header, authorization, req.Body != nil) // it is our own request
+	req.Host = k.url.Host                                             // before, http.Client would copy the URL for it
+	resp, err := base.RoundTrip(req)
 	x := &k.last
 	x.sent = k.trace.mayHaveSent(err)
 	if err != nil {
@@ -113,19 +109,19 @@ func (k *call) send(
 		}
 		return nil, err
 	}
-	x.observe(resp)
+	x.observe(resp, &k.client.dates)
 	k.client.sawRateLimit(x.rateLimit)
 	observation = x.observation(observation.Sent)
 	return resp, nil
 }
 
 // observe keeps what the header of the answer says.
-func (x *exchange) observe(resp *http.Response) {
+func (x *exchange) observe(resp *http.Response, dates *dateParser) {
 	x.received = time.Now()
 	x.statusCode = resp.StatusCode
 	x.header = resp.Header
 	x.rateLimit = parseRateLimit(resp.Header)
-	x.date = parseDate(resp.Header)
+	x.date = dates.parse(resp.Header)
 	x.retryAfter = parseRetryAfter(resp.Header, x.date, x.received)
 }
 
@@ -287,15 +283,20 @@ type connectionTrace struct {
 	connected atomic.Bool
 }
 
-func (t *connectionTrace) in(ctx context.Context, base http.RoundTripper) context.Context {
+func newConnectionTrace() *connectionTrace {
+	t := new(connectionTrace)
+	t.hooks.GetConn = func(string) { t.told.Store(true) }
+	t.hooks.GotConn = func(httptrace.GotConnInfo) { t.connected.Store(true) }
+	return t
+}
+
+func (t *connectionTrace) begin(base http.RoundTripper) {
+	if t == nil {
+		return
+	}
 	_, tells := base.(*http.Transport)
 	t.told.Store(tells)
 	t.connected.Store(false)
-	if t.hooks.GotConn == nil { // once: a dial of an earlier attempt may still be looking at them
-		t.hooks.GetConn = func(string) { t.told.Store(true) }
-		t.hooks.GotConn = func(httptrace.GotConnInfo) { t.connected.Store(true) }
-	}
-	return httptrace.WithClientTrace(ctx, &t.hooks)
 }
 
 // mayHaveSent reports whether the request may have been written, err being what the transport returned.
@@ -304,18 +305,11 @@ func (t *connectionTrace) mayHaveSent(err error) bool {
 	if err == nil {
 		return true
 	}
-	if t.told.Load() {
+	if t != nil && t.told.Load() {
 		return t.connected.Load()
 	}
 	op, ok := errors.AsType[*net.OpError](err)
 	return !(ok && op.Op == "dial") && !noTLS(err)
-}
-
-func attemptContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, timeout)
 }
 
 // contextErr is ctx.Err(), or what it is about to be: a deadline that has passed may be seen by the network

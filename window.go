@@ -49,9 +49,8 @@ const (
 )
 
 // compare places the window of an answer. Resets are told apart by the service's own clock, so that
-// neither a skewed clock nor the order of the answers matters.
-func (b *budget) compare(s slot, o Observation) windowOrder {
-	_, usable := b.endOf(o, o.Received)
+// neither a skewed clock nor the order of the answers matters; usable tells whether this one is of use.
+func (b *budget) compare(s slot, o *Observation, usable bool) windowOrder {
 	apart := o.RateLimit.Reset.Sub(b.reset)
 	switch {
 	case b.epoch == 0:
@@ -73,7 +72,7 @@ func (b *budget) compare(s slot, o Observation) windowOrder {
 }
 
 // describe updates the window by an answer that belongs to it.
-func (b *budget) describe(s slot, o Observation) {
+func (b *budget) describe(s slot, o *Observation, usable bool) {
 	opened := b.start.IsZero()
 	if opened {
 		b.start = o.Received
@@ -83,7 +82,6 @@ func (b *budget) describe(s slot, o Observation) {
 		b.limit, b.shown = o.RateLimit.Limit, o.RateLimit.Reset
 	}
 	reset := o.RateLimit.Reset
-	_, usable := b.endOf(o, o.Received)
 	switch {
 	case !usable:
 		b.describeByHand(o, opened || b.rose(s, o))
@@ -106,7 +104,7 @@ func (b *budget) describe(s slot, o Observation) {
 
 // describeByHand updates a window whose Reset is of no use. It is over, or if it slides has room again, a
 // minute after the oldest of its requests was counted at the latest.
-func (b *budget) describeByHand(o Observation, more bool) {
+func (b *budget) describeByHand(o *Observation, more bool) {
 	switch fresh := o.RateLimit.Remaining >= o.RateLimit.Limit-1-b.inFlight; {
 	case more && fresh:
 		b.counted = b.counted[:0] // nothing of before is in it
@@ -118,6 +116,7 @@ func (b *budget) describeByHand(o Observation, more bool) {
 	}
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.counted = append(b.counted, count{o.Sent.Add(-resetGrain), o.Received})
+		b.counted = b.counted[max(0, len(b.counted)-b.limit):] // no window counts more
 	}
 	// Some may have been out of it when this answer was given, and are in its Remaining already.
 	unsure := 0
@@ -138,7 +137,7 @@ func (b *budget) describeByHand(o Observation, more bool) {
 // The limit resets at Reset (section 8.2), by a clock of which the latest reading is assumed, and up to
 // a second later: Reset has whole seconds, which only the minutes of a clock end on for certain. A
 // minute's window that was open at start is over a minute later, however uncertain all that is.
-func (b *budget) endOf(o Observation, start time.Time) (time.Time, bool) {
+func (b *budget) endOf(o *Observation, start time.Time) (time.Time, bool) {
 	return b.endWithin(o, start, b.grain())
 }
 
@@ -151,7 +150,7 @@ func (b *budget) grain() time.Duration {
 }
 
 // endWithin is endOf for a Reset that has been rounded down by grain at most.
-func (b *budget) endWithin(o Observation, start time.Time, grain time.Duration) (time.Time, bool) {
+func (b *budget) endWithin(o *Observation, start time.Time, grain time.Duration) (time.Time, bool) {
 	const slack, hour, longest = 10 * time.Second, time.Hour, 400 * 24 * time.Hour
 	left := o.RateLimit.Reset.Sub(o.Received)
 	if left > longest {
@@ -172,7 +171,7 @@ func (b *budget) endWithin(o Observation, start time.Time, grain time.Duration) 
 
 // isMinute reports whether the window that an answer is the first of is a minute of the clock: it ends
 // on one, and is older than the request which otherwise would have begun it.
-func (b *budget) isMinute(o Observation) bool {
+func (b *budget) isMinute(o *Observation) bool {
 	if o.RateLimit.Reset.Unix()%60 != 0 {
 		return false
 	}
@@ -218,7 +217,7 @@ func (r *readings) remaining() int {
 }
 
 // rose reports whether a request that was sent when the lowest Remaining was known found more.
-func (r *readings) rose(s slot, o Observation) bool {
+func (r *readings) rose(s slot, o *Observation) bool {
 	return len(r.low) > 0 && s.answers >= r.low[0].answer && o.RateLimit.Remaining > r.low[0].remaining
 }
 
@@ -245,7 +244,7 @@ type offset struct {
 
 // narrow takes in the Date of an answer, which was now, to the second, somewhere between Sent and
 // Received. Clocks drift, and are set: what contradicts is forgotten.
-func (f *offset) narrow(o Observation) {
+func (f *offset) narrow(o *Observation) {
 	if o.Date.IsZero() {
 		return
 	}
