@@ -1,0 +1,105 @@
+package petstoreotel
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/petstore/petstore-go"
+)
+
+// attempt is one request on its way, until its answer has been read.
+type attempt struct {
+	ctx        context.Context //nolint:containedctx // of the request: the span in it is that of the measurement
+	span       trace.Span
+	duration   httpconv.ClientRequestDuration
+	call       *call // nil: no span of a call
+	target     target
+	started    time.Time
+	statusCode int // 0: no answer
+	protocol   string
+	over       atomic.Bool
+}
+
+// begin opens the span of a request, and returns the request with the span's context in it. req itself stays as it
+// is, its body as well: what is around a body net/http does not know, and sends the header ahead of it.
+func (t *transport) begin(req *http.Request) (*attempt, *http.Request) {
+	ctx := req.Context()
+	a := &attempt{duration: t.metrics.duration, started: time.Now()}
+	a.call, _ = ctx.Value(callKey{}).(*call)
+	c, known := petstore.CallFromContext(ctx)
+	a.target = newTarget(req, c)
+	if known {
+		t.metrics.sent(ctx, c, a.call, a.target.server)
+	}
+	a.ctx, a.span = t.tracer.Start(ctx, a.target.spanName(),
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(a.target.attributes(c)...))
+	sent := req.WithContext(a.ctx)
+	t.propagators.Inject(a.ctx, &carrier{request: sent})
+	return a, sent
+}
+
+// answered takes the header of the answer. The attempt ends with its body.
+func (a *attempt) answered(resp *http.Response) {
+	a.statusCode = resp.StatusCode
+	a.protocol = protocolVersion(resp)
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols, resp.Body == nil, resp.Body == http.NoBody:
+		a.end(nil)
+	default:
+		resp.Body = &body{resp.Body, a}
+	}
+}
+
+// end closes the span and records how long it took. Only the first call counts.
+func (a *attempt) end(err error) {
+	if a.over.Swap(true) {
+		return
+	}
+	elapsed := time.Since(a.started)
+	if a.call != nil {
+		a.call.statusCode.Store(int64(a.statusCode))
+	}
+	if recording := a.span.IsRecording(); !recording && !a.duration.Enabled(a.ctx) {
+		a.span.End()
+		return
+	}
+	outcome := a.outcome(err)
+	a.duration.Record(a.ctx, elapsed.Seconds(), a.target.method, a.target.server.address, a.target.server.port,
+		append(a.target.metricAttributes(), outcome...)...)
+	a.span.SetAttributes(outcome...)
+	if err != nil || a.statusCode >= http.StatusBadRequest {
+		a.span.SetStatus(codes.Error, "")
+	}
+	a.span.End()
+}
+
+func (a *attempt) outcome(err error) []attribute.KeyValue {
+	attrs := make([]attribute.KeyValue, 0, 3)
+	if a.statusCode != 0 {
+		attrs = append(attrs, semconv.HTTPResponseStatusCode(a.statusCode), semconv.NetworkProtocolVersion(a.protocol))
+	}
+	switch {
+	case a.statusCode >= http.StatusBadRequest:
+		attrs = append(attrs, semconv.ErrorTypeKey.String(strconv.Itoa(a.statusCode)))
+	case err != nil:
+		attrs = append(attrs, semconv.ErrorTypeKey.String(attemptErrorType(a.ctx, err)))
+	}
+	return attrs
+}
+
+// protocolVersion is as the convention writes it: 1.0, 1.1, 2, 3.
+func protocolVersion(resp *http.Response) string {
+	if resp.ProtoMajor > 1 {
+		return strconv.Itoa(resp.ProtoMajor)
+	}
+	return strconv.Itoa(resp.ProtoMajor) + "." + strconv.Itoa(resp.ProtoMinor)
+}

@@ -1,0 +1,81 @@
+package petstoreotel
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/petstore/petstore-go"
+)
+
+// AttributeOperation is the key of the attribute with the operationId of the service document: listPets, createPet
+// or getPet.
+const AttributeOperation = attribute.Key("petstore.operation")
+
+// call is what the requests of a call find in their context. They come one after the other, unless a transport in
+// between multiplies them.
+type call struct {
+	span       trace.Span
+	client     *client
+	waited     atomic.Int64 // of petstore.Call.Waited, what has been recorded
+	statusCode atomic.Int64 // of the last request, 0: no answer
+}
+
+type callKey struct{}
+
+// CallStarted opens the span of a call.
+func (t *transport) CallStarted(ctx context.Context, c petstore.Call) (context.Context, func(error)) {
+	k := &call{client: t.metrics.clients.of(c.Client)}
+	ctx, k.span = t.tracer.Start(ctx, c.Operation, trace.WithAttributes(
+		AttributeOperation.String(c.Operation),
+		semconv.HTTPRequestMethodKey.String(c.Method),
+		semconv.URLTemplate(c.Template),
+	))
+	return context.WithValue(ctx, callKey{}, k), k.end
+}
+
+func (k *call) end(err error) {
+	defer k.span.End()
+	if !k.span.IsRecording() {
+		return
+	}
+	if s := k.client.server.Load(); s != nil {
+		k.span.SetAttributes(semconv.ServerAddress(s.address), semconv.ServerPort(s.port))
+	}
+	if code := k.statusCode.Load(); code != 0 {
+		k.span.SetAttributes(semconv.HTTPResponseStatusCode(int(code)))
+	}
+	if err != nil {
+		k.span.SetStatus(codes.Error, "")
+		k.span.SetAttributes(semconv.ErrorTypeKey.String(callErrorType(err)))
+	}
+}
+
+// recordWait takes what has been added to the time that the call has waited.
+func (k *call) newlyWaited(c petstore.Call) time.Duration {
+	return c.Waited - time.Duration(k.waited.Swap(int64(c.Waited)))
+}
+
+// callErrorType is the class of the error of a call: of all that it matches, what ended the call.
+func callErrorType(err error) string {
+	if class := contextErrorType(err); class != "" {
+		return class
+	}
+	if answer, ok := errors.AsType[*petstore.APIError](err); ok {
+		return strconv.Itoa(answer.StatusCode)
+	}
+	if errors.Is(err, petstore.ErrRateLimited) {
+		return "rate_limited"
+	}
+	if errors.Is(err, petstore.ErrInvalidResponse) {
+		return "invalid_response"
+	}
+	return errorType(err)
+}

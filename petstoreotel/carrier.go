@@ -1,0 +1,32 @@
+package petstoreotel
+
+import (
+	"maps"
+	"net/http"
+)
+
+// carrier gives a propagator the header of a request. It copies the header before the first change: it belongs to
+// the caller.
+type carrier struct {
+	request *http.Request
+	copied  bool
+}
+
+func (c *carrier) Get(key string) string { return c.request.Header.Get(key) }
+
+func (c *carrier) Set(key, value string) {
+	if !c.copied {
+		header := make(http.Header, len(c.request.Header)+2)
+		maps.Copy(header, c.request.Header) // the values are replaced, never changed
+		c.request.Header, c.copied = header, true
+	}
+	c.request.Header.Set(key, value)
+}
+
+func (c *carrier) Keys() []string {
+	keys := make([]string, 0, len(c.request.Header))
+	for key := range c.request.Header {
+		keys = append(keys, key)
+	}
+	return keys
+}

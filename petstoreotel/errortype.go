@@ -1,0 +1,79 @@
+package petstoreotel
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+)
+
+// attemptErrorType is the class of what ended a request. A transport may return the cause of a context's end instead
+// of its error, so that the context is asked first.
+func attemptErrorType(ctx context.Context, err error) string {
+	if class := contextErrorType(ctx.Err()); class != "" {
+		return class
+	}
+	if class := contextErrorType(err); class != "" {
+		return class
+	}
+	return errorType(err)
+}
+
+func contextErrorType(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	}
+	return ""
+}
+
+// errorType is the class of err, never its text: that may have anything in it, a URL or the API key.
+func errorType(err error) string {
+	timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	_, dns := errors.AsType[*net.DNSError](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case ok && timeout.Timeout():
+		return "timeout"
+	case dns:
+		return "name_resolution"
+	case certificate:
+		return "certificate"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection_refused"
+	case errors.Is(err, syscall.ECONNRESET):
+		return "connection_reset"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection_closed"
+	}
+	return typeName(rootCause(err))
+}
+
+// typeName is the well-known word for what is in no class if the type says nothing.
+func typeName(err error) string {
+	name := fmt.Sprintf("%T", err)
+	if name == "*errors.errorString" {
+		return semconv.ErrorTypeOther.Value.AsString()
+	}
+	return name
+}
+
+func rootCause(err error) error {
+	for {
+		cause := errors.Unwrap(err)
+		if cause == nil {
+			return err
+		}
+		err = cause
+	}
+}

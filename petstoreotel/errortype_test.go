@@ -1,0 +1,143 @@
+package petstoreotel_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/petstoreotel"
+)
+
+func TestWhatWentWrongIsOneWord(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name            string
+		fault           fake.Fault
+		canceled, ended bool   // the caller's context, in the middle
+		attempt, whole  string // error.type of the request and of the call
+	}{
+		{name: "bad request", fault: fake.Fault{Status: 400}, attempt: "400", whole: "400"},
+		{name: "unavailable", fault: fake.Fault{Status: 503}, attempt: "503", whole: "503"},
+		{name: "rate limited by the service", fault: fake.Fault{Status: 429, RetryAfter: "9999"}, attempt: "429", whole: "429"},
+		{name: "redirected", fault: fake.Fault{Status: 307}, whole: "307"},
+		{name: "undocumented success", fault: fake.Fault{Status: 202}, whole: "invalid_response"},
+		{name: "garbage", fault: fake.Fault{Wire: fake.WireGarbage}, attempt: "_OTHER", whole: "invalid_response"},
+		{name: "reset", fault: fake.Fault{Wire: fake.WireReset}, attempt: "connection_reset", whole: "connection_reset"},
+		{name: "closed", fault: fake.Fault{Wire: fake.WireClose}, attempt: "connection_closed", whole: "connection_closed"},
+		{name: "cut off", fault: fake.Fault{Wire: fake.WireTruncate}, attempt: "connection_closed", whole: "invalid_response"},
+		{name: "refused", fault: fake.Fault{Wire: fake.WireRefuse, Times: fake.Forever}, attempt: "connection_refused", whole: "connection_refused"},
+		{name: "attempt timed out", fault: fake.Fault{Wire: fake.WireStall}, attempt: "timeout", whole: "timeout"},
+		{name: "deadline passed", fault: fake.Fault{Wire: fake.WireStall}, ended: true, attempt: "timeout", whole: "timeout"},
+		{name: "canceled", fault: fake.Fault{Wire: fake.WireStall}, canceled: true, attempt: "canceled", whole: "canceled"},
+		{name: "canceled in the body", fault: fake.Fault{Wire: fake.WireDrip}, canceled: true, attempt: "canceled", whole: "canceled"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStation(t)
+				s.server.Inject(c.fault)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				if c.canceled {
+					time.AfterFunc(time.Second, func() { cancel(errors.New("the user has left")) })
+				}
+				if c.ended {
+					var stop func()
+					ctx, stop = context.WithTimeoutCause(ctx, time.Second, errors.New("too slow"))
+					defer stop()
+				}
+				_, err := s.client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
+				require.Error(t, err)
+
+				spans := s.ended()
+				assertFailed(t, c.attempt, spans[0])
+				assertFailed(t, c.whole, spans[len(spans)-1])
+				for _, p := range s.durations() {
+					class, _ := p.Attributes.Value(semconv.ErrorTypeKey)
+					assert.Equal(t, c.attempt, class.String())
+				}
+				cancel(nil)
+			})
+		})
+	}
+}
+
+// assertFailed asserts that a span failed with this error.type, or that it did not if that is empty.
+func assertFailed(t *testing.T, errorType string, span sdktrace.ReadOnlySpan) {
+	t.Helper()
+	assert.Equal(t, errorType, value(span, semconv.ErrorTypeKey), span.Name())
+	want := sdktrace.Status{}
+	if errorType != "" {
+		want.Code = codes.Error
+	}
+	assert.Equal(t, want, span.Status(), span.Name())
+	assert.Empty(t, span.Events())
+}
+
+func TestACallThatWasNeverSentIsASpanToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1, PerDay: 1}))
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		_, refused := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(time.Second))
+		require.ErrorIs(t, refused, petstore.ErrRateLimited)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, canceled := s.client.ListPets(ctx, petstore.ListPetsParams{})
+		require.ErrorIs(t, canceled, context.Canceled)
+		_, invalid := s.client.ListPets(t.Context(), petstore.ListPetsParams{Limit: -1})
+		require.Error(t, invalid)
+
+		spans := s.ended()
+		require.Len(t, spans, 4, "what is invalid is no call")
+		assertFailed(t, "rate_limited", spans[2])
+		assert.Empty(t, value(spans[2], semconv.HTTPResponseStatusCodeKey))
+		assert.Equal(t, "service.test", value(spans[2], semconv.ServerAddressKey), "known from the call before")
+		assertFailed(t, "canceled", spans[3])
+	})
+}
+
+func TestErrorsOfTransportsAreNamedByWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"timeout":             &net.OpError{Op: "dial", Err: &net.DNSError{IsTimeout: true}},
+		"name_resolution":     &net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}},
+		"certificate":         &tls.CertificateVerificationError{Err: errors.New("expired")},
+		"connection_closed":   io.EOF,
+		"tls.AlertError":      &net.OpError{Op: "remote error", Err: tls.AlertError(40)},
+		"petstoreotel_test.x": fmt.Errorf("wrapped: %w", x("anything")),
+		"_OTHER":              errors.New("anything"),
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			s := newStation(t)
+			client := s.newClient(petstoreotel.NewTransport(roundTripper(func(*http.Request) (*http.Response, error) {
+				return nil, err
+			}), s.opts...))
+			_, failed := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"}, petstore.WithRetryPolicy(
+				petstore.RetryPolicy{MaxAttempts: 1}))
+			require.Error(t, failed)
+			for _, span := range s.ended() {
+				assertFailed(t, want, span)
+			}
+		})
+	}
+}
+
+type x string
+
+func (e x) Error() string { return string(e) }

@@ -1,0 +1,56 @@
+package petstoreotel_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/petstoreotel"
+)
+
+func ExampleNewTransport() {
+	server := fake.NewServer() // in place of the service
+	defer server.Close()
+	exporter := tracetest.NewInMemoryExporter() // in place of one for OTLP
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+
+	base := server.HTTPClient().Transport // nil for a transport like the client's own
+	client, err := petstore.NewClient("https://petstore.example.com/v1", server.APIKey(),
+		petstore.WithHTTPClient(&http.Client{
+			Transport: petstoreotel.NewTransport(base, petstoreotel.WithTracerProvider(provider)),
+		}),
+		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1}))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	server.Inject(fake.Fault{Status: http.StatusServiceUnavailable})
+	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+		log.Fatal(err)
+	}
+	for _, span := range exporter.GetSpans() {
+		fmt.Println(span.SpanKind, span.Name)
+		for _, a := range span.Attributes {
+			switch a.Key {
+			case semconv.HTTPResponseStatusCodeKey, semconv.HTTPRequestResendCountKey, semconv.ErrorTypeKey:
+				fmt.Printf("  %s: %s\n", a.Key, a.Value.String())
+			}
+		}
+	}
+	// Output:
+	// client GET /v1/pets
+	//   http.response.status_code: 503
+	//   error.type: 503
+	// client GET /v1/pets
+	//   http.request.resend_count: 1
+	//   http.response.status_code: 200
+	// internal listPets
+	//   http.response.status_code: 200
+}

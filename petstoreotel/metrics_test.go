@@ -1,0 +1,330 @@
+package petstoreotel_test
+
+import (
+	"errors"
+	"net/http"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/petstoreotel"
+)
+
+var service = attribute.NewSet(semconv.ServerAddress("service.test"), semconv.ServerPort(443))
+
+func TestTheDurationOfEveryRequestIsMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t, fake.WithLatency(30*time.Millisecond))
+		for range 2 {
+			_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+		}
+		_, err := s.client.GetPet(t.Context(), 12) //nolint:staticcheck // the operation with an id in its path
+		require.ErrorIs(t, err, petstore.ErrNotFound)
+		s.server.Inject(fake.Fault{Wire: fake.WireReset})
+		_, err = s.client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+
+		answered := semconv.NetworkProtocolVersion("1.1")
+		want := map[attribute.Set]int{
+			attribute.NewSet(atService(semconv.HTTPRequestMethodGet, semconv.URLTemplate("/v1/pets"),
+				semconv.HTTPResponseStatusCode(200), answered)...): 2,
+			attribute.NewSet(atService(semconv.HTTPRequestMethodGet, semconv.URLTemplate("/v1/pets/{petId}"),
+				semconv.HTTPResponseStatusCode(404), answered, semconv.ErrorTypeKey.String("404"))...): 1,
+			attribute.NewSet(atService(semconv.HTTPRequestMethodPost, semconv.URLTemplate("/v1/pets"),
+				semconv.ErrorTypeKey.String("connection_reset"))...): 1,
+		}
+		points := s.durations()
+		assert.Len(t, points, len(want))
+		for attributes, n := range want {
+			p := points[attributes.Equivalent()]
+			assert.EqualValues(t, n, p.Count, attributes.Encoded(attribute.DefaultEncoder()))
+			assert.InDelta(t, 0.03*float64(n), p.Sum, 1e-9)
+			assert.Equal(t, []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}, p.Bounds)
+		}
+	})
+}
+
+func TestMetricsHaveNamesUnitsAndDescriptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		units := make(map[string]string)
+		scope := s.collect()
+		for _, m := range scope.Metrics {
+			units[m.Name] = m.Unit
+			assert.NotEmpty(t, m.Description, m.Name)
+		}
+		assert.Equal(t, map[string]string{
+			httpconv.ClientRequestDuration{}.Name(): httpconv.ClientRequestDuration{}.Unit(),
+			petstoreotel.MetricWaitTime:             "s",
+			petstoreotel.MetricWaitingCalls:         "{call}",
+			petstoreotel.MetricLimit:                "{request}",
+			petstoreotel.MetricRemaining:            "{request}",
+		}, units)
+		assert.Equal(t, petstoreotel.ScopeName, scope.Scope.Name)
+		assert.Equal(t, petstore.Version, scope.Scope.Version)
+		assert.Equal(t, semconv.SchemaURL, scope.Scope.SchemaURL)
+	})
+}
+
+func TestTheWaitForTheRateLimitIsMeasuredForEachRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "40"})
+		s.server.Inject(fake.Fault{Status: 503}) // the backoff after it is no wait for the rate limit
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
+			petstore.RetryPolicy{BaseDelay: 8 * time.Second}))
+		require.NoError(t, err)
+
+		waits, ok := s.metric(petstoreotel.MetricWaitTime).(metricdata.Histogram[float64])
+		require.True(t, ok)
+		require.Len(t, waits.DataPoints, 1)
+		p := waits.DataPoints[0]
+		assert.Equal(t, service, p.Attributes)
+		assert.EqualValues(t, 3, p.Count)
+		longest, _ := p.Max.Value()
+		assert.GreaterOrEqual(t, longest, 40.0)
+		assert.InDelta(t, longest, p.Sum, 2, "the others went at once")
+	})
+}
+
+func TestWaitingCallsAndTheRateLimitAreLookedUpInTheClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 10}))
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		s.assertFigures(map[attribute.Set]figures{service: {0, 10, 9}})
+
+		for range 12 {
+			go func() { _, _ = s.client.ListPets(t.Context(), petstore.ListPetsParams{}) }()
+		}
+		synctest.Wait()
+		s.assertFigures(map[attribute.Set]figures{service: {3, 10, 0}})
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		s.assertFigures(map[attribute.Set]figures{service: {0, 10, 7}})
+	})
+}
+
+func TestClientsAreAddedUpByServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiny := fake.Plan{Name: "tiny", PerMinute: 2}
+		s := newStation(t, fake.WithPlan(tiny), fake.WithKey("another-key", fake.PlanFree))
+		hc := &http.Client{Transport: s.transport()}
+		limiter := petstore.NewLimiter()
+		var clients []*petstore.Client
+		for _, c := range []struct {
+			url, key string
+			limiter  petstore.Limiter
+		}{
+			{"https://service.test/v1", "another-key", petstore.NewLimiter()},
+			{"https://service.test/v1", s.server.APIKey(), limiter},
+			{"https://other.test:8443/v1", "another-key", petstore.NewLimiter()},
+			{"https://other.test:8443/v1", s.server.APIKey(), limiter}, // sends nothing
+		} {
+			client, err := petstore.NewClient(c.url, c.key, petstore.WithHTTPClient(hc), petstore.WithLimiter(c.limiter))
+			require.NoError(t, err)
+			clients = append(clients, client)
+		}
+		for _, i := range []int{0, 1, 1, 2} {
+			_, err := clients[i].ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+		}
+		for _, i := range []int{1, 1, 3} {
+			go func() { _, _ = clients[i].ListPets(t.Context(), petstore.ListPetsParams{}) }()
+		}
+		synctest.Wait()
+
+		s.assertFigures(map[attribute.Set]figures{
+			service: {2, 2, 0},
+			attribute.NewSet(semconv.ServerAddress("other.test"), semconv.ServerPort(8443)): {0, 60, 58},
+			attribute.NewSet(): {1, 2, 0},
+		})
+		runtime.KeepAlive(clients)
+		time.Sleep(5 * time.Minute)
+	})
+}
+
+// figures are waiting calls, limit and remaining requests.
+type figures [3]int64
+
+func (s *station) assertFigures(want map[attribute.Set]figures) {
+	s.t.Helper()
+	got := make(map[attribute.Set]figures)
+	for i, name := range []string{
+		petstoreotel.MetricWaitingCalls, petstoreotel.MetricLimit, petstoreotel.MetricRemaining,
+	} {
+		for set, n := range integers(s.metric(name)) {
+			f := got[set]
+			f[i] = n
+			got[set] = f
+		}
+	}
+	assert.Equal(s.t, want, got)
+}
+
+func integers(data metricdata.Aggregation) map[attribute.Set]int64 {
+	var points []metricdata.DataPoint[int64]
+	switch data := data.(type) {
+	case metricdata.Sum[int64]:
+		points = data.DataPoints
+	case metricdata.Gauge[int64]:
+		points = data.DataPoints
+	}
+	values := make(map[attribute.Set]int64)
+	for _, p := range points {
+		values[p.Attributes] = p.Value
+	}
+	return values
+}
+
+func TestWaitingCallsGoUpAndDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		sum, ok := s.metric(petstoreotel.MetricWaitingCalls).(metricdata.Sum[int64])
+		require.True(t, ok)
+		assert.False(t, sum.IsMonotonic)
+	})
+}
+
+func TestUnknownRateLimitsAreNotShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		s.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Nil(t, s.metric(petstoreotel.MetricRemaining))
+		assert.Nil(t, s.metric(petstoreotel.MetricLimit))
+	})
+}
+
+func TestClientsThatNobodyUsesAreForgotten(t *testing.T) {
+	t.Parallel()
+	s := newStation(t)
+	s.client = nil
+	hc := &http.Client{Transport: petstoreotel.NewTransport(s.server.Transport(), s.opts...)}
+	const clients = 10
+	for range clients {
+		client, err := petstore.NewClient("https://service.test/v1", s.server.APIKey(), petstore.WithHTTPClient(hc))
+		require.NoError(t, err)
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+	}
+	assert.EventuallyWithT(t, func(c *assert.CollectT) {
+		runtime.GC()
+		assert.Nil(c, s.metric(petstoreotel.MetricWaitingCalls))
+	}, 10*time.Second, time.Millisecond)
+	runtime.KeepAlive(hc)
+}
+
+func TestATransportThatNobodyUsesLeavesItsMeter(t *testing.T) {
+	t.Parallel()
+	meters := &watchedProvider{}
+	meters.unregistered.Store(-1)
+	_ = petstoreotel.NewTransport(http.DefaultTransport, petstoreotel.WithMeterProvider(meters))
+	assert.EventuallyWithT(t, func(c *assert.CollectT) {
+		runtime.GC()
+		assert.Zero(c, meters.unregistered.Load())
+	}, 10*time.Second, time.Millisecond)
+}
+
+// watchedProvider counts how often a callback was unregistered, from -1.
+type watchedProvider struct {
+	noop.MeterProvider
+	unregistered atomic.Int64
+}
+
+func (p *watchedProvider) Meter(string, ...metric.MeterOption) metric.Meter {
+	return watchedMeter{provider: p}
+}
+
+type watchedMeter struct {
+	noop.Meter
+	provider *watchedProvider
+}
+
+func (m watchedMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return registration{provider: m.provider}, nil
+}
+
+type registration struct {
+	noop.Registration
+	provider *watchedProvider
+}
+
+func (r registration) Unregister() error {
+	r.provider.unregistered.Add(1)
+	return nil
+}
+
+func TestAMeterThatRefusesAnInstrumentIsReportedAndRecordsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reported []string
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported = append(reported, err.Error()) }))
+		for _, refused := range []string{
+			"http.client.request.duration", petstoreotel.MetricWaitTime, petstoreotel.MetricLimit, "callback",
+		} {
+			reported = nil
+			s := newStation(t)
+			s.opts = append(s.opts, petstoreotel.WithMeterProvider(refusingProvider{refused: refused}))
+			client := s.newClient(s.transport())
+			assert.Equal(t, []string{"no " + refused}, reported)
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			assert.NoError(t, err)
+		}
+	})
+}
+
+type refusingProvider struct {
+	noop.MeterProvider
+	refused string
+}
+
+func (p refusingProvider) Meter(string, ...metric.MeterOption) metric.Meter {
+	return refusingMeter{refused: p.refused}
+}
+
+type refusingMeter struct {
+	noop.Meter
+	refused string
+}
+
+func (m refusingMeter) refuses(name string) error {
+	if name == m.refused {
+		return errors.New("no " + name)
+	}
+	return nil
+}
+
+func (m refusingMeter) Float64Histogram(name string, _ ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	if err := m.refuses(name); err != nil {
+		return nil, err
+	}
+	return noop.Float64Histogram{}, nil
+}
+
+func (m refusingMeter) Int64ObservableGauge(name string, _ ...metric.Int64ObservableGaugeOption) (metric.Int64ObservableGauge, error) {
+	return noop.Int64ObservableGauge{}, m.refuses(name)
+}
+
+func (m refusingMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return noop.Registration{}, m.refuses("callback")
+}

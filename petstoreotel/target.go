@@ -1,0 +1,111 @@
+package petstoreotel
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
+
+	"github.com/petstore/petstore-go"
+)
+
+// target is where a request goes, as far as that is for everybody to see.
+type target struct {
+	server   server
+	host     string // as in the URL, with its port
+	scheme   string
+	method   httpconv.RequestMethodAttr
+	original string // the method, if it is not one of HTTP's own
+	template string // "": not known
+}
+
+type server struct {
+	address string
+	port    int // 0: not known
+}
+
+func newTarget(req *http.Request, c petstore.Call) target {
+	t := target{server: serverOf(req.URL), host: req.URL.Host, scheme: req.URL.Scheme, template: c.Template}
+	switch method := httpconv.RequestMethodAttr(req.Method); method {
+	case "":
+		t.method = httpconv.RequestMethodGet
+	case httpconv.RequestMethodConnect, httpconv.RequestMethodDelete, httpconv.RequestMethodGet,
+		httpconv.RequestMethodHead, httpconv.RequestMethodOptions, httpconv.RequestMethodPatch,
+		httpconv.RequestMethodPost, httpconv.RequestMethodPut, httpconv.RequestMethodQuery,
+		httpconv.RequestMethodTrace:
+		t.method = method
+	default:
+		t.method, t.original = httpconv.RequestMethodOther, req.Method
+	}
+	return t
+}
+
+func serverOf(u *url.URL) server {
+	s := server{address: u.Hostname()}
+	switch port := u.Port(); {
+	case port != "":
+		s.port, _ = strconv.Atoi(port)
+	case u.Scheme == "https":
+		s.port = 443
+	case u.Scheme == "http":
+		s.port = 80
+	}
+	return s
+}
+
+// attributes are none if the server is not known.
+func (s server) attributes() metric.MeasurementOption {
+	if s == (server{}) {
+		return metric.WithAttributeSet(attribute.NewSet())
+	}
+	return metric.WithAttributeSet(attribute.NewSet(semconv.ServerAddress(s.address), semconv.ServerPort(s.port)))
+}
+
+func (t *target) spanName() string {
+	name := string(t.method)
+	if t.original != "" {
+		name = "HTTP"
+	}
+	if t.template != "" {
+		name += " " + t.template
+	}
+	return name
+}
+
+// metricAttributes are what the duration has beside method, server and outcome.
+func (t *target) metricAttributes() []attribute.KeyValue {
+	scheme := semconv.URLScheme(t.scheme)
+	if t.template == "" {
+		return []attribute.KeyValue{scheme}
+	}
+	return []attribute.KeyValue{scheme, semconv.URLTemplate(t.template)}
+}
+
+// attributes are those that are known before the request is sent, so that a sampler can go by them.
+func (t *target) attributes(c petstore.Call) []attribute.KeyValue {
+	attrs := make([]attribute.KeyValue, 0, 8)
+	attrs = append(attrs,
+		semconv.HTTPRequestMethodKey.String(string(t.method)),
+		semconv.ServerAddress(t.server.address),
+		semconv.ServerPort(t.server.port),
+		semconv.URLScheme(t.scheme),
+	)
+	if t.original != "" {
+		attrs = append(attrs, semconv.HTTPRequestMethodOriginal(t.original))
+	}
+	if t.template != "" {
+		attrs = append(attrs,
+			AttributeOperation.String(c.Operation),
+			semconv.URLTemplate(t.template),
+			semconv.URLFull(t.scheme+"://"+t.host+t.template),
+		)
+	}
+	if c.Attempt > 1 {
+		attrs = append(attrs, semconv.HTTPRequestResendCount(c.Attempt-1))
+	}
+	return attrs
+}
