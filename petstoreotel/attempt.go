@@ -24,8 +24,8 @@ type attempt struct {
 	call       *call // nil: no span of a call
 	target     target
 	started    time.Time
-	statusCode int // 0: no answer
-	protocol   string
+	statusCode int    // 0: no answer
+	protocol   string // "": not known
 	over       atomic.Bool
 }
 
@@ -85,7 +85,10 @@ func (a *attempt) end(err error) {
 func (a *attempt) outcome(err error) []attribute.KeyValue {
 	attrs := make([]attribute.KeyValue, 0, 3)
 	if a.statusCode != 0 {
-		attrs = append(attrs, semconv.HTTPResponseStatusCode(a.statusCode), semconv.NetworkProtocolVersion(a.protocol))
+		attrs = append(attrs, semconv.HTTPResponseStatusCode(a.statusCode))
+	}
+	if a.protocol != "" {
+		attrs = append(attrs, semconv.NetworkProtocolVersion(a.protocol))
 	}
 	switch {
 	case a.statusCode >= http.StatusBadRequest:
@@ -96,10 +99,13 @@ func (a *attempt) outcome(err error) []attribute.KeyValue {
 	return attrs
 }
 
-// protocolVersion is as the convention writes it: 1.0, 1.1, 2, 3.
+// protocolVersion is as the convention writes it: 1.0, 1.1, 2, 3; empty if the transport does not say.
 func protocolVersion(resp *http.Response) string {
-	if resp.ProtoMajor > 1 {
-		return strconv.Itoa(resp.ProtoMajor)
+	switch resp.ProtoMajor {
+	case 0:
+		return ""
+	case 1:
+		return "1." + strconv.Itoa(resp.ProtoMinor)
 	}
-	return strconv.Itoa(resp.ProtoMajor) + "." + strconv.Itoa(resp.ProtoMinor)
+	return strconv.Itoa(resp.ProtoMajor)
 }

@@ -58,7 +58,7 @@ func (k *call) end(err error) {
 	}
 }
 
-// recordWait takes what has been added to the time that the call has waited.
+// newlyWaited is how long the call has waited since the last time it was asked.
 func (k *call) newlyWaited(c petstore.Call) time.Duration {
 	return c.Waited - time.Duration(k.waited.Swap(int64(c.Waited)))
 }

@@ -3,6 +3,7 @@ package petstoreotel
 import (
 	"maps"
 	"net/http"
+	"slices"
 )
 
 // carrier gives a propagator the header of a request. It copies the header before the first change: it belongs to
@@ -23,10 +24,4 @@ func (c *carrier) Set(key, value string) {
 	c.request.Header.Set(key, value)
 }
 
-func (c *carrier) Keys() []string {
-	keys := make([]string, 0, len(c.request.Header))
-	for key := range c.request.Header {
-		keys = append(keys, key)
-	}
-	return keys
-}
+func (c *carrier) Keys() []string { return slices.Collect(maps.Keys(c.request.Header)) }

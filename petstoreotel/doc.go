@@ -31,7 +31,7 @@
 //	server.address, server.port    once known     yes
 //	http.request.resend_count      no             from the second request of a call on
 //	http.response.status_code      the last       if there is an answer
-//	network.protocol.version       no             if there is an answer
+//	network.protocol.version       no             of the answer, if the base says it
 //	error.type                     if it failed   if it failed
 //
 // The conventions require url.full. It has neither query nor user information, and the names of path

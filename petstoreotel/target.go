@@ -29,7 +29,11 @@ type server struct {
 }
 
 func newTarget(req *http.Request, c petstore.Call) target {
-	t := target{server: serverOf(req.URL), host: req.URL.Host, scheme: req.URL.Scheme, template: c.Template}
+	u := req.URL
+	if u == nil {
+		u = &url.URL{} // to be refused by base
+	}
+	t := target{server: serverOf(u), host: u.Host, scheme: u.Scheme, template: c.Template}
 	switch method := httpconv.RequestMethodAttr(req.Method); method {
 	case "":
 		t.method = httpconv.RequestMethodGet

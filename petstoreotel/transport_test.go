@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -269,6 +270,32 @@ type payload struct{ io.Reader }
 
 func (*payload) Close() error { return nil }
 
+func TestAPropagatorSeesTheHeaderItWritesTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		s.opts = append(s.opts, petstoreotel.WithPropagators(appending{}))
+		_, err := s.newClient(s.transport()).ListPets(t.Context(), petstore.ListPetsParams{},
+			petstore.WithHeader("Via", "caller"))
+		require.NoError(t, err)
+		assert.Equal(t, "caller, propagator", s.server.Requests()[0].Header.Get("Via"))
+	})
+}
+
+// appending adds to the Via header, if there is one.
+type appending struct{}
+
+func (appending) Fields() []string { return []string{"Via"} }
+
+func (appending) Inject(_ context.Context, carrier propagation.TextMapCarrier) {
+	if slices.Contains(carrier.Keys(), "Via") {
+		carrier.Set("Via", carrier.Get("Via")+", propagator")
+	}
+}
+
+func (appending) Extract(ctx context.Context, _ propagation.TextMapCarrier) context.Context {
+	return ctx
+}
+
 func TestWithoutPropagatorsNothingIsAddedToARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
@@ -310,6 +337,62 @@ func TestARequestOfNobodysCallHasItsMethodForAName(t *testing.T) {
 		assert.Equal(t, attribute.NewSet(append(common, semconv.HTTPRequestMethodOther,
 			semconv.HTTPRequestMethodOriginal("ADOPT"))...), set(spans[1]))
 		assert.Nil(t, s.metric(petstoreotel.MetricWaitTime))
+	})
+}
+
+func TestTheServerIsThatOfTheURL(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		url, address string
+		port         int
+	}{
+		{"https://petstore.example.com/v1/pets", "petstore.example.com", 443},
+		{"http://localhost/v1/pets", "localhost", 80},
+		{"http://127.0.0.1:4010/v1/pets", "127.0.0.1", 4010},
+		{"https://[2001:db8::1]/v1/pets", "2001:db8::1", 443},
+		{"https://[2001:db8::1]:8443/v1/pets", "2001:db8::1", 8443},
+	} {
+		t.Run(c.url, func(t *testing.T) {
+			t.Parallel()
+			s := newStation(t)
+			rt := petstoreotel.NewTransport(roundTripper(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: http.StatusOK}, nil
+			}), s.opts...)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url, http.NoBody)
+			require.NoError(t, err)
+			_, err = rt.RoundTrip(req) //nolint:bodyclose // there is none
+			require.NoError(t, err)
+			span := s.ended()[0]
+			assert.Equal(t, c.address, value(span, semconv.ServerAddressKey))
+			assert.Equal(t, strconv.Itoa(c.port), value(span, semconv.ServerPortKey))
+			assert.Empty(t, value(span, semconv.NetworkProtocolVersionKey), "the transport did not say")
+		})
+	}
+}
+
+func TestWhatIsNoRequestIsForTheBaseToRefuse(t *testing.T) {
+	t.Parallel()
+	s := newStation(t)
+	rt := petstoreotel.NewTransport(new(http.Transport), s.opts...)
+	_, err := rt.RoundTrip((&http.Request{}).WithContext(t.Context())) //nolint:bodyclose // it fails
+	require.Error(t, err)
+	assert.Len(t, s.ended(), 1)
+}
+
+func TestWhatTheCallAsksForOnItsWayIsBelowItsSpan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		var asked []trace.SpanContext
+		client, err := petstore.NewClient("https://service.test/v1", "",
+			petstore.WithHTTPClient(&http.Client{Transport: s.transport()}),
+			petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) {
+				asked = append(asked, trace.SpanContextFromContext(ctx))
+				return s.server.APIKey(), nil
+			}))
+		require.NoError(t, err)
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, []trace.SpanContext{s.ended()[1].SpanContext()}, asked)
 	})
 }
 
