@@ -80,6 +80,11 @@ func perform[T any](
 	}
 	done := k.observe()
 	defer func() { done(err) }()
+	if timeout := k.config.callTimeout; timeout > 0 {
+		bounded, cancel := context.WithTimeout(k.Context, timeout)
+		defer cancel()
+		k.Context = bounded
+	}
 	k.buffer = c.buffers.get()
 	defer c.buffers.put(k.buffer)
 	if err := k.do(r); err != nil {

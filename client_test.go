@@ -107,6 +107,7 @@ func TestNewClientRefusesWrongOptionsByName(t *testing.T) {
 		"WithMaxResponseBytes": petstore.WithMaxResponseBytes(0),
 		"WithMaxWait":          petstore.WithMaxWait(-1),
 		"WithAttemptTimeout":   petstore.WithAttemptTimeout(-1),
+		"WithCallTimeout":      petstore.WithCallTimeout(-1),
 		"WithRetryPolicy":      petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: -1}),
 		"WithHeader":           petstore.WithHeader("a b", "x"),
 	} {

@@ -48,6 +48,7 @@ type callConfig struct {
 	retry          RetryPolicy
 	maxWait        time.Duration
 	attemptTimeout time.Duration
+	callTimeout    time.Duration // 0: none
 	header         http.Header
 }
 
@@ -171,14 +172,28 @@ func WithMaxWait(d time.Duration) CallOption {
 }
 
 // WithAttemptTimeout bounds each attempt, from asking for a connection to the last byte of the body.
-// The default is 30 seconds, 0 means no bound but the context's. It does not bound waits: for a bound
-// on the whole call give its context a deadline.
+// The default is 30 seconds, 0 means no bound but the context's. It does not bound waits: that is
+// [WithCallTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
 	return callOption(func(c *callConfig) error {
 		if d < 0 {
 			return invalid("WithAttemptTimeout", "is negative")
 		}
 		c.attemptTimeout = d
+		return nil
+	})
+}
+
+// WithCallTimeout bounds each call with all its attempts and waits, as if its context had that deadline: a wait
+// for the rate limit that would be longer fails at once with a [*RateLimitError], and what is not over by
+// then ends with an error that matches [context.DeadlineExceeded]. The default, 0, means no bound but the
+// context's.
+func WithCallTimeout(d time.Duration) CallOption {
+	return callOption(func(c *callConfig) error {
+		if d < 0 {
+			return invalid("WithCallTimeout", "is negative")
+		}
+		c.callTimeout = d
 		return nil
 	})
 }

@@ -338,6 +338,26 @@ func TestAnAttemptsTimeoutDoesNotCutTheWait(t *testing.T) {
 	})
 }
 
+func TestACallTimeoutBoundsAttemptsAndWaitsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		client, service := scripted(t, []answer{status(503, ""), status(503, ""), hangs}, petstore.WithCallTimeout(5*time.Second))
+		_, err := client.GetPet(t.Context(), 7)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 5*time.Second, time.Since(start))
+		assert.Len(t, service.sent(), 3)
+
+		start = time.Now()
+		client, service = scripted(t, []answer{status(429, ``, "Retry-After: 60")})
+		_, err = client.CreatePet(t.Context(), newPet(), petstore.WithCallTimeout(5*time.Second))
+		limited, ok := errors.AsType[*petstore.RateLimitError](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, time.Minute, limited.RetryAt.Sub(start))
+		assert.Zero(t, time.Since(start))
+		assert.Len(t, service.sent(), 1)
+	})
+}
+
 func TestTheTimeoutOfTheCallersHTTPClientBoundsEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &script{answers: []answer{hangs, status(429, ``, "Retry-After: 60"), success("listPets")}}
