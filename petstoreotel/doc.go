@@ -65,7 +65,7 @@
 // error.type is the status code of an answer of 400 or above, and otherwise one of these:
 //
 //	canceled             the caller's context was cancelled
-//	timeout              the attempt's time or the caller's deadline ran out
+//	timeout              the time of the attempt, of the call or of the caller's context ran out
 //	rate_limited         the call was given up because of the rate limit, and no 429 was the reason
 //	invalid_response     the answer does not follow the service document
 //	connection_refused   nobody listens
