@@ -371,6 +371,26 @@ func TestRandomCancelsLeakNothing(t *testing.T) {
 	})
 }
 
+func TestTenThousandCancelledWaitsLeaveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		one(t, l, ok(10, 0, time.Minute))
+		ctx, cancel := context.WithCancel(t.Context())
+		var waits sync.WaitGroup
+		for range 10_000 {
+			waits.Go(func() {
+				_, err := l.Acquire(ctx, time.Hour*24)
+				assert.ErrorIs(t, err, context.Canceled)
+			})
+		}
+		synctest.Wait()
+		assert.Equal(t, 10_000, l.line.Len())
+		cancel()
+		waits.Wait()
+		assertAtRest(t, l)
+	}) // which sees that no goroutine is left
+}
+
 func TestASecondReleaseIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter().(*limiter)
