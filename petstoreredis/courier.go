@@ -1,0 +1,227 @@
+package petstoreredis
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	// holdFor is how long a permit is kept that nobody has asked for.
+	holdFor = 300 * time.Millisecond
+	// hungryHoldFor is the same while other processes wait for one.
+	hungryHoldFor = 50 * time.Millisecond
+	// ahead is how many permits a process asks for at most beyond those that its calls wait for.
+	ahead = 64
+	// keptReports bounds what there is to report after Redis was away.
+	keptReports = 32
+	// sameWindow is how far the Resets of one window may lie apart.
+	sameWindow = 30 * time.Second
+)
+
+// courier is the traffic with Redis: one command at a time, with all that there is to say.
+type courier struct {
+	busy      bool // a command is on its way
+	seq       int
+	spoke     time.Time // when the last one left
+	overdue   *time.Timer
+	reports   []report
+	sending   []report  // on their way
+	urgent    bool      // reports that others wait for
+	askAt     time.Time // not before
+	anyAnswer bool      // of the fleet may open the door
+}
+
+// report adds what there is to say.
+func (c *courier) report(r report) {
+	for i := range c.reports {
+		if c.reports[i].join(r) {
+			return
+		}
+	}
+	c.reports = append(c.reports, r)
+	if n := len(c.reports) - keptReports; n > 0 {
+		c.reports = c.reports[n:] // windows that are long over
+	}
+}
+
+// unreported is how many requests there is to report of.
+func (c *courier) unreported() int {
+	n := 0
+	for _, r := range c.reports {
+		n += r.N
+	}
+	return n
+}
+
+// due is when to speak to Redis again, if no call and no answer comes before.
+func (l *Limiter) due() (time.Time, bool) {
+	switch {
+	case l.away != nil:
+		return l.away.tryAt, l.away.waiting > 0
+	case l.urgent:
+		return l.spoke, true
+	}
+	at, ok := l.askAt, l.line.len() > 0
+	by := func(t time.Time) {
+		if !ok || t.Before(at) {
+			at, ok = t, true
+		}
+	}
+	hold := holdFor
+	if l.known.waiting > 0 {
+		hold = hungryHoldFor
+	}
+	if len(l.unused) > 0 {
+		by(l.since.Add(hold))
+	}
+	// One alone is left to the next command, or to the end of the lease: it has been counted already.
+	if l.unreported() > 1 {
+		by(l.spoke.Add(holdFor))
+	}
+	if l.inFlight > 0 {
+		by(l.spoke.Add(l.config.lease / 2))
+	}
+	return at, ok
+}
+
+// speak sends a command with all that there is to say.
+func (l *Limiter) speak(now time.Time) {
+	if l.busy {
+		return
+	}
+	c := l.command(now)
+	l.busy, l.urgent, l.spoke = true, false, now
+	l.sending, l.reports = l.reports, nil
+	l.overdue = time.AfterFunc(l.config.timeout, func() { l.miss(c.Seq) })
+	go l.carry(c, now)
+}
+
+func (l *Limiter) command(now time.Time) command {
+	want := l.want(now)
+	if len(l.unused) > 0 && !now.Before(l.since.Add(hungryHoldFor)) {
+		l.unused = nil // they go back by not being held any more
+	}
+	l.seq++
+	c := command{
+		ID: l.id, Seq: l.seq, Lease: l.config.lease.Milliseconds(),
+		Holding: l.inFlight + len(l.unused), Probing: l.probing, Want: want, Memory: l.memory(now),
+	}
+	for _, r := range l.reports {
+		c.Reports = append(c.Reports, r.at(now))
+	}
+	l.line.each(func(w *waiter, _ int) { w.asked = l.seq })
+	return c
+}
+
+// want is how many permits to ask for: for those who wait, or as many as will be used while they are held, going
+// by how fast the last ones were.
+func (l *Limiter) want(now time.Time) int {
+	waiting := l.line.len()
+	if waiting == 0 || l.away != nil {
+		return 0
+	}
+	used := l.granted - len(l.unused)
+	took := max(now.Sub(l.since), time.Millisecond)
+	pace := int(float64(used) * 0.8 * float64(holdFor) / float64(took))
+	return max(waiting, min(pace, 4*used, ahead))
+}
+
+// memory is what this process knows, in case that Redis has forgotten.
+func (l *Limiter) memory(now time.Time) *memory {
+	m := memory{Closure: string(l.known.closure)}
+	if l.known.gate.After(now) {
+		m.Gate = milliseconds(l.known.gate.Sub(now))
+	}
+	if o := l.last; o.RateLimit.Limit > 0 {
+		o.RateLimit = l.known.rateLimit
+		r := newReport(slot{}, false, o, l.offset)
+		r.N, r.Rejected = 0, false
+		if r.resetAt.After(now) {
+			r = r.at(now)
+			m.Window = &r
+		}
+	}
+	if m.Gate == 0 && m.Window == nil {
+		return nil
+	}
+	return &m
+}
+
+// carry brings a command to Redis and the reply back.
+func (l *Limiter) carry(c command, sent time.Time) {
+	// Not every client of Redis looks at its deadline: miss does not depend on it.
+	ctx, cancel := context.WithTimeout(context.Background(), l.config.timeout)
+	defer cancel()
+	r, err := l.store.exchange(ctx, c)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.overdue.Stop()
+	l.busy = false
+	now := time.Now()
+	if err != nil || r.Stale {
+		late := l.reports
+		l.reports = l.sending
+		for _, r := range late {
+			l.report(r)
+		}
+	}
+	l.sending = nil
+	if err != nil {
+		l.lose(now, err)
+		l.dispatch(now)
+		return
+	}
+	l.hear(c, r, sent, now)
+}
+
+// errSlow is why Redis is taken for away that does not answer.
+var errSlow = errors.New("no answer in time")
+
+// miss goes on without Redis when a command takes too long, which may still come back.
+func (l *Limiter) miss(seq int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy && l.seq == seq {
+		now := time.Now()
+		l.lose(now, errSlow)
+		l.arm(now)
+	}
+}
+
+// hear takes a reply in.
+func (l *Limiter) hear(c command, r reply, sent, now time.Time) {
+	if r.Stale {
+		l.askAt = now.Add(holdFor)
+		l.dispatch(now)
+		return
+	}
+	seen := l.known.rateLimit
+	l.known = newKnowledge(r, now)
+	l.known.sees(seen)
+	l.until = sent.Add(l.config.lease)
+	l.askAt = now.Add(time.Duration(r.Wait) * time.Millisecond)
+	l.anyAnswer = r.Reason == "answer"
+	if c.Want > 0 {
+		l.granted, l.since = r.Granted, now
+	}
+	if l.away != nil {
+		l.regain()
+	} else if !l.barred() {
+		for range r.Granted {
+			l.unused = append(l.unused, r.slot)
+		}
+	}
+	l.refuse(now, c.Seq, r.Granted == 0)
+	l.dispatch(now)
+}
+
+// barred reports whether a 429 has come that Redis does not know of yet: what it has granted since must not be used.
+func (l *Limiter) barred() bool {
+	for _, r := range l.reports {
+		if r.Rejected {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+-- The gate that a 429 closes for the whole fleet.
+
+-- backoff is the least time to stay away after a 429: nothing after the first that says how long.
+local function backoff(unknown)
+  if unknown then
+    return MINUTE * 2 ^ math.min(s.streak - 1, 4)
+  elseif s.streak > 1 then
+    return math.min(1000 * 2 ^ math.min(s.streak - 2, 6), MINUTE)
+  end
+  return 0
+end
+
+-- closure_of tells what a 429 is for whose window ends at ends, nil if it does not say.
+local function closure_of(r, ends)
+  local slack = 2000 -- Retry-After and Reset are both rounded
+  ends = ends or r.received + MINUTE
+  if r.received + r.retry - ends > slack then
+    return 'ban'
+  elseif ends - r.received > MINUTE + slack then
+    return 'day'
+  end
+  return 'minute'
+end
+
+-- closed_until is the latest time that a 429 asks to wait for, and why.
+local function closed_until(r)
+  local ends, usable = nil, false
+  if r.limit > 0 then
+    ends, usable = within(r, r.received, r.retry > 0 and 0 or grain()) -- Retry-After is rounded up
+  end
+  if not usable then
+    ends = nil
+  end
+  local at = r.retry > 0 and r.received + r.retry or 0
+  if ends and (r.remaining == 0 or at == 0) then
+    at = math.max(at, ends)
+  end
+  local least = r.received + backoff(not ends and r.retry <= 0)
+  return math.max(at, least), closure_of(r, ends)
+end
+
+-- surprise draws the lesson from a 429 to a request for which there should have been room.
+local function surprise(r)
+  if r.probe and r.epoch > 0 then -- the window was over, and it was not
+    s.margin = MARGIN
+    s.distrust = s.distrust or not r.dated
+  elseif not r.probe and r.limit > 0 and r.remaining == 0 then
+    s.shared = true
+  end
+end
+
+local function reject(r)
+  if r.closures == s.closures then -- the first of those that were on their way together
+    s.closures = s.closures + 1
+    s.streak = s.streak + 1
+  end
+  if not s.rejected then
+    surprise(r)
+  end
+  -- Short closures that follow each other: requests come free one by one, and no header says how many are.
+  if s.epoch == 0 and s.closures > 1 and r.received - s.gate < MINUTE and r.retry > 0 and r.retry < MINUTE / 2 then
+    r.retry, s.trickle = MINUTE / 2, true
+  end
+  s.rejected = true
+  local gate, closure = closed_until(r)
+  if gate > s.gate then
+    s.gate, s.closure = gate, closure
+  end
+end

@@ -1,0 +1,49 @@
+-- What each party holds: permits not used yet, and requests not reported yet. A party says how many these are
+-- whenever it speaks, so that a command repeated or lost does no harm. One that is silent for longer than its
+-- lease is taken for dead. What it held is lost, not free: it may have sent it all. The next answer to a request
+-- sent after that tells what the service has really counted.
+
+local function held_by(id)
+  local held, seq = string.match(redis.call('HGET', HELD, id) or '0 0', '(%d+) (%d+)')
+  return tonumber(held), tonumber(seq)
+end
+
+-- drop_probes leaves a party its first n probes and returns how many that takes away.
+local function drop_probes(id, n)
+  local before = #s.probes
+  s.probes = keep(s.probes, function(probe)
+    n = n - (probe[1] == id and 1 or 0)
+    return probe[1] ~= id or n >= 0
+  end)
+  return before - #s.probes
+end
+
+-- silence puts off the next probe after one that got no answer: the service is in trouble.
+local function silence()
+  s.probe_from = now + math.min(100 * 2 ^ math.min(s.silent, 10), 15000)
+  s.silent = s.silent + 1
+end
+
+-- reap ends the leases of the dead.
+local function reap()
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 100)) do
+    local held = held_by(id)
+    s.outstanding = s.outstanding - held
+    if held > 0 then
+      lose(held, now)
+    end
+    if drop_probes(id, 0) > 0 then
+      silence()
+    end
+    redis.call('HDEL', HELD, id)
+    redis.call('ZREM', LEASES, id)
+    redis.call('ZREM', QUEUE, id)
+  end
+end
+
+-- hold records what the party holds until its lease ends.
+local function hold(n, lease)
+  s.outstanding = s.outstanding + n - held_by(party.id)
+  redis.call('HSET', HELD, party.id, string.format('%d %d', n, party.seq))
+  redis.call('ZADD', LEASES, now + lease, party.id)
+end
