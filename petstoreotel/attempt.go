@@ -18,7 +18,7 @@ import (
 
 // attempt is one request on its way, until its answer has been read.
 type attempt struct {
-	ctx        context.Context //nolint:containedctx // of the request: the span in it is that of the measurement
+	ctx        context.Context // of the request, with its span: an exemplar of the duration points to it
 	span       trace.Span
 	duration   httpconv.ClientRequestDuration
 	call       *call // nil: no span of a call
