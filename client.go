@@ -200,12 +200,18 @@ func (c *Client) sawRateLimit(r RateLimit) {
 	}
 }
 
+// BaseURL returns the base URL that NewClient was given, without a trailing slash; empty for a client
+// that it did not make.
+func (c *Client) BaseURL() string {
+	if c == nil || c.baseURL == nil {
+		return ""
+	}
+	return c.baseURL.String()
+}
+
 // String returns the base URL in a form for logs.
 func (c *Client) String() string {
-	if c == nil || c.baseURL == nil {
-		return "petstore.Client()"
-	}
-	return "petstore.Client(" + c.baseURL.String() + ")"
+	return "petstore.Client(" + c.BaseURL() + ")"
 }
 
 // Format writes String for every verb, so that %#v and %d show no more than %v.

@@ -284,3 +284,12 @@ func TestTheHTTPClientOfTheCallerIsLeftAlone(t *testing.T) {
 	assert.Nil(t, hc.CheckRedirect)
 	assert.Equal(t, time.Second, hc.Timeout)
 }
+
+func TestAClientTellsItsBaseURL(t *testing.T) {
+	t.Parallel()
+	client, err := petstore.NewClient("https://service.test:8443/v1/", testKey)
+	require.NoError(t, err)
+	assert.Equal(t, "https://service.test:8443/v1", client.BaseURL())
+	assert.Empty(t, new(petstore.Client).BaseURL())
+	assert.Empty(t, (*petstore.Client)(nil).BaseURL())
+}

@@ -25,7 +25,8 @@ type Call struct {
 }
 
 // CallFromContext returns the call that a request belongs to, ctx being the request's context, and false if no
-// [Client] made the request.
+// [Client] made the request. A request that the function of [WithAPIKeyFunc] makes with the context it is given
+// belongs to the call as well.
 func CallFromContext(ctx context.Context) (Call, bool) {
 	k, ok := ctx.Value(callKey{}).(*call)
 	if !ok {

@@ -294,9 +294,21 @@ func (t *connectionTrace) begin(base http.RoundTripper) {
 	if t == nil {
 		return
 	}
-	_, tells := base.(*http.Transport)
-	t.told.Store(tells)
+	t.told.Store(tells(base))
 	t.connected.Store(false)
+}
+
+// tells reports whether base is an http.Transport, or one in wrappers that say what they wrap: it looks for a
+// connection before it writes, and tells of that.
+func tells(base http.RoundTripper) bool {
+	for {
+		wrapper, ok := base.(interface{ Unwrap() http.RoundTripper })
+		if !ok {
+			_, ok = base.(*http.Transport)
+			return ok
+		}
+		base = wrapper.Unwrap()
+	}
 }
 
 // mayHaveSent reports whether the request may have been written, err being what the transport returned.

@@ -358,3 +358,27 @@ func TestTheLogTellsOfAttemptsAndWaitsAndOfNoKeyOrBody(t *testing.T) {
 		assert.NotContains(t, text, "Rex")
 	})
 }
+
+func TestAWrappedTransportTellsAsMuchAsABareOne(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	client, err := petstore.NewClient("https://service.test/v1", testKey,
+		petstore.WithHTTPClient(&http.Client{Transport: wrapped{new(http.Transport), cancel}}))
+	require.NoError(t, err)
+	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "no connection was looked for")
+}
+
+// wrapped calls before ahead of each request.
+type wrapped struct {
+	http.RoundTripper
+	before func()
+}
+
+func (w wrapped) Unwrap() http.RoundTripper { return w.RoundTripper }
+
+func (w wrapped) RoundTrip(req *http.Request) (*http.Response, error) {
+	w.before()
+	return w.RoundTripper.RoundTrip(req)
+}

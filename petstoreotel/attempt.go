@@ -38,7 +38,7 @@ func (t *transport) begin(req *http.Request) (*attempt, *http.Request) {
 	c, known := petstore.CallFromContext(ctx)
 	a.target = newTarget(req, c)
 	if known {
-		t.metrics.sent(ctx, c, a.call, a.target.server)
+		t.metrics.sent(ctx, c, a.call)
 	}
 	a.ctx, a.span = t.tracer.Start(ctx, a.target.spanName(),
 		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(a.target.attributes(c)...))

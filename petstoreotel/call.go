@@ -37,6 +37,8 @@ func (t *transport) CallStarted(ctx context.Context, c petstore.Call) (context.C
 		AttributeOperation.String(c.Operation),
 		semconv.HTTPRequestMethodKey.String(c.Method),
 		semconv.URLTemplate(c.Template),
+		semconv.ServerAddress(k.client.server.address),
+		semconv.ServerPort(k.client.server.port),
 	))
 	return context.WithValue(ctx, callKey{}, k), k.end
 }
@@ -45,9 +47,6 @@ func (k *call) end(err error) {
 	defer k.span.End()
 	if !k.span.IsRecording() {
 		return
-	}
-	if s := k.client.server.Load(); s != nil {
-		k.span.SetAttributes(semconv.ServerAddress(s.address), semconv.ServerPort(s.port))
 	}
 	if code := k.statusCode.Load(); code != 0 {
 		k.span.SetAttributes(semconv.HTTPResponseStatusCode(int(code)))

@@ -3,9 +3,9 @@ package petstoreotel
 import (
 	"context"
 	"errors"
+	"net/url"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"weak"
 
 	"go.opentelemetry.io/otel/metric"
@@ -20,12 +20,17 @@ type clients struct {
 
 // client is what is known of one beside what it says itself.
 type client struct {
-	server atomic.Pointer[knownServer] // nil until its first request
+	server     server
+	attributes metric.MeasurementOption
 }
 
-type knownServer struct {
-	server
-	attributes metric.MeasurementOption
+func newClient(c *petstore.Client) *client {
+	at := &url.URL{}
+	if u, err := url.Parse(c.BaseURL()); err == nil {
+		at = u
+	}
+	s := serverOf(at)
+	return &client{s, s.attributes()}
 }
 
 // of returns what is known of c, and remembers c as long as it lives.
@@ -34,21 +39,11 @@ func (cs *clients) of(c *petstore.Client) *client {
 	if known, ok := cs.seen.Load(key); ok {
 		return known.(*client)
 	}
-	known, there := cs.seen.LoadOrStore(key, &client{})
+	known, there := cs.seen.LoadOrStore(key, newClient(c))
 	if !there && c != nil {
 		runtime.AddCleanup(c, func(key weak.Pointer[petstore.Client]) { cs.seen.Delete(key) }, key)
 	}
 	return known.(*client)
-}
-
-// isAt notes where the client's requests go: always to the server of its base URL.
-func (c *client) isAt(s server) metric.MeasurementOption {
-	known := c.server.Load()
-	if known == nil {
-		known = &knownServer{s, s.attributes()}
-		c.server.Store(known)
-	}
-	return known.attributes
 }
 
 // figures are those of all clients of a server.
@@ -66,14 +61,11 @@ func (f *figures) add(c *petstore.Client) {
 	}
 }
 
-// figures are those of now, by server: the zero server of clients that have sent nothing yet.
+// figures are those of now, by server.
 func (cs *clients) figures() map[server]*figures {
 	all := make(map[server]*figures)
 	cs.seen.Range(func(key, value any) bool {
-		var at server
-		if known := value.(*client).server.Load(); known != nil {
-			at = known.server
-		}
+		at := value.(*client).server
 		if all[at] == nil {
 			all[at] = &figures{}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -84,6 +85,33 @@ func (s *station) outcome(
 	}
 	return o
 }
+
+func TestARequestThatWasNeverWrittenIsNoUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	s := newStation(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.opts = append(s.opts, petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(starting(func(name string) {
+			if name == "POST /v1/pets" {
+				cancel()
+			}
+		})))))
+	client, err := petstore.NewClient(s.server.URL(), s.server.APIKey(), petstore.WithHTTPClient(
+		&http.Client{Transport: petstoreotel.NewTransport(new(http.Transport), s.opts...)}))
+	require.NoError(t, err)
+	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+	assert.Empty(t, s.server.Requests())
+}
+
+// starting is called with the name of each span that starts.
+type starting func(string)
+
+func (f starting) OnStart(_ context.Context, span sdktrace.ReadWriteSpan) { f(span.Name()) }
+func (starting) OnEnd(sdktrace.ReadOnlySpan)                              {}
+func (starting) Shutdown(context.Context) error                           { return nil }
+func (starting) ForceFlush(context.Context) error                         { return nil }
 
 func TestACreateIsOneWriteOnAConnectionThatIsKept(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@
 //	url.template                   yes            yes            /v1/pets/{petId}
 //	url.scheme                     no             yes
 //	url.full                       no             yes            https://host/v1/pets/{petId}
-//	server.address, server.port    once known     yes
+//	server.address, server.port    yes            yes
 //	http.request.resend_count      no             from the second request of a call on
 //	http.response.status_code      the last       if there is an answer
 //	network.protocol.version       no             of the answer, if the base says it
@@ -55,7 +55,7 @@
 //
 // The first has the attributes http.request.method, server.address, server.port, url.scheme, url.template,
 // http.response.status_code, network.protocol.version and error.type; the others have server.address and
-// server.port, once a request of the client has shown them. The limits are what the most recent answer
+// server.port. The limits are what the most recent answer
 // said, also after the end of its window. If clients with several keys of one server share a transport, the
 // gauges show the key with the fewest requests left. A transport that is wrapped by others knows a client from its
 // first request on, and records the wait before the first request of each call only.

@@ -52,19 +52,13 @@ func (m *metrics) start(meter metric.Meter) (stop func()) {
 	return stop
 }
 
-// sent takes what a request about to be sent tells of its client, and how long it has waited. What k, which may
-// be nil, does not know, only the first request of a call can tell.
-func (m *metrics) sent(ctx context.Context, c petstore.Call, k *call, to server) {
-	var client *client
-	waited := c.Waited
-	if k != nil {
-		client, waited = k.client, k.newlyWaited(c)
-	} else {
-		client = m.clients.of(c.Client)
+// sent records how long a request about to be sent has waited. Without k, which may be nil, only the first request of
+// a call can tell.
+func (m *metrics) sent(ctx context.Context, c petstore.Call, k *call) {
+	switch {
+	case k != nil:
+		m.waitTime.Record(ctx, k.newlyWaited(c).Seconds(), k.client.attributes)
+	case c.Attempt == 1:
+		m.waitTime.Record(ctx, c.Waited.Seconds(), m.clients.of(c.Client).attributes)
 	}
-	attributes := client.isAt(to)
-	if k == nil && c.Attempt > 1 {
-		return
-	}
-	m.waitTime.Record(ctx, waited.Seconds(), attributes)
 }

@@ -61,11 +61,7 @@ func serverOf(u *url.URL) server {
 	return s
 }
 
-// attributes are none if the server is not known.
 func (s server) attributes() metric.MeasurementOption {
-	if s == (server{}) {
-		return metric.WithAttributeSet(attribute.NewSet())
-	}
 	return metric.WithAttributeSet(attribute.NewSet(semconv.ServerAddress(s.address), semconv.ServerPort(s.port)))
 }
 
