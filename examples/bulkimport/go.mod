@@ -7,6 +7,7 @@ go 1.26.0
 replace github.com/petstore/petstore-go => ../..
 
 require (
+	github.com/creack/pty v1.1.24
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/gofrs/flock v0.13.1
 	github.com/petstore/petstore-go v0.0.0-00010101000000-000000000000

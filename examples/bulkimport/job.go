@@ -132,11 +132,14 @@ func (j *job) summarize(w io.Writer) {
 // advice says what ended an import, and what to do about it.
 func advice(err error) string {
 	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
-		when := "later"
+		closed, when := "rate limit", "later"
+		if limited.Closure != "" {
+			closed += " (" + string(limited.Closure) + ")"
+		}
 		if !limited.RetryAt.IsZero() {
 			when = "after " + limited.RetryAt.Format(time.RFC1123)
 		}
-		return fmt.Sprintf("the rate limit is closed (%s): run it again %s to go on", limited.Closure, when)
+		return fmt.Sprintf("the %s lets nothing through: run it again %s to go on", closed, when)
 	}
 	if errors.Is(err, petstore.ErrUnauthorized) {
 		return fmt.Sprintf("%v: run it again with another key to go on", err)
