@@ -3,6 +3,7 @@ package petstore
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
@@ -128,7 +129,7 @@ func (k *call) again() bool {
 		return k.fits(time.Until(k.notBefore), true)
 	case http.StatusServiceUnavailable:
 		if x.retryAfter > 0 {
-			k.pause += x.retryAfter
+			k.pause += min(x.retryAfter, math.MaxInt64-k.pause)
 			return k.fits(k.pause, true)
 		}
 	}

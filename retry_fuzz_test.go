@@ -1,0 +1,114 @@
+package petstore
+
+import (
+	"math"
+	"math/big"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// FuzzRetryPolicy gives a policy, and an answer to act upon. Waits are held against math/big, which knows no
+// overflow, and what is repeated against the table of the package documentation.
+func FuzzRetryPolicy(f *testing.F) {
+	f.Add(4, int64(500*time.Millisecond), int64(30*time.Second), 1, 503, int64(0), true, false)
+	f.Add(0, int64(0), int64(0), 3, 429, int64(time.Minute), false, false)
+	f.Add(9, int64(1), int64(0), 70, 500, int64(0), true, true)
+	f.Add(2, int64(math.MaxInt64/3), int64(math.MaxInt64), 1, 503, int64(time.Second), true, false)
+	f.Add(2, int64(time.Hour), int64(0), 1, 501, int64(0), true, false)
+	f.Add(2, int64(0), int64(1), 1, 0, int64(0), false, true)
+	f.Add(-1, int64(-1), int64(-1), -1, 302, int64(-1), false, false)
+	f.Add(2, int64(2), int64(1), 1, 201, int64(0), false, false)
+	f.Add(math.MaxInt, int64(math.MaxInt64), int64(0), math.MaxInt-1, 408, int64(maxRetryAfter), true, false)
+	f.Fuzz(func(t *testing.T, most int, base, longest int64, attempts, code int, retryAfter int64, repeatable, sent bool) {
+		p := RetryPolicy{most, time.Duration(base), time.Duration(longest)}
+		var config callConfig
+		err := WithRetryPolicy(p).applyCall(&config)
+		valid := most >= 0 && base >= 0 && longest >= 0 && (longest == 0 || longest >= base)
+		assert.Equal(t, valid, err == nil, "%v", err)
+		if !valid {
+			return
+		}
+		attempts = max(attempts, 1)
+		checkBackoff(t, config.retry, attempts)
+		k := &call{
+			Context: t.Context(), client: new(Client), operation: createPet, config: config, attempts: attempts,
+		}
+		if repeatable {
+			k.operation = listPets
+		}
+		k.config.maxWait = math.MaxInt64
+		x := exchange{received: time.Now(), statusCode: code, sent: sent || code != 0}
+		x.retryAfter = min(max(time.Duration(retryAfter), 0), maxRetryAfter)
+		k.last = x
+		checkAgain(t, k)
+	})
+}
+
+// checkBackoff sees that the pause is between half and all of base doubled with each attempt, up to the most.
+func checkBackoff(t *testing.T, p RetryPolicy, attempts int) {
+	t.Helper()
+	full := big.NewInt(int64(p.BaseDelay))
+	full.Lsh(full, uint(min(attempts-1, 64)))
+	if most := big.NewInt(int64(p.MaxDelay)); full.Cmp(most) > 0 {
+		full = most
+	}
+	d := p.backoff(attempts)
+	assert.GreaterOrEqual(t, int64(d), full.Int64()/2, "attempt %d of %+v", attempts, p)
+	assert.LessOrEqual(t, int64(d), full.Int64(), "attempt %d of %+v", attempts, p)
+}
+
+// checkAgain sees that what is to be repeated is, and not before the service allows it.
+func checkAgain(t *testing.T, k *call) {
+	t.Helper()
+	x := k.last
+	again := k.again()
+	if again {
+		assert.Less(t, k.attempts, k.config.retry.MaxAttempts)
+		assert.GreaterOrEqual(t, k.pause, time.Duration(0))
+		assert.LessOrEqual(t, x.retryAfter, waitOf(k, x), "Retry-After is a lower bound")
+	}
+	assert.Equal(t, again, k.attempts < k.config.retry.MaxAttempts && toBeRepeated(k.operation, x))
+	asked := x.statusCode == http.StatusTooManyRequests || x.statusCode == http.StatusServiceUnavailable
+	if asked && x.retryAfter > time.Hour {
+		k.config.maxWait = x.retryAfter - time.Minute // time has passed since the answer
+		assert.False(t, k.again(), "a wait longer than WithMaxWait is not begun")
+	}
+}
+
+// waitOf is how long the next request waits after the answer, for what the service asked.
+func waitOf(k *call, x exchange) time.Duration {
+	switch x.statusCode {
+	case http.StatusTooManyRequests:
+		return k.notBefore.Sub(x.received)
+	case http.StatusServiceUnavailable:
+		return k.pause
+	}
+	return math.MaxInt64
+}
+
+// toBeRepeated is the table of the package documentation once more.
+func toBeRepeated(o *operation, x exchange) bool {
+	switch {
+	case x.statusCode == http.StatusTooManyRequests:
+		return true
+	case x.statusCode == 0:
+		return o == listPets || !x.sent
+	case x.statusCode == http.StatusNotImplemented, o == createPet:
+		return false
+	}
+	return x.statusCode == http.StatusRequestTimeout || x.statusCode >= 500
+}
+
+func TestARetryAfterOnTopOfALongBackoffDoesNotOverflow(t *testing.T) {
+	p := RetryPolicy{BaseDelay: math.MaxInt64, MaxDelay: math.MaxInt64}.withDefaults()
+	config := callConfig{retry: p, maxWait: math.MaxInt64}
+	for range 2000 { // the backoff is random, and one in a hundred is long enough
+		k := &call{Context: t.Context(), client: new(Client), operation: listPets, config: config, attempts: 1}
+		k.last = exchange{statusCode: http.StatusServiceUnavailable, retryAfter: maxRetryAfter}
+		assert.True(t, k.again())
+		assert.GreaterOrEqual(t, k.pause, maxRetryAfter)
+	}
+}
