@@ -1,0 +1,107 @@
+package petstore
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// wirePet is a Pet as section 2 has it, for a decoder that knows nothing of ours: what is required must be there.
+type wirePet struct {
+	ID         *int64  `json:"id"`
+	Name       *string `json:"name"`
+	CategoryID *int64  `json:"categoryId"`
+	Status     *string `json:"status"`
+}
+
+func (p *wirePet) whole() bool {
+	return p != nil && p.ID != nil && p.Name != nil && p.CategoryID != nil
+}
+
+func (p *wirePet) pet() Pet {
+	pet := Pet{ID: *p.ID, Name: *p.Name, CategoryID: *p.CategoryID}
+	if p.Status != nil {
+		pet.Status = PetStatus(*p.Status)
+	}
+	return pet
+}
+
+// FuzzDecoding gives each body to all three decoders: what json/v2 makes of it, they make of it, and no more
+// than that is refused but what lacks a required field.
+func FuzzDecoding(f *testing.F) {
+	for _, body := range []string{
+		``, ` `, `null`, `[]`, `{}`, `[null]`, `[[]]`, `[1]`, `"x"`, `[{}]`, `[][]`, `[]x`, `<html>`,
+		`{"id":7,"name":"Rex","categoryId":3,"status":"available"}`,
+		`[{"id":7,"name":"Rex","categoryId":3,"status":"available"},{"id":8,"name":"Ada","categoryId":0}]`,
+		`{"id":1,"name":"a","categoryId":2,"status":null}`,
+		`{"tags":[{"deep":[1,2,{}]}],"categoryId":2,"name":"a","id":1,"born":null}`,
+		`{"\u0069\u0064":1,"n\u0061me":"\u0061","categoryId":2,"status":"s\u006fld"}`,
+		" \n{\"id\" : 1, \"name\":\"\\u0061\", \"categoryId\":2}\r\n\t ",
+		`{"ID":1,"name":"a","categoryId":1}`, `{"id":1,"id":2,"name":"a","categoryId":1}`,
+		`{"id":1.0,"name":"a","categoryId":1e3}`, `{"id":-0,"name":"","categoryId":-9223372036854775808}`,
+		`{"id":9223372036854775808,"name":"a","categoryId":1}`, `{"id":"1","name":2,"categoryId":null}`,
+		"{\"id\":1,\"name\":\"\xff\",\"categoryId\":1}", `{"id":1,"name":"\ud83d","categoryId":1}`,
+		`{"id":1,"name":"\ud83d\udc36","categoryId":1,}`, `{"id":1,"name":"a"`, `[{"id":1,"name":"a","categoryId":1},`,
+		`{"code":"c","message":"m","status":404}`, `{"message":"m\u0000"}`, `{"code":404}`, `{"code":null,"message":"m"}`,
+		`{"code":"c","message":"m","message":"n"}`, `{"code":"c"} {}`, `[{"code":"c"}]`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		b := &buffer{bytes: bytes.Clone(body)}
+		pets, errPets := decodePets(b)
+		pet, errPet := decodePet(b)
+		code, message := decodeError(b, b.bytes)
+		assert.Equal(t, body, b.bytes, "decoding leaves the body as it is")
+		clear(b.bytes) // as the next call does, while the caller still reads
+		checkPets(t, body, pets, errPets)
+		checkPet(t, body, pet, errPet)
+		checkError(t, body, code, message)
+	})
+}
+
+func checkPets(t *testing.T, body []byte, got []Pet, err error) {
+	t.Helper()
+	var list *[]*wirePet
+	theirs := jsonv2.Unmarshal(body, &list)
+	whole := theirs == nil && list != nil && !slices.ContainsFunc(*list, func(p *wirePet) bool { return !p.whole() })
+	require.Equal(t, whole, err == nil, "ours: %v; json/v2: %v", err, theirs)
+	if err != nil {
+		return
+	}
+	require.NotNil(t, got)
+	require.Len(t, got, len(*list))
+	for i, p := range *list {
+		assert.Equal(t, p.pet(), got[i])
+	}
+	assert.True(t, json.Valid(body))
+}
+
+func checkPet(t *testing.T, body []byte, got Pet, err error) {
+	t.Helper()
+	var p *wirePet
+	theirs := jsonv2.Unmarshal(body, &p)
+	require.Equal(t, theirs == nil && p.whole(), err == nil, "ours: %v; json/v2: %v", err, theirs)
+	if err == nil {
+		assert.Equal(t, p.pet(), got)
+		assert.True(t, json.Valid(body))
+	}
+}
+
+func checkError(t *testing.T, body []byte, code, message string) {
+	t.Helper()
+	var e struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	if jsonv2.Unmarshal(body, &e) != nil {
+		e.Code, e.Message = "", ""
+	}
+	assert.Equal(t, e.Code, code)
+	assert.Equal(t, e.Message, message)
+}

@@ -1,0 +1,145 @@
+package petstore
+
+import (
+	"math"
+	"math/big"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// digits is what section 8.2 makes of a header value: a number, and nothing around it.
+var digits = regexp.MustCompile(`^[0-9]+$`)
+
+// decimal reads a header value with math/big, which knows no overflow.
+func decimal(s string, most int64) (int64, bool) {
+	n, ok := new(big.Int).SetString(s, 10)
+	if !digits.MatchString(s) || !ok || n.Cmp(big.NewInt(most)) > 0 {
+		return 0, false
+	}
+	return n.Int64(), true
+}
+
+func FuzzRateLimit(f *testing.F) {
+	f.Add("60", "0", "1795000000", "Sat, 21 Nov 2026 12:00:00 GMT")
+	f.Add("2147483647", "2147483648", "253402300799", "Saturday, 21-Nov-26 12:00:00 GMT")
+	f.Add("0", "-1", "253402300800", "Sat Nov 21 12:00:00 2026")
+	f.Add("+1", "1.5", "9223372036854775808", "Sat, 21 Nov 2026")
+	f.Add(" 1", "1e3", "0x10", "")
+	f.Add("007", "1_0", "٣", "Thu, 01 Jan 0001 00:00:00 GMT")
+	f.Fuzz(func(t *testing.T, limit, remaining, reset, date string) {
+		h := http.Header{headerLimit: {limit}, headerRemaining: {remaining}, headerReset: {reset}, headerDate: {date}}
+		got := parseRateLimit(h)
+		l, ok1 := decimal(limit, math.MaxInt32)
+		r, ok2 := decimal(remaining, math.MaxInt32)
+		end, ok3 := decimal(reset, maxUnix)
+		want := RateLimit{}
+		if ok1 && ok2 && ok3 {
+			want = RateLimit{int(l), int(r), time.Unix(end, 0).UTC()}
+			_, err := got.Reset.MarshalText()
+			assert.NoError(t, err, "a time that can be logged")
+		}
+		assert.Equal(t, want, got)
+		checkDate(t, h, date)
+		checkWindowEnd(t, got, h)
+	})
+}
+
+// checkDate holds the service's clock against net/http, which defines it; the second time it is remembered.
+func checkDate(t *testing.T, h http.Header, date string) {
+	t.Helper()
+	want, err := http.ParseTime(date)
+	if err != nil {
+		want = time.Time{}
+	}
+	var dates dateParser
+	for range 2 {
+		assert.True(t, want.Equal(dates.parse(h)), "%q: %v", date, want)
+	}
+}
+
+// checkWindowEnd sees that no pair of Reset and Date names an end that is not to come.
+func checkWindowEnd(t *testing.T, r RateLimit, h http.Header) {
+	t.Helper()
+	var dates dateParser
+	x := exchange{received: time.Unix(1795262400, 0), rateLimit: r, date: dates.parse(h)}
+	if end := x.windowEnd(); !end.IsZero() {
+		assert.True(t, end.After(x.received))
+		assert.False(t, r.IsZero())
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, value := range []string{
+		"1", "120", "0.25", "1.5", "1795262490", "1795262489.5", "5, 9", "31622400", "31622401", "0", "-1", "+5", "NaN",
+		"Inf", "1e9", "0x10", "soon", "1.2.3", ".", "5s", "9223372037", "99999999999999999999999999", "\x00", "",
+		"Sat, 21 Nov 2026 12:01:30 GMT", "Saturday, 21-Nov-26 12:01:30 GMT", "Sat Nov 21 12:01:30 2026",
+		"Sat, 21 Nov 2026 11:59:59 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "0.00000000000001", "999999999.9999999999",
+	} {
+		f.Add(value, "7", "Sat, 21 Nov 2026 12:00:00 GMT")
+		f.Add("3", value, "")
+	}
+	f.Fuzz(func(t *testing.T, first, second, date string) {
+		received := time.Unix(1795262000, 0)
+		service, err := http.ParseTime(date)
+		if err != nil {
+			service = time.Time{}
+		}
+		parse := func(values ...string) time.Duration {
+			d := parseRetryAfter(http.Header{headerRetryAfter: values}, service, received)
+			assert.True(t, d >= 0 && d <= maxRetryAfter, "%q: %v", values, d)
+			return d
+		}
+		a, b := parse(first), parse(second)
+		assert.Equal(t, max(a, b), parse(first, second), "the latest counts")
+		assert.Equal(t, max(a, b), parse(second, first), "in whatever order")
+		if service.IsZero() {
+			service = received
+		}
+		checkRetryAfter(t, first, a, service)
+		checkRetryAfter(t, second, b, service)
+	})
+}
+
+var seconds = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
+
+// checkRetryAfter holds one value against net/http if it is a date, and against math/big if it is a number.
+func checkRetryAfter(t *testing.T, value string, got time.Duration, service time.Time) {
+	t.Helper()
+	if at, err := http.ParseTime(value); err == nil {
+		assert.Equal(t, believed(new(big.Rat).SetInt64(at.Unix()-service.Unix())), got, "%q", value)
+		return
+	}
+	longest := time.Duration(0)
+	for part := range strings.SplitSeq(value, ",") {
+		part = strings.TrimSpace(part)
+		if !seconds.MatchString(part) {
+			continue
+		}
+		exact, ok := new(big.Rat).SetString(strings.TrimSuffix(part, "."))
+		if !ok {
+			continue
+		}
+		if exact.Cmp(big.NewRat(firstUnix, 1)) >= 0 && exact.Cmp(big.NewRat(maxUnix, 1)) <= 0 {
+			whole := new(big.Int).Add(exact.Num(), new(big.Int).Sub(exact.Denom(), big.NewInt(1)))
+			whole.Quo(whole, exact.Denom()) // rounded up
+			exact = new(big.Rat).SetInt64(whole.Int64() - service.Unix())
+		}
+		longest = max(longest, believed(exact))
+	}
+	const grain = 8 * time.Nanosecond // of a float64 that counts a year in nanoseconds
+	assert.InDelta(t, longest, got, float64(grain), "%q", value)
+}
+
+// believed is exact seconds as a wait, 0 if they are past or too many.
+func believed(exact *big.Rat) time.Duration {
+	if exact.Sign() < 0 || exact.Cmp(big.NewRat(int64(maxRetryAfter/time.Second), 1)) > 0 {
+		return 0
+	}
+	d, _ := new(big.Rat).Mul(exact, big.NewRat(int64(time.Second), 1)).Float64()
+	return time.Duration(math.Ceil(d))
+}
