@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// minBuffer holds a list of 100 pets, which most servers send without a Content-Length.
-	minBuffer = 16 << 10
+	// usualSize holds a list of 100 pets, which most servers send without a Content-Length.
+	usualSize = 16<<10 - 1
 	// pieceSize is how much more is read at a time where that does not do.
 	pieceSize = 256 << 10
 	// maxPooled keeps one large answer from being remembered in memory for ever.
@@ -44,7 +44,7 @@ func (p *bufferPool) get() *buffer {
 }
 
 func (p *bufferPool) put(b *buffer) {
-	if cap(b.bytes) <= maxPooled {
+	if b != nil && cap(b.bytes) <= maxPooled {
 		p.pool.Put(b)
 	}
 }
@@ -53,10 +53,10 @@ func (p *bufferPool) put(b *buffer) {
 // there were more than most; of those it keeps the first. What the buffer cannot take is read piece by piece
 // and joined: growing one buffer would take three times what comes.
 func (b *buffer) fill(r io.Reader, length, most int64) (tooLarge bool, err error) {
-	if length > min(most, defaultMaxResponseBytes) {
-		length = -1 // not to be believed before it is here
+	if length < 0 || length > min(most, defaultMaxResponseBytes) { // not to be believed before it is here
+		length = usualSize
 	}
-	b.bytes = slices.Grow(b.bytes[:0], max(int(length)+1, minBuffer)) // one more, to see the end
+	b.bytes = slices.Grow(b.bytes[:0], int(length)+1) // one more, to see the end
 	end, err := readInto(r, &b.bytes)
 	size := int64(len(b.bytes))
 	var pieces [][]byte

@@ -14,7 +14,7 @@ import (
 )
 
 func TestABufferHoldsWhatComesUpToTheMost(t *testing.T) {
-	for _, size := range []int{0, 1, 100, minBuffer - 1, minBuffer, minBuffer + 1, minBuffer + pieceSize, 3*pieceSize + 7} {
+	for _, size := range []int{0, 1, 100, usualSize - 1, usualSize, usualSize + 1, usualSize + pieceSize, 3*pieceSize + 7} {
 		for _, length := range []int64{-1, int64(size), int64(size) + 5, math.MaxInt64} {
 			text := bytes.Repeat([]byte("0123456789abcdef!"), size/17+1)[:size]
 			var b buffer
@@ -31,7 +31,7 @@ func TestABufferHoldsWhatComesUpToTheMost(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, tooLarge)
 			assert.True(t, bytes.HasPrefix(text, b.bytes))
-			assert.GreaterOrEqual(t, len(b.bytes), min(size-1, minBuffer))
+			assert.GreaterOrEqual(t, len(b.bytes), min(size-1, usualSize))
 			assert.Less(t, len(b.bytes), size)
 		}
 	}
@@ -39,7 +39,7 @@ func TestABufferHoldsWhatComesUpToTheMost(t *testing.T) {
 
 func TestABufferKeepsWhatCameBeforeAFailure(t *testing.T) {
 	boom := errors.New("cut")
-	for _, size := range []int{0, 10, minBuffer, 2 * pieceSize} {
+	for _, size := range []int{0, 10, usualSize, 2 * pieceSize} {
 		var b buffer
 		r := io.MultiReader(bytes.NewReader(make([]byte, size)), iotest.ErrReader(boom))
 		_, err := b.fill(r, -1, 1<<20)

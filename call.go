@@ -85,8 +85,7 @@ func perform[T any](
 		defer cancel()
 		k.Context = bounded
 	}
-	k.buffer = c.buffers.get()
-	defer c.buffers.put(k.buffer)
+	defer func() { c.buffers.put(k.buffer) }()
 	if err := k.do(r); err != nil {
 		return value, response, err
 	}

@@ -140,6 +140,9 @@ func (x *exchange) observation(sent time.Time) Observation {
 func (k *call) readBody(resp *http.Response, maxBody int64) (err error) {
 	defer func() { _ = resp.Body.Close() }() // what was to be read has been
 	x := &k.last
+	if k.buffer == nil { // not before: calls are many, and most of them wait for their answer
+		k.buffer = k.client.buffers.get()
+	}
 	x.tooLarge, err = k.buffer.fill(resp.Body, resp.ContentLength, maxBody)
 	x.body = k.buffer.bytes
 	if x.tooLarge {
