@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/fake"
@@ -21,18 +22,24 @@ type admin struct {
 	judge   *judge
 	mux     *http.ServeMux
 	keys    *keybook
+	page    *page
+	feed    *feed
+	traffic *traffic
+	latency *latency
+	streams atomic.Int32
 
 	mu       sync.Mutex
 	faults   faultBook
-	cleared  int // the seq up to which the journal is cleared
 	advanced time.Duration
 }
 
-func newAdmin(s settings, srv *fake.Server, keys *keybook, baseURL string) *admin {
+func newAdmin(s settings, srv *fake.Server, keys *keybook, f *feed, baseURL string) *admin {
 	a := &admin{
 		srv: srv, baseURL: baseURL, keys: keys, judge: newJudge(), mux: http.NewServeMux(),
 		guard: guard{public: s.public, names: s.names},
+		page:  newPage(), feed: f, traffic: new(traffic), latency: new(latency),
 	}
+	a.latency.store(s.latency)
 	for _, f := range s.faults {
 		a.faults.add(f, srv.Inject(f))
 	}
@@ -60,8 +67,14 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, err)
 		return
 	}
+	if !isSafe(r.Method) {
+		defer a.feed.touch(0)
+	}
 	a.mux.ServeHTTP(w, r)
 }
+
+// origin is the scheme and the authority under which the program is called.
+func (a *admin) origin() string { return strings.TrimSuffix(a.baseURL, "/v1") }
 
 // byMethod answers a path's requests by their methods, and others with 405.
 func byMethod(handlers map[string]http.Handler) http.Handler {

@@ -33,7 +33,7 @@ func banner(s settings, host string) string {
   GET  /v1/pets          list animals (limit, status)
   POST /v1/pets          add an animal
   GET  /v1/pets/{petId}  one animal; deprecated, removed on 5 December 2030
-  GET  /_fake/           the admin routes: journal, faults, keys, clock, reset
+  GET  /_fake/           the request page in a browser, the admin routes for curl
 
 `)
 	fmt.Fprintf(&b, "  curl -H %s http://%s/v1/pets\n", shellQuote("Authorization: Bearer "+s.key), host)

@@ -61,21 +61,43 @@
 // invalid-limit (reject, ignore, clamp), invalid-status (reject, ignore), window (fixed, aligned,
 // sliding), removal and deprecation-headers (off, on). What is not named is as ever.
 //
+// # The request page
+//
+// A browser gets a page at http://127.0.0.1:4010/_fake/ that shows what arrives while it arrives: time,
+// operation, key, status, duration, fault, and why a request was refused, with the section of the
+// service document. It filters, shows a request with its answer in full, copies it as curl, saves all
+// as HAR, draws the windows of a key and the last minutes, and has buttons for faults, latency, bans,
+// the clock, the animals and a fresh start. It is one document that loads nothing from elsewhere. No
+// key is on it. Without JavaScript it lists the last requests.
+//
+// It follows the stream of events among the admin routes. Each event is a JSON object: rows (requests that are new or
+// were answered), gone (requests that fit the filters no longer), fresh (the rows are in place of all
+// before), now (the service's clock), and state (windows, faults, animals and traffic, the parts that
+// have changed). A stream that reconnects with Last-Event-ID goes on where it was; a reader that takes
+// nothing for 10 seconds is dropped, and there are at most 16 streams.
+//
 // # Admin routes
 //
 // They are on the same port. Their requests are not counted, not delayed, never struck by a fault and
 // not in the journal.
 //
-//	GET    /_fake/                    these routes, as JSON
+//	GET    /_fake/                    the request page for a browser; for others these routes, as JSON
 //	GET    /_fake/requests            the journal, oldest first, with request and answer; filters:
-//	                                  operation (none: fits none), method, status (0: no answer), fault
-//	                                  (true, false), since (seq after which), limit (the last 100)
+//	                                  operation (none: fits none), method, status (429, 4xx; 0: no
+//	                                  answer), key (an id, none, unknown), fault (true, false), since
+//	                                  (seq after which), limit (the last 100)
+//	GET    /_fake/requests/{id}       a request by its seq, with the curl command that sends it again;
+//	                                  bytes bounds what there is of its bodies
 //	DELETE /_fake/requests            clears the journal
+//	GET    /_fake/har                 the journal as HTTP archive (HAR 1.2); filters: operation to fault
+//	GET    /_fake/events              what happens, as server-sent events; filters: operation to fault
 //	GET    /_fake/violations          what a well-behaved client would not have done
 //	POST   /_fake/reset               starts afresh: the pets of -seed, ids, journal, windows, bans, no
 //	                                  faults; keys, plans and the clock stay
 //	GET    /_fake/clock               the service's time, and how far it was advanced
 //	POST   /_fake/clock               {"advance":"1m"} moves the clock: windows pass, bans end
+//	GET    /_fake/latency             how long every answer of the service is held back
+//	PUT    /_fake/latency             {"latency":"50ms"} changes that
 //	GET    /_fake/faults              the faults, with how often each has struck
 //	POST   /_fake/faults              {"status":503,"times":2,"afterCommit":true} injects a fault
 //	DELETE /_fake/faults              removes all faults
@@ -101,7 +123,8 @@
 //
 // The Host of an admin request must be a loopback name or address, with -public also any IP address,
 // the host of -addr and the names given; its Origin, if it has one, must be that host. All else gets
-// 403, so that no page of another site can steer the program. A request that changes something says
+// 403, and so does what a page of another site makes a browser ask for, but for a link to the page: no
+// such page can steer the program or look at it. A request that changes something says
 // Content-Type: application/json, or has neither body nor Origin.
 //
 // # Exit status

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/petstore/petstore-go/fake"
 )
@@ -27,6 +28,21 @@ type faultEntry struct {
 // active reports whether the fault may strike again.
 func (e *faultEntry) active() bool {
 	return e.fault.Times == fake.Forever || e.injection.Fired() < max(e.fault.Times, 1)
+}
+
+// describe tells in a few words what the fault does, and how often.
+func (e *faultEntry) describe() string {
+	words := strings.TrimPrefix(e.fault.String(), "fault ")
+	if e.fault.RetryAfter != "" {
+		words += ", Retry-After " + e.fault.RetryAfter
+	}
+	switch times := e.fault.Times; {
+	case times == fake.Forever:
+		return words + ", every time"
+	case times > 1:
+		return fmt.Sprintf("%s, %d times", words, times)
+	}
+	return words + ", once"
 }
 
 func (b *faultBook) add(f fake.Fault, i *fake.Injection) *faultEntry {

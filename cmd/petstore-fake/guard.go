@@ -51,8 +51,8 @@ func (g guard) knows(hostPort string) bool {
 	return g.public && (err == nil || slices.Contains(g.names, host))
 }
 
-// sameOrigin judges by Origin, and by Sec-Fetch-Site for requests that change something. Following a
-// link from elsewhere is a cross-site GET, and welcome.
+// sameOrigin judges by Origin and by Sec-Fetch-Site. Following a link from elsewhere is a cross-site GET
+// as well, and welcome; an image or a script that another site's page asks for is not.
 func sameOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) > 1 {
@@ -63,6 +63,10 @@ func sameOrigin(r *http.Request) bool {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !strings.EqualFold(u.Host, r.Host) {
 			return false
 		}
+	}
+	site, mode := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Mode")
+	if (site == "cross-site" || site == "same-site") && mode != "" && mode != "navigate" {
+		return false
 	}
 	return http.NewCrossOriginProtection().Check(r) == nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -57,8 +58,14 @@ func request(t *testing.T, method, path, body string) *http.Request {
 	return r
 }
 
+// send sends a request. A stream of events ends after the first.
 func (i testInstance) send(r *http.Request) *httptest.ResponseRecorder {
 	i.t.Helper()
+	if r.URL.Path == "/_fake/events" {
+		ctx, cancel := context.WithCancel(r.Context())
+		cancel()
+		r = r.WithContext(ctx)
+	}
 	w := httptest.NewRecorder()
 	i.ServeHTTP(w, r)
 	return w

@@ -17,7 +17,9 @@ type instance struct {
 // newInstance returns what the settings ask for, reached at host. The key of the settings is the only
 // one that is valid.
 func newInstance(s settings, host string, stderr io.Writer) *instance {
+	f := newFeed()
 	srv := fake.NewServer(
+		fake.WithNotify(f.touch),
 		fake.WithPlan(s.plan), fake.WithKey(s.key, s.plan), fake.WithPets(s.pets...),
 		fake.WithBan(s.ban.after, s.ban.duration), fake.WithBehavior(s.behavior),
 	)
@@ -25,11 +27,10 @@ func newInstance(s settings, host string, stderr io.Writer) *instance {
 		srv.RevokeKey(fake.DefaultAPIKey)
 	}
 	keys := newKeybook(s.key)
-	return &instance{
-		srv:     srv,
-		service: &service{srv, s.latency, newRequestLog(stderr, s.log, keys)},
-		admin:   newAdmin(s, srv, keys, "http://"+host+"/v1"),
-	}
+	keys.number(keys.id(s.key), srv.KeyNumber(s.key))
+	a := newAdmin(s, srv, keys, f, "http://"+host+"/v1")
+	log := newRequestLog(stderr, s.log, keys)
+	return &instance{srv, &service{srv, a.latency, a.traffic, f, log}, a}
 }
 
 // ServeHTTP leads a request to the service or to the admin routes. It asks no http.ServeMux: that would
@@ -45,6 +46,7 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (i *instance) close() {
+	i.admin.feed.close()
 	i.srv.Close()
 	i.admin.judge.close()
 }

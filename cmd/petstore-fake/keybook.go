@@ -17,12 +17,15 @@ type keybook struct {
 	mu      sync.RWMutex
 	keys    []string // keys[id-1]
 	ids     map[string]int
+	numbers map[int]int // the fake's number of a key → its id
 	revoked map[int]bool
 	redact  *strings.Replacer
 }
 
 func newKeybook(key string) *keybook {
-	b := &keybook{ids: make(map[string]int), revoked: make(map[int]bool)}
+	b := &keybook{
+		ids: make(map[string]int), numbers: make(map[int]int), revoked: make(map[int]bool),
+	}
 	b.add(key)
 	return b
 }
@@ -43,6 +46,23 @@ func (b *keybook) add(key string) int {
 	b.ids[key] = len(b.keys)
 	b.redact = newRedactor(b.keys)
 	return len(b.keys)
+}
+
+// number notes by which number the fake's journal names a key.
+func (b *keybook) number(id, number int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.numbers[number] = id
+}
+
+// byNumber returns the key that the fake's journal names by a number, with its id; 0 for none.
+func (b *keybook) byNumber(number int) (id int, key string) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if id = b.numbers[number]; id == 0 {
+		return 0, ""
+	}
+	return id, b.keys[id-1]
 }
 
 func (b *keybook) revoke(id int) {

@@ -86,6 +86,7 @@ func (a *admin) addKey(r *http.Request) (any, error) {
 		return nil, &problem{http.StatusConflict, fmt.Sprintf("there are %d keys already", maxKeys)}
 	}
 	a.srv.AddKey(body.Key, plan)
+	a.keys.number(id, a.srv.KeyNumber(body.Key))
 	return created{a.showKey(id)}, nil
 }
 

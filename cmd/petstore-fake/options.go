@@ -56,5 +56,6 @@ func printHelp(w io.Writer) {
 	for _, c := range choices() {
 		fmt.Fprintf(w, "  %-22s %s\n", c.name, strings.Join(c.levels, ", "))
 	}
-	fmt.Fprint(w, "\nWith port 0, standard output is the port alone. GET /_fake/ lists the admin routes.\n")
+	fmt.Fprint(w, "\nWith port 0, standard output is the port alone. A browser gets the request page at /_fake/,\n"+
+		"a program the list of the admin routes.\n")
 }

@@ -38,10 +38,11 @@ func (q *query) fail(format string, args ...any) {
 	}
 }
 
-// text returns a parameter that is one of some words, "" if it is not given.
+// text returns a parameter that is one of some words, "" if it is empty, as forms send what was not
+// filled in, or not given.
 func (q *query) text(name string, words ...string) string {
 	v := q.values.Get(name)
-	if q.values.Has(name) && len(words) > 0 && !slices.Contains(words, v) {
+	if v != "" && len(words) > 0 && !slices.Contains(words, v) {
 		q.fail("%s is %q; it must be one of %s", name, clip(v), strings.Join(words, ", "))
 	}
 	return v

@@ -14,12 +14,15 @@ import (
 type shownRequest struct {
 	Seq          int         `json:"seq"`
 	Operation    string      `json:"operation"`
+	KeyID        int         `json:"keyId"` // 0 without a valid key
+	Key          string      `json:"key"`
 	Method       string      `json:"method"`
 	Path         string      `json:"path"`
 	Header       http.Header `json:"header"`
 	Body         string      `json:"body"`
 	BodyBase64   []byte      `json:"bodyBase64,omitempty"`
 	Status       int         `json:"status"`
+	AnswerHeader http.Header `json:"answerHeader"`
 	Answer       string      `json:"answer"`
 	AnswerBase64 []byte      `json:"answerBase64,omitempty"`
 	Time         time.Time   `json:"time"`
@@ -28,12 +31,13 @@ type shownRequest struct {
 	Hint         string      `json:"hint"`
 }
 
-func showRequest(r fake.Request) shownRequest {
+func (a *admin) showRequest(r fake.Request) shownRequest {
 	s := shownRequest{
 		Seq: r.Seq, Operation: r.Operation, Method: r.Method, Path: r.Path, Header: r.Header,
-		Status: r.StatusCode, Time: r.Time.UTC(), Fault: r.Fault, Hint: r.Hint,
-		DurationMS: float64(r.Duration) / float64(time.Millisecond),
+		Status: r.StatusCode, AnswerHeader: r.AnswerHeader, Time: r.Time.UTC(), Fault: r.Fault, Hint: r.Hint,
+		DurationMS: milliseconds(r.Duration),
 	}
+	s.KeyID, s.Key = a.sender(r)
 	s.Body, s.BodyBase64 = showBytes(r.Body)
 	s.Answer, s.AnswerBase64 = showBytes(r.Answer)
 	return s
@@ -48,17 +52,14 @@ func showBytes(b []byte) (text string, binary []byte) {
 
 // listRequests answers GET /_fake/requests.
 func (a *admin) listRequests(r *http.Request) (any, error) {
-	q := readQuery(r, "operation", "method", "status", "fault", "since", "limit")
-	fits := requestFilter(q)
+	q := readQuery(r, append(requestParameters(), "since", "limit")...)
+	fits := a.requestFilter(q)
 	since := int(q.number("since", 0, math.MaxInt32, 0))
 	limit := int(q.number("limit", 1, maxList, defaultList))
 	if q.err != nil {
 		return nil, q.err
 	}
-	a.mu.Lock()
 	all := a.srv.Requests()
-	since = max(since, a.cleared)
-	a.mu.Unlock()
 	fitting := all[:0]
 	for _, r := range all {
 		if r.Seq > since && fits(r) {
@@ -67,7 +68,7 @@ func (a *admin) listRequests(r *http.Request) (any, error) {
 	}
 	shown := make([]shownRequest, 0, min(limit, len(fitting)))
 	for _, r := range fitting[max(len(fitting)-limit, 0):] {
-		shown = append(shown, showRequest(r))
+		shown = append(shown, a.showRequest(r))
 	}
 	return struct {
 		Total    int            `json:"total"`
@@ -75,34 +76,54 @@ func (a *admin) listRequests(r *http.Request) (any, error) {
 	}{len(fitting), shown}, nil
 }
 
-// requestFilter reads the filters of a request's query. A status of 0 is "no answer", an operation
-// "none" a request that fits no operation.
-func requestFilter(q *query) func(fake.Request) bool {
-	operation := q.text("operation", fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")
-	method := q.text("method")
-	status := int(q.number("status", 0, 999, -1))
-	fault := q.text("fault", "true", "false")
-	return func(r fake.Request) bool {
-		switch {
-		case operation == "none" && r.Operation != "",
-			operation != "" && operation != "none" && r.Operation != operation,
-			method != "" && r.Method != method,
-			status >= 0 && r.StatusCode != status,
-			fault != "" && r.Fault != (fault == "true"):
-			return false
-		}
-		return true
-	}
+// shownDetail is a request with what is useful for one alone.
+type shownDetail struct {
+	shownRequest
+	BodySize   int    `json:"bodySize"`
+	AnswerSize int    `json:"answerSize"`
+	Curl       string `json:"curl"`
 }
 
-// clearRequests answers DELETE /_fake/requests. The fake empties its journal only in Reset, which
-// empties much else; so the requests so far are passed over from now on.
-func (a *admin) clearRequests(*http.Request) (any, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if all := a.srv.Requests(); len(all) > 0 {
-		a.cleared = all[len(all)-1].Seq
+// getRequest answers GET /_fake/requests/{id}.
+func (a *admin) getRequest(r *http.Request) (any, error) {
+	q := readQuery(r, "bytes")
+	size := int(q.number("bytes", 0, math.MaxInt32, math.MaxInt32))
+	if q.err != nil {
+		return nil, q.err
 	}
+	n, ok := id(r)
+	found, ok2 := a.srv.Request(int(n))
+	if !ok || !ok2 || n > math.MaxInt32 {
+		return nil, notFound("there is no request %q in the journal", clip(r.PathValue("id")))
+	}
+	return a.showDetail(found, size), nil
+}
+
+// showDetail shows a request with its bodies up to a size.
+func (a *admin) showDetail(r fake.Request, size int) shownDetail {
+	d := shownDetail{BodySize: len(r.Body), AnswerSize: len(r.Answer), Curl: curlCommand(a.origin(), r)}
+	r.Body, r.Answer = cut(r.Body, size), cut(r.Answer, size)
+	d.shownRequest = a.showRequest(r)
+	return d
+}
+
+// cut cuts a body after so many bytes, and no character of a text in two.
+func cut(b []byte, size int) []byte {
+	if len(b) <= size {
+		return b
+	}
+	for end := size; end > max(size-utf8.UTFMax, 0); end-- {
+		if utf8.RuneStart(b[end]) {
+			return b[:end]
+		}
+	}
+	return b[:size]
+}
+
+// clearRequests answers DELETE /_fake/requests.
+func (a *admin) clearRequests(*http.Request) (any, error) {
+	a.srv.ClearRequests()
+	a.feed.restart()
 	return nil, nil
 }
 

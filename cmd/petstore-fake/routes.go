@@ -18,16 +18,30 @@ type route struct {
 func (a *admin) routes() []route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return []route{
-		{get, "/_fake/{$}", "these routes", endpoint(a.index)},
 		{
-			get, "/_fake/requests", "the journal; filters: operation, method, status, fault, since, limit",
+			get, "/_fake/{$}", "the request page for a browser, these routes for others",
+			http.HandlerFunc(a.front),
+		},
+		{
+			get, "/_fake/requests", "the journal; filters: operation, method, status, key, fault, since, limit",
 			endpoint(a.listRequests),
 		},
+		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", endpoint(a.getRequest)},
 		{del, "/_fake/requests", "clears the journal", endpoint(a.clearRequests)},
+		{
+			get, "/_fake/har", "the journal as HTTP archive (HAR 1.2); filters: as above",
+			http.HandlerFunc(a.har),
+		},
+		{
+			get, "/_fake/events", "what happens, as server-sent events; filters: as above",
+			http.HandlerFunc(a.events),
+		},
 		{get, "/_fake/violations", "what a well-behaved client would not have done", endpoint(a.violations)},
 		{post, "/_fake/reset", "starts afresh; keys, plans and the clock stay", endpoint(a.reset)},
 		{get, "/_fake/clock", "the service's time", endpoint(a.clock)},
 		{post, "/_fake/clock", `{"advance":"1m"} moves the clock`, endpoint(a.advance)},
+		{get, "/_fake/latency", "how long every answer of the service is held back", endpoint(a.getLatency)},
+		{put, "/_fake/latency", `{"latency":"50ms"} changes that`, endpoint(a.setLatency)},
 		{get, "/_fake/faults", "the faults, with how often each has struck", endpoint(a.listFaults)},
 		{post, "/_fake/faults", `{"status":503,"times":2} injects a fault`, endpoint(a.inject)},
 		{del, "/_fake/faults", "removes all faults", endpoint(a.removeFaults)},
@@ -78,6 +92,8 @@ func (a *admin) reset(*http.Request) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.srv.Reset()
-	a.faults, a.cleared = faultBook{last: a.faults.last}, 0
+	a.faults = faultBook{last: a.faults.last}
+	a.traffic.reset()
+	a.feed.restart()
 	return nil, nil
 }

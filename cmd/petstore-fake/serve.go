@@ -35,7 +35,9 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	i := newInstance(s, host, stderr)
 	defer i.close()
 	announce(s, l.Addr(), host, stdout, stderr)
-	return serveUntil(ctx, newServer(i, stderr), l, i.srv)
+	hs := newServer(i, stderr)
+	hs.RegisterOnShutdown(i.admin.feed.close) // no event stream ends by itself
+	return serveUntil(ctx, hs, l, i.srv)
 }
 
 // listen opens the port, and makes sure that it is where the settings say.

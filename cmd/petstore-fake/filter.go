@@ -1,0 +1,64 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// requestParameters are the parameters of a query that requestFilter reads.
+func requestParameters() []string { return []string{"operation", "method", "status", "key", "fault"} }
+
+// requestFilter reads the filters of a request's query. An operation "none" is that of a request which
+// fits no operation.
+func (a *admin) requestFilter(q *query) func(fake.Request) bool {
+	operation := q.text("operation", fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")
+	method := q.text("method")
+	status := statusFilter(q)
+	key := a.keyFilter(q)
+	fault := q.text("fault", "true", "false")
+	return func(r fake.Request) bool {
+		switch {
+		case operation == "none" && r.Operation != "",
+			operation != "" && operation != "none" && r.Operation != operation,
+			method != "" && r.Method != method,
+			!status(r.StatusCode), !key(r),
+			fault != "" && r.Fault != (fault == "true"):
+			return false
+		}
+		return true
+	}
+}
+
+// statusFilter reads a status such as 429, a class such as 4xx, or 0 for no answer.
+func statusFilter(q *query) func(int) bool {
+	text := q.text("status")
+	if text == "" {
+		return func(int) bool { return true }
+	}
+	if len(text) == 3 && text[0] >= '1' && text[0] <= '9' && text[1:] == "xx" {
+		return func(status int) bool { return status/100 == int(text[0]-'0') }
+	}
+	want, err := strconv.Atoi(text)
+	if err != nil || want < 0 || want > 999 {
+		q.fail("status is %q; it must be a number such as 429, a class such as 4xx, or 0 for no answer",
+			clip(text))
+	}
+	return func(status int) bool { return status == want }
+}
+
+// keyFilter reads the id of a key, none or unknown.
+func (a *admin) keyFilter(q *query) func(fake.Request) bool {
+	text := q.text("key")
+	if text == "" {
+		return func(fake.Request) bool { return true }
+	}
+	want, err := strconv.Atoi(text)
+	if text != keyNone && text != keyUnknown && (err != nil || want < 1) {
+		q.fail("key is %q; it must be the id of a key, %s or %s", clip(text), keyNone, keyUnknown)
+	}
+	return func(r fake.Request) bool {
+		id, word := a.sender(r)
+		return id == want && (id > 0 || word == text)
+	}
+}

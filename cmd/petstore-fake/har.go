@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// The types below are those of the HTTP Archive format 1.2. No key is in an archive, since there is
+// none in the journal.
+
+type harRoot struct {
+	Log harLog `json:"log"`
+}
+
+type harLog struct {
+	Version string     `json:"version"`
+	Creator harCreator `json:"creator"`
+	Entries []harEntry `json:"entries"`
+}
+
+type harCreator struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type harEntry struct {
+	Started  time.Time   `json:"startedDateTime"`
+	Time     float64     `json:"time"` // milliseconds
+	Request  harRequest  `json:"request"`
+	Response harResponse `json:"response"`
+	Cache    struct{}    `json:"cache"`
+	Timings  harTimings  `json:"timings"`
+	Comment  string      `json:"comment,omitempty"`
+}
+
+type harRequest struct {
+	Method      string      `json:"method"`
+	URL         string      `json:"url"`
+	HTTPVersion string      `json:"httpVersion"`
+	Cookies     []harPair   `json:"cookies"`
+	Headers     []harPair   `json:"headers"`
+	QueryString []harPair   `json:"queryString"`
+	PostData    *harContent `json:"postData,omitempty"`
+	HeadersSize int         `json:"headersSize"` // -1: not known
+	BodySize    int         `json:"bodySize"`
+}
+
+type harResponse struct {
+	Status      int        `json:"status"`
+	StatusText  string     `json:"statusText"`
+	HTTPVersion string     `json:"httpVersion"`
+	Cookies     []harPair  `json:"cookies"`
+	Headers     []harPair  `json:"headers"`
+	Content     harContent `json:"content"`
+	RedirectURL string     `json:"redirectURL"`
+	HeadersSize int        `json:"headersSize"`
+	BodySize    int        `json:"bodySize"`
+}
+
+type harPair struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type harContent struct {
+	Size     *int   `json:"size,omitempty"` // of a response only
+	MimeType string `json:"mimeType"`
+	Text     string `json:"text,omitempty"`
+	Encoding string `json:"encoding,omitempty"` // of a response only
+	Comment  string `json:"comment,omitempty"`
+}
+
+type harTimings struct {
+	Send    float64 `json:"send"`
+	Wait    float64 `json:"wait"`
+	Receive float64 `json:"receive"`
+}
+
+// har answers GET /_fake/har.
+func (a *admin) har(w http.ResponseWriter, r *http.Request) {
+	q := readQuery(r, requestParameters()...)
+	fits := a.requestFilter(q)
+	if q.err != nil {
+		writeProblem(w, q.err)
+		return
+	}
+	archive := harRoot{harLog{"1.2", harCreator{program, petstore.Version}, []harEntry{}}}
+	for _, r := range a.srv.Requests() {
+		if fits(r) {
+			archive.Log.Entries = append(archive.Log.Entries, harOf(a.origin(), r))
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
+	_ = json.NewEncoder(w).Encode(archive) // the client may be gone
+}
+
+const harHTTPVersion = "HTTP/1.1"
+
+// harOf returns a request of the journal as an entry of an archive.
+func harOf(origin string, r fake.Request) harEntry {
+	target := r.Path
+	if u, err := url.ParseRequestURI(target); err == nil && u.Host == "" && target != "*" {
+		target = origin + target
+	}
+	took := milliseconds(r.Duration)
+	return harEntry{
+		Started: r.Time.UTC(), Time: took,
+		Request: harRequest{
+			Method: r.Method, URL: target, HTTPVersion: harHTTPVersion, Cookies: []harPair{},
+			Headers: harHeaders(r.Header), QueryString: harQuery(r.Path), PostData: harBody(r),
+			HeadersSize: -1, BodySize: len(r.Body),
+		},
+		Response: harResponse{
+			Status: r.StatusCode, StatusText: http.StatusText(r.StatusCode), HTTPVersion: harHTTPVersion,
+			Cookies: []harPair{}, Headers: harHeaders(r.AnswerHeader), Content: harAnswer(r),
+			HeadersSize: -1, BodySize: len(r.Answer),
+		},
+		Timings: harTimings{Wait: took}, Comment: r.Hint,
+	}
+}
+
+func harHeaders(h http.Header) []harPair {
+	pairs := []harPair{}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, value := range h[name] {
+			pairs = append(pairs, harPair{name, value})
+		}
+	}
+	return pairs
+}
+
+func harQuery(path string) []harPair {
+	u, err := url.ParseRequestURI(path)
+	if err != nil {
+		return []harPair{}
+	}
+	return harHeaders(http.Header(u.Query()))
+}
+
+// harBody returns the body of a request, nil for none. The format has no encoding for one that is no
+// text.
+func harBody(r fake.Request) *harContent {
+	if len(r.Body) == 0 {
+		return nil
+	}
+	c := &harContent{MimeType: r.Header.Get("Content-Type")}
+	text, binary := showBytes(r.Body)
+	if c.Text = text; binary != nil {
+		c.Text, c.Comment = base64.StdEncoding.EncodeToString(binary), "base64"
+	}
+	return c
+}
+
+func harAnswer(r fake.Request) harContent {
+	size := len(r.Answer)
+	c := harContent{Size: &size, MimeType: r.AnswerHeader.Get("Content-Type")}
+	text, binary := showBytes(r.Answer)
+	if c.Text = text; binary != nil {
+		c.Text, c.Encoding = base64.StdEncoding.EncodeToString(binary), "base64"
+	}
+	return c
+}

@@ -1,0 +1,262 @@
+package uitest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// patience bounds every wait for the browser. The machine may be busy; what a test says about time, it
+// measures in the browser.
+const patience = 20 * time.Second
+
+// required reports whether a test may not be skipped for want of what it needs.
+func required() bool { return os.Getenv("PETSTORE_UI") != "" }
+
+// skip skips a test that lacks something, or fails it where everything is to be there.
+func skip(t *testing.T, reason string) {
+	t.Helper()
+	if required() {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	closeBrowser()
+	removeProgram()
+	os.Exit(status)
+}
+
+// browser is the one browser of all tests; each test has a profile of its own in it.
+var browser struct {
+	sync.Mutex
+	ctx    context.Context
+	cancel []context.CancelFunc
+	err    error
+}
+
+// theBrowser returns the browser's context.
+func theBrowser(t *testing.T) context.Context {
+	t.Helper()
+	path := chromium()
+	if path == "" {
+		skip(t, "there is no Chromium on the path: install Debian's package chromium, or name one in CHROMIUM")
+	}
+	browser.Lock()
+	defer browser.Unlock()
+	if browser.ctx == nil {
+		openBrowser(path)
+	}
+	require.NoError(t, browser.err)
+	return browser.ctx
+}
+
+// openBrowser starts the browser. The caller holds the lock.
+func openBrowser(path string) {
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(),
+		chromedp.ExecPath(path), chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.NoSandbox, // root has none
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false),
+		chromedp.WSURLReadTimeout(patience),
+	)
+	ctx, cancelBrowser := chromedp.NewContext(allocator)
+	browser.ctx, browser.cancel = ctx, []context.CancelFunc{cancelBrowser, cancel}
+	browser.err = chromedp.Do(ctx)
+}
+
+func closeBrowser() {
+	browser.Lock()
+	defer browser.Unlock()
+	if browser.ctx != nil {
+		_ = chromedp.Cancel(browser.ctx) // waits until it is gone
+	}
+	for _, cancel := range browser.cancel {
+		cancel()
+	}
+}
+
+// chromium returns the path of the browser, "" if there is none.
+func chromium() string {
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		return path
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// tab is a page of the browser. What its console reports as an error is an error of the test's.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu     sync.Mutex
+	errors []string
+}
+
+func newTab(t *testing.T) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(theBrowser(t), chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	b := &tab{t: t, ctx: ctx}
+	require.NoError(t, chromedp.Listen(ctx, b.listen))
+	call(b, log.Enable, cdp.Empty{})
+	call(b, runtime.Enable, cdp.Empty{})
+	t.Cleanup(func() { assert.Empty(t, b.consoleErrors(), "the console has errors") })
+	return b
+}
+
+func (b *tab) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			for _, arg := range e.Args {
+				b.errors = append(b.errors, string(arg.Value)+arg.Description)
+			}
+		}
+	case *runtime.EventExceptionThrown:
+		b.errors = append(b.errors, fmt.Sprintf("%+v", e.ExceptionDetails))
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			b.errors = append(b.errors, e.Entry.Text+" "+e.Entry.URL)
+		}
+	}
+}
+
+// consoleErrors returns what the console reported so far, and forgets it.
+func (b *tab) consoleErrors() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	errors := b.errors
+	b.errors = nil
+	return errors
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	require.NoError(b.t, chromedp.Do(ctx, steps...))
+}
+
+// call sends a command of the DevTools protocol.
+func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	result, err := chromedp.Call(ctx, command, params)
+	require.NoError(b.t, err)
+	return result
+}
+
+// size sets the size of the window.
+func (b *tab) size(width, height int64) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(width, height))
+}
+
+// theme sets what the reader prefers, light or dark.
+func (b *tab) theme(name string) {
+	b.t.Helper()
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: name},
+		{Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+}
+
+// open opens the request page and waits until it follows the program.
+func (b *tab) open(p *program, query string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(p.origin + "/_fake/" + query))
+	b.until(`document.getElementById("live").dataset.state === "live" && document.getElementById("clock").dateTime !== ""`)
+}
+
+// value returns what an expression of JavaScript comes to in the page.
+func value[T any](b *tab, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(b.t, err)
+	return v
+}
+
+// until waits until an expression is true in the page.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	deadline := time.Now().Add(patience)
+	for !value[bool](b, "Boolean("+expression+")") {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("it never came to: %s\n%s", expression, value[string](b, "document.body.innerText"))
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// text waits until an element has a text in it.
+func (b *tab) text(selector, want string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("document.querySelector(%s)?.innerText.includes(%s)", quote(selector), quote(want)))
+}
+
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	b.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// choose chooses an option as a reader does.
+func (b *tab) choose(selector, option string) {
+	b.t.Helper()
+	value[bool](b, fmt.Sprintf(`(() => {
+		const e = document.querySelector(%s);
+		e.value = %s;
+		e.dispatchEvent(new Event("change", {bubbles: true}));
+		return e.value === %[2]s;
+	})()`, quote(selector), quote(option)))
+}
+
+// press presses keys one after another.
+func (b *tab) press(keys ...string) {
+	b.t.Helper()
+	for _, key := range keys {
+		b.do(chromedp.KeyEvent(key))
+	}
+}
+
+// rows returns how many requests are listed.
+func (b *tab) rows() int {
+	b.t.Helper()
+	return value[int](b, `document.querySelectorAll("#rows tr").length`)
+}
+
+// quote writes a text as JavaScript has it.
+func quote(text string) string {
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a text can be encoded
+	}
+	return strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`).Replace(string(encoded))
+}

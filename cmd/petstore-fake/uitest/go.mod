@@ -1,0 +1,18 @@
+// The tests of the request page in a browser are a module of their own because what steers the browser
+// must not come to users of petstore-go.
+module github.com/petstore/petstore-go/cmd/petstore-fake/uitest
+
+go 1.26.0
+
+replace github.com/petstore/petstore-go => ../../..
+
+require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.22.1
+	github.com/stretchr/testify v1.12.1
+)
+
+require (
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+)

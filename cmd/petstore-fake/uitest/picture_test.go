@@ -1,0 +1,83 @@
+package uitest
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image/png"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the pictures of the README anew")
+
+// The size of the README's pictures.
+const pictureWidth, pictureHeight = 1440, 900
+
+func TestTheReadmeShowsThePageInBothThemes(t *testing.T) {
+	args := []string{"-plan", "free", "-seed", filepath.Join("testdata", "pets.json")}
+	if *update {
+		args = append(args, "-addr", "127.0.0.1:4010") // as readers will see it
+	}
+	p := start(t, args...)
+	p.morning()
+	b := newTab(t)
+	b.size(pictureWidth, pictureHeight)
+	call(b, emulation.SetScrollbarsHidden, emulation.SetScrollbarsHiddenParams{Hidden: true})
+	for _, theme := range []string{"light", "dark"} {
+		b.theme(theme)
+		b.open(p, "")
+		b.text("#rows", "503")
+		b.until(`document.querySelectorAll("#graph rect").length > 20`)
+		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		require.NoError(t, err)
+		path := filepath.Join("..", "..", "..", "docs", "petstore-fake-"+theme+".png")
+		if *update {
+			require.NoError(t, os.WriteFile(path, shot, 0o644))
+		}
+		kept, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, picture := range [][]byte{shot, kept} {
+			size, err := png.DecodeConfig(bytes.NewReader(picture))
+			require.NoError(t, err)
+			assert.Equal(t, []int{pictureWidth, pictureHeight}, []int{size.Width, size.Height})
+		}
+	}
+}
+
+// morning is what a few minutes of work look like: a job that lists and adds animals, goes on when it
+// should wait, and meets faults.
+func (p *program) morning() {
+	p.t.Helper()
+	admin := func(path, body string) {
+		require.Less(p.t, p.send(http.MethodPost, path, body).status, 300)
+	}
+	names := []string{"Biscuit", "Pepper", "Juniper", "Maple", "Otis", "Waffles"}
+	for i := range 52 {
+		for range 1 + (i*7)%5 + i%3*2 {
+			p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")
+		}
+		if i%9 == 4 {
+			p.send(http.MethodPost, "/v1/pets", fmt.Sprintf(`{"name":%q,"categoryId":%d,"status":"available"}`, names[i/9], 1+i%4))
+		}
+		admin("/_fake/clock", `{"advance":"5s"}`)
+	}
+	admin("/_fake/clock", `{"advance":"31s"}`)
+	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
+	p.send(http.MethodGet, "/v1/pets/3", "")
+	admin("/_fake/faults", `{"status":503,"operation":"listPets"}`)
+	p.send(http.MethodGet, "/v1/pets", "")
+	p.send(http.MethodGet, "/v1/pets", "")
+	admin("/_fake/faults", `{"wire":"reset","operation":"createPet"}`)
+	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
+	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
+	p.send(http.MethodGet, "/v1/pets?limit=5", "")
+	admin("/_fake/faults", `{"status":429,"retryAfter":"5","operation":"createPet"}`)
+}
