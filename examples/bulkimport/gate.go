@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -17,8 +15,6 @@ type gate struct {
 	petstore.Limiter
 	job *importer
 }
-
-var errStopped = errors.New("the import is being stopped")
 
 // lineKey is the context's key for the line of the row that a request adds.
 type lineKey struct{}
@@ -47,14 +43,7 @@ func (g *gate) wait(ctx context.Context, maxWait time.Duration) (petstore.Permit
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(g.job.stopping, cancel)()
-	permit, err := g.Limiter.Acquire(ctx, maxWait)
-	if g.job.stopping.Err() == nil {
-		return permit, err
-	}
-	if err == nil {
-		permit.Release(petstore.Observation{})
-	}
-	return nil, errStopped
+	return g.Limiter.Acquire(ctx, maxWait)
 }
 
 func (g *gate) record(line int) error {
@@ -78,50 +67,4 @@ func (r *recorded) Release(o petstore.Observation) {
 		_ = r.journal.write(entry{Line: r.line, Event: unsent}) // the journal remembers its failure
 	}
 	r.Permit.Release(o)
-}
-
-// stopwatch measures the time in which at least one row waited. The zero stopwatch is ready to use.
-type stopwatch struct {
-	mu      sync.Mutex
-	waiting int
-	since   time.Time
-	total   time.Duration
-}
-
-func (s *stopwatch) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiting == 0 {
-		s.since = time.Now()
-	}
-	s.waiting++
-}
-
-func (s *stopwatch) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting--
-	if s.waiting == 0 {
-		s.total += time.Since(s.since)
-	}
-}
-
-// elapsed returns the time so far.
-func (s *stopwatch) elapsed() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiting > 0 {
-		return s.total + time.Since(s.since)
-	}
-	return s.total
-}
-
-// present returns how long rows have been waiting without a break.
-func (s *stopwatch) present() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiting == 0 {
-		return 0
-	}
-	return time.Since(s.since)
 }

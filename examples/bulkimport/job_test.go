@@ -351,7 +351,9 @@ func TestAServiceThatIsDownMakesFewRowsUndecided(t *testing.T) {
 				fault.Skip, fault.Times = 50, fake.Forever
 				failing := server.Inject(fault)
 				b := newBench(t, server, 500)
+				start := time.Now()
 				err := b.run(t.Context())
+				assert.LessOrEqual(t, time.Since(start), 110*time.Second, "three time-outs of an attempt, and 10 s for lists")
 				assert.ErrorContains(t, err, "10 creates in a row came to an unknown outcome")
 				assert.GreaterOrEqual(t, b.count(unknown), tooManyUndecided)
 				assert.Less(t, b.count(unknown), tooManyUndecided+2*workers, "those on their way come on top")

@@ -238,29 +238,24 @@ func eventfulJournal(t *testing.T, rows int) (journal, input []byte) {
 	return journal, input
 }
 
-// failingFile fails its n-th write or sync, and all after it.
+// failingFile fails once, half-way through a write or in a sync, as a disk does that is full for a moment.
 type failingFile struct {
 	file
-	writes, syncs int // that succeed
-	torn          bool
+	writes, syncs int // that succeed before
 }
 
 var errDiskFull = errors.New("no space left on device")
 
 func (f *failingFile) Write(p []byte) (int, error) {
-	if f.writes--; f.writes >= 0 {
+	if f.writes--; f.writes != -1 {
 		return f.file.Write(p)
 	}
-	if f.torn {
-		return 0, errDiskFull
-	}
-	f.torn = true
 	n, err := f.file.Write(p[:len(p)/2])
 	return n, errors.Join(err, errDiskFull)
 }
 
 func (f *failingFile) Sync() error {
-	if f.syncs--; f.syncs >= 0 {
+	if f.syncs--; f.syncs != -1 {
 		return f.file.Sync()
 	}
 	return errDiskFull
