@@ -45,19 +45,16 @@ func newJob(input, dir string) *job {
 // run does what is left of the job. It returns false and the reason if nothing could be begun, and true and the
 // reason if rows are left.
 func (j *job) run(ctx context.Context, to service, stdout, stderr io.Writer) (begun bool, err error) {
-	if err := os.MkdirAll(filepath.Dir(j.record), 0o750); err != nil {
+	rows, sum, err := j.read()
+	if err != nil {
 		return false, err
 	}
-	lock := flock.New(j.lock)
-	locked, err := lock.TryLock()
-	switch {
-	case err != nil:
+	lock, err := j.reserve()
+	if err != nil {
 		return false, err
-	case !locked:
-		return false, fmt.Errorf("another import of %s is running: it holds %s", j.input, j.lock)
 	}
 	defer func() { _ = lock.Unlock() }() // as the end of the program would, however it comes
-	if err := j.open(ctx, to); err != nil {
+	if err := j.open(ctx, rows, heading{Service: to.name, Input: sum}, to); err != nil {
 		return false, err
 	}
 	defer j.stop(nil)
@@ -70,24 +67,45 @@ func (j *job) run(ctx context.Context, to service, stdout, stderr io.Writer) (be
 	return true, err
 }
 
-// open reads the input and the journal.
-func (j *job) open(ctx context.Context, to service) error {
+// read returns the rows of the input and its SHA-256.
+func (j *job) read() ([]row, string, error) {
 	content, err := os.ReadFile(j.input)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	rows, err := readRows(j.input, content)
 	if err != nil {
-		return fmt.Errorf("%s: %w", j.input, err)
-	}
-	im := &importer{rows: rows}
-	im.stopping, im.stop = context.WithCancelCause(ctx)
-	if im.client, err = to.connect(petstore.WithLimiter(&gate{petstore.NewLimiter(), im})); err != nil {
-		return err
+		return nil, "", fmt.Errorf("%s: %w", j.input, err)
 	}
 	sum := sha256.Sum256(content)
-	im.journal, err = openJournal(j.record, heading{Service: to.name, Input: hex.EncodeToString(sum[:])})
-	j.importer = im
+	return rows, hex.EncodeToString(sum[:]), nil
+}
+
+// reserve keeps other programs from doing the same job.
+func (j *job) reserve() (*flock.Flock, error) {
+	if err := os.MkdirAll(filepath.Dir(j.lock), 0o750); err != nil {
+		return nil, err
+	}
+	lock := flock.New(j.lock)
+	locked, err := lock.TryLock()
+	switch {
+	case err != nil:
+		return nil, err
+	case !locked:
+		return nil, fmt.Errorf("another import of %s is running: it holds %s", j.input, j.lock)
+	}
+	return lock, nil
+}
+
+// open makes the importer, its client and its journal.
+func (j *job) open(ctx context.Context, rows []row, h heading, to service) error {
+	j.importer = &importer{rows: rows}
+	j.stopping, j.stop = context.WithCancelCause(ctx)
+	var err error
+	if j.client, err = to.connect(petstore.WithLimiter(&gate{petstore.NewLimiter(), j.importer})); err != nil {
+		return err
+	}
+	j.journal, err = openJournal(j.record, h)
 	return err
 }
 

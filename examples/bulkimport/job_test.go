@@ -219,7 +219,7 @@ func TestASecondRunHasNothingLeftToDo(t *testing.T) {
 
 func TestInChaosNothingIsLostAndNothingRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for seed := range uint64(5) {
+		for seed := range uint64(3) {
 			server := fake.NewTestServer(t, fake.WithSeed(seed), fake.WithLatency(20*time.Millisecond))
 			injectChaos(server)
 			b := newBench(t, server, 500)
@@ -348,9 +348,9 @@ func TestAServiceThatIsDownMakesFewRowsUndecided(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := fake.NewTestServer(t)
-				fault.Skip, fault.Times = 50, fake.Forever
+				fault.Skip, fault.Times = 20, fake.Forever
 				failing := server.Inject(fault)
-				b := newBench(t, server, 500)
+				b := newBench(t, server, 100)
 				start := time.Now()
 				err := b.run(t.Context())
 				assert.LessOrEqual(t, time.Since(start), 110*time.Second, "three time-outs of an attempt, and 10 s for lists")
@@ -360,7 +360,7 @@ func TestAServiceThatIsDownMakesFewRowsUndecided(t *testing.T) {
 				assert.Contains(t, b.report(".undecided.csv")[0][6], "listPets could not be asked: ")
 				failing.Remove()
 				require.NoError(t, b.run(t.Context()))
-				b.assertNothingLostOrRepeated(500)
+				b.assertNothingLostOrRepeated(100)
 				assert.NotContains(t, b.report(".undecided.csv")[0][6], "could not be asked")
 			})
 		})

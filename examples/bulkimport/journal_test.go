@@ -92,7 +92,7 @@ func TestALineThatWasBeingWrittenIsCutOff(t *testing.T) {
 
 func TestAJournalThatWasBeingBegunIsBegunAnew(t *testing.T) {
 	t.Parallel()
-	for n := range len(testHead) {
+	for _, n := range []int{0, 1, 20, len(testHead) - 1} {
 		path := writeJournal(t, testHead[:n])
 		j, err := openJournal(path, testHeading)
 		require.NoErrorf(t, err, "%q", testHead[:n])
@@ -176,7 +176,7 @@ func sentRows(t *testing.T, content []byte) map[int]bool {
 // as a crash may, and goes on from there. The service has got what the journal says was sent.
 func TestNoCrashRepeatsACreate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const rows = 10
+		const rows = 8
 		journal, input := eventfulJournal(t, rows)
 		for n := range len(journal) + 1 {
 			if n < len(journal) && journal[n] != '\n' && (n == 0 || journal[n-1] != '\n') {
@@ -199,7 +199,7 @@ func TestNoCrashRepeatsACreate(t *testing.T) {
 
 func TestAJournalCutOffAtAnyByteIsThatOfItsWholeLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		journal, _ := eventfulJournal(t, 10)
+		journal, _ := eventfulJournal(t, 8)
 		first, _, _ := bytes.Cut(journal, []byte("\n"))
 		var h heading
 		require.NoError(t, json.Unmarshal(first, &h))
@@ -264,18 +264,20 @@ func (f *failingFile) Sync() error {
 func TestAFullDiskStopsTheImportBeforeARequestThatNobodyWouldRemember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const never = 1000
-		for failAfter := range 20 {
+		for failAfter := range 10 {
 			for _, limits := range [][2]int{{failAfter, never}, {never, failAfter % 4}} { // writes, syncs
 				server := fake.NewTestServer(t, fake.WithLatency(time.Millisecond))
-				b := newBench(t, server, 40)
+				b := newBench(t, server, 30)
 				j := newJob(b.input, "")
-				require.NoError(t, j.open(t.Context(), serviceOf(server)))
+				rows, sum, err := j.read()
+				require.NoError(t, err)
+				require.NoError(t, j.open(t.Context(), rows, heading{Service: "the test's", Input: sum}, serviceOf(server)))
 				j.journal.file = &failingFile{file: j.journal.file, writes: limits[0], syncs: limits[1]}
 				assert.ErrorIs(t, j.importRows(t.Context(), &b.out), errDiskFull)
 				require.ErrorIs(t, j.journal.close(), errDiskFull)
 
 				require.NoError(t, b.run(t.Context()))
-				b.assertNothingLostOrRepeated(40)
+				b.assertNothingLostOrRepeated(30)
 			}
 		}
 	})
