@@ -294,3 +294,21 @@ func parseFile(t *testing.T, path string) *ast.File {
 	require.NoError(t, err)
 	return parseText(t, token.NewFileSet(), path, string(text))
 }
+
+// A threat model is worth what its tests are.
+func TestHouseTheThreatModelNamesTestsThatExist(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("SECURITY.md")
+	require.NoError(t, err)
+	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, named)
+	var tests strings.Builder
+	for _, path := range treeFiles(t, "_test.go") {
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		tests.Write(source)
+	}
+	for _, name := range named {
+		assert.Contains(t, tests.String(), "func "+name[1]+"(t *testing.T)")
+	}
+}
