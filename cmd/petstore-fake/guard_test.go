@@ -64,6 +64,64 @@ func TestNoPageOfAnotherSiteReachesAnAdminRoute(t *testing.T) {
 	}
 }
 
+// What a page asks for besides following a link has no Origin in a browser that asks without CORS: an
+// image, a script, a frame, a prefetch. It would take a stream, and time of the program's.
+func TestAPageOfAnotherSiteGetsNothingThatItDoesNotLinkTo(t *testing.T) {
+	t.Parallel()
+	i := newTestInstance(t)
+	for _, c := range []struct {
+		site, mode string
+		want       int
+	}{
+		{"cross-site", "no-cors", 403},
+		{"same-site", "no-cors", 403},
+		{"cross-site", "cors", 403},
+		{"cross-site", "websocket", 403},
+		{"cross-site", "navigate", 200},
+		{"same-origin", "cors", 200},
+		{"same-origin", "no-cors", 200},
+		{"none", "navigate", 200},
+		{"", "", 200},
+	} {
+		for _, path := range []string{"/_fake/", "/_fake/events", "/_fake/requests", "/_fake/har"} {
+			r := request(t, http.MethodGet, path, "")
+			r.Header.Set("Accept", "text/html")
+			r.Header.Set("Sec-Fetch-Site", c.site)
+			r.Header.Set("Sec-Fetch-Mode", c.mode)
+			assert.Equal(t, c.want, i.send(r).Code, "%+v %s", c, path)
+		}
+	}
+}
+
+// A form of another site's can be sent without a script and without asking first.
+func TestNoFormOfAnotherSiteIsTaken(t *testing.T) {
+	t.Parallel()
+	i := newTestInstance(t)
+	for _, contentType := range []string{
+		"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "application/json",
+	} {
+		for _, header := range []map[string]string{
+			{"Origin": "https://evil.test", "Sec-Fetch-Site": "cross-site"},
+			{"Origin": "https://evil.test"},
+			{"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+			{"Origin": "null"},
+			{"Origin": "http://127.0.0.1:3000", "Sec-Fetch-Site": "same-site"},
+			{"Sec-Fetch-Site": "cross-site"},
+			{"Sec-Fetch-Site": "same-site"},
+		} {
+			for _, path := range []string{"/_fake/reset", "/_fake/clock", "/_fake/faults", "/_fake/pets"} {
+				r := request(t, http.MethodPost, path, `{"advance":"1m"}`)
+				r.Header.Set("Content-Type", contentType)
+				for name, value := range header {
+					r.Header.Set(name, value)
+				}
+				assert.Equal(t, http.StatusForbidden, i.send(r).Code, "%s %v %s", contentType, header, path)
+			}
+		}
+	}
+	assert.Equal(t, "0s", i.object("GET", "/_fake/clock", "")["advanced"])
+}
+
 func TestTwoOriginsAreOneTooMany(t *testing.T) {
 	t.Parallel()
 	r := request(t, http.MethodGet, "/_fake/", "")

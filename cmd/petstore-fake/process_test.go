@@ -189,6 +189,23 @@ func TestOpenRequestsDoNotKeepTheProcessFromEnding(t *testing.T) {
 	assert.Error(t, <-ended)
 }
 
+func TestAnOpenStreamOfEventsEndsWithTheProcess(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.host+"/_fake/events", http.NoBody)
+	require.NoError(t, err)
+	resp, err := keepingClient(t).Do(r)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	_, err = resp.Body.Read(make([]byte, 1))
+	require.NoError(t, err)
+	status, took := p.end(t, syscall.SIGTERM)
+	assert.Zero(t, status)
+	assert.Less(t, took, grace)
+	_, err = io.Copy(io.Discard, resp.Body)
+	assert.NoError(t, err, "it ended, and was not broken off")
+}
+
 // openRequests returns how many requests have no answer yet.
 func openRequests(t *testing.T, host string) int {
 	t.Helper()
