@@ -87,6 +87,7 @@ func perform[T any](
 	}
 	defer func() { c.buffers.put(k.buffer) }()
 	if err := k.do(r); err != nil {
+		k.awaitEnd(err)
 		return value, response, err
 	}
 	if reason := mediaTypeFault(k.last.header); reason != "" {

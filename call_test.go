@@ -3,7 +3,9 @@ package petstore_test
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -170,3 +172,32 @@ func TestACreateThatIsLostAfterItsCommitIsInDoubtAndNotRepeated(t *testing.T) {
 		})
 	}
 }
+
+func TestADeadlineThatTheClockKnowsBeforeTheContextStillTellsItsCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closingTime := errors.New("closing time")
+		client, _ := scripted(t, []answer{func(*http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return nil, io.ErrUnexpectedEOF
+		}})
+		inner, cancel := context.WithTimeoutCause(t.Context(), time.Second+time.Millisecond, closingTime)
+		defer cancel()
+		ctx := slowContext{inner, time.Now().Add(time.Second)}
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, closingTime)
+		require.Error(t, ctx.Err(), "who is told that the context has ended finds it so")
+
+		never := slowContext{t.Context(), time.Now()}
+		_, err = client.ListPets(never, petstore.ListPetsParams{})
+		require.ErrorIs(t, err, context.DeadlineExceeded, "and one that never ends keeps nobody")
+	})
+}
+
+// slowContext ends after its deadline, as every context does by the time that its timer takes.
+type slowContext struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c slowContext) Deadline() (time.Time, bool) { return c.deadline, true }

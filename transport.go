@@ -346,8 +346,30 @@ func endOf(ctx context.Context) error {
 		return nil
 	}
 	ended := &endedError{ended: err}
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
-		ended.cause = cause
-	}
+	ended.learnCause(ctx)
 	return ended
 }
+
+func (e *endedError) learnCause(ctx context.Context) {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(e.ended, cause) {
+		e.cause = cause
+	}
+}
+
+// awaitEnd lets a context end that the clock has overtaken: only then it has its error and a cause. That takes
+// its timer no time to speak of; a context that never ends after its deadline is not waited for.
+func (k *call) awaitEnd(err error) {
+	ended, ok := errors.AsType[*endedError](err)
+	if !ok || ended.cause != nil {
+		return
+	}
+	timer := time.NewTimer(endGrace)
+	defer timer.Stop()
+	select {
+	case <-k.Done():
+	case <-timer.C:
+	}
+	ended.learnCause(k)
+}
+
+const endGrace = 100 * time.Millisecond
