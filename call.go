@@ -167,12 +167,12 @@ func (k *call) renew(req *http.Request) {
 
 // header is that of one attempt. The values are shared between requests, and their capacity is their length,
 // so that appending to one leaves the others alone.
-func (k *call) header(cookies http.Header, authorization []string, body bool) http.Header {
+func (k *call) header(cookies http.Header, body bool) http.Header {
 	h := make(http.Header, 4+len(cookies)+len(k.config.header))
 	maps.Copy(h, cookies)
 	maps.Copy(h, k.config.header)
 	h["Accept"] = k.client.mediaType
-	h["Authorization"] = authorization
+	h["Authorization"] = k.last.authorization()
 	h["User-Agent"] = k.client.userAgent
 	if body {
 		h["Content-Type"] = k.client.mediaType
@@ -254,7 +254,9 @@ func (k *call) apiError() *APIError {
 		Body:       k.last.bodyStart(),
 		Response:   k.response(),
 	}
-	e.Code, e.Message = decodeError(k.buffer, k.last.body)
+	code, message := decodeError(k.buffer, k.last.body)
+	key := k.last.authorization.key()
+	e.Code, e.Message = redact(code, key), redact(message, key)
 	return e
 }
 
@@ -264,11 +266,6 @@ func (k *call) responseError(reason string, err error) *ResponseError {
 
 func (k *call) response() Response {
 	return Response{k.last.statusCode, k.last.header, k.last.rateLimit, k.attempts}
-}
-
-// bodyStart is a copy, so that an error that is kept does not keep megabytes.
-func (x *exchange) bodyStart() []byte {
-	return bytes.Clone(x.body[:min(len(x.body), maxErrorBody)])
 }
 
 type callKey struct{}

@@ -284,34 +284,39 @@ func loopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// bearer gives the value of the Authorization header. It is a closure, so that no dump can reach the key.
-type bearer func(context.Context) ([]string, error)
+// bearer gives the Authorization header of an attempt. It is a closure, so that no dump can reach the key.
+type bearer func(context.Context) (authorization, error)
 
 func newBearer(apiKey string, f func(context.Context) (string, error)) (bearer, error) {
 	if f == nil {
 		if reason := keyFault(apiKey); reason != "" {
 			return nil, invalid("apiKey", reason)
 		}
-		value := []string{"Bearer " + apiKey}
-		return func(context.Context) ([]string, error) { return value, nil }, nil
+		header := bearerToken(apiKey)
+		return func(context.Context) (authorization, error) { return header, nil }, nil
 	}
 	if apiKey != "" {
 		return nil, invalid("apiKey", "is given, and WithAPIKeyFunc as well")
 	}
-	return func(ctx context.Context) ([]string, error) {
+	return func(ctx context.Context) (authorization, error) {
 		key, err := f(ctx)
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("API key: %w", err)
+			return nil, redactError(fmt.Errorf("API key: %w", err), key)
 		}
 		callFrom(ctx).turn.ready = time.Now() // f may have taken its time
 		if reason := keyFault(key); reason != "" {
 			return nil, errors.New("API key: " + reason)
 		}
-		return []string{"Bearer " + key}, nil
+		return bearerToken(key), nil
 	}, nil
+}
+
+func bearerToken(key string) authorization {
+	header := []string{"Bearer " + key}
+	return func() []string { return header }
 }
 
 // keyFault says why key cannot be a bearer token (RFC 6750, section 2.1), without repeating it.

@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -22,17 +21,18 @@ const drainBytes = 64 << 10
 
 // exchange is what one attempt brought.
 type exchange struct {
-	sent       bool // the request may have been written
-	received   time.Time
-	statusCode int // 0: no answer
-	header     http.Header
-	rateLimit  RateLimit
-	retryAfter time.Duration
-	date       time.Time
-	body       []byte
-	tooLarge   bool // body is cut at the bound
-	err        error
-	failure    failure
+	authorization authorization
+	sent          bool // the request may have been written
+	received      time.Time
+	statusCode    int // 0: no answer
+	header        http.Header
+	rateLimit     RateLimit
+	retryAfter    time.Duration
+	date          time.Time
+	body          []byte
+	tooLarge      bool // body is cut at the bound
+	err           error
+	failure       failure
 }
 
 // failure is the kind of an exchange's err, as far as retrying depends on it.
@@ -79,27 +79,26 @@ func (k *call) attempt(req *http.Request, base http.RoundTripper, bearer bearer,
 		x.failed(k.attribute(ctx, err), failurePermanent)
 		return nil
 	}
-	resp, err := k.send(req, base, authorization)
+	x.authorization = authorization
+	resp, err := k.send(req, base)
 	if err == nil {
 		err = k.readBody(resp, maxBody)
 	}
 	if err != nil {
 		x.failed(k.attribute(ctx, err), kindOf(err))
 	}
-	x.redact(strings.TrimPrefix(authorization[0], "Bearer "))
+	x.redact()
 	return bodyless(resp)
 }
 
 // send hands the request to base and, as soon as the answer's header is here, its permit back: the next in
 // line need not wait for the body.
-func (k *call) send(
-	req *http.Request, base http.RoundTripper, authorization []string,
-) (*http.Response, error) {
+func (k *call) send(req *http.Request, base http.RoundTripper) (*http.Response, error) {
 	observation := Observation{Sent: k.turn.ready}
 	defer func() { k.release(observation) }() // also if base panics
 	k.trace.begin(base)
-	req.Header = k.header(req.Header, authorization, req.Body != nil) // it is our own request
-	req.Host = k.url.Host                                             // before, http.Client would copy the URL for it
+	req.Header = k.header(req.Header, req.Body != nil) // it is our own request
+	req.Host = k.url.Host                              // before, http.Client would copy the URL for it
 	resp, err := base.RoundTrip(req)
 	x := &k.last
 	x.sent = k.trace.mayHaveSent(err)
@@ -152,41 +151,6 @@ func (k *call) readBody(resp *http.Response, maxBody int64) (err error) {
 }
 
 func (x *exchange) failed(err error, kind failure) { x.err, x.failure = err, kind }
-
-// redact takes the key out of what errors and results keep, should the other side have repeated it. What the
-// transport may share with others it copies first.
-func (x *exchange) redact(key string) {
-	const minimum = 6 // a shorter one would be found in ordinary words
-	if len(key) < minimum {
-		return
-	}
-	const mark = "[redacted]"
-	if x.statusCode/100 != 2 || x.err != nil {
-		x.body = bytes.ReplaceAll(x.body, []byte(key), []byte(mark))
-	}
-	if repeats(x.header, key) {
-		x.header = x.header.Clone()
-		for _, values := range x.header {
-			for i, v := range values {
-				values[i] = strings.ReplaceAll(v, key, mark)
-			}
-		}
-	}
-	if _, ended := errors.AsType[*endedError](x.err); x.err != nil && !ended && strings.Contains(x.err.Error(), key) {
-		x.err = errors.New(strings.ReplaceAll(x.err.Error(), key, mark))
-	}
-}
-
-func repeats(h http.Header, key string) bool {
-	for _, values := range h {
-		for _, v := range values {
-			if len(v) >= len(key) && strings.Contains(v, key) {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // bodyless is resp for http.Client, which is not to see what it would act upon: the body has been read, and
 // of a redirect, which is not followed, it parses the Location all the same and drops the answer if
