@@ -99,8 +99,8 @@ func (e *APIError) LogValue() slog.Value {
 	attrs := []slog.Attr{
 		slog.String("operation", e.Operation),
 		slog.Int("status", e.StatusCode),
-		slog.String("code", clip(e.Code, maxErrorText)),
-		slog.String("message", clip(e.Message, maxErrorText)),
+		slog.String("code", oneLine(e.Code)),
+		slog.String("message", oneLine(e.Message)),
 		slog.Int("attempts", e.Attempts),
 	}
 	if e.RetryAfter > 0 {
@@ -325,10 +325,10 @@ func quote(s string) string {
 	return q
 }
 
-// oneLine is s on one line of at most maxErrorText bytes.
+// oneLine is s on one line of at most maxErrorText bytes, to be read in the order in which it is written.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+		if unfitForLine(r) {
 			return ' '
 		}
 		return r
@@ -337,6 +337,11 @@ func oneLine(s string) string {
 		return s
 	}
 	return clip(s, maxErrorText-len("…")) + "…"
+}
+
+// unfitForLine reports whether r ends a line, moves a cursor or turns the direction of reading.
+func unfitForLine(r rune) bool {
+	return unicode.IsControl(r) || r > unicode.MaxLatin1 && unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
 // clip is at most the first n bytes of s, cut between runes.
