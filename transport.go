@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -99,7 +100,7 @@ func (k *call) send(req *http.Request, base http.RoundTripper) (*http.Response, 
 	k.trace.begin(base)
 	req.Header = k.header(req.Header, req.Body != nil) // it is our own request
 	req.Host = k.url.Host                              // before, http.Client would copy the URL for it
-	resp, err := base.RoundTrip(req)
+	resp, err := final(base.RoundTrip(req))
 	x := &k.last
 	x.sent = k.trace.mayHaveSent(err)
 	if err != nil {
@@ -112,6 +113,15 @@ func (k *call) send(req *http.Request, base http.RoundTripper) (*http.Response, 
 	k.client.sawRateLimit(x.rateLimit)
 	observation = x.observation(observation.Sent)
 	return resp, nil
+}
+
+// final refuses what net/http lets pass although it cannot be the answer to a request: a status from 000 to 199.
+func final(resp *http.Response, err error) (*http.Response, error) {
+	if err != nil || resp.StatusCode >= http.StatusOK {
+		return resp, err
+	}
+	_ = resp.Body.Close() // nothing in it is wanted
+	return nil, fmt.Errorf("malformed HTTP response: status %03d", resp.StatusCode)
 }
 
 // observe keeps what the header of the answer says.

@@ -323,6 +323,24 @@ func TestBytesThatAreNoHTTPAreAnInvalidResponse(t *testing.T) {
 	}
 }
 
+func TestAStatusThatIsNoAnswersIsAnInvalidResponse(t *testing.T) {
+	for _, code := range []string{"000", "001", "099", "101"} {
+		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if assert.NoError(t, err) {
+				_, _ = io.WriteString(conn, "HTTP/1.1 "+code+" \r\n\r\n[]")
+				_ = conn.Close()
+			}
+		})
+		for operation, call := range calls(loopback(t, server)) {
+			err := call(t)
+			require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
+			assert.EqualError(t, err, "petstore: "+operation+": invalid response: not HTTP: malformed HTTP response: status "+code)
+			assert.Equal(t, operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown))
+		}
+	}
+}
+
 func TestCookiesOfTheCallersJarTravel(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if c, err := r.Cookie("route"); err == nil {

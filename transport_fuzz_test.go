@@ -1,0 +1,182 @@
+package petstore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+// replay is a connection to a service that answers the first request with the bytes it was given, and hangs up.
+type replay struct {
+	once   sync.Once
+	asked  chan struct{}
+	answer io.Reader
+}
+
+// replaying returns a transport whose every connection answers the same.
+func replaying(answer []byte) *http.Transport {
+	return &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return &replay{asked: make(chan struct{}), answer: bytes.NewReader(answer)}, nil
+	}}
+}
+
+func (r *replay) Read(p []byte) (int, error) {
+	<-r.asked // net/http takes what comes before a request for nobody's
+	return r.answer.Read(p)
+}
+
+func (r *replay) Write(p []byte) (int, error) { return len(p), r.Close() }
+
+func (r *replay) Close() error {
+	r.once.Do(func() { close(r.asked) })
+	return nil
+}
+
+func (r *replay) LocalAddr() net.Addr              { return new(net.TCPAddr) }
+func (r *replay) RemoteAddr() net.Addr             { return new(net.TCPAddr) }
+func (r *replay) SetDeadline(time.Time) error      { return nil }
+func (r *replay) SetReadDeadline(time.Time) error  { return nil }
+func (r *replay) SetWriteDeadline(time.Time) error { return nil }
+
+// read is what net/http makes of an answer.
+type read struct {
+	response *http.Response // nil: it is none
+	body     []byte
+	cut      bool // the body breaks off
+}
+
+const answerBound = 64 << 10 // of the bodies here
+
+func readByNetHTTP(t *testing.T, method string, answer []byte) read {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1/v1/pets", nil)
+	require.NoError(t, err)
+	resp, err := replaying(answer).RoundTrip(req)
+	if err != nil {
+		return read{}
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, answerBound+1))
+	return read{resp, body, err != nil}
+}
+
+// FuzzAnswer has a service answer with any bytes. What net/http takes for an answer, with a body that json/v2
+// takes for what the document says, is the result; all else is an error of the five kinds, on one short line,
+// and without the key, which the bytes may hold.
+func FuzzAnswer(f *testing.F) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	for _, answer := range []string{
+		"", "\r\n\r\n", "220 mail.test ESMTP\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", head + "\r\n" + twoPets,
+		head + "Content-Length: 2\r\n\r\n[]", head + "Content-Length: 9\r\n\r\n[]", head + "Content-Length: 1\r\n\r\n[]",
+		head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n[]", head + "Transfer-Encoding: gzip\r\n\r\n[]",
+		head + "Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n[]",
+		"HTTP/1.1 100 Continue\r\n\r\n" + head + "\r\n[]", "HTTP/1.1 101 Switching Protocols\r\n\r\n[]",
+		"HTTP/1.1 000 \r\n\r\n[]", head + "\r\n[\"" + testKey + "\"]",
+		"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n\r\n" + onePet,
+		"HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 302 Found\r\nLocation: ://" + testKey + "\r\n\r\n",
+		"HTTP/1.1 401 " + testKey + "\r\nContent-Type: application/json\r\nX-Echo: Bearer " + testKey +
+			"\r\n\r\n{\"code\":\"bad\",\"message\":\"no such key " + testKey + "\",\"status\":401}",
+		"HTTP/1.1 400 Bad Request\r\n\r\n{\"message\":\"\\u0074est-key-9d8f7a\\n\u202e\"}",
+		"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nX-RateLimit-Limit: 60\r\nX-RateLimit-Remaining: 0\r\n" +
+			"X-RateLimit-Reset: 1795000000\r\nDate: Sat, 21 Nov 2026 12:00:00 GMT\r\n\r\n",
+		"HTTP/1.1 503 Service Unavailable\r\n\r\n" + strings.Repeat("x", 5000), "HTTP/2.0 200 OK\r\n\r\n",
+		"HTTP/1.1 999 \u202e\r\n\r\n", "HTTP/1.1 " + testKey + "\r\n\r\n", testKey + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\n" + testKey + " \u202e\x1b[31m\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: " + testKey + "\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + testKey + "\r\n\r\n", "HTTP/1.1 200 OK\nX: y\n z\n\n[]",
+		head + "Content-Encoding: gzip\r\n\r\n" + string(gzipped([]byte(twoPets))),
+		head + "Content-Encoding: gzip\r\n\r\n" + string(gzipped(make([]byte, 1<<20))), head + "Content-Encoding: br\r\n\r\n[]",
+	} {
+		f.Add([]byte(answer))
+	}
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		client, err := petstore.NewClient("http://127.0.0.1/v1", testKey, petstore.WithLimiter(nil),
+			petstore.WithHTTPClient(&http.Client{Transport: replaying(answer)}), petstore.WithMaxResponseBytes(answerBound),
+			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		require.NoError(t, err)
+		checkListed(t, client, readByNetHTTP(t, http.MethodGet, answer))
+		checkCreated(t, client, readByNetHTTP(t, http.MethodPost, answer))
+	})
+}
+
+// acceptable reports whether an answer is the documented success as far as its body may be read.
+func (r read) acceptable(code int) bool {
+	return r.response != nil && r.response.StatusCode == code && !r.cut && len(r.body) <= answerBound &&
+		r.response.Header.Get("Content-Encoding") == "" &&
+		strings.HasPrefix(strings.ToLower(strings.TrimSpace(r.response.Header.Get("Content-Type"))), "application/json")
+}
+
+func checkListed(t *testing.T, client *petstore.Client, r read) {
+	t.Helper()
+	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	var want []petstore.Pet
+	good := r.acceptable(http.StatusOK) && jsonv2.Unmarshal(r.body, &want) == nil
+	if err == nil {
+		require.True(t, good)
+		assert.Equal(t, want, result.Pets)
+		return
+	}
+	assert.Nil(t, result)
+	checkAnswerError(t, err, r)
+	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+}
+
+func checkCreated(t *testing.T, client *petstore.Client, r read) {
+	t.Helper()
+	result, err := client.CreatePet(t.Context(), newPet())
+	var want petstore.Pet
+	good := r.acceptable(http.StatusCreated) && jsonv2.Unmarshal(r.body, &want) == nil
+	if err == nil {
+		require.True(t, good)
+		assert.Equal(t, want, result.Pet)
+		return
+	}
+	assert.Nil(t, result)
+	checkAnswerError(t, err, r)
+	refused := r.response != nil && (r.response.StatusCode/100 == 3 ||
+		r.response.StatusCode/100 == 4 && r.response.StatusCode != http.StatusRequestTimeout || r.response.StatusCode == http.StatusNotImplemented)
+	assert.Equal(t, !refused, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+}
+
+// checkAnswerError sees that the error tells what net/http read, and nothing of the key.
+func checkAnswerError(t *testing.T, err error, r read) {
+	t.Helper()
+	assertShortLine(t, err)
+	assert.NotContains(t, err.Error(), testKey)
+	if api, ok := errors.AsType[*petstore.APIError](err); ok {
+		require.NotNil(t, r.response)
+		assert.Equal(t, r.response.StatusCode, api.StatusCode)
+		checkKept(t, api.Response, api.Body)
+		assert.NotContains(t, api.Code+api.Message, testKey)
+		return
+	}
+	if invalid, ok := errors.AsType[*petstore.ResponseError](err); ok {
+		require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+		checkKept(t, invalid.Response, invalid.Body)
+		return
+	}
+	_, ok := errors.AsType[*petstore.TransportError](err)
+	require.True(t, ok, "%T", err)
+	assert.Nil(t, r.response, "%v", err)
+}
+
+func checkKept(t *testing.T, r petstore.Response, body []byte) {
+	t.Helper()
+	assert.LessOrEqual(t, len(body), 4096)
+	assert.NotContains(t, string(body), testKey)
+	for _, values := range r.Header {
+		assert.NotContains(t, strings.Join(values, " "), testKey)
+	}
+}
