@@ -1,0 +1,209 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// call is one call as it was drawn, and what became of it.
+type call struct {
+	operation string
+	pet       petstore.NewPet // of createPet; its name is unique
+	id        int64           // of getPet
+	limit     int             // of listPets
+	meets     []*kind         // by its requests, one after the other; beyond them nothing
+	pause     time.Duration   // of the caller, before it
+	patience  time.Duration   // of the caller, 0: endless
+	cancels   bool            // it ends by a cancel, not by a deadline
+	bounds
+
+	began    time.Time
+	took     time.Duration
+	result   any   // of the operation, nil if it has none
+	err      error // of the operation
+	over     bool  // the caller's context had ended by then
+	panicked any
+
+	mu       sync.Mutex
+	requests []*request // as they went over the wire
+}
+
+// bounds are the options that bound a call.
+type bounds struct {
+	maxWait, attemptTimeout time.Duration
+	callTimeout             time.Duration // 0: none
+	retry                   petstore.RetryPolicy
+}
+
+// pace is how much time a call may take: virtual time is free.
+type pace struct {
+	pause, patience time.Duration // at most
+	bounds          []bounds
+	slow            bool // slow kinds may happen
+}
+
+var virtualTime = pace{
+	pause: 2 * time.Second, patience: 4 * time.Second, slow: true,
+	bounds: []bounds{
+		{maxWait: 2 * time.Minute, attemptTimeout: 30 * time.Second, retry: petstore.RetryPolicy{MaxAttempts: 4, MaxDelay: 30 * time.Second}},
+		{maxWait: 2 * time.Minute, attemptTimeout: 30 * time.Second, retry: petstore.RetryPolicy{MaxAttempts: 4, MaxDelay: 30 * time.Second}},
+		{maxWait: 10 * time.Minute, attemptTimeout: 5 * time.Second, retry: petstore.RetryPolicy{MaxAttempts: 7, BaseDelay: 50 * time.Millisecond, MaxDelay: time.Second}},
+		{maxWait: 5 * time.Second, attemptTimeout: 500 * time.Millisecond, retry: petstore.RetryPolicy{MaxAttempts: 2, MaxDelay: time.Minute}},
+		{maxWait: time.Minute, attemptTimeout: 10 * time.Second, callTimeout: 3 * time.Second, retry: petstore.RetryPolicy{MaxAttempts: 3, MaxDelay: time.Second}},
+		{attemptTimeout: 10 * time.Second, retry: petstore.RetryPolicy{MaxAttempts: 1, MaxDelay: time.Second}},
+	},
+}
+
+var realTime = pace{
+	patience: 5 * time.Millisecond,
+	bounds: []bounds{
+		{maxWait: time.Minute, attemptTimeout: 200 * time.Millisecond, retry: petstore.RetryPolicy{MaxAttempts: 4, BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond}},
+	},
+}
+
+// drawCall draws the n-th call of a caller.
+func drawCall(r *rand.Rand, p pace, trouble float64, name string) *call {
+	c := &call{
+		operation: pick(r, fake.OpCreatePet, fake.OpCreatePet, fake.OpCreatePet, fake.OpListPets, fake.OpGetPet),
+		pet: petstore.NewPet{
+			Name: name, CategoryID: r.Int64(),
+			Status: pick(r, "", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold),
+		},
+		id:     1 + r.Int64N(missing),
+		limit:  r.IntN(11),
+		pause:  upTo(r, p.pause),
+		bounds: pick(r, p.bounds...),
+	}
+	if chance(r, .25) {
+		c.patience, c.cancels = 1+upTo(r, p.patience), chance(r, .5)
+	}
+	for range c.retry.MaxAttempts {
+		c.meets = append(c.meets, drawKind(r, p, trouble))
+	}
+	return c
+}
+
+func drawKind(r *rand.Rand, p pace, trouble float64) *kind {
+	if !chance(r, trouble) {
+		return plain
+	}
+	for {
+		if k := pick(r, everyKind...); p.slow || !k.slow {
+			return k
+		}
+	}
+}
+
+var everyKind = kinds()
+
+// callKey is the context's key for the *call.
+type callKey struct{}
+
+// errImpatient is the cause of a cancel.
+var errImpatient = errors.New("the caller lost patience")
+
+// run makes the call.
+func (c *call) run(ctx context.Context, client *petstore.Client) {
+	defer func() { c.panicked = recover() }()
+	ctx, cancel := c.impatience(context.WithValue(ctx, callKey{}, c))
+	defer cancel()
+	c.began = time.Now()
+	defer func() { c.took, c.over = time.Since(c.began), ctx.Err() != nil }()
+	c.ask(ctx, client)
+}
+
+func (c *call) impatience(ctx context.Context) (context.Context, context.CancelFunc) {
+	switch {
+	case c.patience == 0:
+		return context.WithCancel(ctx)
+	case !c.cancels:
+		return context.WithTimeoutCause(ctx, c.patience, errImpatient)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(c.patience, func() { cancel(errImpatient) })
+	return ctx, func() { timer.Stop(); cancel(nil) }
+}
+
+// ask leaves result nil if the client returned none, without a nil pointer in it.
+func (c *call) ask(ctx context.Context, client *petstore.Client) {
+	opts := []petstore.CallOption{
+		petstore.WithMaxWait(c.maxWait), petstore.WithAttemptTimeout(c.attemptTimeout),
+		petstore.WithCallTimeout(c.callTimeout), petstore.WithRetryPolicy(c.retry), petstore.WithHeader("Chaos-Call", c.pet.Name),
+	}
+	switch c.operation {
+	case fake.OpCreatePet:
+		result, err := client.CreatePet(ctx, c.pet, opts...)
+		c.told(result, result == nil, err)
+	case fake.OpListPets:
+		result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...)
+		c.told(result, result == nil, err)
+	case fake.OpGetPet:
+		result, err := client.GetPet(ctx, c.id, opts...) //nolint:staticcheck // deprecated, and to be trusted until it is gone
+		c.told(result, result == nil, err)
+	}
+}
+
+func (c *call) told(result any, none bool, err error) {
+	if !none {
+		c.result = result
+	}
+	c.err = err
+}
+
+// outcome is what the caller of a call knows in the end.
+func (c *call) outcome() string {
+	switch {
+	case c.err == nil:
+		return "done"
+	case errors.Is(c.err, petstore.ErrOutcomeUnknown):
+		return "unknown"
+	}
+	return "not done"
+}
+
+// attempts is the number of requests that the call says it took, -1 if it does not say.
+func (c *call) attempts() int {
+	switch r := c.result.(type) {
+	case *petstore.CreatePetResult:
+		return r.Attempts
+	case *petstore.ListPetsResult:
+		return r.Attempts
+	case *petstore.GetPetResult:
+		return r.Attempts
+	}
+	if e, ok := errors.AsType[*petstore.TransportError](c.err); ok {
+		return e.Attempts
+	}
+	if e, ok := errors.AsType[*petstore.ResponseError](c.err); ok {
+		return e.Attempts
+	}
+	if e, ok := errors.AsType[*petstore.APIError](c.err); ok {
+		return e.Attempts
+	}
+	return -1
+}
+
+func (c *call) String() string {
+	s := fmt.Sprintf("%s %s: %s after %v", c.operation, c.pet.Name, c.outcome(), c.took)
+	if c.patience > 0 {
+		s += fmt.Sprintf(", patience %v", c.patience)
+	}
+	s += fmt.Sprintf(", attempt %v", c.attemptTimeout)
+	for _, q := range c.requests {
+		s += fmt.Sprintf("; %s → %d %v", q.meets.name, q.status, q.err)
+	}
+	return fmt.Sprintf("%s; told %v", s, c.err)
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
+
+func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d) + 1)) }

@@ -1,0 +1,289 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// A judge who acquits everybody is of no use: here clients are made wrong, and have to be found so.
+
+// wrong is a way to treat a request that no client should have. life is the context of the world.
+type wrong func(life context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error)
+
+func (w wrong) around(life context.Context) sabotage {
+	if w == nil {
+		return nil
+	}
+	return func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(r *http.Request) (*http.Response, error) { return w(life, next, r) })
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+// RoundTrip calls t.
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+func TestChaosFindsWrongClients(t *testing.T) {
+	t.Parallel()
+	for name, is := range map[string]struct {
+		wrong wrong
+		rules []string
+	}{
+		"repeats a failed create":     {repeatCreate, []string{"sent again", "duplicate", fake.RuleRepeatedCreate, "attempts"}},
+		"repeats a read for ever":     {repeatRead, []string{"too many requests", "attempts"}},
+		"takes failures for refusals": {refuse, []string{"not done", "outcome"}},
+		"makes answers up":            {makeUp, []string{"done", "outcome"}},
+		"loses answers":               {lose, []string{"lost", "outcome"}},
+		"alters what is read":         {alter, []string{"read"}},
+		"alters what is created":      {rename, []string{"duplicate", "done"}},
+		"shows the key":               {expose, []string{"key"}},
+		"follows redirects":           {follow, []string{"key"}},
+		"is blind to the limit":       {blind, []string{fake.RuleEarlyRetry, fake.RuleBanProvoked, "sent too early"}},
+		"does not end with its call":  {endure, []string{"wait", "sent too late"}},
+		"leaves answers open":         {leave, []string{"body", "connection"}},
+		"panics":                      {fall, []string{"panic"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := map[string]bool{}
+			for seed, d := range doors()[:3] {
+				for _, f := range runInBubble(t, uint64(seed), d, callsOfAControl, is.wrong).findings {
+					found[f.rule] = true
+				}
+			}
+			assert.Subset(t, slices.Collect(maps.Keys(found)), is.rules)
+		})
+	}
+}
+
+func TestChaosFindsAFaultAgainWithItsSeed(t *testing.T) {
+	t.Parallel()
+	find := func() map[finding]bool {
+		found := map[finding]bool{}
+		for _, f := range runInBubble(t, 7, doors()[0], callsOfAControl, repeatCreate).findings {
+			if f.rule == "duplicate" {
+				found[f] = true
+			}
+		}
+		return found
+	}
+	always := find()
+	for range 3 {
+		found := find()
+		maps.DeleteFunc(always, func(f finding, _ bool) bool { return !found[f] })
+	}
+	assert.NotEmpty(t, always)
+}
+
+func TestChaosDrawsTheSameWorldFromTheSameSeed(t *testing.T) {
+	t.Parallel()
+	first, second, other := draw(7, door{}, 500), draw(7, door{}, 500), draw(8, door{}, 500)
+	assert.Equal(t, first, second)
+	assert.NotEqual(t, first, other)
+}
+
+// runInBubble runs a world in virtual time.
+func runInBubble(t *testing.T, seed uint64, d door, calls int, w wrong) (r *report) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		life, end := context.WithCancel(t.Context())
+		defer end()
+		r = draw(seed, d, calls).run(life, w.around(life))
+	})
+	return r
+}
+
+func again(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	again := r.Clone(r.Context())
+	if r.GetBody != nil {
+		again.Body, _ = r.GetBody()
+	}
+	return next.RoundTrip(again)
+}
+
+func repeatCreate(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(r)
+	for i := 0; i < 3 && r.Method == http.MethodPost && (err != nil || resp.StatusCode >= 500); i++ {
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		resp, err = again(next, r)
+	}
+	return resp, err
+}
+
+func repeatRead(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	for i := 0; i < 10 && r.Method == http.MethodGet; i++ {
+		if resp, err := again(next, r); err == nil {
+			_ = resp.Body.Close()
+		}
+	}
+	return next.RoundTrip(r)
+}
+
+func refuse(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(r)
+	if err == nil && resp.StatusCode >= 500 {
+		resp.StatusCode = http.StatusBadRequest
+	}
+	return resp, err
+}
+
+func makeUp(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(r)
+	if err == nil || r.Method != http.MethodPost {
+		return resp, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(`{"id":4711,"name":"Rex","categoryId":1}`)), Request: r,
+	}, nil
+}
+
+func lose(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusCreated {
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		return nil, io.ErrUnexpectedEOF
+	}
+	return resp, err
+}
+
+// replace changes an answer's body.
+func replace(resp *http.Response, with func([]byte) []byte) {
+	text, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err == nil {
+		resp.ContentLength, text = -1, with(text)
+		resp.Header.Del("Content-Length")
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(text))
+}
+
+func alter(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusOK {
+		replace(resp, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("Rex"), []byte("Max")) })
+	}
+	return resp, err
+}
+
+func rename(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		text, _ := io.ReadAll(r.Body)
+		text = bytes.Replace(text, []byte(" caller "), []byte(" Caller "), 1)
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(text))
+	}
+	return next.RoundTrip(r)
+}
+
+func expose(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Api-Key", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	return next.RoundTrip(r)
+}
+
+func follow(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(r)
+	if err != nil || resp.Header.Get("Location") == "" {
+		return resp, err
+	}
+	_ = resp.Body.Close()
+	there, err := resp.Location()
+	if err != nil {
+		return nil, err
+	}
+	to := r.Clone(r.Context())
+	to.URL = there
+	return again(next, to)
+}
+
+// blind makes a 429 a failure that passes, and drops what else tells of a limit.
+func blind(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"Retry-After", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"} {
+		resp.Header.Del(name)
+	}
+	if resp.StatusCode == http.StatusTooManyRequests {
+		resp.StatusCode = http.StatusServiceUnavailable
+	}
+	return resp, nil
+}
+
+// endure sends a request that its caller has given up once more.
+func endure(life context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(r)
+	if err == nil || r.Context().Err() == nil {
+		return resp, err
+	}
+	rest(time.Minute)
+	return again(next, outlive(life, r))
+}
+
+// outlive makes a request end with the world, or after an hour, instead of with its context.
+func outlive(life context.Context, r *http.Request) *http.Request {
+	ctx, cancel := context.WithTimeout(context.WithValue(life, callKey{}, r.Context().Value(callKey{})), time.Hour)
+	context.AfterFunc(life, cancel)
+	return r.WithContext(ctx)
+}
+
+// leave lets an answer be as it is, and goes on with a copy of its header.
+func leave(life context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(outlive(life, r))
+	if err != nil {
+		return nil, err
+	}
+	left := *resp
+	left.Body = http.NoBody
+	return &left, nil
+}
+
+func fall(context.Context, http.RoundTripper, *http.Request) (*http.Response, error) { panic("fell") }
+
+// What lies in the client itself no transport can make wrong: the judge gets calls that nobody made.
+func TestChaosFindsWrongErrors(t *testing.T) {
+	t.Parallel()
+	lost := func(err error) error { return &petstore.TransportError{Operation: "listPets", Err: err} }
+	for want, c := range map[string]*call{
+		"outcome: ":               {},
+		"error: a *errors":        {err: errors.New("no type of ours")},
+		"error: 7 bytes":          {err: errors.New("one\ntwo")},
+		"key: ":                   {err: lost(errors.New("no " + key))},
+		"error: it blames":        {err: lost(context.Canceled)},
+		"error: it hides":         {err: lost(context.Canceled), over: true},
+		"error: a read":           {err: lost(petstore.ErrOutcomeUnknown)},
+		"wait: ":                  {err: lost(io.EOF), took: time.Hour},
+		"attempts: 0, told 3":     {err: &petstore.APIError{Response: petstore.Response{Attempts: 3}}},
+		"read: 21 pets":           {result: &petstore.ListPetsResult{Pets: make([]petstore.Pet, 21)}},
+		"read: {ID:1 Name:Nobody": {result: &petstore.GetPetResult{Pet: petstore.Pet{ID: 1, Name: "Nobody"}}},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			r := &report{world: &world{}}
+			c.operation = fake.OpListPets
+			r.judgeCall(c, &catalogue{})
+			assert.True(t, slices.ContainsFunc(r.findings, func(f finding) bool {
+				return strings.HasPrefix(f.String(), want)
+			}), "%v", r.findings)
+		})
+	}
+}

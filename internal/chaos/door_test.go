@@ -1,0 +1,159 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// door is a way to the service.
+type door struct {
+	name    string
+	baseURL string
+	real    bool // real sockets, and real time
+	open    func(*fake.Server, *report) (http.RoundTripper, func())
+}
+
+// doors are those in memory, for virtual time: the fake's own, and connections of net.Pipe, which
+// are kept and can speak TLS and HTTP/2.
+func doors() []door {
+	return []door{
+		{name: "memory", baseURL: "http://localhost/v1", open: memory},
+		{name: "direct", baseURL: "https://service.test/v1", open: direct},
+		{name: "HTTP/1.1", baseURL: "http://localhost/v1", open: pipes(false, false)},
+		{name: "HTTP/1.1 over TLS", baseURL: "https://example.com/v1", open: pipes(true, false)},
+		{name: "HTTP/2", baseURL: "https://example.com/v1", open: pipes(true, true)},
+	}
+}
+
+// sockets are doors on loopback ports.
+func sockets() []door {
+	return []door{
+		{name: "HTTP/1.1", baseURL: "http://localhost/v1", real: true, open: ports(false, false)},
+		{name: "HTTP/1.1 over TLS", baseURL: "https://example.com/v1", real: true, open: ports(true, false)},
+		{name: "HTTP/2", baseURL: "https://example.com/v1", real: true, open: ports(true, true)},
+	}
+}
+
+func memory(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
+	return srv.HTTPClient().Transport, func() {}
+}
+
+func direct(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
+	return srv.Transport(), func() {}
+}
+
+func pipes(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, func()) {
+	return func(srv *fake.Server, r *report) (http.RoundTripper, func()) {
+		l := newPipeListener()
+		return serve(srv, r, l, l.dial, secure, http2)
+	}
+}
+
+func ports(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, func()) {
+	return func(srv *fake.Server, r *report) (http.RoundTripper, func()) {
+		l := httptest.NewUnstartedServer(nil).Listener // on a loopback port
+		dial := func(ctx context.Context) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", l.Addr().String())
+		}
+		return serve(srv, r, l, dial, secure, http2)
+	}
+}
+
+// serve has net/http serve l, and returns a transport to it with connections that are kept.
+func serve(
+	srv *fake.Server, r *report, l net.Listener, dial func(context.Context) (net.Conn, error), secure, http2 bool,
+) (http.RoundTripper, func()) {
+	hs := &httptest.Server{Listener: l, Config: &http.Server{Handler: srv, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}, EnableHTTP2: http2}
+	if secure {
+		hs.StartTLS()
+	} else {
+		hs.Start()
+	}
+	w := &wires{report: r, secure: secure, open: map[net.Conn]bool{}}
+	tr := hs.Client().Transport.(*http.Transport)
+	tr.MaxIdleConnsPerHost = 16
+	tr.DialContext = func(ctx context.Context, _, addr string) (net.Conn, error) {
+		if addr != "localhost:80" && addr != "example.com:443" {
+			r.found("key", "the client dialled %s", addr)
+		}
+		conn, err := dial(ctx)
+		return w.tap(conn), err
+	}
+	return tr, func() {
+		w.close(tr)
+		hs.Close()
+	}
+}
+
+// wires are the connections of a door, as the client has them.
+type wires struct {
+	report *report
+	secure bool
+	mu     sync.Mutex
+	open   map[net.Conn]bool
+}
+
+func (w *wires) tap(conn net.Conn) net.Conn {
+	if conn == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := &tapped{conn, w}
+	w.open[t] = true
+	return t
+}
+
+// close gives the connections a while to end, looks for those that are left, and closes them.
+func (w *wires) close(tr *http.Transport) {
+	for end := time.Now().Add(5 * time.Second); len(w.left()) > 0 && time.Now().Before(end); {
+		tr.CloseIdleConnections() // again and again: a stream of HTTP/2 may still be about to end
+		rest(time.Millisecond)
+	}
+	left := w.left()
+	if len(left) > 0 {
+		w.report.found("connection", "%d are open after the last call", len(left))
+	}
+	for _, conn := range left {
+		_ = conn.Close()
+	}
+}
+
+func (w *wires) left() []net.Conn {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.open))
+}
+
+// tapped is a connection with an ear for the key.
+type tapped struct {
+	net.Conn
+	wires *wires
+}
+
+// Write listens: in the clear the key follows the name of its header, and behind TLS it is not seen.
+func (t *tapped) Write(p []byte) (int, error) {
+	seen, due := bytes.Count(p, []byte(key)), bytes.Count(p, []byte("\r\nAuthorization: Bearer "+key+"\r\n"))
+	if seen != due || t.wires.secure && seen > 0 {
+		t.wires.report.found("key", "%d times in what was written, %d times in Authorization", seen, due)
+	}
+	return t.Conn.Write(p)
+}
+
+// Close counts the connection off.
+func (t *tapped) Close() error {
+	t.wires.mu.Lock()
+	delete(t.wires.open, t)
+	t.wires.mu.Unlock()
+	return t.Conn.Close()
+}

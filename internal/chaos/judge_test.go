@@ -1,0 +1,303 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// report is what there is to say about a world that is over.
+type report struct {
+	world    *world
+	calls    int
+	requests int
+	met      map[string]int // requests by kind
+	outcomes map[string]int // calls by operation and outcome
+
+	mu       sync.Mutex
+	findings []finding
+}
+
+// finding is a rule that was broken.
+type finding struct{ rule, text string }
+
+func (f finding) String() string { return f.rule + ": " + f.text }
+
+func (r *report) found(rule, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.findings = append(r.findings, finding{rule, fmt.Sprintf(format, args...)})
+}
+
+func (r *report) count(srv *fake.Server, injected map[string]*fake.Injection) {
+	r.met, r.outcomes = map[string]int{}, map[string]int{}
+	for name, i := range injected {
+		r.met[name] = i.Fired()
+	}
+	for _, calls := range r.world.callers {
+		for _, c := range calls {
+			r.calls++
+			r.requests += len(c.requests)
+			r.outcomes[c.operation+" "+c.outcome()]++
+		}
+	}
+	r.outcomes["429 of the service"] = srv.Usage(key).Limited
+}
+
+// catalogue is what the service has in the end, and how it came to it.
+type catalogue struct {
+	byName  map[string][]petstore.Pet
+	byID    map[int64]petstore.Pet
+	creates map[string][]fake.Request // the journal, by the name of the pet
+}
+
+func (r *report) judge(srv *fake.Server) {
+	has := &catalogue{map[string][]petstore.Pet{}, map[int64]petstore.Pet{}, map[string][]fake.Request{}}
+	for _, pet := range srv.Pets() {
+		has.byName[pet.Name] = append(has.byName[pet.Name], pet)
+		has.byID[pet.ID] = pet
+	}
+	journal := srv.Requests()
+	if len(journal) > 0 && journal[0].Seq != 1 {
+		r.found("journal", "it begins with #%d: the world is too large for it", journal[0].Seq)
+	}
+	for _, q := range journal {
+		if name := q.Header.Get("Chaos-Call"); q.Operation == fake.OpCreatePet {
+			has.creates[name] = append(has.creates[name], q)
+		}
+	}
+	wanted := map[string]bool{"Rex": true, "Ada": true}
+	for _, calls := range r.world.callers {
+		for _, c := range calls {
+			wanted[c.pet.Name] = c.operation == fake.OpCreatePet
+			r.judgeCall(c, has)
+		}
+	}
+	for name, pets := range has.byName {
+		if !wanted[name] || len(pets) > 1 {
+			r.found("duplicate", "%d of %q, %t that it was to be created", len(pets), name, wanted[name])
+		}
+	}
+	r.judgeConduct(srv, journal)
+}
+
+// judgeConduct looks for requests in a closed window. One that arrived in the very instant in which a
+// 429 was answered had left before its client could know.
+func (r *report) judgeConduct(srv *fake.Server, journal []fake.Request) {
+	answered := map[time.Time]bool{}
+	for _, q := range journal {
+		if q.StatusCode == http.StatusTooManyRequests {
+			answered[q.Time.Add(q.Duration)] = true
+		}
+	}
+	for _, v := range srv.Violations() {
+		q, _ := srv.Request(v.Seq)
+		switch {
+		case v.Rule == fake.RuleDeprecated:
+		case v.Rule == fake.RuleEarlyRetry && answered[q.Time]:
+		default:
+			r.found(v.Rule, "%v", v)
+		}
+	}
+}
+
+func (r *report) judgeCall(c *call, has *catalogue) {
+	if c.panicked != nil {
+		r.found("panic", "%v", c.panicked)
+		return
+	}
+	if (c.err == nil) != (c.result != nil) {
+		r.found("outcome", "a result and an error, or neither: %v", c)
+	}
+	r.judgeRequests(c)
+	r.judgeTime(c)
+	if c.err != nil {
+		r.judgeError(c)
+	}
+	switch result := c.result.(type) {
+	case *petstore.ListPetsResult:
+		r.judgeRead(c, has, result.Pets...)
+		if n := len(result.Pets); n > c.limit && c.limit > 0 || n > petstore.DefaultLimit {
+			r.found("read", "%d pets: %v", n, c)
+		}
+	case *petstore.GetPetResult:
+		r.judgeRead(c, has, result.Pet)
+	}
+	if c.operation == fake.OpCreatePet {
+		r.judgeCreate(c, has)
+		r.judgeAnswers(c, has.creates[c.pet.Name])
+	}
+}
+
+// judgeRequests keeps the table of retries in the documentation of package petstore.
+func (r *report) judgeRequests(c *call) {
+	n := len(c.requests)
+	if n > c.retry.MaxAttempts {
+		r.found("too many requests", "%d: %v", n, c)
+	}
+	if told := c.attempts(); told >= 0 && told != n {
+		r.found("attempts", "%d, told %d: %v", n, told, c)
+	}
+	for i, q := range c.requests {
+		if i < n-1 && !q.mayBeFollowed(c.operation) {
+			r.found("sent again", "after request %d: %v", i+1, c)
+		}
+		if i > 0 && q.at.Sub(c.requests[i-1].at) < c.requests[i-1].meets.stay {
+			r.found("sent too early", "request %d: %v", i+1, c)
+		}
+	}
+}
+
+// mayBeFollowed reports whether the table allows another request after q.
+func (q *request) mayBeFollowed(operation string) bool {
+	switch {
+	case q.untouched() || q.status == http.StatusTooManyRequests:
+		return true
+	case operation == fake.OpCreatePet:
+		return false
+	case q.err != nil:
+		return !strings.Contains(q.err.Error(), "malformed HTTP")
+	case q.status == http.StatusOK:
+		return !q.whole
+	}
+	return q.inDoubt()
+}
+
+// inDoubt reports whether the status leaves open if the request was carried out.
+func (q *request) inDoubt() bool {
+	return q.status == http.StatusRequestTimeout || q.status >= 500 && q.status != http.StatusNotImplemented
+}
+
+// judgeTime asks whether the call ended when it had to. Real time is nobody's fault.
+func (r *report) judgeTime(c *call) {
+	if r.world.door.real {
+		return
+	}
+	const asked = 3 * time.Second // by a Retry-After, of each answer
+	most := c.maxWait + time.Duration(c.retry.MaxAttempts)*(c.attemptTimeout+c.retry.MaxDelay+asked)
+	for _, limit := range []time.Duration{c.patience, c.callTimeout} {
+		if limit > 0 {
+			most = min(most, limit)
+		}
+	}
+	if c.took > most {
+		r.found("wait", "%v", c)
+	}
+	for i, q := range c.requests {
+		if q.at.After(c.began.Add(most)) {
+			r.found("sent too late", "request %d: %v", i+1, c)
+		}
+	}
+}
+
+func (r *report) judgeError(c *call) {
+	text := c.err.Error()
+	if len(text) > 512 || strings.ContainsAny(text, "\r\n") {
+		r.found("error", "%d bytes, or several lines: %q", len(text), text)
+	}
+	if strings.Contains(fmt.Sprintf("%v %+v %#v", c.err, c.err, c.err), key) {
+		r.found("key", "it is in an error of %s", c.operation)
+	}
+	switch c.err.(type) { //nolint:errorlint // the type itself is what is promised
+	case *petstore.APIError, *petstore.RateLimitError, *petstore.ResponseError, *petstore.TransportError:
+	default:
+		r.found("error", "a %T: %v", c.err, c)
+	}
+	ended := errors.Is(c.err, context.Canceled) || errors.Is(c.err, context.DeadlineExceeded)
+	switch {
+	case ended && !c.over && (c.callTimeout == 0 || c.took < c.callTimeout):
+		r.found("error", "it blames the caller's context, which has not ended: %v", c)
+	case ended && c.over && !errors.Is(c.err, errImpatient):
+		r.found("error", "it hides the cause: %v", c)
+	case errors.Is(c.err, petstore.ErrOutcomeUnknown) && c.operation != fake.OpCreatePet:
+		r.found("error", "a read has no outcome to be unknown: %v", c)
+	}
+}
+
+// judgeRead compares what was read with the catalogue, in which nothing ever changes.
+func (r *report) judgeRead(c *call, has *catalogue, pets ...petstore.Pet) {
+	for _, pet := range pets {
+		if has.byID[pet.ID] != pet {
+			r.found("read", "%+v, the catalogue has %+v: %v", pet, has.byID[pet.ID], c)
+		}
+	}
+}
+
+// judgeCreate asks the catalogue and the wire whether the caller was told the truth.
+func (r *report) judgeCreate(c *call, has *catalogue) {
+	stored := has.byName[c.pet.Name]
+	switch c.outcome() {
+	case "done":
+		result := c.result.(*petstore.CreatePetResult)
+		if len(stored) != 1 || result.Pet != stored[0] || !c.asWanted(result.Pet, r.world) {
+			r.found("done", "%+v, the catalogue has %+v: %v", result.Pet, stored, c)
+		}
+	case "not done":
+		if len(stored) != 0 {
+			r.found("not done", "the catalogue has %+v: %v", stored, c)
+		}
+	}
+	if allowed := c.allowed(); !slices.Contains(allowed, c.outcome()) {
+		r.found("outcome", "it can be %v: %v", allowed, c)
+	}
+}
+
+// asWanted reports whether pet is what the call asked for.
+func (c *call) asWanted(pet petstore.Pet, w *world) bool {
+	want := petstore.Pet{ID: pet.ID, Name: c.pet.Name, CategoryID: c.pet.CategoryID, Status: c.pet.Status}
+	if want.Status == "" {
+		want.Status = w.behavior.DefaultStatus
+	}
+	return pet.ID > 0 && pet == want
+}
+
+// allowed is what can be told of a create after what its last request saw.
+func (c *call) allowed() []string {
+	if len(c.requests) == 0 {
+		return []string{"not done"}
+	}
+	q := c.requests[len(c.requests)-1]
+	switch {
+	case q.untouched():
+		return []string{"not done"}
+	case q.err != nil && c.patience+c.callTimeout > 0: // it may have ended before anything was written
+		return []string{"not done", "unknown"}
+	case q.status == http.StatusCreated && q.whole && q.meets.whole:
+		return []string{"done"}
+	case q.err != nil, q.status/100 == 2, q.inDoubt():
+		return []string{"unknown"}
+	}
+	return []string{"not done"}
+}
+
+// judgeAnswers asks the service's journal about a create: it was sent again only when it was refused,
+// and what was answered whole to a caller with the time to listen has reached it.
+func (r *report) judgeAnswers(c *call, journal []fake.Request) {
+	for i, q := range journal {
+		if i < len(journal)-1 && q.StatusCode != http.StatusTooManyRequests {
+			r.found("sent again", "the journal has %v and %v", q, journal[i+1])
+		}
+	}
+	if len(journal) == 0 || c.patience+c.callTimeout > 0 || c.attemptTimeout < 10*time.Second {
+		return
+	}
+	last := journal[len(journal)-1]
+	var answered petstore.Pet
+	if !c.requests[len(c.requests)-1].meets.whole || last.StatusCode != http.StatusCreated ||
+		json.Unmarshal(last.Answer, &answered) != nil {
+		return
+	}
+	if result, ok := c.result.(*petstore.CreatePetResult); !ok || !reflect.DeepEqual(result.Pet, answered) {
+		r.found("lost", "%v was answered: %v", last, c)
+	}
+}

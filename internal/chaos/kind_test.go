@@ -1,0 +1,86 @@
+package chaos
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// kindHeader tells the service what a request is to meet.
+const kindHeader = "Chaos-Kind"
+
+// kind is what a request meets.
+type kind struct {
+	name  string
+	fault fake.Fault
+	whole bool          // the service's own answer gets through to whoever waits for it
+	slow  bool          // it takes seconds, or has everybody wait
+	stay  time.Duration // that the call is asked to stay away
+}
+
+var plain = &kind{name: "none", whole: true}
+
+// kinds is all that can happen to a request. An answer that says "not carried out", such as a 400 or
+// a 429, comes before the commit alone: of a service that lies there, no client can make sense.
+func kinds() []*kind {
+	all := []*kind{
+		{name: "refuse", fault: fake.Fault{Wire: fake.WireRefuse}},
+		{name: "truncate", fault: fake.Fault{Wire: fake.WireTruncate}},
+		{name: "truncate of a 500", fault: fake.Fault{Wire: fake.WireTruncate, Status: 500}},
+		{name: "drip", fault: fake.Fault{Wire: fake.WireDrip}, whole: true},
+		{name: "delay", fault: fake.Fault{Delay: 700 * time.Millisecond}, whole: true, slow: true},
+		{name: "delay after commit", fault: fake.Fault{Delay: 700 * time.Millisecond, AfterCommit: true}, whole: true, slow: true},
+		{name: "reset long after commit", fault: fake.Fault{Delay: 2 * time.Second, AfterCommit: true, Wire: fake.WireReset}, slow: true},
+		{name: "202 after commit", fault: fake.Fault{Status: 202, AfterCommit: true}},
+		{name: "204 after commit", fault: fake.Fault{Status: 204, AfterCommit: true}},
+		{name: "cut JSON", fault: fake.Fault{Body: []byte(`{"id":1,"name":"`)}},
+		{name: "another body", fault: fake.Fault{Body: []byte(`{"status":"available"}`)}},
+		{name: "flood", fault: fake.Fault{Body: []byte("[" + strings.Repeat(" ", 2*maxBody))}},
+		{name: "a page", fault: fake.Fault{Header: http.Header{"Content-Type": {"text/html"}}}},
+		{name: "no limits told", fault: fake.Fault{Header: http.Header{
+			"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
+		}}, whole: true},
+		{name: "limits garbled", fault: fake.Fault{Header: http.Header{
+			"X-RateLimit-Remaining": {"-1"}, "X-RateLimit-Reset": {"tomorrow"},
+		}}, whole: true},
+		{name: "503 with Retry-After", fault: fake.Fault{Status: 503, RetryAfter: "2.5"}, slow: true, stay: 2500 * time.Millisecond},
+		{name: "429", fault: fake.Fault{Status: 429}, slow: true},
+		{name: "429 with Retry-After", fault: fake.Fault{Status: 429, RetryAfter: "3"}, slow: true, stay: 3 * time.Second},
+		{name: "429 with an odd Retry-After", fault: fake.Fault{Status: 429, RetryAfter: "soon"}, slow: true},
+		{name: "redirect", fault: fake.Fault{Status: 307, Header: http.Header{"Location": {"https://elsewhere.test/v1/pets"}}}},
+		{name: "400 that repeats the key", fault: fake.Fault{
+			Status: 400, Message: "what is " + key + "?", Header: http.Header{"X-Echo": {key}},
+		}},
+	}
+	for _, status := range []int{401, 403, 404, 501} {
+		all = append(all, &kind{name: fmt.Sprint(status), fault: fake.Fault{Status: status}})
+	}
+	for _, status := range []int{408, 500, 502, 503, 504} {
+		all = append(all, beforeAndAfter(fmt.Sprint(status), fake.Fault{Status: status})...)
+	}
+	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireGarbage, fake.WireStall} {
+		all = append(all, beforeAndAfter(wire.String(), fake.Fault{Wire: wire})...)
+	}
+	return all
+}
+
+func beforeAndAfter(name string, f fake.Fault) []*kind {
+	before, after := &kind{name: name, fault: f}, &kind{name: name + " after commit", fault: f}
+	after.fault.AfterCommit = true
+	return []*kind{before, after}
+}
+
+// inject makes the service do to each request what its header says.
+func inject(srv *fake.Server, all []*kind) map[string]*fake.Injection {
+	injected := map[string]*fake.Injection{}
+	for _, k := range all {
+		f := k.fault
+		f.Times = fake.Forever
+		f.Match = func(r *http.Request) bool { return r.Header.Get(kindHeader) == k.name }
+		injected[k.name] = srv.Inject(f)
+	}
+	return injected
+}

@@ -1,0 +1,137 @@
+package chaos
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// request is what went over the wire for one attempt, and what came back.
+type request struct {
+	at        time.Time
+	meets     *kind
+	dialled   atomic.Bool // a connection was asked for
+	connected atomic.Bool // and was had
+	status    int
+	err       error
+	body      []byte
+	whole     bool // the body came to its end
+}
+
+// untouched reports whether nothing of the request can have been written.
+func (q *request) untouched() bool {
+	return errors.Is(q.err, syscall.ECONNREFUSED) || q.err != nil && q.dialled.Load() && !q.connected.Load()
+}
+
+// witness is the transport closest to the wire: it sees every request, and gives each what it is to
+// meet.
+type witness struct {
+	base   http.RoundTripper
+	origin string // scheme, host and port that may have the key
+	report *report
+	bodies atomic.Int64 // that are not closed
+}
+
+// RoundTrip takes a request down and lets it pass.
+func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.inspect(r)
+	c := r.Context().Value(callKey{}).(*call)
+	q := c.sends()
+	passed := r.Clone(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		GetConn: func(string) { q.dialled.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { q.connected.Store(true) },
+	}))
+	passed.Header.Set(kindHeader, q.meets.name)
+	resp, err := w.base.RoundTrip(passed)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q.err = err; err != nil {
+		return nil, err
+	}
+	q.status = resp.StatusCode
+	w.bodies.Add(1)
+	resp.Body = &body{ReadCloser: resp.Body, left: &w.bodies, call: c, request: q, length: resp.ContentLength}
+	return resp, nil
+}
+
+// sends begins the call's next request.
+func (c *call) sends() *request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q := &request{at: time.Now(), meets: plain}
+	if n := len(c.requests); n < len(c.meets) {
+		q.meets = c.meets[n]
+	}
+	c.requests = append(c.requests, q)
+	return q
+}
+
+// inspect looks for the key: in the Authorization header of the origin, and nowhere else.
+func (w *witness) inspect(r *http.Request) {
+	if origin := r.URL.Scheme + "://" + r.URL.Host; origin != w.origin || r.Host != "" && r.Host != r.URL.Host {
+		w.report.found("key", "a request went to %s for %q", origin, r.Host)
+	}
+	if got := r.Header["Authorization"]; !slices.Equal(got, []string{"Bearer " + key}) {
+		w.report.found("key", "%d values of Authorization, or not the key", len(got))
+	}
+	places := []string{r.URL.String()}
+	for name, values := range r.Header {
+		if name != "Authorization" {
+			places = append(append(places, name), values...)
+		}
+	}
+	if r.GetBody != nil {
+		if copied, err := r.GetBody(); err == nil {
+			b, _ := io.ReadAll(copied)
+			places = append(places, string(b))
+		}
+	}
+	if strings.Contains(strings.Join(places, "\n"), key) {
+		w.report.found("key", "it is in %q", places)
+	}
+}
+
+// body notes what of an answer's body was read, and that it was closed.
+type body struct {
+	io.ReadCloser
+	left    *atomic.Int64
+	call    *call
+	request *request
+	length  int64
+	closed  sync.Once
+}
+
+// Read keeps a copy.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.call.mu.Lock()
+	defer b.call.mu.Unlock()
+	q := b.request
+	q.body = append(q.body, p[:n]...)
+	q.whole = q.whole || errors.Is(err, io.EOF) || int64(len(q.body)) == b.length
+	return n, err
+}
+
+// Close counts the body off.
+func (b *body) Close() error {
+	b.closed.Do(func() { b.left.Add(-1) })
+	return b.ReadCloser.Close()
+}
+
+// ear is a writer that listens for the key, as a log is written to it.
+type ear struct{ report *report }
+
+// Write keeps nothing.
+func (e ear) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), key) {
+		e.report.found("key", "it was logged")
+	}
+	return len(p), nil
+}
