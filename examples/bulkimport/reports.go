@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -63,16 +62,13 @@ func writeTable(path string, table [][]string) error {
 	if len(table) == 1 {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	draft := path + ".tmp"                                                  // a fixed name: what a killed program leaves, the next one overwrites
+	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // the user names it
 	if err != nil {
 		return err
 	}
-	err = errors.Join(csv.NewWriter(f).WriteAll(table), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
+	if err := errors.Join(csv.NewWriter(f).WriteAll(table), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(draft))
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return os.Rename(draft, path)
 }

@@ -25,11 +25,11 @@ type row struct {
 }
 
 var (
-	columns   = []string{"name", "categoryId", "status"}
-	byteOrder = []byte("\xef\xbb\xbf") // the mark that spreadsheets put ahead of UTF-8
+	columns       = []string{"name", "categoryId", "status"}
+	byteOrderMark = []byte("\xef\xbb\xbf") // which spreadsheets put ahead of UTF-8
 )
 
-// maxRow is more than a row can have and be accepted by a service that bounds its requests.
+// maxRow bounds a row, in bytes: a request that is longer is refused by most services.
 const maxRow = 1 << 20
 
 var errRowTooLong = errors.New("the row is longer than 1 MiB")
@@ -37,7 +37,7 @@ var errRowTooLong = errors.New("the row is longer than 1 MiB")
 // readRows returns the rows of an input, whose format its name tells. A row that is no pet has an error of
 // its own; the error returned is about the input as a whole.
 func readRows(name string, input []byte) ([]row, error) {
-	input = bytes.TrimPrefix(input, byteOrder)
+	input = bytes.TrimPrefix(input, byteOrderMark)
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".csv":
 		return readCSV(input)
