@@ -237,6 +237,9 @@ func parseBaseURL(s string, insecure bool) (*url.URL, error) {
 	if reason := baseURLFault(u, insecure); reason != "" {
 		return nil, invalid("baseURL", reason)
 	}
+	if _, err := url.Parse(u.String()); err != nil { // an IPv6 zone may be past writing down again
+		return nil, invalid("baseURL", "is not a URL")
+	}
 	if strings.HasSuffix(s, "#") { // url.Parse drops an empty fragment
 		return nil, invalid("baseURL", "has a fragment")
 	}
