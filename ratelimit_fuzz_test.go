@@ -125,9 +125,8 @@ func checkRetryAfter(t *testing.T, value string, got time.Duration, service time
 			continue
 		}
 		if exact.Cmp(big.NewRat(firstUnix, 1)) >= 0 && exact.Cmp(big.NewRat(maxUnix, 1)) <= 0 {
-			whole := new(big.Int).Add(exact.Num(), new(big.Int).Sub(exact.Denom(), big.NewInt(1)))
-			whole.Quo(whole, exact.Denom()) // rounded up
-			exact = new(big.Rat).SetInt64(whole.Int64() - service.Unix())
+			moment, _ := exact.Float64() // which has room for a quarter of a microsecond
+			exact = new(big.Rat).SetInt64(int64(math.Ceil(moment)) - service.Unix())
 		}
 		longest = max(longest, believed(exact))
 	}
