@@ -8,9 +8,9 @@ import (
 
 const (
 	// holdFor is how long a permit is kept that nobody has asked for.
-	holdFor = 300 * time.Millisecond
-	// hungryHoldFor is the same while other processes wait for one.
-	hungryHoldFor = 50 * time.Millisecond
+	holdFor = 500 * time.Millisecond
+	// wideHoldFor is the same while less than half of the window is taken, and nobody waits.
+	wideHoldFor = 2 * time.Second
 	// ahead is how many permits a process asks for at most beyond those that its calls wait for.
 	ahead = 64
 	// keptReports bounds what there is to report after Redis was away.
@@ -68,16 +68,12 @@ func (l *Limiter) due() (time.Time, bool) {
 			at, ok = t, true
 		}
 	}
-	hold := holdFor
-	if l.known.waiting > 0 {
-		hold = hungryHoldFor
-	}
 	if len(l.unused) > 0 {
-		by(l.since.Add(hold))
+		by(l.since.Add(l.hold()))
 	}
 	// One alone is left to the next command, or to the end of the lease: it has been counted already.
-	if l.unreported() > 1 {
-		by(l.spoke.Add(holdFor))
+	if l.inFlight == 0 && l.unreported() > 1 {
+		by(later(l.spoke, l.taken).Add(holdFor))
 	}
 	if l.inFlight > 0 {
 		by(l.spoke.Add(l.config.lease / 2))
@@ -98,8 +94,8 @@ func (l *Limiter) speak(now time.Time) {
 }
 
 func (l *Limiter) command(now time.Time) command {
-	want := l.want(now)
-	if len(l.unused) > 0 && !now.Before(l.since.Add(hungryHoldFor)) {
+	want := l.want()
+	if !now.Before(l.since.Add(l.hold())) {
 		l.unused = nil // they go back by not being held any more
 	}
 	l.seq++
@@ -114,16 +110,25 @@ func (l *Limiter) command(now time.Time) command {
 	return c
 }
 
+// hold is how long a permit is kept that nobody has asked for.
+func (l *Limiter) hold() time.Duration {
+	hold := holdFor
+	if l.known.waiting == 0 && l.known.outstanding < l.known.left/2 {
+		hold = wideHoldFor
+	}
+	return min(hold, l.config.lease/2)
+}
+
 // want is how many permits to ask for: for those who wait, or as many as will be used while they are held, going
 // by how fast the last ones were.
-func (l *Limiter) want(now time.Time) int {
+func (l *Limiter) want() int {
 	waiting := l.line.len()
 	if waiting == 0 || l.away != nil {
 		return 0
 	}
 	used := l.granted - len(l.unused)
-	took := max(now.Sub(l.since), time.Millisecond)
-	pace := int(float64(used) * 0.8 * float64(holdFor) / float64(took))
+	took := max(l.taken.Sub(l.since), time.Millisecond)
+	pace := int(float64(used) * 0.8 * float64(l.hold()) / float64(took))
 	return max(waiting, min(pace, 4*used, ahead))
 }
 
@@ -133,7 +138,7 @@ func (l *Limiter) memory(now time.Time) *memory {
 	if l.known.gate.After(now) {
 		m.Gate = milliseconds(l.known.gate.Sub(now))
 	}
-	if o := l.last; o.RateLimit.Limit > 0 {
+	if o := l.last; o.RateLimit.Limit > 0 && l.known.Epoch > 0 { // otherwise the reports tell
 		o.RateLimit = l.known.rateLimit
 		r := newReport(slot{}, false, o, l.offset)
 		r.N, r.Rejected = 0, false
@@ -203,7 +208,7 @@ func (l *Limiter) hear(c command, r reply, sent, now time.Time) {
 	l.askAt = now.Add(time.Duration(r.Wait) * time.Millisecond)
 	l.anyAnswer = r.Reason == "answer"
 	if c.Want > 0 {
-		l.granted, l.since = r.Granted, now
+		l.granted, l.since, l.taken = r.Granted, now, now
 	}
 	if l.away != nil {
 		l.regain()

@@ -35,6 +35,7 @@ type Limiter struct {
 	until    time.Time // the lease of all that is held
 	granted  int       // at a time, last
 	since    time.Time // of that
+	taken    time.Time // when the last of them was asked for
 	inFlight int
 	probing  int // of those in flight
 
@@ -204,6 +205,7 @@ func (p *permit) Release(o petstore.Observation) {
 func (l *Limiter) take(now time.Time) *permit {
 	s := l.unused[0]
 	l.unused = l.unused[1:]
+	l.taken = now
 	l.inFlight++
 	if s.Probe {
 		l.probing++

@@ -33,8 +33,8 @@ local function probe_in()
   return now >= second and 0 or math.min(second - now, answer_in(last[2]))
 end
 
--- room is how many requests more may be on their way, and if none, until when that cannot change but by an answer,
--- and whether any answer may change it.
+-- room is how many requests more may be on their way, until when that cannot grow but by an answer, and whether any
+-- answer makes it grow.
 local function room()
   if s.epoch == 0 then
     return (s.trickle and 1 or BLIND) - s.outstanding, nil, true
@@ -54,24 +54,17 @@ local function room()
     most = 1
   end
   local free = math.min(rest - reserve, most) - s.outstanding
-  if free > 0 then
-    return now < s.pause and 0 or free, s.pause
-  elseif s.outstanding > 0 and now >= s.ends then
-    return 0, nil, true
-  elseif s.outstanding > 0 and rest > reserve then
-    return 0, s.ends, s.outstanding >= most and rest - reserve > s.outstanding
+  if free > 0 and now < s.pause then
+    return 0, s.pause, false
+  elseif free <= 0 and (s.outstanding == 0 or rest <= reserve) and (s.outstanding == 0 or now < s.ends) then
+    return 0, s.ends, false
   end
-  return 0, s.ends
+  return free, nil, most < rest - reserve or now >= s.ends
 end
 
 -- rank is the number of parties that wait for longer than this one.
 local function rank()
   return redis.call('ZRANK', QUEUE, party.id) or redis.call('ZCARD', QUEUE)
-end
-
--- since is when the party began to wait.
-local function since()
-  return tonumber(redis.call('ZSCORE', QUEUE, party.id) or now)
 end
 
 -- at_in is in how long a party should ask again that waits for a time. The first of the queue goes ahead then;
@@ -81,14 +74,15 @@ local function at_in(at)
   return at - now + (turn > 0 and s.rtt * 1.25 + turn or 0)
 end
 
--- share is how many of free permits the party gets of those it wants. Each gets its part at a time, and leaves one
--- to everybody who waits for longer.
+-- share is how many of free permits the party gets of those it wants: what is still missing to its part of the
+-- window, or its part of what is free.
 local function share(free)
-  local part = math.max(1, math.floor(free / redis.call('ZCARD', LEASES)))
-  return math.max(0, math.min(party.want, part, free - rank()))
+  local parties = redis.call('ZCARD', LEASES)
+  local part = math.max(1, math.floor(free / parties), math.ceil(s.limit / parties) - taken())
+  return math.max(0, math.min(party.want, part, free))
 end
 
--- admit reserves requests for the party. It returns how many, what it waits for if there are none, and in how
+-- admit reserves requests for the party. It returns how many, what there is to wait for after that, and in how
 -- long to ask again.
 local function admit()
   if party.want == 0 then
@@ -104,14 +98,18 @@ local function admit()
     return 1, 'probe', 0
   end
   local free, at, any = room()
-  local n = share(free)
-  if n > 0 then
-    return n, '', 0
-  elseif free > 0 then
-    return 0, 'turn', answer_in(since())
-  elseif at and not any and (s.outstanding == 0 or at == s.pause) then
+  if at then
     return 0, 'window', at_in(at)
   end
-  local wait = answer_in(since()) + rank()
-  return 0, any and 'answer' or 'full', at and math.min(wait, at_in(at)) or wait
+  local n = share(free)
+  if n > 0 and (n == party.want or n < free) then
+    return n, '', 0
+  end
+  -- The longer nothing has happened, the longer nothing may.
+  local since = math.max(s.heard, s.gave, now >= s.ends and s.ends or 0)
+  if any then
+    return n, 'answer', answer_in(since) + rank()
+  end
+  -- Only what comes back unused can help.
+  return n, 'full', math.min(math.max(UNUSED, now - since) + rank(), at_in(s.ends))
 end

@@ -66,7 +66,7 @@ local function exchange()
   if party.seq < seq then
     return cjson.encode({stale = true})
   end
-  hold(party.holding, party.lease)
+  hold(0, party.lease)
   drop_probes(party.id, party.probing)
   if party.memory then
     remember(party.memory)
@@ -76,7 +76,10 @@ local function exchange()
   end
   local granted, reason, wait = admit()
   queue(granted)
-  hold(party.holding + granted, party.lease + math.ceil(party.holding + granted == 0 and wait or 0))
+  if granted > 0 then
+    s.gave = now
+  end
+  hold(granted, party.lease + math.ceil(party.holding + granted == 0 and wait or 0))
   save()
   local waiting = redis.call('ZCARD', QUEUE)
   local probe = granted > 0 and reason == 'probe'
@@ -84,7 +87,7 @@ local function exchange()
     life = s.life, known = s.answers, epoch = s.epoch, closures = s.closures,
     granted = granted, probe = probe, reason = reason, wait = math.ceil(wait),
     -- Others can go on only when they know the answer.
-    urgent = probe or s.epoch == 0 or s.own < s.look or (waiting > 0 and (crowded() or s.slides) or false),
+    urgent = probe or s.epoch == 0 or s.own < s.look or (waiting > 0 and crowded() or false),
     limit = s.limit, left = left(), outstanding = s.outstanding, shown = s.shown, day = s.day or false,
     ends = math.ceil(s.ends - now), unsure = unsure(),
     gate = math.ceil(math.max(0, s.gate - now)), closure = s.closure,

@@ -3,9 +3,17 @@
 -- lease is taken for dead. What it held is lost, not free: it may have sent it all. The next answer to a request
 -- sent after that tells what the service has really counted.
 
+-- held_by is how much a party holds, the number of its last command, and how much it was granted of which window.
 local function held_by(id)
-  local held, seq = string.match(redis.call('HGET', HELD, id) or '0 0', '(%d+) (%d+)')
-  return tonumber(held), tonumber(seq)
+  local text = redis.call('HGET', HELD, id) or '0 0 0 0'
+  local held, seq, taken, epoch = string.match(text, '(%d+) (%d+) (%d+) (%d+)')
+  return tonumber(held), tonumber(seq), tonumber(taken), tonumber(epoch)
+end
+
+-- taken is how much the party was granted of this window.
+local function taken()
+  local _, _, n, epoch = held_by(party.id)
+  return epoch == s.epoch and n or 0
 end
 
 -- drop_probes leaves a party its first n probes and returns how many that takes away.
@@ -26,11 +34,13 @@ end
 
 -- reap ends the leases of the dead.
 local function reap()
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 100)) do
+  local dead = redis.call('ZRANGEBYSCORE', LEASES, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 100)
+  for i = 1, #dead, 2 do
+    local id, ended = dead[i], tonumber(dead[i + 1])
     local held = held_by(id)
     s.outstanding = s.outstanding - held
     if held > 0 then
-      lose(held, now)
+      lose(held, ended)
     end
     if drop_probes(id, 0) > 0 then
       silence()
@@ -41,9 +51,10 @@ local function reap()
   end
 end
 
--- hold records what the party holds until its lease ends.
-local function hold(n, lease)
+-- hold records what the party holds until its lease ends, granted of it since it spoke.
+local function hold(granted, lease)
+  local n = party.holding + granted
   s.outstanding = s.outstanding + n - held_by(party.id)
-  redis.call('HSET', HELD, party.id, string.format('%d %d', n, party.seq))
+  redis.call('HSET', HELD, party.id, string.format('%d %d %d %d', n, party.seq, taken() + granted, s.epoch))
   redis.call('ZADD', LEASES, now + lease, party.id)
 end

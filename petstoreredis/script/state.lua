@@ -14,6 +14,7 @@ local QUIET = 5000       -- after which what was known of the window is looked a
 local PATIENCE = 1000    -- for the answer to the only request on its way
 local ROOMLESS = 10000   -- the same when a second one may be rejected
 local BLIND = 2          -- requests on their way as long as no answer told of a limit
+local UNUSED = 500       -- after which a party gives back what it does not use
 local KEPT = 600000      -- how long the state outlasts what it is about
 local MOST = 32          -- entries of the lists below
 
@@ -26,7 +27,7 @@ local function fresh(time)
     outstanding = 0,                 -- permits that the parties hold or have on their way
     answers = 0, low = {}, lost = {}, -- readings.lua
     epoch = 0, limit = 0, shown = 0, by = 0, ends = 0, margin = 0, -- window.lua
-    own = 0, opening = 0, look = 0, pause = 0, heard = 0,
+    own = 0, opening = 0, look = 0, pause = 0, heard = 0, gave = 0,
     gate = 0, closure = '', closures = 0, streak = 0, -- closure.lua
     probes = {}, unsent = 0, silent = 0, probe_from = 0,
     rtt = 50,

@@ -1,0 +1,48 @@
+// Package petstoreredis shares the budget of one API key between processes, through a Redis they already run.
+//
+//	limiter, err := petstoreredis.NewLimiter(rdb, "petstore, production key")
+//	...
+//	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithLimiter(limiter))
+//
+// Every process of the fleet does the same; nothing else is to be set up. Sections named in this documentation are
+// those of the service document, "Pet Store Service Interface".
+//
+// # The same rules for all
+//
+// The fleet keeps to the rules of [petstore.NewLimiter] as if it were one process. One first request goes ahead for
+// all of it, and so does the first after a window has been used up. No more requests are on their way than the
+// lowest Remaining that still holds. After a 429 nobody sends before the latest of Retry-After and Reset, and then
+// one request, on whose success the others follow (section 8.3); closures in a row back off. An exhausted window is
+// waited out, a longer closure fails at once, in each process without asking anybody. Without the rate limit
+// headers at most two requests of the fleet are on their way. What one process sends before it can have heard of
+// another's 429 cannot be taken back, as it cannot within one.
+//
+// Calls of a process are served in the order in which they came, those that come again first. No process waits
+// for ever: each may take its part of a window, and those that wait are woken in the order in which they came.
+//
+// # Round trips
+//
+// A process reserves several requests at once where there is room, as many as it will use in a moment, and tells
+// Redis what became of them with its next command; only what others wait for it tells at once. What it does not use goes
+// back. One command is on its way at a time, whatever the number of callers.
+//
+// # Workers that die
+//
+// What a process has reserved is leased to it (see [WithLease]). When the lease has run out, the requests count as
+// spent, because they may have been sent, until an answer to a request sent later shows what the service has really
+// counted; then those that were not come back. So the death of a worker can never exceed the budget. A process that was stopped for
+// longer than its lease finds its permits void. The clock is that of Redis; processes tell durations.
+//
+// # Without Redis
+//
+// If Redis does not answer, in time or at all, a process goes on alone with a part of the key: Limit and Remaining
+// divided by the number of processes (see [WithShare]), beginning with what was known, where all that was on
+// its way counts as spent. One caller a second has Redis tried again, without waiting for it. The first answer ends
+// this, and what the processes remember fills a Redis that has lost its data. The beginning and the end are logged.
+//
+// # In Redis
+//
+// The state of a key is in four keys of Redis that share a slot of a cluster and expire by themselves. Their names hold a hash
+// of the limiter's name. All is done by one script, which needs Redis 5 or later, or a server that is compatible
+// with it.
+package petstoreredis

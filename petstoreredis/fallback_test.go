@@ -1,0 +1,263 @@
+package petstoreredis
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func newLog() (*slog.Logger, *strings.Builder) {
+	var text strings.Builder
+	return slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelWarn})), &text
+}
+
+func TestWithoutRedisAProcessKeepsToItsShare(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithStrict())
+		logger, text := newLog()
+		r.down.Store(true)
+		l := newTestLimiter(t, r, WithShare(4), WithLogger(logger))
+		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0))
+		done := 0
+		for range 60 {
+			if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err == nil {
+				done++
+			}
+		}
+		assert.InDelta(t, 15, done, 1, "a quarter of the window")
+		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
+		assert.Equal(t, 60, client.RateLimit().Limit, "the key's limit, not the share")
+		time.Sleep(2 * time.Minute)
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.NotContains(t, text.String(), "redis is back")
+		r.down.Store(false)
+		time.Sleep(time.Second)
+		_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) // has Redis tried
+		time.Sleep(time.Second)
+		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
+		assert.Equal(t, 1, strings.Count(text.String(), "redis is back"))
+	})
+}
+
+func TestShareIsTheLastKnownNumberOfProcesses(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		var fleet []*Limiter
+		for range 5 {
+			l := newTestLimiter(t, r)
+			fleet = append(fleet, l)
+			acquire(t, l).Release(answer(http.StatusOK, 60, 59-len(fleet), time.Now().Add(time.Minute)))
+			time.Sleep(time.Second)
+		}
+		l := fleet[4]
+		r.down.Store(true)
+		for l.away == nil {
+			p, err := l.Acquire(t.Context(), time.Second)
+			require.NoError(t, err)
+			p.Release(petstore.Observation{})
+			time.Sleep(time.Second)
+		}
+		assert.Equal(t, 5, l.away.share)
+	})
+}
+
+func TestUnknownShareIsModest(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		l := newTestLimiter(t, r)
+		r.down.Store(true)
+		acquire(t, l).Release(petstore.Observation{})
+		assert.Equal(t, unknownShare, l.away.share)
+	})
+}
+
+func TestRedisThatHangsHoldsUpOneCallOnly(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t)
+		r.latency = time.Minute
+		l := newTestLimiter(t, r)
+		client := server.Client(petstore.WithLimiter(l))
+		start := time.Now()
+		for range 100 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+		}
+		assert.Equal(t, l.config.timeout, time.Since(start))
+		time.Sleep(5 * time.Minute)
+	})
+}
+
+func TestRedisIsTriedOnceASecondAndByWaitersToo(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(16, 0)), fake.WithStrict())
+		l := newTestLimiter(t, r, WithShare(1))
+		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour))
+		r.down.Store(true)
+		var group sync.WaitGroup
+		for range 17 { // the last has to wait for the next window
+			group.Go(func() {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				assert.NoError(t, err)
+			})
+		}
+		synctest.Wait()
+		time.Sleep(10 * time.Second)
+		assert.NotNil(t, l.away)
+		r.down.Store(false)
+		time.Sleep(time.Second + time.Millisecond)
+		assert.Nil(t, l.away, "the one that waits has had Redis tried")
+		group.Wait()
+		assert.Zero(t, server.Usage(server.APIKey()).Limited)
+	})
+}
+
+func TestClosureIsKnownWithoutRedis(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithStrict())
+		client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)))
+		server.BanKey(server.APIKey(), time.Hour)
+		for range 3 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			r.down.Store(true)
+			time.Sleep(time.Minute)
+		}
+		server.AssertRequests(t, "", 1)
+	})
+}
+
+func TestClosureIsToldToARedisThatHasLostIt(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		l := newTestLimiter(t, r)
+		end := open(t, l, 60, 40)
+		o := answer(http.StatusTooManyRequests, 60, 0, end)
+		o.RetryAfter = time.Hour
+		acquire(t, l).Release(o)
+		synctest.Wait()
+		r.FlushAll()
+		go func() { _, _ = l.Acquire(t.Context(), 2*time.Hour) }()
+		synctest.Wait()
+		l.mu.Lock()
+		l.speak(time.Now())
+		l.mu.Unlock()
+		synctest.Wait()
+		other := newTestLimiter(t, r)
+		limited := assertRefused(t, other)
+		assert.WithinDuration(t, o.Received.Add(time.Hour), limited.RetryAt, time.Second)
+		assert.Equal(t, petstore.ClosureBan, limited.Closure)
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+func TestFleetLosesRedisInTheMiddleAndGetsItBackEmpty(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		r.latency = time.Millisecond
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(300, 0)), fake.WithBan(5, time.Hour),
+			fake.WithLatency(100*time.Millisecond), fake.WithJournal(0))
+		var group sync.WaitGroup
+		start := time.Now()
+		for range 8 {
+			client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), petstore.WithMaxWait(time.Hour))
+			for range 4 {
+				group.Go(func() {
+					for range 40 {
+						_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+						assert.NoError(t, err)
+					}
+				})
+			}
+		}
+		time.Sleep(500 * time.Millisecond)
+		r.down.Store(true)
+		time.Sleep(70 * time.Second)
+		r.FlushAll()
+		r.down.Store(false)
+		group.Wait()
+		usage := server.Usage(server.APIKey())
+		assert.LessOrEqual(t, usage.Limited, 4)
+		assert.Zero(t, usage.BannedUntil)
+		assert.LessOrEqual(t, time.Since(start), 6*time.Minute, "five windows, and one to find together again")
+	})
+}
+
+func TestEveryFailureOfRedisIsAFallback(t *testing.T) {
+	for _, failure := range []string{
+		"LOADING Redis is loading the dataset in memory",
+		"READONLY You can't write against a read only replica.",
+		"OOM command not allowed when used memory > 'maxmemory'.",
+		"ERR Error running script",
+		"NOAUTH Authentication required.",
+	} {
+		t.Run(strings.Fields(failure)[0], func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *testRedis) {
+				logger, text := newLog()
+				l := newTestLimiter(t, r, WithLogger(logger))
+				r.SetError(failure)
+				start := time.Now()
+				acquire(t, l).Release(petstore.Observation{})
+				assert.Less(t, time.Since(start), 100*time.Millisecond)
+				assert.NotNil(t, l.away)
+				assert.Contains(t, text.String(), strings.Fields(failure)[0])
+			})
+		})
+	}
+}
+
+func TestAnswerThatIsNoneOfTheScriptIsAFallback(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		rdb := r.client(t)
+		rdb.AddHook(garbler{})
+		l, err := NewLimiter(rdb, "key")
+		require.NoError(t, err)
+		acquire(t, l)
+		assert.NotNil(t, l.away)
+	})
+}
+
+// garbler makes every answer of Redis one that nobody understands.
+type garbler struct{}
+
+func (garbler) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (garbler) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (garbler) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		if c, ok := cmd.(*redis.Cmd); ok {
+			c.SetVal("garbage")
+		}
+		return nil
+	}
+}
+
+func TestCallerInTheFallbackMayGiveUp(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		l := newTestLimiter(t, r)
+		r.down.Store(true)
+		acquire(t, l) // its answer is waited for
+		cause := errors.New("no longer wanted")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(cause) })
+		_, err := l.Acquire(ctx, time.Hour)
+		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		require.ErrorIs(t, err, cause)
+		_, err = l.Acquire(t.Context(), 0)
+		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		time.Sleep(time.Minute)
+		assert.Nil(t, l.timer)
+	})
+}
