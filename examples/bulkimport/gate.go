@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -15,6 +16,8 @@ type gate struct {
 	petstore.Limiter
 	job *importer
 }
+
+var errStopped = errors.New("the import is being stopped")
 
 // lineKey is the context's key for the line of the row that a request adds.
 type lineKey struct{}
@@ -43,7 +46,11 @@ func (g *gate) wait(ctx context.Context, maxWait time.Duration) (petstore.Permit
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(g.job.stopping, cancel)()
-	return g.Limiter.Acquire(ctx, maxWait)
+	permit, err := g.Limiter.Acquire(ctx, maxWait)
+	if err != nil && g.job.stopping.Err() != nil {
+		return nil, errStopped // not the end of a context that the client knows nothing of
+	}
+	return permit, err
 }
 
 func (g *gate) record(line int) error {

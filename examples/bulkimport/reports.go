@@ -62,7 +62,8 @@ func writeTable(path string, table [][]string) error {
 	if len(table) == 1 {
 		return nil
 	}
-	draft := path + ".tmp"                                                  // a fixed name: what a killed program leaves, the next one overwrites
+	// The name is fixed, so that the next run overwrites what a killed one leaves.
+	draft := path + ".tmp"
 	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // the user names it
 	if err != nil {
 		return err
