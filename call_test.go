@@ -194,6 +194,27 @@ func TestADeadlineThatTheClockKnowsBeforeTheContextStillTellsItsCause(t *testing
 	})
 }
 
+func TestAContextThatALimiterEndsItselfIsNotTheCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		client, _ := scripted(t, []answer{status(200, "[]")}, petstore.WithLimiter(gaveUp{}))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Zero(t, time.Since(start))
+	})
+}
+
+// gaveUp is a limiter that asks another one in a context of its own, which has ended.
+type gaveUp struct{}
+
+func (gaveUp) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return petstore.NewLimiter().Acquire(ctx, maxWait)
+}
+
+func (gaveUp) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
+
 // slowContext ends after its deadline, as every context does by the time that its timer takes.
 type slowContext struct {
 	context.Context

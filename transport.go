@@ -334,7 +334,7 @@ func (e *endedError) learnCause(ctx context.Context) {
 // its timer no time to speak of; a context that never ends after its deadline is not waited for.
 func (k *call) awaitEnd(err error) {
 	ended, ok := errors.AsType[*endedError](err)
-	if !ok || ended.cause != nil {
+	if !ok || ended.cause != nil || contextErr(k.Context) == nil {
 		return
 	}
 	timer := time.NewTimer(endGrace)
