@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -46,9 +47,14 @@ func TestMain(m *testing.M) {
 // browser is the one browser of all tests; each test has a profile of its own in it.
 var browser struct {
 	sync.Mutex
+	*chrome
+	err error
+}
+
+// chrome is a browser that runs.
+type chrome struct {
 	ctx    context.Context
-	cancel []context.CancelFunc
-	err    error
+	cancel context.CancelFunc
 }
 
 // theBrowser returns the browser's context.
@@ -60,36 +66,34 @@ func theBrowser(t *testing.T) context.Context {
 	}
 	browser.Lock()
 	defer browser.Unlock()
-	if browser.ctx == nil {
-		openBrowser(path)
+	if browser.chrome == nil {
+		browser.chrome, browser.err = openBrowser(path)
 	}
 	require.NoError(t, browser.err)
 	return browser.ctx
 }
 
-// openBrowser starts the browser. The caller holds the lock.
-func openBrowser(path string) {
+// openBrowser starts a browser with a profile that is new and empty.
+func openBrowser(path string) (*chrome, error) {
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.NoSandbox, // root has none
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", false),
-		chromedp.WSURLReadTimeout(patience),
+		// Names of other sites, which lead to this machine as an attacker's would.
+		chromedp.Flag("host-resolver-rules", "MAP *.test 127.0.0.1"),
 	)
-	ctx, cancelBrowser := chromedp.NewContext(allocator)
-	browser.ctx, browser.cancel = ctx, []context.CancelFunc{cancelBrowser, cancel}
-	browser.err = chromedp.Do(ctx)
+	ctx, _ := chromedp.NewContext(allocator)
+	return &chrome{ctx, cancel}, chromedp.Do(ctx)
 }
 
 func closeBrowser() {
 	browser.Lock()
 	defer browser.Unlock()
-	if browser.ctx != nil {
+	if browser.chrome != nil {
 		_ = chromedp.Cancel(browser.ctx) // waits until it is gone
-	}
-	for _, cancel := range browser.cancel {
-		cancel()
+		browser.cancel()
 	}
 }
 
@@ -236,6 +240,30 @@ func (b *tab) choose(selector, option string) {
 		e.dispatchEvent(new Event("change", {bubbles: true}));
 		return e.value === %[2]s;
 	})()`, quote(selector), quote(option)))
+}
+
+// run runs statements in the page.
+func (b *tab) run(statements string) {
+	b.t.Helper()
+	value[bool](b, "(() => { "+statements+"; return true; })()")
+}
+
+// attribute returns the value of an element's attribute.
+func (b *tab) attribute(selector, name string) string {
+	b.t.Helper()
+	return value[string](b, fmt.Sprintf("document.querySelector(%s).getAttribute(%s)", quote(selector), quote(name)))
+}
+
+// allow grants a page a permission that the reader would be asked for.
+func (b *tab) allow(permission, origin string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	_, err := chromedp.CallBrowser(ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
+		Permission: &cdpbrowser.PermissionDescriptor{Name: permission}, Setting: cdpbrowser.PermissionSettingGranted,
+		Origin: origin, BrowserContextID: chromedp.FromContext(b.ctx).BrowserContextID,
+	})
+	require.NoError(b.t, err)
 }
 
 // press presses keys one after another.

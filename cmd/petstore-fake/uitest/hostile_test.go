@@ -1,0 +1,156 @@
+package uitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestNothingThatARequestBringsAlongRuns(t *testing.T) {
+	const evil = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script><svg onload=window.pwned=1>`
+	p := start(t)
+	pet, err := json.Marshal(map[string]any{"name": evil, "categoryId": 1})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusCreated, p.send(http.MethodPost, "/v1/pets", string(pet)).status)
+	p.send(http.MethodPost, "/v1/pets?"+url.QueryEscape(evil)+"=1", `{"name":1,`+string(pet[1:]))
+	p.send(http.MethodGet, "/v1/"+url.PathEscape(evil), "")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.origin+"/v1/pets", http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("X-Evil", evil)
+	r.Header.Set("Authorization", evil)
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	fault, err := json.Marshal(map[string]any{"status": 503, "retryAfter": evil})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusCreated, p.send(http.MethodPost, "/_fake/faults", string(fault)).status)
+
+	b := newTab(t)
+	b.open(p, "")
+	b.text("#pets", evil)
+	b.text("#faults", evil)
+	for seq := 1; seq <= 4; seq++ {
+		b.open(p, fmt.Sprintf("?request=%d", seq))
+		b.until(`document.getElementById("detail").open`)
+	}
+	b.text("#detail", evil)
+	b.run(`byId("pets").querySelector("button").focus()`)
+	assert.False(t, value[bool](b, `"pwned" in window`))
+	assert.Zero(t, value[int](b, `document.querySelectorAll("img, svg[onload], [onerror]").length + document.scripts.length - 1`))
+
+	// And if something got into the page's markup, the policy would not let it run.
+	b.run(`try { document.body.innerHTML += ` + quote(evil) + ` } catch { window.refused = true }`)
+	assert.True(t, value[bool](b, "window.refused === true"))
+	assert.False(t, value[bool](b, `"pwned" in window`))
+	for _, text := range b.consoleErrors() {
+		assert.Contains(t, text, "TrustedHTML")
+	}
+}
+
+// attack is what a page of another site can try without a plugin. What it manages it writes down.
+const attack = `<!doctype html><title>attack</title><body><script>
+const target = %q;
+const got = [];
+const tries = [];
+const read = async (what, path, init) => {
+  try { const a = await fetch(target + path, init); if (a.type !== "opaque" && a.ok) got.push(what); } catch {}
+};
+for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json"]) {
+  for (const [path, body] of [["/_fake/reset", "{}"], ["/_fake/clock", '{"advance":"1m"}'], ["/_fake/faults", '{"status":503}'], ["/_fake/pets", '{"name":"evil","categoryId":1}']]) {
+    tries.push(read("post " + path + " " + type, path, {method: "POST", headers: {"Content-Type": type}, body}));
+    tries.push(read("no-cors", path, {method: "POST", mode: "no-cors", headers: {"Content-Type": type}, body}));
+  }
+}
+tries.push(read("empty post", "/_fake/reset", {method: "POST", mode: "no-cors"}));
+tries.push(read("delete", "/_fake/requests", {method: "DELETE"}));
+tries.push(read("requests", "/_fake/requests"));
+tries.push(read("page", "/_fake/", {headers: {Accept: "text/html"}}));
+navigator.sendBeacon(target + "/_fake/reset", "{}");
+tries.push(new Promise((done) => {
+  const e = new EventSource(target + "/_fake/events");
+  e.onmessage = () => { got.push("events"); done(); };
+  e.onerror = () => { e.close(); done(); };
+}));
+for (const path of ["/_fake/events", "/_fake/har"]) tries.push(new Promise((done) => {
+  const i = new Image();
+  i.onload = () => { got.push("image"); done(); };
+  i.onerror = done;
+  i.src = target + path;
+}));
+const form = (type, name, value, action) => {
+  const frame = document.createElement("iframe");
+  frame.name = "f" + Math.random();
+  document.body.append(frame);
+  const f = document.createElement("form");
+  Object.assign(f, {method: "post", enctype: type, action: target + action, target: frame.name});
+  const i = document.createElement("input");
+  Object.assign(i, {name, value});
+  f.append(i);
+  document.body.append(f);
+  tries.push(new Promise((done) => { frame.onload = done; f.submit(); }));
+};
+form("text/plain", '{"advance":"1m","x":"', '"}', "/_fake/clock");
+form("text/plain", "", "", "/_fake/reset");
+form("application/x-www-form-urlencoded", "a", "b", "/_fake/reset");
+const frame = document.createElement("iframe");
+frame.src = target + "/_fake/";
+tries.push(new Promise((done) => { frame.onload = done; }));
+document.body.append(frame);
+Promise.all(tries).then(() => { window.finished = true; });
+</script>`
+
+func TestNoPageOfAnotherSiteSteersTheProgramOrLooksAtIt(t *testing.T) {
+	p := start(t)
+	p.send(http.MethodPost, "/_fake/pets", `{"name":"Rex","categoryId":1}`)
+	p.list(1)
+	before := p.send(http.MethodGet, "/_fake/requests", "").body
+	port := p.origin[strings.LastIndex(p.origin, ":"):]
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, attack, "http://"+r.URL.Query().Get("target"))
+	}))
+	t.Cleanup(evil.Close)
+	_, evilPort, err := net.SplitHostPort(evil.Listener.Addr().String())
+	require.NoError(t, err)
+	b := newTab(t)
+	for _, from := range []string{"127.0.0.1", "localhost", "evil.test"} {
+		for _, target := range []string{"127.0.0.1" + port, "localhost" + port, "rebound.test" + port} {
+			b.do(chromedp.Navigate("http://" + from + ":" + evilPort + "/?target=" + target))
+			b.until("window.finished")
+			assert.Empty(t, value[[]string](b, "got"), "%s → %s", from, target)
+		}
+	}
+	b.consoleErrors() // every try is one
+	assert.Equal(t, before, p.send(http.MethodGet, "/_fake/requests", "").body, "the journal is as it was")
+	assert.Contains(t, p.send(http.MethodGet, "/_fake/clock", "").body, `"advanced":"0s"`)
+	assert.JSONEq(t, `{"faults":[]}`, p.send(http.MethodGet, "/_fake/faults", "").body)
+	assert.Contains(t, p.send(http.MethodGet, "/_fake/pets", "").body, `"total":1`)
+}
+
+// A name that its owner points to the loopback address makes the attacker's page and the program one
+// origin for the browser.
+func TestANameThatWasReboundDoesNotReachThePage(t *testing.T) {
+	p := start(t)
+	port := p.origin[strings.LastIndex(p.origin, ":"):]
+	b := newTab(t)
+	b.do(chromedp.Navigate("http://rebound.test" + port + "/_fake/"))
+	b.text("body", "the Host of an admin request must be a loopback name")
+	status := value[[]int](b, `Promise.all([
+		fetch("/_fake/requests"), fetch("/_fake/reset", {method: "POST", headers: {"Content-Type": "application/json"}}),
+		fetch("/_fake/events"),
+	]).then((answers) => answers.map((a) => a.status))`)
+	assert.Equal(t, []int{403, 403, 403}, status)
+	b.consoleErrors() // the refusals
+
+	b.do(chromedp.Navigate("http://fake.localhost" + port + "/_fake/"))
+	b.text("#live", "live")
+}

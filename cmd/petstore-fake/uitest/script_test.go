@@ -1,0 +1,48 @@
+package uitest
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+)
+
+func TestWithoutJavaScriptThePageStillListsTheLastRequests(t *testing.T) {
+	p := start(t)
+	p.list(2)
+	p.send(http.MethodPost, "/v1/pets", `{"name":"Rex"}`)
+	b := newTab(t)
+	b.size(1200, 900)
+	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	b.do(chromedp.Navigate(p.origin + "/_fake/"))
+	b.text("noscript", "Without JavaScript")
+	assert.Equal(t, 3, b.rows())
+	b.text("#rows tr:first-child", "createPet")
+	b.text("#rows tr:first-child", "section 4.2")
+	assert.False(t, value[bool](b, `[...document.querySelectorAll(".js")].some((e) => e.getBoundingClientRect().height > 0)`),
+		"what needs the script is not shown")
+
+	b.run(`document.querySelector('#filters [name="operation"]').value = "listPets"`)
+	b.click("#filters button")
+	b.until(`location.search.includes("operation=listPets")`)
+	assert.Equal(t, 2, b.rows())
+	b.click("#rows tr:first-child a")
+	b.text(".detail", "Request 2: GET /v1/pets")
+	b.text(".detail", "Bearer [redacted]")
+	b.text(".detail", "$PETSTORE_API_KEY")
+}
+
+func TestThePageGoesOnWhenTheProgramCutsItsStream(t *testing.T) {
+	p := start(t)
+	b := newTab(t)
+	b.open(p, "")
+	p.list(1)
+	b.until(`document.querySelectorAll("#rows tr").length === 1`)
+	b.run(`stream.close(); window.before = document.querySelector("#rows tr")`)
+	p.list(2)
+	b.run(`listen(false)`) // as when the reader comes back to the page
+	b.until(`document.querySelectorAll("#rows tr").length === 3`)
+	assert.True(t, value[bool](b, `window.before === document.querySelector("#rows tr:last-child")`), "it was resumed")
+}
