@@ -49,29 +49,48 @@ type pace struct {
 	slow            bool // slow kinds may happen
 }
 
+// policy is short for what is long in a table.
+type policy = petstore.RetryPolicy
+
+// usual are the defaults of package petstore.
+var usual = bounds{
+	maxWait: 2 * time.Minute, attemptTimeout: 30 * time.Second,
+	retry: policy{MaxAttempts: 4, BaseDelay: 500 * time.Millisecond, MaxDelay: 30 * time.Second},
+}
+
 var virtualTime = pace{
 	pause: 2 * time.Second, patience: 4 * time.Second, slow: true,
 	bounds: []bounds{
-		{maxWait: 2 * time.Minute, attemptTimeout: 30 * time.Second, retry: petstore.RetryPolicy{MaxAttempts: 4, MaxDelay: 30 * time.Second}},
-		{maxWait: 2 * time.Minute, attemptTimeout: 30 * time.Second, retry: petstore.RetryPolicy{MaxAttempts: 4, MaxDelay: 30 * time.Second}},
-		{maxWait: 10 * time.Minute, attemptTimeout: 5 * time.Second, retry: petstore.RetryPolicy{MaxAttempts: 7, BaseDelay: 50 * time.Millisecond, MaxDelay: time.Second}},
-		{maxWait: 5 * time.Second, attemptTimeout: 500 * time.Millisecond, retry: petstore.RetryPolicy{MaxAttempts: 2, MaxDelay: time.Minute}},
-		{maxWait: time.Minute, attemptTimeout: 10 * time.Second, callTimeout: 3 * time.Second, retry: petstore.RetryPolicy{MaxAttempts: 3, MaxDelay: time.Second}},
-		{attemptTimeout: 10 * time.Second, retry: petstore.RetryPolicy{MaxAttempts: 1, MaxDelay: time.Second}},
+		usual,
+		usual,
+		{
+			maxWait: 10 * time.Minute, attemptTimeout: 5 * time.Second,
+			retry: policy{MaxAttempts: 7, BaseDelay: 50 * time.Millisecond, MaxDelay: time.Second},
+		},
+		{
+			maxWait: 5 * time.Second, attemptTimeout: 500 * time.Millisecond,
+			retry: policy{MaxAttempts: 2, MaxDelay: time.Minute},
+		},
+		{
+			maxWait: time.Minute, attemptTimeout: 10 * time.Second, callTimeout: 3 * time.Second,
+			retry: policy{MaxAttempts: 3, MaxDelay: time.Second},
+		},
+		{attemptTimeout: 10 * time.Second, retry: policy{MaxAttempts: 1, MaxDelay: time.Second}},
 	},
 }
 
 var realTime = pace{
 	patience: 5 * time.Millisecond,
-	bounds: []bounds{
-		{maxWait: time.Minute, attemptTimeout: 200 * time.Millisecond, retry: petstore.RetryPolicy{MaxAttempts: 4, BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond}},
-	},
+	bounds: []bounds{{
+		maxWait: time.Minute, attemptTimeout: 200 * time.Millisecond,
+		retry: policy{MaxAttempts: 4, BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
+	}},
 }
 
 // drawCall draws the n-th call of a caller.
 func drawCall(r *rand.Rand, p pace, trouble float64, name string) *call {
 	c := &call{
-		operation: pick(r, fake.OpCreatePet, fake.OpCreatePet, fake.OpCreatePet, fake.OpListPets, fake.OpGetPet),
+		operation: pick(r, fake.OpListPets, fake.OpGetPet, fake.OpCreatePet, fake.OpCreatePet, fake.OpCreatePet),
 		pet: petstore.NewPet{
 			Name: name, CategoryID: r.Int64(),
 			Status: pick(r, "", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold),
@@ -134,8 +153,9 @@ func (c *call) impatience(ctx context.Context) (context.Context, context.CancelF
 // ask leaves result nil if the client returned none, without a nil pointer in it.
 func (c *call) ask(ctx context.Context, client *petstore.Client) {
 	opts := []petstore.CallOption{
-		petstore.WithMaxWait(c.maxWait), petstore.WithAttemptTimeout(c.attemptTimeout),
-		petstore.WithCallTimeout(c.callTimeout), petstore.WithRetryPolicy(c.retry), petstore.WithHeader("Chaos-Call", c.pet.Name),
+		petstore.WithMaxWait(c.maxWait), petstore.WithRetryPolicy(c.retry),
+		petstore.WithAttemptTimeout(c.attemptTimeout), petstore.WithCallTimeout(c.callTimeout),
+		petstore.WithHeader("Chaos-Call", c.pet.Name),
 	}
 	switch c.operation {
 	case fake.OpCreatePet:
@@ -145,7 +165,7 @@ func (c *call) ask(ctx context.Context, client *petstore.Client) {
 		result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...)
 		c.told(result, result == nil, err)
 	case fake.OpGetPet:
-		result, err := client.GetPet(ctx, c.id, opts...) //nolint:staticcheck // deprecated, and to be trusted until it is gone
+		result, err := client.GetPet(ctx, c.id, opts...) //nolint:staticcheck // it lives until 5 December 2030
 		c.told(result, result == nil, err)
 	}
 }

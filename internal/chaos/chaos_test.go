@@ -17,7 +17,7 @@ import (
 const (
 	callsOfAWorld   = 500
 	callsOfASocket  = 200
-	callsOfAControl = 150
+	callsOfAControl = 120
 	usualCalls      = 5 * callsOfAWorld
 )
 
@@ -27,7 +27,7 @@ func TestChaosLosesNothingAndRepeatsNothing(t *testing.T) {
 	for _, seed := range seeds(t) {
 		d := doors()[seed%uint64(len(doors()))]
 		t.Run(fmt.Sprintf("seed %d, %s", seed, d.name), func(t *testing.T) {
-			r := runInBubble(t, seed, d, callsOfAWorld, nil)
+			r := runInBubble(t, draw(seed, d, callsOfAWorld), nil)
 			r.assertFine(t)
 			all.add(r)
 		})
@@ -38,9 +38,10 @@ func TestChaosLosesNothingAndRepeatsNothing(t *testing.T) {
 func TestChaosOnSocketsLosesNothingAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	all := newFigures()
-	for seed, d := range sockets() {
+	seed := seeds(t)[0]
+	for _, d := range sockets() {
 		t.Run(d.name, func(t *testing.T) {
-			r := draw(uint64(seed), d, callsOfASocket).run(t.Context(), nil)
+			r := draw(seed, d, callsOfASocket).run(t.Context(), nil)
 			r.assertFine(t)
 			all.add(r)
 		})
@@ -74,7 +75,7 @@ func (r *report) assertFine(t *testing.T) {
 	for _, f := range r.findings[:min(len(r.findings), most)] {
 		texts = append(texts, f.String())
 	}
-	assert.Emptyf(t, texts, "the first of %d findings; once more: PETSTORE_SEED=%d go test -run Chaos -v ./internal/chaos",
+	assert.Emptyf(t, texts, "%d findings; once more: PETSTORE_SEED=%d go test -count=1 -run Chaos ./internal/chaos",
 		len(r.findings), r.world.seed)
 }
 

@@ -44,7 +44,7 @@ func TestChaosFindsWrongClients(t *testing.T) {
 		wrong wrong
 		rules []string
 	}{
-		"repeats a failed create":     {repeatCreate, []string{"sent again", "duplicate", fake.RuleRepeatedCreate, "attempts"}},
+		"repeats a failed create":     {repeatCreate, []string{"sent again", "duplicate", fake.RuleRepeatedCreate}},
 		"repeats a read for ever":     {repeatRead, []string{"too many requests", "attempts"}},
 		"takes failures for refusals": {refuse, []string{"not done", "outcome"}},
 		"makes answers up":            {makeUp, []string{"done", "outcome"}},
@@ -53,7 +53,6 @@ func TestChaosFindsWrongClients(t *testing.T) {
 		"alters what is created":      {rename, []string{"duplicate", "done"}},
 		"shows the key":               {expose, []string{"key"}},
 		"follows redirects":           {follow, []string{"key"}},
-		"is blind to the limit":       {blind, []string{fake.RuleEarlyRetry, fake.RuleBanProvoked, "sent too early"}},
 		"does not end with its call":  {endure, []string{"wait", "sent too late"}},
 		"leaves answers open":         {leave, []string{"body", "connection"}},
 		"panics":                      {fall, []string{"panic"}},
@@ -61,20 +60,35 @@ func TestChaosFindsWrongClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found := map[string]bool{}
 			for seed, d := range doors()[:3] {
-				for _, f := range runInBubble(t, uint64(seed), d, callsOfAControl, is.wrong).findings {
-					found[f.rule] = true
-				}
+				maps.Copy(found, runInBubble(t, draw(uint64(seed), d, callsOfAControl), is.wrong).rules())
 			}
 			assert.Subset(t, slices.Collect(maps.Keys(found)), is.rules)
 		})
 	}
 }
 
+func TestChaosFindsAClientThatIsBlindToTheLimit(t *testing.T) {
+	t.Parallel()
+	w := draw(0, doors()[0], 2*callsOfAControl)
+	w.plan, w.changes = fake.Enterprise(10, 0), nil
+	assert.Subset(t, slices.Collect(maps.Keys(runInBubble(t, w, blind).rules())),
+		[]string{fake.RuleEarlyRetry, fake.RuleBanProvoked, "limit", "sent too early"})
+}
+
+// rules are those that were broken.
+func (r *report) rules() map[string]bool {
+	rules := map[string]bool{}
+	for _, f := range r.findings {
+		rules[f.rule] = true
+	}
+	return rules
+}
+
 func TestChaosFindsAFaultAgainWithItsSeed(t *testing.T) {
 	t.Parallel()
 	find := func() map[finding]bool {
 		found := map[finding]bool{}
-		for _, f := range runInBubble(t, 7, doors()[0], callsOfAControl, repeatCreate).findings {
+		for _, f := range runInBubble(t, draw(7, doors()[0], callsOfAControl), repeatCreate).findings {
 			if f.rule == "duplicate" {
 				found[f] = true
 			}
@@ -97,12 +111,12 @@ func TestChaosDrawsTheSameWorldFromTheSameSeed(t *testing.T) {
 }
 
 // runInBubble runs a world in virtual time.
-func runInBubble(t *testing.T, seed uint64, d door, calls int, w wrong) (r *report) {
+func runInBubble(t *testing.T, w *world, is wrong) (r *report) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		life, end := context.WithCancel(t.Context())
 		defer end()
-		r = draw(seed, d, calls).run(life, w.around(life))
+		r = w.run(life, is.around(life))
 	})
 	return r
 }

@@ -73,7 +73,11 @@ func ports(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, f
 func serve(
 	srv *fake.Server, r *report, l net.Listener, dial func(context.Context) (net.Conn, error), secure, http2 bool,
 ) (http.RoundTripper, func()) {
-	hs := &httptest.Server{Listener: l, Config: &http.Server{Handler: srv, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}, EnableHTTP2: http2}
+	hs := &httptest.Server{
+		Listener:    l,
+		Config:      &http.Server{Handler: srv, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)},
+		EnableHTTP2: http2,
+	}
 	if secure {
 		hs.StartTLS()
 	} else {

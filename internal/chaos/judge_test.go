@@ -49,9 +49,18 @@ func (r *report) count(srv *fake.Server, injected map[string]*fake.Injection) {
 			r.calls++
 			r.requests += len(c.requests)
 			r.outcomes[c.operation+" "+c.outcome()]++
+			if errors.Is(c.err, petstore.ErrRateLimited) {
+				r.outcomes["told to come back later"]++
+			}
+			if c.over {
+				r.outcomes["given up by their callers"]++
+			}
 		}
 	}
-	r.outcomes["429 of the service"] = srv.Usage(key).Limited
+	limited := srv.Usage(key).Limited
+	if r.outcomes["of the requests, over the limit"] = limited; limited > 0 && len(r.world.changes) == 0 {
+		r.found("limit", "%d requests were over it, and the plan never changed", limited)
+	}
 }
 
 // catalogue is what the service has in the end, and how it came to it.

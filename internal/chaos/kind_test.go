@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,38 +27,7 @@ var plain = &kind{name: "none", whole: true}
 // kinds is all that can happen to a request. An answer that says "not carried out", such as a 400 or
 // a 429, comes before the commit alone: of a service that lies there, no client can make sense.
 func kinds() []*kind {
-	all := []*kind{
-		{name: "refuse", fault: fake.Fault{Wire: fake.WireRefuse}},
-		{name: "truncate", fault: fake.Fault{Wire: fake.WireTruncate}},
-		{name: "truncate of a 500", fault: fake.Fault{Wire: fake.WireTruncate, Status: 500}},
-		{name: "drip", fault: fake.Fault{Wire: fake.WireDrip}, whole: true},
-		{name: "delay", fault: fake.Fault{Delay: 700 * time.Millisecond}, whole: true, slow: true},
-		{name: "delay after commit", fault: fake.Fault{Delay: 700 * time.Millisecond, AfterCommit: true}, whole: true, slow: true},
-		{name: "reset long after commit", fault: fake.Fault{Delay: 2 * time.Second, AfterCommit: true, Wire: fake.WireReset}, slow: true},
-		{name: "202 after commit", fault: fake.Fault{Status: 202, AfterCommit: true}},
-		{name: "204 after commit", fault: fake.Fault{Status: 204, AfterCommit: true}},
-		{name: "cut JSON", fault: fake.Fault{Body: []byte(`{"id":1,"name":"`)}},
-		{name: "another body", fault: fake.Fault{Body: []byte(`{"status":"available"}`)}},
-		{name: "flood", fault: fake.Fault{Body: []byte("[" + strings.Repeat(" ", 2*maxBody))}},
-		{name: "a page", fault: fake.Fault{Header: http.Header{"Content-Type": {"text/html"}}}},
-		{name: "no limits told", fault: fake.Fault{Header: http.Header{
-			"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
-		}}, whole: true},
-		{name: "limits garbled", fault: fake.Fault{Header: http.Header{
-			"X-RateLimit-Remaining": {"-1"}, "X-RateLimit-Reset": {"tomorrow"},
-		}}, whole: true},
-		{name: "503 with Retry-After", fault: fake.Fault{Status: 503, RetryAfter: "2.5"}, slow: true, stay: 2500 * time.Millisecond},
-		{name: "429", fault: fake.Fault{Status: 429}, slow: true},
-		{name: "429 with Retry-After", fault: fake.Fault{Status: 429, RetryAfter: "3"}, slow: true, stay: 3 * time.Second},
-		{name: "429 with an odd Retry-After", fault: fake.Fault{Status: 429, RetryAfter: "soon"}, slow: true},
-		{name: "redirect", fault: fake.Fault{Status: 307, Header: http.Header{"Location": {"https://elsewhere.test/v1/pets"}}}},
-		{name: "400 that repeats the key", fault: fake.Fault{
-			Status: 400, Message: "what is " + key + "?", Header: http.Header{"X-Echo": {key}},
-		}},
-	}
-	for _, status := range []int{401, 403, 404, 501} {
-		all = append(all, &kind{name: fmt.Sprint(status), fault: fake.Fault{Status: status}})
-	}
+	all := slices.Concat(connections(), answers(), refusals())
 	for _, status := range []int{408, 500, 502, 503, 504} {
 		all = append(all, beforeAndAfter(fmt.Sprint(status), fake.Fault{Status: status})...)
 	}
@@ -65,6 +35,65 @@ func kinds() []*kind {
 		all = append(all, beforeAndAfter(wire.String(), fake.Fault{Wire: wire})...)
 	}
 	return all
+}
+
+// connections are kinds of slow and broken ones.
+func connections() []*kind {
+	const late = 700 * time.Millisecond
+	return []*kind{
+		{name: "refuse", fault: fake.Fault{Wire: fake.WireRefuse}},
+		{name: "truncate", fault: fake.Fault{Wire: fake.WireTruncate}},
+		{name: "truncate of a 500", fault: fake.Fault{Wire: fake.WireTruncate, Status: 500}},
+		{name: "drip", fault: fake.Fault{Wire: fake.WireDrip}, whole: true},
+		{name: "delay", fault: fake.Fault{Delay: late}, whole: true, slow: true},
+		{name: "delay after commit", fault: fake.Fault{Delay: late, AfterCommit: true}, whole: true, slow: true},
+		{
+			name: "reset long after commit", slow: true,
+			fault: fake.Fault{Delay: 2 * time.Second, AfterCommit: true, Wire: fake.WireReset},
+		},
+	}
+}
+
+// answers are kinds of odd ones to requests that are carried out.
+func answers() []*kind {
+	return []*kind{
+		{name: "202 after commit", fault: fake.Fault{Status: 202, AfterCommit: true}},
+		{name: "204 after commit", fault: fake.Fault{Status: 204, AfterCommit: true}},
+		{name: "cut JSON", fault: fake.Fault{Body: []byte(`{"id":1,"name":"`)}},
+		{name: "another body", fault: fake.Fault{Body: []byte(`{"status":"available"}`)}},
+		{name: "flood", fault: fake.Fault{Body: []byte("[" + strings.Repeat(" ", 2*maxBody))}},
+		{name: "a page", fault: fake.Fault{Header: http.Header{"Content-Type": {"text/html"}}}},
+		{name: "no limits told", whole: true, fault: fake.Fault{Header: http.Header{
+			"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
+		}}},
+		{name: "limits garbled", whole: true, fault: fake.Fault{Header: http.Header{
+			"X-RateLimit-Remaining": {"-1"}, "X-RateLimit-Reset": {"tomorrow"},
+		}}},
+	}
+}
+
+// refusals are kinds of answers to requests that are not carried out.
+func refusals() []*kind {
+	elsewhere := http.Header{"Location": {"https://elsewhere.test/v1/pets"}}
+	echo := fake.Fault{Status: 400, Message: "what is " + key + "?", Header: http.Header{"X-Echo": {key}}}
+	return []*kind{
+		{name: "400 that repeats the key", fault: echo},
+		{name: "401", fault: fake.Fault{Status: 401}},
+		{name: "403", fault: fake.Fault{Status: 403}},
+		{name: "404", fault: fake.Fault{Status: 404}},
+		{name: "501", fault: fake.Fault{Status: 501}},
+		{name: "redirect", fault: fake.Fault{Status: 307, Header: elsewhere}},
+		{name: "429", slow: true, fault: fake.Fault{Status: 429}},
+		{name: "429 with an odd Retry-After", slow: true, fault: fake.Fault{Status: 429, RetryAfter: "soon"}},
+		{
+			name: "429 with Retry-After", slow: true, stay: 3 * time.Second,
+			fault: fake.Fault{Status: 429, RetryAfter: "3"},
+		},
+		{ // a fraction, which the fake does not take for a wait of everybody: this one's is the call's alone
+			name: "503 with Retry-After", slow: true, stay: 2500 * time.Millisecond,
+			fault: fake.Fault{Status: 503, RetryAfter: "2.5"},
+		},
+	}
 }
 
 func beforeAndAfter(name string, f fake.Fault) []*kind {
