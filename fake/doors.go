@@ -55,6 +55,8 @@ func newHTTPServer(handler http.HandlerFunc) *http.Server {
 		MaxHeaderBytes:    maxHeader,
 		// Nothing to stderr: aborted connections are what the faults are for.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		// Or net/http answers OPTIONS * itself, without the headers of the service.
+		DisableGeneralOptionsHandler: true,
 		// HTTP/1 alone: setting HTTP/2 up costs more than a request.
 		Protocols: new(http.Protocols),
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -34,25 +35,32 @@ type route struct {
 	allow     string // the methods of a path that the service has, for Allow
 }
 
-// findRoute reads a path below /v1.
-func findRoute(method, path string) route {
-	if path == "/v1/pets" {
-		switch method {
-		case http.MethodGet:
-			return route{operation: OpListPets}
-		case http.MethodPost:
-			return route{operation: OpCreatePet}
-		}
-		return route{allow: "GET, POST"}
-	}
-	id, ok := strings.CutPrefix(path, "/v1/pets/")
+// findRoute reads a path, segment by segment: an escaped slash separates nothing.
+func findRoute(method string, u *url.URL) route {
+	path, rooted := strings.CutPrefix(u.EscapedPath(), "/")
+	version, path, _ := strings.Cut(path, "/")
+	pets, id, one := strings.Cut(path, "/")
 	switch {
-	case !ok || id == "" || strings.Contains(id, "/"):
+	case !rooted || unescape(version) != "v1" || unescape(pets) != "pets":
 		return route{}
+	case one && (id == "" || strings.Contains(id, "/")):
+		return route{}
+	case one && method == http.MethodGet:
+		return route{operation: OpGetPet, petID: unescape(id)}
+	case one:
+		return route{allow: "GET"}
 	case method == http.MethodGet:
-		return route{operation: OpGetPet, petID: id}
+		return route{operation: OpListPets}
+	case method == http.MethodPost:
+		return route{operation: OpCreatePet}
 	}
-	return route{allow: "GET"}
+	return route{allow: "GET, POST"}
+}
+
+// unescape is a segment of a path without the escapes of a URL.
+func unescape(segment string) string {
+	s, _ := url.PathUnescape(segment) // net/url lets no path pass with an escape that is none
+	return s
 }
 
 func (r route) known() bool { return r.operation != "" || r.allow != "" }
@@ -61,7 +69,7 @@ func (r route) known() bool { return r.operation != "" || r.allow != "" }
 func (s *Server) newExchange(r *http.Request) *exchange {
 	x := &exchange{srv: s, req: r, arrived: s.Now()}
 	x.method = cmp.Or(r.Method, http.MethodGet) // as net/http has it for clients
-	x.route = findRoute(x.method, r.URL.Path)
+	x.route = findRoute(x.method, r.URL)
 	s.authenticate(x)
 	return x
 }
