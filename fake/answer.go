@@ -70,7 +70,7 @@ func (a *answer) header(h http.Header) {
 	if a.wire == WireTruncate && len(a.body) == 0 {
 		h["Content-Length"] = []string{"1"} // so that nothing is less than was announced
 	}
-	if a.status == http.StatusNoContent || a.status == http.StatusNotModified {
+	if bodiless(a.status) {
 		delete(h, "Content-Length")
 		delete(h, "Content-Type")
 	}
@@ -79,10 +79,15 @@ func (a *answer) header(h http.Header) {
 // payload is what is sent of the body.
 func (a *answer) payload() []byte {
 	switch {
-	case a.head || a.status == http.StatusNoContent || a.status == http.StatusNotModified:
+	case a.head || bodiless(a.status):
 		return nil
 	case a.wire == WireTruncate:
 		return a.body[:len(a.body)/2]
 	}
 	return a.body
+}
+
+// bodiless reports whether answers of this status have no body.
+func bodiless(status int) bool {
+	return status == http.StatusNoContent || status == http.StatusNotModified
 }

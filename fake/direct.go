@@ -77,7 +77,7 @@ func (a *answer) response(x *exchange) *http.Response {
 	}
 	body := &directBody{ctx: x.req.Context(), rest: *bytes.NewReader(a.payload()), end: io.EOF}
 	switch {
-	case a.wire == WireTruncate:
+	case a.wire == WireTruncate && !a.head:
 		body.end = io.ErrUnexpectedEOF
 	case a.wire == WireDrip:
 		body.drips = x

@@ -79,14 +79,41 @@ func (f *Fault) problem() string {
 		return fmt.Sprintf("Status is %d; it must lie between 200 and 999", f.Status)
 	case f.Status < http.StatusBadRequest && f.Code+f.Message != "":
 		return "Code and Message need a Status of 400 or above"
-	case strings.ContainsAny(f.RetryAfter, "\r\n\x00"):
-		return "RetryAfter holds a line break"
+	case !validHeaderValue(f.RetryAfter):
+		return "RetryAfter holds a control character"
 	case f.Wire < WireNone || f.Wire > WireRefuse:
 		return fmt.Sprintf("there is no Wire %d", f.Wire)
+	case f.Wire == WireTruncate && bodiless(f.Status):
+		return fmt.Sprintf("an answer of status %d has no body to truncate", f.Status)
 	case f.Wire == WireRefuse && f.AfterCommit:
 		return "a connection that is refused cannot have carried out a request"
 	}
+	return headerProblem(f.Header)
+}
+
+// headerProblem says what keeps a header from being sent. net/http would drop a name, and end the connection of
+// a client over a value, in silence.
+func headerProblem(h http.Header) string {
+	for name, values := range h {
+		if !validHeaderName(name) {
+			return fmt.Sprintf("Header holds %s, which is no name of a header", quote(name))
+		}
+		if slices.ContainsFunc(values, func(v string) bool { return !validHeaderValue(v) }) {
+			return fmt.Sprintf("Header holds a control character in the value of %s", name)
+		}
+	}
 	return ""
+}
+
+// validHeaderName reports whether s is a token of RFC 9110, section 5.6.2.
+func validHeaderName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+}
+
+func validHeaderValue(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 // String describes the fault in a few words.

@@ -1,0 +1,89 @@
+package fake_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// FuzzFault injects whatever a test may write into a Fault. It is refused, or its client meets what it says, and
+// the same over net/http as on the goroutine of the caller.
+func FuzzFault(f *testing.F) {
+	f.Add("", 503, "overloaded", "come back", "3", "X-Trace", "abc", []byte(nil), 0, 0.0, false)
+	f.Add("createPet", 429, "", "", "Fri, 31 Dec 9999 23:59:59 GMT", "Retry-After", "9223372036854775808", []byte("{}"), 0, 1.0, true)
+	f.Add("listPets", 200, "", "", "", "Content-Type", "text/html", []byte("<p>"), 3, 0.0, false)
+	f.Add("", 204, "", "", "", "content-encoding", "gzip", []byte("x"), 0, 0.0, false)
+	f.Add("", 304, "", "", "-1", "", "", []byte{}, 3, 0.5, false)
+	f.Add("getPets", 99, "c", "", "a\r\nb", "a b", "c\nd", []byte("\x00"), 8, -1.0, true)
+	f.Add("", 302, "", "", "NaN", "Location", "://", []byte(nil), 1, 0.0, false)
+	f.Add("", 999, "", "\xff", "", "X-RateLimit-Reset", "never", []byte(nil), 2, 0.0, true)
+	f.Add("", 0, "", "", "", "", "", []byte(nil), 4, 0.0, false)
+	f.Add("", 0, "", "", "", "", "", []byte(nil), 7, 0.0, false)
+	f.Fuzz(func(
+		t *testing.T, operation string, status int, code, message, retryAfter, name, value string, body []byte, wire int,
+		chance float64, after bool,
+	) {
+		fault := fake.Fault{
+			Operation: operation, Status: status, Code: code, Message: message, RetryAfter: retryAfter, Body: body,
+			Wire: fake.Wire(wire), Chance: chance, AfterCommit: after, Header: http.Header{name: {value}},
+		}
+		if fault.Wire == fake.WireStall || fault.Wire == fake.WireDrip || name == "" || concernsTheConnection(name) {
+			return // they take their time, or are net/http's business
+		}
+		if !makesSense(fault) {
+			return
+		}
+		direct, errDirect := meet(t, fault, directDoor)
+		memory, errMemory := meet(t, fault, memoryDoor)
+		require.Equal(t, errDirect == nil, errMemory == nil, "%v, %v", errDirect, errMemory)
+		assert.Equal(t, direct.status, memory.status)
+		if errDirect != nil {
+			return
+		}
+		assert.Equal(t, direct.body, memory.body)
+		if status >= 400 && body == nil {
+			var e struct {
+				Code, Message string
+				Status        int
+			}
+			require.NoError(t, json.Unmarshal([]byte(direct.body), &e, json.MatchCaseInsensitiveNames(true)))
+			assert.Equal(t, status, e.Status)
+		}
+		if body != nil && status != 204 && status != 304 && direct.status == status {
+			assert.Equal(t, string(body), direct.body)
+		}
+	})
+}
+
+func concernsTheConnection(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Content-Length", "Transfer-Encoding", "Connection", "Trailer", "Upgrade", "Content-Encoding":
+		return true
+	}
+	return false
+}
+
+// meet sends a create through a door to a server with the fault.
+func meet(t *testing.T, f fake.Fault, open func(testing.TB, *fake.Server) door) (reply, error) {
+	t.Helper()
+	srv := fake.NewServer()
+	defer srv.Close()
+	srv.Inject(f)
+	r, err := open(t, srv).try(t, create("Rex"))
+	assert.LessOrEqual(t, len(srv.Pets()), 1)
+	return r, err
+}
+
+// makesSense reports whether a server takes the fault, which Inject tells by not panicking.
+func makesSense(f fake.Fault) (ok bool) {
+	srv := fake.NewServer()
+	defer srv.Close()
+	defer func() { ok = recover() == nil }()
+	srv.Inject(f)
+	return true
+}
