@@ -1,0 +1,188 @@
+package fake
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+)
+
+// caller is the server's end of a connection whose other end sends what it was given, and nothing more.
+type caller struct {
+	net.Conn
+	sends  *bytes.Reader
+	answer bytes.Buffer // once closed is
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *caller) Read(p []byte) (int, error)  { return c.sends.Read(p) }
+func (c *caller) Write(p []byte) (int, error) { return c.answer.Write(p) }
+
+func (c *caller) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return nil
+}
+
+func (c *caller) LocalAddr() net.Addr              { return serverAddress }
+func (c *caller) RemoteAddr() net.Addr             { return clientAddress }
+func (c *caller) SetDeadline(time.Time) error      { return nil }
+func (c *caller) SetReadDeadline(time.Time) error  { return nil }
+func (c *caller) SetWriteDeadline(time.Time) error { return nil }
+
+// served is a request as net/http read it, and the server's answer to it.
+type served struct {
+	request *http.Request
+	body    []byte
+	broken  bool // the body could not be read
+	answer  *httptest.ResponseRecorder
+}
+
+// serveBytes has the server's own loop answer whatever the bytes ask for.
+func serveBytes(srv *Server, sent []byte) ([]served, []byte) {
+	var all []served
+	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		x := served{r.Clone(r.Context()), body, err != nil, httptest.NewRecorder()}
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+		srv.serve(x.answer, r, false)
+		all = append(all, x)
+		maps.Copy(w.Header(), x.answer.Header())
+		w.WriteHeader(x.answer.Code)
+		_, _ = w.Write(x.answer.Body.Bytes())
+	})
+	c := &caller{sends: bytes.NewReader(sent), closed: make(chan struct{})}
+	_ = hs.Serve(&oneConn{conn: c})
+	<-c.closed
+	return all, c.answer.Bytes()
+}
+
+// failing is the end of a body.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
+}
+
+// FuzzConnection sends any bytes. What net/http takes for requests is answered as the document says, request by
+// request; what it takes for none changes nothing and is answered with a refusal, if at all.
+func FuzzConnection(f *testing.F) {
+	const key = "Host: x\r\nAuthorization: Bearer " + DefaultAPIKey + "\r\n"
+	post := "POST /v1/pets HTTP/1.1\r\n" + key + "Content-Type: application/json\r\n"
+	for _, sent := range []string{
+		"", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "GET /v1/pets\r\n\r\n",
+		"GET /v1/pets HTTP/1.1\r\n" + key + "\r\n", "GET /v1/pets?limit=1&status=sold HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets?limit=0 HTTP/1.0\r\n" + key + "\r\n", "GET /v1/pets?limit=%zz HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets/1 HTTP/1.1\r\n" + key + "\r\nGET /v1/pets/2 HTTP/1.1\r\n" + key + "\r\n",
+		"GET http://other/v1/pets HTTP/1.1\r\n" + key + "\r\n", "GET /v1%2Fpets HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets/%31 HTTP/1.1\r\n" + key + "\r\n", "GET /v1/pets/1%2F2 HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1//pets HTTP/1.1\r\n" + key + "\r\n", "GET /v1/../v1/pets HTTP/1.1\r\n" + key + "\r\n",
+		"HEAD /v1/pets HTTP/1.1\r\n" + key + "\r\n", "DELETE /v1/pets/1 HTTP/1.1\r\n" + key + "\r\n",
+		"OPTIONS * HTTP/1.1\r\n" + key + "\r\n", "CONNECT x:1 HTTP/1.1\r\n" + key + "\r\n", "PUT /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Basic x\r\n\r\n",
+		"GET /v1/pets HTTP/1.1\r\n" + key + key[9:] + "\r\n", "GET /v1/pets HTTP/9.9\r\n" + key + "\r\n",
+		post + "Content-Length: 29\r\n\r\n{\"name\":\"Rex\",\"categoryId\":1}", post + "Content-Length: 99\r\n\r\n{\"name\":\"Rex\",\"categoryId\":1}",
+		post + "Transfer-Encoding: chunked\r\n\r\n1d\r\n{\"name\":\"Rex\",\"categoryId\":1}\r\n0\r\n\r\n",
+		post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", post + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x",
+		post + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n1d\r\n{\"name\":\"Rex\",\"categoryId\":1}\r\n0\r\n\r\n",
+		post + "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}", post + "Expect: more\r\nContent-Length: 2\r\n\r\n{}",
+		post + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", post + "Content-Length: 4\r\n\r\nnullGET /v1/pets HTTP/1.1\r\n" + key + "\r\n",
+	} {
+		f.Add([]byte(sent))
+	}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	srv := NewServer(WithClock(func() time.Time { return now }), WithPlan(Enterprise(0, 0)),
+		WithPets(petstore.NewPet{Name: "Tom", CategoryID: 2}))
+	f.Cleanup(srv.Close)
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		srv.Reset()
+		all, raw := serveBytes(srv, sent)
+		model := model{now: now, pets: []petstore.Pet{{ID: 1, Name: "Tom", CategoryID: 2}}}
+		for _, x := range all {
+			model.judge(t, x)
+		}
+		assert.Equal(t, model.pets, srv.Pets())
+		assert.Len(t, srv.Requests(), len(all))
+		checkAnswers(t, all, raw)
+	})
+}
+
+// checkAnswers reads the bytes that came back: the answers in the order of their requests, and then at most one
+// more, by which net/http itself refuses what is no request.
+func checkAnswers(t *testing.T, all []served, raw []byte) {
+	t.Helper()
+	r := bufio.NewReader(bytes.NewReader(raw))
+	for _, x := range all {
+		code, header, body := nextAnswer(t, r, x.request)
+		assert.Equal(t, x.answer.Code, code)
+		for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Content-Type"} {
+			assert.Equal(t, x.answer.Header()[name], header[name], name)
+		}
+		assert.Equal(t, x.answer.Body.String(), body)
+	}
+	if rest, _ := r.Peek(1); len(rest) > 0 {
+		code, _, _ := nextAnswer(t, r, nil)
+		assert.GreaterOrEqual(t, code, 400)
+	}
+}
+
+// nextAnswer passes over what only says that the body may come.
+func nextAnswer(t *testing.T, r *bufio.Reader, req *http.Request) (code int, h http.Header, body string) {
+	t.Helper()
+	for {
+		resp, err := http.ReadResponse(r, req)
+		require.NoError(t, err)
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		if resp.StatusCode != http.StatusContinue {
+			return resp.StatusCode, resp.Header, string(text)
+		}
+	}
+}
+
+// FuzzRoute holds the server's paths against net/http's ServeMux with the three operations of section 4.
+func FuzzRoute(f *testing.F) {
+	for _, target := range []string{
+		"/v1/pets", "/v1/pets/", "/v1/pets/7", "/v1/pets/7/", "/v1/pets/7/x", "/v1/pets/%37", "/v1/pets/a%2Fb", "/v1%2Fpets",
+		"/v1/petss", "/v1", "/", "/v2/pets", "/v1/pets?x=/", "/v1/pets/-1", "/v1/pets/..", "/V1/pets", "/v1/pets/ü", "*",
+	} {
+		for _, method := range []string{"GET", "POST", "HEAD", "DELETE", "get", "OPTIONS", "CONNECT"} {
+			f.Add(method, target)
+		}
+	}
+	f.Fuzz(func(t *testing.T, method, target string) {
+		req, err := http.ReadRequest(bufio.NewReader(strings.NewReader(method + " " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")))
+		if err != nil {
+			return // it does not reach the server
+		}
+		want, id := pathByServeMux(req)
+		got := findRoute(req.Method, req.URL)
+		assert.Equal(t, want != "", got.known())
+		switch {
+		case want == "/v1/pets" && req.Method == http.MethodGet:
+			assert.Equal(t, route{operation: OpListPets}, got)
+		case want == "/v1/pets" && req.Method == http.MethodPost:
+			assert.Equal(t, route{operation: OpCreatePet}, got)
+		case want != "" && req.Method == http.MethodGet:
+			assert.Equal(t, route{operation: OpGetPet, petID: id}, got)
+		default:
+			assert.Empty(t, got.operation)
+		}
+	})
+}

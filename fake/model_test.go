@@ -1,0 +1,219 @@
+package fake
+
+import (
+	"bytes"
+	"math"
+	"math/big"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+)
+
+// model is the service document once more, written for its own sake: it reads paths with net/http's ServeMux and
+// bodies with json/v2, and judges what the server answers.
+type model struct {
+	now  time.Time
+	pets []petstore.Pet // by ascending id
+}
+
+// judge sees that a request was answered as the document says, and keeps up with the catalogue.
+func (m *model) judge(t *testing.T, x served) {
+	t.Helper()
+	checkEveryAnswer(t, m.now, x)
+	path, id := pathByServeMux(x.request)
+	code := http.StatusMethodNotAllowed
+	switch {
+	case path == "":
+		code = http.StatusNotFound
+	case !presentsKey(x.request.Header):
+		code = http.StatusUnauthorized
+		assert.Equal(t, "Bearer", x.answer.Header().Get("WWW-Authenticate"))
+	case path == "/v1/pets" && x.request.Method == http.MethodGet:
+		m.judgeList(t, x)
+		return
+	case path == "/v1/pets" && x.request.Method == http.MethodPost:
+		m.judgeCreate(t, x)
+		return
+	case x.request.Method == http.MethodGet:
+		m.judgeGet(t, x, id)
+		return
+	default:
+		assert.Contains(t, x.answer.Header().Get("Allow"), http.MethodGet)
+	}
+	assert.Equal(t, code, x.answer.Code)
+}
+
+// checkEveryAnswer sees to what all answers have: the three headers, the server's time and JSON, an Error object
+// if it is a refusal (sections 7 and 8.2).
+func checkEveryAnswer(t *testing.T, now time.Time, x served) {
+	t.Helper()
+	h := x.answer.Header()
+	for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"} {
+		require.Len(t, h[name], 1, name)
+		n, ok := new(big.Int).SetString(h[name][0], 10)
+		assert.True(t, ok && n.Sign() >= 0 && n.IsInt64(), "%s: %s", name, h[name])
+	}
+	assert.Equal(t, now.Format(http.TimeFormat), h.Get("Date"))
+	assert.Equal(t, "application/json", h.Get("Content-Type"))
+	if x.answer.Code < 400 || x.request.Method == http.MethodHead {
+		return
+	}
+	var e struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+		Status  int    `json:"status"`
+	}
+	require.NoError(t, json.Unmarshal(x.answer.Body.Bytes(), &e, json.RejectUnknownMembers(true)))
+	assert.NotEmpty(t, e.Code)
+	assert.NotEmpty(t, e.Message)
+	assert.Equal(t, x.answer.Code, e.Status)
+}
+
+// pathByServeMux is the template of a path of the service, as net/http understands paths, empty if it has none.
+func pathByServeMux(r *http.Request) (template, id string) {
+	mux := http.NewServeMux()
+	for _, path := range []string{"/v1/pets", "/v1/pets/{petId}"} {
+		mux.HandleFunc(path, func(_ http.ResponseWriter, r *http.Request) { template, id = path, r.PathValue("petId") })
+	}
+	r = r.Clone(r.Context())
+	r.Method = http.MethodConnect // for which it takes paths as they are, and redirects none
+	mux.ServeHTTP(httptest.NewRecorder(), r)
+	return template, id
+}
+
+func presentsKey(h http.Header) bool {
+	values := h["Authorization"]
+	if len(values) != 1 {
+		return false
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	return strings.EqualFold(scheme, "Bearer") && strings.Trim(token, " ") == DefaultAPIKey
+}
+
+var (
+	wholeNumber = regexp.MustCompile(`^[+-]?[0-9]+$`)
+	jsonInteger = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+)
+
+// number reads an integer with math/big, false if it is none of the least to the most.
+func number(s string, pattern *regexp.Regexp, least, most int64) (int64, bool) {
+	n, ok := new(big.Int).SetString(s, 10)
+	if !ok || !pattern.MatchString(s) || n.Cmp(big.NewInt(least)) < 0 || n.Cmp(big.NewInt(most)) > 0 {
+		return 0, false
+	}
+	return n.Int64(), true
+}
+
+func (m *model) judgeList(t *testing.T, x served) {
+	t.Helper()
+	values, err := url.ParseQuery(x.request.URL.RawQuery)
+	limit, good := int64(20), err == nil && len(values["limit"]) < 2 && len(values["status"]) < 2
+	if good && values.Has("limit") {
+		limit, good = number(values.Get("limit"), wholeNumber, 1, 100)
+	}
+	status := petstore.PetStatus(values.Get("status"))
+	if !good || values.Has("status") && !status.Valid() {
+		assert.Equal(t, http.StatusBadRequest, x.answer.Code, x.request.URL.RawQuery)
+		return
+	}
+	require.Equal(t, http.StatusOK, x.answer.Code, x.request.URL.RawQuery)
+	want := []petstore.Pet{}
+	for _, p := range m.pets {
+		if (status == "" || p.Status == status) && int64(len(want)) < limit {
+			want = append(want, p)
+		}
+	}
+	var got []petstore.Pet
+	require.NoError(t, json.Unmarshal(x.answer.Body.Bytes(), &got, json.RejectUnknownMembers(true)))
+	assert.Equal(t, want, got)
+}
+
+func (m *model) judgeGet(t *testing.T, x served, petID string) {
+	t.Helper()
+	id, ok := number(petID, wholeNumber, math.MinInt64, math.MaxInt64)
+	i := slices.IndexFunc(m.pets, func(p petstore.Pet) bool { return ok && p.ID == id })
+	if i < 0 {
+		assert.Equal(t, http.StatusNotFound, x.answer.Code, petID)
+		return
+	}
+	require.Equal(t, http.StatusOK, x.answer.Code, petID)
+	var got petstore.Pet
+	require.NoError(t, json.Unmarshal(x.answer.Body.Bytes(), &got, json.RejectUnknownMembers(true)))
+	assert.Equal(t, m.pets[i], got)
+}
+
+func (m *model) judgeCreate(t *testing.T, x served) {
+	t.Helper()
+	p, ok := readByJSONv2(x.body)
+	if !ok || x.broken || len(x.body) > maxBody || !saysJSON(x.request.Header) {
+		assert.Equal(t, http.StatusBadRequest, x.answer.Code, "%s", x.body)
+		return
+	}
+	require.Equal(t, http.StatusCreated, x.answer.Code, "%s: %s", x.body, x.answer.Body)
+	want := petstore.Pet{ID: int64(len(m.pets) + 1), Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
+	var got petstore.Pet
+	require.NoError(t, json.Unmarshal(x.answer.Body.Bytes(), &got, json.RejectUnknownMembers(true)))
+	assert.Equal(t, want, got)
+	m.pets = append(m.pets, want)
+}
+
+func saysJSON(h http.Header) bool {
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	encoding := h.Get("Content-Encoding")
+	return err == nil && media == "application/json" && (encoding == "" || encoding == "identity")
+}
+
+// readByJSONv2 reads a NewPet (section 2). The decoder is more lenient than its default in what the document says
+// nothing about: the values of unknown fields.
+func readByJSONv2(body []byte) (p petstore.NewPet, ok bool) {
+	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if d.PeekKind() != '{' || !utf8.Valid(body) {
+		return p, false
+	}
+	members := make(map[string]jsontext.Value)
+	_, _ = d.ReadToken()
+	for d.PeekKind() == '"' {
+		quoted, _ := d.ReadValue()
+		name, err := jsontext.AppendUnquote(nil, quoted.Clone())
+		value, err2 := d.ReadValue()
+		if _, twice := members[string(name)]; twice || err != nil || err2 != nil {
+			return p, false
+		}
+		members[string(name)] = value.Clone()
+	}
+	if _, err := d.ReadToken(); err != nil || d.PeekKind() != 0 {
+		return p, false
+	}
+	return newPetOf(members)
+}
+
+func newPetOf(members map[string]jsontext.Value) (p petstore.NewPet, ok bool) {
+	var name, status string
+	if json.Unmarshal(members["name"], &name) != nil || name == "" {
+		return p, false
+	}
+	category, ok := number(string(members["categoryId"]), jsonInteger, math.MinInt64, math.MaxInt64)
+	if !ok {
+		return p, false
+	}
+	if value, given := members["status"]; given && value.Kind() != 'n' {
+		if json.Unmarshal(value, &status) != nil || !petstore.PetStatus(status).Valid() {
+			return p, false
+		}
+	}
+	return petstore.NewPet{Name: name, CategoryID: category, Status: petstore.PetStatus(status)}, true
+}
