@@ -52,7 +52,7 @@ func (g guard) knows(hostPort string) bool {
 }
 
 // sameOrigin judges by Origin and by Sec-Fetch-Site. Following a link from elsewhere is a cross-site GET
-// as well, and welcome; an image or a script that another site's page asks for is not.
+// as well, and welcome; an image or a frame that another site's page asks for is not.
 func sameOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) > 1 {
@@ -64,11 +64,18 @@ func sameOrigin(r *http.Request) bool {
 			return false
 		}
 	}
-	site, mode := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Mode")
-	if (site == "cross-site" || site == "same-site") && mode != "" && mode != "navigate" {
+	site := r.Header.Get("Sec-Fetch-Site")
+	if (site == "cross-site" || site == "same-site") && !followsLink(r) {
 		return false
 	}
 	return http.NewCrossOriginProtection().Check(r) == nil
+}
+
+// followsLink reports whether a request is, as far as it says, for a page of its own, not for a part of
+// another page.
+func followsLink(r *http.Request) bool {
+	mode, dest := r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Sec-Fetch-Dest")
+	return (mode == "" || mode == "navigate") && (dest == "" || dest == "document")
 }
 
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }

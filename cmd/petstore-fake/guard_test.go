@@ -70,24 +70,27 @@ func TestAPageOfAnotherSiteGetsNothingThatItDoesNotLinkTo(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	for _, c := range []struct {
-		site, mode string
-		want       int
+		site, mode, dest string
+		want             int
 	}{
-		{"cross-site", "no-cors", 403},
-		{"same-site", "no-cors", 403},
-		{"cross-site", "cors", 403},
-		{"cross-site", "websocket", 403},
-		{"cross-site", "navigate", 200},
-		{"same-origin", "cors", 200},
-		{"same-origin", "no-cors", 200},
-		{"none", "navigate", 200},
-		{"", "", 200},
+		{"cross-site", "no-cors", "image", 403},
+		{"same-site", "no-cors", "script", 403},
+		{"cross-site", "cors", "empty", 403},
+		{"cross-site", "websocket", "websocket", 403},
+		{"cross-site", "navigate", "iframe", 403},
+		{"same-site", "navigate", "object", 403},
+		{"cross-site", "navigate", "document", 200},
+		{"same-origin", "cors", "empty", 200},
+		{"same-origin", "no-cors", "image", 200},
+		{"none", "navigate", "document", 200},
+		{"", "", "", 200},
 	} {
 		for _, path := range []string{"/_fake/", "/_fake/events", "/_fake/requests", "/_fake/har"} {
 			r := request(t, http.MethodGet, path, "")
 			r.Header.Set("Accept", "text/html")
 			r.Header.Set("Sec-Fetch-Site", c.site)
 			r.Header.Set("Sec-Fetch-Mode", c.mode)
+			r.Header.Set("Sec-Fetch-Dest", c.dest)
 			assert.Equal(t, c.want, i.send(r).Code, "%+v %s", c, path)
 		}
 	}

@@ -413,7 +413,7 @@ function showTraffic() {
     if (l) shapes.push(draw("rect", { class: "limited", x: x(s.start) + bar * 0.1, y: height - l, width: bar * 0.8, height: l }));
   }
   byId("graph").replaceChildren(...shapes);
-  setText(byId("peak"), slots.length ? count(peak) + " in " + traffic.slotSeconds + " s" : "nothing came");
+  setText(byId("peak"), slots.length ? "at most " + count(peak) + " in " + traffic.slotSeconds + " s" : "nothing came");
   const parts = [count(all) + (all === 1 ? " request" : " requests"), count(limited) + " × 429", count(Math.ceil(waited)) + " s told to wait"];
   byId("graph").setAttribute("aria-label", "Last 5 minutes: " + parts.join(", "));
   match(byId("legend"), ["fine", "limited", "wait"], (kind) => kind,
@@ -424,7 +424,7 @@ function showTraffic() {
 
 function showFaults(part) {
   const words = (f) => f.text + (f.active ? "" : ", done");
-  match(byId("faults"), part.list, (f) => f.id, (f) => make("li", {}, make("span"), make("b"),
+  match(byId("faults"), part.list, (f) => f.id, (f) => make("li", {}, make("span", { className: "clamp", title: f.text }), make("b"),
     make("button", { type: "button", className: "quiet", ariaLabel: "Remove: " + f.text,
       onclick: () => act("Removed.", "DELETE", "faults/" + f.id) }, "Remove")),
   (e, f) => {
@@ -442,7 +442,7 @@ function showPets(part) {
     const status = make("select", { ariaLabel: "Status of " + p.name + ", id " + p.id });
     for (const s of ["", "available", "pending", "sold"]) status.append(make("option", { value: s }, s || "none"));
     status.addEventListener("change", () => act("Changed.", "PUT", "pets/" + p.id + "/status", JSON.stringify({ status: status.value })));
-    return make("tr", {}, make("td", {}, p.id), make("td", { className: "name" }, p.name), make("td", {}, p.categoryId),
+    return make("tr", {}, make("td", {}, p.id), make("td", {}, make("span", { className: "clamp", title: p.name }, p.name)), make("td", {}, p.categoryId),
       make("td", {}, status), make("td", {}, make("button", { type: "button", className: "quiet",
         title: "Delete", ariaLabel: "Delete " + p.name + ", id " + p.id,
         onclick: () => act("Deleted.", "DELETE", "pets/" + p.id) }, "✕")));

@@ -22,20 +22,20 @@ var update = flag.Bool("update", false, "write the pictures of the README anew")
 const pictureWidth, pictureHeight = 1440, 900
 
 func TestTheReadmeShowsThePageInBothThemes(t *testing.T) {
-	args := []string{"-plan", "free", "-seed", filepath.Join("testdata", "pets.json")}
+	addr := "127.0.0.1:0"
 	if *update {
-		args = append(args, "-addr", "127.0.0.1:4010") // as readers will see it
+		addr = "127.0.0.1:4010" // as readers will see it
 	}
-	p := start(t, args...)
+	p := startAt(t, addr, "-plan", "free", "-seed", filepath.Join("testdata", "pets.json"))
 	p.morning()
 	b := newTab(t)
 	b.size(pictureWidth, pictureHeight)
 	call(b, emulation.SetScrollbarsHidden, emulation.SetScrollbarsHiddenParams{Hidden: true})
+	b.open(p, "")
+	b.text("#rows", "503")
+	b.until(`document.querySelectorAll("#graph rect").length > 20`)
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
-		b.open(p, "")
-		b.text("#rows", "503")
-		b.until(`document.querySelectorAll("#graph rect").length > 20`)
 		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		require.NoError(t, err)
 		path := filepath.Join("..", "..", "..", "docs", "petstore-fake-"+theme+".png")
@@ -60,7 +60,7 @@ func (p *program) morning() {
 		require.Less(p.t, p.send(http.MethodPost, path, body).status, 300)
 	}
 	names := []string{"Biscuit", "Pepper", "Juniper", "Maple", "Otis", "Waffles"}
-	for i := range 52 {
+	for i := range 46 {
 		for range 1 + (i*7)%5 + i%3*2 {
 			p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")
 		}
@@ -70,6 +70,9 @@ func (p *program) morning() {
 		admin("/_fake/clock", `{"advance":"5s"}`)
 	}
 	admin("/_fake/clock", `{"advance":"31s"}`)
+	p.list(12)
+	admin("/_fake/clock", `{"advance":"30s"}`)
+	p.list(6)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
 	p.send(http.MethodGet, "/v1/pets/3", "")
 	admin("/_fake/faults", `{"status":503,"operation":"listPets"}`)
@@ -78,6 +81,11 @@ func (p *program) morning() {
 	admin("/_fake/faults", `{"wire":"reset","operation":"createPet"}`)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
-	p.send(http.MethodGet, "/v1/pets?limit=5", "")
+	for _, limit := range []int{500, 5} {
+		p.send(http.MethodGet, fmt.Sprintf("/v1/pets?limit=%d", limit), "")
+	}
+	p.send(http.MethodPut, "/_fake/keys/1/plan", `{"plan":"enterprise:24,1000"}`)
+	p.send(http.MethodGet, "/v1/pets", "")
+	p.send(http.MethodGet, "/v1/pets", "")
 	admin("/_fake/faults", `{"status":429,"retryAfter":"5","operation":"createPet"}`)
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,26 +36,38 @@ var buildProgram = sync.OnceValues(func() (string, error) {
 type program struct {
 	t      *testing.T
 	origin string
+	stop   func()
 }
 
 // start starts the program on a free port. It ends with the test.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
+	return startAt(t, "127.0.0.1:0", args...)
+}
+
+// startAt starts the program on an address.
+func startAt(t *testing.T, addr string, args ...string) *program {
+	t.Helper()
 	theBrowser(t) // or the test is skipped
 	path, err := buildProgram()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), path, append([]string{"-addr", "127.0.0.1:0"}, args...)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, path, append([]string{"-addr", addr}, args...)...)
 	cmd.Env = []string{}
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Wait() })                   // it is ended by the test's context
-	first, err := bufio.NewReader(stdout).ReadString('\n') // the port, unless args name one
+	stop := sync.OnceFunc(func() {
+		cancel()
+		_ = cmd.Wait() // it was ended
+	})
+	t.Cleanup(stop)
+	first, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
-	if _, err := strconv.Atoi(strings.TrimSpace(first)); err != nil {
-		first = "4010"
+	if host, ok := strings.CutSuffix(addr, ":0"); ok {
+		addr = host + ":" + strings.TrimSpace(first)
 	}
-	return &program{t, "http://127.0.0.1:" + strings.TrimSpace(first)}
+	return &program{t, "http://" + addr, stop}
 }
 
 // reply is an answer that was read to its end.

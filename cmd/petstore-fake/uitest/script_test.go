@@ -2,6 +2,7 @@ package uitest
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -34,15 +35,40 @@ func TestWithoutJavaScriptThePageStillListsTheLastRequests(t *testing.T) {
 	b.text(".detail", "$PETSTORE_API_KEY")
 }
 
-func TestThePageGoesOnWhenTheProgramCutsItsStream(t *testing.T) {
+func TestAPageThatNobodyLooksAtPausesAndGoesOnWhereItWas(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
 	b.open(p, "")
 	p.list(1)
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)
-	b.run(`stream.close(); window.before = document.querySelector("#rows tr")`)
+	hide := func(hidden string) {
+		b.run(`Object.defineProperty(document, "hidden", {value: ` + hidden + `, configurable: true});
+			document.dispatchEvent(new Event("visibilitychange"))`)
+	}
+	hide("true")
+	b.text("#live", "paused")
+	assert.True(t, value[bool](b, `stream.readyState === EventSource.CLOSED`), "a browser has few connections for a host")
+	b.run(`window.before = document.querySelector("#rows tr")`)
 	p.list(2)
-	b.run(`listen(false)`) // as when the reader comes back to the page
+	hide("false")
 	b.until(`document.querySelectorAll("#rows tr").length === 3`)
+	b.text("#live", "live")
 	assert.True(t, value[bool](b, `window.before === document.querySelector("#rows tr:last-child")`), "it was resumed")
+}
+
+func TestThePageComesBackWithTheProgram(t *testing.T) {
+	p := start(t)
+	b := newTab(t)
+	p.list(3)
+	b.open(p, "")
+	b.until(`document.querySelectorAll("#rows tr").length === 3`)
+	p.stop()
+	b.text("#live", "connecting")
+	again := startAt(t, strings.TrimPrefix(p.origin, "http://"))
+	again.list(1)
+	b.until(`document.querySelectorAll("#rows tr").length === 1`)
+	b.text("#live", "live")
+	for _, text := range b.consoleErrors() {
+		assert.Contains(t, text, "ERR_", "the connection that broke")
+	}
 }
