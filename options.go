@@ -160,7 +160,7 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 
 // WithMaxWait bounds how long a call waits for the rate limit, over all its attempts. The default is
 // 2 minutes, 0 means never to wait. A call that would have to wait longer fails at once with a
-// [*RateLimitError]. It also bounds the Retry-After of a 503.
+// [*RateLimitError]. It also bounds the Retry-After of each 503.
 func WithMaxWait(d time.Duration) CallOption {
 	return callOption(func(c *callConfig) error {
 		if d < 0 {

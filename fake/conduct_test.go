@@ -41,26 +41,33 @@ func TestAnInjectedRetryAfterIsARuleToo(t *testing.T) {
 	for value, wait := range map[string]time.Duration{
 		"30": 30 * time.Second, "Sat, 01 Jan 2000 00:00:30 GMT": 30 * time.Second, "soon": 0, "-1": 0,
 	} {
-		for _, status := range []int{429, 503} {
-			inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
-				srv.Inject(fake.Fault{Status: status, RetryAfter: value})
-				d.list(t)
-				time.Sleep(wait)
-				d.list(t)
-				assert.Empty(t, rules(srv))
-			})
-		}
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+			srv.Inject(fake.Fault{Status: 429, RetryAfter: value})
+			d.list(t)
+			time.Sleep(wait)
+			d.list(t)
+			assert.Empty(t, rules(srv))
+		})
 	}
 	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
-		srv.Inject(fake.Fault{Status: 503, RetryAfter: "30"})
+		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
 		d.list(t)
 		d.list(t)
 		assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
 		time.Sleep(time.Minute)
-		srv.Inject(fake.Fault{Status: 503, Header: http.Header{"retry-after": {"30"}}})
+		srv.Inject(fake.Fault{Status: 429, Header: http.Header{"retry-after": {"30"}}})
 		d.list(t)
 		d.list(t)
 		assert.Len(t, srv.Violations(), 2)
+	})
+}
+
+func TestTheRetryAfterOfA503BindsOnlyTheCallThatGotIt(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+		srv.Inject(fake.Fault{Status: 503, RetryAfter: "30"})
+		d.list(t)
+		d.list(t) // another call of the key
+		assert.Empty(t, rules(srv))
 	})
 }
 

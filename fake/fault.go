@@ -214,10 +214,10 @@ func defaultCode(status int) string {
 	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text)
 }
 
-// comeBack returns when an injected 429 or 503 tells its client to come back, the zero time if it
-// does not.
+// comeBack returns when an injected 429 tells its client to come back, the zero time if it does not. The Retry-After
+// of a 503 is for the call that got it: section 8.3, which speaks for the whole key, does not know it.
 func (f *Fault) comeBack(now time.Time) time.Time {
-	if f.Status != http.StatusTooManyRequests && f.Status != http.StatusServiceUnavailable {
+	if f.Status != http.StatusTooManyRequests {
 		return time.Time{}
 	}
 	value := cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter)
