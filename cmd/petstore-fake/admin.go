@@ -17,7 +17,6 @@ const adminPath = "/_fake/"
 // admin serves the routes by which the fake is steered and looked at.
 type admin struct {
 	srv     *fake.Server
-	baseURL string
 	guard   guard
 	judge   *judge
 	mux     *http.ServeMux
@@ -33,9 +32,9 @@ type admin struct {
 	advanced time.Duration
 }
 
-func newAdmin(s settings, srv *fake.Server, keys *keybook, f *feed, baseURL string) *admin {
+func newAdmin(s settings, srv *fake.Server, keys *keybook, f *feed) *admin {
 	a := &admin{
-		srv: srv, baseURL: baseURL, keys: keys, judge: newJudge(), mux: http.NewServeMux(),
+		srv: srv, keys: keys, judge: newJudge(), mux: http.NewServeMux(),
 		guard: guard{public: s.public, names: s.names},
 		page:  newPage(), feed: f, traffic: new(traffic), latency: new(latency),
 	}
@@ -73,8 +72,9 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
-// origin is the scheme and the authority under which the program is called.
-func (a *admin) origin() string { return strings.TrimSuffix(a.baseURL, "/v1") }
+// origin is the scheme and the authority under which a request that the guard let through has called
+// the program. A port may have been mapped to another on the way, as into a container.
+func origin(r *http.Request) string { return "http://" + r.Host }
 
 // byMethod answers a path's requests by their methods, and others with 405.
 func byMethod(handlers map[string]http.Handler) http.Handler {

@@ -160,6 +160,17 @@ func TestACurlCommandSendsTheRequestAgain(t *testing.T) {
 	assert.Equal(t, first.Header["Content-Type"], again.Header["Content-Type"])
 }
 
+func TestWhatIsSaidOfAnAddressIsTheOneThatWasCalled(t *testing.T) {
+	t.Parallel()
+	i := newTestInstance(t)
+	i.call("GET", "/v1/pets", "")
+	for _, path := range []string{"/_fake/", "/_fake/requests/1", "/_fake/har"} {
+		r := request(t, "GET", path, "")
+		r.Host = "localhost:8080"
+		assert.Contains(t, i.send(r).Body.String(), "http://localhost:8080/v1", path)
+	}
+}
+
 func TestARequestIsShownAloneWithItsBodiesAsFarAsIsAsked(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)

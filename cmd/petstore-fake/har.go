@@ -93,9 +93,9 @@ func (a *admin) har(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	archive := harRoot{harLog{"1.2", harCreator{program, petstore.Version}, []harEntry{}}}
-	for _, r := range a.srv.Requests() {
-		if fits(r) {
-			archive.Log.Entries = append(archive.Log.Entries, harOf(a.origin(), r))
+	for _, one := range a.srv.Requests() {
+		if fits(one) {
+			archive.Log.Entries = append(archive.Log.Entries, harOf(origin(r), one))
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -38,7 +38,7 @@ func newTestInstance(t *testing.T, args ...string) testInstance {
 	s, err := readSettings(args, noEnv)
 	require.NoError(t, err)
 	stderr := newOutput()
-	i := newInstance(s, testHost, stderr)
+	i := newInstance(s, stderr)
 	t.Cleanup(i.close)
 	return testInstance{t, i, stderr}
 }

@@ -14,9 +14,9 @@ type instance struct {
 	admin   *admin
 }
 
-// newInstance returns what the settings ask for, reached at host. The key of the settings is the only
+// newInstance returns what the settings ask for. The key of the settings is the only
 // one that is valid.
-func newInstance(s settings, host string, stderr io.Writer) *instance {
+func newInstance(s settings, stderr io.Writer) *instance {
 	f := newFeed()
 	srv := fake.NewServer(
 		fake.WithNotify(f.touch),
@@ -28,7 +28,7 @@ func newInstance(s settings, host string, stderr io.Writer) *instance {
 	}
 	keys := newKeybook(s.key)
 	keys.number(keys.id(s.key), srv.KeyNumber(s.key))
-	a := newAdmin(s, srv, keys, f, "http://"+host+"/v1")
+	a := newAdmin(s, srv, keys, f)
 	log := newRequestLog(stderr, s.log, keys)
 	return &instance{srv, &service{srv, a.latency, a.traffic, f, log}, a}
 }

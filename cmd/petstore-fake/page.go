@@ -108,7 +108,6 @@ func wantsHTML(r *http.Request) bool {
 // pageData is what the page shows before, and without, its script.
 type pageData struct {
 	Version string
-	BaseURL string
 	Origin  string
 	Filters []filterField
 	Rows    []row
@@ -142,11 +141,11 @@ func (a *admin) pageData(r *http.Request) (pageData, error) {
 	rows := a.newestRows(fits)
 	slices.Reverse(rows)
 	d := pageData{
-		Version: petstore.Version, BaseURL: a.baseURL, Origin: a.origin(), Filters: a.filterFields(q.values),
+		Version: petstore.Version, Origin: origin(r), Filters: a.filterFields(q.values),
 		Rows: rows, Style: a.page.style, Script: a.page.script,
 	}
 	if found, ok := a.srv.Request(seq); ok {
-		detail := a.showDetail(found, maxDetail)
+		detail := a.showDetail(r, found, maxDetail)
 		d.Detail = &detail
 	}
 	return d, nil

@@ -96,14 +96,16 @@ func (a *admin) getRequest(r *http.Request) (any, error) {
 	if !ok || !ok2 || n > math.MaxInt32 {
 		return nil, notFound("there is no request %q in the journal", clip(r.PathValue("id")))
 	}
-	return a.showDetail(found, size), nil
+	return a.showDetail(r, found, size), nil
 }
 
-// showDetail shows a request with its bodies up to a size.
-func (a *admin) showDetail(r fake.Request, size int) shownDetail {
-	d := shownDetail{BodySize: len(r.Body), AnswerSize: len(r.Answer), Curl: curlCommand(a.origin(), r)}
-	r.Body, r.Answer = cut(r.Body, size), cut(r.Answer, size)
-	d.shownRequest = a.showRequest(r)
+// showDetail shows a request of the journal with its bodies up to a size, to who asked for it by r.
+func (a *admin) showDetail(r *http.Request, one fake.Request, size int) shownDetail {
+	d := shownDetail{
+		BodySize: len(one.Body), AnswerSize: len(one.Answer), Curl: curlCommand(origin(r), one),
+	}
+	one.Body, one.Answer = cut(one.Body, size), cut(one.Answer, size)
+	d.shownRequest = a.showRequest(one)
 	return d
 }
 

@@ -70,7 +70,7 @@ type shownRoute struct {
 }
 
 // index answers GET /_fake/.
-func (a *admin) index(*http.Request) (any, error) {
+func (a *admin) index(r *http.Request) (any, error) {
 	var list []shownRoute
 	for _, r := range a.routes() {
 		path := r.pattern
@@ -84,7 +84,7 @@ func (a *admin) index(*http.Request) (any, error) {
 		Version string       `json:"version"`
 		BaseURL string       `json:"baseUrl"`
 		Routes  []shownRoute `json:"routes"`
-	}{program, petstore.Version, a.baseURL, list}, nil
+	}{program, petstore.Version, origin(r) + "/v1", list}, nil
 }
 
 // reset answers POST /_fake/reset.

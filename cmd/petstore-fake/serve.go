@@ -32,7 +32,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	host := callable(l.Addr())
-	i := newInstance(s, host, stderr)
+	i := newInstance(s, stderr)
 	defer i.close()
 	announce(s, l.Addr(), host, stdout, stderr)
 	hs := newServer(i, stderr)
