@@ -11,6 +11,8 @@ const (
 	holdFor = 500 * time.Millisecond
 	// wideHoldFor is the same while less than half of the window is taken, and nobody waits.
 	wideHoldFor = 2 * time.Second
+	// idleFor is how long a process may be about to ask for more before it reports what it has got.
+	idleFor = 20 * time.Millisecond
 	// ahead is how many permits a process asks for at most beyond those that its calls wait for.
 	ahead = 64
 	// keptReports bounds what there is to report after Redis was away.
@@ -26,7 +28,6 @@ type courier struct {
 	spoke     time.Time // when the last one left
 	overdue   *time.Timer
 	reports   []report
-	sending   []report  // on their way
 	urgent    bool      // reports that others wait for
 	askAt     time.Time // not before
 	anyAnswer bool      // of the fleet may open the door
@@ -72,8 +73,8 @@ func (l *Limiter) due() (time.Time, bool) {
 		by(l.since.Add(l.hold()))
 	}
 	// One alone is left to the next command, or to the end of the lease: it has been counted already.
-	if l.inFlight == 0 && l.unreported() > 1 {
-		by(later(l.spoke, l.taken).Add(holdFor))
+	if n := l.unreported(); l.inFlight == 0 && len(l.unused) == 0 && n > 1 {
+		by(l.idle.Add(idleFor))
 	}
 	if l.inFlight > 0 {
 		by(l.spoke.Add(l.config.lease / 2))
@@ -88,7 +89,6 @@ func (l *Limiter) speak(now time.Time) {
 	}
 	c := l.command(now)
 	l.busy, l.urgent, l.spoke = true, false, now
-	l.sending, l.reports = l.reports, nil
 	l.overdue = time.AfterFunc(l.config.timeout, func() { l.miss(c.Seq) })
 	go l.carry(c, now)
 }
@@ -106,6 +106,7 @@ func (l *Limiter) command(now time.Time) command {
 	for _, r := range l.reports {
 		c.Reports = append(c.Reports, r.at(now))
 	}
+	c.reports, l.reports = l.reports, nil
 	l.line.each(func(w *waiter, _ int) { w.asked = l.seq })
 	return c
 }
@@ -165,19 +166,23 @@ func (l *Limiter) carry(c command, sent time.Time) {
 	l.busy = false
 	now := time.Now()
 	if err != nil || r.Stale {
-		late := l.reports
-		l.reports = l.sending
-		for _, r := range late {
-			l.report(r)
-		}
+		l.restore(c)
 	}
-	l.sending = nil
 	if err != nil {
 		l.lose(now, err)
 		l.dispatch(now)
 		return
 	}
 	l.hear(c, r, sent, now)
+}
+
+// restore takes back the reports of a command that did not arrive.
+func (l *Limiter) restore(c command) {
+	later := l.reports
+	l.reports = c.reports
+	for _, r := range later {
+		l.report(r)
+	}
 }
 
 // errSlow is why Redis is taken for away that does not answer.

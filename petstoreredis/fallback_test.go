@@ -40,14 +40,14 @@ func TestWithoutRedisAProcessKeepsToItsShare(t *testing.T) {
 		assert.InDelta(t, 15, done, 1, "a quarter of the window")
 		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
 		assert.Equal(t, 60, client.RateLimit().Limit, "the key's limit, not the share")
-		time.Sleep(2 * time.Minute)
+		rest(2 * time.Minute)
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		assert.NotContains(t, text.String(), "redis is back")
 		r.down.Store(false)
-		time.Sleep(time.Second)
+		rest(time.Second)
 		_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) // has Redis tried
-		time.Sleep(time.Second)
+		rest(time.Second)
 		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
 		assert.Equal(t, 1, strings.Count(text.String(), "redis is back"))
 	})
@@ -60,7 +60,7 @@ func TestShareIsTheLastKnownNumberOfProcesses(t *testing.T) {
 			l := newTestLimiter(t, r)
 			fleet = append(fleet, l)
 			acquire(t, l).Release(answer(http.StatusOK, 60, 59-len(fleet), time.Now().Add(time.Minute)))
-			time.Sleep(time.Second)
+			rest(time.Second)
 		}
 		l := fleet[4]
 		r.down.Store(true)
@@ -68,7 +68,7 @@ func TestShareIsTheLastKnownNumberOfProcesses(t *testing.T) {
 			p, err := l.Acquire(t.Context(), time.Second)
 			require.NoError(t, err)
 			p.Release(petstore.Observation{})
-			time.Sleep(time.Second)
+			rest(time.Second)
 		}
 		assert.Equal(t, 5, l.away.share)
 	})
@@ -79,6 +79,7 @@ func TestUnknownShareIsModest(t *testing.T) {
 		l := newTestLimiter(t, r)
 		r.down.Store(true)
 		acquire(t, l).Release(petstore.Observation{})
+		synctest.Wait()
 		assert.Equal(t, unknownShare, l.away.share)
 	})
 }
@@ -95,7 +96,7 @@ func TestRedisThatHangsHoldsUpOneCallOnly(t *testing.T) {
 			require.NoError(t, err)
 		}
 		assert.Equal(t, l.config.timeout, time.Since(start))
-		time.Sleep(5 * time.Minute)
+		rest(5 * time.Minute)
 	})
 }
 
@@ -113,10 +114,10 @@ func TestRedisIsTriedOnceASecondAndByWaitersToo(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		time.Sleep(10 * time.Second)
+		rest(10 * time.Second)
 		assert.NotNil(t, l.away)
 		r.down.Store(false)
-		time.Sleep(time.Second + time.Millisecond)
+		rest(time.Second + time.Millisecond)
 		assert.Nil(t, l.away, "the one that waits has had Redis tried")
 		group.Wait()
 		assert.Zero(t, server.Usage(server.APIKey()).Limited)
@@ -132,7 +133,7 @@ func TestClosureIsKnownWithoutRedis(t *testing.T) {
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.ErrorIs(t, err, petstore.ErrRateLimited)
 			r.down.Store(true)
-			time.Sleep(time.Minute)
+			rest(time.Minute)
 		}
 		server.AssertRequests(t, "", 1)
 	})
@@ -157,7 +158,7 @@ func TestClosureIsToldToARedisThatHasLostIt(t *testing.T) {
 		limited := assertRefused(t, other)
 		assert.WithinDuration(t, o.Received.Add(time.Hour), limited.RetryAt, time.Second)
 		assert.Equal(t, petstore.ClosureBan, limited.Closure)
-		time.Sleep(2 * time.Hour)
+		rest(2 * time.Hour)
 	})
 }
 
@@ -179,9 +180,9 @@ func TestFleetLosesRedisInTheMiddleAndGetsItBackEmpty(t *testing.T) {
 				})
 			}
 		}
-		time.Sleep(500 * time.Millisecond)
+		rest(500 * time.Millisecond)
 		r.down.Store(true)
-		time.Sleep(70 * time.Second)
+		rest(70 * time.Second)
 		r.FlushAll()
 		r.down.Store(false)
 		group.Wait()
@@ -208,6 +209,7 @@ func TestEveryFailureOfRedisIsAFallback(t *testing.T) {
 				start := time.Now()
 				acquire(t, l).Release(petstore.Observation{})
 				assert.Less(t, time.Since(start), 100*time.Millisecond)
+				synctest.Wait()
 				assert.NotNil(t, l.away)
 				assert.Contains(t, text.String(), strings.Fields(failure)[0])
 			})
@@ -222,6 +224,7 @@ func TestAnswerThatIsNoneOfTheScriptIsAFallback(t *testing.T) {
 		l, err := NewLimiter(rdb, "key")
 		require.NoError(t, err)
 		acquire(t, l)
+		synctest.Wait()
 		assert.NotNil(t, l.away)
 	})
 }
@@ -251,13 +254,13 @@ func TestCallerInTheFallbackMayGiveUp(t *testing.T) {
 		acquire(t, l) // its answer is waited for
 		cause := errors.New("no longer wanted")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Second, func() { cancel(cause) })
+		time.AfterFunc(time.Second/2, func() { cancel(cause) })
 		_, err := l.Acquire(ctx, time.Hour)
 		require.ErrorIs(t, err, petstore.ErrRateLimited)
 		require.ErrorIs(t, err, cause)
 		_, err = l.Acquire(t.Context(), 0)
 		require.ErrorIs(t, err, petstore.ErrRateLimited)
-		time.Sleep(time.Minute)
+		rest(time.Minute)
 		assert.Nil(t, l.timer)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -37,6 +38,7 @@ type Limiter struct {
 	since    time.Time // of that
 	taken    time.Time // when the last of them was asked for
 	inFlight int
+	idle     time.Time // since the last answer
 	probing  int // of those in flight
 
 	courier
@@ -113,6 +115,29 @@ func (l *Limiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.
 			return p, err
 		}
 	}
+}
+
+// Flush tells Redis what this process has done, and gives back what it has reserved and not used. It is for programs
+// that end right after their last call, so that the others need not wait for the end of the lease to know; everybody else has
+// this done a moment later anyway. While Redis is away it does nothing. The error is that of Redis.
+func (l *Limiter) Flush(ctx context.Context) error {
+	l.mu.Lock()
+	if l.away != nil {
+		l.mu.Unlock()
+		return nil
+	}
+	l.unused = nil
+	c := l.command(time.Now())
+	c.Want = 0
+	l.mu.Unlock()
+	_, err := l.store.exchange(ctx, c)
+	if err == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.restore(c)
+	return fmt.Errorf("petstoreredis: flush: %w", err)
 }
 
 // newWaiter gives a call its turn, which it keeps however often it has to move.
@@ -192,6 +217,7 @@ func (p *permit) Release(o petstore.Observation) {
 	}
 	now := time.Now()
 	l.giveBack(p)
+	l.idle = now
 	switch {
 	case !o.Sent.IsZero() || p.slot.Probe:
 		l.settle(p.slot, p.late, o)

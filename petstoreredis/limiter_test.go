@@ -38,6 +38,12 @@ func answer(status, limit, remaining int, end time.Time) petstore.Observation {
 	}
 }
 
+// rest lets time pass, and what was due in it be done.
+func rest(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // lost is an observation of a request that was sent now and never answered.
 func lost() petstore.Observation { return petstore.Observation{Sent: time.Now()} }
 
@@ -97,7 +103,7 @@ func TestNoMoreAreOnTheirWayThanRemain(t *testing.T) {
 		assertRefused(t, a)
 		assertRefused(t, b)
 		permits[1].Release(answer(http.StatusOK, 5, 1, end))
-		time.Sleep(holdFor)
+		rest(holdFor)
 		limited := assertRefused(t, b)
 		assert.Equal(t, petstore.ClosureMinute, limited.Closure)
 		assert.WithinDuration(t, end, limited.RetryAt, resetGrain+50*time.Millisecond)
@@ -121,12 +127,31 @@ func TestPermitThatWasNotUsedGoesBack(t *testing.T) {
 	})
 }
 
+func TestFlushTellsAndGivesBackAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
+		end := open(t, a, 10, 8)
+		acquire(t, a).Release(answer(http.StatusOK, 10, 7, end)) // and more in reserve
+		require.NoError(t, a.Flush(t.Context()))
+		for range 7 {
+			_, err := b.Acquire(t.Context(), time.Millisecond)
+			require.NoError(t, err)
+		}
+		assertRefused(t, a)
+		r.down.Store(true)
+		require.ErrorContains(t, a.Flush(t.Context()), "petstoreredis: flush: ")
+		rest(2 * time.Minute)
+		acquire(t, a)
+		require.NoError(t, a.Flush(t.Context()), "while Redis is away there is nothing to tell it")
+	})
+}
+
 func TestRequestWithoutAnAnswerCountsAsSpent(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
 		open(t, a, 4, 2)
 		acquire(t, a).Release(lost())
-		time.Sleep(time.Second)
+		rest(time.Second)
 		p := acquire(t, b)
 		assertRefused(t, a)
 		assertRefused(t, b)
@@ -192,7 +217,7 @@ func TestLongClosureFailsAtOnceWithoutAskingRedis(t *testing.T) {
 			_, err := clients[i%2].ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
 		}
-		time.Sleep(time.Second)
+		rest(time.Second)
 		for _, client := range clients {
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			limited, ok := errors.AsType[*petstore.RateLimitError](err)
@@ -208,7 +233,7 @@ func TestLongClosureFailsAtOnceWithoutAskingRedis(t *testing.T) {
 				require.ErrorIs(t, err, petstore.ErrRateLimited)
 				assert.Zero(t, time.Since(start))
 			}
-			time.Sleep(time.Minute)
+			rest(time.Minute)
 		}
 		assert.Equal(t, trips, r.trips.Load(), "round trips")
 		server.AssertRequests(t, "", 5)
@@ -228,7 +253,7 @@ func TestBanIsOneForTheFleet(t *testing.T) {
 			assert.WithinDuration(t, time.Now().Add(time.Hour), limited.RetryAt, 2*time.Second)
 		}
 		server.AssertRequests(t, "", 1)
-		time.Sleep(time.Hour + time.Second)
+		rest(time.Hour + time.Second)
 		_, err := b.ListPets(t.Context(), petstore.ListPetsParams{})
 		assert.NoError(t, err)
 	})
@@ -303,7 +328,7 @@ func TestCallsAreServedInTheirOrder(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		time.Sleep(time.Minute)
+		rest(time.Minute)
 		require.Len(t, order, 50)
 		for i, n := range order {
 			assert.InDelta(t, i, n, 1)
@@ -337,9 +362,16 @@ func TestRetriedCallGoesBeforeNewcomers(t *testing.T) {
 				return err
 			})
 		}
-		time.Sleep(time.Minute)
+		rest(time.Minute)
 		assert.Equal(t, []string{"retried", "new", "new", "new"}, order)
 	})
+}
+
+// pretend makes a limiter silent, as if its process had been stopped, or lets it go on.
+func (l *Limiter) pretend(stopped bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy = stopped
 }
 
 func TestDeadWorkersLeaseComesBack(t *testing.T) {
@@ -350,13 +382,13 @@ func TestDeadWorkersLeaseComesBack(t *testing.T) {
 			go acquire(t, dead)
 		}
 		synctest.Wait()
-		dead.busy = true // it is heard of no more
+		dead.pretend(true)
 		left := 18 - dead.inFlight - len(dead.unused)
 		require.Less(t, left, 15)
 		for i := range left {
 			acquire(t, alive).Release(answer(http.StatusOK, 20, 17-i, end))
 			if i == left-4 {
-				time.Sleep(2100 * time.Millisecond) // the lease, and what may have been on its way
+				rest(2100 * time.Millisecond) // the lease, and what may have been on its way
 			}
 		}
 		// The service has never seen those of the dead, as the last answer shows: all of them are there again.
@@ -377,9 +409,9 @@ func TestWorkerThatWasStoppedFindsItsPermitsVoid(t *testing.T) {
 			acquire(t, l)
 		}
 		require.NotEmpty(t, l.unused)
-		l.busy = true
-		time.Sleep(2 * time.Second)
-		l.busy = false
+		l.pretend(true)
+		rest(2 * time.Second)
+		l.pretend(false)
 		_, err := l.Acquire(t.Context(), time.Second)
 		require.NoError(t, err)
 		assert.Equal(t, time.Now(), l.spoke, "Redis was asked again")
@@ -397,11 +429,11 @@ func TestNothingRunsAtRest(t *testing.T) {
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
 		}
-		time.Sleep(10 * time.Second)
+		rest(10 * time.Second)
 		assert.Nil(t, l.timer)
 		assert.False(t, l.busy)
 		trips := r.trips.Load()
-		time.Sleep(time.Hour)
+		rest(time.Hour)
 		assert.Equal(t, trips, r.trips.Load())
 	})
 }
@@ -425,7 +457,7 @@ func TestKeysShareASlotExpireAndDoNotTellTheName(t *testing.T) {
 			assert.Positive(t, r.TTL(key), key)
 		}
 		r.down.Store(true)
-		time.Sleep(time.Minute)
+		rest(time.Minute)
 		_, err = l.Acquire(t.Context(), 0)
 		assert.NotContains(t, r.Dump()+logged.String()+errorText(err), secret)
 		assert.NotEmpty(t, logged.String())
@@ -476,7 +508,7 @@ func TestClockOfRedisMayGoBack(t *testing.T) {
 		require.NoError(t, err)
 		assert.WithinDuration(t, end, time.Now(), 65*time.Second, "what had passed since the last command is not known")
 		p.Release(petstore.Observation{})
-		time.Sleep(5 * time.Minute)
+		rest(5 * time.Minute)
 	})
 }
 

@@ -39,6 +39,8 @@ type command struct {
 	Want    int      `json:"want"`
 	Reports []report `json:"reports,omitempty"`
 	Memory  *memory  `json:"memory,omitempty"`
+
+	reports []report // Reports as they were made
 }
 
 // memory is what the party knows, for the case that Redis has lost it.

@@ -102,10 +102,13 @@ local function describe(r)
     s.start = r.received -- it slides: what was open at its start may be gone
     s.slides = s.slides or moved
   end
-  if moved then
-    s.reset, s.by = r.reset, s.answers
+  local ends = within(r, s.start, grain())
+  if moved or r.late then
+    s.reset, s.ends = r.reset, ends
+    s.by = moved and s.answers or s.by
+  else
+    s.ends = math.min(s.ends, ends) -- both are on the safe side
   end
-  s.ends = within(r, s.start, grain())
   s.day = s.day or s.ends - s.start > MINUTE
 end
 

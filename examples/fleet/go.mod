@@ -1,0 +1,28 @@
+// This example is a module of its own because it needs Redis, which users of petstore-go must not inherit.
+module github.com/petstore/petstore-go/examples/fleet
+
+go 1.26.0
+
+replace (
+	github.com/petstore/petstore-go => ../..
+	github.com/petstore/petstore-go/petstoreredis => ../../petstoreredis
+)
+
+require (
+	github.com/alicebob/miniredis/v2 v2.40.0
+	github.com/petstore/petstore-go v0.0.0-00010101000000-000000000000
+	github.com/petstore/petstore-go/petstoreredis v0.0.0-00010101000000-000000000000
+	github.com/redis/go-redis/v9 v9.23.0
+	github.com/stretchr/testify v1.12.1
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
+	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
+	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
+	github.com/yuin/gopher-lua v1.1.1 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+)

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/petstoreredis"
+)
+
+// job is what a worker is told, in the environment.
+type job struct {
+	Redis, Service string
+	Requests       int
+}
+
+const jobVariable = "FLEET_JOB"
+
+// runWorker does the job of a worker, if this process is one.
+func runWorker() bool {
+	text := os.Getenv(jobVariable)
+	if text == "" {
+		return false
+	}
+	var j job
+	err := json.Unmarshal([]byte(text), &j)
+	if err == nil {
+		err = j.do(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	return true
+}
+
+// do is all that a program has to do to be part of a fleet: it gives its client a limiter that the others have too.
+func (j job) do(ctx context.Context) error {
+	rdb := redis.NewClient(&redis.Options{Addr: j.Redis})
+	defer rdb.Close()
+	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key",
+		petstoreredis.WithTimeout(time.Second), // all processes are on one machine, which may be busy
+		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	if err != nil {
+		return err
+	}
+	client, err := petstore.NewClient(j.Service, fake.DefaultAPIKey,
+		petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour))
+	if err != nil {
+		return err
+	}
+	return errors.Join(j.send(ctx, client), limiter.Flush(ctx)) // this process ends at once
+}
+
+// send makes the calls from a few goroutines and prints what came of them.
+func (j job) send(ctx context.Context, client *petstore.Client) error {
+	const goroutines = 4
+	var mu sync.Mutex
+	var r result
+	var failures []error
+	var group sync.WaitGroup
+	start := time.Now()
+	for g := range goroutines {
+		group.Go(func() {
+			for i := g; i < j.Requests; i += goroutines {
+				page, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
+				mu.Lock()
+				if err != nil {
+					failures = append(failures, err)
+				} else {
+					r.Calls++
+					r.Rejected += page.Attempts - 1 // the fake gives no other reason to come again
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	r.Took = time.Since(start)
+	return errors.Join(append(failures, json.NewEncoder(os.Stdout).Encode(r))...)
+}
+
+// hire runs n workers at once, each a process of its own, and waits for their results.
+func hire(ctx context.Context, n int, j job) ([]result, error) {
+	text, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	results, failures := make([]result, n), make([]error, n)
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() {
+			cmd := exec.CommandContext(ctx, program) //nolint:gosec // it is this program
+			cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
+			cmd.Stderr = os.Stderr
+			output, err := cmd.Output()
+			if err == nil {
+				results[i], err = decode(bytes.NewReader(output))
+			}
+			if err != nil {
+				failures[i] = fmt.Errorf("worker %d: %w", i+1, err)
+			}
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return nil, errors.New("interrupted")
+	}
+	return results, errors.Join(failures...)
+}

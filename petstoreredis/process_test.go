@@ -1,0 +1,230 @@
+package petstoreredis_test
+
+import (
+	"context"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// These tests run real processes on a real Redis, in real time. They look for redis-server on the path;
+// PETSTORE_REDIS_SERVER names another one, and makes it a failure if there is none.
+
+// redisServer is a Redis that keeps nothing on disk.
+type redisServer struct {
+	program, address string
+	cmd              *exec.Cmd
+}
+
+func newRedisServer(t *testing.T) *redisServer {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes half a minute of real time")
+	}
+	program := os.Getenv("PETSTORE_REDIS_SERVER")
+	if program == "" {
+		var err error
+		if program, err = exec.LookPath("redis-server"); err != nil {
+			t.Skip("there is no redis-server on the path: this test needs one")
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := &redisServer{program: program, address: listener.Addr().String()}
+	require.NoError(t, listener.Close())
+	s.start(t)
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *redisServer) start(t *testing.T) {
+	t.Helper()
+	_, port, err := net.SplitHostPort(s.address)
+	require.NoError(t, err)
+	s.cmd = exec.Command(s.program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+		"--dir", t.TempDir())
+	require.NoError(t, s.cmd.Start())
+	rdb := s.client(t)
+	require.Eventually(t, func() bool { return rdb.Ping(t.Context()).Err() == nil }, 10*time.Second, 20*time.Millisecond)
+}
+
+func (s *redisServer) stop() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+}
+
+func (s *redisServer) client(t *testing.T) *redis.Client {
+	t.Helper()
+	rdb := redis.NewClient(&redis.Options{Addr: s.address})
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+var scriptCalls = regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+)`)
+
+// trips is how often the script ran.
+func (s *redisServer) trips(t *testing.T) int {
+	t.Helper()
+	text, err := s.client(t).Info(context.Background(), "commandstats").Result()
+	require.NoError(t, err)
+	n := 0
+	for _, match := range scriptCalls.FindAllStringSubmatch(text, -1) {
+		calls, err := strconv.Atoi(match[1])
+		require.NoError(t, err)
+		n += calls
+	}
+	return n
+}
+
+const (
+	fleetSize  = 8
+	goroutines = 4 // of each
+	// window is the shortest in which the second by which Reset may be rounded down is small, and which no rule takes
+	// for one that slides.
+	window = 45 * time.Second
+)
+
+func newService(t *testing.T, perMinute int) *fake.Server {
+	t.Helper()
+	return fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(perMinute, 0)), fake.WithMinute(window),
+		fake.WithBan(5, time.Hour), fake.WithLatency(150*time.Millisecond))
+}
+
+func (s *redisServer) job(service *fake.Server, requests int) job {
+	// Two busy cores are shared by all these processes: a timeout for a network would now and then strike.
+	return job{s.address, service.URL(), requests, goroutines, 2 * time.Second, 2 * time.Second}
+}
+
+// makespan is from the first request to the answer of the last, and what the windows allow for it: the second begins
+// one window after the whole second of the first request, and what is left for it then takes its time.
+func makespan(service *fake.Server, limit int) (span, bound time.Duration) {
+	requests := service.Requests()
+	first, last := requests[0], requests[len(requests)-1]
+	span = last.Time.Add(last.Duration).Sub(first.Time)
+	opens := first.Time.Truncate(time.Second).Add(window)
+	rest := len(requests) - limit
+	rounds := (rest + goroutines*fleetSize - 1) / (goroutines * fleetSize)
+	return span, opens.Sub(first.Time) + time.Duration(rounds)*150*time.Millisecond
+}
+
+func TestEightProcessesShareAKey(t *testing.T) {
+	t.Parallel()
+	server, service := newRedisServer(t), newService(t, 300)
+	workers := hire(t, fleetSize, server.job(service, 45))
+	begin(workers)
+	for _, w := range workers {
+		assert.Equal(t, report{Done: 45}, w.result(t))
+	}
+	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
+	span, bound := makespan(service, 300)
+	assert.LessOrEqual(t, span.Seconds(), 1.05*bound.Seconds())
+	t.Logf("360 requests at 300 a window of %s: %.1f s, %.3f of the bound, %.2f round trips to Redis for each",
+		window, span.Seconds(), span.Seconds()/bound.Seconds(), float64(server.trips(t))/360)
+}
+
+func TestNoProcessIsStarved(t *testing.T) {
+	server, service := newRedisServer(t), newService(t, 300)
+	workers := hire(t, fleetSize, server.job(service, 300)) // eight times as many as there is room for
+	begin(workers)
+	require.Eventually(t, func() bool { return service.Usage(service.APIKey()).Minute == 300 }, 20*time.Second,
+		50*time.Millisecond)
+	for i, w := range workers {
+		require.NoError(t, w.Process.Kill())
+		_, err := w.output.ReadString('\n')
+		require.Error(t, err, "worker %d was done", i)
+		_ = w.Wait()
+	}
+	counts := map[string]int{}
+	for _, r := range service.Requests() {
+		counts[r.Header.Get("X-Worker")]++
+	}
+	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
+	for _, w := range workers {
+		n := counts[strconv.Itoa(w.Process.Pid)]
+		assert.GreaterOrEqual(t, n, 300/fleetSize/2, "at least half of its part: %v", counts)
+	}
+	t.Logf("requests of each of eight processes in a window of 300: %v", slices.Sorted(maps.Values(counts)))
+}
+
+func TestKilledWorkersCostOneLease(t *testing.T) {
+	t.Parallel()
+	server, service := newRedisServer(t), newService(t, 300)
+	j := server.job(service, 64)
+	workers := hire(t, fleetSize, j)
+	begin(workers)
+	require.Eventually(t, func() bool { return service.Usage(service.APIKey()).Minute > 100 }, 20*time.Second,
+		10*time.Millisecond)
+	for _, w := range workers[:2] {
+		require.NoError(t, w.Process.Kill())
+		_ = w.Wait()
+	}
+	for _, w := range workers[2:] {
+		assert.Equal(t, report{Done: 64}, w.result(t))
+	}
+	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
+	span, bound := makespan(service, 300)
+	assert.LessOrEqual(t, span.Seconds(), 1.05*bound.Seconds()+j.Lease.Seconds())
+	t.Logf("%d requests, two of eight workers killed: %.1f s, %.3f of the bound", len(service.Requests()),
+		span.Seconds(), span.Seconds()/bound.Seconds())
+}
+
+func TestRedisIsStoppedAndStartedInTheMiddle(t *testing.T) {
+	t.Parallel()
+	server, service := newRedisServer(t), newService(t, 300)
+	workers := hire(t, fleetSize, server.job(service, 60))
+	begin(workers)
+	require.Eventually(t, func() bool { return service.Usage(service.APIKey()).Minute > 100 }, 20*time.Second,
+		10*time.Millisecond)
+	server.stop()
+	logged := func(what string) func() bool {
+		return func() bool {
+			for _, w := range workers {
+				if !strings.Contains(w.errors.String(), what) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	require.Eventually(t, logged("redis is away"), 20*time.Second, 20*time.Millisecond)
+	server.start(t)
+	require.Eventually(t, logged("redis is back"), 20*time.Second, 20*time.Millisecond)
+	for _, w := range workers {
+		assert.Equal(t, report{Done: 60}, w.result(t))
+		assert.Equal(t, 1, strings.Count(w.errors.String(), "redis is away"))
+	}
+	usage := service.Usage(service.APIKey())
+	assert.LessOrEqual(t, usage.Limited, 4, "rejections")
+	assert.Zero(t, usage.BannedUntil)
+	span, bound := makespan(service, 300)
+	assert.LessOrEqual(t, span, bound+window, "it has recovered within a window")
+	t.Logf("480 requests, Redis stopped and started: %.1f s, %d rejections", span.Seconds(), usage.Limited)
+}
+
+func TestRoundTripsOfEightProcessesAreFew(t *testing.T) {
+	server, service := newRedisServer(t), newService(t, 1000)
+	j := server.job(service, 110)
+	j.Goroutines = 8
+	workers := hire(t, fleetSize, j)
+	begin(workers)
+	for _, w := range workers {
+		assert.Equal(t, report{Done: 110}, w.result(t))
+	}
+	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
+	trips := float64(server.trips(t)) / 880
+	assert.LessOrEqual(t, trips, 0.2)
+	t.Logf("880 requests at 1000 a window: %.3f round trips to Redis for each", trips)
+}
