@@ -31,15 +31,24 @@ function draw(tag, attributes = {}, ...children) {
 
 const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 
+// drop removes an element. The focus, if it was in there, goes to the neighbour.
+function drop(e) {
+  const focused = e.contains(document.activeElement);
+  const heir = e.nextElementSibling ?? e.previousElementSibling ?? e.closest("section");
+  e.remove();
+  if (focused) heir?.querySelector("button, a")?.focus();
+}
+
 // match makes the children of a parent those of a list, and keeps the ones that are there, with
 // the focus that may be in them.
 function match(parent, list, idOf, create, update) {
+  const ids = new Set(list.map((item) => String(idOf(item))));
+  for (const e of [...parent.children]) if (!ids.has(e.dataset.id)) drop(e);
   const old = new Map([...parent.children].map((e) => [e.dataset.id, e]));
   let at = parent.firstElementChild;
   for (const item of list) {
     const id = String(idOf(item));
     let e = old.get(id);
-    old.delete(id);
     if (!e) {
       e = create(item);
       e.dataset.id = id;
@@ -48,7 +57,6 @@ function match(parent, list, idOf, create, update) {
     if (e === at) at = at.nextElementSibling;
     else parent.insertBefore(e, at);
   }
-  for (const e of old.values()) e.remove();
 }
 
 // ---- Requests to the program
@@ -136,14 +144,17 @@ const keyText = (r) => r.keyId === 0 || r.key === "fake-api-key" ? r.key : r.key
 function createRow(r) {
   const cell = (kind, ...children) => make("td", { className: kind, role: "cell" }, ...children);
   return make("tr", { id: "r" + r.seq, role: "row" },
-    cell("time", timeOf(r.time)),
-    cell("op", make("a", { href: "?request=" + r.seq, tabIndex: -1 }, r.operation || "none"), " ",
-      make("span", { className: "path" }, r.method + " " + r.path)),
-    cell("sender", keyText(r)), cell("status", make("b")), cell("took"), cell("hint"));
+    cell("time"),
+    cell("op", make("a", { href: "?request=" + r.seq, tabIndex: -1 }), " ", make("span", { className: "path" })),
+    cell("sender"), cell("status", make("b")), cell("took"), cell("hint"));
 }
 
 function updateRow(tr, r) {
   const [text, kind] = statusOf(r);
+  setText(tr.querySelector(".time"), timeOf(r.time));
+  setText(tr.querySelector("a"), r.operation || "none");
+  setText(tr.querySelector(".path"), r.method + " " + r.path);
+  setText(tr.querySelector(".sender"), keyText(r));
   const badge = tr.querySelector("b");
   badge.className = kind;
   setText(badge, text);
@@ -163,8 +174,9 @@ function why(r) {
 
 // showRows takes what an event says about requests, oldest first.
 function showRows(event) {
-  if (event.fresh) rows.replaceChildren();
-  for (const seq of event.gone) byId("r" + seq)?.remove();
+  const kept = new Set(event.rows.map((r) => "r" + r.seq));
+  if (event.fresh) for (const tr of [...rows.children]) if (!kept.has(tr.id)) drop(tr);
+  for (const seq of event.gone) if (byId("r" + seq)) drop(byId("r" + seq));
   for (const r of event.rows) {
     let tr = byId("r" + r.seq);
     if (!tr) {
@@ -177,7 +189,7 @@ function showRows(event) {
     }
     updateRow(tr, r);
   }
-  while (rows.childElementCount > maxRows) rows.lastElementChild.remove();
+  while (rows.childElementCount > maxRows) drop(rows.lastElementChild);
   rove();
   const n = rows.childElementCount;
   setText(byId("shown"), n === 0 ? "No request yet that fits." : n === 1 ? "1 request fits." :

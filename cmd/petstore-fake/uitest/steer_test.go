@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -151,6 +152,25 @@ func TestPetsAreAddedChangedAndDeleted(t *testing.T) {
 	b.click("#pets button")
 	b.until(`document.querySelectorAll("#pets tr").length === 0`)
 	assert.Equal(t, http.StatusNotFound, p.send(http.MethodGet, "/v1/pets/1", "").status)
+}
+
+func TestTheFocusGoesToTheNeighbourOfWhatIsDeleted(t *testing.T) {
+	p := start(t)
+	for _, name := range []string{"Rex", "Mimi", "Coco"} {
+		p.send(http.MethodPost, "/_fake/pets", `{"name":"`+name+`","categoryId":1}`)
+	}
+	b := newTab(t)
+	b.open(p, "")
+	b.until(`document.querySelectorAll("#pets tr").length === 3`)
+	b.run(`document.querySelector("#pets tr:nth-child(2) button").focus()`)
+	p.send(http.MethodDelete, "/_fake/pets/3", "")
+	b.until(`document.querySelectorAll("#pets tr").length === 2`)
+	for _, want := range []string{"Delete Mimi, id 2", "Delete Rex, id 1"} {
+		assert.Equal(t, want, value[string](b, `document.activeElement.ariaLabel`))
+		b.press(kb.Enter)
+		b.until(`!document.querySelector("#pets").contains(document.activeElement) || document.activeElement.ariaLabel !== ` + quote(want))
+	}
+	assert.Equal(t, "Add", value[string](b, `document.activeElement.textContent`))
 }
 
 // A table that is drawn anew under the reader's hands would take the focus away.
