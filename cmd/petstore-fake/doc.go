@@ -123,9 +123,9 @@
 //
 // The Host of an admin request must be a loopback name or address, with -public also any IP address,
 // the host of -addr and the names given; its Origin, if it has one, must be that host. All else gets
-// 403, and so does what a page of another site makes a browser ask for, but for a link to the page: no
-// such page can steer the program or look at it. A request that changes something says
-// Content-Type: application/json, or has neither body nor Origin.
+// 403, and so does what a page of another site asks for by itself: such a page can link here, and
+// neither steer the program nor look at it. A request that changes something says Content-Type:
+// application/json, or has neither body nor Origin.
 //
 // # Exit status
 //
