@@ -13,9 +13,9 @@
 // all of it, and so does the first after a window has been used up. No more requests are on their way than the
 // lowest Remaining that still holds. After a 429 nobody sends before the latest of Retry-After and Reset, and then
 // one request, on whose success the others follow (section 8.3); closures in a row back off. An exhausted window is
-// waited out, a longer closure fails at once, in each process without asking anybody. Without the rate limit
+// waited out; a longer closure fails at once, in each process without asking anybody. Without the rate limit
 // headers at most two requests of the fleet are on their way. What one process sends before it can have heard of
-// another's 429 cannot be taken back, as it cannot within one.
+// another's 429 cannot be taken back, as it cannot within one process.
 //
 // Calls of a process are served in the order in which they came, those that come again first. No process waits
 // for ever: each may take its part of a window, and those that wait are woken in the order in which they came.
@@ -23,15 +23,16 @@
 // # Round trips
 //
 // A process reserves several requests at once where there is room, as many as it will use in a moment, and tells
-// Redis what became of them with its next command; only what others wait for it tells at once. What it does not use goes
-// back. One command is on its way at a time, whatever the number of callers.
+// Redis what became of them with its next command; only what others wait for it tells at once. What it does not
+// use goes back soon. One command is on its way at a time, however many callers there are.
 //
 // # Workers that die
 //
 // What a process has reserved is leased to it (see [WithLease]). When the lease has run out, the requests count as
 // spent, because they may have been sent, until an answer to a request sent later shows what the service has really
-// counted; then those that were not come back. So the death of a worker can never exceed the budget. A process that was stopped for
-// longer than its lease finds its permits void. The clock is that of Redis; processes tell durations.
+// counted; then those that were not sent come back. So the death of a worker cannot exceed the budget. A process
+// that was stopped for longer than its lease finds its permits void. The clock is that of Redis; processes tell
+// durations.
 //
 // # Without Redis
 //
@@ -42,7 +43,7 @@
 //
 // # In Redis
 //
-// The state of a key is in four keys of Redis that share a slot of a cluster and expire by themselves. Their names hold a hash
-// of the limiter's name. All is done by one script, which needs Redis 5 or later, or a server that is compatible
-// with it.
+// The state of a key is in four keys of Redis, which share a slot of a cluster and expire by themselves. Their names
+// hold a hash of the limiter's name. All is done by one script, which needs Redis 5 or later, or a server that is
+// compatible with it.
 package petstoreredis

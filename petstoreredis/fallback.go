@@ -63,8 +63,11 @@ func (l *Limiter) lose(now time.Time, err error) {
 		w.moved = true
 		l.line.leave(w)
 	})
-	l.log("petstoreredis: redis is away, this process keeps to its share",
-		slog.String("error", err.Error()), slog.Int("share", share))
+	if l.config.logger != nil {
+		l.config.logger.LogAttrs(context.Background(), slog.LevelWarn,
+			"petstoreredis: redis is away, this process keeps to its share",
+			slog.String("error", err.Error()), slog.Int("share", share))
+	}
 }
 
 // begin shows the fallback what is known, so that the processes do not begin all at once. What is on its way, or
@@ -96,12 +99,8 @@ func (l *Limiter) begin(now time.Time) {
 func (l *Limiter) regain() {
 	l.away.end()
 	l.away = nil
-	l.log("petstoreredis: redis is back")
-}
-
-func (l *Limiter) log(message string, attrs ...slog.Attr) {
 	if l.config.logger != nil {
-		l.config.logger.LogAttrs(context.Background(), slog.LevelWarn, message, attrs...)
+		l.config.logger.LogAttrs(context.Background(), slog.LevelWarn, "petstoreredis: redis is back")
 	}
 }
 

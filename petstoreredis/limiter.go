@@ -39,7 +39,7 @@ type Limiter struct {
 	taken    time.Time // when the last of them was asked for
 	inFlight int
 	idle     time.Time // since the last answer
-	probing  int // of those in flight
+	probing  int       // of those in flight
 
 	courier
 	timer  *time.Timer
@@ -118,8 +118,8 @@ func (l *Limiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.
 }
 
 // Flush tells Redis what this process has done, and gives back what it has reserved and not used. It is for programs
-// that end right after their last call, so that the others need not wait for the end of the lease to know; everybody else has
-// this done a moment later anyway. While Redis is away it does nothing. The error is that of Redis.
+// that end right after their last call, so that the others need not wait for the end of the lease; otherwise it is
+// done a moment later anyway. While Redis is away Flush does nothing. The error is that of Redis.
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	if l.away != nil {
@@ -255,8 +255,9 @@ func (l *Limiter) settle(s slot, late bool, o petstore.Observation) {
 	if r.Rejected {
 		l.unused = nil // the gate is closed, whatever there was room for
 	}
+	shown := l.known.rateLimit
 	news := s.Urgent || r.Unsent || r.Rejected ||
-		r.Limit > 0 && (r.Limit != l.known.rateLimit.Limit || o.RateLimit.Reset.Sub(l.known.rateLimit.Reset) > sameWindow)
+		r.Limit > 0 && (r.Limit != shown.Limit || o.RateLimit.Reset.Sub(shown.Reset) > sameWindow)
 	if r.Limit > 0 {
 		l.known.sees(o.RateLimit)
 		if !o.RateLimit.Reset.Before(l.last.RateLimit.Reset) {

@@ -55,14 +55,14 @@ func acquire(t *testing.T, l petstore.Limiter) petstore.Permit {
 }
 
 // assertRefused checks that a call is not admitted at once.
-func assertRefused(t *testing.T, l petstore.Limiter) *petstore.RateLimitError {
+func assertRefused(t *testing.T, l petstore.Limiter) petstore.RateLimitError {
 	t.Helper()
 	_, err := l.Acquire(t.Context(), 0)
 	require.ErrorIs(t, err, petstore.ErrRateLimited)
 	limited, ok := errors.AsType[*petstore.RateLimitError](err)
 	require.True(t, ok)
 	assert.True(t, limited.Local)
-	return limited
+	return *limited
 }
 
 // open shows l a window of which so much is left, by two requests: the first goes ahead, and the second alone.
@@ -320,7 +320,10 @@ func TestCallsAreServedInTheirOrder(t *testing.T) {
 		var order []int
 		for i := range 50 {
 			go func() {
-				p := acquire(t, l)
+				p, err := l.Acquire(t.Context(), time.Minute)
+				if !assert.NoError(t, err) {
+					return
+				}
 				mu.Lock()
 				order = append(order, i)
 				mu.Unlock()
@@ -379,7 +382,7 @@ func TestDeadWorkersLeaseComesBack(t *testing.T) {
 		dead, alive := newTestLimiter(t, r, WithLease(time.Second)), newTestLimiter(t, r, WithLease(time.Second))
 		end := open(t, alive, 20, 18)
 		for range 10 {
-			go acquire(t, dead)
+			go func() { _, _ = dead.Acquire(t.Context(), time.Minute) }()
 		}
 		synctest.Wait()
 		dead.pretend(true)
@@ -515,7 +518,7 @@ func TestClockOfRedisMayGoBack(t *testing.T) {
 func TestBadArgumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{})
-	defer rdb.Close()
+	defer func() { _ = rdb.Close() }()
 	for want, f := range map[string]func() (*Limiter, error){
 		"rdb: is nil":             func() (*Limiter, error) { return NewLimiter(nil, "key") },
 		"name: is empty":          func() (*Limiter, error) { return NewLimiter(rdb, "") },

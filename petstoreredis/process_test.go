@@ -1,7 +1,6 @@
 package petstoreredis_test
 
 import (
-	"context"
 	"maps"
 	"net"
 	"os"
@@ -29,7 +28,7 @@ type redisServer struct {
 	cmd              *exec.Cmd
 }
 
-func newRedisServer(t *testing.T) *redisServer {
+func newRedisServer(t testing.TB) *redisServer {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("takes half a minute of real time")
@@ -50,7 +49,7 @@ func newRedisServer(t *testing.T) *redisServer {
 	return s
 }
 
-func (s *redisServer) start(t *testing.T) {
+func (s *redisServer) start(t testing.TB) {
 	t.Helper()
 	_, port, err := net.SplitHostPort(s.address)
 	require.NoError(t, err)
@@ -66,27 +65,36 @@ func (s *redisServer) stop() {
 	_ = s.cmd.Wait()
 }
 
-func (s *redisServer) client(t *testing.T) *redis.Client {
+func (s *redisServer) client(t testing.TB) *redis.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: s.address})
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
 
-var scriptCalls = regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+)`)
+var scriptCalls = regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+),usec=(\d+)`)
 
-// trips is how often the script ran.
-func (s *redisServer) trips(t *testing.T) int {
+// script is how often the script ran, and how long in all.
+func (s *redisServer) script(t testing.TB) (calls int, took time.Duration) {
 	t.Helper()
-	text, err := s.client(t).Info(context.Background(), "commandstats").Result()
+	text, err := s.client(t).Info(t.Context(), "commandstats").Result()
 	require.NoError(t, err)
-	n := 0
 	for _, match := range scriptCalls.FindAllStringSubmatch(text, -1) {
-		calls, err := strconv.Atoi(match[1])
+		n, err := strconv.Atoi(match[1])
 		require.NoError(t, err)
-		n += calls
+		micros, err := strconv.Atoi(match[2])
+		require.NoError(t, err)
+		calls += n
+		took += time.Duration(micros) * time.Microsecond
 	}
-	return n
+	return calls, took
+}
+
+// trips is how often the script ran for each of n requests.
+func (s *redisServer) trips(t testing.TB, n int) float64 {
+	t.Helper()
+	calls, _ := s.script(t)
+	return float64(calls) / float64(n)
 }
 
 const (
@@ -132,7 +140,7 @@ func TestEightProcessesShareAKey(t *testing.T) {
 	span, bound := makespan(service, 300)
 	assert.LessOrEqual(t, span.Seconds(), 1.05*bound.Seconds())
 	t.Logf("360 requests at 300 a window of %s: %.1f s, %.3f of the bound, %.2f round trips to Redis for each",
-		window, span.Seconds(), span.Seconds()/bound.Seconds(), float64(server.trips(t))/360)
+		window, span.Seconds(), span.Seconds()/bound.Seconds(), server.trips(t, 360))
 }
 
 func TestNoProcessIsStarved(t *testing.T) {
@@ -224,7 +232,7 @@ func TestRoundTripsOfEightProcessesAreFew(t *testing.T) {
 		assert.Equal(t, report{Done: 110}, w.result(t))
 	}
 	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
-	trips := float64(server.trips(t)) / 880
+	trips := server.trips(t, 880)
 	assert.LessOrEqual(t, trips, 0.2)
 	t.Logf("880 requests at 1000 a window: %.3f round trips to Redis for each", trips)
 }

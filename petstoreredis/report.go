@@ -89,15 +89,16 @@ func (r *report) join(o report) bool {
 }
 
 // at is the report as it is to be said now.
-func (r report) at(now time.Time) report {
-	r.Sent = max(0, now.Sub(r.sent).Milliseconds())
+func (r *report) at(now time.Time) report {
+	said := *r
+	said.Sent = max(0, now.Sub(r.sent).Milliseconds())
 	if r.received.IsZero() {
-		return r
+		return said
 	}
-	r.Received = max(0, now.Sub(r.received).Milliseconds())
-	r.ResetIn = milliseconds(r.resetAt.Sub(r.received))
-	r.Retry = milliseconds(r.retryAt.Sub(r.received))
-	return r
+	said.Received = max(0, now.Sub(r.received).Milliseconds())
+	said.ResetIn = milliseconds(r.resetAt.Sub(r.received))
+	said.Retry = milliseconds(r.retryAt.Sub(r.received))
+	return said
 }
 
 // milliseconds rounds up.

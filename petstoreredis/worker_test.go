@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 // run begins when standard input ends.
 func (j job) run() (report, error) {
 	rdb := redis.NewClient(&redis.Options{Addr: j.Redis})
-	defer rdb.Close()
+	defer func() { _ = rdb.Close() }()
 	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key", petstoreredis.WithTimeout(j.Timeout),
 		petstoreredis.WithLease(j.Lease), petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {

@@ -30,9 +30,6 @@ type fleet struct {
 }
 
 func main() {
-	if runWorker() { // this process is one of the fleet
-		return
-	}
 	var f fleet
 	flag.IntVar(&f.workers, "workers", 8, "how many processes share the key")
 	flag.IntVar(&f.requests, "requests", 12, "how many requests each of them sends")
@@ -40,11 +37,14 @@ func main() {
 	flag.DurationVar(&f.minute, "minute", 10*time.Second, "how long a minute of the fake service lasts")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := f.run(ctx, os.Stdout); err != nil {
-		stop()
+	worker, err := runWorker(ctx)
+	if !worker {
+		err = f.run(ctx, os.Stdout)
+	}
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // stop has been called
+		os.Exit(1)
 	}
 }
 
@@ -87,8 +87,8 @@ func (f fleet) print(w io.Writer, results []result, service *fake.Server) error 
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nNobody can do that in less than %.1f s: %.1f s over it, of which a second for each window waited for\n"+
-		"goes to X-RateLimit-Reset, which has whole seconds.\n", bound.Seconds(), (took - bound).Seconds())
+	fmt.Fprintf(w, "\nNobody can do that in less than %.1f s. Of the %.1f s more, X-RateLimit-Reset costs one for\n"+
+		"each window that was waited for: it has whole seconds.\n", bound.Seconds(), (took - bound).Seconds())
 	return nil
 }
 

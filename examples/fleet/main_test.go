@@ -14,7 +14,11 @@ import (
 
 // TestMain is a worker if the fleet has started it, and the tests otherwise.
 func TestMain(m *testing.M) {
-	if !runWorker() {
+	worker, err := runWorker(context.Background())
+	switch {
+	case err != nil:
+		panic(err)
+	case !worker:
 		os.Exit(m.Run())
 	}
 }

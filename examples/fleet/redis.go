@@ -37,8 +37,8 @@ func startRedis(ctx context.Context) (*server, error) {
 		return nil, err
 	}
 	_, port, _ := net.SplitHostPort(address)
-	cmd := exec.CommandContext(ctx, program, "--bind", "127.0.0.1", "--port", port, "--dir", folder, //nolint:gosec // found on the path
-		"--save", "", "--appendonly", "no")
+	arguments := []string{"--bind", "127.0.0.1", "--port", port, "--dir", folder, "--save", "", "--appendonly", "no"}
+	cmd := exec.CommandContext(ctx, program, arguments...) //nolint:gosec // found on the path
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
@@ -67,7 +67,8 @@ func freeAddress(ctx context.Context) (string, error) {
 func (s *server) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	rdb := redis.NewClient(&redis.Options{Addr: s.address, DialerRetries: 100, DialerRetryTimeout: 50 * time.Millisecond})
-	defer rdb.Close()
+	options := redis.Options{Addr: s.address, DialerRetries: 100, DialerRetryTimeout: 50 * time.Millisecond}
+	rdb := redis.NewClient(&options)
+	defer func() { _ = rdb.Close() }()
 	return rdb.Ping(ctx).Err()
 }

@@ -27,28 +27,23 @@ type job struct {
 
 const jobVariable = "FLEET_JOB"
 
-// runWorker does the job of a worker, if this process is one.
-func runWorker() bool {
+// runWorker does the job of a worker, and reports whether this process is one.
+func runWorker(ctx context.Context) (bool, error) {
 	text := os.Getenv(jobVariable)
 	if text == "" {
-		return false
+		return false, nil
 	}
 	var j job
-	err := json.Unmarshal([]byte(text), &j)
-	if err == nil {
-		err = j.do(context.Background())
+	if err := json.Unmarshal([]byte(text), &j); err != nil {
+		return true, err
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	return true
+	return true, j.do(ctx)
 }
 
 // do is all that a program has to do to be part of a fleet: it gives its client a limiter that the others have too.
 func (j job) do(ctx context.Context) error {
 	rdb := redis.NewClient(&redis.Options{Addr: j.Redis})
-	defer rdb.Close()
+	defer func() { _ = rdb.Close() }()
 	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key",
 		petstoreredis.WithTimeout(time.Second), // all processes are on one machine, which may be busy
 		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
@@ -105,7 +100,7 @@ func hire(ctx context.Context, n int, j job) ([]result, error) {
 	var group sync.WaitGroup
 	for i := range n {
 		group.Go(func() {
-			cmd := exec.CommandContext(ctx, program) //nolint:gosec // it is this program
+			cmd := exec.CommandContext(ctx, program)
 			cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
 			cmd.Stderr = os.Stderr
 			output, err := cmd.Output()

@@ -1,0 +1,48 @@
+package petstoreredis_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/petstoreredis"
+)
+
+// BenchmarkRequests shows how many requests a second eight limiters admit together through one real Redis, when
+// the key has no limit that they would reach and every answer comes at once.
+func BenchmarkRequests(b *testing.B) {
+	server := newRedisServer(b)
+	var fleet []petstore.Limiter
+	for range fleetSize {
+		l, err := petstoreredis.NewLimiter(server.client(b), "the fleet's key", petstoreredis.WithTimeout(time.Second))
+		require.NoError(b, err)
+		fleet = append(fleet, l)
+	}
+	const limit = 1 << 30
+	reset := time.Now().Truncate(time.Second).Add(time.Minute)
+	var used atomic.Int64
+	b.SetParallelism(64)
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		l := fleet[int(used.Load())%fleetSize]
+		for pb.Next() {
+			p, err := l.Acquire(b.Context(), time.Minute)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			now := time.Now()
+			p.Release(petstore.Observation{
+				Sent: now, Received: now, StatusCode: 200, Date: now.Truncate(time.Second),
+				RateLimit: petstore.RateLimit{Limit: limit, Remaining: limit - int(used.Add(1)), Reset: reset},
+			})
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+	calls, took := server.script(b)
+	b.ReportMetric(float64(calls)/float64(b.N), "trips/request")
+	b.ReportMetric(float64(took.Microseconds())/float64(calls), "µs-of-redis/trip")
+}
