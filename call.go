@@ -261,6 +261,9 @@ func (k *call) apiError() *APIError {
 }
 
 func (k *call) responseError(reason string, err error) *ResponseError {
+	if err != nil { // a decoder's quotes names
+		err = redactError(err, k.last.authorization.key())
+	}
 	return &ResponseError{k.operation.name, reason, k.last.bodyStart(), k.response(), err}
 }
 

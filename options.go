@@ -102,7 +102,8 @@ func WithUserAgent(product string) Option {
 // WithAPIKeyFunc asks f for the API key before every attempt, for keys that rotate; the apiKey of
 // NewClient is then "". f is called from many goroutines at once and with the attempt's context. If it
 // fails, or returns what cannot be a bearer token, the call fails with a [*TransportError] and nothing
-// is sent.
+// is sent. The text of that does not repeat what f's error says, which may hold a key; [errors.Is] and
+// [errors.AsType] find f's error.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 	return clientOption(func(c *clientConfig) error {
 		if f == nil {

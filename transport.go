@@ -186,7 +186,8 @@ func (k *call) attribute(ctx context.Context, err error) error {
 	if contextErr(ctx) != nil {
 		return &attemptTimeoutError{k.config.attemptTimeout}
 	}
-	if urlErr, ok := errors.AsType[*url.Error](err); ok {
+	_, ofKey := errors.AsType[*keyError](err)
+	if urlErr, ok := errors.AsType[*url.Error](err); ok && !ofKey {
 		err = urlErr.Err // no URL in an error
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {

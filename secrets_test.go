@@ -1,0 +1,420 @@
+package petstore_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/gob"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// secretKey has every kind of character that a key can have and that somebody escapes.
+const secretKey = "Zx9+secret/key~4711.of_the-house=="
+
+// secretForms are the ways in which secretKey could be written down.
+var secretForms = formsOfSecret()
+
+func formsOfSecret() []string {
+	forms := []string{
+		secretKey, url.QueryEscape(secretKey), url.PathEscape(secretKey), template.HTMLEscapeString(secretKey),
+		template.JSEscapeString(secretKey), strings.ReplaceAll(secretKey, "/", `\/`), strings.ReplaceAll(secretKey, "+", `\u002b`),
+		hex.EncodeToString([]byte(secretKey)), strings.ToUpper(hex.EncodeToString([]byte(secretKey))),
+		fmt.Sprintf("% x", secretKey), fmt.Sprintf("% X", secretKey), fmt.Sprintf("%#x", secretKey), fmt.Sprintf("%# x", secretKey),
+		strings.Trim(fmt.Sprint([]byte(secretKey)), "[]"), strings.Trim(fmt.Sprintf("%o", []byte(secretKey)), "[]"),
+		strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%#v", []byte(secretKey)), "[]byte{"), "}"),
+	}
+	for skip := range 3 { // wherever in a longer text it stands
+		encoded := base64.RawStdEncoding.EncodeToString([]byte(secretKey[skip:]))
+		forms = append(forms, encoded[:len(encoded)-4])
+	}
+	return forms
+}
+
+// toldIn is the form of the key that is in text, empty if none is.
+func toldIn(text string) string {
+	for _, form := range secretForms {
+		if strings.Contains(text, form) {
+			return form
+		}
+	}
+	return ""
+}
+
+func assertNoSecret(t *testing.T, text, where string) {
+	t.Helper()
+	if form := toldIn(text); form != "" {
+		assert.Failf(t, "the key is told", "%s: %s", where, form)
+	}
+}
+
+// visited are the pointers that a search has followed: that to a struct and that to its first field are alike.
+type visited map[visit]bool
+
+type visit struct {
+	address uintptr
+	of      reflect.Type
+}
+
+// reach calls found with each text that can be reached from v, unexported fields included. What a function
+// closes over cannot.
+func reach(v reflect.Value, seen visited, found func(string)) {
+	switch v.Kind() {
+	case reflect.String:
+		found(v.String())
+	case reflect.Pointer:
+		if at := (visit{v.Pointer(), v.Type()}); !v.IsNil() && !seen[at] {
+			seen[at] = true
+			reach(v.Elem(), seen, found)
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			reach(v.Elem(), seen, found)
+		}
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			reach(field, seen, found)
+		}
+	case reflect.Map:
+		for iter := v.MapRange(); iter.Next(); {
+			reach(iter.Key(), seen, found)
+			reach(iter.Value(), seen, found)
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			found(bytesOf(v))
+			return
+		}
+		for i := range v.Len() {
+			reach(v.Index(i), seen, found)
+		}
+	default: // numbers, channels, functions
+	}
+}
+
+func bytesOf(v reflect.Value) string {
+	b := make([]byte, v.Len())
+	for i := range b {
+		b[i] = byte(v.Index(i).Uint())
+	}
+	return string(b)
+}
+
+func TestTheSearchForTheKeyFindsItWhereverItLies(t *testing.T) {
+	type box struct{ inner any }
+	request := httptest.NewRequest(http.MethodGet, "/", nil)
+	request.Header.Set("Authorization", "Bearer "+secretKey)
+	for name, v := range map[string]any{
+		"a text": secretKey, "bytes": []byte(secretKey), "an array": [1]string{secretKey}, "a pointer": &box{&box{secretKey}},
+		"a map's key": map[string]int{secretKey: 1}, "a map's value": map[int]box{1: {secretKey}}, "an error": errors.New(secretKey),
+		"a request": box{request}, "a header": request.Header, "a type of one's own": box{petstore.PetStatus(secretKey)},
+	} {
+		reached := 0
+		reach(reflect.ValueOf(v), visited{}, func(text string) {
+			if toldIn(text) != "" {
+				reached++
+			}
+		})
+		assert.Positive(t, reached, name)
+	}
+	for _, how := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%o", "slog text", "slog JSON", "encoding/json", "json/v2", "xml", "gob", "testify"} {
+		assert.NotEmpty(t, toldIn(writeDown(secretKey)[how])+toldIn(writeDown([]byte(secretKey))[how]), how)
+	}
+}
+
+// writeDown has everything write v down that somebody could write it down with.
+func writeDown(v any) map[string]string {
+	texts := make(map[string]string)
+	for _, flags := range []string{"", "+", "#", "-", " ", "0", "+#", "# ", "300", ".300"} {
+		for _, verb := range "vTtbcdoOqxXUeEfFgGspz" {
+			format := "%" + flags + string(verb)
+			texts[format] = fmt.Sprintf(format, v)
+		}
+	}
+	var text, object, xmlText, gobBytes bytes.Buffer
+	slog.New(slog.NewTextHandler(&text, nil)).Info("x", "value", v, slog.Group("g", "value", v))
+	slog.New(slog.NewJSONHandler(&object, nil)).Info("x", "value", v, slog.Group("g", "value", v))
+	v1, errV1 := json.Marshal(v)
+	v2, errV2 := jsonv2.Marshal(v)
+	errXML, errGob := xml.NewEncoder(&xmlText).Encode(v), gob.NewEncoder(&gobBytes).Encode(v)
+	texts["slog text"], texts["slog JSON"] = text.String(), object.String()
+	texts["encoding/json"], texts["json/v2"] = fmt.Sprint(string(v1), errV1), fmt.Sprint(string(v2), errV2)
+	texts["xml"], texts["gob"] = fmt.Sprint(xmlText.String(), errXML), fmt.Sprint(gobBytes.String(), errGob)
+	diff := &recordingT{}
+	assert.Equal(diff, struct{}{}, v)
+	assert.Empty(diff, v)
+	texts["testify"] = diff.text
+	return texts
+}
+
+// assertTellsNothing holds all that can be done with v against the key.
+func assertTellsNothing(t *testing.T, name string, v any) {
+	t.Helper()
+	reach(reflect.ValueOf(v), visited{}, func(text string) { assertNoSecret(t, text, name+", by reflection") })
+	for how, text := range writeDown(v) {
+		assertNoSecret(t, text, name+", by "+how)
+	}
+	err, ok := v.(error)
+	if !ok {
+		return
+	}
+	assertShortLine(t, err)
+	joined := errors.Join(fmt.Errorf("importing: %w", err), errors.New("and more"))
+	assertNoSecret(t, fmt.Sprintf("%+v %#[1]v", joined), name+", joined")
+	for _, inner := range unwrapped(err) {
+		assertNoSecret(t, fmt.Sprintf("%v %+[1]v %#[1]v %[1]x", inner), name+", unwrapped")
+	}
+}
+
+// vaultError is an error of the caller's own, which the function for the key returns. It tells the key, and an
+// error of the client leads to it, but to nobody who does not ask for it.
+type vaultError struct{ error }
+
+// unwrapped are the errors that err is made of, but for the caller's own.
+func unwrapped(err error) []error {
+	var inner []error
+	switch e := err.(type) { //nolint:errorlint // each layer for itself
+	case interface{ Unwrap() error }:
+		inner = []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		inner = e.Unwrap()
+	}
+	var all []error
+	for _, err := range inner {
+		if _, own := err.(vaultError); err != nil && !own { //nolint:errorlint // this very layer
+			all = append(append(all, err), unwrapped(err)...)
+		}
+	}
+	return all
+}
+
+// TestTheKeyIsInNothingThatTheClientGivesOut walks the client, its options, its limiter, each result and each kind
+// of error, from a service that repeats the key wherever it can.
+func TestTheKeyIsInNothingThatTheClientGivesOut(t *testing.T) {
+	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
+	limiter := petstore.NewLimiter()
+	client := repeating(t, petstore.WithLimiter(limiter))
+	assertTellsNothing(t, "a new client", client)
+	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	created, err := client.CreatePet(t.Context(), newPet())
+	require.NoError(t, err)
+	got, err := client.GetPet(t.Context(), created.Pet.ID)
+	require.NoError(t, err)
+	rotating, err := petstore.NewClient("https://service.test/v1", "", keyFunc)
+	require.NoError(t, err)
+	for name, v := range map[string]any{
+		"a used client": client, "a client by value": reflect.ValueOf(client).Elem().Interface(),
+		"its limiter": limiter, "a rotating client": rotating,
+		"WithAPIKeyFunc": keyFunc, "clients in a list": []any{client, rotating}, "clients in a map": map[string]any{"c": client},
+		"a struct around a client": struct{ client *petstore.Client }{client},
+		"a list":                   listed, "a creation": created, "an animal": got, "a list by value": *listed,
+	} {
+		assertTellsNothing(t, name, v)
+	}
+	for name, provoke := range failures() {
+		t.Run(name, func(t *testing.T) {
+			err := provoke(t)
+			require.Error(t, err)
+			assertTellsNothing(t, name, err)
+		})
+	}
+}
+
+// echo is what a service repeats of the key.
+func echo() fake.Fault {
+	return fake.Fault{Times: fake.Forever, Header: http.Header{
+		"X-Echo": {"Bearer " + secretKey}, "Location": {"https://elsewhere.test/?key=" + url.QueryEscape(secretKey)},
+		"X-Json": {`{"key":"` + strings.ReplaceAll(secretKey, "/", `\/`) + `"}`}, "Set-Cookie": {"key=" + secretKey},
+	}}
+}
+
+// repeating returns a client of a fake that repeats the key in its headers.
+func repeating(t *testing.T, opts ...petstore.Option) *petstore.Client {
+	t.Helper()
+	srv := fake.NewServer(fake.WithKey(secretKey, fake.PlanFree))
+	t.Cleanup(srv.Close)
+	srv.Inject(echo())
+	opts = append([]petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: srv.Transport()})}, opts...)
+	client, err := petstore.NewClient("https://service.test/v1", secretKey, opts...)
+	require.NoError(t, err)
+	return client
+}
+
+// failures provoke each kind of error, with the key wherever it can be repeated.
+func failures() map[string]func(*testing.T) error {
+	all := map[string]func(*testing.T) error{
+		"an argument": func(_ *testing.T) error {
+			_, err := petstore.NewClient("https://user:"+secretKey+"@service.test/v1?"+secretKey, secretKey)
+			return err
+		},
+		"a key that is none": func(_ *testing.T) error {
+			_, err := petstore.NewClient("https://service.test/v1", secretKey+" ")
+			return err
+		},
+		"an option": func(_ *testing.T) error {
+			_, err := petstore.NewClient("https://service.test/v1", secretKey, petstore.WithHeader("Authorization", "Bearer "+secretKey))
+			return err
+		},
+		"a header's value": func(_ *testing.T) error {
+			_, err := petstore.NewClient("https://service.test/v1", secretKey, petstore.WithHeader("X-Key", secretKey+"\n"))
+			return err
+		},
+		"a limit that is used up": func(t *testing.T) error {
+			client := repeating(t, petstore.WithMaxWait(0))
+			for range fake.PlanFree.PerMinute {
+				require.NoError(t, list(client))
+			}
+			return list(client)
+		},
+		"a function that fails": func(t *testing.T) error {
+			return withKeyFunc(t, "", vaultError{errors.New("no lease for " + secretKey)})
+		},
+		"a function that fails with its key": func(t *testing.T) error {
+			return withKeyFunc(t, secretKey, vaultError{&url.Error{Op: "Get", URL: "https://vault.test/" + secretKey, Err: errors.New(secretKey)}})
+		},
+		"a function that returns what is no key": func(t *testing.T) error { return withKeyFunc(t, secretKey+"\r\n", nil) },
+		"a transport that repeats the key": func(t *testing.T) error {
+			return through(t, &script{answers: []answer{fails(errors.New("cannot send Bearer " + secretKey))}}, create)
+		},
+		"a body that breaks off": func(t *testing.T) error {
+			return through(t, &script{answers: []answer{cutOff(500, errors.New("stream of "+secretKey+" was reset"))}}, create)
+		},
+		"a certificate nobody vouches for": func(t *testing.T) error {
+			client, err := petstore.NewClient(serveTLS(t, nil).URL+"/v1", secretKey)
+			require.NoError(t, err)
+			return create(client)
+		},
+		"an attempt that timed out": func(t *testing.T) (err error) {
+			synctest.Test(t, func(t *testing.T) { err = through(t, &script{answers: []answer{hangs}}, create) })
+			return err
+		},
+		"a cancel with a cause": func(t *testing.T) (err error) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
+				defer cancel()
+				client := keyed(t, &script{answers: []answer{status(503, secretKey, "X-Echo: "+secretKey), hangs}})
+				_, err = client.ListPets(ctx, petstore.ListPetsParams{})
+			})
+			return err
+		},
+	}
+	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage, fake.WireRefuse} {
+		all["a connection: "+wire.String()] = func(t *testing.T) error { return struck(t, fake.Fault{Wire: wire}) }
+	}
+	for _, code := range []int{201, 202, 301, 302, 303, 307, 308, 400, 401, 403, 404, 408, 429, 500, 501, 503, 999} {
+		for name, body := range map[string]string{
+			"plain": secretKey, "an Error object": `{"code":"` + secretKey + `","message":"no such key: ` + secretKey + `","status":0}`,
+			"escaped": `{"code":"` + strings.ReplaceAll(secretKey, "+", `\u002b`) + `","message":"` + strings.ReplaceAll(secretKey, "/", `\/`) + `"}`,
+			"HTML":    "<html>" + template.HTMLEscapeString(secretKey) + "</html>", "URL": "?" + url.QueryEscape(secretKey),
+			"too large": strings.Repeat(secretKey, 100_000),
+		} {
+			all[fmt.Sprintf("status %d, %s", code, name)] = func(t *testing.T) error {
+				return struck(t, fake.Fault{Status: code, Body: []byte(body), RetryAfter: "9"})
+			}
+		}
+	}
+	for name, bytes := range map[string]string{
+		"no HTTP": secretKey + "\r\n\r\n", "a status line": "HTTP/1.1 " + secretKey + "\r\n\r\n",
+		"a reason": "HTTP/1.1 418 " + secretKey + "\r\n\r\n", "a status of 0": "HTTP/1.1 000 " + secretKey + "\r\n\r\n",
+		"a header line":   "HTTP/1.1 200 OK\r\n" + secretKey + "\r\n\r\n",
+		"a header name":   "HTTP/1.1 200 OK\r\n" + secretKey + ": x\r\n\r\n",
+		"a length":        "HTTP/1.1 200 OK\r\nContent-Length: " + secretKey + "\r\n\r\n",
+		"an encoding":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: " + secretKey + "\r\n\r\n",
+		"a chunk":         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + secretKey + "\r\n",
+		"a location":      "HTTP/1.1 302 OK\r\nLocation: ://" + secretKey + "\r\n\r\n",
+		"a media type":    "HTTP/1.1 200 OK\r\nContent-Type: " + secretKey + "/" + secretKey + "\r\n\r\n[]",
+		"a body encoding": "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + secretKey,
+		"a field":         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[{\"" + secretKey + "\":1}]",
+		"a name twice":    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[{\"" + secretKey + "\":1,\"" + secretKey + "\":2}]",
+	} {
+		all["bytes: "+name] = func(t *testing.T) error { return through(t, replaying([]byte(bytes)), list) }
+	}
+	return all
+}
+
+// keyed returns a client with the secret key and a transport.
+func keyed(t *testing.T, transport http.RoundTripper, opts ...petstore.Option) *petstore.Client {
+	t.Helper()
+	opts = append([]petstore.Option{
+		petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithLimiter(nil), petstore.WithMaxWait(0),
+		petstore.WithMaxResponseBytes(1 << 20), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1}),
+	}, opts...)
+	client, err := petstore.NewClient("http://127.0.0.1/v1", secretKey, opts...)
+	require.NoError(t, err)
+	return client
+}
+
+func through(t *testing.T, transport http.RoundTripper, call func(*petstore.Client) error) error {
+	t.Helper()
+	return call(keyed(t, transport))
+}
+
+// struck returns the error of a create that meets a fault, on a service that repeats the key in its headers.
+func struck(t *testing.T, f fake.Fault) error {
+	t.Helper()
+	srv := fake.NewServer(fake.WithKey(secretKey, fake.PlanFree))
+	t.Cleanup(srv.Close)
+	f.Header, f.Times = echo().Header, fake.Forever
+	srv.Inject(f)
+	return through(t, srv.HTTPClient().Transport, create)
+}
+
+func withKeyFunc(t *testing.T, key string, err error) error {
+	t.Helper()
+	client, errNew := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
+		petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, err }))
+	require.NoError(t, errNew)
+	got := create(client)
+	if err != nil {
+		require.ErrorIs(t, got, err)
+	}
+	return got
+}
+
+// panicIn names what a process of this test is to panic with.
+const panicIn = "PETSTORE_TEST_PANIC"
+
+func TestThePanicOfAProcessDoesNotTellTheKey(t *testing.T) {
+	switch os.Getenv(panicIn) {
+	case "client":
+		panic(repeating(t))
+	case "error":
+		panic(struck(t, fake.Fault{Status: 401, Body: []byte(secretKey)}))
+	case "transport":
+		_ = through(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) { panic(req.Context()) }), create)
+	}
+	for _, what := range []string{"client", "error", "transport"} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), panicIn+"="+what, "GOTRACEBACK=system")
+		out, err := cmd.CombinedOutput()
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, 2, exit.ExitCode())
+		assert.Contains(t, string(out), "panic: ", what)
+		assert.Contains(t, string(out), "goroutine ", what)
+		assertNoSecret(t, string(out), "a panic with "+what)
+	}
+}

@@ -1,0 +1,186 @@
+package petstore_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// wiretap keeps what is written to every connection of a transport: before it is encrypted, and after.
+type wiretap struct {
+	mu    sync.Mutex
+	lines []*tappedLine
+}
+
+// tappedLine is one connection.
+type tappedLine struct {
+	net.Conn
+	address string
+	mu      sync.Mutex
+	written bytes.Buffer
+}
+
+func (l *tappedLine) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	l.written.Write(p)
+	l.mu.Unlock()
+	return l.Conn.Write(p)
+}
+
+func (l *tappedLine) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.written.String()
+}
+
+func (w *wiretap) tap(conn net.Conn, address string) *tappedLine {
+	l := &tappedLine{Conn: conn, address: address}
+	w.mu.Lock()
+	w.lines = append(w.lines, l)
+	w.mu.Unlock()
+	return l
+}
+
+func (w *wiretap) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return w.tap(conn, address), nil
+}
+
+// transport is net/http's with w on all its lines, above and below TLS.
+func (w *wiretap) transport(trusted *tls.Config) *http.Transport {
+	return &http.Transport{
+		DialContext: w.dial,
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := w.dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			config := trusted.Clone()
+			config.ServerName, _, _ = net.SplitHostPort(address)
+			secure := tls.Client(conn, config)
+			if err := secure.HandshakeContext(ctx); err != nil {
+				_ = conn.Close()
+				return nil, err
+			}
+			return w.tap(secure, "tls "+address), nil
+		},
+	}
+}
+
+// TestTheKeyLeavesInTheAuthorizationHeaderToItsOriginAndNowhereElse reads every byte that a client writes, over
+// connections that work and that fail, with TLS and without, and in all that a redirect may try.
+func TestTheKeyLeavesInTheAuthorizationHeaderToItsOriginAndNowhereElse(t *testing.T) {
+	var reached atomic.Int32
+	target := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); answerJSON(w, 200, `[]`) })
+	plain, secure := serve(t, target), serveTLS(t, target)
+	var code int
+	var location string
+	origin := serveTLS(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", location)
+		w.WriteHeader(code)
+	})
+	trusted := origin.Client().Transport.(*http.Transport).TLSClientConfig
+	tap := new(wiretap)
+	redirected := tappedClient(t, tap, trusted, origin.URL+"/v1")
+	for _, code = range []int{301, 302, 303, 307, 308} {
+		for _, location = range []string{
+			plain.URL + "/v1/pets", secure.URL + "/v1/pets", strings.Replace(origin.URL, "127.0.0.1", "localhost", 1) + "/v1/pets",
+		} {
+			for operation, call := range calls(redirected) {
+				require.ErrorContains(t, call(t), fmt.Sprintf("%s: %d", operation, code))
+			}
+		}
+	}
+	srv := fake.NewTestServer(t, fake.WithKey(secretKey, fake.Enterprise(0, 0)))
+	failing := tappedClient(t, tap, new(tls.Config), srv.URL())
+	for _, f := range everyFailure() {
+		srv.Inject(f)
+		for _, call := range calls(failing) {
+			_ = call(t) // whatever comes of it
+		}
+	}
+	refused := tappedClient(t, tap, new(tls.Config), secure.URL+"/v1") // by a certificate that nobody vouches for
+	require.Error(t, list(refused))
+
+	assert.Zero(t, reached.Load())
+	host := func(url string) string { _, rest, _ := strings.Cut(url, "://"); return strings.TrimSuffix(rest, "/v1") }
+	tap.judge(t, map[string]int{"tls " + host(origin.URL): 45, host(srv.URL()): 3 * len(everyFailure())})
+}
+
+// serveTLS is serve with TLS, silent about those who do not trust its certificate.
+func serveTLS(t *testing.T, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
+}
+
+func tappedClient(t *testing.T, tap *wiretap, trusted *tls.Config, base string) *petstore.Client {
+	t.Helper()
+	transport := tap.transport(trusted)
+	t.Cleanup(transport.CloseIdleConnections)
+	client, err := petstore.NewClient(base, secretKey, petstore.WithLimiter(nil), petstore.WithMaxWait(0),
+		petstore.WithRetryPolicy(quick), petstore.WithHTTPClient(&http.Client{Transport: transport}))
+	require.NoError(t, err)
+	return client
+}
+
+// everyFailure is what makes a client send again, or give up.
+func everyFailure() []fake.Fault {
+	return []fake.Fault{
+		{Wire: fake.WireReset},
+		{Wire: fake.WireClose},
+		{Wire: fake.WireTruncate},
+		{Wire: fake.WireGarbage},
+		{Wire: fake.WireRefuse},
+		{Status: 401},
+		{Status: 408},
+		{Status: 429, RetryAfter: "1"},
+		{Status: 500},
+		{Status: 503, AfterCommit: true},
+		{Status: 302},
+	}
+}
+
+// judge sees that the origins got at least as many requests as told, each with the key in its header, and that
+// the key is in nothing else that was written, to whomever.
+func (w *wiretap) judge(t *testing.T, origins map[string]int) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	const header = "\r\nAuthorization: Bearer " + secretKey + "\r\n"
+	got := make(map[string]int)
+	for _, l := range w.lines {
+		text := l.text()
+		requests := strings.Count(text, " HTTP/1.1\r\n")
+		assert.Equal(t, requests, strings.Count(text, header), l.address)
+		assertNoSecret(t, strings.ReplaceAll(text, header, "\r\n"), l.address)
+		if requests > 0 {
+			got[l.address] += requests
+		}
+	}
+	assert.Len(t, got, len(origins), "%v", got)
+	for address, least := range origins {
+		assert.GreaterOrEqual(t, got[address], least, address)
+	}
+}
