@@ -40,14 +40,14 @@ func TestWithoutRedisAProcessKeepsToItsShare(t *testing.T) {
 		assert.InDelta(t, 15, done, 1, "a quarter of the window")
 		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
 		assert.Equal(t, 60, client.RateLimit().Limit, "the key's limit, not the share")
-		rest(2 * time.Minute)
+		elapse(2 * time.Minute)
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		assert.NotContains(t, text.String(), "redis is back")
 		r.down.Store(false)
-		rest(time.Second)
+		elapse(time.Second)
 		_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) // has Redis tried
-		rest(time.Second)
+		elapse(time.Second)
 		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
 		assert.Equal(t, 1, strings.Count(text.String(), "redis is back"))
 	})
@@ -60,7 +60,7 @@ func TestShareIsTheLastKnownNumberOfProcesses(t *testing.T) {
 			l := newTestLimiter(t, r)
 			fleet = append(fleet, l)
 			acquire(t, l).Release(answer(http.StatusOK, 60, 59-len(fleet), time.Now().Add(time.Minute)))
-			rest(time.Second)
+			elapse(time.Second)
 		}
 		l := fleet[4]
 		r.down.Store(true)
@@ -68,7 +68,7 @@ func TestShareIsTheLastKnownNumberOfProcesses(t *testing.T) {
 			p, err := l.Acquire(t.Context(), time.Second)
 			require.NoError(t, err)
 			p.Release(petstore.Observation{})
-			rest(time.Second)
+			elapse(time.Second)
 		}
 		assert.Equal(t, 5, l.away.share)
 	})
@@ -96,7 +96,7 @@ func TestRedisThatHangsHoldsUpOneCallOnly(t *testing.T) {
 			require.NoError(t, err)
 		}
 		assert.Equal(t, l.config.timeout, time.Since(start))
-		rest(5 * time.Minute)
+		elapse(5 * time.Minute)
 	})
 }
 
@@ -114,10 +114,10 @@ func TestRedisIsTriedOnceASecondAndByWaitersToo(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		rest(10 * time.Second)
+		elapse(10 * time.Second)
 		assert.NotNil(t, l.away)
 		r.down.Store(false)
-		rest(time.Second + time.Millisecond)
+		elapse(time.Second + time.Millisecond)
 		assert.Nil(t, l.away, "the one that waits has had Redis tried")
 		group.Wait()
 		assert.Zero(t, server.Usage(server.APIKey()).Limited)
@@ -133,7 +133,7 @@ func TestClosureIsKnownWithoutRedis(t *testing.T) {
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.ErrorIs(t, err, petstore.ErrRateLimited)
 			r.down.Store(true)
-			rest(time.Minute)
+			elapse(time.Minute)
 		}
 		server.AssertRequests(t, "", 1)
 	})
@@ -158,7 +158,7 @@ func TestClosureIsToldToARedisThatHasLostIt(t *testing.T) {
 		limited := assertRefused(t, other)
 		assert.WithinDuration(t, o.Received.Add(time.Hour), limited.RetryAt, time.Second)
 		assert.Equal(t, petstore.ClosureBan, limited.Closure)
-		rest(2 * time.Hour)
+		elapse(2 * time.Hour)
 	})
 }
 
@@ -180,9 +180,9 @@ func TestFleetLosesRedisInTheMiddleAndGetsItBackEmpty(t *testing.T) {
 				})
 			}
 		}
-		rest(500 * time.Millisecond)
+		elapse(500 * time.Millisecond)
 		r.down.Store(true)
-		rest(70 * time.Second)
+		elapse(70 * time.Second)
 		r.FlushAll()
 		r.down.Store(false)
 		group.Wait()
@@ -260,7 +260,7 @@ func TestCallerInTheFallbackMayGiveUp(t *testing.T) {
 		require.ErrorIs(t, err, cause)
 		_, err = l.Acquire(t.Context(), 0)
 		require.ErrorIs(t, err, petstore.ErrRateLimited)
-		rest(time.Minute)
+		elapse(time.Minute)
 		assert.Nil(t, l.timer)
 	})
 }

@@ -38,8 +38,8 @@ func answer(status, limit, remaining int, end time.Time) petstore.Observation {
 	}
 }
 
-// rest lets time pass, and what was due in it be done.
-func rest(d time.Duration) {
+// elapse lets time pass, and what was due in it be done.
+func elapse(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -103,7 +103,7 @@ func TestNoMoreAreOnTheirWayThanRemain(t *testing.T) {
 		assertRefused(t, a)
 		assertRefused(t, b)
 		permits[1].Release(answer(http.StatusOK, 5, 1, end))
-		rest(holdFor)
+		elapse(holdFor)
 		limited := assertRefused(t, b)
 		assert.Equal(t, petstore.ClosureMinute, limited.Closure)
 		assert.WithinDuration(t, end, limited.RetryAt, resetGrain+50*time.Millisecond)
@@ -140,7 +140,7 @@ func TestFlushTellsAndGivesBackAtOnce(t *testing.T) {
 		assertRefused(t, a)
 		r.down.Store(true)
 		require.ErrorContains(t, a.Flush(t.Context()), "petstoreredis: flush: ")
-		rest(2 * time.Minute)
+		elapse(2 * time.Minute)
 		acquire(t, a)
 		require.NoError(t, a.Flush(t.Context()), "while Redis is away there is nothing to tell it")
 	})
@@ -151,7 +151,7 @@ func TestRequestWithoutAnAnswerCountsAsSpent(t *testing.T) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
 		open(t, a, 4, 2)
 		acquire(t, a).Release(lost())
-		rest(time.Second)
+		elapse(time.Second)
 		p := acquire(t, b)
 		assertRefused(t, a)
 		assertRefused(t, b)
@@ -217,7 +217,7 @@ func TestLongClosureFailsAtOnceWithoutAskingRedis(t *testing.T) {
 			_, err := clients[i%2].ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
 		}
-		rest(time.Second)
+		elapse(time.Second)
 		for _, client := range clients {
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			limited, ok := errors.AsType[*petstore.RateLimitError](err)
@@ -233,7 +233,7 @@ func TestLongClosureFailsAtOnceWithoutAskingRedis(t *testing.T) {
 				require.ErrorIs(t, err, petstore.ErrRateLimited)
 				assert.Zero(t, time.Since(start))
 			}
-			rest(time.Minute)
+			elapse(time.Minute)
 		}
 		assert.Equal(t, trips, r.trips.Load(), "round trips")
 		server.AssertRequests(t, "", 5)
@@ -253,7 +253,7 @@ func TestBanIsOneForTheFleet(t *testing.T) {
 			assert.WithinDuration(t, time.Now().Add(time.Hour), limited.RetryAt, 2*time.Second)
 		}
 		server.AssertRequests(t, "", 1)
-		rest(time.Hour + time.Second)
+		elapse(time.Hour + time.Second)
 		_, err := b.ListPets(t.Context(), petstore.ListPetsParams{})
 		assert.NoError(t, err)
 	})
@@ -331,7 +331,7 @@ func TestCallsAreServedInTheirOrder(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		rest(time.Minute)
+		elapse(time.Minute)
 		require.Len(t, order, 50)
 		for i, n := range order {
 			assert.InDelta(t, i, n, 1)
@@ -365,7 +365,7 @@ func TestRetriedCallGoesBeforeNewcomers(t *testing.T) {
 				return err
 			})
 		}
-		rest(time.Minute)
+		elapse(time.Minute)
 		assert.Equal(t, []string{"retried", "new", "new", "new"}, order)
 	})
 }
@@ -391,7 +391,7 @@ func TestDeadWorkersLeaseComesBack(t *testing.T) {
 		for i := range left {
 			acquire(t, alive).Release(answer(http.StatusOK, 20, 17-i, end))
 			if i == left-4 {
-				rest(2100 * time.Millisecond) // the lease, and what may have been on its way
+				elapse(2100 * time.Millisecond) // the lease, and what may have been on its way
 			}
 		}
 		// The service has never seen those of the dead, as the last answer shows: all of them are there again.
@@ -413,7 +413,7 @@ func TestWorkerThatWasStoppedFindsItsPermitsVoid(t *testing.T) {
 		}
 		require.NotEmpty(t, l.unused)
 		l.pretend(true)
-		rest(2 * time.Second)
+		elapse(2 * time.Second)
 		l.pretend(false)
 		_, err := l.Acquire(t.Context(), time.Second)
 		require.NoError(t, err)
@@ -432,11 +432,11 @@ func TestNothingRunsAtRest(t *testing.T) {
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
 		}
-		rest(10 * time.Second)
+		elapse(10 * time.Second)
 		assert.Nil(t, l.timer)
 		assert.False(t, l.busy)
 		trips := r.trips.Load()
-		rest(time.Hour)
+		elapse(time.Hour)
 		assert.Equal(t, trips, r.trips.Load())
 	})
 }
@@ -460,7 +460,7 @@ func TestKeysShareASlotExpireAndDoNotTellTheName(t *testing.T) {
 			assert.Positive(t, r.TTL(key), key)
 		}
 		r.down.Store(true)
-		rest(time.Minute)
+		elapse(time.Minute)
 		_, err = l.Acquire(t.Context(), 0)
 		assert.NotContains(t, r.Dump()+logged.String()+errorText(err), secret)
 		assert.NotEmpty(t, logged.String())
@@ -511,7 +511,7 @@ func TestClockOfRedisMayGoBack(t *testing.T) {
 		require.NoError(t, err)
 		assert.WithinDuration(t, end, time.Now(), 65*time.Second, "what had passed since the last command is not known")
 		p.Release(petstore.Observation{})
-		rest(5 * time.Minute)
+		elapse(5 * time.Minute)
 	})
 }
 
