@@ -404,7 +404,7 @@ func TestThePanicOfAProcessDoesNotTellTheKey(t *testing.T) {
 	case "error":
 		panic(struck(t, fake.Fault{Status: 401, Body: []byte(secretKey)}))
 	case "transport":
-		_ = through(t, roundTripperFunc(func(req *http.Request) (*http.Response, error) { panic(req.Context()) }), create)
+		_ = through(t, &script{answers: []answer{func(req *http.Request) (*http.Response, error) { panic(req.Context()) }}}, create)
 	}
 	for _, what := range []string{"client", "error", "transport"} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
