@@ -128,7 +128,7 @@ func makespan(service *fake.Server, limit int) (span, bound time.Duration) {
 	return span, opens.Sub(first.Time) + time.Duration(rounds)*150*time.Millisecond
 }
 
-func TestEightProcessesShareAKey(t *testing.T) {
+func TestOnRedisEightProcessesShareAKey(t *testing.T) {
 	t.Parallel()
 	server, service := newRedisServer(t), newService(t, 300)
 	workers := hire(t, fleetSize, server.job(service, 45))
@@ -143,7 +143,7 @@ func TestEightProcessesShareAKey(t *testing.T) {
 		window, span.Seconds(), span.Seconds()/bound.Seconds(), server.trips(t, 360))
 }
 
-func TestNoProcessIsStarved(t *testing.T) {
+func TestOnRedisNoProcessIsStarved(t *testing.T) {
 	server, service := newRedisServer(t), newService(t, 300)
 	workers := hire(t, fleetSize, server.job(service, 300)) // eight times as many as there is room for
 	begin(workers)
@@ -167,7 +167,7 @@ func TestNoProcessIsStarved(t *testing.T) {
 	t.Logf("requests of each of eight processes in a window of 300: %v", slices.Sorted(maps.Values(counts)))
 }
 
-func TestKilledWorkersCostOneLease(t *testing.T) {
+func TestOnRedisKilledWorkersCostOneLease(t *testing.T) {
 	t.Parallel()
 	server, service := newRedisServer(t), newService(t, 300)
 	j := server.job(service, 64)
@@ -189,7 +189,7 @@ func TestKilledWorkersCostOneLease(t *testing.T) {
 		span.Seconds(), span.Seconds()/bound.Seconds())
 }
 
-func TestRedisIsStoppedAndStartedInTheMiddle(t *testing.T) {
+func TestOnRedisThatIsStoppedAndStarted(t *testing.T) {
 	t.Parallel()
 	server, service := newRedisServer(t), newService(t, 300)
 	workers := hire(t, fleetSize, server.job(service, 60))
@@ -222,7 +222,7 @@ func TestRedisIsStoppedAndStartedInTheMiddle(t *testing.T) {
 	t.Logf("480 requests, Redis stopped and started: %.1f s, %d rejections", span.Seconds(), usage.Limited)
 }
 
-func TestRoundTripsOfEightProcessesAreFew(t *testing.T) {
+func TestOnRedisRoundTripsOfEightProcessesAreFew(t *testing.T) {
 	server, service := newRedisServer(t), newService(t, 1000)
 	j := server.job(service, 110)
 	j.Goroutines = 8
