@@ -163,8 +163,12 @@ func newRetrying(config *clientConfig, bearer bearer) *retryablehttp.Client {
 	}
 }
 
+// maxHeaderBytes bounds the header of an answer; net/http alone would take ten times as much.
+const maxHeaderBytes = 1 << 20
+
 func defaultTransport() http.RoundTripper {
 	t := cleanhttp.DefaultPooledTransport()
+	t.MaxResponseHeaderBytes = maxHeaderBytes
 	t.MaxIdleConns = idleConnections
 	t.MaxIdleConnsPerHost = idleConnections
 	return t

@@ -67,9 +67,16 @@ func decodePet(b *buffer) (Pet, error) {
 	return pet, finish(d, err)
 }
 
+// maxErrorObject is the size of the largest body that may be an Error object: taking a longer one apart would
+// have it in memory once more.
+const maxErrorObject = 1 << 20
+
 // decodeError returns code and message of an Error object, and empty strings of anything else: what
 // stands in a 502 is up to whoever answered it.
 func decodeError(b *buffer, body []byte) (code, message string) {
+	if len(body) > maxErrorObject {
+		return "", ""
+	}
 	d := b.open(body)
 	err := readObject(d, func(name []byte) (err error) {
 		switch string(name) {

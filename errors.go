@@ -44,7 +44,7 @@ const (
 type APIError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// Code and Message come from the Error object; both are empty if the body was none.
+	// Code and Message come from the Error object; both are empty if the body was none, or over 1 MiB.
 	// The document fixes no set of codes: decide by status, or with errors.Is.
 	Code    string
 	Message string

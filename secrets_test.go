@@ -147,7 +147,7 @@ func TestTheSearchForTheKeyFindsItWhereverItLies(t *testing.T) {
 // writeDown has everything write v down that somebody could write it down with.
 func writeDown(v any) map[string]string {
 	texts := make(map[string]string)
-	for _, flags := range []string{"", "+", "#", "-", " ", "0", "+#", "# ", "300", ".300"} {
+	for _, flags := range []string{"", "+", "#", " ", "# ", "300"} {
 		for _, verb := range "vTtbcdoOqxXUeEfFgGspz" {
 			format := "%" + flags + string(verb)
 			texts[format] = fmt.Sprintf(format, v)
@@ -324,7 +324,7 @@ func failures() map[string]func(*testing.T) error {
 	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage, fake.WireRefuse} {
 		all["a connection: "+wire.String()] = func(t *testing.T) error { return struck(t, fake.Fault{Wire: wire}) }
 	}
-	for _, code := range []int{201, 202, 301, 302, 303, 307, 308, 400, 401, 403, 404, 408, 429, 500, 501, 503, 999} {
+	for _, code := range []int{201, 202, 302, 400, 401, 404, 408, 429, 503, 999} {
 		for name, body := range map[string]string{
 			"plain": secretKey, "an Error object": `{"code":"` + secretKey + `","message":"no such key: ` + secretKey + `","status":0}`,
 			"escaped": `{"code":"` + strings.ReplaceAll(secretKey, "+", `\u002b`) + `","message":"` + strings.ReplaceAll(secretKey, "/", `\/`) + `"}`,
