@@ -1,0 +1,174 @@
+//go:build !race
+
+package petstore_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+// floods are answers of which nobody should take all, and what a client says of them.
+func floods() map[string]flood {
+	const json = "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n%s\r\n"
+	const huge = 128 << 20
+	length := fmt.Sprintf("Content-Length: %d\r\n", huge)
+	endless := func(text string) func() io.Reader { return func() io.Reader { return &repeated{text: text} } }
+	fill := func(text string) func() io.Reader {
+		return func() io.Reader { return io.LimitReader(&repeated{text: text}, huge) }
+	}
+	bomb := func() io.Reader { return gzipBomb(huge) }
+	whole := func(text string) func() io.Reader { // all that the bound leaves room for
+		return func() io.Reader {
+			return io.MultiReader(io.LimitReader(&repeated{text: text}, floodBound-20), strings.NewReader(`"}`))
+		}
+	}
+	return map[string]flood{
+		"an error body":             {fmt.Sprintf(json, 503, "x", length), fill("x"), "503"},
+		"an error body in chunks":   {fmt.Sprintf(json, 400, "x", "Transfer-Encoding: chunked\r\n"), fill("1000\r\n" + strings.Repeat("x", 4096) + "\r\n"), "400"},
+		"an error body without end": {fmt.Sprintf(json, 404, "x", ""), endless(" "), "404"},
+		"a message":                 {fmt.Sprintf(json, 400, "x", length) + `{"message":"`, fill("x"), "400"},
+		"a whole message":           {fmt.Sprintf(json, 400, "x", "") + `{"message":"`, whole("x"), "400"},
+		"an escaped message":        {fmt.Sprintf(json, 400, "x", "") + `{"message":"`, whole(`\n`), "400"},
+		"a nested error":            {fmt.Sprintf(json, 400, "x", length), fill("["), "400"},
+		"a success":                 {fmt.Sprintf(json, 200, "x", length) + "[", fill(" "), "too large"},
+		"a list":                    {fmt.Sprintf(json, 200, "x", length) + "[", fill(onePet + ","), "too large"},
+		"a gzip bomb":               {fmt.Sprintf(json, 200, "x", "Content-Encoding: gzip\r\n"), bomb, "too large"},
+		"a gzip bomb of an error":   {fmt.Sprintf(json, 500, "x", "Content-Encoding: gzip\r\n"), bomb, "500"},
+		"headers":                   {"HTTP/1.1 200 x\r\n", endless("X-Flood: " + strings.Repeat("x", 1000) + "\r\n"), "not HTTP"},
+		"a header":                  {"HTTP/1.1 200 x\r\nX-Flood: ", endless("x"), "not HTTP"},
+		"a status line":             {"HTTP/1.1 200 ", endless("x"), "not HTTP"},
+		"interim answers":           {"", endless("HTTP/1.1 103 x\r\nX-Flood: " + strings.Repeat("x", 1000) + "\r\n\r\n"), "not HTTP"},
+	}
+}
+
+type flood struct {
+	head string
+	rest func() io.Reader
+	want string // in the error's text
+}
+
+// repeated is text without end.
+type repeated struct {
+	text string
+	at   int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		c := copy(p[n:], r.text[r.at:])
+		n, r.at = n+c, (r.at+c)%len(r.text)
+	}
+	return n, nil
+}
+
+// gzipBomb is size spaces, which take a thousandth of that.
+func gzipBomb(size int) io.Reader {
+	var bomb bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&bomb, gzip.BestCompression)
+	_, _ = io.Copy(w, io.LimitReader(&repeated{text: " "}, int64(size)))
+	_ = w.Close()
+	return &bomb
+}
+
+// floodWith names, to a process of this test, what it is to be flooded with.
+const floodWith = "PETSTORE_TEST_FLOOD"
+
+// TestNoAnswerTakesThreeTimesItsBoundOfMemory floods a client in a process of its own, whose GOMEMLIMIT is no more
+// than that, and which says how far its heap grew.
+func TestNoAnswerTakesThreeTimesItsBoundOfMemory(t *testing.T) {
+	if name := os.Getenv(floodWith); name != "" {
+		drown(t, floods()[name])
+		return
+	}
+	for name := range floods() {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^TestNoAnswerTakesThreeTimesItsBoundOfMemory$")
+			cmd.Env = append(os.Environ(), floodWith+"="+name, fmt.Sprintf("GOMEMLIMIT=%d", 3*floodBound))
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), "the heap grew by ")
+			if testing.Verbose() {
+				_, grew, _ := strings.Cut(string(out), "the heap grew by ")
+				t.Log(strings.SplitN(grew, "\n", 2)[0])
+			}
+		})
+	}
+}
+
+// floodBound is the client's default bound of a body.
+const floodBound = 10 << 20
+
+// drown has a client answered by a flood, and watches the memory in use whenever it reads from that.
+func drown(t *testing.T, f flood) {
+	t.Helper()
+	gauge := newHeapGauge(io.MultiReader(strings.NewReader(f.head), f.rest()))
+	transport := &http.Transport{
+		DisableKeepAlives:      true,
+		MaxResponseHeaderBytes: 1 << 20, // as the client's own transport
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return &replay{asked: make(chan struct{}), answer: gauge}, nil
+		},
+	}
+	client, err := petstore.NewClient("http://127.0.0.1/v1", testKey, petstore.WithLimiter(nil),
+		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}), petstore.WithHTTPClient(&http.Client{Transport: transport}))
+	require.NoError(t, err)
+	gauge.start()
+	err = list(client)
+	gauge.look()
+	require.ErrorContains(t, err, f.want)
+	assertShortLine(t, err)
+	if api, ok := errors.AsType[*petstore.APIError](err); ok {
+		assert.LessOrEqual(t, len(api.Body), 4096)
+	}
+	grew := gauge.most - gauge.before
+	t.Logf("the heap grew by %.1f MiB", float64(grew)/(1<<20))
+	assert.Less(t, grew, int64(3*floodBound))
+}
+
+// heapGauge watches the heap while it is read from.
+type heapGauge struct {
+	io.Reader
+	samples      []metrics.Sample
+	before, most int64
+}
+
+func newHeapGauge(r io.Reader) *heapGauge {
+	return &heapGauge{Reader: r, samples: []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+	}}
+}
+
+func (g *heapGauge) start() {
+	debug.FreeOSMemory()
+	g.look()
+	g.before, g.most = g.most, 0
+}
+
+// look counts what is in use and what the collector has not come to yet.
+func (g *heapGauge) look() {
+	metrics.Read(g.samples)
+	g.most = max(g.most, int64(g.samples[0].Value.Uint64()+g.samples[1].Value.Uint64()))
+}
+
+func (g *heapGauge) Read(p []byte) (int, error) {
+	g.look()
+	return g.Reader.Read(p)
+}
