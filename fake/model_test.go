@@ -91,7 +91,14 @@ func pathByServeMux(r *http.Request) (template, id string) {
 	}
 	r = r.Clone(r.Context())
 	r.Method = http.MethodConnect // for which it takes paths as they are, and redirects none
+	slash := strings.HasSuffix(strings.ToUpper(r.URL.RawPath), "/%2F")
+	if slash { // the one segment that it takes for no segment
+		r.URL.RawPath, r.URL.Path = r.URL.RawPath+"%2F", r.URL.Path+"/"
+	}
 	mux.ServeHTTP(httptest.NewRecorder(), r)
+	if slash {
+		id = strings.TrimSuffix(id, "/")
+	}
 	return template, id
 }
 
