@@ -115,8 +115,16 @@ type tab struct {
 	t   *testing.T
 	ctx context.Context
 
-	mu     sync.Mutex
-	errors []string
+	mu       sync.Mutex
+	errors   []string
+	expected string // what errors contain that the test brings about
+}
+
+// expect has the console's errors that contain text pass for none, whenever they come.
+func (b *tab) expect(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expected = text
 }
 
 func newTab(t *testing.T) *tab {
@@ -145,7 +153,9 @@ func (b *tab) listen(event any) {
 		b.errors = append(b.errors, fmt.Sprintf("%+v", e.ExceptionDetails))
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
-			b.errors = append(b.errors, e.Entry.Text+" "+e.Entry.URL)
+			if b.expected == "" || !strings.Contains(e.Entry.Text, b.expected) {
+				b.errors = append(b.errors, e.Entry.Text+" "+e.Entry.URL)
+			}
 		}
 	}
 }
