@@ -318,6 +318,7 @@ func TestThereAreOnlySoManyStreams(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, refused.Code)
 		assert.NotEmpty(t, refused.Header().Get("Retry-After"))
 		require.NoError(t, streams[0].resp.Body.Close())
+		time.Sleep(time.Second) // net/http may look for a moment whether the body comes to its end
 		synctest.Wait()
 		assert.Equal(t, http.StatusOK, i.status("GET", "/_fake/events", ""))
 		i.admin.feed.close()

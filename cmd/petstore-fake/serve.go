@@ -23,7 +23,7 @@ const (
 
 // grace is how long requests have to come to their end after a signal. Closing the fake takes up to
 // a second more.
-const grace = 2 * time.Second
+const grace = 5 * time.Second
 
 // serve listens and serves until ctx ends.
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
