@@ -1,6 +1,7 @@
 package petstore_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/token"
 	"maps"
@@ -49,6 +50,26 @@ func TestHouseLinksBetweenDocumentsLead(t *testing.T) {
 			assert.NoErrorf(t, err, "%s links to %s", path, target)
 		}
 	}
+}
+
+// Every package looks after its tests for goroutines that they have left, those of the modules that users get too.
+func TestHouseTestsLeaveNoGoroutines(t *testing.T) {
+	t.Parallel()
+	looks := map[string]bool{}
+	for _, path := range treeFiles(t, "_test.go") {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		folder := filepath.Dir(path)
+		looks[folder] = looks[folder] || bytes.Contains(text, []byte("goleak."))
+	}
+	for folder, does := range looks {
+		assert.True(t, does || leaveGoroutines[filepath.ToSlash(folder)] != "", "the tests of %s do not use goleak", folder)
+	}
+}
+
+// leaveGoroutines are the folders whose tests need not look, with the reason why.
+var leaveGoroutines = map[string]string{
+	"cmd/petstore-fake/uitest": "the driver of the browser keeps some until the program ends",
 }
 
 // realSleeps are the tests that sleep on the wall clock, as "folder: function", with the reason why.

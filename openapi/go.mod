@@ -17,6 +17,7 @@ require (
 	github.com/ogen-go/ogen v1.14.0
 	github.com/petstore/petstore-go v0.0.0
 	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
 )
 
 require (

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -42,7 +43,7 @@ const jobVariable = "PETSTORE_TEST_JOB"
 func TestMain(m *testing.M) {
 	text := os.Getenv(jobVariable)
 	if text == "" {
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
 	}
 	var j job
 	if err := json.Unmarshal([]byte(text), &j); err != nil {

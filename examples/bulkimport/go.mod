@@ -13,6 +13,7 @@ require (
 	github.com/petstore/petstore-go v0.0.0-00010101000000-000000000000
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
 	golang.org/x/term v0.44.0
 )
 

@@ -19,16 +19,18 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
 )
 
-// TestMain is the program itself where a test has started it as one, to kill it.
+// TestMain is the program itself where a test has started it as one, to kill it. It sees that no test leaves a
+// goroutine behind.
 func TestMain(m *testing.M) {
 	if os.Getenv("BULKIMPORT_TEST_PROGRAM") != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 const secret = "a-key-that-is-in-no-file"

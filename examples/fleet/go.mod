@@ -14,6 +14,7 @@ require (
 	github.com/petstore/petstore-go/petstoreredis v0.0.0-00010101000000-000000000000
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
 )
 
 require (

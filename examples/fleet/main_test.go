@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
 // TestMain is a worker if the fleet has started it, and the tests otherwise.
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	case err != nil:
 		panic(err)
 	case !worker:
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
 	}
 }
 
