@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hashicorp/go-cleanhttp"
 	"github.com/hashicorp/go-retryablehttp"
@@ -259,6 +260,8 @@ func baseURLFault(u *url.URL, insecure bool) string {
 		return "has user information; the API key is an argument of its own"
 	case u.Opaque != "" || u.Hostname() == "":
 		return "has no host"
+	case !utf8.ValidString(u.Host):
+		return "has a host that is not UTF-8"
 	case !validPort(u):
 		return "has an invalid port"
 	case u.RawQuery != "" || u.ForceQuery:

@@ -27,6 +27,7 @@ func TestNewClientRefusesABaseURLThatTheServiceCannotHaveAndDoesNotRepeatIt(t *t
 		"//service.test/v1":                "does not start with https",
 		"ftp://service.test/v1":            "does not start with https",
 		"file:///v1":                       "does not start with https",
+		"https://service\xff.test/v1":      "has a host that is not UTF-8",
 		"https:///v1":                      "has no host",
 		"https://:443/v1":                  "has no host",
 		"https:service.test/v1":            "has no host",
