@@ -27,7 +27,7 @@ func encodeNewPet(p NewPet) []byte {
 
 // mediaTypeFault says what is wrong with the Content-Type of an answer that must be JSON.
 func mediaTypeFault(h http.Header) string {
-	if _, encoded := h["Content-Encoding"]; encoded && h.Get("Content-Encoding") != "" {
+	if e := h["Content-Encoding"]; len(e) > 0 && e[0] != "" {
 		return "Content-Encoding was not asked for"
 	}
 	if t := h["Content-Type"]; len(t) > 0 && t[0] == "application/json" {

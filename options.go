@@ -66,6 +66,17 @@ type callOption func(*callConfig) error
 func (o callOption) applyClient(c *clientConfig) error { return o(&c.call) }
 func (o callOption) applyCall(c *callConfig) error     { return o(c) }
 
+// durationOption sets the field of a callConfig to a time that is not negative.
+func durationOption(name string, d time.Duration, field func(*callConfig) *time.Duration) CallOption {
+	return callOption(func(c *callConfig) error {
+		if d < 0 {
+			return invalid(name, "is negative")
+		}
+		*field(c) = d
+		return nil
+	})
+}
+
 // WithHTTPClient makes the Client send through hc's Transport and keep cookies in hc's Jar. hc itself is
 // copied and left alone. Redirects are not followed whatever hc says, and hc.Timeout, if set, bounds each
 // attempt rather than the whole call: the shorter of it and the client's [WithAttemptTimeout] counts.
@@ -163,26 +174,14 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 // 2 minutes, 0 means never to wait. A call that would have to wait longer fails at once with a
 // [*RateLimitError]. It also bounds the Retry-After of each 503.
 func WithMaxWait(d time.Duration) CallOption {
-	return callOption(func(c *callConfig) error {
-		if d < 0 {
-			return invalid("WithMaxWait", "is negative")
-		}
-		c.maxWait = d
-		return nil
-	})
+	return durationOption("WithMaxWait", d, func(c *callConfig) *time.Duration { return &c.maxWait })
 }
 
 // WithAttemptTimeout bounds each attempt, from asking for a connection to the last byte of the body.
 // The default is 30 seconds, 0 means no bound but the context's. It does not bound waits: that is
 // [WithCallTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return callOption(func(c *callConfig) error {
-		if d < 0 {
-			return invalid("WithAttemptTimeout", "is negative")
-		}
-		c.attemptTimeout = d
-		return nil
-	})
+	return durationOption("WithAttemptTimeout", d, func(c *callConfig) *time.Duration { return &c.attemptTimeout })
 }
 
 // WithCallTimeout bounds each call with all its attempts and waits, as if its context had that deadline: a wait
@@ -190,13 +189,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // then ends with an error that matches [context.DeadlineExceeded]. The default, 0, means no bound but the
 // context's.
 func WithCallTimeout(d time.Duration) CallOption {
-	return callOption(func(c *callConfig) error {
-		if d < 0 {
-			return invalid("WithCallTimeout", "is negative")
-		}
-		c.callTimeout = d
-		return nil
-	})
+	return durationOption("WithCallTimeout", d, func(c *callConfig) *time.Duration { return &c.callTimeout })
 }
 
 // WithHeader sets a header of the requests. Headers that are the Client's business are refused:
