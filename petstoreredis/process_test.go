@@ -102,13 +102,17 @@ const (
 	goroutines = 4 // of each
 	// window is the shortest in which the second by which Reset may be rounded down is small, and which no rule takes
 	// for one that slides.
-	window = 45 * time.Second
+	window  = 45 * time.Second
+	latency = 150 * time.Millisecond
+	// late is how much longer than its bound a run may take. It takes 1.03 to 1.04 times as long, most of it the second
+	// by which Reset is rounded, where two cores are free for these processes, and more where they are not.
+	late = 1.1
 )
 
 func newService(t *testing.T, perMinute int) *fake.Server {
 	t.Helper()
 	return fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(perMinute, 0)), fake.WithMinute(window),
-		fake.WithBan(5, time.Hour), fake.WithLatency(150*time.Millisecond))
+		fake.WithBan(5, time.Hour), fake.WithLatency(latency))
 }
 
 func (s *redisServer) job(service *fake.Server, requests int) job {
@@ -117,15 +121,17 @@ func (s *redisServer) job(service *fake.Server, requests int) job {
 }
 
 // makespan is from the first request to the answer of the last, and what the windows allow for it: the second begins
-// one window after the whole second of the first request, and what is left for it then takes its time.
-func makespan(service *fake.Server, limit int) (span, bound time.Duration) {
+// when the first answer said, and what is left for it then takes its time.
+func makespan(t *testing.T, service *fake.Server, limit int) (span, bound time.Duration) {
+	t.Helper()
 	requests := service.Requests()
 	first, last := requests[0], requests[len(requests)-1]
 	span = last.Time.Add(last.Duration).Sub(first.Time)
-	opens := first.Time.Truncate(time.Second).Add(window)
+	reset, err := strconv.ParseInt(first.AnswerHeader.Get("X-RateLimit-Reset"), 10, 64)
+	require.NoError(t, err)
 	rest := len(requests) - limit
 	rounds := (rest + goroutines*fleetSize - 1) / (goroutines * fleetSize)
-	return span, opens.Sub(first.Time) + time.Duration(rounds)*150*time.Millisecond
+	return span, time.Unix(reset, 0).Sub(first.Time) + time.Duration(rounds)*latency
 }
 
 func TestOnRedisEightProcessesShareAKey(t *testing.T) {
@@ -137,8 +143,8 @@ func TestOnRedisEightProcessesShareAKey(t *testing.T) {
 		assert.Equal(t, report{Done: 45}, w.result(t))
 	}
 	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
-	span, bound := makespan(service, 300)
-	assert.LessOrEqual(t, span.Seconds(), 1.05*bound.Seconds())
+	span, bound := makespan(t, service, 300)
+	assert.LessOrEqual(t, span.Seconds(), late*bound.Seconds())
 	t.Logf("360 requests at 300 a window of %s: %.1f s, %.3f of the bound, %.2f round trips to Redis for each",
 		window, span.Seconds(), span.Seconds()/bound.Seconds(), server.trips(t, 360))
 }
@@ -183,8 +189,8 @@ func TestOnRedisKilledWorkersCostOneLease(t *testing.T) {
 		assert.Equal(t, report{Done: 64}, w.result(t))
 	}
 	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
-	span, bound := makespan(service, 300)
-	assert.LessOrEqual(t, span.Seconds(), 1.05*bound.Seconds()+j.Lease.Seconds())
+	span, bound := makespan(t, service, 300)
+	assert.LessOrEqual(t, span.Seconds(), late*bound.Seconds()+j.Lease.Seconds())
 	t.Logf("%d requests, two of eight workers killed: %.1f s, %.3f of the bound", len(service.Requests()),
 		span.Seconds(), span.Seconds()/bound.Seconds())
 }
@@ -217,7 +223,7 @@ func TestOnRedisThatIsStoppedAndStarted(t *testing.T) {
 	usage := service.Usage(service.APIKey())
 	assert.LessOrEqual(t, usage.Limited, 4, "rejections")
 	assert.Zero(t, usage.BannedUntil)
-	span, bound := makespan(service, 300)
+	span, bound := makespan(t, service, 300)
 	assert.LessOrEqual(t, span, bound+window, "it has recovered within a window")
 	t.Logf("480 requests, Redis stopped and started: %.1f s, %d rejections", span.Seconds(), usage.Limited)
 }
