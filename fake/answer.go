@@ -30,8 +30,9 @@ type answer struct {
 	now         time.Time
 	wire        Wire
 	fault       *Fault
-	head        bool  // the request was a HEAD, whose answer has no body
-	lost        error // why there is no answer, if nothing else tells
+	until       time.Time // when a 429 tells its client to come back, zero if it does not
+	head        bool      // the request was a HEAD, whose answer has no body
+	lost        error     // why there is no answer, if nothing else tells
 }
 
 // refusal is an answer with an Error object.

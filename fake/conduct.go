@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // The rules that [Server.Violations] tells of.
@@ -29,6 +28,7 @@ const (
 	// RuleDeprecated is broken by a call of getPet (section 4.3).
 	RuleDeprecated = "deprecated-operation"
 	// RuleKeyExposed is broken by an API key that stands in the URL, where logs and proxies keep it (section 5).
+	// Keys of less than 6 characters are not looked for: they stand in ordinary words.
 	RuleKeyExposed = "key-exposed"
 )
 
@@ -101,7 +101,8 @@ func (s *Server) AssertNoViolations(tb TB, rules ...string) bool {
 }
 
 // AssertRequests reports an error of the test unless exactly n requests of an operation arrived, of
-// any operation if it is empty, and returns whether they did.
+// any operation if it is empty, and returns whether they did. It counts those that [Server.Requests]
+// returns.
 func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
 	tb.Helper()
 	got := 0
@@ -153,13 +154,23 @@ func (c *conduct) arrival(x *exchange) {
 		x.note(RuleEarlyRetry, "8.3",
 			fmt.Sprintf("the key came back %v before its Retry-After had passed", early))
 	}
-	if strings.Contains(x.req.URL.RequestURI(), x.cred.token) {
+	if x.exposesKey() {
 		x.note(RuleKeyExposed, "5", "the API key stands in the URL")
 	}
 	if seq := c.repeated(x); seq != 0 {
 		x.note(RuleRepeatedCreate, "4.2",
 			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
 	}
+}
+
+// exposesKey reports whether the key stands in the URL, escaped or not.
+func (x *exchange) exposesKey() bool {
+	if len(x.cred.token) < minRedact {
+		return false
+	}
+	uri := x.req.URL.RequestURI()
+	plain, _ := url.PathUnescape(uri) // empty of a URL with an escape that is none
+	return strings.Contains(uri, x.cred.token) || strings.Contains(plain, x.cred.token)
 }
 
 // repeated returns the Seq of an equal create of unknown outcome, or 0. Looking at the catalogue is
@@ -182,10 +193,8 @@ func (c *conduct) departure(x *exchange, a *answer) {
 	if x.key == nil {
 		return
 	}
-	if a.fault != nil {
-		if until := a.fault.comeBack(a.now); !until.IsZero() {
-			x.key.toldToWait(until)
-		}
+	if a.status == http.StatusTooManyRequests && a.answered() {
+		x.key.toldToWait(a.comeBack())
 	}
 	if x.route.operation != OpCreatePet || !outcomeUnknown(x, a) {
 		return
@@ -203,23 +212,28 @@ func (c *conduct) departure(x *exchange, a *answer) {
 	}
 }
 
-// outcomeUnknown reports whether a client cannot tell from an answer if the animal was added.
+// outcomeUnknown reports whether a client cannot tell from an answer if the animal was added. What is
+// dripping may never come to its end; see delivered.
 func outcomeUnknown(x *exchange, a *answer) bool {
 	switch {
-	case !a.answered() || a.wire == WireTruncate:
+	case !a.answered() || x.req.Context().Err() != nil: // nobody is there to read it
 		return true
-	case a.status == http.StatusRequestTimeout:
-		return true
-	case a.status >= http.StatusInternalServerError && a.status != http.StatusNotImplemented:
+	case a.status == http.StatusCreated:
+		return a.wire == WireTruncate || a.wire == WireDrip
+	case a.status/100 == 2, a.status == http.StatusRequestTimeout:
 		return true
 	}
-	return x.req.Context().Err() != nil // nobody is there to read it
+	return a.status >= http.StatusInternalServerError && a.status != http.StatusNotImplemented
 }
 
-// limited remembers when a key was told to come back.
-func (c *conduct) limited(x *exchange, v verdict, until time.Time) {
-	if v.provoked {
-		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
+// delivered takes back that the outcome of a create is unknown: the last of its answer is on the way.
+func (c *conduct) delivered(x *exchange) {
+	if x.key == nil || x.route.operation != OpCreatePet {
+		return
 	}
-	x.key.toldToWait(until)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if sum := sha256.Sum256(x.body); c.unknown[x.key][sum] == x.entry.seq {
+		delete(c.unknown[x.key], sum)
+	}
 }

@@ -71,6 +71,49 @@ func TestTheRetryAfterOfA503BindsOnlyTheCallThatGotIt(t *testing.T) {
 	})
 }
 
+func TestA429ThatNobodyGotBindsNobody(t *testing.T) {
+	for name, f := range map[string]fake.Fault{
+		"injected":          {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
+		"of the service":    {AfterCommit: true, Wire: fake.WireClose},
+		"another answer":    {AfterCommit: true, Status: 500},
+		"an odd 429":        {AfterCommit: true, Status: 429},
+		"an odd RetryAfter": {AfterCommit: true, RetryAfter: "soon"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d door) {
+				d.list(t)
+				srv.Inject(f)
+				_, _ = d.try(t, request{path: "/pets"})
+				d.list(t)
+				assert.Empty(t, rules(srv))
+				d.list(t)
+				assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv), "the one in between was a 429")
+			})
+		})
+	}
+}
+
+func TestARetryAfterThatAFaultChangesIsTheOneThatCounts(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d door) {
+		d.list(t)
+		srv.Inject(fake.Fault{AfterCommit: true, RetryAfter: "90"})
+		assert.Equal(t, []string{"90"}, d.list(t).header["Retry-After"])
+		time.Sleep(time.Minute)
+		d.list(t)
+		assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
+	})
+}
+
+func TestABanIsProvokedAlsoWithoutRetryAfter(t *testing.T) {
+	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour),
+		fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+		d.admitted(t)
+		d.list(t)
+		assert.Equal(t, []string{fake.RuleBanProvoked}, rules(srv))
+	})
+}
+
 func TestAProvokedBanIsNoticedOnce(t *testing.T) {
 	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour))
 	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
@@ -87,7 +130,7 @@ func TestACreateOfUnknownOutcomeMustNotBeRepeated(t *testing.T) {
 	for name, f := range map[string]fake.Fault{
 		"status 500": {Status: 500}, "status 408": {Status: 408}, "committed": {Status: 502, AfterCommit: true},
 		"reset": {Wire: fake.WireReset}, "close": {Wire: fake.WireClose}, "garbage": {Wire: fake.WireGarbage},
-		"truncated": {Wire: fake.WireTruncate},
+		"truncated": {Wire: fake.WireTruncate}, "200": {Status: 200}, "204": {Status: 204},
 	} {
 		t.Run(name, func(t *testing.T) {
 			throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
@@ -108,6 +151,7 @@ func TestACreateOfUnknownOutcomeMustNotBeRepeated(t *testing.T) {
 func TestACreateMayBeRepeatedWhereItsOutcomeIsKnown(t *testing.T) {
 	for name, f := range map[string]fake.Fault{
 		"429": {Status: 429}, "400": {Status: 400}, "501": {Status: 501}, "refused": {Wire: fake.WireRefuse},
+		"429 cut off": {Status: 429, Wire: fake.WireTruncate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := fake.NewTestServer(t)
@@ -116,6 +160,29 @@ func TestACreateMayBeRepeatedWhereItsOutcomeIsKnown(t *testing.T) {
 			_, _ = d.try(t, create("Rex"))
 			d.send(t, create("Rex"))
 			assert.Empty(t, rules(srv))
+		})
+	}
+}
+
+func TestTheOutcomeOfACreateThatDripsIsKnownAtItsEnd(t *testing.T) {
+	for name, open := range map[string]func(testing.TB, *fake.Server) door{"memory": memoryDoor, "direct": directDoor} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := fake.NewTestServer(t)
+				d := open(t, srv)
+				srv.Inject(fake.Fault{Wire: fake.WireDrip, Times: 2})
+				d.send(t, create("Rex"))
+				d.send(t, create("Max"))
+				d.send(t, create("Rex"))
+				assert.Empty(t, rules(srv))
+				srv.Inject(fake.Fault{Wire: fake.WireDrip})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, err := d.do(create("Ada").build(t, d.base).WithContext(ctx))
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				d.send(t, create("Ada"))
+				assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
+			})
 		})
 	}
 }
@@ -173,6 +240,22 @@ func TestAKeyInTheURLIsNoticed(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	directDoor(t, srv).send(t, request{path: "/pets?limit=1&api_key=" + srv.APIKey()})
 	assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleUnknownParameter}, rules(srv))
+}
+
+func TestAKeyThatIsEscapedInTheURLIsNoticedToo(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithKey("abc+def/ghi==", fake.PlanFree))
+	directDoor(t, srv).send(t, request{
+		path: "/pets/abc%2Bdef%2Fghi%3D%3D", auth: "Bearer abc+def/ghi==",
+	})
+	assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleDeprecated}, rules(srv))
+}
+
+func TestAKeyThatIsAWordOfTheURLByChanceIsNotNoticed(t *testing.T) {
+	for _, key := range []string{"a", "pets", "v1", "sold"} {
+		srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree))
+		directDoor(t, srv).send(t, request{path: "/pets?status=sold", auth: "Bearer " + key})
+		assert.Empty(t, rules(srv), key)
+	}
 }
 
 func TestOneRequestCannotFloodTheList(t *testing.T) {

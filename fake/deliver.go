@@ -69,6 +69,9 @@ func drip(w http.ResponseWriter, x *exchange, body []byte) {
 		if x.pause(dripPause) != nil {
 			panic(http.ErrAbortHandler)
 		}
+		if i == len(body)-1 {
+			x.srv.conduct.delivered(x)
+		}
 		_, _ = w.Write(body[i : i+1])
 	}
 }

@@ -76,10 +76,10 @@ func (a *answer) response(x *exchange) *http.Response {
 		resp.ContentLength = n
 	}
 	body := &directBody{ctx: x.req.Context(), rest: *bytes.NewReader(a.payload()), end: io.EOF}
-	switch {
-	case a.wire == WireTruncate && !a.head:
-		body.end = io.ErrUnexpectedEOF
-	case a.wire == WireDrip:
+	if !a.head && (a.wire == WireTruncate || resp.ContentLength != int64(len(a.payload()))) {
+		body.end = io.ErrUnexpectedEOF // a fault may announce another length than there is
+	}
+	if a.wire == WireDrip {
 		body.drips = x
 	}
 	resp.Body = body
@@ -116,6 +116,9 @@ func (b *directBody) Read(p []byte) (int, error) {
 func (b *directBody) drip(p []byte) (int, error) {
 	if err := b.drips.pause(dripPause); err != nil {
 		return 0, err
+	}
+	if b.rest.Len() == 1 {
+		b.drips.srv.conduct.delivered(b.drips)
 	}
 	return b.rest.Read(p)
 }

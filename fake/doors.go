@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -14,11 +15,13 @@ import (
 const baseURL = "http://localhost/v1"
 
 // Client returns a client of the service that reaches the server in memory, with the default key.
-// Options come after the client's address, key and http.Client, and win over them. Client panics if
-// an option is not acceptable to [petstore.NewClient].
+// Options come after the client's key and http.Client, and win over them: [petstore.WithAPIKeyFunc]
+// gives it another key. Client panics if an option is not acceptable to [petstore.NewClient].
 func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
-	opts = append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
-	c, err := petstore.NewClient(baseURL, s.APIKey(), opts...)
+	// The key as an option too, so that a WithAPIKeyFunc of the caller's wins over it.
+	key := func(context.Context) (string, error) { return s.APIKey(), nil }
+	opts = append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient()), petstore.WithAPIKeyFunc(key)}, opts...)
+	c, err := petstore.NewClient(baseURL, "", opts...)
 	if err != nil {
 		panic(fmt.Sprintf("fake: Client: %v", err))
 	}

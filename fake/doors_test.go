@@ -177,6 +177,22 @@ func TestAClientReachesItsServerWithAValidKey(t *testing.T) {
 	assert.Equal(t, 999, result.RateLimit.Remaining)
 }
 
+func TestAClientMayHaveAKeyThatRotates(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
+	keys := []string{srv.APIKey(), "second-key"}
+	client := srv.Client(petstore.WithAPIKeyFunc(func(context.Context) (string, error) {
+		key := keys[0]
+		keys = keys[1:]
+		return key, nil
+	}))
+	for _, number := range []int{1, 2} {
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		r, _ := srv.LastRequest()
+		assert.Equal(t, number, r.Key)
+	}
+}
+
 func TestClientPanicsOnABadOption(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	assert.Panics(t, func() { srv.Client(petstore.WithMaxResponseBytes(-1)) })
@@ -356,6 +372,39 @@ type closeRecorder struct {
 func (c *closeRecorder) Close() error {
 	c.closed = true
 	return nil
+}
+
+func TestTheDoorsInMemoryCloseTheBodyOfARequestThatIsNotSent(t *testing.T) {
+	for name, open := range map[string]func(testing.TB, *fake.Server) door{"memory": memoryDoor, "direct": directDoor} {
+		t.Run(name, func(t *testing.T) {
+			srv := fake.NewTestServer(t)
+			d := open(t, srv)
+			srv.Inject(fake.Fault{Wire: fake.WireRefuse})
+			for _, what := range []string{"refused", "closed"} {
+				body := &closeRecorder{Reader: strings.NewReader("{}")}
+				req := create("Rex").build(t, d.base)
+				req.Body, req.GetBody = body, nil
+				resp, err := d.client.Transport.RoundTrip(req)
+				if err == nil {
+					resp.Body.Close()
+				}
+				assert.ErrorIs(t, err, syscall.ECONNREFUSED, what)
+				assert.True(t, body.closed, what)
+				srv.Close()
+			}
+		})
+	}
+}
+
+func TestTheDoorsInMemoryRefuseARequestWithoutAURL(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	for _, rt := range []http.RoundTripper{srv.HTTPClient().Transport, srv.Transport()} {
+		resp, err := rt.RoundTrip(&http.Request{Header: http.Header{}})
+		if err == nil {
+			resp.Body.Close()
+		}
+		assert.ErrorContains(t, err, "URL")
+	}
 }
 
 func TestAnEmptyMethodIsGET(t *testing.T) {

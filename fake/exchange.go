@@ -86,7 +86,7 @@ func (s *Server) answer(x *exchange, refusing bool) (a answer) {
 	x.readBody()
 	if refusing {
 		if f := s.faults.pick(x, true); f != nil {
-			return answer{wire: WireRefuse, fault: f}
+			return answer{wire: WireRefuse, fault: f, lost: x.pause(f.Delay)}
 		}
 	}
 	x.entry = s.journal.add(x)
@@ -135,9 +135,13 @@ func (s *Server) panicked(x *exchange, p any) answer {
 	if x.entry == nil {
 		x.entry = s.journal.add(x)
 	}
+	return refusal(http.StatusInternalServerError, CodeInternal, s.panicMessage(p))
+}
+
+// panicMessage keeps a panic for the test, and returns what the client is told of it.
+func (s *Server) panicMessage(p any) string {
 	s.inflight.panicked(fmt.Sprintf("%v\n%s", p, debug.Stack()))
-	return refusal(http.StatusInternalServerError, CodeInternal,
-		fmt.Sprintf("the fake server panicked: %s", clip(fmt.Sprint(p))))
+	return "the fake server panicked: " + clip(fmt.Sprint(p))
 }
 
 // readBody reads the request's body as far as the server takes it.
@@ -220,6 +224,9 @@ func (s *Server) operate(x *exchange) answer {
 
 // limited answers a request over the limit or from a banned key (section 8.3).
 func (s *Server) limited(x *exchange, v verdict) answer {
+	if v.provoked {
+		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
+	}
 	a := refusal(http.StatusTooManyRequests, CodeRateLimited, v.reason)
 	a.quota = v.quota
 	switch s.config.behavior.LimitBody {
@@ -239,7 +246,7 @@ func (s *Server) limited(x *exchange, v verdict) answer {
 	case RetryAfterAbsent:
 		return a
 	}
-	s.conduct.limited(x, v, end)
+	a.until = end
 	return a
 }
 

@@ -40,8 +40,9 @@ type Fault struct {
 	// 0 is always.
 	Chance float64
 
-	// Delay is how long the answer is held back, by the time of the goroutine (in a synctest
-	// bubble, virtual). The request is carried out after it, or before it with AfterCommit.
+	// Delay is how long the answer, or what the client meets in place of one, is held back, by the
+	// time of the goroutine (in a synctest bubble, virtual). The request is carried out after it, or
+	// before it with AfterCommit.
 	Delay time.Duration
 	// AfterCommit carries the request out first, counted and stored as ever, and only then fails.
 	AfterCommit bool
@@ -214,13 +215,20 @@ func defaultCode(status int) string {
 	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text)
 }
 
-// comeBack returns when an injected 429 tells its client to come back, the zero time if it does not. The Retry-After
+// comeBack returns when a 429 tells its client to come back, the zero time if it does not. The Retry-After
 // of a 503 is for the call that got it: section 8.3, which speaks for the whole key, does not know it.
-func (f *Fault) comeBack(now time.Time) time.Time {
-	if f.Status != http.StatusTooManyRequests {
-		return time.Time{}
+func (a *answer) comeBack() time.Time {
+	if a.fault != nil && (a.fault.Status != 0 || a.fault.retryAfter() != "") {
+		return a.fault.comeBack(a.now)
 	}
-	value := cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter)
+	return a.until
+}
+
+// retryAfter is the Retry-After header that a fault gives an answer, empty if it does not.
+func (f *Fault) retryAfter() string { return cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter) }
+
+func (f *Fault) comeBack(now time.Time) time.Time {
+	value := f.retryAfter()
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil && seconds > 0 {
 		return now.Add(time.Duration(min(seconds, maxRetryAfter)) * time.Second)
 	}

@@ -256,6 +256,38 @@ func TestAnswersWithoutABodyHaveNone(t *testing.T) {
 	})
 }
 
+func TestAnAnnouncedLengthThatIsWrongBreaksTheBodyOff(t *testing.T) {
+	for _, length := range []string{"100", "1"} {
+		throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+			srv.Inject(fake.Fault{Header: http.Header{"Content-Length": {length}}, Body: []byte("[]")})
+			r, err := d.try(t, request{path: "/pets"})
+			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+			assert.Equal(t, length, r.header.Get("Content-Length"))
+		})
+	}
+}
+
+func TestAConnectionCanBeRefusedAfterAWhile(t *testing.T) {
+	for name, open := range map[string]func(testing.TB, *fake.Server) door{"memory": memoryDoor, "direct": directDoor} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := fake.NewTestServer(t)
+				d, start := open(t, srv), time.Now()
+				srv.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: 5 * time.Second, Times: 2})
+				_, err := d.try(t, request{path: "/pets"})
+				assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+				assert.Equal(t, 5*time.Second, time.Since(start))
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, err = d.do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				assert.Equal(t, 6*time.Second, time.Since(start))
+				assert.Empty(t, srv.Requests())
+			})
+		})
+	}
+}
+
 func TestAnEmptyBodyCanBeTruncatedToo(t *testing.T) {
 	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
 		srv.Inject(fake.Fault{Wire: fake.WireTruncate, Body: []byte{}})
@@ -409,4 +441,14 @@ func TestThePanicOfAMatchIsAnAnswerAndAFinding(t *testing.T) {
 	tb.end()
 	assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
 	assert.Contains(t, tb.errors.String(), "fault_test.go")
+}
+
+func TestThePanicOfAMatchThatRefusesIsAFindingToo(t *testing.T) {
+	tb := &recorder{}
+	srv := fake.NewTestServer(tb)
+	srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(*http.Request) bool { panic("oh no") }})
+	_, err := memoryDoor(t, srv).try(t, request{path: "/pets"})
+	assert.ErrorContains(t, err, "the fake server panicked: oh no")
+	tb.end()
+	assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
 }

@@ -1,7 +1,9 @@
 package fake
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -45,17 +47,17 @@ type memory struct{ srv *Server }
 
 // RoundTrip sends a request through net/http and a connection in memory.
 func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
-	if m.srv.refuses(r) {
-		if r.Body != nil {
-			_ = r.Body.Close()
-		}
-		return nil, refused()
+	if r.URL == nil {
+		return m.srv.memory.RoundTrip(r) // which says so
+	}
+	if err := m.srv.turnAway(r); err != nil {
+		return nil, unsent(r, err)
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	c := &call{srv: m.srv, method: r.Method, path: r.URL.Path, cancel: cancel}
 	if !enter(&m.srv.inflight, m.srv.inflight.calls, c) {
 		cancel(nil)
-		return nil, refused()
+		return nil, unsent(r, refused())
 	}
 	resp, err := m.srv.memory.RoundTrip(r.WithContext(ctx))
 	if err != nil {
@@ -72,23 +74,41 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// refuses reports whether a WireRefuse strikes a request before it is sent.
-func (s *Server) refuses(r *http.Request) bool {
-	if s.faults.refusal.Load() == 0 {
-		return false
+// unsent returns err for a request that is not sent, and closes its body, as every RoundTrip must.
+func unsent(r *http.Request, err error) error {
+	if r.Body != nil {
+		_ = r.Body.Close()
 	}
+	return err
+}
+
+// turnAway returns what a WireRefuse that strikes a request before it is sent comes to, nil if none
+// does.
+func (s *Server) turnAway(r *http.Request) (err error) {
+	if s.faults.refusal.Load() == 0 {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.New(s.panicMessage(p))
+		}
+	}()
 	x := s.newExchange(r)
 	if r.Body != nil && r.GetBody != nil {
 		body, err := r.GetBody()
 		if err != nil {
-			return false
+			return nil // net/http has to tell of it
 		}
 		defer func() { _ = body.Close() }()
 		x.req = r.WithContext(r.Context())
 		x.req.Body = body
 		x.readBody()
 	}
-	return s.faults.pick(x, true) != nil
+	f := s.faults.pick(x, true)
+	if f == nil {
+		return nil
+	}
+	return cmp.Or(x.pause(f.Delay), refused())
 }
 
 // call is a request of HTTPClient from its sending until its response body is closed.

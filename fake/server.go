@@ -90,7 +90,8 @@ func (s *Server) Now() time.Time { return s.clock.now() }
 
 // Advance moves the server's clock ahead of the time around it: windows pass, bans end, and the
 // Date header follows. It wakes nobody: a client that waits and a [Fault.Delay] wait by their own
-// clock. Inside a testing/synctest bubble a plain time.Sleep does both.
+// clock, and so does a client that has been told when its window ends. Inside a testing/synctest
+// bubble a plain time.Sleep does both.
 func (s *Server) Advance(d time.Duration) { s.clock.offset.Add(int64(d)) }
 
 // String names the server without its keys.
