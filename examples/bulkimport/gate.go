@@ -25,8 +25,10 @@ type lineKey struct{}
 // Acquire implements [petstore.Limiter].
 func (g *gate) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
 	line, ok := ctx.Value(lineKey{}).(int)
-	if !ok {
-		return g.Limiter.Acquire(ctx, maxWait) // a look at the catalogue
+	if !ok { // a look at the catalogue
+		g.job.waits.begin()
+		defer g.job.waits.end()
+		return g.Limiter.Acquire(ctx, maxWait)
 	}
 	permit, err := g.wait(ctx, maxWait)
 	if err != nil {

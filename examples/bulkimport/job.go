@@ -58,11 +58,11 @@ func (j *job) run(ctx context.Context, to service, stdout, stderr io.Writer) (be
 		return false, err
 	}
 	defer j.stop(nil)
+	fmt.Fprintf(stdout, "importing %s into %s\n", j.input, to.name)
 	if done := j.decided(); done > 0 {
 		fmt.Fprintf(stdout, "%d of %d rows were done before, says %s\n", done, len(j.rows), j.record)
 	}
-	err = j.importRows(ctx, stderr)
-	err = errors.Join(err, j.report(ctx, err != nil), j.journal.close())
+	err = errors.Join(j.importRows(ctx, stderr), j.journal.close())
 	j.summarize(stdout)
 	return true, err
 }
@@ -109,6 +109,7 @@ func (j *job) open(ctx context.Context, rows []row, h heading, to service) error
 	return err
 }
 
+// importRows adds the rows and writes the reports, and shows how far it is.
 func (j *job) importRows(ctx context.Context, stderr io.Writer) error {
 	shown, end := context.WithCancel(context.WithoutCancel(ctx))
 	gone := make(chan struct{})
@@ -117,17 +118,17 @@ func (j *job) importRows(ctx context.Context, stderr io.Writer) error {
 		showProgress(shown, j.importer, stderr)
 	}()
 	err := j.importer.run(ctx)
+	err = errors.Join(err, j.report(ctx))
 	end()
 	<-gone
 	return err
 }
 
-// report writes the reports. Of an import that was stopped people do not want to wait for the catalogue.
-func (j *job) report(ctx context.Context, stopped bool) error {
-	ctx = context.WithoutCancel(ctx)
-	if stopped {
+// report writes the reports. When an import is stopped, be it now, people do not want to wait for the catalogue.
+func (j *job) report(ctx context.Context) error {
+	if j.stopping.Err() != nil {
 		var cancel func()
-		ctx, cancel = context.WithTimeout(ctx, 10*time.Second)
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 	}
 	return errors.Join(j.writeRejected(j.rejected), j.writeUndecided(ctx, j.undecided))

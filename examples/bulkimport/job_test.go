@@ -448,6 +448,48 @@ func TestAnInterruptEndsAWaitForTheLimitAtOnce(t *testing.T) {
 	})
 }
 
+func TestTheWaitForTheCatalogueIsShownAndAnInterruptEndsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(10, 0)))
+		server.Inject(fake.Fault{Operation: fake.OpCreatePet, AfterCommit: true, Wire: fake.WireReset})
+		b := newBench(t, server, 10)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(20*time.Second, cancel)
+		start := time.Now()
+		require.NoError(t, b.run(ctx), "no row is left")
+		assert.Equal(t, 20*time.Second, time.Since(start))
+		assert.Regexp(t, ` 10 of 10 rows, .*, waits until \d\d:\d\d:\d\d for 10 more\n`, b.out.String())
+		assert.Contains(t, b.out.String(), "20s, of which 20s waiting for the rate limit\n")
+		assert.Contains(t, b.report(".undecided.csv")[0][6], "listPets could not be asked: ")
+		require.NoError(t, b.run(t.Context()))
+		assert.Contains(t, b.report(".undecided.csv")[0][6], "seen: id ")
+	})
+}
+
+func TestAReportThatHasNothingToReportIsNotThatOfAnEarlierImport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireReset})
+		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: http.StatusBadRequest})
+		b := newBench(t, server, 5)
+		require.NoError(t, b.run(t.Context()))
+		assert.Len(t, b.report(".undecided.csv"), 1)
+		assert.Len(t, b.report(".rejected.csv"), 1)
+		require.NoError(t, os.Remove(b.input+".journal"))
+		require.NoError(t, b.run(t.Context()))
+		assert.Empty(t, b.report(".undecided.csv"))
+		assert.Empty(t, b.report(".rejected.csv"))
+	})
+}
+
+func TestAnImportSaysWhereThePetsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, fake.NewTestServer(t), 1)
+		require.NoError(t, b.run(t.Context()))
+		assert.Contains(t, b.out.String(), "importing "+b.input+" into the test's\n")
+	})
+}
+
 func TestTwoImportsDoNotShareAJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t, fake.WithLatency(time.Second))

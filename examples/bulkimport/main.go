@@ -21,10 +21,25 @@ import (
 )
 
 func main() {
-	// The first signal stops the import, the second ends the program.
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, cancel)
+	ctx := untilSignal()
+	// An import does not end because nobody reads any more what it prints.
+	signal.Ignore(syscall.SIGPIPE)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// untilSignal returns a context that the first signal ends, which stops the import; the second ends the program.
+// A terminal that goes away says so more than once.
+func untilSignal() context.Context {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // by nohup
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, func() {
+		signal.Ignore(syscall.SIGHUP)
+		cancel()
+	})
+	return ctx
 }
 
 // The exit statuses.

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -155,7 +156,7 @@ func TestAnInterruptedProgramFinishesAndASecondInterruptEndsIt(t *testing.T) {
 
 	stalled := p.server.Inject(fake.Fault{Operation: fake.OpCreatePet, Times: fake.Forever, Wire: fake.WireStall})
 	gone := make(chan struct{})
-	cmd = p.start(1, false, func(program *os.Process) { go interruptUntil(gone, program) })
+	cmd = p.start(1, false, func(program *os.Process) { go signalUntil(gone, program, os.Interrupt) })
 	require.Error(t, cmd.Wait())
 	close(gone)
 	assert.Equal(t, -1, cmd.ProcessState.ExitCode(), "ended by the signal")
@@ -167,10 +168,48 @@ func TestAnInterruptedProgramFinishesAndASecondInterruptEndsIt(t *testing.T) {
 	assert.Positive(t, p.count(unknown))
 }
 
-// interruptUntil interrupts a process again and again, since nothing tells when the first has been noticed.
-func interruptUntil(gone <-chan struct{}, process *os.Process) {
+func TestATerminalThatGoesAwayStopsTheImportAsAnInterruptDoes(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no signals to send")
+	}
+	p := newPort(t, 100, fake.WithLatency(20*time.Millisecond))
+	gone := make(chan struct{})
+	cmd := p.start(20, false, func(program *os.Process) {
+		assert.NoError(t, program.Signal(syscall.SIGHUP))
+		go signalUntil(gone, program, syscall.SIGHUP)
+	})
+	require.Error(t, cmd.Wait())
+	close(gone)
+	assert.Equal(t, exitStopped, cmd.ProcessState.ExitCode())
+	assert.Zero(t, p.count(unknown)+p.count(sending))
+	assert.Less(t, p.count(created), 100)
+
+	require.NoError(t, p.program().Run())
+	p.assertNothingLostOrRepeated(100)
+}
+
+func TestAnImportGoesOnWhenNobodyReadsWhatItPrints(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no signals to send")
+	}
+	p := newPort(t, 30)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	cmd := p.program()
+	cmd.Stdout, cmd.Stderr = w, w
+	assert.NoError(t, cmd.Run())
+	require.NoError(t, w.Close())
+	p.assertNothingLostOrRepeated(30)
+	assert.Equal(t, 30, p.count(created))
+}
+
+// signalUntil sends a process a signal again and again, since nothing tells when the first has been noticed.
+func signalUntil(gone <-chan struct{}, process *os.Process, s os.Signal) {
 	for {
-		_ = process.Signal(os.Interrupt) // which fails once the process is gone
+		_ = process.Signal(s) // which fails once the process is gone
 		select {
 		case <-gone:
 			return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"time"
@@ -56,10 +57,13 @@ func (im *importer) writeUndecided(ctx context.Context, path string) error {
 	return writeTable(path, table)
 }
 
-// writeTable replaces the file at path as a whole: whoever reads it sees the old one or the new one. Nothing is
-// written if there is nothing below the head of the table.
+// writeTable replaces the file at path as a whole: whoever reads it sees the old one or the new one. If there is
+// nothing below the head of the table there is no file: that of an import whose journal was removed tells of nothing.
 func writeTable(path string, table [][]string) error {
 	if len(table) == 1 {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		return nil
 	}
 	// The name is fixed, so that the next run overwrites what a killed one leaves.

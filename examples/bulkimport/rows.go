@@ -44,7 +44,7 @@ func readRows(name string, input []byte) ([]row, error) {
 	case ".jsonl", ".ndjson":
 		return readJSONLines(input), nil
 	}
-	return nil, fmt.Errorf("%s is named neither .csv nor .jsonl nor .ndjson", name)
+	return nil, errors.New("the file is named neither .csv nor .jsonl nor .ndjson")
 }
 
 func readCSV(input []byte) ([]row, error) {

@@ -77,7 +77,7 @@ func TestAnInputThatIsNotAListOfPetsIsRefusedAsAWhole(t *testing.T) {
 		assert.ErrorContainsf(t, err, "the first line is not name,categoryId,status", "%q", text)
 	}
 	_, err := readRows("pets.txt", nil)
-	assert.ErrorContains(t, err, "pets.txt is named neither")
+	assert.ErrorContains(t, err, "the file is named neither")
 }
 
 func TestAJSONLinesFileIsReadLineByLine(t *testing.T) {
