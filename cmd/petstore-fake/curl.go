@@ -20,8 +20,10 @@ const maxArgument = 64 << 10
 func curlCommand(origin string, r fake.Request) string {
 	words := []string{"curl"}
 	switch {
-	case r.Method == http.MethodHead:
+	case r.Method == http.MethodHead && len(r.Body) == 0:
 		words = append(words, "--head")
+	case r.Method == http.MethodHead: // curl would wait for the body that Content-Length tells of
+		words = append(words, "--request", "HEAD", "--ignore-content-length", "--header", shellQuote("Connection: close"))
 	case r.Method != http.MethodGet || len(r.Body) > 0:
 		words = append(words, "--request", shellWord(r.Method))
 	}
@@ -39,7 +41,7 @@ func curlCommand(origin string, r fake.Request) string {
 
 // curlTarget returns the arguments that make a path go out as it came in.
 func curlTarget(origin, path string) []string {
-	if !strings.HasPrefix(path, "/") { // OPTIONS *
+	if !strings.HasPrefix(path, "/") || strings.Contains(path, "#") { // OPTIONS *, and what curl keeps to itself
 		return []string{"--request-target", shellWord(path), shellWord(origin)}
 	}
 	var words []string
@@ -113,6 +115,8 @@ func printf(text string) string {
 		switch c := text[i]; {
 		case c == '%':
 			b.WriteString("%%")
+		case i == 0 && c == '-': // which printf would take for an option
+			b.WriteString(`\055`)
 		case ' ' <= c && c < 0x7f && c != '\\' && c != '\'':
 			b.WriteByte(c)
 		default:

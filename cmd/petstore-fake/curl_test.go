@@ -111,6 +111,7 @@ func TestACurlCommandCarriesABodyOfAnyBytes(t *testing.T) {
 		"large":      bytes.Repeat([]byte("long % \\ ' "), 20_000),
 		"a terminal's escape, which ends a paste": []byte("{\"a\":\"\x1b[201~;touch pwned\n\"}"),
 		"a new line at the end":                   []byte("{}\n"),
+		"what looks like an option":               []byte("-v \x00"),
 	} {
 		command := curlCommand("http://h", fake.Request{Method: "POST", Path: "/v1/pets", Body: body})
 		args, input := runCurl(t, command)
@@ -137,27 +138,37 @@ func TestACurlCommandSendsTheRequestAgain(t *testing.T) {
 	go func() { _ = hs.Serve(l) }()
 	t.Cleanup(func() { assert.NoError(t, hs.Close()) })
 
-	r := request(t, "POST", "/v1/pets?a=[1]", "{\"name\":\"it's Rex\\u001b\",\n\"categoryId\":1}")
-	r.Header.Set("Authorization", "Bearer fake-api-key")
-	r.Header.Set("X-Trace", "$HOME")
-	assert.Equal(t, 201, i.send(r).Code)
-	shown := i.object("GET", "/_fake/requests/1", "")
-	command, ok := shown["curl"].(string)
-	require.True(t, ok)
-	assert.NotContains(t, command, "fake-api-key")
-	command = strings.ReplaceAll(command, "http://"+testHost, "http://"+l.Addr().String())
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", command)
-	cmd.Env = []string{"PETSTORE_API_KEY=fake-api-key", "PATH=" + strings.TrimSuffix(path, "/curl")}
-	out, err := cmd.Output()
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"id":2,"name":"it's Rex\u001b","categoryId":1}`, string(out))
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", "/v1/pets?a=[1]", "{\"name\":\"it's Rex\\u001b\",\n\"categoryId\":1}"},
+		{"POST", "/v1/pets", "@/etc/passwd"},
+		{"POST", "/v1/pets", "-x\xff"},
+		{"HEAD", "/v1/pets", ""},
+		{"HEAD", "/v1/pets", "a body"},
+		{"GET", "/v1/pets?a=b#c", ""},
+		{"GET", "/v1/../pets/{1,2}", ""},
+	} {
+		i.srv.ClearRequests()
+		r := request(t, c.method, strings.ReplaceAll(c.path, "#", "%23"), c.body)
+		r.URL.RawQuery = strings.ReplaceAll(r.URL.RawQuery, "%23", "#") // as it comes over a connection
+		r.Header.Set("Authorization", "Bearer fake-api-key")
+		r.Header.Set("X-Trace", "$HOME")
+		i.send(r)
+		first, ok := i.srv.LastRequest()
+		require.True(t, ok)
+		command := curlCommand("http://"+l.Addr().String(), first)
+		assert.NotContains(t, command, "fake-api-key")
+		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", command)
+		cmd.Env = []string{"PETSTORE_API_KEY=fake-api-key", "PATH=" + strings.TrimSuffix(path, "/curl")}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s\n%s", command, out)
 
-	first, _ := i.srv.Request(1)
-	again, _ := i.srv.Request(2)
-	assert.Equal(t, first.Path, again.Path)
-	assert.Equal(t, first.Body, again.Body)
-	assert.Equal(t, "$HOME", again.Header.Get("X-Trace"))
-	assert.Equal(t, first.Header["Content-Type"], again.Header["Content-Type"])
+		again, _ := i.srv.LastRequest()
+		assert.Equal(t, first.Seq+1, again.Seq, command)
+		assert.Equal(t, []any{first.Method, first.Path, first.StatusCode}, []any{again.Method, again.Path, again.StatusCode})
+		assert.Equal(t, string(first.Body), string(again.Body))
+		assert.Equal(t, []string{"$HOME"}, again.Header["X-Trace"])
+		assert.Equal(t, first.Header["Content-Type"], again.Header["Content-Type"])
+	}
 }
 
 func TestWhatIsSaidOfAnAddressIsTheOneThatWasCalled(t *testing.T) {

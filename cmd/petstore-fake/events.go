@@ -49,6 +49,10 @@ func (a *admin) events(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, q.err)
 		return
 	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	if r.Method == http.MethodHead {
+		return // or it would wait for events that nobody gets
+	}
 	if a.streams.Add(1) > maxStreams {
 		a.streams.Add(-1)
 		w.Header().Set("Retry-After", "5")
@@ -58,7 +62,6 @@ func (a *admin) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer a.streams.Add(-1)
-	w.Header().Set("Content-Type", "text/event-stream")
 	s.serve(r.Context(), w)
 }
 

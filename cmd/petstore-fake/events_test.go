@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -325,6 +326,16 @@ func TestThereAreOnlySoManyStreams(t *testing.T) {
 		synctest.Wait()
 		assert.Zero(t, i.admin.streams.Load())
 	})
+}
+
+func TestAHeadOfTheStreamEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	i := newTestInstance(t)
+	w := httptest.NewRecorder()
+	i.ServeHTTP(w, request(t, http.MethodHead, "/_fake/events", "")) // would wait for the request's context
+	assert.Equal(t, http.StatusOK, w.Code)
+	assert.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
+	assert.Empty(t, w.Body.String())
 }
 
 func TestAStreamWithWrongFiltersIsRefused(t *testing.T) {

@@ -95,7 +95,7 @@ func (a *admin) har(w http.ResponseWriter, r *http.Request) {
 	archive := harRoot{harLog{"1.2", harCreator{program, petstore.Version}, []harEntry{}}}
 	for _, one := range a.srv.Requests() {
 		if fits(one) {
-			archive.Log.Entries = append(archive.Log.Entries, harOf(origin(r), one))
+			archive.Log.Entries = append(archive.Log.Entries, a.harOf(origin(r), one))
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -106,7 +106,7 @@ func (a *admin) har(w http.ResponseWriter, r *http.Request) {
 const harHTTPVersion = "HTTP/1.1"
 
 // harOf returns a request of the journal as an entry of an archive.
-func harOf(origin string, r fake.Request) harEntry {
+func (a *admin) harOf(origin string, r fake.Request) harEntry {
 	target := r.Path
 	if u, err := url.ParseRequestURI(target); err == nil && u.Host == "" && target != "*" {
 		target = origin + target
@@ -116,7 +116,7 @@ func harOf(origin string, r fake.Request) harEntry {
 		Started: r.Time.UTC(), Time: took,
 		Request: harRequest{
 			Method: r.Method, URL: target, HTTPVersion: harHTTPVersion, Cookies: []harPair{},
-			Headers: harHeaders(r.Header), QueryString: harQuery(r.Path), PostData: harBody(r),
+			Headers: harHeaders(r.Header), QueryString: a.harQuery(r.Path), PostData: harBody(r),
 			HeadersSize: -1, BodySize: len(r.Body),
 		},
 		Response: harResponse{
@@ -138,12 +138,18 @@ func harHeaders(h http.Header) []harPair {
 	return pairs
 }
 
-func harQuery(path string) []harPair {
+// harQuery returns the parameters of a query. A key that was escaped in a way of its own comes to light
+// when it is decoded.
+func (a *admin) harQuery(path string) []harPair {
 	u, err := url.ParseRequestURI(path)
 	if err != nil {
 		return []harPair{}
 	}
-	return harHeaders(http.Header(u.Query()))
+	pairs := harHeaders(http.Header(u.Query()))
+	for i, p := range pairs {
+		pairs[i] = harPair{a.keys.redacted(p.Name), a.keys.redacted(p.Value)}
+	}
+	return pairs
 }
 
 // harBody returns the body of a request, nil for none. The format has no encoding for one that is no

@@ -81,3 +81,13 @@ func TestAnArchiveIsFilteredAsTheListIs(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(i.call("GET", "/_fake/har?status=4xx", "").Body.String(), "startedDateTime"))
 	assert.Equal(t, 400, i.status("GET", "/_fake/har?status=x", ""))
 }
+
+// A client may escape more of a key than it has to.
+func TestNoKeyComesToLightInAnArchive(t *testing.T) {
+	t.Parallel()
+	i := newTestInstance(t, "-key", "operator-secret")
+	i.callAs("operator-secret", "GET", "/v1/pets?a=operator%2Dsecret&operator%2dsecret=b", "")
+	text := i.call("GET", "/_fake/har", "").Body.String()
+	assert.NotContains(t, text, "operator-secret")
+	assert.Contains(t, text, `{"name":"a","value":"[redacted]"}`)
+}

@@ -37,7 +37,7 @@ func newRequestLog(w io.Writer, format string, keys *keybook) *requestLog {
 func (l *requestLog) write(r *http.Request, o *observer, took time.Duration) {
 	token := bearer(r)
 	l.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
-		slog.String("method", r.Method),
+		slog.String("method", l.keys.redacted(r.Method)),
 		slog.String("path", l.path(r.URL, token)),
 		slog.Int("status", o.status),
 		slog.Int("bytes", o.bytes),
