@@ -12,8 +12,6 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/petstore/petstore-go"
 )
 
 // attempt is one request on its way, until its answer has been read.
@@ -34,10 +32,10 @@ type attempt struct {
 func (t *transport) begin(req *http.Request) (*attempt, *http.Request) {
 	ctx := req.Context()
 	a := &attempt{duration: t.metrics.duration, started: time.Now()}
-	a.call, _ = ctx.Value(callKey{}).(*call)
-	c, known := petstore.CallFromContext(ctx)
+	c, known := callOf(req)
 	a.target = newTarget(req, c)
 	if known {
+		a.call, _ = ctx.Value(callKey{}).(*call)
 		t.metrics.sent(ctx, c, a.call)
 	}
 	a.ctx, a.span = t.tracer.Start(ctx, a.target.spanName(),

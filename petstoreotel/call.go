@@ -3,7 +3,9 @@ package petstoreotel
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +31,23 @@ type call struct {
 }
 
 type callKey struct{}
+
+// callOf returns the call that sends req. What the function of [petstore.WithAPIKeyFunc] asks for with the call's
+// context is part of its trace, but goes elsewhere.
+func callOf(req *http.Request) (petstore.Call, bool) {
+	c, ok := petstore.CallFromContext(req.Context())
+	if !ok || req.URL == nil || req.Method != c.Method || !matches(req.URL.Path, c.Template) {
+		return petstore.Call{}, false
+	}
+	return c, true
+}
+
+// matches reports whether path is template with a value for its parameter, if it has one.
+func matches(path, template string) bool {
+	fixed, parameter := strings.CutSuffix(template, "{petId}")
+	value, ok := strings.CutPrefix(path, fixed)
+	return ok && parameter == (value != "")
+}
 
 // CallStarted opens the span of a call.
 func (t *transport) CallStarted(ctx context.Context, c petstore.Call) (context.Context, func(error)) {

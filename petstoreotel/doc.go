@@ -39,8 +39,9 @@
 // text of an error, and so none has the API key. There are no events, and a status has no description.
 //
 // The span of a request that was not made by a petstore.Client has the method for a name, and neither
-// template nor url.full. The same transport may be wrapped by others. Then the client does not find it, and
-// there are no spans of calls; those of the requests are the same.
+// template nor url.full. So has the span of one that the function of petstore.WithAPIKeyFunc makes through the
+// transport with the context that it is given; it is below the span of the call. The same transport may be wrapped
+// by others. Then the client does not find it, and there are no spans of calls; those of the requests are the same.
 //
 // # Metrics
 //
@@ -55,10 +56,11 @@
 //
 // The first has the attributes http.request.method, server.address, server.port, url.scheme, url.template,
 // http.response.status_code, network.protocol.version and error.type; the others have server.address and
-// server.port. The limits are what the most recent answer
-// said, also after the end of its window. If clients with several keys of one server share a transport, the
-// gauges show the key with the fewest requests left. A transport that is wrapped by others knows a client from its
-// first request on, and records the wait before the first request of each call only.
+// server.port. The limits are what the most recent answer said, also after the end of its window. If clients with
+// several keys of one server share a transport, the gauges show the key with the fewest requests left; if each has
+// a transport of its own, they show any one of the keys. A call that is given up while it waits is one of the
+// waiting calls until then, and its wait is not recorded. A transport that is wrapped by others knows a client from
+// its first request on, and records the wait before the first request of each call only.
 //
 // # Errors
 //

@@ -1,6 +1,7 @@
 package petstoreotel
 
 import (
+	"errors"
 	"net/http"
 	"runtime"
 
@@ -51,16 +52,29 @@ type transport struct {
 
 var _ petstore.CallObserver = (*transport)(nil)
 
+// errBroken is what a base did that panics, or returns neither an answer nor an error.
+var errBroken = errors.New("not what an http.RoundTripper may do")
+
 // RoundTrip sends one request within a span.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a, sent := t.begin(req)
+	returned := false
+	defer func() {
+		if !returned {
+			a.end(errBroken)
+		}
+	}()
 	resp, err := t.base.RoundTrip(sent)
-	if err != nil {
+	returned = true
+	switch {
+	case err != nil:
 		a.end(err)
-		return resp, err
+	case resp == nil:
+		a.end(errBroken)
+	default:
+		a.answered(resp)
 	}
-	a.answered(resp)
-	return resp, nil
+	return resp, err
 }
 
 // Unwrap returns base.
@@ -74,7 +88,7 @@ func (t *transport) CloseIdleConnections() {
 }
 
 // defaultTransport is what a petstore.Client has by default: with the two idle connections per host of
-// http.DefaultTransport most calls of a busy client would dial.
+// http.DefaultTransport most calls of a busy client would dial, and a header may have 10 MiB.
 func defaultTransport() http.RoundTripper {
 	std, ok := http.DefaultTransport.(*http.Transport)
 	if !ok { // the program has put something else there, which is then what it wants
@@ -84,5 +98,6 @@ func defaultTransport() http.RoundTripper {
 	t := std.Clone()
 	t.MaxIdleConns = idleConnections
 	t.MaxIdleConnsPerHost = idleConnections
+	t.MaxResponseHeaderBytes = 1 << 20
 	return t
 }

@@ -2,6 +2,7 @@ package petstoreotel_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -396,6 +397,102 @@ func TestWhatTheCallAsksForOnItsWayIsBelowItsSpan(t *testing.T) {
 	})
 }
 
+func TestARequestForAKeyIsNoneOfTheOperation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		s.server.Inject(fake.Fault{Operation: fake.OpGetPet, Status: 503})
+		rt := s.transport()
+		client, err := petstore.NewClient("https://service.test/v1", "",
+			petstore.WithHTTPClient(&http.Client{Transport: rt}),
+			petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://login.test/token/4711?secret=x", http.NoBody)
+				require.NoError(t, err)
+				resp, err := (&http.Client{Transport: rt}).Do(req)
+				require.NoError(t, err)
+				return s.server.APIKey(), resp.Body.Close()
+			}))
+		require.NoError(t, err)
+		_, err = client.GetPet(t.Context(), 4711) //nolint:staticcheck // the operation with an id in its path
+		require.ErrorIs(t, err, petstore.ErrNotFound)
+
+		spans := s.ended()
+		require.Len(t, spans, 5)
+		call := spans[4]
+		for i, span := range spans[:4] {
+			assert.Equal(t, call.SpanContext().SpanID(), span.Parent().SpanID())
+			if i%2 == 1 {
+				assert.Equal(t, "GET /v1/pets/{petId}", span.Name())
+				assert.Equal(t, []string{"", "1"}[i/2], value(span, semconv.HTTPRequestResendCountKey))
+				continue
+			}
+			assert.Equal(t, "GET", span.Name())
+			assert.Equal(t, "login.test", value(span, semconv.ServerAddressKey))
+			for _, key := range []attribute.Key{
+				petstoreotel.AttributeOperation, semconv.URLTemplateKey, semconv.URLFullKey, semconv.HTTPRequestResendCountKey,
+			} {
+				assert.Empty(t, value(span, key), key)
+			}
+		}
+		waits := s.metric(petstoreotel.MetricWaitTime).(metricdata.Histogram[float64])
+		require.Len(t, waits.DataPoints, 1)
+		assert.EqualValues(t, 2, waits.DataPoints[0].Count)
+	})
+}
+
+var errNoKey = errors.New("no key to be had")
+
+func TestTheStatusOfACallIsNotThatOfARequestForAKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		rt := s.transport()
+		client, err := petstore.NewClient("https://service.test/v1", "",
+			petstore.WithHTTPClient(&http.Client{Transport: rt}),
+			petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) {
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://login.test/token", http.NoBody)
+				require.NoError(t, err)
+				resp, err := (&http.Client{Transport: rt}).Do(req)
+				require.NoError(t, err)
+				require.NoError(t, resp.Body.Close())
+				return "", errNoKey
+			}))
+		require.NoError(t, err)
+		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
+		require.ErrorIs(t, err, errNoKey)
+
+		spans := s.ended()
+		require.Len(t, spans, 2)
+		assert.Equal(t, "404", value(spans[0], semconv.HTTPResponseStatusCodeKey))
+		assert.Empty(t, value(spans[1], semconv.HTTPResponseStatusCodeKey))
+	})
+}
+
+func TestABaseThatBreaksItsContractLeavesNoSpanOpen(t *testing.T) {
+	t.Parallel()
+	for name, base := range map[string]roundTripper{
+		"panic":   func(*http.Request) (*http.Response, error) { panic("out of order") },
+		"nothing": func(*http.Request) (*http.Response, error) { return nil, nil }, //nolint:nilnil // what is wrong with it
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStation(t)
+			hc := &http.Client{Transport: petstoreotel.NewTransport(base, s.opts...)}
+			get := func() {
+				_, err := hc.Get("https://service.test/") //nolint:bodyclose // there is none
+				assert.ErrorContains(t, err, "nil *Response")
+			}
+			if name == "panic" {
+				assert.PanicsWithValue(t, "out of order", get)
+			} else {
+				get()
+			}
+			spans := s.ended()
+			require.Len(t, spans, 1)
+			assertFailed(t, "_OTHER", spans[0])
+			assert.Len(t, s.durations(), 1)
+		})
+	}
+}
+
 func TestBelowAnotherTransportRequestsAreStillKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
@@ -495,6 +592,7 @@ func TestWithoutABaseTheConnectionsAreKeptAsByTheClientsOwn(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, 64, base.MaxIdleConnsPerHost)
 	assert.Equal(t, 64, base.MaxIdleConns)
+	assert.EqualValues(t, 1<<20, base.MaxResponseHeaderBytes)
 	assert.NotSame(t, http.DefaultTransport, base)
 	base.CloseIdleConnections()
 }
