@@ -134,13 +134,40 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	require.ErrorContains(t, listSuccess(s), "the answer must be 200 and is 302")
 }
 
-// The key must not get into a test's log, whatever goes wrong.
-func TestMessagesDoNotNameTheKey(t *testing.T) {
-	srv, s := politely(t)
-	srv.Inject(fake.Fault{Status: http.StatusTeapot, Times: fake.Forever})
+func TestAShortKeyDoesNotTearAnswersApart(t *testing.T) {
+	srv, s := politely(t, fake.WithKey("a", fake.PlanPro))
+	s.target.APIKey = "a"
 	for _, v := range s.judge() {
-		if v.err != nil {
-			assert.NotContains(t, v.err.Error(), srv.APIKey(), v.name())
-		}
+		assert.Truef(t, v.err == nil || isSkipped(v.err), "%s: %v", v.name(), v.err)
+	}
+	assert.Len(t, srv.Pets(), 5)
+}
+
+// The key must not get into a test's log, whatever goes wrong, nor into a file of observations.
+func TestNothingNamesTheKey(t *testing.T) {
+	for name, fault := range map[string]fake.Fault{
+		"a teapot": {Status: http.StatusTeapot},
+		"an echo": {
+			Status: http.StatusUnauthorized, Code: fake.DefaultAPIKey, Message: "what is " + fake.DefaultAPIKey + "?",
+			Header: http.Header{"Www-Authenticate": {fake.DefaultAPIKey}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, s := politely(t)
+				fault.Times = fake.Forever
+				srv.Inject(fault)
+				for _, v := range s.judge() {
+					if v.err != nil {
+						assert.NotContains(t, v.err.Error(), srv.APIKey(), v.name())
+					}
+				}
+				observations, err := s.observe()
+				require.NoError(t, err)
+				for _, o := range observations {
+					assert.NotContains(t, o.Answer, srv.APIKey(), o.Key)
+				}
+			})
+		})
 	}
 }

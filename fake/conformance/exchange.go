@@ -1,10 +1,12 @@
 package conformance
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -62,6 +64,21 @@ type exchange struct {
 	header http.Header
 	answer []byte
 	at     time.Time // when it arrived, by the clock of this side
+}
+
+// redact takes the key out of an answer that repeats it: messages go into logs, observations into
+// files. A short key stands in ordinary words and is left there.
+func (x *exchange) redact(key string) {
+	const redacted, shortest = "[redacted]", 6
+	if len(key) < shortest {
+		return
+	}
+	x.answer = bytes.ReplaceAll(x.answer, []byte(key), []byte(redacted))
+	for _, values := range x.header {
+		for i, v := range values {
+			values[i] = strings.ReplaceAll(v, key, redacted)
+		}
+	}
 }
 
 // String is the exchange in a message.

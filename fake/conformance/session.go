@@ -161,9 +161,9 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &exchange{
-		request: r, status: resp.StatusCode, header: resp.Header, answer: body, at: time.Now(),
-	}, nil
+	x := &exchange{request: r, status: resp.StatusCode, header: resp.Header.Clone(), answer: body, at: time.Now()}
+	x.redact(s.target.APIKey)
+	return x, nil
 }
 
 // waitUntil waits, unless that takes longer than a test should. Then nothing is asked any more.
