@@ -62,7 +62,10 @@ func (j *job) run(ctx context.Context, to service, stdout, stderr io.Writer) (be
 	if done := j.decided(); done > 0 {
 		fmt.Fprintf(stdout, "%d of %d rows were done before, says %s\n", done, len(j.rows), j.record)
 	}
-	err = errors.Join(j.importRows(ctx, stderr), j.journal.close())
+	err = j.importRows(ctx, stderr)
+	if closed := j.journal.close(); err == nil {
+		err = closed
+	}
 	j.summarize(stdout)
 	return true, err
 }

@@ -427,6 +427,7 @@ func TestAnInterruptSendsNoMoreAndWaitsForTheAnswers(t *testing.T) {
 		assert.Equal(t, len(server.Pets()), b.count(created))
 		assert.Less(t, b.count(created), 100)
 		assert.Contains(t, b.out.String(), "stops after the last answers")
+		assert.Regexp(t, `of 100 rows, .*, waits for answers: 8\n`, b.out.String())
 		require.NoError(t, b.run(t.Context()))
 		b.assertNothingLostOrRepeated(100)
 		assert.Equal(t, 100, b.count(created))

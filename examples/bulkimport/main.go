@@ -57,6 +57,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	chaos := flags.Bool("chaos", false, "have the fake service lose requests and answers")
 	flags.Usage = func() {
 		fmt.Fprintln(stderr, "usage: bulkimport [-dir folder] [-chaos] [file.csv | file.jsonl]")
+		fmt.Fprintln(stderr, "Adds the pets of a file, pets.csv unless given, to the service that "+
+			"PETSTORE_BASE_URL\nand PETSTORE_API_KEY name, or else to a fake one. See README.md.")
 		flags.PrintDefaults()
 	}
 	switch err := flags.Parse(args); {

@@ -279,6 +279,7 @@ func TestHelpIsNoFailureAndNeitherIsAnInputWithoutRows(t *testing.T) {
 	t.Setenv("PETSTORE_BASE_URL", "")
 	var out strings.Builder
 	assert.Equal(t, exitDone, run(t.Context(), []string{"-h"}, &out, &out))
+	assert.Contains(t, out.String(), "pets.csv unless given, to the service that PETSTORE_BASE_URL\nand PETSTORE_API_KEY")
 	pets := filepath.Join(t.TempDir(), "pets.csv")
 	require.NoError(t, os.WriteFile(pets, []byte("name,categoryId,status\n"), 0o600))
 	assert.Equal(t, exitDone, run(t.Context(), []string{"-dir", filepath.Join(t.TempDir(), "new"), pets}, &out, &out))

@@ -17,16 +17,22 @@ type progress struct {
 	w      io.Writer
 	bar    *progressbar.ProgressBar // nil: lines
 	start  time.Time
-	before int    // rows done in earlier runs
-	tenth  int    // of the rows, that the last line told of
-	waits  string // what the last line told of
+	before int       // rows done in earlier runs
+	done   int       // rows done at the last look
+	moved  time.Time // when that changed
+	tenth  int       // of the rows, that the last line told of
+	waits  string    // what the last line told of
 }
 
-const redrawEvery = 100 * time.Millisecond
+const (
+	redrawEvery = 100 * time.Millisecond
+	slow        = time.Second // for an answer
+)
 
 // showProgress shows the progress of job on w until ctx ends.
 func showProgress(ctx context.Context, job *importer, w io.Writer) {
 	p := &progress{job: job, w: w, start: time.Now(), before: job.decided()}
+	p.done, p.moved = p.before, p.start
 	p.tenth = p.tenthOf(p.before)
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.bar = progressbar.NewOptions(len(job.rows),
@@ -52,6 +58,9 @@ func showProgress(ctx context.Context, job *importer, w io.Writer) {
 // draw shows the present state. A line is only worth printing if something has changed.
 func (p *progress) draw() {
 	done, total := p.job.decided(), len(p.job.rows)
+	if done != p.done {
+		p.done, p.moved = done, time.Now()
+	}
 	waits, until := p.waitsFor()
 	pace := p.pace(done, total, time.Until(until))
 	if p.bar != nil {
@@ -88,9 +97,16 @@ func (p *progress) waitsFor() (string, time.Time) {
 	case p.job.stopping.Err() != nil:
 		return ", stops after the last answers", time.Time{}
 	case p.job.waits.present() < redrawEvery:
-		return "", time.Time{}
+		return p.waitsForAnswers(), time.Time{}
 	case limit.Limit > 0 && limit.Remaining == 0:
 		return fmt.Sprintf(", waits until %s for %d more", limit.Reset.Format(time.TimeOnly), limit.Limit), limit.Reset
 	}
 	return ", waits for the service to allow more", time.Time{}
+}
+
+func (p *progress) waitsForAnswers() string {
+	if n := p.job.journal.rows(sending); n > 0 && time.Since(p.moved) >= slow {
+		return fmt.Sprintf(", waits for answers: %d", n)
+	}
+	return ""
 }
