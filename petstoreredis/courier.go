@@ -212,7 +212,7 @@ func (l *Limiter) hear(c command, r reply, sent, now time.Time) {
 	l.until = sent.Add(l.config.lease)
 	l.askAt = now.Add(time.Duration(r.Wait) * time.Millisecond)
 	l.anyAnswer = r.Reason == "answer"
-	if c.Want > 0 {
+	if r.Granted > 0 {
 		l.granted, l.since, l.taken = r.Granted, now, now
 	}
 	if l.away != nil {

@@ -13,8 +13,9 @@ const windowLength = time.Minute
 type knowledge struct {
 	slot
 	rateLimit   petstore.RateLimit
-	left        int // of the window, whatever the fleet has on its way
-	outstanding int // on its way, or reserved, by the last word of Redis
+	left        int  // of the window, whatever the fleet has on its way
+	outstanding int  // on its way, or reserved, by the last word of Redis
+	spent       bool // nothing of the window can come to this process any more
 	ends        time.Time
 	unsure      bool // nothing known covers another request
 	gate        time.Time
@@ -28,8 +29,9 @@ type knowledge struct {
 func newKnowledge(r reply, now time.Time) knowledge {
 	after := func(ms int64) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
 	k := knowledge{
-		slot: r.slot, left: r.Left, outstanding: r.Outstanding, ends: after(r.Ends), unsure: r.Unsure,
-		gate: after(r.Gate), closure: petstore.Closure(r.Closure), day: r.Day, parties: r.Parties, waiting: r.Waiting,
+		slot: r.slot, left: r.Left, outstanding: r.Outstanding, spent: r.Reason == "window", ends: after(r.Ends),
+		unsure: r.Unsure, gate: after(r.Gate), closure: petstore.Closure(r.Closure), day: r.Day, parties: r.Parties,
+		waiting: r.Waiting,
 	}
 	k.Probe = false
 	if r.Epoch > 0 {
@@ -53,14 +55,17 @@ func (k *knowledge) sees(r petstore.RateLimit) {
 // known that it cannot.
 func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
 	at := later(now, k.gate)
-	limit := k.rateLimit.Limit
+	limit, left := k.rateLimit.Limit, k.left
+	if k.spent {
+		left = 0
+	}
 	switch {
 	case limit <= 0:
 		return at
 	case k.unsure || !at.Before(k.ends):
 		return at.Add(time.Duration(max(0, ahead/limit-1)) * windowLength)
-	case ahead >= k.left:
-		return later(at, k.ends.Add(time.Duration((ahead-k.left)/limit)*windowLength))
+	case ahead >= left:
+		return later(at, k.ends.Add(time.Duration((ahead-left)/limit)*windowLength))
 	}
 	return at
 }

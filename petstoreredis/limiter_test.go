@@ -292,6 +292,28 @@ func TestWaitThatDoesNotFitIsNotBegun(t *testing.T) {
 	})
 }
 
+func TestWaitBehindMoreProcessesThanCanBeServedIsNotBegun(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		a, b, c := newTestLimiter(t, r), newTestLimiter(t, r), newTestLimiter(t, r)
+		end := open(t, a, 60, 1)
+		p := acquire(t, a)
+		go func() { _, _ = b.Acquire(t.Context(), time.Minute) }()
+		elapse(10 * time.Millisecond)
+		start := time.Now()
+		_, err := c.Acquire(t.Context(), 10*time.Second)
+		limited, ok := errors.AsType[*petstore.RateLimitError](err)
+		require.True(t, ok, "%v", err)
+		assert.WithinDuration(t, end, limited.RetryAt, 2*resetGrain)
+		assert.Equal(t, petstore.ClosureMinute, limited.Closure)
+		assert.Equal(t, 1, limited.RateLimit.Remaining, "as the service says")
+		assert.Zero(t, time.Since(start))
+		p.Release(petstore.Observation{})
+		elapse(holdFor + time.Second)
+		assert.Equal(t, 1, b.inFlight, "the one that has waited for longer has got what came back")
+		elapse(2 * time.Minute)
+	})
+}
+
 func TestCallerWhoseContextEndsLeavesAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		l := newTestLimiter(t, r)

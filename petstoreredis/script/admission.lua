@@ -71,14 +71,14 @@ end
 -- the others come one after the other when its answer can be expected.
 local function at_in(at)
   local turn = rank()
-  return at - now + (turn > 0 and s.rtt * 1.25 + turn or 0)
+  return at - now + (turn > 0 and s.rtt * 2 + turn or 0)
 end
 
 -- share is how many of free permits the party gets of those it wants: what is still missing to its part of the
 -- window, or its part of what is free.
 local function share(free)
   local parties = redis.call('ZCARD', LEASES)
-  local part = math.max(1, math.floor(free / parties), math.ceil(s.limit / parties) - taken())
+  local part = math.max(1, math.floor(free / parties), s.slides and 0 or math.ceil(s.limit / parties) - taken())
   return math.max(0, math.min(party.want, part, free))
 end
 
@@ -99,7 +99,7 @@ local function admit()
   end
   local free, at, any = room()
   if at then
-    return 0, 'window', at_in(at)
+    return 0, at == s.ends and 'window' or 'pause', at_in(at)
   end
   local n = share(free)
   if n > 0 and (n == party.want or n < free) then
@@ -110,6 +110,10 @@ local function admit()
   if any then
     return n, 'answer', answer_in(since) + rank()
   end
-  -- Only what comes back unused can help.
-  return n, 'full', math.min(math.max(UNUSED, now - since) + rank(), at_in(s.ends))
+  -- Only what comes back unused can help, and it comes to those first who wait for longer.
+  local turn = rank()
+  if n == 0 and turn >= s.outstanding and not s.slides and not s.day then
+    return 0, 'window', at_in(s.ends)
+  end
+  return n, 'full', math.min(math.max(UNUSED, now - since) + turn, at_in(s.ends))
 end

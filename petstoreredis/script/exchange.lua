@@ -23,7 +23,7 @@ local function settle(r)
   elseif r.probe then
     s.unsent, s.silent, s.probe_from = 0, 0, 0
   end
-  s.rtt = s.rtt + (math.min(r.received - r.sent, 5000) - s.rtt) / 4
+  s.rtt = s.rtt + (math.min(r.took, 5000) - s.rtt) / 4
   if r.limit > 0 then
     learn(r)
   else
