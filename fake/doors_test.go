@@ -396,6 +396,16 @@ func TestTheDoorsInMemoryCloseTheBodyOfARequestThatIsNotSent(t *testing.T) {
 	}
 }
 
+func TestABodyThatIsClosedIsReadNoFurther(t *testing.T) {
+	throughEveryDoor(t, nil, func(t *testing.T, _ *fake.Server, d door) {
+		resp, err := d.client.Do(request{path: "/pets"}.build(t, d.base))
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		_, err = resp.Body.Read(make([]byte, 1))
+		assert.ErrorContains(t, err, "closed")
+	})
+}
+
 func TestTheDoorsInMemoryRefuseARequestWithoutAURL(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	for _, rt := range []http.RoundTripper{srv.HTTPClient().Transport, srv.Transport()} {

@@ -452,3 +452,13 @@ func TestThePanicOfAMatchThatRefusesIsAFindingToo(t *testing.T) {
 	tb.end()
 	assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
 }
+
+func TestEveryWireHasAName(t *testing.T) {
+	var names []string
+	for w := fake.WireNone - 1; w <= fake.WireRefuse+1; w++ {
+		names = append(names, w.String())
+	}
+	assert.Equal(t, []string{
+		"Wire(-1)", "none", "reset", "close", "truncate", "garbage", "stall", "drip", "refuse", "Wire(8)",
+	}, names)
+}

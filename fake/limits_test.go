@@ -92,6 +92,40 @@ func TestTheHeadersShowTheLimitThatIsNearer(t *testing.T) {
 	assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
 }
 
+func TestTheHeadersShowTheDayThatEndsBeforeTheMinute(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(9, 4))), func(t *testing.T, _ *fake.Server, d door) {
+		d.list(t)
+		time.Sleep(24*time.Hour - 30*time.Second)
+		r := d.list(t)
+		assert.Equal(t, "4", r.header.Get("X-RateLimit-Limit"))
+		assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
+		assert.Equal(t, strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10), r.header.Get("X-RateLimit-Reset"))
+	})
+}
+
+func TestThePlansAreThoseOfTheDocument(t *testing.T) {
+	assert.Equal(t, fake.Plan{Name: "Free", PerMinute: 60, PerDay: 1_000}, fake.PlanFree)
+	assert.Equal(t, fake.Plan{Name: "Pro", PerMinute: 300, PerDay: 10_000}, fake.PlanPro)
+	assert.Equal(t, fake.Plan{Name: "Business", PerMinute: 1_000, PerDay: 100_000}, fake.PlanBusiness)
+	assert.Equal(t, fake.Plan{Name: "Enterprise", PerMinute: 7, PerDay: 8}, fake.Enterprise(7, 8))
+}
+
+func TestABanForgetsWhatLedToIt(t *testing.T) {
+	opts := with(fake.WithPlan(fake.Enterprise(0, 1)), fake.WithBan(2, time.Minute))
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+		d.list(t)
+		for range 2 {
+			for range 2 {
+				d.list(t)
+			}
+			assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
+			d.list(t)
+			assert.Equal(t, time.Now().Add(time.Minute).UTC(), srv.Usage(srv.APIKey()).BannedUntil.UTC())
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
 func TestAnUnlimitedPlanStillHasHeaders(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
 	r := directDoor(t, srv).list(t)
@@ -198,6 +232,35 @@ func TestAdvanceMovesWindowsAndTheDate(t *testing.T) {
 	date, err := http.ParseTime(r.header.Get("Date"))
 	require.NoError(t, err)
 	assert.WithinDuration(t, before.Add(time.Minute), date, 10*time.Second)
+}
+
+func TestLookingAtAWindowDoesNotBeginIt(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+		srv.Usage(srv.APIKey())
+		srv.Inject(fake.Fault{Status: http.StatusBadGateway})
+		d.list(t)
+		time.Sleep(30 * time.Second)
+		d.list(t)
+		assert.Equal(t, time.Now().Add(time.Minute).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
+	})
+}
+
+func TestAClockThatIsSetBackByLessThanASecondBeginsNoWindow(t *testing.T) {
+	now := time.Unix(1_000_000_000, 100)
+	srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return now }))
+	d := directDoor(t, srv)
+	d.list(t)
+	now = now.Add(-time.Second / 2)
+	d.list(t)
+	assert.Equal(t, 2, srv.Usage(srv.APIKey()).Minute)
+}
+
+func TestTheShortestMinuteIsASecond(t *testing.T) {
+	for _, d := range []time.Duration{0, -time.Hour, time.Nanosecond, time.Second} {
+		srv := fake.NewTestServer(t, fake.WithMinute(d), fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
+		directDoor(t, srv).list(t)
+		assert.Equal(t, time.Unix(1_000_000_001, 0).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
+	}
 }
 
 func TestAShorterMinuteIsAWholeNumberOfSeconds(t *testing.T) {

@@ -2,6 +2,7 @@ package fake_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,4 +67,76 @@ func TestEveryVariantKeepsToTheDocument(t *testing.T) {
 			})
 		})
 	}
+}
+
+// choice is what a variant's name says of a point that the document leaves open.
+func choice(name, factor, usual string) string {
+	for word := range strings.SplitSeq(name, ",") {
+		if chosen, ok := strings.CutPrefix(word, factor+"="); ok {
+			return chosen
+		}
+	}
+	return usual
+}
+
+func TestEveryVariantDoesWhatItsNameSays(t *testing.T) {
+	for name, variant := range fake.Variants() {
+		t.Run(name, func(t *testing.T) {
+			opts := with(variant, fake.WithPlan(fake.Enterprise(9, 0)), fake.WithPets(catalogue(120)...))
+			inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+				assertListsAsNamed(t, name, d)
+				assertTreatsPetsAsNamed(t, name, srv, d)
+				assertLimitsAsNamed(t, name, srv, d)
+			})
+		})
+	}
+}
+
+func assertListsAsNamed(t *testing.T, name string, d door) {
+	t.Helper()
+	most := map[string]int{"reject": 0, "ignore": 20, "clamp": 100}[choice(name, "invalid-limit", "reject")]
+	assert.Equal(t, most, strings.Count(d.send(t, request{path: "/pets?limit=101"}).body, `"id"`))
+	status := map[string]int{"reject": 400, "ignore": 200}[choice(name, "invalid-status", "reject")]
+	assert.Equal(t, status, d.send(t, request{path: "/pets?status=lost"}).status)
+	first := `[{"id":1,`
+	if choice(name, "order", "ascending") == "descending" {
+		first = `[{"id":120,`
+	}
+	shuffled := choice(name, "order", "ascending") == "shuffled"
+	assert.NotEqual(t, shuffled, strings.HasPrefix(d.send(t, request{path: "/pets?limit=100"}).body, first))
+}
+
+func assertTreatsPetsAsNamed(t *testing.T, name string, srv *fake.Server, d door) {
+	t.Helper()
+	status := choice(name, "default-status", "none")
+	assert.Equal(t, status != "none", strings.Contains(d.send(t, create("Rex")).body, `"status":"`+status+`"`))
+	r := d.send(t, request{path: "/pets/1"})
+	assert.Equal(t, http.StatusOK, r.status)
+	assert.Equal(t, choice(name, "deprecation-headers", "off") == "on", r.header.Get("Sunset") != "")
+	srv.Advance(31 * 366 * 24 * time.Hour)
+	removed := d.send(t, request{path: "/pets/1"}).status == http.StatusNotFound
+	assert.Equal(t, choice(name, "removal", "off") == "on", removed)
+	srv.Advance(-31 * 366 * 24 * time.Hour)
+}
+
+func assertLimitsAsNamed(t *testing.T, name string, srv *fake.Server, d door) {
+	t.Helper()
+	srv.Reset()
+	time.Sleep(30 * time.Second)
+	_, r := d.admitted(t)
+	body := map[string]string{"error": `{"code":`, "empty": "", "html": "<html>"}[choice(name, "limit-body", "error")]
+	assert.True(t, strings.HasPrefix(r.body, body) && (body == "") == (r.body == ""), r.body)
+	form := map[string]string{"seconds": "60", "date": "Sat, 01 Jan 2000 00:01:30 GMT", "absent": ""}
+	if choice(name, "window", "fixed") == "aligned" {
+		form["seconds"], form["date"] = "30", "Sat, 01 Jan 2000 00:01:00 GMT"
+	}
+	assert.Equal(t, form[choice(name, "retry-after", "seconds")], r.header.Get("Retry-After"))
+	srv.Reset()
+	d.list(t)
+	time.Sleep(20 * time.Second)
+	d.list(t)
+	time.Sleep(41 * time.Second)
+	d.list(t)
+	left := map[string]int{"fixed": 1, "aligned": 1, "sliding": 2}[choice(name, "window", "fixed")]
+	assert.Equal(t, left, srv.Usage(srv.APIKey()).Minute)
 }
