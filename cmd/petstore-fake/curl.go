@@ -23,7 +23,8 @@ func curlCommand(origin string, r fake.Request) string {
 	case r.Method == http.MethodHead && len(r.Body) == 0:
 		words = append(words, "--head")
 	case r.Method == http.MethodHead: // curl would wait for the body that Content-Length tells of
-		words = append(words, "--request", "HEAD", "--ignore-content-length", "--header", shellQuote("Connection: close"))
+		words = append(words, "--request", "HEAD", "--ignore-content-length",
+			"--header", shellQuote("Connection: close"))
 	case r.Method != http.MethodGet || len(r.Body) > 0:
 		words = append(words, "--request", shellWord(r.Method))
 	}

@@ -44,7 +44,7 @@ func newPage() *page {
 	}
 	style, script := read("page.css"), read("page.js")
 	funcs := template.FuncMap{
-		"class": statusClass, "clock": clockTime, "hint": splitHint, "key": keyText,
+		"body": newPageBody, "class": statusClass, "clock": clockTime, "hint": splitHint, "key": keyText,
 		"status": statusText, "took": tookText,
 	}
 	return &page{
@@ -111,9 +111,47 @@ type pageData struct {
 	Origin  string
 	Filters []filterField
 	Rows    []row
-	Detail  *shownDetail
+	Detail  *pageDetail
 	Style   template.CSS
 	Script  template.JS
+	query   url.Values
+}
+
+// Link returns the address of the page with a request open on it, with 0 none, and the same filters.
+func (d pageData) Link(seq int) string {
+	link := make(url.Values)
+	for _, f := range d.Filters {
+		if v := d.query.Get(f.Name); v != "" {
+			link.Set(f.Name, v)
+		}
+	}
+	if seq > 0 {
+		link.Set("request", strconv.Itoa(seq))
+	}
+	return "?" + link.Encode()
+}
+
+// pageDetail is a request that is open on the page without its script.
+type pageDetail struct {
+	shownDetail
+	Row row
+}
+
+// pageBody is a body in it.
+type pageBody struct{ About, Text string }
+
+func newPageBody(text string, binary []byte, size int) pageBody {
+	b := pageBody{fmt.Sprintf("%d bytes", size), text}
+	if size == 0 {
+		b.About = "No body."
+	}
+	if binary != nil {
+		b = pageBody{b.About + ", as base64", base64.StdEncoding.EncodeToString(binary)}
+	}
+	if size > maxDetail {
+		b.About += fmt.Sprintf("; these are the first %d", maxDetail)
+	}
+	return b
 }
 
 // filterField is a filter that the reader can choose.
@@ -132,7 +170,7 @@ type filterChoice struct {
 const maxDetail = 64 << 10
 
 func (a *admin) pageData(r *http.Request) (pageData, error) {
-	q := readQuery(r, append(requestParameters(), "request")...)
+	q := readQuery(r, "operation", "status", "key", "request") // those that the reader sees and can change
 	fits := a.requestFilter(q)
 	seq := int(q.number("request", 1, 1<<31-1, 0))
 	if q.err != nil {
@@ -142,11 +180,10 @@ func (a *admin) pageData(r *http.Request) (pageData, error) {
 	slices.Reverse(rows)
 	d := pageData{
 		Version: petstore.Version, Origin: origin(r), Filters: a.filterFields(q.values),
-		Rows: rows, Style: a.page.style, Script: a.page.script,
+		Rows: rows, Style: a.page.style, Script: a.page.script, query: q.values,
 	}
 	if found, ok := a.srv.Request(seq); ok {
-		detail := a.showDetail(r, found, maxDetail)
-		d.Detail = &detail
+		d.Detail = &pageDetail{a.showDetail(r, found, maxDetail), a.row(found)}
 	}
 	return d, nil
 }
@@ -173,17 +210,30 @@ func (a *admin) filterFields(query url.Values) []filterField {
 	fields := []filterField{
 		{"operation", "Operation", operations}, {"status", "Status", status}, {"key", "Key", keys},
 	}
-	for _, f := range fields {
-		for i, c := range f.Choices {
-			f.Choices[i].Selected = c.Value == query.Get(f.Name)
-		}
+	for i, f := range fields {
+		fields[i].Choices = chosen(f.Choices, query.Get(f.Name))
 	}
 	return fields
 }
 
-// keyText tells keys apart that begin alike.
+// chosen selects a value among the choices, or beside them: an address may say 418.
+func chosen(choices []filterChoice, value string) []filterChoice {
+	i := slices.IndexFunc(choices, func(c filterChoice) bool { return c.Value == value })
+	if i < 0 {
+		return append(choices, filterChoice{value, value, true})
+	}
+	choices[i].Selected = true
+	return choices
+}
+
+// keyText tells keys apart that begin alike, as the page's script does too.
 func keyText(id int, masked string) string {
-	if id == 0 || masked == fake.DefaultAPIKey {
+	switch {
+	case id == 0 && masked == keyNone:
+		return "no key"
+	case id == 0:
+		return "unknown key"
+	case masked == fake.DefaultAPIKey:
 		return masked
 	}
 	return fmt.Sprintf("%s #%d", masked, id)

@@ -104,15 +104,31 @@ func TestThePageListsTheLastRequestsWithoutItsScript(t *testing.T) {
 	text, _ = i.browse("/_fake/?status=429&operation=&key=2")
 	assert.Equal(t, 1, strings.Count(text, `<tr role="row" id="r`))
 	assert.Contains(t, text, `<option value="429" selected>`)
+	assert.Contains(t, text, `<a href="?key=2&amp;request=2&amp;status=429">`, "what is open stands beside the filters")
 	text, _ = i.browse("/_fake/?request=1")
 	assert.Contains(t, text, "Bearer [redacted]")
 	assert.Contains(t, text, "$PETSTORE_API_KEY")
+	text, _ = i.browse("/_fake/?status=418")
+	assert.Zero(t, strings.Count(text, `<tr role="row" id="r`))
+	assert.Contains(t, text, `<option value="418" selected>418</option>`, "or the reader does not know why")
 
 	for range maxRows + 5 {
 		i.callAs("operator-secret", "GET", "/v1/pets", "")
 	}
 	text, _ = i.browse("/_fake/")
 	assert.Equal(t, maxRows, strings.Count(text, `<tr role="row" id="r`))
+}
+
+func TestThePageShowsABodyOfAnyBytesWithoutItsScript(t *testing.T) {
+	t.Parallel()
+	i := newTestInstance(t)
+	i.call("POST", "/v1/pets", "\xff\x00")
+	text, _ := i.browse("/_fake/?request=1")
+	assert.Contains(t, text, "2 bytes, as base64")
+	assert.Contains(t, text, "<pre>/wA=</pre>")
+	i.call("POST", "/v1/pets", strings.Repeat("x", maxDetail+1))
+	text, _ = i.browse("/_fake/?request=2")
+	assert.Contains(t, text, "65537 bytes; these are the first 65536")
 }
 
 func TestThePageEscapesWhateverARequestBringsAlong(t *testing.T) {
@@ -137,7 +153,7 @@ func TestThePageEscapesWhateverARequestBringsAlong(t *testing.T) {
 func TestAWrongFilterOfThePageIsRefused(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
-	for _, query := range []string{"status=x", "request=x", "request=0", "colour=red"} {
+	for _, query := range []string{"status=x", "request=x", "request=0", "colour=red", "fault=true", "method=GET"} {
 		r := request(t, "GET", "/_fake/?"+query, "")
 		r.Header.Set("Accept", "text/html")
 		assert.Equal(t, http.StatusBadRequest, i.send(r).Code, query)

@@ -63,8 +63,10 @@ function match(parent, list, idOf, create, update) {
 
 let messageTimer;
 
+// say tells the reader something, on top of an open request, which would cover it.
 function say(text, wrong = false) {
-  const e = byId("message");
+  for (const e of document.querySelectorAll(".message")) e.textContent = "";
+  const e = byId(dialog.open ? "detail-message" : "message");
   e.textContent = text;
   e.classList.toggle("wrong", wrong);
   clearTimeout(messageTimer);
@@ -75,7 +77,7 @@ function say(text, wrong = false) {
 async function ask(method, path, body) {
   const init = { method, headers: { "Content-Type": "application/json" } };
   if (body !== undefined) init.body = body;
-  const answer = await fetch("/_fake/" + path, init);
+  const answer = await fetch("/_fake/" + path, init).catch(() => { throw new Error("The program does not answer."); });
   const text = await answer.text();
   if (answer.ok) return text ? JSON.parse(text) : null;
   let reason = "the program answered with status " + answer.status;
@@ -139,7 +141,10 @@ function statusOf(r) {
   return [String(r.status), kind];
 }
 
-const keyText = (r) => r.keyId === 0 || r.key === "fake-api-key" ? r.key : r.key + " #" + r.keyId;
+function keyText(r) {
+  if (r.keyId === 0) return r.key === "none" ? "no key" : "unknown key";
+  return r.key === "fake-api-key" ? r.key : r.key + " #" + r.keyId;
+}
 
 function createRow(r) {
   const cell = (kind, ...children) => make("td", { className: kind, role: "cell" }, ...children);
@@ -191,9 +196,14 @@ function showRows(event) {
   }
   while (rows.childElementCount > maxRows) drop(rows.lastElementChild);
   rove();
-  const n = rows.childElementCount;
-  setText(byId("shown"), n === 0 ? "No request yet that fits." : n === 1 ? "1 request fits." :
-    n < maxRows ? n + " requests fit." : "The newest " + n + " that fit; the archive has all.");
+  showCount(rows.childElementCount);
+}
+
+function showCount(n) {
+  const filtered = [...new FormData(byId("filters")).values()].some(Boolean);
+  const none = filtered ? "No request that fits." : "No request yet. Send one to " + byId("base").textContent + ", and it stands here.";
+  const some = (n === 1 ? "1 request" : n + " requests") + (filtered ? (n === 1 ? " that fits." : " that fit.") : ".");
+  setText(byId("shown"), n === 0 ? none : n < maxRows ? some : "The newest " + n + (filtered ? " that fit" : "") + "; the archive has all.");
 }
 
 // rove leaves one link of the list to the tab key; the arrow keys go from one to the next.
@@ -226,7 +236,7 @@ rows.addEventListener("click", (e) => {
 // ---- One request
 
 const dialog = byId("detail");
-let shownSeq = 0;
+let shownSeq = 0, shownOpen = false; // the request that is shown, and whether its answer is still to come
 
 // indent lays a JSON text out over lines without reading its numbers, which may be longer than
 // JavaScript's.
@@ -259,7 +269,7 @@ function bodyOf(seq, text, binary, size) {
   const pre = make("pre", { tabIndex: 0 }, binary ? raw : size <= maxDetail ? indent(raw) : raw);
   const about = binary ? count(size) + " bytes, as base64" : count(size) + (size === 1 ? " byte" : " bytes");
   box.append(make("p", { className: "dim" }, about, " ",
-    make("button", { type: "button", className: "quiet", onclick: () => copy(raw, pre) }, "Copy")), pre);
+    make("button", { type: "button", className: "quiet", onclick: () => copy(raw, pre) }, size > maxDetail ? "Copy this part" : "Copy")), pre);
   if (size > maxDetail) {
     box.append(make("p", {}, "The first " + count(maxDetail) + " bytes are shown. ",
       make("a", { href: "/_fake/requests/" + seq, target: "_blank", rel: "noopener" }, "The whole as JSON")));
@@ -268,14 +278,16 @@ function bodyOf(seq, text, binary, size) {
 }
 
 function showDetail(d) {
-  const [text, kind] = statusOf({ ...d, pending: d.status === 0 && d.hint === "" });
+  shownOpen = d.status === 0 && d.hint === "";
+  const [text, kind] = statusOf({ ...d, pending: shownOpen });
   const curl = make("pre", { tabIndex: 0 }, d.curl);
   setText(byId("detail-title"), "Request " + d.seq);
   byId("detail-body").replaceChildren(
     make("p", { className: "what" }, make("b", { className: kind }, text), " ",
       make("code", {}, d.method + " " + d.path)),
     make("p", { className: "dim" }, [
-      d.operation || "no operation", "key " + keyText(d), timeOf(d.time) + " UTC", took(d.durationMs),
+      d.operation || "no operation", (d.keyId ? "key " : "") + keyText(d), timeOf(d.time) + " UTC",
+      ...shownOpen ? [] : [took(d.durationMs)],
     ].join(" · ")),
     make("p", { className: "why" }, ...why(d)),
     make("h3", {}, "Request"), headerList(d.header), bodyOf(d.seq, d.body, d.bodyBase64, d.bodySize),
@@ -303,9 +315,9 @@ async function openRequest(seq) {
     say(e.message, true);
     return;
   }
-  shownSeq = seq;
   if (!dialog.open) dialog.showModal();
-  dialog.scrollTop = 0;
+  if (seq !== shownSeq) dialog.scrollTop = 0;
+  shownSeq = seq;
   address({ request: seq });
 }
 
@@ -341,13 +353,16 @@ const chosenKey = () => keys.list.find((k) => String(k.id) === byId("key").value
 function showKeys(part) {
   keys = part;
   const name = (k) => keyText({ keyId: k.id, key: k.key }) + (k.revoked ? " (revoked)" : "");
-  const option = (k) => make("option", { value: k.id }, name(k));
+  const option = (k) => make("option", { value: k.id });
   match(byId("key"), keys.list, (k) => k.id, option, (e, k) => setText(e, name(k)));
+  // Nothing is replaced, since that would close the list under the reader's hand.
   const filter = document.querySelector('#filters [name="key"]');
-  const fixed = [...filter.options].filter((o) => !/^\d+$/.test(o.value));
-  const chosen = filter.value;
-  filter.replaceChildren(fixed[0], ...keys.list.map(option), ...fixed.slice(1));
-  filter.value = chosen;
+  const old = new Map([...filter.options].map((o) => [o.value, o]));
+  for (const k of keys.list) {
+    const o = old.get(String(k.id)) ?? option(k);
+    if (!o.parentElement) old.get("none").before(o);
+    setText(o, name(k));
+  }
   showKey();
 }
 
@@ -359,7 +374,7 @@ function showKey() {
   gauge(byId("gauge-day"), "Day", k.day);
   const banned = k.bannedUntil ? Date.parse(k.bannedUntil) - now() : 0;
   setText(byId("ban"), banned > 0 ? "Banned for another " + span(banned) + "." : "");
-  byId("ban-lift").disabled = !k.bannedUntil;
+  byId("ban-lift").disabled = banned <= 0;
 }
 
 // gauge draws how much of a window is left.
@@ -450,6 +465,7 @@ function showFaults(part) {
 function showPets(part) {
   setText(byId("pets-total"), part.total > part.list.length ?
     "the last " + part.list.length + " of " + count(part.total) : count(part.total));
+  byId("no-pets").hidden = part.total > 0;
   match(byId("pets"), part.list, (p) => p.id, (p) => {
     const status = make("select", { ariaLabel: "Status of " + p.name + ", id " + p.id });
     for (const s of ["", "available", "pending", "sold"]) status.append(make("option", { value: s }, s || "none"));
@@ -474,20 +490,33 @@ byId("add-pet").addEventListener("submit", async (e) => {
   if (await act("Added.", "POST", "pets", "{" + fields.join(",") + "}")) byId("pet-name").value = "";
 });
 
-const inject = (done, fault) => {
+// inject makes a fault strike the next request of the chosen operation. done gets the name of that.
+function inject(fault, done) {
   const operation = byId("fault-operation").value;
-  return act(done, "POST", "faults", JSON.stringify(operation ? { ...fault, operation } : fault));
-};
+  return act(done("next " + (operation || "request")), "POST", "faults", JSON.stringify(operation ? { ...fault, operation } : fault));
+}
+
+// given returns the number in a field as text, "" after the browser has told what is wrong with it.
+const given = (id) => byId(id).reportValidity() ? String(byId(id).valueAsNumber) : "";
 const click = (id, f) => byId(id).addEventListener("click", f);
 const ban = () => "keys/" + chosenKey().id + "/ban";
 
-click("fault-503", () => inject("The next request gets 503.", { status: 503 }));
-click("fault-429", () => inject("The next request gets 429.", { status: 429, retryAfter: byId("retry-after").value }));
-click("fault-reset", () => inject("The next connection is reset.", { wire: "reset" }));
+click("fault-503", () => inject({ status: 503 }, (next) => "The " + next + " gets 503."));
+click("fault-429", () => {
+  const retryAfter = given("retry-after");
+  if (retryAfter) inject({ status: 429, retryAfter }, (next) => "The " + next + " gets 429.");
+});
+click("fault-reset", () => inject({ wire: "reset" }, (next) => "The connection of the " + next + " is reset."));
 click("faults-clear", () => act("There are no faults.", "DELETE", "faults"));
-click("latency", () => act("Every answer takes so long.", "PUT", "latency", JSON.stringify({ latency: (byId("latency-ms").value || 0) + "ms" })));
+click("latency", () => {
+  const ms = given("latency-ms");
+  if (ms) act("Every answer takes " + ms + " ms more.", "PUT", "latency", JSON.stringify({ latency: ms + "ms" }));
+});
 click("latency-off", () => act("No latency.", "PUT", "latency", '{"latency":"0s"}'));
-click("ban-key", () => act("The key is banned.", "PUT", ban(), JSON.stringify({ duration: (byId("ban-seconds").value || 0) + "s" })));
+click("ban-key", () => {
+  const seconds = given("ban-seconds");
+  if (seconds) act("The key is banned.", "PUT", ban(), JSON.stringify({ duration: seconds + "s" }));
+});
 click("ban-lift", () => act("The ban is lifted.", "DELETE", ban()));
 click("reset", () => act("Everything is as at the start.", "POST", "reset"));
 click("clear", () => act("The journal is empty.", "DELETE", "requests"));
@@ -515,7 +544,7 @@ function live(state) {
 }
 
 const show = {
-  clock: (ahead) => setText(byId("ahead"), ahead === "0s" ? "" : "+" + ahead),
+  clock: (ahead) => setText(byId("ahead"), ahead === "0s" ? "" : "+" + ahead.replace(/(?<=[hm])0[ms]/g, "")),
   latency: (d) => { setText(byId("latency"), d === "0s" ? "Latency" : "Latency: " + d); byId("latency-off").disabled = d === "0s"; },
   keys: showKeys, faults: showFaults, pets: showPets,
   traffic: (part) => { traffic = part; },
@@ -525,6 +554,7 @@ function take(event) {
   clockOffset = Date.parse(event.now) - Date.now();
   for (const [name, part] of Object.entries(event.state)) show[name]?.(part);
   showRows(event);
+  if (dialog.open && shownOpen && event.rows.some((r) => r.seq === shownSeq && !r.pending)) openRequest(shownSeq);
   tick();
 }
 

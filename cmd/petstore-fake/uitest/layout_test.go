@@ -46,13 +46,13 @@ func full(t *testing.T) *program {
 	return p
 }
 
-// eachLook calls f for both themes and several widths, with the page and with a request open on it.
-func eachLook(t *testing.T, f func(t *testing.T, b *tab, look string)) {
+// eachLook calls f for both themes and some widths, with the page and with a request open on it.
+func eachLook(t *testing.T, widths []int64, f func(t *testing.T, b *tab, look string)) {
 	t.Helper()
 	p := full(t)
 	b := newTab(t)
 	for _, theme := range []string{"light", "dark"} {
-		for _, width := range []int64{360, 1079, 1080, 1600} {
+		for _, width := range widths {
 			b.theme(theme)
 			b.size(width, 900)
 			for _, query := range []string{"", "?request=4"} {
@@ -68,7 +68,9 @@ func eachLook(t *testing.T, f func(t *testing.T, b *tab, look string)) {
 }
 
 func TestNothingOverflowsInEitherThemeAtAnyWidth(t *testing.T) {
-	eachLook(t, func(t *testing.T, b *tab, look string) {
+	// To both sides of where the layout changes, and a narrow window of twice the size.
+	widths := []int64{320, 360, 720, 721, 900, 901, 1239, 1240, 1600}
+	eachLook(t, widths, func(t *testing.T, b *tab, look string) {
 		wide := value[[]string](b, `[document.documentElement, document.getElementById("detail"), ...document.querySelectorAll("main section")]
 			.filter((e) => e.scrollWidth > e.clientWidth + 1)
 			.map((e) => (e.id || e.className || e.tagName) + ": " + e.scrollWidth + " in " + e.clientWidth)`)
@@ -86,7 +88,7 @@ func TestNothingOverflowsInEitherThemeAtAnyWidth(t *testing.T) {
 func TestAxeFindsNothingToComplainOf(t *testing.T) {
 	axe := string(readFetched(t, filepath.Join("axe-core", "axe.min.js")))
 	looks := 0
-	eachLook(t, func(t *testing.T, b *tab, look string) {
+	eachLook(t, []int64{360, 900, 1240, 1600}, func(t *testing.T, b *tab, look string) {
 		b.run(axe)
 		found := value[[]string](b, `(async () => {
 			const result = await axe.run(document, {resultTypes: ["violations"]});
@@ -97,4 +99,18 @@ func TestAxeFindsNothingToComplainOf(t *testing.T) {
 		looks++
 	})
 	require.Equal(t, 16, looks)
+}
+
+// Otherwise all requests lie between the reader and the buttons.
+func TestWhatLiesBelowTheRequestsIsOneStepAwayOnANarrowPage(t *testing.T) {
+	p := full(t)
+	b := newTab(t)
+	b.size(360, 700)
+	b.open(p, "")
+	b.until(`document.querySelectorAll("#rows tr").length > 40`)
+	for _, part := range []string{"faults-title", "pets-title", "requests"} {
+		b.click(`nav a[href="#` + part + `"]`)
+		b.until(`((top) => top >= 0 && top < innerHeight / 2 || scrollY + innerHeight > document.body.scrollHeight - 2)(document.getElementById("` + part + `").getBoundingClientRect().top)`)
+		b.run("scrollTo(0, 0)")
+	}
 }

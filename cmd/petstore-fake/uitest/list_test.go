@@ -1,6 +1,7 @@
 package uitest
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"testing"
@@ -17,7 +18,7 @@ func TestFiltersFindAmongAllRequestsAndStandInTheAddress(t *testing.T) {
 	b := newTab(t)
 	b.open(p, "")
 	b.until(`document.querySelectorAll("#rows tr").length === 200`)
-	b.text("#shown", "The newest 200 that fit")
+	b.text("#shown", "The newest 200; the archive has all.")
 
 	b.choose(`#filters [name="operation"]`, "createPet")
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)
@@ -40,6 +41,44 @@ func TestFiltersFindAmongAllRequestsAndStandInTheAddress(t *testing.T) {
 	b.open(p, "?operation=createPet&status=400&key=1")
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)
 	assert.Equal(t, "400", value[string](b, `document.querySelector('#filters [name="status"]').value`))
+
+	b.open(p, "?status=418&key=7") // which are not among the choices
+	b.text("#shown", "No request that fits.")
+	p.send(http.MethodGet, "/v1/pets", "")
+	b.text("#legend", "312 requests")
+	assert.Zero(t, b.rows())
+	assert.Equal(t, "418 7", value[string](b, `["status", "key"].map((n) => document.querySelector("#filters [name=" + n + "]").value).join(" ")`))
+}
+
+func TestARequestThatIsOpenShowsItsAnswerWhenItComes(t *testing.T) {
+	p := start(t)
+	p.send(http.MethodPost, "/_fake/faults", `{"wire":"stall"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	stalled := make(chan error, 1)
+	go func() { stalled <- p.call(ctx) }()
+	b := newTab(t)
+	b.open(p, "")
+	b.until(`document.querySelector("#rows b.open")`)
+	b.click("#rows tr")
+	b.text("#detail .what", "open")
+	cancel()
+	assert.ErrorIs(t, <-stalled, context.Canceled)
+	b.text("#detail .what", "none")
+	b.text("#detail .why", "fault")
+}
+
+// The browser closes a list of choices that are replaced.
+func TestTheChoicesOfAFilterStayWhileRequestsCome(t *testing.T) {
+	p := start(t)
+	b := newTab(t)
+	b.open(p, "")
+	b.until(`document.querySelectorAll('#filters [name="key"] option').length === 4`)
+	b.run(`window.before = [...document.querySelector('#filters [name="key"]').options]`)
+	p.list(1)
+	p.send(http.MethodPost, "/_fake/keys", `{"key":"second-key-0001","plan":"free"}`)
+	b.until(`document.querySelectorAll('#filters [name="key"] option').length === 5`)
+	assert.True(t, value[bool](b, `window.before.every((o) => o.isConnected)`))
+	assert.Equal(t, ",1,2,none,unknown", value[string](b, `[...document.querySelector('#filters [name="key"]').options].map((o) => o.value).join()`))
 }
 
 func TestAClickShowsRequestAndAnswerInFull(t *testing.T) {
@@ -83,7 +122,11 @@ func TestACurlCommandIsCopied(t *testing.T) {
 	b.allow("clipboard-write", p.origin)
 	b.click("#rows tr")
 	b.click("#copy-curl")
-	b.text("#message", "Copied")
+	b.text("#detail-message", "Copied")
+	assert.Equal(t, "detail-message", value[string](b, `(() => {
+		const r = document.getElementById("detail-message").getBoundingClientRect();
+		return document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2).id;
+	})()`), "the open request would cover it")
 	copied := value[string](b, "navigator.clipboard.readText()")
 	var shown struct{ Curl string }
 	require.NoError(t, json.Unmarshal([]byte(p.send(http.MethodGet, "/_fake/requests/1", "").body), &shown))

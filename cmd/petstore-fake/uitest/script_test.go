@@ -30,7 +30,9 @@ func TestWithoutJavaScriptThePageStillListsTheLastRequests(t *testing.T) {
 	b.until(`location.search.includes("operation=listPets")`)
 	assert.Equal(t, 2, b.rows())
 	b.click("#rows tr:first-child a")
-	b.text(".detail", "Request 2: GET /v1/pets")
+	b.text(".detail", "Request 2")
+	b.text(".detail", "200 GET /v1/pets")
+	assert.Equal(t, 2, b.rows(), "the filter is still there")
 	b.text(".detail", "Bearer [redacted]")
 	b.text(".detail", "$PETSTORE_API_KEY")
 }
@@ -65,6 +67,8 @@ func TestThePageComesBackWithTheProgram(t *testing.T) {
 	b.expect("net::ERR_") // of the connection that breaks, and of those that nobody accepts
 	p.stop()
 	b.text("#live", "connecting")
+	b.click("#fault-503")
+	b.text("#message.wrong", "The program does not answer.")
 	again := startAt(t, strings.TrimPrefix(p.origin, "http://"))
 	again.list(1)
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)

@@ -25,7 +25,7 @@ func TestAFaultButtonMakesTheNextCallFail(t *testing.T) {
 	}{
 		{"#fault-503", "gets 503", 503},
 		{"#fault-429", "gets 429", 429},
-		{"#fault-reset", "reset", 0},
+		{"#fault-reset", "is reset", 0},
 	} {
 		b.click(c.button)
 		b.text("#message", c.message)
@@ -41,6 +41,7 @@ func TestAFaultButtonMakesTheNextCallFail(t *testing.T) {
 	b.run(`document.getElementById("retry-after").value = "77"`)
 	b.choose("#fault-operation", "createPet")
 	b.click("#fault-429")
+	b.text("#message", "The next createPet gets 429.")
 	b.text("#faults li:first-child", "on createPet with status 429, Retry-After 77, once")
 	assert.Equal(t, http.StatusOK, p.pets(), "it is for another operation")
 	answer := p.send(http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1}`)
@@ -75,6 +76,29 @@ func TestALatencyAndABanComeAndGo(t *testing.T) {
 	b.click("#ban-lift")
 	b.until(`document.getElementById("ban").textContent === ""`)
 	assert.Equal(t, http.StatusOK, p.pets())
+
+	b.run(`document.getElementById("ban-seconds").value = "1"`)
+	b.click("#ban-key")
+	b.until(`!document.getElementById("ban-lift").disabled`)
+	b.until(`document.getElementById("ban").textContent === ""`)
+	assert.True(t, value[bool](b, `document.getElementById("ban-lift").disabled`), "a ban that has ended is not there to lift")
+}
+
+func TestAWrongNumberIsLeftToTheBrowserToTell(t *testing.T) {
+	p := start(t)
+	b := newTab(t)
+	b.open(p, "")
+	for field, button := range map[string]string{"retry-after": "fault-429", "latency-ms": "latency", "ban-seconds": "ban-key"} {
+		for _, wrong := range []string{"", "-1", "1.5", "99999999"} {
+			b.run(`document.getElementById("` + field + `").value = "` + wrong + `"`)
+			b.click("#" + button)
+			assert.Equal(t, field, value[string](b, "document.activeElement.id"), "%q", wrong)
+		}
+	}
+	assert.JSONEq(t, `{"faults":[]}`, p.send(http.MethodGet, "/_fake/faults", "").body)
+	b.run(`document.getElementById("latency-ms").value = "1e1"`)
+	b.click("#latency")
+	b.text("#latency", "Latency: 10ms")
 }
 
 func TestTheClockButtonsRestoreWhatRemains(t *testing.T) {
@@ -100,7 +124,7 @@ func TestTheClockButtonsRestoreWhatRemains(t *testing.T) {
 
 	b.click(`[data-advance="24h"]`)
 	b.text("#gauge-day strong", "7")
-	b.text("#ahead", "+24h1m")
+	b.until(`document.getElementById("ahead").textContent === "+24h1m"`)
 	p.list(1)
 	b.text("#gauge-day strong", "6")
 	assert.Equal(t, "6", b.attribute("#gauge-day", "aria-valuenow"))
