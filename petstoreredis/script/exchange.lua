@@ -91,7 +91,7 @@ local function exchange()
     limit = s.limit, left = left(), outstanding = s.outstanding, shown = s.shown, day = s.day or false,
     ends = math.ceil(s.ends - now), unsure = unsure(),
     gate = math.ceil(math.max(0, s.gate - now)), closure = s.closure,
-    parties = redis.call('ZCARD', LEASES), waiting = waiting,
+    parties = s.parties, waiting = waiting,
   })
 end
 

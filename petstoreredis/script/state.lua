@@ -37,8 +37,9 @@ end
 -- load returns the state, or a fresh one if any of its keys is gone.
 local function load(time)
   local text = redis.call('GET', STATE)
-  if text and redis.call('ZCARD', LEASES) == redis.call('HLEN', HELD) then
-    return cjson.decode(text)
+  local state = text and cjson.decode(text)
+  if state and state.parties == redis.call('ZCARD', LEASES) and state.parties == redis.call('HLEN', HELD) then
+    return state
   end
   redis.call('DEL', STATE, LEASES, HELD, QUEUE)
   return fresh(time)
@@ -54,6 +55,7 @@ s.now = now
 -- save keeps the state for as long as it is of use.
 local function save()
   local ttl = math.floor(math.max(0, s.gate - now, s.ends - now) + KEPT)
+  s.parties = redis.call('ZCARD', LEASES)
   redis.call('SET', STATE, cjson.encode(s), 'PX', ttl)
   for _, key in ipairs({LEASES, HELD, QUEUE}) do
     redis.call('PEXPIRE', key, ttl)
