@@ -39,7 +39,10 @@ func handle(err error) string {
 		return "a mistake in this program: " + e.Argument + " " + e.Reason
 	}
 	if e, ok := errors.AsType[*petstore.RateLimitError](err); ok {
-		return "come back in " + time.Until(e.RetryAt).Round(time.Second).String()
+		if e.RetryAt.IsZero() { // it is not known until an answer is here
+			return "come back later"
+		}
+		return "come back in " + max(0, time.Until(e.RetryAt)).Round(time.Second).String()
 	}
 	switch {
 	case errors.Is(err, petstore.ErrOutcomeUnknown):

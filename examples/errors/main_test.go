@@ -5,9 +5,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
 )
 
 func TestEachErrorIsProvokedAndToldFromTheOthers(t *testing.T) {
@@ -18,4 +21,9 @@ func TestEachErrorIsProvokedAndToldFromTheOthers(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, string(want), out.String())
 	})
+}
+
+func TestNobodyIsToldToComeBackInThePast(t *testing.T) {
+	assert.Equal(t, "come back later", handle(&petstore.RateLimitError{}))
+	assert.Equal(t, "come back in 0s", handle(&petstore.RateLimitError{RetryAt: time.Unix(0, 0)}))
 }

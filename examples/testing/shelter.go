@@ -29,7 +29,7 @@ func (s Shelter) Report(ctx context.Context) (string, error) {
 }
 
 // Admit adds an animal. If the outcome is unknown it looks whether the animal is there, rather than
-// adding it twice.
+// adding it twice. It goes by the name: no two animals of a shelter have the same.
 func (s Shelter) Admit(ctx context.Context, name string, category int64) (petstore.Pet, error) {
 	pet := petstore.NewPet{Name: name, CategoryID: category, Status: petstore.PetStatusAvailable}
 	created, err := s.client.CreatePet(ctx, pet)
