@@ -55,7 +55,8 @@ func (a *admin) keyFilter(q *query) func(fake.Request) bool {
 	}
 	want, err := strconv.Atoi(text)
 	if text != keyNone && text != keyUnknown && (err != nil || want < 1) {
-		q.fail("key is %q; it must be the id of a key, %s or %s", clip(text), keyNone, keyUnknown)
+		// Not what it is: who mistakes the parameter writes the key itself.
+		q.fail("key must be the id of a key, %s or %s; GET /_fake/keys lists the ids", keyNone, keyUnknown)
 	}
 	return func(r fake.Request) bool {
 		id, word := a.sender(r)

@@ -39,16 +39,21 @@ func (g guard) check(r *http.Request) error {
 // knows reports whether a Host is the program's own. An IP address is nobody's to rebind, so that a
 // public program may be called by any of its own.
 func (g guard) knows(hostPort string) bool {
-	host := strings.ToLower(hostPort)
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	host := hostName(hostPort)
 	if isLoopback(host) {
 		return true
 	}
 	_, err := netip.ParseAddr(host)
 	return g.public && (err == nil || slices.Contains(g.names, host))
+}
+
+// hostName returns a Host without its port, in lower case.
+func hostName(hostPort string) string {
+	host := strings.ToLower(hostPort)
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
 // sameOrigin judges by Origin and by Sec-Fetch-Site. Following a link from elsewhere is a cross-site GET

@@ -97,7 +97,7 @@ func (a *admin) withKey(r *http.Request, f func(id int, key string)) (any, error
 	n, ok := id(r)
 	key, _, found := a.keys.find(n)
 	if !ok || !found {
-		return nil, notFound("there is no key with the id %q; GET /_fake/keys lists them", clip(r.PathValue("id")))
+		return nil, notFound("there is no key with this id; GET /_fake/keys lists the ids")
 	}
 	f(int(n), key)
 	return a.showKey(int(n)), nil

@@ -84,7 +84,9 @@ func (a *admin) front(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", a.page.policy)
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if isLoopback(hostName(r.Host)) { // elsewhere browsers ignore it over plain http, with an error in the console
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Frame-Options", "DENY") // for what knows no frame-ancestors
 	_, _ = w.Write(text.Bytes())     // the client may be gone

@@ -74,6 +74,13 @@ func TestThePageLoadsAndRunsNothingButWhatStandsInIt(t *testing.T) {
 	} {
 		assert.Equal(t, want, header.Get(name), name)
 	}
+	public := newTestInstance(t, "-addr", "192.0.2.1:0", "-public")
+	r := request(t, "GET", "/_fake/", "")
+	r.Host = "192.0.2.1:4010"
+	r.Header.Set("Accept", "text/html")
+	w := public.send(r)
+	assert.Equal(t, 200, w.Code)
+	assert.Empty(t, w.Header().Get("Cross-Origin-Opener-Policy"), "browsers would complain in their console")
 	for _, resource := range []string{"<link rel=\"stylesheet", " src=", "@import", "url(", "style=\"", "onclick=\""} {
 		assert.NotContains(t, text, resource)
 	}

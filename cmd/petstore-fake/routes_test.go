@@ -208,6 +208,11 @@ func TestNoAdminAnswerHoldsAKeyOfTheOperators(t *testing.T) {
 	i := newTestInstance(t, "-key", "operator-secret", "-fault", "key=other-secret-key,status=500")
 	i.object("POST", "/_fake/keys", `{"key":"short","plan":"pro"}`)
 	i.callAs("operator-secret", "GET", "/v1/pets?key=operator-secret", "")
+	for _, path := range []string{"/_fake/requests?key=operator-secret", "/_fake/keys/operator-secret"} {
+		w := i.call("GET", path, "")
+		assert.Contains(t, w.Body.String(), "GET /_fake/keys lists the ids", path)
+		assert.NotContains(t, w.Body.String(), "operator-secret", path)
+	}
 	for _, r := range i.admin.routes() {
 		if r.method == http.MethodGet {
 			w := i.call("GET", strings.NewReplacer("{$}", "", "{id}", "1").Replace(r.pattern), "")
