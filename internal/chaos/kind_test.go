@@ -42,6 +42,7 @@ func connections() []*kind {
 	const late = 700 * time.Millisecond
 	return []*kind{
 		{name: "refuse", fault: fake.Fault{Wire: fake.WireRefuse}},
+		{name: "refuse late", slow: true, fault: fake.Fault{Wire: fake.WireRefuse, Delay: late}},
 		{name: "truncate", fault: fake.Fault{Wire: fake.WireTruncate}},
 		{name: "truncate of a 500", fault: fake.Fault{Wire: fake.WireTruncate, Status: 500}},
 		{name: "drip", fault: fake.Fault{Wire: fake.WireDrip}, whole: true},
@@ -84,6 +85,7 @@ func refusals() []*kind {
 		{name: "501", fault: fake.Fault{Status: 501}},
 		{name: "redirect", fault: fake.Fault{Status: 307, Header: elsewhere}},
 		{name: "429", slow: true, fault: fake.Fault{Status: 429}},
+		{name: "429 cut off", slow: true, fault: fake.Fault{Status: 429, Wire: fake.WireTruncate}},
 		{name: "429 with an odd Retry-After", slow: true, fault: fake.Fault{Status: 429, RetryAfter: "soon"}},
 		{
 			name: "429 with Retry-After", slow: true, stay: 3 * time.Second,
