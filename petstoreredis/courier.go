@@ -23,7 +23,8 @@ const (
 
 // courier is the traffic with Redis: one command at a time, with all that there is to say.
 type courier struct {
-	busy      bool // a command is on its way
+	busy      bool          // a command is on its way
+	back      chan struct{} // closed when it is back
 	seq       int
 	spoke     time.Time // when the last one left
 	overdue   *time.Timer
@@ -88,9 +89,57 @@ func (l *Limiter) speak(now time.Time) {
 		return
 	}
 	c := l.command(now)
-	l.busy, l.urgent, l.spoke = true, false, now
-	l.overdue = time.AfterFunc(l.config.timeout, func() { l.miss(c.Seq) })
+	l.depart(c, now)
 	go l.carry(c, now)
+}
+
+// depart notes that a command is on its way.
+func (l *Limiter) depart(c command, now time.Time) {
+	l.busy, l.back, l.urgent, l.spoke = true, make(chan struct{}), false, now
+	l.overdue = time.AfterFunc(l.config.timeout, func() { l.miss(c.Seq) })
+}
+
+// arrive notes that it is back.
+func (l *Limiter) arrive() {
+	l.overdue.Stop()
+	l.busy = false
+	close(l.back)
+}
+
+// quiet waits, with the lock given up meanwhile, until no command is on its way or Redis is away.
+func (l *Limiter) quiet(ctx context.Context) error {
+	for l.busy && l.away == nil {
+		back := l.back
+		l.mu.Unlock()
+		select {
+		case <-back:
+		case <-ctx.Done():
+		case <-time.After(l.config.timeout): // it is missed by now
+		}
+		l.mu.Lock()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell says all that there is to say, and gives back what is not used. The lock is given up meanwhile.
+func (l *Limiter) tell(ctx context.Context) error {
+	now := time.Now()
+	l.unused = nil
+	c := l.command(now)
+	c.Want = 0
+	l.depart(c, now)
+	l.mu.Unlock()
+	_, err := l.store.exchange(ctx, c)
+	l.mu.Lock()
+	l.arrive()
+	if err != nil {
+		l.restore(c)
+	}
+	l.dispatch(time.Now())
+	return err
 }
 
 func (l *Limiter) command(now time.Time) command {
@@ -162,8 +211,7 @@ func (l *Limiter) carry(c command, sent time.Time) {
 	r, err := l.store.exchange(ctx, c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.overdue.Stop()
-	l.busy = false
+	l.arrive()
 	now := time.Now()
 	if err != nil || r.Stale {
 		l.restore(c)

@@ -122,22 +122,15 @@ func (l *Limiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.
 // done a moment later anyway. While Redis is away Flush does nothing. The error is that of Redis.
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
-	if l.away != nil {
-		l.mu.Unlock()
-		return nil
-	}
-	l.unused = nil
-	c := l.command(time.Now())
-	c.Want = 0
-	l.mu.Unlock()
-	_, err := l.store.exchange(ctx, c)
-	if err == nil {
-		return nil
-	}
-	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.restore(c)
-	return fmt.Errorf("petstoreredis: flush: %w", err)
+	err := l.quiet(ctx)
+	if err == nil && l.away == nil {
+		err = l.tell(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("petstoreredis: flush: %w", err)
+	}
+	return nil
 }
 
 // newWaiter gives a call its turn, which it keeps however often it has to move.

@@ -147,6 +147,21 @@ func TestFlushTellsAndGivesBackAtOnce(t *testing.T) {
 	})
 }
 
+func TestFlushIsTheLastWord(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
+		o := answer(http.StatusTooManyRequests, 100, 50, open(t, a, 100, 98))
+		o.RetryAfter = 20 * time.Second
+		r.latency = 40 * time.Millisecond
+		acquire(t, a).Release(o) // which is told at once
+		synctest.Wait()
+		r.latency = 0
+		require.NoError(t, a.Flush(t.Context()))
+		a.pretend(true) // its process has ended
+		assertRefused(t, b)
+	})
+}
+
 func TestRequestWithoutAnAnswerCountsAsSpent(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)

@@ -90,9 +90,10 @@ func (r *testRedis) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return err
 		}
 		r.trips.Add(1)
-		pause(r.latency / 2)
+		half := r.latency / 2
+		pause(half)
 		err := next(ctx, cmd)
-		pause(r.latency / 2)
+		pause(half)
 		return err
 	}
 }
