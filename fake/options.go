@@ -83,8 +83,9 @@ func WithBan(after int, d time.Duration) Option {
 func WithLatency(d time.Duration) Option { return func(c *config) { c.latency = max(d, 0) } }
 
 // WithStrict fails the test of [NewTestServer] for each [Violation] of good conduct, except those
-// of the rules given to [WithAllowed], and for each response body that was never closed, which only
-// [Server.Client] and [Server.HTTPClient] can tell. For a server of [NewServer] it does nothing.
+// of the rules given to [WithAllowed], and for all that Close has to break off: requests that have no
+// answer yet, and response bodies that were never closed, which only [Server.Client] and
+// [Server.HTTPClient] can tell. For a server of [NewServer] it does nothing.
 func WithStrict() Option { return func(c *config) { c.strict = true } }
 
 // WithAllowed names rules that [WithStrict] does not enforce, such as [RuleDeprecated] for a program

@@ -26,7 +26,7 @@ type TB interface {
 // NewTestServer returns a server for a test, a benchmark or a synctest bubble. It closes itself at
 // the end of the test. The test fails if an injected fault never struck, if [Fault.Match] panicked
 // and, with [WithStrict], if a client misbehaved; a test that failed gets the journal printed into
-// its log. What Close had to break off is named there as well.
+// its log. What Close had to break off is named there in any case.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()
 	s := NewServer(opts...)

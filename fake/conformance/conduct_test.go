@@ -77,6 +77,27 @@ func TestAnothersLimitIsWaitedFor(t *testing.T) {
 	})
 }
 
+func TestTheWaitAfterA429IsTheOneItAskedFor(t *testing.T) {
+	for value, wait := range map[string]time.Duration{
+		"20": 20 * time.Second, "1.5": 1500 * time.Millisecond, "Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second,
+		"soon": time.Minute, "0": time.Minute,
+	} {
+		t.Run(value, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, s := politely(t)
+				srv.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: value, Header: http.Header{
+					headerLimit: nil, headerRemaining: nil, headerReset: nil,
+				}})
+				begun := time.Now()
+				x, err := s.ask(get("/pets"))
+				require.NoError(t, err)
+				assert.Equal(t, http.StatusOK, x.status)
+				assert.Equal(t, wait, time.Since(begun))
+			})
+		})
+	}
+}
+
 func TestLongWaitEndsTheRunWithAWord(t *testing.T) {
 	for name, fault := range map[string]fake.Fault{
 		"an hour":      {Status: http.StatusTooManyRequests, RetryAfter: "3600"},
