@@ -72,8 +72,8 @@ func (a *answer) response(x *exchange) *http.Response {
 	}
 	a.header(resp.Header)
 	maps.DeleteFunc(resp.Header, func(_ string, values []string) bool { return len(values) == 0 })
-	if n, err := strconv.ParseInt(resp.Header.Get("Content-Length"), 10, 64); err == nil {
-		resp.ContentLength = n
+	if n, err := strconv.ParseUint(resp.Header.Get("Content-Length"), 10, 63); err == nil {
+		resp.ContentLength = int64(n)
 	}
 	body := &directBody{ctx: x.req.Context(), rest: *bytes.NewReader(a.payload()), end: io.EOF}
 	if !a.head && (a.wire == WireTruncate || resp.ContentLength != int64(len(a.payload()))) {
