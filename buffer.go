@@ -22,14 +22,32 @@ const (
 // out of it.
 type buffer struct {
 	bytes   []byte
+	rest    [][]byte // of a long body: what follows, in pieces
 	source  bytes.Buffer
 	decoder jsontext.Decoder
 }
 
-// open returns a decoder of body, which is good until the next.
-func (b *buffer) open(body []byte) *jsontext.Decoder {
+// size is that of the whole body.
+func (b *buffer) size() int {
+	n := len(b.bytes)
+	for _, piece := range b.rest {
+		n += len(piece)
+	}
+	return n
+}
+
+// open returns a decoder of body and the rest of it, which is good until the next.
+func (b *buffer) open(body []byte, rest ...[]byte) *jsontext.Decoder {
 	b.source = *bytes.NewBuffer(body) // which the decoder does not copy
-	b.decoder.Reset(&b.source)
+	if len(rest) == 0 {
+		b.decoder.Reset(&b.source)
+		return &b.decoder
+	}
+	readers := []io.Reader{&b.source}
+	for _, piece := range rest {
+		readers = append(readers, bytes.NewReader(piece))
+	}
+	b.decoder.Reset(io.MultiReader(readers...))
 	return &b.decoder
 }
 
@@ -50,13 +68,13 @@ func (p *bufferPool) put(b *buffer) {
 }
 
 // fill reads r, of which length bytes are announced, to its end or beyond most bytes, and reports whether
-// there were more than most; of those it keeps the first. What the buffer cannot take is read piece by piece
-// and joined: growing one buffer would take three times what comes.
+// there were more than most; of those it keeps the first. What the buffer cannot take is read piece by piece, and
+// only what may be an Error object is joined: growing one buffer would take three times what comes.
 func (b *buffer) fill(r io.Reader, length, most int64) (tooLarge bool, err error) {
 	if length < 0 || length > min(most, defaultMaxResponseBytes) { // not to be believed before it is here
 		length = usualSize
 	}
-	b.bytes = slices.Grow(b.bytes[:0], int(length)+1) // one more, to see the end
+	b.bytes, b.rest = slices.Grow(b.bytes[:0], int(length)+1), nil // one more, to see the end
 	end, err := readInto(r, &b.bytes)
 	size := int64(len(b.bytes))
 	var pieces [][]byte
@@ -71,7 +89,9 @@ func (b *buffer) fill(r io.Reader, length, most int64) (tooLarge bool, err error
 		b.bytes = b.bytes[:min(int64(len(b.bytes)), most)]
 		return true, err
 	case pieces != nil:
-		b.bytes = slices.Concat(append([][]byte{b.bytes}, pieces...)...)
+		n := min(len(pieces), maxErrorObject/pieceSize)
+		b.bytes = slices.Concat(append([][]byte{b.bytes}, pieces[:n]...)...)
+		b.rest = pieces[n:]
 	}
 	return false, err
 }

@@ -6,6 +6,9 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -14,7 +17,7 @@ import (
 )
 
 func TestABufferHoldsWhatComesUpToTheMost(t *testing.T) {
-	for _, size := range []int{0, 1, 100, usualSize - 1, usualSize, usualSize + 1, usualSize + pieceSize, 3*pieceSize + 7} {
+	for _, size := range []int{0, 1, 100, usualSize - 1, usualSize, usualSize + 1, usualSize + pieceSize, 3*pieceSize + 7, 2*maxErrorObject + 7} {
 		for _, length := range []int64{-1, int64(size), int64(size) + 5, math.MaxInt64} {
 			text := bytes.Repeat([]byte("0123456789abcdef!"), size/17+1)[:size]
 			var b buffer
@@ -22,7 +25,9 @@ func TestABufferHoldsWhatComesUpToTheMost(t *testing.T) {
 				tooLarge, err := b.fill(iotest.HalfReader(bytes.NewReader(text)), length, int64(size))
 				require.NoError(t, err)
 				assert.False(t, tooLarge)
-				assert.True(t, bytes.Equal(text, b.bytes), "%d bytes, %d announced", size, length)
+				whole := slices.Concat(append([][]byte{b.bytes}, b.rest...)...)
+				assert.True(t, bytes.Equal(text, whole), "%d bytes, %d announced", size, length)
+				assert.GreaterOrEqual(t, len(b.bytes), min(size, maxErrorObject), "an Error object is in one piece")
 			}
 			if size == 0 {
 				continue
@@ -34,6 +39,52 @@ func TestABufferHoldsWhatComesUpToTheMost(t *testing.T) {
 			assert.GreaterOrEqual(t, len(b.bytes), min(size-1, usualSize))
 			assert.Less(t, len(b.bytes), size)
 		}
+	}
+}
+
+func TestALongListInPiecesTakesItsSizeOnceMore(t *testing.T) {
+	const pet = `{"id":7,"name":"%s","categoryId":3},`
+	name := strings.Repeat("x", 100_000)
+	list := strings.Repeat(strings.Replace(pet, "%s", name, 1), MaxLimit)
+	list = "[" + strings.TrimSuffix(list, ",") + "]"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var b buffer
+	_, err := b.fill(strings.NewReader(list), -1, math.MaxInt64)
+	require.NoError(t, err)
+	pets, err := decodePets(&b)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.Len(t, pets, MaxLimit)
+	for _, p := range pets {
+		require.Equal(t, Pet{ID: 7, Name: name, CategoryID: 3}, p)
+	}
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(list)*5/2), "the pieces, and the names")
+
+	_, err = b.fill(strings.NewReader(list+"x"), -1, math.MaxInt64)
+	require.NoError(t, err)
+	_, err = decodePets(&b)
+	assert.ErrorContains(t, err, "offset "+strconv.Itoa(len(list)))
+}
+
+func TestMoreAnimalsThanTheDocumentAllowsTakeTheirSizeOnceMore(t *testing.T) {
+	const pets = 100_000
+	list := "[" + strings.TrimSuffix(strings.Repeat(`{"id":7,"name":"x","categoryId":3},`, pets), ",") + "]"
+	for _, length := range []int64{-1, int64(len(list))} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var b buffer
+		_, err := b.fill(strings.NewReader(list), length, math.MaxInt64)
+		require.NoError(t, err)
+		got, err := decodePets(&b)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, err)
+		assert.Len(t, got, pets)
+		if racing {
+			continue // with memory of its own
+		}
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(list)+pets*(48+16)+2<<20),
+			"the body, the animals and their names, and what was joined")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -47,9 +48,13 @@ func mediaTypeFault(h http.Header) string {
 func decodePets(b *buffer) ([]Pet, error) {
 	const petBytes = 48 // about what a Pet takes, to guess how many there are
 	pets := make([]Pet, 0, min(len(b.bytes)/petBytes+1, MaxLimit))
-	d := b.open(b.bytes)
+	d := b.open(b.bytes, b.rest...)
 	err := expect(d, '[')
 	for err == nil && d.PeekKind() != ']' {
+		if n := len(pets); n == cap(pets) { // more than the document allows; as many as will come at this rate
+			total := float64(n) * float64(b.size()) / float64(d.InputOffset())
+			pets = slices.Grow(pets, max(int(total)-n, n/4)+1)
+		}
 		pets = append(pets, Pet{})
 		err = readPet(d, &pets[len(pets)-1])
 	}
@@ -62,7 +67,7 @@ func decodePets(b *buffer) ([]Pet, error) {
 // decodePet decodes the body of createPet and getPet.
 func decodePet(b *buffer) (Pet, error) {
 	var pet Pet
-	d := b.open(b.bytes)
+	d := b.open(b.bytes, b.rest...)
 	err := readPet(d, &pet)
 	return pet, finish(d, err)
 }
