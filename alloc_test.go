@@ -45,10 +45,6 @@ func TestACallAllocatesNoMoreThanItsShare(t *testing.T) {
 func pets(n int) string { return "[" + strings.Repeat(onePet+",", n-1) + onePet + "]" }
 
 // constantAnswer is a transport that allocates the response, its body, and the reader in it.
-type roundTripperFunc func(*http.Request) (*http.Response, error)
-
-func (f roundTripperFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
 func constantAnswer(code int, body string) http.RoundTripper {
 	header := http.Header{
 		"Content-Type": {"application/json"}, "Date": {"Sat, 21 Nov 2026 12:01:30 GMT"}, "X-Ratelimit-Limit": {"1000"},

@@ -37,6 +37,10 @@ type recorded struct {
 	contentLength int64
 }
 
+type roundTripperFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripperFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
 func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := recorded{
 		at: time.Now(), method: req.Method, url: req.URL.String(), header: req.Header.Clone(),

@@ -115,10 +115,21 @@ func (k *call) send(req *http.Request, base http.RoundTripper) (*http.Response, 
 	return resp, nil
 }
 
-// final refuses what net/http lets pass although it cannot be the answer to a request: a status from 000 to 199.
+var errNothing = errors.New("the transport returned neither an answer nor an error")
+
+// final refuses what cannot be the answer to a request: nothing, which http.Client refuses as well, but later, and a
+// status from 000 to 199, which net/http lets pass.
 func final(resp *http.Response, err error) (*http.Response, error) {
-	if err != nil || resp.StatusCode >= http.StatusOK {
-		return resp, err
+	switch {
+	case err != nil:
+		return nil, err
+	case resp == nil:
+		return nil, errNothing
+	case resp.Body == nil:
+		resp.Body = http.NoBody
+	}
+	if resp.StatusCode >= http.StatusOK {
+		return resp, nil
 	}
 	_ = resp.Body.Close() // nothing in it is wanted
 	return nil, fmt.Errorf("malformed HTTP response: status %03d", resp.StatusCode)
@@ -221,7 +232,7 @@ func kindOf(err error) failure {
 	}
 	dns, ok := errors.AsType[*net.DNSError](err)
 	_, alert := errors.AsType[tls.AlertError](err)
-	if ok && dns.IsNotFound || alert || noTLS(err) || containsAny(err.Error(),
+	if ok && dns.IsNotFound || alert || noTLS(err) || errors.Is(err, errNothing) || containsAny(err.Error(),
 		"unsupported protocol scheme", "server gave HTTP response to HTTPS client") {
 		return failurePermanent
 	}

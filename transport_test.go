@@ -341,6 +341,31 @@ func TestAStatusThatIsNoAnswersIsAnInvalidResponse(t *testing.T) {
 	}
 }
 
+func TestATransportOfTheCallersMayLeaveOutWhatNetHTTPPromises(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer *http.Response
+		want   string
+	}{
+		"nothing":                 {nil, "the transport returned neither an answer nor an error"},
+		"neither header nor body": {&http.Response{StatusCode: http.StatusNotFound}, "404 Not Found"},
+		"a status that is none":   {&http.Response{}, "malformed HTTP response: status 000"},
+	} {
+		attempts := 0
+		client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{
+			Transport: roundTripperFunc(func(*http.Request) (*http.Response, error) {
+				attempts++
+				return c.answer, nil
+			}),
+		}))
+		require.NoError(t, err)
+		for operation, call := range calls(client) {
+			attempts = 0
+			require.ErrorContains(t, call(t), c.want, "%s, %s", name, operation)
+			assert.Equal(t, 1, attempts, "%s, %s: it would be the same again", name, operation)
+		}
+	}
+}
+
 func TestCookiesOfTheCallersJarTravel(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if c, err := r.Cookie("route"); err == nil {
