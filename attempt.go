@@ -68,6 +68,9 @@ func (a *attemptContext) arm() context.Context {
 // Value implements [context.Context]. Package context asks for what it has put there itself, in order to join
 // two contexts without a goroutine between them: that is armed's.
 func (a *attemptContext) Value(key any) any {
+	if _, ok := key.(callKey); ok {
+		return a.call // which is asked for most often
+	}
 	a.mu.Lock()
 	armed := a.armed
 	a.mu.Unlock()

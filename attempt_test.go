@@ -13,7 +13,7 @@ import (
 
 // attemptIn is the context of an attempt that begins now, of a call in ctx.
 func attemptIn(ctx context.Context, timeout time.Duration) *attemptContext {
-	k := &call{Context: ctx, config: callConfig{attemptTimeout: timeout}}
+	k := &call{Context: ctx, config: &callConfig{attemptTimeout: timeout}}
 	k.turn.ready = time.Now()
 	k.first.call = k
 	k.first.begin()

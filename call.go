@@ -51,7 +51,7 @@ type call struct {
 	context.Context
 	client    *Client
 	operation *operation
-	config    callConfig
+	config    *callConfig
 	turn      turn // the place in the limiter's line
 	url       url.URL
 	http      http.Request // of the first attempt
@@ -168,14 +168,12 @@ func (k *call) renew(req *http.Request) {
 // header is that of one attempt. The values are shared between requests, and their capacity is their length,
 // so that appending to one leaves the others alone.
 func (k *call) header(cookies http.Header, body bool) http.Header {
-	h := make(http.Header, 4+len(cookies)+len(k.config.header))
+	h := maps.Clone(k.client.headers) // which is less work than filling a new one
 	maps.Copy(h, cookies)
 	maps.Copy(h, k.config.header)
-	h["Accept"] = k.client.mediaType
 	h["Authorization"] = k.last.authorization()
-	h["User-Agent"] = k.client.userAgent
 	if body {
-		h["Content-Type"] = k.client.mediaType
+		h["Content-Type"] = h["Accept"]
 	}
 	return h
 }

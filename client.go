@@ -49,8 +49,7 @@ type Client struct {
 	observer  CallObserver // nil: none
 	logger    *slog.Logger
 	noCookies http.Header
-	userAgent []string
-	mediaType []string
+	headers   http.Header // of every request
 	buffers   bufferPool
 	dates     dateParser
 	call      callConfig
@@ -132,8 +131,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		observer:  observer,
 		logger:    config.logger,
 		noCookies: make(http.Header),
-		userAgent: []string{userAgent},
-		mediaType: []string{"application/json"},
+		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent}},
 		call:      config.call,
 	}, nil
 }

@@ -39,8 +39,9 @@ type turnKey struct{}
 type turn struct {
 	number uint64 // 0 before the first Acquire
 	permit permit // saves the allocation of one
-	// ready is when the request was free to go; Acquire sets it only if that was at once.
-	ready time.Time
+	// asked is when Acquire was last called, and ready when the request was free to go; Acquire sets that only if it
+	// was at once.
+	asked, ready time.Time
 	// waiting, if not nil, is called whenever the call is about to wait.
 	waiting func(wait)
 }
@@ -60,6 +61,7 @@ type waiter struct {
 type permit struct {
 	limiter  *limiter
 	slot     slot
+	own      bool // a call's, whose Observation is by the clock of this process
 	released bool
 }
 
@@ -69,7 +71,7 @@ func (t *turn) grant(l *limiter, s slot, now time.Time) *permit {
 		return &permit{limiter: l, slot: s}
 	}
 	t.ready = now
-	t.permit = permit{limiter: l, slot: s}
+	t.permit = permit{limiter: l, slot: s, own: true}
 	return &t.permit
 }
 
@@ -120,6 +122,9 @@ func (l *limiter) enter(
 	now := time.Now()
 	if end := endOf(ctx); end != nil {
 		return nil, nil, wait{}, l.ended(now, end)
+	}
+	if t != nil {
+		t.asked = now
 	}
 	number := l.number(t)
 	l.dispatch(now)
@@ -187,7 +192,10 @@ func (p *permit) Release(o Observation) {
 		return
 	}
 	p.released = true
-	now := time.Now()
+	now := o.Received // which saves a look at the clock, if nobody depends on it and nobody has looked since
+	if !p.own || l.line.Len() > 0 || now.Before(l.budget.now) {
+		now = time.Now()
+	}
 	l.budget.settle(p.slot, o, now)
 	l.dispatch(now)
 }

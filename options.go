@@ -43,7 +43,8 @@ type clientConfig struct {
 	call             callConfig
 }
 
-// callConfig is what may differ from call to call. It is copied, so its header is never changed in place.
+// callConfig is what may differ from call to call. Calls share it, and it is copied: neither it nor its header is ever
+// changed in place.
 type callConfig struct {
 	retry          RetryPolicy
 	maxWait        time.Duration
@@ -238,21 +239,21 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 	return c, nil
 }
 
-// with is c with opts applied.
-func (c callConfig) with(opts []CallOption) (callConfig, error) {
+// with is c with opts applied, c itself if there are none.
+func (c *callConfig) with(opts []CallOption) (*callConfig, error) {
 	if len(opts) == 0 {
 		return c, nil
 	}
-	changed := c // c itself would be on the heap for everybody
+	changed := *c
 	for i, opt := range opts {
 		if opt == nil {
-			return c, invalid(fmt.Sprintf("option %d", i+1), "is nil")
+			return nil, invalid(fmt.Sprintf("option %d", i+1), "is nil")
 		}
 		if err := opt.applyCall(&changed); err != nil {
-			return c, err
+			return nil, err
 		}
 	}
-	return changed, nil
+	return &changed, nil
 }
 
 func reservedHeader(key string) bool {

@@ -206,17 +206,19 @@ func (k *call) acquire() error {
 	if ended := endOf(k.Context); ended != nil {
 		return ended
 	}
-	asked := time.Now()
 	if k.client.limiter == nil {
-		k.turn.ready = asked
+		k.turn.ready = time.Now()
 		return nil
 	}
 	k.turn.ready = time.Time{}
+	if _, own := k.client.limiter.(*limiter); !own { // which sets it
+		k.turn.asked = time.Now()
+	}
 	permit, err := k.client.limiter.Acquire(k, max(0, k.config.maxWait-k.waited))
 	if k.turn.ready.IsZero() {
 		k.turn.ready = time.Now()
+		k.waited += k.turn.ready.Sub(k.turn.asked)
 	}
-	k.waited += k.turn.ready.Sub(asked)
 	k.permit = permit
 	return err
 }

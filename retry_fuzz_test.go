@@ -34,7 +34,7 @@ func FuzzRetryPolicy(f *testing.F) {
 		attempts = max(attempts, 1)
 		checkBackoff(t, config.retry, attempts)
 		k := &call{
-			Context: t.Context(), client: new(Client), operation: createPet, config: config, attempts: attempts,
+			Context: t.Context(), client: new(Client), operation: createPet, config: &config, attempts: attempts,
 		}
 		if repeatable {
 			k.operation = listPets
@@ -106,7 +106,7 @@ func TestARetryAfterOnTopOfALongBackoffDoesNotOverflow(t *testing.T) {
 	p := RetryPolicy{BaseDelay: math.MaxInt64, MaxDelay: math.MaxInt64}.withDefaults()
 	config := callConfig{retry: p, maxWait: math.MaxInt64}
 	for range 2000 { // the backoff is random, and one in a hundred is long enough
-		k := &call{Context: t.Context(), client: new(Client), operation: listPets, config: config, attempts: 1}
+		k := &call{Context: t.Context(), client: new(Client), operation: listPets, config: &config, attempts: 1}
 		k.last = exchange{statusCode: http.StatusServiceUnavailable, retryAfter: maxRetryAfter}
 		assert.True(t, k.again())
 		assert.GreaterOrEqual(t, k.pause, maxRetryAfter)
