@@ -236,7 +236,7 @@ rows.addEventListener("click", (e) => {
 // ---- One request
 
 const dialog = byId("detail");
-let shownSeq = 0, shownOpen = false; // the request that is shown, and whether its answer is still to come
+let shownSeq = 0, shownOpen = false; // the request that is shown or asked for, and whether it is still without an answer
 
 // indent lays a JSON text out over lines without reading its numbers, which may be longer than
 // JavaScript's.
@@ -309,15 +309,19 @@ function address(change) {
 }
 
 async function openRequest(seq) {
+  const before = shownSeq, wasOpen = dialog.open;
+  shownSeq = seq;
   try {
-    showDetail(await ask("GET", "requests/" + seq + "?bytes=" + maxDetail));
+    const detail = await ask("GET", "requests/" + seq + "?bytes=" + maxDetail);
+    if (shownSeq !== seq || wasOpen && !dialog.open) return; // the reader has gone on, or closed it
+    showDetail(detail);
   } catch (e) {
+    if (shownSeq === seq) shownSeq = before;
     say(e.message, true);
     return;
   }
   if (!dialog.open) dialog.showModal();
-  if (seq !== shownSeq) dialog.scrollTop = 0;
-  shownSeq = seq;
+  if (seq !== before) dialog.scrollTop = 0;
   address({ request: seq });
 }
 
@@ -326,6 +330,7 @@ function step(by) {
   const tr = byId("r" + shownSeq);
   const to = tr ? (by > 0 ? tr.nextElementSibling : tr.previousElementSibling) : rows.firstElementChild;
   if (to) openRequest(Number(to.id.slice(1)));
+  else say("The list has no " + (by > 0 ? "older" : "newer") + " request.");
 }
 
 byId("older").addEventListener("click", () => step(1));
@@ -335,6 +340,7 @@ dialog.addEventListener("click", (e) => { if (e.target === dialog) dialog.close(
 dialog.addEventListener("close", () => {
   address({ request: "" });
   const link = byId("r" + shownSeq)?.querySelector("a");
+  shownSeq = 0;
   if (link) { rove(link); link.focus(); }
 });
 dialog.addEventListener("keydown", (e) => {

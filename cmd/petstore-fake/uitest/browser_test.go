@@ -135,6 +135,7 @@ func newTab(t *testing.T) *tab {
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
 	call(b, log.Enable, cdp.Empty{})
 	call(b, runtime.Enable, cdp.Empty{})
+	b.size(1600, 1000) // where the buttons stand beside the requests, and no new one moves them from under a click
 	t.Cleanup(func() { assert.Empty(t, b.consoleErrors(), "the console has errors") })
 	return b
 }

@@ -79,6 +79,24 @@ func TestTheListIsWalkedAndOpenedByKeys(t *testing.T) {
 	b.press(kb.ArrowDown)
 	b.text("#detail-title", "Request 2")
 	b.press(kb.Escape)
-	b.until(`!document.getElementById("detail").open`)
-	assert.Equal(t, "r2", focused(), "where the reader was")
+	b.until(`!document.getElementById("detail").open && document.activeElement.closest("tr")?.id === "r2"`) // where the reader was
+}
+
+func TestAFastReaderGetsWhatWasAskedForLast(t *testing.T) {
+	p := start(t)
+	p.list(4)
+	b := newTab(t)
+	b.open(p, "?request=4")
+	b.text("#detail-title", "Request 4")
+	b.run(`for (let i = 0; i < 3; i++) document.getElementById("older").click()`)
+	b.text("#detail-title", "Request 1")
+	b.click("#older")
+	b.text("#detail-message", "no older request")
+	assert.False(t, value[bool](b, `(async () => {
+		const dialog = document.getElementById("detail");
+		document.getElementById("newer").click();
+		dialog.close();
+		for (let i = 0; i < 3; i++) await ask("GET", "requests/2");
+		return dialog.open;
+	})()`), "what comes after all does not open what was closed")
 }
