@@ -88,10 +88,11 @@ func (l *Limiter) begin(now time.Time) {
 		o.StatusCode = http.StatusTooManyRequests
 		o.Sent, o.Received, o.RetryAfter = now, now, l.known.gate.Sub(now)
 	}
-	// Nobody else has the limiter yet: it admits the first.
+	// Nobody else has the limiter yet: it admits the first, which stands for all that this process has had.
 	if p, err := l.away.limiter.Acquire(context.Background(), 0); err == nil {
+		l.away.reset, l.away.own = o.RateLimit.Reset, l.known.taken-1
 		p.Release(l.away.divide(o))
-		l.away.own = 0
+		l.away.own = l.known.taken
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -191,6 +192,39 @@ func TestFleetLosesRedisInTheMiddleAndGetsItBackEmpty(t *testing.T) {
 		assert.Zero(t, usage.BannedUntil)
 		assert.LessOrEqual(t, time.Since(start), 6*time.Minute, "five windows, and one to find together again")
 	})
+}
+
+func TestRedisThatIsBackWaitsForWhatTheWholeFleetHasSent(t *testing.T) {
+	for _, limit := range []int{60, 300} {
+		bubble(t, func(t *testing.T, r *testRedis) {
+			r.latency = time.Millisecond
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(limit, 0)), fake.WithBan(5, time.Hour),
+				fake.WithJournal(0))
+			network := &link{RoundTripper: server.Transport(), rng: rand.New(rand.NewPCG(7, 1)), fleet: fleet{
+				least: 20 * time.Millisecond, most: 200 * time.Millisecond,
+			}}
+			var group sync.WaitGroup
+			for range 8 {
+				client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), petstore.WithMaxWait(time.Hour),
+					petstore.WithHTTPClient(&http.Client{Transport: network}))
+				for range 4 {
+					group.Go(func() {
+						for range limit / 12 {
+							_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+							assert.NoError(t, err)
+						}
+					})
+				}
+			}
+			elapse(time.Second)
+			r.down.Store(true)
+			elapse(70 * time.Second) // the next window is not used up, but what is left of it is divided among them
+			r.down.Store(false)
+			group.Wait()
+			assert.Zero(t, server.Usage(server.APIKey()).Limited, "rejections")
+			elapse(time.Minute)
+		})
+	}
 }
 
 func TestEveryFailureOfRedisIsAFallback(t *testing.T) {

@@ -14,6 +14,7 @@ type knowledge struct {
 	slot
 	rateLimit   petstore.RateLimit
 	left        int  // of the window, whatever the fleet has on its way
+	taken       int  // of it by this process, used or not
 	outstanding int  // on its way, or reserved, by the last word of Redis
 	spent       bool // nothing of the window can come to this process any more
 	ends        time.Time
@@ -29,9 +30,9 @@ type knowledge struct {
 func newKnowledge(r reply, now time.Time) knowledge {
 	after := func(ms int64) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
 	k := knowledge{
-		slot: r.slot, left: r.Left, outstanding: r.Outstanding, spent: r.Reason == "window", ends: after(r.Ends),
-		unsure: r.Unsure, gate: after(r.Gate), closure: petstore.Closure(r.Closure), day: r.Day, parties: r.Parties,
-		waiting: r.Waiting,
+		slot: r.slot, left: r.Left, taken: r.Taken, outstanding: r.Outstanding, spent: r.Reason == "window",
+		ends: after(r.Ends), unsure: r.Unsure, gate: after(r.Gate), closure: petstore.Closure(r.Closure), day: r.Day,
+		parties: r.Parties, waiting: r.Waiting,
 	}
 	k.Probe = false
 	if r.Epoch > 0 {

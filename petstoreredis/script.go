@@ -59,6 +59,7 @@ type reply struct {
 	Wait        int64  `json:"wait"`   // in how long to ask again
 	Limit       int    `json:"limit"`
 	Left        int    `json:"left"`
+	Taken       int    `json:"taken"` // of this window, by the party
 	Outstanding int    `json:"outstanding"`
 	Shown       int64  `json:"shown"` // Reset as it came
 	Day         bool   `json:"day"`

@@ -1,9 +1,11 @@
 -- One call: what became of the party's requests, then what it may send.
 
--- place turns how long ago into when, and forgets what a report of a state now lost refers to.
+-- place turns how long ago into when, and forgets what a report refers to that is not of this state: Redis was away,
+-- or has lost the one that it is of.
 local function place(r)
   r.sent, r.received = now - r.sent, now - r.received
-  if r.life ~= s.life then
+  r.foreign = r.life ~= s.life
+  if r.foreign then
     r.known, r.epoch, r.late = 0, 0, false
     r.closures = r.rejected and s.closures or -1
   end
@@ -88,7 +90,7 @@ local function exchange()
     granted = granted, probe = probe, reason = reason, wait = math.ceil(wait),
     -- Others can go on only when they know the answer.
     urgent = probe or s.epoch == 0 or s.own < s.look or (waiting > 0 and crowded() or false),
-    limit = s.limit, left = left(), outstanding = s.outstanding, shown = s.shown, day = s.day or false,
+    limit = s.limit, left = left(), taken = taken(), outstanding = s.outstanding, shown = s.shown, day = s.day or false,
     ends = math.ceil(s.ends - now), unsure = unsure(),
     gate = math.ceil(math.max(0, s.gate - now)), closure = s.closure,
     parties = s.parties, waiting = waiting,

@@ -130,4 +130,7 @@ local function learn(r)
   if s.limit - r.remaining - s.opening > s.own + s.outstanding then
     s.shared = true -- somebody outside the fleet uses the key
   end
+  if r.foreign then -- the others too may have sent some without the state, and have not said so yet
+    s.look, s.pause = s.own + 1, now + PATIENCE
+  end
 end
