@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -36,7 +37,7 @@ func main() {
 	flag.IntVar(&f.limit, "limit", 60, "how many requests a minute the key allows")
 	flag.DurationVar(&f.minute, "minute", 10*time.Second, "how long a minute of the fake service lasts")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilStopped()
 	worker, err := runWorker(ctx)
 	if !worker {
 		err = f.run(ctx, os.Stdout)
@@ -46,6 +47,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// untilStopped is a context that ends when this program is to: what it has started must not stay behind.
+func untilStopped() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }
 
 // run starts everything, waits for the workers, and prints what they have done.

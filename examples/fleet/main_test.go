@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"os"
 	"regexp"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,6 +49,22 @@ func TestFleetEndsWhenItIsInterrupted(t *testing.T) {
 	err := fleet{workers: 2, requests: 100, limit: 10, minute: time.Minute}.run(ctx, t.Output())
 	require.EqualError(t, err, "interrupted")
 	assert.Less(t, time.Since(start), 20*time.Second)
+}
+
+func TestFleetEndsWhenItIsTerminated(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("has no signal to send")
+	}
+	self, err := os.FindProcess(os.Getpid())
+	require.NoError(t, err)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			ctx, stop := untilStopped()
+			defer stop()
+			require.NoError(t, self.Signal(signal))
+			<-ctx.Done()
+		})
+	}
 }
 
 func TestFleetRefusesFlagsThatMakeNoSense(t *testing.T) {
