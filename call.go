@@ -203,7 +203,8 @@ func (k *call) outcome(err error) error {
 		return err
 	}
 	// The next attempt was due and did not come: admit refused it, or the context ended before it was asked.
-	if endOf(k.Context) != nil && errors.Is(err, k.Err()) {
+	_, refused := errors.AsType[*RateLimitError](err)
+	if !refused && endOf(k.Context) != nil && errors.Is(err, k.Err()) {
 		return k.endedWhileWaiting()
 	}
 	return err

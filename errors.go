@@ -236,8 +236,8 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// Attempts is the number of requests begun, the failed one included; 0 if the context ended
-	// or the key failed before the first.
+	// Attempts is the number of attempts begun, the failed one included, even if that failed for want of
+	// a key; 0 if the context ended before the first.
 	Attempts int
 	// Sent tells that the last request may have been written, in part or whole.
 	Sent bool
@@ -296,6 +296,9 @@ func attemptsText(n int) string {
 
 // trimPrefix is err's text without the path that the wrapping error has already written.
 func trimPrefix(err error, operation string) string {
+	if err == nil {
+		return "no answer"
+	}
 	text := strings.TrimPrefix(err.Error(), "petstore: ")
 	if operation == "" {
 		return text

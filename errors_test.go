@@ -113,3 +113,12 @@ func TestAnAPIErrorLogsAsAGroupWithoutHeaderAndBody(t *testing.T) {
 	assert.NotContains(t, log.String(), "hush")
 	assert.NotContains(t, log.String(), "the body")
 }
+
+func TestEveryZeroErrorHasAText(t *testing.T) {
+	for _, err := range []error{
+		&petstore.APIError{}, &petstore.ArgumentError{}, &petstore.RateLimitError{}, &petstore.ResponseError{},
+		&petstore.TransportError{}, &petstore.TransportError{Operation: "createPet", Attempts: 2},
+	} {
+		assert.NotPanics(t, func() { assert.NotEmpty(t, err.Error()) }, "%T", err)
+	}
+}

@@ -195,7 +195,8 @@ func WithCallTimeout(d time.Duration) CallOption {
 
 // WithHeader sets a header of the requests. Headers that are the Client's business are refused:
 // Authorization, Accept, Accept-Encoding, Content-Type, Content-Length, Host, User-Agent and those that
-// concern the connection.
+// concern the connection. So is Idempotency-Key: the document knows none, and net/http would take it for
+// leave to repeat a create.
 func WithHeader(key, value string) CallOption {
 	return callOption(func(c *callConfig) error {
 		if !validToken(key) {
@@ -261,6 +262,7 @@ func reservedHeader(key string) bool {
 		"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Host", "User-Agent",
 		"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
 		"Transfer-Encoding", "Upgrade", "Expect", "Content-Encoding",
+		"Idempotency-Key", "X-Idempotency-Key", // for which net/http repeats a POST in silence
 	}, key)
 }
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 var (
@@ -483,5 +485,61 @@ func TestAnOutageIsNotMultipliedByRetries(t *testing.T) {
 			require.Error(t, err)
 		}
 		assert.Len(t, service.sent(), 1100+500+100+50, "ten successes pay for one retry")
+	})
+}
+
+// net/http takes these for leave to repeat a POST in silence when a connection that it has used before breaks.
+func TestNoHeaderGivesLeaveToRepeatACreate(t *testing.T) {
+	server := fake.NewTestServer(t)
+	for _, key := range []string{"Idempotency-Key", "x-idempotency-key"} {
+		client := server.Client()
+		_, err := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1}, petstore.WithHeader(key, "1"))
+		_, ok := errors.AsType[*petstore.ArgumentError](err)
+		assert.True(t, ok, "%s: %v", key, err)
+	}
+}
+
+// A caller that goes by RetryAt must not come back into a closed window.
+func TestACancelledWaitAfterA429SaysWhenTheLimiterOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		server.Inject(fake.Fault{Status: http.StatusTooManyRequests, Header: http.Header{
+			"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
+		}})
+		client := server.Client()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(5*time.Second, cancel)
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		assert.ErrorIs(t, err, context.Canceled)
+		limited, ok := errors.AsType[*petstore.RateLimitError](err)
+		require.True(t, ok, "%v", err)
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(time.Second))
+		next, ok := errors.AsType[*petstore.RateLimitError](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, next.RetryAt, limited.RetryAt)
+		assert.Equal(t, next.Closure, limited.Closure)
+		_, ok = errors.AsType[*petstore.APIError](limited)
+		assert.True(t, ok, "the 429 is in it")
+	})
+}
+
+func TestACancelledWaitForTheLimitIsRateLimitedWhateverTheLastAnswerWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		reset := strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10)
+		server.Inject(fake.Fault{Status: http.StatusServiceUnavailable, Header: http.Header{
+			"X-RateLimit-Remaining": {"0"}, "X-RateLimit-Reset": {reset},
+		}})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		bored := errors.New("bored")
+		time.AfterFunc(5*time.Second, func() { cancel(bored) })
+		_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
+		assert.ErrorIs(t, err, petstore.ErrRateLimited)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.ErrorIs(t, err, bored)
+		limited, ok := errors.AsType[*petstore.RateLimitError](err)
+		require.True(t, ok, "%v", err)
+		assert.GreaterOrEqual(t, time.Until(limited.RetryAt), 25*time.Second)
+		assert.False(t, limited.Local)
 	})
 }
