@@ -228,7 +228,7 @@ func (e *entry) request(r *redactor) Request {
 	}
 	a := &e.reply
 	return Request{
-		Seq: e.seq, Operation: e.operation, Key: e.key, Method: e.method, Path: r.text(e.path),
+		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.target(e.path),
 		Header: h, Body: r.bytes(e.body),
 		StatusCode: a.status, AnswerHeader: a.sentHeader(r), Answer: r.bytes(a.payload()),
 		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil, Hint: r.text(a.hint),
@@ -267,6 +267,16 @@ func (r *redactor) text(s string) string {
 		if strings.Contains(s, form) {
 			return r.replacer.Replace(s)
 		}
+	}
+	return s
+}
+
+// target is a path with its query, in which any character may be escaped: if it hides a key in a way of its own, it is
+// given out unescaped.
+func (r *redactor) target(s string) string {
+	s = r.text(s)
+	if plain, err := url.PathUnescape(s); err == nil && r.text(plain) != plain {
+		return r.text(plain)
 	}
 	return s
 }

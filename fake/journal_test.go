@@ -3,6 +3,7 @@ package fake_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -272,4 +273,29 @@ func TestNotifyTellsOfARequestAndOfItsAnswerBeforeTheClientHasIt(t *testing.T) {
 		d.list(t)
 		assert.Equal(t, []string{"2 true 0", "2 true 503"}, told[2:])
 	})
+}
+
+func TestNoWayToWriteAKeyPutsItIntoTheJournal(t *testing.T) {
+	const key = "operator-secret~1"
+	var escaped strings.Builder
+	for _, c := range []byte(key) {
+		fmt.Fprintf(&escaped, "%%%02x", c)
+	}
+	srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanBusiness))
+	for _, target := range []string{
+		"/v1/pets/" + key, "/v1/pets?limit=" + key, "/v1/pets/" + escaped.String(), "/v1/pets?" + escaped.String() + "=1",
+		"/v1/pets/operator%2Dsecret~1", "/v1/pets/operator-secret%7e1%2f",
+	} {
+		srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(key, target, nil))
+		last, ok := srv.LastRequest()
+		require.True(t, ok)
+		assert.Equal(t, "[redacted]", last.Method)
+		plain, err := url.PathUnescape(last.Path)
+		require.NoError(t, err)
+		assert.Contains(t, plain, "[redacted]")
+		assert.NotContains(t, plain+last.Hint+string(last.Answer), "secret", "%s", target)
+	}
+	srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets?status=a%2Fb", nil))
+	last, _ := srv.LastRequest()
+	assert.Equal(t, "/v1/pets?status=a%2Fb", last.Path, "what hides no key stays as it was written")
 }
