@@ -183,6 +183,9 @@ func readInt(d *jsontext.Decoder) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if n, ok := parseDecimal(v, maxDecimal); ok {
+		return n, nil
+	}
 	n, err := strconv.ParseInt(string(v), 10, 64) // JSON knows no plus sign and no leading zero
 	if err != nil {
 		return 0, errors.New("not an int64")
@@ -242,9 +245,9 @@ func unquoted(v jsontext.Value) []byte {
 
 // expect reads a delimiter.
 func expect(d *jsontext.Decoder, kind jsontext.Kind) error {
-	if k := d.PeekKind(); k != kind && k != 0 {
-		return fmt.Errorf("found %v where %v is due", k, kind)
+	t, err := d.ReadToken()
+	if err == nil && t.Kind() != kind {
+		return fmt.Errorf("found %v where %v is due", t.Kind(), kind)
 	}
-	_, err := d.ReadToken()
 	return err
 }

@@ -96,8 +96,23 @@ func parseCount(values []string, most int64) (int64, bool) {
 	if len(values) != 1 {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(values[0], 10, 63)
-	return int64(n), err == nil && int64(n) <= most
+	return parseDecimal(values[0], most)
+}
+
+// maxDecimal is the largest number that parseDecimal can be asked for.
+const maxDecimal = math.MaxInt64/10 - 1
+
+// parseDecimal takes digits and nothing else, up to most. Each answer has a few such numbers, and each animal two, for
+// which strconv, with signs and bases to think of, takes three times as long.
+func parseDecimal[T ~string | ~[]byte](digits T, most int64) (n int64, ok bool) {
+	for i := range len(digits) {
+		c := digits[i]
+		if c < '0' || c > '9' || n > most {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, n <= most && len(digits) > 0
 }
 
 // dateParser remembers the last Date, which many answers of a second have in common.
