@@ -120,11 +120,11 @@ func (l *limiter) enter(
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if end := endOf(ctx); end != nil {
-		return nil, nil, wait{}, l.ended(now, end)
-	}
 	if t != nil {
 		t.asked = now
+	}
+	if end := endOf(ctx); end != nil {
+		return nil, nil, wait{}, l.ended(now, end)
 	}
 	number := l.number(t)
 	l.dispatch(now)

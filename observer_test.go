@@ -49,6 +49,32 @@ func TestARequestsContextTellsOfItsCall(t *testing.T) {
 	})
 }
 
+// slow is a limiter of the caller's around the client's own.
+type slow struct{ petstore.Limiter }
+
+func (s slow) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+	<-time.After(time.Second)
+	return s.Limiter.Acquire(ctx, maxWait)
+}
+
+func TestWhatALimiterOfTheCallersTakesIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var waited []time.Duration
+		note := func(a answer) answer {
+			return func(req *http.Request) (*http.Response, error) {
+				c, _ := petstore.CallFromContext(req.Context())
+				waited = append(waited, c.Waited)
+				return a(req)
+			}
+		}
+		client, _ := scripted(t, []answer{note(status(503, "")), note(status(200, "[]"))},
+			petstore.WithLimiter(slow{petstore.NewLimiter()}))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, waited)
+	})
+}
+
 func TestAContextOfNoCallTellsSo(t *testing.T) {
 	t.Parallel()
 	_, ok := petstore.CallFromContext(t.Context())

@@ -211,14 +211,19 @@ func (k *call) acquire() error {
 		return nil
 	}
 	k.turn.ready = time.Time{}
-	if _, own := k.client.limiter.(*limiter); !own { // which sets it
-		k.turn.asked = time.Now()
+	var asked time.Time
+	_, own := k.client.limiter.(*limiter)
+	if !own {
+		asked = time.Now()
 	}
 	permit, err := k.client.limiter.Acquire(k, max(0, k.config.maxWait-k.waited))
+	if own {
+		asked = k.turn.asked
+	}
 	if k.turn.ready.IsZero() {
 		k.turn.ready = time.Now()
-		k.waited += k.turn.ready.Sub(k.turn.asked)
 	}
+	k.waited += k.turn.ready.Sub(asked)
 	k.permit = permit
 	return err
 }
