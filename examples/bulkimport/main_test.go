@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -173,6 +174,10 @@ func TestATerminalThatGoesAwayStopsTheImportAsAnInterruptDoes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")
 	}
+	// The test may run under nohup, of which the program is to know nothing: to be ignored is inherited, to be handled is not.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
 	p := newPort(t, 100, fake.WithLatency(20*time.Millisecond))
 	gone := make(chan struct{})
 	cmd := p.start(20, false, func(program *os.Process) {
