@@ -72,18 +72,36 @@ func (a *answer) response(x *exchange) *http.Response {
 	}
 	a.header(resp.Header)
 	maps.DeleteFunc(resp.Header, func(_ string, values []string) bool { return len(values) == 0 })
-	if n, err := strconv.ParseUint(resp.Header.Get("Content-Length"), 10, 63); err == nil {
-		resp.ContentLength = int64(n)
+	announced, err := strconv.ParseUint(resp.Header.Get("Content-Length"), 10, 63)
+	if err == nil {
+		resp.ContentLength = int64(announced)
 	}
-	body := &directBody{ctx: x.req.Context(), rest: *bytes.NewReader(a.payload()), end: io.EOF}
-	if !a.head && (a.wire == WireTruncate || resp.ContentLength != int64(len(a.payload()))) {
-		body.end = io.ErrUnexpectedEOF // a fault may announce another length than there is
-	}
+	rest, end := a.arriving(resp.ContentLength, err == nil)
+	body := &directBody{ctx: x.req.Context(), rest: *bytes.NewReader(rest), end: end}
 	if a.wire == WireDrip {
 		body.drips = x
 	}
 	resp.Body = body
 	return resp
+}
+
+// arriving is what comes of the body, and how it ends, if that many bytes are announced, expressly or because there
+// are so many. A fault may announce another number than there is: net/http sends no piece that goes beyond it, and
+// breaks the connection if less has come.
+func (a *answer) arriving(announced int64, expressly bool) ([]byte, error) {
+	body := a.payload()
+	switch {
+	case a.head || bodiless(a.status):
+		return nil, io.EOF
+	case announced < int64(len(body)) && a.wire == WireDrip:
+		return body[:announced], io.EOF
+	case announced < int64(len(body)):
+		body = nil
+	}
+	if int64(len(body)) < announced || a.wire == WireTruncate && !expressly {
+		return body, io.ErrUnexpectedEOF
+	}
+	return body, io.EOF
 }
 
 // directBody is the body of an answer through the direct door.

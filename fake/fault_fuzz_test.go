@@ -22,6 +22,9 @@ func FuzzFault(f *testing.F) {
 	f.Add("getPets", 99, "c", "", "a\r\nb", "a b", "c\nd", []byte("\x00"), 8, -1.0, true)
 	f.Add("", 0, "", "", "", "Content-Length", "100", []byte("x"), 0, 0.0, false)
 	f.Add("", 0, "", "", "", "content-length", "-1", []byte("x"), 3, 0.0, false)
+	f.Add("", 0, "", "", "", "Content-Length", "0", []byte("x"), 0, 0.0, false)
+	f.Add("", 0, "", "", "", "Content-Length", "3", []byte("12345"), 3, 0.0, false)
+	f.Add("", 304, "", "", "", "Content-Length", "3", []byte("12345"), 0, 0.0, false)
 	f.Add("listPets", 201, "", "", "", "a", "b", []byte("x"), 0, 0.0, false) // which strikes nothing
 	f.Add("", 302, "", "", "NaN", "Location", "://", []byte(nil), 1, 0.0, false)
 	f.Add("", 999, "", "\xff", "", "X-RateLimit-Reset", "never", []byte(nil), 2, 0.0, true)
