@@ -182,6 +182,7 @@ func TestClosureHoldsForTheFleetAndOneProbeEndsIt(t *testing.T) {
 		rejected := answer(http.StatusTooManyRequests, 100, 50, end)
 		rejected.RetryAfter = 20 * time.Second
 		acquire(t, a).Release(rejected)
+		synctest.Wait() // until Redis has been told
 		opens := rejected.Received.Add(rejected.RetryAfter)
 		limited := assertRefused(t, b)
 		assert.WithinDuration(t, opens, limited.RetryAt, 20*time.Millisecond)
