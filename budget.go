@@ -39,11 +39,11 @@ type budget struct {
 	blind    bool // answers came, none with a limit
 	trickle  bool // and short closures in a row
 
-	gate     time.Time // nothing is sent before
-	closure  Closure   // what closed the gate
-	rejected bool      // a 429 came, and no success after it
-	streak   int       // closures in a row
-	closures int       // closures so far
+	gate     time.Time  // nothing is sent before
+	closure  LimitScope // what closed the gate
+	rejected bool       // a 429 came, and no success after it
+	streak   int        // closures in a row
+	closures int        // closures so far
 
 	probes    int // in flight
 	probeAt   time.Time

@@ -228,7 +228,7 @@ func (k *call) attemptError() error {
 			Operation: k.operation.name,
 			RetryAt:   x.retryAt(),
 			RateLimit: x.rateLimit,
-			Closure:   closureOf(x.observation(time.Time{}), x.windowEnd()),
+			Scope:     scopeOf(x.observation(time.Time{}), x.windowEnd()),
 			Err:       k.apiError(),
 		}
 	}

@@ -87,7 +87,7 @@ func TestADaysQuotaThatIsUsedUpFailsLocallyUntilTheDayIsOver(t *testing.T) {
 			err := create(client)
 			limited, ok := errors.AsType[*petstore.RateLimitError](err)
 			require.True(t, ok, "%T: %v", err, err)
-			assert.Equal(t, petstore.ClosureDay, limited.Closure)
+			assert.Equal(t, petstore.ScopeDay, limited.Scope)
 			assert.True(t, limited.Local)
 			assert.InDelta(t, 24, limited.RetryAt.Sub(start).Hours(), 0.01)
 			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)

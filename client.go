@@ -24,7 +24,7 @@ import (
 )
 
 // Version is the version of this module; it is part of the User-Agent.
-const Version = "0.1.0"
+const Version = "0.2.0"
 
 // The environment that NewClientFromEnv reads.
 const (

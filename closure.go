@@ -5,32 +5,32 @@ import "time"
 // resetMargin is how much later than told a window ends if it did not end when told.
 const resetMargin = time.Second
 
-// Closure names what closed the door on a request, as far as the service tells: it never says so
-// itself (section 8.3), so it is read from what its answers had in common with the closure.
+// LimitScope says which limit refused a request, or would have: the minute's, the day's or a ban
+// (section 8). It is inferred, since the service does not report it.
 //
 // An exhausted window that was more than a minute from its Reset when it was first seen is the
 // day's, any other the minute's. After a 429 whose Retry-After reaches beyond the Reset of the same
-// answer, or beyond a minute if that had none, it is a ban; a ban that ends sooner than the window
-// cannot be told from it. The zero Closure says that it is not known.
-type Closure string
+// response, or beyond a minute if that had none, it is a ban; a ban that ends before the window
+// cannot be told from it. The zero LimitScope means that it is not known.
+type LimitScope string
 
-// The closures of section 8.
+// The limits of section 8.
 const (
-	ClosureMinute Closure = "minute"
-	ClosureDay    Closure = "day"
-	ClosureBan    Closure = "ban"
+	ScopeMinute LimitScope = "minute"
+	ScopeDay    LimitScope = "day"
+	ScopeBan    LimitScope = "ban"
 )
 
 // reason is the closure as a reason to wait.
-func (c Closure) reason() string {
-	if c == ClosureMinute {
+func (c LimitScope) reason() string {
+	if c == ScopeMinute {
 		return "window"
 	}
 	return string(c)
 }
 
 // closed tells what keeps a request from going before at, zero if nothing that is known.
-func (b *budget) closed(now, at time.Time) Closure {
+func (b *budget) closed(now, at time.Time) LimitScope {
 	switch {
 	case now.Before(b.gate):
 		return b.closure
@@ -79,7 +79,7 @@ func (b *budget) trickles(o Observation) bool {
 }
 
 // closedUntil is the latest time that a 429 asks to wait for, and why.
-func (b *budget) closedUntil(o Observation) (time.Time, Closure) {
+func (b *budget) closedUntil(o Observation) (time.Time, LimitScope) {
 	grain := b.grain()
 	if o.RetryAfter > 0 {
 		grain = 0 // what Retry-After says is rounded up
@@ -89,7 +89,7 @@ func (b *budget) closedUntil(o Observation) (time.Time, Closure) {
 		end = time.Time{}
 	}
 	least := o.Received.Add(b.backoff(end.IsZero() && o.RetryAfter <= 0))
-	return later(opensAt(o, end), least), closureOf(o, end)
+	return later(opensAt(o, end), least), scopeOf(o, end)
 }
 
 // opensAt is when a 429 whose window ends at end allows the next request, zero if it does not say. The end
@@ -105,19 +105,19 @@ func opensAt(o Observation, end time.Time) time.Time {
 	return at
 }
 
-// closureOf tells what a 429 is for whose window ends at end, zero if it does not say.
-func closureOf(o Observation, end time.Time) Closure {
+// scopeOf tells what a 429 is for whose window ends at end, zero if it does not say.
+func scopeOf(o Observation, end time.Time) LimitScope {
 	const slack = 2 * time.Second // Retry-After and Reset are both rounded
 	if end.IsZero() {
 		end = o.Received.Add(windowLength)
 	}
 	switch {
 	case o.Received.Add(o.RetryAfter).Sub(end) > slack:
-		return ClosureBan
+		return ScopeBan
 	case end.Sub(o.Received) > windowLength+slack:
-		return ClosureDay
+		return ScopeDay
 	}
-	return ClosureMinute
+	return ScopeMinute
 }
 
 // backoff is the least time to stay away after a 429: nothing after the first that says how long.

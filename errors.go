@@ -125,8 +125,8 @@ type RateLimitError struct {
 	RetryAt time.Time
 	// RateLimit is what was last known of the key's quota.
 	RateLimit RateLimit
-	// Closure is what the call would have had to wait for. Zero if not known.
-	Closure Closure
+	// Scope is what the call would have had to wait for. Zero if not known.
+	Scope LimitScope
 	// Local tells that the call was refused before anything was sent.
 	Local bool
 	// Err is what else is known: nil, the 429, the end of the context, or both.
@@ -141,8 +141,8 @@ func (e *RateLimitError) Error() string {
 		b.WriteString(e.Operation + ": ")
 	}
 	b.WriteString("rate limited")
-	if e.Closure != "" {
-		b.WriteString(" (" + string(e.Closure) + ")")
+	if e.Scope != "" {
+		b.WriteString(" (" + string(e.Scope) + ")")
 	}
 	if !e.RetryAt.IsZero() {
 		b.WriteString(" until " + e.RetryAt.UTC().Format(time.RFC3339))

@@ -323,7 +323,7 @@ func (w *waiter) late(at time.Time) bool { return at.After(w.deadline) }
 func (l *limiter) refusal(now, at time.Time) *RateLimitError {
 	e := &RateLimitError{
 		RateLimit: l.budget.rateLimit(),
-		Closure:   l.budget.closed(now, at),
+		Scope:     l.budget.closed(now, at),
 		Local:     true,
 	}
 	if at.After(now) {

@@ -109,16 +109,16 @@ func TestResetOfA429CountsOnlyIfItsWindowIsExhausted(t *testing.T) {
 		remaining         int
 		reset, retryAfter time.Duration
 		want              time.Duration
-		closure           Closure
+		scope             LimitScope
 	}{
-		{"exhausted, Reset is later", 0, 50 * time.Second, 20 * time.Second, 50 * time.Second, ClosureMinute},
-		{"exhausted, Retry-After is later", 0, 50 * time.Second, 51 * time.Second, 51 * time.Second, ClosureMinute},
-		{"not exhausted", 5, 50 * time.Second, 20 * time.Second, 20 * time.Second, ClosureMinute},
-		{"not exhausted, no Retry-After", 5, 50 * time.Second, 0, 51 * time.Second, ClosureMinute},
-		{"the day", 0, 5 * time.Hour, 5 * time.Hour, 5 * time.Hour, ClosureDay},
-		{"a ban", 0, 50 * time.Second, 5 * time.Minute, 5 * time.Minute, ClosureBan},
-		{"Reset is past", 0, -time.Hour, 30 * time.Second, 30 * time.Second, ClosureMinute},
-		{"nothing usable", 0, -time.Hour, 0, time.Minute, ClosureMinute},
+		{"exhausted, Reset is later", 0, 50 * time.Second, 20 * time.Second, 50 * time.Second, ScopeMinute},
+		{"exhausted, Retry-After is later", 0, 50 * time.Second, 51 * time.Second, 51 * time.Second, ScopeMinute},
+		{"not exhausted", 5, 50 * time.Second, 20 * time.Second, 20 * time.Second, ScopeMinute},
+		{"not exhausted, no Retry-After", 5, 50 * time.Second, 0, 51 * time.Second, ScopeMinute},
+		{"the day", 0, 5 * time.Hour, 5 * time.Hour, 5 * time.Hour, ScopeDay},
+		{"a ban", 0, 50 * time.Second, 5 * time.Minute, 5 * time.Minute, ScopeBan},
+		{"Reset is past", 0, -time.Hour, 30 * time.Second, 30 * time.Second, ScopeMinute},
+		{"nothing usable", 0, -time.Hour, 0, time.Minute, ScopeMinute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -127,9 +127,9 @@ func TestResetOfA429CountsOnlyIfItsWindowIsExhausted(t *testing.T) {
 				one(t, l, tooMany(60, c.remaining, c.reset, c.retryAfter))
 				_, err := l.Acquire(t.Context(), time.Second)
 				e := refused(t, err)
-				assert.Equal(t, c.closure, e.Closure)
+				assert.Equal(t, c.scope, e.Scope)
 				assert.Equal(t, c.want, e.RetryAt.Sub(now))
-				assert.Contains(t, err.Error(), "("+string(c.closure)+")")
+				assert.Contains(t, err.Error(), "("+string(c.scope)+")")
 
 				time.Sleep(c.want - 1)
 				_, err = l.Acquire(t.Context(), 0)
@@ -219,7 +219,7 @@ func TestAWaitThatCannotFitFailsAtOnce(t *testing.T) {
 
 		_, err := l.Acquire(t.Context(), 39*time.Second)
 		e := refused(t, err)
-		assert.Equal(t, ClosureMinute, e.Closure)
+		assert.Equal(t, ScopeMinute, e.Scope)
 		assert.Equal(t, start.Add(41*time.Second), e.RetryAt)
 		assert.Equal(t, 60, e.RateLimit.Limit)
 
@@ -254,7 +254,7 @@ func TestTheLineIsToldWhenTheDoorCloses(t *testing.T) {
 		for range 50 {
 			all.Go(func() {
 				_, err := l.Acquire(t.Context(), time.Minute)
-				assert.Equal(t, ClosureBan, refused(t, err).Closure)
+				assert.Equal(t, ScopeBan, refused(t, err).Scope)
 			})
 		}
 		synctest.Wait()
@@ -275,7 +275,7 @@ func TestMaxWaitOfZeroNeverWaits(t *testing.T) {
 		_, err = l.Acquire(t.Context(), 0)
 		e := refused(t, err)
 		assert.Zero(t, e.RetryAt, "an answer decides, not a time")
-		assert.Zero(t, e.Closure)
+		assert.Zero(t, e.Scope)
 		_, err = l.Acquire(t.Context(), -time.Second)
 		_ = refused(t, err)
 		assert.Equal(t, start, time.Now())
@@ -303,7 +303,7 @@ func TestTheDayIsRefusedLocallyUntilItsReset(t *testing.T) {
 		for range 23 {
 			_, err := l.Acquire(t.Context(), 2*time.Minute)
 			e := refused(t, err)
-			assert.Equal(t, ClosureDay, e.Closure)
+			assert.Equal(t, ScopeDay, e.Scope)
 			assert.WithinDuration(t, start.Add(24*time.Hour), e.RetryAt, 2*time.Second)
 			time.Sleep(time.Hour)
 		}

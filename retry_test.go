@@ -517,7 +517,7 @@ func TestACancelledWaitAfterA429SaysWhenTheLimiterOpens(t *testing.T) {
 		next, ok := errors.AsType[*petstore.RateLimitError](err)
 		require.True(t, ok, "%v", err)
 		assert.Equal(t, next.RetryAt, limited.RetryAt)
-		assert.Equal(t, next.Closure, limited.Closure)
+		assert.Equal(t, next.Scope, limited.Scope)
 		_, ok = errors.AsType[*petstore.APIError](limited)
 		assert.True(t, ok, "the 429 is in it")
 	})

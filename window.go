@@ -32,11 +32,11 @@ type window struct {
 	exhausted bool
 }
 
-func (w *window) closure() Closure {
+func (w *window) closure() LimitScope {
 	if w.day {
-		return ClosureDay
+		return ScopeDay
 	}
-	return ClosureMinute
+	return ScopeMinute
 }
 
 // windowOrder tells how the window of an answer relates to the one that is known.

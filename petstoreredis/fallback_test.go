@@ -158,7 +158,7 @@ func TestClosureIsToldToARedisThatHasLostIt(t *testing.T) {
 		other := newTestLimiter(t, r)
 		limited := assertRefused(t, other)
 		assert.WithinDuration(t, o.Received.Add(time.Hour), limited.RetryAt, time.Second)
-		assert.Equal(t, petstore.ClosureBan, limited.Closure)
+		assert.Equal(t, petstore.ScopeBan, limited.Scope)
 		elapse(2 * time.Hour)
 	})
 }

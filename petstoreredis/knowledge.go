@@ -20,8 +20,8 @@ type knowledge struct {
 	ends        time.Time
 	unsure      bool // nothing known covers another request
 	gate        time.Time
-	closure     petstore.Closure // of the gate
-	day         bool             // the window is longer than a minute
+	closure     petstore.LimitScope // of the gate
+	day         bool                // the window is longer than a minute
 	parties     int
 	waiting     int
 }
@@ -31,7 +31,7 @@ func newKnowledge(r reply, now time.Time) knowledge {
 	after := func(ms int64) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
 	k := knowledge{
 		slot: r.slot, left: r.Left, taken: r.Taken, outstanding: r.Outstanding, spent: r.Reason == "window",
-		ends: after(r.Ends), unsure: r.Unsure, gate: after(r.Gate), closure: petstore.Closure(r.Closure), day: r.Day,
+		ends: after(r.Ends), unsure: r.Unsure, gate: after(r.Gate), closure: petstore.LimitScope(r.Closure), day: r.Day,
 		parties: r.Parties, waiting: r.Waiting,
 	}
 	k.Probe = false
@@ -72,21 +72,21 @@ func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
 }
 
 // closed tells what keeps a request from going before at, zero if nothing that is known.
-func (k *knowledge) closed(now, at time.Time) petstore.Closure {
+func (k *knowledge) closed(now, at time.Time) petstore.LimitScope {
 	switch {
 	case now.Before(k.gate):
 		return k.closure
 	case !at.After(now):
 		return ""
 	case k.day:
-		return petstore.ClosureDay
+		return petstore.ScopeDay
 	}
-	return petstore.ClosureMinute
+	return petstore.ScopeMinute
 }
 
 // refusal is the error for a call that cannot go before at.
 func (k *knowledge) refusal(now, at time.Time) *petstore.RateLimitError {
-	e := &petstore.RateLimitError{RateLimit: k.rateLimit, Closure: k.closed(now, at), Local: true}
+	e := &petstore.RateLimitError{RateLimit: k.rateLimit, Scope: k.closed(now, at), Local: true}
 	if at.After(now) {
 		e.RetryAt = at
 	}

@@ -106,7 +106,7 @@ func TestNoMoreAreOnTheirWayThanRemain(t *testing.T) {
 		permits[1].Release(answer(http.StatusOK, 5, 1, end))
 		elapse(holdFor)
 		limited := assertRefused(t, b)
-		assert.Equal(t, petstore.ClosureMinute, limited.Closure)
+		assert.Equal(t, petstore.ScopeMinute, limited.Scope)
 		assert.WithinDuration(t, end, limited.RetryAt, resetGrain+50*time.Millisecond)
 	})
 }
@@ -239,7 +239,7 @@ func TestLongClosureFailsAtOnceWithoutAskingRedis(t *testing.T) {
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			limited, ok := errors.AsType[*petstore.RateLimitError](err)
 			require.True(t, ok, "%v", err)
-			assert.Equal(t, petstore.ClosureDay, limited.Closure)
+			assert.Equal(t, petstore.ScopeDay, limited.Scope)
 			assert.WithinDuration(t, time.Now().Add(24*time.Hour), limited.RetryAt, 10*time.Second)
 		}
 		trips := r.trips.Load()
@@ -321,7 +321,7 @@ func TestWaitBehindMoreProcessesThanCanBeServedIsNotBegun(t *testing.T) {
 		limited, ok := errors.AsType[*petstore.RateLimitError](err)
 		require.True(t, ok, "%v", err)
 		assert.WithinDuration(t, end, limited.RetryAt, 2*resetGrain)
-		assert.Equal(t, petstore.ClosureMinute, limited.Closure)
+		assert.Equal(t, petstore.ScopeMinute, limited.Scope)
 		assert.Equal(t, 1, limited.RateLimit.Remaining, "as the service says")
 		assert.Zero(t, time.Since(start))
 		p.Release(petstore.Observation{})

@@ -155,8 +155,8 @@ func (j *job) summarize(w io.Writer) {
 func advice(err error) string {
 	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
 		closed, when := "rate limit", "later"
-		if limited.Closure != "" {
-			closed += " (" + string(limited.Closure) + ")"
+		if limited.Scope != "" {
+			closed += " (" + string(limited.Scope) + ")"
 		}
 		if !limited.RetryAt.IsZero() {
 			when = "after " + limited.RetryAt.Format(time.RFC1123)

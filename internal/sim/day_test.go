@@ -39,7 +39,7 @@ func exhaustDay(t *testing.T, window fake.Window) {
 		require.ErrorAs(t, list(), &limited)
 		assert.Equal(t, before, time.Now(), "at once")
 		assert.True(t, limited.Local)
-		assert.Equal(t, petstore.ClosureDay, limited.Closure)
+		assert.Equal(t, petstore.ScopeDay, limited.Scope)
 		assert.WithinDuration(t, reset, limited.RetryAt, clockGrain)
 	}
 	assert.Len(t, w.seen, day, "nothing was sent")
