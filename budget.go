@@ -82,12 +82,12 @@ type wait struct {
 func (b *budget) admit(now time.Time) (slot, wait, bool) {
 	b.observe(now)
 	if now.Before(b.gate) {
-		return slot{}, wait{reason: b.closure.reason(), until: b.gate, wake: b.gate}, false
+		return slot{}, wait{reason: string(b.closure), until: b.gate, wake: b.gate}, false
 	}
 	probe := b.unsure(now)
 	if probe {
 		if ok, wake := b.mayProbe(now); !ok {
-			return slot{}, wait{reason: "probe", wake: wake}, false
+			return slot{}, wait{reason: "response", wake: wake}, false
 		}
 		b.probes++
 		b.probeAt = now
@@ -173,13 +173,13 @@ func (b *budget) fits(now time.Time) (wait, bool) {
 	}
 	switch {
 	case left-b.inFlight > reserve && b.inFlight < most:
-		return wait{reason: "probe", wake: b.pause}, !now.Before(b.pause)
+		return wait{reason: "response", wake: b.pause}, !now.Before(b.pause)
 	case b.inFlight > 0 && !now.Before(b.end):
 		return wait{reason: "in flight"}, false
 	case b.inFlight > 0 && left > reserve:
 		return wait{reason: "in flight", wake: b.end}, false
 	}
-	return wait{reason: b.window.closure().reason(), until: b.end, wake: b.end}, false
+	return wait{reason: string(b.window.closure()), until: b.end, wake: b.end}, false
 }
 
 // left is what remains of the window by the answers, whatever is in flight.

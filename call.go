@@ -1,17 +1,13 @@
 package petstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
-	"log/slog"
-	"maps"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strconv"
-	"time"
+	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/go-retryablehttp"
 )
@@ -20,9 +16,9 @@ import (
 type operation struct {
 	name       string
 	method     string
-	template   string // of path
+	template   string // of the path below /pets
 	success    int    // the documented status
-	repeatable bool   // doing it twice does no more than doing it once
+	repeatable bool   // carrying it out twice does no more than once
 }
 
 const (
@@ -45,30 +41,62 @@ type request struct {
 	body      []byte // nil: none
 }
 
-// call is one call of an operation, over all its attempts. It is the context of its requests: the caller's,
-// in which the attempt and the limiter find the call.
+// call is one API call over all its attempts. The way of a create that is answered 429 and then 201:
+//
+//	pets.go      CreatePet validates and encodes, perform makes the call
+//	call.go      run hands a carrier request to go-retryablehttp, the engine of the attempts
+//	call.go      roundTrip, below http.Client: one admission, one attempt
+//	gate.go      admit gets the key and a permit of the limiter
+//	attempt.go   send puts the request on the wire, gives the permit back and reads the 429
+//	retry.go     checkRetry plans: again, not before Retry-After is over
+//	gate.go      admit waits, at the call's old place in the limiter's queue
+//	attempt.go   send again: 201
+//	retry.go     checkRetry plans: no more
+//	outcome.go   outcome is the call's error: none; codec.go decodes the Pet
+//
+// go-retryablehttp and http.Client see only the carrier: they find the call in its context, and
+// neither a body nor a key nor a redirect that they could act on.
 type call struct {
-	context.Context
 	client    *Client
 	operation *operation
 	config    *callConfig
-	turn      turn // the place in the limiter's line
+	body      []byte
 	url       url.URL
-	http      http.Request // of the first attempt
-	request   retryablehttp.Request
-	first     attemptContext
-	current   *attemptContext
-	trace     *connectionTrace // nil: none
-	buffer    *buffer          // for the body of the answer
+	ctx       callContext
+	carrier   http.Request
+	engine    retryablehttp.Request
+	first     attempt  // saves the allocation of one
+	last      *attempt // nil before the first
+	buffer    *buffer  // of the last response's body
 
-	attempts  int
-	permit    Permit
-	last      exchange      // the last attempt
-	due       bool          // another attempt was to follow the last
-	pause     time.Duration // before the next attempt, for the service's sake
-	notBefore time.Time     // the next attempt, for the rate limit's sake
-	waited    time.Duration // for the rate limit so far
+	plan    plan         // what follows the last attempt
+	refused error        // why the next attempt was not begun
+	free    atomic.Int64 // of the current Acquire, what does not count against WithMaxWait
+
+	attempts atomic.Int32 // begun so far
+	waited   atomic.Int64 // for the rate limit so far, as a time.Duration
+	keyID    atomic.Pointer[string]
+
+	mu     sync.Mutex // guards ticket: two limiters may be asked at once
+	ticket ticket     // the first of a list, which hardly ever has a second
 }
+
+// callContext is the context of a call: the caller's, in which the call is found.
+type callContext struct {
+	context.Context
+	call *call
+}
+
+// Value implements [context.Context].
+func (c *callContext) Value(key any) any {
+	if _, ok := key.(callKey); ok {
+		return c.call
+	}
+	return c.Context.Value(key)
+}
+
+// callKey is the context's key for a describer: a *call, or the *attempt that a request belongs to.
+type callKey struct{}
 
 // perform makes a call and decodes the body of its documented success; anything else is an error.
 func perform[T any](
@@ -78,38 +106,45 @@ func perform[T any](
 	if err != nil {
 		return value, response, err
 	}
-	done := k.observe()
+	done := k.traceCall()
 	defer func() { done(err) }()
+	err = errPanicked // what the trace is told if something below panics
 	if timeout := k.config.callTimeout; timeout > 0 {
-		bounded, cancel := context.WithTimeout(k.Context, timeout)
+		bounded, cancel := context.WithTimeout(k.ctx.Context, timeout)
 		defer cancel()
-		k.Context = bounded
+		k.ctx.Context = bounded
 	}
-	defer func() { c.buffers.put(k.buffer) }()
-	if err := k.do(r); err != nil {
+	if err = k.run(); err != nil {
 		k.awaitEnd(err)
-		return value, response, err
+	} else {
+		value, response, err = decodeResponse(k, decode)
 	}
+	c.buffers.put(k.buffer)
+	return value, response, err
+}
+
+// errPanicked is what a ClientTrace is given as the error of a call that panicked.
+var errPanicked = errors.New("petstore: the call panicked")
+
+func decodeResponse[T any](k *call, decode func(*buffer) (T, error)) (value T, response Response, err error) {
 	if reason := mediaTypeFault(k.last.header); reason != "" {
-		return value, response, k.responseError(reason, nil)
+		return value, response, k.last.responseError(reason, nil)
 	}
 	if value, err = decode(k.buffer); err != nil {
-		return value, response, k.responseError("body", err)
+		return value, response, k.last.decodeError(err)
 	}
-	return value, k.response(), nil
+	return value, k.last.response(), nil
 }
 
 func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*call, error) {
 	if ctx == nil {
 		return nil, &ArgumentError{r.operation.name, "ctx", "is nil"}
 	}
-	if c == nil || c.retrying == nil {
+	if c == nil || c.engine == nil {
 		return nil, &ArgumentError{r.operation.name, "Client", "was not made by NewClient"}
 	}
-	k := &call{Context: ctx, client: c, operation: r.operation, url: *c.petsURL}
-	if c.logger != nil {
-		k.turn.waiting = func(w wait) { k.logWait(w.reason, w.until, w.waiters) }
-	}
+	k := &call{client: c, operation: r.operation, body: r.body, url: *c.petsURL}
+	k.ctx = callContext{ctx, k}
 	if r.operation == getPet {
 		k.url.Path = string(strconv.AppendInt(append([]byte(k.url.Path), '/'), r.id, 10))
 	}
@@ -121,197 +156,42 @@ func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*ca
 	return k, nil
 }
 
-// do sends the request until there is an outcome.
-func (k *call) do(r request) error {
-	if err := k.admit(); err != nil {
-		return err
-	}
-	defer func() { k.release(Observation{}) }() // should net/http give up before the attempt
-	k.newRequest(r)
-	resp, err := k.client.retrying.Do(&k.request)
+// run sends the request until there is an outcome.
+func (k *call) run() error {
+	carrier := http.Request{Method: k.operation.method, URL: &k.url, Header: k.client.cookies()}
+	k.carrier = *carrier.WithContext(&k.ctx)
+	k.engine.Request = &k.carrier
+	resp, err := k.client.engine.Do(&k.engine)
 	if err == nil {
-		_ = resp.Body.Close() // it has none; see bodyless
+		_ = resp.Body.Close() // it has none; see carrierResponse
 	}
 	return k.outcome(err)
 }
 
-// newRequest builds the request by hand: everything in it is known to be well-formed.
-func (k *call) newRequest(r request) {
-	k.http = http.Request{Method: r.operation.method, URL: &k.url}
-	if body := r.body; body != nil {
-		k.http.ContentLength = int64(len(body))
-		k.http.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+// roundTrip makes one attempt: it waits at the gate and sends the request. carrier is what http.Client has
+// made of the engine's request: it holds the cookies of the caller's jar.
+func (k *call) roundTrip(carrier *http.Request) (*http.Response, error) {
+	a, err := k.admit()
+	if err != nil {
+		k.refused = err
+		return nil, err
 	}
-	k.current = &k.first
-	k.renew(&k.http)
-	k.request.Request = &k.http
+	defer a.release(Observation{}) // in case that something panics before the request is sent
+	k.last = a
+	a.send(carrier.Header)
+	return a.carrierResponse()
 }
 
-// renew gives req what each attempt has of its own. The header is filled in by the attempt; until then it holds
-// at most the cookies of the caller's jar.
-func (k *call) renew(req *http.Request) {
-	k.current.call = k
-	var ctx context.Context = k.current
-	if !k.operation.repeatable { // only then it matters what exactly failed
-		if k.trace == nil {
-			k.trace = newConnectionTrace()
-		}
-		ctx = httptrace.WithClientTrace(ctx, &k.trace.hooks)
-	}
-	*req = *req.WithContext(ctx)
-	req.Header = k.client.cookies()
-	if req.GetBody != nil {
-		req.Body, _ = req.GetBody() // ours, which cannot fail
-	}
-}
+// roundTripper is a function, not a struct: no dump can reach what it closes over, such as connections with
+// the key in their buffers.
+type roundTripper func(*http.Request) (*http.Response, error)
 
-// header is that of one attempt. The values are shared between requests, and their capacity is their length,
-// so that appending to one leaves the others alone.
-func (k *call) header(cookies http.Header, body bool) http.Header {
-	h := maps.Clone(k.client.headers) // which is less work than filling a new one
-	maps.Copy(h, cookies)
-	maps.Copy(h, k.config.header)
-	h["Authorization"] = k.last.authorization()
-	if body {
-		h["Content-Type"] = h["Accept"]
-	}
-	return h
-}
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// begin starts an attempt.
-func (k *call) begin() {
-	k.attempts++
-	k.due = false
-	k.last = exchange{}
-}
-
-// release gives the permit back, with what became of the request. Further calls do nothing.
-func (k *call) release(o Observation) {
-	if permit := k.permit; permit != nil {
-		k.permit = nil
-		permit.Release(o)
-	}
-}
-
-// outcome is the error of the call once go-retryablehttp has ended its loop with err.
-func (k *call) outcome(err error) error {
-	if !k.due {
-		err := k.attemptError()
-		if err == nil {
-			k.client.retries.succeeded()
-		}
-		return err
-	}
-	// The next attempt was due and did not come: admit refused it, or the context ended before it was asked.
-	_, refused := errors.AsType[*RateLimitError](err)
-	if !refused && endOf(k.Context) != nil && errors.Is(err, k.Err()) {
-		return k.endedWhileWaiting()
-	}
-	return err
-}
-
-// attemptError is the error of the last attempt, nil if it was a success.
-func (k *call) attemptError() error {
-	x := &k.last
-	_, ended := errors.AsType[*endedError](x.err)
-	switch {
-	case x.failure == failureProtocol:
-		return k.responseError("not HTTP", x.err)
-	case ended, x.statusCode == 0:
-		return &TransportError{k.operation.name, k.attempts, x.sent, x.err}
-	case x.statusCode == k.operation.success:
-		return k.successError()
-	case x.statusCode/100 == 2:
-		return k.responseError("status is not the documented one", nil)
-	case x.statusCode == http.StatusTooManyRequests:
-		return &RateLimitError{
-			Operation: k.operation.name,
-			RetryAt:   x.retryAt(),
-			RateLimit: x.rateLimit,
-			Scope:     scopeOf(x.observation(time.Time{}), x.windowEnd()),
-			Err:       k.apiError(),
-		}
-	}
-	return k.apiError()
-}
-
-// successError is what is wrong with the body of an answer that has the documented status.
-func (k *call) successError() error {
-	switch {
-	case k.last.tooLarge:
-		return k.responseError("body is too large; see WithMaxResponseBytes", nil)
-	case k.last.err != nil:
-		return k.responseError("body is cut off", k.last.err)
-	}
-	return nil
-}
-
-func (k *call) apiError() *APIError {
-	e := &APIError{
-		Operation:  k.operation.name,
-		RetryAfter: k.last.retryAfter,
-		Body:       k.last.bodyStart(),
-		Response:   k.response(),
-	}
-	code, message := decodeError(k.buffer, k.last.body)
-	key := k.last.authorization.key()
-	e.Code, e.Message = redact(code, key), redact(message, key)
-	return e
-}
-
-func (k *call) responseError(reason string, err error) *ResponseError {
-	if err != nil { // a decoder's quotes names
-		err = redactError(err, k.last.authorization.key())
-	}
-	return &ResponseError{k.operation.name, reason, k.last.bodyStart(), k.response(), err}
-}
-
-func (k *call) response() Response {
-	return Response{k.last.statusCode, k.last.header, k.last.rateLimit, k.attempts}
-}
-
-type callKey struct{}
-
-// Value finds the call and its turn, and what the caller put there.
-func (k *call) Value(key any) any {
-	switch key.(type) {
-	case callKey:
-		return k
-	case turnKey:
-		return &k.turn
-	}
-	return k.Context.Value(key)
-}
-
-// callFrom returns the call of a request that a Client has made.
-func callFrom(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
-
-// logAttempt is at level Debug: one line for every request.
-func (k *call) logAttempt() {
-	if k.client.logger == nil {
-		return
-	}
-	attrs := []slog.Attr{
-		slog.String("operation", k.operation.name),
-		slog.Int("attempt", k.attempts),
-	}
-	if k.last.statusCode != 0 {
-		attrs = append(attrs, slog.Int("status", k.last.statusCode), slog.Any("rate_limit", k.last.rateLimit))
-	}
-	if k.last.err != nil {
-		attrs = append(attrs, slog.String("error", oneLine(k.last.err.Error())))
-	}
-	k.client.logger.LogAttrs(k.Context, slog.LevelDebug, "petstore: attempt", attrs...)
-}
-
-func (k *call) logWait(reason string, until time.Time, waiting int) {
-	if k.client.logger == nil {
-		return
-	}
-	attrs := []slog.Attr{slog.String("operation", k.operation.name), slog.String("reason", reason)}
-	if !until.IsZero() {
-		attrs = append(attrs, slog.Time("until", until))
-	}
-	attrs = append(attrs, slog.Int("waiting", waiting))
-	k.client.logger.LogAttrs(k.Context, slog.LevelInfo, "petstore: waiting", attrs...)
+// newRoundTripper returns the transport of the carrier requests. It has no CloseIdleConnections, because
+// go-retryablehttp calls that after every failure and would drop the pool of everybody on the transport below.
+func newRoundTripper() http.RoundTripper {
+	return roundTripper(func(carrier *http.Request) (*http.Response, error) {
+		return carrier.Context().Value(callKey{}).(*call).roundTrip(carrier)
+	})
 }

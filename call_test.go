@@ -31,11 +31,11 @@ func TestCallsWaitForTheNextMinuteAndTheLogSaysSo(t *testing.T) {
 			synctest.Wait() // the first is on its way, and the others stand in line behind it
 		}
 		group.Wait()
-		assert.Contains(t, log.String(), `msg="petstore: waiting" operation=listPets reason=probe`)
+		assert.Contains(t, log.String(), `msg="petstore: waiting" operation=listPets reason=response`)
 		assert.Contains(t, log.String(), "waiting=4")
 		require.NoError(t, list(client))
 		require.NoError(t, list(client))
-		assert.Contains(t, log.String(), "reason=window until=2000-01-01T00:02:")
+		assert.Contains(t, log.String(), "reason=minute until=2000-01-01T00:02:")
 		assert.NotContains(t, log.String(), server.APIKey())
 	})
 }

@@ -1,23 +1,15 @@
 package petstore
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"math"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
-	"path"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hashicorp/go-cleanhttp"
 	"github.com/hashicorp/go-retryablehttp"
@@ -41,20 +33,26 @@ const idleConnections = 64
 // once and kept, and needs no closing. It never prints its API key. The zero Client is not usable: each
 // of its calls fails with an [*ArgumentError].
 type Client struct {
-	baseURL   *url.URL
+	base      string // URL, without a trailing slash
 	petsURL   *url.URL
-	retrying  *retryablehttp.Client
+	templates map[string]string // of the paths, by those of the operations
+	engine    *retryablehttp.Client
+	transport roundTripper // sends the attempts
+	plain     bool         // transport is an http.Transport
+	reports   bool         // transport reports each connection that it looks for
+	http1     atomic.Bool  // the last response came over HTTP/1
+	key       keySource
+	rotates   bool // key asks a function of the user's
 	limiter   Limiter
-	waiting   atomic.Int64 // calls that are asking the limiter
-	observer  CallObserver // nil: none
-	logger    *slog.Logger
+	traces    []*ClientTrace
 	noCookies http.Header
 	headers   http.Header // of every request
+	maxBody   int64
 	buffers   bufferPool
 	dates     dateParser
 	call      callConfig
 	retries   retryBudget
-	seen      atomic.Pointer[RateLimit] // what the last answer said, for a client without limiter
+	seen      atomic.Pointer[RateLimit] // what the last response said, for a client without limiter
 }
 
 // Response describes the HTTP exchange behind a result or an [APIError]: that of its last attempt.
@@ -111,7 +109,11 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
 	}
-	bearer, err := newBearer(apiKey, config.keyFunc)
+	key, err := newKeySource(apiKey, config.keyFunc)
+	if err != nil {
+		return nil, withOperation(err, "NewClient")
+	}
+	hc, transport, err := newHTTPClient(config)
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
 	}
@@ -119,26 +121,33 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if config.product != "" {
 		userAgent = config.product + " " + userAgent
 	}
-	var observer CallObserver
-	if config.httpClient != nil {
-		observer, _ = config.httpClient.Transport.(CallObserver)
-	}
-	return &Client{
-		baseURL:   base,
+	_, plain := transport.(*http.Transport)
+	c := &Client{
+		base:      base.String(),
 		petsURL:   base.JoinPath("pets"),
-		retrying:  newRetrying(config, bearer),
+		templates: make(map[string]string),
+		engine:    newEngine(hc),
+		transport: transport.RoundTrip,
+		plain:     plain,
+		reports:   reports(transport) && (!plain || config.httpClient == nil),
+		key:       key,
+		rotates:   config.keyFunc != nil,
 		limiter:   config.limiter,
-		observer:  observer,
-		logger:    config.logger,
+		traces:    config.traces,
 		noCookies: make(http.Header),
 		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent}},
+		maxBody:   config.maxResponseBytes,
 		call:      config.call,
-	}, nil
+	}
+	for _, op := range []*operation{listPets, createPet, getPet} {
+		c.templates[op.template] = c.petsURL.Path + op.template
+	}
+	c.http1.Store(base.Scheme == "http") // of https it is not known before the first response
+	return c, nil
 }
 
-// newRetrying sets up go-retryablehttp as the loop around the attempts and no more: what is retried, when,
-// and what comes out is decided by the call (retry.go), which it finds in the request's context.
-func newRetrying(config *clientConfig, bearer bearer) *retryablehttp.Client {
+// newHTTPClient returns the http.Client of the carrier requests, and the transport of the attempts.
+func newHTTPClient(config *clientConfig) (*http.Client, http.RoundTripper, error) {
 	hc := http.Client{Transport: defaultTransport()}
 	if config.httpClient != nil {
 		hc = *config.httpClient
@@ -150,14 +159,25 @@ func newRetrying(config *clientConfig, bearer bearer) *retryablehttp.Client {
 			hc.Timeout = 0
 		}
 	}
-	hc.Transport = newAttempts(hc.Transport, bearer, config.maxResponseBytes)
+	transport := hc.Transport
+	for _, wrap := range config.wraps {
+		if transport = wrap(transport); transport == nil {
+			return nil, nil, invalid("WithTransport", "returned nil")
+		}
+	}
+	hc.Transport = newRoundTripper()
 	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &hc, transport, nil
+}
+
+// newEngine sets up go-retryablehttp as the loop around the attempts and no more: what is retried, when,
+// and what comes out is decided by the call, which it finds in the context of the carrier request.
+func newEngine(hc *http.Client) *retryablehttp.Client {
 	return &retryablehttp.Client{
-		HTTPClient:   &hc,
+		HTTPClient:   hc,
 		RetryMax:     math.MaxInt, // the policy of the call counts
 		CheckRetry:   checkRetry,
 		Backoff:      noBackoff,
-		PrepareRetry: prepareRetry,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 }
@@ -187,29 +207,49 @@ func (c *Client) RateLimit() RateLimit {
 	return RateLimit{}
 }
 
-// Waiting returns the number of calls that wait for the rate limit at this moment.
-func (c *Client) Waiting() int {
-	if c == nil {
-		return 0
+// sawResponse notes over which protocol the last response came, and keeps what it said for RateLimit, unless the
+// limiter does.
+func (c *Client) sawResponse(protoMajor int, r RateLimit) {
+	if http1 := protoMajor < 2; c.http1.Load() != http1 {
+		c.http1.Store(http1)
 	}
-	return int(c.waiting.Load())
-}
-
-// sawRateLimit keeps what an answer said for RateLimit, unless the limiter does.
-func (c *Client) sawRateLimit(r RateLimit) {
 	if c.limiter == nil && !r.IsZero() {
-		seen := r // r itself would be on the heap for everybody
+		seen := r // copy: taking r's address would make it escape on every call
 		c.seen.Store(&seen)
 	}
+}
+
+// Reopen has one request ask the service again although the limiter holds the key for closed, for instance after a
+// ban was lifted or a higher plan was bought. It sends nothing by itself: the next call does. It does nothing
+// for an open key, without a limiter, or with a [Limiter] that is no [Reopener].
+func (c *Client) Reopen() {
+	if c == nil {
+		return
+	}
+	if r, ok := c.limiter.(Reopener); ok {
+		r.Reopen(c.keyID())
+	}
+}
+
+// keyID identifies the key, or is empty if only a function of the user's knows it.
+func (c *Client) keyID() string {
+	if c.rotates {
+		return ""
+	}
+	key, err := c.key(nil)
+	if err != nil {
+		return ""
+	}
+	return *key.id
 }
 
 // BaseURL returns the base URL that NewClient was given, without a trailing slash; empty for a client
 // that it did not make.
 func (c *Client) BaseURL() string {
-	if c == nil || c.baseURL == nil {
+	if c == nil {
 		return ""
 	}
-	return c.baseURL.String()
+	return c.base
 }
 
 // String returns the base URL in a form for logs.
@@ -225,155 +265,10 @@ func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // cookies returns where http.Client puts the cookies of the caller's jar.
 func (c *Client) cookies() http.Header {
-	if c.retrying.HTTPClient.Jar == nil {
+	if c.engine.HTTPClient.Jar == nil {
 		return c.noCookies
 	}
 	return make(http.Header)
-}
-
-// parseBaseURL never returns url.Parse's error, which repeats the URL and with it a password in it.
-func parseBaseURL(s string, insecure bool) (*url.URL, error) {
-	u, err := url.Parse(s)
-	if err != nil {
-		return nil, invalid("baseURL", "is not a URL")
-	}
-	if reason := baseURLFault(u, insecure); reason != "" {
-		return nil, invalid("baseURL", reason)
-	}
-	if _, err := url.Parse(u.String()); err != nil { // an IPv6 zone may be past writing down again
-		return nil, invalid("baseURL", "is not a URL")
-	}
-	if strings.HasSuffix(s, "#") { // url.Parse drops an empty fragment
-		return nil, invalid("baseURL", "has a fragment")
-	}
-	u.Path = strings.TrimSuffix(u.Path, "/")
-	return u, nil
-}
-
-func baseURLFault(u *url.URL, insecure bool) string {
-	switch {
-	case u.Scheme != "https" && u.Scheme != "http":
-		return "does not start with https:// or http://"
-	case u.User != nil:
-		return "has user information; the API key is an argument of its own"
-	case u.Opaque != "" || u.Hostname() == "":
-		return "has no host"
-	case !utf8.ValidString(u.Host):
-		return "has a host that is not UTF-8"
-	case !validPort(u):
-		return "has an invalid port"
-	case u.RawQuery != "" || u.ForceQuery:
-		return "has a query"
-	case u.Fragment != "":
-		return "has a fragment"
-	case path.Base(u.Path) != "v1":
-		return "does not end in the version prefix /v1"
-	case u.RawPath != "" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/"):
-		return "has a path that is not clean"
-	case u.Scheme == "http" && !insecure && !loopback(u.Hostname()):
-		return "is plain http to a host that is not loopback; see WithInsecureHTTP"
-	}
-	return ""
-}
-
-func validPort(u *url.URL) bool {
-	if u.Port() == "" {
-		return !strings.HasSuffix(u.Host, ":")
-	}
-	n, err := strconv.ParseUint(u.Port(), 10, 16)
-	return err == nil && n > 0
-}
-
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
-}
-
-// bearer gives the Authorization header of an attempt. It is a closure, so that no dump can reach the key.
-type bearer func(context.Context) (authorization, error)
-
-func newBearer(apiKey string, f func(context.Context) (string, error)) (bearer, error) {
-	if f == nil {
-		if reason := keyFault(apiKey); reason != "" {
-			return nil, invalid("apiKey", reason)
-		}
-		header := bearerToken(apiKey)
-		return func(context.Context) (authorization, error) { return header, nil }, nil
-	}
-	if apiKey != "" {
-		return nil, invalid("apiKey", "is given, and WithAPIKeyFunc as well")
-	}
-	return func(ctx context.Context) (authorization, error) {
-		key, err := f(ctx)
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nil, &keyError{func() error { return err }}
-		}
-		callFrom(ctx).turn.ready = time.Now() // f may have taken its time
-		if reason := keyFault(key); reason != "" {
-			return nil, errors.New("API key: " + reason)
-		}
-		return bearerToken(key), nil
-	}, nil
-}
-
-// keyError is the failure of the function that gives the key. What that says may hold a key that nobody here has
-// seen: it is not repeated, and in a closure, where errors.Is finds it and no dump does.
-type keyError struct{ cause func() error }
-
-func (e *keyError) Error() string { return "API key: the function of WithAPIKeyFunc failed" }
-func (e *keyError) Unwrap() error { return e.cause() }
-
-func bearerToken(key string) authorization {
-	header := []string{"Bearer " + key}
-	return func() []string { return header }
-}
-
-// keyFault says why key cannot be a bearer token (RFC 6750, section 2.1), without repeating it.
-func keyFault(key string) string {
-	if key == "" {
-		return "is empty"
-	}
-	if len(key) > 7 && strings.EqualFold(key[:7], "bearer ") {
-		return "starts with the scheme; give the key alone"
-	}
-	body := strings.TrimRight(key, "=")
-	for i := range len(body) {
-		if c := body[i]; !alphanumeric(c) && strings.IndexByte("-._~+/", c) < 0 {
-			return "has a character that a bearer token cannot have"
-		}
-	}
-	if body == "" {
-		return "is not a bearer token"
-	}
-	return ""
-}
-
-func apiKeyFromEnv() (string, error) {
-	key, file := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile)
-	if file == "" {
-		return key, nil
-	}
-	if key != "" {
-		return "", invalid(envAPIKeyFile, "is set, and "+envAPIKey+" as well")
-	}
-	text, err := os.ReadFile(file)
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pathErr.Err // without the path: somebody may have put the key itself there
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", envAPIKeyFile, err)
-	}
-	key = strings.TrimSpace(string(text))
-	if key == "" {
-		return "", invalid(envAPIKeyFile, "names an empty file")
-	}
-	return key, nil
 }
 
 // shorter is the shorter of two time limits, of which 0 is none.

@@ -21,14 +21,6 @@ const (
 	ScopeBan    LimitScope = "ban"
 )
 
-// reason is the closure as a reason to wait.
-func (c LimitScope) reason() string {
-	if c == ScopeMinute {
-		return "window"
-	}
-	return string(c)
-}
-
 // closed tells what keeps a request from going before at, zero if nothing that is known.
 func (b *budget) closed(now, at time.Time) LimitScope {
 	switch {

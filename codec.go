@@ -72,6 +72,15 @@ func decodePet(b *buffer) (Pet, error) {
 	return pet, finish(d, err)
 }
 
+// decodePetWithID decodes the body of getPet, which must be the animal that was asked for.
+func decodePetWithID(b *buffer, id int64) (Pet, error) {
+	pet, err := decodePet(b)
+	if err == nil && pet.ID != id {
+		err = fmt.Errorf("id is %d, asked for was %d", pet.ID, id)
+	}
+	return pet, err
+}
+
 // maxErrorObject is the size of the largest body that may be an Error object: taking a longer one apart would
 // have it in memory once more.
 const maxErrorObject = 1 << 20

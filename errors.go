@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // What an error of a call matches under [errors.Is]. One error may match several.
@@ -89,7 +87,7 @@ func (e *APIError) Is(target error) bool {
 	case ErrRateLimited:
 		return e.StatusCode == http.StatusTooManyRequests
 	case ErrOutcomeUnknown:
-		return e.Operation == opCreatePet && transientStatus(e.StatusCode)
+		return e.Operation == opCreatePet && (transientStatus(e.StatusCode) || e.StatusCode/100 == 3)
 	}
 	return false
 }
@@ -129,6 +127,8 @@ type RateLimitError struct {
 	Scope LimitScope
 	// Local tells that the call was refused before anything was sent.
 	Local bool
+	// Attempts is the number of requests the call sent.
+	Attempts int
 	// Err is what else is known: nil, the 429, the end of the context, or both.
 	Err error
 }
@@ -239,7 +239,7 @@ type TransportError struct {
 	// Attempts is the number of attempts begun, the failed one included, even if that failed for want of
 	// a key; 0 if the context ended before the first.
 	Attempts int
-	// Sent tells that the last request may have been written, in part or whole.
+	// Sent reports that the last request may have been written, in part or whole; false if nothing was.
 	Sent bool
 	// Err is the cause.
 	Err error
@@ -252,105 +252,9 @@ func (e *TransportError) Error() string {
 
 // Is reports whether target is [ErrOutcomeUnknown], and the outcome is.
 func (e *TransportError) Is(target error) bool {
-	return target == ErrOutcomeUnknown && e.Sent && e.Operation == opCreatePet
+	// A request that was answered 429 was written and not carried out.
+	return target == ErrOutcomeUnknown && e.Sent && e.Operation == opCreatePet && !errors.Is(e.Err, ErrRateLimited)
 }
 
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error { return e.Err }
-
-// endedError is the end of the caller's context during a call, with what else is known.
-type endedError struct {
-	ended error // context.Canceled or context.DeadlineExceeded
-	cause error // context.Cause, if it is another
-	last  error // the error of the last attempt, if there was one
-}
-
-func (e *endedError) Error() string {
-	text := e.ended.Error()
-	if e.cause != nil {
-		text += ": " + e.cause.Error()
-	}
-	if e.last != nil {
-		text += "; last attempt: " + e.last.Error()
-	}
-	return oneLine(text)
-}
-
-func (e *endedError) Unwrap() []error {
-	errs := []error{e.ended}
-	for _, err := range []error{e.cause, e.last} {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errs
-}
-
-// attemptsText tells how many requests a call took, if more than one.
-func attemptsText(n int) string {
-	if n <= 1 {
-		return ""
-	}
-	return " (" + strconv.Itoa(n) + " attempts)"
-}
-
-// trimPrefix is err's text without the path that the wrapping error has already written.
-func trimPrefix(err error, operation string) string {
-	if err == nil {
-		return "no answer"
-	}
-	text := strings.TrimPrefix(err.Error(), "petstore: ")
-	if operation == "" {
-		return text
-	}
-	return strings.TrimPrefix(text, operation+": ")
-}
-
-// token is a word of the server's: bare if it is a plain one, quoted if not.
-func token(s string) string {
-	plain := func(r rune) bool {
-		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.", r))
-	}
-	if len(s) <= 64 && strings.TrimFunc(s, plain) == "" {
-		return s
-	}
-	return quote(s)
-}
-
-// quote is text of the server's as a Go string literal, short enough to leave room for the rest of
-// an error's line.
-func quote(s string) string {
-	const most = 320
-	q := strconv.Quote(s)
-	for n := min(len(s), most); len(q) > most; n = n * 3 / 4 {
-		q = strconv.Quote(clip(s, n)) + "…"
-	}
-	return q
-}
-
-// oneLine is s on one line of at most maxErrorText bytes, to be read in the order in which it is written.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unfitForLine(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	if len(s) <= maxErrorText {
-		return s
-	}
-	return clip(s, maxErrorText-len("…")) + "…"
-}
-
-// unfitForLine reports whether r ends a line, moves a cursor or turns the direction of reading.
-func unfitForLine(r rune) bool {
-	return unicode.IsControl(r) || r > unicode.MaxLatin1 && unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
-}
-
-// clip is at most the first n bytes of s, cut between runes.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return strings.ToValidUTF8(s[:n], "")
-}

@@ -31,21 +31,6 @@ type limiter struct {
 	wakeAt  time.Time
 }
 
-// turnKey is the context's key for a *turn.
-type turnKey struct{}
-
-// turn is a call's place in the line. A call keeps it over its retries by carrying it in its
-// context; without one, each Acquire is a new call.
-type turn struct {
-	number uint64 // 0 before the first Acquire
-	permit permit // saves the allocation of one
-	// asked is when Acquire was last called, and ready when the request was free to go; Acquire sets that only if it
-	// was at once.
-	asked, ready time.Time
-	// waiting, if not nil, is called whenever the call is about to wait.
-	waiting func(wait)
-}
-
 // waiter is a call in the line.
 type waiter struct {
 	turn     uint64
@@ -57,22 +42,11 @@ type waiter struct {
 	ready    chan struct{} // closed when one is
 }
 
-// permit is leave to send one request.
+// permit allows one request to be sent.
 type permit struct {
 	limiter  *limiter
 	slot     slot
-	own      bool // a call's, whose Observation is by the clock of this process
 	released bool
-}
-
-// grant makes a permit, in the call's turn if that has one to spare.
-func (t *turn) grant(l *limiter, s slot, now time.Time) *permit {
-	if t == nil || t.permit.limiter != nil && !t.permit.released {
-		return &permit{limiter: l, slot: s}
-	}
-	t.ready = now
-	t.permit = permit{limiter: l, slot: s, own: true}
-	return &t.permit
 }
 
 // RateLimit implements [Limiter].
@@ -84,23 +58,20 @@ func (l *limiter) RateLimit() RateLimit {
 
 // Acquire implements [Limiter].
 func (l *limiter) Acquire(ctx context.Context, maxWait time.Duration) (Permit, error) {
-	t, _ := ctx.Value(turnKey{}).(*turn)
-	p, w, why, err := l.enter(ctx, t, maxWait)
+	p, w, why, err := l.enter(ctx, maxWait)
 	switch {
 	case err != nil:
 		return nil, err
 	case p != nil:
 		return p, nil
 	}
-	l.tell(t, w, why)
+	done := l.tell(ctx, w, why)
+	defer done(0)
 	return l.await(ctx, w)
 }
 
 // tell has the caller know that it is about to wait. Should that panic, its place is free.
-func (l *limiter) tell(t *turn, w *waiter, why wait) {
-	if t == nil || t.waiting == nil {
-		return
-	}
+func (l *limiter) tell(ctx context.Context, w *waiter, why wait) func(time.Duration) {
 	told := false
 	defer func() {
 		if !told {
@@ -109,29 +80,25 @@ func (l *limiter) tell(t *turn, w *waiter, why wait) {
 			l.withdraw(w, time.Now())
 		}
 	}()
-	t.waiting(why)
+	done := StartWait(ctx, Wait{Reason: WaitReason(why.reason), Until: why.until, Waiting: why.waiters})
 	told = true
+	return done
 }
 
 // enter gives a permit, a place in the line, or an error.
-func (l *limiter) enter(
-	ctx context.Context, t *turn, maxWait time.Duration,
-) (*permit, *waiter, wait, error) {
+func (l *limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *waiter, wait, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if t != nil {
-		t.asked = now
-	}
 	if end := endOf(ctx); end != nil {
 		return nil, nil, wait{}, l.ended(now, end)
 	}
-	number := l.number(t)
+	number := Ticket(ctx, l, l.issue)
 	l.dispatch(now)
 	if l.line.Len() == 0 {
 		s, why, ok := l.budget.admit(now)
 		if ok {
-			return t.grant(l, s, now), nil, wait{}, nil
+			return &permit{limiter: l, slot: s}, nil, wait{}, nil
 		}
 		l.why = why
 	}
@@ -192,10 +159,7 @@ func (p *permit) Release(o Observation) {
 		return
 	}
 	p.released = true
-	now := o.Received // which saves a look at the clock, if nobody depends on it and nobody has looked since
-	if !p.own || l.line.Len() > 0 || now.Before(l.budget.now) {
-		now = time.Now()
-	}
+	now := time.Now()
 	l.budget.settle(p.slot, o, now)
 	l.dispatch(now)
 }
@@ -282,15 +246,9 @@ func (l *limiter) wake() {
 	}
 }
 
-// number is the place of a call in the order of all calls.
-func (l *limiter) number(t *turn) uint64 {
-	if t != nil && t.number != 0 {
-		return t.number
-	}
+// issue gives the next place in the order of all calls.
+func (l *limiter) issue() uint64 {
 	l.turns++
-	if t != nil {
-		t.number = l.turns
-	}
 	return l.turns
 }
 

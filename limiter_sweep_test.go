@@ -146,7 +146,7 @@ func interfere(s *service, done chan struct{}) {
 
 // ask makes one call as a client does: with its place, and again after a 429 or a loss.
 func ask(l Limiter, s *service, n network, rng *rand.Rand) bool {
-	ctx := context.WithValue(context.Background(), turnKey{}, new(turn))
+	ctx := callIn(context.Background())
 	for {
 		p, err := l.Acquire(ctx, 30*time.Minute)
 		if err != nil {

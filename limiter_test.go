@@ -185,7 +185,7 @@ func TestCallersGoInTheOrderInWhichTheyCame(t *testing.T) {
 func TestARetriedCallKeepsItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter()
-		first := context.WithValue(t.Context(), turnKey{}, new(turn))
+		first := callIn(t.Context())
 		p, err := l.Acquire(first, 0)
 		require.NoError(t, err)
 		var mu sync.Mutex
@@ -478,14 +478,13 @@ func TestACallIsToldWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter().(*limiter)
 		start := time.Now()
-		var told []wait
+		var told []Wait
 		ask := func(maxWait time.Duration) {
-			ctx := context.WithValue(t.Context(), turnKey{}, &turn{waiting: func(w wait) {
+			ctx := callIn(t.Context(), &ClientTrace{WaitStart: func(_ context.Context, info WaitStartInfo) {
 				if assert.True(t, l.mu.TryLock(), "it is called without the lock") {
 					l.mu.Unlock()
 				}
-				w.wake = time.Time{}
-				told = append(told, w)
+				told = append(told, info.Wait)
 			}})
 			if p, err := l.Acquire(ctx, maxWait); err == nil {
 				p.Release(Observation{})
@@ -498,10 +497,10 @@ func TestACallIsToldWhatItWaitsFor(t *testing.T) {
 		ask(time.Minute)
 		one(t, l, tooMany(60, 0, 30*time.Second, 10*time.Minute))
 		ask(time.Hour)
-		assert.Equal(t, []wait{
-			{reason: "probe", waiters: 1},
-			{reason: "window", until: start.Add(32 * time.Second), waiters: 1},
-			{reason: "ban", until: start.Add(32*time.Second + 10*time.Minute), waiters: 1},
+		assert.Equal(t, []Wait{
+			{Reason: WaitResponse, Waiting: 1},
+			{Reason: WaitMinute, Until: start.Add(32 * time.Second), Waiting: 1},
+			{Reason: WaitBan, Until: start.Add(32*time.Second + 10*time.Minute), Waiting: 1},
 		}, told)
 	})
 }
@@ -511,7 +510,7 @@ func TestAPanicWhileToldLosesNothing(t *testing.T) {
 		l := NewLimiter().(*limiter)
 		p, err := l.Acquire(t.Context(), 0)
 		require.NoError(t, err)
-		ctx := context.WithValue(t.Context(), turnKey{}, &turn{waiting: func(wait) { panic("logger") }})
+		ctx := callIn(t.Context(), &ClientTrace{WaitStart: func(context.Context, WaitStartInfo) { panic("logger") }})
 		assert.Panics(t, func() { _, _ = l.Acquire(ctx, time.Minute) })
 		p.Release(ok(60, 59, time.Minute))
 		assertAtRest(t, l)
@@ -537,7 +536,7 @@ func TestNothingRunsWhileNobodyWaits(t *testing.T) {
 
 func TestAnUncontendedPermitIsTheOnlyAllocation(t *testing.T) {
 	l := NewLimiter()
-	ctx := context.WithValue(t.Context(), turnKey{}, new(turn))
+	ctx := callIn(t.Context())
 	now := time.Now()
 	o := Observation{
 		Sent: now, Received: now, StatusCode: 200,
@@ -555,7 +554,7 @@ func TestAnUncontendedPermitIsTheOnlyAllocation(t *testing.T) {
 
 func BenchmarkUncontended(b *testing.B) {
 	l := NewLimiter()
-	ctx := context.WithValue(b.Context(), turnKey{}, new(turn))
+	ctx := callIn(b.Context())
 	now := time.Now()
 	o := Observation{
 		Sent: now, Received: now, StatusCode: 200,

@@ -34,12 +34,13 @@ type CallOption interface {
 // clientConfig is what the options of NewClient add up to.
 type clientConfig struct {
 	httpClient       *http.Client
-	logger           *slog.Logger
 	product          string
 	keyFunc          func(context.Context) (string, error)
 	insecureHTTP     bool
 	maxResponseBytes int64
 	limiter          Limiter
+	traces           []*ClientTrace
+	wraps            []func(http.RoundTripper) http.RoundTripper
 	call             callConfig
 }
 
@@ -50,6 +51,7 @@ type callConfig struct {
 	maxWait        time.Duration
 	attemptTimeout time.Duration
 	callTimeout    time.Duration // 0: none
+	background     bool
 	header         http.Header
 }
 
@@ -95,7 +97,9 @@ func WithHTTPClient(hc *http.Client) Option {
 // Neither the API key nor a body is ever logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(c *clientConfig) error {
-		c.logger = l
+		if l != nil {
+			c.traces = append(c.traces, logTrace(l))
+		}
 		return nil
 	})
 }
@@ -153,6 +157,41 @@ func WithMaxResponseBytes(n int64) Option {
 func WithLimiter(l Limiter) Option {
 	return clientOption(func(c *clientConfig) error {
 		c.limiter = l
+		return nil
+	})
+}
+
+// WithTransport wraps the transport that sends the attempts: wrap is given the client's own, tuned one, or that of
+// [WithHTTPClient], and returns what is used instead. It is called once for each client, and after that of an earlier
+// WithTransport. The result must be safe for concurrent use. A request's context shows its call: [CallFromContext].
+func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
+	return clientOption(func(c *clientConfig) error {
+		if wrap == nil {
+			return invalid("WithTransport", "is nil")
+		}
+		c.wraps = append(c.wraps, wrap)
+		return nil
+	})
+}
+
+// WithTrace has the Client call the functions of t on the way of each call. Several traces are called in the
+// order in which they were given. t is copied; a nil t is refused.
+func WithTrace(t *ClientTrace) Option {
+	return clientOption(func(c *clientConfig) error {
+		if t == nil {
+			return invalid("WithTrace", "is nil")
+		}
+		trace := *t
+		c.traces = append(c.traces, &trace)
+		return nil
+	})
+}
+
+// WithBackground marks a call as background work: it queues behind all others and leaves them a reserve of each
+// window of the rate limit; see [NewLimiter].
+func WithBackground() CallOption {
+	return callOption(func(c *callConfig) error {
+		c.background = true
 		return nil
 	})
 }

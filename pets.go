@@ -132,7 +132,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
 	r := request{operation: getPet, id: id}
-	pet, response, err := perform(ctx, c, r, opts, decodePet)
+	pet, response, err := perform(ctx, c, r, opts, func(b *buffer) (Pet, error) { return decodePetWithID(b, id) })
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,14 @@ type Limiter interface {
 	RateLimit() RateLimit
 }
 
-// Permit is leave to send one request. Release is called exactly once, whatever became of it.
+// Reopener is a [Limiter] that can be told to ask the service again; [Client.Reopen] uses it.
+type Reopener interface {
+	// Reopen has one request ask the service although the key is closed. keyID is that of a [Call]; empty
+	// means every key. It does not block and sends nothing by itself.
+	Reopen(keyID string)
+}
+
+// Permit allows one request to be sent. Release is called exactly once, whatever became of it.
 type Permit interface{ Release(Observation) }
 
 // Observation is what became of a request that a [Permit] admitted. The zero Observation says that
@@ -58,6 +65,9 @@ type Observation struct {
 	RetryAfter time.Duration
 	// Date is the service's clock, from the Date header, to the second; zero if absent.
 	Date time.Time
+	// Abandoned reports that the caller gave up before a response came. The request counts as spent, and
+	// says nothing about the service.
+	Abandoned bool
 }
 
 // The headers of the rate limit by their canonical keys: looking one up by the spelling of the document
@@ -76,9 +86,6 @@ const maxUnix = 253402300799
 // maxRetryAfter is the longest Retry-After that is believed. Longer ones are mistakes, and believing one
 // would stop a process until its restart.
 const maxRetryAfter = 366 * 24 * time.Hour
-
-// firstUnix is the number of seconds from which on a Retry-After is a Unix timestamp and no delay.
-const firstUnix = 1_000_000_000
 
 // parseRateLimit is all or nothing: with one header missing or malformed the others mean little.
 func parseRateLimit(h http.Header) RateLimit {
@@ -139,10 +146,10 @@ func (p *dateParser) parse(h http.Header) time.Time {
 	return t
 }
 
-// parseRetryAfter returns how long the answer asks to stay away, counted from its arrival; 0 if it does not
+// parseRetryAfter returns how long the response asks to stay away, counted from its arrival; 0 if it does not
 // ask, or in no usable way. The document leaves unit and format open (section 8.4): seconds, fractions of
 // them, the three forms of an HTTP-date and Unix timestamps are understood. Moments are taken relative to
-// date, the answer's own, so that a wrong clock on either side does not matter. The latest of several
+// date, the response's own, so that a wrong clock on either side does not matter. The latest of several
 // values counts.
 func parseRetryAfter(h http.Header, date, received time.Time) time.Duration {
 	if date.IsZero() {
@@ -150,28 +157,42 @@ func parseRetryAfter(h http.Header, date, received time.Time) time.Duration {
 	}
 	var longest time.Duration
 	for _, value := range h[headerRetryAfter] {
-		if t, err := http.ParseTime(value); err == nil {
-			longest = max(longest, believable(t.Sub(date)))
-			continue
-		}
-		for part := range strings.SplitSeq(value, ",") {
-			longest = max(longest, parseDelay(strings.TrimSpace(part), date))
-		}
+		longest = max(longest, parseRetryAfterValue(value, date))
 	}
 	return longest
 }
 
+// parseRetryAfterValue takes the values of one header line, which are separated by commas, as the day of the week
+// is from the rest of a date.
+func parseRetryAfterValue(value string, date time.Time) (longest time.Duration) {
+	var day string
+	for part := range strings.SplitSeq(value, ",") {
+		part = strings.TrimSpace(part)
+		if t, err := http.ParseTime(day + ", " + part); err == nil {
+			longest = max(longest, believable(t.Sub(date)))
+		} else if t, err := http.ParseTime(part); err == nil { // as asctime writes it
+			longest = max(longest, believable(t.Sub(date)))
+		} else {
+			longest = max(longest, parseDelay(part, date))
+		}
+		day = part
+	}
+	return longest
+}
+
+// parseDelay takes a number: a Unix timestamp if it lies within the next year as one, or else seconds.
 func parseDelay(s string, date time.Time) time.Duration {
 	if s == "" || strings.Trim(s, "0123456789.") != "" {
 		return 0 // a sign, an exponent, NaN, hexadecimal, a word
 	}
 	seconds, err := strconv.ParseFloat(s, 64)
-	switch {
-	case err != nil || seconds > maxUnix:
+	if err != nil || seconds > maxUnix {
 		return 0
-	case seconds >= firstUnix:
-		return believable(time.Unix(int64(math.Ceil(seconds)), 0).Sub(date))
-	case seconds > maxRetryAfter.Seconds():
+	}
+	if d := time.Unix(int64(math.Ceil(seconds)), 0).Sub(date); d > 0 && d <= maxRetryAfter {
+		return d
+	}
+	if seconds > maxRetryAfter.Seconds() {
 		return 0
 	}
 	return time.Duration(math.Ceil(seconds * float64(time.Second)))

@@ -66,9 +66,9 @@ func checkDate(t *testing.T, h http.Header, date string) {
 func checkWindowEnd(t *testing.T, r RateLimit, h http.Header) {
 	t.Helper()
 	var dates dateParser
-	x := exchange{received: time.Unix(1795262400, 0), rateLimit: r, date: dates.parse(h)}
-	if end := x.windowEnd(); !end.IsZero() {
-		assert.True(t, end.After(x.received))
+	a := attempt{received: time.Unix(1795262400, 0), rateLimit: r, date: dates.parse(h)}
+	if end := a.windowEnd(); !end.IsZero() {
+		assert.True(t, end.After(a.received))
 		assert.False(t, r.IsZero())
 	}
 }
@@ -78,6 +78,7 @@ func FuzzRetryAfter(f *testing.F) {
 		"1", "120", "0.25", "1.5", "1795262490", "1795262489.5", "5, 9", "31622400", "31622401", "0", "-1", "+5", "NaN",
 		"Inf", "1e9", "0x10", "soon", "1.2.3", ".", "5s", "9223372037", "99999999999999999999999999", "\x00", "",
 		"Sat, 21 Nov 2026 12:01:30 GMT", "Saturday, 21-Nov-26 12:01:30 GMT", "Sat Nov 21 12:01:30 2026",
+		"Sat, 21 Nov 2026 12:01:30 GMT, 120", "120, Sat, 21 Nov 2026 12:01:30 GMT", "Sat Nov 21 12:01:30 2026,7",
 		"Sat, 21 Nov 2026 11:59:59 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "0.00000000000001", "999999999.9999999999",
 	} {
 		f.Add(value, "7", "Sat, 21 Nov 2026 12:00:00 GMT")
@@ -107,31 +108,42 @@ func FuzzRetryAfter(f *testing.F) {
 
 var seconds = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
 
-// checkRetryAfter holds one value against net/http if it is a date, and against math/big if it is a number.
+// checkRetryAfter holds one value against net/http where it is a date, and against math/big where it is a number.
 func checkRetryAfter(t *testing.T, value string, got time.Duration, service time.Time) {
 	t.Helper()
-	if at, err := http.ParseTime(value); err == nil {
-		assert.Equal(t, believed(new(big.Rat).SetInt64(at.Unix()-service.Unix())), got, "%q", value)
-		return
-	}
 	longest := time.Duration(0)
+	day := ""
 	for part := range strings.SplitSeq(value, ",") {
 		part = strings.TrimSpace(part)
-		if !seconds.MatchString(part) {
-			continue
+		for _, date := range []string{part, day + ", " + part} {
+			if at, err := http.ParseTime(date); err == nil {
+				longest = max(longest, believed(new(big.Rat).SetInt64(at.Unix()-service.Unix())))
+			}
 		}
-		exact, ok := new(big.Rat).SetString(strings.TrimSuffix(part, "."))
-		if !ok {
-			continue
-		}
-		if exact.Cmp(big.NewRat(firstUnix, 1)) >= 0 && exact.Cmp(big.NewRat(maxUnix, 1)) <= 0 {
-			moment, _ := exact.Float64() // which has room for a quarter of a microsecond
-			exact = new(big.Rat).SetInt64(int64(math.Ceil(moment)) - service.Unix())
-		}
-		longest = max(longest, believed(exact))
+		longest = max(longest, delayOf(part, service))
+		day = part
 	}
 	const grain = 8 * time.Nanosecond // of a float64 that counts a year in nanoseconds
 	assert.InDelta(t, longest, got, float64(grain), "%q", value)
+}
+
+// delayOf is what a number asks for: as a Unix timestamp if it lies within the next year, or else in seconds.
+func delayOf(number string, service time.Time) time.Duration {
+	if !seconds.MatchString(number) {
+		return 0
+	}
+	exact, ok := new(big.Rat).SetString(strings.TrimSuffix(number, "."))
+	if !ok {
+		return 0
+	}
+	if exact.Cmp(big.NewRat(maxUnix, 1)) <= 0 {
+		moment, _ := exact.Float64() // which has room for a quarter of a microsecond
+		at := new(big.Rat).SetInt64(int64(math.Ceil(moment)) - service.Unix())
+		if d := believed(at); d > 0 {
+			return d
+		}
+	}
+	return believed(exact)
 }
 
 // believed is exact seconds as a wait, 0 if they are past or too many.

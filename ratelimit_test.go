@@ -3,6 +3,7 @@ package petstore
 import (
 	"math"
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 
@@ -55,19 +56,35 @@ func TestRetryAfterIsUnderstoodInItsDialects(t *testing.T) {
 	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	received := date.Add(-7 * time.Minute) // by a clock of our own that is wrong
 	for value, want := range map[string]time.Duration{
-		"1":                                time.Second,
-		"120":                              2 * time.Minute,
-		"0.25":                             250 * time.Millisecond,
-		"1.5":                              1500 * time.Millisecond,
-		"Sat, 21 Nov 2026 12:01:30 GMT":    90 * time.Second,
-		"Saturday, 21-Nov-26 12:01:30 GMT": 90 * time.Second,
-		"Sat Nov 21 12:01:30 2026":         90 * time.Second,
-		"1795262490":                       90 * time.Second,
-		"1795262489.5":                     90 * time.Second,
-		"5, 9":                             9 * time.Second,
-		"31622400":                         366 * 24 * time.Hour,
+		"1":                                  time.Second,
+		"120":                                2 * time.Minute,
+		"0.25":                               250 * time.Millisecond,
+		"1.5":                                1500 * time.Millisecond,
+		"Sat, 21 Nov 2026 12:01:30 GMT":      90 * time.Second,
+		"Saturday, 21-Nov-26 12:01:30 GMT":   90 * time.Second,
+		"Sat Nov 21 12:01:30 2026":           90 * time.Second,
+		"1795262490":                         90 * time.Second,
+		"1795262489.5":                       90 * time.Second,
+		"5, 9":                               9 * time.Second,
+		"Sat, 21 Nov 2026 12:01:30 GMT, 120": 2 * time.Minute,
+		"120, Sat, 21 Nov 2026 12:03:30 GMT": 210 * time.Second,
+		"Sat Nov 21 12:01:30 2026, 7":        90 * time.Second,
+		"31622400":                           366 * 24 * time.Hour,
 	} {
 		assert.Equal(t, want, parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, received), value)
+	}
+}
+
+func TestRetryAfterIsAUnixTimeIfThatLiesWithinTheNextYear(t *testing.T) {
+	for _, year := range []int{1985, 2000, 2026, 2090} {
+		date := time.Date(year, 2, 3, 4, 5, 6, 0, time.UTC)
+		in := func(d time.Duration) http.Header {
+			return http.Header{headerRetryAfter: {strconv.FormatInt(date.Add(d).Unix(), 10)}}
+		}
+		assert.Equal(t, time.Minute, parseRetryAfter(in(time.Minute), date, date), year)
+		assert.Equal(t, 300*24*time.Hour, parseRetryAfter(in(300*24*time.Hour), date, date), year)
+		assert.Zero(t, parseRetryAfter(in(-time.Minute), date, date), "it is past")
+		assert.Zero(t, parseRetryAfter(in(400*24*time.Hour), date, date), "it is too far away")
 	}
 }
 

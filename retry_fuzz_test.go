@@ -33,17 +33,15 @@ func FuzzRetryPolicy(f *testing.F) {
 		}
 		attempts = max(attempts, 1)
 		checkBackoff(t, config.retry, attempts)
-		k := &call{
-			Context: t.Context(), client: new(Client), operation: createPet, config: &config, attempts: attempts,
-		}
+		config.maxWait = math.MaxInt64
+		operation := createPet
 		if repeatable {
-			k.operation = listPets
+			operation = listPets
 		}
-		k.config.maxWait = math.MaxInt64
-		x := exchange{received: time.Now(), statusCode: code, sent: sent || code != 0}
-		x.retryAfter = min(max(time.Duration(retryAfter), 0), maxRetryAfter)
-		k.last = x
-		checkAgain(t, k)
+		a := attemptOf(t, operation, &config)
+		a.number, a.received, a.statusCode, a.sent = attempts, time.Now(), code, sent || code != 0
+		a.retryAfter = min(max(time.Duration(retryAfter), 0), maxRetryAfter)
+		checkPlan(t, a)
 	})
 }
 
@@ -60,55 +58,64 @@ func checkBackoff(t *testing.T, p RetryPolicy, attempts int) {
 	assert.LessOrEqual(t, int64(d), full.Int64(), "attempt %d of %+v", attempts, p)
 }
 
-// checkAgain sees that what is to be repeated is, and not before the service allows it.
-func checkAgain(t *testing.T, k *call) {
+// attemptOf is an attempt of a call that is not sent.
+func attemptOf(t *testing.T, o *operation, config *callConfig) *attempt {
+	k := &call{client: new(Client), operation: o, config: config}
+	k.ctx = callContext{t.Context(), k}
+	k.first.context.call, k.first.context.attempt = k, &k.first
+	return &k.first
+}
+
+// checkPlan sees that what is to be repeated is, and not before the service allows it.
+func checkPlan(t *testing.T, a *attempt) {
 	t.Helper()
-	x := k.last
-	again := k.again()
-	if again {
-		assert.Less(t, k.attempts, k.config.retry.MaxAttempts)
-		assert.GreaterOrEqual(t, k.pause, time.Duration(0))
-		assert.LessOrEqual(t, x.retryAfter, waitOf(k, x), "Retry-After is a lower bound")
+	k := a.context.call
+	p := k.decide(a)
+	if p.again {
+		assert.Less(t, a.number, k.config.retry.MaxAttempts)
+		assert.GreaterOrEqual(t, p.pause, time.Duration(0))
+		assert.LessOrEqual(t, a.retryAfter, waitOf(p, a), "Retry-After is a lower bound")
 	}
-	assert.Equal(t, again, k.attempts < k.config.retry.MaxAttempts && toBeRepeated(k.operation, x))
-	asked := x.statusCode == http.StatusTooManyRequests || x.statusCode == http.StatusServiceUnavailable
-	if asked && x.retryAfter > time.Hour {
-		k.config.maxWait = x.retryAfter - time.Minute // time has passed since the answer
-		assert.False(t, k.again(), "a wait longer than WithMaxWait is not begun")
+	assert.Equal(t, p.again, a.number < k.config.retry.MaxAttempts && toBeRepeated(k.operation, a))
+	asked := a.statusCode == http.StatusTooManyRequests || a.statusCode == http.StatusServiceUnavailable
+	if asked && a.retryAfter > time.Hour {
+		k.config.maxWait = a.retryAfter - time.Minute // time has passed since the response
+		assert.False(t, k.decide(a).again, "a wait longer than WithMaxWait is not begun")
 	}
 }
 
-// waitOf is how long the next request waits after the answer, for what the service asked.
-func waitOf(k *call, x exchange) time.Duration {
-	switch x.statusCode {
+// waitOf is how long the next request waits after the response, for what the service asked.
+func waitOf(p plan, a *attempt) time.Duration {
+	switch a.statusCode {
 	case http.StatusTooManyRequests:
-		return k.notBefore.Sub(x.received)
+		return p.notBefore.Sub(a.received)
 	case http.StatusServiceUnavailable:
-		return k.pause
+		return p.pause
 	}
 	return math.MaxInt64
 }
 
 // toBeRepeated is the table of the package documentation once more.
-func toBeRepeated(o *operation, x exchange) bool {
+func toBeRepeated(o *operation, a *attempt) bool {
 	switch {
-	case x.statusCode == http.StatusTooManyRequests:
+	case a.statusCode == http.StatusTooManyRequests:
 		return true
-	case x.statusCode == 0:
-		return o == listPets || !x.sent
-	case x.statusCode == http.StatusNotImplemented, o == createPet:
+	case a.statusCode == 0:
+		return o == listPets || !a.sent
+	case a.statusCode == http.StatusNotImplemented, o == createPet:
 		return false
 	}
-	return x.statusCode == http.StatusRequestTimeout || x.statusCode >= 500
+	return a.statusCode == http.StatusRequestTimeout || a.statusCode >= 500
 }
 
-func TestARetryAfterOnTopOfALongBackoffDoesNotOverflow(t *testing.T) {
+func TestRetryAfterOnTopOfALongBackoffDoesNotOverflow(t *testing.T) {
 	p := RetryPolicy{BaseDelay: math.MaxInt64, MaxDelay: math.MaxInt64}.withDefaults()
 	config := callConfig{retry: p, maxWait: math.MaxInt64}
 	for range 2000 { // the backoff is random, and one in a hundred is long enough
-		k := &call{Context: t.Context(), client: new(Client), operation: listPets, config: &config, attempts: 1}
-		k.last = exchange{statusCode: http.StatusServiceUnavailable, retryAfter: maxRetryAfter}
-		assert.True(t, k.again())
-		assert.GreaterOrEqual(t, k.pause, maxRetryAfter)
+		a := attemptOf(t, listPets, &config)
+		a.number, a.statusCode, a.retryAfter = 1, http.StatusServiceUnavailable, maxRetryAfter
+		plan := a.context.call.decide(a)
+		assert.True(t, plan.again)
+		assert.GreaterOrEqual(t, plan.pause, maxRetryAfter)
 	}
 }

@@ -42,9 +42,9 @@ func TestTheRetryTable(t *testing.T) {
 	}
 	rows := []row{
 		{"429", status(429, ``), 4, 4, false, false},
-		{"3xx", status(307, ``, "Location: https://elsewhere.test/v1/pets"), 1, 1, false, false},
-		{"3xx with a malformed Location", status(302, ``, "Location: http://[::1/x"), 1, 1, false, false},
-		{"304", status(304, ``), 1, 1, false, false},
+		{"3xx", status(307, ``, "Location: https://elsewhere.test/v1/pets"), 1, 1, true, false},
+		{"3xx with a malformed Location", status(302, ``, "Location: http://[::1/x"), 1, 1, true, false},
+		{"304", status(304, ``), 1, 1, true, false},
 		{"a documented status of another kind", status(206, `[]`), 1, 1, true, true},
 		{"204", status(204, ``), 1, 1, true, true},
 		{"connection reset", fails(errReset), 4, 1, true, false},

@@ -346,7 +346,7 @@ func TestATransportOfTheCallersMayLeaveOutWhatNetHTTPPromises(t *testing.T) {
 		answer *http.Response
 		want   string
 	}{
-		"nothing":                 {nil, "the transport returned neither an answer nor an error"},
+		"nothing":                 {nil, "the transport returned neither a response nor an error"},
 		"neither header nor body": {&http.Response{StatusCode: http.StatusNotFound}, "404 Not Found"},
 		"a status that is none":   {&http.Response{}, "malformed HTTP response: status 000"},
 	} {
@@ -393,7 +393,7 @@ func TestTheLogTellsOfAttemptsAndWaitsAndOfNoKeyOrBody(t *testing.T) {
 		require.NoError(t, err)
 		text := log.String()
 		assert.Contains(t, text, `level=DEBUG msg="petstore: attempt" operation=createPet attempt=1 status=429`)
-		assert.Contains(t, text, `level=INFO msg="petstore: waiting" operation=createPet reason=retry-after until=`)
+		assert.Contains(t, text, `level=INFO msg="petstore: waiting" operation=createPet reason=minute until=`)
 		assert.Contains(t, text, `attempt=2 error="dial tcp: connect: connection refused"`)
 		assert.Contains(t, text, "reason=backoff")
 		assert.Contains(t, text, "attempt=3 status=201")

@@ -121,28 +121,36 @@ func runInBubble(t *testing.T, w *world, is wrong) (r *report) {
 	return r
 }
 
-func again(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+// again sends r once more, with a body that was kept before: the client's GetBody refuses to repeat one.
+func again(next http.RoundTripper, r *http.Request, body []byte) (*http.Response, error) {
 	again := r.Clone(r.Context())
-	if r.GetBody != nil {
-		again.Body, _ = r.GetBody()
+	if body != nil {
+		again.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	return next.RoundTrip(again)
 }
 
 func repeatCreate(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
-	resp, err := next.RoundTrip(r)
-	for i := 0; i < 3 && r.Method == http.MethodPost && (err != nil || resp.StatusCode >= 500); i++ {
+	if r.Method != http.MethodPost {
+		return next.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := again(next, r, body)
+	for i := 0; i < 3 && (err != nil || resp.StatusCode >= 500); i++ {
 		if err == nil {
 			_ = resp.Body.Close()
 		}
-		resp, err = again(next, r)
+		resp, err = again(next, r, body)
 	}
 	return resp, err
 }
 
 func repeatRead(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	for i := 0; i < 10 && r.Method == http.MethodGet; i++ {
-		if resp, err := again(next, r); err == nil {
+		if resp, err := again(next, r, nil); err == nil {
 			_ = resp.Body.Close()
 		}
 	}
@@ -225,7 +233,7 @@ func follow(_ context.Context, next http.RoundTripper, r *http.Request) (*http.R
 	}
 	to := r.Clone(r.Context())
 	to.URL = there
-	return again(next, to)
+	return again(next, to, []byte{})
 }
 
 // blind makes a 429 a failure that passes, and drops what else tells of a limit.
@@ -250,7 +258,7 @@ func endure(life context.Context, next http.RoundTripper, r *http.Request) (*htt
 		return resp, err
 	}
 	rest(time.Minute)
-	return again(next, outlive(life, r))
+	return again(next, outlive(life, r), []byte{})
 }
 
 // outlive makes a request end with the world, or after an hour, instead of with its context.

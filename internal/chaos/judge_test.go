@@ -283,7 +283,7 @@ func (c *call) allowed() []string {
 		return []string{"not done", "unknown"}
 	case q.status == http.StatusCreated && q.whole && q.meets.whole:
 		return []string{"done"}
-	case q.err != nil, q.status/100 == 2, q.inDoubt():
+	case q.err != nil, q.status/100 == 2, q.status/100 == 3, q.inDoubt():
 		return []string{"unknown"}
 	}
 	return []string{"not done"}

@@ -13,11 +13,11 @@ import (
 
 // attemptIn is the context of an attempt that begins now, of a call in ctx.
 func attemptIn(ctx context.Context, timeout time.Duration) *attemptContext {
-	k := &call{Context: ctx, config: &callConfig{attemptTimeout: timeout}}
-	k.turn.ready = time.Now()
-	k.first.call = k
-	k.first.begin()
-	return &k.first
+	k := &call{config: &callConfig{attemptTimeout: timeout}}
+	k.ctx = callContext{ctx, k}
+	k.first.context.call, k.first.context.attempt = k, &k.first
+	k.first.context.begin(time.Now())
+	return &k.first.context
 }
 
 // Whoever looks at the context of an attempt, before or after its end, first at Done or first at Err, alone or

@@ -1,0 +1,165 @@
+package petstore
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/redact"
+)
+
+// outcome is the error of the call once go-retryablehttp has ended its loop with err, nil for a success.
+func (k *call) outcome(err error) error {
+	switch {
+	case k.refused != nil:
+		return k.refused
+	case k.last == nil: // http.Client refused the carrier
+		return &TransportError{k.operation.name, 0, false, err}
+	case k.plan.again: // the context ended before the next attempt was asked for
+		return k.endedWhileWaiting()
+	}
+	err = k.last.outcome()
+	if err == nil {
+		k.client.retries.succeeded()
+	}
+	return err
+}
+
+// outcome is the error of an attempt, nil if it was a success.
+//
+//	what came                             type                    errors.Is
+//	bytes that are not HTTP               *ResponseError          ErrInvalidResponse, for a create ErrOutcomeUnknown
+//	nothing                               *TransportError         the cause; for a create that may have been
+//	                                                              written ErrOutcomeUnknown
+//	the documented success, cut off       *ResponseError          as above
+//	another 2xx                           *ResponseError          as above
+//	429                                   *RateLimitError         ErrRateLimited
+//	400, 401, 404                         *APIError               ErrBadRequest, ErrUnauthorized, ErrNotFound
+//	3xx, 408, 5xx but 501                 *APIError               for a create ErrOutcomeUnknown
+//	any other status                      *APIError
+func (a *attempt) outcome() error {
+	_, ended := errors.AsType[*endedError](a.err)
+	switch {
+	case a.failure == failureProtocol:
+		return a.responseError("not HTTP", a.err)
+	case ended, a.statusCode == 0:
+		return &TransportError{a.operation().name, a.number, a.sent, a.err}
+	case a.statusCode == a.operation().success:
+		return a.successError()
+	case a.statusCode/100 == 2:
+		return a.responseError("status is not the documented one", nil)
+	case a.statusCode == http.StatusTooManyRequests:
+		return &RateLimitError{
+			Operation: a.operation().name,
+			RetryAt:   a.retryAt(),
+			RateLimit: a.rateLimit,
+			Scope:     a.scope(),
+			Attempts:  a.number,
+			Err:       a.apiError(),
+		}
+	}
+	return a.apiError()
+}
+
+// successError is what is wrong with the body of a response that has the documented status.
+func (a *attempt) successError() error {
+	switch {
+	case a.tooLarge:
+		return a.responseError("body is too large; see WithMaxResponseBytes", nil)
+	case a.err != nil:
+		return a.responseError("body is cut off", a.err)
+	}
+	return nil
+}
+
+func (a *attempt) operation() *operation { return a.context.call.operation }
+
+func (a *attempt) apiError() *APIError {
+	e := &APIError{
+		Operation:  a.operation().name,
+		RetryAfter: a.retryAfter,
+		Body:       a.bodyStart(),
+		Response:   a.response(),
+	}
+	code, message := decodeError(a.context.call.buffer, a.body)
+	key := a.key.secret()
+	e.Code, e.Message = redact.Text(code, key), redact.Text(message, key)
+	return e
+}
+
+func (a *attempt) responseError(reason string, err error) *ResponseError {
+	return &ResponseError{a.operation().name, reason, a.bodyStart(), a.response(), err}
+}
+
+// decodeError is the error for a body that does not decode. Of the decoder's error only the text is kept, without
+// the key and short: the decoder quotes names of the body, however long.
+func (a *attempt) decodeError(err error) *ResponseError {
+	return a.responseError("body", errors.New(oneLine(redact.Text(err.Error(), a.key.secret()))))
+}
+
+func (a *attempt) response() Response {
+	return Response{a.statusCode, a.header, a.rateLimit, a.number}
+}
+
+// retryAt is when the response, a 429, allows the next request, by the local clock; zero if it does not say.
+func (a *attempt) retryAt() time.Time { return opensAt(a.observation(time.Time{}), a.windowEnd()) }
+
+// scope is which limit the response, a 429, seems to be for; empty for any other.
+func (a *attempt) scope() LimitScope {
+	if a.statusCode != http.StatusTooManyRequests {
+		return ""
+	}
+	return scopeOf(a.observation(time.Time{}), a.windowEnd())
+}
+
+// windowEnd is the end of the response's window by the local clock: relative to the response's own Date, if it has
+// one. Zero if it does not say, or says that it is past.
+func (a *attempt) windowEnd() time.Time {
+	end := a.rateLimit.Reset
+	if !a.date.IsZero() {
+		end = a.received.Add(end.Sub(a.date))
+	}
+	if a.rateLimit.IsZero() || !end.After(a.received) {
+		return time.Time{}
+	}
+	return end
+}
+
+// endedWhileWaiting is the error of a call whose context ended between two attempts, or before the first.
+func (k *call) endedWhileWaiting() error {
+	err := k.withLast(endOf(k.ctx.Context))
+	if k.last == nil || k.last.statusCode != http.StatusTooManyRequests {
+		return k.transportError(err)
+	}
+	return &RateLimitError{
+		Operation: k.operation.name,
+		RetryAt:   k.plan.notBefore,
+		RateLimit: k.last.rateLimit,
+		Scope:     k.last.scope(),
+		Attempts:  k.last.number,
+		Err:       err,
+	}
+}
+
+// transportError is the error of a call that ends with err between two attempts, or before the first.
+func (k *call) transportError(err error) *TransportError {
+	return &TransportError{k.operation.name, int(k.attempts.Load()), k.last != nil && k.last.sent, err}
+}
+
+// withLast joins err with the error of the last attempt, if there was one.
+func (k *call) withLast(err error) error {
+	if k.last == nil {
+		return err
+	}
+	last := k.last.outcome()
+	if limited, ok := errors.AsType[*RateLimitError](last); ok {
+		last = limited.Err // not one RateLimitError in another
+	}
+	if ended, ok := errors.AsType[*endedError](err); ok {
+		return &endedError{ended.ended, ended.cause, last}
+	}
+	if err == nil {
+		return last
+	}
+	return errors.Join(err, last)
+}

@@ -1,0 +1,238 @@
+package petstore_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+func TestCallFromContext(t *testing.T) {
+	t.Run("describes the call of a request", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var seen []petstore.Call
+			note := func(a answer) answer {
+				return func(req *http.Request) (*http.Response, error) {
+					c, ok := petstore.CallFromContext(req.Context())
+					assert.True(t, ok)
+					seen = append(seen, c)
+					return a(req)
+				}
+			}
+			limited := append(quota(10, 0, 0), "Retry-After: 3")
+			client, _ := scripted(t, []answer{
+				note(status(429, `{}`, limited...)), note(status(200, onePet)),
+				note(status(200, "[]")), note(status(201, onePet)),
+			})
+
+			_, err := client.GetPet(t.Context(), 7)
+			require.NoError(t, err)
+			_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithBackground())
+			require.NoError(t, err)
+			_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
+			require.NoError(t, err)
+
+			require.Len(t, seen, 4)
+			assert.GreaterOrEqual(t, seen[1].Waited, 3*time.Second)
+			seen[1].Waited = 0
+			base, id := "https://service.test/v1", seen[0].KeyID
+			assert.NotEmpty(t, id)
+			assert.NotContains(t, id, testKey)
+			assert.Equal(t, []petstore.Call{
+				{BaseURL: base, Operation: "getPet", Method: "GET", Template: "/v1/pets/{petId}", Attempt: 1, KeyID: id},
+				{BaseURL: base, Operation: "getPet", Method: "GET", Template: "/v1/pets/{petId}", Attempt: 2, KeyID: id},
+				{BaseURL: base, Operation: "listPets", Method: "GET", Template: "/v1/pets", Attempt: 1, KeyID: id, Background: true},
+				{BaseURL: base, Operation: "createPet", Method: "POST", Template: "/v1/pets", Attempt: 1, KeyID: id},
+			}, seen)
+		})
+	})
+	t.Run("finds nothing where there is no call", func(t *testing.T) {
+		_, ok := petstore.CallFromContext(t.Context())
+		assert.False(t, ok)
+	})
+}
+
+func TestCallKeyID(t *testing.T) {
+	idOf := func(t *testing.T, key string, opts ...petstore.Option) (id string) {
+		client, _ := scripted(t, []answer{status(200, "[]")}, append(opts,
+			petstore.WithTrace(&petstore.ClientTrace{
+				AttemptStart: func(_ context.Context, c petstore.Call) { id = c.KeyID },
+			}))...)
+		if key != testKey {
+			t.Fatal("the key of scripted clients is testKey")
+		}
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		return id
+	}
+	first := idOf(t, testKey)
+	assert.Equal(t, first, idOf(t, testKey), "two clients, one key")
+
+	var ids []string
+	keys := []string{"first-key", "second-key", "first-key"}
+	client, err := petstore.NewClient("https://service.test/v1", "",
+		petstore.WithAPIKeyFunc(func(context.Context) (string, error) {
+			key := keys[0]
+			keys = keys[1:]
+			return key, nil
+		}),
+		petstore.WithHTTPClient(&http.Client{Transport: &script{answers: []answer{
+			status(200, "[]"), status(200, "[]"), status(200, "[]"),
+		}}}),
+		petstore.WithTrace(&petstore.ClientTrace{
+			AttemptStart: func(_ context.Context, c petstore.Call) { ids = append(ids, c.KeyID) },
+		}))
+	require.NoError(t, err)
+	for range 3 {
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+	}
+	assert.Equal(t, ids[0], ids[2])
+	assert.NotEqual(t, ids[0], ids[1])
+}
+
+// slow is a limiter of the user's around the client's own.
+type slow struct{ petstore.Limiter }
+
+func (s slow) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+	<-time.After(time.Second)
+	return s.Limiter.Acquire(ctx, maxWait)
+}
+
+func TestCallWaitedCountsWhatAWrappedLimiterTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var waited []time.Duration
+		note := func(a answer) answer {
+			return func(req *http.Request) (*http.Response, error) {
+				c, _ := petstore.CallFromContext(req.Context())
+				waited = append(waited, c.Waited)
+				return a(req)
+			}
+		}
+		client, _ := scripted(t, []answer{note(status(503, "")), note(status(200, "[]"))},
+			petstore.WithLimiter(slow{petstore.NewLimiter()}))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, waited)
+	})
+}
+
+type markKey struct{}
+
+// recorder is a trace that marks the context of each call, and keeps what it is told.
+type recorder struct {
+	events []string
+	calls  []petstore.CallDoneInfo
+	waits  []petstore.WaitDoneInfo
+	tries  []petstore.AttemptDoneInfo
+}
+
+func (r *recorder) trace(t *testing.T) *petstore.ClientTrace {
+	marked := func(ctx context.Context) { assert.NotNil(t, ctx.Value(markKey{})) }
+	return &petstore.ClientTrace{
+		CallStart: func(ctx context.Context, c petstore.Call) context.Context {
+			r.events = append(r.events, "call "+c.Operation)
+			return context.WithValue(ctx, markKey{}, true)
+		},
+		CallDone: func(ctx context.Context, info petstore.CallDoneInfo) {
+			marked(ctx)
+			r.events = append(r.events, "call done")
+			r.calls = append(r.calls, info)
+		},
+		WaitStart: func(ctx context.Context, info petstore.WaitStartInfo) {
+			marked(ctx)
+			r.events = append(r.events, "wait for "+string(info.Wait.Reason))
+		},
+		WaitDone: func(ctx context.Context, info petstore.WaitDoneInfo) {
+			marked(ctx)
+			r.events = append(r.events, "wait done")
+			r.waits = append(r.waits, info)
+		},
+		AttemptStart: func(ctx context.Context, _ petstore.Call) {
+			marked(ctx)
+			r.events = append(r.events, "attempt")
+		},
+		AttemptDone: func(ctx context.Context, info petstore.AttemptDoneInfo) {
+			marked(ctx)
+			r.events = append(r.events, "attempt done")
+			r.tries = append(r.tries, info)
+		},
+	}
+}
+
+func TestClientTrace(t *testing.T) {
+	t.Run("is told of a call in order", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var r recorder
+			client, _ := scripted(t, []answer{
+				status(429, "", append(quota(10, 0, 0), "Retry-After: 3")...), fails(errReset), status(200, "[]", quota(10, 8, time.Minute)...),
+			}, petstore.WithTrace(r.trace(t)), petstore.WithLimiter(petstore.NewLimiter()))
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+			assert.Equal(t, []string{
+				"call listPets", "attempt", "attempt done", "wait for minute", "wait done", "attempt", "attempt done",
+				"wait for backoff", "wait done", "attempt", "attempt done", "call done",
+			}, r.events)
+			require.Len(t, r.tries, 3)
+			assert.Equal(t, 429, r.tries[0].StatusCode)
+			assert.Equal(t, 3*time.Second, r.tries[0].RetryAfter)
+			assert.ErrorIs(t, r.tries[1].Err, errReset)
+			assert.True(t, r.tries[1].Sent)
+			assert.Equal(t, 8, r.tries[2].RateLimit.Remaining)
+			assert.GreaterOrEqual(t, r.waits[0].Duration, 3*time.Second)
+			assert.GreaterOrEqual(t, r.calls[0].Duration, 3*time.Second)
+			assert.NoError(t, r.calls[0].Err)
+		})
+	})
+	t.Run("is given the error of the call", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var r recorder
+			client, _ := scripted(t, []answer{status(200, "no JSON")}, petstore.WithTrace(r.trace(t)))
+			_, undecoded := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.Error(t, undecoded)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, unsent := client.ListPets(ctx, petstore.ListPetsParams{})
+			require.ErrorIs(t, unsent, context.Canceled)
+			_, invalid := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: -1})
+			require.Error(t, invalid)
+
+			require.Len(t, r.calls, 2, "what is invalid is no call")
+			assert.Equal(t, undecoded, r.calls[0].Err)
+			assert.Equal(t, unsent, r.calls[1].Err)
+		})
+	})
+	t.Run("is not told of success when the transport panics", func(t *testing.T) {
+		var r recorder
+		client, _ := scripted(t, []answer{
+			func(*http.Request) (*http.Response, error) { panic("transport") },
+		}, petstore.WithTrace(r.trace(t)))
+		assert.PanicsWithValue(t, "transport", func() { _, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) })
+		require.Len(t, r.calls, 1)
+		assert.Error(t, r.calls[0].Err)
+	})
+	t.Run("calls several traces in order, and none of their nil functions", func(t *testing.T) {
+		var order []int
+		nth := func(n int) petstore.Option {
+			return petstore.WithTrace(&petstore.ClientTrace{
+				CallStart: func(context.Context, petstore.Call) context.Context { order = append(order, n); return nil },
+			})
+		}
+		client, _ := scripted(t, []answer{status(200, "[]")}, nth(1), petstore.WithTrace(&petstore.ClientTrace{}), nth(2))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, []int{1, 2}, order)
+	})
+	t.Run("is refused if it is nil", func(t *testing.T) {
+		_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithTrace(nil))
+		_, ok := errors.AsType[*petstore.ArgumentError](err)
+		assert.True(t, ok)
+	})
+}
