@@ -184,7 +184,7 @@ func (k *call) refusal(err error) error {
 	if endOf(k.ctx.Context) != nil {
 		return k.endedWhileWaiting()
 	}
-	return k.transportError(err)
+	return k.transportError(k.withLast(err))
 }
 
 // A ticket is a call's number in the queue of one limiter.

@@ -1,0 +1,336 @@
+package petstore_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestTransportErrorSent(t *testing.T) {
+	t.Run("is true for a read that was answered before its backoff was cancelled", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := scripted(t, []answer{status(503, "")})
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("gone"))
+			defer cancel()
+			time.AfterFunc(10*time.Millisecond, cancel)
+			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+			failed, ok := errors.AsType[*petstore.TransportError](err)
+			require.True(t, ok, "%T", err)
+			assert.True(t, failed.Sent)
+		})
+	})
+	t.Run("does not make the outcome of a create unknown that was answered 429", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			broken := &breaking{Limiter: petstore.NewLimiter()}
+			client, _ := scripted(t, []answer{status(429, "", "Retry-After: 1")}, petstore.WithLimiter(broken))
+			_, err := client.CreatePet(t.Context(), newPet())
+			failed, ok := errors.AsType[*petstore.TransportError](err)
+			require.True(t, ok, "%T", err)
+			assert.True(t, failed.Sent)
+			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			assert.ErrorIs(t, err, petstore.ErrRateLimited)
+		})
+	})
+	t.Run("is true if a registered protocol or a second transport may have written it", func(t *testing.T) {
+		lost := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			return nil, io.EOF
+		})
+		registered := &http.Transport{}
+		registered.RegisterProtocol("https", lost)
+		unreachable := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return nil, errRefused
+		}}
+		for name, transport := range map[string]http.RoundTripper{
+			"registered": registered,
+			"second":     fallback{unreachable, lost},
+		} {
+			client, err := petstore.NewClient("https://service.test/v1", testKey,
+				petstore.WithHTTPClient(&http.Client{Transport: transport}))
+			require.NoError(t, err)
+			_, err = client.CreatePet(t.Context(), newPet())
+			assert.ErrorIs(t, err, petstore.ErrOutcomeUnknown, name)
+		}
+	})
+}
+
+// breaking is a limiter that fails from the second request on.
+type breaking struct {
+	petstore.Limiter
+	asked int
+}
+
+func (b *breaking) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+	if b.asked++; b.asked > 1 {
+		return nil, errors.New("the limiter is broken")
+	}
+	return b.Limiter.Acquire(ctx, maxWait)
+}
+
+// fallback sends by the second transport what the first failed to send.
+type fallback struct{ first, second http.RoundTripper }
+
+func (f fallback) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := f.first.RoundTrip(r)
+	if err != nil {
+		return f.second.RoundTrip(r)
+	}
+	return resp, nil
+}
+
+func TestResponseErrorKeepsNeitherTheKeyNorMegabytes(t *testing.T) {
+	t.Parallel()
+	const key = "secret-key-0123456789"
+	long := strings.Repeat(key+"-", 200_000)
+	for name, body := range map[string]string{
+		"a long name":     `[{"` + long + `":[}]`,
+		"a duplicate":     `[{"` + key + `":1,"` + key + `":2}]`,
+		"cut in the key":  `[{"id":1,"name":"` + key[:15],
+		"cut in a escape": `[{"id":1,"name":"secret\u002dkey\u002d01`,
+	} {
+		client, err := petstore.NewClient("https://service.test/v1", key, petstore.WithMaxResponseBytes(64<<20),
+			petstore.WithHTTPClient(&http.Client{Transport: &script{answers: []answer{status(200, body)}}}))
+		require.NoError(t, err)
+		err = list(client)
+		bad, ok := errors.AsType[*petstore.ResponseError](err)
+		require.True(t, ok, "%s: %v", name, err)
+		for cause := error(bad); cause != nil; cause = errors.Unwrap(cause) {
+			assert.NotContains(t, cause.Error(), key[:12], name)
+			assert.LessOrEqual(t, len(cause.Error()), 512, name)
+		}
+		assert.NotContains(t, string(bad.Body), key, name)
+	}
+}
+
+func TestErrorBodyEndsWithNoPieceOfTheKey(t *testing.T) {
+	t.Parallel()
+	const key = "secret-key-0123456789"
+	for most := range int64(60) {
+		client, err := petstore.NewClient("https://service.test/v1", key, petstore.WithMaxResponseBytes(most+1),
+			petstore.WithHTTPClient(&http.Client{Transport: &script{answers: []answer{
+				status(400, `{"message":"no such key: `+key+`"}`, "X-Secret-Key-0123456789: "+key),
+			}}}))
+		require.NoError(t, err)
+		_, err = client.CreatePet(t.Context(), newPet())
+		refused, ok := errors.AsType[*petstore.APIError](err)
+		require.True(t, ok, "%v", err)
+		assert.NotContains(t, string(refused.Body), key[:6], most)
+		for name, values := range refused.Header {
+			assert.NotContains(t, strings.ToLower(name+strings.Join(values, " ")), key[:12])
+		}
+	}
+}
+
+func TestCallFromContextIsFreeOfRacesInADialerThatOutlivesItsAttempt(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		for {
+			c, _ := petstore.CallFromContext(ctx)
+			assert.Equal(t, "listPets", c.Operation)
+			select {
+			case <-release:
+				return nil, errRefused
+			default:
+			}
+		}
+	}}
+	client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(nil),
+		petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithAttemptTimeout(time.Millisecond),
+		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 20, BaseDelay: time.Microsecond}))
+	require.NoError(t, err)
+	var hooked atomic.Int32
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GetConn: func(string) { hooked.Add(1) }})
+	_, err = client.ListPets(ctx, petstore.ListPetsParams{})
+	require.Error(t, err)
+	close(release)
+	assert.NotZero(t, hooked.Load(), "the caller's hooks are called, too")
+}
+
+// odd is a limiter that returns what no limiter should.
+type odd struct {
+	permit   petstore.Permit
+	err      error
+	released *int
+}
+
+func (o odd) Acquire(context.Context, time.Duration) (petstore.Permit, error) { return o.permit, o.err }
+func (o odd) RateLimit() petstore.RateLimit                                   { return petstore.RateLimit{} }
+
+type countingPermit struct{ released *int }
+
+func (p countingPermit) Release(petstore.Observation) { *p.released++ }
+
+func TestLimiterOfTheUsers(t *testing.T) {
+	t.Run("may return a nil pointer as its error", func(t *testing.T) {
+		for _, err := range []error{(*petstore.RateLimitError)(nil), (*net.OpError)(nil)} {
+			released := 0
+			client, _ := scripted(t, []answer{status(200, "[]")},
+				petstore.WithLimiter(odd{permit: countingPermit{&released}, err: err}))
+			require.NoError(t, list(client))
+			assert.Equal(t, 1, released)
+		}
+	})
+	t.Run("may return a permit with an error, which is given back", func(t *testing.T) {
+		released := 0
+		client, service := scripted(t, nil,
+			petstore.WithLimiter(odd{permit: countingPermit{&released}, err: errors.New("no")}))
+		require.Error(t, list(client))
+		assert.Equal(t, 1, released)
+		assert.Empty(t, service.sent())
+	})
+	t.Run("may be slow: the attempt's timeout begins after it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var left time.Duration
+			client, _ := scripted(t, []answer{func(r *http.Request) (*http.Response, error) {
+				deadline, _ := r.Context().Deadline()
+				left = time.Until(deadline)
+				return status(200, "[]")(r)
+			}}, petstore.WithLimiter(after{petstore.NewLimiter()}), petstore.WithAttemptTimeout(3*time.Second))
+			require.NoError(t, list(client))
+			assert.Equal(t, 3*time.Second, left)
+		})
+	})
+	t.Run("counts as waiting for WithMaxWait, all of it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, service := scripted(t, []answer{status(429, "", "Retry-After: 5")},
+				petstore.WithLimiter(after{petstore.NewLimiter()}), petstore.WithMaxWait(6*time.Second))
+			err := list(client)
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			assert.Len(t, service.sent(), 1)
+		})
+	})
+	t.Run("may be two limiters in one: their queues do not mix", func(t *testing.T) {
+		first, second := new(ticketed), new(ticketed)
+		second.issued = 100
+		client, _ := scripted(t, []answer{status(503, ""), status(200, "[]")},
+			petstore.WithLimiter(both{first, second}), petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1}))
+		require.NoError(t, list(client))
+		assert.Equal(t, []uint64{1, 1}, first.seen)
+		assert.Equal(t, []uint64{101, 101}, second.seen)
+	})
+}
+
+// after is a limiter that takes two seconds more than the one in it.
+type after struct{ petstore.Limiter }
+
+func (a after) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+	permit, err := a.Limiter.Acquire(ctx, maxWait)
+	<-time.After(2 * time.Second)
+	return permit, err
+}
+
+// ticketed is a limiter without a limit that notes the tickets it gives.
+type ticketed struct {
+	issued uint64
+	seen   []uint64
+}
+
+func (l *ticketed) Acquire(ctx context.Context, _ time.Duration) (petstore.Permit, error) {
+	l.seen = append(l.seen, petstore.Ticket(ctx, l, func() uint64 { l.issued++; return l.issued }))
+	return countingPermit{new(int)}, nil
+}
+
+func (l *ticketed) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
+
+// both asks two limiters.
+type both struct{ first, second petstore.Limiter }
+
+func (b both) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+	permit, err := b.first.Acquire(ctx, maxWait)
+	if err != nil {
+		return nil, err
+	}
+	permit.Release(petstore.Observation{})
+	return b.second.Acquire(ctx, maxWait)
+}
+
+func (b both) RateLimit() petstore.RateLimit { return b.second.RateLimit() }
+
+func TestNewClientTakesLocalhostInWhateverCaseForLoopback(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://proxy.test:1")
+	server := fake.NewTestServer(t)
+	_, port, err := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(server.URL(), "http://"), "/v1"))
+	require.NoError(t, err)
+	for _, host := range []string{"LOCALHOST", "Localhost", "localhost"} {
+		client, err := petstore.NewClient("http://"+host+":"+port+"/v1", server.APIKey(),
+			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		require.NoError(t, err)
+		assert.NoError(t, list(client), host)
+		assert.Equal(t, "http://localhost:"+port+"/v1", client.BaseURL())
+	}
+	for _, base := range []string{"http://[::1%25lo]/v1", "http://localhoſt/v1", "http://localhost./v1"} {
+		_, err := petstore.NewClient(base, testKey)
+		assert.ErrorContains(t, err, "not loopback", base)
+	}
+}
+
+func TestNewClientFromEnvReadsAKeyFileUpTo64KiB(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	t.Setenv("PETSTORE_BASE_URL", "https://service.test/v1")
+	t.Setenv("PETSTORE_API_KEY_FILE", file)
+	require.NoError(t, os.WriteFile(file, []byte(testKey+strings.Repeat("\n", 64<<10-len(testKey))), 0o600))
+	_, err := petstore.NewClientFromEnv()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(testKey+strings.Repeat("\n", 64<<10)), 0o600))
+	_, err = petstore.NewClientFromEnv()
+	assert.ErrorContains(t, err, "more than 64 KiB")
+	if _, err := os.Stat("/dev/zero"); err == nil {
+		t.Setenv("PETSTORE_API_KEY_FILE", "/dev/zero")
+		_, err = petstore.NewClientFromEnv()
+		assert.ErrorContains(t, err, "more than 64 KiB")
+	}
+}
+
+func TestGetPetTakesNoOtherAnimal(t *testing.T) {
+	t.Parallel()
+	client, _ := scripted(t, []answer{status(200, onePet)})
+	_, err := client.GetPet(t.Context(), 8)
+	require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+	assert.ErrorContains(t, err, "id is 7, asked for was 8")
+}
+
+func TestWithTransportWrapsTheClientsOwn(t *testing.T) {
+	t.Parallel()
+	var order []string
+	wrap := func(name string) petstore.Option {
+		return petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
+			if tuned, ok := next.(*http.Transport); ok {
+				assert.Equal(t, 64, tuned.MaxIdleConnsPerHost)
+			}
+			return roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+				order = append(order, name)
+				return next.RoundTrip(r)
+			})
+		})
+	}
+	server := fake.NewTestServer(t)
+	client, err := petstore.NewClient(server.URL(), server.APIKey(), wrap("inner"), wrap("outer"))
+	require.NoError(t, err)
+	require.NoError(t, list(client))
+	assert.Equal(t, []string{"outer", "inner"}, order)
+
+	for _, wrap := range []func(http.RoundTripper) http.RoundTripper{
+		nil, func(http.RoundTripper) http.RoundTripper { return nil },
+	} {
+		_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithTransport(wrap))
+		_, ok := errors.AsType[*petstore.ArgumentError](err)
+		assert.True(t, ok, "%v", err)
+	}
+}

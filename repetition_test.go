@@ -1,0 +1,306 @@
+package petstore_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+// wireServer counts the requests that arrive on its connections, and does with each what a test wants.
+type wireServer struct {
+	listener net.Listener
+	url      string
+	requests atomic.Int32
+	conns    sync.WaitGroup
+}
+
+// serveWire serves every connection with serve until the test ends.
+func serveWire(t *testing.T, config *tls.Config, serve func(s *wireServer, conn net.Conn)) *wireServer {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ending, end := context.WithCancel(context.Background())
+	s := &wireServer{listener: listener, url: "http://" + listener.Addr().String() + "/v1"}
+	if config != nil {
+		s.url = "https://" + listener.Addr().String() + "/v1"
+		s.listener = tls.NewListener(listener, config)
+	}
+	s.conns.Go(func() {
+		for {
+			conn, err := s.listener.Accept()
+			if err != nil {
+				return
+			}
+			end := context.AfterFunc(ending, func() { _ = conn.Close() })
+			s.conns.Go(func() {
+				defer end()
+				defer conn.Close()
+				serve(s, conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		end()
+		_ = s.listener.Close()
+		s.conns.Wait()
+	})
+	return s
+}
+
+// permits is a limiter without a limit that counts what its permits were spent on.
+type permits struct{ spent atomic.Int32 }
+
+func (p *permits) Acquire(context.Context, time.Duration) (petstore.Permit, error) { return p, nil }
+func (p *permits) RateLimit() petstore.RateLimit                                   { return petstore.RateLimit{} }
+
+func (p *permits) Release(o petstore.Observation) {
+	if !o.Sent.IsZero() {
+		p.spent.Add(1)
+	}
+}
+
+// wireClients are clients of s that retry at once, over their own transport, one of the user's, and one around it.
+func wireClients(t *testing.T, s *wireServer, trusted *tls.Config) map[string]func() (*petstore.Client, *permits) {
+	t.Helper()
+	users := &http.Transport{TLSClientConfig: trusted.Clone(), ForceAttemptHTTP2: true}
+	t.Cleanup(users.CloseIdleConnections)
+	own := petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
+		tuned := rt.(*http.Transport)
+		tuned.TLSClientConfig = trusted.Clone()
+		t.Cleanup(tuned.CloseIdleConnections)
+		return tuned
+	})
+	clients := map[string]func() (*petstore.Client, *permits){}
+	for name, opt := range map[string]petstore.Option{
+		"own transport":     own,
+		"user's transport":  petstore.WithHTTPClient(&http.Client{Transport: users}),
+		"wrapped transport": petstore.WithHTTPClient(&http.Client{Transport: roundTripperFunc(users.RoundTrip)}),
+	} {
+		clients[name] = func() (*petstore.Client, *permits) {
+			counted := new(permits)
+			client, err := petstore.NewClient(s.url, testKey, opt, petstore.WithLimiter(counted),
+				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 3, BaseDelay: time.Microsecond}),
+				petstore.WithAttemptTimeout(5*time.Second)) // net/http would wait for minutes between its repetitions
+			require.NoError(t, err)
+			return client, counted
+		}
+	}
+	return clients
+}
+
+// checkOnePermitOneRequest makes one call and holds what it reports against what arrived.
+func checkOnePermitOneRequest(t *testing.T, s *wireServer, client *petstore.Client, counted *permits, operation string) error {
+	t.Helper()
+	before := s.requests.Load()
+	spent := counted.spent.Load()
+	err := calls(client)[operation](t)
+	arrived := int(s.requests.Load() - before)
+	assert.LessOrEqual(t, arrived, int(counted.spent.Load()-spent), "each request on the wire has a permit: %v", err)
+	if err != nil {
+		assert.LessOrEqual(t, arrived, attemptsOf(t, err), "%v", err)
+	}
+	if operation == "createPet" {
+		assert.LessOrEqual(t, arrived, 1, "a create is sent once")
+		if err != nil {
+			assert.Equal(t, arrived > 0, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+		}
+	}
+	return err
+}
+
+func TestHTTP2SendsOneRequestForAPermit(t *testing.T) {
+	certificate := httptest.NewTLSServer(nil)
+	t.Cleanup(certificate.Close)
+	trusted := certificate.Client().Transport.(*http.Transport).TLSClientConfig
+	config := &tls.Config{Certificates: certificate.TLS.Certificates, NextProtos: []string{"h2"}}
+
+	type ending struct {
+		name string
+		end  func(c *http2Conn, stream uint32)
+	}
+	var endings []ending
+	for code := range uint32(14) { // RFC 9113, section 7
+		endings = append(endings,
+			ending{fmt.Sprintf("RST_STREAM %d before the header", code), func(c *http2Conn, stream uint32) {
+				c.write(frameRSTStream, 0, stream, binary.BigEndian.AppendUint32(nil, code))
+			}},
+			ending{fmt.Sprintf("RST_STREAM %d after the header", code), func(c *http2Conn, stream uint32) {
+				c.write(frameHeaders, flagEndHeaders, stream, responseHeaders)
+				c.write(frameRSTStream, 0, stream, binary.BigEndian.AppendUint32(nil, code))
+			}},
+			ending{fmt.Sprintf("GOAWAY %d that leaves the stream out", code), func(c *http2Conn, stream uint32) {
+				c.goAway(stream-1, code)
+			}},
+			ending{fmt.Sprintf("GOAWAY %d that takes the stream in", code), func(c *http2Conn, stream uint32) {
+				c.goAway(stream, code)
+				_ = c.conn.Close()
+			}})
+	}
+	endings = append(endings,
+		ending{"GOAWAY for all streams", func(c *http2Conn, _ uint32) { c.goAway(1<<31-1, 0); _ = c.conn.Close() }},
+		ending{"connection closed", func(c *http2Conn, _ uint32) { _ = c.conn.Close() }},
+	)
+	for _, e := range endings {
+		s := serveWire(t, config, func(s *wireServer, conn net.Conn) {
+			c := &http2Conn{conn: conn}
+			c.serve(s, e.end)
+		})
+		for transport, newClient := range wireClients(t, s, trusted) {
+			for _, operation := range []string{"createPet", "listPets"} {
+				t.Run(e.name+"/"+transport+"/"+operation, func(t *testing.T) {
+					client, counted := newClient()
+					for range 2 { // the second call may know that this is HTTP/2
+						assert.Error(t, checkOnePermitOneRequest(t, s, client, counted, operation))
+					}
+				})
+			}
+		}
+	}
+}
+
+// The frames that the tests need (RFC 9113, section 6).
+const (
+	frameData      = 0
+	frameHeaders   = 1
+	frameRSTStream = 3
+	frameSettings  = 4
+	frameGoAway    = 7
+
+	flagAck        = 1
+	flagEndHeaders = 4
+)
+
+// responseHeaders is ":status: 200" (an indexed field of RFC 7541) and a Content-Type.
+var responseHeaders = append([]byte{0x88, 0x0f, 0x10, 16}, "application/json"...)
+
+// http2Conn is the server's side of a connection. It reads no header: a HEADERS frame is a request.
+type http2Conn struct {
+	conn net.Conn
+	mu   sync.Mutex
+}
+
+func (c *http2Conn) write(kind, flags byte, stream uint32, payload []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(payload)
+	frame := binary.BigEndian.AppendUint32([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}, stream)
+	_, _ = c.conn.Write(append(frame, payload...))
+}
+
+func (c *http2Conn) goAway(last, code uint32) {
+	c.write(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), code))
+}
+
+// serve ends each stream with end as soon as its header is here.
+func (c *http2Conn) serve(s *wireServer, end func(c *http2Conn, stream uint32)) {
+	preface := make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+	if _, err := io.ReadFull(c.conn, preface); err != nil {
+		return
+	}
+	c.write(frameSettings, 0, 0, nil)
+	for {
+		var head [9]byte
+		if _, err := io.ReadFull(c.conn, head[:]); err != nil {
+			return
+		}
+		size := int64(head[0])<<16 | int64(head[1])<<8 | int64(head[2])
+		if _, err := io.CopyN(io.Discard, c.conn, size); err != nil {
+			return
+		}
+		switch kind, flags := head[3], head[4]; {
+		case kind == frameSettings && flags&flagAck == 0:
+			c.write(frameSettings, flagAck, 0, nil)
+		case kind == frameHeaders:
+			s.requests.Add(1)
+			end(c, binary.BigEndian.Uint32(head[5:])&(1<<31-1))
+		}
+	}
+}
+
+func TestHTTP1SendsOneRequestForAPermit(t *testing.T) {
+	t.Parallel()
+	const body = `{"id":1,"name":"Rex","categoryId":3}`
+	respond := func(conn net.Conn, r *http.Request) {
+		text, code := "["+body+"]", "200 OK"
+		if r.Method == http.MethodPost {
+			text, code = body, "201 Created"
+		}
+		fmt.Fprintf(conn, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", code, len(text), text)
+	}
+	for name, good := range map[string]int32{ // requests of a connection that are answered
+		"closed after reading the request":                  0,
+		"closed after reading the second request":           1,
+		"closed after reading the third request, with more": 2,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serveWire(t, nil, func(s *wireServer, conn net.Conn) {
+				reader := bufio.NewReader(conn)
+				for n := int32(0); ; n++ {
+					r, err := http.ReadRequest(reader)
+					if err != nil {
+						return
+					}
+					_, _ = io.Copy(io.Discard, r.Body)
+					s.requests.Add(1)
+					if n >= good {
+						return
+					}
+					respond(conn, r)
+				}
+			})
+			for transport, newClient := range wireClients(t, s, new(tls.Config)) {
+				for _, operation := range []string{"createPet", "listPets"} {
+					t.Run(transport+"/"+operation, func(t *testing.T) {
+						client, counted := newClient()
+						for range 4 {
+							_ = checkOnePermitOneRequest(t, s, client, counted, operation)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+func TestHTTP1RequestsAreWrittenAsWithoutABody(t *testing.T) {
+	t.Parallel()
+	written := make(chan string, 1)
+	s := serveWire(t, nil, func(_ *wireServer, conn net.Conn) {
+		var text []byte
+		for !bytes.HasSuffix(text, []byte("\r\n\r\n")) {
+			var b [1]byte
+			if _, err := conn.Read(b[:]); err != nil {
+				return
+			}
+			text = append(text, b[0])
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // for what should not follow
+		rest, _ := io.ReadAll(conn)
+		written <- string(text) + string(rest)
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]")
+	})
+	for _, newClient := range wireClients(t, s, new(tls.Config)) {
+		client, _ := newClient()
+		require.NoError(t, list(client))
+		assert.Equal(t, "GET /v1/pets?limit=100 HTTP/1.1\r\nHost: "+s.listener.Addr().String()+"\r\n"+
+			"User-Agent: petstore-go/"+petstore.Version+"\r\nAccept: application/json\r\n"+
+			"Authorization: Bearer "+testKey+"\r\nAccept-Encoding: gzip\r\n\r\n", <-written)
+	}
+}
