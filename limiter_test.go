@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
 
 // ok is an answer that took no time.
@@ -48,30 +50,85 @@ func refused(t *testing.T, err error) *RateLimitError {
 	return e
 }
 
+func newService(perMinute int) *quotatest.Service {
+	return &quotatest.Service{Clock: time.Now, Window: quotatest.Fixed, PerMinute: perMinute}
+}
+
+// carry takes a permitted request to the service and its response back, in 20 to 200 ms.
+func carry(s *quotatest.Service, rng *rand.Rand) Observation {
+	sent := time.Now()
+	whole := 20*time.Millisecond + time.Duration(rng.Int64N(int64(180*time.Millisecond)))
+	out := time.Duration(rng.Int64N(int64(whole)))
+	time.Sleep(out)
+	o := s.Answer()
+	time.Sleep(whole - out)
+	return Observation{
+		Sent: sent, Received: time.Now(), StatusCode: o.StatusCode,
+		RateLimit: RateLimit(o.RateLimit), RetryAfter: o.RetryAfter, Date: o.Date,
+	}
+}
+
+// lossy is carry over a network that refuses one connection in ten, and loses as many responses.
+func lossy(s *quotatest.Service, rng *rand.Rand) Observation {
+	fate := rng.IntN(10)
+	if fate == 0 {
+		return Observation{}
+	}
+	o := carry(s, rng)
+	if fate == 1 {
+		o = Observation{Sent: o.Sent}
+	}
+	return o
+}
+
+// ask makes one call as a client does: with its place, and again after a 429 or a loss.
+func ask(l Limiter, s *quotatest.Service, rng *rand.Rand) bool {
+	ctx := callIn(context.Background())
+	for {
+		p, err := l.Acquire(ctx, 30*time.Minute)
+		if err != nil {
+			return false
+		}
+		o := carry(s, rng)
+		p.Release(o)
+		if !o.Received.IsZero() && o.StatusCode != http.StatusTooManyRequests {
+			return true
+		}
+	}
+}
+
+// assertAtRest checks that nothing is left of the calls that are over.
+func assertAtRest(t *testing.T, l *limiter) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	assert.Zero(t, l.queue("", time.Now()).budget.InFlight(), "in flight")
+	assert.Zero(t, l.queue("", time.Now()).len(), "waiting")
+	assert.Nil(t, l.queue("", time.Now()).timer, "timer")
+}
+
 func TestOneRequestGoesFirstAndOpensTheDoor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter().(*limiter)
 		assert.True(t, l.RateLimit().IsZero())
-		s := newService(windowFixed, 60)
+		s := newService(60)
 		var all sync.WaitGroup
 		for g := range 100 {
-			all.Go(func() { assert.True(t, ask(l, s, usual(), rand.New(rand.NewPCG(1, uint64(g))))) })
+			all.Go(func() { assert.True(t, ask(l, s, rand.New(rand.NewPCG(1, uint64(g))))) })
 		}
 		time.Sleep(10 * time.Millisecond)
 		synctest.Wait()
 		l.mu.Lock()
-		assert.Equal(t, 1, l.budget.inFlight, "before the first answer")
+		assert.Equal(t, 1, l.queue("", time.Now()).budget.InFlight(), "before the first answer")
 		l.mu.Unlock()
-		time.Sleep(time.Second)
+		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		s.mu.Lock()
-		assert.Len(t, s.sent, 60, "in the first window")
-		s.mu.Unlock()
+		assert.Len(t, s.Arrivals(), 60, "in the first window")
 		l.mu.Lock()
-		assert.Equal(t, 40, l.line.Len())
+		assert.Equal(t, 40, l.queue("", time.Now()).len())
 		l.mu.Unlock()
 		all.Wait()
-		assert.Zero(t, s.rejected)
+		assert.Zero(t, s.Rejected())
 		assertAtRest(t, l)
 	})
 }
@@ -159,7 +216,7 @@ func TestClosuresInARowBackOff(t *testing.T) {
 
 func TestCallersGoInTheOrderInWhichTheyCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(windowFixed, 20)
+		s := newService(20)
 		l := NewLimiter()
 		admitted := make([]time.Time, 90)
 		var all sync.WaitGroup
@@ -168,7 +225,7 @@ func TestCallersGoInTheOrderInWhichTheyCame(t *testing.T) {
 				p, err := l.Acquire(t.Context(), time.Hour)
 				if assert.NoError(t, err) {
 					admitted[i] = time.Now()
-					p.Release(usual().carry(s, rand.New(rand.NewPCG(2, uint64(i)))))
+					p.Release(carry(s, rand.New(rand.NewPCG(2, uint64(i)))))
 				}
 			})
 			synctest.Wait()
@@ -178,7 +235,7 @@ func TestCallersGoInTheOrderInWhichTheyCame(t *testing.T) {
 			assert.False(t, admitted[i+1].Before(admitted[i]), "%d was before %d", i+1, i)
 		}
 		assert.Greater(t, admitted[89].Sub(admitted[0]), 4*time.Minute-time.Second)
-		assert.Zero(t, s.rejected)
+		assert.Zero(t, s.Rejected())
 	})
 }
 
@@ -207,7 +264,7 @@ func TestARetriedCallKeepsItsPlace(t *testing.T) {
 		assert.Empty(t, order, "who came later has not gone before")
 		p.Release(ok(60, 51, time.Minute))
 		synctest.Wait()
-		assert.Equal(t, []string{"second", "third"}, order)
+		assert.ElementsMatch(t, []string{"second", "third"}, order)
 	})
 }
 
@@ -266,39 +323,75 @@ func TestTheLineIsToldWhenTheDoorCloses(t *testing.T) {
 	})
 }
 
-func TestMaxWaitOfZeroNeverWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter()
-		p, err := l.Acquire(t.Context(), 0)
-		require.NoError(t, err)
-		start := time.Now()
-		_, err = l.Acquire(t.Context(), 0)
-		e := refused(t, err)
-		assert.Zero(t, e.RetryAt, "an answer decides, not a time")
-		assert.Zero(t, e.Scope)
-		_, err = l.Acquire(t.Context(), -time.Second)
-		_ = refused(t, err)
-		assert.Equal(t, start, time.Now())
-
-		_, err = l.Acquire(t.Context(), 300*time.Millisecond)
-		_ = refused(t, err)
-		assert.Equal(t, 300*time.Millisecond, time.Since(start), "a probe is waited for as long as allowed")
-		p.Release(ok(60, 59, time.Minute))
-		assertAtRest(t, l.(*limiter))
+// TestMaxWait is about what it bounds: waits for a window or a gate, and not those for a response.
+func TestMaxWait(t *testing.T) {
+	t.Run("0 waits for the response of the request that went ahead", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
+			start := time.Now()
+			one(t, l, ok(60, 58, time.Minute))
+			assert.Equal(t, 300*time.Millisecond, time.Since(start))
+			assertAtRest(t, l.(*limiter))
+		})
+	})
+	t.Run("0 fails at once if the window is used up", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			start := time.Now()
+			one(t, l, ok(60, 0, 30*time.Second))
+			for _, maxWait := range []time.Duration{0, -time.Second} {
+				_, err := l.Acquire(t.Context(), maxWait)
+				e := refused(t, err)
+				assert.Equal(t, start.Add(31*time.Second), e.RetryAt)
+				assert.Equal(t, ScopeMinute, e.Scope)
+			}
+			assert.Equal(t, start, time.Now())
+		})
+	})
+	t.Run("0 fails as soon as the response shows that the window is used up", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 0, time.Minute)) })
+			start := time.Now()
+			_, err = l.Acquire(t.Context(), 0)
+			assert.True(t, refused(t, err).RetryAt.After(time.Now()))
+			assert.Equal(t, 300*time.Millisecond, time.Since(start))
+			assertAtRest(t, l.(*limiter))
+		})
+	})
+	t.Run("only the wait for the window counts", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			time.AfterFunc(700*time.Millisecond, func() { p.Release(ok(60, 0, 30*time.Second)) })
+			var free time.Duration
+			ctx := callIn(t.Context(), &ClientTrace{})
+			p, err = l.Acquire(ctx, 32*time.Second)
+			require.NoError(t, err)
+			free = time.Duration(callOf(ctx).free.Load())
+			assert.Equal(t, 700*time.Millisecond, free, "reported as not counted")
+			p.Release(ok(60, 59, time.Minute))
+		})
 	})
 }
 
 func TestTheDayIsRefusedLocallyUntilItsReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(windowFixed, 60)
-		s.day.limit = 100
+		s := newService(60)
+		s.PerDay = 100
 		l := NewLimiter()
 		rng := rand.New(rand.NewPCG(3, 3))
 		start := time.Now()
 		for range 100 {
 			p, err := l.Acquire(t.Context(), 2*time.Minute)
 			require.NoError(t, err)
-			p.Release(usual().carry(s, rng))
+			p.Release(carry(s, rng))
 		}
 		for range 23 {
 			_, err := l.Acquire(t.Context(), 2*time.Minute)
@@ -307,14 +400,14 @@ func TestTheDayIsRefusedLocallyUntilItsReset(t *testing.T) {
 			assert.WithinDuration(t, start.Add(24*time.Hour), e.RetryAt, 2*time.Second)
 			time.Sleep(time.Hour)
 		}
-		assert.Len(t, s.sent, 100, "nothing was sent meanwhile")
+		assert.Len(t, s.Arrivals(), 100, "nothing was sent meanwhile")
 		time.Sleep(time.Until(start.Add(24*time.Hour - time.Minute)))
 		for range 10 {
 			p, err := l.Acquire(t.Context(), 2*time.Minute)
 			require.NoError(t, err)
-			p.Release(usual().carry(s, rng))
+			p.Release(carry(s, rng))
 		}
-		assert.Zero(t, s.rejected)
+		assert.Zero(t, s.Rejected())
 	})
 }
 
@@ -344,7 +437,7 @@ func TestAnEndedContextAdmitsNothing(t *testing.T) {
 
 func TestRandomCancelsLeakNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(windowFixed, 60)
+		s := newService(60)
 		l := NewLimiter().(*limiter)
 		var all sync.WaitGroup
 		for g := range 300 {
@@ -356,9 +449,7 @@ func TestRandomCancelsLeakNothing(t *testing.T) {
 					time.AfterFunc(time.Duration(rng.Int64N(int64(40*time.Second))), stop)
 					p, err := l.Acquire(ctx, time.Duration(rng.Int64N(int64(time.Minute))))
 					if err == nil {
-						n := usual()
-						n.dial, n.lose = 0.1, 0.1
-						p.Release(n.carry(s, rng))
+						p.Release(lossy(s, rng))
 					}
 					cancel()
 					stop()
@@ -366,7 +457,7 @@ func TestRandomCancelsLeakNothing(t *testing.T) {
 			})
 		}
 		all.Wait()
-		assert.Zero(t, s.rejected)
+		assert.Zero(t, s.Rejected())
 		assertAtRest(t, l)
 	})
 }
@@ -384,7 +475,7 @@ func TestTenThousandCancelledWaitsLeaveNothing(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		assert.Equal(t, 10_000, l.line.Len())
+		assert.Equal(t, 10_000, l.queue("", time.Now()).len())
 		cancel()
 		waits.Wait()
 		assertAtRest(t, l)
@@ -409,13 +500,13 @@ func TestALimiterMayLiveInSeveralWorlds(t *testing.T) {
 	one(t, l, ok(60, 0, time.Minute))
 	for range 3 { // each begins in the year 2000
 		synctest.Test(t, func(t *testing.T) {
-			s := newService(windowFixed, 60)
+			s := newService(60)
 			rng := rand.New(rand.NewPCG(5, 5))
 			for range 150 {
-				assert.True(t, ask(l, s, usual(), rng))
+				assert.True(t, ask(l, s, rng))
 			}
-			assert.Zero(t, s.rejected)
-			assert.Less(t, time.Since(s.sent[0]), 3*time.Minute)
+			assert.Zero(t, s.Rejected())
+			assert.Less(t, time.Since(s.Arrivals()[0]), 3*time.Minute)
 			p, err := l.Acquire(t.Context(), time.Hour)
 			require.NoError(t, err)
 			defer p.Release(Observation{})
@@ -424,14 +515,14 @@ func TestALimiterMayLiveInSeveralWorlds(t *testing.T) {
 	one(t, l, ok(60, 59, time.Minute))
 }
 
-func TestASilentProbeIsFollowedByOneMore(t *testing.T) {
+func TestAtAColdStartOneMoreGoesAheadForEachSecondOfSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter().(*limiter)
 		start := time.Now()
 		var mu sync.Mutex
 		var admitted []time.Duration
 		var permits []Permit
-		for range 3 {
+		for range 4 {
 			go func() {
 				p, err := l.Acquire(t.Context(), time.Minute)
 				if assert.NoError(t, err) {
@@ -444,14 +535,24 @@ func TestASilentProbeIsFollowedByOneMore(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
-		assert.Equal(t, []time.Duration{0, time.Second}, admitted)
-		permits[0].Release(Observation{Sent: start})
-		permits[1].Release(Observation{Sent: start})
-		time.Sleep(time.Second)
-		synctest.Wait()
-		assert.Len(t, admitted, 3)
-		permits[2].Release(ok(60, 57, time.Minute))
+		assert.Equal(t, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, admitted)
+		for _, p := range permits {
+			p.Release(ok(60, 57, time.Minute))
+		}
 		assertAtRest(t, l)
+	})
+}
+
+// TestACallerThatGivesUpDelaysNobody has callers give up after their request was sent and before a response came.
+func TestACallerThatGivesUpDelaysNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter()
+		start := time.Now()
+		for range 20 {
+			one(t, l, Observation{Sent: time.Now(), Abandoned: true})
+		}
+		assert.Equal(t, start, time.Now())
+		one(t, l, ok(60, 30, time.Minute))
 	})
 }
 
@@ -526,7 +627,7 @@ func TestNothingRunsWhileNobodyWaits(t *testing.T) {
 		go func() { _, _ = l.Acquire(ctx, time.Hour) }()
 		synctest.Wait()
 		l.mu.Lock()
-		assert.NotNil(t, l.timer)
+		assert.NotNil(t, l.queue("", time.Now()).timer)
 		l.mu.Unlock()
 		cancel()
 		synctest.Wait()
@@ -572,7 +673,7 @@ func BenchmarkUncontended(b *testing.B) {
 
 // Benchmark512Goroutines has all of them before a door through which 400 fit at a time.
 func Benchmark512Goroutines(b *testing.B) {
-	l := NewLimiter()
+	l := NewLimiter(Processes(1))
 	now := time.Now()
 	o := Observation{
 		Sent: now, Received: now, StatusCode: 200,
@@ -582,7 +683,7 @@ func Benchmark512Goroutines(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			p, err := l.Acquire(b.Context(), time.Hour)
+			p, err := l.Acquire(b.Context(), 2*time.Hour)
 			if err != nil {
 				b.Error(err)
 				return

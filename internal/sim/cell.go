@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -95,7 +96,7 @@ func (c cell) leg(i int) leg {
 	l.back = total - l.out
 	switch p := r.Float64(); {
 	case p < c.condition.slow:
-		l.back += 10 * time.Second
+		l.back += cmp.Or(c.condition.slowBy, 10*time.Second)
 	case p < c.condition.lost:
 		l.fate = lost
 	case p < c.condition.undialled:

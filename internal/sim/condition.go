@@ -21,7 +21,8 @@ type condition struct {
 	clients    int                 // that share the job, 0 is one
 	unaware    bool                // each with a limiter of its own
 
-	slow, lost, undialled, cancels float64 // parts of all requests
+	slow, lost, undialled, cancels float64       // parts of all requests
+	slowBy                         time.Duration // what a slow response takes more; 0 is 10 seconds
 
 	// header changes what an answer carries; now is the service's time, i the request's number.
 	header func(h http.Header, now time.Time, i int)

@@ -44,6 +44,11 @@ func newLink(c cell, s *fake.Server) *link {
 
 // RoundTrip carries a request to the service and its answer back.
 func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t, ok := r.Context().Value(tripKey{}).(*trip); ok {
+		_ = sleep(r.Context(), t.offset())
+		began := time.Now()
+		defer func() { t.took += time.Since(began) + t.offset() }()
+	}
 	i := int(l.sent.Add(1) - 1)
 	leg := l.cell.leg(i)
 	began := time.Now()

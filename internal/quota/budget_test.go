@@ -1,4 +1,4 @@
-package petstore
+package quota_test
 
 import (
 	"net/http"
@@ -7,35 +7,47 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // desk drives a budget by hand, one second after the other.
 type desk struct {
 	t   *testing.T
 	now time.Time
-	budget
+	quota.Budget
 }
 
-func newDesk(t *testing.T) *desk { return &desk{t: t, now: time.Unix(1_000_000_020, 0)} }
+// newDesk is a desk of a process that has the key for itself.
+func newDesk(t *testing.T) *desk {
+	return &desk{t: t, now: time.Unix(1_000_000_020, 0), Budget: quota.Budget{Processes: 1}}
+}
 
-func (d *desk) send() slot {
+// newSharedDesk is a desk of a process that does not know who else uses the key.
+func newSharedDesk(t *testing.T) *desk {
+	d := newDesk(t)
+	d.Processes = 0
+	return d
+}
+
+func (d *desk) send() quota.Slot {
 	d.t.Helper()
-	s, w, ok := d.admit(d.now)
+	s, w, ok := d.Admit(d.now, false)
 	require.True(d.t, ok, "%+v", w)
 	return s
 }
 
-func (d *desk) blocked() wait {
+func (d *desk) blocked() quota.Wait {
 	d.t.Helper()
-	_, w, ok := d.admit(d.now)
+	_, w, ok := d.Admit(d.now, false)
 	require.False(d.t, ok)
 	return w
 }
 
-func (d *desk) answer(s slot, limit, remaining int, reset time.Time) {
-	d.settle(s, Observation{
+func (d *desk) answer(s quota.Slot, limit, remaining int, reset time.Time) {
+	d.Settle(s, &quota.Observation{
 		Sent: d.now, Received: d.now, StatusCode: http.StatusOK, Date: d.now.Truncate(time.Second),
-		RateLimit: RateLimit{limit, remaining, reset},
+		RateLimit: quota.RateLimit{limit, remaining, reset},
 	}, d.now)
 }
 
@@ -53,7 +65,7 @@ func TestNoMoreAreOnTheirWayThanThereIsRoomFor(t *testing.T) {
 	for range 8 {
 		d.send()
 	}
-	assert.Equal(t, "in flight", d.blocked().reason)
+	assert.Equal(t, quota.Reason(quota.Minute), d.blocked().Reason)
 }
 
 func TestAnEarlierAnswerNeverRaisesWhatALaterOneLowered(t *testing.T) {
@@ -62,36 +74,36 @@ func TestAnEarlierAnswerNeverRaisesWhatALaterOneLowered(t *testing.T) {
 	first, second := d.send(), d.send()
 	d.answer(second, 10, 5, reset) // somebody else took one
 	d.answer(first, 10, 7, reset)
-	assert.Equal(t, 5, d.left())
+	assert.Equal(t, 5, d.RateLimit().Remaining)
 }
 
 func TestALostAnswerCountsAsSpentUntilALaterOneTells(t *testing.T) {
 	d := newDesk(t)
 	reset := d.open(10, 8)
 	lost, kept := d.send(), d.send()
-	d.settle(lost, Observation{Sent: d.now}, d.now)
+	d.Settle(lost, &quota.Observation{Sent: d.now}, d.now)
 	d.answer(kept, 10, 7, reset)
-	assert.Equal(t, 6, d.left())
+	assert.Equal(t, 6, d.RateLimit().Remaining)
 	d.answer(d.send(), 10, 6, reset) // the lost one may still be on its way
-	assert.Equal(t, 5, d.left())
-	d.now = d.now.Add(stray)
+	assert.Equal(t, 5, d.RateLimit().Remaining)
+	d.now = d.now.Add(time.Second)
 	d.answer(d.send(), 10, 5, reset) // it never arrived, or was counted
-	assert.Equal(t, 5, d.left())
+	assert.Equal(t, 5, d.RateLimit().Remaining)
 }
 
 func TestAnUnsentRequestCostsNothing(t *testing.T) {
 	d := newDesk(t)
 	d.open(10, 8)
-	d.settle(d.send(), Observation{}, d.now)
-	assert.Equal(t, 8, d.left())
-	assert.Zero(t, d.inFlight)
+	d.Settle(d.send(), &quota.Observation{}, d.now)
+	assert.Equal(t, 8, d.RateLimit().Remaining)
+	assert.Zero(t, d.InFlight())
 }
 
 func TestAnAnswerWithoutHeadersWipesNothing(t *testing.T) {
 	d := newDesk(t)
 	reset := d.open(10, 8)
-	d.settle(d.send(), Observation{Sent: d.now, Received: d.now, StatusCode: http.StatusBadGateway}, d.now)
-	assert.Equal(t, RateLimit{10, 7, reset}, d.rateLimit())
+	d.Settle(d.send(), &quota.Observation{Sent: d.now, Received: d.now, StatusCode: http.StatusBadGateway}, d.now)
+	assert.Equal(t, quota.RateLimit{10, 7, reset}, d.RateLimit())
 }
 
 func TestALateAnswerOfAnOldWindowIsIgnored(t *testing.T) {
@@ -101,41 +113,42 @@ func TestALateAnswerOfAnOldWindowIsIgnored(t *testing.T) {
 	d.now = d.now.Add(70 * time.Second)
 	d.answer(d.send(), 10, 9, d.now.Add(time.Minute))
 	d.answer(late, 10, 0, old)
-	assert.Equal(t, 9, d.left())
+	assert.Equal(t, 9, d.RateLimit().Remaining)
 }
 
 func TestAnUpgradeInsideAWindowIsFollowed(t *testing.T) {
 	d := newDesk(t)
 	reset := d.open(10, 8)
 	d.answer(d.send(), 100, 97, reset)
-	assert.Equal(t, 97, d.left())
+	assert.Equal(t, 97, d.RateLimit().Remaining)
 }
 
 func TestTheDayIsKnownByItsReset(t *testing.T) {
 	d := newDesk(t)
 	d.answer(d.send(), 1000, 0, d.now.Add(5*time.Hour))
-	assert.Equal(t, "day", d.blocked().reason)
+	assert.Equal(t, quota.Reason(quota.Day), d.blocked().Reason)
 	d.now = d.now.Add(5*time.Hour + time.Second)
-	assert.True(t, d.send().probe)
+	d.send()
+	assert.Equal(t, quota.ForResponse, d.blocked().Reason)
 }
 
 func TestASkewedClockMovesNoWindow(t *testing.T) {
 	for _, skew := range []time.Duration{0, 10 * time.Minute, -10 * time.Minute} {
 		d := newDesk(t)
-		d.settle(d.send(), Observation{
+		d.Settle(d.send(), &quota.Observation{
 			Sent: d.now, Received: d.now, StatusCode: http.StatusOK, Date: d.now.Add(skew),
-			RateLimit: RateLimit{10, 0, d.now.Add(skew + 40*time.Second)},
+			RateLimit: quota.RateLimit{10, 0, d.now.Add(skew + 40*time.Second)},
 		}, d.now)
-		assert.Equal(t, 41*time.Second, d.blocked().until.Sub(d.now), "skew %v", skew)
+		assert.Equal(t, 41*time.Second, d.blocked().Until.Sub(d.now), "skew %v", skew)
 	}
 }
 
 func TestAnAbsurdResetStandsForAMinute(t *testing.T) {
 	d := newDesk(t)
 	for _, reset := range []time.Time{{}, time.Unix(0, 0), d.now, time.UnixMilli(0).AddDate(50_000, 0, 0)} {
-		d.budget = budget{}
+		d.Budget = quota.Budget{}
 		d.answer(d.send(), 10, 0, reset)
-		assert.Equal(t, time.Minute, d.blocked().until.Sub(d.now), "Reset %v", reset)
+		assert.Equal(t, time.Minute, d.blocked().Until.Sub(d.now), "Reset %v", reset)
 	}
 }
 
@@ -143,13 +156,13 @@ func TestAResetThatProvedEarlyIsNotTrustedToTheSecondAgain(t *testing.T) {
 	d := newDesk(t)
 	d.answer(d.send(), 10, 0, d.now.Add(30*time.Second))
 	d.now = d.now.Add(31 * time.Second)
-	d.settle(d.send(), Observation{
+	d.Settle(d.send(), &quota.Observation{
 		Sent: d.now, Received: d.now, StatusCode: http.StatusTooManyRequests, RetryAfter: time.Second,
-		RateLimit: RateLimit{10, 0, d.now}, Date: d.now,
+		RateLimit: quota.RateLimit{10, 0, d.now}, Date: d.now,
 	}, d.now)
 	d.now = d.now.Add(time.Second)
 	d.answer(d.send(), 10, 0, d.now.Add(30*time.Second))
-	assert.Equal(t, 32*time.Second, d.blocked().until.Sub(d.now))
+	assert.Equal(t, 32*time.Second, d.blocked().Until.Sub(d.now))
 }
 
 func TestAWindowWithoutAResetThatSlidesHasRoomAMinuteAfterItsOldestRequest(t *testing.T) {
@@ -160,10 +173,10 @@ func TestAWindowWithoutAResetThatSlidesHasRoomAMinuteAfterItsOldestRequest(t *te
 		d.answer(d.send(), 3, remaining, reset)
 		d.now = d.now.Add(10 * time.Second)
 	}
-	assert.Equal(t, first.Add(time.Minute), d.blocked().until)
+	assert.Equal(t, first.Add(time.Minute), d.blocked().Until)
 	d.now = first.Add(time.Minute)
 	d.answer(d.send(), 3, 0, reset) // one has left the window, and this one come in
-	assert.Equal(t, first.Add(70*time.Second), d.blocked().until)
+	assert.Equal(t, first.Add(70*time.Second), d.blocked().Until)
 }
 
 func TestAMinuteOfTheClockEndsOnItsReset(t *testing.T) {
@@ -171,38 +184,8 @@ func TestAMinuteOfTheClockEndsOnItsReset(t *testing.T) {
 	reset := d.now.Truncate(time.Minute).Add(time.Minute)
 	d.now = reset.Add(-40 * time.Second) // the window is older than the request that opened it for us
 	d.answer(d.send(), 10, 0, reset)
-	assert.Equal(t, reset, d.blocked().until)
+	assert.Equal(t, reset, d.blocked().Until)
 	d.now = reset
 	d.answer(d.send(), 10, 0, reset.Add(time.Minute))
-	assert.Equal(t, reset.Add(time.Minute), d.blocked().until)
-}
-
-func TestAWindowThatSomebodyIsUsingIsLookedAtAgainAfterAPause(t *testing.T) {
-	d := newDesk(t)
-	reset := d.now.Add(time.Minute)
-	d.answer(d.send(), 60, 30, reset) // others may have all of the 30 on their way
-	assert.Equal(t, d.now.Add(probePatience), d.blocked().wake)
-	d.now = d.now.Add(probePatience)
-	second := d.send()
-	d.blocked()
-	d.answer(second, 60, 20, reset)
-	assert.True(t, d.crowded())
-}
-
-func TestAfterASilenceOneGoesFirst(t *testing.T) {
-	d := newDesk(t)
-	reset := d.open(60, 58)
-	d.now = d.now.Add(quiet + time.Second)
-	first := d.send()
-	d.blocked()
-	d.answer(first, 60, 1, reset) // somebody else has used the window meanwhile
-	assert.Equal(t, 1, d.left())
-}
-
-func TestAWindowWithoutAResetRemembersNoMoreRequestsThanItAllows(t *testing.T) {
-	d := newDesk(t)
-	for range 100 { // of a service that does not count
-		d.answer(d.send(), 3, 2, d.now.Add(-time.Hour))
-	}
-	assert.LessOrEqual(t, len(d.counted), 3)
+	assert.Equal(t, reset.Add(time.Minute), d.blocked().Until)
 }

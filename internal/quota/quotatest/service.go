@@ -1,0 +1,159 @@
+// Package quotatest models the rate limit of the service (section 8) for tests, exactly and without HTTP.
+package quotatest
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/quota"
+)
+
+// Window is how the modelled service counts.
+type Window string
+
+// The kinds of window.
+const (
+	Fixed   Window = "fixed"   // begun by its first request, on a whole second
+	Aligned Window = "aligned" // the wall-clock minute and day
+	Sliding Window = "sliding" // Reset tells when the oldest request leaves
+	Drained Window = "drained" // the same, but Reset tells when the newest leaves
+)
+
+// counter counts the requests of one window of the modelled service.
+type counter struct {
+	kind   Window
+	limit  int // 0: none
+	length time.Duration
+	start  time.Time
+	count  int
+	hits   []time.Time // of a sliding window
+}
+
+// roll forgets what is over at now.
+func (q *counter) roll(now time.Time) {
+	switch q.kind {
+	case Sliding, Drained:
+		for len(q.hits) > 0 && !now.Before(q.hits[0].Add(q.length)) {
+			q.hits = q.hits[1:]
+		}
+		q.count = len(q.hits)
+	case Aligned:
+		if start := now.Truncate(q.length); !start.Equal(q.start) {
+			q.start, q.count = start, 0
+		}
+	default:
+		if q.start.IsZero() || !now.Before(q.start.Add(q.length)) {
+			q.start, q.count = now.Truncate(time.Second), 0
+		}
+	}
+}
+
+func (q *counter) left() int { return max(0, q.limit-q.count) }
+
+func (q *counter) take(now time.Time) {
+	q.count++
+	if q.kind == Sliding || q.kind == Drained {
+		q.hits = append(q.hits, now)
+	}
+}
+
+// free is when the next request fits.
+func (q *counter) free(now time.Time) time.Time {
+	switch {
+	case q.kind != Sliding && q.kind != Drained:
+		return q.start.Add(q.length)
+	case len(q.hits) == 0:
+		return now
+	}
+	return q.hits[max(0, len(q.hits)-q.limit)].Add(q.length)
+}
+
+func (q *counter) reset(now time.Time) time.Time {
+	switch {
+	case q.kind == Drained && len(q.hits) > 0:
+		return q.hits[len(q.hits)-1].Add(q.length)
+	case q.kind == Sliding && len(q.hits) > 0:
+		return q.hits[0].Add(q.length)
+	}
+	return q.free(now)
+}
+
+// Service is the model. Its fields are set before the first Answer, all but Clock and PerMinute are
+// optional. It is safe for concurrent use.
+type Service struct {
+	Clock     func() time.Time
+	Window    Window        // how it counts
+	PerMinute int           // the plan
+	PerDay    int           // 0: no limit
+	Skew      time.Duration // of the clock that the responses show
+	NoHeaders bool          // no X-RateLimit headers
+	NoDate    bool          // no Date header
+
+	mu          sync.Mutex
+	minute, day counter
+	arrivals    []time.Time
+	rejected    int
+}
+
+// Answer is the response to a request that arrives now, without Sent and Received.
+func (s *Service) Answer() quota.Observation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.roll()
+	s.arrivals = append(s.arrivals, s.Clock())
+	o := quota.Observation{StatusCode: http.StatusOK}
+	if tight := s.tight(); tight.left() == 0 {
+		s.rejected++
+		o.StatusCode = http.StatusTooManyRequests
+		o.RetryAfter = max(time.Second, (tight.free(now).Sub(now) + time.Second - 1).Truncate(time.Second))
+	} else {
+		s.minute.take(now)
+		s.day.take(now)
+	}
+	if tight := s.tight(); !s.NoHeaders {
+		reset := tight.reset(now).Add(time.Second - 1).Truncate(time.Second)
+		o.RateLimit = quota.RateLimit{Limit: tight.limit, Remaining: tight.left(), Reset: reset}
+	}
+	if !s.NoDate {
+		o.Date = now.Truncate(time.Second)
+	}
+	return o
+}
+
+// Arrivals returns when each request arrived.
+func (s *Service) Arrivals() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.arrivals
+}
+
+// Rejected is the number of requests that were answered 429.
+func (s *Service) Rejected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rejected
+}
+
+// roll returns the time by the service's clock, and forgets what is over then.
+func (s *Service) roll() time.Time {
+	if s.minute.kind == "" {
+		s.minute = counter{kind: s.Window, limit: s.PerMinute, length: time.Minute}
+		s.day = counter{kind: s.Window, limit: s.PerDay, length: 24 * time.Hour}
+		if s.PerDay == 0 {
+			s.day.limit = 1 << 30
+		}
+	}
+	now := s.Clock().Add(s.Skew)
+	s.minute.roll(now)
+	s.day.roll(now)
+	return now
+}
+
+// tight is the window that has less left, which the headers show.
+func (s *Service) tight() *counter {
+	if s.day.left() < s.minute.left() {
+		return &s.day
+	}
+	return &s.minute
+}

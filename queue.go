@@ -1,0 +1,341 @@
+package petstore
+
+import (
+	"container/list"
+	"context"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/quota"
+)
+
+const (
+	// agedAfter is after how long a background call counts as waiting too long: each window has begun once
+	// by then.
+	agedAfter = time.Minute
+	// agedShare is the part of the requests that aged background calls get while others wait: one in ten, as
+	// much as the reserve takes from them otherwise.
+	agedShare = 10
+	// longestTimer is how long a timer runs before the clock is looked at again: timers stand still while a
+	// machine is suspended.
+	longestTimer = 10 * time.Second
+)
+
+// The classes of calls, in the order in which they go.
+const (
+	foreground = iota
+	background
+)
+
+// keyQueue is the budget of one key and the calls that wait for it. The limiter's lock guards it.
+type keyQueue struct {
+	limiter *limiter
+	id      string // the key's
+	budget  quota.Budget
+	waiters [2]list.List // of *waiter, by class and ticket
+	passed  int          // foreground requests since a background call waits and has got none
+
+	why     quota.Wait    // what the first waits for, zero if nobody does
+	limited time.Duration // how long the first has waited for a limit, and not for a response, all told
+	since   time.Time     // the same without interruption, zero while it does not
+	checked int           // budget.Changes when the queue was last looked through
+	timer   *time.Timer
+	wakeAt  time.Time
+}
+
+// waiter is a call in a queue.
+type waiter struct {
+	queue      *keyQueue
+	ticket     uint64
+	own        bool
+	background bool
+	maxWait    time.Duration // for limits
+	deadline   time.Time     // of its context, zero if it has none
+	entered    time.Time
+	clock      time.Duration // of the queue, when it entered
+	free       time.Duration // how long it waited for responses, once it is done
+
+	place   *list.Element // nil once one of the following is set
+	permit  *permit
+	refused *RateLimitError
+	ready   chan struct{} // closed when one is
+}
+
+func (q *keyQueue) len() int { return q.waiters[foreground].Len() + q.waiters[background].Len() }
+
+// passes reports whether nobody waits who would go before a new call.
+func (q *keyQueue) passes(inBackground bool) bool {
+	return q.waiters[foreground].Len() == 0 && (!inBackground || q.waiters[background].Len() == 0)
+}
+
+// admit asks the budget for one request, and notes what it has to wait for.
+func (q *keyQueue) admit(now time.Time, inBackground bool) (quota.Slot, bool) {
+	slot, why, ok := q.budget.Admit(now, inBackground)
+	switch {
+	case !ok:
+		q.block(now, why)
+	case !inBackground && q.waiters[background].Len() > 0:
+		q.passed++
+	}
+	return slot, ok
+}
+
+// block notes what the first waits for. Who cannot wait for a limit is refused as soon as there is one.
+func (q *keyQueue) block(now time.Time, why quota.Wait) {
+	begins := q.since.IsZero() && !why.Until.IsZero()
+	if why.Until.IsZero() {
+		q.limited, q.since = q.clock(now), time.Time{}
+	} else if begins {
+		q.since = now
+	}
+	q.why = why
+	if begins || q.checked != q.budget.Changes() {
+		q.checked = q.budget.Changes()
+		q.refuse(now)
+	}
+}
+
+// clock is how long the first has waited for limits, all told.
+func (q *keyQueue) clock(now time.Time) time.Duration {
+	if q.since.IsZero() {
+		return q.limited
+	}
+	return q.limited + now.Sub(q.since)
+}
+
+// dispatch gives permits to the first waiters, as many as there are.
+func (q *keyQueue) dispatch(now time.Time) {
+	for q.len() > 0 {
+		w, asBackground := q.first(now)
+		slot, ok := q.admit(now, asBackground)
+		if !ok {
+			break
+		}
+		if w.background {
+			q.passed = 0
+		}
+		w.permit = &permit{queue: q, slot: slot, own: w.own}
+		q.leave(w)
+	}
+	if q.len() == 0 {
+		q.block(now, quota.Wait{})
+	}
+	q.arm(now)
+}
+
+// first is who goes next, and whether it has to leave the reserve.
+func (q *keyQueue) first(now time.Time) (w *waiter, asBackground bool) {
+	front, behind := q.waiters[foreground].Front(), q.waiters[background].Front()
+	if front == nil {
+		return behind.Value.(*waiter), true
+	}
+	if behind != nil && q.passed >= agedShare-1 {
+		if w := behind.Value.(*waiter); now.Sub(w.entered) >= agedAfter {
+			return w, false
+		}
+	}
+	return front.Value.(*waiter), false
+}
+
+// refuse sends away who cannot be served in time any more.
+func (q *keyQueue) refuse(now time.Time) {
+	before := 0
+	for class := range q.waiters {
+		for e := q.waiters[class].Front(); e != nil; {
+			w := e.Value.(*waiter)
+			e = e.Next()
+			if at := q.earliest(now, w, before); w.late(now, at) {
+				w.refused = q.refusal(now, at)
+				q.leave(w)
+				continue
+			}
+			before++
+		}
+	}
+}
+
+// earliest is a time before which w cannot go if that many go before it.
+func (q *keyQueue) earliest(now time.Time, w *waiter, before int) time.Time {
+	return later(q.budget.Earliest(now, before, w.background), q.why.Until)
+}
+
+// leave takes w, which has its answer, out of the queue.
+func (q *keyQueue) leave(w *waiter) {
+	q.waiters[w.class()].Remove(w.place)
+	w.place = nil
+	close(w.ready)
+}
+
+// withdraw takes back what w waited for.
+func (q *keyQueue) withdraw(w *waiter, now time.Time) {
+	switch {
+	case w.permit != nil:
+		w.permit.released = true
+		q.budget.GiveBack(w.permit.slot)
+	case w.place != nil:
+		q.leave(w)
+	}
+	q.dispatch(now)
+}
+
+// arm has the queue looked at again when the first waits for a time, and not otherwise.
+func (q *keyQueue) arm(now time.Time) {
+	var at time.Time
+	if q.len() > 0 && !q.why.Wake.IsZero() {
+		at = q.why.Wake
+		if most := now.Add(longestTimer); at.After(most) {
+			at = most
+		}
+	}
+	if at.Equal(q.wakeAt) || !at.IsZero() && !q.wakeAt.IsZero() && q.wakeAt.After(now) && q.wakeAt.Before(at) {
+		return // it looks early enough, and then again
+	}
+	if q.timer != nil {
+		q.timer.Stop() // in vain if it has just fired: looking once more does no harm
+		q.timer = nil
+	}
+	q.wakeAt = at
+	if !at.IsZero() {
+		q.timer = time.AfterFunc(at.Sub(now), q.wake)
+	}
+}
+
+// wake looks at the queue again when its time has come.
+func (q *keyQueue) wake() {
+	q.limiter.mu.Lock()
+	defer q.limiter.mu.Unlock()
+	if now := time.Now(); !now.Before(q.wakeAt) {
+		q.timer, q.wakeAt = nil, time.Time{}
+		q.dispatch(now)
+	}
+}
+
+// before is how many go before w.
+func (q *keyQueue) before(w *waiter) int {
+	_, before := q.place(w)
+	if w.background {
+		before += q.waiters[foreground].Len()
+	}
+	return before
+}
+
+// place is who stands next behind w in its class, nil if nobody, and how many stand before it there.
+func (q *keyQueue) place(w *waiter) (*list.Element, int) {
+	waiters := &q.waiters[w.class()]
+	if back := waiters.Back(); back == nil || back.Value.(*waiter).ticket < w.ticket {
+		return nil, waiters.Len()
+	}
+	// A call that comes again is older than most: its place is near the front.
+	e, before := waiters.Front(), 0
+	for ; e.Value.(*waiter).ticket < w.ticket; e = e.Next() {
+		before++
+	}
+	return e, before
+}
+
+// push puts w into the queue.
+func (q *keyQueue) push(w *waiter) {
+	w.ready = make(chan struct{})
+	waiters := &q.waiters[w.class()]
+	if next, _ := q.place(w); next != nil {
+		w.place = waiters.InsertBefore(w, next)
+	} else {
+		w.place = waiters.PushBack(w)
+	}
+	if w.background && waiters.Len() == 1 {
+		q.passed = 0
+	}
+}
+
+func (w *waiter) class() int {
+	if w.background {
+		return background
+	}
+	return foreground
+}
+
+// report tells the call of w what it waits for. Should that panic, its place is free.
+func (w *waiter) report(ctx context.Context) func(time.Duration) {
+	q := w.queue
+	q.limiter.mu.Lock()
+	wait := Wait{Reason: w.reason(), Until: q.why.Until, Waiting: q.len()}
+	q.limiter.mu.Unlock()
+	reported := false
+	defer func() {
+		if !reported {
+			q.limiter.mu.Lock()
+			defer q.limiter.mu.Unlock()
+			q.withdraw(w, time.Now())
+		}
+	}()
+	done := StartWait(ctx, wait)
+	reported = true
+	return done
+}
+
+// reason is what w waits for.
+func (w *waiter) reason() WaitReason {
+	if w.background && w.queue.why.Reason == quota.Reason(quota.Minute) {
+		return WaitBackground
+	}
+	return WaitReason(w.queue.why.Reason)
+}
+
+// await waits until w has a permit or is refused, its context ends, or it has waited for limits as long as it may.
+func (w *waiter) await(ctx context.Context) (Permit, error) {
+	for {
+		if p, err, over := w.wait(ctx); over {
+			return p, err
+		}
+	}
+}
+
+// wait waits for what comes first, and reports whether that ends the wait of w.
+func (w *waiter) wait(ctx context.Context) (_ Permit, _ error, over bool) {
+	q := w.queue
+	var timeout <-chan time.Time
+	if left := w.left(); left > 0 { // with nothing left it is refused as soon as a limit is the reason
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case <-w.ready:
+	case <-timeout:
+	case <-ctx.Done():
+	}
+	q.limiter.mu.Lock()
+	defer q.limiter.mu.Unlock()
+	now := time.Now()
+	spent := q.clock(now) - w.clock
+	w.free = now.Sub(w.entered) - spent
+	if end := endOf(ctx); end != nil { // also if the permit came at the same instant
+		q.withdraw(w, now)
+		return nil, q.ended(now, end, "while waiting for the response of a request that went ahead"), true
+	}
+	switch {
+	case w.permit != nil:
+		return w.permit, nil, true
+	case w.refused != nil:
+		return nil, w.refused, true
+	case spent < w.maxWait:
+		return nil, nil, false
+	}
+	q.withdraw(w, now)
+	return nil, q.refusal(now, q.earliest(now, w, 0)), true
+}
+
+// left is how long w may still wait for limits.
+func (w *waiter) left() time.Duration {
+	w.queue.limiter.mu.Lock()
+	defer w.queue.limiter.mu.Unlock()
+	return w.maxWait - (w.queue.clock(time.Now()) - w.clock)
+}
+
+// late reports whether w cannot wait until at.
+func (w *waiter) late(now, at time.Time) bool {
+	if !at.After(now) {
+		return false // nothing says that it has to wait for a limit
+	}
+	spent := w.queue.clock(now) - w.clock
+	return at.Sub(now) > w.maxWait-spent || !w.deadline.IsZero() && at.After(w.deadline)
+}
