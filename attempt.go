@@ -42,7 +42,7 @@ func (a *attempt) send(cookies http.Header) {
 	defer a.context.end()
 	k.traceAttempt(a)
 	a.prepare(cookies)
-	resp, err := a.exchange()
+	resp, err := a.exchange() //nolint:bodyclose // readBody closes it
 	if err == nil {
 		err = a.readBody(resp)
 	}

@@ -112,7 +112,7 @@ func perform[T any](
 	if timeout := k.config.callTimeout; timeout > 0 {
 		bounded, cancel := context.WithTimeout(k.ctx.Context, timeout)
 		defer cancel()
-		k.ctx.Context = bounded
+		k.ctx.Context = bounded //nolint:fatcontext // once for each call
 	}
 	if err = k.run(); err != nil {
 		k.awaitEnd(err)

@@ -24,20 +24,23 @@
 //
 // A call sends up to [RetryPolicy].MaxAttempts requests:
 //
-//	answer                                    listPets, getPet      createPet
+//	response or failure                       listPets, getPet      createPet
 //	429                                       waits, again          waits, again
 //	408, 5xx other than 501                   backs off, again      once; ErrOutcomeUnknown
+//	3xx, never followed                       once                  once; ErrOutcomeUnknown
+//	other 4xx, 501                            once                  once
 //	a 2xx that is not the documented one      once                  once; ErrOutcomeUnknown
 //	reset, cut off, attempt timed out         backs off, again      once; ErrOutcomeUnknown
 //	nothing was written, as a refused dial    backs off, again      backs off, again
 //	unknown host, TLS certificate             once                  once
-//	an answer that is not HTTP                once                  once; ErrOutcomeUnknown
-//	3xx (never followed), other 4xx, 501      once                  once
+//	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //
 // The backoff is exponential with jitter. Retry-After, on a 429 or 503, is a lower bound of the wait; of a 429
 // that used up its window so is X-RateLimit-Reset. A wait that would outlast the context's deadline or
 // WithMaxWait is not begun: the call returns at once what it knows. An outage is not multiplied: a client has
-// 100 retries to spend, other than those after a 429, and earns one back with every ten successes.
+// 100 retries to spend, and earns one back with every ten successes. Retries after a 429, and of requests of which
+// nothing was sent, take none. net/http, which repeats some requests by itself, has nothing here that it could
+// repeat: one permit of the limiter is one request on the wire.
 //
 // # Errors
 //

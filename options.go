@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
-	"net/textproto"
-	"slices"
 	"strings"
 	"time"
 )
@@ -187,76 +184,6 @@ func WithTrace(t *ClientTrace) Option {
 	})
 }
 
-// WithBackground marks a call as background work: it queues behind all others and leaves them a reserve of each
-// window of the rate limit; see [NewLimiter].
-func WithBackground() CallOption {
-	return callOption(func(c *callConfig) error {
-		c.background = true
-		return nil
-	})
-}
-
-// WithRetryPolicy replaces the retry policy. See the package documentation for what is retried.
-func WithRetryPolicy(p RetryPolicy) CallOption {
-	return callOption(func(c *callConfig) error {
-		if p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0 {
-			return invalid("WithRetryPolicy", "has a negative field")
-		}
-		if p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay {
-			return invalid("WithRetryPolicy", "has a MaxDelay below its BaseDelay")
-		}
-		c.retry = p.withDefaults()
-		return nil
-	})
-}
-
-// WithMaxWait bounds how long a call waits for the rate limit, over all its attempts. The default is
-// 2 minutes, 0 means never to wait. A call that would have to wait longer fails at once with a
-// [*RateLimitError]. It also bounds the Retry-After of each 503.
-func WithMaxWait(d time.Duration) CallOption {
-	return durationOption("WithMaxWait", d, func(c *callConfig) *time.Duration { return &c.maxWait })
-}
-
-// WithAttemptTimeout bounds each attempt, from asking for a connection to the last byte of the body.
-// The default is 30 seconds, 0 means no bound but the context's. It does not bound waits: that is
-// [WithCallTimeout].
-func WithAttemptTimeout(d time.Duration) CallOption {
-	return durationOption("WithAttemptTimeout", d, func(c *callConfig) *time.Duration { return &c.attemptTimeout })
-}
-
-// WithCallTimeout bounds each call with all its attempts and waits, as if its context had that deadline: a wait
-// for the rate limit that would be longer fails at once with a [*RateLimitError], and what is not over by
-// then ends with an error that matches [context.DeadlineExceeded]. The default, 0, means no bound but the
-// context's.
-func WithCallTimeout(d time.Duration) CallOption {
-	return durationOption("WithCallTimeout", d, func(c *callConfig) *time.Duration { return &c.callTimeout })
-}
-
-// WithHeader sets a header of the requests. Headers that are the Client's business are refused:
-// Authorization, Accept, Accept-Encoding, Content-Type, Content-Length, Host, User-Agent and those that
-// concern the connection. So is Idempotency-Key: the document knows none, and net/http would take it for
-// leave to repeat a create.
-func WithHeader(key, value string) CallOption {
-	return callOption(func(c *callConfig) error {
-		if !validToken(key) {
-			return invalid("WithHeader", "has an invalid key")
-		}
-		key := textproto.CanonicalMIMEHeaderKey(key)
-		if reservedHeader(key) {
-			return invalid("WithHeader", key+" is set by the client")
-		}
-		if !validHeaderValue(value) {
-			return invalid("WithHeader", key+" has an invalid value")
-		}
-		c.header = maps.Clone(c.header)
-		if c.header == nil {
-			c.header = make(http.Header)
-		}
-		c.header[key] = []string{value}
-		return nil
-	})
-}
-
 // newClientConfig is the defaults with opts applied.
 func newClientConfig(opts []Option) (*clientConfig, error) {
 	c := &clientConfig{
@@ -277,54 +204,4 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 		}
 	}
 	return c, nil
-}
-
-// with is c with opts applied, c itself if there are none.
-func (c *callConfig) with(opts []CallOption) (*callConfig, error) {
-	if len(opts) == 0 {
-		return c, nil
-	}
-	changed := *c
-	for i, opt := range opts {
-		if opt == nil {
-			return nil, invalid(fmt.Sprintf("option %d", i+1), "is nil")
-		}
-		if err := opt.applyCall(&changed); err != nil {
-			return nil, err
-		}
-	}
-	return &changed, nil
-}
-
-func reservedHeader(key string) bool {
-	return slices.Contains([]string{
-		"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Host", "User-Agent",
-		"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Expect", "Content-Encoding",
-		"Idempotency-Key", "X-Idempotency-Key", // for which net/http repeats a POST in silence
-	}, key)
-}
-
-// validToken reports whether s is a token of RFC 9110, section 5.6.2, as header names are.
-func validToken(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !alphanumeric(c) && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// validHeaderValue reports whether s can be sent as a header value: no control character but the tab.
-func validHeaderValue(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-func alphanumeric(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }

@@ -165,13 +165,13 @@ func TestCallFromContextIsFreeOfRacesInADialerThatOutlivesItsAttempt(t *testing.
 
 // odd is a limiter that returns what no limiter should.
 type odd struct {
-	permit   petstore.Permit
-	err      error
-	released *int
+	permit petstore.Permit
+	err    error
 }
 
 func (o odd) Acquire(context.Context, time.Duration) (petstore.Permit, error) { return o.permit, o.err }
-func (o odd) RateLimit() petstore.RateLimit                                   { return petstore.RateLimit{} }
+
+func (o odd) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
 
 type countingPermit struct{ released *int }
 

@@ -36,7 +36,7 @@ func serveWire(t *testing.T, config *tls.Config, serve func(s *wireServer, conn 
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	ending, end := context.WithCancel(context.Background())
+	ending, end := context.WithCancel(t.Context())
 	s := &wireServer{listener: listener, url: "http://" + listener.Addr().String() + "/v1"}
 	if config != nil {
 		s.url = "https://" + listener.Addr().String() + "/v1"

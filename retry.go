@@ -87,11 +87,11 @@ func transientStatus(code int) bool {
 // gate, since Backoff sees neither the call nor its context and cannot refuse.
 func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	k := callOf(ctx)
-	if k.refused != nil || k.last == nil {
-		return false, nil
+	if sent := k.refused == nil && k.last != nil; sent {
+		k.plan = k.decide(k.last)
+		return k.plan.again, nil
 	}
-	k.plan = k.decide(k.last)
-	return k.plan.again, nil
+	return false, nil
 }
 
 func noBackoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return 0 }

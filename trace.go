@@ -6,8 +6,9 @@ import (
 )
 
 // ClientTrace is a set of functions that a [Client] calls on the way of each API call, in the manner of
-// [net/http/httptrace.ClientTrace]. Each may be nil. They are called on the goroutine of the call, one at a time for one
-// call, and for many calls at once: they must be safe for concurrent use, and quick, since the call waits for them.
+// [net/http/httptrace.ClientTrace]. Each may be nil. They are called on the goroutine of the call, one at a time
+// for one call, and for many calls at once: they must be safe for concurrent use, and quick, since the call waits
+// for them.
 //
 // What they are given holds nothing secret, and may be kept.
 type ClientTrace struct {
@@ -85,7 +86,7 @@ func (k *call) traceCall() func(error) {
 			continue
 		}
 		if ctx := t.CallStart(k.ctx.Context, k.describe()); ctx != nil {
-			k.ctx.Context = ctx
+			k.ctx.Context = ctx //nolint:fatcontext // once for each trace
 		}
 	}
 	ctx := k.ctx.Context

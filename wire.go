@@ -48,19 +48,20 @@ var identity = []string{"identity"}
 
 // setBody gives r its body.
 func (w *wire) setBody(k *call, r *http.Request) {
-	if k.body == nil {
-		if k.client.http1.Load() {
-			r.Body, r.TransferEncoding = &w.body, identity
-		}
+	if k.body == nil && !k.client.http1.Load() {
 		return
 	}
 	w.memory.Reset(k.body)
 	w.body.reader.Reset(k.body)
-	r.ContentLength = int64(len(k.body))
 	r.Body = &w.body
 	if k.client.plain {
 		r.Body = io.NopCloser(&w.memory) // header and body are then written in one piece
 	}
+	if k.body == nil {
+		r.TransferEncoding = identity
+		return
+	}
+	r.ContentLength = int64(len(k.body))
 	r.GetBody = func() (io.ReadCloser, error) {
 		if w.connected.Load() || w.body.read.Load() {
 			return nil, errNotRepeated

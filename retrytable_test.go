@@ -1,0 +1,129 @@
+package petstore
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// result is what an attempt brought.
+type result struct {
+	sent       bool
+	statusCode int
+	err        error
+	failure    failure
+}
+
+// again, once and unknown are what the tables say of an operation.
+const (
+	again   = "again"
+	once    = "once"
+	unknown = "once, outcome unknown"
+)
+
+// TestRetryTable holds the tables of README and doc.go against each other and against the code.
+func TestRetryTable(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
+	for _, row := range []struct {
+		readme, doc   string // the first cell
+		reads, create string
+		results       []result
+	}{
+		{"400", "", once, once, statuses(400)},
+		{"401", "", once, once, statuses(401)},
+		{"404", "", once, once, statuses(404)},
+		{"429", "429", again, again, statuses(429)},
+		{"408, 5xx other than 501", "408, 5xx other than 501", again, unknown, statuses(408, 500, 502, 503, 504, 599)},
+		{"3xx, never followed", "3xx, never followed", once, unknown, statuses(300, 302, 303, 304, 307, 308)},
+		{"other 4xx, 501", "other 4xx, 501", once, once, statuses(402, 403, 405, 409, 422, 451, 501)},
+		{
+			"another 2xx, or not what the document says", "a 2xx that is not the documented one",
+			once, unknown, statuses(202, 204, 206, 299),
+		},
+		{"body cut off", "", again, unknown, []result{
+			{statusCode: http.StatusOK, sent: true, err: errors.New("EOF"), failure: failureConnection},
+		}},
+		{"connection or stream reset, attempt timed out", "reset, cut off, attempt timed out", again, unknown, []result{
+			{sent: true, err: errors.New("reset"), failure: kindOf(errors.New("reset"))},
+			{sent: true, err: &attemptTimeoutError{}, failure: kindOf(&attemptTimeoutError{})},
+		}},
+		{
+			"connection refused: nothing was written", "nothing was written, as a refused dial", again, again,
+			[]result{{err: dial, failure: kindOf(dial)}},
+		},
+		{"unknown host, bad certificate", "unknown host, TLS certificate", once, once, []result{
+			{err: &net.DNSError{IsNotFound: true}, failure: kindOf(&net.DNSError{IsNotFound: true})},
+			{err: tls.AlertError(42), failure: kindOf(tls.AlertError(42))},
+		}},
+		{"bytes that are not HTTP", "a response that is not HTTP", once, unknown, []result{
+			{sent: true, err: errors.New("malformed HTTP"), failure: kindOf(errors.New("malformed HTTP"))},
+		}},
+	} {
+		assert.Contains(t, string(readme), fmt.Sprintf("\n| %s | %s | %s |", row.readme, cell(row.reads, row.readme), cell(row.create, row.readme)))
+		if row.doc != "" {
+			line := lineWith(string(doc), "//\t"+row.doc+" ")
+			assert.Equal(t, strings.Contains(line, "; ErrOutcomeUnknown"), row.create == unknown, line)
+			wantAgain := map[string]int{again + again: 2, again + unknown: 1}[row.reads+row.create]
+			assert.Equal(t, wantAgain, strings.Count(line, "again"), line)
+		}
+		for _, a := range row.results {
+			assert.Equal(t, row.reads, decided(t, getPet, a), "getPet: %s", row.readme)
+			assert.Equal(t, row.reads, decided(t, listPets, a), "listPets: %s", row.readme)
+			if a.statusCode == http.StatusOK {
+				a.statusCode = http.StatusCreated
+			}
+			assert.Equal(t, row.create, decided(t, createPet, a), "createPet: %s", row.readme)
+		}
+	}
+}
+
+func cell(what, row string) string {
+	if row == "429" {
+		return what + ", when the service allows"
+	}
+	return what
+}
+
+func lineWith(text, prefix string) string {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, prefix) {
+			return line
+		}
+	}
+	return ""
+}
+
+func statuses(codes ...int) (results []result) {
+	for _, code := range codes {
+		results = append(results, result{sent: true, statusCode: code})
+	}
+	return results
+}
+
+// decided is what the code makes of an attempt that came out like a.
+func decided(t *testing.T, op *operation, like result) string {
+	t.Helper()
+	config := callConfig{retry: RetryPolicy{}.withDefaults(), maxWait: defaultMaxWait}
+	a := attemptOf(t, op, &config)
+	a.context.call.buffer = new(buffer)
+	a.number, a.sent, a.statusCode, a.err, a.failure = 1, like.sent, like.statusCode, like.err, like.failure
+	if a.context.call.decide(a).again {
+		return again
+	}
+	if errors.Is(a.outcome(), ErrOutcomeUnknown) {
+		return unknown
+	}
+	return once
+}
