@@ -84,7 +84,9 @@ func keyID(key string) string {
 // seen: it is not repeated, and in a closure, where errors.Is finds it and no dump does.
 type keyError struct{ cause func() error }
 
-func (e *keyError) Error() string { return "API key: the function of WithAPIKeyFunc failed" }
+func (e *keyError) Error() string {
+	return "API key: the function of WithAPIKeyFunc failed; errors.Is and errors.Unwrap give its error"
+}
 func (e *keyError) Unwrap() error { return e.cause() }
 
 // keyFault says why key cannot be a bearer token (RFC 6750, section 2.1), without repeating it.
@@ -110,23 +112,24 @@ func keyFault(key string) string {
 // maxKeyFile bounds the file of a key: nobody's key is longer, and a device or a log named by mistake may not end.
 const maxKeyFile = 64 << 10
 
-func apiKeyFromEnv() (string, error) {
+// apiKeyFromEnv returns the key and the variable that it came by.
+func apiKeyFromEnv() (key, source string, err error) {
 	key, file := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile)
 	if file == "" {
-		return key, nil
+		return key, envAPIKey, nil
 	}
 	if key != "" {
-		return "", invalid(envAPIKeyFile, "is set, and "+envAPIKey+" as well")
+		return "", "", invalid(envAPIKeyFile, "is set, and "+envAPIKey+" as well")
 	}
 	text, err := readKeyFile(file)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	key = strings.TrimSpace(string(text))
 	if key == "" {
-		return "", invalid(envAPIKeyFile, "names an empty file")
+		return "", "", invalid(envAPIKeyFile, "names an empty file")
 	}
-	return key, nil
+	return key, envAPIKeyFile, nil
 }
 
 // readKeyFile returns the contents of the file. Its errors are without the path: somebody may have put the key

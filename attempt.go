@@ -52,6 +52,7 @@ func (a *attempt) send(cookies http.Header) {
 	}
 	a.redact()
 	k.tracedAttempt(a)
+	k.reportGate(a)
 }
 
 // prepare builds the request by hand: everything in it is known to be well-formed.

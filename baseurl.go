@@ -11,6 +11,9 @@ import (
 
 // parseBaseURL never returns url.Parse's error, which repeats the URL and with it a password in it.
 func parseBaseURL(s string, insecure bool) (*url.URL, error) {
+	if strings.TrimSpace(s) != s {
+		return nil, invalid("baseURL", "has white space around it")
+	}
 	u, err := url.Parse(s)
 	if err != nil {
 		return nil, invalid("baseURL", "is not a URL")

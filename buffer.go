@@ -36,6 +36,9 @@ func (b *buffer) size() int {
 	return n
 }
 
+// whole returns a copy of the whole body.
+func (b *buffer) whole() []byte { return slices.Concat(append([][]byte{b.bytes}, b.rest...)...) }
+
 // open returns a decoder of body and the rest of it, which is good until the next.
 func (b *buffer) open(body []byte, rest ...[]byte) *jsontext.Decoder {
 	b.source = *bytes.NewBuffer(body) // which the decoder does not copy

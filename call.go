@@ -3,6 +3,7 @@ package petstore
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -57,6 +58,7 @@ type request struct {
 // go-retryablehttp and http.Client see only the carrier: they find the call in its context, and
 // neither a body nor a key nor a redirect that they could act on.
 type call struct {
+	id        uint64
 	client    *Client
 	operation *operation
 	config    *callConfig
@@ -71,6 +73,7 @@ type call struct {
 
 	plan    plan         // what follows the last attempt
 	refused error        // why the next attempt was not begun
+	newKey  atomic.Bool  // the service refused the key, and a function may have another
 	free    atomic.Int64 // of the current Acquire, what does not count against WithMaxWait
 
 	attempts atomic.Int32 // begun so far
@@ -110,7 +113,7 @@ func perform[T any](
 	defer func() { done(err) }()
 	err = errPanicked // what the trace is told if something below panics
 	if timeout := k.config.callTimeout; timeout > 0 {
-		bounded, cancel := context.WithTimeout(k.ctx.Context, timeout)
+		bounded, cancel := context.WithTimeoutCause(k.ctx.Context, timeout, errors.New("WithCallTimeout of "+timeout.String()))
 		defer cancel()
 		k.ctx.Context = bounded //nolint:fatcontext // once for each call
 	}
@@ -133,7 +136,11 @@ func decodeResponse[T any](k *call, decode func(*buffer) (T, error)) (value T, r
 	if value, err = decode(k.buffer); err != nil {
 		return value, response, k.last.decodeError(err)
 	}
-	return value, k.last.response(), nil
+	response = k.last.response()
+	if k.config.rawBody {
+		response.RawBody = k.buffer.whole()
+	}
+	return value, response, nil
 }
 
 func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*call, error) {
@@ -143,7 +150,7 @@ func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*ca
 	if c == nil || c.engine == nil {
 		return nil, &ArgumentError{r.operation.name, "Client", "was not made by NewClient"}
 	}
-	k := &call{client: c, operation: r.operation, body: r.body, url: *c.petsURL}
+	k := &call{id: rand.Uint64(), client: c, operation: r.operation, body: r.body, url: *c.petsURL}
 	k.ctx = callContext{ctx, k}
 	if r.operation == getPet {
 		k.url.Path = string(strconv.AppendInt(append([]byte(k.url.Path), '/'), r.id, 10))

@@ -8,6 +8,8 @@ import (
 // Call describes the API call that a request belongs to, for what sees the context of the request: a transport, a
 // [Limiter], the function of [WithAPIKeyFunc], a [ClientTrace]. It holds nothing secret, and can be compared.
 type Call struct {
+	// ID is a random number, the same for all requests of the call; the log has it as call_id.
+	ID uint64
 	// BaseURL is the base URL of the client, without a trailing slash.
 	BaseURL string
 	// Operation is the operationId of the document: listPets, createPet or getPet (section 4).
@@ -24,6 +26,9 @@ type Call struct {
 	// KeyID identifies the API key within this process: a hash with a salt of the process, equal for two
 	// clients with the same key. It is empty before the key is known.
 	KeyID string
+	// KeyRefused reports whether the service answered 401 to the call's last request, for the function of
+	// [WithAPIKeyFunc].
+	KeyRefused bool
 	// Background reports whether the call is background work; see [WithBackground].
 	Background bool
 }
@@ -43,6 +48,8 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 
 func (k *call) describe() Call {
 	c := Call{
+		ID:         k.id,
+		KeyRefused: k.newKey.Load(),
 		BaseURL:    k.client.base,
 		Operation:  k.operation.name,
 		Method:     k.operation.method,

@@ -19,6 +19,15 @@ func WithBackground() CallOption {
 	})
 }
 
+// WithRawBody keeps the body of a success in [Response].RawBody as it came, so that a field which the document does
+// not name can be read.
+func WithRawBody() CallOption {
+	return callOption(func(c *callConfig) error {
+		c.rawBody = true
+		return nil
+	})
+}
+
 // WithRetryPolicy replaces the retry policy. See the package documentation for what is retried.
 func WithRetryPolicy(p RetryPolicy) CallOption {
 	return callOption(func(c *callConfig) error {

@@ -1,6 +1,8 @@
 package petstore
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,6 +25,7 @@ const (
 	envBaseURL    = "PETSTORE_BASE_URL"
 	envAPIKey     = "PETSTORE_API_KEY"
 	envAPIKeyFile = "PETSTORE_API_KEY_FILE"
+	envInsecure   = "PETSTORE_INSECURE_HTTP"
 )
 
 // idleConnections is how many idle connections the default transport keeps: one host is all it talks to,
@@ -52,6 +55,8 @@ type Client struct {
 	dates     dateParser
 	call      callConfig
 	retries   retryBudget
+	waiting   atomic.Int64 // calls at the gate
+	closure   closure
 	seen      atomic.Pointer[RateLimit] // what the last response said, for a client without limiter
 }
 
@@ -65,6 +70,8 @@ type Response struct {
 	RateLimit RateLimit
 	// Attempts is the number of requests the call took.
 	Attempts int
+	// RawBody is the body of a success as it came, if [WithRawBody] asked for it.
+	RawBody []byte
 }
 
 // NewClient returns a client of the service at baseURL, which is absolute and ends in the version prefix:
@@ -83,8 +90,12 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 }
 
 // NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
-// PETSTORE_API_KEY or from the file that PETSTORE_API_KEY_FILE names; setting both is an error. White
-// space around the key in the file is ignored. With [WithAPIKeyFunc] neither is needed.
+// PETSTORE_API_KEY or from the file that PETSTORE_API_KEY_FILE names, of at most 64 KiB; setting both is an error.
+// White space around the key in the file is ignored. With [WithAPIKeyFunc] neither is needed. Errors name
+// the variable, and repeat nothing of what it holds.
+//
+// PETSTORE_INSECURE_HTTP=1 is [WithInsecureHTTP], for test deployments whose service has no certificate: the key
+// then travels in the clear, so that it belongs in no environment that has the key of a real service.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	config, err := newClientConfig(opts)
 	if err != nil {
@@ -94,14 +105,25 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	if baseURL == "" {
 		return nil, withOperation(invalid(envBaseURL, "is not set"), "NewClient")
 	}
-	apiKey, err := apiKeyFromEnv()
+	switch os.Getenv(envInsecure) {
+	case "", "0":
+	case "1":
+		config.insecureHTTP = true
+	default:
+		return nil, withOperation(invalid(envInsecure, "is neither 0 nor 1"), "NewClient")
+	}
+	apiKey, source, err := apiKeyFromEnv()
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
 	}
 	if apiKey == "" && config.keyFunc == nil {
 		return nil, withOperation(invalid(envAPIKey, "is not set, nor is "+envAPIKeyFile), "NewClient")
 	}
-	return newClient(baseURL, apiKey, config)
+	client, err := newClient(baseURL, apiKey, config)
+	if e, ok := errors.AsType[*ArgumentError](err); ok {
+		e.Argument = cmp.Or(map[string]string{"baseURL": envBaseURL, "apiKey": source}[e.Argument], e.Argument)
+	}
+	return client, err
 }
 
 func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {

@@ -36,7 +36,7 @@ func TestNewClientRefusesABaseURLThatTheServiceCannotHaveAndDoesNotRepeatIt(t *t
 		"https://service.test:/v1":         "has an invalid port",
 		"https://service.test:port/v1":     "is not a URL",
 		"https://s%zz/v1":                  "is not a URL",
-		"https://service.test/v1\n":        "is not a URL",
+		"https://service.test/v1\n":        "has white space around it",
 		"https://user:pw@service.test/v1":  "has user information",
 		"https://user@service.test/v1":     "has user information",
 		"https://service.test/v1?x=hidden": "has a query",

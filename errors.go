@@ -3,8 +3,8 @@ package petstore
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -26,8 +26,10 @@ var (
 	// added. Such a request is never sent again: the service has no means to tell a repetition
 	// from a second animal.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
-	// ErrInvalidResponse is matched by a ResponseError: the answer cannot be trusted.
+	// ErrInvalidResponse is matched by a ResponseError: the response cannot be trusted.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
+	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
+	ErrInvalidArgument = errors.New("petstore: invalid argument")
 )
 
 // Bounds of what an error keeps of an answer.
@@ -52,6 +54,8 @@ type APIError struct {
 	Body []byte
 	// Response describes the exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
+
+	tooLong bool // the call was not retried since RetryAfter does not fit
 }
 
 // Error returns one line of at most 512 bytes. What the server said in it is quoted.
@@ -67,11 +71,13 @@ func (e *APIError) Error() string {
 	if e.Message != "" {
 		b.WriteString(": " + quote(e.Message))
 	}
-	if e.StatusCode >= 300 && e.StatusCode <= 399 {
+	switch {
+	case e.StatusCode >= 300 && e.StatusCode <= 399:
 		b.WriteString(": redirects are not followed")
+	case e.tooLong:
+		b.WriteString(": not retried, since Retry-After " + e.RetryAfter.String() + " is longer than the call may wait")
 	}
-	b.WriteString(attemptsText(e.Attempts))
-	return oneLine(b.String())
+	return errorLine(b.String(), attemptsText(e.Attempts)+outcomeText(e))
 }
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] for an answer
@@ -90,24 +96,6 @@ func (e *APIError) Is(target error) bool {
 		return e.Operation == opCreatePet && (transientStatus(e.StatusCode) || e.StatusCode/100 == 3)
 	}
 	return false
-}
-
-// LogValue returns the error as a group of attributes, without header and body.
-func (e *APIError) LogValue() slog.Value {
-	attrs := []slog.Attr{
-		slog.String("operation", e.Operation),
-		slog.Int("status", e.StatusCode),
-		slog.String("code", oneLine(e.Code)),
-		slog.String("message", oneLine(e.Message)),
-		slog.Int("attempts", e.Attempts),
-	}
-	if e.RetryAfter > 0 {
-		attrs = append(attrs, slog.Duration("retry_after", e.RetryAfter))
-	}
-	if !e.RateLimit.IsZero() {
-		attrs = append(attrs, slog.Any("rate_limit", e.RateLimit))
-	}
-	return slog.GroupValue(attrs...)
 }
 
 // RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
@@ -156,6 +144,16 @@ func (e *RateLimitError) Error() string {
 	return oneLine(b.String())
 }
 
+// RetryAfter returns RetryAt as the value of a Retry-After header, for a server that passes the refusal on: whole
+// seconds from now, rounded up, at least 1; empty if RetryAt is not known.
+func (e *RateLimitError) RetryAfter() string {
+	if e.RetryAt.IsZero() {
+		return ""
+	}
+	seconds := (time.Until(e.RetryAt) + time.Second - 1) / time.Second
+	return strconv.FormatInt(int64(max(1, seconds)), 10)
+}
+
 // Is reports whether target is [ErrRateLimited].
 func (e *RateLimitError) Is(target error) bool { return target == ErrRateLimited }
 
@@ -163,7 +161,7 @@ func (e *RateLimitError) Is(target error) bool { return target == ErrRateLimited
 func (e *RateLimitError) Unwrap() error { return e.Err }
 
 // ArgumentError reports an argument of a call that the service document rules out, or that cannot be
-// sent. Nothing was sent.
+// sent. Nothing was sent. It matches [ErrInvalidArgument].
 type ArgumentError struct {
 	// Operation is the name of the operation, or "NewClient".
 	Operation string
@@ -186,6 +184,9 @@ func withOperation(err error, operation string) error {
 func (e *ArgumentError) Error() string {
 	return oneLine("petstore: " + e.Operation + ": " + e.Argument + ": " + e.Reason)
 }
+
+// Is reports whether target is [ErrInvalidArgument].
+func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
 // ResponseError reports an answer that does not follow the service document: an undocumented success
 // status, another media type than JSON, malformed or truncated JSON, a missing required field, a body
@@ -215,8 +216,7 @@ func (e *ResponseError) Error() string {
 	if e.Err != nil {
 		b.WriteString(": " + e.Err.Error())
 	}
-	b.WriteString(attemptsText(e.Attempts))
-	return oneLine(b.String())
+	return errorLine(b.String(), attemptsText(e.Attempts)+outcomeText(e))
 }
 
 // Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] for createPet.
@@ -247,7 +247,8 @@ type TransportError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
-	return oneLine("petstore: " + e.Operation + ": " + trimPrefix(e.Err, e.Operation) + attemptsText(e.Attempts))
+	text := "petstore: " + e.Operation + ": " + trimPrefix(e.Err, e.Operation)
+	return errorLine(text, attemptsText(e.Attempts)+outcomeText(e))
 }
 
 // Is reports whether target is [ErrOutcomeUnknown], and the outcome is.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +17,7 @@ import (
 
 var sentinels = []error{
 	petstore.ErrBadRequest, petstore.ErrUnauthorized, petstore.ErrNotFound, petstore.ErrRateLimited,
-	petstore.ErrOutcomeUnknown, petstore.ErrInvalidResponse,
+	petstore.ErrOutcomeUnknown, petstore.ErrInvalidResponse, petstore.ErrInvalidArgument,
 }
 
 func TestAnAPIErrorMatchesTheSentinelsOfItsStatusAndNoOthers(t *testing.T) {
@@ -91,6 +92,31 @@ func TestErrorTextsStayOneShortLineWhateverTheServerSays(t *testing.T) {
 			assert.True(t, strings.HasPrefix(text, "petstore: listPets: "), "%T: %s", err, text)
 		}
 	}
+}
+
+func TestErrorTextsEndWithTheOutcomeOfACreate(t *testing.T) {
+	long := errors.New(strings.Repeat("x", 1000))
+	for _, err := range []error{
+		&petstore.APIError{Operation: "createPet", Message: long.Error(), Response: petstore.Response{StatusCode: 503, Attempts: 2}},
+		&petstore.ResponseError{Operation: "createPet", Reason: "body", Err: long},
+		&petstore.TransportError{Operation: "createPet", Sent: true, Err: long},
+	} {
+		assert.True(t, strings.HasSuffix(err.Error(), "; the pet may have been created"), err.Error())
+		assertShortLine(t, err)
+	}
+	err := &petstore.TransportError{Operation: "createPet", Err: long}
+	assert.NotContains(t, err.Error(), "may have been")
+}
+
+func TestRateLimitErrorRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for d, want := range map[time.Duration]string{
+			time.Second: "1", 1001 * time.Millisecond: "2", -time.Hour: "1", 0: "1", 10 * time.Hour: "36000",
+		} {
+			assert.Equal(t, want, (&petstore.RateLimitError{RetryAt: time.Now().Add(d)}).RetryAfter())
+		}
+		assert.Empty(t, new(petstore.RateLimitError).RetryAfter())
+	})
 }
 
 func TestAnAPIErrorLogsAsAGroupWithoutHeaderAndBody(t *testing.T) {

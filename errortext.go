@@ -1,12 +1,30 @@
 package petstore
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"unicode"
 )
 
-// attemptsText tells how many requests a call took, if more than one.
+// outcomeText is the one fact that matters about an error that leaves open whether a pet was created.
+func outcomeText(err error) string {
+	if errors.Is(err, ErrOutcomeUnknown) {
+		return "; the pet may have been created"
+	}
+	return ""
+}
+
+// errorLine is text and its suffix on one line; what is too long is cut before the suffix.
+func errorLine(text, suffix string) string {
+	text = oneLine(text)
+	if most := maxErrorText - len(suffix); len(text) > most {
+		text = clip(text, most-len("…")) + "…"
+	}
+	return text + suffix
+}
+
+// attemptsText says how many requests a call took, if more than one.
 func attemptsText(n int) string {
 	if n <= 1 {
 		return ""
@@ -17,7 +35,7 @@ func attemptsText(n int) string {
 // trimPrefix is err's text without the path that the wrapping error has already written.
 func trimPrefix(err error, operation string) string {
 	if err == nil {
-		return "no answer"
+		return "no response"
 	}
 	text := strings.TrimPrefix(err.Error(), "petstore: ")
 	if operation == "" {

@@ -7,7 +7,9 @@ import (
 	"log"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -266,8 +268,12 @@ func ExampleWithLogger() {
 	defer server.Close()
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		Level: slog.LevelDebug,
-		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey || a.Key == "rate_limit" || a.Key == "until" {
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			switch a.Key {
+			case slog.TimeKey, "call_id", "duration", "until": // these differ from run to run
+				return slog.Attr{}
+			}
+			if slices.Contains(groups, "rate_limit") {
 				return slog.Attr{}
 			}
 			return a
@@ -281,9 +287,70 @@ func ExampleWithLogger() {
 		log.Fatal(err)
 	}
 	// Output:
-	// level=DEBUG msg="petstore: attempt" operation=listPets attempt=1 status=502
-	// level=INFO msg="petstore: waiting" operation=listPets reason=backoff waiting=1
-	// level=DEBUG msg="petstore: attempt" operation=listPets attempt=2 status=200
+	// level=DEBUG msg="petstore: attempt" operation=listPets method=GET path=/v1/pets attempt=1 status=502
+	// level=DEBUG msg="petstore: waiting" operation=listPets reason=backoff waiting=1
+	// level=DEBUG msg="petstore: attempt" operation=listPets method=GET path=/v1/pets attempt=2 status=200
+}
+
+// An own transport around the client's tuned one, which shows each request and the call that it belongs to.
+func ExampleWithTransport() {
+	server := fake.NewServer()
+	defer server.Close()
+	client, err := petstore.NewClient(server.URL(), server.APIKey(),
+		petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(r *http.Request) (*http.Response, error) {
+				call, _ := petstore.CallFromContext(r.Context())
+				fmt.Println(call.Operation, "attempt", call.Attempt, r.Method, r.URL.Path)
+				return next.RoundTrip(r)
+			})
+		}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+		log.Fatal(err)
+	}
+	// Output: listPets attempt 1 GET /v1/pets
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A trace that counts requests and shows what each call waited for.
+func ExampleWithTrace() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client(petstore.WithTrace(&petstore.ClientTrace{
+		WaitStart: func(_ context.Context, info petstore.WaitStartInfo) {
+			fmt.Println("waits for", info.Wait.Reason)
+		},
+		CallDone: func(_ context.Context, info petstore.CallDoneInfo) {
+			fmt.Println(info.Call.Operation, "took", info.Call.Attempt, "requests, error:", info.Err)
+		},
+	}), petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Millisecond}))
+	server.Inject(fake.Fault{Status: http.StatusBadGateway})
+
+	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// waits for backoff
+	// listPets took 2 requests, error: <nil>
+}
+
+// A server that passes a refusal on to its own callers.
+func ExampleRateLimitError_RetryAfter() {
+	handler := func(w http.ResponseWriter, err error) {
+		if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
+			w.Header().Set("Retry-After", limited.RetryAfter())
+			http.Error(w, "come back later", http.StatusServiceUnavailable)
+		}
+	}
+	w := httptest.NewRecorder()
+	handler(w, &petstore.RateLimitError{RetryAt: time.Now().Add(90 * time.Second)})
+	fmt.Println(w.Code, "Retry-After:", w.Header().Get("Retry-After"))
+	// Output: 503 Retry-After: 90
 }
 
 func ExamplePetStatus_Valid() {

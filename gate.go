@@ -3,6 +3,7 @@ package petstore
 import (
 	"context"
 	"errors"
+	"net/http"
 	"reflect"
 	"time"
 )
@@ -13,6 +14,7 @@ type plan struct {
 	pause     time.Duration // before the next attempt, for the service's sake
 	reason    WaitReason    // of pause
 	notBefore time.Time     // of the next attempt, for the rate limit's sake
+	tooLong   bool          // there is none, since what a 503 asks for does not fit
 }
 
 // keyFreshness is how long a key is good for while the call waits: WithAPIKeyFunc is asked again after it.
@@ -76,6 +78,9 @@ func (k *call) prepareAdmission(a *attempt) error {
 		k.last = a
 		k.plan = plan{}
 		return a.outcome()
+	}
+	if last := k.last; last != nil && last.statusCode == http.StatusUnauthorized && *last.key.id == *key.id {
+		return last.outcome() // there is no other key
 	}
 	a.key = key
 	if k.keyID.Load() != key.id {
@@ -179,6 +184,9 @@ func (k *call) refusal(err error) error {
 		e.Attempts = int(k.attempts.Load())
 		e.Local = e.Attempts == 0
 		e.Err = k.withLast(e.Err)
+		if e.RetryAt.After(time.Now()) && endOf(k.ctx.Context) == nil {
+			k.gateClosed(e.Scope, e.RetryAt)
+		}
 		return &e
 	}
 	if endOf(k.ctx.Context) != nil {

@@ -3,39 +3,93 @@ package petstore
 import (
 	"context"
 	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
 )
 
-// logTrace returns the trace that writes the log of WithLogger: a line for each attempt at level Debug, and for each
-// wait at level Info.
+// logTrace returns the trace that writes the log of WithLogger; its table stands there.
 func logTrace(logger *slog.Logger) *ClientTrace {
+	l := &clientLog{logger: logger}
 	return &ClientTrace{
-		AttemptDone: func(ctx context.Context, info AttemptDoneInfo) { logAttempt(ctx, logger, info) },
-		WaitStart:   func(ctx context.Context, info WaitStartInfo) { logWait(ctx, logger, info) },
+		AttemptDone: l.attempt, WaitStart: l.wait, GateClosed: l.closed, GateOpened: l.opened, CallStart: l.deprecated,
 	}
 }
 
-func logAttempt(ctx context.Context, logger *slog.Logger, info AttemptDoneInfo) {
-	attrs := []slog.Attr{
-		slog.String("operation", info.Call.Operation),
-		slog.Int("attempt", info.Call.Attempt),
+// clientLog is the log of one client.
+type clientLog struct {
+	logger *slog.Logger
+	warned atomic.Bool // of a deprecated operation
+}
+
+// deprecated logs the first call of getPet.
+func (l *clientLog) deprecated(ctx context.Context, c Call) context.Context {
+	if c.Operation == opGetPet && !l.warned.Swap(true) {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: deprecated operation", append(callAttrs(c),
+			slog.String("removal", removalOfGetPet), slog.String("instead", opListPets))...)
 	}
+	return nil
+}
+
+// removalOfGetPet is the day on which the service removes the operation (section 4.3).
+const removalOfGetPet = "2030-12-05"
+
+// attempt logs each request.
+func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {
+	attrs := append(callAttrs(info.Call),
+		slog.String("method", info.Call.Method),
+		slog.String("path", info.Call.Template),
+		slog.Int("attempt", info.Call.Attempt),
+		slog.Duration("duration", info.Duration),
+	)
 	if info.StatusCode != 0 {
 		attrs = append(attrs, slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit))
+	}
+	if info.RetryAfter > 0 {
+		attrs = append(attrs, slog.Duration("retry_after", info.RetryAfter))
 	}
 	if info.Err != nil {
 		attrs = append(attrs, slog.String("error", oneLine(info.Err.Error())))
 	}
-	logger.LogAttrs(ctx, slog.LevelDebug, "petstore: attempt", attrs...)
+	l.logger.LogAttrs(ctx, slog.LevelDebug, "petstore: attempt", attrs...)
 }
 
-func logWait(ctx context.Context, logger *slog.Logger, info WaitStartInfo) {
-	attrs := []slog.Attr{
-		slog.String("operation", info.Call.Operation),
-		slog.String("reason", string(info.Wait.Reason)),
+// wait logs each wait.
+func (l *clientLog) wait(ctx context.Context, info WaitStartInfo) {
+	attrs := append(callAttrs(info.Call), slog.String("reason", string(info.Wait.Reason)))
+	attrs = append(attrs, untilAttrs(info.Wait.Until, info.Wait.Waiting)...)
+	l.logger.LogAttrs(ctx, slog.LevelDebug, "petstore: waiting", attrs...)
+}
+
+// closed logs the begin of each closure.
+func (l *clientLog) closed(ctx context.Context, info GateInfo) {
+	l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: rate limit closed", gateAttrs(info)...)
+}
+
+// opened logs the end of each closure.
+func (l *clientLog) opened(ctx context.Context, info GateInfo) {
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "petstore: rate limit open again", gateAttrs(info)...)
+}
+
+// callAttrs are the attributes of every line.
+func callAttrs(c Call) []slog.Attr {
+	return []slog.Attr{
+		slog.String("operation", c.Operation),
+		slog.String("call_id", strconv.FormatUint(c.ID, 16)),
 	}
-	if !info.Wait.Until.IsZero() {
-		attrs = append(attrs, slog.Time("until", info.Wait.Until))
+}
+
+func gateAttrs(info GateInfo) []slog.Attr {
+	attrs := callAttrs(info.Call)
+	if info.Scope != "" {
+		attrs = append(attrs, slog.String("scope", string(info.Scope)))
 	}
-	attrs = append(attrs, slog.Int("waiting", info.Wait.Waiting))
-	logger.LogAttrs(ctx, slog.LevelInfo, "petstore: waiting", attrs...)
+	return append(attrs, untilAttrs(info.Until, info.Waiting)...)
+}
+
+func untilAttrs(until time.Time, waiting int) (attrs []slog.Attr) {
+	if !until.IsZero() {
+		attrs = append(attrs, slog.Time("until", until))
+	}
+	return append(attrs, slog.Int("waiting", waiting))
 }

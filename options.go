@@ -49,6 +49,7 @@ type callConfig struct {
 	attemptTimeout time.Duration
 	callTimeout    time.Duration // 0: none
 	background     bool
+	rawBody        bool
 	header         http.Header
 }
 
@@ -90,8 +91,17 @@ func WithHTTPClient(hc *http.Client) Option {
 	})
 }
 
-// WithLogger makes the Client log each attempt at level Debug and each wait at level Info.
-// Neither the API key nor a body is ever logged. A nil logger, the default, logs nothing.
+// WithLogger makes the Client log to l. The messages, levels and attributes are stable:
+//
+//	petstore: attempt               Debug  method path attempt duration status rate_limit retry_after error
+//	petstore: waiting               Debug  reason until waiting
+//	petstore: rate limit closed     Warn   scope until waiting; once for each closure
+//	petstore: rate limit open again Info   scope until waiting; once for each closure
+//	petstore: deprecated operation  Warn   removal instead; once for each client
+//
+// Each line has operation and call_id, which all lines of a call have in common. The words of reason are those of
+// [WaitReason], those of scope of [LimitScope]; what is not known is left out. Neither the API key nor a body is ever
+// logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(c *clientConfig) error {
 		if l != nil {
@@ -117,6 +127,10 @@ func WithUserAgent(product string) Option {
 // fails, or returns what cannot be a bearer token, the call fails with a [*TransportError] and nothing
 // is sent. The text of that does not repeat what f's error says, which may hold a key; [errors.Is] and
 // [errors.AsType] find f's error.
+//
+// If the service answers 401, f is asked once more within the call, with [Call].KeyRefused in its context. If it then
+// gives another key, the request is sent again with that, also a create: a request answered 401 was not
+// carried out.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 	return clientOption(func(c *clientConfig) error {
 		if f == nil {

@@ -80,6 +80,7 @@ func (a *attempt) apiError() *APIError {
 		RetryAfter: a.retryAfter,
 		Body:       a.bodyStart(),
 		Response:   a.response(),
+		tooLong:    a.context.call.plan.tooLong,
 	}
 	code, message := decodeError(a.context.call.buffer, a.body)
 	key := a.key.secret()
@@ -98,7 +99,7 @@ func (a *attempt) decodeError(err error) *ResponseError {
 }
 
 func (a *attempt) response() Response {
-	return Response{a.statusCode, a.header, a.rateLimit, a.number}
+	return Response{StatusCode: a.statusCode, Header: a.header, RateLimit: a.rateLimit, Attempts: a.number}
 }
 
 // retryAt is when the response, a 429, allows the next request, by the local clock; zero if it does not say.

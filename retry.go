@@ -98,7 +98,13 @@ func noBackoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { retu
 
 // decide plans what follows a.
 func (k *call) decide(a *attempt) plan {
-	if a.number >= k.config.retry.MaxAttempts || contextErr(k.ctx.Context) != nil || !a.worthRepeating() {
+	if a.number >= k.config.retry.MaxAttempts || contextErr(k.ctx.Context) != nil {
+		return plan{}
+	}
+	if a.statusCode == http.StatusUnauthorized && k.client.rotates && !k.newKey.Swap(true) {
+		return plan{again: true} // if there is another key; see prepareAdmission
+	}
+	if !a.worthRepeating() {
 		return plan{}
 	}
 	limited := a.statusCode == http.StatusTooManyRequests
@@ -117,6 +123,7 @@ func (k *call) decide(a *attempt) plan {
 		p.pause += min(a.retryAfter, math.MaxInt64-p.pause)
 		p.reason = WaitRetryAfter
 		p.again = k.fits(p.pause, true)
+		p.tooLong = !p.again
 	default:
 		p.again = k.fits(p.pause, false)
 	}

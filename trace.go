@@ -26,6 +26,11 @@ type ClientTrace struct {
 	AttemptStart func(ctx context.Context, c Call)
 	// AttemptDone is called when the response has been read, or has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
+	// GateClosed is called once for each closure of the rate limit that the client notices: at a 429, or when a
+	// call is refused since the wait would be too long. Calls that wait for the next window close nothing.
+	GateClosed func(ctx context.Context, info GateInfo)
+	// GateOpened is called when a request has got through after GateClosed. info.Until is when it was expected.
+	GateOpened func(ctx context.Context, info GateInfo)
 }
 
 // CallDoneInfo is what [ClientTrace].CallDone is given.
@@ -72,6 +77,18 @@ type AttemptDoneInfo struct {
 	Sent bool
 	// Err is why there is no response, or only a part of one; nil if there is one, whatever its status.
 	Err error
+}
+
+// GateInfo is what [ClientTrace].GateClosed and GateOpened are given.
+type GateInfo struct {
+	// Call is the call that noticed.
+	Call Call
+	// Scope is which limit seems to have closed the gate; empty if that is not known.
+	Scope LimitScope
+	// Until is when it opens, by the local clock; zero if that is not known.
+	Until time.Time
+	// Waiting is the number of the client's calls that wait at this moment.
+	Waiting int
 }
 
 // traceCall reports the begin of the call, and returns what reports its end.

@@ -42,6 +42,11 @@ func TestCallFromContext(t *testing.T) {
 			require.Len(t, seen, 4)
 			assert.GreaterOrEqual(t, seen[1].Waited, 3*time.Second)
 			seen[1].Waited = 0
+			assert.Equal(t, seen[0].ID, seen[1].ID, "one id for each call")
+			assert.NotEqual(t, seen[1].ID, seen[2].ID)
+			for i := range seen {
+				seen[i].ID = 0
+			}
 			base, id := "https://service.test/v1", seen[0].KeyID
 			assert.NotEmpty(t, id)
 			assert.NotContains(t, id, testKey)

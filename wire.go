@@ -23,6 +23,7 @@ type wire struct {
 	body      requestBody
 	memory    bytes.Reader // the body where net/http has to know that it is in memory
 	hooks     httptrace.ClientTrace
+	hooked    bool        // the transport is given hooks
 	asked     atomic.Bool // a transport reported that it looks for a connection
 	connected atomic.Bool // and that it had one
 	written   atomic.Bool // the header was written, in part or whole
@@ -77,6 +78,7 @@ func (w *wire) watch(a *attempt) context.Context {
 	if k.operation.repeatable && k.client.http1.Load() {
 		return &a.context
 	}
+	w.hooked = true
 	w.hooks.GetConn = func(string) { w.asked.Store(true) }
 	w.hooks.GotConn = func(httptrace.GotConnInfo) {
 		if w.connected.Swap(true) && w.written.Load() {
@@ -106,7 +108,7 @@ func (w *wire) mayHaveSent(k *call, err error) bool {
 	case w.asked.Load():
 		return !k.client.plain && (w.body.read.Load() || k.operation.repeatable)
 	}
-	return !k.client.reports || w.body.read.Load()
+	return !w.hooked || !k.client.reports || w.body.read.Load()
 }
 
 // reports reports whether t is an http.Transport in wrappers that say what they wrap.

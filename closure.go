@@ -1,0 +1,76 @@
+package petstore
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// closure is what a client knows of the rate limit being closed for its key, in order to report it once: from the
+// first 429 or local refusal to the first response to a request sent after that.
+type closure struct {
+	closed atomic.Bool
+	mu     sync.Mutex
+	since  time.Time
+	info   GateInfo
+}
+
+// close reports whether the gate was open before.
+func (c *closure) close(info GateInfo) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.info = info
+	if c.closed.Swap(true) {
+		return false
+	}
+	c.since = time.Now()
+	return true
+}
+
+// open reports whether the gate was closed before, and by what. sent is when the request was sent that got through.
+func (c *closure) open(sent time.Time) (GateInfo, bool) {
+	if !c.closed.Load() {
+		return GateInfo{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if sent.Before(c.since) || !c.closed.Swap(false) {
+		return GateInfo{}, false
+	}
+	return c.info, true
+}
+
+// reportGate reports to the traces what a's response says of the gate.
+func (k *call) reportGate(a *attempt) {
+	switch {
+	case len(k.client.traces) == 0 || a.statusCode == 0:
+	case a.statusCode == http.StatusTooManyRequests:
+		k.gateClosed(a.scope(), a.retryAt())
+	default:
+		if info, was := k.client.closure.open(a.ready); was {
+			info.Call, info.Waiting = a.describe(), int(k.client.waiting.Load())
+			for _, t := range k.client.traces {
+				if t.GateOpened != nil {
+					t.GateOpened(k.ctx.Context, info)
+				}
+			}
+		}
+	}
+}
+
+// gateClosed reports that nothing is sent before until.
+func (k *call) gateClosed(scope LimitScope, until time.Time) {
+	if len(k.client.traces) == 0 {
+		return
+	}
+	info := GateInfo{k.describe(), scope, until, int(k.client.waiting.Load())}
+	if !k.client.closure.close(info) {
+		return
+	}
+	for _, t := range k.client.traces {
+		if t.GateClosed != nil {
+			t.GateClosed(k.ctx.Context, info)
+		}
+	}
+}
