@@ -4,76 +4,83 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go"
 )
 
-// gate is the limiter of the key with the journal in front of the door: a request gets its permit, then the
-// journal gets its entry, and only then it leaves. A row that waits for the limit has not been sent, however
-// the program ends.
+// gate is the limiter of the key with the journal behind it: a request gets its permit, then the
+// journal its entry, and only then it leaves. A row that waits for the limit has not been sent,
+// however the program ends.
 type gate struct {
 	petstore.Limiter
-	job *importer
+	journal  *journal
+	stopping context.Context
+	stop     context.CancelCauseFunc
+	took     atomic.Int64 // nanoseconds of a request, smoothed
+	ahead    atomic.Int64 // nanoseconds of the service's clock
 }
 
 var errStopped = errors.New("the import is being stopped")
 
-// lineKey is the context's key for the line of the row that a request adds.
-type lineKey struct{}
+// The context's keys for the line of the row that a request adds, and for a response that the
+// limiter is to learn from a request which is not sent.
+type (
+	lineKey struct{}
+	seenKey struct{}
+)
 
-// Acquire implements [petstore.Limiter].
+// Acquire implements [petstore.Limiter]. Its waits end when the import is stopped, while the
+// requests that are on their way go on.
 func (g *gate) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	line, ok := ctx.Value(lineKey{}).(int)
-	if !ok { // a look at the catalogue
-		g.job.waits.begin()
-		defer g.job.waits.end()
-		return g.Limiter.Acquire(ctx, maxWait)
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(g.stopping, cancel)()
+	permit, err := g.Limiter.Acquire(waiting, maxWait)
+	if err != nil && g.stopping.Err() != nil {
+		err = errStopped // and not the end of a context that the client knows nothing of
 	}
-	permit, err := g.wait(ctx, maxWait)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.record(line); err != nil {
+	if seen, ok := ctx.Value(seenKey{}).(*petstore.Observation); ok {
+		permit.Release(*seen)
+		return nil, errStopped
+	}
+	line, _ := ctx.Value(lineKey{}).(int) // 0: listPets
+	if line > 0 {
+		err = errors.Join(g.journal.write(entry{Line: line, Event: sending}), g.journal.sync())
+	}
+	if err != nil {
+		g.stop(err)
 		permit.Release(petstore.Observation{})
 		return nil, err
 	}
-	return &recorded{permit, g.job.journal, line}, nil
-}
-
-// wait ends when the import is stopped, while the requests that are on their way go on.
-func (g *gate) wait(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	g.job.waits.begin()
-	defer g.job.waits.end()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(g.job.stopping, cancel)()
-	permit, err := g.Limiter.Acquire(ctx, maxWait)
-	if err != nil && g.job.stopping.Err() != nil {
-		return nil, errStopped // not the end of a context that the client knows nothing of
-	}
-	return permit, err
-}
-
-func (g *gate) record(line int) error {
-	if err := g.job.journal.write(entry{Line: line, Event: sending}); err != nil {
-		return err
-	}
-	return g.job.journal.sync()
+	return &recorded{permit, g, line, time.Now()}, nil
 }
 
 // recorded is a permit whose use is in the journal.
 type recorded struct {
 	petstore.Permit
-	journal *journal
+	gate    *gate
 	line    int
+	granted time.Time
 }
 
-// Release implements [petstore.Permit]. The client may now wait for hours before it sends the request again;
-// if the program dies then, the row must not count as sent.
+// Release implements [petstore.Permit]. The client may now wait for minutes before it sends the
+// request again; if the program dies then, the row must not count as sent.
 func (r *recorded) Release(o petstore.Observation) {
-	if o.Sent.IsZero() || o.StatusCode == http.StatusTooManyRequests {
-		_ = r.journal.write(entry{Line: r.line, Event: unsent}) // the journal remembers its failure
+	limited := o.StatusCode == http.StatusTooManyRequests
+	if r.line > 0 && (o.Sent.IsZero() || limited) {
+		_ = r.gate.journal.write(entry{Line: r.line, Event: unsent}) // the journal remembers its failure
+	}
+	if limited || o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 {
+		_ = r.gate.journal.write(entry{Event: closed, Response: &o})
+	}
+	if !o.Date.IsZero() {
+		r.gate.ahead.Store(int64(o.Date.Sub(o.Received)))
+		r.gate.took.Add((int64(time.Since(r.granted)) - r.gate.took.Load()) / 8)
 	}
 	r.Permit.Release(o)
 }

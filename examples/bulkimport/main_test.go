@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -116,34 +119,124 @@ func (p *port) assertNoFileHasTheKey() {
 	assert.NotContains(p, p.out.String(), secret)
 }
 
-func TestAProgramThatIsKilledAgainAndAgainLosesAndRepeatsNothing(t *testing.T) {
-	t.Parallel()
-	const rows, kills = 500, 12
-	p := newPort(t, rows, fake.WithLatency(2*time.Millisecond))
-	for _, f := range []fake.Fault{
-		{Wire: fake.WireReset}, {Wire: fake.WireReset, AfterCommit: true}, {Status: http.StatusServiceUnavailable},
-	} {
-		f.Operation, f.Chance, f.Times = fake.OpCreatePet, 0.05, fake.Forever
-		p.server.Inject(f)
+// longRows returns how many rows the long tests import, 0 if they are not wanted.
+func longRows(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("BULKIMPORT_ROWS")
+	if text == "" {
+		return 0
 	}
-	for range kills {
-		cmd := p.start(1+rand.IntN(rows/kills), rand.IntN(2) == 0, func(program *os.Process) {
-			assert.NoError(t, program.Kill())
-		})
-		assert.Error(t, cmd.Wait())
-	}
-	for range 3 { // ten undecided in a row are possible
-		if p.program().Run() == nil {
-			break
-		}
-	}
-	p.assertNothingLostOrRepeated(rows)
-	p.assertNoFileHasTheKey()
-	t.Logf("%d kills: %d created, %d undecided, %d in the service", kills,
-		p.count(created), p.count(unknown), len(p.server.Pets()))
+	rows, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return rows
 }
 
-func TestAnInterruptedProgramFinishesAndASecondInterruptEndsIt(t *testing.T) {
+// TestProgram_killed kills the program again and again, while the service fails in every way, and goes
+// on until no row is left.
+func TestProgram_killed(t *testing.T) {
+	t.Parallel()
+	const every = 200 // rows
+	rows := max(longRows(t), 600)
+	p := newPort(t, rows, fake.WithLatency(time.Millisecond), fake.WithSeed(rand.Uint64()))
+	p.injectAll(0.003)
+	kills := 0
+	for ; kills < rows/every; kills++ {
+		kill := func(program *os.Process) { assert.NoError(t, program.Kill()) }
+		if rand.IntN(4) > 0 {
+			assert.Error(t, p.start(1+rand.IntN(2*every), rand.IntN(2) == 0, kill).Wait())
+			continue
+		}
+		cmd := p.program() // killed at any time
+		require.NoError(t, cmd.Start())
+		timer := time.AfterFunc(rand.N(200*time.Millisecond), func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait()
+		timer.Stop()
+	}
+	status := exitStopped
+	for runs := 0; status == exitStopped && runs < 20; runs++ {
+		cmd := p.program()
+		_ = cmd.Run()
+		status = cmd.ProcessState.ExitCode()
+	}
+	assert.Equal(t, exitDone, status)
+	p.assertNothingLostOrRepeated(rows)
+	p.assertNoFileHasTheKey()
+	assert.Contains(t, p.out.String(), fmt.Sprintf("\n%d rows: %d created, %d undecided, %d rejected, 0 left\n",
+		rows, p.count(created), p.count(unknown), p.count(rejected)))
+	t.Logf("%d rows, %d kills: %d created, %d undecided, %d rejected, %d in the service", rows, kills,
+		p.count(created), p.count(unknown), p.count(rejected), len(p.server.Pets()))
+}
+
+// injectAll injects all that can go wrong with a create, each with a chance.
+func (p *port) injectAll(chance float64) {
+	for _, f := range []fake.Fault{
+		{Wire: fake.WireReset},
+		{Wire: fake.WireReset, AfterCommit: true},
+		{Wire: fake.WireTruncate, AfterCommit: true},
+		{Wire: fake.WireGarbage, AfterCommit: true},
+		{Status: http.StatusServiceUnavailable},
+		{Status: http.StatusBadGateway, AfterCommit: true},
+		{Status: http.StatusSeeOther, AfterCommit: true, Header: http.Header{"Location": {"/pets"}}},
+		{Status: http.StatusFound},
+		{Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)}, // of another
+		{Status: http.StatusBadRequest},
+		{Status: http.StatusTooManyRequests, RetryAfter: "0.1", Chance: chance / 10},
+	} {
+		f.Operation, f.Times = fake.OpCreatePet, fake.Forever
+		if f.Chance == 0 {
+			f.Chance = chance
+		}
+		p.server.Inject(f)
+	}
+}
+
+// TestProgram_memory imports a long file, and then has nothing left to do.
+func TestProgram_memory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it reads /proc")
+	}
+	rows := longRows(t)
+	if rows == 0 {
+		t.Skip("BULKIMPORT_ROWS=1000000 runs it")
+	}
+	peak := func(rows int) (first, second int64) {
+		p := newPort(t, rows, fake.WithJournal(0))
+		run := func() int64 {
+			cmd, start := p.program(), time.Now()
+			require.NoError(t, cmd.Start())
+			peak := make(chan int64)
+			go func() { peak <- peakMemory(cmd.Process.Pid) }()
+			require.NoError(t, cmd.Wait(), p.out.String())
+			rss := <-peak
+			t.Logf("%d rows: %s, %s of it CPU, %d MB", rows, time.Since(start).Round(time.Millisecond),
+				cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), rss>>20)
+			return rss
+		}
+		return run(), run()
+	}
+	base, baseAgain := peak(1000)
+	first, second := peak(rows)
+	assert.LessOrEqual(t, (first-base)/int64(rows), int64(128), "bytes a row, of an import")
+	assert.LessOrEqual(t, (second-baseAgain)/int64(rows), int64(128), "bytes a row, of a resume")
+	t.Logf("%d and %d bytes a row", (first-base)/int64(rows), (second-baseAgain)/int64(rows))
+}
+
+// peakMemory returns the peak of a process's memory, in bytes. The rusage of a child has its parent's in it.
+func peakMemory(pid int) (peak int64) {
+	for {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		_, after, ok := strings.Cut(string(status), "VmHWM:")
+		if err != nil || !ok {
+			return peak
+		}
+		var kib int64
+		_, _ = fmt.Sscan(after, &kib)
+		peak = max(peak, kib<<10)
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+func TestProgram_interrupt(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")
@@ -164,12 +257,12 @@ func TestAnInterruptedProgramFinishesAndASecondInterruptEndsIt(t *testing.T) {
 	assert.Positive(t, p.count(sending))
 	stalled.Remove()
 
-	require.NoError(t, p.program().Run())
+	require.Error(t, p.program().Run())
 	p.assertNothingLostOrRepeated(100)
 	assert.Positive(t, p.count(unknown))
 }
 
-func TestATerminalThatGoesAwayStopsTheImportAsAnInterruptDoes(t *testing.T) {
+func TestProgram_terminalGone(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")
@@ -194,7 +287,7 @@ func TestATerminalThatGoesAwayStopsTheImportAsAnInterruptDoes(t *testing.T) {
 	p.assertNothingLostOrRepeated(100)
 }
 
-func TestAnImportGoesOnWhenNobodyReadsWhatItPrints(t *testing.T) {
+func TestProgram_closedPipe(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")
@@ -223,7 +316,7 @@ func signalUntil(gone <-chan struct{}, process *os.Process, s os.Signal) {
 	}
 }
 
-func TestOnATerminalThereIsABarAndElsewhereAreLines(t *testing.T) {
+func TestProgram_terminal(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no terminal to be had")
@@ -241,33 +334,46 @@ func TestOnATerminalThereIsABarAndElsewhereAreLines(t *testing.T) {
 	assert.True(t, err == nil || assert.ErrorAs(t, err, &gone))
 	require.NoError(t, cmd.Wait())
 	text := screen.String()
-	assert.Contains(t, text, "100% |████████████████████████| (130/130) ")
-	assert.Regexp(t, ` 76% \|█+ +\| \(100/130\) \d+\.\d/s, [12]s left, waits until \d\d:\d\d:\d\d for 100 more \r`, text)
+	assert.Regexp(t, `\r 76% 100/130, [12]s left, \d+\.\d/s, waits until \d\d:\d\d:\d\d for 100 more \[#+ +\] *\r`, text)
+	assert.Contains(t, text, "\r100% 130/130, 0s left, ")
 	assert.Contains(t, text, "\n130 rows: 130 created, 0 undecided, 0 rejected, 0 left\r\n")
 	assert.NotContains(t, text, "of 130 rows")
+	for line := range strings.SplitSeq(text, "\r") {
+		if strings.Contains(line, "% ") {
+			assert.Len(t, line, 99, "the last column stays empty")
+		}
+	}
 }
 
-func TestWhatCannotBeBegunIsSaidAndHasAStatusOfItsOwn(t *testing.T) {
+func TestRun_usage(t *testing.T) {
 	pets := filepath.Join(t.TempDir(), "pets.csv")
 	require.NoError(t, os.WriteFile(pets, []byte("name,categoryId,status\n"), 0o600))
 	t.Setenv("PETSTORE_BASE_URL", "")
 	nowhere := filepath.Join(filepath.Dir(pets), "missing")
 	for args, said := range map[string]string{
-		"-fast":                       "flag provided but not defined: -fast",
-		"a.csv b.csv":                 "usage: bulkimport [-dir folder] [-chaos] [file.csv | file.jsonl]",
-		nowhere + "/pets.csv":         "missing",
-		"-dir " + pets + " " + pets:   "not a directory",
-		filepath.Dir(pets) + "/a.csv": "no such file",
+		"-fast":                            "bulkimport: flag provided but not defined: -fast\nusage: bulkimport [flags]",
+		"a.csv b.csv":                      "bulkimport: 2 files are given, and one can be imported at a time\nusage: ",
+		"-patience -1s":                    "bulkimport: -patience is negative\nusage: ",
+		"-patience soon":                   `invalid value "soon" for flag -patience`,
+		nowhere + "/pets.csv":              "missing",
+		pets:                               "bulkimport: PETSTORE_BASE_URL is not set; -fake imports into a fake service",
+		"-fake -dir " + pets + " " + pets:  "not a directory",
+		filepath.Dir(pets) + "/a.csv":      "no such file",
+		filepath.Dir(pets):                 "is named neither",
+		"-json " + nowhere + "/pets.jsonl": "missing",
 	} {
 		var out, errs strings.Builder
 		assert.Equal(t, exitUsage, run(t.Context(), strings.Fields(args), &out, &errs), args)
-		assert.Contains(t, errs.String(), said)
-		assert.Empty(t, out.String())
+		assert.Containsf(t, errs.String(), said, "%s", args)
+		if strings.HasPrefix(args, "-json") {
+			assert.Contains(t, out.String(), `"exit":2,`)
+		} else {
+			assert.Empty(t, out.String())
+		}
 	}
 	t.Setenv("PETSTORE_BASE_URL", "https://host/v1")
 	for args, said := range map[string]string{
-		"-chaos " + pets: "-chaos is for the fake service",
-		pets:             "apiKey",
+		pets: "apiKey",
 	} {
 		var errs strings.Builder
 		t.Setenv("PETSTORE_API_KEY", "not a key")
@@ -277,30 +383,101 @@ func TestWhatCannotBeBegunIsSaidAndHasAStatusOfItsOwn(t *testing.T) {
 	}
 	left, err := os.ReadDir(filepath.Dir(pets))
 	require.NoError(t, err)
-	assert.Len(t, left, 2, "the input, and the lock of the import that found no key to begin with: %v", left)
+	assert.Len(t, left, 1, "the input: %v", left)
 }
 
-func TestHelpIsNoFailureAndNeitherIsAnInputWithoutRows(t *testing.T) {
+func TestRun_help(t *testing.T) {
 	t.Setenv("PETSTORE_BASE_URL", "")
 	var out strings.Builder
-	assert.Equal(t, exitDone, run(t.Context(), []string{"-h"}, &out, &out))
+	assert.Equal(t, exitCreated, run(t.Context(), []string{"-h"}, &out, nil), "help goes to stdout")
 	assert.Contains(t, out.String(), "pets.csv unless given, to the service that PETSTORE_BASE_URL\nand PETSTORE_API_KEY")
 	pets := filepath.Join(t.TempDir(), "pets.csv")
 	require.NoError(t, os.WriteFile(pets, []byte("name,categoryId,status\n"), 0o600))
-	assert.Equal(t, exitDone, run(t.Context(), []string{"-dir", filepath.Join(t.TempDir(), "new"), pets}, &out, &out))
+	assert.Equal(t, exitCreated, run(t.Context(), []string{"-dir", filepath.Join(t.TempDir(), "new"), pets, "-fake"}, &out, &out))
 	assert.Contains(t, out.String(), "0 rows: 0 created, 0 undecided, 0 rejected, 0 left\n")
 }
 
-func TestAStoppedProgramSaysHowToGoOn(t *testing.T) {
+func TestRun_stopped(t *testing.T) {
 	t.Setenv("PETSTORE_BASE_URL", "")
 	pets := filepath.Join(t.TempDir(), "pets.jsonl")
 	require.NoError(t, os.WriteFile(pets, []byte(`{"name":"Rex","categoryId":1}`), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out strings.Builder
-	assert.Equal(t, exitStopped, run(ctx, []string{pets}, &out, &out))
+	assert.Equal(t, exitStopped, run(ctx, []string{"-fake", pets}, &out, &out))
 	assert.Contains(t, out.String(), "1 rows: 0 created, 0 undecided, 0 rejected, 1 left\n")
 	assert.Contains(t, out.String(), "stopped: context canceled: run it again to go on\n")
-	assert.Equal(t, exitDone, run(t.Context(), []string{pets}, &out, &out))
+	assert.Equal(t, exitCreated, run(t.Context(), []string{"-fake", pets}, &out, &out))
 	assert.Contains(t, out.String(), "1 rows: 1 created")
+}
+
+func TestRun_service(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "own.csv")
+	require.NoError(t, os.WriteFile(own, []byte("name,categoryId\nRex,1\n"), 0o600))
+	for name, test := range map[string]struct {
+		file, url, key string
+		fake           bool
+		want           string
+	}{
+		"the sample, and nothing set":        {"pets.csv", "", "", false, "a fake in memory"},
+		"the sample, and a key":              {"pets.csv", "", "key", false, ""},
+		"a file of one's own":                {own, "", "", false, ""},
+		"a file of one's own, and a key":     {own, "", "key", false, ""},
+		"a file of one's own, into the fake": {own, "", "key", true, "a fake in memory"},
+		"all set":                            {own, "https://host/v1/", "key", false, "https://host/v1"},
+		"all set, but -fake":                 {own, "https://host/v1", "key", true, "a fake in memory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("PETSTORE_BASE_URL", test.url)
+			t.Setenv("PETSTORE_API_KEY", test.key)
+			in := &input{path: test.file}
+			require.NoError(t, in.check(func(row) {}))
+			to, err := chooseService(test.fake, in.isSample())
+			if test.want == "" {
+				assert.EqualError(t, err, "PETSTORE_BASE_URL is not set; -fake imports into a fake service in memory")
+				return
+			}
+			require.NoError(t, err)
+			defer to.close()
+			assert.Equal(t, test.want, to.name)
+		})
+	}
+}
+
+func TestRun_dryRun(t *testing.T) {
+	t.Setenv("PETSTORE_BASE_URL", "")
+	for input, test := range map[string]struct {
+		status int
+		said   string
+	}{
+		"name,categoryId\nRex,1\n":                                 {exitCreated, "1 rows: 1 pets, 0 to be rejected\n"},
+		"name,categoryId,status\nRex,x,\n,1,\nMax,1,\nBo,1,gone\n": {exitDone, "4 rows: 1 pets, 3 to be rejected\n"},
+		"name,categoryId\n\"Rex,1\nMax,2\n":                        {exitUsage, "line 2: a quote is missing or too much"},
+	} {
+		pets := filepath.Join(t.TempDir(), "pets.csv")
+		require.NoError(t, os.WriteFile(pets, []byte(input), 0o600))
+		var out, errs strings.Builder
+		assert.Equal(t, test.status, run(t.Context(), []string{"-dry-run", pets}, &out, &errs))
+		assert.Contains(t, out.String()+errs.String(), test.said)
+		files, err := filepath.Glob(pets + "*")
+		require.NoError(t, err)
+		assert.Len(t, files, 1, "it writes nothing")
+	}
+}
+
+func TestRun_json(t *testing.T) {
+	t.Setenv("PETSTORE_BASE_URL", "")
+	pets := filepath.Join(t.TempDir(), "pets.csv")
+	require.NoError(t, os.WriteFile(pets, []byte("name,categoryId\nRex,1\nMax,x\n"), 0o600))
+	var out, errs strings.Builder
+	assert.Equal(t, exitDone, run(t.Context(), []string{"-fake", pets, "-json"}, &out, &errs))
+	var object map[string]any
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &object))
+	assert.Positive(t, object["seconds"])
+	delete(object, "seconds")
+	assert.Equal(t, map[string]any{
+		"input": pets, "service": "a fake in memory", "rows": 2., "created": 1., "undecided": 0., "rejected": 1., "left": 0.,
+		"exit": 3., "error": "",
+	}, object)
+	assert.Contains(t, errs.String(), "2 rows: 1 created, 0 undecided, 1 rejected, 0 left\n")
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// clockTime is the time of day in a zone that the test does not choose.
+var clockTime = regexp.MustCompile(`\d\d:\d\d:\d\d`)
+
+func assertGolden(t *testing.T, name, got string) {
+	t.Helper()
+	got = clockTime.ReplaceAllString(strings.ReplaceAll(got, "\r", ""), "hh:mm:ss")
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/"+name, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile("testdata/" + name)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
+
+// TestProgress looks at one import at several times, on terminals of several widths and piped: under the
+// limit, in an outage, and while it is being stopped.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree), fake.WithLatency(37*time.Millisecond))
+		b := newBench(t, server, 200)
+		ctx, cancel := context.WithCancel(t.Context())
+		j, err := b.job(ctx, serviceOf(server))
+		require.NoError(t, err)
+		start := time.Now()
+		done := make(chan error)
+		go func() { done <- j.run(ctx, &b.summary, &b.out, &b.out) }()
+		time.Sleep(55 * time.Millisecond)
+		var screens strings.Builder
+		look := func(after time.Duration) {
+			time.Sleep(time.Until(start.Add(after)))
+			fmt.Fprintf(&screens, "after %s\n", after)
+			for _, width := range []int{20, 40, 80, 200} {
+				p := &progress{job: j, w: &screens, width: func() int { return width }, start: start, moved: start}
+				p.draw(time.Now())
+				screens.WriteString("|\n")
+			}
+		}
+		look(155 * time.Millisecond)
+		look(20*time.Second + 55*time.Millisecond)
+		look(75*time.Second + 55*time.Millisecond)
+		down := server.Inject(fake.Fault{Times: fake.Forever, Status: 503})
+		look(130*time.Second + 55*time.Millisecond)
+		down.Remove()
+		look(175*time.Second + 55*time.Millisecond)
+		server.Inject(fake.Fault{Times: fake.Forever, Wire: fake.WireStall})
+		look(205*time.Second + 55*time.Millisecond)
+		cancel()
+		look(207*time.Second + 55*time.Millisecond)
+		require.Error(t, <-done)
+		assert.LessOrEqual(t, time.Since(start), 214*time.Second, "a service that hangs holds nobody")
+		assertGolden(t, "screens.golden", screens.String())
+		// What is shown at the very moment in which the last ones are cut off is left to chance.
+		last := regexp.MustCompile(` 3m33s .*\n`)
+		assertGolden(t, "piped.golden", last.ReplaceAllString(strings.ReplaceAll(b.out.String(), b.input, "pets.csv"), ""))
+	})
+}
+
+func TestJob_timeLeft(t *testing.T) {
+	for name, test := range map[string]struct {
+		plan fake.Plan
+		rows int
+		want time.Duration
+	}{
+		"within one window":      {fake.PlanBusiness, 800, 100 * time.Second},
+		"within the next window": {fake.PlanFree, 100, time.Minute},
+		"two windows later":      {fake.PlanFree, 180, 2 * time.Minute},
+		"three windows later":    {fake.PlanFree, 181, 3 * time.Minute},
+		"the next day":           {fake.Enterprise(0, 50), 60, 24 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := fake.NewTestServer(t, fake.WithPlan(test.plan), fake.WithLatency(time.Second))
+				b := newBench(t, server, test.rows)
+				j, err := b.job(t.Context(), serviceOf(server))
+				require.NoError(t, err)
+				start := time.Now()
+				go func() {
+					time.Sleep(15 * time.Second)
+					total := time.Since(start) + j.timeLeft(time.Now())
+					assert.InDelta(t, test.want.Seconds(), total.Seconds(), 0.1*test.want.Seconds()+2)
+				}()
+				err = j.run(t.Context(), &b.summary, &b.out, &b.out)
+				if test.plan.PerDay == 50 {
+					require.ErrorIs(t, err, petstore.ErrRateLimited)
+				} else {
+					require.NoError(t, err)
+					assert.InDelta(t, test.want.Seconds(), time.Since(start).Seconds(), 0.1*test.want.Seconds()+5)
+				}
+				time.Sleep(20 * time.Second)
+			})
+		})
+	}
+}
