@@ -12,6 +12,9 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
 	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/petstore/petstore-go"
 )
 
 // attempt is one request on its way, until its answer has been read.
@@ -19,7 +22,6 @@ type attempt struct {
 	ctx        context.Context // of the request, with its span: an exemplar of the duration points to it
 	span       trace.Span
 	duration   httpconv.ClientRequestDuration
-	call       *call // nil: no span of a call
 	target     target
 	started    time.Time
 	statusCode int    // 0: no answer
@@ -29,20 +31,15 @@ type attempt struct {
 
 // begin opens the span of a request, and returns the request with the span's context in it. req itself stays as it
 // is, its body as well: what is around a body net/http does not know, and sends the header ahead of it.
-func (t *transport) begin(req *http.Request) (*attempt, *http.Request) {
-	ctx := req.Context()
-	a := &attempt{duration: t.metrics.duration, started: time.Now()}
-	c, known := callOf(req)
-	a.target = newTarget(req, c)
-	if known {
-		a.call, _ = ctx.Value(callKey{}).(*call)
-		t.metrics.sent(ctx, c, a.call)
+func (t *transport) begin(req *http.Request, c petstore.Call) (*attempt, *http.Request) {
+	a := &attempt{duration: t.metrics.requestDuration, started: time.Now(), target: newTarget(req, c)}
+	a.ctx, a.span = req.Context(), tracenoop.Span{}
+	if t.tracer != nil {
+		a.ctx, a.span = t.tracer.Start(a.ctx, a.target.spanName(),
+			trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(a.target.attributes(c)...))
 	}
-	a.ctx, a.span = t.tracer.Start(ctx, a.target.spanName(),
-		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(a.target.attributes(c)...))
 	sent := req.WithContext(a.ctx)
-	t.propagators.Inject(a.ctx, &carrier{request: sent})
-	return a, sent
+	return a, t.inject(sent, &carrier{request: sent, owned: true})
 }
 
 // answered takes the header of the answer. The attempt ends with its body.
@@ -63,9 +60,6 @@ func (a *attempt) end(err error) {
 		return
 	}
 	elapsed := time.Since(a.started)
-	if a.call != nil {
-		a.call.statusCode.Store(int64(a.statusCode))
-	}
 	if recording := a.span.IsRecording(); !recording && !a.duration.Enabled(a.ctx) {
 		a.span.End()
 		return

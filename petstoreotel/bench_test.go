@@ -42,11 +42,11 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(bm.name, func(b *testing.B) {
 			server := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 0)), fake.WithJournal(0))
 			defer server.Close()
-			rt := server.Transport()
+			opts := []petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: server.Transport()})}
 			if bm.opts != nil {
-				rt = petstoreotel.NewTransport(rt, bm.opts...)
+				opts = append(opts, petstoreotel.New(bm.opts...)...)
 			}
-			client := server.Client(petstore.WithHTTPClient(&http.Client{Transport: rt}))
+			client := server.Client(opts...)
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := client.ListPets(b.Context(), petstore.ListPetsParams{}); err != nil {

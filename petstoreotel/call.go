@@ -3,82 +3,141 @@ package petstoreotel
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strconv"
-	"strings"
-	"sync/atomic"
-	"time"
+	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/petstore/petstore-go"
 )
 
-// AttributeOperation is the key of the attribute with the operationId of the service document: listPets, createPet
-// or getPet.
-const AttributeOperation = attribute.Key("petstore.operation")
+const (
+	// AttributeAttempts is the key of the attribute with the number of requests that a call took.
+	AttributeAttempts = attribute.Key("petstore.attempts")
+	// AttributeOutcomeUnknown is the key of the attribute that is true for a call whose error matches
+	// [petstore.ErrOutcomeUnknown], and absent for any other.
+	AttributeOutcomeUnknown = attribute.Key("petstore.outcome_unknown")
+)
 
-// call is what the requests of a call find in their context. They come one after the other, unless a transport in
-// between multiplies them.
-type call struct {
-	span       trace.Span
-	client     *client
-	waited     atomic.Int64 // of petstore.Call.Waited, what has been recorded
-	statusCode atomic.Int64 // of the last request, 0: no answer
-}
-
-type callKey struct{}
-
-// callOf returns the call that sends req. What the function of [petstore.WithAPIKeyFunc] asks for with the call's
-// context is part of its trace, but goes elsewhere.
-func callOf(req *http.Request) (petstore.Call, bool) {
-	c, ok := petstore.CallFromContext(req.Context())
-	if !ok || req.URL == nil || req.Method != c.Method || !matches(req.URL.Path, c.Template) {
-		return petstore.Call{}, false
+// clientTrace returns the trace that records calls and waits.
+func (i *instrumentation) clientTrace() *petstore.ClientTrace {
+	return &petstore.ClientTrace{
+		CallStart: i.callStart,
+		CallDone:  i.callDone,
+		WaitStart: i.waitStart,
+		WaitDone:  i.waitDone,
+		AttemptStart: func(ctx context.Context, c petstore.Call) {
+			if k := i.callOf(ctx); k != nil {
+				k.sending(ctx, c)
+			}
+		},
+		AttemptDone: i.attemptDone,
 	}
-	return c, true
 }
 
-// matches reports whether path is template with a value for its parameter, if it has one.
-func matches(path, template string) bool {
-	fixed, parameter := strings.CutSuffix(template, "{petId}")
-	value, ok := strings.CutPrefix(path, fixed)
-	return ok && parameter == (value != "")
+// call is the state of a call.
+type call struct {
+	instrumentation *instrumentation
+	endpoint        *endpoint
+	span            trace.Span
+
+	mu         sync.Mutex // guards the rest: limiters may be asked at the same time
+	statusCode int        // of the last request, 0: no response
+	waits      waits
 }
 
-// CallStarted opens the span of a call.
-func (t *transport) CallStarted(ctx context.Context, c petstore.Call) (context.Context, func(error)) {
-	k := &call{client: t.metrics.clients.of(c.Client)}
-	ctx, k.span = t.tracer.Start(ctx, c.Operation, trace.WithAttributes(
-		AttributeOperation.String(c.Operation),
-		semconv.HTTPRequestMethodKey.String(c.Method),
-		semconv.URLTemplate(c.Template),
-		semconv.ServerAddress(k.client.server.address),
-		semconv.ServerPort(k.client.server.port),
-	))
-	return context.WithValue(ctx, callKey{}, k), k.end
+// callKey is the context's key for the call that an instrumentation records: one client may have two.
+type callKey struct{ of *instrumentation }
+
+// callOf returns the call that ctx belongs to, nil if nothing of it is recorded.
+func (i *instrumentation) callOf(ctx context.Context) *call {
+	k, _ := ctx.Value(callKey{i}).(*call)
+	return k
 }
 
-func (k *call) end(err error) {
+// callStart opens the span of a call.
+func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) context.Context {
+	at, span := i.endpoint(c), trace.Span(tracenoop.Span{})
+	parent := trace.SpanContextFromContext(ctx).SpanID()
+	if i.tracer != nil {
+		ctx, span = i.tracer.Start(ctx, c.Operation, at.start...)
+	}
+	// Without an SDK a span has the context of its parent.
+	if traced := span.SpanContext().HasSpanID() && span.SpanContext().SpanID() != parent; !traced &&
+		!span.IsRecording() && !i.metrics.callsEnabled(ctx) {
+		return ctx
+	}
+	return context.WithValue(ctx, callKey{i}, &call{instrumentation: i, endpoint: at, span: span})
+}
+
+// callDone closes the span of a call, and records how long the call took.
+func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneInfo) {
+	limited, _ := errors.AsType[*petstore.RateLimitError](info.Err)
+	if i.budgets != nil && limited != nil {
+		i.budgets.closed(i.keyOf(info.Call), limited.Scope, limited.RetryAt)
+	}
+	k := i.callOf(ctx)
+	if k == nil {
+		return
+	}
 	defer k.span.End()
+	outcome := outcomeOf(info.Err)
+	if i.metrics.callDuration.Enabled(ctx) {
+		at := k.endpoint.called
+		if len(outcome) > 0 {
+			at = metric.WithAttributes(append(append(k.endpoint.server.attributes(),
+				AttributeOperation.String(info.Call.Operation)), outcome...)...)
+		}
+		i.metrics.callDuration.Record(ctx, info.Duration.Seconds(), at)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.gaveUp(ctx, info.Err, limited)
 	if !k.span.IsRecording() {
 		return
 	}
-	if code := k.statusCode.Load(); code != 0 {
-		k.span.SetAttributes(semconv.HTTPResponseStatusCode(int(code)))
+	k.span.SetAttributes(AttributeAttempts.Int(info.Call.Attempt))
+	if k.statusCode != 0 {
+		k.span.SetAttributes(semconv.HTTPResponseStatusCode(k.statusCode))
 	}
-	if err != nil {
+	if info.Err != nil {
 		k.span.SetStatus(codes.Error, "")
-		k.span.SetAttributes(semconv.ErrorTypeKey.String(callErrorType(err)))
+		k.span.SetAttributes(outcome...)
 	}
 }
 
-// newlyWaited is how long the call has waited since the last time it was asked.
-func (k *call) newlyWaited(c petstore.Call) time.Duration {
-	return c.Waited - time.Duration(k.waited.Swap(int64(c.Waited)))
+// attemptDone keeps what the response to a request said.
+func (i *instrumentation) attemptDone(ctx context.Context, info petstore.AttemptDoneInfo) {
+	if i.budgets != nil && info.StatusCode != 0 {
+		i.budgets.observe(i.keyOf(info.Call), info)
+	}
+	if k := i.callOf(ctx); k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.statusCode = info.StatusCode
+	}
+}
+
+// keyOf is whose rate limit a call counts against.
+func (i *instrumentation) keyOf(c petstore.Call) budgetKey {
+	return budgetKey{i.endpoint(c).server, c.KeyID}
+}
+
+// outcomeOf returns the attributes that say what err is, none for a success.
+func outcomeOf(err error) []attribute.KeyValue {
+	if err == nil {
+		return nil
+	}
+	attrs := []attribute.KeyValue{semconv.ErrorTypeKey.String(callErrorType(err))}
+	if errors.Is(err, petstore.ErrOutcomeUnknown) {
+		attrs = append(attrs, AttributeOutcomeUnknown.Bool(true))
+	}
+	return attrs
 }
 
 // callErrorType is the class of the error of a call: of all that it matches, what ended the call.
@@ -86,8 +145,8 @@ func callErrorType(err error) string {
 	if class := contextErrorType(err); class != "" {
 		return class
 	}
-	if answer, ok := errors.AsType[*petstore.APIError](err); ok {
-		return strconv.Itoa(answer.StatusCode)
+	if refused, ok := errors.AsType[*petstore.APIError](err); ok {
+		return strconv.Itoa(refused.StatusCode)
 	}
 	if errors.Is(err, petstore.ErrRateLimited) {
 		return "rate_limited"

@@ -6,16 +6,20 @@ import (
 	"slices"
 )
 
-// carrier gives a propagator the header of a request. It copies the header before the first change: it belongs to
-// the caller.
+// carrier gives a propagator the header of a request. It copies the header, and the request unless that is its own,
+// before the first change: they belong to the caller.
 type carrier struct {
 	request *http.Request
+	owned   bool
 	copied  bool
 }
 
 func (c *carrier) Get(key string) string { return c.request.Header.Get(key) }
 
 func (c *carrier) Set(key, value string) {
+	if !c.owned {
+		c.request, c.owned = c.request.WithContext(c.request.Context()), true
+	}
 	if !c.copied {
 		header := make(http.Header, len(c.request.Header)+2)
 		maps.Copy(header, c.request.Header) // the values are replaced, never changed

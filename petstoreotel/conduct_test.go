@@ -44,7 +44,7 @@ func TestTheOutcomeOfACallIsTheSameWithAndWithoutTheTransport(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					s := newStation(t)
-					bare := s.newClient(s.server.HTTPClient().Transport)
+					bare := s.bareClient(s.base())
 					assert.Equal(t, s.outcome(bare, fault, call), s.outcome(s.client, fault, call))
 				})
 			})
@@ -96,8 +96,7 @@ func TestARequestThatWasNeverWrittenIsNoUnknownOutcome(t *testing.T) {
 				cancel()
 			}
 		})))))
-	client, err := petstore.NewClient(s.server.URL(), s.server.APIKey(), petstore.WithHTTPClient(
-		&http.Client{Transport: petstoreotel.NewTransport(new(http.Transport), s.opts...)}))
+	client, err := petstore.NewClient(s.server.URL(), s.server.APIKey(), petstoreotel.New(s.opts...)...)
 	require.NoError(t, err)
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
 	require.ErrorIs(t, err, context.Canceled)
@@ -113,28 +112,45 @@ func (starting) OnEnd(sdktrace.ReadOnlySpan)                              {}
 func (starting) Shutdown(context.Context) error                           { return nil }
 func (starting) ForceFlush(context.Context) error                         { return nil }
 
-func TestACreateIsOneWriteOnAConnectionThatIsKept(t *testing.T) {
+func TestTransportWritesAndDialsAsAnyOtherWrapper(t *testing.T) {
 	t.Parallel()
 	s := newStation(t)
-	var dials, writes atomic.Int64
+	dials, writes := s.connections(petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
+		return wrapper{base}
+	}))
+	recordedDials, recordedWrites := s.connections(petstoreotel.New(s.opts...)...)
+	assert.EqualValues(t, 1, recordedDials)
+	assert.Equal(t, dials, recordedDials)
+	assert.Equal(t, writes, recordedWrites)
+}
+
+// wrapper is a transport that does nothing but send.
+type wrapper struct{ http.RoundTripper }
+
+func (w wrapper) Unwrap() http.RoundTripper { return w.RoundTripper }
+
+// connections makes some creates, and returns how often their client dialled and wrote.
+func (s *station) connections(opts ...petstore.Option) (dials, writes int64) {
+	s.t.Helper()
+	var dialled, wrote atomic.Int64
 	base := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		dials.Add(1)
+		dialled.Add(1)
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		return countedConn{conn, &writes}, err
+		return countedConn{conn, &wrote}, err
 	}}
 	defer base.CloseIdleConnections()
-	client, err := petstore.NewClient(s.server.URL(), s.server.APIKey(), petstore.WithHTTPClient(
-		&http.Client{Transport: petstoreotel.NewTransport(base, s.opts...)}))
-	require.NoError(t, err)
+	client, err := petstore.NewClient(s.server.URL(), s.server.APIKey(),
+		append(opts, petstore.WithHTTPClient(&http.Client{Transport: base}))...)
+	require.NoError(s.t, err)
 	s.server.Inject(fake.Fault{Status: 400, Skip: 1})
+	before := len(s.server.Pets())
 
 	const calls = 5
 	for range calls {
-		_, _ = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+		_, _ = client.CreatePet(s.t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
 	}
-	assert.Len(t, s.server.Pets(), calls-1)
-	assert.EqualValues(t, calls, writes.Load())
-	assert.EqualValues(t, 1, dials.Load())
+	assert.Len(s.t, s.server.Pets(), before+calls-1)
+	return dialled.Load(), wrote.Load()
 }
 
 type countedConn struct {

@@ -1,8 +1,6 @@
 // Package petstoreotel shows the calls of a [petstore.Client] as OpenTelemetry traces and metrics.
 //
-//	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithHTTPClient(&http.Client{
-//		Transport: petstoreotel.NewTransport(nil),
-//	}))
+//	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New()...)
 //
 // It follows the HTTP semantic conventions, version 1.43.0. The client does what it does without it: the
 // transport retries nothing, buffers nothing and has no goroutine.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -15,24 +16,23 @@ import (
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
-func ExampleNewTransport() {
+func ExampleNew() {
 	server := fake.NewServer() // in place of the service
 	defer server.Close()
 	exporter := tracetest.NewInMemoryExporter() // in place of one for OTLP
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
 
-	base := server.HTTPClient().Transport // nil for a transport like the client's own
-	client, err := petstore.NewClient("https://petstore.example.com/v1", server.APIKey(),
-		petstore.WithHTTPClient(&http.Client{
-			Transport: petstoreotel.NewTransport(base, petstoreotel.WithTracerProvider(provider)),
-		}),
-		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1}))
+	options := petstoreotel.New(petstoreotel.WithTracerProvider(provider)) // New() if otel.SetTracerProvider was called
+	options = append(options,
+		petstore.WithHTTPClient(server.HTTPClient()), // your own, if you have one
+		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Nanosecond}))
+	client, err := petstore.NewClient("https://petstore.example.com/v1", server.APIKey(), options...)
 	if err != nil {
 		log.Fatal(err)
 	}
 
 	server.Inject(fake.Fault{Status: http.StatusServiceUnavailable})
-	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{Limit: 5}); err != nil {
 		log.Fatal(err)
 	}
 	for _, span := range exporter.GetSpans() {

@@ -7,58 +7,88 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
-
-	"github.com/petstore/petstore-go"
 )
 
 // The names of the metrics beside http.client.request.duration.
 const (
+	// MetricCallDuration is a histogram: how long a call took with its waits and requests, in seconds.
+	MetricCallDuration = "petstore.client.call.duration"
 	// MetricWaitTime is a histogram: how long a request waited for the rate limit, in seconds.
 	MetricWaitTime = "petstore.client.rate_limit.wait_time"
 	// MetricWaitingCalls is an up-down counter: the calls that wait for the rate limit at this moment.
 	MetricWaitingCalls = "petstore.client.rate_limit.waiting_calls"
+	// MetricWaitsGivenUp is a counter: waits that were not waited to their end, or not begun because they would
+	// have been too long.
+	MetricWaitsGivenUp = "petstore.client.rate_limit.waits_given_up"
 	// MetricLimit is a gauge: the number of requests that the current window allows.
 	MetricLimit = "petstore.client.rate_limit.limit"
 	// MetricRemaining is a gauge: the number of requests left in the current window.
 	MetricRemaining = "petstore.client.rate_limit.remaining"
+	// MetricClosedUntil is a gauge: when a closed gate opens, in seconds since the beginning of 1970 (Unix time).
+	MetricClosedUntil = "petstore.client.rate_limit.closed_until"
 )
 
-// metrics are the instruments. What is true at any moment is looked up in the clients when it is collected.
+// metrics are the instruments that record what happens. What is true at any moment is asked of the budgets.
 type metrics struct {
-	duration httpconv.ClientRequestDuration
-	waitTime metric.Float64Histogram
-	clients  *clients
+	requestDuration httpconv.ClientRequestDuration
+	callDuration    metric.Float64Histogram
+	waitTime        metric.Float64Histogram
+	waitingCalls    metric.Int64UpDownCounter
+	waitsGivenUp    metric.Int64Counter
 }
 
-// start makes the instruments, and returns what makes the meter let go of the clients.
-func (m *metrics) start(meter metric.Meter) (stop func()) {
+func noMetrics() metrics {
+	return metrics{
+		requestDuration: httpconv.ClientRequestDuration{Float64Histogram: noop.Float64Histogram{}},
+		callDuration:    noop.Float64Histogram{},
+		waitTime:        noop.Float64Histogram{},
+		waitingCalls:    noop.Int64UpDownCounter{},
+		waitsGivenUp:    noop.Int64Counter{},
+	}
+}
+
+// startRequests makes the instrument of the requests.
+func (m *metrics) startRequests(meter metric.Meter) {
 	var err error
-	if m.duration, err = httpconv.NewClientRequestDuration(meter); err != nil {
+	if m.requestDuration, err = httpconv.NewClientRequestDuration(meter); err != nil {
 		otel.Handle(err)
 	}
-	m.waitTime, err = meter.Float64Histogram(MetricWaitTime, metric.WithUnit("s"),
-		metric.WithDescription("Time a request waited for the rate limit."),
-		// From the grain of a scheduler to the two minutes that a call waits by default.
-		metric.WithExplicitBucketBoundaries(0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120))
-	if err != nil {
-		otel.Handle(err)
-		m.waitTime = noop.Float64Histogram{}
-	}
-	m.clients = &clients{}
-	stop, err = m.clients.watch(meter)
-	if err != nil {
-		otel.Handle(err)
-	}
-	return stop
 }
 
-// sent records how long a request about to be sent has waited. Without k, which may be nil, only the first request of
-// a call can tell.
-func (m *metrics) sent(ctx context.Context, c petstore.Call, k *call) {
-	switch {
-	case k != nil:
-		m.waitTime.Record(ctx, k.newlyWaited(c).Seconds(), k.client.attributes)
-	case c.Attempt == 1:
-		m.waitTime.Record(ctx, c.Waited.Seconds(), m.clients.of(c.Client).attributes)
+// startCalls makes the instruments of calls and waits.
+func (m *metrics) startCalls(meter metric.Meter) {
+	m.callDuration = orNoop[metric.Float64Histogram](noop.Float64Histogram{})(
+		meter.Float64Histogram(MetricCallDuration, metric.WithUnit("s"),
+			metric.WithDescription("Duration of calls, with their waits and requests."),
+			// From a response of a cache nearby to a call that waits for longer than it does by default.
+			metric.WithExplicitBucketBoundaries(
+				0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)))
+	m.waitTime = orNoop[metric.Float64Histogram](noop.Float64Histogram{})(
+		meter.Float64Histogram(MetricWaitTime, metric.WithUnit("s"),
+			metric.WithDescription("Time a request waited for the rate limit."),
+			// From the grain of a scheduler to the two minutes that a call waits by default.
+			metric.WithExplicitBucketBoundaries(0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120)))
+	m.waitingCalls = orNoop[metric.Int64UpDownCounter](noop.Int64UpDownCounter{})(
+		meter.Int64UpDownCounter(MetricWaitingCalls, metric.WithUnit("{call}"),
+			metric.WithDescription("Calls that wait for the rate limit.")))
+	m.waitsGivenUp = orNoop[metric.Int64Counter](noop.Int64Counter{})(
+		meter.Int64Counter(MetricWaitsGivenUp, metric.WithUnit("{wait}"),
+			metric.WithDescription("Waits that ended with their call, or would have been too long to begin.")))
+}
+
+// orNoop returns the instrument that a meter has made, or noop, with a report, if the meter refused.
+func orNoop[T any](noop T) func(T, error) T {
+	return func(made T, err error) T {
+		if err != nil {
+			otel.Handle(err)
+			return noop
+		}
+		return made
 	}
+}
+
+// callsEnabled reports whether anything of calls and waits is recorded.
+func (m *metrics) callsEnabled(ctx context.Context) bool {
+	return m.callDuration.Enabled(ctx) || m.waitTime.Enabled(ctx) || m.waitingCalls.Enabled(ctx) ||
+		m.waitsGivenUp.Enabled(ctx)
 }

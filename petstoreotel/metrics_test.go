@@ -64,6 +64,10 @@ func TestMetricsHaveNamesUnitsAndDescriptions(t *testing.T) {
 		s := newStation(t)
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
+		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "7", Times: 2})
+		_, err = s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
+			petstore.RetryPolicy{MaxAttempts: 2}))
+		require.ErrorIs(t, err, petstore.ErrRateLimited)
 		units := make(map[string]string)
 		scope := s.collect()
 		for _, m := range scope.Metrics {
@@ -72,7 +76,10 @@ func TestMetricsHaveNamesUnitsAndDescriptions(t *testing.T) {
 		}
 		assert.Equal(t, map[string]string{
 			httpconv.ClientRequestDuration{}.Name(): httpconv.ClientRequestDuration{}.Unit(),
+			petstoreotel.MetricCallDuration:         "s",
 			petstoreotel.MetricWaitTime:             "s",
+			petstoreotel.MetricWaitsGivenUp:         "{wait}",
+			petstoreotel.MetricClosedUntil:          "s",
 			petstoreotel.MetricWaitingCalls:         "{call}",
 			petstoreotel.MetricLimit:                "{request}",
 			petstoreotel.MetricRemaining:            "{request}",
@@ -92,16 +99,32 @@ func TestTheWaitForTheRateLimitIsMeasuredForEachRequest(t *testing.T) {
 			petstore.RetryPolicy{BaseDelay: 8 * time.Second}))
 		require.NoError(t, err)
 
-		waits, ok := s.metric(petstoreotel.MetricWaitTime).(metricdata.Histogram[float64])
-		require.True(t, ok)
-		require.Len(t, waits.DataPoints, 1)
-		p := waits.DataPoints[0]
-		assert.Equal(t, service, p.Attributes)
-		assert.EqualValues(t, 3, p.Count)
-		longest, _ := p.Max.Value()
-		assert.GreaterOrEqual(t, longest, 40.0)
-		assert.InDelta(t, longest, p.Sum, 2, "the others went at once")
+		waits := s.waits()
+		require.Len(t, waits, 2)
+		assert.EqualValues(t, 1, waits["minute"].Count)
+		assert.InDelta(t, 40, waits["minute"].Sum, 1)
+		assert.EqualValues(t, 2, waits[""].Count, "the others went at once")
+		assert.Zero(t, waits[""].Sum)
 	})
+}
+
+// waits are the data points of the wait time by the reason of the wait, "" for none.
+func (s *station) waits() map[string]metricdata.HistogramDataPoint[float64] {
+	s.t.Helper()
+	points := make(map[string]metricdata.HistogramDataPoint[float64])
+	if data, ok := s.metric(petstoreotel.MetricWaitTime).(metricdata.Histogram[float64]); ok {
+		for _, p := range data.DataPoints {
+			reason, _ := p.Attributes.Value(petstoreotel.AttributeWaitReason)
+			points[reason.String()] = p
+			assert.Equal(s.t, service, without(p.Attributes, petstoreotel.AttributeWaitReason))
+		}
+	}
+	return points
+}
+
+func without(set attribute.Set, key attribute.Key) attribute.Set {
+	rest, _ := set.Filter(func(kv attribute.KeyValue) bool { return kv.Key != key })
+	return rest
 }
 
 func TestWaitingCallsAndTheRateLimitAreLookedUpInTheClients(t *testing.T) {
@@ -126,7 +149,7 @@ func TestClientsAreAddedUpByServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiny := fake.Plan{Name: "tiny", PerMinute: 2}
 		s := newStation(t, fake.WithPlan(tiny), fake.WithKey("another-key", fake.PlanFree))
-		hc := &http.Client{Transport: s.transport()}
+		options := append(petstoreotel.New(s.opts...), petstore.WithHTTPClient(s.server.HTTPClient()))
 		limiter := petstore.NewLimiter()
 		var clients []*petstore.Client
 		for _, c := range []struct {
@@ -138,7 +161,7 @@ func TestClientsAreAddedUpByServer(t *testing.T) {
 			{"https://other.test:8443/v1", "another-key", petstore.NewLimiter()},
 			{"https://other.test:8443/v1", s.server.APIKey(), limiter}, // sends nothing
 		} {
-			client, err := petstore.NewClient(c.url, c.key, petstore.WithHTTPClient(hc), petstore.WithLimiter(c.limiter))
+			client, err := petstore.NewClient(c.url, c.key, append(options, petstore.WithLimiter(c.limiter))...)
 			require.NoError(t, err)
 			clients = append(clients, client)
 		}
@@ -153,9 +176,8 @@ func TestClientsAreAddedUpByServer(t *testing.T) {
 
 		s.assertFigures(map[attribute.Set]figures{
 			service: {2, 2, 0},
-			attribute.NewSet(semconv.ServerAddress("other.test"), semconv.ServerPort(8443)): {1, 2, 0},
+			attribute.NewSet(semconv.ServerAddress("other.test"), semconv.ServerPort(8443)): {1, 60, 58},
 		})
-		runtime.KeepAlive(clients)
 		time.Sleep(5 * time.Minute)
 	})
 }
@@ -196,6 +218,7 @@ func integers(data metricdata.Aggregation) map[attribute.Set]int64 {
 func TestWaitingCallsGoUpAndDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
+		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		sum, ok := s.metric(petstoreotel.MetricWaitingCalls).(metricdata.Sum[int64])
@@ -215,30 +238,17 @@ func TestUnknownRateLimitsAreNotShown(t *testing.T) {
 	})
 }
 
-func TestClientsThatNobodyUsesAreForgotten(t *testing.T) {
-	t.Parallel()
-	s := newStation(t)
-	s.client = nil
-	hc := &http.Client{Transport: petstoreotel.NewTransport(s.server.Transport(), s.opts...)}
-	const clients = 10
-	for range clients {
-		client, err := petstore.NewClient("https://service.test/v1", s.server.APIKey(), petstore.WithHTTPClient(hc))
-		require.NoError(t, err)
-		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-	}
-	assert.EventuallyWithT(t, func(c *assert.CollectT) {
-		runtime.GC()
-		assert.Nil(c, s.metric(petstoreotel.MetricWaitingCalls))
-	}, 10*time.Second, time.Millisecond)
-	runtime.KeepAlive(hc)
-}
-
-func TestATransportThatNobodyUsesLeavesItsMeter(t *testing.T) {
+func TestClientsThatNobodyUsesLeaveTheMeter(t *testing.T) {
 	t.Parallel()
 	meters := &watchedProvider{}
 	meters.unregistered.Store(-1)
-	_ = petstoreotel.NewTransport(http.DefaultTransport, petstoreotel.WithMeterProvider(meters))
+	s := newStation(t)
+	client := s.bareClient(s.base(), petstoreotel.New(petstoreotel.WithMeterProvider(meters))...)
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	runtime.GC()
+	assert.EqualValues(t, -1, meters.unregistered.Load())
+	runtime.KeepAlive(client)
 	assert.EventuallyWithT(t, func(c *assert.CollectT) {
 		runtime.GC()
 		assert.Zero(c, meters.unregistered.Load())
@@ -279,12 +289,13 @@ func TestAMeterThatRefusesAnInstrumentIsReportedAndRecordsNothing(t *testing.T) 
 		var reported []string
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported = append(reported, err.Error()) }))
 		for _, refused := range []string{
-			"http.client.request.duration", petstoreotel.MetricWaitTime, petstoreotel.MetricLimit, "callback",
+			"http.client.request.duration", petstoreotel.MetricCallDuration, petstoreotel.MetricWaitTime,
+			petstoreotel.MetricWaitingCalls, petstoreotel.MetricWaitsGivenUp, petstoreotel.MetricLimit, "callback",
 		} {
-			reported = nil
 			s := newStation(t)
 			s.opts = append(s.opts, petstoreotel.WithMeterProvider(refusingProvider{refused: refused}))
-			client := s.newClient(s.transport())
+			reported = nil
+			client := s.newClient(s.base())
 			assert.Equal(t, []string{"no " + refused}, reported)
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			assert.NoError(t, err)
@@ -318,6 +329,14 @@ func (m refusingMeter) Float64Histogram(name string, _ ...metric.Float64Histogra
 		return nil, err
 	}
 	return noop.Float64Histogram{}, nil
+}
+
+func (m refusingMeter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	return nil, m.refuses(name)
+}
+
+func (m refusingMeter) Int64UpDownCounter(name string, _ ...metric.Int64UpDownCounterOption) (metric.Int64UpDownCounter, error) {
+	return nil, m.refuses(name)
 }
 
 func (m refusingMeter) Int64ObservableGauge(name string, _ ...metric.Int64ObservableGaugeOption) (metric.Int64ObservableGauge, error) {

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
 
@@ -61,8 +61,8 @@ func serverOf(u *url.URL) server {
 	return s
 }
 
-func (s server) attributes() metric.MeasurementOption {
-	return metric.WithAttributeSet(attribute.NewSet(semconv.ServerAddress(s.address), semconv.ServerPort(s.port)))
+func (s server) attributes() []attribute.KeyValue {
+	return []attribute.KeyValue{semconv.ServerAddress(s.address), semconv.ServerPort(s.port)}
 }
 
 func (t *target) spanName() string {
@@ -108,4 +108,21 @@ func (t *target) attributes(c petstore.Call) []attribute.KeyValue {
 		attrs = append(attrs, semconv.HTTPRequestResendCount(c.Attempt-1))
 	}
 	return attrs
+}
+
+// callOf returns the call that sends req. What the function of [petstore.WithAPIKeyFunc] asks for with the call's
+// context is part of its trace, but goes elsewhere.
+func callOf(req *http.Request) (petstore.Call, bool) {
+	c, ok := petstore.CallFromContext(req.Context())
+	if !ok || req.URL == nil || req.Method != c.Method || !matches(req.URL.Path, c.Template) {
+		return petstore.Call{}, false
+	}
+	return c, true
+}
+
+// matches reports whether path is template with a value for its parameter, if it has one.
+func matches(path, template string) bool {
+	fixed, parameter := strings.CutSuffix(template, "{petId}")
+	value, ok := strings.CutPrefix(path, fixed)
+	return ok && parameter == (value != "")
 }

@@ -1,63 +1,43 @@
 package petstoreotel
 
 import (
+	"context"
 	"errors"
 	"net/http"
-	"runtime"
-
-	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/propagation"
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
-	"go.opentelemetry.io/otel/trace"
-
-	"github.com/petstore/petstore-go"
 )
 
-// ScopeName is the instrumentation scope of all spans and metrics.
-const ScopeName = "github.com/petstore/petstore-go/petstoreotel"
-
-// NewTransport returns a transport that sends through base and shows what it sends, and the calls that it belongs
-// to, as spans and metrics. Give it to a client by [petstore.WithHTTPClient], outermost, so that the client finds
-// the [petstore.CallObserver] in it.
+// NewTransport returns a transport that sends through base and shows each request as a span and in
+// http.client.request.duration, for a program that needs no more, or that sends what is not a client's. [New] shows
+// the calls of a client as well; a client that has its options needs no NewTransport.
 //
 // A nil base is a transport like the one that a client has by default, with a pool of its own. The result is safe
-// for concurrent use if base is, and CloseIdleConnections of an http.Client reaches base through it.
-//
-// NewTransport never fails: an instrument that the meter provider refuses is reported to the global error handler
-// of OpenTelemetry and records nothing.
+// for concurrent use if base is, and CloseIdleConnections of an http.Client reaches base through it. NewTransport never
+// fails, as New.
 func NewTransport(base http.RoundTripper, opts ...Option) http.RoundTripper {
 	if base == nil {
 		base = defaultTransport()
 	}
-	c := newConfig(opts)
-	t := &transport{
-		base: base,
-		tracer: c.tracers.Tracer(ScopeName,
-			trace.WithInstrumentationVersion(petstore.Version), trace.WithSchemaURL(semconv.SchemaURL)),
-		propagators: c.propagators,
-	}
-	stop := t.metrics.start(c.meters.Meter(ScopeName,
-		metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL)))
-	// There is no Close, so that the meter has to let go of what nobody can use any more.
-	runtime.AddCleanup(t, func(stop func()) { stop() }, stop)
-	return t
+	i := newInstrumentation(newConfig(opts))
+	i.metrics.startRequests(i.meter)
+	return &transport{i, base}
 }
 
+// transport records what is sent through base.
 type transport struct {
-	base        http.RoundTripper
-	tracer      trace.Tracer
-	propagators propagation.TextMapPropagator
-	metrics     metrics
+	*instrumentation
+	base http.RoundTripper
 }
-
-var _ petstore.CallObserver = (*transport)(nil)
 
 // errBroken is what a base did that panics, or returns neither an answer nor an error.
 var errBroken = errors.New("not what an http.RoundTripper may do")
 
 // RoundTrip sends one request within a span.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	a, sent := t.begin(req)
+	c, known := callOf(req)
+	if t.silent(req.Context(), known) {
+		return t.base.RoundTrip(t.inject(req, &carrier{request: req}))
+	}
+	a, sent := t.begin(req, c)
 	returned := false
 	defer func() {
 		if !returned {
@@ -75,6 +55,20 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		a.answered(resp)
 	}
 	return resp, err
+}
+
+// silent reports whether nothing would be recorded of a request, known being whether it belongs to a call.
+func (t *transport) silent(ctx context.Context, known bool) bool {
+	if t.traced && known {
+		return t.callOf(ctx) == nil
+	}
+	return t.tracer == nil && !t.metrics.requestDuration.Enabled(ctx)
+}
+
+// inject writes the context of req into the header of what carrier makes of it.
+func (t *transport) inject(req *http.Request, c *carrier) *http.Request {
+	t.propagators.Inject(req.Context(), c)
+	return c.request
 }
 
 // Unwrap returns base.

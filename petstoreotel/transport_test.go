@@ -57,21 +57,37 @@ func newStation(t *testing.T, opts ...fake.Option) *station {
 		petstoreotel.WithMeterProvider(metric.NewMeterProvider(metric.WithReader(s.reader))),
 		petstoreotel.WithPropagators(propagation.TraceContext{}),
 	}
-	s.client = s.newClient(s.transport())
+	s.client = s.newClient(s.base())
 	return s
 }
 
-// transport is a new one under test.
+// base is what is below the transport under test.
+func (s *station) base() http.RoundTripper { return s.server.HTTPClient().Transport }
+
+// transport is a new one that records requests only.
 func (s *station) transport() http.RoundTripper {
-	return petstoreotel.NewTransport(s.server.HTTPClient().Transport, s.opts...)
+	return petstoreotel.NewTransport(s.base(), s.opts...)
 }
 
-func (s *station) newClient(rt http.RoundTripper, opts ...petstore.Option) *petstore.Client {
+// newClient returns a client that is recorded, and sends through base.
+func (s *station) newClient(base http.RoundTripper, opts ...petstore.Option) *petstore.Client {
 	s.t.Helper()
-	opts = append([]petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: rt})}, opts...)
+	return s.bareClient(base, append(petstoreotel.New(s.opts...), opts...)...)
+}
+
+// bareClient returns a client that is not recorded.
+func (s *station) bareClient(base http.RoundTripper, opts ...petstore.Option) *petstore.Client {
+	s.t.Helper()
+	opts = append([]petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: base})}, opts...)
 	client, err := petstore.NewClient("https://service.test/v1", s.server.APIKey(), opts...)
 	require.NoError(s.t, err)
 	return client
+}
+
+// rotating returns a client that is recorded and asks f for its key.
+func (s *station) rotating(f func(context.Context) (string, error)) (*petstore.Client, error) {
+	return petstore.NewClient("https://service.test/v1", "", append(petstoreotel.New(s.opts...),
+		petstore.WithHTTPClient(s.server.HTTPClient()), petstore.WithAPIKeyFunc(f))...)
 }
 
 // ended are the spans in the order in which they ended: requests before their call.
@@ -152,7 +168,7 @@ func TestACallIsASpanAroundThoseOfItsRequests(t *testing.T) {
 		assert.Equal(t, attribute.NewSet(
 			petstoreotel.AttributeOperation.String("createPet"), semconv.HTTPRequestMethodPost,
 			semconv.URLTemplate("/v1/pets"), semconv.ServerAddress("service.test"), semconv.ServerPort(443),
-			semconv.HTTPResponseStatusCode(201)), set(call))
+			semconv.HTTPResponseStatusCode(201), petstoreotel.AttributeAttempts.Int(2)), set(call))
 		assert.GreaterOrEqual(t, lasted(call), 3*time.Second, "the waiting is the call's")
 
 		both := atService(petstoreotel.AttributeOperation.String("createPet"), semconv.HTTPRequestMethodPost,
@@ -218,8 +234,8 @@ func TestTheGlobalProvidersAreTheDefault(t *testing.T) {
 		otel.SetMeterProvider(metricnoop.NewMeterProvider())
 		otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator())
 	})
-	client := s.newClient(petstoreotel.NewTransport(s.server.Transport(), petstoreotel.WithTracerProvider(nil),
-		petstoreotel.WithMeterProvider(nil), petstoreotel.WithPropagators(nil), nil))
+	client := s.bareClient(s.base(), petstoreotel.New(petstoreotel.WithTracerProvider(nil),
+		petstoreotel.WithMeterProvider(nil), petstoreotel.WithPropagators(nil), nil)...)
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	assert.Len(t, s.ended(), 2)
@@ -232,7 +248,7 @@ func TestASpanThatIsNotSampledIsPropagatedAndRecordsNothing(t *testing.T) {
 		s := newStation(t)
 		s.opts = append(s.opts, petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(
 			sdktrace.WithSpanProcessor(s.spans), sdktrace.WithSampler(sdktrace.NeverSample()))))
-		s.client = s.newClient(s.transport())
+		s.client = s.newClient(s.base())
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 
@@ -275,7 +291,7 @@ func TestAPropagatorSeesTheHeaderItWritesTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		s.opts = append(s.opts, petstoreotel.WithPropagators(appending{}))
-		_, err := s.newClient(s.transport()).ListPets(t.Context(), petstore.ListPetsParams{},
+		_, err := s.newClient(s.base()).ListPets(t.Context(), petstore.ListPetsParams{},
 			petstore.WithHeader("Via", "caller"))
 		require.NoError(t, err)
 		assert.Equal(t, "caller, propagator", s.server.Requests()[0].Header.Get("Via"))
@@ -301,7 +317,7 @@ func TestWithoutPropagatorsNothingIsAddedToARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		s.opts = append(s.opts, petstoreotel.WithPropagators(propagation.NewCompositeTextMapPropagator()))
-		_, err := s.newClient(s.transport()).ListPets(t.Context(), petstore.ListPetsParams{})
+		_, err := s.newClient(s.base()).ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		traced := s.server.Requests()[0].Header
 		_, err = s.server.Client().ListPets(t.Context(), petstore.ListPetsParams{})
@@ -384,12 +400,10 @@ func TestWhatTheCallAsksForOnItsWayIsBelowItsSpan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		var asked []trace.SpanContext
-		client, err := petstore.NewClient("https://service.test/v1", "",
-			petstore.WithHTTPClient(&http.Client{Transport: s.transport()}),
-			petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) {
-				asked = append(asked, trace.SpanContextFromContext(ctx))
-				return s.server.APIKey(), nil
-			}))
+		client, err := s.rotating(func(ctx context.Context) (string, error) {
+			asked = append(asked, trace.SpanContextFromContext(ctx))
+			return s.server.APIKey(), nil
+		})
 		require.NoError(t, err)
 		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
@@ -402,15 +416,13 @@ func TestARequestForAKeyIsNoneOfTheOperation(t *testing.T) {
 		s := newStation(t)
 		s.server.Inject(fake.Fault{Operation: fake.OpGetPet, Status: 503})
 		rt := s.transport()
-		client, err := petstore.NewClient("https://service.test/v1", "",
-			petstore.WithHTTPClient(&http.Client{Transport: rt}),
-			petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) {
-				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://login.test/token/4711?secret=x", http.NoBody)
-				require.NoError(t, err)
-				resp, err := (&http.Client{Transport: rt}).Do(req)
-				require.NoError(t, err)
-				return s.server.APIKey(), resp.Body.Close()
-			}))
+		client, err := s.rotating(func(ctx context.Context) (string, error) {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://login.test/token/4711?secret=x", http.NoBody)
+			require.NoError(t, err)
+			resp, err := (&http.Client{Transport: rt}).Do(req)
+			require.NoError(t, err)
+			return s.server.APIKey(), resp.Body.Close()
+		})
 		require.NoError(t, err)
 		_, err = client.GetPet(t.Context(), 4711) //nolint:staticcheck // the operation with an id in its path
 		require.ErrorIs(t, err, petstore.ErrNotFound)
@@ -433,9 +445,7 @@ func TestARequestForAKeyIsNoneOfTheOperation(t *testing.T) {
 				assert.Empty(t, value(span, key), key)
 			}
 		}
-		waits := s.metric(petstoreotel.MetricWaitTime).(metricdata.Histogram[float64])
-		require.Len(t, waits.DataPoints, 1)
-		assert.EqualValues(t, 2, waits.DataPoints[0].Count)
+		assert.EqualValues(t, 2, s.waits()[""].Count)
 	})
 }
 
@@ -445,16 +455,14 @@ func TestTheStatusOfACallIsNotThatOfARequestForAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		rt := s.transport()
-		client, err := petstore.NewClient("https://service.test/v1", "",
-			petstore.WithHTTPClient(&http.Client{Transport: rt}),
-			petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) {
-				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://login.test/token", http.NoBody)
-				require.NoError(t, err)
-				resp, err := (&http.Client{Transport: rt}).Do(req)
-				require.NoError(t, err)
-				require.NoError(t, resp.Body.Close())
-				return "", errNoKey
-			}))
+		client, err := s.rotating(func(ctx context.Context) (string, error) {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://login.test/token", http.NoBody)
+			require.NoError(t, err)
+			resp, err := (&http.Client{Transport: rt}).Do(req)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			return "", errNoKey
+		})
 		require.NoError(t, err)
 		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
 		require.ErrorIs(t, err, errNoKey)
@@ -493,27 +501,25 @@ func TestABaseThatBreaksItsContractLeavesNoSpanOpen(t *testing.T) {
 	}
 }
 
-func TestBelowAnotherTransportRequestsAreStillKnown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
-		inner := s.transport()
-		client := s.newClient(roundTripper(func(r *http.Request) (*http.Response, error) { return inner.RoundTrip(r) }))
-		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+func TestNewTransport(t *testing.T) {
+	t.Run("records the requests of a client only", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStation(t)
+			client := s.bareClient(s.transport())
+			s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
 
-		spans := s.ended()
-		require.Len(t, spans, 2, "no span of the call")
-		for i, span := range spans {
-			assert.Equal(t, "GET /v1/pets", span.Name())
-			assert.Equal(t, "listPets", value(span, petstoreotel.AttributeOperation))
-			assert.Equal(t, []string{"", "1"}[i], value(span, semconv.HTTPRequestResendCountKey))
-		}
-		waits := s.metric(petstoreotel.MetricWaitTime).(metricdata.Histogram[float64])
-		require.Len(t, waits.DataPoints, 1)
-		assert.EqualValues(t, 1, waits.DataPoints[0].Count, "only of the first request the wait is known")
-		assert.Zero(t, waits.DataPoints[0].Sum)
-		assert.NotNil(t, s.metric(petstoreotel.MetricRemaining))
+			spans := s.ended()
+			require.Len(t, spans, 2, "no span of the call")
+			for i, span := range spans {
+				assert.Equal(t, "GET /v1/pets", span.Name())
+				assert.Equal(t, "listPets", value(span, petstoreotel.AttributeOperation))
+				assert.Equal(t, []string{"", "1"}[i], value(span, semconv.HTTPRequestResendCountKey))
+			}
+			assert.Len(t, s.collect().Metrics, 1)
+			assert.Len(t, s.durations(), 2)
+		})
 	})
 }
 

@@ -1,0 +1,211 @@
+package petstoreotel
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/petstore/petstore-go"
+)
+
+// AttributeScope is the key of the attribute with a [petstore.LimitScope]: minute, day or ban.
+const AttributeScope = attribute.Key("petstore.rate_limit.scope")
+
+// budgetKey identifies an API key at a service.
+type budgetKey struct {
+	server server
+	keyID  string
+}
+
+// budget is what is known of the rate limit of one API key.
+type budget struct {
+	seen      time.Time          // when anything was last known
+	asked     time.Time          // when the request was sent whose response gave rateLimit
+	rateLimit petstore.RateLimit // zero: not known
+	closures  map[petstore.LimitScope]closure
+}
+
+// closure says until when no request may be sent.
+type closure struct{ noted, until time.Time }
+
+// maxBudgets is how many API keys are told apart. A program has one or two of them, unless it has one for each of its
+// own users.
+const maxBudgets = 1000
+
+// budgets are those of the API keys that are in use. The lock is held for moments.
+type budgets struct {
+	mu    sync.Mutex
+	known map[budgetKey]*budget
+}
+
+// of returns the budget of a key. If there are too many, any other is forgotten: the gauges show one key, that with
+// the fewest requests left, and which that is among a thousand hardly matters.
+func (bs *budgets) of(key budgetKey, now time.Time) *budget {
+	b := bs.known[key]
+	if b == nil {
+		for other := range bs.known {
+			if len(bs.known) < maxBudgets {
+				break
+			}
+			delete(bs.known, other)
+		}
+		if bs.known == nil {
+			bs.known = make(map[budgetKey]*budget)
+		}
+		b = &budget{}
+		bs.known[key] = b
+	}
+	b.seen = now
+	return b
+}
+
+// observe takes what a response said.
+func (bs *budgets) observe(key budgetKey, info petstore.AttemptDoneInfo) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	now := time.Now()
+	b, asked := bs.of(key, now), now.Add(-info.Duration)
+	r := info.RateLimit
+	switch {
+	case r.IsZero():
+	case r.Limit == b.rateLimit.Limit && r.Reset.Equal(b.rateLimit.Reset):
+		b.rateLimit.Remaining = min(b.rateLimit.Remaining, r.Remaining) // responses may overtake each other
+	case !asked.Before(b.asked):
+		b.rateLimit, b.asked = r, asked
+	}
+	if info.StatusCode == http.StatusTooManyRequests || r.IsZero() || r.Remaining == 0 {
+		return
+	}
+	for scope, c := range b.closures {
+		if asked.After(c.noted) { // what was sent before says nothing about it
+			delete(b.closures, scope)
+		}
+	}
+}
+
+// closed takes note that no request may be sent before until.
+func (bs *budgets) closed(key budgetKey, scope petstore.LimitScope, until time.Time) {
+	now := time.Now()
+	if scope == "" || !until.After(now) {
+		return
+	}
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	b := bs.of(key, now)
+	if b.closures == nil {
+		b.closures = make(map[petstore.LimitScope]closure)
+	}
+	if until.After(b.closures[scope].until) {
+		b.closures[scope] = closure{now, until}
+	}
+}
+
+// figures are those of all API keys of a server.
+type figures struct {
+	rateLimit   petstore.RateLimit // of the key with the fewest requests left
+	remaining   int
+	closedUntil map[petstore.LimitScope]time.Time
+}
+
+// figures are those of now, by server. What is known of a key that is not in use any more is forgotten: it would
+// have the fewest requests left for ever.
+func (bs *budgets) figures(now time.Time) map[server]*figures {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	latest := make(map[server]time.Time)
+	for key, b := range bs.known {
+		if b.seen.After(latest[key.server]) {
+			latest[key.server] = b.seen
+		}
+	}
+	all := make(map[server]*figures)
+	for key, b := range bs.known {
+		closures := b.open(now)
+		if b.seen.Before(latest[key.server]) && b.forgettable(now) {
+			delete(bs.known, key)
+			continue
+		}
+		if all[key.server] == nil {
+			all[key.server] = &figures{closedUntil: make(map[petstore.LimitScope]time.Time)}
+		}
+		all[key.server].add(b, closures)
+	}
+	return all
+}
+
+// open drops the closures that are over, and returns the others.
+func (b *budget) open(now time.Time) map[petstore.LimitScope]closure {
+	for scope, c := range b.closures {
+		if !c.until.After(now) {
+			delete(b.closures, scope)
+		}
+	}
+	return b.closures
+}
+
+// forgettable reports whether a key without a closure has not been used for a while, and its window is over.
+func (b *budget) forgettable(now time.Time) bool {
+	const while = time.Minute
+	return len(b.closures) == 0 && now.Sub(b.seen) > while && now.Sub(b.rateLimit.Reset) > while
+}
+
+// add takes of two budgets the one with fewer requests left. A closed gate leaves none, whatever the last response
+// said: that of a ban may tell of a window with room.
+func (f *figures) add(b *budget, closures map[petstore.LimitScope]closure) {
+	for scope, c := range closures {
+		if c.until.After(f.closedUntil[scope]) {
+			f.closedUntil[scope] = c.until
+		}
+	}
+	if b.rateLimit.IsZero() {
+		return
+	}
+	remaining := b.rateLimit.Remaining
+	if len(closures) > 0 {
+		remaining = 0
+	}
+	if f.rateLimit.IsZero() || remaining < f.remaining {
+		f.rateLimit, f.remaining = b.rateLimit, remaining
+	}
+}
+
+// watch has the meter ask for the figures whenever it collects.
+func (bs *budgets) watch(meter metric.Meter) (stop func()) {
+	limit, err1 := meter.Int64ObservableGauge(MetricLimit, metric.WithUnit("{request}"),
+		metric.WithDescription("Requests that the current window of the rate limit allows."))
+	remaining, err2 := meter.Int64ObservableGauge(MetricRemaining, metric.WithUnit("{request}"),
+		metric.WithDescription("Requests left in the current window of the rate limit."))
+	closedUntil, err3 := meter.Float64ObservableGauge(MetricClosedUntil, metric.WithUnit("s"),
+		metric.WithDescription("When the gate that the rate limit has closed opens, as Unix time."))
+	stop = func() {}
+	if err := errors.Join(err1, err2, err3); err != nil {
+		otel.Handle(err)
+		return stop
+	}
+	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		for at, f := range bs.figures(time.Now()) {
+			attributes := at.attributes()
+			served := metric.WithAttributes(attributes...)
+			if !f.rateLimit.IsZero() {
+				o.ObserveInt64(limit, int64(f.rateLimit.Limit), served)
+				o.ObserveInt64(remaining, int64(f.remaining), served)
+			}
+			for scope, until := range f.closedUntil {
+				o.ObserveFloat64(closedUntil, float64(until.UnixMilli())/1000, served,
+					metric.WithAttributes(AttributeScope.String(string(scope))))
+			}
+		}
+		return nil
+	}, limit, remaining, closedUntil)
+	if err != nil {
+		otel.Handle(err)
+		return stop
+	}
+	return func() { _ = registration.Unregister() } // which fails for a meter that has been shut down
+}

@@ -1,0 +1,120 @@
+package petstoreotel
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/petstore/petstore-go"
+)
+
+// EventWait is the name of the event on the span of a call that stands for a wait. Its time is when the wait began.
+const EventWait = "petstore.wait"
+
+const (
+	// AttributeWaitReason is the key of the attribute with a [petstore.WaitReason]: minute, day, ban, response,
+	// background, backoff or retry_after.
+	AttributeWaitReason = attribute.Key("petstore.wait.reason")
+	// AttributeWaitDuration is the key of the attribute with the length of a wait in seconds.
+	AttributeWaitDuration = attribute.Key("petstore.wait.duration")
+	// AttributeWaitingCalls is the key of the attribute with the number of calls in the queue when a wait began,
+	// the waiting one included.
+	AttributeWaitingCalls = attribute.Key("petstore.wait.waiting_calls")
+)
+
+// waits are those of a call since its last request.
+type waits struct {
+	any     bool
+	total   time.Duration // of those for the rate limit
+	longest time.Duration
+	reason  petstore.WaitReason // of the longest
+	counted time.Duration       // of petstore.Call.Waited, what has been recorded
+}
+
+func (w *waits) add(reason petstore.WaitReason, d time.Duration) {
+	if !w.any || d > w.longest {
+		w.reason, w.longest = reason, d
+	}
+	w.any = true
+	if forRateLimit(reason) {
+		w.total += d
+	}
+}
+
+// forRateLimit reports whether a wait is for the rate limit: the backoff after a failure is not.
+func forRateLimit(reason petstore.WaitReason) bool { return reason != petstore.WaitBackoff }
+
+func (i *instrumentation) waitStart(ctx context.Context, info petstore.WaitStartInfo) {
+	switch reason := info.Wait.Reason; reason {
+	case petstore.WaitMinute, petstore.WaitDay, petstore.WaitBan:
+		if i.budgets != nil {
+			i.budgets.closed(i.keyOf(info.Call), petstore.LimitScope(reason), info.Wait.Until)
+		}
+	}
+	if k := i.callOf(ctx); k != nil && forRateLimit(info.Wait.Reason) {
+		i.metrics.waitingCalls.Add(ctx, 1, k.endpoint.served)
+	}
+}
+
+func (i *instrumentation) waitDone(ctx context.Context, info petstore.WaitDoneInfo) {
+	k := i.callOf(ctx)
+	if k == nil {
+		return
+	}
+	if forRateLimit(info.Wait.Reason) {
+		i.metrics.waitingCalls.Add(ctx, -1, k.endpoint.served)
+	}
+	if k.span.IsRecording() {
+		k.span.AddEvent(EventWait, trace.WithTimestamp(time.Now().Add(-info.Duration)), trace.WithAttributes(
+			AttributeWaitReason.String(string(info.Wait.Reason)),
+			AttributeWaitDuration.Float64(info.Duration.Seconds()),
+			AttributeWaitingCalls.Int(info.Wait.Waiting)))
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.waits.add(info.Wait.Reason, info.Duration)
+}
+
+// sending records how long a request about to be sent has waited. What a limiter has not reported by
+// [petstore.StartWait] is known from the time that it took.
+func (k *call) sending(ctx context.Context, c petstore.Call) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	wait, reason := max(k.waits.total, c.Waited-k.waits.counted), k.waits.reason
+	k.waits = waits{counted: c.Waited}
+	if m := k.instrumentation.metrics.waitTime; m.Enabled(ctx) {
+		if !forRateLimit(reason) {
+			reason = ""
+		}
+		m.Record(ctx, wait.Seconds(), k.waitAttributes(reason))
+	}
+}
+
+// gaveUp counts a wait that was not waited to its end, or not begun because it would have been too long.
+func (k *call) gaveUp(ctx context.Context, err error, limited *petstore.RateLimitError) {
+	m := k.instrumentation.metrics.waitsGivenUp
+	ended := k.waits.any && contextErrorType(err) != ""
+	if limited == nil && !ended || !m.Enabled(ctx) {
+		return
+	}
+	reason := k.waits.reason
+	if limited != nil && limited.Scope != "" {
+		reason = petstore.WaitReason(limited.Scope)
+	}
+	m.Add(ctx, 1, k.waitAttributes(reason, semconv.ErrorTypeKey.String(callErrorType(err))))
+}
+
+func (k *call) waitAttributes(reason petstore.WaitReason, more ...attribute.KeyValue) metric.MeasurementOption {
+	if reason == "" && len(more) == 0 {
+		return k.endpoint.served
+	}
+	attrs := append(k.endpoint.server.attributes(), more...)
+	if reason != "" {
+		attrs = append(attrs, AttributeWaitReason.String(string(reason)))
+	}
+	return metric.WithAttributes(attrs...)
+}
