@@ -17,14 +17,14 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// attempt is one request on its way, until its answer has been read.
+// attempt is one request on its way, until its response has been read.
 type attempt struct {
 	ctx        context.Context // of the request, with its span: an exemplar of the duration points to it
 	span       trace.Span
 	duration   httpconv.ClientRequestDuration
 	target     target
 	started    time.Time
-	statusCode int    // 0: no answer
+	statusCode int    // 0: no response
 	protocol   string // "": not known
 	over       atomic.Bool
 }
@@ -42,8 +42,8 @@ func (t *transport) begin(req *http.Request, c petstore.Call) (*attempt, *http.R
 	return a, t.inject(sent, &carrier{request: sent, owned: true})
 }
 
-// answered takes the header of the answer. The attempt ends with its body.
-func (a *attempt) answered(resp *http.Response) {
+// responded takes the header of the response. The attempt ends with its body.
+func (a *attempt) responded(resp *http.Response) {
 	a.statusCode = resp.StatusCode
 	a.protocol = protocolVersion(resp)
 	switch {

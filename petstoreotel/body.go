@@ -2,7 +2,7 @@ package petstoreotel
 
 import "io"
 
-// body ends the attempt when an answer has been read, or is not read any further.
+// body ends the attempt when a response has been read, or is not read any further.
 type body struct {
 	io.ReadCloser
 	attempt *attempt

@@ -26,7 +26,7 @@ type outcome struct {
 	Pets     int
 }
 
-func TestTheOutcomeOfACallIsTheSameWithAndWithoutTheTransport(t *testing.T) {
+func TestNewChangesNoOutcome(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(context.Context, *petstore.Client) error{
 		"listPets": func(ctx context.Context, c *petstore.Client) error {
@@ -86,7 +86,7 @@ func (s *station) outcome(
 	return o
 }
 
-func TestARequestThatWasNeverWrittenIsNoUnknownOutcome(t *testing.T) {
+func TestNewKnowsARequestThatWasNeverWritten(t *testing.T) {
 	t.Parallel()
 	s := newStation(t)
 	ctx, cancel := context.WithCancel(t.Context())

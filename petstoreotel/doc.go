@@ -2,75 +2,110 @@
 //
 //	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New()...)
 //
-// It follows the HTTP semantic conventions, version 1.43.0. The client does what it does without it: the
-// transport retries nothing, buffers nothing and has no goroutine.
+// It follows the HTTP semantic conventions, version 1.43.0. The client does what it does without it: nothing is
+// retried, buffered or started here, and the transport that the client has stays below.
 //
 // # Traces
 //
-// A call is a span, and each of its requests is a span below it. Between the requests, and before the first,
-// the call waits: for the rate limit or for its backoff.
+// A call is a span, and each of its requests is a span below it. Before a request the call may wait, for the rate
+// limit or for its backoff: that is an event on the span of the call.
 //
-//	createPet                 internal    2.1 s
-//	├─ POST /v1/pets          client      0.1 s   429
-//	└─ POST /v1/pets          client      0.2 s   201, resent once
+//	createPet                           internal    2.1 s
+//	├─ POST /v1/pets                    client      0.1 s   429
+//	├─ petstore.wait, reason minute     event       1.8 s
+//	└─ POST /v1/pets                    client      0.2 s   201, resent once
 //
 // The span of a request is an HTTP client span. The one of the call is not: the conventions allow no HTTP client
 // span around others, or every request would be counted twice. Its kind is internal, and its name that of the
-// operation. A request's span begins before the connection is looked for and ends when the body of the answer has
+// operation. A request's span begins before the connection is looked for and ends when the body of the response has
 // been read to its end, or closed, which a petstore.Client always does before its call returns.
 //
 //	attribute                      call           request
 //	petstore.operation             yes            yes            listPets, createPet, getPet
+//	petstore.attempts              yes            no             requests that the call took
+//	petstore.outcome_unknown       if it is       no             true: the animal may have been added
 //	http.request.method            yes            yes
 //	http.request.method_original   no             if not one of HTTP's own
 //	url.template                   yes            yes            /v1/pets/{petId}
 //	url.scheme                     no             yes
-//	url.full                       no             yes            https://host/v1/pets/{petId}
+//	url.full                       no             yes            https://host/v1/pets?limit=5&status=sold
 //	server.address, server.port    yes            yes
 //	http.request.resend_count      no             from the second request of a call on
-//	http.response.status_code      the last       if there is an answer
-//	network.protocol.version       no             of the answer, if the base says it
+//	http.response.status_code      the last       if there is a response
+//	network.protocol.version       no             of the response, if the base says it
 //	error.type                     if it failed   if it failed
 //
-// The conventions require url.full. It has neither query nor user information, and the names of path
-// parameters instead of their values. No span or metric has a header, a query, a body, an animal's id or the
-// text of an error, and so none has the API key. There are no events, and a status has no description.
+// The event petstore.wait has the time at which the wait began, its length in seconds (petstore.wait.duration), the
+// number of calls in the queue then (petstore.wait.waiting_calls), and its reason (petstore.wait.reason), a
+// [petstore.WaitReason].
 //
-// The span of a request that was not made by a petstore.Client has the method for a name, and neither
-// template nor url.full. So has the span of one that the function of petstore.WithAPIKeyFunc makes through the
-// transport with the context that it is given; it is below the span of the call. The same transport may be wrapped
-// by others. Then the client does not find it, and there are no spans of calls; those of the requests are the same.
+// url.full has the path as it was sent, and of the query limit and status with values that the document knows; what
+// else a transport has put there is left out. No span or metric has a header, a body or the text of an error, and so
+// none has the API key. An animal's id is in url.full only, not in a metric. A status has no description.
+//
+// The span of a request that belongs to no call has the method for a name, no template, and REDACTED for the path of
+// its url.full. So has the span of one that the function of petstore.WithAPIKeyFunc makes with the context that it is
+// given and a [NewTransport]; it is below the span of the call.
 //
 // # Metrics
 //
 // The attributes of a metric are few on purpose, and none has more values than there are servers, operations,
-// statuses and kinds of error.
+// statuses, reasons and kinds of error.
 //
-//	http.client.request.duration               histogram         s          a request, as long as its span
-//	petstore.client.rate_limit.wait_time       histogram         s          wait of a request for the rate limit
-//	petstore.client.rate_limit.waiting_calls   up-down counter   {call}     calls that wait for it now
-//	petstore.client.rate_limit.limit           gauge             {request}  requests that the window allows
-//	petstore.client.rate_limit.remaining       gauge             {request}  requests left in the window
+//	http.client.request.duration                 histogram         s          a request, as long as its span
+//	petstore.client.call.duration                histogram         s          a call, also one that sent nothing
+//	petstore.client.rate_limit.wait_time         histogram         s          wait of a request for the rate limit
+//	petstore.client.rate_limit.waiting_calls     up-down counter   {call}     calls that wait for it now
+//	petstore.client.rate_limit.waits_given_up    counter           {wait}     waits that ended with their call
+//	petstore.client.rate_limit.limit             gauge             {request}  requests that the window allows
+//	petstore.client.rate_limit.remaining         gauge             {request}  requests left in the window
+//	petstore.client.rate_limit.closed_until      gauge             s          when the closed gate opens, Unix time
 //
-// The first has the attributes http.request.method, server.address, server.port, url.scheme, url.template,
-// http.response.status_code, network.protocol.version and error.type; the others have server.address and
-// server.port. The limits are what the most recent answer said, also after the end of its window. If clients with
-// several keys of one server share a transport, the gauges show the key with the fewest requests left; if each has
-// a transport of its own, they show any one of the keys. A call that is given up while it waits is one of the
-// waiting calls until then, and its wait is not recorded. A transport that is wrapped by others knows a client from
-// its first request on, and records the wait before the first request of each call only.
+// All have server.address and server.port; the first also http.request.method, url.scheme, url.template,
+// http.response.status_code, network.protocol.version and error.type; the duration of calls petstore.operation,
+// error.type and petstore.outcome_unknown.
+//
+// The wait time counts each request that is sent, also those that did not wait; what did has the petstore.wait.reason
+// of its longest wait. A wait that was given up has been cut short by the end of the caller's context, or was not
+// begun because it would have been too long; it has petstore.wait.reason and the error.type of its call. While a
+// key is banned, a thousand calls that are refused without a request are a thousand here and in the duration of calls.
+//
+// The limits are what the most recent response said, also after the end of its window. While the gate is closed nothing
+// remains, whatever that was, and there is a closed_until with its petstore.rate_limit.scope: minute, day or ban. It
+// is gone when the gate is open again. If several keys are used at one server, limit and remaining are those of the
+// key with the fewest requests left.
+//
+// # otelhttp
+//
+// The http.client.request.duration of otelhttp, and its spans, are the same requests once more, whether its transport
+// is below the one of New (by petstore.WithHTTPClient) or above (by a petstore.WithTransport after New). With
+// [WithCallsOnly] the requests are left to it:
+//
+//	options := append(petstoreotel.New(petstoreotel.WithCallsOnly()),
+//		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return otelhttp.NewTransport(base) }))
+//
+// Its spans are then below those of the calls. As http.DefaultTransport it is not asked: a client has a transport
+// of its own, unless petstore.WithHTTPClient gives it an http.Client without one.
+//
+// # Propagation and baggage
+//
+// Each request carries the context of its span, as the propagators say. Baggage becomes no attribute. But if
+// propagation.Baggage is among the propagators, as in many programs it is, all baggage of the caller's context goes
+// to the Pet Store Service with each request. Where that is not wanted:
+//
+//	petstoreotel.New(petstoreotel.WithPropagators(propagation.TraceContext{}))
 //
 // # Errors
 //
-// error.type is the status code of an answer of 400 or above, and otherwise one of these:
+// error.type is the status code of a response of 400 or above, and otherwise one of these:
 //
 //	canceled             the caller's context was cancelled
 //	timeout              the time of the attempt, of the call or of the caller's context ran out
 //	rate_limited         the call was given up because of the rate limit, and no 429 was the reason
-//	invalid_response     the answer does not follow the service document
+//	invalid_response     the response does not follow the service document
 //	connection_refused   nobody listens
 //	connection_reset     the connection was reset
-//	connection_closed    the connection was closed before the end of the answer
+//	connection_closed    the connection was closed before the end of the response
 //	name_resolution      the host name could not be resolved
 //	certificate          the server's certificate could not be verified
 //

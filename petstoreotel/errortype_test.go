@@ -22,7 +22,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestWhatWentWrongIsOneWord(t *testing.T) {
+func TestErrorType(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name            string
@@ -86,7 +86,7 @@ func assertFailed(t *testing.T, errorType string, span sdktrace.ReadOnlySpan) {
 	assert.Equal(t, want, span.Status(), span.Name())
 }
 
-func TestACallThatWasNeverSentIsASpanToo(t *testing.T) {
+func TestCallSpanWithoutARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1, PerDay: 1}))
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
@@ -109,7 +109,7 @@ func TestACallThatWasNeverSentIsASpanToo(t *testing.T) {
 	})
 }
 
-func TestErrorsOfTransportsAreNamedByWhatTheyAre(t *testing.T) {
+func TestErrorTypeOfTransportErrors(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
 		"timeout":             &net.OpError{Op: "dial", Err: &net.DNSError{IsTimeout: true}},

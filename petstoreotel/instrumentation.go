@@ -54,8 +54,10 @@ type instrumentation struct {
 	propagators propagation.TextMapPropagator
 	metrics     metrics
 	budgets     *budgets // nil: nobody asks for the rate limit
-	endpoints   sync.Map // petstore.Call with BaseURL and Operation only → *endpoint
 	traced      bool     // clients report their calls
+
+	mu        sync.RWMutex // guards endpoints
+	endpoints map[endpointKey]*endpoint
 }
 
 func newInstrumentation(c config) *instrumentation {
@@ -94,9 +96,19 @@ func (i *instrumentation) watchBudgets() {
 // endpoint returns what is the same for all calls of c's operation at c's service.
 func (i *instrumentation) endpoint(c petstore.Call) *endpoint {
 	key := endpointKey{c.BaseURL, c.Operation}
-	if known, ok := i.endpoints.Load(key); ok {
-		return known.(*endpoint)
+	i.mu.RLock()
+	known := i.endpoints[key]
+	i.mu.RUnlock()
+	if known != nil {
+		return known
 	}
-	known, _ := i.endpoints.LoadOrStore(key, newEndpoint(c))
-	return known.(*endpoint)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.endpoints == nil {
+		i.endpoints = make(map[endpointKey]*endpoint)
+	}
+	if i.endpoints[key] == nil {
+		i.endpoints[key] = newEndpoint(c)
+	}
+	return i.endpoints[key]
 }

@@ -26,7 +26,7 @@ import (
 
 var service = attribute.NewSet(semconv.ServerAddress("service.test"), semconv.ServerPort(443))
 
-func TestTheDurationOfEveryRequestIsMeasured(t *testing.T) {
+func TestRequestDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t, fake.WithLatency(30*time.Millisecond))
 		for range 2 {
@@ -90,7 +90,7 @@ func TestMetricsHaveNamesUnitsAndDescriptions(t *testing.T) {
 	})
 }
 
-func TestTheWaitForTheRateLimitIsMeasuredForEachRequest(t *testing.T) {
+func TestWaitTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "40"})
@@ -127,7 +127,7 @@ func without(set attribute.Set, key attribute.Key) attribute.Set {
 	return rest
 }
 
-func TestWaitingCallsAndTheRateLimitAreLookedUpInTheClients(t *testing.T) {
+func TestWaitingCallsAndRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 10}))
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
@@ -145,7 +145,7 @@ func TestWaitingCallsAndTheRateLimitAreLookedUpInTheClients(t *testing.T) {
 	})
 }
 
-func TestClientsAreAddedUpByServer(t *testing.T) {
+func TestMetricsAddUpClientsByServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiny := fake.Plan{Name: "tiny", PerMinute: 2}
 		s := newStation(t, fake.WithPlan(tiny), fake.WithKey("another-key", fake.PlanFree))
@@ -227,7 +227,7 @@ func TestWaitingCallsGoUpAndDown(t *testing.T) {
 	})
 }
 
-func TestUnknownRateLimitsAreNotShown(t *testing.T) {
+func TestRateLimitThatIsUnknownIsNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		s.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
@@ -238,7 +238,7 @@ func TestUnknownRateLimitsAreNotShown(t *testing.T) {
 	})
 }
 
-func TestClientsThatNobodyUsesLeaveTheMeter(t *testing.T) {
+func TestNewLeavesTheMeterWhenNoClientIsLeft(t *testing.T) {
 	t.Parallel()
 	meters := &watchedProvider{}
 	meters.unregistered.Store(-1)
@@ -284,7 +284,7 @@ func (r registration) Unregister() error {
 	return nil
 }
 
-func TestAMeterThatRefusesAnInstrumentIsReportedAndRecordsNothing(t *testing.T) {
+func TestNewReportsAnInstrumentThatIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reported []string
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported = append(reported, err.Error()) }))

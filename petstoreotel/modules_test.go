@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheSDKIsForTests(t *testing.T) {
+func TestModuleLinksNoSDK(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".").Output()
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func TestTheSDKIsForTests(t *testing.T) {
 	}, linked)
 }
 
-func TestTheClientsModuleKnowsNothingOfOpenTelemetry(t *testing.T) {
+func TestRootModuleKnowsNothingOfOpenTelemetry(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"../go.mod", "../go.sum"} {
 		text, err := os.ReadFile(file)

@@ -1,87 +1,100 @@
 package petstoreotel_test
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/stdout/stdoutmetric"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
-func TestNothingThatIsTheCallersBusinessIsRecorded(t *testing.T) {
+func TestExportedBytesHoldNothingSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t, fake.WithPets(petstore.NewPet{Name: "Confidentia", CategoryID: 99177}))
-		key := s.server.APIKey()
-		ctx := t.Context()
-
-		_, err := s.client.ListPets(ctx, petstore.ListPetsParams{Limit: 73, Status: petstore.PetStatusPending})
-		require.NoError(t, err)
-		_, err = s.client.CreatePet(ctx, petstore.NewPet{Name: "Discretia", CategoryID: 99188})
-		require.NoError(t, err)
-		_, err = s.client.GetPet(ctx, 5550123, petstore.WithHeader("X-Tenant", "tenant-header")) //nolint:staticcheck // the operation with an id in its path
-		require.ErrorIs(t, err, petstore.ErrNotFound)
-		s.server.Inject(fake.Fault{Status: 400, Code: key, Message: "the key " + key, Header: http.Header{
-			"X-Echo": {key}, "Location": {"https://elsewhere.test/?key=" + key},
-		}})
-		_, err = s.client.CreatePet(ctx, petstore.NewPet{Name: "Discretia", CategoryID: 99188})
-		require.Error(t, err)
-
-		leaking := roundTripper(func(*http.Request) (*http.Response, error) {
-			return nil, errors.New("GET https://service.test/v1/pets/5550123?limit=73 with Bearer " + key)
-		})
-		_, err = s.newClient(leaking).GetPet(ctx, 5550123) //nolint:staticcheck // the operation with an id in its path
-		require.Error(t, err)
-		_, err = (&http.Client{Transport: petstoreotel.NewTransport(leaking, s.opts...)}).Get( //nolint:bodyclose // it fails
-			"https://" + key + ":" + key + "@service.test/5550123?limit=73#" + key)
-		require.Error(t, err)
-
-		recorded := s.everything()
-		assert.Greater(t, strings.Count(recorded, "error.type"), 4)
+		spans, metrics := export(t)
+		assert.Greater(t, bytes.Count(spans, []byte("error.type")), 4)
+		assert.Contains(t, string(spans), petstoreotel.EventWait)
+		assert.Positive(t, bytes.Count(metrics, []byte(petstoreotel.MetricClosedUntil)))
 		for _, secret := range []string{
-			key, "Confidentia", "Discretia", "99177", "99188", "5550123", "tenant-header", "limit=", "73", "pending",
-			"?", "Bearer", "elsewhere", "petstore-go/" + petstore.Version,
+			fake.DefaultAPIKey, "Confidentia", "Discretia", "991775555", "991885555", "tenant-header", "Bearer", "elsewhere",
+			"petstore-go/" + petstore.Version, "key=",
 		} {
-			assert.NotContains(t, recorded, secret)
+			assert.NotContains(t, string(spans), secret)
+			assert.NotContains(t, string(metrics), secret)
+		}
+		for _, tooMany := range []string{"5550123", "limit=", "=pending", "REDACTED"} { // for a metric to have
+			assert.Contains(t, string(spans), tooMany)
+			assert.NotContains(t, string(metrics), tooMany)
 		}
 	})
 }
 
-// everything is the text of all that was recorded, but for what is random or the time.
-func (s *station) everything() string {
+// export makes calls that have secrets in every place that there is, and returns all bytes that were exported.
+func export(t *testing.T) (spans, metrics []byte) {
+	t.Helper()
+	s := newStation(t, fake.WithPets(petstore.NewPet{Name: "Confidentia", CategoryID: 991775555}))
+	var spanBytes, metricBytes bytes.Buffer
+	toSpans, err := stdouttrace.New(stdouttrace.WithWriter(&spanBytes))
+	require.NoError(t, err)
+	toMetrics, err := stdoutmetric.New(stdoutmetric.WithWriter(&metricBytes))
+	require.NoError(t, err)
+	s.opts = append(s.opts,
+		petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(toSpans))))
+	s.callsWithSecrets()
+
+	var all metricdata.ResourceMetrics
+	require.NoError(t, s.reader.Collect(t.Context(), &all))
+	require.NoError(t, toMetrics.Export(t.Context(), &all))
+	return spanBytes.Bytes(), metricBytes.Bytes()
+}
+
+func (s *station) callsWithSecrets() {
 	s.t.Helper()
-	var b strings.Builder
-	for _, span := range tracetest.SpanStubsFromReadOnlySpans(s.ended()) {
-		fmt.Fprintln(&b, span.Name, span.SpanKind, span.Status.Description)
-		assert.Empty(s.t, span.Status.Description)
-		for _, event := range span.Events {
-			attributes, err := json.Marshal(event.Attributes)
-			require.NoError(s.t, err)
-			fmt.Fprintln(&b, event.Name, string(attributes))
-		}
-		assert.Empty(s.t, span.Links)
-		attributes, err := json.Marshal(span.Attributes)
-		require.NoError(s.t, err)
-		fmt.Fprintln(&b, string(attributes))
-	}
-	for _, m := range s.collect().Metrics {
-		fmt.Fprintln(&b, m.Name, m.Unit, m.Description)
-		for set := range attributesOf(m.Data) {
-			fmt.Fprintln(&b, set.Encoded(attribute.DefaultEncoder()))
-		}
-	}
-	return b.String()
+	ctx, key := s.t.Context(), s.server.APIKey()
+	client := s.newClient(s.base())
+	_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 73, Status: petstore.PetStatusPending})
+	require.NoError(s.t, err)
+	_, err = client.GetPet(ctx, 5550123, petstore.WithHeader("X-Tenant", "tenant-header")) //nolint:staticcheck // the operation with an id in its path
+	require.ErrorIs(s.t, err, petstore.ErrNotFound)
+	s.server.Inject(fake.Fault{Status: 400, Code: key, Message: "the key " + key, Header: http.Header{
+		"X-Echo": {key}, "Location": {"https://elsewhere.test/?key=" + key},
+	}})
+	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Discretia", CategoryID: 991885555})
+	require.Error(s.t, err)
+
+	leaking := roundTripper(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("GET https://service.test/v1/pets/5550123?limit=73 with Bearer " + key)
+	})
+	_, err = s.newClient(leaking).GetPet(ctx, 5550123) //nolint:staticcheck // the operation with an id in its path
+	require.Error(s.t, err)
+	_, err = (&http.Client{Transport: petstoreotel.NewTransport(leaking, s.opts...)}).Get( //nolint:bodyclose // it fails
+		"https://" + key + ":" + key + "@service.test/" + key + "?limit=73&key=" + key + "#" + key)
+	require.Error(s.t, err)
+	appending := petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
+		inner := petstoreotel.NewTransport(base, s.opts...)
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			req = req.Clone(req.Context())
+			req.URL.RawQuery = "key=" + key + "&status=" + key
+			return inner.RoundTrip(req)
+		})
+	})
+	_, err = s.bareClient(s.base(), appending).ListPets(ctx, petstore.ListPetsParams{})
+	require.ErrorIs(s.t, err, petstore.ErrBadRequest)
+
+	s.server.Inject(fake.Fault{Status: 429, RetryAfter: "9000"})
+	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Discretia", CategoryID: 991885555})
+	require.ErrorIs(s.t, err, petstore.ErrRateLimited)
 }
 
 func attributesOf(data metricdata.Aggregation) map[attribute.Set]bool {
@@ -89,7 +102,12 @@ func attributesOf(data metricdata.Aggregation) map[attribute.Set]bool {
 	for set := range integers(data) {
 		sets[set] = true
 	}
-	if data, ok := data.(metricdata.Histogram[float64]); ok {
+	switch data := data.(type) {
+	case metricdata.Histogram[float64]:
+		for _, p := range data.DataPoints {
+			sets[p.Attributes] = true
+		}
+	case metricdata.Gauge[float64]:
 		for _, p := range data.DataPoints {
 			sets[p.Attributes] = true
 		}

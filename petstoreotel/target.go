@@ -16,8 +16,8 @@ import (
 // target is where a request goes, as far as that is for everybody to see.
 type target struct {
 	server   server
-	host     string // as in the URL, with its port
 	scheme   string
+	full     string // the URL without what it may hold that is secret
 	method   httpconv.RequestMethodAttr
 	original string // the method, if it is not one of HTTP's own
 	template string // "": not known
@@ -33,7 +33,7 @@ func newTarget(req *http.Request, c petstore.Call) target {
 	if u == nil {
 		u = &url.URL{} // to be refused by base
 	}
-	t := target{server: serverOf(u), host: u.Host, scheme: u.Scheme, template: c.Template}
+	t := target{server: serverOf(u), scheme: u.Scheme, full: fullURL(u, c), template: c.Template}
 	switch method := httpconv.RequestMethodAttr(req.Method); method {
 	case "":
 		t.method = httpconv.RequestMethodGet
@@ -59,6 +59,41 @@ func serverOf(u *url.URL) server {
 		s.port = 80
 	}
 	return s
+}
+
+// fullURL is u as far as the service document describes it: with the path of c, and of the query the two parameters of
+// listPets with values that the document knows. Whatever else is in it is left out; of a request that belongs to no
+// call that may be anything, also in its path.
+func fullURL(u *url.URL, c petstore.Call) string {
+	full := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	if c.Operation == "" && strings.Trim(u.Path, "/") != "" {
+		full.Path, full.RawPath = "/"+redacted, ""
+	}
+	if u.RawQuery == "" || c.Operation == "" {
+		return full.String()
+	}
+	sent, known := u.Query(), make(url.Values)
+	for name, valid := range parameters {
+		if !sent.Has(name) {
+			continue
+		}
+		known.Set(name, redacted)
+		if value := sent.Get(name); valid(value) {
+			known.Set(name, value)
+		}
+	}
+	full.RawQuery = known.Encode()
+	return full.String()
+}
+
+// redacted stands for what is not shown, as the conventions have it.
+const redacted = "REDACTED"
+
+// parameters are the query parameters of the service document (section 4.1), with what tells their values from
+// others.
+var parameters = map[string]func(string) bool{
+	"limit":  func(value string) bool { _, err := strconv.Atoi(value); return err == nil },
+	"status": func(value string) bool { return petstore.PetStatus(value).Valid() },
 }
 
 func (s server) attributes() []attribute.KeyValue {
@@ -93,6 +128,7 @@ func (t *target) attributes(c petstore.Call) []attribute.KeyValue {
 		semconv.ServerAddress(t.server.address),
 		semconv.ServerPort(t.server.port),
 		semconv.URLScheme(t.scheme),
+		semconv.URLFull(t.full),
 	)
 	if t.original != "" {
 		attrs = append(attrs, semconv.HTTPRequestMethodOriginal(t.original))
@@ -101,7 +137,6 @@ func (t *target) attributes(c petstore.Call) []attribute.KeyValue {
 		attrs = append(attrs,
 			AttributeOperation.String(c.Operation),
 			semconv.URLTemplate(t.template),
-			semconv.URLFull(t.scheme+"://"+t.host+t.template),
 		)
 	}
 	if c.Attempt > 1 {
@@ -120,9 +155,13 @@ func callOf(req *http.Request) (petstore.Call, bool) {
 	return c, true
 }
 
-// matches reports whether path is template with a value for its parameter, if it has one.
+// matches reports whether path is template with an int64 for its parameter, if it has one.
 func matches(path, template string) bool {
 	fixed, parameter := strings.CutSuffix(template, "{petId}")
 	value, ok := strings.CutPrefix(path, fixed)
-	return ok && parameter == (value != "")
+	if !parameter {
+		return ok && value == ""
+	}
+	_, err := strconv.ParseInt(value, 10, 64)
+	return ok && err == nil
 }

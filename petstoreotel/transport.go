@@ -28,7 +28,7 @@ type transport struct {
 	base http.RoundTripper
 }
 
-// errBroken is what a base did that panics, or returns neither an answer nor an error.
+// errBroken is what a base did that panics, or returns neither a response nor an error.
 var errBroken = errors.New("not what an http.RoundTripper may do")
 
 // RoundTrip sends one request within a span.
@@ -52,7 +52,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case resp == nil:
 		a.end(errBroken)
 	default:
-		a.answered(resp)
+		a.responded(resp)
 	}
 	return resp, err
 }

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	otelmetric "go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/metric"
@@ -41,7 +42,12 @@ type station struct {
 	client *petstore.Client
 	spans  *tracetest.SpanRecorder
 	reader *metric.ManualReader
-	opts   []petstoreotel.Option
+
+	tracers trace.TracerProvider
+	meters  otelmetric.MeterProvider
+	opts    []petstoreotel.Option
+	// options are those of client.
+	options []petstore.Option
 }
 
 func newStation(t *testing.T, opts ...fake.Option) *station {
@@ -52,12 +58,15 @@ func newStation(t *testing.T, opts ...fake.Option) *station {
 		spans:  tracetest.NewSpanRecorder(),
 		reader: metric.NewManualReader(),
 	}
+	s.tracers = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans))
+	s.meters = metric.NewMeterProvider(metric.WithReader(s.reader))
 	s.opts = []petstoreotel.Option{
-		petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans))),
-		petstoreotel.WithMeterProvider(metric.NewMeterProvider(metric.WithReader(s.reader))),
+		petstoreotel.WithTracerProvider(s.tracers),
+		petstoreotel.WithMeterProvider(s.meters),
 		petstoreotel.WithPropagators(propagation.TraceContext{}),
 	}
-	s.client = s.newClient(s.base())
+	s.options = petstoreotel.New(s.opts...)
+	s.client = s.bareClient(s.base(), s.options...)
 	return s
 }
 
@@ -149,7 +158,7 @@ func atService(more ...attribute.KeyValue) []attribute.KeyValue {
 	}, more...)
 }
 
-func TestACallIsASpanAroundThoseOfItsRequests(t *testing.T) {
+func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t, fake.WithLatency(200*time.Millisecond))
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
@@ -192,7 +201,7 @@ func TestACallIsASpanAroundThoseOfItsRequests(t *testing.T) {
 	})
 }
 
-func TestACallIsPartOfItsCallersTrace(t *testing.T) {
+func TestCallSpanIsPartOfTheCallersTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		tracer := sdktrace.NewTracerProvider().Tracer("caller")
@@ -207,7 +216,7 @@ func TestACallIsPartOfItsCallersTrace(t *testing.T) {
 	})
 }
 
-func TestARequestCarriesTheContextOfItsOwnSpan(t *testing.T) {
+func TestRequestCarriesTheContextOfItsOwnSpan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		s.server.Inject(fake.Fault{Status: 503})
@@ -223,7 +232,7 @@ func TestARequestCarriesTheContextOfItsOwnSpan(t *testing.T) {
 	})
 }
 
-func TestTheGlobalProvidersAreTheDefault(t *testing.T) {
+func TestNewTakesTheGlobalProvidersByDefault(t *testing.T) {
 	s := newStation(t)
 	s.reader = metric.NewManualReader() // one belongs to one provider
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans)))
@@ -243,7 +252,7 @@ func TestTheGlobalProvidersAreTheDefault(t *testing.T) {
 	assert.NotEmpty(t, s.server.Requests()[0].Header.Get("Traceparent"))
 }
 
-func TestASpanThatIsNotSampledIsPropagatedAndRecordsNothing(t *testing.T) {
+func TestSpanThatIsNotSampledIsPropagatedAndRecordsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		s.opts = append(s.opts, petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(
@@ -258,7 +267,7 @@ func TestASpanThatIsNotSampledIsPropagatedAndRecordsNothing(t *testing.T) {
 	})
 }
 
-func TestARequestIsLeftAsItIs(t *testing.T) {
+func TestTransportLeavesTheRequestAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		body := &payload{strings.NewReader(`{"name":"Rex","categoryId":1}`)}
@@ -287,7 +296,7 @@ type payload struct{ io.Reader }
 
 func (*payload) Close() error { return nil }
 
-func TestAPropagatorSeesTheHeaderItWritesTo(t *testing.T) {
+func TestCarrierShowsThePropagatorTheHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		s.opts = append(s.opts, petstoreotel.WithPropagators(appending{}))
@@ -313,7 +322,7 @@ func (appending) Extract(ctx context.Context, _ propagation.TextMapCarrier) cont
 	return ctx
 }
 
-func TestWithoutPropagatorsNothingIsAddedToARequest(t *testing.T) {
+func TestWithPropagatorsOfNothingAddsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		s.opts = append(s.opts, petstoreotel.WithPropagators(propagation.NewCompositeTextMapPropagator()))
@@ -326,7 +335,7 @@ func TestWithoutPropagatorsNothingIsAddedToARequest(t *testing.T) {
 	})
 }
 
-func TestARequestOfNobodysCallHasItsMethodForAName(t *testing.T) {
+func TestRequestSpanOfNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		hc := &http.Client{Transport: s.transport()}
@@ -346,7 +355,7 @@ func TestARequestOfNobodysCallHasItsMethodForAName(t *testing.T) {
 		common := []attribute.KeyValue{
 			semconv.ServerAddress("service.test"), semconv.ServerPort(8080), semconv.URLScheme("http"),
 			semconv.HTTPResponseStatusCode(401), semconv.ErrorTypeKey.String("401"),
-			semconv.NetworkProtocolVersion("1.1"),
+			semconv.NetworkProtocolVersion("1.1"), semconv.URLFull("http://service.test:8080/REDACTED"),
 		}
 		assert.Equal(t, "DELETE", spans[0].Name())
 		assert.Equal(t, attribute.NewSet(append(common, semconv.HTTPRequestMethodDelete)...), set(spans[0]))
@@ -357,7 +366,24 @@ func TestARequestOfNobodysCallHasItsMethodForAName(t *testing.T) {
 	})
 }
 
-func TestTheServerIsThatOfTheURL(t *testing.T) {
+func TestRequestSpanHasTheFullURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 7, Status: petstore.PetStatusSold})
+		require.NoError(t, err)
+		_, err = s.client.GetPet(t.Context(), -4711) //nolint:staticcheck // the operation with an id in its path
+		require.ErrorIs(t, err, petstore.ErrNotFound)
+		spans := s.ended()
+		assert.Equal(t, "https://service.test/v1/pets?limit=7&status=sold", value(spans[0], semconv.URLFullKey))
+		assert.Equal(t, "https://service.test/v1/pets/-4711", value(spans[2], semconv.URLFullKey))
+		assert.Equal(t, "/v1/pets/{petId}", value(spans[2], semconv.URLTemplateKey))
+		for _, call := range []sdktrace.ReadOnlySpan{spans[1], spans[3]} {
+			assert.Empty(t, value(call, semconv.URLFullKey))
+		}
+	})
+}
+
+func TestServerIsThatOfTheURL(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		url, address string
@@ -387,7 +413,7 @@ func TestTheServerIsThatOfTheURL(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRequestIsForTheBaseToRefuse(t *testing.T) {
+func TestTransportLeavesItToTheBaseToRefuse(t *testing.T) {
 	t.Parallel()
 	s := newStation(t)
 	rt := petstoreotel.NewTransport(new(http.Transport), s.opts...)
@@ -396,7 +422,7 @@ func TestWhatIsNoRequestIsForTheBaseToRefuse(t *testing.T) {
 	assert.Len(t, s.ended(), 1)
 }
 
-func TestWhatTheCallAsksForOnItsWayIsBelowItsSpan(t *testing.T) {
+func TestCallSpanIsThatOfTheKeyFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		var asked []trace.SpanContext
@@ -411,7 +437,7 @@ func TestWhatTheCallAsksForOnItsWayIsBelowItsSpan(t *testing.T) {
 	})
 }
 
-func TestARequestForAKeyIsNoneOfTheOperation(t *testing.T) {
+func TestRequestSpanOfARequestForAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		s.server.Inject(fake.Fault{Operation: fake.OpGetPet, Status: 503})
@@ -440,7 +466,7 @@ func TestARequestForAKeyIsNoneOfTheOperation(t *testing.T) {
 			assert.Equal(t, "GET", span.Name())
 			assert.Equal(t, "login.test", value(span, semconv.ServerAddressKey))
 			for _, key := range []attribute.Key{
-				petstoreotel.AttributeOperation, semconv.URLTemplateKey, semconv.URLFullKey, semconv.HTTPRequestResendCountKey,
+				petstoreotel.AttributeOperation, semconv.URLTemplateKey, semconv.HTTPRequestResendCountKey,
 			} {
 				assert.Empty(t, value(span, key), key)
 			}
@@ -451,7 +477,7 @@ func TestARequestForAKeyIsNoneOfTheOperation(t *testing.T) {
 
 var errNoKey = errors.New("no key to be had")
 
-func TestTheStatusOfACallIsNotThatOfARequestForAKey(t *testing.T) {
+func TestCallSpanHasNoStatusOfARequestForAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		rt := s.transport()
@@ -474,7 +500,7 @@ func TestTheStatusOfACallIsNotThatOfARequestForAKey(t *testing.T) {
 	})
 }
 
-func TestABaseThatBreaksItsContractLeavesNoSpanOpen(t *testing.T) {
+func TestTransportLeavesNoSpanOpenOverABrokenBase(t *testing.T) {
 	t.Parallel()
 	for name, base := range map[string]roundTripper{
 		"panic":   func(*http.Request) (*http.Response, error) { panic("out of order") },
@@ -523,7 +549,7 @@ func TestNewTransport(t *testing.T) {
 	})
 }
 
-func TestARequestLastsUntilItsAnswerHasBeenRead(t *testing.T) {
+func TestRequestSpanLastsUntilTheResponseHasBeenRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t, fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))
 		s.server.Inject(fake.Fault{Wire: fake.WireDrip}) // a byte each 100 ms
@@ -539,7 +565,7 @@ func TestARequestLastsUntilItsAnswerHasBeenRead(t *testing.T) {
 	})
 }
 
-func TestAnAnswerWithoutABodyToReadEndsWithItsHeader(t *testing.T) {
+func TestRequestSpanEndsWithAHeaderWithoutABody(t *testing.T) {
 	t.Parallel()
 	connection := new(upgraded)
 	for name, answer := range map[string]*http.Response{
@@ -567,7 +593,7 @@ func TestAnAnswerWithoutABodyToReadEndsWithItsHeader(t *testing.T) {
 // upgraded is a connection that is no longer HTTP.
 type upgraded struct{ io.ReadWriteCloser }
 
-func TestAnUnreadAnswerEndsWhenItIsClosed(t *testing.T) {
+func TestRequestSpanEndsWhenAResponseIsClosedUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t)
 		resp, err := (&http.Client{Transport: s.transport()}).Get("https://service.test/v1/pets")
@@ -581,7 +607,7 @@ func TestAnUnreadAnswerEndsWhenItIsClosed(t *testing.T) {
 	})
 }
 
-func TestWithoutABaseTheConnectionsAreKeptAsByTheClientsOwn(t *testing.T) {
+func TestNewTransportWithoutABaseKeepsConnectionsAsAClientDoes(t *testing.T) {
 	t.Parallel()
 	s := newStation(t)
 	rt := petstoreotel.NewTransport(nil, s.opts...)
@@ -603,7 +629,7 @@ func TestWithoutABaseTheConnectionsAreKeptAsByTheClientsOwn(t *testing.T) {
 	base.CloseIdleConnections()
 }
 
-func TestIdleConnectionsOfTheBaseCanBeClosed(t *testing.T) {
+func TestTransportClosesIdleConnectionsOfTheBase(t *testing.T) {
 	t.Parallel()
 	base := new(pooled)
 	(&http.Client{Transport: petstoreotel.NewTransport(base)}).CloseIdleConnections()
@@ -618,7 +644,7 @@ type pooled struct {
 
 func (p *pooled) CloseIdleConnections() { p.closed++ }
 
-func TestManyCallsAtOnceAreKeptApart(t *testing.T) {
+func TestNewKeepsManyCallsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation(t, fake.WithPlan(fake.PlanFree), fake.WithSeed(1))
 		s.server.Inject(fake.Fault{Status: 503, Chance: 0.2, Times: fake.Forever})
