@@ -1,0 +1,93 @@
+// Observability shows what petstoreotel records: the trace of each call as a tree, with its requests and waits, and the
+// metrics as Prometheus gets them.
+//
+//	cd examples/observability && go run .
+//
+// It needs no network: the service is a fake in memory, and what is recorded goes to the standard output. alerts.yml
+// and dashboard.json, for Prometheus and Grafana, use the same metrics.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/petstoreotel"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run makes some calls of which most go wrong, and prints what was recorded of them.
+func run(ctx context.Context, w io.Writer) error {
+	t, err := startTelemetry()
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(w, "Traces\n\n")
+	if err := t.record(ctx, w); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "Metrics\n\n")
+	return errors.Join(t.printMetrics(w), t.shutdown(ctx))
+}
+
+// record makes the calls, and prints the trace of each.
+func (t *telemetry) record(ctx context.Context, w io.Writer) error {
+	service := fake.NewServer(fake.WithLatency(40 * time.Millisecond))
+	defer service.Close()
+	client, err := petstore.NewClient("https://petstore.example.com/v1", service.APIKey(), append(
+		petstoreotel.New(petstoreotel.WithTracerProvider(t.tracers), petstoreotel.WithMeterProvider(t.meters)),
+		petstore.WithHTTPClient(service.HTTPClient()))...) // yours, if you have one
+	if err != nil {
+		return err
+	}
+	for _, s := range steps() {
+		if s.fault != nil {
+			service.Inject(*s.fault)
+		}
+		err := s.call(ctx, client)
+		t.spans.print(w)
+		if err != nil {
+			fmt.Fprintln(w, err)
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+// step is a call, and what goes wrong with its first request.
+type step struct {
+	fault *fake.Fault
+	call  func(context.Context, *petstore.Client) error
+}
+
+func steps() []step {
+	return []step{
+		{nil, list},
+		{&fake.Fault{Status: 429, RetryAfter: "2"}, create},
+		{&fake.Fault{Status: 503}, list},
+		{&fake.Fault{Wire: fake.WireReset}, create},            // which may have added the animal
+		{&fake.Fault{Status: 429, RetryAfter: "3600"}, create}, // a ban, longer than the client waits
+		{nil, list}, // sends nothing
+	}
+}
+
+func list(ctx context.Context, client *petstore.Client) error {
+	_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 5, Status: petstore.PetStatusAvailable})
+	return err
+}
+
+func create(ctx context.Context, client *petstore.Client) error {
+	_, err := client.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 1})
+	return err
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// telemetry is where spans and metrics go. In a program of yours there is an OTLP exporter in place of the tree, and
+// promhttp serves the registry, or an OTLP exporter takes the metrics as well.
+type telemetry struct {
+	spans    *tree
+	tracers  *sdktrace.TracerProvider
+	registry *prometheus.Registry
+	meters   *metric.MeterProvider
+}
+
+func startTelemetry() (*telemetry, error) {
+	t := &telemetry{spans: &tree{}, registry: prometheus.NewRegistry()}
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(t.registry),
+		otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
+	if err != nil {
+		return nil, err
+	}
+	t.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(t.spans))
+	t.meters = metric.NewMeterProvider(metric.WithReader(exporter))
+	return t, nil
+}
+
+func (t *telemetry) shutdown(ctx context.Context) error {
+	return errors.Join(t.tracers.Shutdown(ctx), t.meters.Shutdown(ctx))
+}
+
+// printMetrics prints what Prometheus would be given, without the buckets of the histograms and the help.
+func (t *telemetry) printMetrics(w io.Writer) error {
+	families, err := t.registry.Gather()
+	if err != nil {
+		return err
+	}
+	for _, family := range families {
+		var text strings.Builder
+		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
+			return err
+		}
+		for line := range strings.Lines(text.String()) {
+			if !strings.HasPrefix(line, "# HELP") && !strings.Contains(line, "_bucket{") {
+				fmt.Fprint(w, line)
+			}
+		}
+	}
+	return nil
+}
