@@ -113,21 +113,15 @@ type figures struct {
 	closedUntil map[petstore.LimitScope]time.Time
 }
 
-// figures are those of now, by server. What is known of a key that is not in use any more is forgotten: it would
-// have the fewest requests left for ever.
+// figures are those of now, by server. What is not known any more is forgotten: a program that sends nothing would
+// show no requests left for ever.
 func (bs *budgets) figures(now time.Time) map[server]*figures {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	latest := make(map[server]time.Time)
-	for key, b := range bs.known {
-		if b.seen.After(latest[key.server]) {
-			latest[key.server] = b.seen
-		}
-	}
 	all := make(map[server]*figures)
 	for key, b := range bs.known {
 		closures := b.open(now)
-		if b.seen.Before(latest[key.server]) && b.forgettable(now) {
+		if len(closures) == 0 && b.outdated(now) {
 			delete(bs.known, key)
 			continue
 		}
@@ -149,10 +143,10 @@ func (b *budget) open(now time.Time) map[petstore.LimitScope]closure {
 	return b.closures
 }
 
-// forgettable reports whether a key without a closure has not been used for a while, and its window is over.
-func (b *budget) forgettable(now time.Time) bool {
-	const while = time.Minute
-	return len(b.closures) == 0 && now.Sub(b.seen) > while && now.Sub(b.rateLimit.Reset) > while
+// outdated reports whether the window is over. Its Reset is by the clock of the service, which may be behind; but a
+// minute after the last response a window that was to end then is over in any case.
+func (b *budget) outdated(now time.Time) bool {
+	return now.Sub(b.seen) > time.Minute && now.Sub(b.rateLimit.Reset) > time.Minute
 }
 
 // add takes of two budgets the one with fewer requests left. A closed gate leaves none, whatever the last response

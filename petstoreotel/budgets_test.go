@@ -121,6 +121,19 @@ func (s *station) another() *petstore.Client {
 	return s.bareClient(s.base(), s.options...)
 }
 
+func TestRateLimitIsGoneWhenItsWindowIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1}))
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		time.Sleep(90 * time.Second)
+		assert.Contains(t, integers(s.metric(petstoreotel.MetricRemaining)), service, "clocks may differ")
+		time.Sleep(time.Minute)
+		assert.Nil(t, s.metric(petstoreotel.MetricRemaining))
+		assert.Nil(t, s.metric(petstoreotel.MetricLimit))
+	})
+}
+
 func TestRateLimitOfAKeyThatIsNotUsedAnyMore(t *testing.T) {
 	t.Run("is forgotten after its window", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -70,10 +70,10 @@
 // begun because it would have been too long; it has petstore.wait.reason and the error.type of its call. While a
 // key is banned, a thousand calls that are refused without a request are a thousand here and in the duration of calls.
 //
-// The limits are what the most recent response said, also after the end of its window. While the gate is closed nothing
-// remains, whatever that was, and there is a closed_until with its petstore.rate_limit.scope: minute, day or ban. It
-// is gone when the gate is open again. If several keys are used at one server, limit and remaining are those of the
-// key with the fewest requests left.
+// The limits are what the most recent response said, and are gone a minute after the end of its window: then they are
+// not known. While the gate is closed nothing remains, whatever that response said, and there is a closed_until with
+// its petstore.rate_limit.scope: minute, day or ban. It is gone when the gate is open again. If several keys are used
+// at one server, limit and remaining are those of the key with the fewest requests left.
 //
 // # otelhttp
 //

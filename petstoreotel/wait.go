@@ -28,20 +28,21 @@ const (
 
 // waits are those of a call since its last request.
 type waits struct {
-	any     bool
-	total   time.Duration // of those for the rate limit
-	longest time.Duration
+	last    petstore.WaitReason // "": there was none
+	total   time.Duration       // of those for the rate limit
+	longest time.Duration       // of them
 	reason  petstore.WaitReason // of the longest
 	counted time.Duration       // of petstore.Call.Waited, what has been recorded
 }
 
 func (w *waits) add(reason petstore.WaitReason, d time.Duration) {
-	if !w.any || d > w.longest {
-		w.reason, w.longest = reason, d
+	w.last = reason
+	if !forRateLimit(reason) {
+		return
 	}
-	w.any = true
-	if forRateLimit(reason) {
-		w.total += d
+	w.total += d
+	if w.reason == "" || d > w.longest {
+		w.reason, w.longest = reason, d
 	}
 }
 
@@ -87,9 +88,6 @@ func (k *call) sending(ctx context.Context, c petstore.Call) {
 	wait, reason := max(k.waits.total, c.Waited-k.waits.counted), k.waits.reason
 	k.waits = waits{counted: c.Waited}
 	if m := k.instrumentation.metrics.waitTime; m.Enabled(ctx) {
-		if !forRateLimit(reason) {
-			reason = ""
-		}
 		m.Record(ctx, wait.Seconds(), k.waitAttributes(reason))
 	}
 }
@@ -97,11 +95,11 @@ func (k *call) sending(ctx context.Context, c petstore.Call) {
 // gaveUp counts a wait that was not waited to its end, or not begun because it would have been too long.
 func (k *call) gaveUp(ctx context.Context, err error, limited *petstore.RateLimitError) {
 	m := k.instrumentation.metrics.waitsGivenUp
-	ended := k.waits.any && contextErrorType(err) != ""
+	ended := k.waits.last != "" && contextErrorType(err) != ""
 	if limited == nil && !ended || !m.Enabled(ctx) {
 		return
 	}
-	reason := k.waits.reason
+	reason := k.waits.last
 	if limited != nil && limited.Scope != "" {
 		reason = petstore.WaitReason(limited.Scope)
 	}

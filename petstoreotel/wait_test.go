@@ -2,6 +2,7 @@ package petstoreotel_test
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,6 +69,10 @@ func TestWaitsGivenUp(t *testing.T) {
 			faults: []fake.Fault{{Status: 503}}, ended: time.Millisecond,
 			want: map[attribute.Set]int64{givenUp("backoff", "canceled"): 1},
 		},
+		"of the backoff, after one for the limit": {
+			faults: []fake.Fault{{Status: 429, RetryAfter: "3"}, {Status: 503}}, ended: 3*time.Second + time.Millisecond,
+			want: map[attribute.Set]int64{givenUp("backoff", "canceled"): 1},
+		},
 		"none: the last attempt failed": {
 			faults: []fake.Fault{{Status: 400}}, want: map[attribute.Set]int64{},
 		},
@@ -96,6 +101,26 @@ func TestWaitsGivenUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		s.server.Inject(fake.Fault{Status: 503, Header: http.Header{"X-RateLimit-Remaining": {"0"}}})
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
+			petstore.RetryPolicy{BaseDelay: 8 * time.Second, MaxDelay: 8 * time.Second}))
+		require.NoError(t, err)
+		reasons := make(map[string]bool)
+		for _, event := range s.ended()[2].Events() {
+			attributes := attribute.NewSet(event.Attributes...)
+			reason, _ := attributes.Value(petstoreotel.AttributeWaitReason)
+			reasons[reason.String()] = true
+		}
+		assert.Equal(t, map[string]bool{"backoff": true, "minute": true}, reasons)
+		minute := s.waits()["minute"]
+		assert.EqualValues(t, 1, minute.Count)
+		assert.InDelta(t, 55, minute.Sum, 5, "the rest of the minute after the backoff")
+	})
 }
 
 // silent is a limiter that does not report its waits.
