@@ -17,6 +17,8 @@ const (
 	ahead = 64
 	// keptReports bounds what there is to report after Redis was away.
 	keptReports = 32
+	// lookEvery is how often at most Redis is asked for calls that are refused without asking.
+	lookEvery = 10 * time.Second
 	// sameWindow is how far the Resets of one window may lie apart.
 	sameWindow = 30 * time.Second
 )
@@ -32,6 +34,10 @@ type courier struct {
 	urgent    bool      // reports that others wait for
 	askAt     time.Time // not before
 	anyAnswer bool      // of the fleet may open the door
+	reopens   bool      // the key is to be asked for again
+	missed    bool      // the command on its way has taken too long
+	turn      int       // commands that Redis had had when it was last heard of
+	mark      int64     // when that was, by its clock
 }
 
 // report adds what there is to say.
@@ -59,8 +65,8 @@ func (c *courier) unreported() int {
 // due is when to speak to Redis again, if no call and no answer comes before.
 func (l *Limiter) due() (time.Time, bool) {
 	switch {
-	case l.away != nil:
-		return l.away.tryAt, l.away.waiting > 0
+	case l.absence.alone != nil:
+		return l.absence.tryAt, l.line.len() > 0
 	case l.urgent:
 		return l.spoke, true
 	}
@@ -96,7 +102,8 @@ func (l *Limiter) speak(now time.Time) {
 // depart notes that a command is on its way.
 func (l *Limiter) depart(c command, now time.Time) {
 	l.busy, l.back, l.urgent, l.spoke = true, make(chan struct{}), false, now
-	l.overdue = time.AfterFunc(l.config.timeout, func() { l.miss(c.Seq) })
+	l.reopens, l.missed = false, false
+	l.overdue = time.AfterFunc(l.timeout(), func() { l.miss(c.Seq) })
 }
 
 // arrive notes that it is back.
@@ -108,13 +115,13 @@ func (l *Limiter) arrive() {
 
 // quiet waits, with the lock given up meanwhile, until no command is on its way or Redis is away.
 func (l *Limiter) quiet(ctx context.Context) error {
-	for l.busy && l.away == nil {
+	for l.busy && l.absence.alone == nil {
 		back := l.back
 		l.mu.Unlock()
 		select {
 		case <-back:
 		case <-ctx.Done():
-		case <-time.After(l.config.timeout): // it is missed by now
+		case <-time.After(l.timeout()): // it is missed by now
 		}
 		l.mu.Lock()
 		if err := ctx.Err(); err != nil {
@@ -151,6 +158,7 @@ func (l *Limiter) command(now time.Time) command {
 	c := command{
 		ID: l.id, Seq: l.seq, Lease: l.config.lease.Milliseconds(),
 		Holding: l.inFlight + len(l.unused), Probing: l.probing, Want: want, Memory: l.memory(now),
+		Reopen: l.reopens, Life: l.known.Life, Turn: l.turn, Mark: l.mark,
 	}
 	for _, r := range l.reports {
 		c.Reports = append(c.Reports, r.at(now))
@@ -173,7 +181,7 @@ func (l *Limiter) hold() time.Duration {
 // by how fast the last ones were.
 func (l *Limiter) want() int {
 	waiting := l.line.len()
-	if waiting == 0 || l.away != nil {
+	if waiting == 0 || l.absence.alone != nil {
 		return 0
 	}
 	used := l.granted - len(l.unused)
@@ -187,6 +195,7 @@ func (l *Limiter) memory(now time.Time) *memory {
 	m := memory{Closure: string(l.known.closure)}
 	if l.known.gate.After(now) {
 		m.Gate = milliseconds(l.known.gate.Sub(now))
+		m.Closed = max(0, now.Sub(l.known.closedAt).Milliseconds())
 	}
 	if o := l.last; o.RateLimit.Limit > 0 && l.known.Epoch > 0 { // otherwise the reports tell
 		o.RateLimit = l.known.rateLimit
@@ -206,7 +215,7 @@ func (l *Limiter) memory(now time.Time) *memory {
 // carry brings a command to Redis and the reply back.
 func (l *Limiter) carry(c command, sent time.Time) {
 	// Not every client of Redis looks at its deadline: miss does not depend on it.
-	ctx, cancel := context.WithTimeout(context.Background(), l.config.timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), l.longestTrip())
 	defer cancel()
 	r, err := l.store.exchange(ctx, c)
 	l.mu.Lock()
@@ -226,6 +235,7 @@ func (l *Limiter) carry(c command, sent time.Time) {
 
 // restore takes back the reports of a command that did not arrive.
 func (l *Limiter) restore(c command) {
+	l.reopens = l.reopens || c.Reopen
 	later := l.reports
 	l.reports = c.reports
 	for _, r := range later {
@@ -242,8 +252,9 @@ func (l *Limiter) miss(seq int) {
 	defer l.mu.Unlock()
 	if l.busy && l.seq == seq {
 		now := time.Now()
+		l.missed = true
 		l.lose(now, errSlow)
-		l.arm(now)
+		l.dispatch(now)
 	}
 }
 
@@ -254,24 +265,40 @@ func (l *Limiter) hear(c command, r reply, sent, now time.Time) {
 		l.dispatch(now)
 		return
 	}
+	l.learn(r, sent, now)
+	switch {
+	case l.absence.alone == nil:
+		if !l.barred() {
+			for range r.Granted {
+				l.unused = append(l.unused, r.slot)
+			}
+		}
+	case !l.missed: // a late reply does not end a fallback
+		l.regain(now)
+	}
+	l.refuse(now, c.Seq, r.Granted == 0)
+	l.dispatch(now)
+}
+
+// learn takes over what a reply tells, but for what it grants.
+func (l *Limiter) learn(r reply, sent, now time.Time) {
 	seen := l.known.rateLimit
 	l.known = newKnowledge(r, now)
+	if l.reopens {
+		l.known.reopen()
+	}
 	l.known.sees(seen)
+	l.turn, l.mark = r.Turn, r.Mark
 	l.until = sent.Add(l.config.lease)
 	l.askAt = now.Add(time.Duration(r.Wait) * time.Millisecond)
 	l.anyAnswer = r.Reason == "answer"
 	if r.Granted > 0 {
 		l.granted, l.since, l.taken = r.Granted, now, now
 	}
-	if l.away != nil {
-		l.regain()
-	} else if !l.barred() {
-		for range r.Granted {
-			l.unused = append(l.unused, r.slot)
-		}
+	if r.Repaired {
+		l.absence.repairs++
 	}
-	l.refuse(now, c.Seq, r.Granted == 0)
-	l.dispatch(now)
+	l.absence.meet(r.Parties, now)
 }
 
 // barred reports whether a 429 has come that Redis does not know of yet: what it has granted since must not be used.

@@ -21,6 +21,7 @@ type knowledge struct {
 	unsure      bool // nothing known covers another request
 	gate        time.Time
 	closure     petstore.LimitScope // of the gate
+	closedAt    time.Time           // when the 429 came that closed it
 	day         bool                // the window is longer than a minute
 	parties     int
 	waiting     int
@@ -34,6 +35,7 @@ func newKnowledge(r reply, now time.Time) knowledge {
 		ends: after(r.Ends), unsure: r.Unsure, gate: after(r.Gate), closure: petstore.LimitScope(r.Closure), day: r.Day,
 		parties: r.Parties, waiting: r.Waiting,
 	}
+	k.closedAt = after(-r.Closed)
 	k.Probe = false
 	if r.Epoch > 0 {
 		k.rateLimit = petstore.RateLimit{Limit: r.Limit, Remaining: r.Left, Reset: time.Unix(r.Shown, 0).UTC()}
@@ -71,8 +73,8 @@ func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
 	return at
 }
 
-// closed tells what keeps a request from going before at, zero if nothing that is known.
-func (k *knowledge) closed(now, at time.Time) petstore.LimitScope {
+// scope tells what keeps a request from going before at, zero if nothing that is known.
+func (k *knowledge) scope(now, at time.Time) petstore.LimitScope {
 	switch {
 	case now.Before(k.gate):
 		return k.closure
@@ -84,11 +86,7 @@ func (k *knowledge) closed(now, at time.Time) petstore.LimitScope {
 	return petstore.ScopeMinute
 }
 
-// refusal is the error for a call that cannot go before at.
-func (k *knowledge) refusal(now, at time.Time) *petstore.RateLimitError {
-	e := &petstore.RateLimitError{RateLimit: k.rateLimit, Scope: k.closed(now, at), Local: true}
-	if at.After(now) {
-		e.RetryAt = at
-	}
-	return e
+// reopen forgets what keeps requests back.
+func (k *knowledge) reopen() {
+	k.gate, k.spent, k.unsure = time.Time{}, false, true
 }

@@ -29,8 +29,8 @@ type Limiter struct {
 	offset offset
 	last   petstore.Observation // the last answer with a limit, of the latest window
 
-	line  line
-	turns uint64 // given so far
+	line    line
+	tickets uint64 // issued so far
 
 	unused   []slot    // permits that nobody has asked for yet
 	until    time.Time // the lease of all that is held
@@ -42,18 +42,24 @@ type Limiter struct {
 	probing  int       // of those in flight
 
 	courier
-	timer  *time.Timer
-	wakeAt time.Time
-	away   *fallback // nil while Redis answers
+	timer   *time.Timer
+	wakeAt  time.Time
+	absence absence
+	label   string // in the log
 }
 
-var _ petstore.Limiter = (*Limiter)(nil)
+var (
+	_ petstore.Limiter  = (*Limiter)(nil)
+	_ petstore.Reopener = (*Limiter)(nil)
+)
 
 // permit is leave to send one request.
 type permit struct {
 	limiter  *Limiter
 	slot     slot
-	late     bool // the window was over
+	late     bool  // the window was over
+	window   int   // of alone
+	alone    *solo // nil if Redis gave it
 	released bool
 }
 
@@ -85,6 +91,7 @@ func NewLimiter(rdb redis.UniversalClient, name string, opts ...Option) (*Limite
 		store:  newStore(rdb, config.prefix, hex.EncodeToString(hash[:])),
 		config: config,
 		id:     rand.Text(),
+		label:  hex.EncodeToString(hash[:6]),
 	}, nil
 }
 
@@ -98,23 +105,28 @@ func (l *Limiter) RateLimit() petstore.RateLimit {
 // Acquire implements [petstore.Limiter]. What Redis takes to answer, [WithTimeout] at the most, is not part of
 // maxWait: with 0, a call that finds room at once is admitted.
 func (l *Limiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	w := l.newWaiter(ctx, maxWait)
-	for {
-		p, f, err := l.enter(ctx, w)
-		switch {
-		case err != nil:
-			return nil, err
-		case p != nil:
-			return p, nil
-		case f != nil:
-			p, err = f.acquire(ctx, l, w)
-		default:
-			p, err = l.await(ctx, w)
-		}
-		if p != nil || err != nil {
-			return p, err
-		}
+	p, w, err := l.enter(ctx, maxWait)
+	switch {
+	case err != nil:
+		return nil, err
+	case p != nil:
+		return p, nil
 	}
+	return l.await(ctx, w)
+}
+
+// Reopen implements [petstore.Reopener]: all processes are told, and the first that has a call asks the service. The
+// budget is one for all keys that the name is used for, so that keyID does not matter.
+func (l *Limiter) Reopen(string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	l.known.reopen()
+	if l.absence.alone != nil {
+		l.absence.alone.reopen(now)
+	}
+	l.reopens, l.urgent = true, true
+	l.dispatch(now)
 }
 
 // Flush tells Redis what this process has done, and gives back what it has reserved and not used. It is for programs
@@ -124,7 +136,7 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err := l.quiet(ctx)
-	if err == nil && l.away == nil {
+	if err == nil && l.absence.alone == nil {
 		err = l.tell(ctx)
 	}
 	if err != nil {
@@ -133,53 +145,77 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	return nil
 }
 
-// newWaiter gives a call its turn, which it keeps however often it has to move.
-func (l *Limiter) newWaiter(ctx context.Context, maxWait time.Duration) *waiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.turns++
-	return newWaiter(ctx, turn{isFirst(ctx), l.turns}, time.Now(), maxWait)
-}
-
-// enter gives a permit, the fallback to ask, an error, or none of them and a place in the line.
-func (l *Limiter) enter(ctx context.Context, w *waiter) (petstore.Permit, *fallback, error) {
+// enter gives a permit, a place in the queue, or an error.
+func (l *Limiter) enter(ctx context.Context, maxWait time.Duration) (petstore.Permit, *waiter, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	if end := endOf(ctx); end != nil {
 		return nil, nil, l.ended(now, end)
 	}
-	if l.away != nil {
-		if !now.Before(l.away.tryAt) {
-			l.speak(now)
-		}
-		if l.away != nil {
-			return nil, l.away, nil
-		}
-	}
+	w := newWaiter(ctx, now, maxWait)
+	w.ticket = petstore.Ticket(ctx, l, l.issue)
 	l.expire(now)
-	next, ahead := l.line.ahead(w.turn)
-	if next == nil && ahead == 0 && len(l.unused) > 0 {
-		return l.take(now), nil, nil
+	if l.absence.alone != nil && !now.Before(l.absence.tryAt) {
+		l.speak(now)
 	}
-	if at := l.known.earliest(now, ahead); w.late(at) && at.After(now) {
-		return nil, nil, l.known.refusal(now, at)
+	next, ahead := l.line.ahead(w.ticket)
+	if next == nil && ahead == 0 {
+		if p := l.take(now); p != nil {
+			return p, nil, nil
+		}
+	}
+	if at := l.earliest(now, ahead); w.late(at) && at.After(now) {
+		l.look(now)
+		return nil, nil, l.refusal(now, at)
 	}
 	l.line.enter(w)
+	if at := l.earliest(now, ahead); at.After(now) {
+		w.tell(l.wait(now, at))
+	}
 	l.dispatch(now)
-	return nil, nil, nil
+	return nil, w, nil
 }
 
-// await waits for what the line has for w, unless its time or its context ends before. It returns neither permit nor
-// error if the call has to ask elsewhere.
+// issue returns the next place in the order of all calls.
+func (l *Limiter) issue() uint64 {
+	l.tickets++
+	return l.tickets
+}
+
+// await waits for what the queue has for w, unless its time or its context ends before.
 func (l *Limiter) await(ctx context.Context, w *waiter) (petstore.Permit, error) {
-	timer := time.NewTimer(max(time.Until(w.deadline), l.config.timeout))
+	// Should what hears of the wait panic, the place is free.
+	served := false
+	defer func() {
+		if !served {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.withdraw(w, time.Now())
+		}
+	}()
+	timer := time.NewTimer(max(time.Until(w.deadline), l.longestTrip()))
 	defer timer.Stop()
 	select {
 	case <-w.ready:
 	case <-timer.C:
 	case <-ctx.Done():
+	case why := <-w.why:
+		begun, done := time.Now(), petstore.StartWait(ctx, why)
+		defer func() { done(l.free(w, begun)) }()
+		select {
+		case <-w.ready:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
 	}
+	p, err := l.outcome(ctx, w)
+	served = true
+	return p, err
+}
+
+// outcome is what became of w, which does not wait any more.
+func (l *Limiter) outcome(ctx context.Context, w *waiter) (petstore.Permit, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -192,12 +228,26 @@ func (l *Limiter) await(ctx context.Context, w *waiter) (petstore.Permit, error)
 		return w.permit, nil
 	case w.refused != nil:
 		return nil, w.refused
-	case w.moved:
-		w.moved = false
-		return nil, nil //nolint:nilnil // ask elsewhere
 	}
 	l.withdraw(w, now)
-	return nil, l.known.refusal(now, l.known.earliest(now, 0))
+	return nil, l.refusal(now, l.earliest(now, 0))
+}
+
+// longestTrip is more than a command may take.
+func (l *Limiter) longestTrip() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.timeout() + time.Millisecond
+}
+
+// free is how much of a wait was for a response only.
+func (l *Limiter) free(w *waiter, begun time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.blocked {
+		return 0
+	}
+	return time.Since(begun)
 }
 
 // Release implements [petstore.Permit].
@@ -211,17 +261,38 @@ func (p *permit) Release(o petstore.Observation) {
 	now := time.Now()
 	l.giveBack(p)
 	l.idle = now
-	switch {
+	switch alone := l.absence.alone; {
 	case !o.Sent.IsZero() || p.slot.Probe:
-		l.settle(p.slot, p.late, o)
-	case l.away == nil:
+		r := l.settle(p.slot, p.late, o)
+		if alone != nil {
+			window := p.window
+			if p.alone != alone {
+				window = 0
+			}
+			alone.settle(r, window)
+			l.refuse(now, l.seq, false)
+		}
+	case p.alone != nil:
+		p.alone.settle(report{Unsent: true}, p.window)
+	case alone == nil:
 		l.unused = append(l.unused, p.slot)
 	}
 	l.dispatch(now)
 }
 
-// take makes a permit of what nobody has asked for yet.
+// take makes a permit of what nobody has asked for yet, or of this process's part while Redis is away. It is nil if
+// there is none.
 func (l *Limiter) take(now time.Time) *permit {
+	if alone := l.absence.alone; alone != nil {
+		if !alone.admit(now) {
+			return nil
+		}
+		l.inFlight++
+		return &permit{limiter: l, alone: alone, window: alone.window}
+	}
+	if len(l.unused) == 0 {
+		return nil
+	}
 	s := l.unused[0]
 	l.unused = l.unused[1:]
 	l.taken = now
@@ -242,7 +313,7 @@ func (l *Limiter) giveBack(p *permit) {
 }
 
 // settle notes what became of a request.
-func (l *Limiter) settle(s slot, late bool, o petstore.Observation) {
+func (l *Limiter) settle(s slot, late bool, o petstore.Observation) report {
 	l.offset.narrow(o)
 	r := newReport(s, late, o, l.offset)
 	if r.Rejected {
@@ -259,14 +330,18 @@ func (l *Limiter) settle(s slot, late bool, o petstore.Observation) {
 	}
 	l.report(r)
 	l.urgent = l.urgent || news || l.anyAnswer && l.line.len() > 0
+	return r
 }
 
-// dispatch gives permits to the first of the line, as many as there are, and has Redis told and asked what is due.
+// dispatch gives permits to the first of the queue, as many as there are, and has Redis told and asked what is due.
 func (l *Limiter) dispatch(now time.Time) {
 	l.expire(now)
 	l.line.each(func(w *waiter, ahead int) {
-		if ahead == 0 && len(l.unused) > 0 {
-			w.permit = l.take(now)
+		if ahead > 0 {
+			return
+		}
+		if p := l.take(now); p != nil {
+			w.permit = p
 			l.line.leave(w)
 		}
 	})
@@ -276,13 +351,17 @@ func (l *Limiter) dispatch(now time.Time) {
 	l.arm(now)
 }
 
-// refuse sends away who cannot be served in time any more, and who has asked in vain and does not want to wait.
+// refuse sends away who cannot be served in time any more, and who has asked in vain and does not want to wait. The
+// others are told what they wait for.
 func (l *Limiter) refuse(now time.Time, seq int, denied bool) {
 	l.line.each(func(w *waiter, ahead int) {
-		at := l.known.earliest(now, ahead)
-		if w.late(at) && at.After(now) || denied && !w.patient && w.asked == seq {
-			w.refused = l.known.refusal(now, at)
+		at := l.earliest(now, ahead)
+		switch {
+		case w.late(at) && at.After(now) || denied && !w.patient && w.asked == seq:
+			w.refused = l.refusal(now, at)
 			l.line.leave(w)
+		case denied && w.asked == seq:
+			w.tell(l.wait(now, at))
 		}
 	})
 }
@@ -290,6 +369,9 @@ func (l *Limiter) refuse(now time.Time, seq int, denied bool) {
 // withdraw takes back what w waited for.
 func (l *Limiter) withdraw(w *waiter, now time.Time) {
 	switch {
+	case w.permit != nil && w.permit.alone != nil:
+		l.giveBack(w.permit)
+		w.permit.alone.settle(report{Unsent: true}, w.permit.window)
 	case w.permit != nil:
 		l.giveBack(w.permit)
 		l.unused = append(l.unused, w.permit.slot)
@@ -308,15 +390,70 @@ func (l *Limiter) expire(now time.Time) {
 
 // ended is the error for a call whose context has ended.
 func (l *Limiter) ended(now time.Time, end error) error {
-	e := l.known.refusal(now, l.known.earliest(now, 0))
+	e := l.refusal(now, l.earliest(now, 0))
 	e.Err = end
 	return e
+}
+
+// earliest is a time before which a request with that many ahead of it in this process cannot go; now, if it is not
+// known that it cannot.
+func (l *Limiter) earliest(now time.Time, ahead int) time.Time {
+	if l.absence.alone != nil {
+		return l.absence.alone.earliest(now, ahead)
+	}
+	return l.known.earliest(now, ahead)
+}
+
+// scope tells what keeps a request from going before at, zero if nothing that is known.
+func (l *Limiter) scope(now, at time.Time) petstore.LimitScope {
+	if l.absence.alone != nil {
+		return l.absence.alone.scope(now, at)
+	}
+	return l.known.scope(now, at)
+}
+
+// refusal is the error for a call that cannot go before at. Its limit is the whole, also while this process keeps to
+// its part.
+func (l *Limiter) refusal(now, at time.Time) *petstore.RateLimitError {
+	e := &petstore.RateLimitError{RateLimit: l.known.rateLimit, Scope: l.scope(now, at), Local: true}
+	if at.After(now) {
+		e.RetryAt = at
+	}
+	return e
+}
+
+// wait is what a call is told that cannot go before at.
+func (l *Limiter) wait(now, at time.Time) petstore.Wait {
+	w := petstore.Wait{Reason: petstore.WaitReason(l.scope(now, at)), Waiting: l.line.len()}
+	if w.Reason == "" {
+		w.Reason = petstore.WaitResponse
+	}
+	if at.After(now) {
+		w.Until = at
+	}
+	return w
+}
+
+// look asks Redis now and then, for a call that is refused, whether another process has learned more since.
+func (l *Limiter) look(now time.Time) {
+	if !l.busy && now.Sub(l.spoke) >= lookEvery && (l.absence.alone == nil || !now.Before(l.absence.tryAt)) {
+		l.speak(now)
+		l.arm(now)
+	}
 }
 
 // arm has a look taken again when something is due, and not otherwise.
 func (l *Limiter) arm(now time.Time) {
 	at, ok := l.due()
-	if !ok || l.busy { // its answer will be a look
+	if l.busy { // its reply will be a look
+		ok = false
+	}
+	if alone := l.absence.alone; alone != nil && l.line.len() > 0 {
+		if next := alone.next(now); !ok || next.Before(at) {
+			at, ok = next, true
+		}
+	}
+	if !ok {
 		at = time.Time{}
 	}
 	if at.Equal(l.wakeAt) {

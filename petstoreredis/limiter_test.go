@@ -223,7 +223,7 @@ func TestClosuresInARowBackOff(t *testing.T) {
 	})
 }
 
-func TestLongClosureFailsAtOnceWithoutAskingRedis(t *testing.T) {
+func TestLongClosureFailsAtOnceAndAsksRedisNowAndThen(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(100, 5)))
 		var clients []*petstore.Client
@@ -252,7 +252,7 @@ func TestLongClosureFailsAtOnceWithoutAskingRedis(t *testing.T) {
 			}
 			elapse(time.Minute)
 		}
-		assert.Equal(t, trips, r.trips.Load(), "round trips")
+		assert.LessOrEqual(t, r.trips.Load()-trips, int64(202), "round trips: each process looks now and then")
 		server.AssertRequests(t, "", 5)
 	})
 }
@@ -501,6 +501,7 @@ func TestKeysShareASlotExpireAndDoNotTellTheName(t *testing.T) {
 		r.down.Store(true)
 		elapse(time.Minute)
 		_, err = l.Acquire(t.Context(), 0)
+		synctest.Wait()
 		assert.NotContains(t, r.Dump()+logged.String()+errorText(err), secret)
 		assert.NotEmpty(t, logged.String())
 	})

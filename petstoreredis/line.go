@@ -9,42 +9,24 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// waiter is a call in the line.
+// waiter is a call in the queue.
 type waiter struct {
-	turn     turn
+	ticket   uint64
 	deadline time.Time
 	patient  bool // it may wait for the rate limit at all
 	asked    int  // the command that asked for it last
+	told     bool // that it has to wait
+	blocked  bool // a window or a closed key was among what it waited for
 
 	place   *list.Element // nil once one of the following is set
 	permit  *permit
 	refused *petstore.RateLimitError
-	moved   bool // Redis is away: the call has to ask the fallback
 	ready   chan struct{}
+	why     chan petstore.Wait // what it is told
 }
 
-// turn is a place in the order of all calls. A call that comes again, after a 429 or a failure, goes before those that
-// come for the first time.
-type turn struct {
-	first  bool
-	number uint64
-}
-
-func (t turn) before(u turn) bool {
-	if t.first != u.first {
-		return !t.first
-	}
-	return t.number < u.number
-}
-
-// isFirst reports whether the context is that of a call that has not sent anything yet.
-func isFirst(ctx context.Context) bool {
-	call, ok := petstore.CallFromContext(ctx)
-	return !ok || call.Attempt == 0
-}
-
-func newWaiter(ctx context.Context, t turn, now time.Time, maxWait time.Duration) *waiter {
-	w := &waiter{turn: t, deadline: now.Add(maxWait), patient: maxWait > 0}
+func newWaiter(ctx context.Context, now time.Time, maxWait time.Duration) *waiter {
+	w := &waiter{deadline: now.Add(maxWait), patient: maxWait > 0}
 	if d, ok := ctx.Deadline(); ok && d.Before(w.deadline) {
 		w.deadline = d
 	}
@@ -54,30 +36,39 @@ func newWaiter(ctx context.Context, t turn, now time.Time, maxWait time.Duration
 // late reports whether at is later than w can wait.
 func (w *waiter) late(at time.Time) bool { return at.After(w.deadline) }
 
-// line is the calls that wait, by turn.
+// tell has w say once what it waits for.
+func (w *waiter) tell(why petstore.Wait) {
+	w.blocked = w.blocked || why.Reason != petstore.WaitResponse
+	if !w.told {
+		w.told = true
+		w.why <- why
+	}
+}
+
+// line is the queue: the calls that wait, by ticket.
 type line struct{ waiters list.List }
 
 func (l *line) len() int { return l.waiters.Len() }
 
-// ahead is who stands next behind a turn, nil if nobody, and how many stand before it.
-func (l *line) ahead(t turn) (*list.Element, int) {
+// ahead is who stands next behind a ticket, nil if nobody, and how many stand before it.
+func (l *line) ahead(ticket uint64) (*list.Element, int) {
 	next, ahead := (*list.Element)(nil), l.len()
-	for e := l.waiters.Back(); e != nil && t.before(e.Value.(*waiter).turn); e = e.Prev() {
+	for e := l.waiters.Back(); e != nil && ticket < e.Value.(*waiter).ticket; e = e.Prev() {
 		next, ahead = e, ahead-1
 	}
 	return next, ahead
 }
 
 func (l *line) enter(w *waiter) {
-	w.ready = make(chan struct{})
-	if next, _ := l.ahead(w.turn); next != nil {
+	w.ready, w.why = make(chan struct{}), make(chan petstore.Wait, 1)
+	if next, _ := l.ahead(w.ticket); next != nil {
 		w.place = l.waiters.InsertBefore(w, next)
 		return
 	}
 	w.place = l.waiters.PushBack(w)
 }
 
-// leave takes w, which has got its answer, out of the line.
+// leave takes w, which has got its permit or error, out of the queue.
 func (l *line) leave(w *waiter) {
 	l.waiters.Remove(w.place)
 	w.place = nil

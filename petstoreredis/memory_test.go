@@ -23,6 +23,7 @@ import (
 type testRedis struct {
 	*miniredis.Miniredis
 	latency time.Duration // of a command, half of it before it is carried out
+	later   atomic.Int64  // the same, set while commands run
 	trips   atomic.Int64  // commands that ran the script
 	down    atomic.Bool   // connections are refused
 }
@@ -90,7 +91,7 @@ func (r *testRedis) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return err
 		}
 		r.trips.Add(1)
-		half := r.latency / 2
+		half := max(r.latency, time.Duration(r.later.Load())) / 2
 		pause(half)
 		err := next(ctx, cmd)
 		pause(half)
@@ -112,3 +113,6 @@ func newTestLimiter(t *testing.T, r *testRedis, opts ...Option) *Limiter {
 }
 
 var _ petstore.Limiter = (*Limiter)(nil)
+
+// setLatency changes how long a command takes while some may be on their way.
+func (r *testRedis) setLatency(d time.Duration) { r.later.Store(int64(d)) }

@@ -101,6 +101,18 @@ func (r *report) at(now time.Time) report {
 	return said
 }
 
+// end is when the window of a response is over for certain, by the local clock. Reset is rounded down to the second.
+func (r *report) end() time.Time {
+	const hour, longest = time.Hour, 400 * 24 * time.Hour
+	wait := r.resetAt.Sub(r.received) + time.Second
+	// Without a Date, a clock that is minutes off is likelier than a window of minutes.
+	minutes := !r.Dated && wait > windowLength+10*time.Second && wait < hour
+	if wait <= time.Second && !r.Ahead || wait > longest || minutes {
+		wait = windowLength
+	}
+	return r.received.Add(wait)
+}
+
 // milliseconds rounds up.
 func milliseconds(d time.Duration) int64 {
 	return (d + time.Millisecond - 1).Milliseconds()

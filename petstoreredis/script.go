@@ -39,6 +39,10 @@ type command struct {
 	Want    int      `json:"want"`
 	Reports []report `json:"reports,omitempty"`
 	Memory  *memory  `json:"memory,omitempty"`
+	Reopen  bool     `json:"reopen"` // one request is to ask the service, closed or not
+	Life    string   `json:"life"`   // of the state that the party heard of last
+	Turn    int      `json:"turn"`   // commands that there had been then
+	Mark    int64    `json:"mark"`   // when the last of them was, by the clock of Redis
 
 	reports []report // Reports as they were made
 }
@@ -48,6 +52,7 @@ type memory struct {
 	Window  *report `json:"window,omitempty"`
 	Gate    int64   `json:"gate"`
 	Closure string  `json:"closure"`
+	Closed  int64   `json:"closed"` // how long ago the gate was closed
 }
 
 // reply is what the script says to a party. Times are milliseconds from now.
@@ -67,8 +72,12 @@ type reply struct {
 	Unsure      bool   `json:"unsure"` // nothing known covers another request
 	Gate        int64  `json:"gate"`
 	Closure     string `json:"closure"`
+	Closed      int64  `json:"closed"` // how long ago the gate was closed
 	Parties     int    `json:"parties"`
-	Waiting     int    `json:"waiting"` // parties that want what there is not
+	Waiting     int    `json:"waiting"`  // parties that want what there is not
+	Turn        int    `json:"turn"`     // commands so far
+	Mark        int64  `json:"mark"`     // when this one was, by the clock of Redis
+	Repaired    bool   `json:"repaired"` // the state could not be read, and has begun afresh
 }
 
 // store runs the script.
@@ -83,12 +92,18 @@ func newStore(client redis.UniversalClient, prefix, hash string) store {
 	return store{client, []string{base + "state", base + "leases", base + "held", base + "queue"}}
 }
 
+// exchange sends a command. The first one of a process brings the script along, which takes one round trip less than
+// to hear first that Redis does not have it.
 func (s store) exchange(ctx context.Context, c command) (r reply, err error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return r, err
 	}
-	answer, err := script.Run(ctx, s.client, s.keys, text).Text()
+	run := script.Run
+	if c.Turn == 0 {
+		run = script.Eval
+	}
+	answer, err := run(ctx, s.client, s.keys, text).Text()
 	if err != nil {
 		return r, err
 	}

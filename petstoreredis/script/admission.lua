@@ -3,7 +3,7 @@
 -- unsure reports whether nothing known covers a request, so that one has to go ahead for the fleet. What is left
 -- of a window that is over covers one as well: the next has at least as much room.
 local function unsure()
-  if s.rejected then
+  if s.rejected or s.reopened then
     return true
   elseif s.epoch == 0 then
     return not s.blind
@@ -20,7 +20,7 @@ end
 -- probe_in is 0 if a request may go ahead of the others, else in how long to ask again. One goes, and a second
 -- if its answer is long in coming: soon, if there is room for it without doubt, late if it may be one too many.
 local function probe_in()
-  local roomy = not s.rejected and (s.epoch == 0 or left() > s.outstanding)
+  local roomy = not s.rejected and not s.reopened and (s.epoch == 0 or left() > s.outstanding)
   local n, last = #s.probes, s.probes[#s.probes]
   if now < s.probe_from then
     return s.probe_from - now

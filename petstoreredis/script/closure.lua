@@ -63,6 +63,7 @@ local function reject(r)
   end
   s.rejected = true
   local gate, closure = closed_until(r)
+  s.closed = math.max(s.closed, r.received)
   if gate > s.gate then
     s.gate, s.closure = gate, closure
   end

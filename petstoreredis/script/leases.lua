@@ -6,8 +6,16 @@
 -- held_by is how much a party holds, the number of its last command, and how much it was granted of which window.
 local function held_by(id)
   local text = redis.call('HGET', HELD, id) or '0 0 0 0'
-  local held, seq, taken, epoch = string.match(text, '(%d+) (%d+) (%d+) (%d+)')
-  return tonumber(held), tonumber(seq), tonumber(taken), tonumber(epoch)
+  local held, seq, taken, epoch = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
+  return tonumber(held) or 0, tonumber(seq) or 0, tonumber(taken) or 0, tonumber(epoch) or 0
+end
+
+-- add_up corrects outstanding, which is kept as a sum because adding up each time would take too long.
+local function add_up()
+  s.outstanding, s.summed = 0, now
+  for _, text in ipairs(redis.call('HVALS', HELD)) do
+    s.outstanding = s.outstanding + (tonumber(string.match(text, '^(%d+) ')) or 0)
+  end
 end
 
 -- taken is how much the party was granted of this window.

@@ -1,0 +1,168 @@
+package petstoreredis
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// waits collects what a client tells of waits.
+type waits struct {
+	mu    sync.Mutex
+	begun []petstore.Wait
+	done  int
+}
+
+func (w *waits) trace() petstore.Option {
+	return petstore.WithTrace(&petstore.ClientTrace{
+		WaitStart: func(_ context.Context, i petstore.WaitStartInfo) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.begun = append(w.begun, i.Wait)
+		},
+		WaitDone: func(context.Context, petstore.WaitDoneInfo) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.done++
+		},
+	})
+}
+
+func TestLimiterAcquire_reportsWaits(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		r.latency = time.Millisecond
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(5, 0)), fake.WithStrict())
+		var told waits
+		l := newTestLimiter(t, r)
+		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour), told.trace())
+		list := func() {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+		}
+		for range 5 {
+			list()
+		}
+		assert.Empty(t, told.begun, "a command of Redis is not a wait for the rate limit")
+		list()
+		require.Len(t, told.begun, 1)
+		wait := told.begun[0]
+		assert.Equal(t, petstore.WaitMinute, wait.Reason)
+		assert.Equal(t, 1, wait.Waiting)
+		assert.WithinDuration(t, time.Now(), wait.Until, 2*time.Second)
+		assert.Equal(t, 1, told.done)
+
+		r.down.Store(true)
+		for range 7 { // the fallback's part is used up as well
+			list()
+		}
+		assert.Greater(t, len(told.begun), 1)
+		assert.Len(t, told.begun, told.done)
+	})
+}
+
+func TestLimiterAcquire_reportsWaitForResponseAsFree(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithLatency(3*time.Second))
+		var told waits
+		client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), told.trace())
+		var group sync.WaitGroup
+		for range 2 {
+			group.Go(func() {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				assert.NoError(t, err)
+			})
+			synctest.Wait()
+		}
+		group.Wait()
+		require.Len(t, told.begun, 1)
+		assert.Equal(t, petstore.WaitResponse, told.begun[0].Reason)
+	})
+}
+
+func TestLimiterAcquire_panicWhileWaitingLeavesNoPlaceBehind(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
+		l := newTestLimiter(t, r)
+		trace := &petstore.ClientTrace{WaitStart: func(context.Context, petstore.WaitStartInfo) { panic("handler") }}
+		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour), petstore.WithTrace(trace))
+		defer func() {
+			_ = recover()
+			assert.Zero(t, l.Stats().Waiting)
+		}()
+		for range 3 {
+			_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{})
+		}
+	})
+}
+
+func TestLimiterReopen_tellsTheWholeFleet(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		bubble(t, func(t *testing.T, r *testRedis) {
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)))
+			var limiters []*Limiter
+			var clients []*petstore.Client
+			for range 2 {
+				limiters = append(limiters, newTestLimiter(t, r))
+				clients = append(clients, server.Client(petstore.WithLimiter(limiters[len(clients)])))
+			}
+			server.BanKey(server.APIKey(), 24*time.Hour)
+			for _, client := range clients {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.ErrorIs(t, err, petstore.ErrRateLimited)
+				synctest.Wait()
+			}
+			server.BanKey(server.APIKey(), 0)
+			elapse(time.Minute)
+			r.down.Store(away)
+			if away {
+				_, err := clients[0].ListPets(t.Context(), petstore.ListPetsParams{})
+				require.ErrorIs(t, err, petstore.ErrRateLimited)
+				synctest.Wait()
+				require.True(t, limiters[0].Stats().Away)
+			}
+			limiters[0].Reopen("")
+			_, err := clients[0].ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+			r.down.Store(false)
+			elapse(lookEvery)
+			_, _ = clients[0].ListPets(t.Context(), petstore.ListPetsParams{})
+			elapse(lookEvery)
+			_, _ = clients[1].ListPets(t.Context(), petstore.ListPetsParams{}) // has Redis asked
+			elapse(time.Second)
+			_, err = clients[1].ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err, "what one process has learned, the other knows")
+			elapse(time.Minute)
+		})
+	}
+}
+
+func TestLimiterReopen_ofAUsedUpDay(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
+		end := time.Now().Add(20 * time.Hour).Truncate(time.Second)
+		for _, n := range []int{1, 0} {
+			acquire(t, a).Release(answer(http.StatusOK, 5, n, end))
+			synctest.Wait()
+		}
+		assertRefused(t, a)
+		b.Reopen("")
+		p := acquire(t, b)
+		p.Release(answer(http.StatusOK, 5000, 4990, end)) // the plan was raised
+		synctest.Wait()
+		assertRefused(t, a) // looks
+		synctest.Wait()
+		elapse(lookEvery)
+		_, _ = a.Acquire(t.Context(), 0)
+		elapse(time.Second)
+		acquire(t, a)
+	})
+}

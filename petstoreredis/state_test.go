@@ -1,0 +1,211 @@
+package petstoreredis
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// snapshot is what the keys of a Redis held.
+type snapshot struct {
+	texts  map[string]string
+	scores map[string]map[string]float64
+	hashes map[string]map[string]string
+}
+
+func (r *testRedis) save(t *testing.T) snapshot {
+	t.Helper()
+	s := snapshot{map[string]string{}, map[string]map[string]float64{}, map[string]map[string]string{}}
+	for _, key := range r.Keys() {
+		switch r.Type(key) {
+		case "string":
+			text, err := r.Get(key)
+			require.NoError(t, err)
+			s.texts[key] = text
+		case "zset":
+			scores, err := r.SortedSet(key)
+			require.NoError(t, err)
+			s.scores[key] = scores
+		case "hash":
+			fields, err := r.HKeys(key)
+			require.NoError(t, err)
+			s.hashes[key] = map[string]string{}
+			for _, f := range fields {
+				s.hashes[key][f] = r.HGet(key, f)
+			}
+		}
+	}
+	return s
+}
+
+// load puts an earlier state back, as a Redis does that has it on disk, or a replica that had not got all.
+func (r *testRedis) load(t *testing.T, s snapshot) {
+	t.Helper()
+	r.FlushAll()
+	for key, text := range s.texts {
+		require.NoError(t, r.Set(key, text))
+	}
+	for key, scores := range s.scores {
+		for member, score := range scores {
+			_, err := r.ZAdd(key, score, member)
+			require.NoError(t, err)
+		}
+	}
+	for key, fields := range s.hashes {
+		for name, value := range fields {
+			r.HSet(key, name, value)
+		}
+	}
+}
+
+func TestLimiterAcquire_olderStateIsNotBelieved(t *testing.T) {
+	for _, limit := range []int{60, 300} {
+		bubble(t, func(t *testing.T, r *testRedis) {
+			r.latency = time.Millisecond
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(limit, 0)), fake.WithBan(5, time.Hour),
+				fake.WithLatency(20*time.Millisecond))
+			var clients []*petstore.Client
+			for range 2 {
+				clients = append(clients, server.Client(petstore.WithLimiter(newTestLimiter(t, r)), petstore.WithMaxWait(2*time.Second)))
+			}
+			list := func(i int) error {
+				_, err := clients[i%2].ListPets(t.Context(), petstore.ListPetsParams{})
+				return err
+			}
+			for i := range 10 {
+				require.NoError(t, list(i))
+			}
+			elapse(time.Second)
+			old := r.save(t)
+			for i := range limit {
+				_ = list(i)
+			}
+			require.Equal(t, limit, server.Usage(server.APIKey()).Minute)
+			r.load(t, old)
+			for i := range 100 {
+				_ = list(i)
+				elapse(100 * time.Millisecond)
+			}
+			assert.Zero(t, server.Usage(server.APIKey()).Limited, "429s")
+			elapse(time.Minute)
+			assert.NoError(t, list(0))
+			elapse(time.Minute)
+		})
+	}
+}
+
+func TestLimiterAcquire_olderStateKeepsGate(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
+		end := open(t, a, 60, 40)
+		assert.NotNil(t, acquire(t, b))
+		old := r.save(t)
+		o := answer(http.StatusTooManyRequests, 60, 0, end)
+		o.RetryAfter = time.Hour
+		acquire(t, a).Release(o)
+		synctest.Wait()
+		r.load(t, old)
+		elapse(lookEvery)
+		assertRefused(t, a) // looks, and tells
+		synctest.Wait()
+		assert.Equal(t, petstore.ScopeBan, assertRefused(t, newTestLimiter(t, r)).Scope)
+	})
+}
+
+func TestLimiterAcquire_flushedRedisAndRestartedProcessesOpenTheKeyForAll(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(300, 0)))
+		var clients []*petstore.Client
+		add := func() { clients = append(clients, server.Client(petstore.WithLimiter(newTestLimiter(t, r)))) }
+		for range 6 {
+			add()
+		}
+		server.BanKey(server.APIKey(), 24*time.Hour)
+		failed := 0
+		for i := range 6 {
+			if _, err := clients[i].ListPets(t.Context(), petstore.ListPetsParams{}); err != nil {
+				failed++
+			}
+			synctest.Wait()
+		}
+		require.Equal(t, 6, failed)
+		elapse(5 * time.Second)
+		server.BanKey(server.APIKey(), 0)
+		r.FlushAll()
+		add()
+		add()
+		failed = 0
+		for range 60 {
+			for i := range 8 {
+				if _, err := clients[7-i].ListPets(t.Context(), petstore.ListPetsParams{}); err != nil {
+					failed++
+				}
+				synctest.Wait()
+			}
+			elapse(time.Second)
+		}
+		assert.LessOrEqual(t, failed, 6*10, "each asks within ten seconds")
+		elapse(time.Minute)
+	})
+}
+
+func TestLimiterAcquire_junkInRedisIsBegunAfresh(t *testing.T) {
+	const base = "petstore:{2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683}:"
+	type junk struct {
+		name string
+		put  func(r *testRedis)
+	}
+	kinds := []junk{{"wrong type", func(r *testRedis) { r.Del(base + "leases"); _ = r.Set(base+"leases", "x") }}}
+	for _, text := range []string{"junk", "{}", "[]", "1", "null", `{"parties":1}`, "\xff\x00"} {
+		kinds = append(kinds, junk{"state " + text, func(r *testRedis) { _ = r.Set(base+"state", text) }})
+	}
+	kinds = append(kinds, junk{"field", func(r *testRedis) {
+		text, _ := r.Get(base + "state")
+		_ = r.Set(base+"state", strings.Replace(text, `"rtt":`, `"rtt":"a","was":`, 1))
+	}}, junk{"reset", func(r *testRedis) {
+		text, _ := r.Get(base + "state")
+		_ = r.Set(base+"state", strings.Replace(text, `"reset":`, `"reset":{},"was":`, 1))
+	}}, junk{"held", func(r *testRedis) {
+		fields, _ := r.HKeys(base + "held")
+		r.HSet(base+"held", fields[0], "junk")
+	}})
+	for _, n := range []int{-100_000, 100_000} {
+		kinds = append(kinds, junk{fmt.Sprint("outstanding ", n), func(r *testRedis) {
+			text, _ := r.Get(base + "state")
+			_ = r.Set(base+"state", strings.Replace(text, `"outstanding":`, fmt.Sprintf(`"outstanding":%d,"was":`, n), 1))
+		}})
+	}
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *testRedis) {
+				r.latency = time.Millisecond
+				server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithBan(5, time.Hour),
+					fake.WithLatency(20*time.Millisecond))
+				l := newTestLimiter(t, r)
+				client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour))
+				start := time.Now()
+				for i := range 100 {
+					if i == 10 {
+						require.True(t, r.Exists(base+"state"))
+						k.put(r)
+					}
+					_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+					require.NoError(t, err)
+				}
+				assert.Zero(t, server.Usage(server.APIKey()).Limited, "429s")
+				assert.Zero(t, l.Stats().Fallbacks)
+				assert.Less(t, time.Since(start), 70*time.Second)
+				elapse(time.Minute)
+			})
+		})
+	}
+}
