@@ -1,7 +1,8 @@
-# What a call costs beside other clients, in three minutes: docs/benchmarks.md tells what is measured.
+# What a call costs beside other clients, in some minutes: docs/benchmarks.md explains what is measured.
 .PHONY: bench
 bench:
-	cd bench && go run .
+	bench/run
+	bench/tables
 
 # Every fuzz target for FUZZTIME, one after another: docs/fuzzing.md tells what they check.
 FUZZTIME ?= 10m

@@ -4,20 +4,21 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
+	"sync/atomic"
+	"time"
 )
 
-// NewTransport returns a transport that answers on the caller's goroutine. It allocates what a real one
-// gives away with every answer and no more: the response, its header, its body.
-func NewTransport() http.RoundTripper { return &stub{book: newBook()} }
+// NewTransport returns a transport that responds on the caller's goroutine. It allocates what a real
+// one must allocate for every response and no more: the response, its header, its body.
+func NewTransport() http.RoundTripper { return &stub{responses: newResponses()} }
 
 type stub struct {
-	*book
+	*responses
 
-	date date
+	date atomic.Pointer[date]
 }
 
-// RoundTrip reads the request's body and returns the answer.
+// RoundTrip reads the request's body and returns the response.
 func (s *stub) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, err
@@ -29,48 +30,57 @@ func (s *stub) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	a := s.answer(req)
+	resp := s.to(req)
 	return &http.Response{
-		Status:        status(a.Status),
-		StatusCode:    a.Status,
+		Status:        statusLines[resp.Status],
+		StatusCode:    resp.Status,
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,
 		ProtoMinor:    1,
-		Header:        copied(a.Header, s.date.now()),
-		Body:          &body{rest: a.Body},
-		ContentLength: int64(len(a.Body)),
+		Header:        s.header(resp.Header),
+		Body:          &body{rest: resp.Body},
+		ContentLength: int64(len(resp.Body)),
 		Request:       req,
 	}, nil
 }
 
-// status is a constant for the codes in use, so that it costs nothing.
-func status(code int) string {
-	switch code {
-	case http.StatusOK:
-		return "200 OK"
-	case http.StatusCreated:
-		return "201 Created"
-	case http.StatusNotFound:
-		return "404 Not Found"
-	}
-	return strconv.Itoa(code) + " " + http.StatusText(code)
+var statusLines = map[int]string{
+	http.StatusOK: "200 OK", http.StatusCreated: "201 Created", http.StatusNotFound: "404 Not Found",
 }
 
-// copied is a header of the caller's own, with one array for all its values, as net/http reads them.
-func copied(h http.Header, date string) http.Header {
-	own, values := make(http.Header, len(h)), make([]string, 0, len(h))
-	for name, v := range h {
-		value := v[0]
-		if name == "Date" {
-			value = date
-		}
+// header returns a header of the caller's own, with one array for all its values, as net/http reads them.
+func (s *stub) header(h http.Header) http.Header {
+	own, values := make(http.Header, len(h)+1), make([]string, 0, len(h)+1)
+	add := func(name, value string) {
 		values = append(values, value)
 		own[name] = slices.Clip(values[len(values)-1:])
 	}
+	for name, v := range h {
+		add(name, v[0])
+	}
+	add("Date", s.now())
 	return own
 }
 
-// body ends together with its last bytes, as a body of known length does in net/http.
+// date is the text of a Date header.
+type date struct {
+	second int64
+	text   string
+}
+
+// now returns the Date header, made once a second as net/http's server does it. Were it constant, a
+// client that compares it with its own clock would see a clock that stands still.
+func (s *stub) now() string {
+	now := time.Now()
+	if last := s.date.Load(); last != nil && last.second == now.Unix() {
+		return last.text
+	}
+	next := &date{now.Unix(), now.UTC().Format(http.TimeFormat)}
+	s.date.Store(next)
+	return next.text
+}
+
+// body returns io.EOF together with its last bytes, as a body of known length does in net/http.
 type body struct{ rest []byte }
 
 func (b *body) Read(p []byte) (int, error) {

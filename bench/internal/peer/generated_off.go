@@ -2,5 +2,5 @@
 
 package peer
 
-// generated has nothing in a build without generated code.
+// generated returns nothing in a build without generated code.
 func generated() []Peer { return nil }

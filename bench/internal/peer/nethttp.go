@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 
@@ -16,13 +17,28 @@ import (
 
 // plain is what a careful user writes with encoding/json around an engine that sends requests.
 type plain struct {
-	wireAnswer
+	wireReader
 	baseURL string
+	timeout time.Duration // of a request with its body; 0: none
 	send    func(ctx context.Context, method, url string, body []byte) (*http.Response, error)
 }
 
-// newNetHTTP returns the yardstick.
+// attemptTimeout is the default of ours.
+const attemptTimeout = 30 * time.Second
+
+// newTimedNetHTTP returns the yardstick: net/http with a timeout for each request.
+func newTimedNetHTTP(t Target) (Client, error) {
+	c := newPlain(t)
+	c.timeout = attemptTimeout
+	return c, nil
+}
+
+// newNetHTTP returns net/http without a timeout.
 func newNetHTTP(t Target) (Client, error) {
+	return newPlain(t), nil
+}
+
+func newPlain(t Target) *plain {
 	client := &http.Client{Transport: t.transport()}
 	send := func(ctx context.Context, method, url string, body []byte) (*http.Response, error) {
 		var r io.Reader
@@ -36,18 +52,15 @@ func newNetHTTP(t Target) (Client, error) {
 		setHeader(req.Header, body != nil)
 		return client.Do(req)
 	}
-	return &plain{baseURL: t.BaseURL, send: send}, nil
+	return &plain{baseURL: t.BaseURL, send: send}
 }
 
 // newRetryable returns go-retryablehttp with its defaults, but silent.
 func newRetryable(t Target) (Client, error) {
 	client := retryablehttp.NewClient()
 	client.Logger = nil
-	switch own := client.HTTPClient.Transport.(type) {
-	case *http.Transport:
-		if t.IdleConns > 0 {
-			own.MaxIdleConns, own.MaxIdleConnsPerHost = t.IdleConns, t.IdleConns
-		}
+	if own, ok := client.HTTPClient.Transport.(*http.Transport); ok && t.IdleConns > 0 {
+		own.MaxIdleConns, own.MaxIdleConnsPerHost = t.IdleConns, t.IdleConns
 	}
 	if t.Transport != nil {
 		client.HTTPClient.Transport = t.Transport
@@ -111,10 +124,15 @@ func (c *plain) get(ctx context.Context, id int64) (*wireResult, error) {
 	return &r, err
 }
 
-// do sends a request and decodes what comes into value, or into an error unless the status is want.
+// do sends a request and decodes the response into value, or into an error unless the status is want.
 func (c *plain) do(
 	ctx context.Context, method, path string, body []byte, want int, r *wireResult, value any,
 ) error {
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
 	resp, err := c.send(ctx, method, c.baseURL+path, body)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/petstore/petstore-go/bench/internal/oapi"
 )
 
-// oapiClient is what oapi-codegen generates, with the responses parsed.
+// oapiClient is the client that oapi-codegen generates, with the responses parsed.
 type oapiClient struct{ client *oapi.ClientWithResponses }
 
 func newOAPI(t Target) (Client, error) {
@@ -40,12 +40,12 @@ func (c oapiClient) Call(ctx context.Context, o canned.Operation) (any, error) {
 	return c.client.GetPetWithResponse(ctx, o.ID())
 }
 
-// Answer implements [Client].
-func (c oapiClient) Answer(result any, err error) (Answer, error) {
+// Read implements [Client].
+func (c oapiClient) Read(value any, err error) (Result, error) {
 	if err != nil {
-		return Answer{}, err
+		return Result{}, err
 	}
-	switch r := result.(type) {
+	switch r := value.(type) {
 	case *oapi.ListPetsResponse:
 		if r.JSON200 != nil {
 			h := r.Headers200
@@ -68,11 +68,11 @@ func (c oapiClient) Answer(result any, err error) (Answer, error) {
 			return a, nil
 		}
 	}
-	return Answer{}, errUnknownResult
+	return Result{}, errUnknownResult
 }
 
-func (oapiClient) pets(status int, pets []oapi.Pet, limit, remaining int, reset int64) Answer {
-	a := Answer{Status: status, RateLimit: newRateLimit(limit, remaining, reset)}
+func (oapiClient) pets(status int, pets []oapi.Pet, limit, remaining int, reset int64) Result {
+	a := Result{Status: status, RateLimit: newRateLimit(limit, remaining, reset)}
 	for _, p := range pets {
 		pet := petstore.Pet{ID: p.Id, Name: p.Name, CategoryID: p.CategoryId}
 		if p.Status != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/petstore/petstore-go/bench/internal/ogenapi"
 )
 
-// ogenClient is what ogen generates with its defaults.
+// ogenClient is the client that ogen generates with its defaults.
 type ogenClient struct{ client *ogenapi.Client }
 
 func newOgen(t Target) (Client, error) {
@@ -20,10 +20,10 @@ func newOgen(t Target) (Client, error) {
 	return ogenClient{client}, err
 }
 
-// ogenKey is where the generated client takes the API key from.
+// ogenKey gives the generated client the API key.
 type ogenKey struct{}
 
-// ApiKey has the name that ogen derives.
+// ApiKey implements the interface that ogen generates.
 func (ogenKey) ApiKey(context.Context, ogenapi.OperationName) (ogenapi.ApiKey, error) {
 	return ogenapi.ApiKey{Token: APIKey}, nil
 }
@@ -44,12 +44,12 @@ func (c ogenClient) Call(ctx context.Context, o canned.Operation) (any, error) {
 	return c.client.GetPet(ctx, ogenapi.GetPetParams{PetId: o.ID()})
 }
 
-// Answer implements [Client]. The generated results do not tell their status; their types do.
-func (c ogenClient) Answer(result any, err error) (Answer, error) {
+// Read implements [Client]. A generated result has no status; its type stands for one.
+func (c ogenClient) Read(value any, err error) (Result, error) {
 	if err != nil {
-		return Answer{}, err
+		return Result{}, err
 	}
-	switch r := result.(type) {
+	switch r := value.(type) {
 	case *ogenapi.PetsHeaders:
 		return c.pets(http.StatusOK, r.Response, r.XRateLimitLimit, r.XRateLimitRemaining, r.XRateLimitReset), nil
 	case *ogenapi.PetHeaders:
@@ -60,11 +60,11 @@ func (c ogenClient) Answer(result any, err error) (Answer, error) {
 		a.Code = r.Response.Code
 		return a, nil
 	}
-	return Answer{}, errUnknownResult
+	return Result{}, errUnknownResult
 }
 
-func (ogenClient) pets(status int, pets []ogenapi.Pet, limit, remaining int, reset int64) Answer {
-	a := Answer{Status: status, RateLimit: newRateLimit(limit, remaining, reset)}
+func (ogenClient) pets(status int, pets []ogenapi.Pet, limit, remaining int, reset int64) Result {
+	a := Result{Status: status, RateLimit: newRateLimit(limit, remaining, reset)}
 	for _, p := range pets {
 		a.Pets = append(a.Pets, petstore.Pet{
 			ID: p.ID, Name: p.Name, CategoryID: p.CategoryId, Status: petstore.PetStatus(p.Status.Value),

@@ -31,24 +31,24 @@ func (c ours) Call(ctx context.Context, o canned.Operation) (any, error) {
 		return c.client.CreatePet(ctx, canned.NewPet)
 	case canned.Get, canned.NotFound:
 	}
-	return c.client.GetPet(ctx, o.ID()) //nolint:staticcheck // the service still has it, and so the table does
+	return c.client.GetPet(ctx, o.ID()) //nolint:staticcheck // the service still has it, so it is measured
 }
 
-// Answer implements [Client].
-func (c ours) Answer(result any, err error) (Answer, error) {
+// Read implements [Client].
+func (c ours) Read(value any, err error) (Result, error) {
 	if e, ok := errors.AsType[*petstore.APIError](err); ok {
-		return Answer{Status: e.StatusCode, Code: e.Code, RateLimit: e.RateLimit}, nil
+		return Result{Status: e.StatusCode, Code: e.Code, RateLimit: e.RateLimit}, nil
 	}
 	if err != nil {
-		return Answer{}, err
+		return Result{}, err
 	}
-	switch r := result.(type) {
+	switch r := value.(type) {
 	case *petstore.ListPetsResult:
-		return Answer{Status: r.StatusCode, Pets: r.Pets, RateLimit: r.RateLimit}, nil
+		return Result{Status: r.StatusCode, Pets: r.Pets, RateLimit: r.RateLimit}, nil
 	case *petstore.CreatePetResult:
-		return Answer{Status: r.StatusCode, Pets: []petstore.Pet{r.Pet}, RateLimit: r.RateLimit}, nil
+		return Result{Status: r.StatusCode, Pets: []petstore.Pet{r.Pet}, RateLimit: r.RateLimit}, nil
 	case *petstore.GetPetResult:
-		return Answer{Status: r.StatusCode, Pets: []petstore.Pet{r.Pet}, RateLimit: r.RateLimit}, nil
+		return Result{Status: r.StatusCode, Pets: []petstore.Pet{r.Pet}, RateLimit: r.RateLimit}, nil
 	}
-	return Answer{}, errUnknownResult
+	return Result{}, errUnknownResult
 }

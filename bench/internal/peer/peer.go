@@ -14,54 +14,48 @@ import (
 
 // Peer is a kind of client.
 type Peer struct {
-	// Name is what the tables call it.
+	// Name is the name in the tables. It has no slash: that separates the parts of a benchmark's name.
 	Name string
-	// Module is the path of the module whose version belongs to the name; empty for the standard library.
-	Module string
 	// New makes a client.
 	New func(Target) (Client, error)
 }
 
-// The names that the rest of the benchmark refers to.
-const (
-	Ours     = "petstore-go"
-	Baseline = "net/http"
-	Retrying = "go-retryablehttp"
-)
-
-// Peers returns all clients of this build, ours first and the yardstick second. Those made of generated
-// code are among them only if the build was given that code.
+// Peers returns all clients of this build: ours, the yardstick (net/http with a timeout for each
+// request), and the others. Those made of generated code are missing in a build without that code.
 func Peers() []Peer {
-	peers := []Peer{
-		{Ours, "", newOurs},
-		{Baseline, "", newNetHTTP},
-		{Retrying, "github.com/hashicorp/go-retryablehttp", newRetryable},
-	}
+	peers := append(WithOwnTransport(), Peer{"nethttp", newNetHTTP})
 	peers = append(peers, generated()...)
-	return append(peers,
-		Peer{"resty", "resty.dev/v3", newResty},
-		Peer{"req", "github.com/imroc/req/v3", newReq},
-	)
+	return append(peers, Peer{"resty", newResty}, Peer{"req", newReq})
+}
+
+// WithOwnTransport returns the peers whose handling of connections and of large bodies is compared:
+// ours, net/http and go-retryablehttp.
+func WithOwnTransport() []Peer {
+	return []Peer{
+		{"petstore-go", newOurs},
+		{"nethttp-timeout", newTimedNetHTTP},
+		{"go-retryablehttp", newRetryable},
+	}
 }
 
 // Client makes the calls of a peer.
 type Client interface {
-	// Call makes one call and returns the typed result that the client hands to its user, as a pointer; or
-	// the error.
+	// Call makes one call and returns the typed value that the client hands to its user, as a pointer;
+	// or the error.
 	Call(ctx context.Context, o canned.Operation) (any, error)
-	// Answer reads out what Call has returned.
-	Answer(result any, err error) (Answer, error)
+	// Read reads what Call has returned.
+	Read(value any, err error) (Result, error)
 }
 
-// Answer is what a call has brought, the same for all clients.
-type Answer struct {
+// Result is the outcome of a call, the same for all clients.
+type Result struct {
 	Status    int
 	Pets      []petstore.Pet
 	Code      string // of an Error object
 	RateLimit petstore.RateLimit
 }
 
-// APIKey is what the clients send.
+// APIKey is the key that the clients send.
 const APIKey = "bench-api-key"
 
 // Target is what a client talks to, and through what.
@@ -70,12 +64,12 @@ type Target struct {
 	BaseURL string
 	// Transport is used in place of the client's own. Nil: its own.
 	Transport http.RoundTripper
-	// IdleConns, if not 0, makes the client's own transport keep so many idle connections. Ours is left as
-	// it is.
+	// IdleConns, if not 0, makes the client's own transport keep that many idle connections. Ours is
+	// left as it is.
 	IdleConns int
 }
 
-// transport is the one given, or net/http's default one with the pool that was asked for.
+// transport returns the one given, or net/http's default one with the requested pool.
 func (t Target) transport() http.RoundTripper {
 	if t.Transport != nil {
 		return t.Transport

@@ -12,7 +12,7 @@ import (
 
 // reqClient is req with its defaults.
 type reqClient struct {
-	wireAnswer
+	wireReader
 	client *req.Client
 }
 
@@ -21,7 +21,7 @@ func newReq(t Target) (Client, error) {
 	if t.IdleConns > 0 {
 		client.Transport.MaxIdleConns, client.Transport.MaxIdleConnsPerHost = t.IdleConns, t.IdleConns
 	}
-	if t.Transport != nil { // its own cannot be replaced, but passed by
+	if t.Transport != nil { // its own cannot be replaced, but bypassed
 		client.Transport.WrapRoundTripFunc(func(http.RoundTripper) req.HttpRoundTripFunc {
 			return t.Transport.RoundTrip
 		})
@@ -51,7 +51,7 @@ func (c *reqClient) Call(ctx context.Context, o canned.Operation) (any, error) {
 	return finishReq(&r, &fault)(request.Get("/pets/{id}"))
 }
 
-// finishReq takes what a request returned, and the status and the rate limit from it.
+// finishReq fills r with the status and the rate limit of a response, or returns its error.
 func finishReq(r *wireResult, fault *wireError) func(*req.Response, error) (any, error) {
 	return func(resp *req.Response, err error) (any, error) {
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // restyClient is resty with its defaults.
 type restyClient struct {
-	wireAnswer
+	wireReader
 	client *resty.Client
 }
 
@@ -53,7 +53,7 @@ func (c *restyClient) request(ctx context.Context) *resty.Request {
 	return c.client.R().SetContext(ctx).SetResultError(&wireError{})
 }
 
-// finishResty takes what a request returned, and the status and the rate limit from it.
+// finishResty fills r with the status and the rate limit of a response, or returns its error.
 func finishResty(r *wireResult) func(*resty.Response, error) (any, error) {
 	return func(resp *resty.Response, err error) (any, error) {
 		if err != nil {

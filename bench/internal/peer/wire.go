@@ -7,10 +7,10 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// errUnknownResult says that a client returned what its adapter does not know.
+// errUnknownResult means that a client returned a type that its adapter does not know.
 var errUnknownResult = errors.New("unknown type of result")
 
-// What a user of a client without generated types would declare.
+// The types that a user of a client without generated types would declare.
 
 type wirePet struct {
 	ID         int64              `json:"id"`
@@ -39,29 +39,29 @@ type apiError struct {
 
 func (e *apiError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
 
-// wireResult is what their calls return.
+// wireResult is the value that their calls return.
 type wireResult struct {
 	status int
 	pets   []wirePet
 	limit  petstore.RateLimit
 }
 
-// wireAnswer is the Answer method of all clients that use the types of this file.
-type wireAnswer struct{}
+// wireReader has the Read method of all clients that use the types of this file.
+type wireReader struct{}
 
-// Answer implements [Client].
-func (wireAnswer) Answer(result any, err error) (Answer, error) {
+// Read implements [Client].
+func (wireReader) Read(value any, err error) (Result, error) {
 	if e, ok := errors.AsType[*apiError](err); ok {
-		return Answer{Status: e.Status, Code: e.Code, RateLimit: e.limit}, nil
+		return Result{Status: e.Status, Code: e.Code, RateLimit: e.limit}, nil
 	}
 	if err != nil {
-		return Answer{}, err
+		return Result{}, err
 	}
-	r, ok := result.(*wireResult)
+	r, ok := value.(*wireResult)
 	if !ok {
-		return Answer{}, errUnknownResult
+		return Result{}, errUnknownResult
 	}
-	a := Answer{Status: r.status, RateLimit: r.limit}
+	a := Result{Status: r.status, RateLimit: r.limit}
 	for _, p := range r.pets {
 		a.Pets = append(a.Pets, petstore.Pet(p))
 	}
