@@ -45,7 +45,10 @@ type Reopener interface {
 }
 
 // Permit allows one request to be sent. Release is called exactly once, whatever became of it.
-type Permit interface{ Release(Observation) }
+type Permit interface {
+	// Release gives the permit back with what became of the request.
+	Release(Observation)
+}
 
 // Observation is what became of a request that a [Permit] admitted. The zero Observation says that
 // nothing was sent: the permit goes back unused.
