@@ -3,6 +3,7 @@ package petstore_test
 import (
 	"bytes"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"maps"
 	"os"
@@ -95,7 +96,7 @@ func TestHouseTestsSleepInBubblesOnly(t *testing.T) {
 
 func TestHouseTellsSleepsInBubblesFromOthers(t *testing.T) {
 	t.Parallel()
-	got := sleepers([]*ast.File{parseText(t, token.NewFileSet(), "p.go", `package p
+	got := sleepers([]*ast.File{parseText(t, `package p
 
 func TestReal(t *testing.T) { time.Sleep(1) }
 func TestCallsSharedInBubble(t *testing.T) { synctest.Test(t, func(t *testing.T) { shared(); virtual() }) }
@@ -112,6 +113,21 @@ func (d double) RoundTrip() { time.Sleep(1) }
 var table = []func(){func() { time.Sleep(1) }}
 `)})
 	assert.ElementsMatch(t, []string{"TestReal", "shared", "RoundTrip", "var"}, got)
+}
+
+// parseFile parses the text of one file.
+func parseFile(t *testing.T, path string) *ast.File {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return parseText(t, string(text))
+}
+
+func parseText(t *testing.T, text string) *ast.File {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments|parser.SkipObjectResolution)
+	require.NoError(t, err)
+	return file
 }
 
 // A sleepSurvey knows, for the functions of one folder's tests, who sleeps and who calls whom, and which
