@@ -61,7 +61,9 @@ func (a *answer) header(h http.Header) {
 	set("Date", a.now.UTC().Format(http.TimeFormat))
 	set("X-Ratelimit-Limit", strconv.Itoa(a.quota.limit))
 	set("X-Ratelimit-Remaining", strconv.Itoa(a.quota.remaining))
-	set("X-Ratelimit-Reset", strconv.FormatInt(a.quota.reset, 10))
+	if a.quota.reset != noReset {
+		set("X-Ratelimit-Reset", strconv.FormatInt(a.quota.reset, 10))
+	}
 	for _, kv := range a.extra {
 		set(kv[0], kv[1])
 	}

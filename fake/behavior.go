@@ -22,6 +22,8 @@ type Behavior struct {
 	InvalidStatus InvalidParam
 	// Window is how the windows of the rate limits run (section 8.1).
 	Window Window
+	// BanReset is what X-RateLimit-Reset is for a banned key (section 8.3).
+	BanReset BanReset
 	// Removal makes getPet answer 404 from 5 December 2030 on, by the server's clock (section 9).
 	Removal bool
 	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the answers of
@@ -77,4 +79,16 @@ const (
 	WindowFixed   Window = iota // begun by its first request, on the whole second before it
 	WindowAligned               // the minute and the day (UTC) of the wall clock
 	WindowSliding               // the last 60 s and the last 24 h, to the second
+)
+
+// BanReset is what X-RateLimit-Reset says in a 429 to a banned key.
+type BanReset int
+
+// The values of X-RateLimit-Reset for a banned key. The document does not say what the header is
+// during a ban, and it decides whether a client can recognise one: petstore.ScopeBan is inferred
+// from a Retry-After that reaches beyond the Reset of the same response.
+const (
+	BanResetWindow BanReset = iota // the end of the window, as without a ban
+	BanResetBan                    // the end of the ban; no client can tell it from a window
+	BanResetAbsent                 // no X-RateLimit-Reset at all, against section 8.2
 )

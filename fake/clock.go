@@ -1,11 +1,12 @@
 package fake
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 )
 
-// clock is the server's time: a source and how far Advance has moved away from it.
+// clock is the server's time: a source and how far Advance and SetTime have moved away from it.
 type clock struct {
 	source func() time.Time // nil stands for time.Now
 	offset atomic.Int64
@@ -13,10 +14,42 @@ type clock struct {
 
 func (c *clock) now() time.Time {
 	offset := time.Duration(c.offset.Load())
+	return c.base().Add(offset)
+}
+
+// base returns the time of the source.
+func (c *clock) base() time.Time {
 	if c.source == nil {
-		return time.Now().Add(offset)
+		return time.Now()
 	}
-	return c.source().Add(offset)
+	return c.source()
+}
+
+// set moves the clock to t.
+func (c *clock) set(t time.Time) { c.offset.Store(int64(t.Sub(c.base()))) }
+
+// start puts the clock back to where the server began: to t, or to its source if t is zero.
+func (c *clock) start(t time.Time) {
+	if t.IsZero() {
+		c.offset.Store(0)
+		return
+	}
+	c.set(t)
+}
+
+// The times that a clock can be set to. Before 1970, X-RateLimit-Reset is no timestamp that clients
+// read; and the difference of a later time from a bubble's clock, which begins in 2000, overflows a
+// time.Duration.
+var (
+	firstTime = time.Unix(0, 0).UTC()
+	lastTime  = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).Add(math.MaxInt64)
+)
+
+func mustBeTime(where string, t time.Time) {
+	if t.Before(firstTime) || t.After(lastTime) {
+		misuse(where, "%s is not between %d and %d",
+			t.UTC().Format(time.RFC3339), firstTime.Year(), lastTime.Year())
+	}
 }
 
 // ceilUnix returns the first whole second that is not before t, as Unix time. Rounding up is what

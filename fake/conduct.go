@@ -25,12 +25,35 @@ const (
 	RuleUnknownParameter = "unknown-parameter"
 	// RuleUnknownField is broken by a field that NewPet does not have (section 2).
 	RuleUnknownField = "unknown-field"
+	// RuleZeroCategory is broken by a createPet with the categoryId 0 (section 2). That is a legal
+	// value, and also what a missing categoryId becomes when a program decodes JSON into a
+	// petstore.NewPet. Only a server of [WithStrict] watches this rule.
+	RuleZeroCategory = "zero-category"
 	// RuleDeprecated is broken by a call of getPet (section 4.3).
 	RuleDeprecated = "deprecated-operation"
 	// RuleKeyExposed is broken by an API key that stands in the URL, where logs and proxies keep it (section 5).
 	// Keys of less than 6 characters are not looked for: they stand in ordinary words.
 	RuleKeyExposed = "key-exposed"
 )
+
+// Rules returns the Rule constants.
+func Rules() []string {
+	return []string{
+		RuleEarlyRetry, RuleBanProvoked, RuleRepeatedCreate, RuleUnknownParameter, RuleUnknownField,
+		RuleZeroCategory, RuleDeprecated, RuleKeyExposed,
+	}
+}
+
+// checkRules returns an error if there is no such rule.
+func checkRules(rules []string) error {
+	for _, r := range rules {
+		if !slices.Contains(Rules(), r) {
+			return fmt.Errorf("there is no rule %s; the rules are %s",
+				quote(r), strings.Join(Rules(), ", "))
+		}
+	}
+	return nil
+}
 
 // The bounds of what conduct remembers: violations, names told of one request, and creates of
 // unknown outcome for each key.
@@ -90,6 +113,10 @@ func (s *Server) Violations() []Violation {
 // test, and returns whether there was none.
 func (s *Server) AssertNoViolations(tb TB, rules ...string) bool {
 	tb.Helper()
+	if err := checkRules(rules); err != nil {
+		tb.Errorf("fake: AssertNoViolations: %v", err)
+		return false
+	}
 	ok := true
 	for _, v := range s.Violations() {
 		if len(rules) == 0 || slices.Contains(rules, v.Rule) {
@@ -105,12 +132,15 @@ func (s *Server) AssertNoViolations(tb TB, rules ...string) bool {
 // returns.
 func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
 	tb.Helper()
-	got := 0
-	for _, r := range s.Requests() {
-		if operation == "" || r.Operation == operation {
-			got++
-		}
+	if err := checkOperation(operation); err != nil {
+		tb.Errorf("fake: AssertRequests: %v", err)
+		return false
 	}
+	if n < 0 {
+		tb.Errorf("fake: AssertRequests: %d is a negative number of requests", n)
+		return false
+	}
+	got := len(s.RequestsOf(operation))
 	if got != n {
 		tb.Errorf("fake: %d requests of %q arrived, want %d", got, operation, n)
 	}

@@ -37,23 +37,60 @@ func readNewPet(x *exchange) (petstore.NewPet, error) {
 	case len(x.body) == 0:
 		return petstore.NewPet{}, errors.New("the request body is missing; it must be a NewPet object")
 	}
-	if err := checkJSON(x.body); err != nil {
-		return petstore.NewPet{}, fmt.Errorf("the request body is not acceptable: %w", err)
+	pet, unknown, err := parseNewPet("the request body", x.body)
+	for _, f := range unknown {
+		x.note(RuleUnknownField, "2", noSuchField(f))
 	}
-	object := x.body[skipSpace(x.body, 0):]
+	if err == nil && pet.CategoryID == 0 && x.srv.config.strict {
+		x.note(RuleZeroCategory, "2",
+			"categoryId is 0: is it a category, or a field that was missing in what was decoded?")
+	}
+	return pet, err
+}
+
+func noSuchField(name string) string { return "NewPet has no field " + quote(name) }
+
+// ParseNewPet reads a NewPet object as createPet does (section 4.2), and is stricter in one point: a
+// field that NewPet does not have is an error. The error says what is wrong.
+func ParseNewPet(text []byte) (petstore.NewPet, error) {
+	pet, unknown, err := parseNewPet("the text", text)
+	switch {
+	case err != nil:
+		return petstore.NewPet{}, fmt.Errorf("fake: ParseNewPet: %w", err)
+	case len(unknown) > 0:
+		return petstore.NewPet{}, errors.New("fake: ParseNewPet: " + noSuchField(unknown[0]))
+	}
+	return pet, nil
+}
+
+// NewPet reads the body of a createPet request as the server does (section 4.2).
+func (r Request) NewPet() (petstore.NewPet, error) {
+	pet, _, err := parseNewPet("the request body", r.Body)
+	if err != nil {
+		return petstore.NewPet{}, fmt.Errorf("fake: request #%d: %w", r.Seq, err)
+	}
+	return pet, nil
+}
+
+// parseNewPet reads a NewPet object, and returns the fields that it does not know.
+func parseNewPet(what string, text []byte) (pet petstore.NewPet, unknown []string, err error) {
+	if err := checkJSON(text); err != nil {
+		return pet, nil, fmt.Errorf("%s is not acceptable: %w", what, err)
+	}
+	object := text[skipSpace(text, 0):]
 	if object[0] != '{' {
-		return petstore.NewPet{}, fmt.Errorf("the request body is %s; it must be an object", kind(object))
+		return pet, nil, fmt.Errorf("%s is %s; it must be an object", what, kind(object))
 	}
 	r := newPetReader{seen: make(map[string]bool, 4)}
 	for name, value := range members(object) {
 		if err := r.field(name, value); err != nil {
-			return petstore.NewPet{}, err
+			return pet, nil, err
 		}
 	}
-	for _, f := range r.unknown {
-		x.note(RuleUnknownField, "2", fmt.Sprintf("NewPet has no field %s", quote(f)))
+	if err := r.missing(); err != nil {
+		return pet, r.unknown, err
 	}
-	return r.pet, r.missing()
+	return r.pet, r.unknown, nil
 }
 
 // checkMediaType refuses a body that does not say it is JSON, or that is compressed.

@@ -2,7 +2,6 @@ package fake
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -18,14 +17,28 @@ const baseURL = "http://localhost/v1"
 // Options come after the client's key and http.Client, and win over them: [petstore.WithAPIKeyFunc]
 // gives it another key. Client panics if an option is not acceptable to [petstore.NewClient].
 func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
-	// The key as an option too, so that a WithAPIKeyFunc of the caller's wins over it.
-	key := func(context.Context) (string, error) { return s.APIKey(), nil }
-	opts = append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient()), petstore.WithAPIKeyFunc(key)}, opts...)
-	c, err := petstore.NewClient(baseURL, "", opts...)
+	return s.client("Client", s.APIKey(), opts)
+}
+
+func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Client {
+	all := []petstore.Option{
+		petstore.WithHTTPClient(s.HTTPClient()),
+		// An option, so that a WithAPIKeyFunc of the caller's wins over it.
+		petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, nil }),
+	}
+	c, err := petstore.NewClient(baseURL, "", append(all, opts...)...)
 	if err != nil {
-		panic(fmt.Sprintf("fake: Client: %v", err))
+		misuse(where, "%v", err)
 	}
 	return c
+}
+
+// ClientFor returns a client of the service that reaches the server in memory with the given key,
+// as [Server.Client] does with the default key. It panics on a key that the server does not know,
+// and where Client does.
+func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client {
+	s.mustFind("ClientFor", key)
+	return s.client("ClientFor", key, opts)
 }
 
 // ServeHTTP answers a request to a path below /v1, for a server of the caller's own. A fault that

@@ -92,7 +92,7 @@ func (s *Server) answer(x *exchange, refusing bool) (a answer) {
 	x.entry = s.journal.add(x)
 	s.notify(x)
 	s.conduct.arrival(x)
-	if err := x.pause(s.config.latency); err != nil {
+	if err := x.pause(s.Latency()); err != nil {
 		return answer{lost: err, hint: "the client gave up before there was an answer"}
 	}
 	if f := s.faults.pick(x, false); f != nil {

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,6 +37,8 @@ type Fault struct {
 	Skip int
 	// Times is how many requests it strikes: 0 is one, [Forever] all of them.
 	Times int
+	// For ends the fault this long after it was injected, by the server's clock. 0: never.
+	For time.Duration
 	// Chance is the probability with which it strikes a fitting request, decided by [WithSeed].
 	// 0 is always.
 	Chance float64
@@ -63,15 +66,36 @@ type Fault struct {
 	Wire Wire
 }
 
-// problem says what is wrong with a fault, if anything is.
+// Validate returns an error if the fault makes no sense: if it names an operation that does not
+// exist, if it can never strike, or if its response cannot be sent. [Server.Inject] panics on such a
+// fault. The error does not repeat a key.
+func (f Fault) Validate() error {
+	if problem := f.problem(); problem != "" {
+		return errors.New("fake: Fault: " + problem)
+	}
+	return nil
+}
+
+func mustBeFault(where string, f Fault) {
+	if problem := f.problem(); problem != "" {
+		misuse(where, "%s", problem)
+	}
+}
+
+// problem returns what is wrong with a fault, empty if nothing is.
 func (f *Fault) problem() string {
+	if err := checkOperation(f.Operation); err != nil {
+		return err.Error()
+	}
 	switch {
-	case !slices.Contains([]string{"", OpListPets, OpCreatePet, OpGetPet}, f.Operation):
-		return fmt.Sprintf("there is no operation %q", f.Operation)
+	case f.APIKey != "" && !isToken(f.APIKey):
+		return "APIKey is a key that no request can present: it has a space or a control character"
 	case f.Skip < 0:
 		return "Skip is negative"
 	case f.Times < Forever:
 		return "Times is negative and not Forever"
+	case f.For < 0:
+		return "For is negative"
 	case f.Delay < 0:
 		return "Delay is negative"
 	case !(f.Chance >= 0 && f.Chance <= 1):

@@ -10,12 +10,16 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Injection is a fault at work. Its methods are safe for concurrent use.
 type Injection struct {
 	list  *faultList
+	clock *clock
+	id    int
 	fault Fault
+	until time.Time // zero: for ever
 	// Under list.mu:
 	seen    int
 	fired   int
@@ -27,6 +31,8 @@ type Injection struct {
 type faultList struct {
 	mu      sync.Mutex
 	list    []*Injection
+	ended   []*Injection // those that have struck as often as they were to
+	last    int          // id
 	rng     *rand.Rand
 	count   atomic.Int64 // of list, so that a server without faults takes no lock
 	refusal atomic.Int64 // of list, those with WireRefuse
@@ -36,6 +42,10 @@ func (l *faultList) reset(seed uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rng = rand.New(rand.NewPCG(seed, 2))
+	l.last, l.ended = 0, nil
+	for _, i := range l.list {
+		i.removed = true
+	}
 	l.replace(nil)
 }
 
@@ -52,19 +62,42 @@ func (l *faultList) replace(list []*Injection) {
 	l.refusal.Store(refusals)
 }
 
-// Inject makes a fault strike the requests to come. It panics on a fault that makes no sense, such
-// as one of an unknown operation. The server keeps a copy: changing f later changes nothing.
+// Inject makes a fault strike the requests to come. It panics on a fault that makes no sense, as
+// [Fault.Validate] says. The server keeps a copy: changing f later changes nothing.
 func (s *Server) Inject(f Fault) *Injection {
-	if problem := f.problem(); problem != "" {
-		panic("fake: Inject: " + problem)
-	}
-	f.Header, f.Body = canonical(f.Header), bytes.Clone(f.Body)
+	mustBeFault("Inject", f)
 	l := &s.faults
-	i := &Injection{list: l, fault: f}
+	i := &Injection{list: l, clock: &s.clock, fault: f.clone()}
+	if f.For > 0 {
+		i.until = s.Now().Add(f.For)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.last++
+	i.id = l.last
 	l.replace(append(slices.Clone(l.list), i))
 	return i
+}
+
+// maxEnded bounds the injections that Injections returns though they are over.
+const maxEnded = 1_000
+
+// Injections returns the injections in the order in which they were injected: those that may still
+// strike, and the last 1,000 that have struck as often as they were to. Removed ones are not among
+// them.
+func (s *Server) Injections() []*Injection {
+	l := &s.faults
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := slices.Concat(l.ended, l.list)
+	slices.SortFunc(all, func(a, b *Injection) int { return a.id - b.id })
+	return all
+}
+
+// clone returns a copy that shares nothing with f.
+func (f Fault) clone() Fault {
+	f.Header, f.Body = canonical(f.Header), bytes.Clone(f.Body)
+	return f
 }
 
 // canonical copies a header under the names that net/http looks for.
@@ -76,6 +109,24 @@ func canonical(h http.Header) http.Header {
 	}
 	return c
 }
+
+// ID returns the number of the injection: injections count from 1 since the server was made or
+// reset.
+func (i *Injection) ID() int { return i.id }
+
+// Fault returns a copy of the fault.
+func (i *Injection) Fault() Fault { return i.fault.clone() }
+
+// Active reports whether the fault may still strike: whether it was not removed, has not struck as
+// often as it was to, and the time of [Fault.For] has not passed.
+func (i *Injection) Active() bool {
+	i.list.mu.Lock()
+	defer i.list.mu.Unlock()
+	return slices.Contains(i.list.list, i) && !i.expired()
+}
+
+// expired reports whether the time of Fault.For has passed.
+func (i *Injection) expired() bool { return !i.until.IsZero() && !i.clock.now().Before(i.until) }
 
 // Fired returns how many requests the fault has struck.
 func (i *Injection) Fired() int {
@@ -90,6 +141,7 @@ func (i *Injection) Remove() {
 	defer i.list.mu.Unlock()
 	i.removed = true
 	i.list.drop(i)
+	i.list.ended = slices.DeleteFunc(i.list.ended, func(o *Injection) bool { return o == i })
 }
 
 // drop takes an injection out of the list. The caller holds mu.
@@ -132,7 +184,7 @@ func (i *Injection) strike() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	times := max(i.fault.Times, 1)
-	if i.removed || i.fault.Times != Forever && i.fired >= times {
+	if i.removed || i.expired() || i.fault.Times != Forever && i.fired >= times {
 		return false
 	}
 	i.seen++
@@ -145,6 +197,8 @@ func (i *Injection) strike() bool {
 	i.fired++
 	if i.fault.Times != Forever && i.fired >= times {
 		l.drop(i)
+		l.ended = append(l.ended, i)
+		l.ended = l.ended[max(len(l.ended)-maxEnded, 0):]
 	}
 	return true
 }

@@ -3,6 +3,8 @@ package fake
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -80,6 +82,7 @@ type journal struct {
 	seq     int
 	bytes   int
 	entries []*entry
+	waiting []chan struct{} // of WaitForRequests
 }
 
 func (j *journal) reset(limit int) {
@@ -101,6 +104,10 @@ func (j *journal) add(x *exchange) *entry {
 	defer j.mu.Unlock()
 	j.seq++
 	e.seq = j.seq
+	for _, c := range j.waiting {
+		close(c)
+	}
+	j.waiting = nil
 	j.entries = append(j.entries, e)
 	j.bytes += len(e.body)
 	j.trim()
@@ -216,6 +223,60 @@ func (s *Server) LastRequest() (Request, bool) {
 	return s.journal.entries[len(s.journal.entries)-1].request(r), true
 }
 
+// RequestsOf returns the requests of one operation that are in the journal, oldest first, or all
+// requests if operation is empty. It panics on an operation that does not exist. The result belongs
+// to the caller.
+func (s *Server) RequestsOf(operation string) []Request {
+	if err := checkOperation(operation); err != nil {
+		misuse("RequestsOf", "%v", err)
+	}
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool {
+		return operation != "" && r.Operation != operation
+	})
+}
+
+// WaitForRequests returns as soon as n requests have arrived since the server was made or reset,
+// those that the journal dropped included, or with the cause of ctx's end. A request has arrived
+// when it is in the journal; its response may be still to come. WaitForRequests panics if n is
+// negative.
+func (s *Server) WaitForRequests(ctx context.Context, n int) error {
+	if n < 0 {
+		misuse("WaitForRequests", "%d is a negative number of requests", n)
+	}
+	for {
+		arrived, next := s.journal.await(n)
+		if next == nil {
+			return nil
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			s.journal.forget(next)
+			return fmt.Errorf("fake: %d of %d requests arrived: %w", arrived, n, context.Cause(ctx))
+		}
+	}
+}
+
+// await returns how many requests have arrived and, if these are fewer than n, a channel that is
+// closed when the next one arrives. The channel is made here, so that it belongs to the synctest
+// bubble of the goroutine that waits.
+func (j *journal) await(n int) (arrived int, next chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.seq < n {
+		next = make(chan struct{})
+		j.waiting = append(j.waiting, next)
+	}
+	return j.seq, next
+}
+
+// forget drops a channel of await that nothing waits for any more.
+func (j *journal) forget(next chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.waiting = slices.DeleteFunc(j.waiting, func(c chan struct{}) bool { return c == next })
+}
+
 // ClearRequests empties the journal and nothing else: [Request.Seq] counts on, and violations stay.
 // [Server.Reset] starts afresh.
 func (s *Server) ClearRequests() { s.journal.clear() }
@@ -290,6 +351,10 @@ func (r *redactor) bytes(b []byte) []byte {
 	}
 	return bytes.Clone(b)
 }
+
+// Redact returns a text with every API key that the server knows replaced by "[redacted]", however
+// the key is escaped, as the journal does it. Keys of less than 6 characters stay.
+func (s *Server) Redact(text string) string { return s.keys.redactor().text(text) }
 
 // redactor is for every key the server ever knew, plain, as it stands in a URL, and as a hint quotes it.
 func (r *keyring) redactor() *redactor {

@@ -3,6 +3,10 @@ package fake
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +17,7 @@ type keyring struct {
 	clock  *clock
 	minute window // unused, as every key begins
 	day    window
+	ban    BanReset
 	mu     sync.RWMutex
 	// keys is by digest, so that looking a key up takes no time that depends on how much of it is
 	// right. Revoked keys stay, for the journal to redact.
@@ -27,6 +32,7 @@ type apiKey struct {
 	revoked atomic.Bool
 
 	mu          sync.Mutex
+	banReset    BanReset
 	plan        Plan
 	minute, day window
 	seen        time.Time // the last look at the clock
@@ -49,7 +55,18 @@ func (r *keyring) add(key string, plan Plan) {
 		number = known.number
 	}
 	r.keys[digest] = &apiKey{
-		key: key, number: number, clock: r.clock, plan: plan, minute: r.minute, day: r.day,
+		key: key, number: number, clock: r.clock, banReset: r.ban, plan: plan, minute: r.minute,
+		day: r.day,
+	}
+}
+
+// restart forgets every key and adds those given.
+func (r *keyring) restart(keys []keyPlan) {
+	r.mu.Lock()
+	r.keys = nil
+	r.mu.Unlock()
+	for _, k := range keys {
+		r.add(k.key, k.plan)
 	}
 }
 
@@ -71,7 +88,7 @@ func (r *keyring) lookup(key string) *apiKey {
 	return r.keys[sha256.Sum256([]byte(key))]
 }
 
-// all returns every key there ever was.
+// all returns every key there was since the server started, in no order.
 func (r *keyring) all() []*apiKey {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -80,6 +97,18 @@ func (r *keyring) all() []*apiKey {
 		keys = append(keys, k)
 	}
 	return keys
+}
+
+// mustBeToken panics on a key that no Authorization header can carry, without repeating it.
+func mustBeToken(where, key string) {
+	if !isToken(key) {
+		misuse(where, "the key must be non-empty printable ASCII without spaces")
+	}
+}
+
+func isToken(key string) bool {
+	bad := func(r rune) bool { return r <= ' ' || r >= 0x7f }
+	return key != "" && !strings.ContainsFunc(key, bad)
 }
 
 func (r *keyring) reset() {
@@ -97,44 +126,53 @@ func (k *apiKey) clear() {
 	k.streak, k.limited, k.banReason = 0, 0, ""
 }
 
-// APIKey returns the default key, [DefaultAPIKey].
-func (s *Server) APIKey() string { return DefaultAPIKey }
+// APIKey returns the default key: [DefaultAPIKey], unless [WithAPIKey] replaced it.
+func (s *Server) APIKey() string { return s.config.apiKey }
 
 // AddKey makes the server accept an API key on a plan, with unused windows. A key that it knows is
 // put on the plan and begins anew, a revoked one is valid again. It panics where [WithKey] does.
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeToken("AddKey", key)
+	mustBePlan("AddKey", plan)
 	s.keys.add(key, plan)
 }
 
-// SetPlan puts a key on another plan. What it has used of its windows stays used; a wait that an
-// earlier 429 asked for is off. An unknown key stays unknown.
-func (s *Server) SetPlan(key string, plan Plan) {
-	if k := s.keys.lookup(key); k != nil {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.plan, k.retryAt = plan, time.Time{}
-	}
-}
-
-// RevokeKey makes a key invalid: requests with it get 401 from now on. An unknown key stays unknown.
-func (s *Server) RevokeKey(key string) {
-	if k := s.keys.lookup(key); k != nil {
-		k.revoked.Store(true)
-	}
-}
-
-// BanKey bans a key for d from now, as section 8.3 threatens; 0 lifts a ban. [WithBan] bans by
-// conduct. An unknown key stays unknown.
-func (s *Server) BanKey(key string, d time.Duration) {
+// mustFind returns a key that the server knows, revoked or not, and panics if there is none.
+func (s *Server) mustFind(where, key string) *apiKey {
 	k := s.keys.lookup(key)
 	if k == nil {
-		return
+		misuse(where, "the server does not know this key; WithKey and AddKey add keys")
 	}
+	return k
+}
+
+// SetPlan puts a key on another plan. What it has used of its windows stays used; a wait that an
+// earlier 429 asked for is off. SetPlan panics on a key that the server does not know, and on a plan
+// with a negative limit.
+func (s *Server) SetPlan(key string, plan Plan) {
+	mustBePlan("SetPlan", plan)
+	k := s.mustFind("SetPlan", key)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.plan, k.retryAt = plan, time.Time{}
+}
+
+// RevokeKey makes a key invalid: requests with it get 401 from now on. It panics on a key that the
+// server does not know.
+func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.Store(true) }
+
+// BanKey bans a key for d from now, as section 8.3 threatens; 0 lifts a ban. [WithBan] bans by
+// conduct, and [Behavior.BanReset] decides what the headers show meanwhile. BanKey panics on a key
+// that the server does not know, and if d is negative.
+func (s *Server) BanKey(key string, d time.Duration) {
+	if d < 0 {
+		misuse("BanKey", "%v is a negative duration; 0 lifts a ban", d)
+	}
+	k := s.mustFind("BanKey", key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.settle()
-	if d <= 0 {
+	if d == 0 {
 		k.bannedUntil, k.retryAt, k.streak = time.Time{}, time.Time{}, 0
 		return
 	}
@@ -160,8 +198,38 @@ type Usage struct {
 	MinuteReset, DayReset time.Time
 	// BannedUntil is the end of the key's ban, the zero time if it is not banned.
 	BannedUntil time.Time
-	// Limited is the number of 429 answers so far, faults not included.
+	// Limited is the number of 429 responses so far, faults not included.
 	Limited int
+}
+
+// Key is an API key that the server knows.
+type Key struct {
+	// Number is the number by which [Request.Key] names the key, from 1.
+	Number int
+	// APIKey is the key itself.
+	APIKey string
+	// Revoked reports whether requests with the key get 401.
+	Revoked bool
+	// Usage is what the key has used up.
+	Usage
+}
+
+// String describes the key without repeating it.
+func (k Key) String() string { return fmt.Sprintf("key %d on plan %s", k.Number, k.Plan) }
+
+// Format writes String for every verb, so that no test log shows the key.
+func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
+
+// Keys returns the keys that the server knows, revoked ones included, by ascending number. The
+// result belongs to the caller.
+func (s *Server) Keys() []Key {
+	all := s.keys.all()
+	slices.SortFunc(all, func(a, b *apiKey) int { return a.number - b.number })
+	keys := make([]Key, len(all))
+	for i, k := range all {
+		keys[i] = Key{k.number, k.key, k.revoked.Load(), k.usage()}
+	}
+	return keys
 }
 
 // Usage returns what a key has used up, the zero Usage for a key that the server does not know.
@@ -170,6 +238,10 @@ func (s *Server) Usage(key string) Usage {
 	if k == nil {
 		return Usage{}
 	}
+	return k.usage()
+}
+
+func (k *apiKey) usage() Usage {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	sec := k.settle().Unix()

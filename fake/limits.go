@@ -87,13 +87,33 @@ func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
 	k.banReason, k.streak = reason, 0
 }
 
-// quota returns what binds the key: the ban, or the window with fewer requests left.
+// quota returns what the headers show: the window with fewer requests left. A ban leaves nothing,
+// and shows the end of the minute, which is the one that a ban usually outlasts: only a Retry-After
+// beyond Reset tells a client of a ban.
 func (k *apiKey) quota(sec int64) quota {
-	q := tighter(k.minute.quota(k.plan.PerMinute, sec), k.day.quota(k.plan.PerDay, sec))
-	if k.banned() {
-		q.remaining, q.reset = 0, k.bannedUntil.Unix()
+	minute := k.minute.quota(k.plan.PerMinute, sec)
+	q := tighter(minute, k.day.quota(k.plan.PerDay, sec))
+	if !k.banned() {
+		return q
+	}
+	q.remaining = 0
+	switch k.banReset {
+	case BanResetBan:
+		q.reset = k.bannedUntil.Unix()
+	case BanResetAbsent:
+		q.reset = noReset
+	default:
+		q.reset = minute.reset
 	}
 	return q
+}
+
+// comeBack returns when a key that is limited or banned may come back, as Unix time.
+func (k *apiKey) comeBack(q quota) int64 {
+	if k.banned() {
+		return k.bannedUntil.Unix()
+	}
+	return q.reset
 }
 
 // refuse is the verdict on a request over the limit or from a banned key.
@@ -101,7 +121,7 @@ func (k *apiKey) refuse(now time.Time, provoked bool) verdict {
 	sec := now.Unix()
 	q := k.quota(sec)
 	k.limited++
-	v := verdict{quota: q, now: now, retryAt: q.reset, provoked: provoked}
+	v := verdict{quota: q, now: now, retryAt: k.comeBack(q), provoked: provoked}
 	switch {
 	case k.banned():
 		v.reason = fmt.Sprintf("the API key is banned until %s, %s (section 8.3)",
@@ -115,6 +135,32 @@ func (k *apiKey) refuse(now time.Time, provoked bool) verdict {
 			k.plan.Name, q.limit, span, time.Unix(q.reset, 0).UTC().Format(time.RFC3339))
 	}
 	return v
+}
+
+// waits returns the times in the future until which the clients of keys were told to wait: by a
+// Retry-After, or by a window with nothing left.
+func (r *keyring) waits() []time.Time {
+	var ends []time.Time
+	for _, k := range r.all() {
+		k.mu.Lock()
+		now := k.settle()
+		end := k.retryAt
+		if q := k.quota(now.Unix()); q.remaining == 0 {
+			end = later(end, time.Unix(k.comeBack(q), 0))
+		}
+		k.mu.Unlock()
+		if end.After(now) {
+			ends = append(ends, end)
+		}
+	}
+	return ends
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // toldToWait notes that an answer told the key's client when to come back.

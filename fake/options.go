@@ -1,22 +1,27 @@
 package fake
 
 import (
-	"strings"
+	"fmt"
+	"slices"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
 )
 
-// Option configures a [Server] when it is made.
+// Option configures a [Server] when it is made. An option with an argument that makes no sense
+// panics where it is called, with a message that begins with "fake: " and the option's name.
 type Option func(*config)
 
 // config is what the options of a server say.
 type config struct {
-	plan     Plan
-	minute   int64 // seconds
+	apiKey   string // the default key
+	plan     Plan   // of the default key
+	minute   int64  // seconds
 	keys     []keyPlan
 	pets     []petstore.NewPet
+	faults   []Fault
 	clock    func() time.Time
+	start    time.Time // zero: that of clock
 	seed     uint64
 	ban      banPolicy
 	strict   bool
@@ -33,75 +38,146 @@ type keyPlan struct {
 	plan Plan
 }
 
+// misuse panics: the caller, and no client, made a mistake. No message repeats a key.
+func misuse(where, format string, args ...any) {
+	panic("fake: " + where + ": " + fmt.Sprintf(format, args...))
+}
+
+// WithAPIKey replaces [DefaultAPIKey] as the default key, which [Server.APIKey] returns. It panics
+// where [WithKey] does.
+func WithAPIKey(key string) Option {
+	mustBeToken("WithAPIKey", key)
+	return func(c *config) { c.apiKey = key }
+}
+
 // WithKey makes the server accept one more API key, on the given plan. It panics if no
-// Authorization header can carry the key: if it is empty or has spaces or control characters.
+// Authorization header can carry the key: if it is empty or has spaces or control characters. It
+// also panics if a limit of the plan is negative.
 func WithKey(key string, plan Plan) Option {
 	mustBeToken("WithKey", key)
+	mustBePlan("WithKey", plan)
 	return func(c *config) { c.keys = append(c.keys, keyPlan{key, plan}) }
 }
 
-// mustBeToken panics without repeating the key, which might be a real one.
-func mustBeToken(where, key string) {
-	bad := func(r rune) bool { return r <= ' ' || r >= 0x7f }
-	if key == "" || strings.ContainsFunc(key, bad) {
-		panic("fake: " + where + ": the key must be non-empty printable ASCII without spaces")
-	}
+// WithPlan puts the default key on a plan other than [PlanBusiness]. It panics if a limit of the
+// plan is negative.
+func WithPlan(plan Plan) Option {
+	mustBePlan("WithPlan", plan)
+	return func(c *config) { c.plan = plan }
 }
 
-// WithPlan puts the default key on a plan other than [PlanBusiness].
-func WithPlan(plan Plan) Option { return func(c *config) { c.plan = plan } }
-
-// WithPets puts animals into the catalogue; their ids count up from 1. [Server.Reset] puts the same
-// animals back.
+// WithPets adds pets to the catalogue; their ids count up from 1. [Server.Reset] adds the same pets
+// again.
 func WithPets(pets ...petstore.NewPet) Option {
+	pets = slices.Clone(pets)
 	return func(c *config) { c.pets = append(c.pets, pets...) }
 }
 
-// WithClock makes the server live by now instead of time.Now. now is called by many goroutines, with
-// locks held, and must not call the server. The waits of [Fault.Delay] and [WireDrip] are real all the same.
-func WithClock(now func() time.Time) Option { return func(c *config) { c.clock = now } }
+// WithFaults injects faults from the start; [Server.Reset] injects them again. It panics where
+// [Server.Inject] does. [Server.Injections] returns them.
+func WithFaults(faults ...Fault) Option {
+	for _, f := range faults {
+		mustBeFault("WithFaults", f)
+	}
+	faults = slices.Clone(faults)
+	return func(c *config) { c.faults = append(c.faults, faults...) }
+}
+
+// WithClock makes the server live by now instead of time.Now. now is called by many goroutines,
+// with locks held, and must not call the server. The waits of [Fault.Delay] and [WireDrip] are real
+// all the same. WithClock panics if now is nil.
+func WithClock(now func() time.Time) Option {
+	if now == nil {
+		misuse("WithClock", "the clock is nil")
+	}
+	return func(c *config) { c.clock = now }
+}
+
+// WithTime makes the server's clock begin at t, and go on from there as [Server.SetTime] does. It
+// panics where SetTime does.
+func WithTime(t time.Time) Option {
+	mustBeTime("WithTime", t)
+	return func(c *config) { c.start = t }
+}
 
 // WithSeed decides what is left to chance: [Fault.Chance] and [OrderShuffled]. Servers of one seed
 // that get the same requests in the same order behave alike; the default seed is 0.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 
-// WithMinute makes the minute of the rate limits last for d, rounded up to a whole second, for programs
-// that show a limit in real time. In tests, let virtual time pass instead.
+// WithMinute makes the minute of the rate limits last for d, rounded up to a whole second, for
+// programs that show a limit in real time. In tests, let virtual time pass instead. WithMinute
+// panics unless d is positive.
 func WithMinute(d time.Duration) Option {
-	return func(c *config) { c.minute = max(ceilUnix(time.Unix(0, 0).Add(d)), 1) }
+	if d <= 0 {
+		misuse("WithMinute", "%v is not a positive duration", d)
+	}
+	return func(c *config) { c.minute = ceilUnix(time.Unix(0, 0).Add(d)) }
 }
 
 // WithBan bans a key for d once it has sent that many further requests after a first 429, without
-// one that was admitted in between (section 8.3). After 0 requests nobody is banned, which is the
-// default. See also [Server.BanKey].
+// one that was admitted in between (section 8.3). After 0 requests no key is banned, which is the
+// default. WithBan panics if after is negative, or if d is not positive and after is. See also
+// [Server.BanKey].
 func WithBan(after int, d time.Duration) Option {
+	if after < 0 {
+		misuse("WithBan", "%d is a negative number of requests", after)
+	}
+	if after > 0 && d <= 0 {
+		misuse("WithBan", "%v is not a positive duration", d)
+	}
 	return func(c *config) { c.ban = banPolicy{after, d} }
 }
 
-// WithLatency holds every answer back for d, like a [Fault] with that Delay for every request that
-// leaves room for others.
-func WithLatency(d time.Duration) Option { return func(c *config) { c.latency = max(d, 0) } }
+// WithLatency holds every response back for d, like a [Fault] with that Delay for every request
+// that leaves room for others. [Server.SetLatency] changes it. WithLatency panics if d is negative.
+func WithLatency(d time.Duration) Option {
+	mustBeLatency("WithLatency", d)
+	return func(c *config) { c.latency = d }
+}
 
-// WithStrict fails the test of [NewTestServer] for each [Violation] of good conduct, except those
-// of the rules given to [WithAllowed], and for all that Close has to break off: requests that have no
-// answer yet, and response bodies that were never closed, which only [Server.Client] and
-// [Server.HTTPClient] can tell. For a server of [NewServer] it does nothing.
+// WithStrict fails the test of [NewTestServer] for each [Violation], except those of the rules given
+// to [WithAllowed], and for all that Close has to break off: requests without a response, and
+// response bodies that were never closed, which only [Server.Client] and [Server.HTTPClient] can
+// see. It also makes the server record violations of [RuleZeroCategory]. For a server of
+// [NewServer] that is all it does.
 func WithStrict() Option { return func(c *config) { c.strict = true } }
 
 // WithAllowed names rules that [WithStrict] does not enforce, such as [RuleDeprecated] for a program
-// that still calls getPet. Violations tells of them all the same.
+// that still calls getPet. [Server.Violations] returns their violations all the same. WithAllowed
+// panics on a rule that does not exist.
 func WithAllowed(rules ...string) Option {
+	if err := checkRules(rules); err != nil {
+		misuse("WithAllowed", "%v", err)
+	}
+	rules = slices.Clone(rules)
 	return func(c *config) { c.allowed = append(c.allowed, rules...) }
 }
 
-// WithBehavior chooses what the server does where the service document is silent.
-func WithBehavior(b Behavior) Option { return func(c *config) { c.behavior = b } }
+// WithBehavior chooses what the server does where the service document is silent. It panics if
+// [Behavior.Validate] returns an error.
+func WithBehavior(b Behavior) Option {
+	if problem := b.problem(); problem != "" {
+		misuse("WithBehavior", "%s", problem)
+	}
+	return func(c *config) { c.behavior = b }
+}
 
 // WithJournal makes the journal keep the last n requests instead of the last 10,000; with 0 it
-// keeps none.
-func WithJournal(n int) Option { return func(c *config) { c.journal = max(n, 0) } }
+// keeps none. It panics if n is negative.
+func WithJournal(n int) Option {
+	if n < 0 {
+		misuse("WithJournal", "%d is a negative number of requests", n)
+	}
+	return func(c *config) { c.journal = n }
+}
 
-// WithNotify calls f twice for each request of the journal, with its [Request.Seq]: when it is there, and
-// when its answer is, before the client has it. f runs on the goroutine that serves the request,
-// which waits for it, and on several at a time; no lock is held, so that it may call the server.
-func WithNotify(f func(seq int)) Option { return func(c *config) { c.notify = f } }
+// WithNotify calls f twice for each request of the journal, with its [Request.Seq]: when the request
+// is in the journal, and when its response is, before the client has it. f runs on the goroutine
+// that serves the request, which waits for it, and on several at a time; no lock is held, so that it
+// may call the server. WithNotify panics if f is nil.
+func WithNotify(f func(seq int)) Option {
+	if f == nil {
+		misuse("WithNotify", "the function is nil")
+	}
+	return func(c *config) { c.notify = f }
+}

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +22,18 @@ const (
 	OpGetPet    = "getPet"
 )
 
+// Operations returns the operations of the service.
+func Operations() []string { return []string{OpListPets, OpCreatePet, OpGetPet} }
+
+// checkOperation returns an error if there is no such operation; empty stands for any.
+func checkOperation(operation string) error {
+	if operation != "" && !slices.Contains(Operations(), operation) {
+		return fmt.Errorf("there is no operation %s; the operations are %s",
+			quote(operation), strings.Join(Operations(), ", "))
+	}
+	return nil
+}
+
 // Server is the Pet Store Service in memory. It has four doors, and all lead to the same
 // catalogue, limits, faults, journal and clock:
 //
@@ -32,6 +47,7 @@ type Server struct {
 	config   config
 	tb       TB // nil unless NewTestServer made the server
 	clock    clock
+	latency  atomic.Int64
 	keys     keyring
 	store    store
 	faults   faultList
@@ -48,7 +64,9 @@ type Server struct {
 // [NewTestServer] is the better choice. NewServer panics if an option cannot be followed, such as
 // an empty key.
 func NewServer(opts ...Option) *Server {
-	s := &Server{config: config{plan: PlanBusiness, minute: minute, journal: defaultJournal}}
+	s := &Server{config: config{
+		apiKey: DefaultAPIKey, plan: PlanBusiness, minute: minute, journal: defaultJournal,
+	}}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&s.config)
@@ -58,14 +76,30 @@ func NewServer(opts ...Option) *Server {
 	s.keys.clock = &s.clock
 	s.keys.minute = window{kind: s.config.behavior.Window, span: s.config.minute}
 	s.keys.day = window{kind: s.config.behavior.Window, span: day}
-	s.keys.add(DefaultAPIKey, s.config.plan)
-	for _, k := range s.config.keys {
-		s.keys.add(k.key, k.plan)
-	}
+	s.keys.ban = s.config.behavior.BanReset
 	s.inflight.prepare()
 	s.memory = s.newMemoryTransport()
-	s.begin()
+	s.Restart()
 	return s
+}
+
+// Restart puts everything back to where [NewServer] left it: the keys and plans of the options and
+// no others, the latency of [WithLatency], the clock, and all that [Server.Reset] puts back. Entry
+// points and connections stay open.
+func (s *Server) Restart() {
+	s.clock.start(s.config.start)
+	s.latency.Store(int64(s.config.latency))
+	s.keys.restart(append([]keyPlan{{s.config.apiKey, s.config.plan}}, s.config.keys...))
+	s.begin()
+}
+
+// Reset starts afresh: the pets of [WithPets] and the faults of [WithFaults] and no others, ids from
+// 1 again, an empty journal, no violations, unused windows, no bans. Keys, their plans, the latency
+// and the clock stay as they are; [Server.Restart] puts those back, too. An injection that Reset
+// takes away counts as removed.
+func (s *Server) Reset() {
+	s.keys.reset()
+	s.begin()
 }
 
 // begin puts everything that Reset puts back into its first state.
@@ -77,24 +111,73 @@ func (s *Server) begin() {
 	for _, p := range s.config.pets {
 		s.AddPet(p)
 	}
+	for _, f := range s.config.faults {
+		s.Inject(f)
+	}
 }
 
-// Reset starts afresh: the pets of [WithPets] and no others, ids from 1 again, an empty journal,
-// no violations, unused windows, no bans, no faults. Keys, their plans and the clock stay as they
-// are. An injection that Reset takes away counts as removed.
-func (s *Server) Reset() {
-	s.keys.reset()
-	s.begin()
-}
-
-// Now returns the server's time: that of its clock plus what [Server.Advance] added.
+// Now returns the server's time: that of its clock plus what [Server.Advance] and [Server.SetTime]
+// added.
 func (s *Server) Now() time.Time { return s.clock.now() }
 
-// Advance moves the server's clock ahead of the time around it: windows pass, bans end, and the
-// Date header follows. It wakes nobody: a client that waits and a [Fault.Delay] wait by their own
-// clock, and so does a client that has been told when its window ends. Inside a testing/synctest
-// bubble a plain time.Sleep does both.
-func (s *Server) Advance(d time.Duration) { s.clock.offset.Add(int64(d)) }
+// Advance moves the server's clock ahead of the time around it, or back by a negative d: windows
+// pass, bans end, and the Date header follows. It affects only the server: a client that waits for
+// the end of a window, and a [Fault.Delay], follow their own clock and wait on. Inside a
+// testing/synctest bubble time.Sleep moves the server's clock and the client's together. The log of
+// a test says so when Advance moves past a time that a client was told to wait for.
+func (s *Server) Advance(d time.Duration) {
+	if s.tb != nil {
+		s.tb.Helper()
+	}
+	s.move(func() { s.clock.offset.Add(int64(d)) })
+}
+
+// SetTime moves the server's clock to t; it goes on from there, and so do later calls of
+// [Server.Advance]. What Advance says about waiting clients holds here, too. Windows begin anew if t
+// is more than a second before [Server.Now], and a ban keeps the time it had left. SetTime panics if
+// t is before 1970 or after 2292.
+func (s *Server) SetTime(t time.Time) {
+	mustBeTime("SetTime", t)
+	if s.tb != nil {
+		s.tb.Helper()
+	}
+	s.move(func() { s.clock.set(t) })
+}
+
+// move moves the clock, and tells the test if a client may go on waiting all the same.
+func (s *Server) move(how func()) {
+	if s.tb == nil {
+		how()
+		return
+	}
+	s.tb.Helper()
+	waits := s.keys.waits()
+	how()
+	now := s.Now()
+	for _, until := range waits {
+		if !until.After(now) {
+			s.tb.Logf("fake: the server's clock moved past %s, until when a client was told to wait."+
+				" That wakes no client: clients wait by their own clock. In a testing/synctest bubble,"+
+				" time.Sleep moves both clocks", until.UTC().Format(time.RFC3339))
+		}
+	}
+}
+
+// SetLatency holds every response back for d from now on, as [WithLatency] does. It panics if d is
+// negative.
+func (s *Server) SetLatency(d time.Duration) {
+	mustBeLatency("SetLatency", d)
+	s.latency.Store(int64(d))
+}
+
+// Latency returns how long every response is held back.
+func (s *Server) Latency() time.Duration { return time.Duration(s.latency.Load()) }
+
+func mustBeLatency(where string, d time.Duration) {
+	if d < 0 {
+		misuse(where, "%v is a negative duration", d)
+	}
+}
 
 // String names the server without its keys.
 func (s *Server) String() string { return "fake.Server" }

@@ -101,8 +101,11 @@ func (w *window) slidesTo(limit int) int64 {
 // quota is what the three headers of an answer show (section 8.2).
 type quota struct {
 	limit, remaining int
-	reset            int64
+	reset            int64 // Unix time, or noReset
 }
+
+// noReset stands for a response without X-RateLimit-Reset.
+const noReset = -1
 
 // quota returns what is left of limit in the window, rolled to sec.
 func (w *window) quota(limit int, sec int64) quota {

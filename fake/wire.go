@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -49,6 +50,18 @@ func (w Wire) String() string {
 		return fmt.Sprintf("Wire(%d)", int(w))
 	}
 	return names[w]
+}
+
+// ParseWire reads what [Wire.String] writes.
+func ParseWire(text string) (Wire, error) {
+	var names []string
+	for w := WireNone; w <= WireRefuse; w++ {
+		if w.String() == text {
+			return w, nil
+		}
+		names = append(names, w.String())
+	}
+	return 0, fmt.Errorf("fake: ParseWire: %s is not one of %s", quote(text), strings.Join(names, ", "))
 }
 
 // dripPause is the time between two bytes of WireDrip.

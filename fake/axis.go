@@ -1,0 +1,149 @@
+package fake
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	petstore "github.com/petstore/petstore-go"
+)
+
+// axis is one field of Behavior as text: its name and its choices, the default first.
+type axis struct {
+	name    string
+	choices []string
+	get     func(*Behavior) int
+	set     func(*Behavior, int)
+}
+
+// axes returns the fields of Behavior in the order in which String writes them.
+func axes() []axis {
+	return []axis{
+		defaultStatusAxis(),
+		enum("retry-after", []string{"seconds", "date", "absent"},
+			func(b *Behavior) *RetryAfterForm { return &b.RetryAfter }),
+		enum("limit-body", []string{"error", "empty", "html"},
+			func(b *Behavior) *BodyForm { return &b.LimitBody }),
+		enum("order", []string{"ascending", "descending", "shuffled"},
+			func(b *Behavior) *Order { return &b.Order }),
+		enum("invalid-limit", []string{"reject", "ignore", "clamp"},
+			func(b *Behavior) *InvalidParam { return &b.InvalidLimit }),
+		enum("invalid-status", []string{"reject", "ignore", "clamp"},
+			func(b *Behavior) *InvalidParam { return &b.InvalidStatus }),
+		enum("window", []string{"fixed", "aligned", "sliding"},
+			func(b *Behavior) *Window { return &b.Window }),
+		enum("ban-reset", []string{"window", "ban", "absent"},
+			func(b *Behavior) *BanReset { return &b.BanReset }),
+		onOff("removal", func(b *Behavior) *bool { return &b.Removal }),
+		onOff("deprecation-headers", func(b *Behavior) *bool { return &b.DeprecationHeaders }),
+	}
+}
+
+func enum[T ~int](name string, choices []string, field func(*Behavior) *T) axis {
+	return axis{
+		name, choices,
+		func(b *Behavior) int { return int(*field(b)) },
+		func(b *Behavior, i int) { *field(b) = T(i) },
+	}
+}
+
+func onOff(name string, field func(*Behavior) *bool) axis {
+	get := func(b *Behavior) int {
+		if *field(b) {
+			return 1
+		}
+		return 0
+	}
+	return axis{name, []string{"off", "on"}, get, func(b *Behavior, i int) { *field(b) = i == 1 }}
+}
+
+func defaultStatusAxis() axis {
+	statuses := []petstore.PetStatus{"", "available", "pending", "sold"}
+	return axis{
+		"default-status",
+		[]string{"none", "available", "pending", "sold"},
+		func(b *Behavior) int { return slices.Index(statuses, b.DefaultStatus) },
+		func(b *Behavior, i int) { b.DefaultStatus = statuses[i] },
+	}
+}
+
+// String returns the choices that differ from the default, such as
+// "retry-after=date,window=sliding", or "default". [ParseBehavior] reads it.
+func (b Behavior) String() string {
+	var words []string
+	for _, a := range axes() {
+		switch i := a.get(&b); {
+		case i < 0 || i >= len(a.choices):
+			words = append(words, a.name+"=invalid")
+		case i > 0:
+			words = append(words, a.name+"="+a.choices[i])
+		}
+	}
+	if len(words) == 0 {
+		return "default"
+	}
+	return strings.Join(words, ",")
+}
+
+// Validate returns an error if a field has a value that is none of its constants, or if
+// DefaultStatus is no status of section 2.
+func (b Behavior) Validate() error {
+	if problem := b.problem(); problem != "" {
+		return errors.New("fake: Behavior: " + problem)
+	}
+	return nil
+}
+
+func (b Behavior) problem() string {
+	for _, a := range axes() {
+		if i := a.get(&b); i < 0 || i >= len(a.choices) {
+			return fmt.Sprintf("%s is out of range; it must be one of %s",
+				a.name, strings.Join(a.choices, ", "))
+		}
+	}
+	return ""
+}
+
+// ParseBehavior reads what [Behavior.String] writes: "default", or a list of choices separated by
+// commas, such as "retry-after=date,window=sliding". What the list does not name has its default.
+// The names that [Variants] yields are such lists. The error names what is not a choice.
+func ParseBehavior(text string) (Behavior, error) {
+	var b Behavior
+	if text == "default" {
+		return b, nil
+	}
+	seen := make(map[string]bool)
+	for word := range strings.SplitSeq(text, ",") {
+		name, choice, _ := strings.Cut(strings.TrimSpace(word), "=")
+		if seen[name] {
+			return Behavior{}, fmt.Errorf("fake: ParseBehavior: %s is given twice", quote(name))
+		}
+		seen[name] = true
+		if err := b.choose(name, choice); err != nil {
+			return Behavior{}, fmt.Errorf("fake: ParseBehavior: %w", err)
+		}
+	}
+	return b, nil
+}
+
+// choose sets one field.
+func (b *Behavior) choose(name, choice string) error {
+	all := axes()
+	i := slices.IndexFunc(all, func(a axis) bool { return a.name == name })
+	if i < 0 {
+		names := make([]string, len(all))
+		for i, a := range all {
+			names[i] = a.name
+		}
+		return fmt.Errorf("there is no behaviour %s; there are default, or a list of %s",
+			quote(name), strings.Join(names, ", "))
+	}
+	n := slices.Index(all[i].choices, choice)
+	if n < 0 {
+		return fmt.Errorf("%s is %s; it must be one of %s",
+			name, quote(choice), strings.Join(all[i].choices, ", "))
+	}
+	all[i].set(b, n)
+	return nil
+}
