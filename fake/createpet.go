@@ -230,9 +230,12 @@ func kind(value []byte) string {
 // maxQuote bounds what a message repeats of a request.
 const maxQuote = 64
 
+// clipped ends a text that was cut off.
+const clipped = '…'
+
 func clip(s string) string {
 	if len(s) > maxQuote {
-		return s[:maxQuote] + "…"
+		return s[:maxQuote] + string(clipped)
 	}
 	return s
 }

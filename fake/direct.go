@@ -33,7 +33,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	x := d.srv.newExchange(r)
 	if !enter(&d.srv.inflight, d.srv.inflight.exchanges, x) {
-		return nil, refused()
+		return nil, gone()
 	}
 	defer leave(&d.srv.inflight, d.srv.inflight.exchanges, x)
 	a := d.srv.answer(x, true)

@@ -53,7 +53,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 	x := s.newExchange(r)
 	if !enter(&s.inflight, s.inflight.exchanges, x) {
-		a := refusal(http.StatusServiceUnavailable, CodeInternal, errClosed.Error())
+		a := refusal(http.StatusServiceUnavailable, CodeInternal, closedError{}.Error())
 		a.now, a.quota = x.arrived, x.quota(x.arrived)
 		s.write(w, x, &a)
 		return

@@ -3,7 +3,6 @@ package fake
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -30,10 +29,10 @@ func (s *Server) findPet(x *exchange) answer {
 		return refusal(http.StatusNotFound, CodeNotFound,
 			"getPet was removed on 5 December 2030; use listPets (section 9)")
 	}
-	id, err := strconv.ParseInt(x.route.petID, 10, 64)
+	id, err := parseInteger(x.route.petID)
 	if err != nil {
 		return refusal(http.StatusNotFound, CodeNotFound,
-			fmt.Sprintf("getPet: petId is %s, which is no int64, so there is no such animal (section 4.3)",
+			fmt.Sprintf("getPet: petId is %s, which is not an int64 in decimal digits, so there is no such animal (section 4.3)",
 				quote(x.route.petID)))
 	}
 	pet, ok := s.store.get(id)

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// errClosed is what a request meets that was still waiting when the server closed.
-var errClosed = fmt.Errorf("fake: the server was closed: %w", net.ErrClosed)
+// errClosed is the error of a request that was still waiting when the server closed.
+var errClosed = fmt.Errorf("fake: the server is closed: %w", net.ErrClosed)
 
 // inflight knows everything that must have come to an end when Close returns.
 type inflight struct {

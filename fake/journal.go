@@ -1,29 +1,19 @@
 package fake
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// The bounds of the journal: requests, and bytes of bodies and answers.
+// The bounds of the journal: requests, and the bytes that they take.
 const (
 	defaultJournal  = 10_000
 	maxJournalBytes = 64 << 20
-)
-
-// redacted stands where a key was. Keys shorter than minRedact are left where they are outside
-// Authorization: a key "pro" would tear holes into words, and keeps no secret.
-const (
-	redacted  = "[redacted]"
-	minRedact = 6
 )
 
 // Request is a request that arrived, with what was answered. No API key is in it: the credentials
@@ -109,7 +99,7 @@ func (j *journal) add(x *exchange) *entry {
 	}
 	j.waiting = nil
 	j.entries = append(j.entries, e)
-	j.bytes += len(e.body)
+	j.bytes += e.size()
 	j.trim()
 	return e
 }
@@ -118,14 +108,28 @@ func (j *journal) add(x *exchange) *entry {
 func (j *journal) finish(e *entry, a *answer) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	before := e.size()
 	e.duration, e.reply = a.now.Sub(e.time), *a
 	if !a.answered() {
 		e.reply.status, e.reply.body = 0, nil
 	}
 	if j.find(e.seq) == e {
-		j.bytes += len(e.reply.payload())
+		j.bytes += e.size() - before
 		j.trim()
 	}
+}
+
+// size returns roughly how many bytes of memory the entry takes.
+func (e *entry) size() int {
+	const (
+		fixed = 512 // the entry itself
+		head  = 16  // of a string
+	)
+	n := fixed + len(e.path) + len(e.body) + len(e.reply.body) + len(e.reply.hint)
+	for _, s := range e.header {
+		n += head + len(s)
+	}
+	return n
 }
 
 // find returns the entry of a request, nil if it is not in the journal. The caller holds mu.
@@ -150,7 +154,7 @@ func (j *journal) clear() {
 // trim drops the oldest entries beyond the bounds.
 func (j *journal) trim() {
 	for len(j.entries) > 0 && (len(j.entries) > j.limit || j.bytes > maxJournalBytes) {
-		j.bytes -= len(j.entries[0].body) + len(j.entries[0].reply.payload())
+		j.bytes -= j.entries[0].size()
 		j.entries[0] = nil
 		j.entries = j.entries[1:]
 	}
@@ -183,8 +187,8 @@ func redactCredential(v string) string {
 	return redacted
 }
 
-// Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]) and at
-// most 64 MiB of their bodies and answers. A request is in it once it has arrived whole, and its
+// Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]), or as
+// many of them as 64 MiB hold with their headers, bodies and responses. A request is in it once it has arrived whole, and its
 // answer before the client has the first byte of it. Requests that a [WireRefuse] kept away never
 // arrived. The result is the caller's own.
 func (s *Server) Requests() []Request {
@@ -285,11 +289,12 @@ func (s *Server) ClearRequests() { s.journal.clear() }
 func (e *entry) request(r *redactor) Request {
 	h := make(http.Header, len(e.header)/2)
 	for i := 0; i < len(e.header); i += 2 {
-		h[e.header[i]] = append(h[e.header[i]], r.text(e.header[i+1]))
+		name := r.name(e.header[i])
+		h[name] = append(h[name], r.text(e.header[i+1]))
 	}
 	a := &e.reply
 	return Request{
-		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.target(e.path),
+		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.text(e.path),
 		Header: h, Body: r.bytes(e.body),
 		StatusCode: a.status, AnswerHeader: a.sentHeader(r), Answer: r.bytes(a.payload()),
 		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil, Hint: r.text(a.hint),
@@ -301,74 +306,12 @@ func (a *answer) sentHeader(r *redactor) http.Header {
 	if a.status == 0 {
 		return nil
 	}
-	h := make(http.Header, 8)
-	a.header(h)
-	for name, values := range h {
-		if len(values) == 0 {
-			delete(h, name)
-			continue
-		}
-		h[name] = make([]string, len(values)) // those of a fault are its own
-		for i, v := range values {
-			h[name][i] = r.text(v)
+	sent, h := make(http.Header, 8), make(http.Header, 8)
+	a.header(sent)
+	for name, values := range sent {
+		for _, v := range values {
+			h[r.name(name)] = append(h[r.name(name)], r.text(v))
 		}
 	}
 	return h
-}
-
-// redactor takes keys out of what the journal gives out.
-type redactor struct {
-	forms    []string
-	replacer *strings.Replacer
-}
-
-// text looks before it replaces, which is many times faster where there is nothing to replace.
-func (r *redactor) text(s string) string {
-	for _, form := range r.forms {
-		if strings.Contains(s, form) {
-			return r.replacer.Replace(s)
-		}
-	}
-	return s
-}
-
-// target is a path with its query, in which any character may be escaped: if it hides a key in a way of its own, it is
-// given out unescaped.
-func (r *redactor) target(s string) string {
-	s = r.text(s)
-	if plain, err := url.PathUnescape(s); err == nil && r.text(plain) != plain {
-		return r.text(plain)
-	}
-	return s
-}
-
-// bytes returns a copy.
-func (r *redactor) bytes(b []byte) []byte {
-	for _, form := range r.forms {
-		if bytes.Contains(b, []byte(form)) {
-			return []byte(r.replacer.Replace(string(b)))
-		}
-	}
-	return bytes.Clone(b)
-}
-
-// Redact returns a text with every API key that the server knows replaced by "[redacted]", however
-// the key is escaped, as the journal does it. Keys of less than 6 characters stay.
-func (s *Server) Redact(text string) string { return s.keys.redactor().text(text) }
-
-// redactor is for every key the server ever knew, plain, as it stands in a URL, and as a hint quotes it.
-func (r *keyring) redactor() *redactor {
-	var forms, pairs []string
-	for _, k := range r.all() {
-		if len(k.key) >= minRedact {
-			forms = append(forms, k.key, url.QueryEscape(k.key), url.PathEscape(k.key), clip(k.key))
-		}
-	}
-	// The longest first, or a key that begins like another would leave the rest of that one behind.
-	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	forms = slices.Compact(forms)
-	for _, form := range forms {
-		pairs = append(pairs, form, redacted)
-	}
-	return &redactor{forms, strings.NewReplacer(pairs...)}
 }

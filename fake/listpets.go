@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	petstore "github.com/petstore/petstore-go"
 )
@@ -54,9 +55,9 @@ func (b Behavior) readLimit(q *query, values []string) error {
 	if len(values) > 1 {
 		return errors.New("limit is given twice")
 	}
-	n, err := strconv.Atoi(values[0])
+	n, err := parseInteger(values[0])
 	if err == nil && n >= minLimit && n <= maxLimit {
-		q.limit = n
+		q.limit = int(n)
 		return nil
 	}
 	number := err == nil || errors.Is(err, strconv.ErrRange)
@@ -65,9 +66,20 @@ func (b Behavior) readLimit(q *query, values []string) error {
 		return fmt.Errorf("limit is %s; it must be an integer from %d to %d",
 			quote(values[0]), minLimit, maxLimit)
 	case b.InvalidLimit == InvalidClamp && number:
-		q.limit = min(max(n, minLimit), maxLimit)
+		q.limit = int(min(max(n, minLimit), maxLimit))
 	}
 	return nil
+}
+
+// parseInteger reads an int64 in the one spelling that JSON has for it: without a plus sign, leading
+// zeros, or a minus before 0. For a number out of range it returns the nearest int64, and an error
+// that matches strconv.ErrRange.
+func parseInteger(s string) (int64, error) {
+	digits := strings.TrimPrefix(s, "-")
+	if s == "-0" || len(digits) > 1 && digits[0] == '0' || strings.HasPrefix(digits, "+") {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseInt(s, 10, 64)
 }
 
 func (b Behavior) readStatus(q *query, values []string) error {

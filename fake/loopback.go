@@ -1,13 +1,15 @@
 package fake
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 )
 
-// loopback is the door on a port.
+// loopback is the entry point on a port.
 type loopback struct {
 	mu       sync.Mutex
 	url      string
@@ -16,12 +18,17 @@ type loopback struct {
 }
 
 // URL returns the address of the server on a loopback port, ending in /v1, for clients that cannot
-// be given an http.Client. The port is opened at the first call and not before. URL panics if there
-// is no port to be had, or if the server is closed and never had one.
+// be given an http.Client. The port is opened at the first call and not before. URL panics if no
+// port is free, or if the server was closed before the first call.
 //
-// Inside a testing/synctest bubble use another door: a goroutine that reads from a socket keeps the
-// bubble's time from passing.
+// URL also panics inside a testing/synctest bubble, where the first wait of a client would never
+// end: a goroutine that reads from a socket keeps the bubble's time from passing. [Server.Client],
+// [Server.HTTPClient] and [Server.Transport] work there.
 func (s *Server) URL() string {
+	if inBubble() {
+		misuse("URL", "a goroutine that reads from a socket stops the time of a testing/synctest"+
+			" bubble; use Client, HTTPClient or Transport in a bubble")
+	}
 	s.loopback.mu.Lock()
 	defer s.loopback.mu.Unlock()
 	if s.loopback.url == "" {
@@ -30,12 +37,22 @@ func (s *Server) URL() string {
 	return s.loopback.url
 }
 
+// inBubble reports whether the calling goroutine belongs to a synctest bubble. Only the header of a
+// stack trace shows it ("goroutine 7 [running, synctest bubble 1]:") without a wait, and without
+// linking the testing package. Should that text change, URL works as it does outside a bubble.
+func inBubble() bool {
+	header := make([]byte, 64) // longer than the header
+	header = header[:runtime.Stack(header, false)]
+	header, _, _ = bytes.Cut(header, []byte("]"))
+	return bytes.Contains(header, []byte("synctest bubble"))
+}
+
 // listen opens the port. The caller holds loopback.mu.
 func (s *Server) listen() {
 	l := openPort()
 	if !s.inflight.serve(true) {
 		_ = l.Close()
-		panic("fake: URL: the server is closed")
+		misuse("URL", "the server is closed")
 	}
 	hs := newHTTPServer(s.ServeHTTP)
 	hs.ConnState = s.inflight.connState
@@ -55,7 +72,7 @@ func openPort() net.Listener {
 		l, err = lc.Listen(context.Background(), "tcp6", "[::1]:0")
 	}
 	if err != nil {
-		panic("fake: URL: no loopback port: " + err.Error())
+		misuse("URL", "no loopback port: %v", err)
 	}
 	return l
 }

@@ -57,7 +57,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := &call{srv: m.srv, method: r.Method, path: r.URL.Path, cancel: cancel}
 	if !enter(&m.srv.inflight, m.srv.inflight.calls, c) {
 		cancel(nil)
-		return nil, unsent(r, refused())
+		return nil, unsent(r, gone())
 	}
 	resp, err := m.srv.memory.RoundTrip(r.WithContext(ctx))
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Server) dial() (net.Conn, error) {
 	l := newLink()
 	l.closed = func() { leave(&s.inflight, s.inflight.links, l) }
 	if !enter(&s.inflight, s.inflight.links, l) {
-		return nil, refused()
+		return nil, gone()
 	}
 	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, false) })
 	_ = hs.Serve(&oneConn{conn: l.server}) // it returns once a goroutine has the connection

@@ -1,7 +1,9 @@
 package fake
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 )
@@ -25,8 +27,9 @@ type TB interface {
 
 // NewTestServer returns a server for a test, a benchmark or a synctest bubble. It closes itself at
 // the end of the test. The test fails if an injected fault never struck, if [Fault.Match] panicked
-// and, with [WithStrict], if a client misbehaved; a test that failed gets the journal printed into
-// its log. What Close had to break off is named there in any case.
+// and, with [WithStrict], if a client misbehaved. A test that failed gets the last 100 requests of
+// the journal in its log, and the whole journal as HTTP Archive in its artifact directory if it has
+// one: go test -artifacts keeps that. The log names in any case what Close had to break off.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()
 	s := NewServer(opts...)
@@ -46,10 +49,12 @@ func (s *Server) report() {
 		s.tb.Errorf("fake: an injected fault never struck: %s", f)
 	}
 	panics, leaks := s.inflight.findings()
+	redact := s.keys.redactor()
 	for _, p := range panics {
-		s.tb.Errorf("fake: the handling of a request panicked: %s", p)
+		s.tb.Errorf("fake: the handling of a request panicked: %s", redact.text(p))
 	}
 	for _, l := range leaks {
+		l = redact.text(l)
 		if s.config.strict {
 			s.tb.Errorf("fake: at Close %s", l)
 		} else {
@@ -62,8 +67,40 @@ func (s *Server) report() {
 		}
 	}
 	if s.tb.Failed() {
-		s.tb.Logf("%s", s.transcript())
+		requests := s.Requests()
+		s.tb.Logf("%s", s.transcript(requests))
+		s.keepJournal(requests)
 	}
+}
+
+// keepJournal writes the whole journal into the artifact directory of a test that has one.
+func (s *Server) keepJournal(requests []Request) {
+	dir := artifactDir(s.tb)
+	if dir == "" || len(requests) == 0 {
+		return
+	}
+	s.tb.Helper()
+	file, err := os.CreateTemp(dir, "petstore-fake-*.har") // a test may have several servers
+	if err == nil {
+		err = errors.Join(WriteHAR(file, "http://petstore-fake", requests), file.Close())
+	}
+	if err != nil {
+		s.tb.Logf("fake: the journal could not be written: %v", err)
+		return
+	}
+	s.tb.Logf("fake: the whole journal is in %s, which go test -artifacts keeps", file.Name())
+}
+
+// artifactDir returns the result of testing.TB.ArtifactDir, which Go has since 1.26, or an empty
+// string if tb has no such method.
+func artifactDir(tb TB) string {
+	artifacts, ok := tb.(interface{ ArtifactDir() string })
+	if !ok {
+		return ""
+	}
+	// A recorder for tests that embeds a nil testing.TB has the method as well, and it panics.
+	defer func() { _ = recover() }()
+	return artifacts.ArtifactDir()
 }
 
 // findings returns what went wrong while requests were in flight.
@@ -77,8 +114,7 @@ func (f *inflight) findings() (panics, leaks []string) {
 const maxTranscript = 100
 
 // transcript writes the end of the journal, a line for each request.
-func (s *Server) transcript() string {
-	requests := s.Requests()
+func (s *Server) transcript(requests []Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "fake: the server of %s answered %d requests", s.tb.Name(), len(requests))
 	if skip := len(requests) - maxTranscript; skip > 0 {

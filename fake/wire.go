@@ -84,7 +84,26 @@ const (
 	clientAddress address = "fake-client"
 )
 
-// refused is the error of a dial that nobody answered.
+// gone is the error of a dial to a server that is closed. It is that of a host that does not exist,
+// since a client does not try to reach such a host again.
+func gone() error {
+	return &net.OpError{Op: "dial", Net: "fake", Addr: serverAddress, Err: closedError{}}
+}
+
+// closedError is the reason in the error of gone.
+type closedError struct{}
+
+func (closedError) Error() string { return "fake: the server is closed" }
+
+// Unwrap makes the error match net.ErrClosed, syscall.ECONNREFUSED as any dial without a server, and
+// a net.DNSError of a host that does not exist.
+func (closedError) Unwrap() []error {
+	return []error{
+		net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true},
+	}
+}
+
+// refused is the error of a dial that no server accepted.
 func refused() error {
 	return &net.OpError{
 		Op: "dial", Net: "fake", Addr: serverAddress,

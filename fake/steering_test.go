@@ -1,0 +1,199 @@
+package fake_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestServer_Restart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		srv := fake.NewTestServer(t,
+			fake.WithAPIKey("own-default-key"), fake.WithPlan(fake.PlanFree), fake.WithKey("second-key", fake.PlanPro),
+			fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}), fake.WithTime(start),
+			fake.WithLatency(time.Second), fake.WithFaults(fake.Fault{Status: 503}))
+		state := func() string {
+			return fmt.Sprint(srv.Now(), srv.Latency(), srv.Keys(), srv.Pets(), len(srv.Requests()),
+				len(srv.Injections()), srv.Injections()[0].Fired(), srv.Usage("own-default-key"))
+		}
+		first := state()
+		for range 2 {
+			client := srv.Client(petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.Error(t, err, "the fault strikes again")
+			_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Mia", CategoryID: 1})
+			require.NoError(t, err)
+			srv.AddKey("third-key", fake.PlanFree)
+			srv.RevokeKey("second-key")
+			srv.SetPlan("own-default-key", fake.PlanPro)
+			srv.BanKey("own-default-key", time.Hour)
+			srv.Advance(time.Hour)
+			srv.SetLatency(time.Minute)
+			srv.Restart()
+			assert.Zero(t, srv.KeyNumber("third-key"))
+			srv.SetTime(start)
+			assert.Equal(t, first, state())
+		}
+		srv.Inject(fake.Fault{Status: 500}).Remove()
+		srv.Reset()
+		assert.Len(t, srv.Injections(), 1, "Reset injects the faults of WithFaults")
+		srv.Injections()[0].Remove()
+	})
+}
+
+func TestServer_SetTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		srv := fake.NewTestServer(t, fake.WithTime(start))
+		assert.True(t, start.Equal(srv.Now()))
+		time.Sleep(time.Minute)
+		assert.True(t, start.Add(time.Minute).Equal(srv.Now()), "the clock goes on")
+		removal := time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)
+		srv.SetTime(removal)
+		srv.Advance(time.Second)
+		assert.True(t, removal.Add(time.Second).Equal(srv.Now()))
+		r := memoryDoor(t, srv).list(t)
+		assert.Equal(t, "Thu, 05 Dec 2030 00:00:01 GMT", r.header.Get("Date"))
+	})
+}
+
+func TestServer_SetLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		srv.SetLatency(time.Second)
+		go directDoor(t, srv).list(t)
+		synctest.Wait()
+		assert.Len(t, srv.Requests(), 1, "a request is in the journal while it is held back")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(t, http.StatusOK, srv.Requests()[0].StatusCode)
+		assert.Equal(t, time.Second, srv.Requests()[0].Duration)
+	})
+}
+
+func TestServer_Keys(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
+	directDoor(t, srv).list(t)
+	srv.RevokeKey("second-key")
+	keys := srv.Keys()
+	require.Len(t, keys, 2)
+	assert.Equal(t, 1, keys[0].Number)
+	assert.Equal(t, fake.DefaultAPIKey, keys[0].APIKey)
+	assert.Equal(t, 1, keys[0].Minute)
+	assert.Equal(t, "second-key", keys[1].APIKey)
+	assert.True(t, keys[1].Revoked)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+		assert.Equal(t, "key 2 on plan free", fmt.Sprintf(verb, keys[1]))
+	}
+}
+
+func TestServer_Injections(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	once := srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})
+	often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
+	removed := srv.Inject(fake.Fault{Status: 503})
+	removed.Remove()
+	for range 3 {
+		directDoor(t, srv).list(t)
+	}
+	assert.Equal(t, []*fake.Injection{once, often}, srv.Injections())
+	assert.Equal(t, []int{1, 2}, []int{once.ID(), often.ID()})
+	assert.Equal(t, []int{1, 2}, []int{once.Fired(), often.Fired()})
+	assert.Equal(t, []bool{false, true, false}, []bool{once.Active(), often.Active(), removed.Active()})
+	f := once.Fault()
+	assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, f)
+	f.Header.Set("X-A", "2")
+	assert.Equal(t, "1", once.Fault().Header.Get("X-A"), "the result is a copy")
+	once.Remove()
+	assert.Equal(t, []*fake.Injection{often}, srv.Injections())
+	srv.Reset()
+	assert.False(t, often.Active())
+	assert.Empty(t, srv.Injections())
+}
+
+func TestFault_For(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
+	d := directDoor(t, srv)
+	outage := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever, For: time.Minute})
+	assert.Equal(t, 503, d.list(t).status)
+	srv.Advance(time.Minute - 1)
+	assert.Equal(t, 503, d.list(t).status)
+	assert.True(t, outage.Active())
+	srv.Advance(1)
+	assert.Equal(t, 200, d.list(t).status)
+	assert.False(t, outage.Active())
+}
+
+func TestParseBehavior(t *testing.T) {
+	for name := range fake.Variants() {
+		b, err := fake.ParseBehavior(name)
+		require.NoError(t, err)
+		assert.Equal(t, name, b.String())
+		require.NoError(t, b.Validate())
+	}
+	b, err := fake.ParseBehavior(" window=sliding, default-status=sold")
+	require.NoError(t, err)
+	assert.Equal(t, fake.Behavior{Window: fake.WindowSliding, DefaultStatus: petstore.PetStatusSold}, b)
+	for text, message := range map[string]string{
+		"": `there is no behaviour ""; there are default, or a list of default-status, retry-after, ` +
+			`limit-body, order, invalid-limit, invalid-status, window, ban-reset, removal, deprecation-headers`,
+		"window=open":                 `window is "open"; it must be one of fixed, aligned, sliding`,
+		"removal":                     `removal is ""; it must be one of off, on`,
+		"window=fixed,window=sliding": `"window" is given twice`,
+	} {
+		_, err := fake.ParseBehavior(text)
+		assert.EqualError(t, err, "fake: ParseBehavior: "+message)
+	}
+	broken := fake.Behavior{Order: -1}
+	require.EqualError(t, broken.Validate(),
+		"fake: Behavior: order is out of range; it must be one of ascending, descending, shuffled")
+	assert.Equal(t, "order=invalid", broken.String())
+}
+
+func TestParsePlan(t *testing.T) {
+	for _, p := range []fake.Plan{fake.PlanFree, fake.PlanPro, fake.PlanBusiness, fake.Enterprise(0, 7)} {
+		parsed, err := fake.ParsePlan(p.String())
+		require.NoError(t, err)
+		assert.Equal(t, p, parsed)
+	}
+	for _, text := range []string{"", "gold", "enterprise", "enterprise:", "enterprise:5", "enterprise:-1,5", "enterprise:1,x"} {
+		_, err := fake.ParsePlan(text)
+		assert.ErrorContains(t, err, "fake: ParsePlan: ", text)
+	}
+}
+
+func TestParseWire(t *testing.T) {
+	for w := fake.WireNone; w <= fake.WireRefuse; w++ {
+		parsed, err := fake.ParseWire(w.String())
+		require.NoError(t, err)
+		assert.Equal(t, w, parsed)
+	}
+	_, err := fake.ParseWire("cut")
+	assert.EqualError(t, err, `fake: ParseWire: "cut" is not one of none, reset, close, truncate, garbage,`+
+		` stall, drip, refuse`)
+}
+
+func TestParseNewPet(t *testing.T) {
+	p, err := fake.ParseNewPet([]byte(` {"name":"Rex","categoryId":7,"status":"sold"} `))
+	require.NoError(t, err)
+	assert.Equal(t, petstore.NewPet{Name: "Rex", CategoryID: 7, Status: "sold"}, p)
+	for text, message := range map[string]string{
+		`{"name":"Rex","categoryId":7,"breed":1}`: `NewPet has no field "breed"`,
+		`{"name":"Rex"}`: `the required field categoryId is missing`,
+		`[]`:             `the text is an array; it must be an object`,
+	} {
+		_, err := fake.ParseNewPet([]byte(text))
+		assert.EqualError(t, err, "fake: ParseNewPet: "+message)
+	}
+	_, err = fake.ParseNewPet(nil)
+	assert.ErrorContains(t, err, "fake: ParseNewPet: the text is not acceptable: it is not JSON")
+}
