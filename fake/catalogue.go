@@ -1,6 +1,10 @@
 package fake
 
-import petstore "github.com/petstore/petstore-go"
+import (
+	"math"
+
+	petstore "github.com/petstore/petstore-go"
+)
 
 // AddPet puts an animal into the catalogue without a request, and returns it with its id. It takes
 // what createPet would refuse as well, such as a status that the document does not know.
@@ -16,10 +20,8 @@ func (s *Server) Pet(id int64) (petstore.Pet, bool) { return s.store.get(id) }
 
 // Pets returns the whole catalogue by ascending id, without a request. It is never nil.
 func (s *Server) Pets() []petstore.Pet {
-	s.store.mu.RLock()
-	defer s.store.mu.RUnlock()
-	n := len(s.store.rows)
-	return s.store.ascending(make([]petstore.Pet, 0, n), &s.store.all, 0, n, n)
+	n := s.store.len()
+	return s.store.list(make([]petstore.Pet, 0, n), query{limit: math.MaxInt})
 }
 
 // SetStatus gives an animal another status, or none, and reports whether there is such an animal.

@@ -2,77 +2,90 @@ package fake
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	petstore "github.com/petstore/petstore-go"
 )
 
-// store is the catalogue. Ids count up from 1 and are never given out twice, so that the animal of
-// an id is found by its place in rows, and an id says when it was added.
+// store is the catalogue. Ids count up from 1 and are never given out twice, so that the pet of an
+// id is found by its index in rows, and an id says when it was added.
 type store struct {
-	mu       sync.RWMutex
-	rows     []row // rows[id-1]
-	all      index
-	statuses []status
-	rng      *rand.Rand // under mu held for writing
+	mu     sync.RWMutex
+	rows   []row // rows[id-1]
+	all    idSet
+	groups []group    // by status; a few, so that a loop over them beats a map
+	rng    *rand.Rand // needs mu held for writing
 }
 
-// status is one status in use, with the ids of its animals.
-type status struct {
-	name petstore.PetStatus
-	ids  index
+// group is the set of pets of one status.
+type group struct {
+	status petstore.PetStatus
+	ids    idSet
 }
 
-// row is an animal. It is 32 bytes on purpose: a million of them are kept in benchmarks.
+// row is a pet. It is 32 bytes on purpose: benchmarks keep a million of them.
 type row struct {
 	name     string
 	category int64
-	status   int // place in statuses, or deleted
+	group    int // index in groups, or deleted
 }
 
 const deleted = -1
 
+// idSet is a set of ids in ascending order. A pet that is added has the largest id, so that it goes
+// to the end; only a change of status and a deletion move others, 8 MB of a million.
+type idSet []int64
+
+func (s *idSet) add(id int64) {
+	i, _ := slices.BinarySearch(*s, id)
+	*s = slices.Insert(*s, i, id)
+}
+
+func (s *idSet) remove(id int64) {
+	i, _ := slices.BinarySearch(*s, id)
+	*s = slices.Delete(*s, i, i+1)
+}
+
 func (t *store) reset(seed uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rows, t.all, t.statuses = nil, index{}, nil
+	t.rows, t.all, t.groups = nil, nil, nil
 	t.rng = rand.New(rand.NewPCG(seed, 1))
 }
 
-// add stores an animal and returns it with its id.
+// add stores a pet and returns it with its id.
 func (t *store) add(p petstore.NewPet) petstore.Pet {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	st := t.status(p.Status)
-	t.rows = append(t.rows, row{p.Name, p.CategoryID, st})
-	id := len(t.rows)
-	t.all.set(id)
-	t.statuses[st].ids.set(id)
-	return t.pet(int64(id))
+	g := t.group(p.Status)
+	t.rows = append(t.rows, row{p.Name, p.CategoryID, g})
+	id := int64(len(t.rows))
+	t.all.add(id)
+	t.groups[g].ids.add(id)
+	return t.pet(id)
 }
 
-// status returns the place of a status in statuses, and makes one if it is new. There are as many as
-// a test can think of, which is few: a walk through them beats a map.
-func (t *store) status(name petstore.PetStatus) int {
-	for i := range t.statuses {
-		if t.statuses[i].name == name {
-			return i
-		}
+// group returns the index of the group of a status, and makes the group if there is none.
+func (t *store) group(status petstore.PetStatus) int {
+	i := slices.IndexFunc(t.groups, func(g group) bool { return g.status == status })
+	if i < 0 {
+		t.groups = append(t.groups, group{status: status})
+		i = len(t.groups) - 1
 	}
-	t.statuses = append(t.statuses, status{name: name})
-	return len(t.statuses) - 1
+	return i
 }
 
-// has reports whether id is that of an animal in the catalogue.
+// has reports whether id is that of a pet in the catalogue.
 func (t *store) has(id int64) bool {
-	return id >= 1 && id <= int64(len(t.rows)) && t.rows[id-1].status != deleted
+	return id >= 1 && id <= int64(len(t.rows)) && t.rows[id-1].group != deleted
 }
 
-// pet returns the animal of an id that the store has.
+// pet returns the pet of an id that the store has.
 func (t *store) pet(id int64) petstore.Pet {
 	r := &t.rows[id-1]
 	return petstore.Pet{
-		ID: id, Name: r.name, CategoryID: r.category, Status: t.statuses[r.status].name,
+		ID: id, Name: r.name, CategoryID: r.category, Status: t.groups[r.group].status,
 	}
 }
 
@@ -85,16 +98,24 @@ func (t *store) get(id int64) (petstore.Pet, bool) {
 	return t.pet(id), true
 }
 
-func (t *store) setStatus(id int64, name petstore.PetStatus) bool {
+func (t *store) len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.all)
+}
+
+func (t *store) setStatus(id int64, status petstore.PetStatus) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.has(id) {
 		return false
 	}
-	r := &t.rows[id-1]
-	t.statuses[r.status].ids.clear(int(id))
-	r.status = t.status(name)
-	t.statuses[r.status].ids.set(int(id))
+	r, g := &t.rows[id-1], t.group(status)
+	if g != r.group {
+		t.groups[r.group].ids.remove(id)
+		t.groups[g].ids.add(id)
+		r.group = g
+	}
 	return true
 }
 
@@ -105,74 +126,65 @@ func (t *store) delete(id int64) bool {
 	if !t.has(id) {
 		return false
 	}
-	t.all.clear(int(id))
-	t.statuses[t.rows[id-1].status].ids.clear(int(id))
-	t.rows[id-1] = row{status: deleted}
+	t.all.remove(id)
+	t.groups[t.rows[id-1].group].ids.remove(id)
+	t.rows[id-1] = row{group: deleted}
 	return true
 }
 
-// query is what listPets asks of the store.
+// query is what listPets asks the store for.
 type query struct {
 	status petstore.PetStatus // empty: any
 	limit  int
 	order  Order
 }
 
-// list appends the animals that fit q to dst.
+// list appends the pets that fit q to dst.
 func (t *store) list(dst []petstore.Pet, q query) []petstore.Pet {
-	start := 0
 	if q.order == OrderShuffled {
-		start = t.random()
+		return t.shuffled(dst, q)
 	}
 	t.mu.RLock()
+	defer t.mu.RUnlock()
 	ids := t.ids(q.status)
-	switch {
-	case ids == nil:
-	case q.order == OrderDescending:
-		for id := ids.prev(len(t.rows)); id >= 0 && len(dst) < q.limit; id = ids.prev(id - 1) {
-			dst = append(dst, t.pet(int64(id)))
+	n := min(q.limit, len(ids))
+	if q.order == OrderDescending {
+		for _, id := range slices.Backward(ids[len(ids)-n:]) {
+			dst = append(dst, t.pet(id))
 		}
-	default:
-		dst = t.ascending(dst, ids, start, len(t.rows), q.limit)
-		dst = t.ascending(dst, ids, 0, start-1, q.limit)
+		return dst
 	}
-	t.mu.RUnlock()
-	if q.order == OrderShuffled {
-		t.shuffle(dst)
+	for _, id := range ids[:n] {
+		dst = append(dst, t.pet(id))
 	}
 	return dst
 }
 
-// ids returns the set of animals of a status, nil if there never was one.
-func (t *store) ids(name petstore.PetStatus) *index {
-	if name == "" {
-		return &t.all
+// shuffled appends pets that follow each other from a random one on, in random order.
+func (t *store) shuffled(dst []petstore.Pet, q query) []petstore.Pet {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ids := t.ids(q.status)
+	if len(ids) == 0 {
+		return dst
 	}
-	for i := range t.statuses {
-		if t.statuses[i].name == name {
-			return &t.statuses[i].ids
+	start := t.rng.IntN(len(ids))
+	for i := range min(q.limit, len(ids)) {
+		dst = append(dst, t.pet(ids[(start+i)%len(ids)]))
+	}
+	t.rng.Shuffle(len(dst), func(i, j int) { dst[i], dst[j] = dst[j], dst[i] })
+	return dst
+}
+
+// ids returns the pets of a status, of any status if it is empty.
+func (t *store) ids(status petstore.PetStatus) idSet {
+	if status == "" {
+		return t.all
+	}
+	for i := range t.groups {
+		if t.groups[i].status == status {
+			return t.groups[i].ids
 		}
 	}
 	return nil
-}
-
-// ascending appends the animals of ids from one id to another, as long as dst is below limit.
-func (t *store) ascending(dst []petstore.Pet, ids *index, from, to, limit int) []petstore.Pet {
-	for id := ids.next(from); id >= 0 && id <= to && len(dst) < limit; id = ids.next(id + 1) {
-		dst = append(dst, t.pet(int64(id)))
-	}
-	return dst
-}
-
-// random returns an id to start a shuffled page at.
-func (t *store) random() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.rng.IntN(len(t.rows) + 1)
-}
-
-func (t *store) shuffle(pets []petstore.Pet) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.rng.Shuffle(len(pets), func(i, j int) { pets[i], pets[j] = pets[j], pets[i] })
 }
