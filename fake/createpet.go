@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	petstore "github.com/petstore/petstore-go"
 )
 
@@ -77,20 +79,19 @@ func parseNewPet(what string, text []byte) (pet petstore.NewPet, unknown []strin
 	if err := checkJSON(text); err != nil {
 		return pet, nil, fmt.Errorf("%s is not acceptable: %w", what, err)
 	}
-	object := text[skipSpace(text, 0):]
-	if object[0] != '{' {
-		return pet, nil, fmt.Errorf("%s is %s; it must be an object", what, kind(object))
+	d := newDecoder(text) // of a text that is JSON, so that it returns no error
+	if k := d.PeekKind(); k != '{' {
+		return pet, nil, fmt.Errorf("%s is %s; it must be an object", what, kind(k))
 	}
+	_, _ = d.ReadToken()
 	r := newPetReader{seen: make(map[string]bool, 4)}
-	for name, value := range members(object) {
-		if err := r.field(name, value); err != nil {
+	for d.PeekKind() != '}' {
+		name, _ := d.ReadToken()
+		if err := r.field(name.String(), d); err != nil {
 			return pet, nil, err
 		}
 	}
-	if err := r.missing(); err != nil {
-		return pet, r.unknown, err
-	}
-	return r.pet, r.unknown, nil
+	return r.pet, r.unknown, r.missing()
 }
 
 // checkMediaType refuses a body that does not say it is JSON, or that is compressed.
@@ -118,49 +119,44 @@ type newPetReader struct {
 	unknown []string
 }
 
-// field takes one member of the object.
-func (r *newPetReader) field(rawName, value []byte) error {
-	name, ok := unquote(rawName)
-	if !ok {
-		return fmt.Errorf("the field name %s holds half of a surrogate pair", quote(string(rawName)))
-	}
+// field takes one member of the object, whose value is the next of d.
+func (r *newPetReader) field(name string, d *jsontext.Decoder) error {
 	if r.seen[name] {
 		return fmt.Errorf("the field %s is given twice", quote(name))
 	}
 	r.seen[name] = true
+	k := d.PeekKind()
 	switch name {
 	case "name":
-		return r.setName(value)
+		return r.setName(k, d)
 	case "categoryId":
-		return r.setCategory(value)
+		return r.setCategory(k, d)
 	case "status":
-		return r.setStatus(value)
+		return r.setStatus(k, d)
 	}
 	if len(r.unknown) < maxNotes {
 		r.unknown = append(r.unknown, name)
 	}
-	return nil
+	return d.SkipValue()
 }
 
-func (r *newPetReader) setName(value []byte) error {
-	if value[0] != '"' {
-		return fmt.Errorf("name is %s; it must be a string", kind(value))
+func (r *newPetReader) setName(k jsontext.Kind, d *jsontext.Decoder) error {
+	if k != '"' {
+		return fmt.Errorf("name is %s; it must be a string", kind(k))
 	}
-	name, ok := unquote(value)
-	switch {
-	case !ok:
-		return errors.New("name holds half of a surrogate pair")
-	case name == "":
+	t, _ := d.ReadToken()
+	r.pet.Name = t.String()
+	if r.pet.Name == "" {
 		return errors.New("name is empty; it must be a non-empty string")
 	}
-	r.pet.Name = name
 	return nil
 }
 
-func (r *newPetReader) setCategory(value []byte) error {
-	if c := value[0]; c != '-' && (c < '0' || c > '9') {
-		return fmt.Errorf("categoryId is %s; it must be an integer", kind(value))
+func (r *newPetReader) setCategory(k jsontext.Kind, d *jsontext.Decoder) error {
+	if k != '0' {
+		return fmt.Errorf("categoryId is %s; it must be an integer", kind(k))
 	}
+	value, _ := d.ReadValue()
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
@@ -175,19 +171,18 @@ func (r *newPetReader) setCategory(value []byte) error {
 }
 
 // setStatus takes null for a field that was left out, since the field may be.
-func (r *newPetReader) setStatus(value []byte) error {
-	if string(value) == "null" {
+func (r *newPetReader) setStatus(k jsontext.Kind, d *jsontext.Decoder) error {
+	if k != '"' && k != 'n' {
+		return fmt.Errorf("status is %s; it must be a string", kind(k))
+	}
+	t, _ := d.ReadToken()
+	if k == 'n' {
 		return nil
 	}
-	if value[0] != '"' {
-		return fmt.Errorf("status is %s; it must be a string", kind(value))
+	r.pet.Status = petstore.PetStatus(t.String())
+	if !known(r.pet.Status) {
+		return fmt.Errorf("status is %s; it must be available, pending or sold", quote(t.String()))
 	}
-	name, _ := unquote(value)
-	status := petstore.PetStatus(name)
-	if !known(status) {
-		return fmt.Errorf("status is %s; it must be available, pending or sold", quote(name))
-	}
-	r.pet.Status = status
 	return nil
 }
 
@@ -211,8 +206,8 @@ func known(s petstore.PetStatus) bool {
 }
 
 // kind names the type of a JSON value.
-func kind(value []byte) string {
-	switch value[0] {
+func kind(k jsontext.Kind) string {
+	switch k {
 	case '{':
 		return "an object"
 	case '[':
