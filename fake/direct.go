@@ -71,7 +71,9 @@ func (a *answer) response(x *exchange) *http.Response {
 		Request:       x.req,
 	}
 	a.header(resp.Header)
-	maps.DeleteFunc(resp.Header, func(_ string, values []string) bool { return len(values) == 0 })
+	if a.fault != nil {
+		maps.DeleteFunc(resp.Header, func(_ string, values []string) bool { return len(values) == 0 })
+	}
 	announced, err := strconv.ParseUint(resp.Header.Get("Content-Length"), 10, 63)
 	if err == nil {
 		resp.ContentLength = int64(announced)

@@ -31,18 +31,6 @@ func appendPet(b []byte, p petstore.Pet) []byte {
 	return append(b, '}')
 }
 
-// appendPets appends a Pets array, [] if there are none.
-func appendPets(b []byte, pets []petstore.Pet) []byte {
-	b = append(b, '[')
-	for i, p := range pets {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendPet(b, p)
-	}
-	return append(b, ']')
-}
-
 // appendError appends an Error object (section 7).
 func appendError(b []byte, code, message string, status int) []byte {
 	b = append(b, `{"code":`...)

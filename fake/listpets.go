@@ -25,9 +25,15 @@ func (s *Server) listPets(x *exchange) answer {
 		return refusal(http.StatusBadRequest, CodeInvalidRequest,
 			fmt.Sprintf("listPets: %v (section 4.1)", err))
 	}
-	pets := s.store.list(make([]petstore.Pet, 0, q.limit), q)
-	const petSize = 80 // a guess that spares most answers a second allocation
-	body := appendPets(make([]byte, 0, 2+petSize*len(pets)), pets)
+	const petSize = 80 // a guess that spares most responses a second allocation
+	body := append(make([]byte, 0, petSize*min(q.limit, s.store.len())+2), '[')
+	s.store.list(q, func(p petstore.Pet) {
+		if len(body) > 1 {
+			body = append(body, ',')
+		}
+		body = appendPet(body, p)
+	})
+	body = append(body, ']')
 	return answer{status: http.StatusOK, contentType: mediaJSON, body: body}
 }
 

@@ -139,10 +139,11 @@ type query struct {
 	order  Order
 }
 
-// list appends the pets that fit q to dst.
-func (t *store) list(dst []petstore.Pet, q query) []petstore.Pet {
+// list calls f with each pet that fits q, in its order. f must not call the store.
+func (t *store) list(q query, f func(petstore.Pet)) {
 	if q.order == OrderShuffled {
-		return t.shuffled(dst, q)
+		t.shuffled(q, f)
+		return
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -150,30 +151,27 @@ func (t *store) list(dst []petstore.Pet, q query) []petstore.Pet {
 	n := min(q.limit, len(ids))
 	if q.order == OrderDescending {
 		for _, id := range slices.Backward(ids[len(ids)-n:]) {
-			dst = append(dst, t.pet(id))
+			f(t.pet(id))
 		}
-		return dst
+		return
 	}
 	for _, id := range ids[:n] {
-		dst = append(dst, t.pet(id))
+		f(t.pet(id))
 	}
-	return dst
 }
 
-// shuffled appends pets that follow each other from a random one on, in random order.
-func (t *store) shuffled(dst []petstore.Pet, q query) []petstore.Pet {
+// shuffled calls f with pets that follow each other from a random one on, in random order.
+func (t *store) shuffled(q query, f func(petstore.Pet)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ids := t.ids(q.status)
 	if len(ids) == 0 {
-		return dst
+		return
 	}
 	start := t.rng.IntN(len(ids))
-	for i := range min(q.limit, len(ids)) {
-		dst = append(dst, t.pet(ids[(start+i)%len(ids)]))
+	for _, i := range t.rng.Perm(min(q.limit, len(ids))) {
+		f(t.pet(ids[(start+i)%len(ids)]))
 	}
-	t.rng.Shuffle(len(dst), func(i, j int) { dst[i], dst[j] = dst[j], dst[i] })
-	return dst
 }
 
 // ids returns the pets of a status, of any status if it is empty.
