@@ -98,6 +98,7 @@ func rateLimited(more ...string) http.Header {
 // A judge that finds nothing might be asleep.
 func TestJudgeFindsWhatBreaksTheDocument(t *testing.T) {
 	const pet, refusal = `{"id":1,"name":"Mia","categoryId":3}`, `{"code":"c","message":"m","status":404}`
+	const limited = `{"code":"c","message":"m","status":429}`
 	for name, c := range map[string]struct {
 		method, path, body string
 		answer             replay
@@ -141,8 +142,9 @@ func TestJudgeFindsWhatBreaksTheDocument(t *testing.T) {
 		"no reset":        {"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Reset", ""), "[]"}, "X-RateLimit-Reset"},
 		"limit in words":  {"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Limit", "many"), "[]"}, "X-RateLimit-Limit"},
 		"limit too high":  {"GET", "/pets?limit=101", "", replay{200, rateLimited(), "[]"}, "limit"},
-		"a 429":           {"GET", "/pets", "", replay{429, rateLimited("Retry-After", "30"), "busy"}, ""},
-		"no Retry-After":  {"GET", "/pets", "", replay{429, rateLimited(), ""}, "Retry-After"},
+		"a 429":           {"GET", "/pets", "", replay{429, rateLimited("Retry-After", "30"), limited}, ""},
+		"a 429 in words":  {"GET", "/pets", "", replay{429, rateLimited("Retry-After", "30"), "busy"}, "failed to decode"},
+		"no Retry-After":  {"GET", "/pets", "", replay{429, rateLimited(), limited}, "Retry-After"},
 		"an unknown path": {"GET", "/animals", "", replay{404, rateLimited(), refusal}, "no matching operation"},
 	} {
 		t.Run(name, func(t *testing.T) {

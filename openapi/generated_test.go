@@ -42,19 +42,24 @@ func TestClientGeneratedByOapiCodegenDrivesTheFake(t *testing.T) {
 	})
 }
 
-// drive generates a client into a temporary folder, builds the driver in testdata/name with it, and
-// runs it against the fake.
+// drive generates a client, builds the driver in testdata/name with it, and runs it against the fake.
 func drive(t *testing.T, name string, generate func(dir string) []string) {
+	t.Helper()
+	program := build(t, name, generate)
+	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(6, 0)))
+	want, err := os.ReadFile("testdata/driver.golden")
+	require.NoError(t, err)
+	assert.Equal(t, string(want), run(t, program, srv.URL(), srv.APIKey()))
+}
+
+// build generates code into a temporary folder, and builds the program in testdata/name with it.
+func build(t *testing.T, name string, generate func(dir string) []string) string {
 	t.Helper()
 	generated := t.TempDir()
 	run(t, "go", append([]string{"tool"}, generate(generated)...)...)
 	program := filepath.Join(t.TempDir(), name)
 	run(t, "go", "build", "-buildvcs=false", "-overlay", overlay(t, name, generated), "-o", program, "./generated/"+name)
-
-	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(6, 0)))
-	want, err := os.ReadFile("testdata/driver.golden")
-	require.NoError(t, err)
-	assert.Equal(t, string(want), run(t, program, srv.URL(), srv.APIKey()))
+	return program
 }
 
 // overlay writes the file that puts the generated client and its driver into this module for one

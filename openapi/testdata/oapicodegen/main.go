@@ -59,8 +59,9 @@ func list(r *petapi.ListPetsResponse, err error) {
 			r.Headers200.XRateLimitRemaining, r.Headers200.XRateLimitLimit)
 	case r.JSON401 != nil:
 		fmt.Printf("listPets: %d %s\n", r.JSON401.Status, r.JSON401.Code)
-	case r.Headers429 != nil:
-		fmt.Printf("listPets: 429, Retry-After is there: %t, %d of %d left\n", r.Headers429.RetryAfter != "",
+	case r.JSON429 != nil:
+		fmt.Printf("listPets: %d %s, Retry-After is there: %t, %d of %d left\n", r.JSON429.Status,
+			r.JSON429.Code, r.Headers429.RetryAfter != "",
 			r.Headers429.XRateLimitRemaining, r.Headers429.XRateLimitLimit)
 	}
 }

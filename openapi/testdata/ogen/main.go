@@ -67,9 +67,9 @@ func show(result any, err error) {
 	case *petapi.NotFoundHeaders:
 		fmt.Printf("getPet: %d %s, %d of %d left\n", r.Response.Status, r.Response.Code,
 			r.XRateLimitRemaining, r.XRateLimitLimit)
-	case *petapi.TooManyRequests:
-		fmt.Printf("listPets: 429, Retry-After is there: %t, %d of %d left\n", r.RetryAfter != "",
-			r.XRateLimitRemaining, r.XRateLimitLimit)
+	case *petapi.TooManyRequestsHeaders:
+		fmt.Printf("listPets: %d %s, Retry-After is there: %t, %d of %d left\n", r.Response.Status,
+			r.Response.Code, r.RetryAfter != "", r.XRateLimitRemaining, r.XRateLimitLimit)
 	case *petapi.UnauthorizedHeaders:
 		fmt.Printf("listPets: %d %s\n", r.Response.Status, r.Response.Code)
 	}
