@@ -98,6 +98,6 @@ func run(t *testing.T, program string, args ...string) string {
 	if failure, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output returns it as it is
 		t.Logf("%s", failure.Stderr)
 	}
-	require.NoErrorf(t, err, "%s %v", program, args)
+	require.NoErrorf(t, err, "%s %v: %s", program, args, out)
 	return string(out)
 }

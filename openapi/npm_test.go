@@ -82,23 +82,23 @@ func TestWorkflows(t *testing.T) {
 func TestNodeClient(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(filepath.Dir(installed(t, ".package-lock.json")), filepath.Join(dir, "node_modules")))
-	copyFile(t, "testdata/node/client.ts", filepath.Join(dir, "client.ts"))
+	copyFile(t, "testdata/node/client.mts", filepath.Join(dir, "client.mts"))
 	run(t, installed(t, ".bin", "openapi-typescript"), document, "-o", filepath.Join(dir, "petstore.d.ts"))
 	tsc := []string{
-		filepath.Join(dir, "client.ts"), "--strict", "--target", "es2022", "--module", "commonjs",
-		"--moduleResolution", "node10", "--lib", "es2022,dom", "--types", "node", "--skipLibCheck",
+		filepath.Join(dir, "client.mts"), "--strict", "--target", "es2022", "--module", "esnext",
+		"--moduleResolution", "bundler", "--lib", "es2022,dom", "--skipLibCheck",
 	}
 	run(t, installed(t, ".bin", "tsc"), tsc...)
 	want, err := os.ReadFile("testdata/node/output.golden")
 	require.NoError(t, err)
-	got := run(t, "node", filepath.Join(dir, "client.js"), startProgram(t, "-plan", "enterprise:8,0"), "fake-api-key")
+	got := run(t, "node", filepath.Join(dir, "client.mjs"), startProgram(t, "-plan", "enterprise:8,0"), "fake-api-key")
 	assert.Equal(t, string(want), got)
 
 	// The control: a field that the document does not have must not compile.
-	text, err := os.ReadFile(filepath.Join(dir, "client.ts"))
+	text, err := os.ReadFile(filepath.Join(dir, "client.mts"))
 	require.NoError(t, err)
 	broken := strings.Replace(string(text), "created.data.name", "created.data.breed", 1)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "client.ts"), []byte(broken), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "client.mts"), []byte(broken), 0o600))
 	out, err := exec.CommandContext(t.Context(), installed(t, ".bin", "tsc"), tsc...).Output()
 	require.Error(t, err)
 	assert.Contains(t, string(out), "Property 'breed' does not exist")

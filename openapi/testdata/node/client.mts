@@ -4,6 +4,8 @@
 import createClient from "openapi-fetch";
 import type { components, paths } from "./petstore";
 
+declare const process: { argv: string[] }; // all that is used of Node's own types
+
 type Failure = components["schemas"]["Error"];
 
 const [baseUrl, key] = process.argv.slice(2);
