@@ -129,21 +129,29 @@ func ParseBehavior(text string) (Behavior, error) {
 
 // choose sets one field.
 func (b *Behavior) choose(name, choice string) error {
-	all := axes()
-	i := slices.IndexFunc(all, func(a axis) bool { return a.name == name })
-	if i < 0 {
-		names := make([]string, len(all))
-		for i, a := range all {
-			names[i] = a.name
+	a := axisOf(name)
+	if a.name == "" {
+		var names []string
+		for _, a := range axes() {
+			names = append(names, a.name)
 		}
 		return fmt.Errorf("there is no behaviour %s; there are default, or a list of %s",
 			quote(name), strings.Join(names, ", "))
 	}
-	n := slices.Index(all[i].choices, choice)
+	n := slices.Index(a.choices, choice)
 	if n < 0 {
-		return fmt.Errorf("%s is %s; it must be one of %s",
-			name, quote(choice), strings.Join(all[i].choices, ", "))
+		return fmt.Errorf("%s is %s; it must be one of %s", name, quote(choice), strings.Join(a.choices, ", "))
 	}
-	all[i].set(b, n)
+	a.set(b, n)
 	return nil
+}
+
+// axisOf returns the axis of a name, the zero axis if there is none.
+func axisOf(name string) axis {
+	for _, a := range axes() {
+		if a.name == name {
+			return a
+		}
+	}
+	return axis{}
 }

@@ -1,17 +1,16 @@
 package fake
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
-
-	petstore "github.com/petstore/petstore-go"
 )
 
-// Observation is what a service was seen to do where the service document is silent. Package
-// conformance asks a service and writes its observations into a file; [WithObserved] reads it.
+// Observation is what a service does where the service document is silent. Package conformance
+// observes a service and writes a file; [WithObserved] reads it.
 type Observation struct {
 	Key      string `json:"key"`      // names the question
 	Section  string `json:"section"`  // of the service document
@@ -22,8 +21,8 @@ type Observation struct {
 // unseen is the answer to a question that a service did not show an answer to.
 const unseen = "not seen"
 
-// WithObserved makes the server act like a service that was observed. It reads a file of
-// observations and sets the [Behavior] that they tell of; what was not seen stays as it is, so that
+// WithObserved makes the server behave like a service that was observed. It reads a file of
+// observations and sets the [Behavior] that reproduces them; what was not seen stays as it is, so that
 // [WithBehavior] may come before it. It panics if the file cannot be read or holds no observations.
 // [ObservedDifferences] returns what the server does in another way all the same.
 func WithObserved(file string) Option {
@@ -35,8 +34,8 @@ func WithObserved(file string) Option {
 }
 
 // ObservedDifferences returns the observations in a file that a server made [WithObserved] of that
-// file does not reproduce, because no [Behavior] can be chosen for them: a test that depends on one
-// of these is no proof for the service observed.
+// file does not reproduce, because there is no [Behavior] for them: a test that depends on one of
+// these proves nothing about the observed service.
 func ObservedDifferences(file string) ([]Observation, error) {
 	list, err := readObserved(file)
 	if err != nil {
@@ -86,7 +85,14 @@ func checkObserved(list []Observation) error {
 	return nil
 }
 
-// follow sets what the observations tell of, and returns those that it cannot follow.
+// BehaviorOf returns the [Behavior] that reproduces observations best, and those observations that
+// a server of that behaviour does not reproduce.
+func BehaviorOf(list []Observation) (b Behavior, differences []Observation) {
+	differences = follow(&b, list)
+	return b, differences
+}
+
+// follow changes b to what was observed, and returns the observations that it cannot reproduce.
 func follow(b *Behavior, list []Observation) []Observation {
 	followLimits(b, list)
 	var differences []Observation
@@ -98,58 +104,63 @@ func follow(b *Behavior, list []Observation) []Observation {
 	return differences
 }
 
-// followOne follows one observation, and reports whether the server then gives that answer.
+// followOne follows one observation, and reports whether the server then does the same.
 func followOne(b *Behavior, key, answer string) bool {
 	switch key {
-	case "order":
-		return pick(&b.Order, answer, map[string]Order{
-			"ascending": OrderAscending, "descending": OrderDescending, "changing": OrderShuffled,
-		})
-	case "default-status":
-		return pick(&b.DefaultStatus, answer, map[string]petstore.PetStatus{
-			"none": "", "available": "available", "pending": "pending", "sold": "sold",
-		})
 	case "limit-zero", "limit-above", "limit-word":
 		return answer == b.limitAnswer(key)
 	case "unknown-status":
 		b.InvalidStatus = treatment(answer)
 		return answer == refused400 || answer == "ignored"
-	case "window":
-		return pick(&b.Window, answer, map[string]Window{
-			"fixed": WindowFixed, "aligned": WindowAligned, "sliding": WindowSliding,
-		})
-	case "retry-after":
-		return pick(&b.RetryAfter, answer, map[string]RetryAfterForm{
-			"seconds": RetryAfterSeconds, "date": RetryAfterDate, "absent": RetryAfterAbsent,
-		})
-	case "body-429":
-		return pick(&b.LimitBody, answer, map[string]BodyForm{
-			"Error": BodyError, "empty": BodyEmpty, "HTML": BodyHTML,
-		})
-	case "removal":
-		b.Removal = answer != "accepted"
-		return !b.Removal || answer == "404 Error"
-	case "deprecation-headers":
-		b.DeprecationHeaders = answer != "none"
-		return !b.DeprecationHeaders || answer == "Deprecation, Link, Sunset"
 	}
-	return fixedAnswers()[key] == answer
-}
-
-// pick sets a field to what an answer stands for.
-func pick[T any](field *T, answer string, words map[string]T) bool {
-	value, ok := words[answer]
-	if ok {
-		*field = value
+	o, ok := observable()[key]
+	if !ok {
+		return fixedAnswers()[key] == answer
+	}
+	choice, ok := o.choices[answer]
+	if choice = cmp.Or(choice, o.otherwise); choice != "" {
+		_ = b.choose(o.axis, choice) // a test chooses all of them
 	}
 	return ok
+}
+
+// observed is how the answers to a question become a choice of a Behavior.
+type observed struct {
+	axis      string
+	choices   map[string]string // by answer
+	otherwise string            // the choice that comes closest to any other answer, empty for none
+}
+
+// observable returns the questions whose answers a Behavior can reproduce, by their keys.
+func observable() map[string]observed {
+	same := func(axis string) observed {
+		choices := make(map[string]string)
+		for _, choice := range axisOf(axis).choices {
+			choices[choice] = choice
+		}
+		return observed{axis, choices, ""}
+	}
+	changing := same("order")
+	changing.choices["changing"] = "shuffled"
+	delete(changing.choices, "shuffled")
+	return map[string]observed{
+		"order": changing, "window": same("window"), "retry-after": same("retry-after"),
+		"default-status": same("default-status"),
+		"body-429": {
+			"limit-body", map[string]string{"Error": "error", "empty": "empty", "HTML": "html"}, "",
+		},
+		"removal": {"removal", map[string]string{"accepted": "off", "404 Error": "on"}, "on"},
+		"deprecation-headers": {
+			"deprecation-headers", map[string]string{"none": "off", "Deprecation, Link, Sunset": "on"}, "on",
+		},
+	}
 }
 
 // refused400 is the answer of a server that refuses a request as invalid.
 const refused400 = "400 Error"
 
-// followLimits sets InvalidLimit, of which three observations tell. The first that is plain counts;
-// a limit of 0 shows best how one out of range is treated.
+// followLimits sets InvalidLimit, which three observations are about. The first that was seen counts:
+// a limit of 0 shows best how a value out of range is treated.
 func followLimits(b *Behavior, list []Observation) {
 	answers := make(map[string]string, len(list))
 	for _, o := range list {

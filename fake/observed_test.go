@@ -88,3 +88,23 @@ func TestBadFilesOfObservationsAreRefused(t *testing.T) {
 
 // unwrapped is an error without the name of the function that it comes from.
 func unwrapped(err error) string { return err.Error()[len("fake: ObservedDifferences: "):] }
+
+func TestBehaviorOf_choosesWhatExists(t *testing.T) {
+	for key, answers := range map[string][]string{
+		"order":               {"ascending", "descending", "changing"},
+		"default-status":      {"none", "available", "pending", "sold"},
+		"window":              {"fixed", "aligned", "sliding"},
+		"retry-after":         {"seconds", "date", "absent"},
+		"body-429":            {"Error", "empty", "HTML"},
+		"removal":             {"accepted", "404 Error"},
+		"deprecation-headers": {"none", "Deprecation, Link, Sunset"},
+	} {
+		seen := make(map[fake.Behavior]string)
+		for _, answer := range answers {
+			b, differences := fake.BehaviorOf([]fake.Observation{{Key: key, Answer: answer}})
+			assert.Empty(t, differences, "%s %s", key, answer)
+			assert.Empty(t, seen[b], "%s: %s is like %s", key, answer, seen[b])
+			seen[b] = answer
+		}
+	}
+}

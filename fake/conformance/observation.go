@@ -5,20 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+
+	"github.com/petstore/petstore-go/fake"
 )
 
-// Observation is the answer of a service to a question that the service document leaves open.
-type Observation struct {
-	// Key names the question, such as "order". Keys do not change from one release to the next.
-	Key string `json:"key"`
-	// Section is the section of the document that leaves the question open.
-	Section string `json:"section"`
-	// Question is the question in words.
-	Question string `json:"question"`
-	// Answer is what the service did, [Unseen] if it did not show. An answer that begins with a
-	// number is a status, followed by the form of the body, such as "400 Error".
-	Answer string `json:"answer"`
-}
+// Observation is the answer of a service to a question that the service document leaves open. Keys do
+// not change from one release to the next. The answer is [Unseen] if the service did not show one; one
+// that begins with a number is a status, followed by the form of the body, such as "400 Error".
+type Observation = fake.Observation
 
 // Unseen is the answer to a question that the service did not show an answer to, such as how long a
 // list gets where there are too few animals.
@@ -29,6 +23,13 @@ type Observations []Observation
 
 // format is the version of the file of observations.
 const format = 1
+
+// Behavior returns the behaviour with which the fake reproduces the observations best, for
+// fake.WithBehavior, and the observations that it does not reproduce: a test that depends on one of
+// these proves nothing about the observed service.
+func (o Observations) Behavior() (b fake.Behavior, differences Observations) {
+	return fake.BehaviorOf(o)
+}
 
 // WriteFile writes the observations as JSON. The fake reads the file: see fake.WithObserved.
 func (o Observations) WriteFile(name string) error {
@@ -73,7 +74,9 @@ func (s *session) observe() (Observations, error) {
 		case err != nil:
 			return nil, fmt.Errorf("conformance: observing %s: %w", p.key, err)
 		}
-		list = append(list, Observation{p.key, p.section, p.question, answer})
+		list = append(list, Observation{
+			Key: p.key, Section: p.section, Question: p.question, Answer: answer,
+		})
 	}
 	return list, nil
 }

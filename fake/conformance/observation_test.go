@@ -57,6 +57,9 @@ func TestObservedFakeActsLikeTheOneObserved(t *testing.T) {
 				differences, err := fake.ObservedDifferences(file)
 				require.NoError(t, err)
 				assert.Empty(t, differences)
+				behavior, rest := observed.Behavior()
+				assert.Equal(t, observed, observeFake(t, fake.WithBehavior(behavior)))
+				assert.Empty(t, rest)
 			})
 		})
 	}
@@ -108,7 +111,7 @@ func TestQuestionsHaveKeysOfTheirOwn(t *testing.T) {
 }
 
 func TestFileOfObservationsIsJSON(t *testing.T) {
-	list := Observations{{"order", "4.1", "In which order?", "ascending"}}
+	list := Observations{{Key: "order", Section: "4.1", Question: "In which order?", Answer: "ascending"}}
 	text, err := os.ReadFile(list.written(t))
 	require.NoError(t, err)
 	assert.True(t, json.Valid(text))
