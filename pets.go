@@ -17,6 +17,12 @@ const (
 	PetStatusSold      PetStatus = "sold"
 )
 
+// PetStatuses returns the statuses that the service document names, in its order. The result belongs
+// to the caller.
+func PetStatuses() []PetStatus {
+	return []PetStatus{PetStatusAvailable, PetStatusPending, PetStatusSold}
+}
+
 // Valid reports whether s is one of the statuses that the service document names.
 // The empty status is not.
 func (s PetStatus) Valid() bool {

@@ -132,3 +132,13 @@ func TestNothingPanicsWithoutAContextAClientOrAnOption(t *testing.T) {
 	}
 	assert.Empty(t, service.sent())
 }
+
+func TestPetStatuses(t *testing.T) {
+	statuses := petstore.PetStatuses()
+	assert.Equal(t, []petstore.PetStatus{"available", "pending", "sold"}, statuses)
+	for _, s := range statuses {
+		assert.True(t, s.Valid())
+	}
+	statuses[0] = "lost"
+	assert.True(t, petstore.PetStatuses()[0].Valid(), "the result is the caller's own")
+}
