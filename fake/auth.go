@@ -47,15 +47,15 @@ func (s *Server) authenticate(x *exchange) {
 	}
 }
 
-// unauthorized answers a request without a valid key.
-func unauthorized(x *exchange) answer {
+// unauthorized refuses a request without a valid key.
+func unauthorized(x *exchange) response {
 	a := refusal(http.StatusUnauthorized, CodeUnauthorized,
 		x.cred.problem+"; every operation requires a valid key as a bearer token (section 5)")
 	a.set("Www-Authenticate", "Bearer")
 	return a
 }
 
-// stranger is the quota shown to requests without a valid key.
-func stranger(now time.Time) quota {
+// anonymous is the quota shown to requests without a valid key.
+func anonymous(now time.Time) quota {
 	return quota{PlanFree.PerMinute, PlanFree.PerMinute, now.Unix() + minute}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestARequestWithoutAValidKeyIsRefusedAndToldWhy(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestAuth_requestWithoutAValidKeyIsRefusedAndToldWhy(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		key := srv.APIKey()
 		for _, c := range []struct {
 			name   string
@@ -45,17 +45,17 @@ func TestARequestWithoutAValidKeyIsRefusedAndToldWhy(t *testing.T) {
 	})
 }
 
-func TestTheSchemeMayBeInAnyCase(t *testing.T) {
+func TestAuth_schemeMayBeInAnyCase(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER  "} {
-		r := directDoor(t, srv).send(t, request{path: "/pets", auth: scheme + srv.APIKey()})
+		r := viaTransport(t, srv).send(t, request{path: "/pets", auth: scheme + srv.APIKey()})
 		assert.Equal(t, http.StatusOK, r.status)
 	}
 }
 
-func TestKeysComeAndGo(t *testing.T) {
+func TestAuth_keysComeAndGo(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	with := request{path: "/pets", auth: "Bearer late-key"}
 	assert.Equal(t, http.StatusUnauthorized, d.send(t, with).status)
 	srv.AddKey("late-key", fake.PlanFree)
@@ -67,7 +67,7 @@ func TestKeysComeAndGo(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, d.send(t, request{path: "/pets", auth: "Bearer unknown"}).status)
 }
 
-func TestAKeyThatNoHeaderCanCarryIsAMistakeOfTheTest(t *testing.T) {
+func TestAuth_keyThatNoHeaderCanCarryPanics(t *testing.T) {
 	for _, key := range []string{"", "two words", "new\nline", "schlüssel"} {
 		assert.Panics(t, func() { fake.WithKey(key, fake.PlanFree) })
 		assert.Panics(t, func() { fake.NewServer().AddKey(key, fake.PlanFree) })

@@ -42,7 +42,7 @@ func TestBehavior_BanReset(t *testing.T) {
 		fake.BanResetWindow: time.Minute, fake.BanResetBan: time.Hour, fake.BanResetAbsent: -1,
 	} {
 		opts := with(fake.WithBehavior(fake.Behavior{BanReset: reset}))
-		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.BanKey(srv.APIKey(), time.Hour)
 			for range 2 {
 				h := d.list(t).header

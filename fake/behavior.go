@@ -4,29 +4,29 @@ import petstore "github.com/petstore/petstore-go"
 
 // Behavior holds a choice for every point on which the service document is silent and real
 // deployments may differ. The zero value is the default behaviour. [Variants] yields enough of them
-// to meet every pair of choices.
+// to cover every pair of choices.
 type Behavior struct {
 	// RetryAfter is the form of the Retry-After header of a 429 (section 8.3).
 	RetryAfter RetryAfterForm
 	// LimitBody is the body of a 429 (section 7).
 	LimitBody BodyForm
-	// DefaultStatus is given to an animal added without a status (section 3). Empty: it has none,
-	// and no answer shows one.
+	// DefaultStatus is given to a pet added without a status (section 3). Empty: it has none,
+	// and no response shows one.
 	DefaultStatus petstore.PetStatus
-	// Order is the order in which listPets returns animals (section 4.1).
+	// Order is the order in which listPets returns pets (section 4.1).
 	Order Order
-	// InvalidLimit is what a limit out of range, or one that is no number, comes to (section 7).
+	// InvalidLimit is how listPets treats a limit that is out of range or no number (section 7).
 	InvalidLimit InvalidParam
-	// InvalidStatus is what filtering by an unknown status comes to (section 7). There is nothing
-	// to clamp it to: InvalidClamp is InvalidIgnore.
+	// InvalidStatus is how listPets treats an unknown status (section 7). There is nothing to clamp
+	// it to: InvalidClamp is InvalidIgnore.
 	InvalidStatus InvalidParam
 	// Window is how the windows of the rate limits run (section 8.1).
 	Window Window
 	// BanReset is what X-RateLimit-Reset is for a banned key (section 8.3).
 	BanReset BanReset
-	// Removal makes getPet answer 404 from 5 December 2030 on, by the server's clock (section 9).
+	// Removal makes getPet return 404 from 5 December 2030 on, by the server's clock (section 9).
 	Removal bool
-	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the answers of
+	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the responses of
 	// getPet.
 	DeprecationHeaders bool
 }
@@ -51,17 +51,17 @@ const (
 	BodyHTML                  // a page, as gateways send
 )
 
-// Order is an order of animals.
+// Order is an order of pets.
 type Order int
 
 // The orders of listPets, which section 4.1 leaves open.
 const (
 	OrderAscending  Order = iota // by ascending id
 	OrderDescending              // by descending id
-	OrderShuffled                // any animals in any order, another one at every request
+	OrderShuffled                // any pets in any order, another one at every request
 )
 
-// InvalidParam is what becomes of a query parameter with a value that the document rules out.
+// InvalidParam is a way to treat a query parameter whose value the document does not allow.
 type InvalidParam int
 
 // The ways to treat an invalid parameter, which section 7 leaves open.
@@ -89,6 +89,6 @@ type BanReset int
 // from a Retry-After that reaches beyond the Reset of the same response.
 const (
 	BanResetWindow BanReset = iota // the end of the window, as without a ban
-	BanResetBan                    // the end of the ban; no client can tell it from a window
+	BanResetBan                    // the end of the ban, which no client can tell from the end of a window
 	BanResetAbsent                 // no X-RateLimit-Reset at all, against section 8.2
 )

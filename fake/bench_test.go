@@ -21,7 +21,7 @@ func BenchmarkStartRequestStop(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		srv := fake.NewServer()
-		memoryDoor(b, srv).list(b)
+		viaMemory(b, srv).list(b)
 		srv.Close()
 	}
 }
@@ -32,7 +32,7 @@ func BenchmarkStartToFirst200OverTCP(b *testing.B) {
 	for b.Loop() {
 		start := time.Now()
 		srv := fake.NewServer()
-		d := door{&http.Client{Transport: &http.Transport{}}, srv.URL()}
+		d := entryPoint{&http.Client{Transport: &http.Transport{}}, srv.URL()}
 		d.list(b)
 		first += time.Since(start)
 		d.client.CloseIdleConnections()
@@ -47,7 +47,7 @@ func BenchmarkPlainStartToFirst200OverTCP(b *testing.B) {
 	for b.Loop() {
 		start := time.Now()
 		srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-		d := door{&http.Client{Transport: &http.Transport{}}, srv.URL}
+		d := entryPoint{&http.Client{Transport: &http.Transport{}}, srv.URL}
 		d.list(b)
 		first += time.Since(start)
 		d.client.CloseIdleConnections()
@@ -56,7 +56,7 @@ func BenchmarkPlainStartToFirst200OverTCP(b *testing.B) {
 	b.ReportMetric(float64(first)/float64(b.N), "ns/first-200")
 }
 
-func BenchmarkDirectDoor(b *testing.B) {
+func BenchmarkTransport(b *testing.B) {
 	for _, q := range []struct {
 		name string
 		request
@@ -75,7 +75,7 @@ func BenchmarkDirectDoor(b *testing.B) {
 	}
 }
 
-func BenchmarkMemoryDoor(b *testing.B) {
+func BenchmarkHTTPClient(b *testing.B) {
 	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 0)), fake.WithPets(catalogue(100)...))
 	defer srv.Close()
 	benchmark(b, srv.HTTPClient().Transport, request{path: "/pets"}.build(b, "http://x/v1"))
@@ -121,11 +121,11 @@ func BenchmarkListWithAFilterAmong(b *testing.B) {
 }
 
 // BenchmarkTCP compares the fake on its port with a plain net/http handler that writes a constant
-// answer of the same size, over 64 connections.
+// response of the same size, over 64 connections.
 func BenchmarkTCP(b *testing.B) {
 	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 0)), fake.WithPets(catalogue(100)...))
 	defer srv.Close()
-	model := directDoor(b, srv).list(b)
+	model := viaTransport(b, srv).list(b)
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		maps.Copy(w.Header(), model.header)
 		_, _ = io.WriteString(w, model.body)
@@ -153,7 +153,7 @@ func BenchmarkTCP(b *testing.B) {
 	}
 }
 
-func TestADayOfRetryAfterPassesInLessThanAMillisecond(t *testing.T) {
+func TestNewTestServer_dayOfRetryAfterPassesInLessThanAMillisecond(t *testing.T) {
 	best := time.Hour
 	for range 20 {
 		start := time.Now()

@@ -6,7 +6,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// AddPet puts an animal into the catalogue without a request, and returns it with its id. It takes
+// AddPet puts a pet into the catalogue without a request, and returns it with its id. It takes
 // what createPet would refuse as well, such as a status that the document does not know.
 func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
 	if p.Status == "" {
@@ -15,7 +15,7 @@ func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
 	return s.store.add(p)
 }
 
-// Pet returns the animal of an id, without a request.
+// Pet returns the pet of an id, without a request.
 func (s *Server) Pet(id int64) (petstore.Pet, bool) { return s.store.get(id) }
 
 // Pets returns the whole catalogue by ascending id, without a request. It is never nil.
@@ -25,12 +25,12 @@ func (s *Server) Pets() []petstore.Pet {
 	return pets
 }
 
-// SetStatus gives an animal another status, or none, and reports whether there is such an animal.
+// SetStatus gives a pet another status, or none, and reports whether there is such a pet.
 // The document lists no transitions (section 3), so every one is possible.
 func (s *Server) SetStatus(id int64, status petstore.PetStatus) bool {
 	return s.store.setStatus(id, status)
 }
 
-// DeletePet takes an animal out of the catalogue and reports whether it was there. Its id is never
+// DeletePet takes a pet out of the catalogue and reports whether it was there. Its id is never
 // given out again.
 func (s *Server) DeletePet(id int64) bool { return s.store.delete(id) }

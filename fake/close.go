@@ -13,7 +13,7 @@ const (
 )
 
 // wait waits until done or until the limit. It looks again and again, as http.Server.Shutdown does:
-// whatever could wake it, a channel or a WaitGroup, would belong to one synctest bubble, and what it
+// anything that could wake it, a channel or a WaitGroup, would belong to one synctest bubble, and what it
 // waits for may live in another or in none.
 func wait(limit time.Duration, done func() bool) bool {
 	for range 100 {
@@ -33,8 +33,8 @@ func wait(limit time.Duration, done func() bool) bool {
 }
 
 // Close ends the server: its port is closed, connections are cut, stalled requests come to an end,
-// and its goroutines are gone when Close returns. What is being answered gets a moment to finish; a
-// handler that hangs or a response body that nobody closed is broken off within a second, and the
+// and its goroutines are gone when Close returns. Requests in progress get a moment to finish; a
+// handler that hangs or a response body that was never closed is cut off within a second, and the
 // test of [NewTestServer] is told which. Close may be called more than once.
 func (s *Server) Close() {
 	s.closing.Do(func() {

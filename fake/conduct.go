@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// The rules that [Server.Violations] tells of.
+// The rules that [Server.Violations] reports.
 const (
 	// RuleEarlyRetry is broken by a key that comes back before the time its last Retry-After named
 	// (section 8.3).
 	RuleEarlyRetry = "early-retry"
 	// RuleBanProvoked is broken by a request that earns the ban of [WithBan] (section 8.3).
 	RuleBanProvoked = "ban-provoked"
-	// RuleRepeatedCreate is broken by a key that sends the same createPet again after an answer that
-	// leaves open whether the animal was added, without having looked at the catalogue in between
+	// RuleRepeatedCreate is broken by a key that sends the same createPet again after a response that
+	// leaves open whether the pet was added, without having looked at the catalogue in between
 	// (section 4.2).
 	RuleRepeatedCreate = "repeated-create"
 	// RuleUnknownParameter is broken by a query parameter that the operation does not have (section 4).
@@ -63,8 +63,8 @@ const (
 	maxUnknown    = 1_000
 )
 
-// Violation is something that a well-behaved client does not do. The server has answered all the
-// same.
+// Violation is something that a well-behaved client does not do. The server serves the
+// request all the same.
 type Violation struct {
 	// Rule is one of the Rule constants, such as "early-retry".
 	Rule string
@@ -81,7 +81,7 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s (section %s): %s, request #%d", v.Rule, v.Section, v.Detail, v.Seq)
 }
 
-// conduct watches what clients do.
+// conduct records what clients do.
 type conduct struct {
 	mu         sync.Mutex
 	violations []Violation
@@ -96,8 +96,8 @@ func (c *conduct) reset() {
 }
 
 // Violations returns what clients did that a well-behaved one does not, in the order in which it was
-// noticed, the first 10,000. Requests that were already on their way when a 429 was answered count
-// as early when they arrive after it. The result is the caller's own.
+// noticed, the first 10,000. Requests that were already on their way when a 429 was sent count as
+// early when they arrive after it. The result is the caller's own.
 func (s *Server) Violations() []Violation {
 	r := s.keys.redactor()
 	s.conduct.mu.Lock()
@@ -218,12 +218,13 @@ func (c *conduct) repeated(x *exchange) int {
 	return c.unknown[x.key][sha256.Sum256(x.body)]
 }
 
-// departure remembers what an answer leaves its client to wonder about.
-func (c *conduct) departure(x *exchange, a *answer) {
+// departure remembers what a response leaves open: when its client may come back, and whether a
+// create was carried out.
+func (c *conduct) departure(x *exchange, a *response) {
 	if x.key == nil {
 		return
 	}
-	if a.status == http.StatusTooManyRequests && a.answered() {
+	if a.status == http.StatusTooManyRequests && a.sent() {
 		x.key.toldToWait(a.comeBack())
 	}
 	if x.route.operation != OpCreatePet || !outcomeUnknown(x, a) {
@@ -242,11 +243,11 @@ func (c *conduct) departure(x *exchange, a *answer) {
 	}
 }
 
-// outcomeUnknown reports whether a client cannot tell from an answer if the animal was added. What is
-// dripping may never come to its end; see delivered.
-func outcomeUnknown(x *exchange, a *answer) bool {
+// outcomeUnknown reports whether a response leaves open if the pet was added. A body that drips may
+// never come to its end; see delivered.
+func outcomeUnknown(x *exchange, a *response) bool {
 	switch {
-	case !a.answered() || x.req.Context().Err() != nil: // nobody is there to read it
+	case !a.sent() || x.req.Context().Err() != nil: // the client is gone
 		return true
 	case a.status == http.StatusCreated:
 		return a.wire == WireTruncate || a.wire == WireDrip
@@ -256,7 +257,7 @@ func outcomeUnknown(x *exchange, a *answer) bool {
 	return a.status >= http.StatusInternalServerError && a.status != http.StatusNotImplemented
 }
 
-// delivered takes back that the outcome of a create is unknown: the last of its answer is on the way.
+// delivered forgets a create of unknown outcome: the last byte of its response is on the way.
 func (c *conduct) delivered(x *exchange) {
 	if x.key == nil || x.route.operation != OpCreatePet {
 		return

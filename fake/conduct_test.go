@@ -21,8 +21,8 @@ func rules(srv *fake.Server) []string {
 	return broken
 }
 
-func TestAClientThatComesBackTooEarlyIsNoticed(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d door) {
+func TestViolations_clientThatComesBackTooEarlyIsNoticed(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
 		d.admitted(t)
 		assert.Empty(t, rules(srv), "going over the limit once is no misconduct")
 		time.Sleep(59 * time.Second)
@@ -37,11 +37,11 @@ func TestAClientThatComesBackTooEarlyIsNoticed(t *testing.T) {
 	})
 }
 
-func TestAnInjectedRetryAfterIsARuleToo(t *testing.T) {
+func TestViolations_injectedRetryAfterIsARuleToo(t *testing.T) {
 	for value, wait := range map[string]time.Duration{
 		"30": 30 * time.Second, "Sat, 01 Jan 2000 00:00:30 GMT": 30 * time.Second, "soon": 0, "-1": 0,
 	} {
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Status: 429, RetryAfter: value})
 			d.list(t)
 			time.Sleep(wait)
@@ -49,7 +49,7 @@ func TestAnInjectedRetryAfterIsARuleToo(t *testing.T) {
 			assert.Empty(t, rules(srv))
 		})
 	}
-	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
 		d.list(t)
 		d.list(t)
@@ -62,8 +62,8 @@ func TestAnInjectedRetryAfterIsARuleToo(t *testing.T) {
 	})
 }
 
-func TestTheRetryAfterOfA503BindsOnlyTheCallThatGotIt(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestViolations_retryAfterOfA503BindsOnlyTheCallThatGotIt(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.Inject(fake.Fault{Status: 503, RetryAfter: "30"})
 		d.list(t)
 		d.list(t) // another call of the key
@@ -71,7 +71,7 @@ func TestTheRetryAfterOfA503BindsOnlyTheCallThatGotIt(t *testing.T) {
 	})
 }
 
-func TestA429ThatNobodyGotBindsNobody(t *testing.T) {
+func TestViolations_a429ThatNeverArrivedBindsNoClient(t *testing.T) {
 	for name, f := range map[string]fake.Fault{
 		"injected":          {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
 		"of the service":    {AfterCommit: true, Wire: fake.WireClose},
@@ -80,7 +80,7 @@ func TestA429ThatNobodyGotBindsNobody(t *testing.T) {
 		"an odd RetryAfter": {AfterCommit: true, RetryAfter: "soon"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d door) {
+			inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
 				d.list(t)
 				srv.Inject(f)
 				_, _ = d.try(t, request{path: "/pets"})
@@ -93,8 +93,8 @@ func TestA429ThatNobodyGotBindsNobody(t *testing.T) {
 	}
 }
 
-func TestARetryAfterThatAFaultChangesIsTheOneThatCounts(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d door) {
+func TestViolations_retryAfterThatAFaultChangesIsTheOneThatCounts(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
 		d.list(t)
 		srv.Inject(fake.Fault{AfterCommit: true, RetryAfter: "90"})
 		assert.Equal(t, []string{"90"}, d.list(t).header["Retry-After"])
@@ -104,19 +104,19 @@ func TestARetryAfterThatAFaultChangesIsTheOneThatCounts(t *testing.T) {
 	})
 }
 
-func TestABanIsProvokedAlsoWithoutRetryAfter(t *testing.T) {
+func TestViolations_banIsProvokedAlsoWithoutRetryAfter(t *testing.T) {
 	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour),
 		fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		d.admitted(t)
 		d.list(t)
 		assert.Equal(t, []string{fake.RuleBanProvoked}, rules(srv))
 	})
 }
 
-func TestAProvokedBanIsNoticedOnce(t *testing.T) {
+func TestViolations_provokedBanIsNoticedOnce(t *testing.T) {
 	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		d.admitted(t)
 		d.list(t)
 		assert.Equal(t, []string{fake.RuleEarlyRetry, fake.RuleBanProvoked}, rules(srv))
@@ -126,14 +126,14 @@ func TestAProvokedBanIsNoticedOnce(t *testing.T) {
 	})
 }
 
-func TestACreateOfUnknownOutcomeMustNotBeRepeated(t *testing.T) {
+func TestViolations_createOfUnknownOutcomeMustNotBeRepeated(t *testing.T) {
 	for name, f := range map[string]fake.Fault{
 		"status 500": {Status: 500}, "status 408": {Status: 408}, "committed": {Status: 502, AfterCommit: true},
 		"reset": {Wire: fake.WireReset}, "close": {Wire: fake.WireClose}, "garbage": {Wire: fake.WireGarbage},
 		"truncated": {Wire: fake.WireTruncate}, "200": {Status: 200}, "204": {Status: 204},
 	} {
 		t.Run(name, func(t *testing.T) {
-			throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+			throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 				srv.Inject(f)
 				_, _ = d.try(t, create("Rex"))
 				d.send(t, create("Max"))
@@ -148,14 +148,14 @@ func TestACreateOfUnknownOutcomeMustNotBeRepeated(t *testing.T) {
 	}
 }
 
-func TestACreateMayBeRepeatedWhereItsOutcomeIsKnown(t *testing.T) {
+func TestViolations_createMayBeRepeatedWhereItsOutcomeIsKnown(t *testing.T) {
 	for name, f := range map[string]fake.Fault{
 		"429": {Status: 429}, "400": {Status: 400}, "501": {Status: 501}, "refused": {Wire: fake.WireRefuse},
 		"429 cut off": {Status: 429, Wire: fake.WireTruncate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := fake.NewTestServer(t)
-			d := memoryDoor(t, srv)
+			d := viaMemory(t, srv)
 			srv.Inject(f)
 			_, _ = d.try(t, create("Rex"))
 			d.send(t, create("Rex"))
@@ -164,8 +164,8 @@ func TestACreateMayBeRepeatedWhereItsOutcomeIsKnown(t *testing.T) {
 	}
 }
 
-func TestTheOutcomeOfACreateThatDripsIsKnownAtItsEnd(t *testing.T) {
-	for name, open := range map[string]func(testing.TB, *fake.Server) door{"memory": memoryDoor, "direct": directDoor} {
+func TestViolations_outcomeOfACreateThatDripsIsKnownAtItsEnd(t *testing.T) {
+	for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := fake.NewTestServer(t)
@@ -187,9 +187,9 @@ func TestTheOutcomeOfACreateThatDripsIsKnownAtItsEnd(t *testing.T) {
 	}
 }
 
-func TestLookingAtTheCatalogueAllowsAnotherCreate(t *testing.T) {
+func TestViolations_lookingAtTheCatalogueAllowsAnotherCreate(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	srv.Inject(fake.Fault{Status: 500})
 	d.send(t, create("Rex"))
 	d.list(t)
@@ -197,10 +197,10 @@ func TestLookingAtTheCatalogueAllowsAnotherCreate(t *testing.T) {
 	assert.Empty(t, rules(srv))
 }
 
-func TestACreateWhoseClientGaveUpIsOfUnknownOutcome(t *testing.T) {
+func TestViolations_createWhoseClientGaveUpIsOfUnknownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		d := memoryDoor(t, srv)
+		d := viaMemory(t, srv)
 		srv.Inject(fake.Fault{Delay: time.Hour, AfterCommit: true})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -216,9 +216,9 @@ func TestACreateWhoseClientGaveUpIsOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-func TestWhatTheDocumentDoesNotKnowIsNoticed(t *testing.T) {
+func TestViolations_whatTheDocumentDoesNotKnowIsNoticed(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	d.send(t, request{path: "/pets?limit=1&page=2&cursor=x"})
 	d.send(t, request{path: "/pets", body: `{"name":"Rex","categoryId":1,"tag":"a"}`})
 	d.send(t, request{path: "/pets?dry=1", body: `{"name":"Rex","categoryId":1}`})
@@ -236,44 +236,44 @@ func TestWhatTheDocumentDoesNotKnowIsNoticed(t *testing.T) {
 	assert.Equal(t, `unknown-field (section 2): NewPet has no field "tag", request #2`, srv.Violations()[2].String())
 }
 
-func TestAKeyInTheURLIsNoticed(t *testing.T) {
+func TestViolations_keyInTheURLIsNoticed(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	directDoor(t, srv).send(t, request{path: "/pets?limit=1&api_key=" + srv.APIKey()})
+	viaTransport(t, srv).send(t, request{path: "/pets?limit=1&api_key=" + srv.APIKey()})
 	assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleUnknownParameter}, rules(srv))
 }
 
-func TestAKeyThatIsEscapedInTheURLIsNoticedToo(t *testing.T) {
+func TestViolations_keyThatIsEscapedInTheURLIsNoticedToo(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("abc+def/ghi==", fake.PlanFree))
-	directDoor(t, srv).send(t, request{
+	viaTransport(t, srv).send(t, request{
 		path: "/pets/abc%2Bdef%2Fghi%3D%3D", auth: "Bearer abc+def/ghi==",
 	})
 	assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleDeprecated}, rules(srv))
 }
 
-func TestAKeyThatIsAWordOfTheURLByChanceIsNotNoticed(t *testing.T) {
+func TestViolations_keyThatIsAWordOfTheURLByChanceIsNotNoticed(t *testing.T) {
 	for _, key := range []string{"a", "pets", "v1", "sold"} {
 		srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree))
-		directDoor(t, srv).send(t, request{path: "/pets?status=sold", auth: "Bearer " + key})
+		viaTransport(t, srv).send(t, request{path: "/pets?status=sold", auth: "Bearer " + key})
 		assert.Empty(t, rules(srv), key)
 	}
 }
 
-func TestOneRequestCannotFloodTheList(t *testing.T) {
+func TestViolations_oneRequestCannotFloodTheList(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	query, body := "/pets?", `{"name":"Rex","categoryId":1`
 	for i := range 26 {
 		query += string(rune('a'+i)) + "=1&"
 		body += `,"` + string(rune('a'+i)) + `":1`
 	}
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	d.send(t, request{path: query})
 	d.send(t, request{path: "/pets", body: body + "}"})
 	assert.Len(t, srv.Violations(), 20)
 }
 
-func TestAssertionsFailTheTestTheyAreGiven(t *testing.T) {
+func TestViolations_assertionsFailTheTestTheyAreGiven(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	directDoor(t, srv).send(t, request{path: "/pets/1"})
+	viaTransport(t, srv).send(t, request{path: "/pets/1"})
 	tb := &recorder{}
 	assert.False(t, srv.AssertNoViolations(tb))
 	assert.False(t, srv.AssertRequests(tb, fake.OpListPets, 1))
@@ -284,7 +284,7 @@ func TestAssertionsFailTheTestTheyAreGiven(t *testing.T) {
 	assert.True(t, srv.AssertRequests(t, "", 1))
 }
 
-func TestStrictFailsTheTestForMisconduct(t *testing.T) {
+func TestViolations_strictFailsTheTestForMisconduct(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts []fake.Option
 		want string
@@ -296,7 +296,7 @@ func TestStrictFailsTheTestForMisconduct(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tb := &recorder{}
 			srv := fake.NewTestServer(tb, c.opts...)
-			assert.Equal(t, http.StatusNotFound, memoryDoor(t, srv).send(t, request{path: "/pets/1"}).status)
+			assert.Equal(t, http.StatusNotFound, viaMemory(t, srv).send(t, request{path: "/pets/1"}).status)
 			tb.end()
 			assert.Contains(t, tb.errors.String(), c.want)
 			assert.Equal(t, c.want != "", tb.Failed())

@@ -12,7 +12,7 @@ import (
 const maxPipe = 64 << 10
 
 // link is a connection in memory. It waits on sync.Cond alone, which a synctest bubble takes for
-// blocked whoever made it, so that virtual time passes while a connection is idle.
+// blocked wherever it was made, so that virtual time passes while a connection is idle.
 type link struct {
 	client, server *conn
 	closed         func() // called once, when both ends are closed
@@ -123,7 +123,7 @@ type pipe struct {
 type side struct {
 	closed   bool
 	deadline time.Time
-	timer    *time.Timer // wakes who waits past the deadline
+	timer    *time.Timer // wakes the waiting end at the deadline
 }
 
 func newPipe() *pipe {

@@ -28,7 +28,7 @@ func inLink(t *testing.T, f func(*testing.T, *link)) {
 	})
 }
 
-func TestAConnectionCarriesBytesBothWaysAndThenEOF(t *testing.T) {
+func TestConn_carriesBytesBothWaysAndThenEOF(t *testing.T) {
 	inLink(t, func(t *testing.T, l *link) {
 		long := strings.Repeat("0123456789", 100_000)
 		go func() {
@@ -49,7 +49,7 @@ func TestAConnectionCarriesBytesBothWaysAndThenEOF(t *testing.T) {
 	})
 }
 
-func TestAResetLosesWhatIsOnItsWay(t *testing.T) {
+func TestConn_resetLosesWhatIsOnItsWay(t *testing.T) {
 	inLink(t, func(t *testing.T, l *link) {
 		_, err := l.server.Write([]byte("lost"))
 		require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestAResetLosesWhatIsOnItsWay(t *testing.T) {
 	})
 }
 
-func TestDeadlinesEndReadsAndWritesInVirtualTime(t *testing.T) {
+func TestConn_deadlinesEndReadsAndWritesInVirtualTime(t *testing.T) {
 	inLink(t, func(t *testing.T, l *link) {
 		start := time.Now()
 		require.NoError(t, l.client.SetDeadline(start.Add(time.Hour)))
@@ -85,7 +85,7 @@ func TestDeadlinesEndReadsAndWritesInVirtualTime(t *testing.T) {
 	})
 }
 
-func TestALaterDeadlineReplacesAnEarlierOne(t *testing.T) {
+func TestConn_laterDeadlineReplacesAnEarlierOne(t *testing.T) {
 	inLink(t, func(t *testing.T, l *link) {
 		start := time.Now()
 		require.NoError(t, l.client.SetReadDeadline(start.Add(time.Second)))
@@ -96,7 +96,7 @@ func TestALaterDeadlineReplacesAnEarlierOne(t *testing.T) {
 	})
 }
 
-func TestTheEndsOfAConnectionHaveAddresses(t *testing.T) {
+func TestConn_endsOfAConnectionHaveAddresses(t *testing.T) {
 	inLink(t, func(t *testing.T, l *link) {
 		assert.Equal(t, l.client.LocalAddr(), l.server.RemoteAddr())
 		assert.Equal(t, l.client.RemoteAddr(), l.server.LocalAddr())

@@ -42,7 +42,7 @@ func (c *caller) SetDeadline(time.Time) error      { return nil }
 func (c *caller) SetReadDeadline(time.Time) error  { return nil }
 func (c *caller) SetWriteDeadline(time.Time) error { return nil }
 
-// served is a request as net/http read it, and the server's answer to it.
+// served is a request as net/http read it, and the server's response to it.
 type served struct {
 	request *http.Request
 	body    []byte
@@ -50,7 +50,7 @@ type served struct {
 	answer  *httptest.ResponseRecorder
 }
 
-// serveBytes has the server's own loop answer whatever the bytes ask for.
+// serveBytes has the server's own loop response whatever the bytes ask for.
 func serveBytes(srv *Server, sent []byte) ([]served, []byte) {
 	var all []served
 	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) {
@@ -79,8 +79,8 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, f.err
 }
 
-// FuzzConnection sends any bytes. What net/http takes for requests is answered as the document says, request by
-// request; what it takes for none changes nothing and is answered with a refusal, if at all.
+// FuzzConnection sends any bytes. What net/http takes for requests is served as the document says, request by
+// request; what it takes for none changes nothing and is served with a refusal, if at all.
 func FuzzConnection(f *testing.F) {
 	const key = "Host: x\r\nAuthorization: Bearer " + DefaultAPIKey + "\r\n"
 	post := "POST /v1/pets HTTP/1.1\r\n" + key + "Content-Type: application/json\r\n"
@@ -122,7 +122,7 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// checkAnswers reads the bytes that came back: the answers in the order of their requests, and then at most one
+// checkAnswers reads the bytes that came back: the responses in the order of their requests, and then at most one
 // more, by which net/http itself refuses what is no request.
 func checkAnswers(t *testing.T, all []served, raw []byte) {
 	t.Helper()

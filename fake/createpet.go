@@ -16,8 +16,8 @@ import (
 // maxBody bounds the body of a request.
 const maxBody = 1 << 20
 
-// createPet answers POST /pets (section 4.2).
-func (s *Server) createPet(x *exchange) answer {
+// createPet serves POST /pets (section 4.2).
+func (s *Server) createPet(x *exchange) response {
 	x.noteParameters(x.req.URL.Query())
 	p, err := readNewPet(x)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Server) createPet(x *exchange) answer {
 			fmt.Sprintf("createPet: %v (section 4.2)", err))
 	}
 	pet := s.AddPet(p)
-	return answer{status: http.StatusCreated, contentType: mediaJSON, body: appendPet(nil, pet)}
+	return response{status: http.StatusCreated, contentType: mediaJSON, body: appendPet(nil, pet)}
 }
 
 // readNewPet reads the body of a request, or says what keeps it from being a NewPet.

@@ -11,9 +11,9 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestCreatePetRefusesWhatTheDocumentRulesOutAndSaysWhy(t *testing.T) {
+func TestCreatePet_refusesWhatTheDocumentRulesOutAndSaysWhy(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	for body, reason := range map[string]string{
 		``:                                    "the request body is missing",
 		` `:                                   "is not JSON",
@@ -65,9 +65,9 @@ func TestCreatePetRefusesWhatTheDocumentRulesOutAndSaysWhy(t *testing.T) {
 	assert.Empty(t, srv.Pets())
 }
 
-func TestCreatePetTakesWhatTheDocumentAllows(t *testing.T) {
+func TestCreatePet_takesWhatTheDocumentAllows(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	for body, want := range map[string]petstore.Pet{
 		`{"name":"Rex","categoryId":1}`:                                     {Name: "Rex", CategoryID: 1},
 		"\n{\t\"categoryId\" : -0 ,\r\n\"name\" : \" \" }\n":                {Name: " "},
@@ -90,8 +90,8 @@ func TestCreatePetTakesWhatTheDocumentAllows(t *testing.T) {
 	}
 }
 
-func TestCreatePetWantsJSONAndSaysSo(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, _ *fake.Server, d door) {
+func TestCreatePet_wantsJSONAndSaysSo(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, _ *fake.Server, d entryPoint) {
 		for contentType, status := range map[string]int{
 			"-":                               http.StatusBadRequest,
 			"text/plain":                      http.StatusBadRequest,
@@ -112,8 +112,8 @@ func TestCreatePetWantsJSONAndSaysSo(t *testing.T) {
 	})
 }
 
-func TestABodyOverOneMebibyteIsRefusedAndNotKept(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestCreatePet_bodyOverOneMebibyteIsRefusedAndNotKept(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		q := create(strings.Repeat("x", 2<<20))
 		r := d.send(t, q)
 		assert.Equal(t, http.StatusBadRequest, r.status)
@@ -122,11 +122,11 @@ func TestABodyOverOneMebibyteIsRefusedAndNotKept(t *testing.T) {
 	})
 	srv := fake.NewTestServer(t)
 	long := create(strings.Repeat("x", 1<<20-100))
-	assert.Equal(t, http.StatusCreated, directDoor(t, srv).send(t, long).status)
+	assert.Equal(t, http.StatusCreated, viaTransport(t, srv).send(t, long).status)
 }
 
-func TestAnAnimalWithoutAStatusGetsTheChosenOne(t *testing.T) {
+func TestCreatePet_petWithoutAStatusGetsTheChosenOne(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithBehavior(fake.Behavior{DefaultStatus: petstore.PetStatusPending}))
-	r := directDoor(t, srv).send(t, create("Rex"))
+	r := viaTransport(t, srv).send(t, create("Rex"))
 	assert.JSONEq(t, `{"id":1,"name":"Rex","categoryId":1,"status":"pending"}`, r.body)
 }

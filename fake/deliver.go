@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// deliver sends an answer over a connection, or does to the connection what a fault asks for.
-func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *answer) {
+// deliver sends a response over a connection, or does to the connection what a fault asks for.
+func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *response) {
 	switch {
 	case a.lost != nil || a.wire == WireStall:
 		panic(http.ErrAbortHandler) // which closes the connection without a word
@@ -17,7 +17,7 @@ func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *answer) {
 		breakOff(w, -1)
 	case a.wire == WireGarbage:
 		conn := hijack(w)
-		_, _ = io.WriteString(conn, garbage) // the client may be gone, and then there is nobody to tell
+		_, _ = io.WriteString(conn, garbage) // the client may be gone, and then there is no one to report to
 		_ = conn.Close()
 	default:
 		s.write(w, x, a)
@@ -45,8 +45,8 @@ func hijack(w http.ResponseWriter) net.Conn {
 	return conn
 }
 
-// write sends an answer, or the part of it that a fault lets through.
-func (s *Server) write(w http.ResponseWriter, x *exchange, a *answer) {
+// write sends a response, or the part of it that a fault lets through.
+func (s *Server) write(w http.ResponseWriter, x *exchange, a *response) {
 	a.header(w.Header())
 	w.WriteHeader(a.status)
 	body := a.payload()

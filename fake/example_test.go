@@ -63,13 +63,13 @@ func ExampleNewTestServer() {
 		t.Errorf("CreatePet: %v", err)
 	}
 	if len(srv.Pets()) != 2 {
-		t.Errorf("%d animals, want 2", len(srv.Pets()))
+		t.Errorf("%d pets, want 2", len(srv.Pets()))
 	}
 
 	t.cleanups[0]() // what the end of the test does
 	// Output:
-	// 1 animals, want 2
-	// fake: the server of TestImport answered 1 requests
+	// 1 pets, want 2
+	// fake: the server of TestImport served 1 requests
 	// 	#1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
 }
 
@@ -78,18 +78,18 @@ func ExampleServer_Inject() {
 	defer srv.Close()
 	srv.Inject(fake.Fault{
 		Operation:   fake.OpCreatePet,
-		AfterCommit: true, // the animal is added, and then the answer is lost
+		AfterCommit: true, // the pet is added, and then the response is lost
 		Wire:        fake.WireReset,
 	})
 
 	_, err := srv.Client().CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
 	fmt.Println("outcome unknown:", errors.Is(err, petstore.ErrOutcomeUnknown))
 	fmt.Println("reset:", errors.Is(err, syscall.ECONNRESET))
-	fmt.Println("animals:", len(srv.Pets()))
+	fmt.Println("pets:", len(srv.Pets()))
 	// Output:
 	// outcome unknown: true
 	// reset: true
-	// animals: 1
+	// pets: 1
 }
 
 func ExampleFault_match() {
@@ -137,7 +137,7 @@ func ExampleServer_Requests() {
 	// 200 []
 }
 
-// get sends a plain request and returns the status of its answer.
+// get sends a plain request and returns the status of its response.
 func get(srv *fake.Server, path string) int {
 	req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost/v1"+path, nil)
 	req.Header.Set("Authorization", "Bearer "+srv.APIKey())

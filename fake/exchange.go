@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// exchange is one request on its way through the server. Its steps are the same behind every door.
+// exchange is one request on its way through the server, the same for every entry point.
 type exchange struct {
 	srv     *Server
 	req     *http.Request
@@ -74,9 +74,9 @@ func (s *Server) newExchange(r *http.Request) *exchange {
 	return x
 }
 
-// answer takes a request to its answer. A panic in Match becomes an answer too, so that a test sees
-// one failure instead of the end of its process.
-func (s *Server) answer(x *exchange, refusing bool) (a answer) {
+// respond returns the response to a request. A panic in Match becomes a response too, so that a test
+// fails instead of ending its process.
+func (s *Server) respond(x *exchange, refusing bool) (a response) {
 	defer func() {
 		if p := recover(); p != nil {
 			a = s.panicked(x, p)
@@ -86,14 +86,14 @@ func (s *Server) answer(x *exchange, refusing bool) (a answer) {
 	x.readBody()
 	if refusing {
 		if f := s.faults.pick(x, true); f != nil {
-			return answer{wire: WireRefuse, fault: f, lost: x.pause(f.Delay)}
+			return response{wire: WireRefuse, fault: f, lost: x.pause(f.Delay)}
 		}
 	}
 	x.entry = s.journal.add(x)
 	s.notify(x)
 	s.conduct.arrival(x)
 	if err := x.pause(s.Latency()); err != nil {
-		return answer{lost: err, hint: "the client gave up before there was an answer"}
+		return response{lost: err, hint: "the client gave up before there was a response"}
 	}
 	if f := s.faults.pick(x, false); f != nil {
 		return s.fail(x, f)
@@ -101,9 +101,9 @@ func (s *Server) answer(x *exchange, refusing bool) (a answer) {
 	return s.carryOut(x)
 }
 
-// finish writes the answer into the journal before anything of it is sent, so that a client that has
-// its answer finds it there.
-func (s *Server) finish(x *exchange, a *answer) {
+// finish writes the response into the journal before anything of it is sent, so that a client that
+// has its response finds it there.
+func (s *Server) finish(x *exchange, a *response) {
 	a.now = s.Now()
 	a.head = x.method == http.MethodHead
 	if a.quota == (quota{}) {
@@ -125,13 +125,13 @@ func (s *Server) notify(x *exchange) {
 
 func (x *exchange) quota(now time.Time) quota {
 	if x.key == nil {
-		return stranger(now)
+		return anonymous(now)
 	}
 	return x.key.peek()
 }
 
-// panicked answers a request whose handling panicked.
-func (s *Server) panicked(x *exchange, p any) answer {
+// panicked returns the response to a request whose handling panicked.
+func (s *Server) panicked(x *exchange, p any) response {
 	if x.entry == nil {
 		x.entry = s.journal.add(x)
 	}
@@ -161,7 +161,7 @@ func (x *exchange) readBody() {
 }
 
 // readBounded reads a little more than maxBody at most, and drops what a client still sends up to
-// eight times that, since most clients look for an answer only when they have sent their request.
+// eight times that, since most clients look for a response only when they have sent their request.
 func readBounded(r io.Reader, announced int64) ([]byte, error) {
 	buf := make([]byte, 0, min(max(announced, 512), maxBody)+1)
 	for len(buf) <= maxBody {
@@ -186,7 +186,7 @@ func readBounded(r io.Reader, announced int64) ([]byte, error) {
 
 // carryOut does what the document says: authentication before anything else on a path that exists,
 // then the limits, then the operation.
-func (s *Server) carryOut(x *exchange) answer {
+func (s *Server) carryOut(x *exchange) response {
 	if !x.route.known() {
 		return refusal(http.StatusNotFound, CodeNotFound,
 			fmt.Sprintf("the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)",
@@ -206,7 +206,7 @@ func (s *Server) carryOut(x *exchange) answer {
 }
 
 // operate runs the operation that an admitted request asks for.
-func (s *Server) operate(x *exchange) answer {
+func (s *Server) operate(x *exchange) response {
 	switch x.route.operation {
 	case OpListPets:
 		return s.listPets(x)
@@ -222,8 +222,8 @@ func (s *Server) operate(x *exchange) answer {
 	return a
 }
 
-// limited answers a request over the limit or from a banned key (section 8.3).
-func (s *Server) limited(x *exchange, v verdict) answer {
+// limited refuses a request over the limit or from a banned key (section 8.3).
+func (s *Server) limited(x *exchange, v verdict) response {
 	if v.provoked {
 		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
 	}

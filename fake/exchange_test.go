@@ -11,9 +11,9 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestAnEscapedSlashInAPathSeparatesNothing(t *testing.T) {
+func TestRoute_escapedSlashInAPathSeparatesNothing(t *testing.T) {
 	pets := fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1})
-	throughEveryDoor(t, []fake.Option{pets}, func(t *testing.T, _ *fake.Server, d door) {
+	throughEveryEntryPoint(t, []fake.Option{pets}, func(t *testing.T, _ *fake.Server, d entryPoint) {
 		for path, want := range map[string]int{
 			"/pets/1": 200, "/pets/%31": 200, "/%70ets/1": 200, "%2Fpets": 404, "/pets%2F1": 404, "/pets/1%2f": 404, "/pets%2f": 404,
 		} {
@@ -22,7 +22,7 @@ func TestAnEscapedSlashInAPathSeparatesNothing(t *testing.T) {
 	})
 }
 
-func TestOPTIONSOfNoPathIsAnsweredLikeAnyOtherRequest(t *testing.T) {
+func TestRoute_OPTIONSOfNoPathIsServedLikeAnyOtherRequest(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	answer := exchangeRaw(t, srv.URL(), "OPTIONS * HTTP/1.1\r\n"+rawKey+"Connection: close\r\n\r\n")
 	assert.True(t, strings.HasPrefix(answer, "HTTP/1.1 404 "), answer)

@@ -14,13 +14,12 @@ import (
 // Forever makes a [Fault] strike every request that it fits.
 const Forever = -1
 
-// Fault is a failure on demand. Its first fields say which requests it strikes, the others what
-// happens to them. The zero Fault changes nothing about the answer to the next request.
+// Fault is a failure on demand. Its first fields select the requests that it strikes, the others say
+// what happens to them. The zero Fault changes nothing about the response to the next request.
 //
 // A fault comes before everything else: the request it strikes meets no authentication and no limit,
-// is not counted and not carried out, unless the fault leaves the answer to the service: that is
-// what a fault does that has neither a Status nor a Wire which hides the answer. Its answer carries
-// the three rate limit headers like any other, showing what they would have shown before.
+// is not counted and not carried out. A fault that has neither a Status nor a Wire which hides the
+// response leaves the response to the service, with all of these. Every response carries the three rate limit headers like any other, showing what they would have shown before.
 //
 // One fault strikes a request: of those that fit, the one injected first; only a [WireRefuse] comes
 // before it, since it strikes before anything has reached the server.
@@ -43,21 +42,21 @@ type Fault struct {
 	// 0 is always.
 	Chance float64
 
-	// Delay is how long the answer, or what the client meets in place of one, is held back, by the
+	// Delay is how long the response, or what the client meets in place of one, is held back, by the
 	// time of the goroutine (in a synctest bubble, virtual). The request is carried out after it, or
 	// before it with AfterCommit.
 	Delay time.Duration
 	// AfterCommit carries the request out first, counted and stored as ever, and only then fails.
 	AfterCommit bool
-	// Status is the status of the answer. 0 leaves it to the service.
+	// Status is the status of the response. 0 leaves it to the service.
 	Status int
-	// Code and Message go into the Error object that an answer of 400 and above has for a body;
+	// Code and Message go into the Error object that a response of 400 and above has for a body;
 	// there are defaults for both.
 	Code    string
 	Message string
 	// RetryAfter is the value of the Retry-After header, sent as it is.
 	RetryAfter string
-	// Header is added to the answer in place of headers of the same name; a name with no values
+	// Header is added to the response in place of headers of the same name; a name with no values
 	// takes the header away.
 	Header http.Header
 	// Body is sent instead of the body that would have been sent. Nil keeps that.
@@ -109,7 +108,7 @@ func (f *Fault) problem() string {
 	case f.Wire < WireNone || f.Wire > WireRefuse:
 		return fmt.Sprintf("there is no Wire %d", f.Wire)
 	case f.Wire == WireTruncate && bodiless(f.Status):
-		return fmt.Sprintf("an answer of status %d has no body to truncate", f.Status)
+		return fmt.Sprintf("a response of status %d has no body to truncate", f.Status)
 	case f.Wire == WireRefuse && f.AfterCommit:
 		return "a connection that is refused cannot have carried out a request"
 	}
@@ -162,17 +161,17 @@ func (f *Fault) String() string {
 	return strings.Join(words, " ")
 }
 
-// shows reports whether the client gets to see the answer, or a part of it.
+// shows reports whether the client gets to see the response, or a part of it.
 func (w Wire) shows() bool { return w == WireNone || w == WireTruncate || w == WireDrip }
 
 // fail lets a fault strike a request.
-func (s *Server) fail(x *exchange, f *Fault) answer {
-	var a answer
+func (s *Server) fail(x *exchange, f *Fault) response {
+	var a response
 	if f.AfterCommit {
 		a = s.carryOut(x)
 	}
 	if err := x.pause(f.Delay); err != nil {
-		return answer{fault: f, lost: err, hint: "the client gave up during an injected delay"}
+		return response{fault: f, lost: err, hint: "the client gave up during an injected delay"}
 	}
 	if !f.AfterCommit && f.Status == 0 && f.Wire.shows() {
 		a = s.carryOut(x)
@@ -185,8 +184,8 @@ func (s *Server) fail(x *exchange, f *Fault) answer {
 	return a
 }
 
-// apply changes an answer as the fault says.
-func (f *Fault) apply(a *answer) {
+// apply changes a response as the fault says.
+func (f *Fault) apply(a *response) {
 	if f.Status != 0 {
 		a.status = f.Status
 		a.hint = "injected " + f.String()
@@ -215,7 +214,7 @@ func (f *Fault) apply(a *answer) {
 	}
 }
 
-// header applies Header to an answer's header.
+// header applies Header to a response's header.
 func (f *Fault) header(h http.Header) {
 	for name, values := range f.Header {
 		h[name] = slices.Clone(values) // a nil one stays: it keeps net/http from adding its own
@@ -239,16 +238,16 @@ func defaultCode(status int) string {
 	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text)
 }
 
-// comeBack returns when a 429 tells its client to come back, the zero time if it does not. The Retry-After
-// of a 503 is for the call that got it: section 8.3, which speaks for the whole key, does not know it.
-func (a *answer) comeBack() time.Time {
+// comeBack returns the time until which a 429 asks its client to wait, the zero time if it does not
+// ask. The Retry-After of a 503 concerns only the call that got it: section 8.3 is about a 429.
+func (a *response) comeBack() time.Time {
 	if a.fault != nil && (a.fault.Status != 0 || a.fault.retryAfter() != "") {
 		return a.fault.comeBack(a.now)
 	}
 	return a.until
 }
 
-// retryAfter is the Retry-After header that a fault gives an answer, empty if it does not.
+// retryAfter is the Retry-After header that a fault gives a response, empty if it does not.
 func (f *Fault) retryAfter() string { return cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter) }
 
 func (f *Fault) comeBack(now time.Time) time.Time {

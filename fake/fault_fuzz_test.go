@@ -39,8 +39,8 @@ func FuzzFault(f *testing.F) {
 		if !makesSense(fault) {
 			return
 		}
-		direct, struck, errDirect := meet(t, fault, directDoor)
-		memory, _, errMemory := meet(t, fault, memoryDoor)
+		direct, struck, errDirect := meet(t, fault, viaTransport)
+		memory, _, errMemory := meet(t, fault, viaMemory)
 		require.Equal(t, errDirect == nil, errMemory == nil, "%v, %v", errDirect, errMemory)
 		assert.Equal(t, direct.status, memory.status)
 		if errDirect != nil {
@@ -64,7 +64,7 @@ func FuzzFault(f *testing.F) {
 	})
 }
 
-func TestAFaultMayLieAboutTheLengthTheSameThroughBothDoors(t *testing.T) {
+func TestFault_mayLieAboutTheLengthTheSameThroughBothEntryPoints(t *testing.T) {
 	for _, length := range []string{"0", "1", "2", "3", "5", "6", "01", "100", "-1", "a", "9223372036854775808"} {
 		for _, wire := range []fake.Wire{fake.WireNone, fake.WireTruncate} {
 			for _, status := range []int{0, 200, 204, 304, 404} {
@@ -73,8 +73,8 @@ func TestAFaultMayLieAboutTheLengthTheSameThroughBothDoors(t *testing.T) {
 					if !makesSense(f) {
 						continue
 					}
-					direct, _, errDirect := meet(t, f, directDoor)
-					memory, _, errMemory := meet(t, f, memoryDoor)
+					direct, _, errDirect := meet(t, f, viaTransport)
+					memory, _, errMemory := meet(t, f, viaMemory)
 					require.Equal(t, errDirect == nil, errMemory == nil, "%+v: %v, %v", f, errDirect, errMemory)
 					if errDirect == nil {
 						assert.Equal(t, direct.body, memory.body, "%+v", f)
@@ -93,8 +93,8 @@ func concernsTheConnection(name string) bool {
 	return false
 }
 
-// meet sends a create through a door to a server with the fault, and tells whether that struck.
-func meet(t *testing.T, f fake.Fault, open func(testing.TB, *fake.Server) door) (reply, bool, error) {
+// meet sends a create through a entry point to a server with the fault, and tells whether that struck.
+func meet(t *testing.T, f fake.Fault, open func(testing.TB, *fake.Server) entryPoint) (reply, bool, error) {
 	t.Helper()
 	srv := fake.NewServer()
 	defer srv.Close()

@@ -20,8 +20,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestAStatusFaultAnswersInPlaceOfTheService(t *testing.T) {
-	throughEveryDoor(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d door) {
+func TestFault_statusIsSentInPlaceOfTheService(t *testing.T) {
+	throughEveryEntryPoint(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 		injected := srv.Inject(fake.Fault{Status: 503, RetryAfter: "7"})
 		r := d.send(t, create("Rex"))
 		assert.Equal(t, 503, r.status)
@@ -39,9 +39,9 @@ func TestAStatusFaultAnswersInPlaceOfTheService(t *testing.T) {
 	})
 }
 
-func TestAFaultComesBeforeAuthenticationAndLimits(t *testing.T) {
+func TestFault_comesBeforeAuthenticationAndLimits(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	d.admitted(t)
 	for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "-"}, {path: "/orders"}, {method: "PUT", path: "/pets"}} {
 		srv.Inject(fake.Fault{Status: 502})
@@ -49,14 +49,14 @@ func TestAFaultComesBeforeAuthenticationAndLimits(t *testing.T) {
 	}
 }
 
-func TestAfterCommitCarriesTheRequestOutFirst(t *testing.T) {
+func TestFault_afterCommitCarriesTheRequestOutFirst(t *testing.T) {
 	for wire := range fake.WireRefuse {
 		f := fake.Fault{AfterCommit: true, Wire: wire}
 		if wire == fake.WireNone {
 			f.Status = 500
 		}
 		t.Run(wire.String(), func(t *testing.T) {
-			throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+			throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 				if wire == fake.WireStall {
 					require.ErrorIs(t, d.giveUpOn(t, srv, f, create("Rex")), context.Canceled)
 					assert.Eventually(t, func() bool { return len(srv.Pets()) == 1 }, 5*time.Second, time.Millisecond)
@@ -76,7 +76,7 @@ func TestAfterCommitCarriesTheRequestOutFirst(t *testing.T) {
 	}
 }
 
-func TestAWireFaultIsWhatAClientMeets(t *testing.T) {
+func TestFault_wireFaultIsWhatAClientMeets(t *testing.T) {
 	isReset := func(t *testing.T, err error) { assert.ErrorIs(t, err, syscall.ECONNRESET) }
 	for wire, check := range map[fake.Wire]func(*testing.T, error){
 		fake.WireReset: isReset,
@@ -89,7 +89,7 @@ func TestAWireFaultIsWhatAClientMeets(t *testing.T) {
 		},
 	} {
 		t.Run(wire.String(), func(t *testing.T) {
-			throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+			throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 				d.list(t) // so that sockets are kept and used again
 				for _, q := range []request{{path: "/pets"}, create("Rex")} {
 					injected := srv.Inject(fake.Fault{Wire: wire})
@@ -104,14 +104,14 @@ func TestAWireFaultIsWhatAClientMeets(t *testing.T) {
 	}
 }
 
-func TestAStallLastsUntilTheClientGivesUp(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestFault_stallLastsUntilTheClientGivesUp(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		err := d.giveUpOn(t, srv, fake.Fault{Wire: fake.WireStall}, create("Rex"))
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Empty(t, srv.Pets())
 		assert.Zero(t, srv.Requests()[0].StatusCode)
 	})
-	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.Inject(fake.Fault{Wire: fake.WireStall})
 		d.client.Timeout = 24 * time.Hour
 		start := time.Now()
@@ -121,8 +121,8 @@ func TestAStallLastsUntilTheClientGivesUp(t *testing.T) {
 	})
 }
 
-func TestARefusedConnectionReachesNothing(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestFault_refusedConnectionReachesNothing(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		var seen string
 		injected := srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(r *http.Request) bool {
 			body, _ := io.ReadAll(r.Body)
@@ -147,9 +147,9 @@ func TestARefusedConnectionReachesNothing(t *testing.T) {
 	})
 }
 
-func TestAConnectionIsRefusedBeforeAnyOtherFaultStrikes(t *testing.T) {
+func TestFault_connectionIsRefusedBeforeAnyOtherFaultStrikes(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	d := memoryDoor(t, srv)
+	d := viaMemory(t, srv)
 	srv.Inject(fake.Fault{Status: 500})
 	srv.Inject(fake.Fault{Wire: fake.WireRefuse, Operation: fake.OpListPets})
 	_, err := d.try(t, request{path: "/pets"})
@@ -157,8 +157,8 @@ func TestAConnectionIsRefusedBeforeAnyOtherFaultStrikes(t *testing.T) {
 	assert.Equal(t, 500, d.list(t).status)
 }
 
-func TestDripSendsAByteEveryHundredMilliseconds(t *testing.T) {
-	for name, open := range map[string]func(testing.TB, *fake.Server) door{"memory": memoryDoor, "direct": directDoor} {
+func TestFault_dripSendsAByteEveryHundredMilliseconds(t *testing.T) {
+	for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := fake.NewTestServer(t)
@@ -171,7 +171,7 @@ func TestDripSendsAByteEveryHundredMilliseconds(t *testing.T) {
 	}
 }
 
-func TestADelayHoldsTheAnswerBack(t *testing.T) {
+func TestFault_delayHoldsTheResponseBack(t *testing.T) {
 	for afterCommit, pets := range map[bool]int{false: 0, true: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			srv := fake.NewTestServer(t)
@@ -181,7 +181,7 @@ func TestADelayHoldsTheAnswerBack(t *testing.T) {
 				assert.Len(t, srv.Pets(), pets)
 			}()
 			start := time.Now()
-			r := memoryDoor(t, srv).send(t, create("Rex"))
+			r := viaMemory(t, srv).send(t, create("Rex"))
 			assert.Equal(t, http.StatusCreated, r.status)
 			assert.JSONEq(t, `{"id":1,"name":"Rex","categoryId":1}`, r.body)
 			assert.Equal(t, time.Hour, time.Since(start))
@@ -191,8 +191,8 @@ func TestADelayHoldsTheAnswerBack(t *testing.T) {
 	}
 }
 
-func TestLatencyHoldsEveryAnswerBackAndLeavesRoomForFaults(t *testing.T) {
-	inBubble(t, with(fake.WithLatency(time.Second)), func(t *testing.T, srv *fake.Server, d door) {
+func TestFault_latencyHoldsEveryResponseBackAndLeavesRoomForFaults(t *testing.T) {
+	inBubble(t, with(fake.WithLatency(time.Second)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.Inject(fake.Fault{Status: 500, Delay: time.Minute})
 		start := time.Now()
 		assert.Equal(t, 500, d.list(t).status)
@@ -208,10 +208,10 @@ func TestLatencyHoldsEveryAnswerBackAndLeavesRoomForFaults(t *testing.T) {
 	})
 }
 
-func TestAClientThatGivesUpDuringADelayGetsNothingDone(t *testing.T) {
+func TestFault_clientThatGivesUpDuringADelayGetsNothingDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		d := memoryDoor(t, srv)
+		d := viaMemory(t, srv)
 		d.client.Timeout = time.Minute
 		srv.Inject(fake.Fault{Delay: time.Hour})
 		_, err := d.try(t, create("Rex"))
@@ -224,8 +224,8 @@ func TestAClientThatGivesUpDuringADelayGetsNothingDone(t *testing.T) {
 	})
 }
 
-func TestHeadersAndBodyOfAFaultReplaceThoseOfTheAnswer(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestFault_headersAndBodyOfAFaultReplaceThoseOfTheResponse(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		header := http.Header{"x-ratelimit-limit": {"many"}, "X-RateLimit-Reset": nil, "Via": {"a", "b"}, "Date": nil, "Content-Type": {}}
 		body := []byte(`[{"id":"1"}]`)
 		srv.Inject(fake.Fault{Header: header, Body: body})
@@ -245,8 +245,8 @@ func TestHeadersAndBodyOfAFaultReplaceThoseOfTheAnswer(t *testing.T) {
 	})
 }
 
-func TestAnswersWithoutABodyHaveNone(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestFault_responsesWithoutABodyHaveNone(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		for _, status := range []int{204, 304, 200, 302} {
 			srv.Inject(fake.Fault{Status: status})
 			r := d.list(t)
@@ -256,9 +256,9 @@ func TestAnswersWithoutABodyHaveNone(t *testing.T) {
 	})
 }
 
-func TestAnAnnouncedLengthThatIsWrongBreaksTheBodyOff(t *testing.T) {
+func TestFault_announcedLengthThatIsWrongBreaksTheBodyOff(t *testing.T) {
 	for _, length := range []string{"100", "1"} {
-		throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Header: http.Header{"Content-Length": {length}}, Body: []byte("[]")})
 			r, err := d.try(t, request{path: "/pets"})
 			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
@@ -267,8 +267,8 @@ func TestAnAnnouncedLengthThatIsWrongBreaksTheBodyOff(t *testing.T) {
 	}
 }
 
-func TestAConnectionCanBeRefusedAfterAWhile(t *testing.T) {
-	for name, open := range map[string]func(testing.TB, *fake.Server) door{"memory": memoryDoor, "direct": directDoor} {
+func TestFault_connectionCanBeRefusedAfterAWhile(t *testing.T) {
+	for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := fake.NewTestServer(t)
@@ -288,15 +288,15 @@ func TestAConnectionCanBeRefusedAfterAWhile(t *testing.T) {
 	}
 }
 
-func TestAnEmptyBodyCanBeTruncatedToo(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestFault_emptyBodyCanBeTruncatedToo(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.Inject(fake.Fault{Wire: fake.WireTruncate, Body: []byte{}})
 		_, err := d.try(t, request{path: "/pets"})
 		assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	})
 }
 
-func TestAFaultStrikesWhenAndAsOftenAsItSays(t *testing.T) {
+func TestFault_strikesWhenAndAsOftenAsItSays(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault fake.Fault
@@ -313,7 +313,7 @@ func TestAFaultStrikesWhenAndAsOftenAsItSays(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			srv := fake.NewTestServer(t, fake.WithSeed(3))
-			d := directDoor(t, srv)
+			d := viaTransport(t, srv)
 			c.fault.Status = 500
 			injected := srv.Inject(c.fault)
 			got := ""
@@ -326,9 +326,9 @@ func TestAFaultStrikesWhenAndAsOftenAsItSays(t *testing.T) {
 	}
 }
 
-func TestAFaultStrikesOnlyTheRequestsItFits(t *testing.T) {
+func TestFault_strikesOnlyTheRequestsItFits(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("other-key", fake.PlanFree))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	other := request{path: "/pets", auth: "Bearer other-key"}
 
 	srv.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: 500})
@@ -344,9 +344,9 @@ func TestAFaultStrikesOnlyTheRequestsItFits(t *testing.T) {
 	assert.Equal(t, 500, d.send(t, request{path: "/pets?limit=3"}).status)
 }
 
-func TestOfTheFaultsThatFitTheFirstStrikes(t *testing.T) {
+func TestFault_ofTheFaultsThatFitTheFirstStrikes(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	first := srv.Inject(fake.Fault{Status: 501})
 	srv.Inject(fake.Fault{Status: 502})
 	removed := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever})
@@ -360,8 +360,8 @@ func TestOfTheFaultsThatFitTheFirstStrikes(t *testing.T) {
 	assert.Equal(t, 1, removed.Fired())
 }
 
-func TestMatchMayReadTheBodyAndCallTheServer(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestFault_matchMayReadTheBodyAndCallTheServer(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		inner := srv.HTTPClient()
 		var injected *fake.Injection
 		injected = srv.Inject(fake.Fault{Status: 500, Operation: fake.OpCreatePet, Match: func(r *http.Request) bool {
@@ -370,7 +370,7 @@ func TestMatchMayReadTheBodyAndCallTheServer(t *testing.T) {
 			assert.Equal(t, "/v1/pets", r.RequestURI)
 			srv.AddPet(petstore.NewPet{Name: "by Match"})
 			assert.Zero(t, injected.Fired())
-			assert.Equal(t, http.StatusOK, door{inner, "http://service.test/v1"}.list(t).status)
+			assert.Equal(t, http.StatusOK, entryPoint{inner, "http://service.test/v1"}.list(t).status)
 			r.Header.Set("Authorization", "gone")
 			return strings.Contains(string(body), "Max")
 		}})
@@ -381,8 +381,8 @@ func TestMatchMayReadTheBodyAndCallTheServer(t *testing.T) {
 	})
 }
 
-func TestOneOfManyRequestsAtOnceIsStruck(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestFault_oneOfManyRequestsAtOnceIsStruck(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		injected := srv.Inject(fake.Fault{Status: 500, Skip: 5, Times: 3})
 		var mu sync.Mutex
 		struck := 0
@@ -402,7 +402,7 @@ func TestOneOfManyRequestsAtOnceIsStruck(t *testing.T) {
 	})
 }
 
-func TestAFaultThatMakesNoSenseIsAMistakeOfTheTest(t *testing.T) {
+func TestFault_withoutSensePanics(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	for _, f := range []fake.Fault{
 		{Operation: "listpets"},
@@ -430,10 +430,10 @@ func TestAFaultThatMakesNoSenseIsAMistakeOfTheTest(t *testing.T) {
 	}
 }
 
-func TestThePanicOfAMatchIsAnAnswerAndAFinding(t *testing.T) {
+func TestFault_panicOfAMatchIsAResponseAndAFinding(t *testing.T) {
 	tb := &recorder{}
 	srv := fake.NewTestServer(tb)
-	d := memoryDoor(t, srv)
+	d := viaMemory(t, srv)
 	srv.Inject(fake.Fault{Match: func(*http.Request) bool { panic("oh no") }, Chance: 0.5, Times: fake.Forever})
 	r := d.list(t)
 	assert.Equal(t, http.StatusInternalServerError, r.status)
@@ -443,17 +443,17 @@ func TestThePanicOfAMatchIsAnAnswerAndAFinding(t *testing.T) {
 	assert.Contains(t, tb.errors.String(), "fault_test.go")
 }
 
-func TestThePanicOfAMatchThatRefusesIsAFindingToo(t *testing.T) {
+func TestFault_panicOfAMatchThatRefusesIsAFindingToo(t *testing.T) {
 	tb := &recorder{}
 	srv := fake.NewTestServer(tb)
 	srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(*http.Request) bool { panic("oh no") }})
-	_, err := memoryDoor(t, srv).try(t, request{path: "/pets"})
+	_, err := viaMemory(t, srv).try(t, request{path: "/pets"})
 	assert.ErrorContains(t, err, "the fake server panicked: oh no")
 	tb.end()
 	assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
 }
 
-func TestEveryWireHasAName(t *testing.T) {
+func TestFault_everyWireHasAName(t *testing.T) {
 	var names []string
 	for w := fake.WireNone - 1; w <= fake.WireRefuse+1; w++ {
 		names = append(names, w.String())

@@ -9,8 +9,8 @@ import (
 // removal is when getPet is announced to be gone (sections 4.3 and 9).
 func removal() time.Time { return time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC) }
 
-// getPet answers GET /pets/{petId} (section 4.3), which is deprecated.
-func (s *Server) getPet(x *exchange) answer {
+// getPet serves GET /pets/{petId} (section 4.3), which is deprecated.
+func (s *Server) getPet(x *exchange) response {
 	x.noteParameters(x.req.URL.Query())
 	x.note(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
 	a := s.findPet(x)
@@ -24,7 +24,7 @@ func (s *Server) getPet(x *exchange) answer {
 	return a
 }
 
-func (s *Server) findPet(x *exchange) answer {
+func (s *Server) findPet(x *exchange) response {
 	if s.config.behavior.Removal && !x.now.Before(removal()) {
 		return refusal(http.StatusNotFound, CodeNotFound,
 			"getPet was removed on 5 December 2030; use listPets (section 9)")
@@ -40,5 +40,5 @@ func (s *Server) findPet(x *exchange) answer {
 		return refusal(http.StatusNotFound, CodeNotFound,
 			fmt.Sprintf("getPet: there is no animal %d (section 4.3)", id))
 	}
-	return answer{status: http.StatusOK, contentType: mediaJSON, body: appendPet(nil, pet)}
+	return response{status: http.StatusOK, contentType: mediaJSON, body: appendPet(nil, pet)}
 }

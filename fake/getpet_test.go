@@ -10,9 +10,9 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestGetPetKnowsNoAnimalByAnythingButItsID(t *testing.T) {
+func TestGetPet_knowsNoPetByAnythingButItsID(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPets(catalogue(1)...))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	for path, status := range map[string]int{
 		"/pets/1": 200, "/pets/2": 404, "/pets/0": 404, "/pets/-1": 404, "/pets/x": 404, "/pets/1.0": 404,
 		"/pets/9223372036854775807": 404, "/pets/9223372036854775808": 404, "/pets/": 404, "/pets/1/": 404,
@@ -26,12 +26,12 @@ func TestGetPetKnowsNoAnimalByAnythingButItsID(t *testing.T) {
 	}
 }
 
-func TestGetPetOutlivesItsRemovalUnlessChosen(t *testing.T) {
+func TestGetPet_outlivesItsRemovalUnlessChosen(t *testing.T) {
 	for removal, status := range map[bool]int{false: http.StatusOK, true: http.StatusNotFound} {
 		srv := fake.NewTestServer(t, fake.WithPets(catalogue(1)...),
 			fake.WithBehavior(fake.Behavior{Removal: removal}),
 			fake.WithClock(func() time.Time { return time.Date(2030, 12, 4, 23, 59, 59, 0, time.UTC) }))
-		d := directDoor(t, srv)
+		d := viaTransport(t, srv)
 		assert.Equal(t, http.StatusOK, d.send(t, request{path: "/pets/1"}).status)
 		srv.Advance(time.Second)
 		assert.Equal(t, status, d.send(t, request{path: "/pets/1"}).status)
@@ -39,9 +39,9 @@ func TestGetPetOutlivesItsRemovalUnlessChosen(t *testing.T) {
 	}
 }
 
-func TestGetPetTellsOfItsDeprecationIfChosen(t *testing.T) {
+func TestGetPet_showsItsDeprecationIfChosen(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	r := d.send(t, request{path: "/pets/1"})
 	assert.Equal(t, "@915148800", r.header.Get("Deprecation"))
 	assert.Equal(t, "Thu, 05 Dec 2030 00:00:00 GMT", r.header.Get("Sunset"))

@@ -19,9 +19,9 @@ import (
 
 const answerMark = "=== answer ===\n"
 
-// Each file in testdata/exchanges holds a request and its answer as they are on the wire, but for
-// the CR before each line feed. With UPDATE_GOLDEN=1 the answers are written anew, to be read.
-func TestAnswersAreThoseOfTheGoldenTexts(t *testing.T) {
+// Each file in testdata/exchanges holds a request and its response as they are on the wire, but for
+// the CR before each line feed. With UPDATE_GOLDEN=1 the responses are written anew, to be read.
+func TestResponses_equalGoldenTexts(t *testing.T) {
 	files, err := filepath.Glob("testdata/exchanges/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -52,7 +52,7 @@ func goldenServer(t *testing.T) *fake.Server {
 			petstore.NewPet{Name: "Tom", CategoryID: 2},
 			petstore.NewPet{Name: "Leo", CategoryID: 1, Status: petstore.PetStatusAvailable},
 		))
-	directDoor(t, srv).send(t, request{path: "/pets", auth: "Bearer used-up-key"})
+	viaTransport(t, srv).send(t, request{path: "/pets", auth: "Bearer used-up-key"})
 	return srv
 }
 
@@ -84,10 +84,10 @@ func dialRaw(t *testing.T, base string) net.Conn {
 	return conn
 }
 
-func TestTheDirectDoorGivesTheAnswersOfTheWire(t *testing.T) {
+func TestResponses_transportGivesTheResponsesOfTheWire(t *testing.T) {
 	for _, q := range []request{{path: "/pets"}, create("Rex"), {path: "/pets/1"}, {path: "/none", auth: "-"}} {
-		direct := directDoor(t, goldenServer(t)).send(t, q)
-		loopback := loopbackDoor(t, goldenServer(t)).send(t, q)
+		direct := viaTransport(t, goldenServer(t)).send(t, q)
+		loopback := viaURL(t, goldenServer(t)).send(t, q)
 		assert.Equal(t, loopback, direct)
 	}
 }

@@ -29,7 +29,7 @@ func TestNewTestServer_keepsJournalOfFailedTest(t *testing.T) {
 	tb := &artifactRecorder{dir: t.TempDir()}
 	for range 2 {
 		srv := fake.NewTestServer(tb, fake.WithKey("second-key", fake.PlanFree))
-		d := memoryDoor(t, srv)
+		d := viaMemory(t, srv)
 		d.send(t, create("Rex"))
 		d.send(t, request{path: "/pets?limit=5&limit=%73econd-key"})
 		srv.Inject(fake.Fault{Status: 502, Body: []byte("\xff")})
@@ -96,7 +96,7 @@ func TestNewTestServer_worksWithoutArtifactDirectory(t *testing.T) {
 				r = own
 			}
 			srv := fake.NewTestServer(tb.TB)
-			directDoor(t, srv).list(t)
+			viaTransport(t, srv).list(t)
 			r.Errorf("something else")
 			r.end()
 			assert.Contains(t, r.log.String(), "#1 GET /v1/pets → 200")

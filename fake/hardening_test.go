@@ -19,7 +19,7 @@ import (
 
 const rawKey = "Host: x\r\nAuthorization: Bearer " + fake.DefaultAPIKey + "\r\n"
 
-func TestNothingThatASocketSendsDoesMoreThanEarnARefusal(t *testing.T) {
+func TestURL_malformedInputIsOnlyRefused(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	post := "POST /v1/pets HTTP/1.1\r\n" + rawKey + "Content-Type: application/json\r\nConnection: close\r\n"
 	for name, text := range map[string]string{
@@ -47,7 +47,7 @@ func TestNothingThatASocketSendsDoesMoreThanEarnARefusal(t *testing.T) {
 		})
 	}
 	assert.Empty(t, srv.Pets())
-	assert.Equal(t, http.StatusOK, loopbackDoor(t, srv).list(t).status)
+	assert.Equal(t, http.StatusOK, viaURL(t, srv).list(t).status)
 }
 
 // refusalOf sends bytes to a port and returns what came of it, 0 for a closed connection.
@@ -64,7 +64,7 @@ func refusalOf(t *testing.T, base, text string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-func TestBothLengthAndChunksAreReadAsChunks(t *testing.T) {
+func TestURL_bothLengthAndChunksAreReadAsChunks(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	answer := exchangeRaw(t, srv.URL(), "POST /v1/pets HTTP/1.1\r\n"+rawKey+
 		"Content-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n"+
@@ -72,7 +72,7 @@ func TestBothLengthAndChunksAreReadAsChunks(t *testing.T) {
 	assert.True(t, strings.HasPrefix(answer, "HTTP/1.1 201 "), answer)
 }
 
-func TestABodyThatBreaksOffIsNotCarriedOut(t *testing.T) {
+func TestURL_bodyThatBreaksOffIsNotCarriedOut(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	conn := dialRaw(t, srv.URL())
 	_, err := io.WriteString(conn, "POST /v1/pets HTTP/1.1\r\n"+rawKey+
@@ -86,7 +86,7 @@ func TestABodyThatBreaksOffIsNotCarriedOut(t *testing.T) {
 	assert.Empty(t, srv.Pets())
 }
 
-func TestCloseDoesNotWaitForHalfAHeader(t *testing.T) {
+func TestURL_closeDoesNotWaitForHalfAHeader(t *testing.T) {
 	srv := fake.NewServer()
 	conn := dialRaw(t, srv.URL())
 	_, err := io.WriteString(conn, "GET /v1/pets HTTP/1.1\r\nHost:")
@@ -98,9 +98,9 @@ func TestCloseDoesNotWaitForHalfAHeader(t *testing.T) {
 	assert.Error(t, err)
 }
 
-func TestRefusedBodiesTakeNoMemory(t *testing.T) {
+func TestURL_refusedBodiesTakeNoMemory(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithJournal(1), fake.WithPlan(fake.Enterprise(0, 0)))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	before := heap()
 	for range 20 {
 		r := d.send(t, request{path: "/pets", body: strings.Repeat("x", 2<<20)})
@@ -110,7 +110,7 @@ func TestRefusedBodiesTakeNoMemory(t *testing.T) {
 	assert.Less(t, int64(heap())-int64(before), int64(8<<20))
 }
 
-func TestAnObjectOfManyFieldsIsReadInReasonableTime(t *testing.T) {
+func TestURL_objectOfManyFieldsIsReadInReasonableTime(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	var b strings.Builder
 	b.WriteString(`{"name":"Rex","categoryId":1`)
@@ -119,7 +119,7 @@ func TestAnObjectOfManyFieldsIsReadInReasonableTime(t *testing.T) {
 	}
 	b.WriteString("}")
 	start := time.Now()
-	assert.Equal(t, http.StatusCreated, directDoor(t, srv).send(t, request{path: "/pets", body: b.String()}).status)
+	assert.Equal(t, http.StatusCreated, viaTransport(t, srv).send(t, request{path: "/pets", body: b.String()}).status)
 	assert.Less(t, time.Since(start), 5*time.Second)
 }
 
@@ -132,7 +132,7 @@ func FuzzCreatePetAnswersWhateverItGets(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		srv := fake.NewTestServer(t)
-		r := directDoor(t, srv).send(t, request{method: http.MethodPost, path: "/pets", body: string(body)})
+		r := viaTransport(t, srv).send(t, request{method: http.MethodPost, path: "/pets", body: string(body)})
 		assert.Contains(t, []int{201, 400}, r.status)
 		assert.Len(t, srv.Pets(), map[int]int{201: 1, 400: 0}[r.status])
 	})

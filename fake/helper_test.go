@@ -20,20 +20,20 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// door is one way to a server.
-type door struct {
+// entryPoint is one way to a server.
+type entryPoint struct {
 	client *http.Client
 	base   string
 }
 
-// throughEveryDoor runs a test once for each door, each time with a server of its own.
-func throughEveryDoor(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, door)) {
+// throughEveryEntryPoint runs a test once for each entry point, each time with a server of its own.
+func throughEveryEntryPoint(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint)) {
 	t.Helper()
-	for name, open := range map[string]func(testing.TB, *fake.Server) door{
-		"memory":   memoryDoor,
-		"direct":   directDoor,
-		"loopback": loopbackDoor,
-		"handler":  handlerDoor,
+	for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
+		"memory":   viaMemory,
+		"direct":   viaTransport,
+		"loopback": viaURL,
+		"handler":  viaHandler,
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := fake.NewTestServer(t, opts...)
@@ -42,22 +42,22 @@ func throughEveryDoor(t *testing.T, opts []fake.Option, f func(*testing.T, *fake
 	}
 }
 
-func memoryDoor(_ testing.TB, srv *fake.Server) door {
-	return door{srv.HTTPClient(), "http://service.test/v1"}
+func viaMemory(_ testing.TB, srv *fake.Server) entryPoint {
+	return entryPoint{srv.HTTPClient(), "http://service.test/v1"}
 }
 
-func directDoor(_ testing.TB, srv *fake.Server) door {
-	return door{&http.Client{Transport: srv.Transport()}, "https://service.test/v1"}
+func viaTransport(_ testing.TB, srv *fake.Server) entryPoint {
+	return entryPoint{&http.Client{Transport: srv.Transport()}, "https://service.test/v1"}
 }
 
-func loopbackDoor(t testing.TB, srv *fake.Server) door {
-	return door{socketClient(t), srv.URL()}
+func viaURL(t testing.TB, srv *fake.Server) entryPoint {
+	return entryPoint{socketClient(t), srv.URL()}
 }
 
-func handlerDoor(t testing.TB, srv *fake.Server) door {
+func viaHandler(t testing.TB, srv *fake.Server) entryPoint {
 	hs := httptest.NewServer(srv)
 	t.Cleanup(hs.Close)
-	return door{socketClient(t), hs.URL + "/v1"}
+	return entryPoint{socketClient(t), hs.URL + "/v1"}
 }
 
 // socketClient returns a client with connections of its own, which end with the test.
@@ -104,15 +104,15 @@ func (q request) build(t testing.TB, base string) *http.Request {
 	return req
 }
 
-// reply is an answer that was read to its end.
+// reply is a response that was read to its end.
 type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// send sends a request that must be answered.
-func (d door) send(t testing.TB, q request) reply {
+// send sends a request that must be served.
+func (d entryPoint) send(t testing.TB, q request) reply {
 	t.Helper()
 	r, err := d.try(t, q)
 	require.NoError(t, err)
@@ -120,13 +120,13 @@ func (d door) send(t testing.TB, q request) reply {
 }
 
 // try sends a request that may fail.
-func (d door) try(t testing.TB, q request) (reply, error) {
+func (d entryPoint) try(t testing.TB, q request) (reply, error) {
 	t.Helper()
 	return d.do(q.build(t, d.base))
 }
 
 // do is try for goroutines other than that of the test.
-func (d door) do(req *http.Request) (reply, error) {
+func (d entryPoint) do(req *http.Request) (reply, error) {
 	resp, err := d.client.Do(req)
 	if err != nil {
 		return reply{}, err
@@ -137,7 +137,7 @@ func (d door) do(req *http.Request) (reply, error) {
 }
 
 // giveUpOn sends a request that the fault strikes, and cancels it once the server has it.
-func (d door) giveUpOn(t testing.TB, srv *fake.Server, f fake.Fault, q request) error {
+func (d entryPoint) giveUpOn(t testing.TB, srv *fake.Server, f fake.Fault, q request) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -151,12 +151,12 @@ func (d door) giveUpOn(t testing.TB, srv *fake.Server, f fake.Fault, q request) 
 	return err
 }
 
-func (d door) list(t testing.TB) reply {
+func (d entryPoint) list(t testing.TB) reply {
 	t.Helper()
 	return d.send(t, request{path: "/pets"})
 }
 
-// create is a request for a new animal.
+// create is a request for a new pet.
 func create(name string) request {
 	return request{path: "/pets", body: fmt.Sprintf(`{"name":%q,"categoryId":1}`, name)}
 }

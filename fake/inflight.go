@@ -11,11 +11,11 @@ import (
 // errClosed is the error of a request that was still waiting when the server closed.
 var errClosed = fmt.Errorf("fake: the server is closed: %w", net.ErrClosed)
 
-// inflight knows everything that must have come to an end when Close returns.
+// inflight is the set of everything that must have come to an end when Close returns.
 type inflight struct {
 	mu        sync.Mutex
 	closed    bool
-	exchanges map[*exchange]struct{} // requests that are being answered
+	exchanges map[*exchange]struct{} // requests in progress
 	waiting   map[chan struct{}]*exchange
 	calls     map[*call]struct{} // requests of HTTPClient whose body is still open
 	links     map[*link]struct{} // connections in memory
@@ -74,7 +74,7 @@ func (f *inflight) panicked(what string) {
 	f.panics = append(f.panics, what)
 }
 
-// refuse lets nobody in any more.
+// refuse lets no further request in.
 func (f *inflight) refuse() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,12 +93,12 @@ func (f *inflight) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for quit, x := range f.waiting {
-		f.leaks = append(f.leaks, "a request was still waiting for its answer: "+x.String())
+		f.leaks = append(f.leaks, "a request was still waiting for its response: "+x.String())
 		close(quit)
 	}
 }
 
-// quiet reports whether nobody is being answered any more. Idle connections do not matter.
+// quiet reports whether no request is in progress. Idle connections do not matter.
 func (f *inflight) quiet() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +125,7 @@ func (f *inflight) breakOff() {
 	}
 	calls, links := slices.Collect(maps.Keys(f.calls)), slices.Collect(maps.Keys(f.links))
 	for _, c := range calls {
-		if c.answered.Load() {
+		if c.responded.Load() {
 			f.leaks = append(f.leaks, "a response body was never closed: "+c.String())
 		}
 	}

@@ -219,7 +219,7 @@ func (l *faultList) unfired() []string {
 	return out
 }
 
-// requestCopy returns the request as Match gets it, the same through every door.
+// requestCopy returns the request as Match gets it, the same through every entry point.
 func (x *exchange) requestCopy() *http.Request {
 	r := x.req.Clone(x.req.Context())
 	r.Body = io.NopCloser(bytes.NewReader(x.body))

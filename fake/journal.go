@@ -16,7 +16,7 @@ const (
 	maxJournalBytes = 64 << 20
 )
 
-// Request is a request that arrived, with what was answered. No API key is in it: the credentials
+// Request is a request that arrived, with its response. No API key is in it: the credentials
 // of Authorization are redacted, and so are the keys the server knows wherever else they are.
 type Request struct {
 	// Seq counts requests from 1, in the order in which they had arrived whole.
@@ -33,18 +33,18 @@ type Request struct {
 	Header http.Header
 	// Body is the request's body as far as the server read it, at most 1 MiB.
 	Body []byte
-	// StatusCode is that of the answer; 0 if there was none, or none yet.
+	// StatusCode is that of the response; 0 if there was none, or none yet.
 	StatusCode int
-	// AnswerHeader is the header of the answer, without what net/http adds to it on the way. Nil if
-	// there is no answer.
+	// AnswerHeader is the header of the response, without what net/http adds to it on the way. Nil if
+	// there is no response.
 	AnswerHeader http.Header
 	// Answer is the body that was sent.
 	Answer []byte
-	// Time is when the request arrived, and Duration how long it took until the answer began, both
+	// Time is when the request arrived, and Duration how long it took until the response began, both
 	// by the server's clock.
 	Time     time.Time
 	Duration time.Duration
-	// Fault reports whether an injected fault had a part in the answer.
+	// Fault reports whether an injected fault had a part in the response.
 	Fault bool
 	// Hint says why the request was refused, with the section of the document; it is empty if it was
 	// not.
@@ -62,7 +62,7 @@ type entry struct {
 	body      []byte
 	time      time.Time
 	duration  time.Duration
-	reply     answer // the zero answer until there is one
+	reply     response // the zero response until there is one
 }
 
 // journal keeps the last requests.
@@ -104,13 +104,13 @@ func (j *journal) add(x *exchange) *entry {
 	return e
 }
 
-// finish enters the answer. An entry that was dropped meanwhile takes it too, and counts no more.
-func (j *journal) finish(e *entry, a *answer) {
+// finish adds the response to an entry. One that was dropped meanwhile takes it too, and is not counted.
+func (j *journal) finish(e *entry, a *response) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	before := e.size()
 	e.duration, e.reply = a.now.Sub(e.time), *a
-	if !a.answered() {
+	if !a.sent() {
 		e.reply.status, e.reply.body = 0, nil
 	}
 	if j.find(e.seq) == e {
@@ -189,7 +189,7 @@ func redactCredential(v string) string {
 
 // Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]), or as
 // many of them as 64 MiB hold with their headers, bodies and responses. A request is in it once it has arrived whole, and its
-// answer before the client has the first byte of it. Requests that a [WireRefuse] kept away never
+// response before the client has the first byte of it. Requests that a [WireRefuse] kept away never
 // arrived. The result is the caller's own.
 func (s *Server) Requests() []Request {
 	r := s.keys.redactor()
@@ -301,8 +301,8 @@ func (e *entry) request(r *redactor) Request {
 	}
 }
 
-// sentHeader returns the header of an answer without the keys that it may repeat.
-func (a *answer) sentHeader(r *redactor) http.Header {
+// sentHeader returns the header of a response without the keys that it may repeat.
+func (a *response) sentHeader(r *redactor) http.Header {
 	if a.status == 0 {
 		return nil
 	}

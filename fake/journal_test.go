@@ -31,7 +31,7 @@ func TestServer_Requests_bounded(t *testing.T) {
 		t.Run("at most 64 MiB of "+name, func(t *testing.T) {
 			srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
 			srv.Inject(fake.Fault{Status: http.StatusOK, Body: make([]byte, c.answer), Times: fake.Forever})
-			d := directDoor(t, srv)
+			d := viaTransport(t, srv)
 			send := func() {
 				q := request{path: "/pets" + c.path, body: c.body, header: http.Header{"X-Big": {c.header}}}
 				resp, err := d.client.Do(q.build(t, d.base))
@@ -52,8 +52,8 @@ func TestServer_Requests_bounded(t *testing.T) {
 	}
 }
 
-func TestTheJournalTellsWhatArrivedAndWhatWasAnswered(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestJournal_holdsWhatArrivedAndWhatWasServed(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		q := create("Rex")
 		q.path += "?dry=1"
 		q.header = http.Header{"X-Trace": {"a", "b"}}
@@ -76,9 +76,9 @@ func TestTheJournalTellsWhatArrivedAndWhatWasAnswered(t *testing.T) {
 	})
 }
 
-func TestTheJournalNamesNoOperationWhereThereIsNone(t *testing.T) {
+func TestJournal_namesNoOperationWhereThereIsNone(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	for _, q := range []request{{path: "/orders"}, {method: "PUT", path: "/pets"}, {method: "HEAD", path: "/pets/1"}} {
 		d.send(t, q)
 	}
@@ -88,9 +88,9 @@ func TestTheJournalNamesNoOperationWhereThereIsNone(t *testing.T) {
 	}
 }
 
-func TestWhatTheJournalGivesOutIsACopy(t *testing.T) {
+func TestJournal_requestsAreCopies(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	directDoor(t, srv).send(t, create("Rex"))
+	viaTransport(t, srv).send(t, create("Rex"))
 	r := srv.Requests()[0]
 	r.Body[2], r.Answer[2] = 'X', 'X'
 	r.Header.Set("Authorization", "gone")
@@ -100,11 +100,11 @@ func TestWhatTheJournalGivesOutIsACopy(t *testing.T) {
 	assert.Equal(t, "Bearer [redacted]", again.Header.Get("Authorization"))
 }
 
-func TestNoKeyIsInTheJournalWhereverAClientPutIt(t *testing.T) {
+func TestJournal_holdsNoKeyWhereverAClientPutIt(t *testing.T) {
 	const key = "s3cret/key+1=="
 	srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree), fake.WithKey(key+"longer", fake.PlanFree))
 	for _, auth := range []string{"Bearer " + key, "bearer " + key, "Basic " + key, key, "Bearer unknown-key"} {
-		d := directDoor(t, srv)
+		d := viaTransport(t, srv)
 		d.send(t, request{
 			path: "/pets?" + url.QueryEscape(key) + "=1&key=" + url.QueryEscape(key) + "&status=" + url.QueryEscape(key), auth: auth,
 			header: http.Header{"X-Api-Key": {key}, "Proxy-Authorization": {"Basic unknown-key"}},
@@ -124,9 +124,9 @@ func TestNoKeyIsInTheJournalWhereverAClientPutIt(t *testing.T) {
 	assert.Equal(t, strings.Repeat("fake.Server ", 5), fmt.Sprintf("%v %+v %#v %d %x ", srv, srv, srv, srv, srv))
 }
 
-func TestTheJournalIsBounded(t *testing.T) {
+func TestJournal_isBounded(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithJournal(3), fake.WithPlan(fake.Enterprise(0, 0)))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	for range 5 {
 		d.list(t)
 	}
@@ -134,13 +134,13 @@ func TestTheJournalIsBounded(t *testing.T) {
 	assert.Equal(t, 3, srv.Requests()[0].Seq)
 
 	none := fake.NewTestServer(t, fake.WithJournal(0))
-	directDoor(t, none).list(t)
+	viaTransport(t, none).list(t)
 	assert.Empty(t, none.Requests())
 }
 
-func TestAnEntryIsThereBeforeItsAnswer(t *testing.T) {
+func TestJournal_entryIsThereBeforeItsResponse(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	d := loopbackDoor(t, srv)
+	d := viaURL(t, srv)
 	for i := range 200 {
 		d.list(t)
 		entries := srv.Requests()
@@ -149,9 +149,9 @@ func TestAnEntryIsThereBeforeItsAnswer(t *testing.T) {
 	}
 }
 
-func TestTheJournalHoldsTheHeaderThatWasAnswered(t *testing.T) {
+func TestJournal_holdsTheHeaderThatWasServed(t *testing.T) {
 	opts := []fake.Option{fake.WithPlan(fake.Enterprise(2, 0))}
-	throughEveryDoor(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+	throughEveryEntryPoint(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.Inject(fake.Fault{Header: http.Header{
 			"X-Trace": {"a", "b " + fake.DefaultAPIKey}, "X-Ratelimit-Reset": nil,
 		}})
@@ -172,10 +172,10 @@ func TestTheJournalHoldsTheHeaderThatWasAnswered(t *testing.T) {
 	})
 }
 
-func TestTheJournalHoldsNoHeaderOfAnAnswerThatDidNotCome(t *testing.T) {
+func TestJournal_holdsNoHeaderOfAResponseThatDidNotCome(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	srv.Inject(fake.Fault{Wire: fake.WireReset, AfterCommit: true})
-	_, err := directDoor(t, srv).try(t, request{path: "/pets"})
+	_, err := viaTransport(t, srv).try(t, request{path: "/pets"})
 	require.Error(t, err)
 	r := srv.Requests()[0]
 	assert.Nil(t, r.AnswerHeader)
@@ -183,10 +183,10 @@ func TestTheJournalHoldsNoHeaderOfAnAnswerThatDidNotCome(t *testing.T) {
 	assert.Zero(t, r.StatusCode)
 }
 
-func TestTheJournalNumbersTheKeys(t *testing.T) {
+func TestJournal_numbersTheKeys(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
 	srv.AddKey("third-key", fake.PlanPro)
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	for _, auth := range []string{"", "Bearer second-key", "Bearer third-key", "-", "Bearer unknown-key", "Basic third-key"} {
 		d.send(t, request{path: "/pets", auth: auth})
 	}
@@ -202,9 +202,9 @@ func TestTheJournalNumbersTheKeys(t *testing.T) {
 	}
 }
 
-func TestARequestOfTheJournalIsFoundBySeq(t *testing.T) {
+func TestJournal_requestOfTheJournalIsFoundBySeq(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithJournal(3))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	_, found := srv.Request(1)
 	assert.False(t, found)
 	_, found = srv.LastRequest()
@@ -226,9 +226,9 @@ func TestARequestOfTheJournalIsFoundBySeq(t *testing.T) {
 	assert.Equal(t, 5, r.Seq)
 }
 
-func TestClearRequestsEmptiesTheJournalAloneAndCountsOn(t *testing.T) {
+func TestJournal_clearRequestsEmptiesTheJournalAloneAndCountsOn(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	d.send(t, create("Rex"))
 	d.send(t, request{path: "/pets/1"})
 	srv.ClearRequests()
@@ -241,8 +241,8 @@ func TestClearRequestsEmptiesTheJournalAloneAndCountsOn(t *testing.T) {
 	assert.Equal(t, 3, srv.Requests()[0].Seq)
 }
 
-// The answers of requests that were cleared away meanwhile must take no room in the journal.
-func TestAnAnswerThatOutlivesItsEntryIsNotCounted(t *testing.T) {
+// The responses of requests that were cleared away meanwhile must take no room in the journal.
+func TestJournal_responseThatOutlivesItsEntryIsNotCounted(t *testing.T) {
 	var srv *fake.Server
 	clearing := true
 	srv = fake.NewTestServer(t, fake.WithNotify(func(seq int) {
@@ -251,7 +251,7 @@ func TestAnAnswerThatOutlivesItsEntryIsNotCounted(t *testing.T) {
 		}
 	}))
 	srv.Inject(fake.Fault{Status: 200, Body: make([]byte, 1<<20), Times: fake.Forever})
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	for range 65 {
 		d.list(t)
 	}
@@ -261,14 +261,14 @@ func TestAnAnswerThatOutlivesItsEntryIsNotCounted(t *testing.T) {
 	assert.Len(t, srv.Requests(), 1)
 }
 
-func TestNotifyTellsOfARequestAndOfItsAnswerBeforeTheClientHasIt(t *testing.T) {
+func TestJournal_notifiesOfARequestAndOfItsResponseBeforeTheClientHasIt(t *testing.T) {
 	var told []string
 	var srv *fake.Server
 	opts := []fake.Option{fake.WithNotify(func(seq int) {
 		r, found := srv.Request(seq)
 		told = append(told, fmt.Sprint(seq, found, r.StatusCode))
 	})}
-	throughEveryDoor(t, opts, func(t *testing.T, s *fake.Server, d door) {
+	throughEveryEntryPoint(t, opts, func(t *testing.T, s *fake.Server, d entryPoint) {
 		srv, told = s, nil
 		d.list(t)
 		assert.Equal(t, []string{"1 true 0", "1 true 200"}, told)
@@ -278,7 +278,7 @@ func TestNotifyTellsOfARequestAndOfItsAnswerBeforeTheClientHasIt(t *testing.T) {
 	})
 }
 
-func TestNoWayToWriteAKeyPutsItIntoTheJournal(t *testing.T) {
+func TestJournal_noWayToWriteAKeyPutsItIntoTheJournal(t *testing.T) {
 	const key = "operator-secret~1"
 	var escaped strings.Builder
 	for _, c := range []byte(key) {

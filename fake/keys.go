@@ -38,8 +38,8 @@ type apiKey struct {
 	seen        time.Time // the last look at the clock
 	bannedUntil time.Time
 	banReason   string
-	streak      int // 429 answers since the last request that was admitted
-	limited     int // 429 answers ever
+	streak      int // 429 responses since the last request that was admitted
+	limited     int // 429 responses so far
 	retryAt     time.Time
 }
 

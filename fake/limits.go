@@ -14,7 +14,7 @@ type banPolicy struct {
 	d     time.Duration
 }
 
-// verdict is what the limits say of one request.
+// verdict is what the limits decide about one request.
 type verdict struct {
 	quota
 	now      time.Time
@@ -89,7 +89,7 @@ func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
 
 // quota returns what the headers show: the window with fewer requests left. A ban leaves nothing,
 // and shows the end of the minute, which is the one that a ban usually outlasts: only a Retry-After
-// beyond Reset tells a client of a ban.
+// beyond Reset shows a client that it is banned.
 func (k *apiKey) quota(sec int64) quota {
 	minute := k.minute.quota(k.plan.PerMinute, sec)
 	q := tighter(minute, k.day.quota(k.plan.PerDay, sec))
@@ -163,7 +163,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// toldToWait notes that an answer told the key's client when to come back.
+// toldToWait notes until when a response asked the key's client to wait.
 func (k *apiKey) toldToWait(until time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

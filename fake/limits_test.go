@@ -14,19 +14,19 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// inBubble runs a test against a server of its own, in virtual time through the memory door.
-func inBubble(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, door)) {
+// inBubble runs a test against a server of its own, in virtual time through the memory entry point.
+func inBubble(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		srv := fake.NewTestServer(t, opts...)
-		f(t, srv, memoryDoor(t, srv))
+		f(t, srv, viaMemory(t, srv))
 	})
 }
 
 func with(opts ...fake.Option) []fake.Option { return opts }
 
 // admitted sends requests until one is refused, and returns how many were not.
-func (d door) admitted(t *testing.T) (int, reply) {
+func (d entryPoint) admitted(t *testing.T) (int, reply) {
 	t.Helper()
 	for n := 0; ; n++ {
 		if r := d.list(t); r.status != http.StatusOK {
@@ -35,8 +35,8 @@ func (d door) admitted(t *testing.T) (int, reply) {
 	}
 }
 
-func TestTwoMinutesOfAPlanPassAsTheDocumentSays(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, _ *fake.Server, d door) {
+func TestLimits_twoMinutesOfAPlanPassAsTheDocumentSays(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, _ *fake.Server, d entryPoint) {
 		time.Sleep(1500 * time.Millisecond) // so that the window does not begin where the clock does
 		for minute := range 2 {
 			begin := time.Now().Truncate(time.Second)
@@ -56,8 +56,8 @@ func TestTwoMinutesOfAPlanPassAsTheDocumentSays(t *testing.T) {
 	})
 }
 
-func TestTheDayEndsADayAfterItsFirstRequest(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d door) {
+func TestLimits_dayEndsADayAfterItsFirstRequest(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 		start, sent := time.Now(), 0
 		for sent < fake.PlanFree.PerDay {
 			n, r := d.admitted(t)
@@ -79,9 +79,9 @@ func TestTheDayEndsADayAfterItsFirstRequest(t *testing.T) {
 	})
 }
 
-func TestTheHeadersShowTheLimitThatIsNearer(t *testing.T) {
+func TestLimits_headersShowTheLimitThatIsNearer(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 4)))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	r := d.list(t)
 	assert.Equal(t, "3", r.header.Get("X-RateLimit-Limit"))
 	assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
@@ -92,8 +92,8 @@ func TestTheHeadersShowTheLimitThatIsNearer(t *testing.T) {
 	assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
 }
 
-func TestTheHeadersShowTheDayThatEndsBeforeTheMinute(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(9, 4))), func(t *testing.T, _ *fake.Server, d door) {
+func TestLimits_headersShowTheDayThatEndsBeforeTheMinute(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(9, 4))), func(t *testing.T, _ *fake.Server, d entryPoint) {
 		d.list(t)
 		time.Sleep(24*time.Hour - 30*time.Second)
 		r := d.list(t)
@@ -103,16 +103,16 @@ func TestTheHeadersShowTheDayThatEndsBeforeTheMinute(t *testing.T) {
 	})
 }
 
-func TestThePlansAreThoseOfTheDocument(t *testing.T) {
+func TestLimits_plansAreThoseOfTheDocument(t *testing.T) {
 	assert.Equal(t, fake.Plan{Name: "Free", PerMinute: 60, PerDay: 1_000}, fake.PlanFree)
 	assert.Equal(t, fake.Plan{Name: "Pro", PerMinute: 300, PerDay: 10_000}, fake.PlanPro)
 	assert.Equal(t, fake.Plan{Name: "Business", PerMinute: 1_000, PerDay: 100_000}, fake.PlanBusiness)
 	assert.Equal(t, fake.Plan{Name: "Enterprise", PerMinute: 7, PerDay: 8}, fake.Enterprise(7, 8))
 }
 
-func TestABanForgetsWhatLedToIt(t *testing.T) {
+func TestLimits_banForgetsWhatLedToIt(t *testing.T) {
 	opts := with(fake.WithPlan(fake.Enterprise(0, 1)), fake.WithBan(2, time.Minute))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		d.list(t)
 		for range 2 {
 			for range 2 {
@@ -126,18 +126,18 @@ func TestABanForgetsWhatLedToIt(t *testing.T) {
 	})
 }
 
-func TestAnUnlimitedPlanStillHasHeaders(t *testing.T) {
+func TestLimits_unlimitedPlanStillHasHeaders(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
-	r := directDoor(t, srv).list(t)
+	r := viaTransport(t, srv).list(t)
 	assert.Equal(t, "2147483647", r.header.Get("X-RateLimit-Remaining"))
 	srv.SetPlan(srv.APIKey(), fake.Enterprise(0, 5))
-	r = directDoor(t, srv).list(t)
+	r = viaTransport(t, srv).list(t)
 	assert.Equal(t, "5", r.header.Get("X-RateLimit-Limit"))
 	assert.Equal(t, "3", r.header.Get("X-RateLimit-Remaining"))
 }
 
-func TestA429SaysWhichLimitOfWhichPlan(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 9))), func(t *testing.T, srv *fake.Server, d door) {
+func TestLimits_a429SaysWhichLimitOfWhichPlan(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 9))), func(t *testing.T, srv *fake.Server, d entryPoint) {
 		_, r := d.admitted(t)
 		assert.JSONEq(t, `{"code":"rate_limited","status":429,"message":"plan Enterprise allows 1 requests `+
 			`per minute, the next one at 2000-01-01T00:01:00Z (section 8.1)"}`, r.body)
@@ -146,9 +146,9 @@ func TestA429SaysWhichLimitOfWhichPlan(t *testing.T) {
 	})
 }
 
-func TestWhatIsRefusedDoesNotCount(t *testing.T) {
+func TestLimits_whatIsRefusedDoesNotCount(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	d.send(t, request{path: "/pets", auth: "-"})
 	d.send(t, request{path: "/elsewhere"})
 	n, _ := d.admitted(t)
@@ -160,9 +160,9 @@ func TestWhatIsRefusedDoesNotCount(t *testing.T) {
 	}, srv.Usage(srv.APIKey()))
 }
 
-func TestABanComesAfterThatManyFurtherRequestsAndPasses(t *testing.T) {
+func TestLimits_banComesAfterThatManyFurtherRequestsAndPasses(t *testing.T) {
 	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, 5*time.Minute))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		_, r := d.admitted(t)
 		assert.Equal(t, "60", r.header.Get("Retry-After"))
 		r = d.list(t)
@@ -181,9 +181,9 @@ func TestABanComesAfterThatManyFurtherRequestsAndPasses(t *testing.T) {
 	})
 }
 
-func TestAnAdmittedRequestForgivesEarlierOnes(t *testing.T) {
+func TestLimits_admittedRequestForgivesEarlierOnes(t *testing.T) {
 	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, time.Hour))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		for range 5 {
 			d.admitted(t)
 			d.list(t)
@@ -193,8 +193,8 @@ func TestAnAdmittedRequestForgivesEarlierOnes(t *testing.T) {
 	})
 }
 
-func TestBanKeyBansAtOnceAndZeroLiftsIt(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestLimits_banKeyBansAtOnceAndZeroLiftsIt(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.BanKey(srv.APIKey(), 90*time.Second)
 		r := d.list(t)
 		assert.Equal(t, http.StatusTooManyRequests, r.status)
@@ -206,9 +206,9 @@ func TestBanKeyBansAtOnceAndZeroLiftsIt(t *testing.T) {
 	})
 }
 
-func TestEachKeyHasItsOwnPlanAndWindows(t *testing.T) {
+func TestLimits_eachKeyHasItsOwnPlanAndWindows(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.Enterprise(1, 0)))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	second := request{path: "/pets", auth: "Bearer second-key"}
 	assert.Equal(t, http.StatusOK, d.send(t, second).status)
 	assert.Equal(t, http.StatusTooManyRequests, d.send(t, second).status)
@@ -219,9 +219,9 @@ func TestEachKeyHasItsOwnPlanAndWindows(t *testing.T) {
 	assert.Zero(t, srv.Usage("third-key"))
 }
 
-func TestAdvanceMovesWindowsAndTheDate(t *testing.T) {
+func TestLimits_advanceMovesWindowsAndTheDate(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	before := srv.Now()
 	d.admitted(t)
 	srv.Advance(time.Minute)
@@ -233,8 +233,8 @@ func TestAdvanceMovesWindowsAndTheDate(t *testing.T) {
 	assert.WithinDuration(t, before.Add(time.Minute), date, 10*time.Second)
 }
 
-func TestLookingAtAWindowDoesNotBeginIt(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestLimits_lookingAtAWindowDoesNotBeginIt(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.Usage(srv.APIKey())
 		srv.Inject(fake.Fault{Status: http.StatusBadGateway})
 		d.list(t)
@@ -244,27 +244,27 @@ func TestLookingAtAWindowDoesNotBeginIt(t *testing.T) {
 	})
 }
 
-func TestAClockThatIsSetBackByLessThanASecondBeginsNoWindow(t *testing.T) {
+func TestLimits_clockThatIsSetBackByLessThanASecondBeginsNoWindow(t *testing.T) {
 	now := time.Unix(1_000_000_000, 100)
 	srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return now }))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	d.list(t)
 	now = now.Add(-time.Second / 2)
 	d.list(t)
 	assert.Equal(t, 2, srv.Usage(srv.APIKey()).Minute)
 }
 
-func TestTheShortestMinuteIsASecond(t *testing.T) {
+func TestLimits_shortestMinuteIsASecond(t *testing.T) {
 	for _, d := range []time.Duration{time.Nanosecond, time.Second} {
 		srv := fake.NewTestServer(t, fake.WithMinute(d), fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
-		directDoor(t, srv).list(t)
+		viaTransport(t, srv).list(t)
 		assert.Equal(t, time.Unix(1_000_000_001, 0).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
 	}
 }
 
-func TestAShorterMinuteIsAWholeNumberOfSeconds(t *testing.T) {
+func TestLimits_shorterMinuteIsAWholeNumberOfSeconds(t *testing.T) {
 	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(2100*time.Millisecond))
-	inBubble(t, opts, func(t *testing.T, _ *fake.Server, d door) {
+	inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
 		_, r := d.admitted(t)
 		assert.Equal(t, "3", r.header.Get("Retry-After"))
 		time.Sleep(3 * time.Second)
@@ -272,14 +272,14 @@ func TestAShorterMinuteIsAWholeNumberOfSeconds(t *testing.T) {
 	})
 }
 
-func TestRetryAfterIsInTheChosenForm(t *testing.T) {
+func TestLimits_retryAfterIsInTheChosenForm(t *testing.T) {
 	for form, want := range map[fake.RetryAfterForm]string{
 		fake.RetryAfterSeconds: "60",
 		fake.RetryAfterDate:    "Sat, 01 Jan 2000 00:01:00 GMT",
 		fake.RetryAfterAbsent:  "",
 	} {
 		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{RetryAfter: form}))
-		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			_, r := d.admitted(t)
 			assert.Equal(t, want, r.header.Get("Retry-After"))
 			d.list(t)
@@ -288,8 +288,8 @@ func TestRetryAfterIsInTheChosenForm(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsRoundedUp(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, _ *fake.Server, d door) {
+func TestLimits_retryAfterIsRoundedUp(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, _ *fake.Server, d entryPoint) {
 		d.list(t)
 		time.Sleep(59*time.Second + 999*time.Millisecond)
 		r := d.list(t)
@@ -297,14 +297,14 @@ func TestRetryAfterIsRoundedUp(t *testing.T) {
 	})
 }
 
-func TestThe429HasTheChosenBody(t *testing.T) {
+func TestLimits_a429HasTheChosenBody(t *testing.T) {
 	for form, want := range map[fake.BodyForm][2]string{
 		fake.BodyError: {"application/json", `{"code":"rate_limited"`},
 		fake.BodyEmpty: {"", ""},
 		fake.BodyHTML:  {"text/html; charset=utf-8", "<html>"},
 	} {
-		throughEveryDoor(t, with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{LimitBody: form})),
-			func(t *testing.T, _ *fake.Server, d door) {
+		throughEveryEntryPoint(t, with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{LimitBody: form})),
+			func(t *testing.T, _ *fake.Server, d entryPoint) {
 				_, r := d.admitted(t)
 				assert.Equal(t, want[0], r.header.Get("Content-Type"))
 				assert.Contains(t, r.body, want[1])
@@ -313,7 +313,7 @@ func TestThe429HasTheChosenBody(t *testing.T) {
 	}
 }
 
-func TestWindowsRunAsChosen(t *testing.T) {
+func TestLimits_windowsRunAsChosen(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		window fake.Window
@@ -327,7 +327,7 @@ func TestWindowsRunAsChosen(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			opts := with(fake.WithPlan(fake.Enterprise(2, 0)), fake.WithBehavior(fake.Behavior{Window: c.window}))
-			inBubble(t, opts, func(t *testing.T, _ *fake.Server, d door) {
+			inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
 				time.Sleep(30 * time.Second) // half past the minute
 				n, _ := d.admitted(t)
 				assert.Equal(t, 2, n)
@@ -345,10 +345,10 @@ func TestWindowsRunAsChosen(t *testing.T) {
 	}
 }
 
-func TestASlidingWindowGivesBackWhatDropsOut(t *testing.T) {
+func TestLimits_slidingWindowGivesBackWhatDropsOut(t *testing.T) {
 	opts := with(fake.WithPlan(fake.Enterprise(3, 0)),
 		fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding}))
-	inBubble(t, opts, func(t *testing.T, _ *fake.Server, d door) {
+	inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
 		d.list(t)
 		time.Sleep(20 * time.Second)
 		n, r := d.admitted(t)
@@ -361,10 +361,10 @@ func TestASlidingWindowGivesBackWhatDropsOut(t *testing.T) {
 	})
 }
 
-func TestASlidingWindowOfALoweredPlanNamesTheSecondInWhichItHasRoomAgain(t *testing.T) {
+func TestLimits_slidingWindowOfALoweredPlanNamesTheSecondInWhichItHasRoomAgain(t *testing.T) {
 	opts := with(fake.WithPlan(fake.Enterprise(4, 0)),
 		fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding}))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		for range 3 {
 			d.list(t)
 			time.Sleep(10 * time.Second)
@@ -376,7 +376,7 @@ func TestASlidingWindowOfALoweredPlanNamesTheSecondInWhichItHasRoomAgain(t *test
 	})
 }
 
-func TestTheRealClientWaitsADayInNoTime(t *testing.T) {
+func TestLimits_realClientWaitsADayInNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 1)), fake.WithStrict())
 		client := srv.Client(petstore.WithMaxWait(48 * time.Hour))

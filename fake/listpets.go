@@ -18,8 +18,8 @@ const (
 	defaultLimit = 20
 )
 
-// listPets answers GET /pets (section 4.1).
-func (s *Server) listPets(x *exchange) answer {
+// listPets serves GET /pets (section 4.1).
+func (s *Server) listPets(x *exchange) response {
 	q := query{limit: defaultLimit, order: s.config.behavior.Order}
 	if err := x.readQuery(&q); err != nil {
 		return refusal(http.StatusBadRequest, CodeInvalidRequest,
@@ -34,7 +34,7 @@ func (s *Server) listPets(x *exchange) answer {
 		body = appendPet(body, p)
 	})
 	body = append(body, ']')
-	return answer{status: http.StatusOK, contentType: mediaJSON, body: body}
+	return response{status: http.StatusOK, contentType: mediaJSON, body: body}
 }
 
 // readQuery reads the parameters of listPets.

@@ -13,7 +13,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// catalogue returns n animals whose statuses take turns.
+// catalogue returns n pets whose statuses take turns.
 func catalogue(n int) []petstore.NewPet {
 	statuses := []petstore.PetStatus{
 		petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold, "",
@@ -40,9 +40,9 @@ func (r reply) ids(t *testing.T) []int64 {
 	return ids
 }
 
-func TestListPetsReturnsTwentyUnlessToldOtherwise(t *testing.T) {
+func TestListPets_returnsTwentyUnlessToldOtherwise(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPets(catalogue(150)...))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	for path, n := range map[string]int{
 		"/pets": 20, "/pets?limit=1": 1, "/pets?limit=100": 100, "/pets?limit=100&status=sold": 37,
 	} {
@@ -52,9 +52,9 @@ func TestListPetsReturnsTwentyUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
-func TestListPetsFiltersByStatus(t *testing.T) {
+func TestListPets_filtersByStatus(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPets(catalogue(8)...))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	assert.Equal(t, []int64{2, 6}, d.send(t, request{path: "/pets?status=pending"}).ids(t))
 	srv.SetStatus(6, petstore.PetStatusSold)
 	srv.SetStatus(1, petstore.PetStatusPending)
@@ -65,11 +65,11 @@ func TestListPetsFiltersByStatus(t *testing.T) {
 	assert.Equal(t, "[]", d.send(t, request{path: "/pets?status=pending"}).body)
 }
 
-func TestInvalidParametersAreTreatedAsChosen(t *testing.T) {
+func TestListPets_invalidParametersAreTreatedAsChosen(t *testing.T) {
 	bad := http.StatusBadRequest
 	for _, c := range []struct {
 		query                 string
-		reject, ignore, clamp int // the number of animals, or 400
+		reject, ignore, clamp int // the number of pets, or 400
 	}{
 		{"limit=0", bad, 20, 1},
 		{"limit=-3", bad, 20, 1},
@@ -90,7 +90,7 @@ func TestInvalidParametersAreTreatedAsChosen(t *testing.T) {
 		} {
 			srv := fake.NewTestServer(t, fake.WithPets(catalogue(150)...),
 				fake.WithBehavior(fake.Behavior{InvalidLimit: choice, InvalidStatus: choice}))
-			r := directDoor(t, srv).send(t, request{path: "/pets?" + c.query})
+			r := viaTransport(t, srv).send(t, request{path: "/pets?" + c.query})
 			if want == bad {
 				assert.Equal(t, bad, r.status, c.query)
 				assert.Contains(t, r.body, `"message":"listPets: `)
@@ -102,11 +102,11 @@ func TestInvalidParametersAreTreatedAsChosen(t *testing.T) {
 	}
 }
 
-func TestTheOrderIsTheChosenOne(t *testing.T) {
+func TestListPets_orderIsTheChosenOne(t *testing.T) {
 	list := func(order fake.Order, path string) []int64 {
 		srv := fake.NewTestServer(t, fake.WithPets(catalogue(50)...), fake.WithSeed(7),
 			fake.WithBehavior(fake.Behavior{Order: order}))
-		return directDoor(t, srv).send(t, request{path: path}).ids(t)
+		return viaTransport(t, srv).send(t, request{path: path}).ids(t)
 	}
 	assert.Equal(t, []int64{50, 49, 48}, list(fake.OrderDescending, "/pets?limit=3"))
 	assert.Equal(t, []int64{49, 45, 41}, list(fake.OrderDescending, "/pets?limit=3&status=available"))

@@ -77,7 +77,7 @@ func openPort() net.Listener {
 	return l
 }
 
-// closeListener lets nobody connect any more.
+// closeListener lets no further client connect.
 func (l *loopback) closeListener() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,13 +13,12 @@ import (
 )
 
 // HTTPClient returns a client whose requests reach the server in memory, for any host and for http
-// and https alike. On both sides works net/http itself, on a connection that is real but for the
-// network, so that headers, bodies, timeouts and failures are those of a deployment.
+// and https alike. Both sides are net/http itself, with a connection in memory between
+// them, so that headers, bodies, timeouts and failures are those of a deployment.
 //
 // Every request has a connection of its own, and nothing is left when its response body is closed.
-// That is what lets several synctest bubbles use one server, and what lets every fault be seen:
-// net/http repeats a GET in silence when a connection that it used before breaks. For connections
-// that are kept, use [Server.URL].
+// So several synctest bubbles can use one server, and every fault is seen: net/http silently repeats
+// a GET when a connection that it used before breaks. For connections that are kept, use [Server.URL].
 //
 // A response body that is never closed keeps its goroutines until Close, and a bubble from ending.
 //
@@ -29,7 +28,7 @@ func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: memory{s}}
 }
 
-// newMemoryTransport returns the client's half of net/http for the door in memory. It holds no
+// newMemoryTransport returns the client's half of net/http for the entry point in memory. It holds no
 // connection between requests, hence no goroutine and no channel of any bubble.
 func (s *Server) newMemoryTransport() *http.Transport {
 	dial := func(context.Context, string, string) (net.Conn, error) { return s.dial() }
@@ -42,7 +41,7 @@ func (s *Server) newMemoryTransport() *http.Transport {
 	}
 }
 
-// memory is the door in memory.
+// memory is the entry point in memory.
 type memory struct{ srv *Server }
 
 // RoundTrip sends a request through net/http and a connection in memory.
@@ -69,7 +68,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.end()
 		return resp, nil
 	}
-	c.answered.Store(true)
+	c.responded.Store(true)
 	resp.Body = &callBody{ReadCloser: resp.Body, call: c}
 	return resp, nil
 }
@@ -97,7 +96,7 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 	if r.Body != nil && r.GetBody != nil {
 		body, err := r.GetBody()
 		if err != nil {
-			return nil // net/http has to tell of it
+			return nil // net/http returns the same error
 		}
 		defer func() { _ = body.Close() }()
 		x.req = r.WithContext(r.Context())
@@ -116,7 +115,7 @@ type call struct {
 	srv          *Server
 	method, path string
 	cancel       context.CancelCauseFunc
-	answered     atomic.Bool
+	responded    atomic.Bool
 	once         sync.Once
 }
 
@@ -129,7 +128,7 @@ func (c *call) end() {
 
 func (c *call) String() string { return fmt.Sprintf("%s %s", c.method, c.path) }
 
-// callBody tells when a response body has been read to its end or closed.
+// callBody ends its call when a response body has been read to its end or closed.
 type callBody struct {
 	io.ReadCloser
 	call *call
@@ -178,7 +177,7 @@ func (o *oneConn) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// Close has nothing to do: the connection belongs to who accepted it.
+// Close has nothing to do: the connection belongs to the server that accepted it.
 func (o *oneConn) Close() error { return nil }
 
 // Addr returns the address of the server in memory.

@@ -143,7 +143,7 @@ func TestServer_Advance_logsThatItWakesNoClient(t *testing.T) {
 			tb := &recorder{}
 			srv := fake.NewTestServer(tb, fake.WithPlan(fake.Enterprise(1, 0)))
 			for range c.sent {
-				directDoor(t, srv).list(t)
+				viaTransport(t, srv).list(t)
 			}
 			srv.Advance(time.Second)
 			assert.Empty(t, tb.log.String())
@@ -184,7 +184,7 @@ func TestServer_WithStrict_zeroCategory(t *testing.T) {
 
 func TestListPets_oneSpellingOfNumbers(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPets(catalogue(3)...))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	for _, limit := range []string{"%2B5", "+5", "005", "5.0", "-0", "0x5", "5_0", "٥"} {
 		assert.Equal(t, http.StatusBadRequest, d.send(t, request{path: "/pets?limit=" + limit}).status, limit)
 	}
@@ -202,7 +202,7 @@ func TestServer_WaitForRequests(t *testing.T) {
 		go func() {
 			for range 3 {
 				time.Sleep(time.Second)
-				directDoor(t, srv).list(t)
+				viaTransport(t, srv).list(t)
 			}
 		}()
 		require.NoError(t, srv.WaitForRequests(t.Context(), 2))
@@ -217,7 +217,7 @@ func TestServer_WaitForRequests(t *testing.T) {
 
 func TestServer_RequestsOf(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	d.list(t)
 	_, err := srv.ClientFor("second-key").CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 7})
 	require.NoError(t, err)

@@ -24,13 +24,13 @@ import (
 )
 
 // model is the service document once more, written for its own sake: it reads paths with net/http's ServeMux and
-// bodies with json/v2, and judges what the server answers.
+// bodies with json/v2, and judges what the server responses.
 type model struct {
 	now  time.Time
 	pets []petstore.Pet // by ascending id
 }
 
-// judge sees that a request was answered as the document says, and keeps up with the catalogue.
+// judge sees that a request was served as the document says, and keeps up with the catalogue.
 func (m *model) judge(t *testing.T, x served) {
 	t.Helper()
 	checkEveryAnswer(t, m.now, x)
@@ -57,7 +57,7 @@ func (m *model) judge(t *testing.T, x served) {
 	assert.Equal(t, code, x.answer.Code)
 }
 
-// checkEveryAnswer sees to what all answers have: the three headers, the server's time and JSON, an Error object
+// checkEveryAnswer sees to what all responses have: the three headers, the server's time and JSON, an Error object
 // if it is a refusal (sections 7 and 8.2).
 func checkEveryAnswer(t *testing.T, now time.Time, x served) {
 	t.Helper()

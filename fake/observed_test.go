@@ -20,7 +20,7 @@ func observedFile(t *testing.T, content string) string {
 	return file
 }
 
-func TestObservedServiceIsImitated(t *testing.T) {
+func TestWithObserved_observedServiceIsImitated(t *testing.T) {
 	file := observedFile(t, `{"format":1,"observations":[
 		{"key":"order","section":"4.1","question":"?","answer":"descending"},
 		{"key":"default-status","answer":"pending"},
@@ -30,23 +30,23 @@ func TestObservedServiceIsImitated(t *testing.T) {
 	for _, name := range []string{"Mia", "Rex"} {
 		srv.AddPet(petstore.NewPet{Name: name, CategoryID: 1})
 	}
-	service := directDoor(t, srv)
+	service := viaTransport(t, srv)
 	assert.JSONEq(t, `[{"id":2,"name":"Rex","categoryId":1,"status":"pending"}]`,
 		service.send(t, request{path: "/pets?limit=0"}).body)
 	assert.Equal(t, 400, service.send(t, request{path: "/pets?status=lost"}).status, "it was not seen")
 }
 
-func TestObservedBehaviorComesOnTopOfAnother(t *testing.T) {
+func TestWithObserved_observedBehaviorComesOnTopOfAnother(t *testing.T) {
 	file := observedFile(t, `{"format":1,"observations":[{"key":"order","answer":"descending"}]}`)
 	srv := fake.NewTestServer(t,
 		fake.WithBehavior(fake.Behavior{DefaultStatus: "sold"}), fake.WithObserved(file))
 	srv.AddPet(petstore.NewPet{Name: "Mia", CategoryID: 1})
 	srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 1})
 	assert.JSONEq(t, `[{"id":2,"name":"Rex","categoryId":1,"status":"sold"}]`,
-		directDoor(t, srv).send(t, request{path: "/pets?limit=1"}).body)
+		viaTransport(t, srv).send(t, request{path: "/pets?limit=1"}).body)
 }
 
-func TestObservedDifferencesNameWhatNoBehaviorDoes(t *testing.T) {
+func TestWithObserved_observedDifferencesNameWhatNoBehaviorDoes(t *testing.T) {
 	file := observedFile(t, `{"format":1,"observations":[
 		{"key":"order","answer":"by name"},
 		{"key":"limit-zero","answer":"ignored"},
@@ -70,7 +70,7 @@ func TestObservedDifferencesNameWhatNoBehaviorDoes(t *testing.T) {
 	}, keys)
 }
 
-func TestBadFilesOfObservationsAreRefused(t *testing.T) {
+func TestWithObserved_badFilesOfObservationsAreRefused(t *testing.T) {
 	for content, message := range map[string]string{
 		`{`: "is no file of observations: unexpected end of JSON input",
 		`{"observations":[{"key":"order","answer":"other"}]}`: "its format is 0",

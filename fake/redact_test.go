@@ -62,7 +62,7 @@ func TestServer_Redact(t *testing.T) {
 func TestServer_Requests_withoutKeysInHeaders(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	srv.Inject(fake.Fault{Status: 200, Header: http.Header{"X-Fake-Api-Key": {"%66ake-api-key"}}})
-	directDoor(t, srv).send(t, request{path: "/pets", header: http.Header{
+	viaTransport(t, srv).send(t, request{path: "/pets", header: http.Header{
 		"X-Fake-Api-Key": {"a"}, "Fake-Api-Key": {`\u0066ake-api-key`}, "Cookie": {"k=fake%2Dapi-key"},
 	}})
 	last, ok := srv.LastRequest()

@@ -34,11 +34,11 @@ func checkOperation(operation string) error {
 	return nil
 }
 
-// Server is the Pet Store Service in memory. It has four doors, and all lead to the same
+// Server is the Pet Store Service in memory. It has four entry points, which share the same
 // catalogue, limits, faults, journal and clock:
 //
 //   - [Server.Client] and [Server.HTTPClient]: net/http on both sides of a connection in memory,
-//   - [Server.Transport]: the service on the caller's goroutine,
+//   - [Server.Transport]: the server on the caller's goroutine,
 //   - [Server.URL]: a loopback port,
 //   - [Server.ServeHTTP]: a handler for a server of your own, serving paths below /v1.
 //
@@ -59,7 +59,7 @@ type Server struct {
 	closing  sync.Once
 }
 
-// NewServer returns a server that is ready to be used through any of its doors. Nothing runs and
+// NewServer returns a server that is ready to be used through any of its entry points. Nothing runs and
 // no port is open before the first request. The caller closes it with [Server.Close]; in a test,
 // [NewTestServer] is the better choice. NewServer panics if an option cannot be followed, such as
 // an empty key.
@@ -144,7 +144,7 @@ func (s *Server) SetTime(t time.Time) {
 	s.move(func() { s.clock.set(t) })
 }
 
-// move moves the clock, and tells the test if a client may go on waiting all the same.
+// move moves the clock, and logs to the test if a client may go on waiting all the same.
 func (s *Server) move(how func()) {
 	if s.tb == nil {
 		how()

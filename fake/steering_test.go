@@ -61,7 +61,7 @@ func TestServer_SetTime(t *testing.T) {
 		srv.SetTime(removal)
 		srv.Advance(time.Second)
 		assert.True(t, removal.Add(time.Second).Equal(srv.Now()))
-		r := memoryDoor(t, srv).list(t)
+		r := viaMemory(t, srv).list(t)
 		assert.Equal(t, "Thu, 05 Dec 2030 00:00:01 GMT", r.header.Get("Date"))
 	})
 }
@@ -70,7 +70,7 @@ func TestServer_SetLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		srv.SetLatency(time.Second)
-		go directDoor(t, srv).list(t)
+		go viaTransport(t, srv).list(t)
 		synctest.Wait()
 		assert.Len(t, srv.Requests(), 1, "a request is in the journal while it is held back")
 		time.Sleep(time.Second)
@@ -82,7 +82,7 @@ func TestServer_SetLatency(t *testing.T) {
 
 func TestServer_Keys(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
-	directDoor(t, srv).list(t)
+	viaTransport(t, srv).list(t)
 	srv.RevokeKey("second-key")
 	keys := srv.Keys()
 	require.Len(t, keys, 2)
@@ -103,7 +103,7 @@ func TestServer_Injections(t *testing.T) {
 	removed := srv.Inject(fake.Fault{Status: 503})
 	removed.Remove()
 	for range 3 {
-		directDoor(t, srv).list(t)
+		viaTransport(t, srv).list(t)
 	}
 	assert.Equal(t, []*fake.Injection{once, often}, srv.Injections())
 	assert.Equal(t, []int{1, 2}, []int{once.ID(), often.ID()})
@@ -122,7 +122,7 @@ func TestServer_Injections(t *testing.T) {
 
 func TestFault_For(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	outage := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever, For: time.Minute})
 	assert.Equal(t, 503, d.list(t).status)
 	srv.Advance(time.Minute - 1)

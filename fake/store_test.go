@@ -11,7 +11,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestTheCatalogueIsReadAndChangedWithoutRequests(t *testing.T) {
+func TestCatalogue_isReadAndChangedWithoutRequests(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	assert.NotNil(t, srv.Pets())
 	rex := srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 3, Status: "reserved"})
@@ -34,16 +34,16 @@ func TestTheCatalogueIsReadAndChangedWithoutRequests(t *testing.T) {
 	assert.Empty(t, srv.Requests())
 }
 
-func TestADeletedIDIsNeverGivenOutAgain(t *testing.T) {
+func TestCatalogue_deletedIDIsNeverGivenOutAgain(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPets(catalogue(3)...))
 	srv.DeletePet(3)
 	assert.Equal(t, int64(4), srv.AddPet(petstore.NewPet{Name: "Rex"}).ID)
-	assert.JSONEq(t, `{"id":5,"name":"Max","categoryId":1}`, directDoor(t, srv).send(t, create("Max")).body)
+	assert.JSONEq(t, `{"id":5,"name":"Max","categoryId":1}`, viaTransport(t, srv).send(t, create("Max")).body)
 }
 
-func TestListsAgreeWithTheCatalogueWhateverHappensToIt(t *testing.T) {
+func TestCatalogue_listsAgreeWithTheCatalogueWhateverHappensToIt(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)), fake.WithPets(catalogue(200)...))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	rng := rand.New(rand.NewPCG(1, 2))
 	statuses := []petstore.PetStatus{"available", "pending", "sold", ""}
 	for range 300 {
@@ -65,9 +65,9 @@ func TestListsAgreeWithTheCatalogueWhateverHappensToIt(t *testing.T) {
 	}
 }
 
-func TestResetStartsAfreshButKeepsKeysAndClock(t *testing.T) {
+func TestCatalogue_resetStartsAfreshButKeepsKeysAndClock(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPets(catalogue(2)...), fake.WithPlan(fake.Enterprise(1, 0)))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	srv.AddKey("another-key", fake.PlanPro)
 	srv.RevokeKey("another-key")
 	srv.DeletePet(1)
@@ -93,7 +93,7 @@ func TestResetStartsAfreshButKeepsKeysAndClock(t *testing.T) {
 	assert.False(t, srv.Now().Before(before))
 }
 
-func TestManyAnimalsTakeAtMostAHundredBytesEach(t *testing.T) {
+func TestCatalogue_manyPetsTakeAtMostAHundredBytesEach(t *testing.T) {
 	const n = 200_000
 	srv := fake.NewServer()
 	before := heap()

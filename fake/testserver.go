@@ -42,7 +42,7 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 	return s
 }
 
-// report tells the test what it should know about its server.
+// report fails the test for what must not happen to its server, and logs the rest.
 func (s *Server) report() {
 	s.tb.Helper()
 	for _, f := range s.faults.unfired() {
@@ -116,7 +116,7 @@ const maxTranscript = 100
 // transcript writes the end of the journal, a line for each request.
 func (s *Server) transcript(requests []Request) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "fake: the server of %s answered %d requests", s.tb.Name(), len(requests))
+	fmt.Fprintf(&b, "fake: the server of %s served %d requests", s.tb.Name(), len(requests))
 	if skip := len(requests) - maxTranscript; skip > 0 {
 		fmt.Fprintf(&b, ", the last %d of them", maxTranscript)
 		requests = requests[skip:]
@@ -127,7 +127,7 @@ func (s *Server) transcript(requests []Request) string {
 	return b.String()
 }
 
-// String returns the request and its answer as one line.
+// String returns the request and its response as one line.
 func (r Request) String() string {
 	line := fmt.Sprintf("#%d %s %s", r.Seq, r.Method, r.Path)
 	if len(r.Body) > 0 {
@@ -137,7 +137,7 @@ func (r Request) String() string {
 	case r.StatusCode != 0:
 		line += fmt.Sprintf(" → %d", r.StatusCode)
 	default:
-		line += " → no answer"
+		line += " → no response"
 	}
 	if r.Fault {
 		line += ", by a fault"

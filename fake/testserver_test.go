@@ -11,21 +11,21 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestATestServerClosesItselfAndIsSilentAboutSuccess(t *testing.T) {
+func TestNewTestServer_closesItselfAndIsSilentAboutSuccess(t *testing.T) {
 	tb := &recorder{}
 	srv := fake.NewTestServer(tb)
-	memoryDoor(t, srv).list(t)
+	viaMemory(t, srv).list(t)
 	tb.end()
 	assert.Empty(t, tb.errors.String())
 	assert.Empty(t, tb.log.String())
-	_, err := memoryDoor(t, srv).try(t, request{path: "/pets"})
+	_, err := viaMemory(t, srv).try(t, request{path: "/pets"})
 	assert.Error(t, err)
 }
 
-func TestAFailedTestGetsTheJournalPrinted(t *testing.T) {
+func TestNewTestServer_failedTestGetsTheJournalPrinted(t *testing.T) {
 	tb := &recorder{}
 	srv := fake.NewTestServer(tb)
-	d := memoryDoor(t, srv)
+	d := viaMemory(t, srv)
 	d.send(t, create("Rex"))
 	d.send(t, request{path: "/pets?limit=0&key=" + srv.APIKey()})
 	srv.Inject(fake.Fault{Wire: fake.WireClose})
@@ -33,14 +33,14 @@ func TestAFailedTestGetsTheJournalPrinted(t *testing.T) {
 	require.Error(t, err)
 	tb.Errorf("something else")
 	tb.end()
-	assert.Equal(t, `fake: the server of TestRecorded answered 3 requests
+	assert.Equal(t, `fake: the server of TestRecorded served 3 requests
 	#1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
 	#2 GET /v1/pets?limit=0&key=[redacted] → 400: listPets: limit is "0"; it must be an integer from 1 to 100 (section 4.1)
-	#3 GET /v1/pets → no answer, by a fault: injected fault by close
+	#3 GET /v1/pets → no response, by a fault: injected fault by close
 `, tb.log.String())
 }
 
-func TestAnInjectedFaultThatNeverStruckFailsTheTest(t *testing.T) {
+func TestNewTestServer_injectedFaultThatNeverStruckFailsTheTest(t *testing.T) {
 	tb := &recorder{}
 	srv := fake.NewTestServer(tb)
 	srv.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: 500})
@@ -50,7 +50,7 @@ func TestAnInjectedFaultThatNeverStruckFailsTheTest(t *testing.T) {
 	fired := srv.Inject(fake.Fault{Status: 504, Times: 9, Match: func(r *http.Request) bool {
 		return r.URL.RawQuery == "limit=1"
 	}})
-	d := memoryDoor(t, srv)
+	d := viaMemory(t, srv)
 	d.list(t)
 	d.send(t, request{path: "/pets?limit=1"})
 	assert.Equal(t, 1, fired.Fired())
@@ -60,7 +60,7 @@ fake: an injected fault never struck: fault by reset; 2 fitting requests came, S
 `, tb.errors.String())
 }
 
-func TestALeakedBodyFailsAStrictTest(t *testing.T) {
+func TestNewTestServer_leakedBodyFailsAStrictTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &recorder{}
 		srv := fake.NewTestServer(tb, fake.WithStrict())

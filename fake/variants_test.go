@@ -14,7 +14,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestVariantsBeginWithTheDefaultAndHaveNamesOfTheirOwn(t *testing.T) {
+func TestVariants_beginWithTheDefaultAndHaveNamesOfTheirOwn(t *testing.T) {
 	var names []string
 	for name, variant := range fake.Variants() {
 		assert.NotNil(t, variant)
@@ -33,7 +33,7 @@ func TestVariantsBeginWithTheDefaultAndHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestTheClientLivesWithEveryVariant(t *testing.T) {
+func TestVariants_clientWorksWithEveryVariant(t *testing.T) {
 	for name, variant := range fake.Variants() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -50,10 +50,10 @@ func TestTheClientLivesWithEveryVariant(t *testing.T) {
 	}
 }
 
-func TestEveryVariantKeepsToTheDocument(t *testing.T) {
+func TestVariants_everyVariantKeepsToTheDocument(t *testing.T) {
 	for name, variant := range fake.Variants() {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, with(variant, fake.WithPlan(fake.Enterprise(4, 0))), func(t *testing.T, _ *fake.Server, d door) {
+			inBubble(t, with(variant, fake.WithPlan(fake.Enterprise(4, 0))), func(t *testing.T, _ *fake.Server, d entryPoint) {
 				assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
 				assert.Equal(t, http.StatusOK, d.send(t, request{path: "/pets/1"}).status)
 				assert.Equal(t, http.StatusUnauthorized, d.send(t, request{path: "/pets", auth: "-"}).status)
@@ -79,11 +79,11 @@ func choice(name, factor, usual string) string {
 	return usual
 }
 
-func TestEveryVariantDoesWhatItsNameSays(t *testing.T) {
+func TestVariants_everyVariantDoesWhatItsNameSays(t *testing.T) {
 	for name, variant := range fake.Variants() {
 		t.Run(name, func(t *testing.T) {
 			opts := with(variant, fake.WithPlan(fake.Enterprise(9, 0)), fake.WithPets(catalogue(120)...))
-			inBubble(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+			inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 				assertListsAsNamed(t, name, d)
 				assertTreatsPetsAsNamed(t, name, srv, d)
 				assertLimitsAsNamed(t, name, srv, d)
@@ -92,7 +92,7 @@ func TestEveryVariantDoesWhatItsNameSays(t *testing.T) {
 	}
 }
 
-func assertListsAsNamed(t *testing.T, name string, d door) {
+func assertListsAsNamed(t *testing.T, name string, d entryPoint) {
 	t.Helper()
 	most := map[string]int{"reject": 0, "ignore": 20, "clamp": 100}[choice(name, "invalid-limit", "reject")]
 	assert.Equal(t, most, strings.Count(d.send(t, request{path: "/pets?limit=101"}).body, `"id"`))
@@ -106,7 +106,7 @@ func assertListsAsNamed(t *testing.T, name string, d door) {
 	assert.NotEqual(t, shuffled, strings.HasPrefix(d.send(t, request{path: "/pets?limit=100"}).body, first))
 }
 
-func assertTreatsPetsAsNamed(t *testing.T, name string, srv *fake.Server, d door) {
+func assertTreatsPetsAsNamed(t *testing.T, name string, srv *fake.Server, d entryPoint) {
 	t.Helper()
 	status := choice(name, "default-status", "none")
 	assert.Equal(t, status != "none", strings.Contains(d.send(t, create("Rex")).body, `"status":"`+status+`"`))
@@ -119,7 +119,7 @@ func assertTreatsPetsAsNamed(t *testing.T, name string, srv *fake.Server, d door
 	srv.Advance(-31 * 366 * 24 * time.Hour)
 }
 
-func assertLimitsAsNamed(t *testing.T, name string, srv *fake.Server, d door) {
+func assertLimitsAsNamed(t *testing.T, name string, srv *fake.Server, d entryPoint) {
 	t.Helper()
 	srv.Reset()
 	time.Sleep(30 * time.Second)

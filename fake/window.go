@@ -8,7 +8,7 @@ const (
 	day    = 24 * 60 * 60
 )
 
-// unlimited is what the headers of a key without a limit show, since every answer carries them.
+// unlimited is what the headers of a key without a limit show, since every response carries them.
 const unlimited = math.MaxInt32
 
 // window counts requests over a minute or a day. Nothing runs between requests: what is over is
@@ -98,7 +98,7 @@ func (w *window) slidesTo(limit int) int64 {
 	return w.ticks[len(w.ticks)-1].sec
 }
 
-// quota is what the three headers of an answer show (section 8.2).
+// quota is what the three headers of a response show (section 8.2).
 type quota struct {
 	limit, remaining int
 	reset            int64 // Unix time, or noReset

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Wire is something that happens to the connection, as part of a [Fault]. What a client meets is the
-// same through every door, with the exceptions named below.
+// Wire is something that happens to the connection, as part of a [Fault]. What a client observes is the
+// same through every entry point, with the exceptions named below.
 type Wire int
 
 // What can happen to a connection. Reset and close are seen also by a client that keeps its
 // connections: net/http repeats a GET in silence when one that it used before breaks without a word,
-// so that on a socket an interim answer, 100 Continue, goes ahead.
+// so that on a socket an interim response, 100 Continue, is sent first.
 const (
 	// WireNone leaves the connection alone.
 	WireNone Wire = iota
@@ -37,7 +37,7 @@ const (
 	// the journal; errors match syscall.ECONNREFUSED. Through Client, HTTPClient and Transport the
 	// request is judged as the client made it, and Match sees its body only if it can be read again
 	// (http.Request.GetBody). Through URL and ServeHTTP the connection is there
-	// already, so that it is reset in place of an answer, as by WireReset.
+	// already, so that it is reset in place of a response, as by WireReset.
 	WireRefuse
 )
 
@@ -67,13 +67,13 @@ func ParseWire(text string) (Wire, error) {
 // dripPause is the time between two bytes of WireDrip.
 const dripPause = 100 * time.Millisecond
 
-// interim is a legal answer that is none.
+// interim is a response that net/http clients read and pass over.
 const interim = "HTTP/1.1 100 Continue\r\n\r\n"
 
 // garbage is what WireGarbage sends.
-const garbage = "\x16\x03\x00these-bytes-are-no-HTTP-answer\r\n\r\n"
+const garbage = "\x16\x03\x00these-bytes-are-no-HTTP-response\r\n\r\n"
 
-// address is where the doors in memory are.
+// address is where the entry points in memory are.
 type address string
 
 func (address) Network() string  { return "fake" }
@@ -119,8 +119,8 @@ func wasReset(op string) error {
 	}
 }
 
-// errMalformed is what the direct door says of garbage, in the words of net/http.
+// errMalformed is what Transport returns for garbage, in the words of net/http.
 var errMalformed = errors.New("net/http: HTTP/1.x transport connection broken: malformed HTTP response")
 
-// answered reports whether anything of an answer is sent.
-func (a *answer) answered() bool { return a.lost == nil && a.wire.shows() }
+// sent reports whether anything of a response is sent.
+func (a *response) sent() bool { return a.lost == nil && a.wire.shows() }

@@ -9,8 +9,8 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// baseURL is where the doors in memory are. They answer for any host; this one is loopback, which a
-// client may call by plain http.
+// baseURL is the address of the entry points in memory. They serve any host; this one is loopback,
+// which a client may call by plain http.
 const baseURL = "http://localhost/v1"
 
 // Client returns a client of the service that reaches the server in memory, with the default key.
@@ -41,15 +41,15 @@ func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client
 	return s.client("ClientFor", key, opts)
 }
 
-// ServeHTTP answers a request to a path below /v1, for a server of the caller's own. A fault that
+// ServeHTTP serves a request to a path below /v1, for a server of the caller's own. A fault that
 // breaks the connection takes it over if w can be hijacked (see [http.ResponseController]), and
 // otherwise panics with [http.ErrAbortHandler], as handlers do.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r, true)
 }
 
-// serve answers a request that came over a connection. refusing is whether this is the place to
-// strike with a WireRefuse.
+// serve serves a request that came over a connection. refusing reports whether a WireRefuse strikes
+// here; through Client and HTTPClient it strikes earlier, before there is a connection.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 	x := s.newExchange(r)
 	if !enter(&s.inflight, s.inflight.exchanges, x) {
@@ -59,11 +59,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 		return
 	}
 	defer leave(&s.inflight, s.inflight.exchanges, x)
-	a := s.answer(x, refusing)
+	a := s.respond(x, refusing)
 	s.deliver(w, x, &a)
 }
 
-// newHTTPServer returns the net/http part of a door.
+// newHTTPServer returns the net/http server of an entry point.
 func newHTTPServer(handler http.HandlerFunc) *http.Server {
 	hs := &http.Server{
 		Handler:           handler,
@@ -71,7 +71,7 @@ func newHTTPServer(handler http.HandlerFunc) *http.Server {
 		MaxHeaderBytes:    maxHeader,
 		// Nothing to stderr: aborted connections are what the faults are for.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-		// Or net/http answers OPTIONS * itself, without the headers of the service.
+		// Or net/http serves OPTIONS * itself, without the headers of the service.
 		DisableGeneralOptionsHandler: true,
 		// HTTP/1 alone: setting HTTP/2 up costs more than a request.
 		Protocols: new(http.Protocols),
@@ -80,7 +80,7 @@ func newHTTPServer(handler http.HandlerFunc) *http.Server {
 	return hs
 }
 
-// The bounds of what a stranger on the loopback port can hold open.
+// The bounds of what any process can hold open through the loopback port.
 const (
 	headerTimeout = 10 * time.Second
 	maxHeader     = 64 << 10

@@ -10,16 +10,16 @@ import (
 	"strconv"
 )
 
-// Transport returns a door without any net/http server or connection: RoundTrip runs the service on
-// the caller's goroutine, for any host. It is the fastest of the doors and honours the request's
-// context, also while a fault delays or stalls. What a client's transport would have added to a
-// request, such as User-Agent or Accept-Encoding, is not in the journal.
+// Transport returns an entry point without a net/http server or a connection: RoundTrip runs the
+// server on the caller's goroutine, for any host. It is the fastest of the entry points and honours
+// the request's context, also while a fault delays or stalls. Headers that a client's transport would
+// have added to a request, such as User-Agent or Accept-Encoding, are not in the journal.
 func (s *Server) Transport() http.RoundTripper { return direct{s} }
 
-// direct is the door on the caller's goroutine.
+// direct is the http.RoundTripper of Transport.
 type direct struct{ srv *Server }
 
-// RoundTrip answers a request. The errors are those which net/http returns for the same failure.
+// RoundTrip serves a request. The errors are those which net/http returns for the same failure.
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		defer func() { _ = r.Body.Close() }()
@@ -36,15 +36,15 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, gone()
 	}
 	defer leave(&d.srv.inflight, d.srv.inflight.exchanges, x)
-	a := d.srv.answer(x, true)
+	a := d.srv.respond(x, true)
 	if err := a.err(); err != nil {
 		return nil, err
 	}
-	return a.response(x), nil
+	return a.toHTTP(x), nil
 }
 
-// err returns what a client meets in place of an answer, nil if it gets one.
-func (a *answer) err() error {
+// err returns the error that a client gets in place of a response, nil if it gets one.
+func (a *response) err() error {
 	switch {
 	case a.lost != nil:
 		return a.lost
@@ -60,8 +60,8 @@ func (a *answer) err() error {
 	return nil
 }
 
-// response turns an answer into what a client gets.
-func (a *answer) response(x *exchange) *http.Response {
+// toHTTP returns the response as a client gets it.
+func (a *response) toHTTP(x *exchange) *http.Response {
 	resp := &http.Response{
 		StatusCode: a.status,
 		Status:     strconv.Itoa(a.status) + " " + http.StatusText(a.status),
@@ -87,10 +87,10 @@ func (a *answer) response(x *exchange) *http.Response {
 	return resp
 }
 
-// arriving is what comes of the body, and how it ends, if that many bytes are announced, expressly or because there
-// are so many. A fault may announce another number than there is: net/http sends no piece that goes beyond it, and
-// breaks the connection if less has come.
-func (a *answer) arriving(announced int64, expressly bool) ([]byte, error) {
+// arriving returns what arrives of the body, and the error at its end, if Content-Length announces
+// that many bytes, expressly or because there are so many. A fault may announce another number than
+// there is: net/http sends no write that goes beyond it, and breaks the connection if fewer came.
+func (a *response) arriving(announced int64, expressly bool) ([]byte, error) {
 	body := a.payload()
 	switch {
 	case a.head || bodiless(a.status):
@@ -106,7 +106,7 @@ func (a *answer) arriving(announced int64, expressly bool) ([]byte, error) {
 	return body, io.EOF
 }
 
-// directBody is the body of an answer through the direct door.
+// directBody is the body of a response of Transport.
 type directBody struct {
 	ctx    context.Context
 	drips  *exchange // set if it drips

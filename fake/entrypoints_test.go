@@ -22,11 +22,11 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestEveryDoorLeadsToTheSameService(t *testing.T) {
+func TestServer_everyEntryPointLeadsToTheSameService(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	names := []string{"memory", "direct", "loopback", "handler"}
-	for i, d := range []door{
-		memoryDoor(t, srv), directDoor(t, srv), loopbackDoor(t, srv), handlerDoor(t, srv),
+	for i, d := range []entryPoint{
+		viaMemory(t, srv), viaTransport(t, srv), viaURL(t, srv), viaHandler(t, srv),
 	} {
 		r := d.send(t, create(names[i]))
 		assert.Equal(t, http.StatusCreated, r.status)
@@ -39,9 +39,9 @@ func TestEveryDoorLeadsToTheSameService(t *testing.T) {
 	assert.Equal(t, 4, srv.Usage(srv.APIKey()).Minute)
 }
 
-func TestEveryAnswerCarriesTheThreeHeadersAndTheServersDate(t *testing.T) {
+func TestServer_everyResponseCarriesTheThreeHeadersAndTheServersDate(t *testing.T) {
 	opts := []fake.Option{fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 5) })}
-	throughEveryDoor(t, opts, func(t *testing.T, srv *fake.Server, d door) {
+	throughEveryEntryPoint(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		srv.SetPlan(srv.APIKey(), fake.PlanFree)
 		for _, c := range []struct {
 			name      string
@@ -74,29 +74,29 @@ func TestEveryAnswerCarriesTheThreeHeadersAndTheServersDate(t *testing.T) {
 	})
 }
 
-func TestNothingRunsBeforeTheFirstRequestNorAfterClose(t *testing.T) {
+func TestServer_nothingRunsBeforeTheFirstRequestNorAfterClose(t *testing.T) {
 	before := goroutines()
 	srv := fake.NewServer()
 	hc := srv.HTTPClient()
 	srv.Transport()
 	assert.LessOrEqual(t, goroutines(), before) // those of earlier tests may still end
-	door{hc, "http://service.test/v1"}.list(t)
-	d := loopbackDoor(t, srv)
+	entryPoint{hc, "http://service.test/v1"}.list(t)
+	d := viaURL(t, srv)
 	d.list(t)
 	srv.Close()
 	d.client.CloseIdleConnections()
 	assertNoMoreGoroutines(t, before)
 }
 
-func TestAThousandServersAtOnceLeaveNothingBehind(t *testing.T) {
+func TestServer_thousandServersAtOnceLeaveNothingBehind(t *testing.T) {
 	before := goroutines()
 	var wg sync.WaitGroup
 	for i := range 1_000 {
 		wg.Go(func() {
 			srv := fake.NewServer()
-			d := memoryDoor(t, srv)
+			d := viaMemory(t, srv)
 			if i%20 == 0 {
-				d = loopbackDoor(t, srv)
+				d = viaURL(t, srv)
 			}
 			assert.Equal(t, http.StatusOK, d.list(t).status)
 			srv.Close()
@@ -119,7 +119,7 @@ func assertNoMoreGoroutines(t *testing.T, before int) {
 	}
 }
 
-func TestThePortIsOpenedAtTheFirstCallOfURLAndClosedByClose(t *testing.T) {
+func TestServer_portIsOpenedAtTheFirstCallOfURLAndClosedByClose(t *testing.T) {
 	srv := fake.NewServer()
 	u, err := url.Parse(srv.URL())
 	require.NoError(t, err)
@@ -136,11 +136,11 @@ func TestThePortIsOpenedAtTheFirstCallOfURLAndClosedByClose(t *testing.T) {
 	assert.PanicsWithValue(t, "fake: URL: the server is closed", func() { unused.URL() })
 }
 
-func TestAClosedServerRefusesConnections(t *testing.T) {
+func TestServer_closedServerRefusesConnections(t *testing.T) {
 	srv := fake.NewServer()
 	srv.Close()
 	srv.Close()
-	for _, d := range []door{memoryDoor(t, srv), directDoor(t, srv)} {
+	for _, d := range []entryPoint{viaMemory(t, srv), viaTransport(t, srv)} {
 		_, err := d.try(t, create("Rex"))
 		assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 		opErr, ok := err.(*url.Error).Err.(*net.OpError) //nolint:errorlint // this very type is promised
@@ -153,23 +153,23 @@ func TestAClosedServerRefusesConnections(t *testing.T) {
 	assert.Empty(t, srv.Requests())
 }
 
-func TestTheMemoryDoorTakesAnyHostAndHTTPS(t *testing.T) {
+func TestServer_HTTPClientTakesAnyHostAndHTTPS(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	for _, base := range []string{
 		"http://localhost/v1", "https://petstore.example.com/v1", "http://[2001:db8::1]:99/v1",
 	} {
-		assert.Equal(t, http.StatusOK, door{srv.HTTPClient(), base}.list(t).status)
+		assert.Equal(t, http.StatusOK, entryPoint{srv.HTTPClient(), base}.list(t).status)
 	}
 }
 
-func TestHTTPClientsAreTheCallersOwn(t *testing.T) {
+func TestServer_HTTPClientsAreTheCallersOwn(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	first := srv.HTTPClient()
 	first.Timeout, first.Transport = 1, nil
-	assert.Equal(t, http.StatusOK, memoryDoor(t, srv).list(t).status)
+	assert.Equal(t, http.StatusOK, viaMemory(t, srv).list(t).status)
 }
 
-func TestAClientReachesItsServerWithAValidKey(t *testing.T) {
+func TestServer_clientReachesItsServerWithAValidKey(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 7}))
 	result, err := srv.Client().ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
@@ -177,7 +177,7 @@ func TestAClientReachesItsServerWithAValidKey(t *testing.T) {
 	assert.Equal(t, 999, result.RateLimit.Remaining)
 }
 
-func TestAClientMayHaveAKeyThatRotates(t *testing.T) {
+func TestServer_clientMayHaveAKeyThatRotates(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
 	keys := []string{srv.APIKey(), "second-key"}
 	client := srv.Client(petstore.WithAPIKeyFunc(func(context.Context) (string, error) {
@@ -193,16 +193,16 @@ func TestAClientMayHaveAKeyThatRotates(t *testing.T) {
 	}
 }
 
-func TestClientPanicsOnABadOption(t *testing.T) {
+func TestServer_clientPanicsOnABadOption(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	assert.Panics(t, func() { srv.Client(petstore.WithMaxResponseBytes(-1)) })
 }
 
-func TestAServerMadeOutsideServesOneBubbleAfterAnother(t *testing.T) {
+func TestServer_madeOutsideServesOneBubbleAfterAnother(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
 	for i := range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			d := memoryDoor(t, srv)
+			d := viaMemory(t, srv)
 			start := time.Now()
 			for range fake.PlanFree.PerMinute {
 				require.Equal(t, http.StatusOK, d.list(t).status)
@@ -218,32 +218,32 @@ func TestAServerMadeOutsideServesOneBubbleAfterAnother(t *testing.T) {
 	}
 }
 
-func TestTheDirectDoorWorksInABubbleToo(t *testing.T) {
+func TestServer_transportWorksInABubbleToo(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	synctest.Test(t, func(t *testing.T) {
 		srv.Inject(fake.Fault{Delay: time.Hour})
 		start := time.Now()
-		assert.Equal(t, http.StatusOK, directDoor(t, srv).list(t).status)
+		assert.Equal(t, http.StatusOK, viaTransport(t, srv).list(t).status)
 		assert.Equal(t, time.Hour, time.Since(start))
 	})
 }
 
-func TestABubbleMayEndWithoutClosingAServerThatWasMadeOutside(t *testing.T) {
+func TestServer_bubbleMayEndWithoutClosingAServerThatWasMadeOutside(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	synctest.Test(t, func(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 50 {
-			wg.Go(func() { memoryDoor(t, srv).list(t) })
+			wg.Go(func() { viaMemory(t, srv).list(t) })
 		}
 		wg.Wait()
 	})
 }
 
-func TestAClockThatWentBackStartsNewWindowsAndKeepsABan(t *testing.T) {
+func TestServer_clockThatWentBackStartsNewWindowsAndKeepsABan(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 1)), fake.WithKey("banned", fake.PlanPro),
 		fake.WithClock(func() time.Time { return now }))
-	d := directDoor(t, srv)
+	d := viaTransport(t, srv)
 	srv.BanKey("banned", time.Hour)
 	d.list(t)
 	assert.Equal(t, http.StatusTooManyRequests, d.list(t).status)
@@ -255,7 +255,7 @@ func TestAClockThatWentBackStartsNewWindowsAndKeepsABan(t *testing.T) {
 	assert.Equal(t, http.StatusOK, d.send(t, banned).status)
 }
 
-func TestCloseBreaksOffALeakedBodyWithinASecondAndNamesIt(t *testing.T) {
+func TestServer_closeBreaksOffALeakedBodyWithinASecondAndNamesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &recorder{}
 		srv := fake.NewTestServer(tb)
@@ -270,9 +270,9 @@ func TestCloseBreaksOffALeakedBodyWithinASecondAndNamesIt(t *testing.T) {
 	})
 }
 
-func TestCloseEndsAStalledRequestAndNamesIt(t *testing.T) {
-	for name, open := range map[string]func(testing.TB, *fake.Server) door{
-		"memory": memoryDoor, "direct": directDoor, "loopback": loopbackDoor,
+func TestServer_closeEndsAStalledRequestAndNamesIt(t *testing.T) {
+	for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
+		"memory": viaMemory, "direct": viaTransport, "loopback": viaURL,
 	} {
 		t.Run(name, func(t *testing.T) {
 			tb := &recorder{}
@@ -290,14 +290,14 @@ func TestCloseEndsAStalledRequestAndNamesIt(t *testing.T) {
 			tb.end()
 			assert.Error(t, <-done)
 			assert.Less(t, time.Since(start), 3*time.Second) // a second, on a machine that is free
-			assert.Contains(t, tb.log.String(), "still waiting for its answer: GET /v1/pets")
+			assert.Contains(t, tb.log.String(), "still waiting for its response: GET /v1/pets")
 		})
 	}
 }
 
-func TestCloseLetsARequestInFlightFinish(t *testing.T) {
+func TestServer_closeLetsARequestInFlightFinish(t *testing.T) {
 	srv := fake.NewServer()
-	d := loopbackDoor(t, srv)
+	d := viaURL(t, srv)
 	entered, release := make(chan bool), make(chan bool)
 	srv.Inject(fake.Fault{Match: func(*http.Request) bool {
 		entered <- true
@@ -321,13 +321,13 @@ func TestCloseLetsARequestInFlightFinish(t *testing.T) {
 	<-closed
 }
 
-func TestCloseGivesUpOnAHandlerThatHangsAndNamesIt(t *testing.T) {
+func TestServer_closeGivesUpOnAHandlerThatHangsAndNamesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := &recorder{}
 		srv := fake.NewTestServer(tb)
 		release := make(chan bool)
 		srv.Inject(fake.Fault{Match: func(*http.Request) bool { return <-release }})
-		d := memoryDoor(t, srv)
+		d := viaMemory(t, srv)
 		req := request{path: "/pets"}.build(t, d.base)
 		go func() { _, _ = d.do(req) }()
 		synctest.Wait()
@@ -340,8 +340,8 @@ func TestCloseGivesUpOnAHandlerThatHangsAndNamesIt(t *testing.T) {
 	})
 }
 
-func TestEveryDoorHonoursTheRequestsContext(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestServer_everyEntryPointHonoursTheRequestsContext(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		err := d.giveUpOn(t, srv, fake.Fault{Delay: time.Hour}, request{path: "/pets"})
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Eventually(t, func() bool {
@@ -351,7 +351,7 @@ func TestEveryDoorHonoursTheRequestsContext(t *testing.T) {
 	})
 }
 
-func TestTheDirectDoorSendsNothingOnAContextThatHasEnded(t *testing.T) {
+func TestServer_transportSendsNothingOnAContextThatHasEnded(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -374,8 +374,8 @@ func (c *closeRecorder) Close() error {
 	return nil
 }
 
-func TestTheDoorsInMemoryCloseTheBodyOfARequestThatIsNotSent(t *testing.T) {
-	for name, open := range map[string]func(testing.TB, *fake.Server) door{"memory": memoryDoor, "direct": directDoor} {
+func TestServer_entryPointsInMemoryCloseTheBodyOfARequestThatIsNotSent(t *testing.T) {
+	for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
 		t.Run(name, func(t *testing.T) {
 			srv := fake.NewTestServer(t)
 			d := open(t, srv)
@@ -396,8 +396,8 @@ func TestTheDoorsInMemoryCloseTheBodyOfARequestThatIsNotSent(t *testing.T) {
 	}
 }
 
-func TestABodyThatIsClosedIsReadNoFurther(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, _ *fake.Server, d door) {
+func TestServer_bodyThatIsClosedIsReadNoFurther(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, _ *fake.Server, d entryPoint) {
 		resp, err := d.client.Do(request{path: "/pets"}.build(t, d.base))
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
@@ -406,7 +406,7 @@ func TestABodyThatIsClosedIsReadNoFurther(t *testing.T) {
 	})
 }
 
-func TestTheDoorsInMemoryRefuseARequestWithoutAURL(t *testing.T) {
+func TestServer_entryPointsInMemoryRefuseARequestWithoutAURL(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	for _, rt := range []http.RoundTripper{srv.HTTPClient().Transport, srv.Transport()} {
 		resp, err := rt.RoundTrip(&http.Request{Header: http.Header{}})
@@ -417,9 +417,9 @@ func TestTheDoorsInMemoryRefuseARequestWithoutAURL(t *testing.T) {
 	}
 }
 
-func TestAnEmptyMethodIsGET(t *testing.T) {
+func TestServer_emptyMethodIsGET(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	for _, d := range []door{memoryDoor(t, srv), directDoor(t, srv)} {
+	for _, d := range []entryPoint{viaMemory(t, srv), viaTransport(t, srv)} {
 		req := request{path: "/pets"}.build(t, d.base)
 		req.Method = ""
 		resp, err := d.client.Transport.RoundTrip(req)
@@ -431,8 +431,8 @@ func TestAnEmptyMethodIsGET(t *testing.T) {
 	assert.Equal(t, http.MethodGet, srv.Requests()[1].Method)
 }
 
-func TestABodyThatComesSlowlyDoesNotLookLikeAClockSetBack(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(2, 0))), func(t *testing.T, srv *fake.Server, d door) {
+func TestServer_bodyThatComesSlowlyDoesNotLookLikeAClockSetBack(t *testing.T) {
+	inBubble(t, with(fake.WithPlan(fake.Enterprise(2, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
 		pr, pw := io.Pipe()
 		req := request{method: http.MethodPost, path: "/pets"}.build(t, d.base)
 		req.Body, req.ContentLength = pr, -1
@@ -453,8 +453,8 @@ func TestABodyThatComesSlowlyDoesNotLookLikeAClockSetBack(t *testing.T) {
 	})
 }
 
-func TestAServerAnswersManyAtOnce(t *testing.T) {
-	throughEveryDoor(t, nil, func(t *testing.T, srv *fake.Server, d door) {
+func TestServer_servesManyAtOnce(t *testing.T) {
+	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
@@ -483,7 +483,7 @@ func TestServer_URL_failsAtOnceInBubble(t *testing.T) {
 	assert.NotEmpty(t, outside.URL())
 }
 
-func TestBubblesSideBySideMayShareAServer(t *testing.T) {
+func TestServer_bubblesSideBySideMayShareAServer(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	t.Run("bubbles", func(t *testing.T) {
 		for range 4 {
@@ -492,8 +492,8 @@ func TestBubblesSideBySideMayShareAServer(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					for range 20 {
 						srv.Inject(fake.Fault{Delay: time.Second})
-						assert.Equal(t, http.StatusOK, memoryDoor(t, srv).list(t).status)
-						assert.Equal(t, http.StatusOK, directDoor(t, srv).list(t).status)
+						assert.Equal(t, http.StatusOK, viaMemory(t, srv).list(t).status)
+						assert.Equal(t, http.StatusOK, viaTransport(t, srv).list(t).status)
 						time.Sleep(time.Second)
 					}
 				})

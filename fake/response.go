@@ -19,25 +19,25 @@ const (
 
 const mediaJSON = "application/json"
 
-// answer is what the server has decided to send. How it gets to the client is the door's business.
-type answer struct {
+// response is what the server has decided to send. Each entry point sends it in its own way.
+type response struct {
 	status      int // 0: none is sent
 	contentType string
 	body        []byte
-	extra       [][2]string // headers of this answer alone
+	extra       [][2]string // headers of this response alone
 	hint        string      // why the request was refused
 	quota       quota
 	now         time.Time
 	wire        Wire
 	fault       *Fault
-	until       time.Time // when a 429 tells its client to come back, zero if it does not
-	head        bool      // the request was a HEAD, whose answer has no body
-	lost        error     // why there is no answer, if nothing else tells
+	until       time.Time // when a 429 allows the next request, zero if it does not say
+	head        bool      // the request was a HEAD, whose response has no body
+	lost        error     // why there is no response
 }
 
-// refusal is an answer with an Error object.
-func refusal(status int, code, message string) answer {
-	return answer{
+// refusal is a response with an Error object.
+func refusal(status int, code, message string) response {
+	return response{
 		status:      status,
 		contentType: mediaJSON,
 		body:        appendError(nil, code, message, status),
@@ -45,10 +45,10 @@ func refusal(status int, code, message string) answer {
 	}
 }
 
-func (a *answer) set(key, value string) { a.extra = append(a.extra, [2]string{key, value}) }
+func (a *response) set(key, value string) { a.extra = append(a.extra, [2]string{key, value}) }
 
 // header writes the header into h, whose keys are canonical. One array holds all values.
-func (a *answer) header(h http.Header) {
+func (a *response) header(h http.Header) {
 	values := make([]string, 0, 6+len(a.extra))
 	set := func(key, value string) {
 		values = append(values, value)
@@ -80,7 +80,7 @@ func (a *answer) header(h http.Header) {
 }
 
 // payload is what is sent of the body.
-func (a *answer) payload() []byte {
+func (a *response) payload() []byte {
 	switch {
 	case a.head || bodiless(a.status):
 		return nil
@@ -90,7 +90,7 @@ func (a *answer) payload() []byte {
 	return a.body
 }
 
-// bodiless reports whether answers of this status have no body.
+// bodiless reports whether responses of this status have no body.
 func bodiless(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusNotModified
 }
