@@ -26,7 +26,7 @@ func keyAccepted(s *session) error {
 }
 
 func otherSchemeRefused(s *session) error {
-	x, err := s.stranger(get("/pets"), otherScheme)
+	x, err := s.withoutKey(get("/pets"), otherScheme)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func otherSchemeRefused(s *session) error {
 
 func keyRefused(operation int, auth credential) func(*session) error {
 	return func(s *session) error {
-		x, err := s.stranger(s.operations()[operation].request, auth)
+		x, err := s.withoutKey(s.operations()[operation].request, auth)
 		if err != nil {
 			return err
 		}

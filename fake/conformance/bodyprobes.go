@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// bodyProbes are about bodies that createPet may take or refuse. The animals are named after them.
+// bodyProbes are about bodies that createPet may take or refuse. The pets are named after them.
 func bodyProbes() []probe {
 	return []probe{
 		{
@@ -111,7 +111,7 @@ func outcomeOf(x *exchange) string {
 	return x.outcome()
 }
 
-// nameOf is the word for the name that an animal got.
+// nameOf is the word for the name that a pet got.
 func (s *session) nameOf(x *exchange, words map[string]string) (string, error) {
 	a, err := x.animal()
 	if err != nil {

@@ -159,7 +159,7 @@ func setHeader(name string, value func(old int64) string) breakage {
 
 func on401(change func(*answer)) breakage { return onStatus(http.StatusUnauthorized, change) }
 
-const wrongKey = "Bearer " + strangersKey
+const wrongKey = "Bearer " + unknownKey
 
 // brokenServices are services that break one rule each, with the clauses that must notice.
 var brokenServices = []struct {
@@ -501,7 +501,7 @@ func judgeBroken(t *testing.T, b breakage, opts ...fake.Option) []verdict {
 
 // The rule that is broken must be noticed on a catalogue that is empty or on one that is not, and no
 // other clause may take offence.
-func TestBrokenServicesFailTheFittingClausesAndNoOther(t *testing.T) {
+func TestClauses_brokenServicesFailTheFittingOnes(t *testing.T) {
 	for _, broken := range brokenServices {
 		t.Run(broken.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -526,7 +526,7 @@ func TestBrokenServicesFailTheFittingClausesAndNoOther(t *testing.T) {
 }
 
 // A clause that nothing can fail would be worth nothing.
-func TestEveryClauseIsFailedByABrokenService(t *testing.T) {
+func TestClauses_eachIsFailedByABrokenService(t *testing.T) {
 	// TestBaseAddressEndsInTheVersion shows that it can.
 	failed := map[string]bool{"9 the base address ends in /v1": true}
 	for _, broken := range brokenServices {
@@ -539,7 +539,7 @@ func TestEveryClauseIsFailedByABrokenService(t *testing.T) {
 	}
 }
 
-func TestBaseAddressEndsInTheVersion(t *testing.T) {
+func TestClauses_baseAddressEndsInTheVersion(t *testing.T) {
 	for address, fits := range map[string]bool{
 		"https://petstore.example/v1":        true,
 		"https://petstore.example/v1/":       true,

@@ -20,7 +20,7 @@ type clause struct {
 func (c clause) name() string { return c.section + " " + c.text }
 
 // clauses returns all clauses in the order in which they are judged: what wants to see an empty
-// catalogue comes first, what looks at every answer comes last.
+// catalogue comes first, what looks at every response comes last.
 func clauses() []clause {
 	return slices.Concat(
 		baseClauses(),

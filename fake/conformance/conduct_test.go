@@ -26,7 +26,7 @@ func politely(t *testing.T, opts ...fake.Option) (*fake.Server, *session) {
 	return srv, s
 }
 
-func TestRunIsModest(t *testing.T) {
+func TestRun_isModest(t *testing.T) {
 	srv, s := politely(t)
 	s.judge()
 	assert.Less(t, len(srv.Requests()), 45)
@@ -36,7 +36,7 @@ func TestRunIsModest(t *testing.T) {
 	}
 }
 
-func TestObservationIsModest(t *testing.T) {
+func TestObserve_isModest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, s := politely(t)
 		_, err := s.observe()
@@ -50,7 +50,7 @@ func TestObservationIsModest(t *testing.T) {
 }
 
 // The real service bans keys for what a run must not do by accident.
-func TestShortQuotaIsWaitedFor(t *testing.T) {
+func TestRun_waitsForAShortQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, s := politely(t, fake.WithPlan(fake.Enterprise(10, 0)))
 		for _, v := range s.judge() {
@@ -62,7 +62,7 @@ func TestShortQuotaIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestAnothersLimitIsWaitedFor(t *testing.T) {
+func TestRun_waitsForTheLimitOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, s := politely(t)
 		srv.Inject(fake.Fault{Skip: 7, Status: http.StatusTooManyRequests, RetryAfter: "20"})
@@ -77,7 +77,7 @@ func TestAnothersLimitIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestTheWaitAfterA429IsTheOneItAskedFor(t *testing.T) {
+func TestRun_waitsAsLongAsA429Asks(t *testing.T) {
 	for value, wait := range map[string]time.Duration{
 		"20": 20 * time.Second, "1.5": 1500 * time.Millisecond, "Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second,
 		"soon": time.Minute, "0": time.Minute,
@@ -98,7 +98,7 @@ func TestTheWaitAfterA429IsTheOneItAskedFor(t *testing.T) {
 	}
 }
 
-func TestLongWaitEndsTheRunWithAWord(t *testing.T) {
+func TestRun_endsBeforeALongWait(t *testing.T) {
 	for name, fault := range map[string]fake.Fault{
 		"an hour":      {Status: http.StatusTooManyRequests, RetryAfter: "3600"},
 		"again":        {Status: http.StatusTooManyRequests, RetryAfter: "1", Times: 2},
@@ -121,7 +121,7 @@ func TestLongWaitEndsTheRunWithAWord(t *testing.T) {
 	}
 }
 
-func TestUsedUpDayIsNotSpentFurther(t *testing.T) {
+func TestRun_sendsNothingOnAUsedUpDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, s := politely(t, fake.WithPlan(fake.Enterprise(100, 12)))
 		s.judge()
@@ -131,7 +131,7 @@ func TestUsedUpDayIsNotSpentFurther(t *testing.T) {
 	})
 }
 
-func TestServiceThatIsDownIsAskedTwice(t *testing.T) {
+func TestRun_asksAServiceThatIsDownTwice(t *testing.T) {
 	srv, s := politely(t)
 	injected := srv.Inject(fake.Fault{Wire: fake.WireReset, Times: fake.Forever})
 	for _, v := range s.judge() {
@@ -146,16 +146,16 @@ func TestServiceThatIsDownIsAskedTwice(t *testing.T) {
 	assert.Equal(t, 2, injected.Fired())
 }
 
-func TestRedirectsAreNotFollowed(t *testing.T) {
+func TestRun_followsNoRedirects(t *testing.T) {
 	srv, s := politely(t)
 	srv.Inject(fake.Fault{
 		Operation: fake.OpListPets, Times: fake.Forever, Status: http.StatusFound,
 		Header: http.Header{"Location": {"http://elsewhere.example/v1/pets"}},
 	})
-	require.ErrorContains(t, listSuccess(s), "the answer must be 200 and is 302")
+	require.ErrorContains(t, listSuccess(s), "the response must be 200 and is 302")
 }
 
-func TestAShortKeyDoesNotTearAnswersApart(t *testing.T) {
+func TestRun_leavesAShortKeyInResponses(t *testing.T) {
 	srv, s := politely(t, fake.WithKey("a", fake.PlanPro))
 	s.target.APIKey = "a"
 	for _, v := range s.judge() {
@@ -165,7 +165,7 @@ func TestAShortKeyDoesNotTearAnswersApart(t *testing.T) {
 }
 
 // The key must not get into a test's log, whatever goes wrong, nor into a file of observations.
-func TestNothingNamesTheKey(t *testing.T) {
+func TestRun_neverNamesTheKey(t *testing.T) {
 	for name, fault := range map[string]fake.Fault{
 		"a teapot": {Status: http.StatusTeapot},
 		"an echo": {

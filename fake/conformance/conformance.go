@@ -14,17 +14,17 @@ type Target struct {
 	// HTTPClient sends the requests. It is copied, and the copy follows no redirects. Nil stands
 	// for a client with a timeout of 30 seconds.
 	HTTPClient *http.Client
-	// CategoryID is the category of the animals that are added. The document does not say which
+	// CategoryID is the category of the pets that are added. The document does not say which
 	// categories exist; 0 stands for category 1.
 	CategoryID int64
-	// Destructive allows what nobody should do to a service that others need: to spend the key's
-	// quota until a 429 comes, to wait for the window to end, and to add animals with an empty and
+	// Destructive allows what harms the other users of a service: to spend the key's
+	// quota until a 429 comes, to wait for the window to end, and to add pets with an empty and
 	// with a very long name.
 	Destructive bool
 }
 
 // Run judges the target, with one subtest for each clause of the document. A clause that cannot be
-// judged, such as one about animals where none can be added, is skipped and says why. Run waits for
+// judged, such as one about pets where none can be added, is skipped and says why. Run waits for
 // the key's quota if it has to; it must not be called inside a testing/synctest bubble, where there
 // are no subtests.
 func Run(t *testing.T, target Target) {

@@ -55,7 +55,7 @@ func catalogue() fake.Option {
 	return fake.WithPets(pets...)
 }
 
-func TestFakeConformsThroughEveryDoor(t *testing.T) {
+func TestRun_fakeConformsThroughEveryEntryPoint(t *testing.T) {
 	for name, door := range map[string]func(*testing.T, *fake.Server) Target{
 		"memory": func(_ *testing.T, srv *fake.Server) Target {
 			return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
@@ -80,7 +80,7 @@ func TestFakeConformsThroughEveryDoor(t *testing.T) {
 	}
 }
 
-func TestFakeConformsWithAnEmptyCatalogue(t *testing.T) {
+func TestRun_fakeConformsWithAnEmptyCatalogue(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	Run(t, Target{BaseURL: srv.URL(), APIKey: srv.APIKey()})
 }
@@ -110,7 +110,7 @@ func skipped(verdicts []verdict) []string {
 	return list
 }
 
-func TestEveryClauseIsJudgedOnTheFake(t *testing.T) {
+func TestClauses_eachIsJudgedOnTheFake(t *testing.T) {
 	for name, plan := range map[string]fake.Plan{"Free": fake.PlanFree, "Business": fake.PlanBusiness} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestEveryClauseIsJudgedOnTheFake(t *testing.T) {
 
 // A 429 without Retry-After is what one variant is for; all else is left open by the document, and
 // no clause may take offence at it.
-func TestEveryVariantOfTheFakeConforms(t *testing.T) {
+func TestClauses_everyVariantOfTheFakeConforms(t *testing.T) {
 	for name, variant := range fake.Variants() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestEveryVariantOfTheFakeConforms(t *testing.T) {
 	}
 }
 
-func TestClauseNamesAreUnique(t *testing.T) {
+func TestClauses_haveUniqueNames(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, c := range clauses() {
 		assert.Falsef(t, seen[c.name()], "%q", c.name())
@@ -153,7 +153,7 @@ func TestClauseNamesAreUnique(t *testing.T) {
 	}
 }
 
-func TestTargetIsChecked(t *testing.T) {
+func TestTarget_isChecked(t *testing.T) {
 	for name, target := range map[string]Target{
 		"no address":   {APIKey: "key"},
 		"no host":      {BaseURL: "/v1", APIKey: "key"},

@@ -22,7 +22,7 @@ func createSuccess(s *session) error {
 	return x.want(http.StatusCreated)
 }
 
-// createBody compares what came back to what was sent, for each animal.
+// createBody compares what came back to what was sent, for each pet.
 func createBody(s *session) error {
 	for _, status := range added {
 		x, err := s.add(status)

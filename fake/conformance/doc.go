@@ -5,8 +5,8 @@
 //	}
 //
 // Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". What the
-// document states is asserted. What it leaves open never fails: [Observe] asks for it and writes
-// down the answers, and fake.WithObserved makes the fake act like the service that gave them.
+// document states is asserted. What it leaves open never fails: [Observe] records it, and
+// [Observations.Behavior] and fake.WithObserved make the fake behave like the observed service.
 //
 // The package's own tests judge the fake. They judge another service, too:
 //
@@ -16,9 +16,9 @@
 // # Conduct
 //
 // A run is polite to a service that others use. It sends some forty requests, one at a time, and so
-// does an observation. It adds five animals, an observation at most thirteen, and their names begin
-// with "petstore-go conformance". Since the document has no way to take an animal out of the
-// catalogue, they stay. Other animals do not disturb it.
+// does an observation. It adds five pets, an observation at most thirteen, and their names begin
+// with "petstore-go conformance". Since the document has no way to take a pet out of the
+// catalogue, they stay. Other pets do not disturb it.
 //
 // When X-RateLimit-Remaining falls to 1, it waits for X-RateLimit-Reset; after a 429, which another
 // user of the key may have caused, for Retry-After as well. A wait of more than two minutes is not

@@ -26,7 +26,7 @@ func errorClauses() []clause {
 	}
 }
 
-// refusals returns the answers that the document gives an Error body, of one status or of all.
+// refusals returns the responses that the document gives an Error body, of one status or of all.
 func (s *session) refusals(status int) ([]*exchange, error) {
 	if err := s.samples(); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (s *session) refusals(status int) ([]*exchange, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, skip("there is no such answer to look at")
+		return nil, skip("there is no such response to look at")
 	}
 	return list, nil
 }
@@ -66,7 +66,7 @@ func errorBody(status int) func(*session) error {
 			return err
 		}
 		for _, x := range list {
-			if _, err := object(x.answer); err != nil {
+			if _, err := object(x.response); err != nil {
 				return x.errorf("the body is no Error: %v", err)
 			}
 		}
@@ -83,7 +83,7 @@ func everyError(field string, check func(raw json.RawMessage, status int) error)
 			return err
 		}
 		for _, x := range list {
-			fields, err := object(x.answer)
+			fields, err := object(x.response)
 			if err != nil {
 				continue
 			}

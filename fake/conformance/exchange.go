@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// request is what the service is asked. It is comparable: the same request is asked only once.
+// request is what is sent to the service. It is comparable: the same request is sent only once.
 type request struct {
 	method string
 	path   string // below the base address, with the query
 	auth   credential
 	media  string // Content-Type of the body
 	body   string
-	round  string // tells requests apart that are to be asked again
+	round  string // differs where the same request is to be sent again
 }
 
 const mediaJSON = "application/json"
@@ -39,8 +39,8 @@ const (
 	lowerCase // the valid key, behind a scheme in lower case
 )
 
-// strangersKey is a key that nobody has. It tells the operator of the service where it comes from.
-const strangersKey = "petstore-go-conformance-no-such-key"
+// unknownKey is a key that no service knows. Its text shows an operator where it comes from.
+const unknownKey = "petstore-go-conformance-no-such-key"
 
 // header returns the Authorization header, empty for none.
 func (c credential) header(key string) string {
@@ -48,7 +48,7 @@ func (c credential) header(key string) string {
 	case noKey:
 		return ""
 	case invalidKey:
-		return "Bearer " + strangersKey
+		return "Bearer " + unknownKey
 	case otherScheme:
 		return "Basic bm9ib2R5Om5vdGhpbmc=" // never the key: it belongs to the Bearer scheme
 	case lowerCase:
@@ -57,23 +57,23 @@ func (c credential) header(key string) string {
 	return "Bearer " + key
 }
 
-// exchange is a request with its answer.
+// exchange is a request with its response.
 type exchange struct {
 	request
-	status int
-	header http.Header
-	answer []byte
-	at     time.Time // when it arrived, by the clock of this side
+	status   int
+	header   http.Header
+	response []byte
+	at       time.Time // when it arrived, by the clock of this side
 }
 
-// redact takes the key out of an answer that repeats it: messages go into logs, observations into
+// redact takes the key out of a response that repeats it: messages go into logs, observations into
 // files. A short key stands in ordinary words and is left there.
 func (x *exchange) redact(key string) {
 	const redacted, shortest = "[redacted]", 6
 	if len(key) < shortest {
 		return
 	}
-	x.answer = bytes.ReplaceAll(x.answer, []byte(key), []byte(redacted))
+	x.response = bytes.ReplaceAll(x.response, []byte(key), []byte(redacted))
 	for _, values := range x.header {
 		for i, v := range values {
 			values[i] = strings.ReplaceAll(v, key, redacted)
@@ -95,7 +95,7 @@ func (x *exchange) String() string {
 	case otherScheme:
 		s += " with another scheme"
 	}
-	return fmt.Sprintf("%s was answered %d with %s", s, x.status, show(x.answer))
+	return fmt.Sprintf("%s got %d with %s", s, x.status, show(x.response))
 }
 
 // errorf is the verdict that something about the exchange is not as it should be.
@@ -106,15 +106,15 @@ func (x *exchange) errorf(format string, args ...any) error {
 // success reports whether the service did as it was asked.
 func (x *exchange) success() bool { return x.status >= 200 && x.status <= 299 }
 
-// want is the verdict on the status of an answer.
+// want is the verdict on the status of a response.
 func (x *exchange) want(status int) error {
 	if x.status != status {
-		return x.errorf("the answer must be %d and is %d", status, x.status)
+		return x.errorf("the response must be %d and is %d", status, x.status)
 	}
 	return nil
 }
 
-// date is the time at which the service answered, by its own clock if it tells.
+// date is the time of the response, by the clock of the service if it sent a Date.
 func (x *exchange) date() time.Time {
 	if date, err := http.ParseTime(x.header.Get("Date")); err == nil {
 		return date
@@ -122,7 +122,7 @@ func (x *exchange) date() time.Time {
 	return x.at
 }
 
-// quota is what the three headers of an answer say (section 8.2).
+// quota is what the three headers of a response say (section 8.2).
 type quota struct {
 	limit, remaining int
 	reset            int64
@@ -143,33 +143,33 @@ func (x *exchange) quota() quota {
 	return q
 }
 
-// animal is one Pet object of an answer.
+// pet is one Pet object of a response.
 type animal struct {
 	from   *exchange
 	fields map[string]json.RawMessage
 }
 
-// id returns the animal's id as it is written.
+// id returns the pet's id as it is written.
 func (a animal) id() string { return string(a.fields["id"]) }
 
-// animal reads the body of a success as one Pet.
+// pet reads the body of a success as one Pet.
 func (x *exchange) animal() (animal, error) {
 	if !x.success() {
 		return animal{}, skipf("there is no animal to look at: %s", x)
 	}
-	fields, err := object(x.answer)
+	fields, err := object(x.response)
 	if err != nil {
 		return animal{}, x.errorf("the body is no Pet: %v", err)
 	}
 	return animal{x, fields}, nil
 }
 
-// animals reads the body of a success as Pets.
+// pets reads the body of a success as Pets.
 func (x *exchange) animals() ([]animal, error) {
 	if !x.success() {
 		return nil, skipf("there is no list to look at: %s", x)
 	}
-	items, err := array(x.answer)
+	items, err := array(x.response)
 	if err != nil {
 		return nil, x.errorf("the body is no Pets: %v", err)
 	}

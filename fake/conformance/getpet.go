@@ -31,7 +31,7 @@ func getSuccess(s *session) error {
 	return x.want(http.StatusOK)
 }
 
-// getBody compares the animal to what createPet answered.
+// getBody compares the pet to what createPet returned.
 func getBody(s *session) error {
 	want, x, err := s.fetch()
 	if err != nil {

@@ -40,7 +40,7 @@ func probeRemoval(s *session) (string, error) {
 	return x.outcome(), nil
 }
 
-// fetchAnyway asks getPet for the animal that was added first, removed or not.
+// fetchAnyway asks getPet for the pet that was added first, removed or not.
 func (s *session) fetchAnyway() (*exchange, error) {
 	a, err := s.mine(statuses[0])
 	if err != nil {

@@ -64,10 +64,10 @@ func read(raw []byte, first byte, what string, into any) error {
 	return nil
 }
 
-// maxShown bounds what a message repeats of an answer.
+// maxShown bounds what a message repeats of a response.
 const maxShown = 160
 
-// show is a piece of an answer for a message: one line, never endless.
+// show is a piece of a response for a message: one line, never endless.
 func show(raw []byte) string {
 	switch {
 	case len(raw) == 0:

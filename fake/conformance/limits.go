@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// The headers of every answer (section 8.2).
+// The headers of every response (section 8.2).
 const (
 	headerLimit     = "X-RateLimit-Limit"
 	headerRemaining = "X-RateLimit-Remaining"
 	headerReset     = "X-RateLimit-Reset"
 )
 
-// limitClauses are those of section 8. They look at all answers so far, and so they come last.
+// limitClauses are those of section 8. They look at all responses so far, and so they come last.
 func limitClauses() []clause {
 	return []clause{
 		{"8.3", "a request over the limit is 429", overLimit},
 		{"8.3", "a 429 carries Retry-After", retryAfter},
 		{"8.2", "the limit resets at X-RateLimit-Reset", limitResets},
-		{"8.2", "every answer carries X-RateLimit-Limit", everyAnswer(headerLimit)},
-		{"8.2", "every answer carries X-RateLimit-Remaining", everyAnswer(headerRemaining)},
-		{"8.2", "every answer carries X-RateLimit-Reset", everyAnswer(headerReset)},
+		{"8.2", "every answer carries X-RateLimit-Limit", everyResponse(headerLimit)},
+		{"8.2", "every answer carries X-RateLimit-Remaining", everyResponse(headerRemaining)},
+		{"8.2", "every answer carries X-RateLimit-Reset", everyResponse(headerReset)},
 		{"8.2", "X-RateLimit-Limit is a number of requests", everyValue(headerLimit, isCount)},
 		{"8.2", "X-RateLimit-Remaining is a number of requests", everyValue(headerRemaining, isCount)},
 		{"8.2", "X-RateLimit-Reset is a Unix timestamp", everyValue(headerReset, isTimestamp)},
@@ -31,7 +31,7 @@ func limitClauses() []clause {
 	}
 }
 
-func everyAnswer(header string) func(*session) error {
+func everyResponse(header string) func(*session) error {
 	return func(s *session) error {
 		if err := s.samples(); err != nil {
 			return err
@@ -69,7 +69,7 @@ func isCount(value string, _ *exchange) error {
 	return nil
 }
 
-// isTimestamp tells a Unix timestamp from seconds to go and from milliseconds: no limit of the
+// isTimestamp refuses seconds to go and milliseconds, which are no Unix timestamp: no limit of the
 // document lasts longer than a day, and a custom one hardly a year.
 func isTimestamp(value string, x *exchange) error {
 	const year = 366 * 24 * time.Hour
@@ -83,7 +83,7 @@ func isTimestamp(value string, x *exchange) error {
 	return nil
 }
 
-// remainingFalls compares answers to the key that follow each other in one window. How fast the
+// remainingFalls compares responses to the key that follow each other in one window. How fast the
 // number falls depends on what counts, which is not described, and on other users of the key.
 func remainingFalls(s *session) error {
 	if err := s.samples(); err != nil {
@@ -104,7 +104,7 @@ func remainingFalls(s *session) error {
 }
 
 // errNever is the verdict on a service that keeps admitting requests.
-var errNever = errors.New("the quota is used up, and no request was answered 429")
+var errNever = errors.New("the quota is used up, and no request got a 429")
 
 // maxOverrun bounds the requests that are sent to draw a 429.
 const maxOverrun = 2500
@@ -145,7 +145,7 @@ func overLimit(s *session) error {
 	return err
 }
 
-// retryAfter looks at the 429 answers there were; only a destructive run draws one.
+// retryAfter looks at the 429 responses there were; only a destructive run draws one.
 func retryAfter(s *session) error {
 	if _, err := s.overrun(); err != nil && !isSkipped(err) && !errors.Is(err, errNever) {
 		return err

@@ -33,7 +33,7 @@ func listClauses() []clause {
 	return list
 }
 
-// emptyList asks for each status until one has no animals; it must come before any is added.
+// emptyList asks for each status until one has no pets; it must come before any is added.
 func emptyList(s *session) error {
 	for _, status := range statuses {
 		r := listing("limit=1&status=" + status)
@@ -45,11 +45,11 @@ func emptyList(s *session) error {
 		if !x.success() {
 			continue
 		}
-		if items, err := array(x.answer); err == nil && len(items) == 0 {
+		if items, err := array(x.response); err == nil && len(items) == 0 {
 			return nil
 		}
-		if body := bytes.TrimSpace(x.answer); len(body) == 0 || string(body) == "null" {
-			return x.errorf("an empty list must be [] and is %s", show(x.answer))
+		if body := bytes.TrimSpace(x.response); len(body) == 0 || string(body) == "null" {
+			return x.errorf("an empty list must be [] and is %s", show(x.response))
 		}
 	}
 	return skip("there are animals of every status, so that no list is empty")
@@ -72,7 +72,7 @@ func listBody(s *session) error {
 	return err
 }
 
-// limitDefault compares the list without a limit to those with one, which needs more animals than
+// limitDefault compares the list without a limit to those with one, which needs more pets than
 // the default shows. A page may be shorter than its limit; then so is that without one.
 func limitDefault(s *session) error {
 	most, _, err := s.page("limit=100")
@@ -180,7 +180,7 @@ func addedIsListed(s *session) error {
 	return s.has("limit=100", a)
 }
 
-// has is the verdict on whether a list shows an animal. A list may be shorter than its limit: only one
+// has is the verdict on whether a list shows a pet. A list may be shorter than its limit: only one
 // shorter than any page of a service in its senses shows all there is.
 func (s *session) has(query string, want animal) error {
 	list, x, err := s.page(query)

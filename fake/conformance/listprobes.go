@@ -20,7 +20,7 @@ func listProbes() []probe {
 	}
 }
 
-// fresh asks for a list anew, since animals were added in between.
+// fresh asks for a list anew, since pets were added in between.
 func (s *session) fresh(query, round string) ([]animal, *exchange, error) {
 	s.populate()
 	r := listing(query)

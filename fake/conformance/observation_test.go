@@ -47,7 +47,7 @@ func (o Observations) written(t *testing.T) string {
 	return file
 }
 
-func TestObservedFakeActsLikeTheOneObserved(t *testing.T) {
+func TestObserve_resultMakesTheFakeBehaveLikeTheService(t *testing.T) {
 	for name, variant := range fake.Variants() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestObservedFakeActsLikeTheOneObserved(t *testing.T) {
 	}
 }
 
-func TestObservedRemovalIsImitated(t *testing.T) {
+func TestObserve_removal(t *testing.T) {
 	for _, removal := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			later := fake.WithClock(func() time.Time { return time.Now().AddDate(31, 0, 0) })
@@ -79,7 +79,7 @@ func TestObservedRemovalIsImitated(t *testing.T) {
 }
 
 // What the fake does where the document is silent is seen from outside, all but the removal.
-func TestEveryQuestionIsAnsweredByTheFake(t *testing.T) {
+func TestObserve_everyQuestionIsAnsweredByTheFake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := observeFake(t)
 		srv := fake.NewServer()
@@ -100,7 +100,7 @@ func TestEveryQuestionIsAnsweredByTheFake(t *testing.T) {
 	})
 }
 
-func TestQuestionsHaveKeysOfTheirOwn(t *testing.T) {
+func TestObserve_questionsHaveUniqueKeys(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, p := range probes() {
 		assert.Falsef(t, seen[p.key], "%q", p.key)
@@ -110,7 +110,7 @@ func TestQuestionsHaveKeysOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestFileOfObservationsIsJSON(t *testing.T) {
+func TestObservations_WriteFile(t *testing.T) {
 	list := Observations{{Key: "order", Section: "4.1", Question: "In which order?", Answer: "ascending"}}
 	text, err := os.ReadFile(list.written(t))
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestFileOfObservationsIsJSON(t *testing.T) {
 	assert.ErrorContains(t, list.WriteFile(t.TempDir()), "conformance: observations: ")
 }
 
-func TestObserveTellsWhenTheServiceIsDown(t *testing.T) {
+func TestObserve_failsIfTheServiceIsDown(t *testing.T) {
 	srv := fake.NewServer()
 	srv.Close()
 	_, err := Observe(t.Context(), Target{

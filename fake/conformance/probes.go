@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// probes returns all questions in the order in which they are asked: what looks at answers to others
+// probes returns all questions in the order in which they are asked: what looks at responses to others
 // comes late, what spends the quota last.
 func probes() []probe {
 	return slices.Concat(
@@ -36,7 +36,7 @@ func pathProbes() []probe {
 	}
 }
 
-// outcome is the answer to a request in short.
+// outcome is the response to a request in short.
 func (s *session) outcome(r request) (string, error) {
 	x, err := s.ask(r)
 	if err != nil {
@@ -55,7 +55,7 @@ func (x *exchange) outcome() string {
 
 // form is what a body looks like.
 func (x *exchange) form() string {
-	body := bytes.TrimSpace(x.answer)
+	body := bytes.TrimSpace(x.response)
 	if len(body) == 0 {
 		return "empty"
 	}
@@ -100,7 +100,7 @@ func tokens(values []string) string {
 	return strings.Join(slices.Compact(list), ", ")
 }
 
-// probeEmpty looks for a list without animals; the first status that has none will do.
+// probeEmpty looks for a list without pets; the first status that has none will do.
 func probeEmpty(s *session) (string, error) {
 	for _, status := range statuses {
 		r := listing("limit=1&status=" + status)
@@ -112,7 +112,7 @@ func probeEmpty(s *session) (string, error) {
 		if !x.success() {
 			continue
 		}
-		switch body := string(bytes.TrimSpace(x.answer)); body {
+		switch body := string(bytes.TrimSpace(x.response)); body {
 		case "", "null", "[]":
 			return tokens([]string{body}), nil
 		}

@@ -24,7 +24,7 @@ func errorProbes() []probe {
 		{"code-404", "7", "What is the code of a 404?", codeProbe(http.StatusNotFound)},
 		{
 			"limit-on-401", "8.2", "Which X-RateLimit-Limit has an answer to nobody's request?",
-			probeStrangersLimit,
+			probeAnonymousLimit,
 		},
 	}
 }
@@ -60,7 +60,7 @@ func limitProbes() []probe {
 }
 
 func probeChallenge(s *session) (string, error) {
-	x, err := s.stranger(get("/pets"), noKey)
+	x, err := s.withoutKey(get("/pets"), noKey)
 	if err != nil {
 		return "", err
 	}
@@ -82,7 +82,7 @@ func codeProbe(status int) func(*session) (string, error) {
 
 // code returns the code of an Error body.
 func (x *exchange) code() (string, error) {
-	fields, err := object(x.answer)
+	fields, err := object(x.response)
 	if err != nil {
 		return "", skipf("%v", err)
 	}
@@ -93,8 +93,8 @@ func (x *exchange) code() (string, error) {
 	return code, nil
 }
 
-func probeStrangersLimit(s *session) (string, error) {
-	x, err := s.stranger(get("/pets"), noKey)
+func probeAnonymousLimit(s *session) (string, error) {
+	x, err := s.withoutKey(get("/pets"), noKey)
 	if err != nil {
 		return "", err
 	}
@@ -104,8 +104,8 @@ func probeStrangersLimit(s *session) (string, error) {
 	return "none", nil
 }
 
-// countsProbe looks for an answer of the status that follows another one in the same window, and
-// compares what remains. It is right only if nobody else uses the key.
+// countsProbe looks for a response of the status that follows another one in the same window, and
+// compares what remains. It is right only if there is no other user of the key.
 func countsProbe(status int) func(*session) (string, error) {
 	return func(s *session) (string, error) {
 		if err := s.samples(); err != nil {
@@ -125,11 +125,11 @@ func countsProbe(status int) func(*session) (string, error) {
 			}
 			last = q
 		}
-		return "", skip("no two answers of one window tell")
+		return "", skip("there are no two responses of one window to compare")
 	}
 }
 
-// tick sends a request whose headers tell of the window.
+// tick sends a request whose headers show the window.
 func (s *session) tick(round string) (*exchange, quota, error) {
 	r := get("/pets?limit=1")
 	r.round = round
@@ -139,7 +139,7 @@ func (s *session) tick(round string) (*exchange, quota, error) {
 	}
 	q := x.quota()
 	if !q.known {
-		return nil, q, skip("the headers do not tell of a window")
+		return nil, q, skip("the headers do not show a window")
 	}
 	return x, q, nil
 }

@@ -13,7 +13,7 @@ func resourceClauses() []clause {
 	return slices.Concat(newPetClauses(), petClauses())
 }
 
-// newPetClauses tell what createPet takes and what it refuses.
+// newPetClauses are about what createPet takes and refuses.
 func newPetClauses() []clause {
 	return []clause{
 		{"2", "NewPet/name is required", refuses(`{"categoryId":$category}`)},
@@ -33,7 +33,7 @@ func newPetClauses() []clause {
 	}
 }
 
-// petClauses tell what an animal looks like in every answer.
+// petClauses are about a pet in any response.
 func petClauses() []clause {
 	return []clause{
 		{"2", "Pet/id is an int64", everyAnimal("id", func(a animal) error {
@@ -53,7 +53,7 @@ func petClauses() []clause {
 	}
 }
 
-// refuses is the clause that createPet answers 400 to bodies with invalid values. $name and
+// refuses is the clause that createPet returns 400 to bodies with invalid values. $name and
 // $category stand for what would be valid.
 func refuses(bodies ...string) func(*session) error {
 	return func(s *session) error {
@@ -72,7 +72,7 @@ func refuses(bodies ...string) func(*session) error {
 	}
 }
 
-// accepts is the clause that createPet takes an animal of a status, empty for none.
+// accepts is the clause that createPet takes a pet of a status, empty for none.
 func accepts(status string) func(*session) error {
 	return func(s *session) error {
 		x, err := s.add(status)
@@ -103,7 +103,7 @@ func largeCategory(s *session) error {
 	return nil
 }
 
-// seen returns the animals of all answers that can be read: each that was added, the list, and the
+// seen returns the pets of all responses that can be read: each that was added, the list, and the
 // one that was fetched.
 func (s *session) seen() ([]animal, error) {
 	var animals []animal
@@ -134,7 +134,7 @@ func (s *session) seen() ([]animal, error) {
 	return animals, nil
 }
 
-// everyAnimal is the clause that a field is right in all animals.
+// everyAnimal is the clause that a field is right in all pets.
 func everyAnimal(field string, check func(animal) error) func(*session) error {
 	return func(s *session) error {
 		animals, err := s.seen()
@@ -162,7 +162,7 @@ func petStatus(a animal) error {
 	return err
 }
 
-// uniqueIDs looks for an id that two animals share, among those added and within the list.
+// uniqueIDs looks for an id that two pets share, among those added and within the list.
 func uniqueIDs(s *session) error {
 	owners := make(map[string]bool)
 	for _, status := range added {

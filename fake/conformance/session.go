@@ -16,26 +16,26 @@ import (
 
 // The bounds of a session's patience and curiosity.
 const (
-	patience  = 2 * time.Minute // the longest wait: a minute's window, and a slow clock
-	spare     = 1               // requests that are left to other users of the key
-	maxAnswer = 4 << 20
-	timeout   = 30 * time.Second
+	patience    = 2 * time.Minute // the longest wait: a minute's window, and a slow clock
+	spare       = 1               // requests that are left to other users of the key
+	maxResponse = 4 << 20
+	timeout     = 30 * time.Second
 )
 
-// session is one run against a service. It asks one question at a time and remembers the answers,
+// session is one run against a service. It sends one request at a time and remembers the responses,
 // since many clauses look at the same ones.
 type session struct {
 	// A session is one call of Run or Observe, so that its context may live in it.
 	ctx     context.Context
 	target  Target
 	client  *http.Client
-	tag     string // what the names of its animals begin with
+	tag     string // what the names of its pets begin with
 	memo    map[request]*exchange
 	log     []*exchange
-	keyed   *exchange // the last answer to the key, whose headers tell of its quota
+	keyed   *exchange // the last response to the key, whose headers show its quota
 	over    *exchange // a 429 that was provoked
 	overErr error     // or why there is none
-	broken  int       // requests in a row without an answer
+	broken  int       // requests in a row without a response
 	stopped error     // why nothing is asked any more
 }
 
@@ -66,7 +66,7 @@ func newSession(ctx context.Context, target Target) (*session, error) {
 	}, nil
 }
 
-// ask returns the answer to a request, from memory if it was asked before.
+// ask returns the response to a request, from memory if it was sent before.
 func (s *session) ask(r request) (*exchange, error) {
 	if x := s.memo[r]; x != nil {
 		return x, nil
@@ -123,7 +123,7 @@ func (s *session) send(r request) (*exchange, error) {
 		err = fmt.Errorf("the service did not answer %s %s: %w", r.method, r.path, err)
 		s.broken++
 		if s.broken > 1 {
-			s.stopped = err // it is down, and forty timeouts would not tell more
+			s.stopped = err // it is down, and forty timeouts would show no more
 		}
 		return nil, err
 	}
@@ -157,11 +157,11 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 	if err != nil {
 		return nil, err
 	}
-	x := &exchange{request: r, status: resp.StatusCode, header: resp.Header.Clone(), answer: body, at: time.Now()}
+	x := &exchange{request: r, status: resp.StatusCode, header: resp.Header.Clone(), response: body, at: time.Now()}
 	x.redact(s.target.APIKey)
 	return x, nil
 }

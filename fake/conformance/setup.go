@@ -10,13 +10,13 @@ import (
 // What clauses need before they can look at something. Every request is asked once, whichever clause
 // comes first, so that a clause can run alone.
 
-// The animals that a session adds: one of each status, and one without a status.
+// The pets that a session adds: one of each status, and one without a status.
 var (
 	statuses = []string{"available", "pending", "sold"}
 	added    = []string{"available", "pending", "sold", ""}
 )
 
-// petName is the name of an animal that the session adds.
+// petName is the name of a pet that the session adds.
 func (s *session) petName(what string) string { return s.tag + ": " + what }
 
 // newPet writes a NewPet object; an empty status is left out.
@@ -28,7 +28,7 @@ func (s *session) newPet(name, status string) string {
 	return body + "}"
 }
 
-// add adds the animal of a status.
+// add adds the pet of a status.
 func (s *session) add(status string) (*exchange, error) {
 	name := s.petName("no status")
 	if status != "" {
@@ -37,20 +37,20 @@ func (s *session) add(status string) (*exchange, error) {
 	return s.ask(post(s.newPet(name, status)))
 }
 
-// addLarge adds the animal of the largest category that an int64 can hold.
+// addLarge adds the pet of the largest category that an int64 can hold.
 func (s *session) addLarge() (*exchange, error) {
 	name := quoted(s.petName("large"))
 	return s.ask(post(fmt.Sprintf(`{"name":%s,"categoryId":%d}`, name, int64(math.MaxInt64))))
 }
 
-// populate adds all animals. What the service says to that is judged elsewhere.
+// populate adds all pets. What the service says to that is judged elsewhere.
 func (s *session) populate() {
 	for _, status := range added {
 		_, _ = s.add(status)
 	}
 }
 
-// list asks listPets, with animals in the catalogue.
+// list asks listPets, with pets in the catalogue.
 func (s *session) list(query string) (*exchange, error) {
 	s.populate()
 	return s.ask(listing(query))
@@ -76,15 +76,15 @@ func (s *session) page(query string) ([]animal, *exchange, error) {
 	return animals, x, nil
 }
 
-// unknownID is an identifier that no animal is likely to have, and an int64.
+// unknownID is an identifier that no pet is likely to have, and an int64.
 const unknownID = int64(math.MaxInt64)
 
-// fetchUnknown asks getPet for an animal that there is not.
+// fetchUnknown asks getPet for a pet that there is not.
 func (s *session) fetchUnknown() (*exchange, error) {
 	return s.ask(get(fmt.Sprintf("/pets/%d", unknownID)))
 }
 
-// mine returns the animal that was added with a status, with an id that can be used.
+// mine returns the pet that was added with a status, with an id that can be used.
 func (s *session) mine(status string) (animal, error) {
 	x, err := s.add(status)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *session) mine(status string) (animal, error) {
 	return a, nil
 }
 
-// fetch asks getPet for the animal that was added first, and returns that animal too.
+// fetch asks getPet for the pet that was added first, and returns that pet too.
 func (s *session) fetch() (animal, *exchange, error) {
 	a, err := s.mine(statuses[0])
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *session) fetch() (animal, *exchange, error) {
 	return a, x, err
 }
 
-// removed reports whether an answer comes from after the announced removal of getPet.
+// removed reports whether a response comes from after the announced removal of getPet.
 func removed(x *exchange) bool {
 	return !x.date().Before(time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC))
 }
@@ -138,13 +138,13 @@ func (s *session) operations() []operation {
 	}
 }
 
-// stranger sends a request without a valid key.
-func (s *session) stranger(r request, auth credential) (*exchange, error) {
+// withoutKey sends a request without a valid key.
+func (s *session) withoutKey(r request, auth credential) (*exchange, error) {
 	r.auth = auth
 	return s.ask(r)
 }
 
-// samples makes sure that the log has an answer of every kind: each success and each error of each
+// samples makes sure that the log has a response of every kind: each success and each error of each
 // operation.
 func (s *session) samples() error {
 	s.populate()
@@ -161,7 +161,7 @@ func (s *session) samples() error {
 		return err
 	}
 	for _, op := range s.operations() {
-		if _, err := s.stranger(op.request, noKey); err != nil {
+		if _, err := s.withoutKey(op.request, noKey); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // The words below are for services that are not like the fake.
 
-func TestABodyIsNamedByItsForm(t *testing.T) {
+func TestObserve_namesABodyByItsForm(t *testing.T) {
 	for body, form := range map[string]string{
 		"": "empty", " \n": "empty",
 		`{"code":"a","message":"b","status":400}`: "Error",
@@ -29,13 +29,13 @@ func TestABodyIsNamedByItsForm(t *testing.T) {
 		"no":          "other",
 		"[]":          "other",
 	} {
-		assert.Equal(t, form, (&exchange{answer: []byte(body)}).form(), body)
+		assert.Equal(t, form, (&exchange{response: []byte(body)}).form(), body)
 	}
 	html := http.Header{"Content-Type": {"text/html"}}
-	assert.Equal(t, "HTML", (&exchange{header: html, answer: []byte("no")}).form())
+	assert.Equal(t, "HTML", (&exchange{header: html, response: []byte("no")}).form())
 }
 
-func TestAWindowIsNamedByWhereItEnds(t *testing.T) {
+func TestObserve_namesAWindowByWhereItEnds(t *testing.T) {
 	for _, c := range []struct {
 		reset, next int64
 		left        time.Duration
@@ -53,7 +53,7 @@ func TestAWindowIsNamedByWhereItEnds(t *testing.T) {
 	}
 }
 
-func TestRefusalsThatDoNotCountAreSeen(t *testing.T) {
+func TestObserve_refusalsThatDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, status := range []int{http.StatusBadRequest, http.StatusNotFound} {
 			free := onStatus(status, func(a *answer) {
