@@ -120,15 +120,15 @@ func ParseBehavior(text string) (Behavior, error) {
 			return Behavior{}, fmt.Errorf("fake: ParseBehavior: %s is given twice", quote(name))
 		}
 		seen[name] = true
-		if err := b.choose(name, choice); err != nil {
+		if err := choose(&b, name, choice); err != nil {
 			return Behavior{}, fmt.Errorf("fake: ParseBehavior: %w", err)
 		}
 	}
 	return b, nil
 }
 
-// choose sets one field.
-func (b *Behavior) choose(name, choice string) error {
+// choose sets one field of b.
+func choose(b *Behavior, name, choice string) error {
 	a := axisOf(name)
 	if a.name == "" {
 		var names []string

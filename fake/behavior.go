@@ -26,8 +26,8 @@ type Behavior struct {
 	BanReset BanReset
 	// Removal makes getPet return 404 from 5 December 2030 on, by the server's clock (section 9).
 	Removal bool
-	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the responses of
-	// getPet.
+	// DeprecationHeaders adds Deprecation (RFC 9745), Sunset (RFC 8594) and Link to the responses
+	// of getPet.
 	DeprecationHeaders bool
 }
 

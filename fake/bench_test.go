@@ -81,8 +81,8 @@ func BenchmarkHTTPClient(b *testing.B) {
 	benchmark(b, srv.HTTPClient().Transport, request{path: "/pets"}.build(b, "http://x/v1"))
 }
 
-// benchmark sends one request again and again. cpu-ns/op is what counts on a machine with other work
-// to do.
+// benchmark sends one request again and again. cpu-ns/op is what counts on a machine with other
+// work to do.
 func benchmark(b *testing.B, rt http.RoundTripper, req *http.Request) {
 	b.Helper()
 	b.ReportAllocs()

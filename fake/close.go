@@ -13,8 +13,8 @@ const (
 )
 
 // wait waits until done or until the limit. It looks again and again, as http.Server.Shutdown does:
-// anything that could wake it, a channel or a WaitGroup, would belong to one synctest bubble, and what it
-// waits for may live in another or in none.
+// anything that could wake it, a channel or a WaitGroup, would belong to one synctest bubble, and
+// what it waits for may live in another or in none.
 func wait(limit time.Duration, done func() bool) bool {
 	for range 100 {
 		if done() {

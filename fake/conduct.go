@@ -17,11 +17,12 @@ const (
 	RuleEarlyRetry = "early-retry"
 	// RuleBanProvoked is broken by a request that earns the ban of [WithBan] (section 8.3).
 	RuleBanProvoked = "ban-provoked"
-	// RuleRepeatedCreate is broken by a key that sends the same createPet again after a response that
-	// leaves open whether the pet was added, without having looked at the catalogue in between
+	// RuleRepeatedCreate is broken by a key that sends the same createPet again after a response
+	// that leaves open whether the pet was added, without having looked at the catalogue in between
 	// (section 4.2).
 	RuleRepeatedCreate = "repeated-create"
-	// RuleUnknownParameter is broken by a query parameter that the operation does not have (section 4).
+	// RuleUnknownParameter is broken by a query parameter that the operation does not have (section
+	// 4).
 	RuleUnknownParameter = "unknown-parameter"
 	// RuleUnknownField is broken by a field that NewPet does not have (section 2).
 	RuleUnknownField = "unknown-field"
@@ -31,8 +32,8 @@ const (
 	RuleZeroCategory = "zero-category"
 	// RuleDeprecated is broken by a call of getPet (section 4.3).
 	RuleDeprecated = "deprecated-operation"
-	// RuleKeyExposed is broken by an API key that stands in the URL, where logs and proxies keep it (section 5).
-	// Keys of less than 6 characters are not looked for: they stand in ordinary words.
+	// RuleKeyExposed is broken by an API key that stands in the URL, where logs and proxies keep it
+	// (section 5). Keys of less than 6 characters are not looked for: they stand in ordinary words.
 	RuleKeyExposed = "key-exposed"
 )
 
@@ -95,9 +96,9 @@ func (c *conduct) reset() {
 	c.violations, c.unknown = nil, nil
 }
 
-// Violations returns what clients did that a well-behaved one does not, in the order in which it was
-// noticed, the first 10,000. Requests that were already on their way when a 429 was sent count as
-// early when they arrive after it. The result is the caller's own.
+// Violations returns what clients did that a well-behaved one does not, in the order in which it
+// was noticed, the first 10,000. Requests that were already on their way when a 429 was sent count
+// as early when they arrive after it. The result is the caller's own.
 func (s *Server) Violations() []Violation {
 	r := s.keys.redactor()
 	s.conduct.mu.Lock()
@@ -128,8 +129,8 @@ func (s *Server) AssertNoViolations(tb TB, rules ...string) bool {
 }
 
 // AssertRequests reports an error of the test unless exactly n requests of an operation arrived, of
-// any operation if it is empty, and returns whether they did. It counts those that [Server.Requests]
-// returns.
+// any operation if it is empty, and returns whether they did. It counts those that
+// [Server.Requests] returns.
 func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
 	tb.Helper()
 	if err := checkOperation(operation); err != nil {

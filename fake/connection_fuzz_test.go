@@ -19,7 +19,8 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// caller is the server's end of a connection whose other end sends what it was given, and nothing more.
+// caller is the server's end of a connection whose other end sends what it was given, and nothing
+// more.
 type caller struct {
 	net.Conn
 	sends  *bytes.Reader
@@ -79,8 +80,9 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, f.err
 }
 
-// FuzzConnection sends any bytes. What net/http takes for requests is served as the document says, request by
-// request; what it takes for none changes nothing and is served with a refusal, if at all.
+// FuzzConnection sends any bytes. What net/http takes for requests is served as the document says,
+// request by request; what it takes for none changes nothing and is served with a refusal, if at
+// all.
 func FuzzConnection(f *testing.F) {
 	const key = "Host: x\r\nAuthorization: Bearer " + DefaultAPIKey + "\r\n"
 	post := "POST /v1/pets HTTP/1.1\r\n" + key + "Content-Type: application/json\r\n"
@@ -122,8 +124,8 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// checkAnswers reads the bytes that came back: the responses in the order of their requests, and then at most one
-// more, by which net/http itself refuses what is no request.
+// checkAnswers reads the bytes that came back: the responses in the order of their requests, and
+// then at most one more, by which net/http itself refuses what is no request.
 func checkAnswers(t *testing.T, all []served, raw []byte) {
 	t.Helper()
 	r := bufio.NewReader(bytes.NewReader(raw))
@@ -156,7 +158,8 @@ func nextAnswer(t *testing.T, r *bufio.Reader, req *http.Request) (code int, h h
 	}
 }
 
-// FuzzRoute holds the server's paths against net/http's ServeMux with the three operations of section 4.
+// FuzzRoute holds the server's paths against net/http's ServeMux with the three operations of
+// section 4.
 func FuzzRoute(f *testing.F) {
 	for _, target := range []string{
 		"/v1/pets", "/v1/pets/", "/v1/pets/7", "/v1/pets/7/", "/v1/pets/7/x", "/v1/pets/%37", "/v1/pets/a%2Fb", "/v1%2Fpets", "/v1/pets/%2f",

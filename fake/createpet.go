@@ -52,8 +52,8 @@ func readNewPet(x *exchange) (petstore.NewPet, error) {
 
 func noSuchField(name string) string { return "NewPet has no field " + quote(name) }
 
-// ParseNewPet reads a NewPet object as createPet does (section 4.2), and is stricter in one point: a
-// field that NewPet does not have is an error. The error says what is wrong.
+// ParseNewPet reads a NewPet object as createPet does (section 4.2), and is stricter in one point:
+// a field that NewPet does not have is an error. The error says what is wrong.
 func ParseNewPet(text []byte) (petstore.NewPet, error) {
 	pet, unknown, err := parseNewPet("the text", text)
 	switch {

@@ -6,16 +6,16 @@
 //		...
 //	}
 //
-// A [Server] implements the whole service document: keys, plans with a limit per minute and per day,
-// the three rate limit headers on every response, Retry-After, bans, validation, Error bodies. It
-// fails on demand ([Server.Inject]), keeps a journal of the requests ([Server.Requests]) and reports
-// what a well-behaved client would not have done ([Server.Violations]).
+// A [Server] implements the whole service document: keys, plans with a limit per minute and per
+// day, the three rate limit headers on every response, Retry-After, bans, validation, Error bodies.
+// It fails on demand ([Server.Inject]), keeps a journal of the requests ([Server.Requests]) and
+// reports what a well-behaved client would not have done ([Server.Violations]).
 //
 // # Time
 //
 // A server runs inside a testing/synctest bubble with nothing to set up, also when it was made
-// outside: there a client waits for 24 hours of Retry-After in microseconds. Several bubbles may use
-// one server one after another. Each begins in the year 2000, and when the clock goes back the
+// outside: there a client waits for 24 hours of Retry-After in microseconds. Several bubbles may
+// use one server one after another. Each begins in the year 2000, and when the clock goes back the
 // windows of all keys begin anew, while a ban keeps the time it had left; bubbles in which no time
 // passes share their windows, unless [Server.Reset] comes between. Outside a bubble,
 // [Server.Advance] and [Server.SetTime] move the server's clock, and no other: a client that waits
@@ -23,10 +23,10 @@
 //
 // # Misuse
 //
-// A call that makes no sense is refused. Options and methods panic on an operation, rule, key, plan,
-// duration, fault or behaviour that does not exist or can have no effect, with a string that begins
-// with "fake: " and the name of the call; assertions such as [Server.AssertRequests] fail the test
-// instead. No such message repeats a key.
+// A call that makes no sense is refused. Options and methods panic on an operation, rule, key,
+// plan, duration, fault or behaviour that does not exist or can have no effect, with a string that
+// begins with "fake: " and the name of the call; assertions such as [Server.AssertRequests] fail
+// the test instead. No such message repeats a key.
 //
 // # What is different from a real deployment
 //
@@ -84,6 +84,6 @@
 //	8.3      when a key is banned               never (WithBan, Server.BanKey)
 //	8.4      plan of a key                      Business for the default key (WithPlan, WithKey)
 //
-// Package [github.com/petstore/petstore-go/fake/conformance] observes what a real service chose, and
-// [WithObserved] makes a server choose the same.
+// Package [github.com/petstore/petstore-go/fake/conformance] observes what a real service chose,
+// and [WithObserved] makes a server choose the same.
 package fake

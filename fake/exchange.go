@@ -74,8 +74,8 @@ func (s *Server) newExchange(r *http.Request) *exchange {
 	return x
 }
 
-// respond returns the response to a request. A panic in Match becomes a response too, so that a test
-// fails instead of ending its process.
+// respond returns the response to a request. A panic in Match becomes a response too, so that a
+// test fails instead of ending its process.
 func (s *Server) respond(x *exchange, refusing bool) (a response) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -14,16 +14,17 @@ import (
 // Forever makes a [Fault] strike every request that it fits.
 const Forever = -1
 
-// Fault is a failure on demand. Its first fields select the requests that it strikes, the others say
-// what happens to them. The zero Fault changes nothing about the response to the next request.
+// Fault is a failure on demand. Its first fields select the requests that it strikes, the others
+// say what happens to them. The zero Fault changes nothing about the response to the next request.
 //
-// A fault comes before everything else: the request it strikes meets no authentication and no limit,
-// is not counted and not carried out. A fault that has neither a Status nor a Wire which hides the
-// response leaves the response to the service, with all of these. Every response carries the three rate limit headers like any other, showing what they would have shown before.
+// A fault comes before everything else: the request it strikes meets no authentication and no
+// limit, is not counted and not carried out. A fault that has neither a Status nor a Wire which
+// hides the response leaves the response to the service, with all of these. Every response carries
+// the three rate limit headers like any other, showing what they would have shown before.
 //
 // One fault strikes a request: of those that fit, the one injected first; only a [WireRefuse] comes
 // before it, since it strikes before anything has reached the server.
-type Fault struct {
+type Fault struct { //nolint:recvcheck // requests are served without a copy of the fault
 	// Operation is the operation it strikes, such as [OpCreatePet]. Empty: any request at all.
 	Operation string
 	// APIKey strikes only requests that present this key. Empty: any.
@@ -42,9 +43,9 @@ type Fault struct {
 	// 0 is always.
 	Chance float64
 
-	// Delay is how long the response, or what the client meets in place of one, is held back, by the
-	// time of the goroutine (in a synctest bubble, virtual). The request is carried out after it, or
-	// before it with AfterCommit.
+	// Delay is how long the response, or what the client meets in place of one, is held back, by
+	// the time of the goroutine (in a synctest bubble, virtual). The request is carried out after
+	// it, or before it with AfterCommit.
 	Delay time.Duration
 	// AfterCommit carries the request out first, counted and stored as ever, and only then fails.
 	AfterCommit bool
@@ -66,8 +67,8 @@ type Fault struct {
 }
 
 // Validate returns an error if the fault makes no sense: if it names an operation that does not
-// exist, if it can never strike, or if its response cannot be sent. [Server.Inject] panics on such a
-// fault. The error does not repeat a key.
+// exist, if it can never strike, or if its response cannot be sent. [Server.Inject] panics on such
+// a fault. The error does not repeat a key.
 func (f Fault) Validate() error {
 	if problem := f.problem(); problem != "" {
 		return errors.New("fake: Fault: " + problem)
@@ -115,8 +116,8 @@ func (f *Fault) problem() string {
 	return headerProblem(f.Header)
 }
 
-// headerProblem says what keeps a header from being sent. net/http would drop a name, and end the connection of
-// a client over a value, in silence.
+// headerProblem says what keeps a header from being sent. net/http would drop a name, and end the
+// connection of a client over a value, in silence.
 func headerProblem(h http.Header) string {
 	for name, values := range h {
 		if !validHeaderName(name) {
@@ -140,8 +141,8 @@ func validHeaderValue(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// String describes the fault in a few words.
-func (f *Fault) String() string {
+// String describes the fault in a few words, without its key.
+func (f Fault) String() string {
 	words := []string{"fault"}
 	if f.Operation != "" {
 		words = append(words, "on "+f.Operation)

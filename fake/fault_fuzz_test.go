@@ -11,8 +11,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// FuzzFault injects whatever a test may write into a Fault. It is refused, or its client meets what it says, and
-// the same over net/http as on the goroutine of the caller.
+// FuzzFault injects whatever a test may write into a Fault. It is refused, or its client meets what
+// it says, and the same over net/http as on the goroutine of the caller.
 func FuzzFault(f *testing.F) {
 	f.Add("", 503, "overloaded", "come back", "3", "X-Trace", "abc", []byte(nil), 0, 0.0, false)
 	f.Add("createPet", 429, "", "", "Fri, 31 Dec 9999 23:59:59 GMT", "Retry-After", "9223372036854775808", []byte("{}"), 0, 1.0, true)
@@ -93,7 +93,8 @@ func concernsTheConnection(name string) bool {
 	return false
 }
 
-// meet sends a create through a entry point to a server with the fault, and tells whether that struck.
+// meet sends a create through a entry point to a server with the fault, and tells whether that
+// struck.
 func meet(t *testing.T, f fake.Fault, open func(testing.TB, *fake.Server) entryPoint) (reply, bool, error) {
 	t.Helper()
 	srv := fake.NewServer()

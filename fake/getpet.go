@@ -32,8 +32,8 @@ func (s *Server) findPet(x *exchange) response {
 	id, err := parseInteger(x.route.petID)
 	if err != nil {
 		return refusal(http.StatusNotFound, CodeNotFound,
-			fmt.Sprintf("getPet: petId is %s, which is not an int64 in decimal digits, so there is no such animal (section 4.3)",
-				quote(x.route.petID)))
+			fmt.Sprintf("getPet: petId is %s, which is not an int64 in decimal digits, so there is no"+
+				" such animal (section 4.3)", quote(x.route.petID)))
 	}
 	pet, ok := s.store.get(id)
 	if !ok {

@@ -62,7 +62,8 @@ func onWire(text string) string {
 	return strings.ReplaceAll(header, "\n", "\r\n") + "\r\n\r\n" + strings.TrimSuffix(body, "\n")
 }
 
-// exchangeRaw sends bytes to a port and returns everything that comes back until the connection ends.
+// exchangeRaw sends bytes to a port and returns everything that comes back until the connection
+// ends.
 func exchangeRaw(t *testing.T, base, text string) string {
 	t.Helper()
 	conn := dialRaw(t, base)

@@ -15,10 +15,10 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// WriteHAR writes requests of the journal as an HTTP Archive (HAR 1.2), which browsers and debugging
-// proxies open. origin is what stands before the paths of the requests, such as
-// "http://127.0.0.1:4010". The journal holds no API key, and so the archive holds none. The error is
-// that of w.
+// WriteHAR writes requests of the journal as an HTTP Archive (HAR 1.2), which browsers and
+// debugging proxies open. origin is what stands before the paths of the requests, such as
+// "http://127.0.0.1:4010". The journal holds no API key, and so the archive holds none. The error
+// is that of w.
 func WriteHAR(w io.Writer, origin string, requests []Request) error {
 	entries := make([]harEntry, len(requests))
 	for i, r := range requests {
@@ -146,8 +146,8 @@ func harQuery(path string) []harPair {
 	return harHeaders(http.Header(u.Query()))
 }
 
-// harBody returns the body of a request, nil for none. The format has no encoding for a request body
-// that is no text, and so the comment names it.
+// harBody returns the body of a request, nil for none. The format has no encoding for a request
+// body that is no text, and so the comment names it.
 func harBody(r Request) *harContent {
 	if len(r.Body) == 0 {
 		return nil

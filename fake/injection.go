@@ -26,8 +26,8 @@ type Injection struct {
 	removed bool
 }
 
-// faultList holds the faults at work, in the order of their injection. The slice is never changed in
-// place, so that requests walk through it without a lock while Match calls the server.
+// faultList holds the faults at work, in the order of their injection. The slice is never changed
+// in place, so that requests walk through it without a lock while Match calls the server.
 type faultList struct {
 	mu      sync.Mutex
 	list    []*Injection

@@ -23,8 +23,8 @@ type Request struct {
 	Seq int
 	// Operation is the name of the operation (section 4), empty if the request fits none.
 	Operation string
-	// Key is the number of the API key it came with, 0 without a valid one. Keys count from 1 in the
-	// order in which the server got to know them: [DefaultAPIKey] is 1. See [Server.KeyNumber].
+	// Key is the number of the API key it came with, 0 without a valid one. Keys count from 1 in
+	// the order in which the server got to know them: [DefaultAPIKey] is 1. See [Server.KeyNumber].
 	Key int
 	// Method and Path are what was asked for; Path is with its query.
 	Method string
@@ -35,19 +35,19 @@ type Request struct {
 	Body []byte
 	// StatusCode is that of the response; 0 if there was none, or none yet.
 	StatusCode int
-	// AnswerHeader is the header of the response, without what net/http adds to it on the way. Nil if
-	// there is no response.
+	// AnswerHeader is the header of the response, without what net/http adds to it on the way. Nil
+	// if there is no response.
 	AnswerHeader http.Header
 	// Answer is the body that was sent.
 	Answer []byte
-	// Time is when the request arrived, and Duration how long it took until the response began, both
-	// by the server's clock.
+	// Time is when the request arrived, and Duration how long it took until the response began,
+	// both by the server's clock.
 	Time     time.Time
 	Duration time.Duration
 	// Fault reports whether an injected fault had a part in the response.
 	Fault bool
-	// Hint says why the request was refused, with the section of the document; it is empty if it was
-	// not.
+	// Hint says why the request was refused, with the section of the document; it is empty if it
+	// was not.
 	Hint string
 }
 
@@ -104,7 +104,8 @@ func (j *journal) add(x *exchange) *entry {
 	return e
 }
 
-// finish adds the response to an entry. One that was dropped meanwhile takes it too, and is not counted.
+// finish adds the response to an entry. One that was dropped meanwhile takes it too, and is not
+// counted.
 func (j *journal) finish(e *entry, a *response) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -178,8 +179,8 @@ func headerList(h http.Header) []string {
 	return list
 }
 
-// redactCredential leaves the scheme, which is what a test wants to see, unless there may be a key in
-// its place.
+// redactCredential leaves the scheme, which is what a test wants to see, unless there may be a key
+// in its place.
 func redactCredential(v string) string {
 	if scheme, _, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return scheme + " " + redacted
@@ -188,9 +189,9 @@ func redactCredential(v string) string {
 }
 
 // Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]), or as
-// many of them as 64 MiB hold with their headers, bodies and responses. A request is in it once it has arrived whole, and its
-// response before the client has the first byte of it. Requests that a [WireRefuse] kept away never
-// arrived. The result is the caller's own.
+// many of them as 64 MiB hold with their headers, bodies and responses. A request is in it once it
+// has arrived whole, and its response before the client has the first byte of it. Requests that a
+// [WireRefuse] kept away never arrived. The result is the caller's own.
 func (s *Server) Requests() []Request {
 	r := s.keys.redactor()
 	s.journal.mu.Lock()
@@ -202,8 +203,8 @@ func (s *Server) Requests() []Request {
 	return requests
 }
 
-// Request returns the request of the journal with that [Request.Seq], and false if it holds none. The
-// result is the caller's own.
+// Request returns the request of the journal with that [Request.Seq], and false if it holds none.
+// The result is the caller's own.
 func (s *Server) Request(seq int) (Request, bool) {
 	r := s.keys.redactor()
 	s.journal.mu.Lock()
@@ -215,8 +216,8 @@ func (s *Server) Request(seq int) (Request, bool) {
 	return e.request(r), true
 }
 
-// LastRequest returns the latest request of the journal, and false if there is none. The result is the
-// caller's own.
+// LastRequest returns the latest request of the journal, and false if there is none. The result is
+// the caller's own.
 func (s *Server) LastRequest() (Request, bool) {
 	r := s.keys.redactor()
 	s.journal.mu.Lock()

@@ -147,8 +147,8 @@ func (s *Server) mustFind(where, key string) *apiKey {
 }
 
 // SetPlan puts a key on another plan. What it has used of its windows stays used; a wait that an
-// earlier 429 asked for is off. SetPlan panics on a key that the server does not know, and on a plan
-// with a negative limit.
+// earlier 429 asked for is off. SetPlan panics on a key that the server does not know, and on a
+// plan with a negative limit.
 func (s *Server) SetPlan(key string, plan Plan) {
 	mustBePlan("SetPlan", plan)
 	k := s.mustFind("SetPlan", key)
@@ -179,8 +179,8 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	k.ban(now, d, "by BanKey")
 }
 
-// KeyNumber returns the number by which [Request.Key] names an API key, 0 for one that the server does
-// not know. A key that is revoked, or added again, keeps its number.
+// KeyNumber returns the number by which [Request.Key] names an API key, 0 for one that the server
+// does not know. A key that is revoked, or added again, keeps its number.
 func (s *Server) KeyNumber(key string) int {
 	if k := s.keys.lookup(key); k != nil {
 		return k.number

@@ -54,8 +54,9 @@ func (k *apiKey) peek() quota {
 }
 
 // settle brings the key to the present and returns it. If the clock went back, as it does from one
-// synctest bubble to the next, the windows begin anew and a ban keeps the time it had left. The clock
-// is read here, under the lock, or a goroutine that was held up would look like a clock set back.
+// synctest bubble to the next, the windows begin anew and a ban keeps the time it had left. The
+// clock is read here, under the lock, or a goroutine that was held up would look like a clock set
+// back.
 func (k *apiKey) settle() time.Time {
 	now := k.clock.now()
 	back := now.Sub(k.seen)

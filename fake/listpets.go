@@ -77,9 +77,9 @@ func (b Behavior) readLimit(q *query, values []string) error {
 	return nil
 }
 
-// parseInteger reads an int64 in the one spelling that JSON has for it: without a plus sign, leading
-// zeros, or a minus before 0. For a number out of range it returns the nearest int64, and an error
-// that matches strconv.ErrRange.
+// parseInteger reads an int64 in the one spelling that JSON has for it: without a plus sign,
+// leading zeros, or a minus before 0. For a number out of range it returns the nearest int64, and
+// an error that matches strconv.ErrRange.
 func parseInteger(s string) (int64, error) {
 	digits := strings.TrimPrefix(s, "-")
 	if s == "-0" || len(digits) > 1 && digits[0] == '0' || strings.HasPrefix(digits, "+") {

@@ -17,8 +17,9 @@ import (
 // them, so that headers, bodies, timeouts and failures are those of a deployment.
 //
 // Every request has a connection of its own, and nothing is left when its response body is closed.
-// So several synctest bubbles can use one server, and every fault is seen: net/http silently repeats
-// a GET when a connection that it used before breaks. For connections that are kept, use [Server.URL].
+// So several synctest bubbles can use one server, and every fault is seen: net/http silently
+// repeats a GET when a connection that it used before breaks. For connections that are kept, use
+// [Server.URL].
 //
 // A response body that is never closed keeps its goroutines until Close, and a bubble from ending.
 //
@@ -28,8 +29,8 @@ func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: memory{s}}
 }
 
-// newMemoryTransport returns the client's half of net/http for the entry point in memory. It holds no
-// connection between requests, hence no goroutine and no channel of any bubble.
+// newMemoryTransport returns the client's half of net/http for the entry point in memory. It holds
+// no connection between requests, hence no goroutine and no channel of any bubble.
 func (s *Server) newMemoryTransport() *http.Transport {
 	dial := func(context.Context, string, string) (net.Conn, error) { return s.dial() }
 	return &http.Transport{
@@ -151,8 +152,8 @@ func (b *callBody) Close() error {
 }
 
 // dial makes a connection in memory with a net/http server at its other end. The server has one
-// connection in its life and accepts it here, so that no goroutine waits for others; and since it is
-// never used again, its WaitGroup belongs to one synctest bubble only.
+// connection in its life and accepts it here, so that no goroutine waits for others; and since it
+// is never used again, its WaitGroup belongs to one synctest bubble only.
 func (s *Server) dial() (net.Conn, error) {
 	l := newLink()
 	l.closed = func() { leave(&s.inflight, s.inflight.links, l) }

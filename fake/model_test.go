@@ -23,8 +23,8 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// model is the service document once more, written for its own sake: it reads paths with net/http's ServeMux and
-// bodies with json/v2, and judges what the server responses.
+// model is the service document once more, written for its own sake: it reads paths with net/http's
+// ServeMux and bodies with json/v2, and judges what the server responses.
 type model struct {
 	now  time.Time
 	pets []petstore.Pet // by ascending id
@@ -57,8 +57,8 @@ func (m *model) judge(t *testing.T, x served) {
 	assert.Equal(t, code, x.answer.Code)
 }
 
-// checkEveryAnswer sees to what all responses have: the three headers, the server's time and JSON, an Error object
-// if it is a refusal (sections 7 and 8.2).
+// checkEveryAnswer sees to what all responses have: the three headers, the server's time and JSON,
+// an Error object if it is a refusal (sections 7 and 8.2).
 func checkEveryAnswer(t *testing.T, now time.Time, x served) {
 	t.Helper()
 	h := x.answer.Header()
@@ -83,7 +83,8 @@ func checkEveryAnswer(t *testing.T, now time.Time, x served) {
 	assert.Equal(t, x.answer.Code, e.Status)
 }
 
-// pathByServeMux is the template of a path of the service, as net/http understands paths, empty if it has none.
+// pathByServeMux is the template of a path of the service, as net/http understands paths, empty if
+// it has none.
 func pathByServeMux(r *http.Request) (template, id string) {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/v1/pets", "/v1/pets/{petId}"} {

@@ -22,9 +22,9 @@ type Observation struct {
 const unseen = "not seen"
 
 // WithObserved makes the server behave like a service that was observed. It reads a file of
-// observations and sets the [Behavior] that reproduces them; what was not seen stays as it is, so that
-// [WithBehavior] may come before it. It panics if the file cannot be read or holds no observations.
-// [ObservedDifferences] returns what the server does in another way all the same.
+// observations and sets the [Behavior] that reproduces them; what was not seen stays as it is, so
+// that [WithBehavior] may come before it. It panics if the file cannot be read or holds no
+// observations. [ObservedDifferences] returns what the server does in another way all the same.
 func WithObserved(file string) Option {
 	list, err := readObserved(file)
 	if err != nil {
@@ -119,7 +119,7 @@ func followOne(b *Behavior, key, answer string) bool {
 	}
 	choice, ok := o.choices[answer]
 	if choice = cmp.Or(choice, o.otherwise); choice != "" {
-		_ = b.choose(o.axis, choice) // a test chooses all of them
+		_ = choose(b, o.axis, choice) // a test chooses all of them
 	}
 	return ok
 }
@@ -159,8 +159,8 @@ func observable() map[string]observed {
 // refused400 is the answer of a server that refuses a request as invalid.
 const refused400 = "400 Error"
 
-// followLimits sets InvalidLimit, which three observations are about. The first that was seen counts:
-// a limit of 0 shows best how a value out of range is treated.
+// followLimits sets InvalidLimit, which three observations are about. The first that was seen
+// counts: a limit of 0 shows best how a value out of range is treated.
 func followLimits(b *Behavior, list []Observation) {
 	answers := make(map[string]string, len(list))
 	for _, o := range list {

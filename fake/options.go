@@ -135,16 +135,16 @@ func WithLatency(d time.Duration) Option {
 	return func(c *config) { c.latency = d }
 }
 
-// WithStrict fails the test of [NewTestServer] for each [Violation], except those of the rules given
-// to [WithAllowed], and for all that Close has to break off: requests without a response, and
+// WithStrict fails the test of [NewTestServer] for each [Violation], except those of the rules
+// given to [WithAllowed], and for all that Close has to break off: requests without a response, and
 // response bodies that were never closed, which only [Server.Client] and [Server.HTTPClient] can
 // see. It also makes the server record violations of [RuleZeroCategory]. For a server of
 // [NewServer] that is all it does.
 func WithStrict() Option { return func(c *config) { c.strict = true } }
 
-// WithAllowed names rules that [WithStrict] does not enforce, such as [RuleDeprecated] for a program
-// that still calls getPet. [Server.Violations] returns their violations all the same. WithAllowed
-// panics on a rule that does not exist.
+// WithAllowed names rules that [WithStrict] does not enforce, such as [RuleDeprecated] for a
+// program that still calls getPet. [Server.Violations] returns their violations all the same.
+// WithAllowed panics on a rule that does not exist.
 func WithAllowed(rules ...string) Option {
 	if err := checkRules(rules); err != nil {
 		misuse("WithAllowed", "%v", err)
@@ -171,10 +171,10 @@ func WithJournal(n int) Option {
 	return func(c *config) { c.journal = n }
 }
 
-// WithNotify calls f twice for each request of the journal, with its [Request.Seq]: when the request
-// is in the journal, and when its response is, before the client has it. f runs on the goroutine
-// that serves the request, which waits for it, and on several at a time; no lock is held, so that it
-// may call the server. WithNotify panics if f is nil.
+// WithNotify calls f twice for each request of the journal, with its [Request.Seq]: when the
+// request is in the journal, and when its response is, before the client has it. f runs on the
+// goroutine that serves the request, which waits for it, and on several at a time; no lock is held,
+// so that it may call the server. WithNotify panics if f is nil.
 func WithNotify(f func(seq int)) Option {
 	if f == nil {
 		misuse("WithNotify", "the function is nil")

@@ -15,7 +15,8 @@ import (
 // [WithPlan] says otherwise. [Server.APIKey] returns it.
 const DefaultAPIKey = "fake-api-key"
 
-// The operations of the service (section 4), as [Fault.Operation] and [Request.Operation] name them.
+// The operations of the service (section 4), as [Fault.Operation] and [Request.Operation] name
+// them.
 const (
 	OpListPets  = "listPets"
 	OpCreatePet = "createPet"
@@ -59,10 +60,10 @@ type Server struct {
 	closing  sync.Once
 }
 
-// NewServer returns a server that is ready to be used through any of its entry points. Nothing runs and
-// no port is open before the first request. The caller closes it with [Server.Close]; in a test,
-// [NewTestServer] is the better choice. NewServer panics if an option cannot be followed, such as
-// an empty key.
+// NewServer returns a server that is ready to be used through any of its entry points. Nothing runs
+// and no port is open before the first request. The caller closes it with [Server.Close]; in a
+// test, [NewTestServer] is the better choice. NewServer panics if an option cannot be followed,
+// such as an empty key.
 func NewServer(opts ...Option) *Server {
 	s := &Server{config: config{
 		apiKey: DefaultAPIKey, plan: PlanBusiness, minute: minute, journal: defaultJournal,
@@ -93,10 +94,10 @@ func (s *Server) Restart() {
 	s.begin()
 }
 
-// Reset starts afresh: the pets of [WithPets] and the faults of [WithFaults] and no others, ids from
-// 1 again, an empty journal, no violations, unused windows, no bans. Keys, their plans, the latency
-// and the clock stay as they are; [Server.Restart] puts those back, too. An injection that Reset
-// takes away counts as removed.
+// Reset starts afresh: the pets of [WithPets] and the faults of [WithFaults] and no others, ids
+// from 1 again, an empty journal, no violations, unused windows, no bans. Keys, their plans, the
+// latency and the clock stay as they are; [Server.Restart] puts those back, too. An injection that
+// Reset takes away counts as removed.
 func (s *Server) Reset() {
 	s.keys.reset()
 	s.begin()
@@ -133,9 +134,9 @@ func (s *Server) Advance(d time.Duration) {
 }
 
 // SetTime moves the server's clock to t; it goes on from there, and so do later calls of
-// [Server.Advance]. What Advance says about waiting clients holds here, too. Windows begin anew if t
-// is more than a second before [Server.Now], and a ban keeps the time it had left. SetTime panics if
-// t is before 1970 or after 2292.
+// [Server.Advance]. What Advance says about waiting clients holds here, too. Windows begin anew if
+// t is more than a second before [Server.Now], and a ban keeps the time it had left. SetTime panics
+// if t is before 1970 or after 2292.
 func (s *Server) SetTime(t time.Time) {
 	mustBeTime("SetTime", t)
 	if s.tb != nil {
@@ -182,5 +183,6 @@ func mustBeLatency(where string, d time.Duration) {
 // String names the server without its keys.
 func (s *Server) String() string { return "fake.Server" }
 
-// Format writes String for every verb, since %#v and %d would show the keys, and race with requests.
+// Format writes String for every verb, since %#v and %d would show the keys, and race with
+// requests.
 func (s *Server) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }

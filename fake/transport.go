@@ -12,8 +12,8 @@ import (
 
 // Transport returns an entry point without a net/http server or a connection: RoundTrip runs the
 // server on the caller's goroutine, for any host. It is the fastest of the entry points and honours
-// the request's context, also while a fault delays or stalls. Headers that a client's transport would
-// have added to a request, such as User-Agent or Accept-Encoding, are not in the journal.
+// the request's context, also while a fault delays or stalls. Headers that a client's transport
+// would have added to a request, such as User-Agent or Accept-Encoding, are not in the journal.
 func (s *Server) Transport() http.RoundTripper { return direct{s} }
 
 // direct is the http.RoundTripper of Transport.

@@ -25,7 +25,8 @@ func Variants() iter.Seq2[string, Option] {
 }
 
 // variants returns a pairwise covering array of the axes: each pair of choices is in at least one
-// row, which a test checks. 19 rows; 12 is the lower bound, from the axes of four and three choices.
+// row, which a test checks. 19 rows; 12 is the lower bound, from the axes of four and three
+// choices.
 func variants() []string {
 	return []string{
 		"default",

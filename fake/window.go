@@ -73,9 +73,9 @@ func (w *window) add(sec int64) {
 	w.ticks = append(w.ticks, tick{sec, 1})
 }
 
-// reset returns when the window, rolled to sec, allows more again: its end, or for a sliding one the
-// second in which the oldest request drops out, or as many as are above a limit that was lowered.
-// An unused window ends a span from now.
+// reset returns when the window, rolled to sec, allows more again: its end, or for a sliding one
+// the second in which the oldest request drops out, or as many as are above a limit that was
+// lowered. An unused window ends a span from now.
 func (w *window) reset(limit int, sec int64) int64 {
 	switch {
 	case w.kind == WindowAligned:

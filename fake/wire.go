@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Wire is something that happens to the connection, as part of a [Fault]. What a client observes is the
-// same through every entry point, with the exceptions named below.
+// Wire is something that happens to the connection, as part of a [Fault]. What a client observes is
+// the same through every entry point, with the exceptions named below.
 type Wire int
 
 // What can happen to a connection. Reset and close are seen also by a client that keeps its
-// connections: net/http repeats a GET in silence when one that it used before breaks without a word,
-// so that on a socket an interim response, 100 Continue, is sent first.
+// connections: net/http repeats a GET in silence when one that it used before breaks without a
+// word, so that on a socket an interim response, 100 Continue, is sent first.
 const (
 	// WireNone leaves the connection alone.
 	WireNone Wire = iota
@@ -95,8 +95,8 @@ type closedError struct{}
 
 func (closedError) Error() string { return "fake: the server is closed" }
 
-// Unwrap makes the error match net.ErrClosed, syscall.ECONNREFUSED as any dial without a server, and
-// a net.DNSError of a host that does not exist.
+// Unwrap makes the error match net.ErrClosed, syscall.ECONNREFUSED as any dial without a server,
+// and a net.DNSError of a host that does not exist.
 func (closedError) Unwrap() []error {
 	return []error{
 		net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true},

@@ -42,7 +42,8 @@ func TestClientGeneratedByOapiCodegenDrivesTheFake(t *testing.T) {
 	})
 }
 
-// drive generates a client, builds the driver in testdata/name with it, and runs it against the fake.
+// drive generates a client, builds the driver in testdata/name with it, and runs it against the
+// fake.
 func drive(t *testing.T, name string, generate func(dir string) []string) {
 	t.Helper()
 	program := build(t, name, generate)

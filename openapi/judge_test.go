@@ -24,8 +24,8 @@ import (
 
 const baseURL = "https://petstore.example/v1"
 
-// judge is a transport that measures every exchange by openapi.yaml. What goes wrong is a verdict and
-// no error, so that the caller of the service is not disturbed.
+// judge is a transport that measures every exchange by openapi.yaml. What goes wrong is a verdict
+// and no error, so that the caller of the service is not disturbed.
 type judge struct {
 	service http.RoundTripper
 	router  routers.Router
@@ -123,8 +123,8 @@ func judgeRequest(request *openapi3filter.RequestValidationInput, sent []byte, s
 
 var integers = regexp.MustCompile(`"(?:id|categoryId)":\s*(-?\d+)`)
 
-// checkInt64 looks after the format int64, which is an annotation in OpenAPI 3.1 and not judged by the
-// validator.
+// checkInt64 looks after the format int64, which is an annotation in OpenAPI 3.1 and not judged by
+// the validator.
 func checkInt64(body []byte) error {
 	for _, found := range integers.FindAllSubmatch(body, -1) {
 		if _, err := strconv.ParseInt(string(found[1]), 10, 64); err != nil {

@@ -22,7 +22,8 @@ import (
 
 var npm = flag.Bool("npm", false, "run what comes from the npm registry; the step openapi of .ci/run installs it")
 
-// installed returns the path of something in node_modules, where the step openapi of .ci/run puts it.
+// installed returns the path of something in node_modules, where the step openapi of .ci/run puts
+// it.
 func installed(t *testing.T, path ...string) string {
 	t.Helper()
 	if !*npm {
@@ -121,7 +122,7 @@ func TestConformance_prismMock(t *testing.T) {
 	require.NoError(t, err)
 	start(t, exec.CommandContext(t.Context(), prism, "mock", "-h", "127.0.0.1", "-p", port, document))
 	require.Eventually(t, func() bool {
-		resp, err := http.Get("http://" + address + "/pets") //nolint:noctx // a probe of the port
+		resp, err := http.Get("http://" + address + "/pets")
 		if err == nil {
 			_ = resp.Body.Close()
 		}
@@ -144,7 +145,8 @@ func TestConformance_prismMock(t *testing.T) {
 		"5 createPet with an invalid key is 401",
 		"5 getPet with an invalid key is 401",
 		"5 listPets with an invalid key is 401",
-		// It answers a body that is not JSON not at all; that takes the run's timeout of 30 seconds.
+		// It answers a body that is not JSON not at all; that takes the run's timeout of 30
+		// seconds.
 		"4.2 a body that is not JSON is 400",
 		// Its own refusals are problem documents (RFC 9457) without the headers, and the example of
 		// X-RateLimit-Reset is a time in another year.

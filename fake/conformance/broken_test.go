@@ -471,8 +471,8 @@ func findNothing(lost string) breakage {
 	})
 }
 
-// endless is a limit that, once reached, is not over when its window is: a bubble begins on the minute,
-// and so a run has used the limit up when the clock shows the next one.
+// endless is a limit that, once reached, is not over when its window is: a bubble begins on the
+// minute, and so a run has used the limit up when the clock shows the next one.
 func endless() breakage {
 	return breakage{answer: func(r *http.Request, a *answer) {
 		date, _ := http.ParseTime(a.header.Get("Date"))
@@ -499,8 +499,8 @@ func judgeBroken(t *testing.T, b breakage, opts ...fake.Option) []verdict {
 	return s.judge()
 }
 
-// The rule that is broken must be noticed on a catalogue that is empty or on one that is not, and no
-// other clause may take offence.
+// The rule that is broken must be noticed on a catalogue that is empty or on one that is not, and
+// no other clause may take offence.
 func TestClauses_brokenServicesFailTheFittingOnes(t *testing.T) {
 	for _, broken := range brokenServices {
 		t.Run(broken.name, func(t *testing.T) {

@@ -109,7 +109,8 @@ func TestRun_endsBeforeALongWait(t *testing.T) {
 				srv, s := politely(t)
 				srv.Inject(fault)
 				for _, v := range s.judge() {
-					// Nothing has to be asked for the base address, and the 429 itself can be judged.
+					// Nothing has to be asked for the base address, and the 429 itself can be
+					// judged.
 					if v.section != "9" && v.text != "a 429 carries Retry-After" {
 						assert.Truef(t, isSkipped(v.err), "%s: %v", v.name(), v.err)
 					}

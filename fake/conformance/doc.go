@@ -22,6 +22,6 @@
 //
 // When X-RateLimit-Remaining falls to 1, it waits for X-RateLimit-Reset; after a 429, which another
 // user of the key may have caused, for Retry-After as well. A wait of more than two minutes is not
-// made: the clauses that are left are skipped and say so. What spends the key's quota on purpose runs
-// only if [Target.Destructive] allows it.
+// made: the clauses that are left are skipped and say so. What spends the key's quota on purpose
+// runs only if [Target.Destructive] allows it.
 package conformance

@@ -9,8 +9,8 @@ import (
 	"github.com/petstore/petstore-go/fake/conformance"
 )
 
-// What a service does where the service document is silent goes into a file, which makes the fake act
-// like that service: fake.WithObserved.
+// What a service does where the service document is silent goes into a file, which makes the fake
+// act like that service: fake.WithObserved.
 func ExampleObserve() {
 	// A limit per day alone, or the example would wait for the minute's end.
 	service := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 1000)))

@@ -9,9 +9,10 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// Observation is the answer of a service to a question that the service document leaves open. Keys do
-// not change from one release to the next. The answer is [Unseen] if the service did not show one; one
-// that begins with a number is a status, followed by the form of the body, such as "400 Error".
+// Observation is the answer of a service to a question that the service document leaves open. Keys
+// do not change from one release to the next. The answer is [Unseen] if the service did not show
+// one; one that begins with a number is a status, followed by the form of the body, such as "400
+// Error".
 type Observation = fake.Observation
 
 // Unseen is the answer to a question that the service did not show an answer to, such as how long a
@@ -47,9 +48,9 @@ func (o Observations) WriteFile(name string) error {
 	return nil
 }
 
-// Observe asks the target what the service document leaves open. It takes up to two minutes, most of
-// which is waiting for a window of the rate limit to end. An error means that the service did not
-// answer; a question that it did not answer plainly is [Unseen].
+// Observe asks the target what the service document leaves open. It takes up to two minutes, most
+// of which is waiting for a window of the rate limit to end. An error means that the service did
+// not answer; a question that it did not answer plainly is [Unseen].
 func Observe(ctx context.Context, target Target) (Observations, error) {
 	s, err := newSession(ctx, target)
 	if err != nil {

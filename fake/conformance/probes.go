@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// probes returns all questions in the order in which they are asked: what looks at responses to others
-// comes late, what spends the quota last.
+// probes returns all questions in the order in which they are asked: what looks at responses to
+// others comes late, what spends the quota last.
 func probes() []probe {
 	return slices.Concat(
 		pathProbes(),

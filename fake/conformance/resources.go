@@ -83,8 +83,8 @@ func accepts(status string) func(*session) error {
 	}
 }
 
-// largeCategory sends a category that a float64 cannot hold. A service that knows its categories may
-// refuse it, for the document does not say which there are.
+// largeCategory sends a category that a float64 cannot hold. A service that knows its categories
+// may refuse it, for the document does not say which there are.
 func largeCategory(s *session) error {
 	x, err := s.addLarge()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What clauses need before they can look at something. Every request is asked once, whichever clause
-// comes first, so that a clause can run alone.
+// What clauses need before they can look at something. Every request is asked once, whichever
+// clause comes first, so that a clause can run alone.
 
 // The pets that a session adds: one of each status, and one without a status.
 var (
