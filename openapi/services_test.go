@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The services below were not written for this repository's conformance run, and it was not written
+// The services below were not written for this repository's conformance suite, nor the suite
 // for them: the clauses that each of them fails are what the run finds in code of others.
 
 func TestConformance_ogenServer(t *testing.T) {
@@ -58,7 +58,7 @@ func TestConformance_oapiCodegenServer(t *testing.T) {
 	)
 }
 
-const key = "key-of-a-stranger"
+const key = "key-of-a-generated-server"
 
 // serve starts a program that prints its base address, and returns that.
 func serve(t *testing.T, program string) string {
