@@ -1,8 +1,6 @@
 package fake
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,41 +13,6 @@ const (
 	defaultJournal  = 10_000
 	maxJournalBytes = 64 << 20
 )
-
-// Request is a request that arrived, with its response. No API key is in it: the credentials
-// of Authorization are redacted, and so are the keys the server knows wherever else they are.
-type Request struct {
-	// Seq counts requests from 1, in the order in which they had arrived whole.
-	Seq int
-	// Operation is the name of the operation (section 4), empty if the request fits none.
-	Operation string
-	// Key is the number of the API key it came with, 0 without a valid one. Keys count from 1 in
-	// the order in which the server got to know them: [DefaultAPIKey] is 1. See [Server.KeyNumber].
-	Key int
-	// Method and Path are what was asked for; Path is with its query.
-	Method string
-	Path   string
-	// Header is the request's header.
-	Header http.Header
-	// Body is the request's body as far as the server read it, at most 1 MiB.
-	Body []byte
-	// StatusCode is that of the response; 0 if there was none, or none yet.
-	StatusCode int
-	// AnswerHeader is the header of the response, without what net/http adds to it on the way. Nil
-	// if there is no response.
-	AnswerHeader http.Header
-	// Answer is the body that was sent.
-	Answer []byte
-	// Time is when the request arrived, and Duration how long it took until the response began,
-	// both by the server's clock.
-	Time     time.Time
-	Duration time.Duration
-	// Fault reports whether an injected fault had a part in the response.
-	Fault bool
-	// Hint says why the request was refused, with the section of the document; it is empty if it
-	// was not.
-	Hint string
-}
 
 // entry is a Request as the journal keeps it. The header is a list, a third of the size of a map.
 type entry struct {
@@ -188,80 +151,6 @@ func redactCredential(v string) string {
 	return redacted
 }
 
-// Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]), or as
-// many of them as 64 MiB hold with their headers, bodies and responses. A request is in it once it
-// has arrived whole, and its response before the client has the first byte of it. Requests that a
-// [WireRefuse] kept away never arrived. The result is the caller's own.
-func (s *Server) Requests() []Request {
-	r := s.keys.redactor()
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
-	requests := make([]Request, 0, len(s.journal.entries))
-	for _, e := range s.journal.entries {
-		requests = append(requests, e.request(r))
-	}
-	return requests
-}
-
-// Request returns the request of the journal with that [Request.Seq], and false if it holds none.
-// The result is the caller's own.
-func (s *Server) Request(seq int) (Request, bool) {
-	r := s.keys.redactor()
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
-	e := s.journal.find(seq)
-	if e == nil {
-		return Request{}, false
-	}
-	return e.request(r), true
-}
-
-// LastRequest returns the latest request of the journal, and false if there is none. The result is
-// the caller's own.
-func (s *Server) LastRequest() (Request, bool) {
-	r := s.keys.redactor()
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
-	if len(s.journal.entries) == 0 {
-		return Request{}, false
-	}
-	return s.journal.entries[len(s.journal.entries)-1].request(r), true
-}
-
-// RequestsOf returns the requests of one operation that are in the journal, oldest first, or all
-// requests if operation is empty. It panics on an operation that does not exist. The result belongs
-// to the caller.
-func (s *Server) RequestsOf(operation string) []Request {
-	if err := checkOperation(operation); err != nil {
-		misuse("RequestsOf", "%v", err)
-	}
-	return slices.DeleteFunc(s.Requests(), func(r Request) bool {
-		return operation != "" && r.Operation != operation
-	})
-}
-
-// WaitForRequests returns as soon as n requests have arrived since the server was made or reset,
-// those that the journal dropped included, or with the cause of ctx's end. A request has arrived
-// when it is in the journal; its response may be still to come. WaitForRequests panics if n is
-// negative.
-func (s *Server) WaitForRequests(ctx context.Context, n int) error {
-	if n < 0 {
-		misuse("WaitForRequests", "%d is a negative number of requests", n)
-	}
-	for {
-		arrived, next := s.journal.await(n)
-		if next == nil {
-			return nil
-		}
-		select {
-		case <-next:
-		case <-ctx.Done():
-			s.journal.forget(next)
-			return fmt.Errorf("fake: %d of %d requests arrived: %w", arrived, n, context.Cause(ctx))
-		}
-	}
-}
-
 // await returns how many requests have arrived and, if these are fewer than n, a channel that is
 // closed when the next one arrives. The channel is made here, so that it belongs to the synctest
 // bubble of the goroutine that waits.
@@ -280,39 +169,4 @@ func (j *journal) forget(next chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.waiting = slices.DeleteFunc(j.waiting, func(c chan struct{}) bool { return c == next })
-}
-
-// ClearRequests empties the journal and nothing else: [Request.Seq] counts on, and violations stay.
-// [Server.Reset] starts afresh.
-func (s *Server) ClearRequests() { s.journal.clear() }
-
-// request copies an entry.
-func (e *entry) request(r *redactor) Request {
-	h := make(http.Header, len(e.header)/2)
-	for i := 0; i < len(e.header); i += 2 {
-		name := r.name(e.header[i])
-		h[name] = append(h[name], r.text(e.header[i+1]))
-	}
-	a := &e.reply
-	return Request{
-		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.text(e.path),
-		Header: h, Body: r.bytes(e.body),
-		StatusCode: a.status, AnswerHeader: a.sentHeader(r), Answer: r.bytes(a.payload()),
-		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil, Hint: r.text(a.hint),
-	}
-}
-
-// sentHeader returns the header of a response without the keys that it may repeat.
-func (a *response) sentHeader(r *redactor) http.Header {
-	if a.status == 0 {
-		return nil
-	}
-	sent, h := make(http.Header, 8), make(http.Header, 8)
-	a.header(sent)
-	for name, values := range sent {
-		for _, v := range values {
-			h[r.name(name)] = append(h[r.name(name)], r.text(v))
-		}
-	}
-	return h
 }
