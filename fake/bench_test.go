@@ -153,22 +153,17 @@ func BenchmarkTCP(b *testing.B) {
 	}
 }
 
-func TestNewTestServer_dayOfRetryAfterPassesInLessThanAMillisecond(t *testing.T) {
-	best := time.Hour
-	for range 20 {
-		start := time.Now()
-		synctest.Test(t, func(t *testing.T) {
-			srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 1)))
-			client := srv.Client(petstore.WithMaxWait(48 * time.Hour))
-			virtual := time.Now()
-			for range 2 {
-				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-				require.NoError(t, err)
-			}
-			assert.GreaterOrEqual(t, time.Since(virtual), 24*time.Hour)
-		})
-		best = min(best, time.Since(start))
-	}
-	t.Logf("%v of real time", best)
-	assert.Less(t, best, raceAllowance*time.Millisecond)
+func TestNewTestServer_dayOfRetryAfterPassesInABubble(t *testing.T) {
+	start := time.Now()
+	synctest.Test(t, func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 1)))
+		client := srv.Client(petstore.WithMaxWait(48 * time.Hour))
+		virtual := time.Now()
+		for range 2 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+		}
+		assert.GreaterOrEqual(t, time.Since(virtual), 24*time.Hour)
+	})
+	t.Logf("%v of real time", time.Since(start))
 }
