@@ -45,7 +45,7 @@ func readNewPet(x *exchange) (petstore.NewPet, error) {
 	}
 	if err == nil && pet.CategoryID == 0 && x.srv.config.strict {
 		x.note(RuleZeroCategory, "2",
-			"categoryId is 0: is it a category, or a field that was missing in what was decoded?")
+			"categoryId is 0, a legal value, or a field that was missing in what the program decoded")
 	}
 	return pet, err
 }

@@ -260,3 +260,46 @@ func ExampleServer_ServeHTTP() {
 	fmt.Println(rec.Code, rec.Header().Get("WWW-Authenticate"))
 	// Output: 401 Bearer
 }
+
+// A banned key is told apart from a used-up window by the Scope of the error.
+func ExampleServer_BanKey() {
+	srv := fake.NewServer()
+	defer srv.Close()
+	srv.BanKey(srv.APIKey(), time.Hour)
+
+	client := srv.Client(petstore.WithMaxWait(time.Minute))
+	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
+	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
+		fmt.Println(limited.Scope)
+	}
+	// Output: ban
+}
+
+// A strict test fails for what a well-behaved client does not do.
+func ExampleWithStrict() {
+	t := &printed{} // in a test, its *testing.T
+	srv := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleDeprecated))
+	// The categoryId is missing in the file, and decoding makes it 0.
+	_, err := srv.Client().CreatePet(context.Background(), petstore.NewPet{Name: "Rex"})
+	fmt.Println(err)
+	t.cleanups[0]() // what the end of the test does
+	// Output:
+	// <nil>
+	// fake: zero-category (section 2): categoryId is 0, a legal value, or a field that was missing in what the program decoded, request #1
+	// fake: the server of TestImport served 1 requests
+	// 	#1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":0}" → 201
+}
+
+func ExampleServer_SetTime() {
+	srv := fake.NewServer(fake.WithBehavior(fake.Behavior{Removal: true}))
+	defer srv.Close()
+	pet := srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 1})
+	for _, day := range []int{4, 5} {
+		srv.SetTime(time.Date(2030, time.December, day, 12, 0, 0, 0, time.UTC))
+		_, err := srv.Client().GetPet(context.Background(), pet.ID) //nolint:staticcheck // its end is the subject
+		fmt.Println(day, "December 2030:", errors.Is(err, petstore.ErrNotFound))
+	}
+	// Output:
+	// 4 December 2030: false
+	// 5 December 2030: true
+}

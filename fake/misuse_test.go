@@ -162,8 +162,8 @@ func TestServer_WithStrict_zeroCategory(t *testing.T) {
 		opts   []fake.Option
 		errors string
 	}{
-		"a violation": {nil, "fake: zero-category (section 2): categoryId is 0: is it a category, or a field" +
-			" that was missing in what was decoded?, request #1\n"},
+		"a violation": {nil, "fake: zero-category (section 2): categoryId is 0, a legal value, or a field" +
+			" that was missing in what the program decoded, request #1\n"},
 		"allowed": {[]fake.Option{fake.WithAllowed(fake.RuleZeroCategory)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
