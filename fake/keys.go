@@ -47,9 +47,11 @@ type apiKey struct {
 func (r *keyring) add(key string, plan Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.keys == nil {
-		r.keys = make(map[[sha256.Size]byte]*apiKey)
-	}
+	r.put(key, plan)
+}
+
+// put is add for a caller that holds mu.
+func (r *keyring) put(key string, plan Plan) {
 	digest, number := sha256.Sum256([]byte(key)), len(r.keys)+1
 	if known := r.keys[digest]; known != nil {
 		number = known.number
@@ -60,13 +62,13 @@ func (r *keyring) add(key string, plan Plan) {
 	}
 }
 
-// restart forgets every key and adds those given.
+// restart forgets every key and adds those given, in one step for the requests of other goroutines.
 func (r *keyring) restart(keys []keyPlan) {
 	r.mu.Lock()
-	r.keys = nil
-	r.mu.Unlock()
+	defer r.mu.Unlock()
+	r.keys = make(map[[sha256.Size]byte]*apiKey)
 	for _, k := range keys {
-		r.add(k.key, k.plan)
+		r.put(k.key, k.plan)
 	}
 }
 
