@@ -94,7 +94,7 @@ func TestHouseArrows(t *testing.T) {
 		{"fake", "cmd/petstore-fake", false, false},
 		{"fake/conformance", "fake", true, true},
 		{"cmd/petstore-fake", "fake", true, true},
-		{"cmd/petstore-fake", "cmd/petstore-fake/page", true, true},
+		{"cmd/petstore-fake", "cmd/petstore-fake/internal/adminapi", true, true},
 		{"examples/testing", "fake", true, true},
 		{"examples/testing", "examples/errors", false, false},
 		{"a-new-folder", "", false, true},

@@ -97,6 +97,18 @@ func (i testInstance) object(method, path, body string) map[string]any {
 	return object
 }
 
+// testRoute is an admin route as the index lists it.
+type testRoute struct{ Method, Path, About string }
+
+// routes returns the admin routes.
+func (i testInstance) routes() []testRoute {
+	i.t.Helper()
+	var index struct{ Routes []testRoute }
+	require.NoError(i.t, json.Unmarshal(i.call("GET", "/_fake/", "").Body.Bytes(), &index))
+	require.NotEmpty(i.t, index.Routes)
+	return index.Routes
+}
+
 // list returns the objects of one field of an object.
 func list(t *testing.T, object map[string]any, field string) []map[string]any {
 	t.Helper()

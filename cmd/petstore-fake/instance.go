@@ -3,40 +3,44 @@ package main
 import (
 	"io"
 	"net/http"
+	"strings"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/fake"
 )
 
-// instance is the fake with all that this program puts around it, but for the port.
+// instance is the fake with the routes that this program puts around it, without a port.
 type instance struct {
 	srv     *fake.Server
 	service http.Handler
-	admin   *admin
+	admin   *adminapi.API
 }
 
 // newInstance returns what the settings ask for. The key of the settings is the only
 // one that is valid.
 func newInstance(s settings, stderr io.Writer) *instance {
-	f := newFeed()
+	n := requestpage.NewNotifier()
 	srv := fake.NewServer(
-		fake.WithNotify(f.touch),
+		fake.WithNotify(n.Notify),
 		fake.WithPlan(s.plan), fake.WithKey(s.key, s.plan), fake.WithPets(s.pets...),
 		fake.WithBan(s.ban.after, s.ban.duration), fake.WithBehavior(s.behavior),
 	)
 	if s.key != fake.DefaultAPIKey {
 		srv.RevokeKey(fake.DefaultAPIKey)
 	}
-	keys := newKeybook(s.key)
-	keys.number(keys.id(s.key), srv.KeyNumber(s.key))
-	a := newAdmin(s, srv, keys, f)
-	log := newRequestLog(stderr, s.log, keys)
-	return &instance{srv, &service{srv, a.latency, a.traffic, f, log}, a}
+	keys := requestpage.NewKeybook(s.key)
+	keys.Number(keys.ID(s.key), srv.KeyNumber(s.key))
+	a := adminapi.New(adminapi.Config{
+		Server: srv, Keys: keys, Notifier: n, Faults: s.faults, Latency: s.latency,
+		Public: s.public, Names: s.names,
+	})
+	return &instance{srv, &service{srv, a, newRequestLog(stderr, s.log, keys)}, a}
 }
 
-// ServeHTTP leads a request to the service or to the admin routes. It asks no http.ServeMux: that would
-// redirect paths which the service has to refuse.
+// ServeHTTP sends a request to the service or to the admin routes. It uses no http.ServeMux, which
+// would redirect paths that the service must refuse.
 func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	noteUse(r)
 	boundBody(w, r)
 	if isAdmin(r.URL.Path) {
 		i.admin.ServeHTTP(w, r)
@@ -45,8 +49,12 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.service.ServeHTTP(w, r)
 }
 
+// isAdmin reports whether a path is below that of the admin routes.
+func isAdmin(path string) bool {
+	return strings.HasPrefix(path, adminapi.Path) || path == strings.TrimSuffix(adminapi.Path, "/")
+}
+
 func (i *instance) close() {
-	i.admin.feed.close()
+	i.admin.Close()
 	i.srv.Close()
-	i.admin.judge.close()
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 )
 
 // The values of -log.
@@ -19,11 +21,11 @@ const (
 // requestLog writes a line for each request of the service. No key is in it.
 type requestLog struct {
 	logger *slog.Logger
-	keys   *keybook
+	keys   *requestpage.Keybook
 }
 
 // newRequestLog returns nil for the empty format.
-func newRequestLog(w io.Writer, format string, keys *keybook) *requestLog {
+func newRequestLog(w io.Writer, format string, keys *requestpage.Keybook) *requestLog {
 	switch format {
 	case logText:
 		return &requestLog{slog.New(slog.NewTextHandler(w, nil)), keys}
@@ -37,7 +39,7 @@ func newRequestLog(w io.Writer, format string, keys *keybook) *requestLog {
 func (l *requestLog) write(r *http.Request, o *observer, took time.Duration) {
 	token := bearer(r)
 	l.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
-		slog.String("method", l.keys.redacted(r.Method)),
+		slog.String("method", l.keys.Redact(r.Method)),
 		slog.String("path", l.path(r.URL, token)),
 		slog.Int("status", o.status),
 		slog.Int("bytes", o.bytes),
@@ -57,7 +59,7 @@ func (l *requestLog) key(token string) any {
 	if token == "" {
 		return "none"
 	}
-	if id := l.keys.id(token); id > 0 {
+	if id := l.keys.ID(token); id > 0 {
 		return id
 	}
 	return "unknown"
@@ -72,7 +74,7 @@ func (l *requestLog) path(u *url.URL, token string) string {
 	for name, values := range u.Query() {
 		for _, v := range values {
 			if name != "limit" && name != "status" || len(v) > len("available") {
-				v = redacted
+				v = requestpage.Redacted
 			}
 			words = append(words, name+"="+v)
 		}
@@ -81,9 +83,9 @@ func (l *requestLog) path(u *url.URL, token string) string {
 		slices.Sort(words)
 		text += "?" + strings.Join(words, "&")
 	}
-	text = l.keys.redacted(text)
+	text = l.keys.Redact(text)
 	if token != "" {
-		text = strings.ReplaceAll(text, token, redacted)
+		text = strings.ReplaceAll(text, token, requestpage.Redacted)
 	}
 	return text
 }

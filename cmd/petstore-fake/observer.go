@@ -1,20 +1,16 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"io"
-	"net"
 	"net/http"
 	"time"
 )
 
-// observer is a ResponseWriter that remembers what was answered.
+// observer is a ResponseWriter that records the response.
 type observer struct {
 	http.ResponseWriter
-	request *http.Request
-	status  int // 0: nothing was answered
-	bytes   int
+	status int // 0: no response
+	bytes  int
 }
 
 // WriteHeader sends the status.
@@ -37,46 +33,6 @@ func (o *observer) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController find what lies below.
 func (o *observer) Unwrap() http.ResponseWriter { return o.ResponseWriter }
-
-// Hijack hands the connection to a fault that breaks it.
-func (o *observer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, buffers, err := http.NewResponseController(o.ResponseWriter).Hijack()
-	if err != nil {
-		return nil, nil, err
-	}
-	if used, ok := o.request.Context().Value(usesKey{}).(*int); ok && *used > 1 {
-		conn = &usedConn{conn}
-	}
-	return conn, buffers, nil
-}
-
-// usedConn is a connection that carried another request before. When one of these breaks before any
-// byte of an answer, many HTTP clients send a GET again without a word, and a fault that broke it
-// would go unseen. So the first bytes of a status line go ahead, as at the fake's own port.
-type usedConn struct{ net.Conn }
-
-// SetLinger is what the fake calls before it closes a connection in place of an answer.
-func (c *usedConn) SetLinger(sec int) error {
-	_, _ = io.WriteString(c.Conn, "HTTP/1.1 ") // the client may be gone
-	if l, ok := c.Conn.(interface{ SetLinger(sec int) error }); ok {
-		return l.SetLinger(sec)
-	}
-	return nil
-}
-
-// usesKey finds the number of requests that a connection has carried. They come one after another,
-// on one goroutine.
-type usesKey struct{}
-
-func countUses(ctx context.Context, _ net.Conn) context.Context {
-	return context.WithValue(ctx, usesKey{}, new(int))
-}
-
-func noteUse(r *http.Request) {
-	if used, ok := r.Context().Value(usesKey{}).(*int); ok {
-		*used++
-	}
-}
 
 // bodyTimeout bounds how long a request's body may take to arrive. http.Server.ReadTimeout would not
 // do: it ends the waiting for an answer as well, and a stall has to last.

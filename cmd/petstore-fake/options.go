@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
 // option is a flag with its environment variable.
@@ -19,7 +21,7 @@ type option struct {
 func options() []option {
 	return []option{
 		{
-			"addr", "HOST:PORT", "where to listen; " + defaultAddr + " unless given, port 0 is any free port",
+			"addr", "HOST:PORT", "where to listen; " + spec.DefaultAddr + " unless given, port 0 is any free port",
 			false, setAddr,
 		},
 		{"key", "KEY", "the one API key, in place of fake-api-key", false, setKey},
@@ -51,10 +53,10 @@ func printHelp(w io.Writer) {
 		fmt.Fprintf(w, "  %-22s %s\n", strings.TrimSpace("-"+o.name+" "+o.arg), o.about)
 	}
 	fmt.Fprintf(w, "\nFields of -fault: %s.\nTwo faults are separated by a semicolon.\n",
-		strings.Join(faultFields, ", "))
+		strings.Join(spec.FaultFields, ", "))
 	fmt.Fprint(w, "\nBehaviours of -variant, the default first:\n\n")
-	for _, c := range choices() {
-		fmt.Fprintf(w, "  %-22s %s\n", c.name, strings.Join(c.levels, ", "))
+	for _, c := range spec.Choices() {
+		fmt.Fprintf(w, "  %-22s %s\n", c.Name, strings.Join(c.Levels, ", "))
 	}
 	fmt.Fprint(w, "\nWith port 0, standard output is the port alone. A browser gets the request page at /_fake/,\n"+
 		"a program the list of the admin routes.\n")

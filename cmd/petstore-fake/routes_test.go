@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -160,7 +161,7 @@ func TestFaultsThatAreDoneMakeRoom(t *testing.T) {
 	i := newTestInstance(t)
 	i.object("POST", "/_fake/faults", `{"status":503}`)
 	assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
-	for range maxFaults {
+	for range adminapi.MaxFaults {
 		i.object("POST", "/_fake/faults", `{"status":503,"skip":1000000}`)
 	}
 	assert.Equal(t, 409, i.status("POST", "/_fake/faults", `{"status":503}`))
@@ -213,11 +214,11 @@ func TestNoAdminAnswerHoldsAKeyOfTheOperators(t *testing.T) {
 		assert.Contains(t, w.Body.String(), "GET /_fake/keys lists the ids", path)
 		assert.NotContains(t, w.Body.String(), "operator-secret", path)
 	}
-	for _, r := range i.admin.routes() {
-		if r.method == http.MethodGet {
-			w := i.call("GET", strings.NewReplacer("{$}", "", "{id}", "1").Replace(r.pattern), "")
+	for _, r := range i.routes() {
+		if r.Method == http.MethodGet {
+			w := i.call("GET", strings.ReplaceAll(r.Path, "{id}", "1"), "")
 			for _, key := range []string{"operator-secret", "other-secret-key", `"short"`} {
-				assert.NotContains(t, w.Body.String(), key, r.pattern)
+				assert.NotContains(t, w.Body.String(), key, r.Path)
 			}
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
 // readSeed reads the animals of a file. Its errors name the file, line and column, and the reason.
@@ -31,8 +31,8 @@ func readSeed(name string) ([]petstore.NewPet, error) {
 // checkArray returns what keeps a text from being one JSON array, and where.
 func checkArray(text []byte) (int64, error) {
 	err := json.Unmarshal(text, new([]json.RawMessage))
-	if endsEarly(json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))) {
-		return int64(len(text)), errEndsEarly
+	if spec.EndsEarly(json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))) {
+		return int64(len(text)), spec.ErrEndsEarly
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return syntax.Offset - 1, fmt.Errorf("it is not JSON: %w", syntax)
@@ -44,17 +44,10 @@ func checkArray(text []byte) (int64, error) {
 	return 0, err
 }
 
-var errEndsEarly = errors.New("it is not JSON: it ends too early")
-
-// endsEarly reports whether a decoder found the end where it wanted more.
-func endsEarly(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
 // readAnimals reads the elements of a JSON array.
 func readAnimals(text []byte, at func(int64) string) ([]petstore.NewPet, error) {
-	j := newJudge()
-	defer j.close()
+	r := spec.NewPetReader()
+	defer r.Close()
 	elements := json.NewDecoder(bytes.NewReader(text))
 	if _, err := elements.Token(); err != nil { // the bracket
 		return nil, err
@@ -65,7 +58,7 @@ func readAnimals(text []byte, at func(int64) string) ([]petstore.NewPet, error) 
 		if err := elements.Decode(&raw); err != nil {
 			return nil, err
 		}
-		p, err := j.read(raw)
+		p, err := r.Read(raw)
 		if err != nil {
 			start := elements.InputOffset() - int64(len(raw))
 			return nil, fmt.Errorf("%s: animal %d of the array: %w", at(start), len(pets)+1, err)

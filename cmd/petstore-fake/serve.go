@@ -36,7 +36,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	defer i.close()
 	announce(s, l.Addr(), host, stdout, stderr)
 	hs := newServer(i, stderr)
-	hs.RegisterOnShutdown(i.admin.feed.close) // no event stream ends by itself
+	hs.RegisterOnShutdown(i.admin.Page().Close) // no event stream ends by itself
 	return serveUntil(ctx, hs, l, i.srv)
 }
 
@@ -66,7 +66,6 @@ func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ConnContext:       countUses,
 		ErrorLog:          log.New(stderr, program+": ", 0),
 		// OPTIONS * is the service's to answer too.
 		DisableGeneralOptionsHandler: true,

@@ -5,31 +5,29 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/fake"
 )
 
 // service is the fake as this program serves it: with latency, a log, and a count for the page.
 type service struct {
-	srv     *fake.Server
-	latency *latency
-	traffic *traffic
-	feed    *feed
-	log     *requestLog // nil for none
+	srv   *fake.Server
+	admin *adminapi.API
+	log   *requestLog // nil for none
 }
 
-// ServeHTTP answers a request of the service.
+// ServeHTTP serves a request of the service.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	o := &observer{ResponseWriter: w, request: r}
+	o := &observer{ResponseWriter: w}
 	begun := time.Now()
-	// Deferred, since the fake breaks a connection off by a panic.
+	// Deferred, because the fake breaks a connection off by a panic.
 	defer func() {
-		s.traffic.add(s.srv.Now(), o.status, o.Header())
-		s.feed.touch(0)
+		s.admin.Page().Answered(o.status, o.Header())
 		if s.log != nil {
 			s.log.write(r, o, time.Since(begun))
 		}
 	}()
-	pause(r.Context(), s.latency.load())
+	pause(r.Context(), s.admin.Latency())
 	s.srv.ServeHTTP(o, r)
 }
 

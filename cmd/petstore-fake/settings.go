@@ -11,12 +11,13 @@ import (
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
 
 // settings are what the flags and the environment say.
 type settings struct {
-	addr     address
+	addr     spec.Address
 	key      string
 	plan     fake.Plan
 	pets     []petstore.NewPet
@@ -36,13 +37,11 @@ type ban struct {
 	duration time.Duration
 }
 
-const defaultAddr = "127.0.0.1:4010"
-
 // readSettings reads the command line, and the environment for what is not on it. No error repeats
 // a key.
 func readSettings(args []string, getenv func(string) string) (settings, error) {
 	s := settings{key: fake.DefaultAPIKey, plan: fake.PlanBusiness}
-	s.addr, _ = parseAddress(defaultAddr)
+	s.addr, _ = spec.ParseAddress(spec.DefaultAddr)
 	given, err := parseFlags(args)
 	if err != nil {
 		return s, err
@@ -58,12 +57,12 @@ func readSettings(args []string, getenv func(string) string) (settings, error) {
 			}
 		}
 	}
-	if !s.public && !isLoopback(s.addr.host) {
+	if !s.public && !spec.IsLoopback(s.addr.Host) {
 		return s, fmt.Errorf("%s is not a loopback address: whoever reaches it can use the fake and"+
 			" its admin routes; add -public if that is meant", s.addr)
 	}
-	if s.addr.host != "" {
-		s.names = append(s.names, strings.ToLower(s.addr.host))
+	if s.addr.Host != "" {
+		s.names = append(s.names, strings.ToLower(s.addr.Host))
 	}
 	return s, nil
 }
@@ -96,12 +95,12 @@ func parseFlags(args []string) (map[string][]string, error) {
 
 // setAddr and the functions below take the value of one option.
 func setAddr(s *settings, v string) (err error) {
-	s.addr, err = parseAddress(v)
+	s.addr, err = spec.ParseAddress(v)
 	return err
 }
 
 func setKey(s *settings, v string) error {
-	if err := attempt(func() { fake.WithKey(v, fake.Plan{}) }); err != nil {
+	if err := spec.Attempt(func() { fake.WithKey(v, fake.Plan{}) }); err != nil {
 		return errors.New("the key must be non-empty printable ASCII without spaces")
 	}
 	s.key = v
@@ -109,7 +108,7 @@ func setKey(s *settings, v string) error {
 }
 
 func setPlan(s *settings, v string) (err error) {
-	s.plan, err = parsePlan(v)
+	s.plan, err = spec.ParsePlan(v)
 	return err
 }
 
@@ -119,12 +118,12 @@ func setSeed(s *settings, v string) (err error) {
 }
 
 func setLatency(s *settings, v string) (err error) {
-	s.latency, err = parseDuration(v)
+	s.latency, err = spec.ParseDuration(v)
 	return err
 }
 
 func setFault(s *settings, v string) error {
-	faults, err := parseFaults(v)
+	faults, err := spec.ParseFaults(v)
 	s.faults = append(s.faults, faults...)
 	return err
 }
@@ -138,7 +137,7 @@ func setBan(s *settings, v string) error {
 	if err != nil || n < 1 {
 		return fmt.Errorf("AFTER is %q; it must be a number of requests, at least 1", after)
 	}
-	d, err := parseDuration(strings.TrimSpace(duration))
+	d, err := spec.ParseDuration(strings.TrimSpace(duration))
 	if err == nil && d == 0 {
 		err = errors.New("it must be longer than 0")
 	}
@@ -150,7 +149,7 @@ func setBan(s *settings, v string) error {
 }
 
 func setVariant(s *settings, v string) (err error) {
-	s.behavior, err = parseBehavior(v)
+	s.behavior, err = spec.ParseBehavior(v)
 	return err
 }
 
@@ -170,7 +169,7 @@ func setPublic(s *settings, v string) error {
 	}
 	names := strings.Split(strings.ToLower(v), ",")
 	for _, name := range names {
-		if !isHostName(name) {
+		if !spec.IsHostName(name) {
 			return fmt.Errorf("%q is no host name; names stand without scheme and port", name)
 		}
 	}
@@ -183,16 +182,4 @@ func setVersion(s *settings, v string) (err error) {
 		return fmt.Errorf("%q is neither true nor false", v)
 	}
 	return nil
-}
-
-// parseDuration reads a duration that is not negative.
-func parseDuration(v string) (time.Duration, error) {
-	d, err := time.ParseDuration(v)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("%q is not a duration, such as 50ms or 1h30m", v)
-	case d < 0:
-		return 0, fmt.Errorf("%s is negative", v)
-	}
-	return d, nil
 }

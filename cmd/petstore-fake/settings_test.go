@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -24,7 +25,7 @@ func TestWithoutFlagsTheFakeIsOnTheDocumentedAddressWithTheDefaultKey(t *testing
 	t.Parallel()
 	s, err := readSettings(nil, noEnv)
 	require.NoError(t, err)
-	assert.Equal(t, address{"127.0.0.1", 4010}, s.addr)
+	assert.Equal(t, spec.Address{Host: "127.0.0.1", Port: 4010}, s.addr)
 	assert.Equal(t, fake.DefaultAPIKey, s.key)
 	assert.Equal(t, fake.PlanBusiness, s.plan)
 	assert.False(t, s.public)
@@ -44,8 +45,8 @@ func settingsCases(t *testing.T) []struct {
 		got           func(settings) any
 		want          any
 	}{
-		{"addr", "[::1]:0", func(s settings) any { return s.addr }, address{"::1", 0}},
-		{"addr", "localhost:80", func(s settings) any { return s.addr }, address{"localhost", 80}},
+		{"addr", "[::1]:0", func(s settings) any { return s.addr }, spec.Address{Host: "::1", Port: 0}},
+		{"addr", "localhost:80", func(s settings) any { return s.addr }, spec.Address{Host: "localhost", Port: 80}},
 		{"key", "another-key", func(s settings) any { return s.key }, "another-key"},
 		{"plan", "free", func(s settings) any { return s.plan }, fake.PlanFree},
 		{"plan", "Pro", func(s settings) any { return s.plan }, fake.PlanPro},

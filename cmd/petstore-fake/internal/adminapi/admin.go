@@ -1,0 +1,128 @@
+package adminapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// Path is the path of the admin routes.
+const Path = "/_fake/"
+
+// Config is what an [API] works on.
+type Config struct {
+	// Server is the fake that the routes belong to; the caller closes it.
+	Server *fake.Server
+	// Keys are the API keys of the fake.
+	Keys *requestpage.Keybook
+	// Notifier is called by the server for each change of its journal.
+	Notifier requestpage.Notifier
+	// Faults are injected at the start.
+	Faults []fake.Fault
+	// Latency is how long each response of the service is held back at the start.
+	Latency time.Duration
+	// Public allows the admin routes to be called by any IP address, and by Names.
+	Public bool
+	Names  []string
+}
+
+// API serves the routes by which the fake is steered and looked at. It is safe for concurrent use.
+type API struct {
+	srv     *fake.Server
+	guard   guard
+	pets    *spec.PetReader
+	mux     *http.ServeMux
+	keys    *requestpage.Keybook
+	page    *requestpage.Page
+	latency latency
+
+	mu       sync.Mutex
+	faults   faultBook
+	advanced time.Duration
+}
+
+// New returns the admin routes of a fake. The caller closes them.
+func New(c Config) *API {
+	a := &API{
+		srv: c.Server, keys: c.Keys, pets: spec.NewPetReader(), mux: http.NewServeMux(),
+		guard: guard{public: c.Public, names: c.Names},
+	}
+	a.page = requestpage.New(c.Server, c.Keys, c.Notifier, a.state)
+	a.latency.store(c.Latency)
+	for _, f := range c.Faults {
+		a.faults.add(f, a.srv.Inject(f))
+	}
+	methods := make(map[string]map[string]http.Handler)
+	for _, r := range a.routes() {
+		if methods[r.pattern] == nil {
+			methods[r.pattern] = make(map[string]http.Handler)
+		}
+		methods[r.pattern][r.method] = r.handler
+	}
+	for pattern, handlers := range methods {
+		a.mux.Handle(pattern, byMethod(handlers))
+	}
+	a.mux.Handle(Path, httpjson.Endpoint(noSuchRoute))
+	return a
+}
+
+// Page returns the request page of the fake.
+func (a *API) Page() *requestpage.Page { return a.page }
+
+// Latency returns how long a response of the service is held back now.
+func (a *API) Latency() time.Duration { return a.latency.load() }
+
+// Close ends the streams of events and what reads pets. It does not close the fake.
+func (a *API) Close() {
+	a.page.Close()
+	a.pets.Close()
+}
+
+// ServeHTTP serves an admin request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if err := a.guard.check(r); err != nil {
+		httpjson.WriteError(w, err)
+		return
+	}
+	if !isSafe(r.Method) {
+		defer a.page.Changed()
+	}
+	a.mux.ServeHTTP(w, r)
+}
+
+// byMethod returns the handler of a path. A method without a handler gets 405.
+func byMethod(handlers map[string]http.Handler) http.Handler {
+	if get, ok := handlers[http.MethodGet]; ok {
+		handlers[http.MethodHead] = get // net/http leaves the body out
+	}
+	var methods []string
+	for method := range handlers {
+		methods = append(methods, method)
+	}
+	slices.Sort(methods)
+	allow := strings.Join(methods, ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h, ok := handlers[r.Method]; ok {
+			h.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Allow", allow)
+		httpjson.WriteError(w, httpjson.Errorf(http.StatusMethodNotAllowed,
+			"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow))
+	})
+}
+
+func noSuchRoute(r *http.Request) (any, error) {
+	return nil, httpjson.NotFound("there is no admin route %s; GET %s lists them", spec.Clip(r.URL.Path), Path)
+}

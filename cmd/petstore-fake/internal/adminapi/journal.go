@@ -1,0 +1,27 @@
+package adminapi
+
+import "net/http"
+
+// clearRequests handles DELETE /_fake/requests.
+func (a *API) clearRequests(*http.Request) (any, error) {
+	a.srv.ClearRequests()
+	a.page.Restart()
+	return nil, nil
+}
+
+// shownViolation is something that a well-behaved client does not do.
+type shownViolation struct {
+	Rule    string `json:"rule"`
+	Section string `json:"section"`
+	Detail  string `json:"detail"`
+	Seq     int    `json:"seq"`
+}
+
+// violations handles GET /_fake/violations.
+func (a *API) violations(*http.Request) (any, error) {
+	shown := []shownViolation{}
+	for _, v := range a.srv.Violations() {
+		shown = append(shown, shownViolation(v))
+	}
+	return map[string]any{"violations": shown}, nil
+}

@@ -1,0 +1,108 @@
+package adminapi
+
+import (
+	"math"
+	"net/http"
+	"slices"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+)
+
+// shownPet is an animal as the admin routes show it, always with all its fields.
+type shownPet struct {
+	ID         int64              `json:"id"`
+	Name       string             `json:"name"`
+	CategoryID int64              `json:"categoryId"`
+	Status     petstore.PetStatus `json:"status"`
+}
+
+func statuses() []string {
+	return []string{
+		string(petstore.PetStatusAvailable), string(petstore.PetStatusPending), string(petstore.PetStatusSold),
+	}
+}
+
+// listPets handles GET /_fake/pets.
+func (a *API) listPets(r *http.Request) (any, error) {
+	q := httpjson.ReadQuery(r, "status", "after", "limit")
+	status := petstore.PetStatus(q.Text("status", statuses()...))
+	after := q.Number("after", 0, math.MaxInt64, 0)
+	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
+	if q.Err != nil {
+		return nil, q.Err
+	}
+	total, shown := 0, []shownPet{}
+	for _, p := range a.srv.Pets() {
+		if status != "" && p.Status != status {
+			continue
+		}
+		total++
+		if p.ID > after && len(shown) < limit {
+			shown = append(shown, shownPet(p))
+		}
+	}
+	return struct {
+		Total int        `json:"total"`
+		Pets  []shownPet `json:"pets"`
+	}{total, shown}, nil
+}
+
+// addPet handles POST /_fake/pets. What it takes is what createPet takes.
+func (a *API) addPet(r *http.Request) (any, error) {
+	body, err := httpjson.ReadBody(r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.pets.Read(body)
+	if err != nil {
+		return nil, err
+	}
+	return httpjson.Created{Value: shownPet(a.srv.AddPet(p))}, nil
+}
+
+// getPet handles GET /_fake/pets/{id}.
+func (a *API) getPet(r *http.Request) (any, error) {
+	n, _ := httpjson.ID(r)
+	p, ok := a.srv.Pet(n)
+	if !ok {
+		return nil, noSuchPet(r)
+	}
+	return shownPet(p), nil
+}
+
+// setStatus handles PUT /_fake/pets/{id}/status.
+func (a *API) setStatus(r *http.Request) (any, error) {
+	var body struct {
+		Status *string `json:"status"`
+	}
+	if err := httpjson.ReadInto(r, &body); err != nil {
+		return nil, err
+	}
+	switch {
+	case body.Status == nil:
+		return nil, httpjson.BadRequest("status is missing")
+	case *body.Status != "" && !slices.Contains(statuses(), *body.Status):
+		return nil, httpjson.BadRequest("status is %q; it must be available, pending, sold, or empty for none",
+			spec.Clip(*body.Status))
+	}
+	n, _ := httpjson.ID(r)
+	if !a.srv.SetStatus(n, petstore.PetStatus(*body.Status)) {
+		return nil, noSuchPet(r)
+	}
+	return a.getPet(r)
+}
+
+// deletePet handles DELETE /_fake/pets/{id}.
+func (a *API) deletePet(r *http.Request) (any, error) {
+	n, _ := httpjson.ID(r)
+	if !a.srv.DeletePet(n) {
+		return nil, noSuchPet(r)
+	}
+	return nil, nil
+}
+
+func noSuchPet(r *http.Request) error {
+	return httpjson.NotFound("there is no animal with the id %q", spec.Clip(r.PathValue("id")))
+}

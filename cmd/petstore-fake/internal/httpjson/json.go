@@ -1,0 +1,135 @@
+// Package httpjson is what the routes below /_fake/ have in common: requests and responses in JSON,
+// errors with a status, and queries that are read strictly.
+package httpjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+)
+
+// MaxBody bounds the body of an admin request, in bytes.
+const MaxBody = 1 << 20
+
+// StatusError is an error with the status of its response.
+type StatusError struct {
+	// Status is the HTTP status of the response.
+	Status int
+	text   string
+}
+
+// Error returns the reason.
+func (e *StatusError) Error() string { return e.text }
+
+// Errorf returns a [StatusError].
+func Errorf(status int, format string, args ...any) error {
+	return &StatusError{status, fmt.Sprintf(format, args...)}
+}
+
+// BadRequest returns a [StatusError] with status 400.
+func BadRequest(format string, args ...any) error {
+	return Errorf(http.StatusBadRequest, format, args...)
+}
+
+// NotFound returns a [StatusError] with status 404.
+func NotFound(format string, args ...any) error {
+	return Errorf(http.StatusNotFound, format, args...)
+}
+
+// Created is a result whose response has status 201.
+type Created struct {
+	Value any // of the body
+}
+
+// Endpoint is a route with a response in JSON: status 200 with the value that it returns, or 204 for
+// nil.
+type Endpoint func(r *http.Request) (any, error)
+
+// ServeHTTP calls e and writes its result.
+func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+	result, err := e(r)
+	if err != nil {
+		WriteError(w, err)
+		return
+	}
+	status := http.StatusOK
+	if c, ok := result.(Created); ok {
+		status, result = http.StatusCreated, c.Value
+	}
+	if result == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	WriteJSON(w, status, result)
+}
+
+// Handler is a route that writes its own response. For an error it must not have written anything.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// ServeHTTP calls h and writes its error.
+func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h(w, r); err != nil {
+		WriteError(w, err)
+	}
+}
+
+// WriteError writes {"error": ...}. An error that is no [StatusError] is wrong input: status 400.
+func WriteError(w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	if e, ok := errors.AsType[*StatusError](err); ok {
+		status = e.Status
+	}
+	WriteJSON(w, status, map[string]string{"error": err.Error()})
+}
+
+// WriteJSON writes a value as the response.
+func WriteJSON(w http.ResponseWriter, status int, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		status = http.StatusInternalServerError
+		text = []byte(`{"error":"the response cannot be encoded"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // an error says that the client is gone
+}
+
+// ReadBody returns the body of a request, which must have one.
+func ReadBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, Errorf(http.StatusRequestEntityTooLarge,
+			"the request body is larger than %d bytes", MaxBody)
+	}
+	switch {
+	case err != nil:
+		return nil, BadRequest("the request body cannot be read: %v", err)
+	case len(bytes.TrimSpace(body)) == 0:
+		return nil, BadRequest("the request body is missing; it must be a JSON object")
+	}
+	return body, nil
+}
+
+// ReadInto decodes the body of a request into a struct.
+func ReadInto(r *http.Request, v any) error {
+	body, err := ReadBody(r)
+	if err != nil {
+		return err
+	}
+	return spec.DecodeStrict(body, v)
+}
+
+// Origin returns the scheme and the host under which a request called the program. The port may have
+// been mapped to another one on the way, as into a container.
+func Origin(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}

@@ -1,0 +1,79 @@
+package httpjson
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+)
+
+// The bounds of a list in a response.
+const (
+	DefaultList = 100
+	MaxList     = 10_000
+)
+
+// Query is the query of an admin request. Err is the first error of all that was read, so that a
+// route checks it once.
+type Query struct {
+	// Values are the parameters as they were given.
+	Values url.Values
+	Err    error
+}
+
+// ReadQuery reads the query of a request that may have the given parameters, once each.
+func ReadQuery(r *http.Request, allowed ...string) *Query {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	q := &Query{Values: values}
+	if err != nil {
+		q.Fail("the query cannot be read")
+	}
+	for name, given := range values {
+		switch {
+		case !slices.Contains(allowed, name):
+			q.Fail("there is no parameter %q; there are %s", spec.Clip(name), strings.Join(allowed, ", "))
+		case len(given) > 1:
+			q.Fail("the parameter %s is given twice", name)
+		}
+	}
+	return q
+}
+
+// Fail sets Err, unless an earlier error is there.
+func (q *Query) Fail(format string, args ...any) {
+	if q.Err == nil {
+		q.Err = BadRequest(format, args...)
+	}
+}
+
+// Text returns a parameter that must be one of some words, or any text if there are none. It is "" if
+// it is not given or empty, as a form sends a field that was left empty.
+func (q *Query) Text(name string, words ...string) string {
+	v := q.Values.Get(name)
+	if v != "" && len(words) > 0 && !slices.Contains(words, v) {
+		q.Fail("%s is %q; it must be one of %s", name, spec.Clip(v), strings.Join(words, ", "))
+	}
+	return v
+}
+
+// Number returns a parameter between two bounds, or otherwise if it is not given.
+func (q *Query) Number(name string, least, most, otherwise int64) int64 {
+	if !q.Values.Has(name) {
+		return otherwise
+	}
+	v := q.Values.Get(name)
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < least || n > most {
+		q.Fail("%s is %q; it must be a number between %d and %d", name, spec.Clip(v), least, most)
+	}
+	return n
+}
+
+// ID returns the id in the path of a request, and whether it is a number.
+func ID(r *http.Request) (int64, bool) {
+	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	return n, err == nil
+}

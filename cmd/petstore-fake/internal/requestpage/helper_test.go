@@ -1,0 +1,112 @@
+package requestpage
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/fake"
+)
+
+const testHost = "127.0.0.1:4010"
+
+// testPage is a page with its fake and the routes that belong to the page.
+type testPage struct {
+	*Page
+	t *testing.T
+}
+
+// newTestPage returns a page of a fake whose first key is key.
+func newTestPage(t *testing.T, key string, opts ...fake.Option) testPage {
+	t.Helper()
+	n := NewNotifier()
+	srv := fake.NewServer(append(opts, fake.WithNotify(n.Notify))...)
+	keys := NewKeybook(key)
+	keys.Number(1, srv.KeyNumber(key))
+	state := func() map[string]any {
+		return map[string]any{"pets": len(srv.Pets()), "limited": srv.Usage(key).Limited}
+	}
+	p := New(srv, keys, n, state)
+	t.Cleanup(func() {
+		p.Close()
+		srv.Close()
+	})
+	return testPage{p, t}
+}
+
+// ServeHTTP serves the routes of the page, and those of the service.
+func (p testPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	routes := map[string]http.Handler{
+		"/_fake/":         httpjson.Handler(p.Show),
+		"/_fake/events":   httpjson.Handler(p.Events),
+		"/_fake/har":      httpjson.Handler(p.HAR),
+		"/_fake/requests": httpjson.Endpoint(p.List),
+	}
+	if h := routes[r.URL.Path]; h != nil {
+		h.ServeHTTP(w, r)
+		return
+	}
+	recorder := httptest.NewRecorder()
+	defer func() { p.Answered(recorder.Code, recorder.Header()) }()
+	p.srv.ServeHTTP(recorder, r)
+	w.WriteHeader(recorder.Code)
+}
+
+// request returns a request with a body that is JSON, if there is one.
+func request(t *testing.T, method, path, body string) *http.Request {
+	t.Helper()
+	var reader io.Reader = http.NoBody
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, path, reader)
+	r.Host = testHost
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// send sends a request. A stream of events ends after the first.
+func (p testPage) send(r *http.Request) *httptest.ResponseRecorder {
+	p.t.Helper()
+	if r.URL.Path == "/_fake/events" {
+		ctx, cancel := context.WithCancel(r.Context())
+		cancel()
+		r = r.WithContext(ctx)
+	}
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, r)
+	return w
+}
+
+// call sends a request with the default key.
+func (p testPage) call(method, path, body string) *httptest.ResponseRecorder {
+	p.t.Helper()
+	return p.callAs(fake.DefaultAPIKey, method, path, body)
+}
+
+func (p testPage) callAs(key, method, path, body string) *httptest.ResponseRecorder {
+	p.t.Helper()
+	r := request(p.t, method, path, body)
+	r.Header.Set("Authorization", "Bearer "+key)
+	return p.send(r)
+}
+
+// browse returns the page as a browser gets it.
+func (p testPage) browse(path string) (text string, header http.Header) {
+	p.t.Helper()
+	w := p.send(request(p.t, "GET", path, ""))
+	require.Equal(p.t, http.StatusOK, w.Code, w.Body)
+	return w.Body.String(), w.Header()
+}
+
+// delayed returns a fault that delays the next response.
+func delayed(d time.Duration) fake.Fault { return fake.Fault{Delay: d} }

@@ -1,0 +1,126 @@
+package requestpage
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/petstore/petstore-go/fake"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestThePageLoadsAndRunsNothingButWhatStandsInIt(t *testing.T) {
+	t.Parallel()
+	text, header := newTestPage(t, fake.DefaultAPIKey).browse("/_fake/")
+	policy := header.Get("Content-Security-Policy")
+	for _, directive := range []string{
+		"default-src 'none'", "connect-src 'self'", "img-src data:", "form-action 'self'", "base-uri 'none'",
+		"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+	} {
+		assert.Contains(t, strings.Split(policy, "; "), directive)
+	}
+	assert.NotContains(t, policy, "unsafe")
+	for directive, element := range map[string]string{"script-src": "script", "style-src": "style"} {
+		found := regexp.MustCompile(`(?s)<`+element+`>(.*?)</`+element+`>`).FindAllStringSubmatch(text, -1)
+		require.Len(t, found, 1, element)
+		sum := sha256.Sum256([]byte(found[0][1]))
+		want := directive + " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+		assert.Contains(t, strings.Split(policy, "; "), want)
+	}
+	for name, want := range map[string]string{
+		"X-Frame-Options": "DENY", "Cross-Origin-Opener-Policy": "same-origin",
+		"Referrer-Policy": "no-referrer",
+	} {
+		assert.Equal(t, want, header.Get(name), name)
+	}
+	for _, resource := range []string{"<link rel=\"stylesheet", " src=", "@import", "url(", "style=\"", "onclick=\""} {
+		assert.NotContains(t, text, resource)
+	}
+	for _, sink := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("} {
+		assert.NotContains(t, text, sink)
+	}
+}
+
+func TestThePageListsTheLastRequestsWithoutItsScript(t *testing.T) {
+	t.Parallel()
+	i := newTestPage(t, "operator-secret", fake.WithKey("operator-secret", fake.Enterprise(0, 0)))
+	i.srv.AddKey("second-key-0001", fake.Enterprise(1, 0))
+	i.keys.Number(i.keys.Add("second-key-0001"), i.srv.KeyNumber("second-key-0001"))
+	for range 2 {
+		i.callAs("second-key-0001", "GET", "/v1/pets?limit=3", "")
+	}
+	text, _ := i.browse("/_fake/")
+	assert.Equal(t, 2, strings.Count(text, `<tr role="row" id="r`))
+	assert.Less(t, strings.Index(text, `id="r2"`), strings.Index(text, `id="r1"`), "newest first")
+	for _, want := range []string{
+		"listPets", "GET /v1/pets?limit=3", "sec… #2", `<b class="limited">429</b>`, "<i>section 8.1</i>",
+		`<option value="2">sec… #2</option>`, `href="/_fake/har"`,
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.NotContains(t, text, "second-key-0001")
+	assert.NotContains(t, text, "operator-secret")
+
+	text, _ = i.browse("/_fake/?status=429&operation=&key=2")
+	assert.Equal(t, 1, strings.Count(text, `<tr role="row" id="r`))
+	assert.Contains(t, text, `<option value="429" selected>`)
+	assert.Contains(t, text, `<a href="?key=2&amp;request=2&amp;status=429">`, "what is open stands beside the filters")
+	text, _ = i.browse("/_fake/?request=1")
+	assert.Contains(t, text, "Bearer [redacted]")
+	assert.Contains(t, text, "$PETSTORE_API_KEY")
+	text, _ = i.browse("/_fake/?status=418")
+	assert.Zero(t, strings.Count(text, `<tr role="row" id="r`))
+	assert.Contains(t, text, `<option value="418" selected>418</option>`, "or the reader does not know why")
+
+	for range maxRows + 5 {
+		i.callAs("operator-secret", "GET", "/v1/pets", "")
+	}
+	text, _ = i.browse("/_fake/")
+	assert.Equal(t, maxRows, strings.Count(text, `<tr role="row" id="r`))
+}
+
+func TestThePageShowsABodyOfAnyBytesWithoutItsScript(t *testing.T) {
+	t.Parallel()
+	i := newTestPage(t, fake.DefaultAPIKey)
+	i.call("POST", "/v1/pets", "\xff\x00")
+	text, _ := i.browse("/_fake/?request=1")
+	assert.Contains(t, text, "2 bytes, as base64")
+	assert.Contains(t, text, "<pre>/wA=</pre>")
+	i.call("POST", "/v1/pets", strings.Repeat("x", maxDetail+1))
+	text, _ = i.browse("/_fake/?request=2")
+	assert.Contains(t, text, "65537 bytes; these are the first 65536")
+}
+
+func TestThePageEscapesWhateverARequestBringsAlong(t *testing.T) {
+	t.Parallel()
+	const evil = `<img src=x onerror=alert(1)></script><script>alert(2)</script>"'`
+	i := newTestPage(t, fake.DefaultAPIKey)
+	body, err := json.Marshal(map[string]any{"name": evil, "categoryId": 1, evil: 1})
+	require.NoError(t, err)
+	r := request(t, "POST", "/v1/pets?"+strings.ReplaceAll(evil, " ", ""), string(body))
+	r.Header.Set("X-Evil", evil)
+	r.Header.Set("Authorization", "Bearer fake-api-key")
+	i.send(r)
+	i.call("GET", "/v1/"+strings.ReplaceAll(evil, " ", ""), "")
+	for _, path := range []string{"/_fake/", "/_fake/?request=1", "/_fake/?request=2"} {
+		text, _ := i.browse(path)
+		assert.NotContains(t, text, "<img")
+		assert.Equal(t, 1, strings.Count(text, "<script"), path)
+		assert.Equal(t, 1, strings.Count(text, "</script"), path)
+	}
+}
+
+func TestAWrongFilterOfThePageIsRefused(t *testing.T) {
+	t.Parallel()
+	i := newTestPage(t, fake.DefaultAPIKey)
+	for _, query := range []string{"status=x", "request=x", "request=0", "colour=red", "fault=true", "method=GET"} {
+		r := request(t, "GET", "/_fake/?"+query, "")
+		assert.Equal(t, http.StatusBadRequest, i.send(r).Code, query)
+	}
+	i.browse("/_fake/?request=5") // one that is no longer in the journal
+}

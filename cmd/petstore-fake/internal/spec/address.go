@@ -1,0 +1,72 @@
+package spec
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// DefaultAddr is the address without -addr.
+const DefaultAddr = "127.0.0.1:4010"
+
+// Address is where the program listens.
+type Address struct {
+	// Host is an IP address or a name; "" is every address of the machine.
+	Host string
+	// Port is 0 for any free port.
+	Port uint16
+}
+
+// ParseAddress reads HOST:PORT. The port is a number: names of ports differ from system to system.
+func ParseAddress(text string) (Address, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return Address{}, fmt.Errorf("%q is not HOST:PORT, such as %s", text, DefaultAddr)
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return Address{}, fmt.Errorf("the port %q is not a number between 0 and 65535", port)
+	}
+	if _, err := netip.ParseAddr(host); host != "" && err != nil && !IsHostName(host) {
+		return Address{}, fmt.Errorf("the host %q is neither an IP address nor a host name", host)
+	}
+	return Address{host, uint16(n)}, nil
+}
+
+// String returns HOST:PORT.
+func (a Address) String() string {
+	return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port)))
+}
+
+// IsLoopback reports whether a host is nothing but this machine. The names are those which
+// RFC 6761 reserves for that, so that nobody else can own them.
+func IsLoopback(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// IsHostName reports whether a text can be the name of a host.
+func IsHostName(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+			return false
+		}
+		return r != '-' && r != '.' && r != '_'
+	})
+}
+
+// HostName returns a Host header without its port, in lower case.
+func HostName(hostPort string) string {
+	host := strings.ToLower(hostPort)
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
