@@ -1,40 +1,110 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheIndexAndTheDocumentationNameEveryRoute(t *testing.T) {
+func TestDocumentationNamesEveryFlagFieldAndBehaviour(t *testing.T) {
 	t.Parallel()
-	i := newTestInstance(t)
-	index := i.object("GET", "/_fake/", "")
-	assert.Equal(t, "http://"+testHost+"/v1", index["baseUrl"])
-	text, err := os.ReadFile("doc.go")
+	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	routes := list(t, index, "routes")
-	for _, r := range routes {
-		assert.Contains(t, string(text), fmt.Sprintf("%-6s %s ", r["method"], r["path"]))
-	}
-	assert.Equal(t, len(routes), strings.Count(string(text), " /_fake/")-strings.Count(string(text), "GET /_fake/ "))
+	text := strings.Join(strings.Fields(strings.ReplaceAll(string(doc), "//", "")), " ")
 	for _, o := range options() {
-		assert.Contains(t, string(text), "-"+o.name)
+		if !strings.Contains(text, o.usage()) {
+			t.Errorf("%s is not in the documentation", o.usage())
+		}
 	}
 	for _, f := range spec.FaultFields {
-		assert.Contains(t, string(text), f)
+		if !strings.Contains(text, f) {
+			t.Errorf("%s is not in the documentation", f)
+		}
 	}
-	for _, c := range spec.Choices() {
-		assert.Contains(t, string(text), c.Name)
+	for line := range strings.Lines(behaviors) {
+		name, choices, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !strings.Contains(text, name) {
+			t.Errorf("%s is not in the documentation", name)
+		}
+		for choice := range strings.SplitSeq(strings.TrimSpace(choices), ", ") {
+			_, err := fake.ParseBehavior(name + "=" + choice)
+			assert.NoError(t, err)
+		}
 	}
+	_, err = fake.ParseBehavior("=")
+	require.Error(t, err)
+	_, names, _ := strings.Cut(err.Error(), "a list of ")
+	for name := range strings.SplitSeq(names, ", ") {
+		assert.Contains(t, behaviors, name)
+	}
+}
+
+// Every command for curl in the documentation works, and there is one for each admin route.
+func TestDocumentationHasACurlCommandForEveryRoute(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/petstore-fake.md")
+	require.NoError(t, err)
+	_, block, _ := strings.Cut(string(text), "```sh\nfake=")
+	block, _, _ = strings.Cut(block, "```")
+	i := newTestInstance(t)
+	untested := make(map[string]bool)
+	mux := http.NewServeMux()
+	for _, r := range i.routes() {
+		untested[r.Method+" "+r.Path] = true
+		mux.HandleFunc(r.Method+" "+strings.TrimSuffix(r.Path, "/"), func(http.ResponseWriter, *http.Request) {
+			delete(untested, r.Method+" "+r.Path)
+		})
+	}
+	for line := range strings.Lines("fake=" + block) {
+		if !strings.HasPrefix(line, "curl ") {
+			continue
+		}
+		i.call("GET", "/v1/pets", "") // so that there is a request 1 in the journal
+		method, target, body := curlRequest(t, line)
+		r := request(t, method, target, body)
+		w := i.send(r)
+		assert.Less(t, w.Code, 300, "%s: %s", line, w.Body)
+		r.URL.Path = strings.TrimSuffix(r.URL.Path, "/")
+		mux.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	assert.Empty(t, untested)
+}
+
+// curlRequest returns the request that a command for curl sends.
+func curlRequest(t *testing.T, line string) (method, target, body string) {
+	t.Helper()
+	words := curlArguments(t, "fake=/_fake; "+line)
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; word {
+		case "-X":
+			i++
+			method = words[i]
+		case "--json":
+			i++
+			body = words[i]
+		case "-o":
+			i++
+		case "-N":
+		default:
+			require.Empty(t, target, line)
+			target = word
+		}
+	}
+	if method == "" && body != "" {
+		method = http.MethodPost
+	}
+	return cmp.Or(method, http.MethodGet), target, body
 }
 
 func TestAdminRoutesAnswerWrongRequestsWithTheReason(t *testing.T) {
@@ -56,6 +126,9 @@ func TestAdminRoutesAnswerWrongRequestsWithTheReason(t *testing.T) {
 		{"GET", "/_fake/requests?fault=perhaps", "", 400, "fault"},
 		{"GET", "/_fake/requests?since=-1", "", 400, "since"},
 		{"GET", "/_fake/requests?a=%zz", "", 400, "query"},
+		{"PUT", "/_fake/clock", `{"time":"tomorrow"}`, 400, "2030-12-05T00:00:00Z"},
+		{"PUT", "/_fake/clock", `{"time":"1969-01-01T00:00:00Z"}`, 400, "1970"},
+		{"PUT", "/_fake/clock", `{"time":"2300-01-01T00:00:00Z"}`, 400, "2291"},
 		{"POST", "/_fake/clock", `{"advance":"-1m"}`, 400, "advance"},
 		{"POST", "/_fake/clock", `{"advance":60}`, 400, "advance must be of type string, not number"},
 		{"POST", "/_fake/clock", `{"advance":"2562047h"}`, 400, "advance"},
@@ -67,7 +140,7 @@ func TestAdminRoutesAnswerWrongRequestsWithTheReason(t *testing.T) {
 		{"POST", "/_fake/clock", `{"advance"`, 400, "ends too early"},
 		{"POST", "/_fake/clock", ``, 400, "missing"},
 		{"POST", "/_fake/clock", `{"advance":"` + strings.Repeat(" ", httpjson.MaxBody) + `1m"}`, 413, "larger"},
-		{"POST", "/_fake/faults", `{"status":99}`, 400, "status"},
+		{"POST", "/_fake/faults", `{"status":99}`, 400, "Status is 99"},
 		{"POST", "/_fake/faults", `{"statsu":503}`, 400, `\"statsu\"`},
 		{"POST", "/_fake/faults", ``, 400, "missing"},
 		{"DELETE", "/_fake/faults/9", "", 404, `\"9\"`},
@@ -92,13 +165,15 @@ func TestAdminRoutesAnswerWrongRequestsWithTheReason(t *testing.T) {
 		{"GET", "/_fake/pets?after=x", "", 400, "after"},
 		{"POST", "/_fake/pets", `{"name":"Rex"}`, 400, "categoryId"},
 		{"POST", "/_fake/pets", `{"name":"Rex","categoryId":1,"colour":"red"}`, 400, "colour"},
+		{"POST", "/_fake/pets", `[{"name":"a","categoryId":1},{"name":"b"}]`, 400, "pet 2 of the array"},
+		{"POST", "/_fake/pets", `[`, 400, "ends too early"},
 		{"POST", "/_fake/pets", ``, 400, "missing"},
-		{"GET", "/_fake/pets/2", "", 404, "no animal"},
-		{"GET", "/_fake/pets/x", "", 404, "no animal"},
+		{"GET", "/_fake/pets/2", "", 404, "no pet"},
+		{"GET", "/_fake/pets/x", "", 404, "no pet"},
 		{"PUT", "/_fake/pets/1/status", `{"status":"gone"}`, 400, "status"},
 		{"PUT", "/_fake/pets/1/status", `{}`, 400, "status is missing"},
-		{"PUT", "/_fake/pets/2/status", `{"status":"sold"}`, 404, "no animal"},
-		{"DELETE", "/_fake/pets/2", "", 404, "no animal"},
+		{"PUT", "/_fake/pets/2/status", `{"status":"sold"}`, 404, "no pet"},
+		{"DELETE", "/_fake/pets/2", "", 404, "no pet"},
 	} {
 		w := i.call(c.method, c.path, c.body)
 		assert.Equal(t, c.status, w.Code, "%s %s %.80s: %s", c.method, c.path, c.body, w.Body)
@@ -160,21 +235,38 @@ func TestPathsBesideTheAdminRoutesBelongToTheService(t *testing.T) {
 	assert.Contains(t, []int{301, 307}, i.status("GET", "/_fake", ""))
 }
 
-func TestResetStartsAfreshAndKeepsKeysAndClock(t *testing.T) {
+func TestReset(t *testing.T) {
 	t.Parallel()
-	i := newTestInstance(t, "-seed", writeFile(t, `[{"name":"Rex","categoryId":1}]`))
+	i := newTestInstance(t, "-seed", writeFile(t, `[{"name":"Rex","categoryId":1}]`), "-latency", "1ms",
+		"-plan", "free", "-clock", "2030-01-01T00:00:00Z", "-fault", "status=500,operation=createPet")
+	start := i.startState()
 	i.object("POST", "/_fake/keys", `{"key":"second-key","plan":"free"}`)
+	i.object("PUT", "/_fake/keys/1/plan", `{"plan":"enterprise:5,5"}`)
+	i.object("PUT", "/_fake/keys/1/ban", `{"duration":"1h"}`)
 	i.object("POST", "/_fake/faults", `{"status":503,"times":"forever"}`)
 	i.object("POST", "/_fake/clock", `{"advance":"1h"}`)
+	i.object("PUT", "/_fake/latency", `{"latency":"2ms"}`)
 	i.object("POST", "/_fake/pets", `{"name":"Mimi","categoryId":1}`)
-	i.object("PUT", "/_fake/keys/2/ban", `{"duration":"1h"}`)
+	i.object("PUT", "/_fake/pets/1/status", `{"status":"sold"}`)
+	assert.Equal(t, 500, i.status("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`))
 	assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
-	assert.Equal(t, 204, i.status("DELETE", "/_fake/requests", ""))
+	require.NotEqual(t, start, i.startState())
 
 	assert.Equal(t, 204, i.status("POST", "/_fake/reset", ""))
-	assert.Equal(t, 200, i.callAs("second-key", "GET", "/v1/pets", "").Code)
-	assert.Empty(t, list(t, i.object("GET", "/_fake/faults", ""), "faults"))
-	assert.Len(t, list(t, i.object("GET", "/_fake/requests", ""), "requests"), 1)
-	assert.Len(t, list(t, i.object("GET", "/_fake/pets", ""), "pets"), 1)
-	assert.Equal(t, "1h0m0s", i.object("GET", "/_fake/clock", "")["advanced"])
+	assert.Equal(t, start, i.startState(), "everything is as it was at the start")
+	assert.Equal(t, 401, i.callAs("second-key", "GET", "/v1/pets", "").Code)
+	assert.Equal(t, 500, i.status("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`), "the fault is back")
+}
+
+// startState returns what a reset must put back, but for the seconds of the clock.
+func (i testInstance) startState() map[string]string {
+	i.t.Helper()
+	state := make(map[string]string)
+	for _, path := range []string{"keys", "faults", "pets", "requests", "violations", "latency", "clock"} {
+		text := i.call("GET", "/_fake/"+path, "").Body.String()
+		state[path] = regexp.MustCompile(`T\d\d:\d\d:[\d.]+Z`).ReplaceAllString(text, "")
+	}
+	year, _, _ := strings.Cut(state["clock"], "-")
+	state["clock"] = year
+	return state
 }

@@ -4,54 +4,70 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/fake"
 )
 
-// announce tells where the program is. With port 0 that is one line on stdout for scripts, the port,
+// announce writes where the program is. With port 0 that is one line on stdout for scripts, the port,
 // and the rest goes to stderr.
-func announce(s settings, addr net.Addr, host string, stdout, stderr io.Writer) {
+func announce(s settings, addr net.Addr, stdout, stderr io.Writer) {
 	w := stdout
-	if s.addr.Port == 0 {
-		w = stderr
-		if tcp, ok := addr.(*net.TCPAddr); ok {
+	host := addr.String()
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		host = localHost(tcp.IP.String(), tcp.AddrPort().Port())
+		if s.addr.Port == 0 {
+			w = stderr
 			fmt.Fprintln(stdout, tcp.Port)
 		}
 	}
 	_, _ = io.WriteString(w, banner(s, host)) // a closed stdout is no reason not to serve
 }
 
-// banner is written in one piece, so that a log does not get between its lines.
+// banner is one text, so that a log does not get between its lines.
 func banner(s settings, host string) string {
 	var b strings.Builder
+	origin, curl := "http://"+host, "curl"
+	if s.tls != "" {
+		origin, curl = "https://"+host, "curl --cacert "+requestpage.ShellQuote(s.tls)
+	}
 	fmt.Fprintf(&b, "%s %s: the Pet Store Service in memory\n\n", program, petstore.Version)
-	fmt.Fprintf(&b, "  base URL  http://%s/v1\n", host)
-	fmt.Fprintf(&b, "  key       %s (plan %s)\n", s.key, spec.PlanText(s.plan))
-	fmt.Fprintf(&b, "  animals   %d\n", len(s.pets))
+	fmt.Fprintf(&b, "  base URL  %s/v1\n", origin)
+	for _, k := range s.keys {
+		fmt.Fprintf(&b, "  key       %s (plan %s)\n", k.Key, k.Plan)
+	}
+	fmt.Fprintf(&b, "  pets      %d\n", len(s.pets))
+	if s.tls != "" {
+		fmt.Fprintf(&b, "  CA        %s\n", s.tls)
+	}
+	fmt.Fprint(&b, differences(s.observed))
 	fmt.Fprint(&b, `
-  GET  /v1/pets          list animals (limit, status)
-  POST /v1/pets          add an animal
-  GET  /v1/pets/{petId}  one animal; deprecated, removed on 5 December 2030
-  GET  /_fake/           the request page in a browser, the admin routes for curl
+  GET  /v1/pets          list pets (limit, status)
+  POST /v1/pets          add a pet
+  GET  /v1/pets/{petId}  one pet; deprecated, removed on 5 December 2030
+  GET  `+adminapi.Path+`           the request page in a browser, the admin routes for curl
 
 `)
-	fmt.Fprintf(&b, "  curl -H %s http://%s/v1/pets\n", requestpage.ShellQuote("Authorization: Bearer "+s.key), host)
+	header := requestpage.ShellQuote("Authorization: Bearer " + s.keys[0].Key)
+	fmt.Fprintf(&b, "  %s -H %s %s/v1/pets\n", curl, header, origin)
 	return b.String()
 }
 
-// callable returns the host by which a program on the same machine calls a listener.
-func callable(l net.Addr) string {
-	tcp, ok := l.(*net.TCPAddr)
-	if !ok {
-		return l.String()
+// differences returns a line for each observation that the fake does not follow.
+func differences(file string) string {
+	if file == "" {
+		return ""
 	}
-	host := tcp.IP.String()
-	if tcp.IP.IsUnspecified() {
-		host = "127.0.0.1"
+	list, err := fake.ObservedDifferences(file)
+	if err != nil {
+		return "" // the settings have read the file
 	}
-	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+	var b strings.Builder
+	for _, o := range list {
+		fmt.Fprintf(&b, "  differs   %s: observed was %q\n", o.Key, o.Answer)
+	}
+	return b.String()
 }

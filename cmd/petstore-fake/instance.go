@@ -17,25 +17,39 @@ type instance struct {
 	admin   *adminapi.API
 }
 
-// newInstance returns what the settings ask for. The key of the settings is the only
-// one that is valid.
+// newInstance returns what the settings ask for.
 func newInstance(s settings, stderr io.Writer) *instance {
 	n := requestpage.NewNotifier()
-	srv := fake.NewServer(
-		fake.WithNotify(n.Notify),
-		fake.WithPlan(s.plan), fake.WithKey(s.key, s.plan), fake.WithPets(s.pets...),
+	srv := fake.NewServer(append(s.fakeOptions(), fake.WithNotify(n.Notify))...)
+	a := adminapi.New(adminapi.Config{Server: srv, Notifier: n, Public: s.public, Names: s.names})
+	service := &service{srv: srv, page: a.Page(), log: newRequestLog(stderr, s.log, srv)}
+	return &instance{srv, allowOrigins(s.origins, service), a}
+}
+
+// fakeOptions returns the settings as options of the fake. All of them are options, so that a restart
+// of the fake puts everything back.
+func (s *settings) fakeOptions() []fake.Option {
+	opts := []fake.Option{
+		fake.WithAPIKey(s.keys[0].Key), fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...),
+		fake.WithLatency(s.latency), fake.WithFaults(s.faults...), fake.WithSeed(s.seed),
 		fake.WithBan(s.ban.after, s.ban.duration), fake.WithBehavior(s.behavior),
-	)
-	if s.key != fake.DefaultAPIKey {
-		srv.RevokeKey(fake.DefaultAPIKey)
 	}
-	keys := requestpage.NewKeybook(s.key)
-	keys.Number(keys.ID(s.key), srv.KeyNumber(s.key))
-	a := adminapi.New(adminapi.Config{
-		Server: srv, Keys: keys, Notifier: n, Faults: s.faults, Latency: s.latency,
-		Public: s.public, Names: s.names,
-	})
-	return &instance{srv, &service{srv, a, newRequestLog(stderr, s.log, keys)}, a}
+	for _, k := range s.keys[1:] {
+		opts = append(opts, fake.WithKey(k.Key, *k.Plan))
+	}
+	if s.minute > 0 {
+		opts = append(opts, fake.WithMinute(s.minute))
+	}
+	if !s.clock.IsZero() {
+		opts = append(opts, fake.WithTime(s.clock))
+	}
+	if s.observed != "" {
+		opts = append(opts, fake.WithObserved(s.observed)) // after the behaviour that it changes
+	}
+	if s.strict {
+		opts = append(opts, fake.WithStrict())
+	}
+	return opts
 }
 
 // ServeHTTP sends a request to the service or to the admin routes. It uses no http.ServeMux, which

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
+	"github.com/petstore/petstore-go/fake"
 )
 
 // The values of -log.
@@ -21,25 +21,28 @@ const (
 // requestLog writes a line for each request of the service. No key is in it.
 type requestLog struct {
 	logger *slog.Logger
-	keys   *requestpage.Keybook
+	srv    *fake.Server
 }
 
 // newRequestLog returns nil for the empty format.
-func newRequestLog(w io.Writer, format string, keys *requestpage.Keybook) *requestLog {
+func newRequestLog(w io.Writer, format string, srv *fake.Server) *requestLog {
 	switch format {
 	case logText:
-		return &requestLog{slog.New(slog.NewTextHandler(w, nil)), keys}
+		return &requestLog{slog.New(slog.NewTextHandler(w, nil)), srv}
 	case logJSON:
-		return &requestLog{slog.New(slog.NewJSONHandler(w, nil)), keys}
+		return &requestLog{slog.New(slog.NewJSONHandler(w, nil)), srv}
 	}
 	return nil
 }
 
-// write writes the line of a request that was answered, with status 0 if it got no answer.
+// redacted stands in place of what may be a key.
+const redacted = "[redacted]"
+
+// write writes the line of a request, with status 0 if it got no response.
 func (l *requestLog) write(r *http.Request, o *observer, took time.Duration) {
 	token := bearer(r)
 	l.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
-		slog.String("method", l.keys.Redact(r.Method)),
+		slog.String("method", l.srv.Redact(r.Method)),
 		slog.String("path", l.path(r.URL, token)),
 		slog.Int("status", o.status),
 		slog.Int("bytes", o.bytes),
@@ -59,7 +62,7 @@ func (l *requestLog) key(token string) any {
 	if token == "" {
 		return "none"
 	}
-	if id := l.keys.ID(token); id > 0 {
+	if id := l.srv.KeyNumber(token); id > 0 {
 		return id
 	}
 	return "unknown"
@@ -74,7 +77,7 @@ func (l *requestLog) path(u *url.URL, token string) string {
 	for name, values := range u.Query() {
 		for _, v := range values {
 			if name != "limit" && name != "status" || len(v) > len("available") {
-				v = requestpage.Redacted
+				v = redacted
 			}
 			words = append(words, name+"="+v)
 		}
@@ -83,9 +86,9 @@ func (l *requestLog) path(u *url.URL, token string) string {
 		slices.Sort(words)
 		text += "?" + strings.Join(words, "&")
 	}
-	text = l.keys.Redact(text)
+	text = l.srv.Redact(text)
 	if token != "" {
-		text = strings.ReplaceAll(text, token, requestpage.Redacted)
+		text = strings.ReplaceAll(text, token, redacted)
 	}
 	return text
 }

@@ -39,13 +39,18 @@ func run(
 		printHelp(stdout)
 		return exitOK
 	case err != nil:
-		fmt.Fprintf(stderr, "%s: %v\n%[1]s -help tells what there is.\n", program, err)
+		fmt.Fprintf(stderr, "%s: %v\n%[1]s -help lists the flags.\n", program, err)
 		return exitUsage
 	case s.version:
 		fmt.Fprintf(stdout, "%s %s\n", program, petstore.Version)
 		return exitOK
 	}
-	if err := serve(ctx, s, stdout, stderr); err != nil {
+	if s.health {
+		err = checkHealth(ctx, s)
+	} else {
+		err = serve(ctx, s, stdout, stderr)
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", program, err)
 		return exitFailed
 	}

@@ -37,7 +37,7 @@ func TestTheVersionAndTheHelpGoToStandardOutput(t *testing.T) {
 		assert.Zero(t, status)
 		assert.Empty(t, stderr)
 		for _, o := range options() {
-			assert.Contains(t, stdout, "\n  -"+o.name+" ")
+			assert.Contains(t, stdout, "\n  "+o.usage()+" ")
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestWhatIsGivenWronglyEndsTheProgramWithStatus2AndOneClearLine(t *testing.T
 		if assert.Len(t, lines, 2, stderr) {
 			assert.True(t, strings.HasPrefix(lines[0], "petstore-fake: "), stderr)
 			assert.Contains(t, lines[0], c.want)
-			assert.Equal(t, "petstore-fake -help tells what there is.", lines[1])
+			assert.Equal(t, "petstore-fake -help lists the flags.", lines[1])
 		}
 	}
 }
@@ -138,8 +138,8 @@ func TestAPublicProgramListensEverywhereAndNamesAnAddressThatWorks(t *testing.T)
 	assert.Contains(t, r.stderr, "http://127.0.0.1:")
 	s, err := readSettings([]string{"-addr", ":0", "-public"}, noEnv)
 	require.NoError(t, err)
-	assert.Equal(t, "127.0.0.1:99", callable(&net.TCPAddr{IP: net.IPv6unspecified, Port: 99}))
-	assert.Equal(t, "[::1]:99", callable(&net.TCPAddr{IP: net.IPv6loopback, Port: 99}))
+	assert.Equal(t, "127.0.0.1:99", localHost("::", 99))
+	assert.Equal(t, "[::1]:99", localHost("::1", 99))
 	assert.Equal(t, ":0", s.addr.String())
 }
 
@@ -175,7 +175,7 @@ func TestTheFixedAddressIsAnnouncedOnStandardOutput(t *testing.T) {
 	var stdout, stderr strings.Builder
 	s, err := readSettings(nil, noEnv)
 	require.NoError(t, err)
-	announce(s, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4010}, testHost, &stdout, &stderr)
+	announce(s, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4010}, &stdout, &stderr)
 	assert.Equal(t, banner(s, testHost), stdout.String())
 	assert.Empty(t, stderr.String())
 }

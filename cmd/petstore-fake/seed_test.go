@@ -36,7 +36,7 @@ func TestABadSeedFileIsRefusedWithFilePositionAndReason(t *testing.T) {
 		{"[] []", ":1:4", "not JSON"},
 		{"\n {}", ":2:2", "must be a JSON array"},
 		{" null", ":1:2", "must be a JSON array"},
-		{"[\n {\"name\":\"a\",\"categoryId\":1},\n {\"name\":\"b\"}]", ":3:2", "animal 2 of the array: the required field categoryId is missing"},
+		{"[\n {\"name\":\"a\",\"categoryId\":1},\n {\"name\":\"b\"}]", ":3:2", "pet 2 of the array: the required field categoryId is missing"},
 		{`[{"name":"","categoryId":1}]`, ":1:2", "name is empty"},
 		{`[{"name":"a","categoryId":1.5}]`, ":1:2", "categoryId"},
 		{`[{"name":"a","categoryId":1,"status":"gone"}]`, ":1:2", `"gone"`},

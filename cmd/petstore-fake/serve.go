@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -25,19 +26,46 @@ const (
 // a second more.
 const grace = 5 * time.Second
 
-// serve listens and serves until ctx ends.
+// serve listens and serves until ctx ends. With -strict, violations are an error.
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	l, err := listen(ctx, s)
 	if err != nil {
 		return err
 	}
-	host := callable(l.Addr())
+	if s.tls != "" {
+		c, err := makeCertificate(certificateHosts(s), s.tls)
+		if err != nil {
+			_ = l.Close()
+			return err
+		}
+		config := &tls.Config{Certificates: []tls.Certificate{c}, NextProtos: []string{"http/1.1"}}
+		l = tls.NewListener(l, config)
+	}
 	i := newInstance(s, stderr)
 	defer i.close()
-	announce(s, l.Addr(), host, stdout, stderr)
+	announce(s, l.Addr(), stdout, stderr)
 	hs := newServer(i, stderr)
 	hs.RegisterOnShutdown(i.admin.Page().Close) // no event stream ends by itself
-	return serveUntil(ctx, hs, l, i.srv)
+	if err := serveUntil(ctx, hs, l, i.srv); err != nil {
+		return err
+	}
+	if s.strict {
+		return judge(i.srv.Violations(), stderr)
+	}
+	return nil
+}
+
+// judge lists violations, and returns an error if there are any.
+func judge(violations []fake.Violation, stderr io.Writer) error {
+	for _, v := range violations {
+		fmt.Fprintf(stderr, "violation of %s by request %d (section %s): %s\n",
+			v.Rule, v.Seq, v.Section, v.Detail)
+	}
+	if len(violations) > 0 {
+		return fmt.Errorf("-strict: the clients did %d things that a well-behaved client does not do",
+			len(violations))
+	}
+	return nil
 }
 
 // listen opens the port, and makes sure that it is where the settings say.

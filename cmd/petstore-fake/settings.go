@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,16 +19,24 @@ import (
 // settings are what the flags and the environment say.
 type settings struct {
 	addr     spec.Address
-	key      string
-	plan     fake.Plan
+	tls      string     // the file for the CA's certificate; "" for plain http
+	keys     []spec.Key // the first is the default key
+	plan     fake.Plan  // of the keys that have none
 	pets     []petstore.NewPet
+	minute   time.Duration // 0: the document's
+	clock    time.Time     // zero: the machine's
 	latency  time.Duration
 	faults   []fake.Fault
 	ban      ban
 	behavior fake.Behavior
+	observed string // a file
+	seed     uint64 // of what is random
+	strict   bool
 	log      string
 	public   bool
 	names    []string // hosts of admin requests, besides what is always allowed
+	origins  []string // of web pages that may call the service
+	health   bool
 	version  bool
 }
 
@@ -40,19 +49,23 @@ type ban struct {
 // readSettings reads the command line, and the environment for what is not on it. No error repeats
 // a key.
 func readSettings(args []string, getenv func(string) string) (settings, error) {
-	s := settings{key: fake.DefaultAPIKey, plan: fake.PlanBusiness}
+	s := settings{plan: fake.PlanBusiness}
 	s.addr, _ = spec.ParseAddress(spec.DefaultAddr)
 	given, err := parseFlags(args)
 	if err != nil {
 		return s, err
 	}
-	for _, o := range options() {
+	all, setters := options(), s.setters()
+	if len(given["healthcheck"]) > 0 {
+		all = slices.DeleteFunc(all, func(o option) bool { return !o.forHealth() })
+	}
+	for _, o := range all {
 		source, values := "-"+o.name, given[o.name]
 		if v := getenv(o.env()); len(values) == 0 && v != "" {
 			source, values = o.env(), []string{v}
 		}
 		for _, v := range values {
-			if err := o.set(&s, v); err != nil {
+			if err := setters[o.name](v); err != nil {
 				return s, fmt.Errorf("%s: %w", source, err)
 			}
 		}
@@ -61,14 +74,27 @@ func readSettings(args []string, getenv func(string) string) (settings, error) {
 		return s, fmt.Errorf("%s is not a loopback address: whoever reaches it can use the fake and"+
 			" its admin routes; add -public if that is meant", s.addr)
 	}
-	if s.addr.Host != "" {
-		s.names = append(s.names, strings.ToLower(s.addr.Host))
-	}
+	s.complete()
 	return s, nil
 }
 
-// parseFlags gathers the values of the flags as they are. The flag package is not let near them: its
-// errors repeat a value, which may be a key.
+// complete fills in what depends on several options.
+func (s *settings) complete() {
+	if s.addr.Host != "" {
+		s.names = append(s.names, strings.ToLower(s.addr.Host))
+	}
+	if len(s.keys) == 0 {
+		s.keys = []spec.Key{{Key: fake.DefaultAPIKey}}
+	}
+	for i, k := range s.keys {
+		if k.Plan == nil {
+			s.keys[i].Plan = &s.plan
+		}
+	}
+}
+
+// parseFlags collects the values of the flags as they are. It does not let the flag package read
+// them, whose errors repeat a value, which may be a key.
 func parseFlags(args []string) (map[string][]string, error) {
 	given := make(map[string][]string)
 	flags := flag.NewFlagSet(program, flag.ContinueOnError)
@@ -78,7 +104,7 @@ func parseFlags(args []string) (map[string][]string, error) {
 			given[o.name] = append(given[o.name], v)
 			return nil
 		}
-		if o.alone {
+		if o.alone() {
 			flags.BoolFunc(o.name, "", take)
 		} else {
 			flags.Func(o.name, "", take)
@@ -93,76 +119,98 @@ func parseFlags(args []string) (map[string][]string, error) {
 	return given, nil
 }
 
-// setAddr and the functions below take the value of one option.
-func setAddr(s *settings, v string) (err error) {
-	s.addr, err = spec.ParseAddress(v)
-	return err
-}
+func parseText(v string) (string, error) { return v, nil }
 
-func setKey(s *settings, v string) error {
-	if err := spec.Attempt(func() { fake.WithKey(v, fake.Plan{}) }); err != nil {
-		return errors.New("the key must be non-empty printable ASCII without spaces")
+// parseMinute reads the length of a window.
+func parseMinute(v string) (time.Duration, error) {
+	d, err := spec.ParseDuration(v)
+	switch {
+	case err != nil:
+		return 0, err
+	case d%time.Second != 0 || d == 0 || d > time.Hour:
+		return 0, fmt.Errorf("%v is not a whole number of seconds from 1s to 1h", d)
 	}
-	s.key = v
-	return nil
+	return d, nil
 }
 
-func setPlan(s *settings, v string) (err error) {
-	s.plan, err = spec.ParsePlan(v)
-	return err
+func parseSeed(v string) (uint64, error) {
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number from 0 to %d", spec.Clip(v), uint64(1<<64-1))
+	}
+	return n, nil
 }
 
-func setSeed(s *settings, v string) (err error) {
-	s.pets, err = readSeed(v)
-	return err
+func parseBool(v string) (bool, error) {
+	on, err := strconv.ParseBool(v)
+	if err != nil {
+		return false, fmt.Errorf("%q is neither true nor false", spec.Clip(v))
+	}
+	return on, nil
 }
 
-func setLatency(s *settings, v string) (err error) {
-	s.latency, err = spec.ParseDuration(v)
-	return err
-}
-
-func setFault(s *settings, v string) error {
-	faults, err := spec.ParseFaults(v)
-	s.faults = append(s.faults, faults...)
-	return err
-}
-
-func setBan(s *settings, v string) error {
+func parseBan(v string) (ban, error) {
 	after, duration, ok := strings.Cut(v, ",")
 	if !ok {
-		return fmt.Errorf("%q is not AFTER,DURATION, such as 5,10m", v)
+		return ban{}, fmt.Errorf("%q is not AFTER,DURATION, such as 5,10m", spec.Clip(v))
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(after))
 	if err != nil || n < 1 {
-		return fmt.Errorf("AFTER is %q; it must be a number of requests, at least 1", after)
+		return ban{}, fmt.Errorf("AFTER is %q; it must be a number of requests, at least 1", spec.Clip(after))
 	}
 	d, err := spec.ParseDuration(strings.TrimSpace(duration))
 	if err == nil && d == 0 {
 		err = errors.New("it must be longer than 0")
 	}
 	if err != nil {
-		return fmt.Errorf("DURATION: %w", err)
+		return ban{}, fmt.Errorf("DURATION: %w", err)
 	}
-	s.ban = ban{n, d}
-	return nil
+	return ban{n, d}, nil
 }
 
-func setVariant(s *settings, v string) (err error) {
-	s.behavior, err = spec.ParseBehavior(v)
+func parseLog(v string) (string, error) {
+	if v != logText && v != logJSON {
+		return "", fmt.Errorf("there is no format %q; it is text or json", spec.Clip(v))
+	}
+	return v, nil
+}
+
+// parseObserved reads the name of a file of observations, and looks whether it is one.
+func parseObserved(v string) (string, error) {
+	_, err := fake.ObservedDifferences(v)
+	return v, err
+}
+
+// parseOrigins reads * or origins separated by commas.
+func parseOrigins(v string) ([]string, error) {
+	if v == anyOrigin {
+		return []string{anyOrigin}, nil
+	}
+	origins := strings.Split(v, ",")
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+			return nil, fmt.Errorf("%q is no origin such as http://localhost:3000; * is every origin",
+				spec.Clip(origin))
+		}
+	}
+	return origins, nil
+}
+
+func (s *settings) addKeys(v string) error {
+	keys, err := spec.ParseKeys(v)
+	s.keys = append(s.keys, keys...)
 	return err
 }
 
-func setLog(s *settings, v string) error {
-	if v != logText && v != logJSON {
-		return fmt.Errorf("there is no format %q; it is text or json", v)
-	}
-	s.log = v
-	return nil
+func (s *settings) addFaults(v string) error {
+	faults, err := spec.ParseFaults(v)
+	s.faults = append(s.faults, faults...)
+	return err
 }
 
 // setPublic takes a truth value, or the names by which the program is public.
-func setPublic(s *settings, v string) error {
+func (s *settings) setPublic(v string) error {
 	if on, err := strconv.ParseBool(v); err == nil {
 		s.public, s.names = on, nil
 		return nil
@@ -170,16 +218,9 @@ func setPublic(s *settings, v string) error {
 	names := strings.Split(strings.ToLower(v), ",")
 	for _, name := range names {
 		if !spec.IsHostName(name) {
-			return fmt.Errorf("%q is no host name; names stand without scheme and port", name)
+			return fmt.Errorf("%q is no host name; names stand without scheme and port", spec.Clip(name))
 		}
 	}
 	s.public, s.names = true, slices.Clip(names)
-	return nil
-}
-
-func setVersion(s *settings, v string) (err error) {
-	if s.version, err = strconv.ParseBool(v); err != nil {
-		return fmt.Errorf("%q is neither true nor false", v)
-	}
 	return nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,10 +28,18 @@ func TestWithoutFlagsTheFakeIsOnTheDocumentedAddressWithTheDefaultKey(t *testing
 	s, err := readSettings(nil, noEnv)
 	require.NoError(t, err)
 	assert.Equal(t, spec.Address{Host: "127.0.0.1", Port: 4010}, s.addr)
-	assert.Equal(t, fake.DefaultAPIKey, s.key)
-	assert.Equal(t, fake.PlanBusiness, s.plan)
+	assert.Equal(t, []spec.Key{{Key: fake.DefaultAPIKey, Plan: &fake.PlanBusiness}}, s.keys)
 	assert.False(t, s.public)
 	assert.Empty(t, s.log)
+}
+
+// keysOf returns the keys with their plans.
+func keysOf(s settings) any {
+	var b strings.Builder
+	for _, k := range s.keys {
+		fmt.Fprintf(&b, "%s %s ", k.Key, k.Plan)
+	}
+	return b.String()
 }
 
 // settingsCases are good values of every option, with what they come to.
@@ -40,6 +50,7 @@ func settingsCases(t *testing.T) []struct {
 } {
 	t.Helper()
 	seed := writeFile(t, `[{"name":"Rex","categoryId":1}]`)
+	observations := writeFile(t, `{"format":1,"observations":[{"key":"retry-after","answer":"date"}]}`)
 	return []struct {
 		option, value string
 		got           func(settings) any
@@ -47,7 +58,17 @@ func settingsCases(t *testing.T) []struct {
 	}{
 		{"addr", "[::1]:0", func(s settings) any { return s.addr }, spec.Address{Host: "::1", Port: 0}},
 		{"addr", "localhost:80", func(s settings) any { return s.addr }, spec.Address{Host: "localhost", Port: 80}},
-		{"key", "another-key", func(s settings) any { return s.key }, "another-key"},
+		{"key", "another-key", keysOf, "another-key business "},
+		{"key", "a-key=free b-key== c-key=enterprise:5,0", keysOf, "a-key free b-key== business c-key enterprise:5,0 "},
+		{"minute", "2s", func(s settings) any { return s.minute }, 2 * time.Second},
+		{"clock", "2030-12-05T00:00:00+01:00", func(s settings) any { return s.clock.Unix() }, int64(1922655600)},
+		{"observed", observations, func(s settings) any { return s.observed }, observations},
+		{"random-seed", "18446744073709551615", func(s settings) any { return s.seed }, uint64(1<<64 - 1)},
+		{"strict", "true", func(s settings) any { return s.strict }, true},
+		{"tls", "ca.pem", func(s settings) any { return s.tls }, "ca.pem"},
+		{"cors", "*", func(s settings) any { return s.origins }, []string{"*"}},
+		{"cors", "http://a.test:3000,https://b.test", func(s settings) any { return s.origins }, []string{"http://a.test:3000", "https://b.test"}},
+		{"healthcheck", "true", func(s settings) any { return s.health }, true},
 		{"plan", "free", func(s settings) any { return s.plan }, fake.PlanFree},
 		{"plan", "Pro", func(s settings) any { return s.plan }, fake.PlanPro},
 		{"plan", "business", func(s settings) any { return s.plan }, fake.PlanBusiness},
@@ -108,6 +129,20 @@ func TestWrongOptionsAreRefusedWithTheirNameAndTheReason(t *testing.T) {
 		{"addr", "127.0.0.1:65536", "not a number"},
 		{"addr", "a host:1", "neither an IP address nor a host name"},
 		{"key", " ", "printable ASCII"},
+		{"key", "a-key=gold", "KEY=PLAN"},
+		{"minute", "0s", "whole number of seconds"},
+		{"minute", "1500ms", "whole number of seconds"},
+		{"minute", "2h", "1s to 1h"},
+		{"minute", "soon", "not a duration"},
+		{"clock", "today", "2030-12-05T00:00:00Z"},
+		{"clock", "1960-01-01T00:00:00Z", "1970"},
+		{"observed", "no-such-file.json", "no-such-file.json"},
+		{"random-seed", "-1", "whole number"},
+		{"strict", "very", "neither true nor false"},
+		{"cors", "localhost:3000", "no origin"},
+		{"cors", "http://a.test/path", "no origin"},
+		{"cors", "", "no origin"},
+		{"healthcheck", "maybe", "neither true nor false"},
 		{"key", "schlüssel", "printable ASCII"},
 		{"plan", "gold", "free, pro, business or enterprise:M,D"},
 		{"plan", "enterprise:5", "enterprise:M,D"},
@@ -136,6 +171,9 @@ func TestWrongOptionsAreRefusedWithTheirNameAndTheReason(t *testing.T) {
 		assert.NotContains(t, err.Error(), "\n")
 
 		variable := option{name: c.option}.env()
+		if c.value == "" {
+			continue // an empty variable is none
+		}
 		_, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
 		require.Error(t, err, variable)
 		assert.Contains(t, err.Error(), variable+": ")
@@ -147,6 +185,7 @@ func TestNoErrorRepeatsAKey(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"-key", "secret-key-\x00"},
+		{"-key", "secret-key=gold"},
 		{"-fault", "key=secret-key,status=x"},
 		{"-fault", `key="secret-key"x`},
 		{"-fault", `key="secret-key`},

@@ -20,14 +20,8 @@ const Path = "/_fake/"
 type Config struct {
 	// Server is the fake that the routes belong to; the caller closes it.
 	Server *fake.Server
-	// Keys are the API keys of the fake.
-	Keys *requestpage.Keybook
 	// Notifier is called by the server for each change of its journal.
 	Notifier requestpage.Notifier
-	// Faults are injected at the start.
-	Faults []fake.Fault
-	// Latency is how long each response of the service is held back at the start.
-	Latency time.Duration
 	// Public allows the admin routes to be called by any IP address, and by Names.
 	Public bool
 	Names  []string
@@ -35,30 +29,24 @@ type Config struct {
 
 // API serves the routes by which the fake is steered and looked at. It is safe for concurrent use.
 type API struct {
-	srv     *fake.Server
-	guard   guard
-	pets    *spec.PetReader
-	mux     *http.ServeMux
-	keys    *requestpage.Keybook
-	page    *requestpage.Page
-	latency latency
+	srv   *fake.Server
+	guard guard
+	pets  *spec.PetReader
+	mux   *http.ServeMux
+	page  *requestpage.Page
 
-	mu       sync.Mutex
-	faults   faultBook
-	advanced time.Duration
+	mu    sync.Mutex // held for changes that depend on the state
+	ahead time.Duration
 }
 
 // New returns the admin routes of a fake. The caller closes them.
 func New(c Config) *API {
 	a := &API{
-		srv: c.Server, keys: c.Keys, pets: spec.NewPetReader(), mux: http.NewServeMux(),
+		srv: c.Server, pets: spec.NewPetReader(), mux: http.NewServeMux(),
 		guard: guard{public: c.Public, names: c.Names},
 	}
-	a.page = requestpage.New(c.Server, c.Keys, c.Notifier, a.state)
-	a.latency.store(c.Latency)
-	for _, f := range c.Faults {
-		a.faults.add(f, a.srv.Inject(f))
-	}
+	a.compareClocks()
+	a.page = requestpage.New(c.Server, c.Notifier, a.state)
 	methods := make(map[string]map[string]http.Handler)
 	for _, r := range a.routes() {
 		if methods[r.pattern] == nil {
@@ -75,9 +63,6 @@ func New(c Config) *API {
 
 // Page returns the request page of the fake.
 func (a *API) Page() *requestpage.Page { return a.page }
-
-// Latency returns how long a response of the service is held back now.
-func (a *API) Latency() time.Duration { return a.latency.load() }
 
 // Close ends the streams of events and what reads pets. It does not close the fake.
 func (a *API) Close() {

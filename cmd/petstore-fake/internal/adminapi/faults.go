@@ -3,7 +3,6 @@ package adminapi
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
@@ -12,61 +11,27 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// MaxFaults bounds the faults that are remembered, the finished ones among them.
+// MaxFaults bounds the faults that may still strike.
 const MaxFaults = 1_000
 
-// faultBook remembers the faults that were injected, since the fake lists none. The admin's lock is
-// held around its methods.
-type faultBook struct {
-	last    int
-	entries []*faultEntry
-}
-
-type faultEntry struct {
-	id        int
-	fault     fake.Fault
-	injection *fake.Injection
-}
-
-// active reports whether the fault may strike again.
-func (e *faultEntry) active() bool {
-	return e.fault.Times == fake.Forever || e.injection.Fired() < max(e.fault.Times, 1)
-}
-
-// describe tells in a few words what the fault does, and how often.
-func (e *faultEntry) describe() string {
-	words := strings.TrimPrefix(e.fault.String(), "fault ")
-	if e.fault.RetryAfter != "" {
-		words += ", Retry-After " + e.fault.RetryAfter
+// describe returns what a fault does, and how often, in a few words.
+func describe(f fake.Fault) string {
+	words := strings.TrimPrefix(f.String(), "fault ")
+	if f.RetryAfter != "" {
+		words += ", Retry-After " + f.RetryAfter
 	}
-	switch times := e.fault.Times; {
+	switch times := f.Times; {
 	case times == fake.Forever:
-		return words + ", every time"
+		words += ", every time"
 	case times > 1:
-		return fmt.Sprintf("%s, %d times", words, times)
+		words += fmt.Sprintf(", %d times", times)
+	default:
+		words += ", once"
 	}
-	return words + ", once"
-}
-
-func (b *faultBook) add(f fake.Fault, i *fake.Injection) *faultEntry {
-	b.last++
-	e := &faultEntry{b.last, f, i}
-	b.entries = append(b.entries, e)
-	return e
-}
-
-// room makes room for one more fault at the cost of the oldest that is done, and reports whether
-// there is any.
-func (b *faultBook) room() bool {
-	if len(b.entries) < MaxFaults {
-		return true
+	if f.For > 0 {
+		words += fmt.Sprintf(", for %v", f.For)
 	}
-	i := slices.IndexFunc(b.entries, func(e *faultEntry) bool { return !e.active() })
-	if i < 0 {
-		return false
-	}
-	b.entries = slices.Delete(b.entries, i, i+1)
-	return true
+	return words
 }
 
 // shownFault is a fault as the admin routes show it.
@@ -78,6 +43,7 @@ type shownFault struct {
 	Key         string              `json:"key,omitempty"`
 	Skip        int                 `json:"skip,omitempty"`
 	Times       any                 `json:"times"`
+	For         string              `json:"for,omitempty"`
 	Chance      float64             `json:"chance,omitempty"`
 	Delay       string              `json:"delay,omitempty"`
 	AfterCommit bool                `json:"afterCommit,omitempty"`
@@ -90,10 +56,10 @@ type shownFault struct {
 	Wire        string              `json:"wire,omitempty"`
 }
 
-func showFault(e *faultEntry) shownFault {
-	f := e.fault
+func showFault(i *fake.Injection) shownFault {
+	f := i.Fault()
 	s := shownFault{
-		ID: e.id, Fired: e.injection.Fired(), Active: e.active(),
+		ID: i.ID(), Fired: i.Fired(), Active: i.Active(),
 		Operation: f.Operation, Skip: f.Skip, Times: max(f.Times, 1), Chance: f.Chance,
 		AfterCommit: f.AfterCommit, Status: f.Status, Code: f.Code, Message: f.Message,
 		RetryAfter: f.RetryAfter, Header: shownHeader(f.Header),
@@ -103,6 +69,9 @@ func showFault(e *faultEntry) shownFault {
 	}
 	if f.Times == fake.Forever {
 		s.Times = "forever"
+	}
+	if f.For > 0 {
+		s.For = f.For.String()
 	}
 	if f.Delay > 0 {
 		s.Delay = f.Delay.String()
@@ -129,11 +98,9 @@ func shownHeader(h http.Header) map[string][]string {
 
 // listFaults handles GET /_fake/faults.
 func (a *API) listFaults(*http.Request) (any, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	shown := []shownFault{}
-	for _, e := range a.faults.entries {
-		shown = append(shown, showFault(e))
+	for _, i := range a.srv.Injections() {
+		shown = append(shown, showFault(i))
 	}
 	return map[string]any{"faults": shown}, nil
 }
@@ -148,36 +115,37 @@ func (a *API) inject(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
+	a.mu.Lock() // the bound must hold, however many inject at once
 	defer a.mu.Unlock()
-	if !a.faults.room() {
+	active := 0
+	for _, i := range a.srv.Injections() {
+		if i.Active() {
+			active++
+		}
+	}
+	if active >= MaxFaults {
 		return nil, httpjson.Errorf(http.StatusConflict,
 			"there are %d faults at work already; remove some", MaxFaults)
 	}
-	return httpjson.Created{Value: showFault(a.faults.add(f, a.srv.Inject(f)))}, nil
+	return httpjson.Created{Value: showFault(a.srv.Inject(f))}, nil
 }
 
 // removeFaults handles DELETE /_fake/faults.
 func (a *API) removeFaults(*http.Request) (any, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, e := range a.faults.entries {
-		e.injection.Remove()
+	for _, i := range a.srv.Injections() {
+		i.Remove()
 	}
-	a.faults.entries = nil
 	return nil, nil
 }
 
 // removeFault handles DELETE /_fake/faults/{id}.
 func (a *API) removeFault(r *http.Request) (any, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	n, ok := httpjson.ID(r)
-	i := slices.IndexFunc(a.faults.entries, func(e *faultEntry) bool { return int64(e.id) == n })
-	if !ok || i < 0 {
-		return nil, httpjson.NotFound("there is no fault with the id %q", spec.Clip(r.PathValue("id")))
+	n, _ := httpjson.ID(r)
+	for _, i := range a.srv.Injections() {
+		if int64(i.ID()) == n {
+			i.Remove()
+			return nil, nil
+		}
 	}
-	a.faults.entries[i].injection.Remove()
-	a.faults.entries = slices.Delete(a.faults.entries, i, i+1)
-	return nil, nil
+	return nil, httpjson.NotFound("there is no fault with the id %q", spec.Clip(r.PathValue("id")))
 }

@@ -23,7 +23,7 @@ type guard struct {
 // check returns why a request must not be served, nil if it may.
 func (g guard) check(r *http.Request) error {
 	switch {
-	case !g.knows(r.Host):
+	case !g.knows(r.Host) && r.URL.Path != Health:
 		return httpjson.Errorf(http.StatusForbidden, "the Host of an admin request must be a loopback"+
 			" name or address, or with -public an IP address or a host that -addr or -public names")
 	case !sameOrigin(r):

@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
@@ -40,16 +41,15 @@ func showWindow(used, limit int, reset time.Time) shownWindow {
 	return w
 }
 
-func (a *API) showKey(id int) shownKey {
-	key, revoked, _ := a.keys.Find(int64(id))
-	u := a.srv.Usage(key)
+func showKey(k fake.Key) shownKey {
 	s := shownKey{
-		ID: id, Key: requestpage.MaskKey(key), Plan: spec.PlanText(u.Plan), Revoked: revoked,
-		Minute: showWindow(u.Minute, u.Plan.PerMinute, u.MinuteReset),
-		Day:    showWindow(u.Day, u.Plan.PerDay, u.DayReset), Limited: u.Limited,
+		ID: k.Number, Key: requestpage.MaskKey(k.APIKey), Plan: k.Plan.String(), Revoked: k.Revoked,
+		Minute:  showWindow(k.Minute, k.Plan.PerMinute, k.MinuteReset),
+		Day:     showWindow(k.Day, k.Plan.PerDay, k.DayReset),
+		Limited: k.Limited,
 	}
-	if !u.BannedUntil.IsZero() {
-		until := u.BannedUntil.UTC()
+	if !k.BannedUntil.IsZero() {
+		until := k.BannedUntil.UTC()
 		s.BannedUntil = &until
 	}
 	return s
@@ -58,11 +58,24 @@ func (a *API) showKey(id int) shownKey {
 // listKeys handles GET /_fake/keys.
 func (a *API) listKeys(*http.Request) (any, error) {
 	shown := []shownKey{}
-	for id := 1; id <= a.keys.Len(); id++ {
-		shown = append(shown, a.showKey(id))
+	for _, k := range a.srv.Keys() {
+		shown = append(shown, showKey(k))
 	}
 	return map[string]any{"keys": shown}, nil
 }
+
+// key returns a key by its number.
+func (a *API) key(number int64) (fake.Key, bool) {
+	all := a.srv.Keys()
+	i := slices.IndexFunc(all, func(k fake.Key) bool { return int64(k.Number) == number })
+	if i < 0 {
+		return fake.Key{}, false
+	}
+	return all[i], true
+}
+
+// maxKeys bounds the keys that there are, since the fake keeps revoked ones too.
+const maxKeys = 10_000
 
 // addKey handles POST /_fake/keys.
 func (a *API) addKey(r *http.Request) (any, error) {
@@ -77,45 +90,41 @@ func (a *API) addKey(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, httpjson.BadRequest("plan: %v", err)
 	}
-	// The two books must agree, whoever else adds or revokes the same key.
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := spec.Attempt(func() { fake.WithKey(body.Key, plan) }); err != nil {
+	if err := spec.CheckKey(body.Key); err != nil {
 		return nil, httpjson.BadRequest("key: %v", err)
 	}
-	id := a.keys.Add(body.Key)
-	if id == 0 {
-		return nil, httpjson.Errorf(http.StatusConflict, "there are %d keys already", requestpage.MaxKeys)
+	a.mu.Lock() // the bound must hold, however many add a key at once
+	defer a.mu.Unlock()
+	if len(a.srv.Keys()) >= maxKeys && a.srv.KeyNumber(body.Key) == 0 {
+		return nil, httpjson.Errorf(http.StatusConflict, "there are %d keys already", maxKeys)
 	}
 	a.srv.AddKey(body.Key, plan)
-	a.keys.Number(id, a.srv.KeyNumber(body.Key))
-	return httpjson.Created{Value: a.showKey(id)}, nil
+	k, _ := a.key(int64(a.srv.KeyNumber(body.Key)))
+	return httpjson.Created{Value: showKey(k)}, nil
 }
 
-// withKey runs f with the key that the path of a request names, and answers with the key's new state.
-func (a *API) withKey(r *http.Request, f func(id int, key string)) (any, error) {
-	a.mu.Lock()
+// withKey calls f with the key that the path of a request names, and returns the key's new state.
+func (a *API) withKey(r *http.Request, f func(key string)) (any, error) {
+	a.mu.Lock() // a reset in between would take the key away, and f would panic
 	defer a.mu.Unlock()
-	n, ok := httpjson.ID(r)
-	key, _, found := a.keys.Find(n)
-	if !ok || !found {
+	n, _ := httpjson.ID(r)
+	k, ok := a.key(n)
+	if !ok {
 		return nil, httpjson.NotFound("there is no key with this id; GET /_fake/keys lists the ids")
 	}
-	f(int(n), key)
-	return a.showKey(int(n)), nil
+	f(k.APIKey)
+	k, _ = a.key(n)
+	return showKey(k), nil
 }
 
 // getKey handles GET /_fake/keys/{id}.
 func (a *API) getKey(r *http.Request) (any, error) {
-	return a.withKey(r, func(int, string) {})
+	return a.withKey(r, func(string) {})
 }
 
 // revokeKey handles DELETE /_fake/keys/{id}.
 func (a *API) revokeKey(r *http.Request) (any, error) {
-	return a.withKey(r, func(id int, key string) {
-		a.keys.Revoke(id)
-		a.srv.RevokeKey(key)
-	})
+	return a.withKey(r, a.srv.RevokeKey)
 }
 
 // setPlan handles PUT /_fake/keys/{id}/plan.
@@ -130,7 +139,7 @@ func (a *API) setPlan(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, httpjson.BadRequest("plan: %v", err)
 	}
-	return a.withKey(r, func(_ int, key string) { a.srv.SetPlan(key, plan) })
+	return a.withKey(r, func(key string) { a.srv.SetPlan(key, plan) })
 }
 
 // ban handles PUT /_fake/keys/{id}/ban.
@@ -148,10 +157,10 @@ func (a *API) ban(r *http.Request) (any, error) {
 	case d == 0 || d > maxAdvance:
 		return nil, httpjson.BadRequest("duration: %v is not above 0 and up to %v", d, maxAdvance)
 	}
-	return a.withKey(r, func(_ int, key string) { a.srv.BanKey(key, d) })
+	return a.withKey(r, func(key string) { a.srv.BanKey(key, d) })
 }
 
 // liftBan handles DELETE /_fake/keys/{id}/ban.
 func (a *API) liftBan(r *http.Request) (any, error) {
-	return a.withKey(r, func(_ int, key string) { a.srv.BanKey(key, 0) })
+	return a.withKey(r, func(key string) { a.srv.BanKey(key, 0) })
 }

@@ -1,6 +1,7 @@
 package adminapi
 
 import (
+	"bytes"
 	"math"
 	"net/http"
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
-// shownPet is an animal as the admin routes show it, always with all its fields.
+// shownPet is a pet as the admin routes show it, always with all its fields.
 type shownPet struct {
 	ID         int64              `json:"id"`
 	Name       string             `json:"name"`
@@ -55,11 +56,27 @@ func (a *API) addPet(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		return a.addPets(body)
+	}
 	p, err := a.pets.Read(body)
 	if err != nil {
 		return nil, err
 	}
 	return httpjson.Created{Value: shownPet(a.srv.AddPet(p))}, nil
+}
+
+// addPets adds the pets of an array: all, or none if one is refused.
+func (a *API) addPets(body []byte) (any, error) {
+	list, err := a.pets.ReadArray(body)
+	if err != nil {
+		return nil, err
+	}
+	added := []shownPet{}
+	for _, p := range list {
+		added = append(added, shownPet(a.srv.AddPet(p)))
+	}
+	return httpjson.Created{Value: map[string]any{"pets": added}}, nil
 }
 
 // getPet handles GET /_fake/pets/{id}.
@@ -104,5 +121,5 @@ func (a *API) deletePet(r *http.Request) (any, error) {
 }
 
 func noSuchPet(r *http.Request) error {
-	return httpjson.NotFound("there is no animal with the id %q", spec.Clip(r.PathValue("id")))
+	return httpjson.NotFound("there is no pet with the id %q", spec.Clip(r.PathValue("id")))
 }

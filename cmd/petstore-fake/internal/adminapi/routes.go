@@ -2,11 +2,16 @@ package adminapi
 
 import (
 	"net/http"
+	"slices"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 )
+
+// Health is the path of the route for health checks. It may be called by any host name, as an
+// orchestrator does.
+const Health = Path + "health"
 
 // route is an admin route.
 type route struct {
@@ -18,49 +23,64 @@ type route struct {
 
 // routes returns the admin routes in the order in which they are listed.
 func (a *API) routes() []route {
-	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	return slices.Concat(a.programRoutes(), a.journalRoutes(), a.serviceRoutes(), a.faultRoutes())
+}
+
+const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+
+func (a *API) programRoutes() []route {
+	type page = httpjson.Handler
 	return []route{
-		{
-			get, "/_fake/{$}", "the request page for a browser, these routes for others",
-			httpjson.Handler(a.front),
-		},
-		{
-			get, "/_fake/requests", "the journal; filters: operation, method, status, key, fault, since, limit",
-			httpjson.Endpoint(a.page.List),
-		},
-		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", httpjson.Endpoint(a.page.Get)},
-		{del, "/_fake/requests", "clears the journal", httpjson.Endpoint(a.clearRequests)},
-		{
-			get, "/_fake/har", "the journal as HTTP archive (HAR 1.2); filters: as above",
-			httpjson.Handler(a.page.HAR),
-		},
-		{
-			get, "/_fake/events", "what happens, as server-sent events; filters: as above",
-			httpjson.Handler(a.page.Events),
-		},
-		{get, "/_fake/violations", "what a well-behaved client would not have done", httpjson.Endpoint(a.violations)},
-		{post, "/_fake/reset", "starts afresh; keys, plans and the clock stay", httpjson.Endpoint(a.reset)},
-		{get, "/_fake/clock", "the service's time", httpjson.Endpoint(a.clock)},
-		{post, "/_fake/clock", `{"advance":"1m"} moves the clock`, httpjson.Endpoint(a.advance)},
-		{get, "/_fake/latency", "how long every answer of the service is held back", httpjson.Endpoint(a.getLatency)},
-		{put, "/_fake/latency", `{"latency":"50ms"} changes that`, httpjson.Endpoint(a.setLatency)},
-		{get, "/_fake/faults", "the faults, with how often each has struck", httpjson.Endpoint(a.listFaults)},
-		{post, "/_fake/faults", `{"status":503,"times":2} injects a fault`, httpjson.Endpoint(a.inject)},
-		{del, "/_fake/faults", "removes all faults", httpjson.Endpoint(a.removeFaults)},
-		{del, "/_fake/faults/{id}", "removes a fault", httpjson.Endpoint(a.removeFault)},
-		{get, "/_fake/keys", "the keys, with plans and windows", httpjson.Endpoint(a.listKeys)},
-		{post, "/_fake/keys", `{"key":"team-key-000001","plan":"pro"} adds a key`, httpjson.Endpoint(a.addKey)},
-		{get, "/_fake/keys/{id}", "a key", httpjson.Endpoint(a.getKey)},
-		{del, "/_fake/keys/{id}", "revokes a key", httpjson.Endpoint(a.revokeKey)},
-		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, httpjson.Endpoint(a.setPlan)},
-		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, httpjson.Endpoint(a.ban)},
-		{del, "/_fake/keys/{id}/ban", "lifts its ban", httpjson.Endpoint(a.liftBan)},
-		{get, "/_fake/pets", "the catalogue; filters: status, after, limit", httpjson.Endpoint(a.listPets)},
-		{post, "/_fake/pets", `{"name":"Rex","categoryId":1} adds an animal`, httpjson.Endpoint(a.addPet)},
-		{get, "/_fake/pets/{id}", "an animal", httpjson.Endpoint(a.getPet)},
-		{put, "/_fake/pets/{id}/status", `{"status":"sold"} gives it another status`, httpjson.Endpoint(a.setStatus)},
-		{del, "/_fake/pets/{id}", "deletes it", httpjson.Endpoint(a.deletePet)},
+		{get, "/_fake/{$}", "the request page for a browser, these routes for others", page(a.front)},
+		{get, Health, "status 200 as soon as the program serves", httpjson.Endpoint(a.health)},
 		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", http.HandlerFunc(openapi)},
+		{post, "/_fake/reset", "puts everything back to the start of the program", httpjson.Endpoint(a.reset)},
+	}
+}
+
+func (a *API) journalRoutes() []route {
+	type endpoint = httpjson.Endpoint
+	const filters = "; filters: operation, method, status, key, fault"
+	return []route{
+		{get, "/_fake/requests", "the journal" + filters + ", since, limit", endpoint(a.page.List)},
+		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", endpoint(a.page.Get)},
+		{del, "/_fake/requests", "clears the journal", endpoint(a.clearRequests)},
+		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, httpjson.Handler(a.page.HAR)},
+		{get, "/_fake/events", "what happens, as server-sent events" + filters, httpjson.Handler(a.page.Events)},
+		{get, "/_fake/violations", "what a well-behaved client does not do", endpoint(a.violations)},
+	}
+}
+
+func (a *API) serviceRoutes() []route {
+	type endpoint = httpjson.Endpoint
+	return []route{
+		{get, "/_fake/pets", "the catalogue; filters: status, after, limit", endpoint(a.listPets)},
+		{post, "/_fake/pets", `{"name":"Rex","categoryId":1} adds a pet, an array several`, endpoint(a.addPet)},
+		{get, "/_fake/pets/{id}", "a pet", endpoint(a.getPet)},
+		{put, "/_fake/pets/{id}/status", `{"status":"sold"} gives it another status`, endpoint(a.setStatus)},
+		{del, "/_fake/pets/{id}", "deletes it", endpoint(a.deletePet)},
+		{get, "/_fake/keys", "the keys, with plans and windows", endpoint(a.listKeys)},
+		{post, "/_fake/keys", `{"key":"team-key-000001","plan":"pro"} adds a key`, endpoint(a.addKey)},
+		{get, "/_fake/keys/{id}", "a key", endpoint(a.getKey)},
+		{del, "/_fake/keys/{id}", "revokes a key", endpoint(a.revokeKey)},
+		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, endpoint(a.setPlan)},
+		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, endpoint(a.ban)},
+		{del, "/_fake/keys/{id}/ban", "lifts its ban", endpoint(a.liftBan)},
+	}
+}
+
+func (a *API) faultRoutes() []route {
+	type endpoint = httpjson.Endpoint
+	return []route{
+		{get, "/_fake/faults", "the faults, with how often each has struck", endpoint(a.listFaults)},
+		{post, "/_fake/faults", `{"status":503,"times":2} injects a fault`, endpoint(a.inject)},
+		{del, "/_fake/faults", "removes all faults", endpoint(a.removeFaults)},
+		{del, "/_fake/faults/{id}", "removes a fault", endpoint(a.removeFault)},
+		{get, "/_fake/clock", "the service's time", endpoint(a.clock)},
+		{post, "/_fake/clock", `{"advance":"1m"} moves it`, endpoint(a.advance)},
+		{put, "/_fake/clock", `{"time":"2030-12-05T00:00:00Z"} sets it`, endpoint(a.setClock)},
+		{get, "/_fake/latency", "how long every response is held back", endpoint(a.getLatency)},
+		{put, "/_fake/latency", `{"latency":"50ms"} changes that`, endpoint(a.setLatency)},
 	}
 }
 
@@ -103,8 +123,16 @@ func (a *API) index(r *http.Request) (any, error) {
 func (a *API) reset(*http.Request) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.srv.Reset()
-	a.faults = faultBook{last: a.faults.last}
+	a.srv.Restart()
+	a.compareClocks()
 	a.page.Reset()
 	return nil, nil
+}
+
+// health handles GET /_fake/health.
+func (a *API) health(*http.Request) (any, error) {
+	return struct {
+		Status  string `json:"status"`
+		Version string `json:"version"`
+	}{"ok", petstore.Version}, nil
 }

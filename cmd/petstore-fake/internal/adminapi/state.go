@@ -14,8 +14,8 @@ func (a *API) state() map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return map[string]any{
-		"clock":   a.advanced.String(),
-		"latency": a.latency.load().String(),
+		"clock":   a.ahead.String(),
+		"latency": a.srv.Latency().String(),
 		"keys":    a.stateKeys(),
 		"faults":  a.stateFaults(),
 		"pets":    a.statePets(),
@@ -30,9 +30,10 @@ type part[T any] struct {
 }
 
 func (a *API) stateKeys() part[shownKey] {
-	p := part[shownKey]{a.keys.Len(), []shownKey{}}
-	for id := 1; id <= min(p.Total, requestpage.MaxListed); id++ {
-		p.List = append(p.List, a.showKey(id))
+	all := a.srv.Keys()
+	p := part[shownKey]{len(all), []shownKey{}}
+	for _, k := range all[:min(len(all), requestpage.MaxListed)] {
+		p.List = append(p.List, showKey(k))
 	}
 	return p
 }
@@ -45,20 +46,20 @@ type stateFault struct {
 	Active bool   `json:"active"`
 }
 
-// stateFaults shows the latest faults. The caller holds mu.
+// stateFaults shows the latest faults.
 func (a *API) stateFaults() part[stateFault] {
-	all := a.faults.entries
+	all := a.srv.Injections()
 	p := part[stateFault]{len(all), []stateFault{}}
-	for _, e := range all[max(len(all)-requestpage.MaxListed, 0):] {
+	for _, i := range all[max(len(all)-requestpage.MaxListed, 0):] {
 		p.List = append(p.List, stateFault{
-			e.id, requestpage.Shorten(e.describe()), e.injection.Fired(), e.active(),
+			i.ID(), requestpage.Shorten(describe(i.Fault())), i.Fired(), i.Active(),
 		})
 	}
 	slices.Reverse(p.List)
 	return p
 }
 
-// statePet is an animal with numbers as texts, since JavaScript has no 64-bit integers in JSON.
+// statePet is a pet with numbers as texts, since JavaScript has no 64-bit integers in JSON.
 type statePet struct {
 	ID         string             `json:"id"`
 	Name       string             `json:"name"`
@@ -66,7 +67,7 @@ type statePet struct {
 	Status     petstore.PetStatus `json:"status"`
 }
 
-// statePets shows the animals that were added last.
+// statePets shows the pets that were added last.
 func (a *API) statePets() part[statePet] {
 	all := a.srv.Pets()
 	p := part[statePet]{len(all), []statePet{}}

@@ -74,7 +74,7 @@ func curlHeaders(r fake.Request) []string {
 }
 
 func curlHeader(name, value string) string {
-	scheme, found := strings.CutSuffix(value, Redacted)
+	scheme, found := strings.CutSuffix(value, redacted)
 	switch {
 	case name == "Authorization" && found && isWord(strings.TrimSuffix(scheme, " ")):
 		return `"` + name + ": " + scheme + `$PETSTORE_API_KEY"`
@@ -127,6 +127,9 @@ func printf(text string) string {
 	b.WriteString("'")
 	return b.String()
 }
+
+// redacted is what the journal has in place of a key.
+const redacted = "[redacted]"
 
 // ShellQuote returns a word for a POSIX shell.
 func ShellQuote(word string) string {

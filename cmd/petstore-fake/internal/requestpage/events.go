@@ -44,7 +44,7 @@ type stream struct {
 // Events handles GET /_fake/events: server-sent events.
 func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
 	q := httpjson.ReadQuery(r, append(requestParameters(), "lastEventId")...)
-	s := &stream{p: p, fits: p.requestFilter(q), state: make(map[string]json.RawMessage)}
+	s := &stream{p: p, fits: requestFilter(q), state: make(map[string]json.RawMessage)}
 	s.at = parsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), q.Text("lastEventId")))
 	if q.Err != nil {
 		return q.Err
@@ -133,11 +133,12 @@ func (s *stream) next() []byte {
 	if !ok || len(seqs) > maxRows {
 		e.Fresh, e.Rows, seqs = true, s.p.newestRows(s.fits), nil
 	}
+	keys := s.p.senders()
 	for _, seq := range seqs {
 		switch r, found := s.p.srv.Request(seq); {
 		case !found:
 		case s.fits(r):
-			e.Rows = append(e.Rows, s.p.row(r))
+			e.Rows = append(e.Rows, keys.row(r))
 		default:
 			e.Gone = append(e.Gone, seq)
 		}

@@ -13,11 +13,11 @@ func requestParameters() []string { return []string{"operation", "method", "stat
 
 // requestFilter reads the filters of a request's query. An operation "none" is that of a request which
 // fits no operation.
-func (p *Page) requestFilter(q *httpjson.Query) func(fake.Request) bool {
+func requestFilter(q *httpjson.Query) func(fake.Request) bool {
 	operation := q.Text("operation", fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")
 	method := q.Text("method")
 	status := statusFilter(q)
-	key := p.keyFilter(q)
+	key := keyFilter(q)
 	fault := q.Text("fault", "true", "false")
 	return func(r fake.Request) bool {
 		switch {
@@ -50,18 +50,17 @@ func statusFilter(q *httpjson.Query) func(int) bool {
 }
 
 // keyFilter reads the id of a key, none or unknown.
-func (p *Page) keyFilter(q *httpjson.Query) func(fake.Request) bool {
+func keyFilter(q *httpjson.Query) func(fake.Request) bool {
 	text := q.Text("key")
 	if text == "" {
 		return func(fake.Request) bool { return true }
 	}
 	want, err := strconv.Atoi(text)
 	if text != keyNone && text != keyUnknown && (err != nil || want < 1) {
-		// Not what it is: who mistakes the parameter writes the key itself.
+		// The error does not repeat it: who mistakes the parameter writes the key itself.
 		q.Fail("key must be the id of a key, %s or %s; GET /_fake/keys lists the ids", keyNone, keyUnknown)
 	}
 	return func(r fake.Request) bool {
-		id, word := p.sender(r)
-		return id == want && (id > 0 || word == text)
+		return r.Key == want && (want > 0 || keyless(r) == text)
 	}
 }

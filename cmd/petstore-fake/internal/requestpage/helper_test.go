@@ -28,12 +28,10 @@ func newTestPage(t *testing.T, key string, opts ...fake.Option) testPage {
 	t.Helper()
 	n := NewNotifier()
 	srv := fake.NewServer(append(opts, fake.WithNotify(n.Notify))...)
-	keys := NewKeybook(key)
-	keys.Number(1, srv.KeyNumber(key))
 	state := func() map[string]any {
 		return map[string]any{"pets": len(srv.Pets()), "limited": srv.Usage(key).Limited}
 	}
-	p := New(srv, keys, n, state)
+	p := New(srv, n, state)
 	t.Cleanup(func() {
 		p.Close()
 		srv.Close()

@@ -26,7 +26,6 @@ var pageFiles embed.FS
 // concurrent use.
 type Page struct {
 	srv     *fake.Server
-	keys    *Keybook
 	state   func() map[string]any
 	feed    *feed
 	traffic traffic
@@ -45,8 +44,8 @@ func (n Notifier) Notify(seq int) { n.feed.touch(seq) }
 
 // New returns the page of a fake. The function returns the state that the page shows beside the
 // requests, in parts that change together; each must be bounded.
-func New(srv *fake.Server, keys *Keybook, n Notifier, state func() map[string]any) *Page {
-	return &Page{srv: srv, keys: keys, state: state, feed: n.feed, layout: newLayout()}
+func New(srv *fake.Server, n Notifier, state func() map[string]any) *Page {
+	return &Page{srv: srv, state: state, feed: n.feed, layout: newLayout()}
 }
 
 // Answered records a response of the service, with status 0 if there was none.

@@ -48,9 +48,8 @@ func TestThePageLoadsAndRunsNothingButWhatStandsInIt(t *testing.T) {
 
 func TestThePageListsTheLastRequestsWithoutItsScript(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, "operator-secret", fake.WithKey("operator-secret", fake.Enterprise(0, 0)))
+	i := newTestPage(t, "operator-secret", fake.WithAPIKey("operator-secret"), fake.WithPlan(fake.Enterprise(0, 0)))
 	i.srv.AddKey("second-key-0001", fake.Enterprise(1, 0))
-	i.keys.Number(i.keys.Add("second-key-0001"), i.srv.KeyNumber("second-key-0001"))
 	for range 2 {
 		i.callAs("second-key-0001", "GET", "/v1/pets?limit=3", "")
 	}

@@ -3,6 +3,7 @@ package requestpage
 import (
 	"math"
 	"net/http"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -33,16 +34,16 @@ type shownRequest struct {
 	Hint         string      `json:"hint"`
 }
 
-func (p *Page) showRequest(r fake.Request) shownRequest {
-	s := shownRequest{
+func (s senders) request(r fake.Request) shownRequest {
+	shown := shownRequest{
 		Seq: r.Seq, Operation: r.Operation, Method: r.Method, Path: r.Path, Header: r.Header,
 		Status: r.StatusCode, AnswerHeader: r.AnswerHeader, Time: r.Time.UTC(), Fault: r.Fault, Hint: r.Hint,
 		DurationMS: milliseconds(r.Duration),
 	}
-	s.KeyID, s.Key = p.sender(r)
-	s.Body, s.BodyBase64 = showBytes(r.Body)
-	s.Answer, s.AnswerBase64 = showBytes(r.Answer)
-	return s
+	shown.KeyID, shown.Key = s.of(r)
+	shown.Body, shown.BodyBase64 = showBytes(r.Body)
+	shown.Answer, shown.AnswerBase64 = showBytes(r.Answer)
+	return shown
 }
 
 func showBytes(b []byte) (text string, binary []byte) {
@@ -55,7 +56,7 @@ func showBytes(b []byte) (text string, binary []byte) {
 // List handles GET /_fake/requests.
 func (p *Page) List(r *http.Request) (any, error) {
 	q := httpjson.ReadQuery(r, append(requestParameters(), "since", "limit")...)
-	fits := p.requestFilter(q)
+	fits := requestFilter(q)
 	since := int(q.Number("since", 0, math.MaxInt32, 0))
 	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
 	if q.Err != nil {
@@ -68,9 +69,10 @@ func (p *Page) List(r *http.Request) (any, error) {
 			fitting = append(fitting, r)
 		}
 	}
+	keys := p.senders()
 	shown := make([]shownRequest, 0, min(limit, len(fitting)))
 	for _, r := range fitting[max(len(fitting)-limit, 0):] {
-		shown = append(shown, p.showRequest(r))
+		shown = append(shown, keys.request(r))
 	}
 	return struct {
 		Total    int            `json:"total"`
@@ -107,7 +109,7 @@ func (p *Page) showDetail(r *http.Request, one fake.Request, size int) shownDeta
 		BodySize: len(one.Body), AnswerSize: len(one.Answer), Curl: curlCommand(httpjson.Origin(r), one),
 	}
 	one.Body, one.Answer = cut(one.Body, size), cut(one.Answer, size)
-	d.shownRequest = p.showRequest(one)
+	d.shownRequest = p.senders().request(one)
 	return d
 }
 
@@ -122,4 +124,18 @@ func cut(b []byte, size int) []byte {
 		}
 	}
 	return b[:size]
+}
+
+// HAR handles GET /_fake/har.
+func (p *Page) HAR(w http.ResponseWriter, r *http.Request) error {
+	q := httpjson.ReadQuery(r, requestParameters()...)
+	fits := requestFilter(q)
+	if q.Err != nil {
+		return q.Err
+	}
+	all := slices.DeleteFunc(p.srv.Requests(), func(one fake.Request) bool { return !fits(one) })
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
+	_ = fake.WriteHAR(w, httpjson.Origin(r), all) // an error says that the client is gone
+	return nil
 }

@@ -24,48 +24,30 @@ type row struct {
 	KeyID      int       `json:"keyId"`
 	Key        string    `json:"key"`
 	Status     int       `json:"status"`
-	Pending    bool      `json:"pending"` // has no answer, and may still get one
+	Pending    bool      `json:"pending"` // has no response, and may still get one
 	DurationMS float64   `json:"durationMs"`
 	Fault      bool      `json:"fault"`
 	Hint       string    `json:"hint"`
 }
 
-func (p *Page) row(r fake.Request) row {
-	id, key := p.sender(r)
+func (s senders) row(r fake.Request) row {
+	id, key := s.of(r)
 	return row{
 		Seq: r.Seq, Time: r.Time.UTC(), Operation: r.Operation,
 		Method: Shorten(r.Method), Path: Shorten(r.Path),
 		KeyID: id, Key: key, Status: r.StatusCode,
-		Pending:    r.StatusCode == 0 && r.Hint == "", // a request that gets no answer has a hint why
+		Pending:    r.StatusCode == 0 && r.Hint == "", // a request that gets no response has a hint why
 		DurationMS: milliseconds(r.Duration), Fault: r.Fault, Hint: Shorten(r.Hint),
 	}
 }
 
-// The senders that have no key of the keybook.
-const (
-	keyNone    = "none"    // presented no credentials
-	keyUnknown = "unknown" // presented something else than a valid key
-)
-
-// sender returns the id and the masked form of the key that a request came with, or 0 and one of the
-// words for those who have none.
-func (p *Page) sender(r fake.Request) (id int, text string) {
-	if id, key := p.keys.ByNumber(r.Key); id > 0 {
-		return id, MaskKey(key)
-	}
-	if r.Header.Get("Authorization") == "" {
-		return 0, keyNone
-	}
-	return 0, keyUnknown
-}
-
 // newestRows returns the last requests that fit, oldest first.
 func (p *Page) newestRows(fits func(fake.Request) bool) []row {
-	rows := []row{}
+	rows, all := []row{}, p.senders()
 	r, found := p.srv.LastRequest()
 	for found && len(rows) < maxRows {
 		if fits(r) {
-			rows = append(rows, p.row(r))
+			rows = append(rows, all.row(r))
 		}
 		r, found = p.srv.Request(r.Seq - 1)
 	}

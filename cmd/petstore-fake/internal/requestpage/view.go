@@ -82,7 +82,7 @@ const maxDetail = 64 << 10
 
 func (p *Page) pageData(r *http.Request) (pageData, error) {
 	q := httpjson.ReadQuery(r, "operation", "status", "key", "request") // those that the reader sees and can change
-	fits := p.requestFilter(q)
+	fits := requestFilter(q)
 	seq := int(q.Number("request", 1, 1<<31-1, 0))
 	if q.Err != nil {
 		return pageData{}, q.Err
@@ -94,7 +94,7 @@ func (p *Page) pageData(r *http.Request) (pageData, error) {
 		Rows: rows, Style: p.layout.style, Script: p.layout.script, query: q.Values,
 	}
 	if found, ok := p.srv.Request(seq); ok {
-		d.Detail = &pageDetail{p.showDetail(r, found, maxDetail), p.row(found)}
+		d.Detail = &pageDetail{p.showDetail(r, found, maxDetail), p.senders().row(found)}
 	}
 	return d, nil
 }
@@ -113,9 +113,10 @@ func (p *Page) filterFields(query url.Values) []filterField {
 	}
 	status = append(status, filterChoice{Value: "0", Text: "no answer"})
 	keys := []filterChoice{{Text: "any"}}
-	for id := 1; id <= min(p.keys.Len(), MaxListed); id++ {
-		key, _, _ := p.keys.Find(int64(id))
-		keys = append(keys, filterChoice{Value: strconv.Itoa(id), Text: keyText(id, MaskKey(key))})
+	all := p.srv.Keys()
+	for _, k := range all[:min(len(all), MaxListed)] {
+		text := keyText(k.Number, MaskKey(k.APIKey))
+		keys = append(keys, filterChoice{Value: strconv.Itoa(k.Number), Text: text})
 	}
 	keys = append(keys, filterChoice{Value: keyNone, Text: keyNone}, filterChoice{Value: keyUnknown, Text: keyUnknown})
 	fields := []filterField{

@@ -18,8 +18,8 @@ func DecodeStrict(text []byte, v any) error {
 	if err == nil && len(bytes.TrimSpace(text[d.InputOffset():])) > 0 {
 		return errors.New("there is something behind the JSON object")
 	}
-	if EndsEarly(err) {
-		return ErrEndsEarly
+	if endsEarly(err) {
+		return errEndsEarly
 	}
 	if err == nil && !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		err = errors.New("it must be a JSON object") // null decodes into anything
@@ -40,10 +40,10 @@ func DecodeStrict(text []byte, v any) error {
 	return nil
 }
 
-// ErrEndsEarly is the error for a JSON text that is cut off.
-var ErrEndsEarly = errors.New("it is not JSON: it ends too early")
+// errEndsEarly is the error for a JSON text that is cut off.
+var errEndsEarly = errors.New("it is not JSON: it ends too early")
 
-// EndsEarly reports whether a decoder reached the end of its text where it needed more.
-func EndsEarly(err error) bool {
+// endsEarly reports whether a decoder reached the end of its text where it needed more.
+func endsEarly(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// PetReader reads NewPet objects as the service would. It asks a service of its own, so that a seed file
-// and the admin routes have no rules of their own. It is safe for concurrent use.
+// PetReader reads NewPet objects as the service would. It asks a fake of its own, so that seed files
+// and admin routes have no rules of their own. It is safe for concurrent use.
 type PetReader struct {
 	mu  sync.Mutex
 	srv *fake.Server
@@ -29,8 +29,8 @@ func NewPetReader() *PetReader {
 // Close closes the reader.
 func (r *PetReader) Close() { r.srv.Close() }
 
-// Read returns the animal of a NewPet object. A field that NewPet does not have is an error here,
-// though the service ignores it: in a file it is a mistake.
+// Read returns the pet of a NewPet object. A field that NewPet does not have is an error here, though
+// the service ignores it: in a file it is a mistake.
 func (r *PetReader) Read(raw []byte) (petstore.NewPet, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,33 +67,54 @@ func (r *PetReader) create(raw []byte) (*http.Response, error) {
 	return r.srv.Transport().RoundTrip(req)
 }
 
-// Attempt turns a panic of package fake, which takes wrong arguments for a mistake of its caller's,
-// into an error. Panics of any other kind stay what they are.
-func Attempt(f func()) (err error) {
-	defer func() {
-		p := recover()
-		text, ok := p.(string)
-		text, ours := strings.CutPrefix(text, "fake: ")
-		switch {
-		case p == nil:
-		case ok && ours:
-			_, reason, _ := strings.Cut(text, ": ")
-			err = errors.New(reason)
-		default:
-			panic(p)
-		}
-	}()
-	f()
-	return nil
+// PositionError is an error at a byte of a text.
+type PositionError struct {
+	// Offset counts bytes from 0.
+	Offset int64
+	err    error
 }
 
-// maxClip bounds what a message repeats of what it was given.
-const maxClip = 64
+// Error returns the reason.
+func (e *PositionError) Error() string { return e.err.Error() }
 
-// Clip returns a text for an error message, shortened if it is long.
-func Clip(s string) string {
-	if len(s) > maxClip {
-		return s[:maxClip] + "…"
+// ReadArray returns the pets of a JSON array of NewPet objects. Its errors are of type
+// [*PositionError].
+func (r *PetReader) ReadArray(text []byte) ([]petstore.NewPet, error) {
+	if offset, err := checkArray(text); err != nil {
+		return nil, &PositionError{offset, err}
 	}
-	return s
+	elements := json.NewDecoder(bytes.NewReader(text))
+	if _, err := elements.Token(); err != nil { // the bracket
+		return nil, &PositionError{0, err}
+	}
+	var pets []petstore.NewPet
+	for elements.More() {
+		var raw json.RawMessage
+		if err := elements.Decode(&raw); err != nil {
+			return nil, &PositionError{elements.InputOffset(), err}
+		}
+		p, err := r.Read(raw)
+		if err != nil {
+			start := elements.InputOffset() - int64(len(raw))
+			return nil, &PositionError{start, fmt.Errorf("pet %d of the array: %w", len(pets)+1, err)}
+		}
+		pets = append(pets, p)
+	}
+	return pets, nil
+}
+
+// checkArray returns why a text is not one JSON array, and where.
+func checkArray(text []byte) (int64, error) {
+	err := json.Unmarshal(text, new([]json.RawMessage))
+	if endsEarly(json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))) {
+		return int64(len(text)), errEndsEarly
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return syntax.Offset - 1, fmt.Errorf("it is not JSON: %w", syntax)
+	}
+	start := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+	if text[start] != '[' {
+		return int64(start), errors.New("it must be a JSON array of NewPet objects")
+	}
+	return 0, err
 }

@@ -17,7 +17,7 @@ import (
 // FaultFields are the fields of a fault as a text has them. Match is a function, which no text can
 // carry.
 var FaultFields = []string{
-	"operation", "key", "skip", "times", "chance", "delay", "after-commit", "status", "code", "message",
+	"operation", "key", "skip", "times", "for", "chance", "delay", "after-commit", "status", "code", "message",
 	"retry-after", "header", "body", "wire",
 }
 
@@ -62,7 +62,7 @@ func parseFault(text string) (f fake.Fault, rest string, err error) {
 			return f, "", err
 		}
 		if end != ',' {
-			return f, rest, checkFault(f)
+			return f, rest, plain(f.Validate())
 		}
 	}
 }
@@ -114,7 +114,7 @@ func ParseFaultJSON(text []byte) (fake.Fault, error) {
 			return f, err
 		}
 	}
-	return f, checkFault(f)
+	return f, plain(f.Validate())
 }
 
 // setJSONField sets one field of JSON. null is as good as leaving it out.
@@ -189,6 +189,8 @@ func setFaultField(f *fake.Fault, name, value string) (err error) {
 		f.Skip, err = number(value)
 	case "times":
 		f.Times, err = times(value)
+	case "for":
+		f.For, err = ParseDuration(value)
 	case "chance":
 		f.Chance, err = probability(value)
 	case "delay":
@@ -208,7 +210,8 @@ func setFaultField(f *fake.Fault, name, value string) (err error) {
 	case "body":
 		f.Body = []byte(value)
 	case "wire":
-		f.Wire, err = wire(value)
+		f.Wire, err = fake.ParseWire(value)
+		err = plain(err)
 	case "":
 		return fmt.Errorf("a field is missing; a fault has %s", strings.Join(FaultFields, ", "))
 	default:
@@ -266,15 +269,4 @@ func truth(value string) (bool, error) {
 		return false, fmt.Errorf("%q is neither true nor false", Clip(value))
 	}
 	return on, nil
-}
-
-func wire(value string) (fake.Wire, error) {
-	var names []string
-	for w := fake.WireNone; w <= fake.WireRefuse; w++ {
-		if w.String() == value {
-			return w, nil
-		}
-		names = append(names, w.String())
-	}
-	return 0, fmt.Errorf("%q is not one of %s", Clip(value), strings.Join(names, ", "))
 }

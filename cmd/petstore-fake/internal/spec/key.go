@@ -1,0 +1,86 @@
+package spec
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// Key is an API key with its plan.
+type Key struct {
+	// Key is the key itself, and Plan is nil if no plan was named.
+	Key  string
+	Plan *fake.Plan
+}
+
+// ParseKeys reads keys separated by spaces, each as KEY or KEY=PLAN. A key may end in =, as base64
+// does. No error repeats a key.
+func ParseKeys(text string) ([]Key, error) {
+	var keys []Key
+	for word := range strings.FieldsSeq(text) {
+		k := Key{Key: word}
+		if i := strings.LastIndexByte(word, '='); i > 0 && i < len(word)-1 {
+			plan, err := ParsePlan(word[i+1:])
+			if err != nil {
+				return nil, errors.New("what follows = is no plan; a plan is free, pro, business or" +
+					" enterprise:M,D, and a key that has = within needs one: KEY=PLAN")
+			}
+			k = Key{word[:i], &plan}
+		}
+		if err := CheckKey(k.Key); err != nil {
+			return nil, err
+		}
+		keys = append(keys, k)
+	}
+	if len(keys) == 0 {
+		return nil, errKey
+	}
+	return keys, nil
+}
+
+var errKey = errors.New("a key must be non-empty printable ASCII without spaces")
+
+// CheckKey returns an error if no Authorization header can carry a key. It does not repeat the key.
+func CheckKey(key string) error {
+	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return errKey
+	}
+	return nil
+}
+
+// ParsePlan reads a plan: free, pro, business or enterprise:M,D.
+func ParsePlan(text string) (fake.Plan, error) {
+	p, err := fake.ParsePlan(text)
+	return p, plain(err)
+}
+
+// ParseBehavior reads a list of behaviours, such as retry-after=date,window=sliding.
+func ParseBehavior(text string) (fake.Behavior, error) {
+	b, err := fake.ParseBehavior(text)
+	return b, plain(err)
+}
+
+// plain takes away what an error of package fake begins with, such as "fake: ParsePlan: ", which
+// means nothing on a command line.
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text, ours := strings.CutPrefix(err.Error(), "fake: "); ours {
+		_, reason, _ := strings.Cut(text, ": ")
+		return errors.New(reason)
+	}
+	return err
+}
+
+// maxClip bounds what an error repeats of what it was given, in bytes.
+const maxClip = 64
+
+// Clip returns a text for an error message, shortened if it is long.
+func Clip(s string) string {
+	if len(s) > maxClip {
+		return strings.ToValidUTF8(s[:maxClip], "") + "…"
+	}
+	return s
+}
