@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
 	"time"
 )
@@ -33,6 +36,30 @@ func (o *observer) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController find what lies below.
 func (o *observer) Unwrap() http.ResponseWriter { return o.ResponseWriter }
+
+// Hijack hands the connection to a fault that breaks it off.
+func (o *observer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffers, err := http.NewResponseController(o.ResponseWriter).Hijack()
+	if c, ok := conn.(*tls.Conn); ok {
+		conn = brokenTLS{c}
+	}
+	return conn, buffers, err
+}
+
+// brokenTLS is a connection that ends as its TCP connection does, so that a client meets the same
+// faults over https as over http. A [tls.Conn] would say goodbye first, and cannot be reset.
+type brokenTLS struct{ *tls.Conn }
+
+// Close closes the TCP connection.
+func (c brokenTLS) Close() error { return c.NetConn().Close() }
+
+// SetLinger is what the fake calls before a reset.
+func (c brokenTLS) SetLinger(sec int) error {
+	if tcp, ok := c.NetConn().(*net.TCPConn); ok {
+		return tcp.SetLinger(sec)
+	}
+	return nil
+}
 
 // bodyTimeout bounds how long a request's body may take to arrive. http.Server.ReadTimeout would not
 // do: it ends the waiting for an answer as well, and a stall has to last.

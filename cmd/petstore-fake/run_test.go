@@ -96,7 +96,8 @@ func TestAnAddressOfAnotherMachineIsRefusedBeforeServing(t *testing.T) {
 
 // running is a program that runs inside the test.
 type running struct {
-	stdout, stderr string // when it had announced itself
+	stdout, stderr string  // when it had announced itself
+	output         *output // stderr
 	stop           func() int
 }
 
@@ -107,7 +108,7 @@ func start(t *testing.T, args ...string) running {
 	stdout, stderr := newOutput(), newOutput()
 	ended := make(chan int, 1)
 	go func() { ended <- run(ctx, args, noEnv, stdout, stderr) }()
-	r := running{stdout: <-stdout.wrote, stop: sync.OnceValue(func() int {
+	r := running{output: stderr, stdout: <-stdout.wrote, stop: sync.OnceValue(func() int {
 		cancel()
 		return <-ended
 	})}

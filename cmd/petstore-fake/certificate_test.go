@@ -1,0 +1,79 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+)
+
+// trusting returns a client that trusts the CA of a file.
+func trusting(t *testing.T, file string) *http.Client {
+	t.Helper()
+	pool, err := readCA(file)
+	require.NoError(t, err)
+	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	r := start(t, "-addr", "127.0.0.1:0", "-tls", file, "-fault", "wire=reset,operation=listPets,times=2")
+	host := "127.0.0.1:" + strings.TrimSpace(r.stdout)
+	assert.Contains(t, r.stderr, "https://"+host+"/v1")
+	assert.Contains(t, r.stderr, "curl --cacert '"+file+"'")
+	c := trusting(t, file)
+
+	t.Run("a reset is a reset", func(t *testing.T) {
+		req := listRequest(t, host)
+		req.URL.Scheme = "https"
+		for range 2 { // on a new connection, and on one that carried a request
+			resp, err := c.Do(req)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			require.Error(t, err)
+			assert.True(t, errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "EOF"), "%v", err)
+		}
+	})
+	t.Run("the SDK trusts the CA", func(t *testing.T) {
+		client, err := petstore.NewClient("https://"+host+"/v1", "fake-api-key", petstore.WithHTTPClient(c))
+		require.NoError(t, err)
+		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+		require.NoError(t, err)
+	})
+	t.Run("plain http is refused", func(t *testing.T) {
+		status, _, err := get(t, keepingClient(t), host)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusBadRequest, status)
+	})
+	t.Run("the health check trusts the CA", func(t *testing.T) {
+		status, _, stderr := runOnce(t, nil, "-healthcheck", "-addr", host, "-tls", file)
+		assert.Equal(t, exitOK, status, stderr)
+	})
+	assert.Equal(t, exitOK, r.stop())
+}
+
+func TestMakeCertificate(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	c, err := makeCertificate([]string{"localhost", "petstore", "192.0.2.1", "::1", "localhost"}, file)
+	require.NoError(t, err)
+	leaf, err := x509.ParseCertificate(c.Certificate[0])
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"localhost", "petstore"}, leaf.DNSNames)
+	assert.Len(t, leaf.IPAddresses, 2)
+	_, err = makeCertificate(nil, filepath.Join(t.TempDir(), "no", "folder", "ca.pem"))
+	assert.ErrorContains(t, err, "cannot be written")
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	const page = "http://localhost:3000"
+	preflight := func(i testInstance, path, origin string) http.Header {
+		r := request(t, http.MethodOptions, path, "")
+		r.Header.Set("Origin", origin)
+		r.Header.Set("Access-Control-Request-Method", http.MethodPost)
+		r.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
+		return i.send(r).Header()
+	}
+	list := func(i testInstance, origin string) http.Header {
+		r := request(t, http.MethodGet, "/v1/pets", "")
+		r.Header.Set("Authorization", "Bearer fake-api-key")
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		w := i.send(r)
+		require.Equal(t, http.StatusOK, w.Code)
+		return w.Header()
+	}
+
+	t.Run("without the flag no page may call", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		assert.Empty(t, preflight(i, "/v1/pets", page).Get("Access-Control-Allow-Origin"))
+		assert.Empty(t, list(i, page).Get("Access-Control-Allow-Origin"))
+	})
+	t.Run("a preflight is answered and does not count", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t, "-cors", page)
+		h := preflight(i, "/v1/pets", page)
+		assert.Equal(t, page, h.Get("Access-Control-Allow-Origin"))
+		assert.Contains(t, h.Get("Access-Control-Allow-Methods"), "POST")
+		assert.Contains(t, h.Get("Access-Control-Allow-Headers"), "Authorization")
+		assert.Empty(t, h.Get("Access-Control-Allow-Credentials"))
+		assert.Empty(t, i.srv.Requests())
+	})
+	t.Run("a page can read the limits", func(t *testing.T) {
+		t.Parallel()
+		h := list(newTestInstance(t, "-cors", "https://a.test,"+page), page)
+		assert.Equal(t, page, h.Get("Access-Control-Allow-Origin"))
+		assert.Equal(t, "Origin", h.Get("Vary"))
+		for _, name := range []string{"X-RateLimit-Remaining", "Retry-After", "Date"} {
+			assert.Contains(t, h.Get("Access-Control-Expose-Headers"), name)
+		}
+	})
+	t.Run("other origins and programs get nothing", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t, "-cors", page)
+		for _, origin := range []string{"", "null", "https://evil.test", page + "0"} {
+			assert.Empty(t, list(i, origin).Get("Access-Control-Allow-Origin"), origin)
+		}
+	})
+	t.Run("every origin", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t, "-cors", "*")
+		assert.Equal(t, "*", list(i, "null").Get("Access-Control-Allow-Origin"))
+	})
+	t.Run("admin routes stay closed", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t, "-cors", "*")
+		assert.Empty(t, preflight(i, "/_fake/reset", page).Get("Access-Control-Allow-Origin"))
+	})
+}
