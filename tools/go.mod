@@ -15,6 +15,7 @@ tool (
 )
 
 require (
+	go.uber.org/goleak v1.3.0
 	golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba
 	golang.org/x/tools v0.52.0
 )
