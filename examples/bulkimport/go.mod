@@ -9,7 +9,7 @@ replace github.com/petstore/petstore-go => ../..
 require (
 	github.com/creack/pty v1.1.24
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
-	github.com/petstore/petstore-go v0.0.0-00010101000000-000000000000
+	github.com/petstore/petstore-go v0.2.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 	golang.org/x/term v0.44.0
