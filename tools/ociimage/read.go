@@ -132,7 +132,7 @@ func (i *image) unpack(folder string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // nothing is lost with it
 	for _, layer := range i.layers {
 		for r := tar.NewReader(bytes.NewReader(layer)); ; {
 			h, err := r.Next()
