@@ -107,7 +107,7 @@ func curlRequest(t *testing.T, line string) (method, target, body string) {
 	return cmp.Or(method, http.MethodGet), target, body
 }
 
-func TestAdminRoutesAnswerWrongRequestsWithTheReason(t *testing.T) {
+func TestAdminRoutesRefuseWrongRequestsWithTheReason(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.object("POST", "/_fake/pets", `{"name":"Rex","categoryId":1}`)
@@ -183,7 +183,7 @@ func TestAdminRoutesAnswerWrongRequestsWithTheReason(t *testing.T) {
 	}
 }
 
-func TestEveryAdminRouteRefusesOtherMethodsWithAllow(t *testing.T) {
+func TestAdminRoutesRefuseOtherMethodsWithAllow(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	allowed := make(map[string]map[string]bool)
@@ -224,7 +224,7 @@ func TestAdminRequestsAreNeitherCountedNorFaultedNorInTheJournal(t *testing.T) {
 	assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
 }
 
-func TestPathsBesideTheAdminRoutesBelongToTheService(t *testing.T) {
+func TestServicePathsAreAllOthers(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	for _, path := range []string{"/", "/_fakes", "/v1/../_fake/reset", "//v1/pets", "/favicon.ico"} {

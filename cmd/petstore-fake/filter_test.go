@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestRequestsAreFilteredByStatusClassAndKey(t *testing.T) {
+func TestJournalFiltersByStatusClassAndKey(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.object("POST", "/_fake/keys", `{"key":"second-key-0001","plan":"enterprise:1,0"}`)
@@ -32,7 +32,7 @@ func TestRequestsAreFilteredByStatusClassAndKey(t *testing.T) {
 	assert.EqualValues(t, 2, second["keyId"])
 }
 
-func TestTheKeyOfTheCommandLineIsTheFirstAlsoBesideTheDefaultKey(t *testing.T) {
+func TestKeyOfTheCommandLineIsTheFirst(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t, "-key", "operator-secret")
 	i.callAs("operator-secret", "GET", "/v1/pets", "")
@@ -45,7 +45,7 @@ func TestTheKeyOfTheCommandLineIsTheFirstAlsoBesideTheDefaultKey(t *testing.T) {
 	assert.Equal(t, "fake-api-key", requests[1]["key"])
 }
 
-func TestLatencyIsChangedWhileTheProgramRuns(t *testing.T) {
+func TestLatencyRoute(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t, "-latency", "2ms")
 	assert.Equal(t, "2ms", i.object("GET", "/_fake/latency", "")["latency"])

@@ -101,8 +101,9 @@ func TestRandomSeed(t *testing.T) {
 		}
 		return all
 	}
-	assert.Equal(t, statuses("7"), statuses("7"))
-	assert.NotEqual(t, statuses("7"), statuses("8"))
+	first, again := statuses("7"), statuses("7")
+	assert.Equal(t, first, again)
+	assert.NotEqual(t, first, statuses("8"))
 }
 
 func TestObserved(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 // A page of another site sends a request with its own Origin. A page whose name was rebound to a
 // loopback address sends that name as Host, and an Origin that fits it.
-func TestNoPageOfAnotherSiteReachesAnAdminRoute(t *testing.T) {
+func TestGuardRefusesPagesOfOtherSites(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestNoPageOfAnotherSiteReachesAnAdminRoute(t *testing.T) {
 
 // What a page asks for besides following a link has no Origin in a browser that asks without CORS: an
 // image, a script, a frame, a prefetch. It would take a stream, and time of the program's.
-func TestAPageOfAnotherSiteGetsNothingThatItDoesNotLinkTo(t *testing.T) {
+func TestGuardRefusesPartsOfOtherPages(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestAPageOfAnotherSiteGetsNothingThatItDoesNotLinkTo(t *testing.T) {
 }
 
 // A form of another site's can be sent without a script and without asking first.
-func TestNoFormOfAnotherSiteIsTaken(t *testing.T) {
+func TestGuardRefusesFormsOfOtherSites(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	for _, contentType := range []string{
@@ -125,14 +125,14 @@ func TestNoFormOfAnotherSiteIsTaken(t *testing.T) {
 	assert.Equal(t, "0s", i.object("GET", "/_fake/clock", "")["advanced"])
 }
 
-func TestTwoOriginsAreOneTooMany(t *testing.T) {
+func TestGuardRefusesTwoOrigins(t *testing.T) {
 	t.Parallel()
 	r := request(t, http.MethodGet, "/_fake/", "")
 	r.Header["Origin"] = []string{"http://" + testHost, "http://" + testHost}
 	assert.Equal(t, http.StatusForbidden, newTestInstance(t).send(r).Code)
 }
 
-func TestNoAdminRouteGrantsCrossOriginAccess(t *testing.T) {
+func TestGuardGrantsNoCrossOriginAccess(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	r := request(t, http.MethodOptions, "/_fake/reset", "")
@@ -148,7 +148,7 @@ func TestNoAdminRouteGrantsCrossOriginAccess(t *testing.T) {
 	assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 }
 
-func TestARequestThatChangesSomethingSaysThatItIsJSON(t *testing.T) {
+func TestGuardRequiresJSONOfChanges(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	for contentType, want := range map[string]int{
@@ -174,7 +174,7 @@ func TestARequestThatChangesSomethingSaysThatItIsJSON(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, i.send(r).Code)
 }
 
-func TestAPublicProgramKnowsAddressesAndTheNamesItWasGiven(t *testing.T) {
+func TestGuardOfAPublicProgramAllowsAddressesAndItsNames(t *testing.T) {
 	t.Parallel()
 	named := newTestInstance(t, "-addr", "docker.test:4010", "-public=Fake.test,other")
 	plain := newTestInstance(t, "-addr", ":4010", "-public")
@@ -197,7 +197,7 @@ func TestAPublicProgramKnowsAddressesAndTheNamesItWasGiven(t *testing.T) {
 	}
 }
 
-func TestServiceRoutesTakeAnyHost(t *testing.T) {
+func TestServiceTakesAnyHost(t *testing.T) {
 	t.Parallel()
 	r := request(t, http.MethodGet, "/v1/pets", "")
 	r.Host = "api.example.test"

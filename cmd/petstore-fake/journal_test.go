@@ -14,7 +14,7 @@ import (
 )
 
 // With the real curl, where there is one, against the program.
-func TestACurlCommandSendsTheRequestAgain(t *testing.T) {
+func TestCurlCommandSendsTheRequestAgain(t *testing.T) {
 	t.Parallel()
 	path, err := exec.LookPath("curl")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestACurlCommandSendsTheRequestAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidOfAnAddressIsTheOneThatWasCalled(t *testing.T) {
+func TestOriginIsTheOneThatWasCalled(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.call("GET", "/v1/pets", "")
@@ -76,7 +76,7 @@ func TestWhatIsSaidOfAnAddressIsTheOneThatWasCalled(t *testing.T) {
 	}
 }
 
-func TestARequestIsShownAloneWithItsBodiesAsFarAsIsAsked(t *testing.T) {
+func TestJournalShowsOneRequestWithBoundedBodies(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.call("POST", "/v1/pets", `{"name":"Zoë Zoë","categoryId":1}`)

@@ -12,7 +12,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestTheLogHasALineForEachRequestOfTheService(t *testing.T) {
+func TestLogHasALineForEachRequestOfTheService(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t, "-log", "json")
 	i.call("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
@@ -39,7 +39,7 @@ func TestTheLogHasALineForEachRequestOfTheService(t *testing.T) {
 	assert.Equal(t, "unknown", lines[2]["key"])
 }
 
-func TestTheLogCanBeText(t *testing.T) {
+func TestLogAsText(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t, "-log", "text")
 	i.call("GET", "/v1/pets", "")
@@ -47,14 +47,14 @@ func TestTheLogCanBeText(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(i.stderr.String(), "\n"))
 }
 
-func TestWithoutTheFlagNothingIsLogged(t *testing.T) {
+func TestLogIsSilentWithoutTheFlag(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.call("GET", "/v1/pets", "")
 	assert.Empty(t, i.stderr.String())
 }
 
-func TestNoKeyIsInTheLogWhereverItStood(t *testing.T) {
+func TestLogHidesKeysEverywhere(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json"} {
 		i := newTestInstance(t, "-key", "operator-secret", "-log", format)

@@ -62,7 +62,7 @@ func (c brokenTLS) SetLinger(sec int) error {
 }
 
 // bodyTimeout bounds how long a request's body may take to arrive. http.Server.ReadTimeout would not
-// do: it ends the waiting for an answer as well, and a stall has to last.
+// do: it ends the wait for a response as well, and a stall has to last.
 const bodyTimeout = 30 * time.Second
 
 // timedBody lifts the deadline of reading once the body is there.

@@ -62,7 +62,7 @@ func keepingClient(t *testing.T) *http.Client {
 
 // net/http sends a GET again without a word when a connection that it used before breaks with nothing
 // read, and so do clients of other languages.
-func TestAFaultOnAConnectionThatIsKeptIsSeen(t *testing.T) {
+func TestFaultOnAKeptConnectionIsSeen(t *testing.T) {
 	t.Parallel()
 	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireRefuse, fake.WireGarbage} {
 		t.Run(wire.String(), func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestAFaultOnAConnectionThatIsKeptIsSeen(t *testing.T) {
 	}
 }
 
-func TestAFaultOnANewConnectionIsSeen(t *testing.T) {
+func TestFaultOnANewConnectionIsSeen(t *testing.T) {
 	t.Parallel()
 	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage} {
 		i, host := startServer(t, "-log", "text")
@@ -93,7 +93,7 @@ func TestAFaultOnANewConnectionIsSeen(t *testing.T) {
 	}
 }
 
-func TestAStatusIsLoggedAlsoOfADrippingAnswer(t *testing.T) {
+func TestLogHasTheStatusOfADrippingResponse(t *testing.T) {
 	t.Parallel()
 	i, host := startServer(t, "-log", "text")
 	i.srv.Inject(fake.Fault{Wire: fake.WireDrip})
@@ -117,7 +117,7 @@ func raw(t *testing.T, host, text string) string {
 	return strings.TrimSpace(line)
 }
 
-func TestTheServerTakesWhatArrivesOnARawConnection(t *testing.T) {
+func TestServerOnRawConnections(t *testing.T) {
 	t.Parallel()
 	_, host := startServer(t)
 	for text, want := range map[string]string{
@@ -147,7 +147,7 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-func TestABodyHasADeadlineThatEndsWithIt(t *testing.T) {
+func TestBoundBodySetsADeadlineThatEndsWithTheBody(t *testing.T) {
 	t.Parallel()
 	d := &deadlines{}
 	r := request(t, http.MethodPost, "/v1/pets", "text")
@@ -164,7 +164,7 @@ func TestABodyHasADeadlineThatEndsWithIt(t *testing.T) {
 	assert.Empty(t, none.set)
 }
 
-func TestTheServerBoundsHeadersAndSpeaksHTTP1Alone(t *testing.T) {
+func TestServerBoundsHeadersAndSpeaksHTTP1Only(t *testing.T) {
 	t.Parallel()
 	hs := newServer(http.NotFoundHandler(), io.Discard)
 	assert.Positive(t, hs.ReadHeaderTimeout)

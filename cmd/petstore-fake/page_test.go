@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestABrowserGetsThePageAndAProgramTheIndex(t *testing.T) {
+func TestFrontIsThePageForBrowsersAndTheIndexForPrograms(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	for accept, html := range map[string]bool{
@@ -35,7 +35,7 @@ func TestABrowserGetsThePageAndAProgramTheIndex(t *testing.T) {
 	}
 }
 
-func TestThePageHasTheHeadersOfEveryAdminRouteAndItsOwn(t *testing.T) {
+func TestPageHasTheHeadersOfAdminRoutesAndItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		args   []string
@@ -60,7 +60,7 @@ func TestThePageHasTheHeadersOfEveryAdminRouteAndItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheStateBesideTheRequestsIsBounded(t *testing.T) {
+func TestEventsBoundTheState(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	long := strings.Repeat("ä", 3_000)

@@ -90,7 +90,7 @@ func (p *process) end(t *testing.T, signal os.Signal) (status int, took time.Dur
 	return p.cmd.ProcessState.ExitCode(), time.Since(begun)
 }
 
-func TestTheProcessServesPlainRequestsAndTheSDKAndForgetsAtItsEnd(t *testing.T) {
+func TestProcessServesPlainRequestsAndTheSDK(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, "-log", "text")
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+p.host+"/v1/pets",
@@ -131,7 +131,7 @@ func TestTheProcessServesPlainRequestsAndTheSDKAndForgetsAtItsEnd(t *testing.T) 
 	assert.Zero(t, status)
 }
 
-func TestTheProcessConformsToTheServiceDocument(t *testing.T) {
+func TestProcessConformsToTheServiceDocument(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t)
 	conformance.Run(t, conformance.Target{
@@ -141,7 +141,7 @@ func TestTheProcessConformsToTheServiceDocument(t *testing.T) {
 	assert.Zero(t, status)
 }
 
-func TestASecondSignalEndsTheProcessAtOnce(t *testing.T) {
+func TestProcessEndsAtOnceAtASecondSignal(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, "-fault", "wire=stall")
 	c, r := keepingClient(t), listRequest(t, p.host)
@@ -166,7 +166,7 @@ func TestASecondSignalEndsTheProcessAtOnce(t *testing.T) {
 	assert.Error(t, <-ended)
 }
 
-func TestOpenRequestsDoNotKeepTheProcessFromEnding(t *testing.T) {
+func TestProcessEndsDespiteOpenRequests(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, "-fault", "wire=stall", "-fault", "delay=1h", "-latency", "1ms")
 	ended := make(chan error, 2)
@@ -189,7 +189,7 @@ func TestOpenRequestsDoNotKeepTheProcessFromEnding(t *testing.T) {
 	assert.Error(t, <-ended)
 }
 
-func TestAnOpenStreamOfEventsEndsWithTheProcess(t *testing.T) {
+func TestProcessEndsOpenStreams(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.host+"/_fake/events", http.NoBody)
@@ -221,7 +221,7 @@ func openRequests(t *testing.T, host string) int {
 	return strings.Count(string(text), `"seq":`)
 }
 
-func TestTheProcessEndsWithStatus2OnWrongFlags(t *testing.T) {
+func TestProcessExitsWith2OnWrongFlags(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		env, args []string
@@ -243,7 +243,7 @@ func TestTheProcessEndsWithStatus2OnWrongFlags(t *testing.T) {
 	}
 }
 
-func TestASecondProcessOnAPortEndsWithStatus1(t *testing.T) {
+func TestProcessExitsWith1OnATakenPort(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t)
 	cmd := command(t, nil, "-addr", p.host)

@@ -13,7 +13,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestTheJournalIsListedWithRequestAndAnswer(t *testing.T) {
+func TestJournalListsRequestAndResponse(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.call("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
@@ -34,7 +34,7 @@ func TestTheJournalIsListedWithRequestAndAnswer(t *testing.T) {
 	assert.Contains(t, requests[1]["hint"], "section 4")
 }
 
-func TestABodyThatIsNoTextIsInTheJournalAsBase64(t *testing.T) {
+func TestJournalHasBinaryBodiesAsBase64(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.call("POST", "/v1/pets", "\xff\xfe")
@@ -43,7 +43,7 @@ func TestABodyThatIsNoTextIsInTheJournalAsBase64(t *testing.T) {
 	assert.Empty(t, entry["body"])
 }
 
-func TestTheJournalIsFiltered(t *testing.T) {
+func TestJournalFilters(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t, "-fault", "status=503,skip=2")
 	i.call("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`) // 1
@@ -83,7 +83,7 @@ func TestTheJournalIsFiltered(t *testing.T) {
 	assert.EqualValues(t, 6, requests[0]["seq"])
 }
 
-func TestViolationsAreListed(t *testing.T) {
+func TestViolationsRoute(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.call("GET", "/v1/pets?page=2", "")
@@ -93,7 +93,7 @@ func TestViolationsAreListed(t *testing.T) {
 	assert.EqualValues(t, 1, violations[0]["seq"])
 }
 
-func TestTheClockIsAdvancedAndAWindowPasses(t *testing.T) {
+func TestClockAdvancesPastAWindow(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t, "-plan", "enterprise:1,0")
 	assert.Equal(t, 200, i.status("GET", "/v1/pets", ""))
@@ -110,7 +110,7 @@ func TestTheClockIsAdvancedAndAWindowPasses(t *testing.T) {
 	assert.Equal(t, 200, i.status("GET", "/v1/pets", ""))
 }
 
-func TestTheClockStaysWithinItsRange(t *testing.T) {
+func TestClockStaysWithinItsRange(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.object("PUT", "/_fake/clock", `{"time":"2291-12-31T23:59:59Z"}`)
@@ -119,7 +119,7 @@ func TestTheClockStaysWithinItsRange(t *testing.T) {
 	assert.Equal(t, 200, i.status("GET", "/v1/pets", ""))
 }
 
-func TestFaultsAreInjectedCountedAndRemoved(t *testing.T) {
+func TestFaultsRoutes(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	one := i.object("POST", "/_fake/faults", `{"status":503,"times":2,"operation":"listPets"}`)
@@ -146,7 +146,7 @@ func TestFaultsAreInjectedCountedAndRemoved(t *testing.T) {
 	assert.Equal(t, 200, i.status("GET", "/v1/pets", ""))
 }
 
-func TestAFaultIsShownWithEveryFieldItHas(t *testing.T) {
+func TestFaultsShowEveryField(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t, "-fault", `operation=createPet,key=fake-api-key,skip=1,times=3,chance=0.5,`+
 		`delay=1s,after-commit,status=500,code=c,message=m,retry-after=7,header=X-A: b,header=Date,`+
@@ -157,7 +157,7 @@ func TestAFaultIsShownWithEveryFieldItHas(t *testing.T) {
 		"body":"text","wire":"truncate"}]}`, i.call("GET", "/_fake/faults", "").Body.String())
 }
 
-func TestFaultsThatAreDoneMakeRoom(t *testing.T) {
+func TestFaultsAreBounded(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.object("POST", "/_fake/faults", `{"status":503}`)
@@ -168,7 +168,7 @@ func TestFaultsThatAreDoneMakeRoom(t *testing.T) {
 	assert.Equal(t, 409, i.status("POST", "/_fake/faults", `{"status":503}`))
 }
 
-func TestKeysAreAddedBannedChangedAndRevoked(t *testing.T) {
+func TestKeysRoutes(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	const key = "team-key-000001"
@@ -205,7 +205,7 @@ func TestKeysAreAddedBannedChangedAndRevoked(t *testing.T) {
 	assert.Equal(t, fake.DefaultAPIKey, keys[0]["key"])
 }
 
-func TestNoAdminAnswerHoldsAKeyOfTheOperators(t *testing.T) {
+func TestAdminRoutesHideKeys(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t, "-key", "operator-secret", "-fault", "key=other-secret-key,status=500")
 	i.object("POST", "/_fake/keys", `{"key":"short","plan":"pro"}`)
@@ -225,7 +225,7 @@ func TestNoAdminAnswerHoldsAKeyOfTheOperators(t *testing.T) {
 	}
 }
 
-func TestAKeyOfTheOperatorsTakesThePlaceOfTheDefaultKey(t *testing.T) {
+func TestKeyReplacesTheDefaultKey(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t, "-key", "operator-secret", "-plan", "free")
 	assert.Equal(t, 401, i.status("GET", "/v1/pets", ""))
@@ -238,7 +238,7 @@ func TestAKeyOfTheOperatorsTakesThePlaceOfTheDefaultKey(t *testing.T) {
 	assert.Equal(t, "free", keys[0]["plan"])
 }
 
-func TestPetsAreListedAddedChangedAndDeleted(t *testing.T) {
+func TestPetsRoutes(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.object("POST", "/_fake/pets", `{"name":"Rex","categoryId":9223372036854775807}`)
@@ -259,7 +259,7 @@ func TestPetsAreListedAddedChangedAndDeleted(t *testing.T) {
 	assert.Contains(t, i.call("GET", "/v1/pets", "").Body.String(), "Mimi")
 }
 
-func TestAnAnimalsNameIsEscapedInEveryAnswer(t *testing.T) {
+func TestPetsEscapeNames(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.object("POST", "/_fake/pets", `{"name":"<img src=x onerror=alert(1)>","categoryId":1}`)

@@ -26,7 +26,7 @@ func runOnce(t *testing.T, env map[string]string, args ...string) (status int, s
 	return status, out.String(), errs.String()
 }
 
-func TestTheVersionAndTheHelpGoToStandardOutput(t *testing.T) {
+func TestRunPrintsVersionAndHelp(t *testing.T) {
 	t.Parallel()
 	status, stdout, stderr := runOnce(t, nil, "-version")
 	assert.Zero(t, status)
@@ -42,7 +42,7 @@ func TestTheVersionAndTheHelpGoToStandardOutput(t *testing.T) {
 	}
 }
 
-func TestWhatIsGivenWronglyEndsTheProgramWithStatus2AndOneClearLine(t *testing.T) {
+func TestRunExitsWith2AndOneClearLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		args []string
@@ -71,7 +71,7 @@ func TestWhatIsGivenWronglyEndsTheProgramWithStatus2AndOneClearLine(t *testing.T
 	}
 }
 
-func TestAnAddressInUseIsSaidToBeAndTheStatusIs1(t *testing.T) {
+func TestRunExitsWith1OnAnAddressInUse(t *testing.T) {
 	t.Parallel()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -87,7 +87,7 @@ func TestAnAddressInUseIsSaidToBeAndTheStatusIs1(t *testing.T) {
 	}
 }
 
-func TestAnAddressOfAnotherMachineIsRefusedBeforeServing(t *testing.T) {
+func TestRunExitsWith1OnAnAddressOfAnotherMachine(t *testing.T) {
 	t.Parallel()
 	status, _, stderr := runOnce(t, nil, "-addr", "192.0.2.1:4010", "-public")
 	assert.Equal(t, 1, status)
@@ -119,7 +119,7 @@ func start(t *testing.T, args ...string) running {
 	return r
 }
 
-func TestWithPort0StandardOutputIsThePortAlone(t *testing.T) {
+func TestRunOnPort0PrintsThePortAlone(t *testing.T) {
 	t.Parallel()
 	r := start(t, "-addr", "127.0.0.1:0")
 	port, err := strconv.Atoi(strings.TrimSuffix(r.stdout, "\n"))
@@ -133,7 +133,7 @@ func TestWithPort0StandardOutputIsThePortAlone(t *testing.T) {
 	assert.Equal(t, 0, r.stop())
 }
 
-func TestAPublicProgramListensEverywhereAndNamesAnAddressThatWorks(t *testing.T) {
+func TestRunPublicNamesAnAddressThatWorks(t *testing.T) {
 	t.Parallel()
 	r := start(t, "-addr", "127.0.0.1:0", "-public")
 	assert.Contains(t, r.stderr, "http://127.0.0.1:")
@@ -144,7 +144,7 @@ func TestAPublicProgramListensEverywhereAndNamesAnAddressThatWorks(t *testing.T)
 	assert.Equal(t, ":0", s.addr.String())
 }
 
-func TestTheBannerHasAddressKeyRoutesAndACurlLine(t *testing.T) {
+func TestBannerHasAddressKeyRoutesAndACurlLine(t *testing.T) {
 	t.Parallel()
 	s, err := readSettings([]string{"-key", `it's-a-$KEY`, "-plan", "enterprise:5,100"}, noEnv)
 	require.NoError(t, err)
@@ -171,7 +171,7 @@ func curlArguments(t *testing.T, line string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-func TestTheFixedAddressIsAnnouncedOnStandardOutput(t *testing.T) {
+func TestAnnounceWritesToStandardOutput(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr strings.Builder
 	s, err := readSettings(nil, noEnv)
@@ -181,7 +181,7 @@ func TestTheFixedAddressIsAnnouncedOnStandardOutput(t *testing.T) {
 	assert.Empty(t, stderr.String())
 }
 
-func TestTheProgramServesTheSDKWithSeedsFaultsAndVariants(t *testing.T) {
+func TestRunServesTheSDKWithSeedsFaultsAndVariants(t *testing.T) {
 	t.Parallel()
 	r := start(t, "-addr", "127.0.0.1:0", "-key", "operator-secret", "-plan", "pro",
 		"-seed", writeFile(t, `[{"name":"Rex","categoryId":1},{"name":"Mimi","categoryId":2}]`),

@@ -10,7 +10,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-func TestASeedFileFillsTheCatalogue(t *testing.T) {
+func TestReadSeed(t *testing.T) {
 	t.Parallel()
 	pets, err := readSeed(writeFile(t, `
 		[ {"name": "Rex", "categoryId": 9223372036854775807},
@@ -26,7 +26,7 @@ func TestASeedFileFillsTheCatalogue(t *testing.T) {
 	assert.Empty(t, pets)
 }
 
-func TestABadSeedFileIsRefusedWithFilePositionAndReason(t *testing.T) {
+func TestReadSeedRefusesBadFilesWithPositionAndReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, position, reason string }{
 		{"", ":1:1", "ends too early"},

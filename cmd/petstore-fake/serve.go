@@ -95,7 +95,7 @@ func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(stderr, program+": ", 0),
-		// OPTIONS * is the service's to answer too.
+		// The service handles OPTIONS * as well.
 		DisableGeneralOptionsHandler: true,
 		Protocols:                    new(http.Protocols),
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestLatencyHoldsBackTheServiceAndNotTheAdminRoutes(t *testing.T) {
+func TestLatencyHoldsBackTheServiceOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestInstance(t, "-latency", "50ms")
 		begun := time.Now()
@@ -43,7 +43,7 @@ func TestLatency(t *testing.T) {
 	})
 }
 
-func TestABanFollowsRequestsAfterA429(t *testing.T) {
+func TestBanFollowsRequestsAfterA429(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestInstance(t, "-plan", "enterprise:1,0", "-ban", "2,10m")
 		for _, want := range []int{200, 429, 429} {

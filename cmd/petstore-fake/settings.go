@@ -71,7 +71,7 @@ func readSettings(args []string, getenv func(string) string) (settings, error) {
 		}
 	}
 	if !s.public && !spec.IsLoopback(s.addr.Host) {
-		return s, fmt.Errorf("%s is not a loopback address: whoever reaches it can use the fake and"+
+		return s, fmt.Errorf("%s is not a loopback address: everybody who reaches it can use the fake and"+
 			" its admin routes; add -public if that is meant", s.addr)
 	}
 	s.complete()

@@ -23,7 +23,7 @@ func writeFile(t *testing.T, text string) string {
 	return name
 }
 
-func TestWithoutFlagsTheFakeIsOnTheDocumentedAddressWithTheDefaultKey(t *testing.T) {
+func TestSettingsWithoutFlags(t *testing.T) {
 	t.Parallel()
 	s, err := readSettings(nil, noEnv)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func settingsCases(t *testing.T) []struct {
 	}
 }
 
-func TestEveryOptionIsTakenFromItsFlagAndFromItsVariable(t *testing.T) {
+func TestSettingsFromFlagsAndVariables(t *testing.T) {
 	t.Parallel()
 	tested := make(map[string]bool)
 	for _, c := range settingsCases(t) {
@@ -105,7 +105,7 @@ func TestEveryOptionIsTakenFromItsFlagAndFromItsVariable(t *testing.T) {
 	}
 }
 
-func TestAFlagWinsOverItsVariableAndAnEmptyVariableIsNone(t *testing.T) {
+func TestSettingsPreferFlagsToVariables(t *testing.T) {
 	t.Parallel()
 	env := envOf(map[string]string{
 		"PETSTORE_FAKE_PLAN":  "pro",
@@ -121,7 +121,7 @@ func TestAFlagWinsOverItsVariableAndAnEmptyVariableIsNone(t *testing.T) {
 	assert.Equal(t, []fake.Fault{{Status: 500}, {Status: 502}}, s.faults)
 }
 
-func TestWrongOptionsAreRefusedWithTheirNameAndTheReason(t *testing.T) {
+func TestSettingsRefuseWrongValuesWithTheReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ option, value, reason string }{
 		{"addr", "4010", "not HOST:PORT"},
@@ -181,7 +181,7 @@ func TestWrongOptionsAreRefusedWithTheirNameAndTheReason(t *testing.T) {
 	}
 }
 
-func TestNoErrorRepeatsAKey(t *testing.T) {
+func TestSettingsErrorsHideKeys(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"-key", "secret-key-\x00"},
@@ -199,7 +199,7 @@ func TestNoErrorRepeatsAKey(t *testing.T) {
 	}
 }
 
-func TestOnlyLoopbackAddressesAreTakenUnlessPublic(t *testing.T) {
+func TestSettingsRefuseOtherAddressesThanLoopback(t *testing.T) {
 	t.Parallel()
 	for addr, loopback := range map[string]bool{
 		"127.0.0.1:1":          true,

@@ -36,8 +36,8 @@ func (g guard) check(r *http.Request) error {
 	return nil
 }
 
-// knows reports whether a Host is the program's own. An IP address is nobody's to rebind, so that a
-// public program may be called by any of its own.
+// knows reports whether a Host is the program's own. No DNS name can be rebound to look like an IP
+// address, so that a public program may be called by any of its addresses.
 func (g guard) knows(hostPort string) bool {
 	host := spec.HostName(hostPort)
 	if spec.IsLoopback(host) {

@@ -2,9 +2,9 @@ package adminapi
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"net/http"
-	"slices"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
@@ -19,20 +19,23 @@ type shownPet struct {
 	Status     petstore.PetStatus `json:"status"`
 }
 
-func statuses() []string {
-	return []string{
-		string(petstore.PetStatusAvailable), string(petstore.PetStatusPending), string(petstore.PetStatusSold),
+// checkStatus returns an error for a status that the service document does not name.
+func checkStatus(s petstore.PetStatus) error {
+	if s == "" || s.Valid() {
+		return nil
 	}
+	return httpjson.BadRequest("status is %q; it must be one of %q, or empty for none",
+		spec.Clip(string(s)), petstore.PetStatuses())
 }
 
 // listPets handles GET /_fake/pets.
 func (a *API) listPets(r *http.Request) (any, error) {
 	q := httpjson.ReadQuery(r, "status", "after", "limit")
-	status := petstore.PetStatus(q.Text("status", statuses()...))
+	status := petstore.PetStatus(q.Text("status"))
 	after := q.Number("after", 0, math.MaxInt64, 0)
 	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
-	if q.Err != nil {
-		return nil, q.Err
+	if err := cmp.Or(q.Err, checkStatus(status)); err != nil {
+		return nil, err
 	}
 	total, shown := 0, []shownPet{}
 	for _, p := range a.srv.Pets() {
@@ -92,20 +95,19 @@ func (a *API) getPet(r *http.Request) (any, error) {
 // setStatus handles PUT /_fake/pets/{id}/status.
 func (a *API) setStatus(r *http.Request) (any, error) {
 	var body struct {
-		Status *string `json:"status"`
+		Status *petstore.PetStatus `json:"status"`
 	}
 	if err := httpjson.ReadInto(r, &body); err != nil {
 		return nil, err
 	}
-	switch {
-	case body.Status == nil:
+	if body.Status == nil {
 		return nil, httpjson.BadRequest("status is missing")
-	case *body.Status != "" && !slices.Contains(statuses(), *body.Status):
-		return nil, httpjson.BadRequest("status is %q; it must be available, pending, sold, or empty for none",
-			spec.Clip(*body.Status))
+	}
+	if err := checkStatus(*body.Status); err != nil {
+		return nil, err
 	}
 	n, _ := httpjson.ID(r)
-	if !a.srv.SetStatus(n, petstore.PetStatus(*body.Status)) {
+	if !a.srv.SetStatus(n, *body.Status) {
 		return nil, noSuchPet(r)
 	}
 	return a.getPet(r)

@@ -22,7 +22,7 @@ func curlCommand(origin string, r fake.Request) string {
 	switch {
 	case r.Method == http.MethodHead && len(r.Body) == 0:
 		words = append(words, "--head")
-	case r.Method == http.MethodHead: // curl would wait for the body that Content-Length tells of
+	case r.Method == http.MethodHead: // curl would wait for the body that Content-Length announces
 		words = append(words, "--request", "HEAD", "--ignore-content-length",
 			"--header", ShellQuote("Connection: close"))
 	case r.Method != http.MethodGet || len(r.Body) > 0:

@@ -19,7 +19,7 @@ const (
 	batchPause  = 100 * time.Millisecond // between two events, so that a burst comes in one
 	beatPause   = 15 * time.Second       // without events, after which a stream shows that it lives
 	sendTimeout = 10 * time.Second       // for a reader to make room for an event
-	MaxListed   = 100                    // keys, faults and animals, each
+	MaxListed   = 100                    // keys, faults and pets, each
 )
 
 // event is what a stream sends. Its size is bounded, because everything in it is.
@@ -51,7 +51,7 @@ func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
 	}
 	if r.Method == http.MethodHead {
 		w.Header().Set("Content-Type", "text/event-stream")
-		return nil // or it would wait for events that nobody gets
+		return nil // a HEAD has no body, and would wait for events
 	}
 	defer p.streams.Add(-1)
 	if p.streams.Add(1) > maxStreams {

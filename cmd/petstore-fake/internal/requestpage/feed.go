@@ -16,7 +16,7 @@ type feed struct {
 	mu   sync.Mutex
 	at   position
 	seqs [maxChanges]int // of the last changes, 0 for one that is about no request
-	wake chan struct{}   // closed at the next change; nil while nobody waits
+	wake chan struct{}   // closed at the next change; nil while no stream waits
 	done chan struct{}
 	once sync.Once
 }
@@ -62,7 +62,7 @@ func (f *feed) restart() {
 	f.rouse()
 }
 
-// rouse wakes who waits. The caller holds mu.
+// rouse wakes the streams that wait. The caller holds mu.
 func (f *feed) rouse() {
 	if f.wake != nil {
 		close(f.wake)

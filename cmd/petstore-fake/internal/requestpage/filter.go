@@ -32,7 +32,7 @@ func requestFilter(q *httpjson.Query) func(fake.Request) bool {
 	}
 }
 
-// statusFilter reads a status such as 429, a class such as 4xx, or 0 for no answer.
+// statusFilter reads a status such as 429, a class such as 4xx, or 0 for no response.
 func statusFilter(q *httpjson.Query) func(int) bool {
 	text := q.Text("status")
 	if text == "" {
@@ -43,7 +43,7 @@ func statusFilter(q *httpjson.Query) func(int) bool {
 	}
 	want, err := strconv.Atoi(text)
 	if err != nil || want < 0 || want > 999 {
-		q.Fail("status is %q; it must be a number such as 429, a class such as 4xx, or 0 for no answer",
+		q.Fail("status is %q; it must be a number such as 429, a class such as 4xx, or 0 for no response",
 			spec.Clip(text))
 	}
 	return func(status int) bool { return status == want }
@@ -57,7 +57,7 @@ func keyFilter(q *httpjson.Query) func(fake.Request) bool {
 	}
 	want, err := strconv.Atoi(text)
 	if text != keyNone && text != keyUnknown && (err != nil || want < 1) {
-		// The error does not repeat it: who mistakes the parameter writes the key itself.
+		// The error does not repeat the text, which may be a key by mistake.
 		q.Fail("key must be the id of a key, %s or %s; GET /_fake/keys lists the ids", keyNone, keyUnknown)
 	}
 	return func(r fake.Request) bool {

@@ -103,7 +103,8 @@ func (p *Page) Get(r *http.Request) (any, error) {
 	return p.showDetail(r, found, size), nil
 }
 
-// showDetail shows a request of the journal with its bodies up to a size, to who asked for it by r.
+// showDetail returns a request of the journal with its bodies up to a size. r is the admin request,
+// whose Host the curl command calls.
 func (p *Page) showDetail(r *http.Request, one fake.Request, size int) shownDetail {
 	d := shownDetail{
 		BodySize: len(one.Body), AnswerSize: len(one.Answer), Curl: curlCommand(httpjson.Origin(r), one),

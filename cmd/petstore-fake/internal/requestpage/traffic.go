@@ -36,7 +36,7 @@ type wait struct {
 	Until time.Time `json:"until"`
 }
 
-// add counts a request that was answered at now, with status 0 if it got no answer.
+// add counts a request whose response was sent at now, with status 0 if there was none.
 func (t *traffic) add(now time.Time, status int, h http.Header) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,7 +68,7 @@ func (t *traffic) wait(from, until time.Time) {
 	}
 }
 
-// waitUntil returns until when an answer tells its client to wait: by Retry-After, or because nothing
+// waitUntil returns until when a response asks its client to wait: by Retry-After, or because nothing
 // remains of the window. It is the zero time for all others.
 func waitUntil(now time.Time, status int, h http.Header) time.Time {
 	latest := now.Add(longestWait)

@@ -138,7 +138,7 @@ func chosen(choices []filterChoice, value string) []filterChoice {
 	return choices
 }
 
-// keyText tells keys apart that begin alike, as the page's script does too.
+// keyText adds the id to a masked key, since keys may begin alike. The page's script does the same.
 func keyText(id int, masked string) string {
 	switch {
 	case id == 0 && masked == keyNone:
@@ -181,7 +181,7 @@ func tookText(ms float64) string {
 	return fmt.Sprintf("%.2f s", ms/1000)
 }
 
-// statusText is what stands for a status in the list.
+// statusText returns a status as the list shows it.
 func statusText(r row) string {
 	switch {
 	case r.Pending:

@@ -41,7 +41,7 @@ func (a Address) String() string {
 }
 
 // IsLoopback reports whether a host is nothing but this machine. The names are those which
-// RFC 6761 reserves for that, so that nobody else can own them.
+// RFC 6761 reserves for loopback addresses: no other host can own them.
 func IsLoopback(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {

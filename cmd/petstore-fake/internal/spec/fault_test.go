@@ -12,7 +12,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestAFaultIsReadFromTextAndFromJSON(t *testing.T) {
+func TestParseFaultsReadsTextAndJSON(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text, json string
@@ -60,7 +60,7 @@ func TestAFaultIsReadFromTextAndFromJSON(t *testing.T) {
 	}
 }
 
-func TestEveryWireOfTheFakeHasItsName(t *testing.T) {
+func TestParseFaultsKnowsEveryWire(t *testing.T) {
 	t.Parallel()
 	for _, w := range []fake.Wire{
 		fake.WireNone, fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage,
@@ -72,7 +72,7 @@ func TestEveryWireOfTheFakeHasItsName(t *testing.T) {
 	}
 }
 
-func TestSeveralFaultsStandBetweenSemicolons(t *testing.T) {
+func TestParseFaultsSplitsAtSemicolons(t *testing.T) {
 	t.Parallel()
 	faults, err := ParseFaults(`status=500 ; message="a;b",status=501; wire=close;`)
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestSeveralFaultsStandBetweenSemicolons(t *testing.T) {
 	}, faults)
 }
 
-func TestAWrongFaultIsRefusedWithTheNameOfItsField(t *testing.T) {
+func TestParseFaultsRefusesWrongFieldsByName(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
 		"":                             "a field is missing",
