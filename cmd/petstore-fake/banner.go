@@ -9,7 +9,6 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
-	"github.com/petstore/petstore-go/fake"
 )
 
 // announce writes where the program is. With port 0 that is one line on stdout for scripts, the port,
@@ -43,7 +42,9 @@ func banner(s settings, host string) string {
 	if s.tls != "" {
 		fmt.Fprintf(&b, "  CA        %s\n", s.tls)
 	}
-	fmt.Fprint(&b, differences(s.observed))
+	for _, o := range s.observed.differences {
+		fmt.Fprintf(&b, "  differs   %s: observed was %q\n", o.Key, o.Answer)
+	}
 	fmt.Fprint(&b, `
   GET  /v1/pets          list pets (limit, status)
   POST /v1/pets          add a pet
@@ -53,21 +54,5 @@ func banner(s settings, host string) string {
 `)
 	header := requestpage.ShellQuote("Authorization: Bearer " + s.keys[0].Key)
 	fmt.Fprintf(&b, "  %s -H %s %s/v1/pets\n", curl, header, origin)
-	return b.String()
-}
-
-// differences returns a line for each observation that the fake does not follow.
-func differences(file string) string {
-	if file == "" {
-		return ""
-	}
-	list, err := fake.ObservedDifferences(file)
-	if err != nil {
-		return "" // the settings have read the file
-	}
-	var b strings.Builder
-	for _, o := range list {
-		fmt.Fprintf(&b, "  differs   %s: observed was %q\n", o.Key, o.Answer)
-	}
 	return b.String()
 }

@@ -32,6 +32,12 @@ func TestHealthcheck(t *testing.T) {
 		assert.Equal(t, exitFailed, status)
 		assert.Contains(t, stderr, "no response from "+l.Addr().String())
 	})
+	t.Run("no port", func(t *testing.T) {
+		t.Parallel()
+		status, _, stderr := runOnce(t, nil, "-healthcheck", "-addr", "127.0.0.1:0")
+		assert.Equal(t, exitUsage, status)
+		assert.Contains(t, stderr, "-addr")
+	})
 	t.Run("something else listens", func(t *testing.T) {
 		t.Parallel()
 		var lc net.ListenConfig

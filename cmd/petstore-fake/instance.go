@@ -43,8 +43,8 @@ func (s *settings) fakeOptions() []fake.Option {
 	if !s.clock.IsZero() {
 		opts = append(opts, fake.WithTime(s.clock))
 	}
-	if s.observed != "" {
-		opts = append(opts, fake.WithObserved(s.observed)) // after the behaviour that it changes
+	if s.observed.option != nil {
+		opts = append(opts, s.observed.option) // after the behaviour that it changes
 	}
 	if s.strict {
 		opts = append(opts, fake.WithStrict())

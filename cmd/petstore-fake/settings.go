@@ -29,7 +29,7 @@ type settings struct {
 	faults   []fake.Fault
 	ban      ban
 	behavior fake.Behavior
-	observed string // a file
+	observed observed
 	seed     uint64 // of what is random
 	strict   bool
 	log      string
@@ -38,6 +38,12 @@ type settings struct {
 	origins  []string // of web pages that may call the service
 	health   bool
 	version  bool
+}
+
+// observed is what the file of -observed asks for. The zero value asks for nothing.
+type observed struct {
+	option      fake.Option
+	differences []fake.Observation // what the fake does in another way all the same
 }
 
 // ban is the value of -ban.
@@ -73,6 +79,9 @@ func readSettings(args []string, getenv func(string) string) (settings, error) {
 	if !s.public && !spec.IsLoopback(s.addr.Host) {
 		return s, fmt.Errorf("%s is not a loopback address: everybody who reaches it can use the fake and"+
 			" its admin routes; add -public if that is meant", s.addr)
+	}
+	if s.health && s.addr.Port == 0 {
+		return s, errors.New("-healthcheck needs the port that the program serves on: give it by -addr")
 	}
 	s.complete()
 	return s, nil
@@ -175,10 +184,13 @@ func parseLog(v string) (string, error) {
 	return v, nil
 }
 
-// parseObserved reads the name of a file of observations, and looks whether it is one.
-func parseObserved(v string) (string, error) {
-	_, err := fake.ObservedDifferences(v)
-	return v, err
+// parseObserved reads a file of observations.
+func parseObserved(file string) (observed, error) {
+	differences, err := fake.ObservedDifferences(file)
+	if err != nil {
+		return observed{}, err
+	}
+	return observed{fake.WithObserved(file), differences}, nil
 }
 
 // parseOrigins reads * or origins separated by commas.
