@@ -9,8 +9,8 @@ replace (
 )
 
 require (
-	github.com/petstore/petstore-go v0.0.0-00010101000000-000000000000
-	github.com/petstore/petstore-go/petstoreotel v0.0.0-00010101000000-000000000000
+	github.com/petstore/petstore-go v0.2.0
+	github.com/petstore/petstore-go/petstoreotel v0.2.0
 	github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/common v0.72.0
 	github.com/prometheus/prometheus v0.54.1

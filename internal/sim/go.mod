@@ -8,7 +8,7 @@ replace github.com/petstore/petstore-go => ../..
 
 require (
 	github.com/hashicorp/go-retryablehttp v0.7.8
-	github.com/petstore/petstore-go v0.0.0-00010101000000-000000000000
+	github.com/petstore/petstore-go v0.2.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 	golang.org/x/time v0.16.0
