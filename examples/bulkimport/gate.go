@@ -20,6 +20,7 @@ type gate struct {
 	stop     context.CancelCauseFunc
 	took     atomic.Int64 // nanoseconds of a request, smoothed
 	ahead    atomic.Int64 // nanoseconds of the service's clock
+	waiting  atomic.Int32 // requests without a permit
 }
 
 var errStopped = errors.New("the import is being stopped")
@@ -37,7 +38,9 @@ func (g *gate) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Per
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(g.stopping, cancel)()
+	g.waiting.Add(1)
 	permit, err := g.Limiter.Acquire(waiting, maxWait)
+	g.waiting.Add(-1)
 	if err != nil && g.stopping.Err() != nil {
 		err = errStopped // and not the end of a context that the client knows nothing of
 	}
@@ -57,15 +60,14 @@ func (g *gate) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Per
 		permit.Release(petstore.Observation{})
 		return nil, err
 	}
-	return &recorded{permit, g, line, time.Now()}, nil
+	return &recorded{permit, g, line}, nil
 }
 
 // recorded is a permit whose use is in the journal.
 type recorded struct {
 	petstore.Permit
-	gate    *gate
-	line    int
-	granted time.Time
+	gate *gate
+	line int
 }
 
 // Release implements [petstore.Permit]. The client may now wait for minutes before it sends the
@@ -80,7 +82,7 @@ func (r *recorded) Release(o petstore.Observation) {
 	}
 	if !o.Date.IsZero() {
 		r.gate.ahead.Store(int64(o.Date.Sub(o.Received)))
-		r.gate.took.Add((int64(time.Since(r.granted)) - r.gate.took.Load()) / 8)
+		r.gate.took.Add((int64(o.Received.Sub(o.Sent)) - r.gate.took.Load()) / 8)
 	}
 	r.Permit.Release(o)
 }

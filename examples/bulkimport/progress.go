@@ -72,7 +72,7 @@ func (p *progress) draw(now time.Time) {
 
 // holdup is what keeps rows from being sent, empty if nothing does.
 func (p *progress) holdup(now time.Time) string {
-	flying, waiting := p.job.flying.Load(), p.job.client.Waiting()
+	flying, waiting := p.job.flying.Load(), p.job.gate.waiting.Load()
 	limit, look, slow := p.job.client.RateLimit(), p.job.look.Load(), now.Sub(p.moved) >= time.Second
 	switch {
 	case p.job.stopping.Err() != nil:
