@@ -45,7 +45,7 @@ type Budget struct {
 type Slot struct {
 	era, epoch, responses, closures, step int
 
-	base  int       // remaining, less what was on its way, if nothing was ever admitted
+	base  int       // left, less what was on its way, if nothing had ever been admitted
 	heard time.Time // when that was known
 
 	ahead bool // it goes ahead of the others
@@ -87,7 +87,7 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	b.young.add()
 	return Slot{
 		b.era, b.epoch, b.responses, b.gate.closures, b.young.step,
-		b.remaining() + b.admitted - b.inFlight, b.heard, first, first || b.epoch > 0 && over(now, b.end),
+		b.left() + b.admitted - b.inFlight, b.heard, first, first || b.epoch > 0 && over(now, b.end),
 	}, Wait{}, true
 }
 
@@ -112,7 +112,7 @@ func (b *Budget) reserve(background bool) int {
 	n := 0
 	switch {
 	case b.Processes > 1:
-		n = b.Processes - 1 // each of the others may have one on its way
+		n = max(b.Processes-1, b.others.theirs) // each of the others may have one on its way
 	case b.Processes == 0 && b.crowded():
 		n = max(1, b.others.theirs) // for the requests that they have on their way
 	}
