@@ -283,14 +283,14 @@ func (w *waiter) reason() WaitReason {
 // await waits until w has a permit or is refused, its context ends, or it has waited for limits as long as it may.
 func (w *waiter) await(ctx context.Context) (Permit, error) {
 	for {
-		if p, err, over := w.wait(ctx); over {
+		if done, p, err := w.wait(ctx); done {
 			return p, err
 		}
 	}
 }
 
 // wait waits for what comes first, and reports whether that ends the wait of w.
-func (w *waiter) wait(ctx context.Context) (_ Permit, _ error, over bool) {
+func (w *waiter) wait(ctx context.Context) (done bool, _ Permit, _ error) {
 	q := w.queue
 	var timeout <-chan time.Time
 	if left := w.left(); left > 0 { // with nothing left it is refused as soon as a limit is the reason
@@ -310,18 +310,18 @@ func (w *waiter) wait(ctx context.Context) (_ Permit, _ error, over bool) {
 	w.free = now.Sub(w.entered) - spent
 	if end := endOf(ctx); end != nil { // also if the permit came at the same instant
 		q.withdraw(w, now)
-		return nil, q.ended(now, end, "while waiting for the response of a request that went ahead"), true
+		return true, nil, q.ended(now, end, "while waiting for the response of a request that went ahead")
 	}
 	switch {
 	case w.permit != nil:
-		return w.permit, nil, true
+		return true, w.permit, nil
 	case w.refused != nil:
-		return nil, w.refused, true
+		return true, nil, w.refused
 	case spent < w.maxWait:
-		return nil, nil, false
+		return false, nil, nil
 	}
 	q.withdraw(w, now)
-	return nil, q.refusal(now, q.earliest(now, w, 0)), true
+	return true, nil, q.refusal(now, q.earliest(now, w, 0))
 }
 
 // left is how long w may still wait for limits.

@@ -20,6 +20,7 @@ type condition struct {
 	shortDay   bool                // the day's quota is used up after three windows
 	clients    int                 // that share the job, 0 is one
 	unaware    bool                // each with a limiter of its own
+	told       bool                // and told how many there are
 
 	slow, lost, undialled, cancels float64       // parts of all requests
 	slowBy                         time.Duration // what a slow response takes more; 0 is 10 seconds

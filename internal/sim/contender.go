@@ -44,6 +44,18 @@ func contenders() []contender {
 				"burst 1, taken by every attempt",
 			pacedClients,
 		},
+		{
+			"ATB", "the same behind the adaptive token bucket of arXiv 2510.04516, with steps of our own",
+			governedClients(newTokenBucket, false),
+		},
+		{
+			"PRAW", "the same behind a pace by Remaining and Reset, as PRAW has it",
+			governedClients(newPRAW, false),
+		},
+		{
+			"AWS adaptive", "the same behind the rate limiter of the AWS SDKs' adaptive retry mode",
+			governedClients(newAWS, false),
+		},
 	}
 }
 
@@ -62,6 +74,7 @@ func (p petstoreClient) list(ctx context.Context) error {
 		if err := sleep(ctx, time.Until(limited.RetryAt)); err != nil {
 			return err
 		}
+		inTurn(ctx)
 	}
 }
 
@@ -69,7 +82,10 @@ func petstoreClients(c cell, via http.RoundTripper, n int) []client {
 	shared := petstore.NewLimiter()
 	return repeat(n, func() client {
 		limiter := shared
-		if c.condition.unaware {
+		switch {
+		case c.condition.told:
+			limiter = petstore.NewLimiter(petstore.Processes(n))
+		case c.condition.unaware:
 			limiter = petstore.NewLimiter()
 		}
 		p, err := petstore.NewClient(baseURL, fake.DefaultAPIKey, petstore.WithLimiter(limiter),
@@ -138,6 +154,7 @@ type paced struct {
 }
 
 func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
+	inTurn(r.Context())
 	if err := p.tokens.Wait(r.Context()); err != nil {
 		return nil, err
 	}

@@ -21,10 +21,13 @@ type report struct {
 	Summary    string
 	Table      string
 	Misses     string
+	Loads      string // the table of added latency
+	LoadCount  int
+	Herds      string // the table of processes
 	PlotCell   string
 }
 
-func newReport(seed uint64, rows []row, misses []missed) report {
+func newReport(seed uint64, rows []row, misses []missed, loads []loadRow, herds []herdRow) report {
 	r := report{Seed: seed, Cells: len(rows), PlotCell: plotCell(seed).title()}
 	for _, k := range contenders() {
 		r.Contenders += fmt.Sprintf("- **%s**: %s.\n", k.name, k.text)
@@ -36,6 +39,7 @@ func newReport(seed uint64, rows []row, misses []missed) report {
 	for _, m := range misses {
 		r.Misses += fmt.Sprintf("- `%s`: %s.\n", m.cell, strings.Join(m.texts, ", "))
 	}
+	r.Loads, r.LoadCount, r.Herds = markdown(loadTable(loads)), len(loads), markdown(herdTable(herds))
 	return r
 }
 

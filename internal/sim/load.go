@@ -156,7 +156,7 @@ func (r *loadRun) program(p int) {
 
 // call makes one call and notes what it cost.
 func (r *loadRun) call(c client, n int) {
-	trip := &trip{number: n}
+	trip := &trip{number: n, seed: r.seed}
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), tripKey{}, trip))
 	defer cancel()
 	if rng := r.chance(-1 - n); rng.Float64() < r.pattern.impatient {
@@ -189,11 +189,16 @@ type tripKey struct{}
 // trip is what the network notes of a call.
 type trip struct {
 	number int
+	seed   uint64
 	took   time.Duration // on the network and in the service
 }
 
-// offset orders what happens at one instant, so that a run is the same twice.
-func (t *trip) offset() time.Duration { return time.Duration(1+t.number*7919%10_007) * time.Nanosecond }
+// offset orders what callers do at one instant, by the seed, so that a run is the same twice: the numbers of
+// those at work are less than the prime apart.
+func (t *trip) offset() time.Duration {
+	const prime = 10_007
+	return time.Duration(1 + (uint64(t.number)+t.seed)*7919%prime) //nolint:gosec // below the prime
+}
 
 // loadClient is petstore-go as it comes.
 func loadClient(l load, via http.RoundTripper) client {
@@ -214,4 +219,80 @@ type oneShot struct{ *petstore.Client }
 func (o oneShot) list(ctx context.Context) error {
 	_, err := o.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
 	return err
+}
+
+// loadRetryable is go-retryablehttp with its defaults, for comparison.
+func loadRetryable(_ load, via http.RoundTripper) client { return newRetryable(via) }
+
+// promise is the largest added latency that the limiter may have, of 99 calls in a hundred and of all. A program
+// whose first calls begin together waits for the first response once, and on 60 a minute a page of ten is a sixth of
+// the window, which goes in two parts when others use the key.
+func (l load) promise() (p99, worst time.Duration) {
+	p99, worst = 150*time.Millisecond, 250*time.Millisecond
+	calls := l.perMinute * l.percent / 100 * int(loadTime/time.Minute)
+	if cold := l.programs * (l.pattern.batch - 1); !l.pattern.short && cold*100 > calls {
+		p99 = worst
+	}
+	if l.small() {
+		p99, worst = 300*time.Millisecond, 300*time.Millisecond
+	}
+	if l.small() && l.pattern.slow > 0 { // a cold start behind a slow response waits for a second of silence
+		p99, worst = 1300*time.Millisecond, 1300*time.Millisecond
+	}
+	return p99, worst
+}
+
+// median is the same of one call in two.
+func (l load) median() time.Duration {
+	if l.small() {
+		return 100 * time.Millisecond
+	}
+	return 0
+}
+
+// small reports whether the calls that begin together are a sixth of the window.
+func (l load) small() bool { return l.pattern.batch >= 10 && l.perMinute == 60 }
+
+// loadRow is what a load came to with petstore-go and with go-retryablehttp.
+type loadRow struct {
+	load
+	ours, theirs added
+}
+
+// loadTable returns a line of fields for each pattern and plan, over all windows, shares and numbers of programs,
+// the heading first.
+func loadTable(rows []loadRow) [][]string {
+	lines := [][]string{{"pattern", "plan", "loads", "calls", "petstore-go", "go-retryablehttp"}}
+	for _, p := range patterns() {
+		for _, perMinute := range []int{60, 300, 1_000} {
+			n, calls, ours, theirs := 0, 0, added{}, added{}
+			for _, r := range rows {
+				if r.pattern.name == p.name && r.perMinute == perMinute {
+					n++
+					calls += r.ours.calls
+					ours.worsen(r.ours)
+					theirs.worsen(r.theirs)
+				}
+			}
+			lines = append(lines, []string{p.text, fmt.Sprint(perMinute), fmt.Sprint(n), fmt.Sprint(calls), ours.worst(), theirs.worst()})
+		}
+	}
+	return lines
+}
+
+// worsen keeps the worst of two: of each quantile, and the sums of the rest.
+func (a *added) worsen(b added) {
+	if len(a.waits) == 0 {
+		a.waits = make([]time.Duration, 3)
+	}
+	for i, q := range []float64{0.5, 0.99, 1} {
+		a.waits[i] = max(a.waits[i], b.quantile(q))
+	}
+	a.rejected, a.bans, a.refused, a.failed = a.rejected+b.rejected, a.bans+b.bans, a.refused+b.refused, a.failed+b.failed
+}
+
+// worst is the entry in the table.
+func (a *added) worst() string {
+	return fmt.Sprintf("%d / %d / %d ms, %d / %d / %d", a.waits[0].Milliseconds(), a.waits[1].Milliseconds(),
+		a.waits[2].Milliseconds(), a.rejected, a.bans, a.refused+a.failed)
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,12 +12,21 @@ import (
 
 // result is what one contender came to in one cell.
 type result struct {
-	done    int // items of the job
-	failed  int // items it gave up on
-	left    int // items whose callers gave up
-	elapsed time.Duration
-	bound   time.Duration // for all items but those left
+	done      int // items of the job
+	failed    int // items it gave up on
+	left      int // items whose callers gave up
+	elapsed   time.Duration
+	bound     time.Duration // for all items but those left
+	perClient []int         // items that each did
 	record
+}
+
+// fewest is the share of the client that did the fewest items, in its fair share.
+func (r result) fewest() float64 {
+	if len(r.perClient) == 0 || r.done == 0 {
+		return 0
+	}
+	return float64(slices.Min(r.perClient)*len(r.perClient)) / float64(r.done)
 }
 
 // ratio is how much longer it took than the bound.
@@ -55,10 +65,16 @@ func run(c cell, k contender) result {
 		defer change.Stop()
 	}
 	j := job{cell: c, clients: k.clients(c, l, max(1, c.condition.clients))}
+	j.perClient = make([]atomic.Int64, len(j.clients))
 	j.do()
 	elapsed := time.Since(l.start)
 	l.strays.Wait()
-	r := result{int(j.done.Load()), int(j.failed.Load()), int(j.left.Load()), elapsed, 0, l.record}
+	r := result{
+		done: int(j.done.Load()), failed: int(j.failed.Load()), left: int(j.left.Load()), elapsed: elapsed, record: l.record,
+	}
+	for i := range j.perClient {
+		r.perClient = append(r.perClient, int(j.perClient[i].Load()))
+	}
 	r.bound = c.bound(begin, c.items()-r.left)
 	return r
 }
@@ -68,15 +84,18 @@ type job struct {
 	cell                     cell
 	clients                  []client
 	next, done, failed, left atomic.Int64
+	perClient                []atomic.Int64
 }
 
 func (j *job) do() {
 	var group sync.WaitGroup
 	for g := range j.cell.goroutines {
-		client := j.clients[g%len(j.clients)]
+		n := g % len(j.clients)
+		turn := &trip{number: g, seed: j.cell.seed}
 		group.Go(func() {
+			_ = sleep(context.Background(), turn.offset())
 			for i := j.next.Add(1) - 1; i < int64(j.cell.items()); i = j.next.Add(1) - 1 {
-				j.item(client, int(i))
+				j.item(n, int(i), turn)
 			}
 		})
 	}
@@ -84,16 +103,17 @@ func (j *job) do() {
 }
 
 // item does one item of the job and counts how it ended.
-func (j *job) item(c client, i int) {
-	ctx, cancel := context.WithCancel(context.Background())
+func (j *job) item(n, i int, turn *trip) {
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), tripKey{}, turn))
 	defer cancel()
 	if d := j.cell.impatience(i); d > 0 {
 		defer time.AfterFunc(d, cancel).Stop()
 	}
-	err := c.list(ctx)
+	err := j.clients[n].list(ctx)
 	switch {
 	case err == nil:
 		j.done.Add(1)
+		j.perClient[n].Add(1)
 	case ctx.Err() != nil:
 		j.left.Add(1)
 	default:

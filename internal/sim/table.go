@@ -48,7 +48,7 @@ func table(rows []row) [][]string {
 	return lines
 }
 
-// summary returns one line of fields for every condition, over all cells in which a contender ran,
+// summary returns one line of fields for every condition, over its listed cells,
 // the heading first.
 func summary(rows []row) [][]string {
 	lines := [][]string{{"condition", "what"}}
@@ -60,7 +60,7 @@ func summary(rows []row) [][]string {
 		for i := range contenders() {
 			var total total
 			for _, r := range rows {
-				if r.cell.condition.name == c.name && len(r.results) > i {
+				if r.cell.condition.name == c.name && r.cell.listed() && len(r.results) > i {
 					total.add(r.results[i])
 				}
 			}
@@ -75,10 +75,13 @@ func summary(rows []row) [][]string {
 type total struct {
 	cells, rejected, bans, failed int
 	sum, worst                    float64 // of ratios
+	fewest                        float64 // of all results
 }
 
 func (t *total) add(r result) {
-	t.cells++
+	if t.cells++; t.cells == 1 || r.fewest() < t.fewest {
+		t.fewest = r.fewest()
+	}
 	t.rejected += len(r.rejected)
 	t.bans += r.bans
 	t.failed += r.failed

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "write docs/limiter.md and docs/limiter.svg; implies -full")
+	update = flag.Bool("update", false, "write docs/limiter.md and docs/limiter.svg")
 	full   = flag.Bool("full", false, "run every contender in every cell")
 	seed   = flag.Uint64("seed", defaultSeed, "the seed of the latencies, the faults and the phase")
 )
@@ -29,7 +29,7 @@ const (
 // TestTable runs petstore-go in every cell and holds it to its figures. The other contenders run
 // where the table has a row, with -full everywhere.
 func TestTable(t *testing.T) {
-	all := *full || *update
+	all := *full
 	rows := make([]row, 0, 1_000)
 	for _, c := range sweep(*seed) {
 		rows = append(rows, row{cell: c})
@@ -109,7 +109,7 @@ func (m *missList) inOrder(rows []row) []missed {
 func writeDocument(t *testing.T, rows []row, misses []missed) {
 	t.Helper()
 	require.False(t, t.Failed(), "the document shows no figures that fail")
-	require.NoError(t, newReport(*seed, rows, misses).write(docs))
+	require.NoError(t, newReport(*seed, rows, misses, runLoads(t), runHerds(t, true)).write(docs))
 	c := plotCell(*seed)
 	svg := plot(row{c, runAll(t, c, true)})
 	require.NoError(t, os.WriteFile(filepath.Join(docs, plotName), []byte(svg), 0o644))
