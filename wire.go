@@ -41,6 +41,13 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return b.reader.Read(p)
 }
 
+// WriteTo keeps a body without a length from being copied by the connection, which takes a buffer of 32 KiB for
+// every read.
+func (b *requestBody) WriteTo(w io.Writer) (int64, error) {
+	b.read.Store(true)
+	return b.reader.WriteTo(w)
+}
+
 func (b *requestBody) Close() error { return nil }
 
 // identity is no transfer coding: with it net/http writes a body of unknown length as it is, and does not look
