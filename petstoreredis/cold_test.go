@@ -23,10 +23,11 @@ type rush struct {
 	trouble                      func(r *testRedis) // runs meanwhile
 }
 
-// outcome of a rush.
+// rushed is what became of a rush.
 type rushed struct {
 	usage     fake.Usage
 	fallbacks int
+	trips     int
 	counts    []int // calls of each process that succeeded
 }
 
@@ -72,6 +73,7 @@ func (f rush) run(t *testing.T) (out rushed) {
 		out.usage = server.Usage(server.APIKey())
 		for _, l := range limiters {
 			out.fallbacks += l.Stats().Fallbacks
+			out.trips += l.Stats().RoundTrips
 		}
 		group.Wait()
 		elapse(time.Minute)

@@ -29,12 +29,13 @@ type job struct {
 	Redis, Service string
 	Requests       int
 	Goroutines     int
-	Timeout, Lease time.Duration
+	Lease          time.Duration
 }
 
 // report is what a worker has done.
 type report struct {
 	Done, Failed int
+	Away         bool `json:",omitempty"` // from Redis, at the end
 }
 
 const jobVariable = "PETSTORE_TEST_JOB"
@@ -60,8 +61,7 @@ func TestMain(m *testing.M) {
 func (j job) run() (report, error) {
 	rdb := redis.NewClient(&redis.Options{Addr: j.Redis})
 	defer func() { _ = rdb.Close() }()
-	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key", petstoreredis.WithTimeout(j.Timeout),
-		petstoreredis.WithLease(j.Lease), petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key", petstoreredis.WithLease(j.Lease), petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {
 		return report{}, err
 	}
@@ -89,7 +89,7 @@ func (j job) run() (report, error) {
 		})
 	}
 	group.Wait()
-	return report{int(done.Load()), int(failed.Load())}, limiter.Flush(context.Background())
+	return report{int(done.Load()), int(failed.Load()), limiter.Stats().Away}, limiter.Flush(context.Background())
 }
 
 // worker is a process that does a job.
