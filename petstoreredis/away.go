@@ -133,14 +133,16 @@ func (l *Limiter) note(now time.Time) {
 		})
 		return
 	}
-	text := "petstoreredis: redis is back"
 	fields := []slog.Attr{
 		slog.String("name", l.label), slog.Int("fallbacks", a.count-n.count), slog.Duration("away", a.total),
 	}
-	if away {
-		text = "petstoreredis: redis is away, this process keeps to its share"
-		fields = append(fields, slog.String("error", a.reason.Error()), slog.Int("share", a.alone.share))
-	}
 	n.away, n.next, n.count = away, now.Add(logEvery), a.count
-	go l.config.logger.LogAttrs(context.Background(), slog.LevelWarn, text, fields...) // it may call the limiter
+	log := l.config.logger.LogAttrs // on a goroutine of its own: it runs code of the user's, which may call the limiter
+	if !away {
+		go log(context.Background(), slog.LevelWarn, "petstoreredis: redis is back", fields...)
+		return
+	}
+	fields = append(fields, slog.String("error", a.reason.Error()), slog.Int("share", a.alone.share))
+	go log(context.Background(), slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share",
+		fields...)
 }

@@ -89,9 +89,12 @@ func TestLimiterAcquire_coldStart(t *testing.T) {
 		r.setLatency(time.Millisecond)
 	}
 	for _, f := range []rush{
-		{limit: 60, processes: 16, goroutines: 1}, {limit: 60, processes: 24, goroutines: 1},
-		{limit: 60, processes: 32, goroutines: 1}, {limit: 60, processes: 64, goroutines: 1},
-		{limit: 300, processes: 64, goroutines: 4}, {limit: 1000, processes: 64, goroutines: 4},
+		{limit: 60, processes: 16, goroutines: 1},
+		{limit: 60, processes: 24, goroutines: 1},
+		{limit: 60, processes: 32, goroutines: 1},
+		{limit: 60, processes: 64, goroutines: 1},
+		{limit: 300, processes: 64, goroutines: 4},
+		{limit: 1000, processes: 64, goroutines: 4},
 	} {
 		t.Run(fmt.Sprintf("%d processes on %d a minute while redis is slow", f.processes, f.limit), func(t *testing.T) {
 			f.minutes, f.trouble = 1, slow

@@ -13,7 +13,8 @@
 // all of it, and so does the first after a window has been used up. No more requests are on their way than the
 // lowest Remaining that still holds. After a 429 nobody sends before the latest of Retry-After and Reset, and then
 // one request, on whose success the others follow (section 8.3); closures in a row back off. An exhausted window is
-// waited out; a longer closure fails at once, in each process without asking anybody. Without the rate limit
+// waited out; a longer closure fails at once, in each process, which then asks Redis at most once in ten seconds whether
+// another one has learned more. [Limiter.Reopen] has one request ask the service, for all of them. Without the rate limit
 // headers at most two requests of the fleet are on their way. What one process sends before it can have heard of
 // another's 429 cannot be taken back, as it cannot within one process.
 //
@@ -36,10 +37,14 @@
 //
 // # Without Redis
 //
-// If Redis does not answer, in time or at all, a process goes on alone with a part of the key: Limit and Remaining
-// divided by the number of processes (see [WithShare]), beginning with what was known, where all that was on
-// its way counts as spent. One caller a second has Redis tried again, without waiting for it. The first answer ends
-// this, and what the processes remember fills a Redis that has lost its data. The beginning and the end are logged.
+// If Redis does not respond, in time or at all, a process goes on alone with a part of the key: Limit and Remaining
+// divided by the number of processes (see [WithShare]), beginning with what was known, where all that was on its way
+// counts as spent. Where processes are more than requests, each draws whether it sends one in a window. A process that
+// has just started waits up to a second for Redis first, and then takes the key for shared by 64. Once a second Redis
+// is tried again, and no call waits for that. A response in time ends the fallback, several in a row if there was
+// another one less than a minute before. The beginning and the end are logged, at most one line a minute.
+//
+// What a process has seen is not forgotten: it fills a Redis that has lost its data, or has come back with older ones.
 //
 // # In Redis
 //

@@ -24,7 +24,8 @@ func defaults() config {
 }
 
 // WithLogger makes the Limiter log, at level Warn, when it begins to go on without Redis and when that is over, at most
-// one line a minute. A line tells the limiter by [Stats].Name; neither its name nor a key is ever logged. A nil logger, the default, logs nothing.
+// one line a minute. A line tells the limiter by [Stats].Name; neither its name nor a key is ever logged. A nil
+// logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
 // WithShare says among how many processes the key is divided while Redis is away: each then keeps to its part. Where
@@ -33,8 +34,8 @@ func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l }
 func WithShare(processes int) Option { return func(c *config) { c.share = processes } }
 
 // WithTimeout bounds how long a call may be held up by one command of Redis. One that takes longer, like one that
-// fails, has the process go on without Redis. The default is 500 ms: a busy machine and a Redis in another region, where
-// a lost connection costs five round trips, stay below it. The first command may take a second in any case.
+// fails, has the process go on without Redis. The default is 500 ms: a busy machine stays below it, and so does a Redis
+// in another region, where a lost connection costs a few round trips. The first command may take a second in any case.
 func WithTimeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
 
 // WithLease sets for how long what a process has reserved is kept for it when it is not heard of. The default is

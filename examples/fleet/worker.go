@@ -45,7 +45,7 @@ func (j job) do(ctx context.Context) error {
 	rdb := redis.NewClient(&redis.Options{Addr: j.Redis})
 	defer func() { _ = rdb.Close() }()
 	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key",
-		petstoreredis.WithTimeout(time.Second), // all processes are on one machine, which may be busy
+
 		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {
 		return err

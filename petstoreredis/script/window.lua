@@ -49,6 +49,8 @@ local function compare(r)
     return 'next'
   elseif apart < -SAME then
     return r.known < s.by and 'past' or 'next' -- the service describes another limit now
+  elseif apart > 0 and r.sent >= s.ends and r.limit - r.remaining <= r.n + s.outstanding then
+    return 'next' -- a short window: the one before was over, and nothing of it counts any more
   end
   return 'same'
 end
