@@ -191,7 +191,7 @@ func (b *bench) assertNothingLostOrRepeated(rows int) {
 
 func TestImport_sample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithStrict(), fake.WithBan(1, time.Hour), fake.WithPlan(fake.PlanPro))
+		server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory), fake.WithBan(1, time.Hour), fake.WithPlan(fake.PlanPro))
 		sample, err := os.ReadFile("pets.csv")
 		require.NoError(t, err)
 		b := newBenchOf(t, server, string(sample))
@@ -212,7 +212,7 @@ func TestImport_sample(t *testing.T) {
 
 func TestImport_addsWhatTheRowsSay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithStrict())
+		server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory))
 		b := newBenchOf(t, server, "name,categoryId,status\n小白,0,\n小白,0,\n\" \"\"x\"\", y\n\",-7,sold\n")
 		require.NoError(t, b.run(t.Context()))
 		var got []petstore.NewPet
@@ -524,7 +524,7 @@ func TestImport_restartDuringABan(t *testing.T) {
 
 func TestImport_dayOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithStrict(), fake.WithPlan(fake.Enterprise(100, 150)))
+		server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory), fake.WithPlan(fake.Enterprise(100, 150)))
 		b := newBench(t, server, 200)
 		err := b.run(t.Context())
 		limited, ok := errors.AsType[*petstore.RateLimitError](err)

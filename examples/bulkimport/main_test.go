@@ -373,7 +373,7 @@ func TestRun_usage(t *testing.T) {
 	}
 	t.Setenv("PETSTORE_BASE_URL", "https://host/v1")
 	for args, said := range map[string]string{
-		pets: "apiKey",
+		pets: "PETSTORE_API_KEY",
 	} {
 		var errs strings.Builder
 		t.Setenv("PETSTORE_API_KEY", "not a key")
