@@ -17,6 +17,8 @@ import (
 )
 
 const (
+	// AttributeCallID is the key of the attribute with the number of a call, in hexadecimal: the call_id of the log.
+	AttributeCallID = attribute.Key("petstore.call.id")
 	// AttributeAttempts is the key of the attribute with the number of requests that a call took.
 	AttributeAttempts = attribute.Key("petstore.attempts")
 	// AttributeOutcomeUnknown is the key of the attribute that is true for a call whose error matches
@@ -71,6 +73,9 @@ func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) contex
 	if traced := span.SpanContext().HasSpanID() && span.SpanContext().SpanID() != parent; !traced &&
 		!span.IsRecording() && !i.metrics.callsEnabled(ctx) {
 		return ctx
+	}
+	if span.IsRecording() {
+		span.SetAttributes(AttributeCallID.String(strconv.FormatUint(c.ID, 16)))
 	}
 	return context.WithValue(ctx, callKey{i}, &call{instrumentation: i, endpoint: at, span: span})
 }

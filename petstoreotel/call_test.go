@@ -3,8 +3,10 @@ package petstoreotel_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -47,7 +49,8 @@ func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 		assert.Equal(t, attribute.NewSet(
 			petstoreotel.AttributeOperation.String("createPet"), semconv.HTTPRequestMethodPost,
 			semconv.URLTemplate("/v1/pets"), semconv.ServerAddress("service.test"), semconv.ServerPort(443),
-			semconv.HTTPResponseStatusCode(201), petstoreotel.AttributeAttempts.Int(2)), set(call))
+			semconv.HTTPResponseStatusCode(201), petstoreotel.AttributeAttempts.Int(2)),
+			without(set(call), petstoreotel.AttributeCallID))
 		assert.GreaterOrEqual(t, lasted(call), 3*time.Second, "the waiting is the call's")
 
 		both := atService(petstoreotel.AttributeOperation.String("createPet"), semconv.HTTPRequestMethodPost,
@@ -68,6 +71,19 @@ func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 			semconv.HTTPResponseStatusCode(201), semconv.HTTPRequestResendCount(1))...), set(second))
 		assert.Equal(t, codes.Unset, second.Status().Code)
 		assert.Equal(t, 200*time.Millisecond, lasted(second))
+	})
+}
+
+func TestCallSpanHasTheCallIDOfTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStation(t)
+		var log strings.Builder
+		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		_, err := s.newClient(s.base(), petstore.WithLogger(logger)).ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		id := value(s.ended()[1], petstoreotel.AttributeCallID)
+		require.NotEmpty(t, id)
+		assert.Contains(t, log.String(), "call_id="+id+" ")
 	})
 }
 

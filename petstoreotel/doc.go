@@ -22,6 +22,7 @@
 //
 //	attribute                      call           request
 //	petstore.operation             yes            yes            listPets, createPet, getPet
+//	petstore.call.id               yes            no             the call_id of the client's log
 //	petstore.attempts              yes            no             requests that the call took
 //	petstore.outcome_unknown       if it is       no             true: the animal may have been added
 //	http.request.method            yes            yes
