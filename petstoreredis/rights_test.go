@@ -35,7 +35,7 @@ func TestOnRedisLeastRightsSuffice(t *testing.T) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key")
 	require.NoError(t, err)
-	client := service.Client(petstore.WithLimiter(limiter))
+	client := service.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(0))
 	for range 5 {
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
