@@ -15,6 +15,7 @@ import (
 
 // operation is one of the three operations of the service (section 4).
 type operation struct {
+	index      int // of Client.templates
 	name       string
 	method     string
 	template   string // of the path below /pets
@@ -29,9 +30,9 @@ const (
 )
 
 var (
-	listPets  = &operation{opListPets, http.MethodGet, "", http.StatusOK, true}
-	createPet = &operation{opCreatePet, http.MethodPost, "", http.StatusCreated, false}
-	getPet    = &operation{opGetPet, http.MethodGet, "/{petId}", http.StatusOK, true}
+	listPets  = &operation{0, opListPets, http.MethodGet, "", http.StatusOK, true}
+	createPet = &operation{1, opCreatePet, http.MethodPost, "", http.StatusCreated, false}
+	getPet    = &operation{2, opGetPet, http.MethodGet, "/{petId}", http.StatusOK, true}
 )
 
 // request is what an operation asks for.
@@ -113,7 +114,8 @@ func perform[T any](
 	defer func() { done(err) }()
 	err = errPanicked // what the trace is told if something below panics
 	if timeout := k.config.callTimeout; timeout > 0 {
-		bounded, cancel := context.WithTimeoutCause(k.ctx.Context, timeout, errors.New("WithCallTimeout of "+timeout.String()))
+		cause := errors.New("WithCallTimeout of " + timeout.String())
+		bounded, cancel := context.WithTimeoutCause(k.ctx.Context, timeout, cause)
 		defer cancel()
 		k.ctx.Context = bounded //nolint:fatcontext // once for each call
 	}

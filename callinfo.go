@@ -53,7 +53,7 @@ func (k *call) describe() Call {
 		BaseURL:    k.client.base,
 		Operation:  k.operation.name,
 		Method:     k.operation.method,
-		Template:   k.client.templates[k.operation.template],
+		Template:   k.client.templates[k.operation.index],
 		Attempt:    int(k.attempts.Load()),
 		Waited:     time.Duration(k.waited.Load()),
 		Background: k.config.background,

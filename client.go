@@ -38,7 +38,7 @@ const idleConnections = 64
 type Client struct {
 	base      string // URL, without a trailing slash
 	petsURL   *url.URL
-	templates map[string]string // of the paths, by those of the operations
+	templates [3]string // of the paths, by the index of the operation
 	engine    *retryablehttp.Client
 	transport roundTripper // sends the attempts
 	plain     bool         // transport is an http.Transport
@@ -147,7 +147,6 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	c := &Client{
 		base:      base.String(),
 		petsURL:   base.JoinPath("pets"),
-		templates: make(map[string]string),
 		engine:    newEngine(hc),
 		transport: transport.RoundTrip,
 		plain:     plain,
@@ -162,7 +161,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		call:      config.call,
 	}
 	for _, op := range []*operation{listPets, createPet, getPet} {
-		c.templates[op.template] = c.petsURL.Path + op.template
+		c.templates[op.index] = c.petsURL.Path + op.template
 	}
 	c.http1.Store(base.Scheme == "http") // of https it is not known before the first response
 	return c, nil

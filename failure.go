@@ -124,9 +124,11 @@ func contextErr(ctx context.Context) error {
 	return nil
 }
 
-// over reports whether t is not after now by either clock: while a machine is suspended the monotonic clock may
+// over reports whether t is zero, or not after now by either clock: while a machine is suspended the monotonic clock may
 // stand still and the wall clock goes on.
-func over(t, now time.Time) bool { return !t.After(now) || !t.Round(0).After(now.Round(0)) }
+func over(t, now time.Time) bool {
+	return t.IsZero() || !t.After(now) || !t.Round(0).After(now.Round(0))
+}
 
 // endedError is the end of the caller's context during a call, with what else is known.
 type endedError struct {

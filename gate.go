@@ -37,16 +37,16 @@ func (k *call) admit() (*attempt, error) {
 		if err := k.acquire(a, asked); err != nil {
 			return nil, k.refusal(err)
 		}
-		wait := time.Until(k.plan.notBefore)
 		switch {
 		case k.client.rotates && a.ready.Sub(asked) > keyFreshness:
 			a.release(Observation{}) // the key may have changed, and with it the budget
-		case k.plan.notBefore.IsZero() || wait <= 0 || over(k.plan.notBefore, a.ready):
+		case over(k.plan.notBefore, a.ready):
 			k.attempts.Add(1)
 			return a, nil
 		default:
 			// A limiter of the user's may not know Retry-After, and without a limiter nobody else waits.
 			a.release(Observation{})
+			wait := k.plan.notBefore.Sub(a.ready)
 			if err := k.sleep(Wait{Reason: k.rateLimitReason(), Until: k.plan.notBefore}, wait); err != nil {
 				return nil, k.refusal(err)
 			}
@@ -142,9 +142,9 @@ func realError(err error) error {
 	return err
 }
 
-// longestSleep is how long a wait goes on before it looks at the wall clock again: while a machine is suspended
-// timers stand still.
-const longestSleep = 10 * time.Second
+// slice is how long a wait of d goes on before it looks at the wall clock again: while a machine is suspended timers
+// stand still. Ten seconds late is soon enough, and for a wait of hours a 64th of it: each look costs a wake-up.
+func slice(d time.Duration) time.Duration { return min(d, max(10*time.Second, d/64)) }
 
 // sleep waits for d, or until the wall clock says that it is over. After the end of the context it never
 // returns nil.
@@ -157,7 +157,7 @@ func (k *call) sleep(w Wait, d time.Duration) error {
 	done := k.startWait(w)
 	defer done(0)
 	for now := time.Now(); !over(end, now); now = time.Now() {
-		timer := time.NewTimer(min(end.Sub(now), longestSleep))
+		timer := time.NewTimer(slice(end.Sub(now)))
 		select {
 		case <-timer.C:
 		case <-k.ctx.Done():

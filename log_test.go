@@ -48,6 +48,7 @@ func logTo(text *bytes.Buffer, level slog.Level, handler func(w *bytes.Buffer, o
 }
 
 func asText(w *bytes.Buffer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) }
+
 func asJSON(w *bytes.Buffer, o *slog.HandlerOptions) slog.Handler { return slog.NewJSONHandler(w, o) }
 
 func TestWithLogger(t *testing.T) {
@@ -120,7 +121,7 @@ func TestErrorsAsGoldenFiles(t *testing.T) {
 			line := regexp.MustCompile(`0x[0-9a-f]+`).ReplaceAllString(err.Error(), "0x…")
 			texts.WriteString(name + "\n\t" + line + "\n")
 			for _, l := range loggers {
-				l.Error(name, "err", err)
+				l.Error("failed", "case", name, "err", err)
 			}
 			assert.NotContains(t, err.Error(), testKey)
 		}

@@ -88,5 +88,6 @@ func (r RateLimit) String() string {
 	if r.IsZero() {
 		return "unknown"
 	}
-	return strconv.Itoa(r.Remaining) + " of " + strconv.Itoa(r.Limit) + " left until " + r.Reset.UTC().Format(time.RFC3339)
+	left := strconv.Itoa(r.Remaining) + " of " + strconv.Itoa(r.Limit)
+	return left + " left until " + r.Reset.UTC().Format(time.RFC3339)
 }

@@ -15,9 +15,6 @@ const (
 	// agedShare is the part of the requests that aged background calls get while others wait: one in ten, as
 	// much as the reserve takes from them otherwise.
 	agedShare = 10
-	// longestTimer is how long a timer runs before the clock is looked at again: timers stand still while a
-	// machine is suspended.
-	longestTimer = 10 * time.Second
 )
 
 // The classes of calls, in the order in which they go.
@@ -181,10 +178,7 @@ func (q *keyQueue) withdraw(w *waiter, now time.Time) {
 func (q *keyQueue) arm(now time.Time) {
 	var at time.Time
 	if q.len() > 0 && !q.why.Wake.IsZero() {
-		at = q.why.Wake
-		if most := now.Add(longestTimer); at.After(most) {
-			at = most
-		}
+		at = now.Add(slice(q.why.Wake.Sub(now)))
 	}
 	if at.Equal(q.wakeAt) || !at.IsZero() && !q.wakeAt.IsZero() && q.wakeAt.After(now) && q.wakeAt.Before(at) {
 		return // it looks early enough, and then again

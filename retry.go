@@ -98,14 +98,12 @@ func noBackoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { retu
 
 // decide plans what follows a.
 func (k *call) decide(a *attempt) plan {
-	if a.number >= k.config.retry.MaxAttempts || contextErr(k.ctx.Context) != nil {
+	refused := a.statusCode == http.StatusUnauthorized && k.client.rotates
+	if !refused && !a.worthRepeating() || a.number >= k.config.retry.MaxAttempts || contextErr(k.ctx.Context) != nil {
 		return plan{}
 	}
-	if a.statusCode == http.StatusUnauthorized && k.client.rotates && !k.newKey.Swap(true) {
-		return plan{again: true} // if there is another key; see prepareAdmission
-	}
-	if !a.worthRepeating() {
-		return plan{}
+	if refused {
+		return plan{again: !k.newKey.Swap(true)} // if there is another key; see prepareAdmission
 	}
 	limited := a.statusCode == http.StatusTooManyRequests
 	if !limited && a.sent && !k.client.retries.take() {

@@ -22,12 +22,11 @@ import (
 type wire struct {
 	body      requestBody
 	memory    bytes.Reader // the body where net/http has to know that it is in memory
-	hooks     httptrace.ClientTrace
-	hooked    bool        // the transport is given hooks
-	asked     atomic.Bool // a transport reported that it looks for a connection
-	connected atomic.Bool // and that it had one
-	written   atomic.Bool // the header was written, in part or whole
-	repeated  atomic.Bool // net/http was about to send the request again
+	hooked    bool         // the transport is given hooks
+	asked     atomic.Bool  // a transport reported that it looks for a connection
+	connected atomic.Bool  // and that it had one
+	written   atomic.Bool  // the header was written, in part or whole
+	repeated  atomic.Bool  // net/http was about to send the request again
 }
 
 // requestBody is the body of a request, which notices that it is read.
@@ -86,17 +85,19 @@ func (w *wire) watch(a *attempt) context.Context {
 		return &a.context
 	}
 	w.hooked = true
-	w.hooks.GetConn = func(string) { w.asked.Store(true) }
-	w.hooks.GotConn = func(httptrace.GotConnInfo) {
-		if w.connected.Swap(true) && w.written.Load() {
-			w.repeated.Store(true)
-			a.context.end()
-		}
+	hooks := &httptrace.ClientTrace{
+		GetConn: func(string) { w.asked.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) {
+			if w.connected.Swap(true) && w.written.Load() {
+				w.repeated.Store(true)
+				a.context.end()
+			}
+		},
 	}
 	if k.operation.repeatable {
-		w.hooks.WroteHeaders = func() { w.written.Store(true) }
+		hooks.WroteHeaders = func() { w.written.Store(true) }
 	}
-	return httptrace.WithClientTrace(&a.context, &w.hooks)
+	return httptrace.WithClientTrace(&a.context, hooks)
 }
 
 // errNotRepeated stands for the error that net/http answered with a repetition.

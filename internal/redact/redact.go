@@ -81,8 +81,9 @@ func repeats(h http.Header, key string) bool {
 
 // foldName returns the name of a header without key, in whatever case: names are written in another on the way.
 func foldName(name, key string) string {
+	const lower = 0x20 // which sets the letters of ASCII apart from their capitals
 	for start := range max(0, len(name)-len(key)+1) {
-		if strings.EqualFold(name[start:start+len(key)], key) {
+		if name[start]|lower == key[0]|lower && strings.EqualFold(name[start:start+len(key)], key) {
 			return name[:start] + "Redacted" + name[start+len(key):]
 		}
 	}
