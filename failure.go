@@ -124,8 +124,8 @@ func contextErr(ctx context.Context) error {
 	return nil
 }
 
-// over reports whether t is zero, or not after now by either clock: while a machine is suspended the monotonic clock may
-// stand still and the wall clock goes on.
+// over reports whether t is zero, or not after now by either clock: while a machine is suspended the monotonic clock
+// may stand still and the wall clock goes on.
 func over(t, now time.Time) bool {
 	return t.IsZero() || !t.After(now) || !t.Round(0).After(now.Round(0))
 }
