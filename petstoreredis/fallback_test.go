@@ -301,3 +301,54 @@ func TestCallerInTheFallbackMayGiveUp(t *testing.T) {
 		assert.Nil(t, l.timer)
 	})
 }
+
+func TestLimiterAcquire_awayWithoutHeadersSendsOneAtATime(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		r.down.Store(true)
+		l := newTestLimiter(t, r)
+		start := time.Now()
+		for range 20 {
+			p := acquire(t, l)
+			assertRefused(t, l)
+			p.Release(answer(http.StatusOK, 0, 0, time.Time{}))
+		}
+		assert.Less(t, time.Since(start), time.Second)
+	})
+}
+
+func TestLimiterAcquire_awayStaysClosedAsLongAsA429Asks(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		r.down.Store(true)
+		l := newTestLimiter(t, r)
+		o := answer(http.StatusTooManyRequests, 60, 0, time.Now().Add(30*time.Second))
+		o.RetryAfter = time.Hour
+		acquire(t, l).Release(o)
+		limited := assertRefused(t, l)
+		assert.Equal(t, petstore.ScopeBan, limited.Scope)
+		assert.WithinDuration(t, o.Received.Add(time.Hour), limited.RetryAt, time.Second)
+		elapse(time.Hour)
+		acquire(t, l)
+		elapse(time.Minute)
+	})
+}
+
+func TestWithLogger_atMostOneLineAMinute(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		logger, text := newLog()
+		l := newTestLimiter(t, r, WithLogger(logger), WithShare(1))
+		open(t, l, 1000, 900)
+		start := time.Now()
+		for i := range 300 {
+			r.down.Store(i%20 < 15) // 15 times
+			if p, err := l.Acquire(t.Context(), 0); err == nil {
+				p.Release(answer(http.StatusOK, 1000, 800-i, start.Add(time.Minute)))
+			}
+			elapse(time.Second)
+		}
+		elapse(2 * time.Minute)
+		assert.LessOrEqual(t, strings.Count(text.String(), "\n"), 6)
+		assert.Contains(t, text.String(), "name="+l.Stats().Name)
+		assert.Greater(t, l.Stats().Fallbacks, 2)
+		assert.Less(t, l.Stats().Fallbacks, 15, "a Redis that comes and goes has to stay before it is trusted")
+	})
+}

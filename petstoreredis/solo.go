@@ -11,6 +11,8 @@ import (
 const (
 	// unknownShare is among how many processes a key is divided if nobody has said it and Redis has never answered.
 	unknownShare = 64
+	// mostShare bounds what the guess grows to.
+	mostShare = 4096
 	// patience is how long the response of the first request of a window is waited for before another one goes.
 	patience = 10 * time.Second
 	// smallestLimit is that of the smallest plan (section 8.1).
@@ -150,7 +152,10 @@ func (s *solo) settle(r report, window int) {
 	case r.Rejected:
 		s.close(r)
 	case !r.sent.Before(s.closedAt):
-		s.streak, s.shown = 0, true
+		s.streak, s.shown = 0, s.shown || !r.sent.Before(s.begun)
+		if s.limit == 0 {
+			s.allowed = max(s.allowed, s.own-s.flying+1) // no headers: one at a time
+		}
 	}
 }
 
@@ -187,7 +192,7 @@ func (s *solo) close(r report) {
 		at = later(at, r.received.Add(min(time.Second<<min(s.streak-2, 6), windowLength)))
 	}
 	if !s.known {
-		s.share *= 2 // there are more processes than was guessed
+		s.share = min(2*s.share, mostShare) // there are more processes than was guessed
 	}
 	if at.Before(s.gate) {
 		return
