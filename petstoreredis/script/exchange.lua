@@ -89,7 +89,7 @@ local function recall()
     s.life, s.turn = fresh(now).life, math.max(s.turn, party.turn)
     s.look, s.pause = s.own + 1, now + PATIENCE -- the others know more as well, and come within that
   end
-  if party.memory and (party.life ~= s.life or s.turn - party.turn >= MARKS) then
+  if party.memory and party.life ~= s.life then
     remember(party.memory)
   end
 end
