@@ -9,14 +9,16 @@
 //
 // # The same rules for all
 //
-// The fleet keeps to the rules of [petstore.NewLimiter] as if it were one process. One first request goes ahead for
-// all of it, and so does the first after a window has been used up. No more requests are on their way than the
-// lowest Remaining that still holds. After a 429 nobody sends before the latest of Retry-After and Reset, and then
-// one request, on whose success the others follow (section 8.3); closures in a row back off. An exhausted window is
-// waited out; a longer closure fails at once, in each process, which then asks Redis at most once in ten seconds whether
-// another one has learned more. [Limiter.Reopen] has one request ask the service, for all of them. Without the rate limit
-// headers at most two requests of the fleet are on their way. What one process sends before it can have heard of
-// another's 429 cannot be taken back, as it cannot within one process.
+// The fleet keeps to the rules of [petstore.NewLimiter] as if it were one process. One first
+// request goes ahead for all of it, and so does the first after a window has been used up. No more
+// requests are on their way than the lowest Remaining that still holds. After a 429 nobody sends
+// before the latest of Retry-After and Reset, and then one request, on whose success the others
+// follow (section 8.3); closures in a row back off. An exhausted window is waited out; a longer
+// closure fails at once, in each process, which then asks Redis at most once in ten seconds whether
+// another one has learned more. [Limiter.Reopen] has one request ask the service, for all of them.
+// Without the rate limit headers at most two requests of the fleet are on their way. What one
+// process sends before it can have heard of another's 429 cannot be taken back, as it cannot within
+// one process.
 //
 // Calls of a process are served in the order in which they came, those that come again first. No process waits
 // for ever: each may take its part of a window, and those that wait are woken in the order in which they came.

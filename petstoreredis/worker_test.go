@@ -61,7 +61,8 @@ func TestMain(m *testing.M) {
 func (j job) run() (report, error) {
 	rdb := redis.NewClient(&redis.Options{Addr: j.Redis})
 	defer func() { _ = rdb.Close() }()
-	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key", petstoreredis.WithLease(j.Lease), petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key", petstoreredis.WithLease(j.Lease),
+		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {
 		return report{}, err
 	}
