@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// runHerds runs petstore-go in all herds, and the others as well if all is set.
+// runHerds runs petstore-go in all herds, and the others in the one of eight processes, or everywhere if all is set.
 func runHerds(t *testing.T, all bool) []herdRow {
 	t.Helper()
 	var rows []herdRow
@@ -17,7 +17,7 @@ func runHerds(t *testing.T, all bool) []herdRow {
 		t.Run("processes", func(t *testing.T) {
 			var mu sync.Mutex
 			for i, k := range herdContenders() {
-				if i > 1 && !all {
+				if i > 1 && !all && h.processes != 8 {
 					continue
 				}
 				for _, c := range h.cells {
@@ -40,14 +40,18 @@ func runHerds(t *testing.T, all bool) []herdRow {
 }
 
 // judgeHerd holds petstore-go to what it promises: no ban for up to eight processes, whether it was told of them
-// or not, and as good as no rejection.
+// or not, and next to no rejection.
 func judgeHerd(t *testing.T, processes, contender int, r result) {
 	t.Helper()
 	if processes > 8 || contender > 1 {
 		return
 	}
 	assert.Zero(t, r.bans, "bans")
-	assert.LessOrEqual(t, r.worstWindow(), 2, "rejections in a window")
+	most := 3
+	if processes == 2 {
+		most = 1
+	}
+	assert.LessOrEqual(t, r.worstWindow(), most, "rejections in a window")
 	assert.LessOrEqual(t, r.ratio(), 1.3, "time over the bound")
 }
 

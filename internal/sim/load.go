@@ -226,7 +226,7 @@ func loadRetryable(_ load, via http.RoundTripper) client { return newRetryable(v
 
 // promise is the largest added latency that the limiter may have, of 99 calls in a hundred and of all. A program
 // whose first calls begin together waits for the first response once, and on 60 a minute a page of ten is a sixth of
-// the window, which goes in two parts when others use the key.
+// the window, which goes in two or three parts when others use the key or the window slides.
 func (l load) promise() (p99, worst time.Duration) {
 	p99, worst = 150*time.Millisecond, 250*time.Millisecond
 	calls := l.perMinute * l.percent / 100 * int(loadTime/time.Minute)
@@ -234,7 +234,7 @@ func (l load) promise() (p99, worst time.Duration) {
 		p99 = worst
 	}
 	if l.small() {
-		p99, worst = 300*time.Millisecond, 300*time.Millisecond
+		p99, worst = 400*time.Millisecond, 400*time.Millisecond
 	}
 	if l.small() && l.pattern.slow > 0 { // a cold start behind a slow response waits for a second of silence
 		p99, worst = 1300*time.Millisecond, 1300*time.Millisecond

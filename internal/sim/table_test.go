@@ -111,7 +111,7 @@ func (m *missList) inOrder(rows []row) []missed {
 func writeDocument(t *testing.T, rows []row, misses []missed) {
 	t.Helper()
 	require.False(t, t.Failed(), "the document shows no figures that fail")
-	require.NoError(t, newReport(*seed, rows, misses, runLoads(t), runHerds(t, true)).write(docs))
+	require.NoError(t, newReport(*seed, rows, misses, runLoads(t), runHerds(t, *full)).write(docs))
 	c := plotCell(*seed)
 	svg := plot(row{c, runAll(t, c, true)})
 	require.NoError(t, os.WriteFile(filepath.Join(docs, plotName), []byte(svg), 0o644))
