@@ -2,7 +2,6 @@ package petstore
 
 import (
 	"container/list"
-	"context"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/quota"
@@ -37,24 +36,6 @@ type keyQueue struct {
 	checked int           // budget.Changes when the queue was last looked through
 	timer   *time.Timer
 	wakeAt  time.Time
-}
-
-// waiter is a call in a queue.
-type waiter struct {
-	queue      *keyQueue
-	ticket     uint64
-	own        bool
-	background bool
-	maxWait    time.Duration // for limits
-	deadline   time.Time     // of its context, zero if it has none
-	entered    time.Time
-	clock      time.Duration // of the queue, when it entered
-	free       time.Duration // how long it waited for responses, once it is done
-
-	place   *list.Element // nil once one of the following is set
-	permit  *permit
-	refused *RateLimitError
-	ready   chan struct{} // closed when one is
 }
 
 func (q *keyQueue) len() int { return q.waiters[foreground].Len() + q.waiters[background].Len() }
@@ -238,98 +219,4 @@ func (q *keyQueue) push(w *waiter) {
 	if w.background && waiters.Len() == 1 {
 		q.passed = 0
 	}
-}
-
-func (w *waiter) class() int {
-	if w.background {
-		return background
-	}
-	return foreground
-}
-
-// report tells the call of w what it waits for. Should that panic, its place is free.
-func (w *waiter) report(ctx context.Context) func(time.Duration) {
-	q := w.queue
-	q.limiter.mu.Lock()
-	wait := Wait{Reason: w.reason(), Until: q.why.Until, Waiting: q.len()}
-	q.limiter.mu.Unlock()
-	reported := false
-	defer func() {
-		if !reported {
-			q.limiter.mu.Lock()
-			defer q.limiter.mu.Unlock()
-			q.withdraw(w, time.Now())
-		}
-	}()
-	done := StartWait(ctx, wait)
-	reported = true
-	return done
-}
-
-// reason is what w waits for.
-func (w *waiter) reason() WaitReason {
-	if w.background && w.queue.why.Reason == quota.Reason(quota.Minute) {
-		return WaitBackground
-	}
-	return WaitReason(w.queue.why.Reason)
-}
-
-// await waits until w has a permit or is refused, its context ends, or it has waited for limits as long as it may.
-func (w *waiter) await(ctx context.Context) (Permit, error) {
-	for {
-		if done, p, err := w.wait(ctx); done {
-			return p, err
-		}
-	}
-}
-
-// wait waits for what comes first, and reports whether that ends the wait of w.
-func (w *waiter) wait(ctx context.Context) (done bool, _ Permit, _ error) {
-	q := w.queue
-	var timeout <-chan time.Time
-	if left := w.left(); left > 0 { // with nothing left it is refused as soon as a limit is the reason
-		timer := time.NewTimer(left)
-		defer timer.Stop()
-		timeout = timer.C
-	}
-	select {
-	case <-w.ready:
-	case <-timeout:
-	case <-ctx.Done():
-	}
-	q.limiter.mu.Lock()
-	defer q.limiter.mu.Unlock()
-	now := time.Now()
-	spent := q.clock(now) - w.clock
-	w.free = now.Sub(w.entered) - spent
-	if end := endOf(ctx); end != nil { // also if the permit came at the same instant
-		q.withdraw(w, now)
-		return true, nil, q.ended(now, end, "while waiting for the response of a request that went ahead")
-	}
-	switch {
-	case w.permit != nil:
-		return true, w.permit, nil
-	case w.refused != nil:
-		return true, nil, w.refused
-	case spent < w.maxWait:
-		return false, nil, nil
-	}
-	q.withdraw(w, now)
-	return true, nil, q.refusal(now, q.earliest(now, w, 0))
-}
-
-// left is how long w may still wait for limits.
-func (w *waiter) left() time.Duration {
-	w.queue.limiter.mu.Lock()
-	defer w.queue.limiter.mu.Unlock()
-	return w.maxWait - (w.queue.clock(time.Now()) - w.clock)
-}
-
-// late reports whether w cannot wait until at.
-func (w *waiter) late(now, at time.Time) bool {
-	if !at.After(now) {
-		return false // nothing says that it has to wait for a limit
-	}
-	spent := w.queue.clock(now) - w.clock
-	return at.Sub(now) > w.maxWait-spent || !w.deadline.IsZero() && at.After(w.deadline)
 }
