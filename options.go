@@ -175,6 +175,9 @@ func WithLimiter(l Limiter) Option {
 // WithTransport wraps the transport that sends the attempts: wrap is given the client's own, tuned one, or that of
 // [WithHTTPClient], and returns what is used instead. It is called once for each client, and after that of an earlier
 // WithTransport. The result must be safe for concurrent use. A request's context shows its call: [CallFromContext].
+//
+// If the result has a method Unwrap() http.RoundTripper that returns what it wraps, and sends by nothing else, the client
+// knows as much of its connections as without it: after a failure it can say that nothing was sent.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *clientConfig) error {
 		if wrap == nil {

@@ -61,7 +61,7 @@ func (w *wire) setBody(k *call, r *http.Request) {
 	w.memory.Reset(k.body)
 	w.body.reader.Reset(k.body)
 	r.Body = &w.body
-	if k.client.plain {
+	if k.client.plain || k.client.reports {
 		r.Body = io.NopCloser(&w.memory) // header and body are then written in one piece
 	}
 	if k.body == nil {
@@ -114,7 +114,7 @@ func (w *wire) mayHaveSent(k *call, err error) bool {
 	case neverConnected(err):
 		return false
 	case w.asked.Load():
-		return !k.client.plain && (w.body.read.Load() || k.operation.repeatable)
+		return !k.client.plain && !k.client.reports && (w.body.read.Load() || k.operation.repeatable)
 	}
 	return !w.hooked || !k.client.reports || w.body.read.Load()
 }
