@@ -40,9 +40,7 @@ func (a *attempt) send(cookies http.Header) {
 	k := a.context.call
 	a.context.begin(a.ready)
 	defer a.context.end()
-	k.traceAttempt(a)
-	a.prepare(cookies)
-	resp, err := a.exchange() //nolint:bodyclose // readBody closes it
+	resp, err := a.exchange(cookies) //nolint:bodyclose // readBody closes it
 	if err == nil {
 		err = a.readBody(resp)
 	}
@@ -79,10 +77,13 @@ func (a *attempt) requestHeader(cookies http.Header) http.Header {
 
 // exchange sends the request and gives the permit back as soon as the response's header is here: the next in the
 // queue need not wait for the body.
-func (a *attempt) exchange() (*http.Response, error) {
+func (a *attempt) exchange(cookies http.Header) (*http.Response, error) {
 	k := a.context.call
-	observation := Observation{Sent: a.ready}
-	defer func() { a.release(observation) }() // also if the transport panics
+	var observation Observation               // nothing was sent
+	defer func() { a.release(observation) }() // also if a trace or the transport panics
+	k.traceAttempt(a)
+	a.prepare(cookies)
+	observation.Sent = a.ready
 	resp, err := final(k.client.transport(&a.request))
 	a.sent = a.wire.mayHaveSent(k, err)
 	if err != nil {

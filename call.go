@@ -185,7 +185,6 @@ func (k *call) roundTrip(carrier *http.Request) (*http.Response, error) {
 		k.refused = err
 		return nil, err
 	}
-	defer a.release(Observation{}) // in case that something panics before the request is sent
 	k.last = a
 	a.send(carrier.Header)
 	return a.carrierResponse()

@@ -21,12 +21,11 @@ import (
 // found for it a second time, which HTTP/2 looks at before it writes.
 type wire struct {
 	body      requestBody
-	memory    bytes.Reader // the body where net/http has to know that it is in memory
-	hooked    bool         // the transport is given hooks
-	asked     atomic.Bool  // a transport reported that it looks for a connection
-	connected atomic.Bool  // and that it had one
-	written   atomic.Bool  // the header was written, in part or whole
-	repeated  atomic.Bool  // net/http was about to send the request again
+	hooked    bool        // the transport is given hooks
+	asked     atomic.Bool // a transport reported that it looks for a connection
+	connected atomic.Bool // and that it had one
+	written   atomic.Bool // the header was written, in part or whole
+	repeated  atomic.Bool // net/http was about to send the request again
 }
 
 // requestBody is the body of a request, which notices that it is read.
@@ -58,11 +57,10 @@ func (w *wire) setBody(k *call, r *http.Request) {
 	if k.body == nil && !k.client.http1.Load() {
 		return
 	}
-	w.memory.Reset(k.body)
 	w.body.reader.Reset(k.body)
 	r.Body = &w.body
 	if k.client.plain || k.client.reports {
-		r.Body = io.NopCloser(&w.memory) // header and body are then written in one piece
+		r.Body = io.NopCloser(&w.body.reader) // which net/http knows to be in memory, and writes with the header
 	}
 	if k.body == nil {
 		r.TransferEncoding = identity
