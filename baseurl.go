@@ -46,6 +46,19 @@ func baseURLFault(u *url.URL, insecure bool) string {
 		return "has no host"
 	case !validPort(u):
 		return "has an invalid port"
+	}
+	if reason := pathFault(u); reason != "" {
+		return reason
+	}
+	if u.Scheme == "http" && !insecure && !loopback(u.Hostname()) {
+		return "is plain http to a host that is not loopback; see WithInsecureHTTP"
+	}
+	return ""
+}
+
+// pathFault says what is wrong with the part of a base URL behind its host.
+func pathFault(u *url.URL) string {
+	switch {
 	case u.RawQuery != "" || u.ForceQuery:
 		return "has a query"
 	case u.Fragment != "":
@@ -54,8 +67,6 @@ func baseURLFault(u *url.URL, insecure bool) string {
 		return "does not end in the version prefix /v1"
 	case u.RawPath != "" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/"):
 		return "has a path that is not clean"
-	case u.Scheme == "http" && !insecure && !loopback(u.Hostname()):
-		return "is plain http to a host that is not loopback; see WithInsecureHTTP"
 	}
 	return ""
 }

@@ -138,3 +138,11 @@ func validHeaderValue(s string) bool {
 func alphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
+
+// shorter is the shorter of two time limits, of which 0 is none.
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
+}

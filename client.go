@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/go-cleanhttp"
 	"github.com/hashicorp/go-retryablehttp"
@@ -290,12 +289,4 @@ func (c *Client) cookies() http.Header {
 		return c.noCookies
 	}
 	return make(http.Header)
-}
-
-// shorter is the shorter of two time limits, of which 0 is none.
-func shorter(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return a + b
-	}
-	return min(a, b)
 }

@@ -98,33 +98,37 @@ func noBackoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { retu
 
 // decide plans what follows a.
 func (k *call) decide(a *attempt) plan {
-	refused := a.statusCode == http.StatusUnauthorized && k.client.rotates
-	if !refused && !a.worthRepeating() || a.number >= k.config.retry.MaxAttempts || contextErr(k.ctx.Context) != nil {
+	switch refused := a.statusCode == http.StatusUnauthorized && k.client.rotates; {
+	case !refused && !a.worthRepeating(),
+		a.number >= k.config.retry.MaxAttempts,
+		contextErr(k.ctx.Context) != nil:
 		return plan{}
-	}
-	if refused {
+	case refused:
 		return plan{again: !k.newKey.Swap(true)} // if there is another key; see prepareAdmission
-	}
-	limited := a.statusCode == http.StatusTooManyRequests
-	if !limited && a.sent && !k.client.retries.take() {
+	case a.statusCode == http.StatusTooManyRequests:
+		return k.planAfter429(a)
+	case a.sent && !k.client.retries.take():
 		return plan{}
 	}
 	p := plan{pause: k.config.retry.backoff(a.number), reason: WaitBackoff}
-	switch {
-	case limited:
-		p.notBefore, p.pause = later(time.Now().Add(p.pause), a.retryAt()), 0
-		if k.client.limiter == nil {
-			p.notBefore = p.notBefore.Add(rand.N(k.config.retry.BaseDelay)) // no two callers march in step
-		}
-		p.again = k.fits(time.Until(p.notBefore), true)
-	case a.statusCode == http.StatusServiceUnavailable && a.retryAfter > 0:
+	if a.statusCode == http.StatusServiceUnavailable && a.retryAfter > 0 {
 		p.pause += min(a.retryAfter, math.MaxInt64-p.pause)
 		p.reason = WaitRetryAfter
 		p.again = k.fits(p.pause, true)
 		p.tooLong = !p.again
-	default:
-		p.again = k.fits(p.pause, false)
+		return p
 	}
+	p.again = k.fits(p.pause, false)
+	return p
+}
+
+// planAfter429 has the call go again when the service allows it. The limiter, which knows as much, keeps its place.
+func (k *call) planAfter429(a *attempt) plan {
+	p := plan{notBefore: later(time.Now().Add(k.config.retry.backoff(a.number)), a.retryAt())}
+	if k.client.limiter == nil {
+		p.notBefore = p.notBefore.Add(rand.N(k.config.retry.BaseDelay)) // no two callers march in step
+	}
+	p.again = k.fits(time.Until(p.notBefore), true)
 	return p
 }
 

@@ -59,11 +59,9 @@ func (b *Budget) compare(s Slot, o *Observation, usable bool) windowOrder {
 	switch {
 	case b.epoch == 0:
 		return windowNext
-	case !usable && s.epoch != b.epoch && !s.over && !b.slides:
-		return windowPast
-	case !usable && s.epoch == b.epoch && s.over:
-		return windowNext // the one before was over
-	case !usable || b.reset.IsZero():
+	case !usable:
+		return b.compareByHand(s)
+	case b.reset.IsZero():
 		return windowSame
 	case apart > sameWindow:
 		return windowNext
@@ -71,6 +69,17 @@ func (b *Budget) compare(s Slot, o *Observation, usable bool) windowOrder {
 		return windowPast
 	case apart < -sameWindow:
 		return windowNext // the service describes another limit now
+	}
+	return windowSame
+}
+
+// compareByHand is compare where Reset is of no use: the window in which the request was sent decides.
+func (b *Budget) compareByHand(s Slot) windowOrder {
+	switch same := s.epoch == b.epoch; {
+	case !same && !s.over && !b.slides:
+		return windowPast
+	case same && s.over:
+		return windowNext // the one before was over
 	}
 	return windowSame
 }
@@ -93,17 +102,25 @@ func (b *Budget) describe(s Slot, o *Observation, usable bool) {
 	case reset.Before(b.reset) && s.responses < b.resetBy:
 		return
 	}
-	if moved := !reset.Equal(b.reset); moved || s.over {
-		if !b.reset.IsZero() {
-			b.start = o.Received // it slides: what was open at its start may be gone
-		}
-		if moved {
-			b.slides = b.slides || !b.reset.IsZero()
-			b.reset, b.resetBy = reset, b.responses
-		}
-	}
+	b.moveReset(s, o)
 	b.end, _ = b.endOf(o, b.start)
 	b.day = b.day || b.end.Sub(b.start) > windowLength
+}
+
+// moveReset takes over the Reset of a response that belongs to the window.
+func (b *Budget) moveReset(s Slot, o *Observation) {
+	reset := o.RateLimit.Reset
+	moved := !reset.Equal(b.reset)
+	if !moved && !s.over {
+		return
+	}
+	if !b.reset.IsZero() {
+		b.start = o.Received // it slides: what was open at its start may be gone
+	}
+	if moved {
+		b.slides = b.slides || !b.reset.IsZero()
+		b.reset, b.resetBy = reset, b.responses
+	}
 }
 
 // describeByHand updates a window whose Reset is of no use. It is over, or if it slides has room again, a
