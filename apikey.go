@@ -74,7 +74,7 @@ func newSalt() [sha256.BlockSize]byte {
 	return salt
 }
 
-// keyID is a hash of key: 64 bits tell the keys of a process apart.
+// keyID is a hash of key: 64 bits distinguish the keys of a process.
 func keyID(key string) string {
 	sum := sha256.Sum256(append(keySalt[:len(keySalt):len(keySalt)], key...))
 	return hex.EncodeToString(sum[:8])

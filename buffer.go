@@ -14,11 +14,11 @@ const (
 	usualSize = 16<<10 - 1
 	// pieceSize is how much more is read at a time where that does not do.
 	pieceSize = 256 << 10
-	// maxPooled keeps one large answer from being remembered in memory for ever.
+	// maxPooled keeps one large response from being remembered in memory for ever.
 	maxPooled = 256 << 10
 )
 
-// buffer holds the body of one answer, and decodes it. What is decoded, and what an error keeps, is copied
+// buffer holds the body of one response, and decodes it. What is decoded, and what an error keeps, is copied
 // out of it.
 type buffer struct {
 	bytes   []byte

@@ -112,7 +112,7 @@ func perform[T any](
 	}
 	done := k.traceCall()
 	defer func() { done(err) }()
-	err = errPanicked // what the trace is told if something below panics
+	err = errPanicked // for the trace, if something below panics
 	if timeout := k.config.callTimeout; timeout > 0 {
 		cause := errors.New("WithCallTimeout of " + timeout.String())
 		bounded, cancel := context.WithTimeoutCause(k.ctx.Context, timeout, cause)

@@ -66,8 +66,8 @@ func WithCallTimeout(d time.Duration) CallOption {
 
 // WithHeader sets a header of the requests. Headers that are the Client's business are refused:
 // Authorization, Accept, Accept-Encoding, Content-Type, Content-Length, Host, User-Agent and those that
-// concern the connection. So is Idempotency-Key: the document knows none, and net/http would take it for
-// leave to repeat a create.
+// concern the connection. So is Idempotency-Key: the document knows none, and net/http would
+// repeat a create that has one.
 func WithHeader(key, value string) CallOption {
 	return callOption(func(c *callConfig) error {
 		if !validToken(key) {

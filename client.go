@@ -63,7 +63,7 @@ type Client struct {
 type Response struct {
 	// StatusCode is the HTTP status code.
 	StatusCode int
-	// Header is the answer's header.
+	// Header is the response's header.
 	Header http.Header
 	// RateLimit is what the X-RateLimit headers said (section 8.2).
 	RateLimit RateLimit
@@ -202,7 +202,7 @@ func newEngine(hc *http.Client) *retryablehttp.Client {
 	}
 }
 
-// maxHeaderBytes bounds the header of an answer; net/http alone would take ten times as much.
+// maxHeaderBytes bounds the header of a response; net/http alone would take ten times as much.
 const maxHeaderBytes = 1 << 20
 
 func defaultTransport() http.RoundTripper {
@@ -213,7 +213,7 @@ func defaultTransport() http.RoundTripper {
 	return t
 }
 
-// RateLimit returns the most recent rate limit known for the key, also from the answers to other clients
+// RateLimit returns the most recent rate limit known for the key, also from the responses to other clients
 // that share its [Limiter]; the zero RateLimit before there is one. It sends nothing.
 func (c *Client) RateLimit() RateLimit {
 	switch {

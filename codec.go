@@ -26,7 +26,7 @@ func encodeNewPet(p NewPet) []byte {
 	return append(b, '}')
 }
 
-// mediaTypeFault says what is wrong with the Content-Type of an answer that must be JSON.
+// mediaTypeFault says what is wrong with the Content-Type of a response that must be JSON.
 func mediaTypeFault(h http.Header) string {
 	if e := h["Content-Encoding"]; len(e) > 0 && e[0] != "" {
 		return "Content-Encoding was not asked for"
@@ -72,7 +72,7 @@ func decodePet(b *buffer) (Pet, error) {
 	return pet, finish(d, err)
 }
 
-// decodePetWithID decodes the body of getPet, which must be the animal that was asked for.
+// decodePetWithID decodes the body of getPet, which must be the pet that was asked for.
 func decodePetWithID(b *buffer, id int64) (Pet, error) {
 	pet, err := decodePet(b)
 	if err == nil && pet.ID != id {

@@ -1,4 +1,4 @@
-// Package petstore is a client of the Pet Store Service: it lists animals, adds them, and fetches one.
+// Package petstore is a client of the Pet Store Service: it lists pets, adds them, and fetches one.
 //
 //	client, err := petstore.NewClient("https://host/v1", apiKey)
 //	...
@@ -13,12 +13,12 @@
 //
 // A key has so many requests a minute and so many a day, and the service may ban a key that keeps sending
 // after a 429 (section 8). A [Client] therefore asks a [Limiter] before every request: it lets no more
-// requests out than the answers so far have left, waits for the end of the window, and then goes on. Calls
-// wait in line, first come, first served; [WithMaxWait] and the context bound the wait, and a wait that
+// requests out than the responses so far have left, waits for the end of the window, and then goes on. Calls
+// queue, first come, first served; [WithMaxWait] and the context bound the wait, and a wait that
 // would not fit fails at once with a [*RateLimitError] that says when to come back. Clients that use the same
 // key should share one limiter through [WithLimiter].
 //
-// Every result and every [*APIError] embeds a [Response], and with it the [RateLimit] of its answer.
+// Every result and every [*APIError] embeds a [Response], and with it the [RateLimit] of its response.
 //
 // # Retries
 //
@@ -47,10 +47,10 @@
 // A call returns one of five types, for [errors.AsType]:
 //
 //	*ArgumentError    an argument the document rules out; nothing was sent
-//	*APIError         an answer other than the operation's success
+//	*APIError         a response other than the operation's success
 //	*RateLimitError   given up because of the rate limit; unwraps to the *APIError of the 429, if any
-//	*ResponseError    an answer that cannot be trusted
-//	*TransportError   no answer: the connection, the key, or the caller's context
+//	*ResponseError    a response that cannot be trusted
+//	*TransportError   no response: the connection, the key, or the caller's context
 //
 // and they match, under [errors.Is], [ErrBadRequest], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited],
 // [ErrOutcomeUnknown], [ErrInvalidResponse] and, if the caller's own context ended, its error and cause.

@@ -22,9 +22,9 @@ var (
 	// ErrRateLimited is matched by a RateLimitError and by an APIError with status 429
 	// (section 8.3). The request was not carried out.
 	ErrRateLimited = errors.New("petstore: rate limited")
-	// ErrOutcomeUnknown is matched by an error of CreatePet that leaves open whether the animal was
-	// added. Such a request is never sent again: the service has no means to tell a repetition
-	// from a second animal.
+	// ErrOutcomeUnknown is matched by an error of CreatePet that leaves open whether the pet was
+	// added. Such a request is never sent again: the service cannot distinguish a repetition
+	// from a second pet.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
 	// ErrInvalidResponse is matched by a ResponseError: the response cannot be trusted.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
@@ -32,13 +32,13 @@ var (
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
 )
 
-// Bounds of what an error keeps of an answer.
+// Bounds of what an error keeps of a response.
 const (
 	maxErrorText = 512
 	maxErrorBody = 4 << 10
 )
 
-// APIError is an answer of the service other than the operation's success: an Error object
+// APIError is a response of the service other than the operation's success: an Error object
 // (sections 2 and 7), a redirect, or whatever something in between answered instead.
 // It is what [errors.AsType] finds in the error of a call, also within a [RateLimitError].
 type APIError struct {
@@ -48,9 +48,9 @@ type APIError struct {
 	// The document fixes no set of codes: decide by status, or with errors.Is.
 	Code    string
 	Message string
-	// RetryAfter is how long the answer asked the client to stay away; 0 if it did not.
+	// RetryAfter is how long the response asked the client to stay away; 0 if it did not.
 	RetryAfter time.Duration
-	// Body is the start of the answer's body as it came, at most 4 KiB.
+	// Body is the start of the response's body as it came, at most 4 KiB.
 	Body []byte
 	// Response describes the exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
@@ -80,8 +80,8 @@ func (e *APIError) Error() string {
 	return errorLine(b.String(), attemptsText(e.Attempts)+outcomeText(e))
 }
 
-// Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] for an answer
-// to createPet that leaves open whether the animal was added.
+// Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] for a response
+// to createPet that leaves open whether the pet was added.
 func (e *APIError) Is(target error) bool {
 	switch target {
 	case ErrBadRequest:
@@ -113,7 +113,7 @@ type RateLimitError struct {
 	RateLimit RateLimit
 	// Scope is what the call would have had to wait for. Zero if not known.
 	Scope LimitScope
-	// Local tells that the call was refused before anything was sent.
+	// Local reports that the call was refused before anything was sent.
 	Local bool
 	// Attempts is the number of requests the call sent.
 	Attempts int
@@ -188,18 +188,18 @@ func (e *ArgumentError) Error() string {
 // Is reports whether target is [ErrInvalidArgument].
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
-// ResponseError reports an answer that does not follow the service document: an undocumented success
+// ResponseError reports a response that does not follow the service document: an undocumented success
 // status, another media type than JSON, malformed or truncated JSON, a missing required field, a body
 // too large, or bytes that are no HTTP. It matches [ErrInvalidResponse], and [ErrOutcomeUnknown] if the
-// operation is createPet: the request was taken, the answer is lost.
+// operation is createPet: the request was taken, the response is lost.
 type ResponseError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// Reason says what is wrong with the answer.
+	// Reason says what is wrong with the response.
 	Reason string
-	// Body is the start of the answer's body as it came, at most 4 KiB.
+	// Body is the start of the response's body as it came, at most 4 KiB.
 	Body []byte
-	// Response describes the exchange; StatusCode is 0 if the answer was no HTTP.
+	// Response describes the exchange; StatusCode is 0 if the response was no HTTP.
 	Response
 	// Err is the cause in the transport or the decoder, nil if there is none.
 	Err error
@@ -227,7 +227,7 @@ func (e *ResponseError) Is(target error) bool {
 // Unwrap returns Err.
 func (e *ResponseError) Unwrap() error { return e.Err }
 
-// TransportError reports a call that ended without an answer: the connection failed, an attempt ran
+// TransportError reports a call that ended without a response: the connection failed, an attempt ran
 // into [WithAttemptTimeout], the key could not be had, or the caller's context ended.
 //
 // It unwraps to the cause. [context.Canceled] and [context.DeadlineExceeded] are matched only if the

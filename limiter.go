@@ -23,27 +23,31 @@ func NewLimiter(opts ...LimiterOption) Limiter {
 	l := &limiter{keys: make(map[string]*keyQueue), budget: quota.Budget{Reserve: defaultReserve}}
 	for _, opt := range opts {
 		if opt != nil {
-			opt(&l.budget)
+			opt.limiterOption(&l.budget)
 		}
 	}
 	return l
 }
 
-// LimiterOption is an option of [NewLimiter].
-type LimiterOption func(*quota.Budget)
+// LimiterOption configures [NewLimiter].
+type LimiterOption interface{ limiterOption(*quota.Budget) }
 
-// Processes tells the limiter that n processes use each API key, this one included, each with such a limiter of
+type limiterOption func(*quota.Budget)
+
+func (o limiterOption) limiterOption(b *quota.Budget) { o(b) }
+
+// Processes sets the number of processes that use each API key to n, this one included, each with such a limiter of
 // its own. It then keeps fewer requests on their way, and leaves the last ones of a window to the others, from the
 // first request on. With 1 the key is this process's alone. By default, and if n is not positive, the limiter infers
 // from the responses whether others use the key, which eight processes that start together cannot do in time.
 func Processes(n int) LimiterOption {
-	return func(b *quota.Budget) { b.Processes = max(0, n) }
+	return limiterOption(func(b *quota.Budget) { b.Processes = max(0, n) })
 }
 
 // BackgroundReserve is how much of each window background calls leave to the others, in percent from 0 to 90.
 // The default is 10.
 func BackgroundReserve(percent int) LimiterOption {
-	return func(b *quota.Budget) { b.Reserve = min(max(0, percent), 90) }
+	return limiterOption(func(b *quota.Budget) { b.Reserve = min(max(0, percent), 90) })
 }
 
 const (

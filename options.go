@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What a Client does unless told otherwise.
+// The defaults of a Client.
 const (
 	defaultMaxWait          = 2 * time.Minute
 	defaultAttemptTimeout   = 30 * time.Second
@@ -176,8 +176,8 @@ func WithLimiter(l Limiter) Option {
 // [WithHTTPClient], and returns what is used instead. It is called once for each client, and after that of an earlier
 // WithTransport. The result must be safe for concurrent use. A request's context shows its call: [CallFromContext].
 //
-// If the result has a method Unwrap() http.RoundTripper that returns what it wraps, and sends by nothing else, the client
-// knows as much of its connections as without it: after a failure it can say that nothing was sent.
+// If the result has a method Unwrap() http.RoundTripper that returns what it wraps, and sends by nothing else, the
+// client knows as much of its connections as without it: after a failure it can say that nothing was sent.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *clientConfig) error {
 		if wrap == nil {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// PetStatus is the availability of an animal (section 2). The service may come to know
+// PetStatus is the availability of a pet (section 2). The service may come to know
 // more statuses than the three declared here; a client of today passes them on unchanged.
 type PetStatus string
 
@@ -33,7 +33,7 @@ func (s PetStatus) Valid() bool {
 	return false
 }
 
-// NewPet is an animal to be added (section 2).
+// NewPet is a pet to be added (section 2).
 type NewPet struct {
 	// Name is required: any non-empty string of valid UTF-8.
 	Name string `json:"name"`
@@ -44,13 +44,13 @@ type NewPet struct {
 	Status PetStatus `json:"status,omitempty"`
 }
 
-// Pet is an animal in the catalogue (section 2).
+// Pet is a pet in the catalogue (section 2).
 type Pet struct {
 	// ID is assigned by the service.
 	ID int64 `json:"id"`
 	// Name is whatever the service stores, the empty string included.
 	Name string `json:"name"`
-	// CategoryID is the category the animal belongs to.
+	// CategoryID is the category the pet belongs to.
 	CategoryID int64 `json:"categoryId"`
 	// Status is empty if the service sent none, and may be a status that is not Valid.
 	Status PetStatus `json:"status,omitempty"`
@@ -64,11 +64,11 @@ const (
 )
 
 // ListPetsParams narrows [Client.ListPets]. A zero field is not sent, so the zero value asks for
-// the first [DefaultLimit] animals of any status.
+// the first [DefaultLimit] pets of any status.
 type ListPetsParams struct {
-	// Limit is the greatest number of animals to return, from MinLimit to MaxLimit.
+	// Limit is the greatest number of pets to return, from MinLimit to MaxLimit.
 	Limit int
-	// Status keeps only the animals of this status.
+	// Status keeps only the pets of this status.
 	Status PetStatus
 }
 
@@ -82,7 +82,7 @@ type ListPetsResult struct {
 
 // CreatePetResult is the result of [Client.CreatePet].
 type CreatePetResult struct {
-	// Pet is the animal as the service stored it.
+	// Pet is the pet as the service stored it.
 	Pet Pet
 	// Response describes the exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
@@ -90,13 +90,13 @@ type CreatePetResult struct {
 
 // GetPetResult is the result of [Client.GetPet].
 type GetPetResult struct {
-	// Pet is the animal as the service keeps it.
+	// Pet is the pet as the service keeps it.
 	Pet Pet
 	// Response describes the exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
 }
 
-// ListPets lists animals (section 4.1). The service has no means to ask for the animals beyond the limit.
+// ListPets lists pets (section 4.1). The service has no means to ask for the pets beyond the limit.
 //
 // The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
 // [*TransportError]; the result is nil then.
@@ -112,7 +112,7 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	return &ListPetsResult{pets, response}, nil
 }
 
-// CreatePet adds an animal (section 4.2). It is not idempotent and the service knows no idempotency key:
+// CreatePet adds a pet (section 4.2). It is not idempotent and the service knows no idempotency key:
 // a request that may have been carried out is never sent again, and its error matches [ErrOutcomeUnknown].
 //
 // The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
@@ -129,10 +129,10 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 	return &CreatePetResult{created, response}, nil
 }
 
-// GetPet fetches one animal (section 4.3).
+// GetPet fetches one pet (section 4.3).
 //
 // The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
-// [*TransportError]; the result is nil then. It matches [ErrNotFound] if there is no such animal.
+// [*TransportError]; the result is nil then. It matches [ErrNotFound] if there is no such pet.
 //
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a status
 // filter instead.

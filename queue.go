@@ -136,7 +136,7 @@ func (q *keyQueue) earliest(now time.Time, w *waiter, before int) time.Time {
 	return later(q.budget.Earliest(now, before, w.background), q.why.Until)
 }
 
-// leave takes w, which has its answer, out of the queue.
+// leave takes w, which has its response, out of the queue.
 func (q *keyQueue) leave(w *waiter) {
 	q.waiters[w.class()].Remove(w.place)
 	w.place = nil
@@ -165,7 +165,7 @@ func (q *keyQueue) arm(now time.Time) {
 		return // it looks early enough, and then again
 	}
 	if q.timer != nil {
-		q.timer.Stop() // in vain if it has just fired: looking once more does no harm
+		q.timer.Stop() // it may just have fired: looking once more does no harm
 		q.timer = nil
 	}
 	q.wakeAt = at

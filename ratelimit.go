@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// RateLimit is the caller's quota as the X-RateLimit headers of one answer gave it (section 8.2).
+// RateLimit is the caller's quota as the X-RateLimit headers of one response gave it (section 8.2).
 //
 // The zero RateLimit means that a header was missing or malformed, and says nothing about the quota.
 // An exhausted quota is Limit > 0 and Remaining == 0.
@@ -27,7 +27,7 @@ type RateLimit struct {
 func (r RateLimit) IsZero() bool { return r == RateLimit{} }
 
 // Limiter admits the requests of one API key. A [Client] asks it before every attempt, retries
-// included, and tells it what each answer revealed. Implementations are safe for concurrent use.
+// included, and reports to it what each response revealed. Implementations are safe for concurrent use.
 type Limiter interface {
 	// Acquire blocks until one request may be sent. It returns a *RateLimitError at once if that
 	// would take longer than maxWait or than ctx allows, and no Permit with any error.
@@ -37,7 +37,7 @@ type Limiter interface {
 	RateLimit() RateLimit
 }
 
-// Reopener is a [Limiter] that can be told to ask the service again; [Client.Reopen] uses it.
+// Reopener is a [Limiter] that can be made to ask the service again; [Client.Reopen] uses it.
 type Reopener interface {
 	// Reopen has one request ask the service although the key is closed. keyID is that of a [Call]; empty
 	// means every key. It does not block and sends nothing by itself.
@@ -56,14 +56,14 @@ type Observation struct {
 	// Sent is when the request was handed to the transport, by the local clock; zero if nothing
 	// was sent.
 	Sent time.Time
-	// Received is when the header of the answer had arrived, by the local clock; zero if no
+	// Received is when the header of the response had arrived, by the local clock; zero if no
 	// answer came, in which case the request counts as spent.
 	Received time.Time
-	// StatusCode is the answer's, 0 if none came.
+	// StatusCode is the response's, 0 if none came.
 	StatusCode int
-	// RateLimit is what the answer's headers said, zero if they said nothing usable.
+	// RateLimit is what the response's headers said, zero if they said nothing usable.
 	RateLimit RateLimit
-	// RetryAfter is how long the answer asked the client to stay away, counted from Received;
+	// RetryAfter is how long the response asked the client to stay away, counted from Received;
 	// zero if it did not ask or not in a usable form.
 	RetryAfter time.Duration
 	// Date is the service's clock, from the Date header, to the second; zero if absent.
@@ -112,7 +112,7 @@ func parseCount(values []string, most int64) (int64, bool) {
 // maxDecimal is the largest number that parseDecimal can be asked for.
 const maxDecimal = math.MaxInt64/10 - 1
 
-// parseDecimal takes digits and nothing else, up to most. Each answer has a few such numbers, and each animal two, for
+// parseDecimal takes digits and nothing else, up to most. Each response has a few such numbers, and each pet two, for
 // which strconv, with signs and bases to think of, takes three times as long.
 func parseDecimal[T ~string | ~[]byte](digits T, most int64) (n int64, ok bool) {
 	for i := range len(digits) {
@@ -125,7 +125,7 @@ func parseDecimal[T ~string | ~[]byte](digits T, most int64) (n int64, ok bool) 
 	return n, n <= most && len(digits) > 0
 }
 
-// dateParser remembers the last Date, which many answers of a second have in common.
+// dateParser remembers the last Date, which many responses of a second have in common.
 type dateParser struct{ last atomic.Pointer[parsedDate] }
 
 type parsedDate struct {
@@ -133,7 +133,7 @@ type parsedDate struct {
 	time time.Time
 }
 
-// parse is the service's clock, zero if it is not told.
+// parse is the service's clock, zero if it is not sent.
 func (p *dateParser) parse(h http.Header) time.Time {
 	values := h[headerDate]
 	if len(values) == 0 {

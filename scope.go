@@ -36,7 +36,7 @@ func opensAt(o Observation, end time.Time) time.Time {
 	return quota.OpensAt(&q, end)
 }
 
-// scopeOf tells what a 429 is for whose window ends at end, zero if it does not say.
+// scopeOf returns the scope of a 429 whose window ends at end, zero if it does not say.
 func scopeOf(o Observation, end time.Time) LimitScope {
 	q := o.quota()
 	return LimitScope(quota.ScopeOf(&q, end))

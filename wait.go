@@ -31,7 +31,7 @@ type Wait struct {
 }
 
 // StartWait reports that the call of ctx begins to wait for the rate limit: the client's log and its [ClientTrace]
-// are told. A [Limiter] calls it in Acquire, and calls done once when the wait is over, however it ended. It must not
+// get it. A [Limiter] calls it in Acquire, and calls done once when the wait is over, however it ended. It must not
 // hold a lock then: both run code of the user's. free is how much of the wait was for the response of a request
 // that went ahead; [WithMaxWait] does not count it.
 //

@@ -33,7 +33,7 @@ func (w *waiter) class() int {
 	return foreground
 }
 
-// report tells the call of w what it waits for. Should that panic, its place is free.
+// report reports to the call of w what it waits for. Should that panic, its place is free.
 func (w *waiter) report(ctx context.Context) func(time.Duration) {
 	q := w.queue
 	q.limiter.mu.Lock()
