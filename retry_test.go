@@ -543,3 +543,25 @@ func TestACancelledWaitForTheLimitIsRateLimitedWhateverTheLastAnswerWas(t *testi
 		assert.False(t, limited.Local)
 	})
 }
+
+func TestRetryBudgetIsNotSpentOnRequestsThatWereNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		away := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			if time.Since(start) < 5*time.Second {
+				return nil, errRefused
+			}
+			return response(r, 200, strings.NewReader("[]"), quota(1000, 900, time.Minute)...), nil
+		})
+		client, err := petstore.NewClient("https://service.test/v1", testKey,
+			petstore.WithHTTPClient(&http.Client{Transport: away}),
+			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 100}))
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		for range 64 {
+			all.Go(func() { assert.NoError(t, list(client)) })
+		}
+		all.Wait()
+		assert.Less(t, time.Since(start), time.Minute)
+	})
+}
