@@ -51,7 +51,7 @@ func (a *attempt) outcome() error {
 	case a.statusCode == http.StatusTooManyRequests:
 		return &RateLimitError{
 			Operation: a.operation().name,
-			RetryAt:   a.retryAt(),
+			RetryAt:   notPast(a.retryAt()),
 			RateLimit: a.rateLimit,
 			Scope:     a.scope(),
 			Attempts:  a.number,
@@ -105,6 +105,15 @@ func (a *attempt) response() Response {
 // retryAt is when the response, a 429, allows the next request, by the local clock; zero if it does not say.
 func (a *attempt) retryAt() time.Time { return opensAt(a.observation(time.Time{}), a.windowEnd()) }
 
+// notPast is t, or now if t has passed meanwhile: while a slow body was read, or the machine was suspended. The zero
+// time stays zero.
+func notPast(t time.Time) time.Time {
+	if now := time.Now(); !t.IsZero() && over(t, now) {
+		return now
+	}
+	return t
+}
+
 // scope is which limit the response, a 429, seems to be for; empty for any other.
 func (a *attempt) scope() LimitScope {
 	if a.statusCode != http.StatusTooManyRequests {
@@ -134,7 +143,7 @@ func (k *call) endedWhileWaiting() error {
 	}
 	return &RateLimitError{
 		Operation: k.operation.name,
-		RetryAt:   k.plan.notBefore,
+		RetryAt:   notPast(k.plan.notBefore),
 		RateLimit: k.last.rateLimit,
 		Scope:     k.last.scope(),
 		Attempts:  k.last.number,

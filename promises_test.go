@@ -334,3 +334,24 @@ func TestWithTransportWrapsTheClientsOwn(t *testing.T) {
 		assert.True(t, ok, "%v", err)
 	}
 }
+
+func TestRateLimitErrorRetryAtIsNotInThePast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slowly := func(r *http.Request) (*http.Response, error) {
+			body := io.MultiReader(strings.NewReader("{"), sleepyReader(5*time.Second))
+			return response(r, 429, body, "Retry-After: 1"), nil
+		}
+		client, _ := scripted(t, []answer{slowly}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		limited, ok := errors.AsType[*petstore.RateLimitError](list(client))
+		require.True(t, ok)
+		assert.Equal(t, time.Now(), limited.RetryAt)
+	})
+}
+
+// sleepyReader is a body that ends after a time.
+type sleepyReader time.Duration
+
+func (r sleepyReader) Read([]byte) (int, error) {
+	<-time.After(time.Duration(r))
+	return 0, io.EOF
+}
