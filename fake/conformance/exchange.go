@@ -1,13 +1,13 @@
 package conformance
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // request is what is sent to the service. It is comparable: the same request is sent only once.
@@ -67,18 +67,10 @@ type exchange struct {
 }
 
 // redact takes the key out of a response that repeats it: messages go into logs, observations into
-// files. A short key stands in ordinary words and is left there.
+// files.
 func (x *exchange) redact(key string) {
-	const redacted, shortest = "[redacted]", 6
-	if len(key) < shortest {
-		return
-	}
-	x.response = bytes.ReplaceAll(x.response, []byte(key), []byte(redacted))
-	for _, values := range x.header {
-		for i, v := range values {
-			values[i] = strings.ReplaceAll(v, key, redacted)
-		}
-	}
+	x.response = []byte(redact.Text(string(x.response), key))
+	x.header = redact.Header(x.header, key)
 }
 
 // String is the exchange in a message.
