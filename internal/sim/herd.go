@@ -33,7 +33,8 @@ func herds(seed uint64) []herd {
 // herdContenders is who is compared in them.
 func herdContenders() []contender {
 	all := contenders()
-	told := contender{"petstore-go, told", "with `NewLimiter(Processes(n))`", func(c cell, via http.RoundTripper, n int) []client {
+	const with = "with `NewLimiter(Processes(n))`"
+	told := contender{"petstore-go, told", with, func(c cell, via http.RoundTripper, n int) []client {
 		c.condition.told = true
 		return petstoreClients(c, via, n)
 	}}

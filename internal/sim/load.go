@@ -81,18 +81,19 @@ const loadTime = 5 * time.Minute
 // added is what the calls of a load came to.
 type added struct {
 	calls, rejected, bans, failed int
-	refused                       int             // by the limiter while the window had room
-	waits                         []time.Duration // what each call took more than the service and the network did, sorted
+	refused                       int // by the limiter while the window had room
+	// waits is what each call took more than the service and the network did, sorted.
+	waits []time.Duration
 }
 
-func (a added) quantile(q float64) time.Duration {
+func (a *added) quantile(q float64) time.Duration {
 	if len(a.waits) == 0 {
 		return 0
 	}
 	return a.waits[min(len(a.waits)-1, int(q*float64(len(a.waits))))]
 }
 
-func (a added) String() string {
+func (a *added) String() string {
 	ms := func(q float64) int64 { return a.quantile(q).Milliseconds() }
 	return fmt.Sprintf("%d / %d / %d ms, %d rejected, %d bans, %d refused, %d failed, of %d",
 		ms(0.5), ms(0.99), ms(1), a.rejected, a.bans, a.refused, a.failed, a.calls)
@@ -274,7 +275,9 @@ func loadTable(rows []loadRow) [][]string {
 					theirs.worsen(r.theirs)
 				}
 			}
-			lines = append(lines, []string{p.text, fmt.Sprint(perMinute), fmt.Sprint(n), fmt.Sprint(calls), ours.worst(), theirs.worst()})
+			lines = append(lines, []string{
+				p.text, fmt.Sprint(perMinute), fmt.Sprint(n), fmt.Sprint(calls), ours.worst(), theirs.worst(),
+			})
 		}
 	}
 	return lines
@@ -288,7 +291,10 @@ func (a *added) worsen(b added) {
 	for i, q := range []float64{0.5, 0.99, 1} {
 		a.waits[i] = max(a.waits[i], b.quantile(q))
 	}
-	a.rejected, a.bans, a.refused, a.failed = a.rejected+b.rejected, a.bans+b.bans, a.refused+b.refused, a.failed+b.failed
+	a.rejected += b.rejected
+	a.bans += b.bans
+	a.refused += b.refused
+	a.failed += b.failed
 }
 
 // worst is the entry in the table.

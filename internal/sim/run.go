@@ -70,7 +70,8 @@ func run(c cell, k contender) result {
 	elapsed := time.Since(l.start)
 	l.strays.Wait()
 	r := result{
-		done: int(j.done.Load()), failed: int(j.failed.Load()), left: int(j.left.Load()), elapsed: elapsed, record: l.record,
+		done: int(j.done.Load()), failed: int(j.failed.Load()), left: int(j.left.Load()),
+		elapsed: elapsed, record: l.record,
 	}
 	for i := range j.perClient {
 		r.perClient = append(r.perClient, int(j.perClient[i].Load()))
