@@ -141,15 +141,12 @@ func TestCallFromContextIsFreeOfRacesInADialerThatOutlivesItsAttempt(t *testing.
 	t.Parallel()
 	release := make(chan struct{})
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		for {
+		for range 1000 { // which goes on while the attempt has been given up
 			c, _ := petstore.CallFromContext(ctx)
 			assert.Equal(t, "listPets", c.Operation)
-			select {
-			case <-release:
-				return nil, errRefused
-			default:
-			}
 		}
+		<-release
+		return nil, errRefused
 	}}
 	client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(nil),
 		petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithAttemptTimeout(time.Millisecond),
