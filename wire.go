@@ -39,34 +39,42 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return b.reader.Read(p)
 }
 
-// WriteTo keeps a body without a length from being copied by the connection, which takes a buffer of 32 KiB for
-// every read.
-func (b *requestBody) WriteTo(w io.Writer) (int64, error) {
-	b.read.Store(true)
-	return b.reader.WriteTo(w)
-}
-
 func (b *requestBody) Close() error { return nil }
 
 // identity is no transfer coding: with it net/http writes a body of unknown length as it is, and does not look
 // for its first byte on another goroutine in order to choose a coding.
 var identity = []string{"identity"}
 
-// setBody gives r its body.
+// emptyBody is the body of a read over HTTP/1. It has no state: a transport of the user's that sends a read twice does
+// not expect a body that two may read. WriteTo keeps net/http from copying it with a buffer of 32 KiB.
+type emptyBody struct{}
+
+func (emptyBody) Read([]byte) (int, error)         { return 0, io.EOF }
+func (emptyBody) WriteTo(io.Writer) (int64, error) { return 0, nil }
+func (emptyBody) Close() error                     { return nil }
+
+// setBody gives r its body. Where nobody is between, the body is of a type that net/http knows to be in memory: it
+// then writes header and body in one piece.
 func (w *wire) setBody(k *call, r *http.Request) {
-	if k.body == nil && !k.client.http1.Load() {
-		return
-	}
 	w.body.reader.Reset(k.body)
+	switch {
+	case k.body != nil:
+		w.setCreate(k, r)
+	case !k.client.http1.Load():
+	case k.client.plain:
+		r.Body, r.TransferEncoding = io.NopCloser(&w.body.reader), identity
+	default:
+		r.Body, r.TransferEncoding = emptyBody{}, identity
+	}
+}
+
+// setCreate gives r the body of a create.
+func (w *wire) setCreate(k *call, r *http.Request) {
+	r.ContentLength = int64(len(k.body))
 	r.Body = &w.body
 	if k.client.plain || k.client.reports {
-		r.Body = io.NopCloser(&w.body.reader) // which net/http knows to be in memory, and writes with the header
+		r.Body = io.NopCloser(&w.body.reader)
 	}
-	if k.body == nil {
-		r.TransferEncoding = identity
-		return
-	}
-	r.ContentLength = int64(len(k.body))
 	r.GetBody = func() (io.ReadCloser, error) {
 		if w.connected.Load() || w.body.read.Load() {
 			return nil, errNotRepeated

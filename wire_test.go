@@ -10,16 +10,15 @@ import (
 
 // net/http copies a body of unknown length with io.Copy, which takes a buffer of 32 KiB unless the body
 // writes itself.
-func TestRequestBody(t *testing.T) {
-	t.Run("an empty body is copied without a buffer", func(t *testing.T) {
-		var body requestBody
+func TestEmptyBody(t *testing.T) {
+	t.Run("is copied without a buffer", func(t *testing.T) {
+		var body emptyBody
 		var target struct{ io.Writer } // has no ReadFrom
 		target.Writer = io.Discard
 		allocations := testing.AllocsPerRun(100, func() {
-			_, err := io.Copy(&target, &body)
+			_, err := io.Copy(&target, body)
 			require.NoError(t, err)
 		})
 		assert.Zero(t, allocations)
-		assert.True(t, body.read.Load())
 	})
 }
