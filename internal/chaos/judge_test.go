@@ -192,8 +192,13 @@ func (r *report) judgeTime(c *call) {
 	if r.world.door.real {
 		return
 	}
-	const asked = 3 * time.Second // by a Retry-After, of each answer
-	most := c.maxWait + time.Duration(c.retry.MaxAttempts)*(c.attemptTimeout+c.retry.MaxDelay+asked)
+	const (
+		asked = 3 * time.Second // by a Retry-After, of each answer
+		// WithMaxWait does not bound the wait for the response of the request that went ahead, which is
+		// another caller's: its attempt lasts up to 30 s, and the next follows after up to ten.
+		ahead = 40 * time.Second
+	)
+	most := c.maxWait + time.Duration(c.retry.MaxAttempts)*(c.attemptTimeout+c.retry.MaxDelay+asked+ahead)
 	for _, limit := range []time.Duration{c.patience, c.callTimeout} {
 		if limit > 0 {
 			most = min(most, limit)
