@@ -99,7 +99,7 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// callKey is the context's key for a describer: a *call, or the *attempt that a request belongs to.
+// callKey is the context's key for a *call, or for the *attempt that a request belongs to.
 type callKey struct{}
 
 // perform makes a call and decodes the body of its documented success; anything else is an error.
@@ -178,7 +178,7 @@ func (k *call) run() error {
 }
 
 // roundTrip makes one attempt: it waits at the gate and sends the request. carrier is what http.Client has
-// made of the engine's request: it holds the cookies of the caller's jar.
+// made of the engine's request: it holds the cookies of the user's jar.
 func (k *call) roundTrip(carrier *http.Request) (*http.Response, error) {
 	a, err := k.admit()
 	if err != nil {
@@ -200,6 +200,6 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 // go-retryablehttp calls that after every failure and would drop the pool of everybody on the transport below.
 func newRoundTripper() http.RoundTripper {
 	return roundTripper(func(carrier *http.Request) (*http.Response, error) {
-		return carrier.Context().Value(callKey{}).(*call).roundTrip(carrier)
+		return callOf(carrier.Context()).roundTrip(carrier)
 	})
 }

@@ -119,9 +119,13 @@ func (k *call) traceCall() func(error) {
 
 // traceAttempt reports that a is about to be sent.
 func (k *call) traceAttempt(a *attempt) {
+	if len(k.client.traces) == 0 {
+		return
+	}
+	c := a.describe()
 	for _, t := range k.client.traces {
 		if t.AttemptStart != nil {
-			t.AttemptStart(k.ctx.Context, a.describe())
+			t.AttemptStart(k.ctx.Context, c)
 		}
 	}
 }

@@ -48,9 +48,10 @@ func StartWait(ctx context.Context, w Wait) (done func(free time.Duration)) {
 func (k *call) startWait(w Wait) func(free time.Duration) {
 	begun := time.Now()
 	k.client.waiting.Add(1)
+	start := WaitStartInfo{k.describe(), w}
 	for _, t := range k.client.traces {
 		if t.WaitStart != nil {
-			t.WaitStart(k.ctx.Context, WaitStartInfo{k.describe(), w})
+			t.WaitStart(k.ctx.Context, start)
 		}
 	}
 	var ended atomic.Bool
