@@ -1,11 +1,11 @@
-// Command ociimage writes the image of a program as an OCI archive, and takes such an archive apart.
-// It needs neither a container engine nor a network, and equal input gives equal bytes.
+// Command ociimage writes the image of a program as an OCI layout, and checks and unpacks such a
+// layout. It needs neither a container engine nor a network, and equal input gives equal files.
 //
-//	ociimage write -out image.tar -program petstore-fake -version 0.2.0 -revision COMMIT \
+//	ociimage write -out DIR -program petstore-fake -version 0.2.0 -revision COMMIT \
 //	    -created 2026-01-01T00:00:00Z -licenses licenses.txt linux/amd64=FILE linux/arm64=FILE
-//	ociimage unpack -platform linux/amd64 -out DIR image.tar   # prints how it runs
+//	ociimage unpack -platform linux/amd64 -rootfs FILE.tar DIR   # prints how the image runs
 //
-// The image holds nothing but the program, the licences of what it links, and the empty folder /ca,
+// The image holds the program, the licences of what the program links, and the empty folder /ca,
 // which belongs to the user that the program runs as.
 package main
 
@@ -41,9 +41,9 @@ func run(args []string) error {
 }
 
 func runWrite(args []string) error {
-	var p program
+	p := program{binaries: make(map[string][]byte)}
 	flags := flag.NewFlagSet("write", flag.ContinueOnError)
-	out := flags.String("out", "", "the archive")
+	out := flags.String("out", "", "the folder for the layout")
 	created := flags.String("created", "", "the time of the commit (RFC 3339)")
 	licenses := flags.String("licenses", "", "the file with the licences")
 	flags.StringVar(&p.name, "program", "", "the name of the program")
@@ -61,47 +61,36 @@ func runWrite(args []string) error {
 	}
 	for _, arg := range flags.Args() {
 		platform, file, _ := strings.Cut(arg, "=")
-		binary, err := os.ReadFile(file) //nolint:gosec // named on the command line
-		if err != nil {
+		if p.binaries[platform], err = os.ReadFile(file); err != nil { //nolint:gosec // named on the command line
 			return fmt.Errorf("%s: %w", platform, err)
 		}
-		p.binaries = append(p.binaries, platformBinary{platform, binary})
 	}
-	archive, err := p.archive()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(*out, archive, 0o600)
+	return p.write(*out)
 }
 
 func runUnpack(args []string) error {
 	flags := flag.NewFlagSet("unpack", flag.ContinueOnError)
 	platform := flags.String("platform", "linux/amd64", "the platform")
-	out := flags.String("out", "", "the folder for its files")
+	rootfs := flags.String("rootfs", "", "the file for the tar of the image's files")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() != 1 || *out == "" {
+	if flags.NArg() != 1 || *rootfs == "" {
 		return errUsage
 	}
-	archive, err := os.ReadFile(flags.Arg(0))
+	image, err := readImage(flags.Arg(0), *platform)
 	if err != nil {
 		return err
 	}
-	i, err := readImage(archive, *platform)
+	if err := writeRootFS(image, *rootfs); err != nil {
+		return err
+	}
+	file, err := image.ConfigFile()
 	if err != nil {
 		return err
 	}
-	if err := i.unpack(*out); err != nil {
-		return err
-	}
-	c := i.config.Config
-	_, err = fmt.Fprintf(os.Stdout, "entrypoint %s\nuser %s\nhealth %s\n",
-		strings.Join(c.Entrypoint, " "), c.User, strings.Join(c.Healthcheck.Test, " "))
-	for _, variable := range c.Env {
-		if err == nil {
-			_, err = fmt.Fprintf(os.Stdout, "env %s\n", variable)
-		}
-	}
+	c := file.Config
+	_, err = fmt.Fprintf(os.Stdout, "entrypoint %s\nuser %s\nhealth %s\nenv %s\n",
+		strings.Join(c.Entrypoint, " "), c.User, strings.Join(c.Healthcheck.Test, " "), strings.Join(c.Env, " "))
 	return err
 }

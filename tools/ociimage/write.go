@@ -4,14 +4,18 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // program is what the image is made of.
@@ -19,122 +23,85 @@ type program struct {
 	name, version, revision string
 	created                 time.Time
 	licenses                []byte
-	binaries                []platformBinary
+	binaries                map[string][]byte // by platform, such as linux/amd64
 }
 
-type platformBinary struct {
-	platform string
-	binary   []byte
-}
-
-// user is nobody on any system: above the ids that systems give out, with no name in the image.
+// user is the id that the program runs as: above the ids that systems give out, so that it owns
+// nothing on any host, and without a name in the image.
 const user = 65532
 
-// source is where the image's labels lead.
+// source is the repository that the image's labels name.
 const source = "https://github.com/petstore/petstore-go"
 
-// blobs are the parts of an image by their digests.
-type blobs map[string][]byte
-
-func (b blobs) add(mediaType string, content []byte) descriptor {
-	sum := sha256.Sum256(content)
-	digest := "sha256:" + hex.EncodeToString(sum[:])
-	b[digest] = content
-	return descriptor{MediaType: mediaType, Digest: digest, Size: len(content)}
-}
-
-func (b blobs) addJSON(mediaType string, value any) (descriptor, error) {
-	text, err := json.Marshal(value)
-	return b.add(mediaType, text), err
-}
-
-// archive returns the image as a tar of its OCI layout: one manifest for each platform, an index of
-// these, and the index of the layout, which names that one.
-func (p program) archive() ([]byte, error) {
-	b := make(blobs)
-	platforms := index{SchemaVersion: 2, MediaType: typeIndex, Annotations: p.labels()}
-	for _, one := range p.binaries {
-		d, err := p.addPlatform(b, one)
+// write writes the layout into a folder: an image for each platform, an index of these, and the
+// index of the layout, which names that one.
+func (p program) write(folder string) error {
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, platform := range slices.Sorted(maps.Keys(p.binaries)) {
+		target, err := v1.ParsePlatform(platform)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", one.platform, err)
+			return err
 		}
-		platforms.Manifests = append(platforms.Manifests, d)
+		image, err := p.image(*target, p.binaries[platform])
+		if err != nil {
+			return fmt.Errorf("%s: %w", platform, err)
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: image, Descriptor: v1.Descriptor{Platform: target},
+		})
 	}
-	d, err := b.addJSON(typeIndex, platforms)
+	path, err := layout.Write(folder, empty.Index)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	d.Annotations = map[string]string{
+	index = mutate.Annotations(index, p.labels()).(v1.ImageIndex)
+	return path.AppendIndex(index, layout.WithAnnotations(map[string]string{
 		"org.opencontainers.image.ref.name": p.version,
 		"io.containerd.image.name":          p.name + ":" + p.version, // the name after docker load
-	}
-	layout, err := json.Marshal(index{SchemaVersion: 2, MediaType: typeIndex, Manifests: []descriptor{d}})
+	}))
+}
+
+// image returns the image of one platform.
+func (p program) image(target v1.Platform, binary []byte) (v1.Image, error) {
+	files, err := p.files(binary)
 	if err != nil {
 		return nil, err
 	}
-	files := []file{
-		{name: "oci-layout", mode: 0o644, content: []byte(`{"imageLayoutVersion":"1.0.0"}`)},
-		{name: "index.json", mode: 0o644, content: layout},
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(files)), nil
+	}, tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(gzip.DefaultCompression))
+	if err != nil {
+		return nil, err
 	}
-	for _, digest := range slices.Sorted(maps.Keys(b)) {
-		name := "blobs/" + strings.Replace(digest, ":", "/", 1)
-		files = append(files, file{name: name, mode: 0o644, content: b[digest]})
-	}
-	return p.tar(files)
-}
-
-// addPlatform adds the image of one platform.
-func (p program) addPlatform(b blobs, one platformBinary) (descriptor, error) {
-	system, architecture, ok := strings.Cut(one.platform, "/")
-	if !ok {
-		return descriptor{}, fmt.Errorf("%q is not OS/ARCHITECTURE", one.platform)
-	}
-	rootfs, err := p.tar([]file{
-		{name: "ca/", mode: 0o755, owner: user},
-		{name: "licenses.txt", mode: 0o644, content: p.licenses},
-		{name: p.name, mode: 0o755, content: one.binary},
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	image, err = mutate.ConfigFile(image, &v1.ConfigFile{
+		Created: v1.Time{Time: p.created}, OS: target.OS, Architecture: target.Architecture,
+		Config: p.config(), RootFS: v1.RootFS{Type: "layers"},
 	})
 	if err != nil {
-		return descriptor{}, err
+		return nil, err
 	}
-	var layer bytes.Buffer
-	z := gzip.NewWriter(&layer)
-	if _, err := z.Write(rootfs); err != nil {
-		return descriptor{}, err
-	}
-	if err := z.Close(); err != nil {
-		return descriptor{}, err
-	}
-	diffID := make(blobs).add("", rootfs).Digest
-	config, err := b.addJSON(typeConfig, imageConfig{
-		Created: p.created, Architecture: architecture, OS: system, Config: p.runConfig(),
-		RootFS:  rootFS{"layers", []string{diffID}},
-		History: []history{{p.created, "ociimage write"}},
+	image, err = mutate.Append(image, mutate.Addendum{
+		Layer: layer, History: v1.History{Created: v1.Time{Time: p.created}, CreatedBy: "ociimage write"},
 	})
 	if err != nil {
-		return descriptor{}, err
+		return nil, err
 	}
-	d, err := b.addJSON(typeManifest, manifest{
-		SchemaVersion: 2, MediaType: typeManifest, Config: config,
-		Layers: []descriptor{b.add(typeLayer, layer.Bytes())}, Annotations: p.labels(),
-	})
-	d.Platform = &platform{architecture, system}
-	return d, err
+	return mutate.Annotations(image, p.labels()).(v1.Image), nil
 }
 
-// runConfig says how the program runs in a container: for everybody who reaches it, as nobody, and
+// config says how the program runs in a container: on every address, as a user of no one, and
 // with itself as the check of its health.
-func (p program) runConfig() runConfig {
-	return runConfig{
+func (p program) config() v1.Config {
+	return v1.Config{
 		User:         fmt.Sprintf("%d:%d", user, user),
 		ExposedPorts: map[string]struct{}{"4010/tcp": {}},
 		Env:          []string{"PETSTORE_FAKE_ADDR=:4010", "PETSTORE_FAKE_PUBLIC=true"},
 		Entrypoint:   []string{"/" + p.name},
 		Labels:       p.labels(),
-		Healthcheck: healthcheck{
+		Healthcheck: &v1.HealthConfig{
 			Test:     []string{"CMD", "/" + p.name, "-healthcheck"},
-			Interval: 5 * time.Second, Timeout: 3 * time.Second,
-			StartPeriod: 5 * time.Second, Retries: 3,
+			Interval: 5 * time.Second, Timeout: 3 * time.Second, StartPeriod: 5 * time.Second, Retries: 3,
 		},
 	}
 }
@@ -151,27 +118,20 @@ func (p program) labels() map[string]string {
 	}
 }
 
-// file is a file in a tar, or a folder if its name ends in a slash.
-type file struct {
-	name    string
-	mode    int64
-	owner   int
-	content []byte
-}
-
-// tar returns files as a tar without anything of the machine that writes it.
-func (p program) tar(files []file) ([]byte, error) {
+// files returns the image's files as a tar, in which nothing depends on the machine that writes it.
+func (p program) files(binary []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for _, f := range files {
-		h := &tar.Header{
-			Name: f.name, Mode: f.mode, Size: int64(len(f.content)), ModTime: p.created,
-			Uid: f.owner, Gid: f.owner, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR,
-		}
-		if strings.HasSuffix(f.name, "/") {
-			h.Typeflag = tar.TypeDir
-		}
-		if err := w.WriteHeader(h); err != nil {
+	for _, f := range []struct {
+		tar.Header
+		content []byte
+	}{
+		{tar.Header{Name: "ca/", Typeflag: tar.TypeDir, Mode: 0o755, Uid: user, Gid: user}, nil},
+		{tar.Header{Name: "licenses.txt", Typeflag: tar.TypeReg, Mode: 0o644}, p.licenses},
+		{tar.Header{Name: p.name, Typeflag: tar.TypeReg, Mode: 0o755}, binary},
+	} {
+		f.Size, f.ModTime, f.Format = int64(len(f.content)), p.created, tar.FormatUSTAR
+		if err := w.WriteHeader(&f.Header); err != nil {
 			return nil, err
 		}
 		if _, err := w.Write(f.content); err != nil {
