@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,14 @@ func TestWrite(t *testing.T) {
 		first, again := contents(t, writeLayout(t)), contents(t, writeLayout(t))
 		if len(first) != 9 || !maps.Equal(first, again) {
 			t.Errorf("%d files, or the second layout differs from the first", len(first))
+		}
+	})
+	t.Run("no image is an artifact", func(t *testing.T) {
+		t.Parallel()
+		for name, text := range contents(t, writeLayout(t)) {
+			if strings.Contains(text, "artifactType") {
+				t.Errorf("%s has an artifactType, which skopeo refuses: %s", name, text)
+			}
 		}
 	})
 	t.Run("each platform has its binary and runs it as nobody", func(t *testing.T) {

@@ -47,7 +47,7 @@ func (p program) write(folder string) error {
 			return fmt.Errorf("%s: %w", platform, err)
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
-			Add: image, Descriptor: v1.Descriptor{Platform: target},
+			Add: container{image}, Descriptor: v1.Descriptor{Platform: target},
 		})
 	}
 	path, err := layout.Write(folder, empty.Index)
@@ -60,6 +60,13 @@ func (p program) write(folder string) error {
 		"io.containerd.image.name":          p.name + ":" + p.version, // the name after docker load
 	}))
 }
+
+// container is an image that runs. For an image without this method the library writes the type of
+// the configuration into the index as the type of an artifact, and skopeo refuses such an index.
+type container struct{ v1.Image }
+
+// ArtifactType returns "": a container image is no artifact.
+func (container) ArtifactType() (string, error) { return "", nil }
 
 // image returns the image of one platform.
 func (p program) image(target v1.Platform, binary []byte) (v1.Image, error) {
@@ -90,8 +97,8 @@ func (p program) image(target v1.Platform, binary []byte) (v1.Image, error) {
 	return mutate.Annotations(image, p.labels()).(v1.Image), nil
 }
 
-// config says how the program runs in a container: on every address, as a user of no one, and
-// with itself as the check of its health.
+// config says how the program runs in a container: on every address, as a user that owns
+// nothing, and with itself as the check of its health.
 func (p program) config() v1.Config {
 	return v1.Config{
 		User:         fmt.Sprintf("%d:%d", user, user),
