@@ -27,7 +27,7 @@ func TestDocumentationNamesEveryFlagFieldAndBehaviour(t *testing.T) {
 			t.Errorf("%s is not in the documentation", o.usage())
 		}
 	}
-	for _, f := range spec.FaultFields {
+	for _, f := range spec.FaultFields() {
 		if !strings.Contains(text, f) {
 			t.Errorf("%s is not in the documentation", f)
 		}
@@ -136,7 +136,7 @@ func TestAdminRoutesRefuseWrongRequestsWithTheReason(t *testing.T) {
 		{"POST", "/_fake/clock", `{}`, 400, "advance"},
 		{"POST", "/_fake/clock", `[]`, 400, "must be a JSON object"},
 		{"POST", "/_fake/clock", `null`, 400, "must be a JSON object"},
-		{"POST", "/_fake/clock", `{"advance":"1m"} x`, 400, "behind"},
+		{"POST", "/_fake/clock", `{"advance":"1m"} x`, 400, "after top-level value"},
 		{"POST", "/_fake/clock", `{"advance"`, 400, "ends too early"},
 		{"POST", "/_fake/clock", ``, 400, "missing"},
 		{"POST", "/_fake/clock", `{"advance":"` + strings.Repeat(" ", httpjson.MaxBody) + `1m"}`, 413, "larger"},

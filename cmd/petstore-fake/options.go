@@ -122,7 +122,7 @@ func printHelp(w io.Writer) {
 		fmt.Fprintf(w, "  %-22s %s\n", o.usage(), o.about)
 	}
 	fmt.Fprintf(w, "\nFields of -fault: %s.\nTwo faults are separated by a semicolon.\n",
-		strings.Join(spec.FaultFields, ", "))
+		strings.Join(spec.FaultFields(), ", "))
 	fmt.Fprint(w, "\nBehaviours of -variant, the default first:\n\n"+behaviors)
 	fmt.Fprint(w, "\nWith port 0, standard output is the port alone. A browser gets the request page at /_fake/,\n"+
 		"a program the list of the admin routes.\n")

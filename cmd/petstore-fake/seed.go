@@ -16,9 +16,7 @@ func readSeed(name string) ([]petstore.NewPet, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := spec.NewPetReader()
-	defer r.Close()
-	pets, err := r.ReadArray(text)
+	pets, err := spec.ParsePets(text)
 	if at, ok := errors.AsType[*spec.PositionError](err); ok {
 		before := text[:min(max(at.Offset, 0), int64(len(text)))]
 		line := bytes.Count(before, []byte("\n")) + 1

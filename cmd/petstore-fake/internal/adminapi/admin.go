@@ -31,7 +31,6 @@ type Config struct {
 type API struct {
 	srv   *fake.Server
 	guard guard
-	pets  *spec.PetReader
 	mux   *http.ServeMux
 	page  *requestpage.Page
 
@@ -42,20 +41,18 @@ type API struct {
 // New returns the admin routes of a fake. The caller closes them.
 func New(c Config) *API {
 	a := &API{
-		srv: c.Server, pets: spec.NewPetReader(), mux: http.NewServeMux(),
+		srv: c.Server, mux: http.NewServeMux(),
 		guard: guard{public: c.Public, names: c.Names},
 	}
 	a.compareClocks()
 	a.page = requestpage.New(c.Server, c.Notifier, a.state)
-	methods := make(map[string]map[string]http.Handler)
+	methods := make(map[string][]string)
 	for _, r := range a.routes() {
-		if methods[r.pattern] == nil {
-			methods[r.pattern] = make(map[string]http.Handler)
-		}
-		methods[r.pattern][r.method] = r.handler
+		a.mux.Handle(r.method+" "+r.pattern, r.handler)
+		methods[r.pattern] = append(methods[r.pattern], r.method)
 	}
-	for pattern, handlers := range methods {
-		a.mux.Handle(pattern, byMethod(handlers))
+	for pattern, list := range methods {
+		a.mux.Handle(pattern, otherMethod(list))
 	}
 	a.mux.Handle(Path, httpjson.Endpoint(noSuchRoute))
 	return a
@@ -64,11 +61,8 @@ func New(c Config) *API {
 // Page returns the request page of the fake.
 func (a *API) Page() *requestpage.Page { return a.page }
 
-// Close ends the streams of events and what reads pets. It does not close the fake.
-func (a *API) Close() {
-	a.page.Close()
-	a.pets.Close()
-}
+// Close ends the streams of events. It does not close the fake.
+func (a *API) Close() { a.page.Close() }
 
 // ServeHTTP serves an admin request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -86,25 +80,17 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
-// byMethod returns the handler of a path. A method without a handler gets 405.
-func byMethod(handlers map[string]http.Handler) http.Handler {
-	if get, ok := handlers[http.MethodGet]; ok {
-		handlers[http.MethodHead] = get // net/http leaves the body out
-	}
-	var methods []string
-	for method := range handlers {
-		methods = append(methods, method)
+// otherMethod refuses the methods that a path does not have.
+func otherMethod(methods []string) http.Handler {
+	if slices.Contains(methods, http.MethodGet) {
+		methods = append(methods, http.MethodHead) // net/http serves it as a GET
 	}
 	slices.Sort(methods)
 	allow := strings.Join(methods, ", ")
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h, ok := handlers[r.Method]; ok {
-			h.ServeHTTP(w, r)
-			return
-		}
+	return httpjson.Handler(func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Allow", allow)
-		httpjson.WriteError(w, httpjson.Errorf(http.StatusMethodNotAllowed,
-			"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow))
+		return httpjson.Errorf(http.StatusMethodNotAllowed,
+			"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow)
 	})
 }
 

@@ -42,21 +42,12 @@ func (a *API) compareClocks() {
 
 // advance handles POST /_fake/clock.
 func (a *API) advance(r *http.Request) (any, error) {
-	var body struct {
-		Advance string `json:"advance"`
-	}
-	if err := httpjson.ReadInto(r, &body); err != nil {
+	d, err := httpjson.ReadField(r, "advance", spec.DurationBetween(0, maxAdvance))
+	if err != nil {
 		return nil, err
 	}
-	d, err := spec.ParseDuration(body.Advance)
-	if err != nil {
-		return nil, httpjson.BadRequest("advance: %v", err)
-	}
-	a.mu.Lock() // between the check and the step, no other step may come
+	a.mu.Lock() // no other step may come between the check and this step
 	defer a.mu.Unlock()
-	if d > maxAdvance {
-		return nil, httpjson.BadRequest("advance: %v is more than %v", d, maxAdvance)
-	}
 	if err := spec.CheckTime(a.srv.Now().Add(d)); err != nil {
 		return nil, httpjson.BadRequest("advance: %v", err)
 	}
@@ -67,15 +58,9 @@ func (a *API) advance(r *http.Request) (any, error) {
 
 // setClock handles PUT /_fake/clock.
 func (a *API) setClock(r *http.Request) (any, error) {
-	var body struct {
-		Time string `json:"time"`
-	}
-	if err := httpjson.ReadInto(r, &body); err != nil {
-		return nil, err
-	}
-	t, err := spec.ParseTime(body.Time)
+	t, err := httpjson.ReadField(r, "time", spec.ParseTime)
 	if err != nil {
-		return nil, httpjson.BadRequest("time: %v", err)
+		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -84,28 +69,16 @@ func (a *API) setClock(r *http.Request) (any, error) {
 	return a.showClock(), nil
 }
 
-// shownLatency is the latency as the admin routes show and take it.
-type shownLatency struct {
-	Latency string `json:"latency"`
-}
-
 // getLatency handles GET /_fake/latency.
 func (a *API) getLatency(*http.Request) (any, error) {
-	return shownLatency{a.srv.Latency().String()}, nil
+	return map[string]string{"latency": a.srv.Latency().String()}, nil
 }
 
 // setLatency handles PUT /_fake/latency.
 func (a *API) setLatency(r *http.Request) (any, error) {
-	var body shownLatency
-	if err := httpjson.ReadInto(r, &body); err != nil {
+	d, err := httpjson.ReadField(r, "latency", spec.DurationBetween(0, maxLatency))
+	if err != nil {
 		return nil, err
-	}
-	d, err := spec.ParseDuration(body.Latency)
-	switch {
-	case err != nil:
-		return nil, httpjson.BadRequest("latency: %v", err)
-	case d > maxLatency:
-		return nil, httpjson.BadRequest("latency: %v is more than %v", d, maxLatency)
 	}
 	a.srv.SetLatency(d)
 	return a.getLatency(r)

@@ -34,71 +34,20 @@ func describe(f fake.Fault) string {
 	return words
 }
 
-// shownFault is a fault as the admin routes show it.
-type shownFault struct {
-	ID          int                 `json:"id"`
-	Fired       int                 `json:"fired"`
-	Active      bool                `json:"active"`
-	Operation   string              `json:"operation,omitempty"`
-	Key         string              `json:"key,omitempty"`
-	Skip        int                 `json:"skip,omitempty"`
-	Times       any                 `json:"times"`
-	For         string              `json:"for,omitempty"`
-	Chance      float64             `json:"chance,omitempty"`
-	Delay       string              `json:"delay,omitempty"`
-	AfterCommit bool                `json:"afterCommit,omitempty"`
-	Status      int                 `json:"status,omitempty"`
-	Code        string              `json:"code,omitempty"`
-	Message     string              `json:"message,omitempty"`
-	RetryAfter  string              `json:"retryAfter,omitempty"`
-	Header      map[string][]string `json:"header,omitempty"`
-	Body        *string             `json:"body,omitempty"`
-	Wire        string              `json:"wire,omitempty"`
-}
-
-func showFault(i *fake.Injection) shownFault {
+// showFault returns a fault as the admin routes take it, with what has come of it.
+func showFault(i *fake.Injection) map[string]any {
 	f := i.Fault()
-	s := shownFault{
-		ID: i.ID(), Fired: i.Fired(), Active: i.Active(),
-		Operation: f.Operation, Skip: f.Skip, Times: max(f.Times, 1), Chance: f.Chance,
-		AfterCommit: f.AfterCommit, Status: f.Status, Code: f.Code, Message: f.Message,
-		RetryAfter: f.RetryAfter, Header: shownHeader(f.Header),
-	}
 	if f.APIKey != "" {
-		s.Key = requestpage.MaskKey(f.APIKey)
+		f.APIKey = requestpage.MaskKey(f.APIKey)
 	}
-	if f.Times == fake.Forever {
-		s.Times = "forever"
-	}
-	if f.For > 0 {
-		s.For = f.For.String()
-	}
-	if f.Delay > 0 {
-		s.Delay = f.Delay.String()
-	}
-	if f.Body != nil {
-		body := string(f.Body)
-		s.Body = &body
-	}
-	if f.Wire != fake.WireNone {
-		s.Wire = f.Wire.String()
-	}
-	return s
-}
-
-// shownHeader returns the header of a fault as the admin routes show it: an empty list, never null, for a
-// header that is taken away.
-func shownHeader(h http.Header) map[string][]string {
-	shown := make(map[string][]string, len(h))
-	for name, values := range h {
-		shown[name] = append([]string{}, values...)
-	}
+	shown := spec.ShowFault(f)
+	shown["id"], shown["fired"], shown["active"] = i.ID(), i.Fired(), i.Active()
 	return shown
 }
 
 // listFaults handles GET /_fake/faults.
 func (a *API) listFaults(*http.Request) (any, error) {
-	shown := []shownFault{}
+	shown := []map[string]any{}
 	for _, i := range a.srv.Injections() {
 		shown = append(shown, showFault(i))
 	}

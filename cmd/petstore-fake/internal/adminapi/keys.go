@@ -2,7 +2,6 @@ package adminapi
 
 import (
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
@@ -64,57 +63,43 @@ func (a *API) listKeys(*http.Request) (any, error) {
 	return map[string]any{"keys": shown}, nil
 }
 
-// key returns a key by its number.
-func (a *API) key(number int64) (fake.Key, bool) {
-	all := a.srv.Keys()
-	i := slices.IndexFunc(all, func(k fake.Key) bool { return int64(k.Number) == number })
-	if i < 0 {
-		return fake.Key{}, false
-	}
-	return all[i], true
-}
-
 // maxKeys bounds the keys that there are, since the fake keeps revoked ones too.
 const maxKeys = 10_000
 
 // addKey handles POST /_fake/keys.
 func (a *API) addKey(r *http.Request) (any, error) {
-	var body struct {
-		Key  string `json:"key"`
-		Plan string `json:"plan"`
-	}
-	if err := httpjson.ReadInto(r, &body); err != nil {
+	body, err := httpjson.ReadFields(r, "key", "plan")
+	if err != nil {
 		return nil, err
 	}
-	plan, err := spec.ParsePlan(body.Plan)
+	key := body["key"]
+	plan, err := spec.ParsePlan(body["plan"])
 	if err != nil {
 		return nil, httpjson.BadRequest("plan: %v", err)
 	}
-	if err := spec.CheckKey(body.Key); err != nil {
+	if err := spec.CheckKey(key); err != nil {
 		return nil, httpjson.BadRequest("key: %v", err)
 	}
-	a.mu.Lock() // the bound must hold, however many add a key at once
+	a.mu.Lock() // the bound must hold, however many requests add a key at once
 	defer a.mu.Unlock()
-	if len(a.srv.Keys()) >= maxKeys && a.srv.KeyNumber(body.Key) == 0 {
+	if len(a.srv.Keys()) >= maxKeys && a.srv.KeyNumber(key) == 0 {
 		return nil, httpjson.Errorf(http.StatusConflict, "there are %d keys already", maxKeys)
 	}
-	a.srv.AddKey(body.Key, plan)
-	k, _ := a.key(int64(a.srv.KeyNumber(body.Key)))
-	return httpjson.Created{Value: showKey(k)}, nil
+	a.srv.AddKey(key, plan)
+	return httpjson.Created{Value: showKey(a.srv.Keys()[a.srv.KeyNumber(key)-1])}, nil
 }
 
 // withKey calls f with the key that the path of a request names, and returns the key's new state.
 func (a *API) withKey(r *http.Request, f func(key string)) (any, error) {
 	a.mu.Lock() // a reset in between would take the key away, and f would panic
 	defer a.mu.Unlock()
-	n, _ := httpjson.ID(r)
-	k, ok := a.key(n)
-	if !ok {
+	id, ok := httpjson.ID(r)
+	keys := a.srv.Keys() // by their numbers, from 1 and without gaps
+	if !ok || id < 1 || id > int64(len(keys)) {
 		return nil, httpjson.NotFound("there is no key with this id; GET /_fake/keys lists the ids")
 	}
-	f(k.APIKey)
-	k, _ = a.key(n)
-	return showKey(k), nil
+	f(keys[id-1].APIKey)
+	return showKey(a.srv.Keys()[id-1]), nil
 }
 
 // getKey handles GET /_fake/keys/{id}.
@@ -129,33 +114,18 @@ func (a *API) revokeKey(r *http.Request) (any, error) {
 
 // setPlan handles PUT /_fake/keys/{id}/plan.
 func (a *API) setPlan(r *http.Request) (any, error) {
-	var body struct {
-		Plan string `json:"plan"`
-	}
-	if err := httpjson.ReadInto(r, &body); err != nil {
-		return nil, err
-	}
-	plan, err := spec.ParsePlan(body.Plan)
+	plan, err := httpjson.ReadField(r, "plan", spec.ParsePlan)
 	if err != nil {
-		return nil, httpjson.BadRequest("plan: %v", err)
+		return nil, err
 	}
 	return a.withKey(r, func(key string) { a.srv.SetPlan(key, plan) })
 }
 
 // ban handles PUT /_fake/keys/{id}/ban.
 func (a *API) ban(r *http.Request) (any, error) {
-	var body struct {
-		Duration string `json:"duration"`
-	}
-	if err := httpjson.ReadInto(r, &body); err != nil {
+	d, err := httpjson.ReadField(r, "duration", spec.DurationBetween(1, maxAdvance))
+	if err != nil {
 		return nil, err
-	}
-	d, err := spec.ParseDuration(body.Duration)
-	switch {
-	case err != nil:
-		return nil, httpjson.BadRequest("duration: %v", err)
-	case d == 0 || d > maxAdvance:
-		return nil, httpjson.BadRequest("duration: %v is not above 0 and up to %v", d, maxAdvance)
 	}
 	return a.withKey(r, func(key string) { a.srv.BanKey(key, d) })
 }

@@ -19,22 +19,23 @@ type shownPet struct {
 	Status     petstore.PetStatus `json:"status"`
 }
 
-// checkStatus returns an error for a status that the service document does not name.
-func checkStatus(s petstore.PetStatus) error {
-	if s == "" || s.Valid() {
-		return nil
+// parseStatus reads a status that the service document names, or none.
+func parseStatus(text string) (petstore.PetStatus, error) {
+	s := petstore.PetStatus(text)
+	if s != "" && !s.Valid() {
+		return "", httpjson.BadRequest("there is no status %q; it must be one of %q, or empty for none",
+			spec.Clip(text), petstore.PetStatuses())
 	}
-	return httpjson.BadRequest("status is %q; it must be one of %q, or empty for none",
-		spec.Clip(string(s)), petstore.PetStatuses())
+	return s, nil
 }
 
 // listPets handles GET /_fake/pets.
 func (a *API) listPets(r *http.Request) (any, error) {
 	q := httpjson.ReadQuery(r, "status", "after", "limit")
-	status := petstore.PetStatus(q.Text("status"))
+	status, err := parseStatus(q.Text("status"))
 	after := q.Number("after", 0, math.MaxInt64, 0)
 	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
-	if err := cmp.Or(q.Err, checkStatus(status)); err != nil {
+	if err := cmp.Or(q.Err, err); err != nil {
 		return nil, err
 	}
 	total, shown := 0, []shownPet{}
@@ -62,7 +63,7 @@ func (a *API) addPet(r *http.Request) (any, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
 		return a.addPets(body)
 	}
-	p, err := a.pets.Read(body)
+	p, err := spec.ParsePet(body)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (a *API) addPet(r *http.Request) (any, error) {
 
 // addPets adds the pets of an array: all, or none if one is refused.
 func (a *API) addPets(body []byte) (any, error) {
-	list, err := a.pets.ReadArray(body)
+	list, err := spec.ParsePets(body)
 	if err != nil {
 		return nil, err
 	}
@@ -94,20 +95,12 @@ func (a *API) getPet(r *http.Request) (any, error) {
 
 // setStatus handles PUT /_fake/pets/{id}/status.
 func (a *API) setStatus(r *http.Request) (any, error) {
-	var body struct {
-		Status *petstore.PetStatus `json:"status"`
-	}
-	if err := httpjson.ReadInto(r, &body); err != nil {
-		return nil, err
-	}
-	if body.Status == nil {
-		return nil, httpjson.BadRequest("status is missing")
-	}
-	if err := checkStatus(*body.Status); err != nil {
+	status, err := httpjson.ReadField(r, "status", parseStatus)
+	if err != nil {
 		return nil, err
 	}
 	n, _ := httpjson.ID(r)
-	if !a.srv.SetStatus(n, *body.Status) {
+	if !a.srv.SetStatus(n, status) {
 		return nil, noSuchPet(r)
 	}
 	return a.getPet(r)

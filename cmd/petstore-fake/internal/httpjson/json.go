@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
@@ -116,13 +118,49 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// ReadInto decodes the body of a request into a struct.
-func ReadInto(r *http.Request, v any) error {
+// ReadFields returns the fields of a body that must be an object with all of these fields and no
+// other, each a string.
+func ReadFields(r *http.Request, names ...string) (map[string]string, error) {
 	body, err := ReadBody(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return spec.DecodeStrict(body, v)
+	object, err := spec.ParseObject(body)
+	if err != nil {
+		return nil, err
+	}
+	for name := range object {
+		if !slices.Contains(names, name) {
+			return nil, BadRequest("unknown field %q; there are %s", spec.Clip(name), strings.Join(names, ", "))
+		}
+	}
+	fields := make(map[string]string)
+	for _, name := range names {
+		raw, ok := object[name]
+		if !ok {
+			return nil, BadRequest("%s is missing", name)
+		}
+		var text string
+		if raw.Kind() != '"' || json.Unmarshal(raw, &text) != nil {
+			return nil, BadRequest("%s must be of type string, not %s", name, raw.Kind())
+		}
+		fields[name] = text
+	}
+	return fields, nil
+}
+
+// ReadField returns the value of a body with one field, such as {"plan":"free"}. parse reads it as it
+// reads the value of a flag.
+func ReadField[T any](r *http.Request, name string, parse func(string) (T, error)) (T, error) {
+	fields, err := ReadFields(r, name)
+	if err != nil {
+		return *new(T), err
+	}
+	value, err := parse(fields[name])
+	if err != nil {
+		return value, BadRequest("%s: %v", name, err)
+	}
+	return value, nil
 }
 
 // Origin returns the scheme and the host under which a request called the program. The port may have

@@ -115,7 +115,7 @@ func TestParseFaultsRefusesWrongFieldsByName(t *testing.T) {
 		`{"after-commit":true}`:        "afterCommit",
 		`{"statsu":503}`:               `"statsu"`,
 		`{"status":"abc"}`:             "status",
-		`{"status":503} {}`:            "behind the JSON object",
+		`{"status":503} {}`:            "not JSON",
 		`{"status":503`:                "not JSON",
 		`{"header":"X-One: 1"}`:        "header",
 		`{"header":{"X-One":[1]}}`:     `"X-One"`,

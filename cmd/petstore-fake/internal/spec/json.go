@@ -1,49 +1,47 @@
 package spec
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeStrict decodes a text that must be one JSON object without unknown fields. Its errors name
-// fields, never values.
-func DecodeStrict(text []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	if err == nil && len(bytes.TrimSpace(text[d.InputOffset():])) > 0 {
-		return errors.New("there is something behind the JSON object")
-	}
-	if endsEarly(err) {
-		return errEndsEarly
-	}
-	if err == nil && !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		err = errors.New("it must be a JSON object") // null decodes into anything
-	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if wrong.Field == "" {
-			return errors.New("it must be a JSON object")
-		}
-		kind, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5"
-		return fmt.Errorf("%s must be of type %s, not %s", wrong.Field, wrong.Type, kind)
-	}
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("it is not JSON: %w at byte %d", syntax, syntax.Offset)
-	}
-	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
+// PositionError is an error at a byte of a text.
+type PositionError struct {
+	// Offset counts bytes from 0.
+	Offset int64
+	err    error
 }
 
-// errEndsEarly is the error for a JSON text that is cut off.
-var errEndsEarly = errors.New("it is not JSON: it ends too early")
+// Error returns the reason.
+func (e *PositionError) Error() string { return e.err.Error() }
 
-// endsEarly reports whether a decoder reached the end of its text where it needed more.
-func endsEarly(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+// notJSON returns the error for a text that a decoder refused.
+func notJSON(err error) *PositionError {
+	bad, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok {
+		bad = &jsontext.SyntacticError{Err: err} // io.EOF: there is nothing at all
+	}
+	if errors.Is(bad.Err, io.EOF) || errors.Is(bad.Err, io.ErrUnexpectedEOF) {
+		bad.Err = errors.New("it ends too early")
+	}
+	return &PositionError{bad.ByteOffset, fmt.Errorf("it is not JSON: %w", bad.Err)}
+}
+
+// ParseObject reads a text that must be one JSON object, and returns its fields as they stand. Its
+// errors repeat no values, which may be keys.
+func ParseObject(text []byte) (map[string]jsontext.Value, error) {
+	var fields map[string]jsontext.Value
+	err := json.Unmarshal(text, &fields)
+	if _, otherKind := errors.AsType[*json.SemanticError](err); otherKind || err == nil && fields == nil {
+		return nil, errors.New("it must be a JSON object") // null leaves fields nil
+	}
+	if err != nil {
+		bad := notJSON(err)
+		return nil, fmt.Errorf("%w, at byte %d", bad, bad.Offset)
+	}
+	return fields, nil
 }

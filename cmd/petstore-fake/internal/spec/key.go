@@ -60,27 +60,3 @@ func ParseBehavior(text string) (fake.Behavior, error) {
 	b, err := fake.ParseBehavior(text)
 	return b, plain(err)
 }
-
-// plain takes away what an error of package fake begins with, such as "fake: ParsePlan: ", which
-// means nothing on a command line.
-func plain(err error) error {
-	if err == nil {
-		return nil
-	}
-	if text, ours := strings.CutPrefix(err.Error(), "fake: "); ours {
-		_, reason, _ := strings.Cut(text, ": ")
-		return errors.New(reason)
-	}
-	return err
-}
-
-// maxClip bounds what an error repeats of what it was given, in bytes.
-const maxClip = 64
-
-// Clip returns a text for an error message, shortened if it is long.
-func Clip(s string) string {
-	if len(s) > maxClip {
-		return strings.ToValidUTF8(s[:maxClip], "") + "…"
-	}
-	return s
-}

@@ -1,9 +1,21 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
+
+// ParseBool reads a truth value as [strconv.ParseBool] does.
+func ParseBool(text string) (bool, error) {
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("%q is neither true nor false", Clip(text))
+	}
+	return on, nil
+}
 
 // ParseTime reads a time of RFC 3339, such as 2030-12-05T00:00:00Z.
 func ParseTime(text string) (time.Time, error) {
@@ -29,6 +41,17 @@ func CheckTime(t time.Time) error {
 	return nil
 }
 
+// DurationBetween returns a parser of durations within two bounds.
+func DurationBetween(least, most time.Duration) func(string) (time.Duration, error) {
+	return func(text string) (time.Duration, error) {
+		d, err := ParseDuration(text)
+		if err == nil && (d < least || d > most) {
+			err = fmt.Errorf("%v is not between %v and %v", d, least, most)
+		}
+		return d, err
+	}
+}
+
 // ParseDuration reads a duration that is not negative.
 func ParseDuration(v string) (time.Duration, error) {
 	d, err := time.ParseDuration(v)
@@ -39,4 +62,28 @@ func ParseDuration(v string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s is negative", v)
 	}
 	return d, nil
+}
+
+// plain takes away what an error of package fake begins with, such as "fake: ParsePlan: ", which
+// means nothing on a command line.
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text, ours := strings.CutPrefix(err.Error(), "fake: "); ours {
+		_, reason, _ := strings.Cut(text, ": ")
+		return errors.New(reason)
+	}
+	return err
+}
+
+// maxClip bounds what an error repeats of what it was given, in bytes.
+const maxClip = 64
+
+// Clip returns a text for an error message, shortened if it is long.
+func Clip(s string) string {
+	if len(s) > maxClip {
+		return strings.ToValidUTF8(s[:maxClip], "") + "…"
+	}
+	return s
 }
