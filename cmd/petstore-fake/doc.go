@@ -1,5 +1,5 @@
-// Petstore-fake is the Pet Store Service in memory as a program: package
-// [github.com/petstore/petstore-go/fake] for teams whose tests are not in Go.
+// Petstore-fake is the Pet Store Service in memory as a program: the package
+// github.com/petstore/petstore-go/fake for teams whose tests are not in Go.
 //
 //	petstore-fake                      # http://127.0.0.1:4010/v1, the key is fake-api-key
 //	petstore-fake -plan free -minute 2s -seed pets.json -log text
@@ -60,12 +60,19 @@
 //
 // # Behaviours
 //
-// The value of -variant is a name of fake.Variants, or any list of behaviours such as
-// retry-after=date,window=sliding: default-status (none, available, pending, sold), retry-after
-// (seconds, date, absent), limit-body (error, empty, html), order (ascending, descending, shuffled),
-// invalid-limit (reject, ignore, clamp), invalid-status (reject, ignore, clamp), window (fixed,
-// aligned, sliding), ban-reset (window, ban, absent), removal and deprecation-headers (off, on). The
-// first is the default.
+// The value of -variant is a name of fake.Variants, or a list of behaviours with commas between them,
+// such as retry-after=date,window=sliding. The first choice of each is the default.
+//
+//	default-status         none, available, pending, sold
+//	retry-after            seconds, date, absent
+//	limit-body             error, empty, html
+//	order                  ascending, descending, shuffled
+//	invalid-limit          reject, ignore, clamp
+//	invalid-status         reject, ignore, clamp
+//	window                 fixed, aligned, sliding
+//	ban-reset              window, ban, absent
+//	removal                off, on
+//	deprecation-headers    off, on
 //
 // # Exit status
 //

@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"net/url"
 	"slices"
 	"strconv"
@@ -57,38 +55,40 @@ type ban struct {
 func readSettings(args []string, getenv func(string) string) (settings, error) {
 	s := settings{plan: fake.PlanBusiness}
 	s.addr, _ = spec.ParseAddress(spec.DefaultAddr)
-	given, err := parseFlags(args)
+	options := s.options()
+	given, err := parseFlags(args, options)
 	if err != nil {
 		return s, err
 	}
-	all, setters := options(), s.setters()
-	if len(given["healthcheck"]) > 0 {
-		all = slices.DeleteFunc(all, func(o option) bool { return !o.forHealth() })
+	if len(given["healthcheck"]) > 0 { // runs every few seconds, and must not read the files of others
+		options = slices.DeleteFunc(options, func(o option) bool {
+			return !slices.Contains([]string{"healthcheck", "addr", "public", "tls"}, o.name)
+		})
 	}
-	for _, o := range all {
+	for _, o := range options {
 		source, values := "-"+o.name, given[o.name]
 		if v := getenv(o.env()); len(values) == 0 && v != "" {
 			source, values = o.env(), []string{v}
 		}
 		for _, v := range values {
-			if err := setters[o.name](v); err != nil {
+			if err := o.set(v); err != nil {
 				return s, fmt.Errorf("%s: %w", source, err)
 			}
 		}
 	}
-	if !s.public && !spec.IsLoopback(s.addr.Host) {
-		return s, fmt.Errorf("%s is not a loopback address: everybody who reaches it can use the fake and"+
-			" its admin routes; add -public if that is meant", s.addr)
-	}
-	if s.health && s.addr.Port == 0 {
-		return s, errors.New("-healthcheck needs the port that the program serves on: give it by -addr")
-	}
-	s.complete()
-	return s, nil
+	err = s.complete()
+	return s, err
 }
 
-// complete fills in what depends on several options.
-func (s *settings) complete() {
+// complete checks and fills in what depends on several options.
+func (s *settings) complete() error {
+	switch {
+	case !s.public && !spec.IsLoopback(s.addr.Host):
+		return fmt.Errorf("%s is not a loopback address: everybody who reaches it can use the fake and"+
+			" its admin routes; add -public if that is meant", s.addr)
+	case s.health && s.addr.Port == 0:
+		return errors.New("-healthcheck needs the port that the program serves on: give it by -addr")
+	}
 	if s.addr.Host != "" {
 		s.names = append(s.names, strings.ToLower(s.addr.Host))
 	}
@@ -100,32 +100,7 @@ func (s *settings) complete() {
 			s.keys[i].Plan = &s.plan
 		}
 	}
-}
-
-// parseFlags collects the values of the flags as they are. It does not let the flag package read
-// them, whose errors repeat a value, which may be a key.
-func parseFlags(args []string) (map[string][]string, error) {
-	given := make(map[string][]string)
-	flags := flag.NewFlagSet(program, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	for _, o := range options() {
-		take := func(v string) error {
-			given[o.name] = append(given[o.name], v)
-			return nil
-		}
-		if o.alone() {
-			flags.BoolFunc(o.name, "", take)
-		} else {
-			flags.Func(o.name, "", take)
-		}
-	}
-	if err := flags.Parse(args); err != nil {
-		return nil, err
-	}
-	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: there are only flags", flags.Arg(0))
-	}
-	return given, nil
+	return nil
 }
 
 func parseText(v string) (string, error) { return v, nil }
@@ -150,29 +125,13 @@ func parseSeed(v string) (uint64, error) {
 	return n, nil
 }
 
-func parseBool(v string) (bool, error) {
-	on, err := strconv.ParseBool(v)
-	if err != nil {
-		return false, fmt.Errorf("%q is neither true nor false", spec.Clip(v))
-	}
-	return on, nil
-}
-
 func parseBan(v string) (ban, error) {
-	after, duration, ok := strings.Cut(v, ",")
-	if !ok {
-		return ban{}, fmt.Errorf("%q is not AFTER,DURATION, such as 5,10m", spec.Clip(v))
-	}
+	after, duration, _ := strings.Cut(v, ",")
 	n, err := strconv.Atoi(strings.TrimSpace(after))
-	if err != nil || n < 1 {
-		return ban{}, fmt.Errorf("AFTER is %q; it must be a number of requests, at least 1", spec.Clip(after))
-	}
-	d, err := spec.ParseDuration(strings.TrimSpace(duration))
-	if err == nil && d == 0 {
-		err = errors.New("it must be longer than 0")
-	}
-	if err != nil {
-		return ban{}, fmt.Errorf("DURATION: %w", err)
+	d, err2 := spec.ParseDuration(strings.TrimSpace(duration))
+	if err != nil || err2 != nil || n < 1 || d == 0 {
+		return ban{}, fmt.Errorf("%q is not AFTER,DURATION, such as 5,10m: a number of requests, at least 1,"+
+			" and a duration above 0", spec.Clip(v))
 	}
 	return ban{n, d}, nil
 }
@@ -207,18 +166,6 @@ func parseOrigins(v string) ([]string, error) {
 		}
 	}
 	return origins, nil
-}
-
-func (s *settings) addKeys(v string) error {
-	keys, err := spec.ParseKeys(v)
-	s.keys = append(s.keys, keys...)
-	return err
-}
-
-func (s *settings) addFaults(v string) error {
-	faults, err := spec.ParseFaults(v)
-	s.faults = append(s.faults, faults...)
-	return err
 }
 
 // setPublic takes a truth value, or the names by which the program is public.

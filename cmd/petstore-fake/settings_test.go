@@ -100,7 +100,7 @@ func TestSettingsFromFlagsAndVariables(t *testing.T) {
 		require.NoError(t, err, variable)
 		assert.Equal(t, c.want, c.got(s), "%s=%s", variable, c.value)
 	}
-	for _, o := range options() {
+	for _, o := range new(settings).options() {
 		assert.True(t, tested[o.name], "-%s has no test", o.name)
 	}
 }

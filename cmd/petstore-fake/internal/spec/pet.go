@@ -21,7 +21,7 @@ func ParsePet(text []byte) (petstore.NewPet, error) {
 // ParsePets reads a JSON array of NewPet objects. Its errors are of type [*PositionError].
 func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)) // see ParsePet
-	next := func() int64 { // the offset of the next value
+	next := func() int64 {                                                              // the offset of the next value
 		return int64(len(text) - len(bytes.TrimLeft(text[d.InputOffset():], " \t\r\n,")))
 	}
 	begin := next()
