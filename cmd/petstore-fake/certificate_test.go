@@ -36,13 +36,10 @@ func TestTLS(t *testing.T) {
 	c := trusting(t, file)
 
 	t.Run("a reset is a reset", func(t *testing.T) {
-		req := listRequest(t, host)
+		req := requestTo(t, host, "GET", "/v1/pets", "")
 		req.URL.Scheme = "https"
 		for range 2 { // on a new connection, and on one that carried a request
-			resp, err := c.Do(req)
-			if err == nil {
-				_ = resp.Body.Close()
-			}
+			_, _, err := do(c, req)
 			require.Error(t, err)
 			if runtime.GOOS != "windows" { // which has an error number of its own
 				assert.ErrorIs(t, err, syscall.ECONNRESET)

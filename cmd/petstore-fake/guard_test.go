@@ -7,200 +7,196 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A page of another site sends a request with its own Origin. A page whose name was rebound to a
-// loopback address sends that name as Host, and an Origin that fits it.
-func TestGuardRefusesPagesOfOtherSites(t *testing.T) {
+func TestGuard(t *testing.T) {
 	t.Parallel()
-	i := newTestInstance(t)
-	for _, c := range []struct {
-		method, host, origin, site string
-		want                       int
-	}{
-		{"GET", testHost, "", "", 200},
-		{"GET", testHost, "", "none", 200},
-		{"GET", testHost, "", "cross-site", 200}, // a link that somebody followed
-		{"GET", testHost, "http://" + testHost, "same-origin", 200},
-		{"GET", "localhost:4010", "http://localhost:4010", "", 200},
-		{"GET", "fake.localhost", "", "", 200},
-		{"GET", "[::1]:4010", "http://[::1]:4010", "", 200},
-		{"GET", "127.0.0.1", "", "", 200},
+	// A page of another site sends a request with its own Origin. A page whose name was rebound to a
+	// loopback address sends that name as Host, and an Origin that fits it.
+	t.Run("refuses pages of other sites", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		for _, c := range []struct {
+			method, host, origin, site string
+			want                       int
+		}{
+			{"GET", testHost, "", "", 200},
+			{"GET", testHost, "", "none", 200},
+			{"GET", testHost, "", "cross-site", 200}, // a link that somebody followed
+			{"GET", testHost, "http://" + testHost, "same-origin", 200},
+			{"GET", "localhost:4010", "http://localhost:4010", "", 200},
+			{"GET", "fake.localhost", "", "", 200},
+			{"GET", "[::1]:4010", "http://[::1]:4010", "", 200},
+			{"GET", "127.0.0.1", "", "", 200},
 
-		{"GET", "evil.test:4010", "", "", 403},
-		{"GET", "evil.test:4010", "http://evil.test:4010", "same-origin", 403},
-		{"GET", "127.0.0.1.evil.test", "", "", 403},
-		{"GET", "evil-localhost", "", "", 403},
-		{"GET", "192.0.2.1:4010", "", "", 403},
-		{"GET", "", "", "", 403},
-		{"GET", testHost, "https://evil.test", "cross-site", 403},
-		{"GET", testHost, "http://127.0.0.1:3000", "same-site", 403},
-		{"GET", testHost, "http://127.0.0.1", "", 403},
-		{"GET", testHost, "null", "", 403},
-		{"GET", testHost, "file://127.0.0.1:4010", "", 403},
+			{"GET", "evil.test:4010", "", "", 403},
+			{"GET", "evil.test:4010", "http://evil.test:4010", "same-origin", 403},
+			{"GET", "127.0.0.1.evil.test", "", "", 403},
+			{"GET", "evil-localhost", "", "", 403},
+			{"GET", "192.0.2.1:4010", "", "", 403},
+			{"GET", "", "", "", 403},
+			{"GET", testHost, "https://evil.test", "cross-site", 403},
+			{"GET", testHost, "http://127.0.0.1:3000", "same-site", 403},
+			{"GET", testHost, "http://127.0.0.1", "", 403},
+			{"GET", testHost, "null", "", 403},
+			{"GET", testHost, "file://127.0.0.1:4010", "", 403},
 
-		{"POST", testHost, "", "", 204},
-		{"POST", testHost, "http://" + testHost, "same-origin", 415}, // says no media type
-		{"POST", testHost, "", "cross-site", 403},
-		{"POST", testHost, "", "same-site", 403},
-		{"POST", testHost, "https://evil.test", "", 403},
-		{"POST", "evil.test:4010", "http://evil.test:4010", "same-origin", 403},
-	} {
-		path := "/_fake/"
-		if c.method == http.MethodPost {
-			path = "/_fake/reset"
-		}
-		r := request(t, c.method, path, "")
-		r.Host = c.host
-		if c.origin != "" {
-			r.Header.Set("Origin", c.origin)
-		}
-		if c.site != "" {
-			r.Header.Set("Sec-Fetch-Site", c.site)
-		}
-		w := i.send(r)
-		assert.Equal(t, c.want, w.Code, "%+v: %s", c, w.Body)
-		if w.Code == http.StatusForbidden {
-			assert.Contains(t, w.Body.String(), `{"error":"`)
-		}
-	}
-}
-
-// What a page asks for besides following a link has no Origin in a browser that asks without CORS: an
-// image, a script, a frame, a prefetch. It would take a stream, and time of the program's.
-func TestGuardRefusesPartsOfOtherPages(t *testing.T) {
-	t.Parallel()
-	i := newTestInstance(t)
-	for _, c := range []struct {
-		site, mode, dest string
-		want             int
-	}{
-		{"cross-site", "no-cors", "image", 403},
-		{"same-site", "no-cors", "script", 403},
-		{"cross-site", "cors", "empty", 403},
-		{"cross-site", "websocket", "websocket", 403},
-		{"cross-site", "navigate", "iframe", 403},
-		{"same-site", "navigate", "object", 403},
-		{"cross-site", "navigate", "document", 200},
-		{"same-origin", "cors", "empty", 200},
-		{"same-origin", "no-cors", "image", 200},
-		{"none", "navigate", "document", 200},
-		{"", "", "", 200},
-	} {
-		for _, path := range []string{"/_fake/", "/_fake/events", "/_fake/requests", "/_fake/har"} {
-			r := request(t, http.MethodGet, path, "")
-			r.Header.Set("Accept", "text/html")
-			r.Header.Set("Sec-Fetch-Site", c.site)
-			r.Header.Set("Sec-Fetch-Mode", c.mode)
-			r.Header.Set("Sec-Fetch-Dest", c.dest)
-			assert.Equal(t, c.want, i.send(r).Code, "%+v %s", c, path)
-		}
-	}
-}
-
-// A form of another site's can be sent without a script and without asking first.
-func TestGuardRefusesFormsOfOtherSites(t *testing.T) {
-	t.Parallel()
-	i := newTestInstance(t)
-	for _, contentType := range []string{
-		"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "application/json",
-	} {
-		for _, header := range []map[string]string{
-			{"Origin": "https://evil.test", "Sec-Fetch-Site": "cross-site"},
-			{"Origin": "https://evil.test"},
-			{"Origin": "null", "Sec-Fetch-Site": "cross-site"},
-			{"Origin": "null"},
-			{"Origin": "http://127.0.0.1:3000", "Sec-Fetch-Site": "same-site"},
-			{"Sec-Fetch-Site": "cross-site"},
-			{"Sec-Fetch-Site": "same-site"},
+			{"POST", testHost, "", "", 204},
+			{"POST", testHost, "http://" + testHost, "same-origin", 415}, // says no media type
+			{"POST", testHost, "", "cross-site", 403},
+			{"POST", testHost, "", "same-site", 403},
+			{"POST", testHost, "https://evil.test", "", 403},
+			{"POST", "evil.test:4010", "http://evil.test:4010", "same-origin", 403},
 		} {
-			for _, path := range []string{"/_fake/reset", "/_fake/clock", "/_fake/faults", "/_fake/pets"} {
-				r := request(t, http.MethodPost, path, `{"advance":"1m"}`)
-				r.Header.Set("Content-Type", contentType)
-				for name, value := range header {
-					r.Header.Set(name, value)
-				}
-				assert.Equal(t, http.StatusForbidden, i.send(r).Code, "%s %v %s", contentType, header, path)
+			path := "/_fake/"
+			if c.method == http.MethodPost {
+				path = "/_fake/reset"
+			}
+			r := request(t, c.method, path, "")
+			r.Host = c.host
+			if c.origin != "" {
+				r.Header.Set("Origin", c.origin)
+			}
+			if c.site != "" {
+				r.Header.Set("Sec-Fetch-Site", c.site)
+			}
+			w := i.send(r)
+			assert.Equal(t, c.want, w.Code, "%+v: %s", c, w.Body)
+			if w.Code == http.StatusForbidden {
+				assert.Contains(t, w.Body.String(), `{"error":"`)
 			}
 		}
-	}
-	assert.Equal(t, "0s", i.object("GET", "/_fake/clock", "")["advanced"])
-}
-
-func TestGuardRefusesTwoOrigins(t *testing.T) {
-	t.Parallel()
-	r := request(t, http.MethodGet, "/_fake/", "")
-	r.Header["Origin"] = []string{"http://" + testHost, "http://" + testHost}
-	assert.Equal(t, http.StatusForbidden, newTestInstance(t).send(r).Code)
-}
-
-func TestGuardGrantsNoCrossOriginAccess(t *testing.T) {
-	t.Parallel()
-	i := newTestInstance(t)
-	r := request(t, http.MethodOptions, "/_fake/reset", "")
-	r.Header.Set("Origin", "https://evil.test")
-	r.Header.Set("Access-Control-Request-Method", "POST")
-	w := i.send(r)
-	assert.Equal(t, http.StatusForbidden, w.Code)
-	assert.Empty(t, w.Header().Values("Access-Control-Allow-Origin"))
-
-	w = i.call(http.MethodGet, "/_fake/requests", "")
-	assert.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
-	assert.Equal(t, "same-origin", w.Header().Get("Cross-Origin-Resource-Policy"))
-	assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
-}
-
-func TestGuardRequiresJSONOfChanges(t *testing.T) {
-	t.Parallel()
-	i := newTestInstance(t)
-	for contentType, want := range map[string]int{
-		"application/json":                  200,
-		"application/json; charset=utf-8":   200,
-		"Application/JSON":                  200,
-		"":                                  415,
-		"text/plain":                        415,
-		"application/x-www-form-urlencoded": 415,
-		"multipart/form-data; boundary=x":   415,
-		"text/plain; application/json":      415,
-	} {
-		r := request(t, http.MethodPost, "/_fake/clock", `{"advance":"1s"}`)
-		r.Header.Set("Content-Type", contentType)
-		if contentType == "" {
-			r.Header.Del("Content-Type")
+	})
+	// What a page asks for besides following a link has no Origin in a browser that asks without CORS: an
+	// image, a script, a frame, a prefetch. It would take a stream, and time of the program's.
+	t.Run("refuses parts of other pages", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		for _, c := range []struct {
+			site, mode, dest string
+			want             int
+		}{
+			{"cross-site", "no-cors", "image", 403},
+			{"same-site", "no-cors", "script", 403},
+			{"cross-site", "cors", "empty", 403},
+			{"cross-site", "websocket", "websocket", 403},
+			{"cross-site", "navigate", "iframe", 403},
+			{"same-site", "navigate", "object", 403},
+			{"cross-site", "navigate", "document", 200},
+			{"same-origin", "cors", "empty", 200},
+			{"same-origin", "no-cors", "image", 200},
+			{"none", "navigate", "document", 200},
+			{"", "", "", 200},
+		} {
+			for _, path := range []string{"/_fake/", "/_fake/events", "/_fake/requests", "/_fake/har"} {
+				r := request(t, http.MethodGet, path, "")
+				r.Header.Set("Accept", "text/html")
+				r.Header.Set("Sec-Fetch-Site", c.site)
+				r.Header.Set("Sec-Fetch-Mode", c.mode)
+				r.Header.Set("Sec-Fetch-Dest", c.dest)
+				assert.Equal(t, c.want, i.send(r).Code, "%+v %s", c, path)
+			}
 		}
-		assert.Equal(t, want, i.send(r).Code, "%q", contentType)
-	}
-	r := request(t, http.MethodPost, "/_fake/reset", "")
-	r.Header.Set("Origin", "http://"+testHost)
-	r.Header.Set("Content-Type", "application/json")
-	assert.Equal(t, http.StatusNoContent, i.send(r).Code)
-}
-
-func TestGuardOfAPublicProgramAllowsAddressesAndItsNames(t *testing.T) {
-	t.Parallel()
-	named := newTestInstance(t, "-addr", "docker.test:4010", "-public=Fake.test,other")
-	plain := newTestInstance(t, "-addr", ":4010", "-public")
-	for host, want := range map[string][2]int{
-		"127.0.0.1:4010":   {200, 200},
-		"192.0.2.1:4010":   {200, 200},
-		"[2001:db8::1]:80": {200, 200},
-		"fake.test:4010":   {200, 403},
-		"FAKE.TEST":        {200, 403},
-		"other":            {200, 403},
-		"docker.test":      {200, 403},
-		"evil.test":        {403, 403},
-		"":                 {403, 403},
-	} {
-		for n, i := range []testInstance{named, plain} {
-			r := request(t, http.MethodGet, "/_fake/", "")
-			r.Host = host
-			assert.Equal(t, want[n], i.send(r).Code, "%s, instance %d", host, n)
+	})
+	// A form of another site's can be sent without a script and without asking first.
+	t.Run("refuses forms of other sites", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		for _, contentType := range []string{
+			"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "application/json",
+		} {
+			for _, header := range []map[string]string{
+				{"Origin": "https://evil.test", "Sec-Fetch-Site": "cross-site"},
+				{"Origin": "https://evil.test"},
+				{"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+				{"Origin": "null"},
+				{"Origin": "http://127.0.0.1:3000", "Sec-Fetch-Site": "same-site"},
+				{"Sec-Fetch-Site": "cross-site"},
+				{"Sec-Fetch-Site": "same-site"},
+			} {
+				for _, path := range []string{"/_fake/reset", "/_fake/clock", "/_fake/faults", "/_fake/pets"} {
+					r := request(t, http.MethodPost, path, `{"advance":"1m"}`)
+					r.Header.Set("Content-Type", contentType)
+					for name, value := range header {
+						r.Header.Set(name, value)
+					}
+					assert.Equal(t, http.StatusForbidden, i.send(r).Code, "%s %v %s", contentType, header, path)
+				}
+			}
 		}
-	}
-}
+		assert.Equal(t, "0s", i.object("GET", "/_fake/clock", "")["advanced"])
+	})
+	t.Run("refuses two origins", func(t *testing.T) {
+		t.Parallel()
+		r := request(t, http.MethodGet, "/_fake/", "")
+		r.Header["Origin"] = []string{"http://" + testHost, "http://" + testHost}
+		assert.Equal(t, http.StatusForbidden, newTestInstance(t).send(r).Code)
+	})
+	t.Run("grants no access to other origins", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		r := request(t, http.MethodOptions, "/_fake/reset", "")
+		r.Header.Set("Origin", "https://evil.test")
+		r.Header.Set("Access-Control-Request-Method", "POST")
+		w := i.send(r)
+		assert.Equal(t, http.StatusForbidden, w.Code)
+		assert.Empty(t, w.Header().Values("Access-Control-Allow-Origin"))
 
-func TestServiceTakesAnyHost(t *testing.T) {
-	t.Parallel()
-	r := request(t, http.MethodGet, "/v1/pets", "")
-	r.Host = "api.example.test"
-	r.Header.Set("Authorization", "Bearer fake-api-key")
-	assert.Equal(t, http.StatusOK, newTestInstance(t).send(r).Code)
+		w = i.call(http.MethodGet, "/_fake/requests", "")
+		assert.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
+		assert.Equal(t, "same-origin", w.Header().Get("Cross-Origin-Resource-Policy"))
+		assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	})
+	t.Run("requires JSON of changes", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		for contentType, want := range map[string]int{
+			"application/json":                  200,
+			"application/json; charset=utf-8":   200,
+			"Application/JSON":                  200,
+			"":                                  415,
+			"text/plain":                        415,
+			"application/x-www-form-urlencoded": 415,
+			"multipart/form-data; boundary=x":   415,
+			"text/plain; application/json":      415,
+		} {
+			r := request(t, http.MethodPost, "/_fake/clock", `{"advance":"1s"}`)
+			r.Header.Set("Content-Type", contentType)
+			if contentType == "" {
+				r.Header.Del("Content-Type")
+			}
+			assert.Equal(t, want, i.send(r).Code, "%q", contentType)
+		}
+		r := request(t, http.MethodPost, "/_fake/reset", "")
+		r.Header.Set("Origin", "http://"+testHost)
+		r.Header.Set("Content-Type", "application/json")
+		assert.Equal(t, http.StatusNoContent, i.send(r).Code)
+	})
+	t.Run("allows addresses and names of a public program", func(t *testing.T) {
+		t.Parallel()
+		named := newTestInstance(t, "-addr", "docker.test:4010", "-public=Fake.test,other")
+		plain := newTestInstance(t, "-addr", ":4010", "-public")
+		for host, want := range map[string][2]int{
+			"127.0.0.1:4010":   {200, 200},
+			"192.0.2.1:4010":   {200, 200},
+			"[2001:db8::1]:80": {200, 200},
+			"fake.test:4010":   {200, 403},
+			"FAKE.TEST":        {200, 403},
+			"other":            {200, 403},
+			"docker.test":      {200, 403},
+			"evil.test":        {403, 403},
+			"":                 {403, 403},
+		} {
+			for n, i := range []testInstance{named, plain} {
+				r := request(t, http.MethodGet, "/_fake/", "")
+				r.Host = host
+				assert.Equal(t, want[n], i.send(r).Code, "%s, instance %d", host, n)
+			}
+		}
+	})
+	t.Run("lets any host name call the service", func(t *testing.T) {
+		t.Parallel()
+		r := request(t, http.MethodGet, "/v1/pets", "")
+		r.Host = "api.example.test"
+		r.Header.Set("Authorization", "Bearer fake-api-key")
+		assert.Equal(t, http.StatusOK, newTestInstance(t).send(r).Code)
+	})
 }

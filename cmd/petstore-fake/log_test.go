@@ -12,74 +12,83 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestLogHasALineForEachRequestOfTheService(t *testing.T) {
+func TestLog(t *testing.T) {
 	t.Parallel()
-	i := newTestInstance(t, "-log", "json")
-	i.call("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
-	i.callAs("", "GET", "/v1/pets?status=sold&limit=5", "")
-	i.callAs("unheard-of", "GET", "/v1/pets/1", "")
-	var lines []map[string]any
-	for line := range strings.Lines(i.stderr.String()) {
-		var object map[string]any
-		require.NoError(t, json.Unmarshal([]byte(line), &object), line)
-		assert.Contains(t, object, "time")
-		assert.Contains(t, object, "duration_ms")
-		delete(object, "time")
-		delete(object, "duration_ms")
-		lines = append(lines, object)
-	}
-	require.Len(t, lines, 3)
-	assert.Equal(t, map[string]any{
-		"level": "INFO", "msg": "request", "method": "POST", "path": "/v1/pets", "status": 201.0,
-		"bytes": 36.0, "key": 1.0,
-	}, lines[0])
-	assert.Equal(t, "/v1/pets?limit=5&status=sold", lines[1]["path"])
-	assert.EqualValues(t, 401, lines[1]["status"])
-	assert.Equal(t, "none", lines[1]["key"])
-	assert.Equal(t, "unknown", lines[2]["key"])
-}
-
-func TestLogAsText(t *testing.T) {
-	t.Parallel()
-	i := newTestInstance(t, "-log", "text")
-	i.call("GET", "/v1/pets", "")
-	assert.Contains(t, i.stderr.String(), "level=INFO msg=request method=GET path=/v1/pets status=200")
-	assert.Equal(t, 1, strings.Count(i.stderr.String(), "\n"))
-}
-
-func TestLogIsSilentWithoutTheFlag(t *testing.T) {
-	t.Parallel()
-	i := newTestInstance(t)
-	i.call("GET", "/v1/pets", "")
-	assert.Empty(t, i.stderr.String())
-}
-
-func TestLogHidesKeysEverywhere(t *testing.T) {
-	t.Parallel()
-	for _, format := range []string{"text", "json"} {
-		i := newTestInstance(t, "-key", "operator-secret", "-log", format)
-		i.object("POST", "/_fake/keys", `{"key":"operator-secret-2","plan":"pro"}`)
-		for _, key := range []string{"operator-secret", "operator-secret-2", "somebody-elses"} {
-			for _, path := range []string{
-				"/v1/pets?key=" + key, "/v1/pets/" + key, "/v1/pets?status=" + key, "/v1/pets?" + key + "=1",
-				"/" + key + "/v1", "/v1/pets?limit=1&status=sold%20" + key, "/v1/pets?a=%20;" + key,
-			} {
-				r := request(t, http.MethodGet, path, "")
-				r.Header.Set("Authorization", "Bearer "+key)
-				r.Header.Set("X-Api-Key", key)
+	t.Run("has a line for each request of the service", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t, "-log", "json")
+		i.call("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
+		i.callAs("", "GET", "/v1/pets?status=sold&limit=5", "")
+		i.callAs("unheard-of", "GET", "/v1/pets/1", "")
+		var lines []map[string]any
+		for line := range strings.Lines(i.stderr.String()) {
+			var object map[string]any
+			require.NoError(t, json.Unmarshal([]byte(line), &object), line)
+			assert.Contains(t, object, "time")
+			assert.Contains(t, object, "duration_ms")
+			delete(object, "time")
+			delete(object, "duration_ms")
+			lines = append(lines, object)
+		}
+		require.Len(t, lines, 3)
+		assert.Equal(t, map[string]any{
+			"level": "INFO", "msg": "request", "method": "POST", "path": "/v1/pets", "status": 201.0,
+			"bytes": 36.0, "key": 1.0,
+		}, lines[0])
+		assert.Equal(t, "/v1/pets?limit=5&status=sold", lines[1]["path"])
+		assert.EqualValues(t, 401, lines[1]["status"])
+		assert.Equal(t, "none", lines[1]["key"])
+		assert.Equal(t, "unknown", lines[2]["key"])
+	})
+	t.Run("is text", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t, "-log", "text")
+		i.call("GET", "/v1/pets", "")
+		assert.Contains(t, i.stderr.String(), "level=INFO msg=request method=GET path=/v1/pets status=200")
+		assert.Equal(t, 1, strings.Count(i.stderr.String(), "\n"))
+	})
+	t.Run("is silent without the flag", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		i.call("GET", "/v1/pets", "")
+		assert.Empty(t, i.stderr.String())
+	})
+	t.Run("hides keys everywhere", func(t *testing.T) {
+		t.Parallel()
+		for _, format := range []string{"text", "json"} {
+			i := newTestInstance(t, "-key", "operator-secret", "-log", format)
+			i.object("POST", "/_fake/keys", `{"key":"operator-secret-2","plan":"pro"}`)
+			for _, key := range []string{"operator-secret", "operator-secret-2", "somebody-elses"} {
+				for _, path := range []string{
+					"/v1/pets?key=" + key, "/v1/pets/" + key, "/v1/pets?status=" + key, "/v1/pets?" + key + "=1",
+					"/" + key + "/v1", "/v1/pets?limit=1&status=sold%20" + key, "/v1/pets?a=%20;" + key,
+				} {
+					r := request(t, http.MethodGet, path, "")
+					r.Header.Set("Authorization", "Bearer "+key)
+					r.Header.Set("X-Api-Key", key)
+					i.send(r)
+				}
+				r := request(t, http.MethodGet, "/v1/pets?key="+key, "")
+				i.send(r)
+				r.Header.Set("Authorization", key)
 				i.send(r)
 			}
-			r := request(t, http.MethodGet, "/v1/pets?key="+key, "")
-			i.send(r)
-			r.Header.Set("Authorization", key)
-			i.send(r)
+			i.callAs("operator-secret", "operator-secret", "/v1/pets", "")
+			log := i.stderr.String()
+			assert.Equal(t, 3*9+1, strings.Count(log, "\n"))
+			for _, key := range []string{"operator-secret", "]-2", "somebody-elses", fake.DefaultAPIKey} {
+				assert.NotContains(t, log, key)
+			}
+			assert.Contains(t, log, redacted)
 		}
-		i.callAs("operator-secret", "operator-secret", "/v1/pets", "")
-		log := i.stderr.String()
-		assert.Equal(t, 3*9+1, strings.Count(log, "\n"))
-		for _, key := range []string{"operator-secret", "]-2", "somebody-elses", fake.DefaultAPIKey} {
-			assert.NotContains(t, log, key)
-		}
-		assert.Contains(t, log, redacted)
-	}
+	})
+	t.Run("has the status of a response that drips", func(t *testing.T) {
+		t.Parallel()
+		i, host := startServer(t, "-log", "text")
+		i.srv.Inject(fake.Fault{Wire: fake.WireDrip})
+		_, body, err := get(t, keepingClient(t), host)
+		require.NoError(t, err)
+		assert.Equal(t, "[]", body)
+		assert.Contains(t, <-i.stderr.wrote, "status=200 bytes=2 ")
+	})
 }

@@ -36,7 +36,12 @@ func startServer(t *testing.T, args ...string) (testInstance, string) {
 // get sends a GET to the service with a client that keeps its connections.
 func get(t *testing.T, c *http.Client, host string) (status int, body string, err error) {
 	t.Helper()
-	resp, err := c.Do(listRequest(t, host))
+	return do(c, requestTo(t, host, "GET", "/v1/pets", ""))
+}
+
+// do sends a request and reads the whole response.
+func do(c *http.Client, r *http.Request) (status int, body string, err error) {
+	resp, err := c.Do(r)
 	if err != nil {
 		return 0, "", err
 	}
@@ -45,10 +50,11 @@ func get(t *testing.T, c *http.Client, host string) (status int, body string, er
 	return resp.StatusCode, string(text), err
 }
 
-func listRequest(t *testing.T, host string) *http.Request {
+// requestTo returns a request to a host with the default key.
+func requestTo(t *testing.T, host, method, path, body string) *http.Request {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/v1/pets", http.NoBody)
-	require.NoError(t, err)
+	r := request(t, method, "http://"+host+path, body)
+	r.RequestURI, r.Host = "", host // it is a client's
 	r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
 	return r
 }
@@ -58,49 +64,6 @@ func keepingClient(t *testing.T) *http.Client {
 	tr := &http.Transport{}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
-}
-
-// net/http sends a GET again without a word when a connection that it used before breaks with nothing
-// read, and so do clients of other languages.
-func TestFaultOnAKeptConnectionIsSeen(t *testing.T) {
-	t.Parallel()
-	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireRefuse, fake.WireGarbage} {
-		t.Run(wire.String(), func(t *testing.T) {
-			t.Parallel()
-			i, host := startServer(t)
-			c := keepingClient(t)
-			_, body, err := get(t, c, host)
-			require.NoError(t, err)
-			assert.Equal(t, "[]", body)
-			injection := i.srv.Inject(fake.Fault{Wire: wire})
-			_, _, err = get(t, c, host)
-			require.Error(t, err)
-			assert.Equal(t, 1, injection.Fired())
-			_, _, err = get(t, c, host)
-			assert.NoError(t, err)
-		})
-	}
-}
-
-func TestFaultOnANewConnectionIsSeen(t *testing.T) {
-	t.Parallel()
-	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage} {
-		i, host := startServer(t, "-log", "text")
-		i.srv.Inject(fake.Fault{Wire: wire})
-		_, _, err := get(t, keepingClient(t), host)
-		require.Error(t, err, wire)
-		assert.Contains(t, <-i.stderr.wrote, "msg=request", "%v is logged", wire)
-	}
-}
-
-func TestLogHasTheStatusOfADrippingResponse(t *testing.T) {
-	t.Parallel()
-	i, host := startServer(t, "-log", "text")
-	i.srv.Inject(fake.Fault{Wire: fake.WireDrip})
-	_, body, err := get(t, keepingClient(t), host)
-	require.NoError(t, err)
-	assert.Equal(t, "[]", body)
-	assert.Contains(t, <-i.stderr.wrote, "status=200 bytes=2 ")
 }
 
 // raw sends bytes on a connection of its own and returns the status line of the answer.
@@ -117,25 +80,6 @@ func raw(t *testing.T, host, text string) string {
 	return strings.TrimSpace(line)
 }
 
-func TestServerOnRawConnections(t *testing.T) {
-	t.Parallel()
-	_, host := startServer(t)
-	for text, want := range map[string]string{
-		"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                               "HTTP/1.1 200 OK",
-		"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                               "HTTP/1.1 403 Forbidden",
-		"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                                                "HTTP/1.1 403 Forbidden",
-		"GET /_fake/ HTTP/1.0\r\n\r\n":                                                                     "HTTP/1.0 403 Forbidden",
-		"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                 "HTTP/1.1 404 Not Found",
-		"GET / HTTP/2.0\r\n\r\n":                                                                           "HTTP/1.1 505 HTTP Version Not Supported: unsupported protocol version",
-		fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", host, strings.Repeat("x", 2*maxHeader)): "HTTP/1.1 431 Request Header Fields Too Large",
-		"POST /_fake/clock HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\n" +
-			"Transfer-Encoding: chunked\r\n\r\n10\r\n{\"advance\":\"1s\"}\r\n0\r\n\r\n": "HTTP/1.1 200 OK",
-		"POST /_fake/reset HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n": "HTTP/1.1 415 Unsupported Media Type",
-	} {
-		assert.Equal(t, want, raw(t, host, text), "%.80q", text)
-	}
-}
-
 // deadlines is a ResponseWriter that remembers the deadlines of reading.
 type deadlines struct {
 	http.ResponseWriter
@@ -147,7 +91,39 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-func TestBoundBodySetsADeadlineThatEndsWithTheBody(t *testing.T) {
+func TestServer(t *testing.T) {
+	t.Parallel()
+	t.Run("responds on raw connections", func(t *testing.T) {
+		t.Parallel()
+		_, host := startServer(t)
+		for text, want := range map[string]string{
+			"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                               "HTTP/1.1 200 OK",
+			"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                               "HTTP/1.1 403 Forbidden",
+			"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                                                "HTTP/1.1 403 Forbidden",
+			"GET /_fake/ HTTP/1.0\r\n\r\n":                                                                     "HTTP/1.0 403 Forbidden",
+			"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                 "HTTP/1.1 404 Not Found",
+			"GET / HTTP/2.0\r\n\r\n":                                                                           "HTTP/1.1 505 HTTP Version Not Supported: unsupported protocol version",
+			fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", host, strings.Repeat("x", 2*maxHeader)): "HTTP/1.1 431 Request Header Fields Too Large",
+			"POST /_fake/clock HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\n" +
+				"Transfer-Encoding: chunked\r\n\r\n10\r\n{\"advance\":\"1s\"}\r\n0\r\n\r\n": "HTTP/1.1 200 OK",
+			"POST /_fake/reset HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n": "HTTP/1.1 415 Unsupported Media Type",
+		} {
+			assert.Equal(t, want, raw(t, host, text), "%.80q", text)
+		}
+	})
+	t.Run("bounds headers and speaks only HTTP/1", func(t *testing.T) {
+		t.Parallel()
+		hs := newServer(http.NotFoundHandler(), io.Discard)
+		assert.Positive(t, hs.ReadHeaderTimeout)
+		assert.Positive(t, hs.IdleTimeout)
+		assert.Positive(t, hs.MaxHeaderBytes)
+		assert.True(t, hs.Protocols.HTTP1())
+		assert.False(t, hs.Protocols.HTTP2())
+		assert.False(t, hs.Protocols.UnencryptedHTTP2())
+	})
+}
+
+func TestBoundBody(t *testing.T) {
 	t.Parallel()
 	d := &deadlines{}
 	r := request(t, http.MethodPost, "/v1/pets", "text")
@@ -162,15 +138,4 @@ func TestBoundBodySetsADeadlineThatEndsWithTheBody(t *testing.T) {
 	none := &deadlines{}
 	boundBody(none, request(t, http.MethodGet, "/v1/pets", ""))
 	assert.Empty(t, none.set)
-}
-
-func TestServerBoundsHeadersAndSpeaksHTTP1Only(t *testing.T) {
-	t.Parallel()
-	hs := newServer(http.NotFoundHandler(), io.Discard)
-	assert.Positive(t, hs.ReadHeaderTimeout)
-	assert.Positive(t, hs.IdleTimeout)
-	assert.Positive(t, hs.MaxHeaderBytes)
-	assert.True(t, hs.Protocols.HTTP1())
-	assert.False(t, hs.Protocols.HTTP2())
-	assert.False(t, hs.Protocols.UnencryptedHTTP2())
 }

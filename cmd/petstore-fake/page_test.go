@@ -6,61 +6,64 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 )
 
-func TestFrontIsThePageForBrowsersAndTheIndexForPrograms(t *testing.T) {
+func TestFront(t *testing.T) {
 	t.Parallel()
-	i := newTestInstance(t)
-	for accept, html := range map[string]bool{
-		"":                       false,
-		"*/*":                    false,
-		"application/json":       false,
-		"text/*":                 false,
-		"text/html":              true,
-		"Text/HTML; q=0.5, */*":  true,
-		"text/html;q=0, */*":     false,
-		"text/html;q=x":          true,
-		"application/json, ,,;=": false,
-	} {
-		r := request(t, "GET", "/_fake/", "")
-		r.Header.Set("Accept", accept)
-		w := i.send(r)
-		assert.Equal(t, http.StatusOK, w.Code, accept)
-		assert.Equal(t, html, strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"), accept)
-		assert.Equal(t, !html, json.Valid(w.Body.Bytes()), accept)
-		assert.Equal(t, "Accept", w.Header().Get("Vary"))
-	}
-}
-
-func TestPageHasTheHeadersOfAdminRoutesAndItsOwn(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		args   []string
-		host   string
-		opener string
-	}{
-		{nil, testHost, "same-origin"},
-		// From another machine over plain http, browsers would complain in their console.
-		{[]string{"-addr", "192.0.2.1:0", "-public"}, "192.0.2.1:4010", ""},
-	} {
-		r := request(t, "GET", "/_fake/", "")
-		r.Host = c.host
-		r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
-		w := newTestInstance(t, c.args...).send(r)
-		assert.Equal(t, 200, w.Code)
-		for name, want := range map[string]string{
-			"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
-			"Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": c.opener,
+	t.Run("is the page for browsers and the index for programs", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		for accept, html := range map[string]bool{
+			"":                       false,
+			"*/*":                    false,
+			"application/json":       false,
+			"text/*":                 false,
+			"text/html":              true,
+			"Text/HTML; q=0.5, */*":  true,
+			"text/html;q=0, */*":     false,
+			"text/html;q=x":          true,
+			"application/json, ,,;=": false,
 		} {
-			assert.Equal(t, want, w.Header().Get(name), name)
+			r := request(t, "GET", "/_fake/", "")
+			r.Header.Set("Accept", accept)
+			w := i.send(r)
+			assert.Equal(t, http.StatusOK, w.Code, accept)
+			assert.Equal(t, html, strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"), accept)
+			assert.Equal(t, !html, json.Valid(w.Body.Bytes()), accept)
+			assert.Equal(t, "Accept", w.Header().Get("Vary"))
 		}
-	}
+	})
+	t.Run("has the headers of the page and of admin routes", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []struct {
+			args   []string
+			host   string
+			opener string
+		}{
+			{nil, testHost, "same-origin"},
+			// From another machine over plain http, browsers would complain in their console.
+			{[]string{"-addr", "192.0.2.1:0", "-public"}, "192.0.2.1:4010", ""},
+		} {
+			r := request(t, "GET", "/_fake/", "")
+			r.Host = c.host
+			r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+			w := newTestInstance(t, c.args...).send(r)
+			assert.Equal(t, 200, w.Code)
+			for name, want := range map[string]string{
+				"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+				"Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": c.opener,
+			} {
+				assert.Equal(t, want, w.Header().Get(name), name)
+			}
+		}
+	})
 }
 
-func TestEventsBoundTheState(t *testing.T) {
+func TestEvents(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	long := strings.Repeat("ä", 3_000)

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/conformance"
 )
 
@@ -90,167 +91,119 @@ func (p *process) end(t *testing.T, signal os.Signal) (status int, took time.Dur
 	return p.cmd.ProcessState.ExitCode(), time.Since(begun)
 }
 
-func TestProcessServesPlainRequestsAndTheSDK(t *testing.T) {
-	t.Parallel()
-	p := startProcess(t, "-log", "text")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+p.host+"/v1/pets",
-		strings.NewReader(`{"name":"Rex","categoryId":1}`))
-	require.NoError(t, err)
-	r.Header.Set("Authorization", "Bearer fake-api-key")
-	r.Header.Set("Content-Type", "application/json")
-	c := keepingClient(t)
-	resp, err := c.Do(r)
-	require.NoError(t, err)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	assert.Equal(t, 201, resp.StatusCode)
-	assert.JSONEq(t, `{"id":1,"name":"Rex","categoryId":1}`, string(body))
-	assert.NotEmpty(t, resp.Header.Get("X-RateLimit-Remaining"))
-
-	client, err := petstore.NewClient("http://"+p.host+"/v1", "fake-api-key", petstore.WithHTTPClient(c))
-	require.NoError(t, err)
-	_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Mimi", CategoryID: 2})
-	require.NoError(t, err)
-	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
-	assert.Len(t, listed.Pets, 2)
-
-	status, took := p.end(t, syscall.SIGTERM)
-	assert.Zero(t, status)
-	assert.Less(t, took, grace, "nothing was open but a connection that is kept")
-	assert.Equal(t, 3, strings.Count(p.stderr.String(), "msg=request"))
-	_, after, _ := strings.Cut(p.stderr.String(), "msg=request")
-	assert.NotContains(t, after, "fake-api-key")
-
-	again := startProcess(t)
-	_, text, err := get(t, keepingClient(t), again.host)
-	require.NoError(t, err)
-	assert.Equal(t, "[]", text, "nothing is kept")
-	status, _ = again.end(t, os.Interrupt)
-	assert.Zero(t, status)
-}
-
-func TestProcessConformsToTheServiceDocument(t *testing.T) {
-	t.Parallel()
-	p := startProcess(t)
-	conformance.Run(t, conformance.Target{
-		BaseURL: "http://" + p.host + "/v1", APIKey: "fake-api-key", HTTPClient: keepingClient(t),
-	})
-	status, _ := p.end(t, syscall.SIGTERM)
-	assert.Zero(t, status)
-}
-
-func TestProcessEndsAtOnceAtASecondSignal(t *testing.T) {
-	t.Parallel()
-	p := startProcess(t, "-fault", "wire=stall")
-	c, r := keepingClient(t), listRequest(t, p.host)
+// list sends a request on a connection of its own, and returns where its error arrives.
+func (p *process) list(t *testing.T) <-chan error {
+	t.Helper()
+	c, r := keepingClient(t), requestTo(t, p.host, "GET", "/v1/pets", "")
 	ended := make(chan error, 1)
 	go func() {
-		resp, err := c.Do(r)
-		if err == nil {
-			err = resp.Body.Close()
-		}
+		_, _, err := do(c, r)
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return openRequests(t, p.host) == 1 }, 5*time.Second, 5*time.Millisecond)
-	gone := make(chan error, 1)
-	go func() { gone <- p.cmd.Wait() }()
-	// More than two, since those that arrive while the first is being noticed are the same signal.
-	require.Eventually(t, func() bool {
-		_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error says that it is gone
-		return len(gone) == 1
-	}, grace/2, 5*time.Millisecond)
-	require.Error(t, <-gone)
-	assert.Equal(t, -1, p.cmd.ProcessState.ExitCode(), "ended by the signal")
-	assert.Error(t, <-ended)
+	return ended
 }
 
-func TestProcessEndsDespiteOpenRequests(t *testing.T) {
-	t.Parallel()
-	p := startProcess(t, "-fault", "wire=stall", "-fault", "delay=1h", "-latency", "1ms")
-	ended := make(chan error, 2)
-	for range 2 {
-		c, r := keepingClient(t), listRequest(t, p.host)
-		go func() {
-			resp, err := c.Do(r)
-			if err == nil {
-				err = resp.Body.Close()
-			}
-			ended <- err
-		}()
-	}
-	// The requests are there when their faults have struck.
-	require.Eventually(t, func() bool { return openRequests(t, p.host) == 2 }, 5*time.Second, 5*time.Millisecond)
-	status, took := p.end(t, syscall.SIGTERM)
-	assert.Zero(t, status)
-	assert.Less(t, took, 3*grace)
-	assert.Error(t, <-ended)
-	assert.Error(t, <-ended)
-}
-
-func TestProcessEndsOpenStreams(t *testing.T) {
-	t.Parallel()
-	p := startProcess(t)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.host+"/_fake/events", http.NoBody)
-	require.NoError(t, err)
-	resp, err := keepingClient(t).Do(r)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	_, err = resp.Body.Read(make([]byte, 1))
-	require.NoError(t, err)
-	status, took := p.end(t, syscall.SIGTERM)
-	assert.Zero(t, status)
-	assert.Less(t, took, grace)
-	_, err = io.Copy(io.Discard, resp.Body)
-	assert.NoError(t, err, "it ended, and was not broken off")
-}
-
-// openRequests returns how many requests have no answer yet.
+// openRequests returns how many requests have no response yet.
 func openRequests(t *testing.T, host string) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/_fake/requests?status=0", http.NoBody)
-	require.NoError(t, err)
-	resp, err := http.DefaultClient.Do(r)
-	if !assert.NoError(t, err) {
-		return 0
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return strings.Count(string(text), `"seq":`)
+	_, text, err := do(http.DefaultClient, requestTo(t, host, "GET", "/_fake/requests?status=0", ""))
+	assert.NoError(t, err)
+	return strings.Count(text, `"seq":`)
 }
 
-func TestProcessExitsWith2OnWrongFlags(t *testing.T) {
+func TestProcess(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		env, args []string
-		want      string
-	}{
-		{nil, []string{"-plan", "gold"}, "-plan"},
-		{nil, []string{"-nope"}, "-nope"},
-		{nil, []string{"extra"}, "extra"},
-		{nil, []string{"-addr", ":4010"}, "-public"},
-		{[]string{"PETSTORE_FAKE_LATENCY=soon"}, nil, "PETSTORE_FAKE_LATENCY"},
-	} {
-		cmd := command(t, c.env, c.args...)
+	t.Run("serves plain requests and the SDK", func(t *testing.T) {
+		t.Parallel()
+		p := startProcess(t, "-log", "text")
+		c := keepingClient(t)
+		status, body, err := do(c, requestTo(t, p.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":1}`))
+		require.NoError(t, err)
+		assert.Equal(t, 201, status)
+		assert.JSONEq(t, `{"id":1,"name":"Rex","categoryId":1}`, body)
+
+		client, err := petstore.NewClient("http://"+p.host+"/v1", "fake-api-key", petstore.WithHTTPClient(c))
+		require.NoError(t, err)
+		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Mimi", CategoryID: 2})
+		require.NoError(t, err)
+		listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Len(t, listed.Pets, 2)
+		assert.Equal(t, fake.PlanBusiness.PerMinute-3, listed.RateLimit.Remaining)
+
+		status, took := p.end(t, syscall.SIGTERM)
+		assert.Zero(t, status)
+		assert.Less(t, took, grace, "nothing was open but a connection that is kept")
+		assert.Equal(t, 3, strings.Count(p.stderr.String(), "msg=request"))
+		_, after, _ := strings.Cut(p.stderr.String(), "msg=request")
+		assert.NotContains(t, after, "fake-api-key")
+
+		again := startProcess(t)
+		_, text, err := get(t, keepingClient(t), again.host)
+		require.NoError(t, err)
+		assert.Equal(t, "[]", text, "nothing is kept")
+		status, _ = again.end(t, os.Interrupt)
+		assert.Zero(t, status)
+	})
+	t.Run("conforms to the service document", func(t *testing.T) {
+		t.Parallel()
+		p := startProcess(t)
+		conformance.Run(t, conformance.Target{
+			BaseURL: "http://" + p.host + "/v1", APIKey: "fake-api-key", HTTPClient: keepingClient(t),
+		})
+		status, _ := p.end(t, syscall.SIGTERM)
+		assert.Zero(t, status)
+	})
+	t.Run("ends at once at a second signal", func(t *testing.T) {
+		t.Parallel()
+		p := startProcess(t, "-fault", "wire=stall")
+		ended := p.list(t)
+		require.Eventually(t, func() bool { return openRequests(t, p.host) == 1 }, 5*time.Second, 5*time.Millisecond)
+		gone := make(chan error, 1)
+		go func() { gone <- p.cmd.Wait() }()
+		// More than two, since those that arrive while the first is being noticed are the same signal.
+		require.Eventually(t, func() bool {
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error says that it is gone
+			return len(gone) == 1
+		}, grace/2, 5*time.Millisecond)
+		require.Error(t, <-gone)
+		assert.Equal(t, -1, p.cmd.ProcessState.ExitCode(), "ended by the signal")
+		assert.Error(t, <-ended)
+	})
+	t.Run("ends despite open requests", func(t *testing.T) {
+		t.Parallel()
+		p := startProcess(t, "-fault", "wire=stall", "-fault", "delay=1h", "-latency", "1ms")
+		first, second := p.list(t), p.list(t)
+		// The requests are there when their faults have struck.
+		require.Eventually(t, func() bool { return openRequests(t, p.host) == 2 }, 5*time.Second, 5*time.Millisecond)
+		status, took := p.end(t, syscall.SIGTERM)
+		assert.Zero(t, status)
+		assert.Less(t, took, 3*grace)
+		assert.Error(t, <-first)
+		assert.Error(t, <-second)
+	})
+	t.Run("ends open streams", func(t *testing.T) {
+		t.Parallel()
+		p := startProcess(t)
+		resp, err := keepingClient(t).Do(requestTo(t, p.host, "GET", "/_fake/events", ""))
+		require.NoError(t, err)
+		defer resp.Body.Close()
+		_, err = resp.Body.Read(make([]byte, 1))
+		require.NoError(t, err)
+		status, took := p.end(t, syscall.SIGTERM)
+		assert.Zero(t, status)
+		assert.Less(t, took, grace)
+		_, err = io.Copy(io.Discard, resp.Body)
+		assert.NoError(t, err, "it ended, and was not broken off")
+	})
+	t.Run("exits with the status of run", func(t *testing.T) {
+		t.Parallel()
+		cmd := command(t, []string{"PETSTORE_FAKE_LATENCY=soon"})
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		_ = cmd.Run() // the status tells
-		assert.Equal(t, 2, cmd.ProcessState.ExitCode(), "%q", c.args)
+		require.Error(t, cmd.Run())
+		assert.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
 		assert.Empty(t, stdout.String())
-		assert.Contains(t, stderr.String(), c.want)
-	}
-}
-
-func TestProcessExitsWith1OnATakenPort(t *testing.T) {
-	t.Parallel()
-	p := startProcess(t)
-	cmd := command(t, nil, "-addr", p.host)
-	out, err := cmd.CombinedOutput()
-	require.Error(t, err)
-	assert.Equal(t, 1, cmd.ProcessState.ExitCode())
-	assert.Contains(t, string(out), p.host+" is in use")
-	status, _ := p.end(t, syscall.SIGTERM)
-	assert.Zero(t, status)
+		assert.Contains(t, stderr.String(), "PETSTORE_FAKE_LATENCY")
+	})
 }

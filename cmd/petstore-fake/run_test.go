@@ -26,75 +26,6 @@ func runOnce(t *testing.T, env map[string]string, args ...string) (status int, s
 	return status, out.String(), errs.String()
 }
 
-func TestRunPrintsVersionAndHelp(t *testing.T) {
-	t.Parallel()
-	status, stdout, stderr := runOnce(t, nil, "-version")
-	assert.Zero(t, status)
-	assert.Equal(t, "petstore-fake "+petstore.Version+"\n", stdout)
-	assert.Empty(t, stderr)
-	for _, flag := range []string{"-h", "-help", "--help"} {
-		status, stdout, stderr = runOnce(t, nil, flag)
-		assert.Zero(t, status)
-		assert.Empty(t, stderr)
-		assert.Regexp(t, "^Petstore-fake is the Pet Store Service", stdout)
-		assert.Contains(t, stdout, "\n  -addr HOST:PORT ")
-		assert.NotContains(t, stdout, "//\t")
-		assert.NotContains(t, stdout, "package main")
-	}
-}
-
-func TestRunExitsWith2AndOneClearLine(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		args []string
-		env  map[string]string
-		want string
-	}{
-		{[]string{"-nope"}, nil, "flag provided but not defined: -nope"},
-		{[]string{"-addr"}, nil, "flag needs an argument: -addr"},
-		{[]string{"pets.json"}, nil, `unexpected argument "pets.json"`},
-		{[]string{"-log", "text", "json"}, nil, `unexpected argument "json"`},
-		{[]string{"-plan", "gold"}, nil, `-plan: there is no plan "gold"`},
-		{[]string{"-addr", "0.0.0.0:4010"}, nil, "not a loopback address"},
-		{nil, map[string]string{"PETSTORE_FAKE_PLAN": "gold"}, `PETSTORE_FAKE_PLAN: there is no plan "gold"`},
-		{nil, map[string]string{"PETSTORE_FAKE_ADDR": ":4010"}, "not a loopback address"},
-		{nil, map[string]string{"PETSTORE_FAKE_VERSION": "0.1.0"}, "PETSTORE_FAKE_VERSION: "},
-	} {
-		status, stdout, stderr := runOnce(t, c.env, c.args...)
-		assert.Equal(t, 2, status, "%q", c.args)
-		assert.Empty(t, stdout)
-		lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
-		if assert.Len(t, lines, 2, stderr) {
-			assert.True(t, strings.HasPrefix(lines[0], "petstore-fake: "), stderr)
-			assert.Contains(t, lines[0], c.want)
-			assert.Equal(t, "petstore-fake -help lists the flags.", lines[1])
-		}
-	}
-}
-
-func TestRunExitsWith1OnAnAddressInUse(t *testing.T) {
-	t.Parallel()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, l.Close()) })
-	status, stdout, stderr := runOnce(t, nil, "-addr", l.Addr().String())
-	assert.Equal(t, 1, status)
-	assert.Empty(t, stdout)
-	assert.Equal(t, 1, strings.Count(stderr, "\n"))
-	assert.Contains(t, stderr, l.Addr().String())
-	if runtime.GOOS != "windows" {
-		assert.Contains(t, stderr, "in use")
-	}
-}
-
-func TestRunExitsWith1OnAnAddressOfAnotherMachine(t *testing.T) {
-	t.Parallel()
-	status, _, stderr := runOnce(t, nil, "-addr", "192.0.2.1:4010", "-public")
-	assert.Equal(t, 1, status)
-	assert.Contains(t, stderr, "cannot listen on 192.0.2.1:4010")
-}
-
 // running is a program that runs inside the test.
 type running struct {
 	stdout, stderr string  // when it had announced itself
@@ -120,32 +51,121 @@ func start(t *testing.T, args ...string) running {
 	return r
 }
 
-func TestRunOnPort0PrintsThePortAlone(t *testing.T) {
-	t.Parallel()
-	r := start(t, "-addr", "127.0.0.1:0")
-	port, err := strconv.Atoi(strings.TrimSuffix(r.stdout, "\n"))
+// curlArguments returns what a shell gives to curl in a line.
+func curlArguments(t *testing.T, line string) []string {
+	t.Helper()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no POSIX shell")
+	}
+	out, err := exec.CommandContext(t.Context(), shell, "-c", `curl() { printf '%s\n' "$@"; }; `+line).Output()
 	require.NoError(t, err)
-	assert.Equal(t, strconv.Itoa(port)+"\n", r.stdout)
-	assert.Contains(t, r.stderr, "http://127.0.0.1:"+strconv.Itoa(port)+"/v1\n")
-	status, body, err := get(t, keepingClient(t), "127.0.0.1:"+strconv.Itoa(port))
-	require.NoError(t, err)
-	assert.Equal(t, 200, status)
-	assert.Equal(t, "[]", body)
-	assert.Equal(t, 0, r.stop())
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-func TestRunPublicNamesAnAddressThatWorks(t *testing.T) {
+func TestRun(t *testing.T) {
 	t.Parallel()
-	r := start(t, "-addr", "127.0.0.1:0", "-public")
-	assert.Contains(t, r.stderr, "http://127.0.0.1:")
-	s, err := readSettings([]string{"-addr", ":0", "-public"}, noEnv)
-	require.NoError(t, err)
-	assert.Equal(t, "127.0.0.1:99", localHost("::", 99))
-	assert.Equal(t, "[::1]:99", localHost("::1", 99))
-	assert.Equal(t, ":0", s.addr.String())
+	t.Run("prints version and help", func(t *testing.T) {
+		t.Parallel()
+		status, stdout, stderr := runOnce(t, nil, "-version")
+		assert.Zero(t, status)
+		assert.Equal(t, "petstore-fake "+petstore.Version+"\n", stdout)
+		assert.Empty(t, stderr)
+		for _, flag := range []string{"-h", "-help", "--help"} {
+			status, stdout, stderr = runOnce(t, nil, flag)
+			assert.Zero(t, status)
+			assert.Empty(t, stderr)
+			assert.Regexp(t, "^Petstore-fake is the Pet Store Service", stdout)
+			assert.Contains(t, stdout, "\n  -addr HOST:PORT ")
+			assert.NotContains(t, stdout, "//\t")
+			assert.NotContains(t, stdout, "package main")
+		}
+	})
+	t.Run("exits with 2 and one clear line", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []struct {
+			args []string
+			env  map[string]string
+			want string
+		}{
+			{[]string{"-nope"}, nil, "flag provided but not defined: -nope"},
+			{[]string{"-addr"}, nil, "flag needs an argument: -addr"},
+			{[]string{"pets.json"}, nil, `unexpected argument "pets.json"`},
+			{[]string{"-log", "text", "json"}, nil, `unexpected argument "json"`},
+			{[]string{"-plan", "gold"}, nil, `-plan: there is no plan "gold"`},
+			{[]string{"-addr", "0.0.0.0:4010"}, nil, "not a loopback address"},
+			{nil, map[string]string{"PETSTORE_FAKE_PLAN": "gold"}, `PETSTORE_FAKE_PLAN: there is no plan "gold"`},
+			{nil, map[string]string{"PETSTORE_FAKE_ADDR": ":4010"}, "not a loopback address"},
+			{nil, map[string]string{"PETSTORE_FAKE_VERSION": "0.1.0"}, "PETSTORE_FAKE_VERSION: "},
+		} {
+			status, stdout, stderr := runOnce(t, c.env, c.args...)
+			assert.Equal(t, 2, status, "%q", c.args)
+			assert.Empty(t, stdout)
+			lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
+			if assert.Len(t, lines, 2, stderr) {
+				assert.True(t, strings.HasPrefix(lines[0], "petstore-fake: "), stderr)
+				assert.Contains(t, lines[0], c.want)
+				assert.Equal(t, "petstore-fake -help lists the flags.", lines[1])
+			}
+		}
+	})
+	t.Run("exits with 1 if the address is in use", func(t *testing.T) {
+		t.Parallel()
+		var lc net.ListenConfig
+		l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, l.Close()) })
+		status, stdout, stderr := runOnce(t, nil, "-addr", l.Addr().String())
+		assert.Equal(t, 1, status)
+		assert.Empty(t, stdout)
+		assert.Equal(t, 1, strings.Count(stderr, "\n"))
+		assert.Contains(t, stderr, l.Addr().String())
+		if runtime.GOOS != "windows" {
+			assert.Contains(t, stderr, "in use")
+		}
+	})
+	t.Run("exits with 1 if the address is another machine's", func(t *testing.T) {
+		t.Parallel()
+		status, _, stderr := runOnce(t, nil, "-addr", "192.0.2.1:4010", "-public")
+		assert.Equal(t, 1, status)
+		assert.Contains(t, stderr, "cannot listen on 192.0.2.1:4010")
+	})
+	t.Run("prints only the port if it is 0", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, "-addr", "127.0.0.1:0")
+		port, err := strconv.Atoi(strings.TrimSuffix(r.stdout, "\n"))
+		require.NoError(t, err)
+		assert.Equal(t, strconv.Itoa(port)+"\n", r.stdout)
+		assert.Contains(t, r.stderr, "http://127.0.0.1:"+strconv.Itoa(port)+"/v1\n")
+		status, body, err := get(t, keepingClient(t), "127.0.0.1:"+strconv.Itoa(port))
+		require.NoError(t, err)
+		assert.Equal(t, 200, status)
+		assert.Equal(t, "[]", body)
+		assert.Equal(t, 0, r.stop())
+	})
+	t.Run("serves the SDK with a seed, a fault and a variant", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, "-addr", "127.0.0.1:0", "-key", "operator-secret", "-plan", "pro",
+			"-seed", writeFile(t, `[{"name":"Rex","categoryId":1},{"name":"Mimi","categoryId":2}]`),
+			"-fault", "status=503,operation=createPet", "-variant", "order=descending")
+		client, err := petstore.NewClient(
+			"http://127.0.0.1:"+strings.TrimSpace(r.stdout)+"/v1", "operator-secret",
+			petstore.WithHTTPClient(keepingClient(t)))
+		require.NoError(t, err)
+		listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, "Mimi", listed.Pets[0].Name)
+		assert.Equal(t, fake.PlanPro.PerMinute, listed.RateLimit.Limit)
+		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Coco", CategoryID: 3})
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		created, err := client.CreatePet(t.Context(), petstore.NewPet{Name: "Coco", CategoryID: 3})
+		require.NoError(t, err)
+		assert.EqualValues(t, 3, created.Pet.ID)
+		assert.Equal(t, http.StatusCreated, created.StatusCode)
+	})
 }
 
-func TestBannerHasAddressKeyRoutesAndACurlLine(t *testing.T) {
+func TestBanner(t *testing.T) {
 	t.Parallel()
 	s, err := readSettings([]string{"-key", `it's-a-$KEY`, "-plan", "enterprise:5,100"}, noEnv)
 	require.NoError(t, err)
@@ -160,19 +180,7 @@ func TestBannerHasAddressKeyRoutesAndACurlLine(t *testing.T) {
 		curlArguments(t, lines[len(lines)-1]))
 }
 
-// curlArguments returns what a shell gives to curl in a line.
-func curlArguments(t *testing.T, line string) []string {
-	t.Helper()
-	shell, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("there is no POSIX shell")
-	}
-	out, err := exec.CommandContext(t.Context(), shell, "-c", `curl() { printf '%s\n' "$@"; }; `+line).Output()
-	require.NoError(t, err)
-	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-}
-
-func TestAnnounceWritesToStandardOutput(t *testing.T) {
+func TestAnnounce(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr strings.Builder
 	s, err := readSettings(nil, noEnv)
@@ -180,25 +188,4 @@ func TestAnnounceWritesToStandardOutput(t *testing.T) {
 	announce(s, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4010}, &stdout, &stderr)
 	assert.Equal(t, banner(s, testHost), stdout.String())
 	assert.Empty(t, stderr.String())
-}
-
-func TestRunServesTheSDKWithSeedsFaultsAndVariants(t *testing.T) {
-	t.Parallel()
-	r := start(t, "-addr", "127.0.0.1:0", "-key", "operator-secret", "-plan", "pro",
-		"-seed", writeFile(t, `[{"name":"Rex","categoryId":1},{"name":"Mimi","categoryId":2}]`),
-		"-fault", "status=503,operation=createPet", "-variant", "order=descending")
-	client, err := petstore.NewClient(
-		"http://127.0.0.1:"+strings.TrimSpace(r.stdout)+"/v1", "operator-secret",
-		petstore.WithHTTPClient(keepingClient(t)))
-	require.NoError(t, err)
-	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
-	assert.Equal(t, "Mimi", listed.Pets[0].Name)
-	assert.Equal(t, fake.PlanPro.PerMinute, listed.RateLimit.Limit)
-	_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Coco", CategoryID: 3})
-	require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-	created, err := client.CreatePet(t.Context(), petstore.NewPet{Name: "Coco", CategoryID: 3})
-	require.NoError(t, err)
-	assert.EqualValues(t, 3, created.Pet.ID)
-	assert.Equal(t, http.StatusCreated, created.StatusCode)
 }

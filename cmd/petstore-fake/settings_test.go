@@ -23,16 +23,6 @@ func writeFile(t *testing.T, text string) string {
 	return name
 }
 
-func TestSettingsWithoutFlags(t *testing.T) {
-	t.Parallel()
-	s, err := readSettings(nil, noEnv)
-	require.NoError(t, err)
-	assert.Equal(t, spec.Address{Host: "127.0.0.1", Port: 4010}, s.addr)
-	assert.Equal(t, []spec.Key{{Key: fake.DefaultAPIKey, Plan: &fake.PlanBusiness}}, s.keys)
-	assert.False(t, s.public)
-	assert.Empty(t, s.log)
-}
-
 // keysOf returns the keys with their plans.
 func keysOf(s settings) any {
 	var b strings.Builder
@@ -86,147 +76,155 @@ func settingsCases(t *testing.T) []struct {
 	}
 }
 
-func TestSettingsFromFlagsAndVariables(t *testing.T) {
+func TestReadSettings(t *testing.T) {
 	t.Parallel()
-	tested := make(map[string]bool)
-	for _, c := range settingsCases(t) {
-		tested[c.option] = true
-		s, err := readSettings([]string{"-" + c.option + "=" + c.value}, noEnv)
-		require.NoError(t, err, c.option)
-		assert.Equal(t, c.want, c.got(s), "-%s=%s", c.option, c.value)
-
-		variable := option{name: c.option}.env()
-		s, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
-		require.NoError(t, err, variable)
-		assert.Equal(t, c.want, c.got(s), "%s=%s", variable, c.value)
-	}
-	for _, o := range new(settings).options() {
-		assert.True(t, tested[o.name], "-%s has no test", o.name)
-	}
-}
-
-func TestSettingsPreferFlagsToVariables(t *testing.T) {
-	t.Parallel()
-	env := envOf(map[string]string{
-		"PETSTORE_FAKE_PLAN":  "pro",
-		"PETSTORE_FAKE_LOG":   "",
-		"PETSTORE_FAKE_FAULT": "wire=reset",
-		// What an orchestrator sets for a service of this name.
-		"PETSTORE_FAKE_PORT": "tcp://10.0.0.1:4010",
+	t.Run("without flags", func(t *testing.T) {
+		t.Parallel()
+		s, err := readSettings(nil, noEnv)
+		require.NoError(t, err)
+		assert.Equal(t, spec.Address{Host: "127.0.0.1", Port: 4010}, s.addr)
+		assert.Equal(t, []spec.Key{{Key: fake.DefaultAPIKey, Plan: &fake.PlanBusiness}}, s.keys)
+		assert.False(t, s.public)
+		assert.Empty(t, s.log)
 	})
-	s, err := readSettings([]string{"-plan", "free", "-fault", "status=500", "-fault", "status=502"}, env)
-	require.NoError(t, err)
-	assert.Equal(t, fake.PlanFree, s.plan)
-	assert.Empty(t, s.log)
-	assert.Equal(t, []fake.Fault{{Status: 500}, {Status: 502}}, s.faults)
-}
+	t.Run("from flags and from variables", func(t *testing.T) {
+		t.Parallel()
+		tested := make(map[string]bool)
+		for _, c := range settingsCases(t) {
+			tested[c.option] = true
+			s, err := readSettings([]string{"-" + c.option + "=" + c.value}, noEnv)
+			require.NoError(t, err, c.option)
+			assert.Equal(t, c.want, c.got(s), "-%s=%s", c.option, c.value)
 
-func TestSettingsRefuseWrongValuesWithTheReason(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ option, value, reason string }{
-		{"addr", "4010", "not HOST:PORT"},
-		{"addr", "127.0.0.1:http", "not a number"},
-		{"addr", "127.0.0.1:65536", "not a number"},
-		{"addr", "a host:1", "neither an IP address nor a host name"},
-		{"key", " ", "printable ASCII"},
-		{"key", "a-key=gold", "KEY=PLAN"},
-		{"minute", "0s", "whole number of seconds"},
-		{"minute", "1500ms", "whole number of seconds"},
-		{"minute", "2h", "1s to 1h"},
-		{"minute", "soon", "not a duration"},
-		{"clock", "today", "2030-12-05T00:00:00Z"},
-		{"clock", "1960-01-01T00:00:00Z", "1970"},
-		{"observed", "no-such-file.json", "no-such-file.json"},
-		{"random-seed", "-1", "whole number"},
-		{"strict", "very", "neither true nor false"},
-		{"cors", "localhost:3000", "no origin"},
-		{"cors", "http://a.test/path", "no origin"},
-		{"cors", "", "no origin"},
-		{"healthcheck", "maybe", "neither true nor false"},
-		{"key", "schlüssel", "printable ASCII"},
-		{"plan", "gold", "free, pro, business or enterprise:M,D"},
-		{"plan", "enterprise:5", "enterprise:M,D"},
-		{"plan", "enterprise:-1,5", "enterprise:M,D"},
-		{"seed", "no-such-file.json", "no-such-file.json"},
-		{"latency", "50", "not a duration"},
-		{"latency", "-1s", "negative"},
-		{"fault", "statsu=503", "statsu"},
-		{"ban", "5", "AFTER,DURATION"},
-		{"ban", "0,1m", "AFTER"},
-		{"ban", "x,1m", "AFTER"},
-		{"ban", "5,0s", "DURATION"},
-		{"ban", "5,soon", "DURATION"},
-		{"variant", "colour=red", "retry-after"},
-		{"variant", "order=up", "ascending, descending, shuffled"},
-		{"variant", "order", "ascending, descending, shuffled"},
-		{"variant", "order=shuffled,order=ascending", "twice"},
-		{"log", "xml", "text or json"},
-		{"public", "http://fake.test", "no host name"},
-		{"version", "0.1.0", "neither true nor false"},
-	} {
-		_, err := readSettings([]string{"-" + c.option + "=" + c.value}, noEnv)
-		require.Error(t, err, "-%s=%s", c.option, c.value)
-		assert.Contains(t, err.Error(), "-"+c.option+": ")
-		assert.Contains(t, err.Error(), c.reason)
-		assert.NotContains(t, err.Error(), "\n")
-
-		variable := option{name: c.option}.env()
-		if c.value == "" {
-			continue // an empty variable is none
+			variable := option{name: c.option}.env()
+			s, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
+			require.NoError(t, err, variable)
+			assert.Equal(t, c.want, c.got(s), "%s=%s", variable, c.value)
 		}
-		_, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
-		require.Error(t, err, variable)
-		assert.Contains(t, err.Error(), variable+": ")
-		assert.Contains(t, err.Error(), c.reason)
-	}
-}
+		for _, o := range new(settings).options() {
+			assert.True(t, tested[o.name], "-%s has no test", o.name)
+		}
+	})
+	t.Run("prefers flags to variables", func(t *testing.T) {
+		t.Parallel()
+		env := envOf(map[string]string{
+			"PETSTORE_FAKE_PLAN":  "pro",
+			"PETSTORE_FAKE_LOG":   "",
+			"PETSTORE_FAKE_FAULT": "wire=reset",
+			// What an orchestrator sets for a service of this name.
+			"PETSTORE_FAKE_PORT": "tcp://10.0.0.1:4010",
+		})
+		s, err := readSettings([]string{"-plan", "free", "-fault", "status=500", "-fault", "status=502"}, env)
+		require.NoError(t, err)
+		assert.Equal(t, fake.PlanFree, s.plan)
+		assert.Empty(t, s.log)
+		assert.Equal(t, []fake.Fault{{Status: 500}, {Status: 502}}, s.faults)
+	})
+	t.Run("refuses wrong values with the reason", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []struct{ option, value, reason string }{
+			{"addr", "4010", "not HOST:PORT"},
+			{"addr", "127.0.0.1:http", "not a number"},
+			{"addr", "127.0.0.1:65536", "not a number"},
+			{"addr", "a host:1", "neither an IP address nor a host name"},
+			{"key", " ", "printable ASCII"},
+			{"key", "a-key=gold", "KEY=PLAN"},
+			{"minute", "0s", "whole number of seconds"},
+			{"minute", "1500ms", "whole number of seconds"},
+			{"minute", "2h", "1s to 1h"},
+			{"minute", "soon", "not a duration"},
+			{"clock", "today", "2030-12-05T00:00:00Z"},
+			{"clock", "1960-01-01T00:00:00Z", "1970"},
+			{"observed", "no-such-file.json", "no-such-file.json"},
+			{"random-seed", "-1", "whole number"},
+			{"strict", "very", "neither true nor false"},
+			{"cors", "localhost:3000", "no origin"},
+			{"cors", "http://a.test/path", "no origin"},
+			{"cors", "", "no origin"},
+			{"healthcheck", "maybe", "neither true nor false"},
+			{"key", "schlüssel", "printable ASCII"},
+			{"plan", "gold", "free, pro, business or enterprise:M,D"},
+			{"plan", "enterprise:5", "enterprise:M,D"},
+			{"plan", "enterprise:-1,5", "enterprise:M,D"},
+			{"seed", "no-such-file.json", "no-such-file.json"},
+			{"latency", "50", "not a duration"},
+			{"latency", "-1s", "negative"},
+			{"fault", "statsu=503", "statsu"},
+			{"ban", "5", "AFTER,DURATION"},
+			{"ban", "0,1m", "AFTER"},
+			{"ban", "x,1m", "AFTER"},
+			{"ban", "5,0s", "DURATION"},
+			{"ban", "5,soon", "DURATION"},
+			{"variant", "colour=red", "retry-after"},
+			{"variant", "order=up", "ascending, descending, shuffled"},
+			{"variant", "order", "ascending, descending, shuffled"},
+			{"variant", "order=shuffled,order=ascending", "twice"},
+			{"log", "xml", "text or json"},
+			{"public", "http://fake.test", "no host name"},
+			{"version", "0.1.0", "neither true nor false"},
+		} {
+			_, err := readSettings([]string{"-" + c.option + "=" + c.value}, noEnv)
+			require.Error(t, err, "-%s=%s", c.option, c.value)
+			assert.Contains(t, err.Error(), "-"+c.option+": ")
+			assert.Contains(t, err.Error(), c.reason)
+			assert.NotContains(t, err.Error(), "\n")
 
-func TestSettingsErrorsHideKeys(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{
-		{"-key", "secret-key-\x00"},
-		{"-key", "secret-key=gold"},
-		{"-fault", "key=secret-key,status=x"},
-		{"-fault", `key="secret-key"x`},
-		{"-fault", `key="secret-key`},
-		{"-fault", "key=secret-key,key=secret-key"},
-		{"-fault", `{"key":"secret-key","status":"x"}`},
-		{"-fault", `{"key":"secret-key"`},
-	} {
-		_, err := readSettings(args, noEnv)
-		require.Error(t, err, "%q", args)
-		assert.NotContains(t, err.Error(), "secret-key")
-	}
-}
-
-func TestSettingsRefuseOtherAddressesThanLoopback(t *testing.T) {
-	t.Parallel()
-	for addr, loopback := range map[string]bool{
-		"127.0.0.1:1":          true,
-		"127.9.9.9:1":          true,
-		"[::1]:1":              true,
-		"[::ffff:127.0.0.1]:1": true,
-		"localhost:1":          true,
-		"LOCALHOST.:1":         true,
-		"fake.localhost:1":     true,
-		":4010":                false,
-		"0.0.0.0:1":            false,
-		"[::]:1":               false,
-		"192.0.2.1:1":          false,
-		"localhost.test:1":     false,
-		"fake.test:1":          false,
-	} {
-		_, err := readSettings([]string{"-addr", addr}, noEnv)
-		if loopback {
+			variable := option{name: c.option}.env()
+			if c.value == "" {
+				continue // an empty variable is none
+			}
+			_, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
+			require.Error(t, err, variable)
+			assert.Contains(t, err.Error(), variable+": ")
+			assert.Contains(t, err.Error(), c.reason)
+		}
+	})
+	t.Run("hides keys in errors", func(t *testing.T) {
+		t.Parallel()
+		for _, args := range [][]string{
+			{"-key", "secret-key-\x00"},
+			{"-key", "secret-key=gold"},
+			{"-fault", "key=secret-key,status=x"},
+			{"-fault", `key="secret-key"x`},
+			{"-fault", `key="secret-key`},
+			{"-fault", "key=secret-key,key=secret-key"},
+			{"-fault", `{"key":"secret-key","status":"x"}`},
+			{"-fault", `{"key":"secret-key"`},
+		} {
+			_, err := readSettings(args, noEnv)
+			require.Error(t, err, "%q", args)
+			assert.NotContains(t, err.Error(), "secret-key")
+		}
+	})
+	t.Run("refuses addresses that are not loopback", func(t *testing.T) {
+		t.Parallel()
+		for addr, loopback := range map[string]bool{
+			"127.0.0.1:1":          true,
+			"127.9.9.9:1":          true,
+			"[::1]:1":              true,
+			"[::ffff:127.0.0.1]:1": true,
+			"localhost:1":          true,
+			"LOCALHOST.:1":         true,
+			"fake.localhost:1":     true,
+			":4010":                false,
+			"0.0.0.0:1":            false,
+			"[::]:1":               false,
+			"192.0.2.1:1":          false,
+			"localhost.test:1":     false,
+			"fake.test:1":          false,
+		} {
+			_, err := readSettings([]string{"-addr", addr}, noEnv)
+			if loopback {
+				assert.NoError(t, err, addr)
+				continue
+			}
+			if assert.Error(t, err, addr) {
+				assert.Contains(t, err.Error(), "-public")
+			}
+			_, err = readSettings([]string{"-addr", addr, "-public"}, noEnv)
 			assert.NoError(t, err, addr)
-			continue
 		}
-		if assert.Error(t, err, addr) {
-			assert.Contains(t, err.Error(), "-public")
-		}
-		_, err = readSettings([]string{"-addr", addr, "-public"}, noEnv)
-		assert.NoError(t, err, addr)
-	}
-	_, err := readSettings([]string{"-addr", ":4010", "-public=false"}, noEnv)
-	assert.Error(t, err)
+		_, err := readSettings([]string{"-addr", ":4010", "-public=false"}, noEnv)
+		assert.Error(t, err)
+	})
 }

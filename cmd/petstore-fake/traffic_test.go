@@ -29,7 +29,7 @@ func (i testInstance) traffic() (shown shownTraffic, text string) {
 	return shown, string(event.State["traffic"])
 }
 
-func TestTrafficUsesTheServicesClock(t *testing.T) {
+func TestTraffic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestInstance(t, "-plan", "enterprise:3,0")

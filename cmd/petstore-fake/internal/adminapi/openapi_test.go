@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOpenAPIDocumentIsThatOfTheModule(t *testing.T) {
+func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	original, err := os.ReadFile("../../../../openapi.yaml")
 	require.NoError(t, err)

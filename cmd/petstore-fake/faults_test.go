@@ -1,0 +1,106 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	t.Run("are injected, listed and removed", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		one := i.object("POST", "/_fake/faults", `{"status":503,"times":2,"operation":"listPets"}`)
+		assert.EqualValues(t, 1, one["id"])
+		two := i.object("POST", "/_fake/faults", `{"wire":"stall","times":"forever","key":"some-other-key"}`)
+		assert.Equal(t, "som…", two["key"])
+		assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
+
+		faults := list(t, i.object("GET", "/_fake/faults", ""), "faults")
+		require.Len(t, faults, 2)
+		assert.EqualValues(t, 1, faults[0]["fired"])
+		assert.Equal(t, true, faults[0]["active"])
+		assert.EqualValues(t, 503, faults[0]["status"])
+		assert.EqualValues(t, 0, faults[1]["fired"])
+		assert.Equal(t, "forever", faults[1]["times"])
+
+		assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
+		assert.Equal(t, false, list(t, i.object("GET", "/_fake/faults", ""), "faults")[0]["active"])
+		assert.Equal(t, 204, i.status("DELETE", "/_fake/faults/2", ""))
+		assert.Len(t, list(t, i.object("GET", "/_fake/faults", ""), "faults"), 1)
+		i.object("POST", "/_fake/faults", `{"status":500}`)
+		assert.Equal(t, 204, i.status("DELETE", "/_fake/faults", ""))
+		assert.Empty(t, list(t, i.object("GET", "/_fake/faults", ""), "faults"))
+		assert.Equal(t, 200, i.status("GET", "/v1/pets", ""))
+	})
+	t.Run("show every field", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t, "-fault", `operation=createPet,key=fake-api-key,skip=1,times=3,chance=0.5,`+
+			`delay=1s,after-commit,status=500,code=c,message=m,retry-after=7,header=X-A: b,header=Date,`+
+			`body=text,wire=truncate`)
+		assert.JSONEq(t, `{"faults":[{"id":1,"fired":0,"active":true,"operation":"createPet",
+		"key":"fake-api-key","skip":1,"times":3,"chance":0.5,"delay":"1s","afterCommit":true,
+		"status":500,"code":"c","message":"m","retryAfter":"7","header":{"X-A":["b"],"Date":[]},
+		"body":"text","wire":"truncate"}]}`, i.call("GET", "/_fake/faults", "").Body.String())
+	})
+	t.Run("are bounded", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		i.object("POST", "/_fake/faults", `{"status":503}`)
+		assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
+		for range adminapi.MaxFaults {
+			i.object("POST", "/_fake/faults", `{"status":503,"skip":1000000}`)
+		}
+		assert.Equal(t, 409, i.status("POST", "/_fake/faults", `{"status":503}`))
+	})
+	// net/http sends a GET again without a word when a connection that it used before breaks with nothing
+	// read, and so do clients of other languages.
+	t.Run("are seen on a kept connection", func(t *testing.T) {
+		t.Parallel()
+		for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireRefuse, fake.WireGarbage} {
+			t.Run(wire.String(), func(t *testing.T) {
+				t.Parallel()
+				i, host := startServer(t)
+				c := keepingClient(t)
+				_, body, err := get(t, c, host)
+				require.NoError(t, err)
+				assert.Equal(t, "[]", body)
+				injection := i.srv.Inject(fake.Fault{Wire: wire})
+				_, _, err = get(t, c, host)
+				require.Error(t, err)
+				assert.Equal(t, 1, injection.Fired())
+				_, _, err = get(t, c, host)
+				assert.NoError(t, err)
+			})
+		}
+	})
+	t.Run("are seen and logged on a new connection", func(t *testing.T) {
+		t.Parallel()
+		for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage} {
+			i, host := startServer(t, "-log", "text")
+			i.srv.Inject(fake.Fault{Wire: wire})
+			_, _, err := get(t, keepingClient(t), host)
+			require.Error(t, err, wire)
+			assert.Contains(t, <-i.stderr.wrote, "msg=request", "%v is logged", wire)
+		}
+	})
+}
+
+func TestRandomSeed(t *testing.T) {
+	t.Parallel()
+	statuses := func(seed string) (all []int) {
+		i := newTestInstance(t, "-fault", "status=503,chance=0.5,times=forever", "-random-seed", seed)
+		for range 20 {
+			all = append(all, i.status("GET", "/v1/pets", ""))
+		}
+		return all
+	}
+	first, again := statuses("7"), statuses("7")
+	assert.Equal(t, first, again)
+	assert.NotEqual(t, first, statuses("8"))
+}

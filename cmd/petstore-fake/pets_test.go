@@ -1,0 +1,49 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestPets(t *testing.T) {
+	t.Parallel()
+	t.Run("are added, changed and deleted", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		i.object("POST", "/_fake/pets", `{"name":"Rex","categoryId":9223372036854775807}`)
+		assert.Equal(t, `{"id":1,"name":"Rex","categoryId":9223372036854775807,"status":""}`+"\n",
+			i.call("GET", "/_fake/pets/1", "").Body.String())
+		i.object("POST", "/_fake/pets", `{"name":"Mimi","categoryId":1,"status":"sold"}`)
+		i.object("POST", "/_fake/pets", `{"name":"Coco","categoryId":1,"status":"sold"}`)
+
+		sold := i.object("GET", "/_fake/pets?status=sold&limit=1", "")
+		assert.EqualValues(t, 2, sold["total"])
+		require.Len(t, list(t, sold, "pets"), 1)
+		assert.Equal(t, "Coco", list(t, i.object("GET", "/_fake/pets?after=2", ""), "pets")[0]["name"])
+
+		assert.Equal(t, "pending", i.object("PUT", "/_fake/pets/1/status", `{"status":"pending"}`)["status"])
+		assert.Empty(t, i.object("PUT", "/_fake/pets/1/status", `{"status":""}`)["status"])
+		assert.Equal(t, 204, i.status("DELETE", "/_fake/pets/1", ""))
+		assert.Equal(t, 404, i.status("GET", "/_fake/pets/1", ""))
+		assert.Contains(t, i.call("GET", "/v1/pets", "").Body.String(), "Mimi")
+	})
+	t.Run("are added all or none", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		added := i.object("POST", "/_fake/pets", ` [{"name":"Rex","categoryId":1},{"name":"Mimi","categoryId":2,"status":"sold"}]`)
+		pets := list(t, added, "pets")
+		require.Len(t, pets, 2)
+		assert.EqualValues(t, 2, pets[1]["id"])
+		assert.Equal(t, "sold", pets[1]["status"])
+		assert.Equal(t, 400, i.status("POST", "/_fake/pets", `[{"name":"a","categoryId":1},{"name":""}]`))
+		assert.Len(t, i.srv.Pets(), 2, "all or none")
+	})
+	t.Run("escape names", func(t *testing.T) {
+		t.Parallel()
+		i := newTestInstance(t)
+		i.object("POST", "/_fake/pets", `{"name":"<img src=x onerror=alert(1)>","categoryId":1}`)
+		assert.NotContains(t, i.call("GET", "/_fake/pets", "").Body.String(), "<img")
+	})
+}
