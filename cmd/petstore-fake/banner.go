@@ -11,8 +11,8 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 )
 
-// announce writes where the program is. With port 0 that is one line on stdout for scripts, the port,
-// and the rest goes to stderr.
+// announce writes the banner to stdout. With port 0 stdout is for scripts: it gets only the port,
+// and stderr gets the banner.
 func announce(s settings, addr net.Addr, stdout, stderr io.Writer) {
 	w := stdout
 	host := addr.String()
@@ -23,10 +23,10 @@ func announce(s settings, addr net.Addr, stdout, stderr io.Writer) {
 			fmt.Fprintln(stdout, tcp.Port)
 		}
 	}
-	_, _ = io.WriteString(w, banner(s, host)) // a closed stdout is no reason not to serve
+	_, _ = io.WriteString(w, banner(s, host)) // the program also serves if stdout is closed
 }
 
-// banner is one text, so that a log does not get between its lines.
+// banner returns the banner as one text, so that one write keeps its lines together in a log.
 func banner(s settings, host string) string {
 	var b strings.Builder
 	origin, curl := "http://"+host, "curl"

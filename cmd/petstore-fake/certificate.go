@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// certificateLife is how long the certificate is valid: longer than a program of this kind runs, and
-// shorter than the 825 days that macOS accepts.
+// certificateLife is how long the certificate is valid: longer than a fake runs, and shorter than
+// the 825 days that macOS accepts.
 const certificateLife = 365 * 24 * time.Hour
 
-// clockSkew is how far the clock of a client may be behind.
+// clockSkew is how far the clock of a client may be behind that of this machine.
 const clockSkew = time.Hour
 
-// makeCertificate returns a certificate for some names and addresses, and writes that of the CA which
-// signed it to a file. The key of the CA is forgotten, so that it signs nothing else.
+// makeCertificate returns a certificate for some names and addresses, and writes that of the CA
+// which signed it to a file. The key of the CA is not kept, so that it signs nothing else.
 func makeCertificate(hosts []string, file string) (tls.Certificate, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -56,14 +56,14 @@ func makeCertificate(hosts []string, file string) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER})
-	// For everybody to read: clients run as other users.
+	// Readable for everybody: clients run as other users.
 	if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // see above
 		return tls.Certificate{}, fmt.Errorf("the CA's certificate cannot be written: %w", err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der, caDER}, PrivateKey: key}, nil
 }
 
-// serialNumber returns a number that no other certificate has.
+// serialNumber returns a random number of 128 bits, which no other certificate has.
 func serialNumber() *big.Int {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // it returns no error
@@ -82,8 +82,9 @@ func addHosts(c *x509.Certificate, hosts []string) {
 	}
 }
 
-// certificateHosts returns the names and addresses by which the program may be called: those of this
-// machine's loopback, its host name, which is that of a container, and those of -addr and -public.
+// certificateHosts returns the names and addresses by which clients may call the program: those of
+// loopback, the host name of the machine, by which other containers call it, and those of -addr and
+// -public.
 func certificateHosts(s settings) []string {
 	hosts := append([]string{"localhost", "127.0.0.1", "::1"}, s.names...)
 	if name, err := os.Hostname(); err == nil {

@@ -8,7 +8,7 @@ import (
 // anyOrigin is the value of -cors for the pages of every origin.
 const anyOrigin = "*"
 
-// What a page may send and read. The service has no cookies, so that no page gets credentials.
+// What a page may send and read. The service has no cookies, so that no page needs credentials.
 const (
 	corsMethods  = "GET, POST"
 	corsRequest  = "Authorization, Content-Type"
@@ -18,7 +18,8 @@ const (
 )
 
 // allowOrigins lets web pages of some origins call a handler (the CORS protocol). It answers the
-// preflight request of a browser itself: the service neither counts it nor has it in its journal.
+// preflight requests of browsers itself: the service does not count them or add them to its
+// journal.
 func allowOrigins(origins []string, next http.Handler) http.Handler {
 	if len(origins) == 0 {
 		return next
@@ -43,7 +44,7 @@ func allowOrigins(origins []string, next http.Handler) http.Handler {
 	})
 }
 
-// allowedOrigin returns the value of Access-Control-Allow-Origin, empty for none.
+// allowedOrigin returns the value of Access-Control-Allow-Origin, or "" for no such header.
 func allowedOrigin(origins []string, origin string) string {
 	switch {
 	case origin == "":

@@ -5,25 +5,25 @@
 //	petstore-fake -plan free -minute 2s -seed pets.json -log text
 //
 // It prints its base URL, its keys, its routes and a curl line, and serves until SIGTERM or an
-// interrupt. It keeps nothing on disk. What it does where the service document is silent is in the
-// documentation of package fake. docs/petstore-fake.md has the admin routes, each with a command for
-// curl, and how to run the program in containers and CI.
+// interrupt. It keeps nothing on disk. The documentation of package fake lists what it does where
+// the service document leaves a choice. docs/petstore-fake.md has the admin routes, each with a
+// command for curl, and how to run the program in containers and CI.
 //
 // # Flags
 //
-// Each flag has an environment variable: PETSTORE_FAKE_ADDR for -addr, PETSTORE_FAKE_RANDOM_SEED for
-// -random-seed. A flag wins over its variable, and an empty variable counts as none.
+// Each flag has an environment variable: PETSTORE_FAKE_ADDR for -addr, PETSTORE_FAKE_RANDOM_SEED
+// for -random-seed. A flag wins over its variable, and an empty variable counts as none.
 //
 //	-addr HOST:PORT        where to listen: 127.0.0.1:4010. With port 0 the system picks a free port;
 //	                       standard output is then the port's number and nothing else.
-//	-public[=NAMES]        allows an address that is not loopback, and with it everybody who reaches it
-//	                       to steer the fake. NAMES, separated by commas, are host names by which the
+//	-public[=NAMES]        allows an address that is not loopback, so that everybody who reaches it can
+//	                       steer the fake. NAMES, separated by commas, are host names by which the
 //	                       admin routes may be called, and which the certificate of -tls has.
 //	-tls FILE              serves https with a certificate made at the start, and writes the
 //	                       certificate of the CA that signed it to FILE, for clients to trust
 //	-cors ORIGINS          lets web pages call the service: origins separated by commas, or *
-//	-key KEY[=PLAN]        an API key in place of fake-api-key; may be given several times, or several
-//	                       keys separated by spaces
+//	-key KEY[=PLAN]        an API key in place of fake-api-key, or several keys separated by spaces; may
+//	                       be given several times
 //	-plan PLAN             of the keys without one: free, pro, business (the default) or
 //	                       enterprise:M,D with the requests per minute and per day, 0 for unlimited
 //	-minute DURATION       length of the minute of the rate limit, from 1s to 1h in whole seconds, so
@@ -33,9 +33,9 @@
 //	-seed FILE             pets to begin with: a JSON array of NewPet objects
 //	-latency DURATION      holds every response of the service back, such as 50ms
 //	-fault SPEC            a failure on demand; may be given several times, see below
-//	-variant LIST          what to do where the service document is silent, see below
-//	-observed FILE         behaves like the service that package conformance observed in FILE; what it
-//	                       does in another way all the same is printed at the start
+//	-variant LIST          behaviours where the service document leaves a choice, see below
+//	-observed FILE         behaves like the service that package conformance observed in FILE; where it
+//	                       cannot, it prints the difference at the start
 //	-random-seed NUMBER    repeats what is random: the chances of faults, shuffled lists
 //	-strict                exits with status 1 if a client did what a well-behaved client does not do
 //	                       since the start or the last reset, and lists it
@@ -50,18 +50,18 @@
 // A fault is a list of fields with commas between them; several faults are separated by semicolons.
 //
 //	-fault status=503,operation=createPet,times=2,after-commit
-//	-fault 'status=429,retry-after="Fri, 31 Dec 2032 23:59:59 GMT"; wire=reset,chance=0.1,times=forever'
+//	-fault 'status=429,retry-after="Fri, 31 Dec 2032 23:59:59 GMT"; wire=reset,times=forever'
 //
 // The fields are those of fake.Fault: operation, key, skip, times (a number or forever), for (a
-// duration), chance, delay, after-commit, status, code, message, retry-after, header ("Name: value",
-// or a name alone to take that header away; may be repeated), body, and wire (reset, close, truncate,
-// garbage, stall, drip or refuse). A value with a comma or semicolon stands in double quotes, as a Go
-// string. A fault can be written as a JSON object too, as the admin routes take it.
+// duration), chance, delay, after-commit, status, code, message, retry-after, header ("Name:
+// value", or a name alone to take that header away; may be repeated), body, and wire (reset, close,
+// truncate, garbage, stall, drip or refuse). A value with a comma or semicolon stands in double
+// quotes, as a Go string. A fault can be written as a JSON object too, as the admin routes take it.
 //
 // # Behaviours
 //
-// The value of -variant is a name of fake.Variants, or a list of behaviours with commas between them,
-// such as retry-after=date,window=sliding. The first choice of each is the default.
+// The value of -variant is a name of fake.Variants, or a list of behaviours with commas between
+// them, such as retry-after=date,window=sliding. The first choice of each is the default.
 //
 //	default-status         none, available, pending, sold
 //	retry-after            seconds, date, absent

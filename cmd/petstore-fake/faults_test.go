@@ -58,8 +58,8 @@ func TestFaults(t *testing.T) {
 		}
 		assert.Equal(t, 409, i.status("POST", "/_fake/faults", `{"status":503}`))
 	})
-	// net/http sends a GET again without a word when a connection that it used before breaks with nothing
-	// read, and so do clients of other languages.
+	// net/http sends a GET again without a word when a connection that it used before breaks with
+	// nothing read, and so do clients of other languages.
 	t.Run("are seen on a kept connection", func(t *testing.T) {
 		t.Parallel()
 		for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireRefuse, fake.WireGarbage} {

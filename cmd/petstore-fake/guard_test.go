@@ -9,8 +9,8 @@ import (
 
 func TestGuard(t *testing.T) {
 	t.Parallel()
-	// A page of another site sends a request with its own Origin. A page whose name was rebound to a
-	// loopback address sends that name as Host, and an Origin that fits it.
+	// A page of another site sends a request with its own Origin. A page whose name was rebound to
+	// a loopback address sends that name as Host, and an Origin that fits it.
 	t.Run("refuses pages of other sites", func(t *testing.T) {
 		t.Parallel()
 		i := newTestInstance(t)
@@ -65,8 +65,9 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	})
-	// What a page asks for besides following a link has no Origin in a browser that asks without CORS: an
-	// image, a script, a frame, a prefetch. It would take a stream, and time of the program's.
+	// What a page asks for besides following a link has no Origin in a browser that asks without
+	// CORS: an image, a script, a frame, a prefetch. It would take a stream, and time of the
+	// program's.
 	t.Run("refuses parts of other pages", func(t *testing.T) {
 		t.Parallel()
 		i := newTestInstance(t)

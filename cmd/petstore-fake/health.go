@@ -16,10 +16,10 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 )
 
-// healthTimeout bounds the whole check.
+// healthTimeout bounds the whole check: the image's health check allows 3 s.
 const healthTimeout = 2 * time.Second
 
-// checkHealth asks the program that runs with the same settings whether it serves.
+// checkHealth returns an error unless the program that runs with the same settings serves.
 func checkHealth(ctx context.Context, s settings) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
@@ -36,7 +36,7 @@ func checkHealth(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	resp, err := transport.RoundTrip(r) // by no proxy
+	resp, err := transport.RoundTrip(r) // not through a proxy
 	if err != nil {
 		return fmt.Errorf("no response from %s: %w", r.URL.Host, err)
 	}
@@ -60,7 +60,7 @@ func readCA(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// localHost returns the host and port by which a program on the same machine calls a listener.
+// localHost returns the host and port of a listener as programs on the same machine call it.
 func localHost(host string, port uint16) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

@@ -11,7 +11,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// instance is the fake with the routes that this program puts around it, without a port.
+// instance is the fake with its admin routes, its log and CORS: the program without a port.
 type instance struct {
 	srv     *fake.Server
 	service http.Handler
@@ -19,7 +19,7 @@ type instance struct {
 	log     *requestLog // nil for none
 }
 
-// newInstance returns what the settings ask for.
+// newInstance returns an instance with some settings.
 func newInstance(s settings, stderr io.Writer) *instance {
 	n := requestpage.NewNotifier()
 	srv := fake.NewServer(append(s.fakeOptions(), fake.WithNotify(n.Notify))...)
@@ -29,8 +29,8 @@ func newInstance(s settings, stderr io.Writer) *instance {
 	return i
 }
 
-// fakeOptions returns the settings as options of the fake. All of them are options, so that a restart
-// of the fake puts everything back.
+// fakeOptions returns the settings as options of the fake. All of them are options, so that a
+// restart of the fake puts everything back.
 func (s *settings) fakeOptions() []fake.Option {
 	opts := []fake.Option{
 		fake.WithAPIKey(s.keys[0].Key), fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...),
@@ -47,7 +47,7 @@ func (s *settings) fakeOptions() []fake.Option {
 		opts = append(opts, fake.WithTime(s.clock))
 	}
 	if s.observed.option != nil {
-		opts = append(opts, s.observed.option) // after the behaviour that it changes
+		opts = append(opts, s.observed.option) // after WithBehavior, which it changes
 	}
 	if s.strict {
 		opts = append(opts, fake.WithStrict())
@@ -66,11 +66,11 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.service.ServeHTTP(w, r)
 }
 
-// serveService serves a request of the service, counts it for the page, and logs it.
+// serveService serves a request of the service, counts it for the request page, and logs it.
 func (i *instance) serveService(w http.ResponseWriter, r *http.Request) {
 	o := &observer{ResponseWriter: w}
 	begun := time.Now()
-	// Deferred, because the fake breaks a connection off by a panic.
+	// Deferred, because the fake panics to break a connection.
 	defer func() {
 		i.admin.Page().Answered(o.status, o.Header())
 		if i.log != nil {

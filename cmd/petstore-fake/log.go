@@ -24,7 +24,7 @@ type requestLog struct {
 	srv    *fake.Server
 }
 
-// newRequestLog returns nil for the empty format.
+// newRequestLog returns a log in a format, and nil for the empty format.
 func newRequestLog(w io.Writer, format string, srv *fake.Server) *requestLog {
 	switch format {
 	case logText:
@@ -35,7 +35,7 @@ func newRequestLog(w io.Writer, format string, srv *fake.Server) *requestLog {
 	return nil
 }
 
-// redacted stands in place of what may be a key.
+// redacted replaces texts that may be a key.
 const redacted = "[redacted]"
 
 // write writes the line of a request, with status 0 if it got no response.
@@ -51,13 +51,13 @@ func (l *requestLog) write(r *http.Request, o *observer, took time.Duration) {
 	)
 }
 
-// bearer returns what may be a key in a request's Authorization header.
+// bearer returns the credentials of a request's Authorization header.
 func bearer(r *http.Request) string {
 	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.Trim(token, " ")
 }
 
-// key returns the id of a key, and a word if it has none.
+// key returns the id of a key, or a word for a request without a key that the fake knows.
 func (l *requestLog) key(token string) any {
 	if token == "" {
 		return "none"
@@ -68,9 +68,9 @@ func (l *requestLog) key(token string) any {
 	return "unknown"
 }
 
-// path returns the path and query without any key: those that the fake knows, the one that the request
-// presents, which may be a real service's, and the values of parameters that the service does not
-// have, which may be anything.
+// path returns the path and query without any key. It replaces the keys that the fake knows, the
+// credentials of the request, which may be the key of a real service, and the values of parameters
+// that the service does not have, which may be anything.
 func (l *requestLog) path(u *url.URL, token string) string {
 	text := u.Path
 	var words []string

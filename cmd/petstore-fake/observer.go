@@ -34,10 +34,10 @@ func (o *observer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController find what lies below.
+// Unwrap returns the wrapped ResponseWriter, for http.ResponseController.
 func (o *observer) Unwrap() http.ResponseWriter { return o.ResponseWriter }
 
-// Hijack hands the connection to a fault that breaks it off.
+// Hijack lets a fault of the fake break the connection.
 func (o *observer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffers, err := http.NewResponseController(o.ResponseWriter).Hijack()
 	if c, ok := conn.(*tls.Conn); ok {
@@ -47,13 +47,14 @@ func (o *observer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // brokenTLS is a connection that ends as its TCP connection does, so that a client meets the same
-// faults over https as over http. A [tls.Conn] would say goodbye first, and cannot be reset.
+// faults over https as over http. A [tls.Conn] would send a close_notify first, and cannot be
+// reset.
 type brokenTLS struct{ *tls.Conn }
 
 // Close closes the TCP connection.
 func (c brokenTLS) Close() error { return c.NetConn().Close() }
 
-// SetLinger is what the fake calls before a reset.
+// SetLinger sets SO_LINGER of the TCP connection, as the fake does before a reset.
 func (c brokenTLS) SetLinger(sec int) error {
 	if tcp, ok := c.NetConn().(*net.TCPConn); ok {
 		return tcp.SetLinger(sec)
@@ -61,17 +62,17 @@ func (c brokenTLS) SetLinger(sec int) error {
 	return nil
 }
 
-// bodyTimeout bounds how long a request's body may take to arrive. http.Server.ReadTimeout would not
-// do: it ends the wait for a response as well, and a stall has to last.
+// bodyTimeout bounds how long a request's body may take to arrive. http.Server.ReadTimeout cannot
+// be used: it would also end the wait for a response, and a stalled response must stay open.
 const bodyTimeout = 30 * time.Second
 
-// timedBody lifts the deadline of reading once the body is there.
+// timedBody removes the read deadline of its connection when the body has been read.
 type timedBody struct {
 	io.ReadCloser
 	conn *http.ResponseController
 }
 
-// boundBody bounds the time that the body of a request may take.
+// boundBody sets a deadline for the body of a request.
 func boundBody(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 {
 		return
@@ -86,7 +87,7 @@ func boundBody(w http.ResponseWriter, r *http.Request) {
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		_ = b.conn.SetReadDeadline(time.Time{}) // a connection that is gone needs none
+		_ = b.conn.SetReadDeadline(time.Time{}) // an error means that the connection is closed
 	}
 	return n, err
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
-// option is a flag with its environment variable. doc.go says what each is for.
+// option is a flag with its environment variable. doc.go describes each.
 type option struct {
 	name  string
 	set   func(value string) error
 	alone bool // reports whether the flag may stand without a value, which is then "true"
 }
 
-// options returns the options, whose values go into s.
+// options returns all options; their values are written to s.
 func (s *settings) options() []option {
 	return []option{
 		{"addr", bind(&s.addr, spec.ParseAddress), false},
@@ -42,7 +42,7 @@ func (s *settings) options() []option {
 	}
 }
 
-// bind returns the setter of an option whose value goes through parse into one field.
+// bind returns the setter of an option with one value.
 func bind[T any](at *T, parse func(string) (T, error)) func(string) error {
 	return func(v string) error {
 		value, err := parse(v)
@@ -53,8 +53,7 @@ func bind[T any](at *T, parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// collect returns the setter of an option that may be given several times, and has several values
-// each time.
+// collect returns the setter of an option with several values, which may be given several times.
 func collect[T any](at *[]T, parse func(string) ([]T, error)) func(string) error {
 	return func(v string) error {
 		values, err := parse(v)
@@ -68,8 +67,8 @@ func (o option) env() string {
 	return "PETSTORE_FAKE_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
 }
 
-// parseFlags collects the values of the flags as they are. It does not let the flag package read
-// them, whose errors repeat a value, which may be a key.
+// parseFlags returns the values of the flags as texts, by name. Package flag must not parse them,
+// because its errors repeat the value, which may be a key.
 func parseFlags(args []string, options []option) (map[string][]string, error) {
 	given := make(map[string][]string)
 	flags := flag.NewFlagSet(program, flag.ContinueOnError)
@@ -93,7 +92,7 @@ func parseFlags(args []string, options []option) (map[string][]string, error) {
 	return given, nil
 }
 
-// documentation is the source of the package's documentation, which is also what -help prints.
+// documentation is the source file with the package's documentation, which -help prints.
 //
 //go:embed doc.go
 var documentation string

@@ -161,7 +161,8 @@ func TestProcess(t *testing.T) {
 		require.Eventually(t, func() bool { return openRequests(t, p.host) == 1 }, 5*time.Second, 5*time.Millisecond)
 		gone := make(chan error, 1)
 		go func() { gone <- p.cmd.Wait() }()
-		// More than two, since those that arrive while the first is being noticed are the same signal.
+		// More than two, since those that arrive while the first is being noticed are the same
+		// signal.
 		require.Eventually(t, func() bool {
 			_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error says that it is gone
 			return len(gone) == 1

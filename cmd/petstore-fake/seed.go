@@ -10,7 +10,7 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
-// readSeed reads the pets of a file. Its errors have the name of the file, line, column and reason.
+// readSeed reads the pets of a file. Its errors begin with the file, line and column.
 func readSeed(name string) ([]petstore.NewPet, error) {
 	text, err := os.ReadFile(name) //nolint:gosec // the user names the file, on the command line
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// The bounds of what a client can hold open.
+// Bounds for clients that are slow or gone. The values are generous for a network of one machine.
 const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 64 << 10
 )
 
-// grace is how long requests have to come to their end after a signal. Closing the fake takes up to
-// a second more.
+// grace is how long open requests may take after a signal: half of the 10 s after which docker stop
+// kills a program. Closing the fake takes up to a second more.
 const grace = 5 * time.Second
 
 // serve listens and serves until ctx ends. With -strict, violations are an error.
@@ -50,13 +50,13 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	if s.strict {
-		return judge(i.srv.Violations(), stderr)
+		return reportViolations(i.srv.Violations(), stderr)
 	}
 	return nil
 }
 
-// judge lists violations, and returns an error if there are any.
-func judge(violations []fake.Violation, stderr io.Writer) error {
+// reportViolations writes the violations, and returns an error if there are any.
+func reportViolations(violations []fake.Violation, stderr io.Writer) error {
 	for _, v := range violations {
 		fmt.Fprintf(stderr, "violation of %s by request %d (section %s): %s\n",
 			v.Rule, v.Seq, v.Section, v.Detail)
@@ -68,7 +68,7 @@ func judge(violations []fake.Violation, stderr io.Writer) error {
 	return nil
 }
 
-// listen opens the port, and makes sure that it is where the settings say.
+// listen opens the port. Without -public it refuses a name that does not resolve to loopback.
 func listen(ctx context.Context, s settings) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", s.addr.String())
@@ -79,7 +79,7 @@ func listen(ctx context.Context, s settings) (net.Listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w", s.addr, err)
 	}
-	// A resolver may say what it likes about localhost.
+	// The machine may resolve localhost to any address.
 	if tcp, ok := l.Addr().(*net.TCPAddr); !s.public && (!ok || !tcp.IP.IsLoopback()) {
 		_ = l.Close()
 		return nil, fmt.Errorf("%s leads to %s, which is not loopback; add -public if that is meant",
@@ -103,10 +103,10 @@ func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 	return hs
 }
 
-// serveUntil serves until ctx ends, and then lets requests come to their end for a moment.
+// serveUntil serves until ctx ends, and then lets open requests end within grace.
 func serveUntil(ctx context.Context, hs *http.Server, l net.Listener, srv *fake.Server) error {
 	requests, cancel := context.WithCancel(context.Background())
-	defer cancel() // what still waits, waits for this
+	defer cancel() // ends the requests that still wait
 	hs.BaseContext = func(net.Listener) context.Context { return requests }
 	failed := make(chan error, 1)
 	go func() { failed <- hs.Serve(l) }()
@@ -119,7 +119,7 @@ func serveUntil(ctx context.Context, hs *http.Server, l net.Listener, srv *fake.
 	defer stop()
 	if hs.Shutdown(stopping) != nil {
 		cancel()
-		srv.Close() // ends what stalls
+		srv.Close() // ends stalled responses
 		_ = hs.Close()
 	}
 	return nil

@@ -14,34 +14,34 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// settings are what the flags and the environment say.
+// settings are the values of all options.
 type settings struct {
 	addr     spec.Address
 	tls      string     // the file for the CA's certificate; "" for plain http
 	keys     []spec.Key // the first is the default key
 	plan     fake.Plan  // of the keys that have none
 	pets     []petstore.NewPet
-	minute   time.Duration // 0: the document's
-	clock    time.Time     // zero: the machine's
+	minute   time.Duration // 0 for 60 s
+	clock    time.Time     // zero for the time of the machine
 	latency  time.Duration
 	faults   []fake.Fault
 	ban      ban
 	behavior fake.Behavior
 	observed observed
-	seed     uint64 // of what is random
+	seed     uint64 // of all random choices
 	strict   bool
 	log      string
 	public   bool
-	names    []string // hosts of admin requests, besides what is always allowed
+	names    []string // hosts that admin requests may name, besides loopback
 	origins  []string // of web pages that may call the service
 	health   bool
 	version  bool
 }
 
-// observed is what the file of -observed asks for. The zero value asks for nothing.
+// observed is the value of -observed. The zero value changes nothing.
 type observed struct {
 	option      fake.Option
-	differences []fake.Observation // what the fake does in another way all the same
+	differences []fake.Observation // observations that the fake does not follow
 }
 
 // ban is the value of -ban.
@@ -50,8 +50,8 @@ type ban struct {
 	duration time.Duration
 }
 
-// readSettings reads the command line, and the environment for what is not on it. No error repeats
-// a key.
+// readSettings reads the flags, and the environment variables of options without a flag. No error
+// repeats a key.
 func readSettings(args []string, getenv func(string) string) (settings, error) {
 	s := settings{plan: fake.PlanBusiness}
 	s.addr, _ = spec.ParseAddress(spec.DefaultAddr)
@@ -60,7 +60,7 @@ func readSettings(args []string, getenv func(string) string) (settings, error) {
 	if err != nil {
 		return s, err
 	}
-	if len(given["healthcheck"]) > 0 { // runs every few seconds, and must not read the files of others
+	if len(given["healthcheck"]) > 0 { // it runs every few seconds, and must not read -seed and others
 		options = slices.DeleteFunc(options, func(o option) bool {
 			return !slices.Contains([]string{"healthcheck", "addr", "public", "tls"}, o.name)
 		})
@@ -168,7 +168,8 @@ func parseOrigins(v string) ([]string, error) {
 	return origins, nil
 }
 
-// setPublic takes a truth value, or the names by which the program is public.
+// setPublic sets the value of -public: true, false, or the host names of the program, which is then
+// public.
 func (s *settings) setPublic(v string) error {
 	if on, err := strconv.ParseBool(v); err == nil {
 		s.public, s.names = on, nil

@@ -97,8 +97,8 @@ func (p program) image(target v1.Platform, binary []byte) (v1.Image, error) {
 	return mutate.Annotations(image, p.labels()).(v1.Image), nil
 }
 
-// config says how the program runs in a container: on every address, as a user that owns
-// nothing, and with itself as the check of its health.
+// config says how the program runs in a container: on every address, as a user that owns nothing,
+// and with itself as the check of its health.
 func (p program) config() v1.Config {
 	return v1.Config{
 		User:         fmt.Sprintf("%d:%d", user, user),

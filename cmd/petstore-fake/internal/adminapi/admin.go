@@ -16,7 +16,7 @@ import (
 // Path is the path of the admin routes.
 const Path = "/_fake/"
 
-// Config is what an [API] works on.
+// Config is the configuration of an [API].
 type Config struct {
 	// Server is the fake that the routes belong to; the caller closes it.
 	Server *fake.Server
@@ -27,15 +27,15 @@ type Config struct {
 	Names  []string
 }
 
-// API serves the routes by which the fake is steered and looked at. It is safe for concurrent use.
+// API serves the routes that steer the fake and show its state. It is safe for concurrent use.
 type API struct {
 	srv   *fake.Server
 	guard guard
 	mux   *http.ServeMux
 	page  *requestpage.Page
 
-	mu    sync.Mutex // held for changes that depend on the state
-	ahead time.Duration
+	mu    sync.Mutex    // held for changes that depend on the state
+	ahead time.Duration // how far the service's time is ahead of the machine's
 }
 
 // New returns the admin routes of a fake. The caller closes them.

@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// maxAdvance bounds one step of the clock.
+	// maxAdvance bounds a step of the clock and a ban: 100 years, more than any test needs.
 	maxAdvance = 100 * 365 * 24 * time.Hour
-	// maxLatency bounds the latency that an admin route sets; a fault with a delay has no such bound.
+	// maxLatency bounds the latency, so that a mistake does not stop the service for good. The
+	// delay of a fault has no such bound.
 	maxLatency = time.Hour
 )
 
@@ -34,8 +35,8 @@ func (a *API) showClock() shownClock {
 	return shownClock{a.srv.Now().UTC().Round(0), a.ahead.String()}
 }
 
-// compareClocks notes how far the service's time is ahead of the machine's, in whole seconds, since
-// the two clocks are not read at the same moment. The caller holds mu.
+// compareClocks records how far the service's time is ahead of the machine's, in whole seconds,
+// since the two clocks are not read at the same moment. The caller holds mu.
 func (a *API) compareClocks() {
 	a.ahead = time.Until(a.srv.Now()).Round(time.Second)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// MaxFaults bounds the faults that may still strike.
+// MaxFaults bounds the faults that may still strike: each request is compared with all of them.
 const MaxFaults = 1_000
 
 // describe returns what a fault does, and how often, in a few words.
@@ -34,7 +34,7 @@ func describe(f fake.Fault) string {
 	return words
 }
 
-// showFault returns a fault as the admin routes take it, with what has come of it.
+// showFault returns a fault as the admin routes accept it, with its id and how often it has struck.
 func showFault(i *fake.Injection) map[string]any {
 	f := i.Fault()
 	if f.APIKey != "" {
@@ -64,7 +64,7 @@ func (a *API) inject(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock() // the bound must hold, however many inject at once
+	a.mu.Lock() // so that concurrent requests cannot exceed the bound
 	defer a.mu.Unlock()
 	active := 0
 	for _, i := range a.srv.Injections() {

@@ -12,15 +12,15 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
-// guard keeps pages of other sites away from the admin routes. A browser sends such a page's requests
-// to a loopback port like any other: with the page's own Origin, or, if the page's name was made to
-// point here (DNS rebinding), with that name as Host.
+// guard keeps pages of other sites away from the admin routes. A browser sends the requests of such
+// a page to a loopback port like any other: with the page's own Origin or, if the name of the
+// page's site was made to resolve to this machine (DNS rebinding), with that name as Host.
 type guard struct {
 	public bool
 	names  []string
 }
 
-// check returns why a request must not be served, nil if it may.
+// check returns an error for a request that must not be served.
 func (g guard) check(r *http.Request) error {
 	switch {
 	case !g.knows(r.Host) && r.URL.Path != Health:
@@ -47,8 +47,9 @@ func (g guard) knows(hostPort string) bool {
 	return g.public && (err == nil || slices.Contains(g.names, host))
 }
 
-// sameOrigin judges by Origin and by Sec-Fetch-Site. Following a link from elsewhere is a cross-site GET
-// as well, and welcome; an image or a frame that another site's page asks for is not.
+// sameOrigin reports whether a request comes from a page of this program, from no page, or from a
+// link that a user followed, by its Origin and Sec-Fetch headers. An image or a frame of another
+// site's page is refused.
 func sameOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) > 1 {
@@ -67,8 +68,8 @@ func sameOrigin(r *http.Request) bool {
 	return http.NewCrossOriginProtection().Check(r) == nil
 }
 
-// followsLink reports whether a request is, as far as it says, for a page of its own, not for a part of
-// another page.
+// followsLink reports whether a request is for a page of its own, not for a part of another page,
+// by the headers that it has.
 func followsLink(r *http.Request) bool {
 	mode, dest := r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Sec-Fetch-Dest")
 	return (mode == "" || mode == "navigate") && (dest == "" || dest == "document")
@@ -76,9 +77,9 @@ func followsLink(r *http.Request) bool {
 
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// declared reports whether a request is one that a browser sends for another site only after asking
-// with OPTIONS, which gets no permission here, or one that no browser sends: a page's POST always
-// has an Origin.
+// declared reports whether no page of another site can have sent a request. With the type
+// application/json, a browser first asks for permission by OPTIONS, which is refused here. Without
+// a type, the request must have no Origin, which each POST of a page has.
 func declared(r *http.Request) bool {
 	contentType := r.Header.Get("Content-Type")
 	if contentType == "" {

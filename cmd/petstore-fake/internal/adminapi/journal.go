@@ -9,7 +9,7 @@ func (a *API) clearRequests(*http.Request) (any, error) {
 	return nil, nil
 }
 
-// shownViolation is something that a well-behaved client does not do.
+// shownViolation is a violation as the admin routes show it.
 type shownViolation struct {
 	Rule    string `json:"rule"`
 	Section string `json:"section"`

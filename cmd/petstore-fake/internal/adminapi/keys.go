@@ -63,7 +63,7 @@ func (a *API) listKeys(*http.Request) (any, error) {
 	return map[string]any{"keys": shown}, nil
 }
 
-// maxKeys bounds the keys that there are, since the fake keeps revoked ones too.
+// maxKeys bounds the keys of the fake, which also keeps those that are revoked.
 const maxKeys = 10_000
 
 // addKey handles POST /_fake/keys.
@@ -80,7 +80,7 @@ func (a *API) addKey(r *http.Request) (any, error) {
 	if err := spec.CheckKey(key); err != nil {
 		return nil, httpjson.BadRequest("key: %v", err)
 	}
-	a.mu.Lock() // the bound must hold, however many requests add a key at once
+	a.mu.Lock() // so that concurrent requests cannot exceed the bound
 	defer a.mu.Unlock()
 	if len(a.srv.Keys()) >= maxKeys && a.srv.KeyNumber(key) == 0 {
 		return nil, httpjson.Errorf(http.StatusConflict, "there are %d keys already", maxKeys)
@@ -89,9 +89,9 @@ func (a *API) addKey(r *http.Request) (any, error) {
 	return httpjson.Created{Value: showKey(a.srv.Keys()[a.srv.KeyNumber(key)-1])}, nil
 }
 
-// withKey calls f with the key that the path of a request names, and returns the key's new state.
+// withKey calls f with the key whose id is in the path of a request, and returns its new state.
 func (a *API) withKey(r *http.Request, f func(key string)) (any, error) {
-	a.mu.Lock() // a reset in between would take the key away, and f would panic
+	a.mu.Lock() // a reset in between would remove the key, and f would panic
 	defer a.mu.Unlock()
 	id, ok := httpjson.ID(r)
 	keys := a.srv.Keys() // by their numbers, from 1 and without gaps

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// document is a copy of openapi.yaml of the module's root folder, which go:embed cannot reach. A test
-// keeps the two identical.
+// document is a copy of openapi.yaml of the module's root folder, which go:embed cannot reach. A
+// test keeps the two identical.
 //
 //go:embed openapi.yaml
 var document []byte

@@ -54,7 +54,7 @@ func (a *API) listPets(r *http.Request) (any, error) {
 	}{total, shown}, nil
 }
 
-// addPet handles POST /_fake/pets. What it takes is what createPet takes.
+// addPet handles POST /_fake/pets, which accepts what createPet accepts, or an array of it.
 func (a *API) addPet(r *http.Request) (any, error) {
 	body, err := httpjson.ReadBody(r)
 	if err != nil {

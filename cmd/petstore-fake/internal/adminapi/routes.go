@@ -9,8 +9,8 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 )
 
-// Health is the path of the route for health checks. It may be called by any host name, as an
-// orchestrator does.
+// Health is the path of the route for health checks. Requests to it may name any Host, as those of
+// orchestrators do.
 const Health = Path + "health"
 
 // route is an admin route.

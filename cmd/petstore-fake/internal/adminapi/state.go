@@ -8,8 +8,8 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 )
 
-// state returns what the page shows beside the requests, in parts that change together. Each is
-// bounded.
+// state returns what the page shows beside the requests, in parts that change together. The size of
+// each is bounded.
 func (a *API) state() map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package httpjson is what the routes below /_fake/ have in common: requests and responses in JSON,
-// errors with a status, and queries that are read strictly.
+// Package httpjson reads the requests of the routes below /_fake/ and writes their responses:
+// bodies in JSON, errors with a status, and queries without unknown parameters.
 package httpjson
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
-// MaxBody bounds the body of an admin request, in bytes.
+// MaxBody bounds the body of an admin request, in bytes: 1 MiB, as for requests of the service.
 const MaxBody = 1 << 20
 
 // StatusError is an error with the status of its response.
@@ -48,8 +48,8 @@ type Created struct {
 	Value any // of the body
 }
 
-// Endpoint is a route with a response in JSON: status 200 with the value that it returns, or 204 for
-// nil.
+// Endpoint is a route with a response in JSON: status 200 with the value that it returns, or 204
+// for nil.
 type Endpoint func(r *http.Request) (any, error)
 
 // ServeHTTP calls e and writes its result.
@@ -71,7 +71,8 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	WriteJSON(w, status, result)
 }
 
-// Handler is a route that writes its own response. For an error it must not have written anything.
+// Handler is a route that writes its own response. If it returns an error, it must not have written
+// anything.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 // ServeHTTP calls h and writes its error.
@@ -81,7 +82,8 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// WriteError writes {"error": ...}. An error that is no [StatusError] is wrong input: status 400.
+// WriteError writes {"error": ...}. An error that is not a [StatusError] is about the request and
+// has status 400.
 func WriteError(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	if e, ok := errors.AsType[*StatusError](err); ok {
@@ -149,8 +151,8 @@ func ReadFields(r *http.Request, names ...string) (map[string]string, error) {
 	return fields, nil
 }
 
-// ReadField returns the value of a body with one field, such as {"plan":"free"}. parse reads it as it
-// reads the value of a flag.
+// ReadField returns the value of a body with one field, such as {"plan":"free"}. parse reads it as
+// it reads the value of a flag.
 func ReadField[T any](r *http.Request, name string, parse func(string) (T, error)) (T, error) {
 	fields, err := ReadFields(r, name)
 	if err != nil {
@@ -163,8 +165,8 @@ func ReadField[T any](r *http.Request, name string, parse func(string) (T, error
 	return value, nil
 }
 
-// Origin returns the scheme and the host under which a request called the program. The port may have
-// been mapped to another one on the way, as into a container.
+// Origin returns the scheme and the host that a request was sent to. Its port may differ from that
+// of the program, which may run in a container.
 func Origin(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host

@@ -10,21 +10,21 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
-// The bounds of a list in a response.
+// How many items a list in a response has by default, and at most.
 const (
 	DefaultList = 100
 	MaxList     = 10_000
 )
 
-// Query is the query of an admin request. Err is the first error of all that was read, so that a
-// route checks it once.
+// Query is the query of an admin request. Err is the first error of all reads, so that a route
+// checks it once.
 type Query struct {
 	// Values are the parameters as they were given.
 	Values url.Values
 	Err    error
 }
 
-// ReadQuery reads the query of a request that may have the given parameters, once each.
+// ReadQuery reads the query of a request, which may have each of the allowed parameters once.
 func ReadQuery(r *http.Request, allowed ...string) *Query {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	q := &Query{Values: values}
@@ -49,8 +49,8 @@ func (q *Query) Fail(format string, args ...any) {
 	}
 }
 
-// Text returns a parameter that must be one of some words, or any text if there are none. It is "" if
-// it is not given or empty, as a form sends a field that was left empty.
+// Text returns a parameter, which must be one of some words, or may be any text if there are none.
+// It is "" if it is missing or empty, as forms send empty fields.
 func (q *Query) Text(name string, words ...string) string {
 	v := q.Values.Get(name)
 	if v != "" && len(words) > 0 && !slices.Contains(words, v) {
@@ -59,7 +59,7 @@ func (q *Query) Text(name string, words ...string) string {
 	return v
 }
 
-// Number returns a parameter between two bounds, or otherwise if it is not given.
+// Number returns a parameter between two bounds, or the value of otherwise if it is missing.
 func (q *Query) Number(name string, least, most, otherwise int64) int64 {
 	if !q.Values.Has(name) {
 		return otherwise

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// DefaultAddr is the address without -addr.
+// DefaultAddr is the address of a program without -addr.
 const DefaultAddr = "127.0.0.1:4010"
 
 // Address is where the program listens.
@@ -19,7 +19,8 @@ type Address struct {
 	Port uint16
 }
 
-// ParseAddress reads HOST:PORT. The port is a number: names of ports differ from system to system.
+// ParseAddress reads HOST:PORT. The port must be a number, since systems differ in the names of
+// ports.
 func ParseAddress(text string) (Address, error) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -40,8 +41,8 @@ func (a Address) String() string {
 	return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port)))
 }
 
-// IsLoopback reports whether a host is nothing but this machine. The names are those which
-// RFC 6761 reserves for loopback addresses: no other host can own them.
+// IsLoopback reports whether a host is a loopback address, or a name that RFC 6761 reserves for
+// such addresses, which no other host can have.
 func IsLoopback(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {

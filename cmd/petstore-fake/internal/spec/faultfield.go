@@ -11,13 +11,13 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// faultField is a field of a fault under its name in texts.
+// faultField is a field of a fault with its name in texts.
 type faultField struct {
 	name string
 	at   any // points to the field
 }
 
-// times is the type of a fault's Times, where a word stands for [fake.Forever].
+// times is the type of a fault's Times, which texts may give as the word forever.
 type times int
 
 const forever = "forever"
@@ -52,7 +52,7 @@ func FaultFields() []string {
 	return names
 }
 
-// fieldOf returns the field of a fault that has a name, as spell spells the names.
+// fieldOf returns the field of a fault with a name. spell is textName or jsonName.
 func fieldOf(f *fake.Fault, name string, spell func(string) string) (faultField, error) {
 	var names []string
 	for _, field := range fieldsOf(f) {
@@ -131,7 +131,7 @@ func parseTimes(value string) (times, error) {
 
 func parseProbability(value string) (float64, error) {
 	p, err := strconv.ParseFloat(value, 64)
-	// NaN fits no comparison. To the fake, 0 would be "always".
+	// Written so that NaN is refused. 0 is refused because the fake takes it for "always".
 	if err != nil || !(p > 0 && p <= 1) {
 		return 0, fmt.Errorf("%q is not a probability above 0 and up to 1", Clip(value))
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// ParseFaultJSON reads a fault as the admin routes take it: the fields by their names in camelCase. A
-// value that is no string stands for its own text, so that a body can be given as JSON.
+// ParseFaultJSON reads a fault as the admin routes accept it: an object with the fields' names in
+// camelCase. A value that is not a string is used as its text, so that body can be a JSON value.
 func ParseFaultJSON(text []byte) (fake.Fault, error) {
 	var f fake.Fault
 	fields, err := ParseObject(text)
@@ -34,7 +34,7 @@ func ParseFaultJSON(text []byte) (fake.Fault, error) {
 	return f, plain(f.Validate())
 }
 
-// setJSON reads the value of the field from JSON. null is as good as leaving the field out.
+// setJSON reads the value of the field from JSON. null leaves the field as it is.
 func (field faultField) setJSON(raw jsontext.Value) error {
 	h, isHeader := field.at.(*http.Header)
 	switch {
@@ -44,7 +44,7 @@ func (field faultField) setJSON(raw jsontext.Value) error {
 		return setHeaders(h, raw)
 	}
 	value := string(raw)
-	_ = json.Unmarshal(raw, &value) // what is not a string stays as it is
+	_ = json.Unmarshal(raw, &value) // an error leaves value as it is: it is not a string
 	return field.set(value)
 }
 
@@ -60,7 +60,7 @@ func jsonName(field string) string {
 	return first + strings.ToUpper(second[:1]) + second[1:]
 }
 
-// setHeaders reads {"Name": "value"} or {"Name": ["value", ...]}; an empty list takes the header away.
+// setHeaders reads {"Name": "value"} or {"Name": ["value", ...]}. An empty list removes the header.
 func setHeaders(h *http.Header, raw jsontext.Value) error {
 	headers, err := ParseObject(raw)
 	if err != nil {
@@ -77,8 +77,7 @@ func setHeaders(h *http.Header, raw jsontext.Value) error {
 	return nil
 }
 
-// ShowFault returns the fields of a fault as ParseFaultJSON reads them, without those that are not
-// set.
+// ShowFault returns the fields of a fault that are set, as ParseFaultJSON reads them.
 func ShowFault(f fake.Fault) map[string]any {
 	shown := make(map[string]any)
 	for _, field := range fieldsOf(&f) {

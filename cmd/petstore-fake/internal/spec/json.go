@@ -31,8 +31,8 @@ func notJSON(err error) *PositionError {
 	return &PositionError{bad.ByteOffset, fmt.Errorf("it is not JSON: %w", bad.Err)}
 }
 
-// ParseObject reads a text that must be one JSON object, and returns its fields as they stand. Its
-// errors repeat no values, which may be keys.
+// ParseObject reads a text that must be one JSON object, and returns the JSON of its fields. Its
+// errors repeat no value, which may be a key.
 func ParseObject(text []byte) (map[string]jsontext.Value, error) {
 	var fields map[string]jsontext.Value
 	err := json.Unmarshal(text, &fields)

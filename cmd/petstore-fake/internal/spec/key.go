@@ -9,7 +9,7 @@ import (
 
 // Key is an API key with its plan.
 type Key struct {
-	// Key is the key itself, and Plan is nil if no plan was named.
+	// Key is the key itself. Plan is nil if no plan was given.
 	Key  string
 	Plan *fake.Plan
 }

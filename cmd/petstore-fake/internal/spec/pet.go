@@ -12,7 +12,7 @@ import (
 )
 
 // ParsePet reads a NewPet object as the service does. A field that NewPet does not have is an error
-// here, though the service ignores it: in a file it is a mistake.
+// here, although the service ignores it: in a file it is a mistake.
 func ParsePet(text []byte) (petstore.NewPet, error) {
 	p, err := fake.ParseNewPet(text)
 	return p, plain(err)
@@ -20,8 +20,9 @@ func ParsePet(text []byte) (petstore.NewPet, error) {
 
 // ParsePets reads a JSON array of NewPet objects. Its errors are of type [*PositionError].
 func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)) // see ParsePet
-	next := func() int64 {                                                              // the offset of the next value
+	// Duplicate names are refused by ParsePet, with a better error.
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
+	next := func() int64 { // returns the offset of the next value
 		return int64(len(text) - len(bytes.TrimLeft(text[d.InputOffset():], " \t\r\n,")))
 	}
 	begin := next()

@@ -64,8 +64,8 @@ func ParseDuration(v string) (time.Duration, error) {
 	return d, nil
 }
 
-// plain takes away what an error of package fake begins with, such as "fake: ParsePlan: ", which
-// means nothing on a command line.
+// plain removes the prefix of an error of package fake, such as "fake: ParsePlan: ", which means
+// nothing to users of the program.
 func plain(err error) error {
 	if err == nil {
 		return nil
@@ -77,7 +77,7 @@ func plain(err error) error {
 	return err
 }
 
-// maxClip bounds what an error repeats of what it was given, in bytes.
+// maxClip is how many bytes of a given text an error repeats: enough to recognize it, and one line.
 const maxClip = 64
 
 // Clip returns a text for an error message, shortened if it is long.
