@@ -1,10 +1,10 @@
-# What a call costs beside other clients, in some minutes: docs/benchmarks.md explains what is measured.
+# What a call costs compared to other clients, in some minutes: docs/benchmarks.md explains it.
 .PHONY: bench
 bench:
 	bench/run
 	bench/tables
 
-# Every fuzz target for FUZZTIME, one after another: docs/fuzzing.md tells what they check.
+# Every fuzz target for FUZZTIME, one after another: docs/fuzzing.md says what they check.
 FUZZTIME ?= 10m
 
 .PHONY: fuzz

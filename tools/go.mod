@@ -1,5 +1,5 @@
-// The tools that check this repository, pinned in a module of their own so that they stay out of
-// the module graph of whoever imports the client. Install them with `GOBIN=$PWD/../bin go install tool`.
+// The tools that check this repository, pinned in a module of their own so that they stay out of the
+// module graph of programs that import the client. .ci/run tools builds them into bin/tools.
 module github.com/petstore/petstore-go/tools
 
 go 1.26.0
