@@ -43,15 +43,6 @@ func fieldsOf(f *fake.Fault) []faultField {
 	}
 }
 
-// FaultFields returns the names of the fields of a fault as a text has them.
-func FaultFields() []string {
-	var names []string
-	for _, field := range fieldsOf(new(fake.Fault)) {
-		names = append(names, field.name)
-	}
-	return names
-}
-
 // fieldOf returns the field of a fault with a name. spell is textName or jsonName.
 func fieldOf(f *fake.Fault, name string, spell func(string) string) (faultField, error) {
 	var names []string
