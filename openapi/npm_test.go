@@ -137,10 +137,10 @@ func TestConformance_prismMock(t *testing.T) {
 		// It returns the examples of the document whatever it is asked, and remembers nothing.
 		"2 Pet/id is unique",
 		"4.1 limit and status go together",
-		"4.1 status=pending returns pending animals only",
-		"4.1 status=sold returns sold animals only",
-		"4.2 the body is the animal that was sent, with an id",
-		"4.3 an unknown animal is 404",
+		"4.1 status=pending returns pending pets only",
+		"4.1 status=sold returns sold pets only",
+		"4.2 the body is the pet that was sent, with an id",
+		"4.3 an unknown pet is 404",
 		// Any key will do.
 		"5 createPet with an invalid key is 401",
 		"5 getPet with an invalid key is 401",
@@ -152,8 +152,8 @@ func TestConformance_prismMock(t *testing.T) {
 		// X-RateLimit-Reset is a time in another year.
 		"2 Error/status is the HTTP status",
 		"8.2 X-RateLimit-Reset is a Unix timestamp",
-		"8.2 every answer carries X-RateLimit-Limit",
-		"8.2 every answer carries X-RateLimit-Remaining",
-		"8.2 every answer carries X-RateLimit-Reset",
+		"8.2 every response carries X-RateLimit-Limit",
+		"8.2 every response carries X-RateLimit-Remaining",
+		"8.2 every response carries X-RateLimit-Reset",
 	)
 }

@@ -28,9 +28,9 @@ func TestConformance_ogenServer(t *testing.T) {
 		"2 Error/code is a string",
 		"2 Error/message is a string",
 		"2 Error/status is the HTTP status",
-		"8.2 every answer carries X-RateLimit-Limit",
-		"8.2 every answer carries X-RateLimit-Remaining",
-		"8.2 every answer carries X-RateLimit-Reset",
+		"8.2 every response carries X-RateLimit-Limit",
+		"8.2 every response carries X-RateLimit-Remaining",
+		"8.2 every response carries X-RateLimit-Reset",
 	)
 }
 
@@ -52,9 +52,9 @@ func TestConformance_oapiCodegenServer(t *testing.T) {
 		"7 a 400 has an Error body",
 		"7 a 401 has an Error body",
 		"7 errors are application/json",
-		"8.2 every answer carries X-RateLimit-Limit",
-		"8.2 every answer carries X-RateLimit-Remaining",
-		"8.2 every answer carries X-RateLimit-Reset",
+		"8.2 every response carries X-RateLimit-Limit",
+		"8.2 every response carries X-RateLimit-Remaining",
+		"8.2 every response carries X-RateLimit-Reset",
 	)
 }
 

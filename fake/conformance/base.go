@@ -16,32 +16,30 @@ func baseClauses() []clause {
 	}
 }
 
-func baseAddress(s *session) error {
+func baseAddress(s *session) {
 	base, err := url.Parse(s.target.BaseURL)
+	if err == nil && !strings.HasSuffix(base.Path, "/v1") {
+		err = fmt.Errorf("the path of the base address is %q", base.Path)
+	}
 	if err != nil {
-		return err
+		fail(err)
 	}
-	if !strings.HasSuffix(base.Path, "/v1") {
-		return fmt.Errorf("the path of the base address is %q", base.Path)
-	}
-	return nil
 }
 
 // successMedia looks at one success of each operation.
-func successMedia(s *session) error {
-	if err := s.samples(); err != nil {
-		return err
-	}
+func successMedia(s *session) {
+	s.samples()
 	for _, x := range s.log {
-		if x.success() && !isJSON(x) {
-			return x.errorf("the Content-Type must be application/json and is %q", x.header.Get("Content-Type"))
+		if x.success() {
+			x.wantJSON()
 		}
 	}
-	return nil
 }
 
-// isJSON takes parameters such as charset for what they are.
-func isJSON(x *exchange) bool {
-	media, _, err := mime.ParseMediaType(x.header.Get("Content-Type"))
-	return err == nil && media == mediaJSON
+// wantJSON fails unless the media type is JSON; it may have parameters, such as charset.
+func (x *exchange) wantJSON() {
+	value := x.header.Get("Content-Type")
+	if media, _, err := mime.ParseMediaType(value); err != nil || media != mediaJSON {
+		x.failf("the Content-Type must be application/json and is %q", value)
+	}
 }

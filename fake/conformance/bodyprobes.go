@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// validPet is a body that createPet must take; see offer.
+const validPet = `{"name":$name,"categoryId":$category}`
+
 // bodyProbes are about bodies that createPet may take or refuse. The pets are named after them.
 func bodyProbes() []probe {
 	return []probe{
@@ -38,7 +41,7 @@ func bodyProbes() []probe {
 			"long-name", "2", "Does createPet take a name of 10,000 letters?",
 			destructively(bodyProbe(`{"name":"` + strings.Repeat("a", 10_000) + `","categoryId":$category}`)),
 		},
-		{"default-status", "3", "Which status has an animal that was added without one?", probeDefaultStatus},
+		{"default-status", "3", "Which status has a pet that was added without one?", probeDefaultStatus},
 		{"media-type-missing", "4.2", "Does createPet take a body without a Content-Type?", mediaProbe("")},
 		{
 			"media-type-other", "4.2", "Does createPet take a body that says it is text/plain?",
@@ -48,93 +51,63 @@ func bodyProbes() []probe {
 }
 
 // offer sends createPet a body, in which $name and $category stand for what is valid.
-func (s *session) offer(name, body, media string) (*exchange, error) {
+func (s *session) offer(name, body, media string) *exchange {
 	fill := strings.NewReplacer("$name", quoted(name), "$category", fmt.Sprint(s.target.CategoryID))
 	r := post(fill.Replace(body))
 	r.media = media
 	return s.ask(r)
 }
 
-func bodyProbe(body string) func(*session) (string, error) {
-	return func(s *session) (string, error) {
-		x, err := s.offer(s.petName("taken"), body, mediaJSON)
-		if err != nil {
-			return "", err
-		}
-		return x.outcome(), nil
-	}
+func bodyProbe(body string) func(*session) string {
+	return func(s *session) string { return s.offer(s.petName("taken"), body, mediaJSON).outcome() }
 }
 
-func mediaProbe(media string) func(*session) (string, error) {
-	return func(s *session) (string, error) {
-		x, err := s.offer(s.petName("other media type"), `{"name":$name,"categoryId":$category}`, media)
-		if err != nil {
-			return "", err
-		}
-		return x.outcome(), nil
+func mediaProbe(media string) func(*session) string {
+	return func(s *session) string {
+		return s.offer(s.petName("other media type"), validPet, media).outcome()
 	}
 }
 
 // destructively asks only where that is allowed.
-func destructively(ask func(*session) (string, error)) func(*session) (string, error) {
-	return func(s *session) (string, error) {
+func destructively(ask func(*session) string) func(*session) string {
+	return func(s *session) string {
 		if !s.target.Destructive {
-			return "", skip("see Target.Destructive")
+			skipf("see Target.Destructive")
 		}
 		return ask(s)
 	}
 }
 
-func probeDuplicate(s *session) (string, error) {
+func probeDuplicate(s *session) string {
 	first, last := s.petName("first"), s.petName("last")
-	x, err := s.offer(first, `{"name":$name,"categoryId":$category,"name":`+quoted(last)+`}`, mediaJSON)
-	if err != nil || !x.success() {
-		return outcomeOf(x), err
-	}
-	return s.nameOf(x, map[string]string{first: "the first counts", last: "the last counts"})
+	x := s.offer(first, `{"name":$name,"categoryId":$category,"name":`+quoted(last)+`}`, mediaJSON)
+	return x.nameAmong(map[string]string{first: "the first counts", last: "the last counts"})
 }
 
-func probeSpecialName(s *session) (string, error) {
+func probeSpecialName(s *session) string {
 	name := s.petName(`Zoë "Łata" 犬 🐾`)
-	x, err := s.offer(name, `{"name":$name,"categoryId":$category}`, mediaJSON)
-	if err != nil || !x.success() {
-		return outcomeOf(x), err
-	}
-	return s.nameOf(x, map[string]string{name: "kept"})
+	return s.offer(name, validPet, mediaJSON).nameAmong(map[string]string{name: "kept"})
 }
 
-// outcomeOf is the outcome of an exchange, if there was one.
-func outcomeOf(x *exchange) string {
-	if x == nil {
-		return ""
+// nameAmong is the word for the name that a pet got, or the outcome if none was added.
+func (x *exchange) nameAmong(words map[string]string) string {
+	if !x.success() {
+		return x.outcome()
 	}
-	return x.outcome()
-}
-
-// nameOf is the word for the name that a pet got.
-func (s *session) nameOf(x *exchange, words map[string]string) (string, error) {
-	a, err := x.animal()
-	if err != nil {
-		return "", skipf("%v", err)
-	}
-	name, err := text(a.fields["name"])
+	name, err := text(orSkip(x.pet).fields["name"])
 	if word, ok := words[name]; ok && err == nil {
-		return word, nil
+		return word
 	}
-	return "changed", nil
+	return "changed"
 }
 
-func probeDefaultStatus(s *session) (string, error) {
-	a, err := s.mine("")
-	if err != nil {
-		return "", err
-	}
-	raw, ok := a.fields["status"]
+func probeDefaultStatus(s *session) string {
+	raw, ok := s.mine("").fields["status"]
 	if !ok {
-		return "none", nil
+		return "none"
 	}
 	if status, err := text(raw); err == nil {
-		return status, nil
+		return status
 	}
-	return string(raw), nil
+	return string(raw)
 }

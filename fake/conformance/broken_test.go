@@ -245,15 +245,15 @@ var brokenServices = []struct {
 	}), []string{"4.1 limit and status go together"}},
 	{
 		"filter for available ignored", ignoreFilter("available"),
-		[]string{"4.1 status=available returns available animals only"},
+		[]string{"4.1 status=available returns available pets only"},
 	},
 	{
 		"filter for pending ignored", ignoreFilter("pending"),
-		[]string{"4.1 status=pending returns pending animals only"},
+		[]string{"4.1 status=pending returns pending pets only"},
 	},
 	{
 		"filter for sold ignored", ignoreFilter("sold"),
-		[]string{"4.1 status=sold returns sold animals only"},
+		[]string{"4.1 status=sold returns sold pets only"},
 	},
 	{
 		"filter for available finds nothing", findNothing("available"),
@@ -269,7 +269,7 @@ var brokenServices = []struct {
 	},
 	{"animals without a status are left out", onList(func(_ *http.Request, a *answer) {
 		a.body = regexp.MustCompile(`,?\{[^{}]*no status[^{}]*\}`).ReplaceAllString(a.body, "")
-	}), []string{"4.1 an animal that was added is listed"}},
+	}), []string{"4.1 a pet that was added is listed"}},
 
 	{
 		"name optional", swallow(`^\{"categoryId":1\}$`, `{"name":"x","categoryId":1}`),
@@ -309,7 +309,7 @@ var brokenServices = []struct {
 	{"one id in a list", onList(func(_ *http.Request, a *answer) {
 		a.body = regexp.MustCompile(`"id":\d+`).ReplaceAllString(a.body, `"id":0`)
 	}), []string{
-		"2 Pet/id is unique", "4.1 an animal that was added is listed",
+		"2 Pet/id is unique", "4.1 a pet that was added is listed",
 		"4.1 status=available returns the one that was added", "4.1 status=pending returns the one that was added",
 		"4.1 status=sold returns the one that was added",
 	}},
@@ -330,13 +330,13 @@ var brokenServices = []struct {
 	},
 	{"a creation without an id", onOperation("POST", "/v1/pets", func(a *answer) {
 		a.body = regexp.MustCompile(`"id":\d+,`).ReplaceAllString(a.body, "")
-	}), []string{"2 Pet/id is an int64", "2 Pet/id is unique", "4.2 the body is the animal that was sent, with an id"}},
+	}), []string{"2 Pet/id is an int64", "2 Pet/id is unique", "4.2 the body is the pet that was sent, with an id"}},
 	{"a creation with another name", onOperation("POST", "/v1/pets", func(a *answer) {
 		a.body = strings.ReplaceAll(a.body, "conformance", "CONFORMANCE")
-	}), []string{"4.2 the body is the animal that was sent, with an id", "4.3 the body is the animal that was asked for"}},
+	}), []string{"4.2 the body is the pet that was sent, with an id", "4.3 the body is the pet that was asked for"}},
 	{
 		"a creation that is not shown", onOperation("POST", "/v1/pets", func(a *answer) { a.body = "" }),
-		[]string{"4.2 the body is the animal that was sent, with an id"},
+		[]string{"4.2 the body is the pet that was sent, with an id"},
 	},
 	{"no body needed", swallow(`^$`, `{"name":"x","categoryId":1}`), []string{"4.2 the request body is required"}},
 	{
@@ -369,13 +369,13 @@ var brokenServices = []struct {
 	},
 	{"another animal", onOperation("GET", "/v1/pets/", func(a *answer) {
 		a.body = regexp.MustCompile(`"id":\d+`).ReplaceAllString(a.body, `"id":1000`)
-	}), []string{"4.3 the body is the animal that was asked for"}},
+	}), []string{"4.3 the body is the pet that was asked for"}},
 	{"an animal without its status", onOperation("GET", "/v1/pets/", func(a *answer) {
 		a.body = strings.ReplaceAll(a.body, `,"status":"available"`, "")
-	}), []string{"4.3 the body is the animal that was asked for"}},
+	}), []string{"4.3 the body is the pet that was asked for"}},
 	{
-		"410 for an unknown animal", setStatus(http.StatusNotFound, http.StatusGone),
-		[]string{"4.3 an unknown animal is 404"},
+		"410 for an unknown pet", setStatus(http.StatusNotFound, http.StatusGone),
+		[]string{"4.3 an unknown pet is 404"},
 	},
 
 	{"the key refused", breakage{answer: func(r *http.Request, a *answer) {
@@ -422,12 +422,12 @@ var brokenServices = []struct {
 	},
 	{"429 without Retry-After", dropHeader("Retry-After"), []string{"8.3 a 429 carries Retry-After"}},
 	{"a limit that does not end", endless(), []string{"8.2 the limit resets at X-RateLimit-Reset"}},
-	{"no limit", dropHeader(headerLimit), []string{"8.2 every answer carries X-RateLimit-Limit"}},
-	{"no remaining", dropHeader(headerRemaining), []string{"8.2 every answer carries X-RateLimit-Remaining"}},
-	{"no reset", dropHeader(headerReset), []string{"8.2 every answer carries X-RateLimit-Reset"}},
+	{"no limit", dropHeader(headerLimit), []string{"8.2 every response carries X-RateLimit-Limit"}},
+	{"no remaining", dropHeader(headerRemaining), []string{"8.2 every response carries X-RateLimit-Remaining"}},
+	{"no reset", dropHeader(headerReset), []string{"8.2 every response carries X-RateLimit-Reset"}},
 	{
 		"no limit on a 401", on401(func(a *answer) { a.header.Del(headerLimit) }),
-		[]string{"8.2 every answer carries X-RateLimit-Limit"},
+		[]string{"8.2 every response carries X-RateLimit-Limit"},
 	},
 	{
 		"limit in words", setHeader(headerLimit, func(int64) string { return "unlimited" }),
@@ -508,7 +508,7 @@ func TestClauses_brokenServicesFailTheFittingOnes(t *testing.T) {
 				unfit := make(map[string]error)
 				for _, opts := range [][]fake.Option{nil, {catalogue()}} {
 					for _, v := range judgeBroken(t, broken.breaks, opts...) {
-						if v.err != nil && !isSkipped(v.err) {
+						if v.err != nil && !isSkip(v.err) {
 							unfit[v.name()] = v.err
 						}
 					}
@@ -550,6 +550,6 @@ func TestClauses_baseAddressEndsInTheVersion(t *testing.T) {
 	} {
 		s, err := newSession(t.Context(), Target{BaseURL: address, APIKey: "key"})
 		require.NoError(t, err)
-		assert.Equal(t, fits, baseAddress(s) == nil, address)
+		assert.Equal(t, fits, attempt(func() { baseAddress(s) }) == nil, address)
 	}
 }

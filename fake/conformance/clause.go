@@ -10,17 +10,16 @@ import (
 type clause struct {
 	section string
 	text    string
-	// check returns nil if the service keeps to the clause, a skip if that cannot be seen, and any
-	// other error if it does not. Verdicts are errors and not calls of testing.T, so that tests can
-	// see a clause fail.
-	check func(*session) error
+	// check returns if the service keeps to the clause. It is written like a test: fail ends it if
+	// the service does not, skipf if that cannot be seen.
+	check func(*session)
 }
 
 // name is what the clause's subtest is called.
 func (c clause) name() string { return c.section + " " + c.text }
 
-// clauses returns all clauses in the order in which they are judged: what wants to see an empty
-// catalogue comes first, what looks at every response comes last.
+// clauses returns all clauses in the order in which they are judged: those that need an empty
+// catalogue first, those that look at every response last.
 func clauses() []clause {
 	return slices.Concat(
 		baseClauses(),
@@ -34,7 +33,7 @@ func clauses() []clause {
 	)
 }
 
-// verdict is what came out for a clause.
+// verdict is the result of a clause: nil, a skip, or how the service breaks it.
 type verdict struct {
 	clause
 	err error
@@ -44,21 +43,59 @@ type verdict struct {
 func (s *session) judge() []verdict {
 	var verdicts []verdict
 	for _, c := range clauses() {
-		verdicts = append(verdicts, verdict{c, c.check(s)})
+		verdicts = append(verdicts, verdict{c, s.judgeOne(c)})
 	}
 	return verdicts
 }
 
-// skip is the verdict on a clause that cannot be judged: the reason why.
+func (s *session) judgeOne(c clause) error { return attempt(func() { c.check(s) }) }
+
+// ended is the panic by which fail and skipf end a check, as testing.T ends a test. The result is
+// an error all the same, and not a call of testing.T, so that tests can see a clause fail.
+type ended struct{ err error }
+
+// fail ends the check: err says how the service breaks the clause, or why it cannot be reached.
+func fail(err error) { panic(ended{err}) }
+
+// skipf ends the check: the clause cannot be judged.
+func skipf(format string, args ...any) { fail(skip(fmt.Sprintf(format, args...))) }
+
+// attempt runs f and returns the error that ended it, nil if none did.
+func attempt(f func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case ended:
+			err = p.err
+		default:
+			panic(p)
+		}
+	}()
+	f()
+	return nil
+}
+
+// readable returns what read returns, and false if an error ended it.
+func readable[T any](read func() T) (v T, ok bool) {
+	err := attempt(func() { v = read() })
+	return v, err == nil
+}
+
+// orSkip returns what read returns. It skips where an error ends read: another clause judges that.
+func orSkip[T any](read func() T) (v T) {
+	if err := attempt(func() { v = read() }); err != nil {
+		skipf("%v", err)
+	}
+	return v
+}
+
+// skip is the reason why a clause cannot be judged.
 type skip string
 
 // Error returns the reason.
 func (s skip) Error() string { return string(s) }
 
-func skipf(format string, args ...any) error { return skip(fmt.Sprintf(format, args...)) }
-
-// isSkip reports whether an error is a skip, and its reason.
-func isSkip(err error) (string, bool) {
-	why, ok := errors.AsType[skip](err)
-	return string(why), ok
+func isSkip(err error) bool {
+	_, ok := errors.AsType[skip](err)
+	return ok
 }

@@ -36,15 +36,15 @@ func Run(t *testing.T, target Target) {
 	s.run(t)
 }
 
-// run turns the verdict on each clause into a subtest.
+// run judges each clause in a subtest.
 func (s *session) run(t *testing.T) {
 	t.Helper()
 	judged := 0
 	for _, c := range clauses() {
 		t.Run(c.name(), func(t *testing.T) {
-			err := c.check(s)
-			if why, ok := isSkip(err); ok {
-				t.Skip(why)
+			err := s.judgeOne(c)
+			if isSkip(err) {
+				t.Skip(err)
 			}
 			judged++
 			if err != nil {

@@ -103,7 +103,7 @@ func judgeFake(t *testing.T, opts ...fake.Option) []verdict {
 func skipped(verdicts []verdict) []string {
 	var list []string
 	for _, v := range verdicts {
-		if isSkipped(v.err) {
+		if isSkip(v.err) {
 			list = append(list, v.name())
 		}
 	}
@@ -117,7 +117,7 @@ func TestClauses_eachIsJudgedOnTheFake(t *testing.T) {
 				full := judgeFake(t, catalogue(), fake.WithPlan(plan))
 				empty := judgeFake(t, fake.WithPlan(plan))
 				for _, v := range slices.Concat(full, empty) {
-					assert.Truef(t, v.err == nil || isSkipped(v.err), "%s: %v", v.name(), v.err)
+					assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
 				}
 				for _, name := range skipped(full) {
 					assert.NotContains(t, skipped(empty), name)
@@ -135,7 +135,7 @@ func TestClauses_everyVariantOfTheFakeConforms(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				verdicts := judgeFake(t, catalogue(), fake.WithPlan(fake.PlanFree), variant)
 				for _, v := range verdicts {
-					if v.err != nil && !isSkipped(v.err) {
+					if v.err != nil && !isSkip(v.err) {
 						assert.Equalf(t, "8.3 a 429 carries Retry-After", v.name(), "%v", v.err)
 						assert.Contains(t, name, "retry-after=absent")
 					}

@@ -29,7 +29,7 @@ func ExampleObserve() {
 	}
 	// Output:
 	// How is an empty list written? []
-	// In which order does listPets return animals? ascending
+	// In which order does listPets return pets? ascending
 	// What becomes of limit=0? 400 Error
 	// What becomes of limit=101? 400 Error
 	// What becomes of limit=abc? 400 Error

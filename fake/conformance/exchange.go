@@ -39,6 +39,9 @@ const (
 	lowerCase // the valid key, behind a scheme in lower case
 )
 
+// valid reports whether the request counts against the key's quota.
+func (c credential) valid() bool { return c == validKey || c == lowerCase }
+
 // unknownKey is a key that no service knows. Its text shows an operator where it comes from.
 const unknownKey = "petstore-go-conformance-no-such-key"
 
@@ -90,20 +93,19 @@ func (x *exchange) String() string {
 	return fmt.Sprintf("%s got %d with %s", s, x.status, show(x.response))
 }
 
-// errorf is the verdict that something about the exchange is not as it should be.
-func (x *exchange) errorf(format string, args ...any) error {
-	return fmt.Errorf("%s\n\tin %s", fmt.Sprintf(format, args...), x)
+// failf ends the check: something about the exchange is not as it should be.
+func (x *exchange) failf(format string, args ...any) {
+	fail(fmt.Errorf("%s\n\tin %s", fmt.Sprintf(format, args...), x))
 }
 
 // success reports whether the service did as it was asked.
 func (x *exchange) success() bool { return x.status >= 200 && x.status <= 299 }
 
-// want is the verdict on the status of a response.
-func (x *exchange) want(status int) error {
+// want fails unless the response has a status.
+func (x *exchange) want(status int) {
 	if x.status != status {
-		return x.errorf("the response must be %d and is %d", status, x.status)
+		x.failf("the response must be %d and is %d", status, x.status)
 	}
-	return nil
 }
 
 // date is the time of the response, by the clock of the service if it sent a Date.
@@ -135,43 +137,48 @@ func (x *exchange) quota() quota {
 	return q
 }
 
+// sameWindow reports whether both responses show the same window.
+func (q quota) sameWindow(o quota) bool {
+	return q.known && o.known && q.reset == o.reset && q.limit == o.limit
+}
+
 // pet is one Pet object of a response.
-type animal struct {
+type pet struct {
 	from   *exchange
 	fields map[string]json.RawMessage
 }
 
 // id returns the pet's id as it is written.
-func (a animal) id() string { return string(a.fields["id"]) }
+func (p pet) id() string { return string(p.fields["id"]) }
 
 // pet reads the body of a success as one Pet.
-func (x *exchange) animal() (animal, error) {
+func (x *exchange) pet() pet {
 	if !x.success() {
-		return animal{}, skipf("there is no animal to look at: %s", x)
+		skipf("there is no pet to look at: %s", x)
 	}
 	fields, err := object(x.response)
 	if err != nil {
-		return animal{}, x.errorf("the body is no Pet: %v", err)
+		x.failf("the body is no Pet: %v", err)
 	}
-	return animal{x, fields}, nil
+	return pet{x, fields}
 }
 
 // pets reads the body of a success as Pets.
-func (x *exchange) animals() ([]animal, error) {
+func (x *exchange) pets() []pet {
 	if !x.success() {
-		return nil, skipf("there is no list to look at: %s", x)
+		skipf("there is no list to look at: %s", x)
 	}
 	items, err := array(x.response)
 	if err != nil {
-		return nil, x.errorf("the body is no Pets: %v", err)
+		x.failf("the body is no Pets: %v", err)
 	}
-	list := make([]animal, 0, len(items))
+	list := make([]pet, 0, len(items))
 	for _, item := range items {
 		fields, err := object(item)
 		if err != nil {
-			return nil, x.errorf("an element is no Pet: %v", err)
+			x.failf("an element is no Pet: %v", err)
 		}
-		list = append(list, animal{x, fields})
+		list = append(list, pet{x, fields})
 	}
-	return list, nil
+	return list
 }

@@ -3,9 +3,7 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 )
 
@@ -14,30 +12,16 @@ import (
 
 // object reads a JSON object.
 func object(raw []byte) (map[string]json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := read(raw, '{', "an object", &fields); err != nil {
-		return nil, err
-	}
-	return fields, nil
+	return read[map[string]json.RawMessage](raw, '{', "an object")
 }
 
 // array reads a JSON array.
 func array(raw []byte) ([]json.RawMessage, error) {
-	var items []json.RawMessage
-	if err := read(raw, '[', "an array", &items); err != nil {
-		return nil, err
-	}
-	return items, nil
+	return read[[]json.RawMessage](raw, '[', "an array")
 }
 
 // text reads a JSON string.
-func text(raw []byte) (string, error) {
-	var s string
-	if err := read(raw, '"', "a string", &s); err != nil {
-		return "", err
-	}
-	return s, nil
-}
+func text(raw []byte) (string, error) { return read[string](raw, '"', "a string") }
 
 // integer reads an int64 without a fraction or an exponent, as readers of typed languages need it.
 func integer(raw []byte) (int64, error) {
@@ -48,26 +32,22 @@ func integer(raw []byte) (int64, error) {
 	return n, nil
 }
 
-// read reads one JSON value that begins with first, and nothing after it.
-func read(raw []byte, first byte, what string, into any) error {
+// read reads a text that is one JSON value, which begins with first.
+func read[T any](raw []byte, first byte, what string) (v T, err error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != first {
-		return fmt.Errorf("%s is not %s", show(raw), what)
+		return v, fmt.Errorf("%s is not %s", show(raw), what)
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if err := dec.Decode(into); err != nil {
-		return fmt.Errorf("%s is not %s: %w", show(raw), what, err)
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, fmt.Errorf("%s is not %s: %w", show(raw), what, err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s has something after its end", show(raw))
-	}
-	return nil
+	return v, nil
 }
 
-// maxShown bounds what a message repeats of a response.
+// maxShown bounds the bytes of a response that a message repeats.
 const maxShown = 160
 
-// show is a piece of a response for a message: one line, never endless.
+// show returns the beginning of a response as one line.
 func show(raw []byte) string {
 	switch {
 	case len(raw) == 0:
@@ -80,9 +60,6 @@ func show(raw []byte) string {
 
 // quoted writes a JSON string.
 func quoted(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil { // no string brings it about
-		return `""`
-	}
+	b, _ := json.Marshal(s) // no string has an error
 	return string(b)
 }

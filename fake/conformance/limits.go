@@ -18,12 +18,12 @@ const (
 // limitClauses are those of section 8. They look at all responses so far, and so they come last.
 func limitClauses() []clause {
 	return []clause{
-		{"8.3", "a request over the limit is 429", overLimit},
+		{"8.3", "a request over the limit is 429", func(s *session) { s.overrun() }},
 		{"8.3", "a 429 carries Retry-After", retryAfter},
 		{"8.2", "the limit resets at X-RateLimit-Reset", limitResets},
-		{"8.2", "every answer carries X-RateLimit-Limit", everyResponse(headerLimit)},
-		{"8.2", "every answer carries X-RateLimit-Remaining", everyResponse(headerRemaining)},
-		{"8.2", "every answer carries X-RateLimit-Reset", everyResponse(headerReset)},
+		{"8.2", "every response carries X-RateLimit-Limit", everyResponse(headerLimit)},
+		{"8.2", "every response carries X-RateLimit-Remaining", everyResponse(headerRemaining)},
+		{"8.2", "every response carries X-RateLimit-Reset", everyResponse(headerReset)},
 		{"8.2", "X-RateLimit-Limit is a number of requests", everyValue(headerLimit, isCount)},
 		{"8.2", "X-RateLimit-Remaining is a number of requests", everyValue(headerRemaining, isCount)},
 		{"8.2", "X-RateLimit-Reset is a Unix timestamp", everyValue(headerReset, isTimestamp)},
@@ -31,34 +31,28 @@ func limitClauses() []clause {
 	}
 }
 
-func everyResponse(header string) func(*session) error {
-	return func(s *session) error {
-		if err := s.samples(); err != nil {
-			return err
-		}
+func everyResponse(header string) func(*session) {
+	return func(s *session) {
+		s.samples()
 		for _, x := range s.log {
 			if len(x.header.Values(header)) == 0 {
-				return x.errorf("%s is missing", header)
+				x.failf("%s is missing", header)
 			}
 		}
-		return nil
 	}
 }
 
 // everyValue is the clause that a header is right wherever it is there.
-func everyValue(header string, check func(value string, x *exchange) error) func(*session) error {
-	return func(s *session) error {
-		if err := s.samples(); err != nil {
-			return err
-		}
+func everyValue(header string, check func(string, *exchange) error) func(*session) {
+	return func(s *session) {
+		s.samples()
 		for _, x := range s.log {
 			for _, value := range x.header.Values(header) {
 				if err := check(value, x); err != nil {
-					return x.errorf("%s: %v", header, err)
+					x.failf("%s: %v", header, err)
 				}
 			}
 		}
-		return nil
 	}
 }
 
@@ -85,104 +79,89 @@ func isTimestamp(value string, x *exchange) error {
 
 // remainingFalls compares responses to the key that follow each other in one window. How fast the
 // number falls depends on what counts, which is not described, and on other users of the key.
-func remainingFalls(s *session) error {
-	if err := s.samples(); err != nil {
-		return err
-	}
+func remainingFalls(s *session) {
+	s.samples()
 	var last quota
 	for _, x := range s.log {
 		q := x.quota()
 		if x.auth != validKey || !q.known {
 			continue
 		}
-		if last.known && q.reset == last.reset && q.limit == last.limit && q.remaining > last.remaining {
-			return x.errorf("%s rose from %d to %d", headerRemaining, last.remaining, q.remaining)
+		if q.sameWindow(last) && q.remaining > last.remaining {
+			x.failf("%s rose from %d to %d", headerRemaining, last.remaining, q.remaining)
 		}
 		last = q
 	}
-	return nil
 }
 
 // errNever is the verdict on a service that keeps admitting requests.
 var errNever = errors.New("the quota is used up, and no request got a 429")
 
-// maxOverrun bounds the requests that are sent to draw a 429.
+// maxOverrun bounds the requests that provoke a 429.
 const maxOverrun = 2500
 
-// overrun spends the key's quota until a 429 comes. It is tried once in a session.
-func (s *session) overrun() (*exchange, error) {
+// overrun spends the key's quota until a 429 comes, once in a session.
+func (s *session) overrun() *exchange {
 	if s.over == nil && s.overErr == nil {
-		s.over, s.overErr = s.provoke()
+		s.overErr = attempt(func() { s.over = s.provoke() })
 	}
-	return s.over, s.overErr
+	if s.overErr != nil {
+		fail(s.overErr)
+	}
+	return s.over
 }
 
-func (s *session) provoke() (*exchange, error) {
+func (s *session) provoke() *exchange {
 	if !s.target.Destructive {
-		return nil, skip("it takes the whole quota of the key: see Target.Destructive")
+		skipf("it takes the whole quota of the key: see Target.Destructive")
 	}
 	r := get("/pets?limit=1")
-	x, err := s.ask(r)
-	if err != nil {
-		return nil, err
-	}
+	x := s.ask(r)
 	q := x.quota()
 	if !q.known || 2*q.limit > maxOverrun {
-		return nil, skipf("the limit is %q: that takes too many requests", x.header.Get(headerLimit))
+		skipf("the limit is %q: that takes too many requests", x.header.Get(headerLimit))
 	}
 	// Twice, because a window may end on the way.
 	for range 2*q.limit + 2 {
-		x, err := s.send(r)
-		if err != nil || x.status == http.StatusTooManyRequests {
-			return x, err
+		if x := s.send(r); x.status == http.StatusTooManyRequests {
+			return x
 		}
 	}
-	return nil, errNever
+	fail(errNever)
+	return nil
 }
 
-func overLimit(s *session) error {
-	_, err := s.overrun()
-	return err
-}
-
-// retryAfter looks at the 429 responses there were; only a destructive run draws one.
-func retryAfter(s *session) error {
-	if _, err := s.overrun(); err != nil && !isSkipped(err) && !errors.Is(err, errNever) {
-		return err
+// retryAfter looks at all 429 responses; only a destructive run provokes one.
+func retryAfter(s *session) {
+	err := attempt(func() { s.overrun() })
+	if err != nil && !isSkip(err) && !errors.Is(err, errNever) {
+		fail(err)
 	}
 	judged := false
 	for _, x := range s.log {
 		if x.status == http.StatusTooManyRequests {
 			judged = true
 			if x.header.Get("Retry-After") == "" {
-				return x.errorf("Retry-After is missing")
+				x.failf("Retry-After is missing")
 			}
 		}
 	}
 	if !judged {
-		return skip("there was no 429: see Target.Destructive")
+		skipf("there was no 429: see Target.Destructive")
 	}
-	return nil
 }
 
-// limitResets waits for the end of the window that the 429 told of.
-func limitResets(s *session) error {
-	over, err := s.overrun()
+// limitResets waits for the end of the window that the 429 names.
+func limitResets(s *session) {
+	err := attempt(func() { s.overrun() })
 	if errors.Is(err, errNever) {
-		return skip("there was no 429")
+		skipf("there was no 429")
 	}
 	if err != nil {
-		return err
+		fail(err)
 	}
-	if err := s.waitUntil(comeBack(over), "the 429"); err != nil {
-		return err
+	s.waitUntil(comeBack(s.over), "the 429")
+	if x := s.send(get("/pets?limit=1")); x.status == http.StatusTooManyRequests {
+		x.failf("the limit has reset, and the request must be admitted")
 	}
-	x, err := s.send(get("/pets?limit=1"))
-	if err != nil {
-		return err
-	}
-	if x.status == http.StatusTooManyRequests {
-		return x.errorf("the limit has reset, and the request must be admitted")
-	}
-	return nil
 }

@@ -15,186 +15,131 @@ const (
 // listClauses are those of section 4.1.
 func listClauses() []clause {
 	list := []clause{
-		{"4.1", "success is 200", listSuccess},
-		{"4.1", "the body is an array of Pet objects", listBody},
+		{"4.1", "success is 200", func(s *session) { s.list("").want(http.StatusOK) }},
+		{"4.1", "the body is an array of Pet objects", func(s *session) { s.list("").pets() }},
 		{"4.1", "limit defaults to 20", limitDefault},
 		{"4.1", "limit may be 1", limitAccepted("limit=1")},
 		{"4.1", "limit may be 100", limitAccepted("limit=100")},
 		{"4.1", "limit is the most that is returned", limitObeyed},
 		{"4.1", "limit and status go together", limitAndStatus},
-		{"4.1", "an animal that was added is listed", addedIsListed},
+		{"4.1", "a pet that was added is listed", addedIsListed},
 	}
 	for _, status := range statuses {
 		list = append(list,
-			clause{"4.1", "status=" + status + " returns " + status + " animals only", statusFilters(status)},
+			clause{"4.1", "status=" + status + " returns " + status + " pets only", statusFilters(status)},
 			clause{"4.1", "status=" + status + " returns the one that was added", statusFinds(status)},
 		)
 	}
 	return list
 }
 
-// emptyList asks for each status until one has no pets; it must come before any is added.
-func emptyList(s *session) error {
+// emptyList fails for a list without pets that is no array. It must come before any pet is added.
+func emptyList(s *session) {
+	if body, x := s.emptyBody(); body != "[]" {
+		x.failf("an empty list must be [] and is %s", show(x.response))
+	}
+}
+
+// emptyBody asks for the pets of each status until there are none of one, and returns that body.
+func (s *session) emptyBody() (string, *exchange) {
 	for _, status := range statuses {
-		r := listing("limit=1&status=" + status)
-		r.round = "before"
-		x, err := s.ask(r)
-		if err != nil {
-			return err
-		}
-		if !x.success() {
-			continue
-		}
-		if items, err := array(x.response); err == nil && len(items) == 0 {
-			return nil
-		}
-		if body := bytes.TrimSpace(x.response); len(body) == 0 || string(body) == "null" {
-			return x.errorf("an empty list must be [] and is %s", show(x.response))
+		x := s.askAgain("limit=1&status="+status, "before any pet was added")
+		items, err := array(x.response)
+		switch body := string(bytes.TrimSpace(x.response)); {
+		case !x.success():
+		case err == nil && len(items) == 0:
+			return "[]", x
+		case body == "" || body == "null":
+			return body, x
 		}
 	}
-	return skip("there are animals of every status, so that no list is empty")
-}
-
-func listSuccess(s *session) error {
-	x, err := s.list("")
-	if err != nil {
-		return err
-	}
-	return x.want(http.StatusOK)
-}
-
-func listBody(s *session) error {
-	x, err := s.list("")
-	if err != nil {
-		return err
-	}
-	_, err = x.animals()
-	return err
+	skipf("there are pets of every status, so that no list is empty")
+	return "", nil
 }
 
 // limitDefault compares the list without a limit to those with one, which needs more pets than
 // the default shows. A page may be shorter than its limit; then so is that without one.
-func limitDefault(s *session) error {
-	most, _, err := s.page("limit=100")
-	if err != nil {
-		return err
-	}
-	twenty, _, err := s.page("limit=20")
-	if err != nil {
-		return err
-	}
-	plain, x, err := s.page("")
+func limitDefault(s *session) {
+	most, _ := s.page("limit=100")
+	twenty, _ := s.page("limit=20")
+	plain, x := s.page("")
 	switch {
-	case err != nil:
-		return err
 	case len(plain) > defaultLimit:
-		return x.errorf("the list without a limit has %d animals, more than %d", len(plain), defaultLimit)
+		x.failf("the list without a limit has %d pets, more than %d", len(plain), defaultLimit)
 	case len(most) <= defaultLimit:
-		return skipf("the catalogue shows %d animals, and more than %d are needed", len(most), defaultLimit)
+		skipf("the catalogue shows %d pets, and more than %d are needed", len(most), defaultLimit)
 	case len(plain) != len(twenty):
-		return x.errorf("the list has %d animals without a limit, and %d with limit=20",
-			len(plain), len(twenty))
+		x.failf("the list has %d pets without a limit, and %d with limit=20", len(plain), len(twenty))
 	}
-	return nil
 }
 
-func limitAccepted(query string) func(*session) error {
-	return func(s *session) error {
-		x, err := s.list(query)
-		if err == nil && !x.success() {
-			err = x.errorf("a limit from 1 to 100 must be accepted")
+func limitAccepted(query string) func(*session) {
+	return func(s *session) {
+		if x := s.list(query); !x.success() {
+			x.failf("a limit from 1 to 100 must be accepted")
 		}
-		return err
 	}
 }
 
-func limitObeyed(s *session) error {
+func limitObeyed(s *session) {
 	for _, limit := range []int{1, maxLimit} {
-		list, x, err := s.page(fmt.Sprintf("limit=%d", limit))
-		if err != nil {
-			return err
-		}
-		if len(list) > limit {
-			return x.errorf("limit is %d, and there are %d animals", limit, len(list))
+		if list, x := s.page(fmt.Sprintf("limit=%d", limit)); len(list) > limit {
+			x.failf("limit is %d, and there are %d pets", limit, len(list))
 		}
 	}
-	return nil
 }
 
-func limitAndStatus(s *session) error {
-	list, x, err := s.page("limit=1&status=sold")
-	if err != nil {
-		return err
-	}
+func limitAndStatus(s *session) {
+	list, x := s.page("limit=1&status=sold")
 	if len(list) > 1 {
-		return x.errorf("limit is 1, and there are %d animals", len(list))
+		x.failf("limit is 1, and there are %d pets", len(list))
 	}
-	return allHave(list, "sold")
+	wantAll(list, "sold")
 }
 
-// allHave is the verdict on a list that was filtered by status.
-func allHave(list []animal, status string) error {
-	for _, a := range list {
-		if got, err := text(a.fields["status"]); err != nil || got != status {
-			return a.from.errorf("the status is %s and not %q", show(a.fields["status"]), status)
+// wantAll fails unless all pets have a status.
+func wantAll(list []pet, status string) {
+	for _, p := range list {
+		if got, err := text(p.fields["status"]); err != nil || got != status {
+			p.from.failf("the status is %s and not %q", show(p.fields["status"]), status)
 		}
 	}
-	return nil
 }
 
-func statusFilters(status string) func(*session) error {
-	return func(s *session) error {
-		x, err := s.list("limit=100&status=" + status)
-		if err != nil {
-			return err
-		}
+func statusFilters(status string) func(*session) {
+	return func(s *session) {
+		x := s.list("limit=100&status=" + status)
 		if !x.success() {
-			return x.errorf("a status of the enumeration must be accepted")
+			x.failf("a status of the enumeration must be accepted")
 		}
-		list, err := x.animals()
-		if err != nil {
-			return skipf("%v", err)
-		}
-		return allHave(list, status)
+		wantAll(orSkip(x.pets), status)
 	}
 }
 
-func statusFinds(status string) func(*session) error {
-	return func(s *session) error {
-		a, err := s.mine(status)
-		if err != nil {
-			return err
+func statusFinds(status string) func(*session) {
+	return func(s *session) {
+		p := s.mine(status)
+		if got, err := text(p.fields["status"]); err != nil || got != status {
+			skipf("the pet was not added with that status")
 		}
-		if got, err := text(a.fields["status"]); err != nil || got != status {
-			return skip("the animal was not added with that status")
-		}
-		return s.has("limit=100&status="+status, a)
+		s.wantListed("limit=100&status="+status, p)
 	}
 }
 
-func addedIsListed(s *session) error {
-	a, err := s.mine("")
-	if err != nil {
-		return err
-	}
-	return s.has("limit=100", a)
-}
+func addedIsListed(s *session) { s.wantListed("limit=100", s.mine("")) }
 
-// has is the verdict on whether a list shows a pet. A list may be shorter than its limit: only one
-// shorter than any page of a service in its senses shows all there is.
-func (s *session) has(query string, want animal) error {
-	list, x, err := s.page(query)
-	if err != nil {
-		return err
-	}
+// wantListed fails unless a list has a pet. A page may be shorter than its limit: only a list that
+// is shorter than any reasonable page is taken for all there is.
+func (s *session) wantListed(query string, want pet) {
+	list, x := s.page(query)
 	const shortest = 10
 	if len(list) >= shortest {
-		return skipf("the list has %d animals, and there may be more", len(list))
+		skipf("the list has %d pets, and there may be more", len(list))
 	}
-	for _, a := range list {
-		if a.id() == want.id() {
-			return nil
+	for _, p := range list {
+		if p.id() == want.id() {
+			return
 		}
 	}
-	return x.errorf("the animal %s is not in the list", want.id())
+	x.failf("the pet %s is not in the list", want.id())
 }

@@ -59,20 +59,19 @@ func Observe(ctx context.Context, target Target) (Observations, error) {
 	return s.observe()
 }
 
-// probe is a question that the document leaves open.
+// probe is a question that the document leaves open. answer may end early as a clause does: by fail
+// or skipf.
 type probe struct {
 	key, section, question string
-	answer                 func(*session) (string, error)
+	answer                 func(*session) string
 }
 
 func (s *session) observe() (Observations, error) {
 	var list Observations
 	for _, p := range probes() {
-		answer, err := p.answer(s)
-		switch {
-		case isSkipped(err):
-			answer = Unseen
-		case err != nil:
+		answer := Unseen
+		err := attempt(func() { answer = p.answer(s) })
+		if err != nil && !isSkip(err) {
 			return nil, fmt.Errorf("conformance: observing %s: %w", p.key, err)
 		}
 		list = append(list, Observation{

@@ -67,72 +67,65 @@ func newSession(ctx context.Context, target Target) (*session, error) {
 }
 
 // ask returns the response to a request, from memory if it was sent before.
-func (s *session) ask(r request) (*exchange, error) {
-	if x := s.memo[r]; x != nil {
-		return x, nil
+func (s *session) ask(r request) *exchange {
+	if s.memo[r] == nil {
+		s.memo[r] = s.askPolitely(r)
 	}
-	x, err := s.askPolitely(r)
-	if err != nil {
-		return nil, err
-	}
-	s.memo[r] = x
-	return x, nil
+	return s.memo[r]
 }
 
 // askPolitely waits for the key's quota before a request, and as long as a 429 says after one.
-func (s *session) askPolitely(r request) (*exchange, error) {
-	if err := s.awaitQuota(r); err != nil {
-		return nil, err
+func (s *session) askPolitely(r request) *exchange {
+	s.awaitQuota(r)
+	x := s.send(r)
+	if x.status != http.StatusTooManyRequests {
+		return x
 	}
-	x, err := s.send(r)
-	if err != nil || x.status != http.StatusTooManyRequests {
-		return x, err
+	s.waitUntil(comeBack(x), "a 429")
+	if x = s.send(r); x.status == http.StatusTooManyRequests {
+		s.stop(skip("the service sent another 429 after the wait that the first had asked for"))
 	}
-	if err := s.waitUntil(comeBack(x), "a 429"); err != nil {
-		return nil, err
-	}
-	x, err = s.send(r)
-	if err == nil && x.status == http.StatusTooManyRequests {
-		s.stopped = skip("the service answered 429 again after the wait that it had asked for")
-		return nil, s.stopped
-	}
-	return x, err
+	return x
 }
 
 // awaitQuota waits for the next window if this one is nearly used up.
-func (s *session) awaitQuota(r request) error {
-	if s.keyed == nil || r.auth != validKey && r.auth != lowerCase {
-		return nil
+func (s *session) awaitQuota(r request) {
+	if s.keyed == nil || !r.auth.valid() {
+		return
 	}
-	q := s.keyed.quota()
-	if !q.known || q.remaining > spare {
-		return nil
+	if q := s.keyed.quota(); q.known && q.remaining <= spare {
+		end := local(s.keyed, time.Unix(q.reset, 0))
+		s.keyed = nil
+		s.waitUntil(end, "a short quota")
 	}
-	end := local(s.keyed, time.Unix(q.reset, 0))
-	s.keyed = nil
-	return s.waitUntil(end, "a short quota")
 }
 
-// send sends a request, come what may.
-func (s *session) send(r request) (*exchange, error) {
+// stop ends the check, and every other that would send a request.
+func (s *session) stop(err error) {
+	s.stopped = err
+	fail(err)
+}
+
+// send sends a request, whatever the quota is.
+func (s *session) send(r request) *exchange {
 	if s.stopped != nil {
-		return nil, s.stopped
+		fail(s.stopped)
 	}
 	x, err := s.roundTrip(r)
 	if err != nil {
 		err = fmt.Errorf("the service did not answer %s %s: %w", r.method, r.path, err)
 		s.broken++
 		if s.broken > 1 {
-			s.stopped = err // it is down, and forty timeouts would show no more
+			s.stop(err) // it is down, and forty timeouts would show no more
 		}
-		return nil, err
+		fail(err)
 	}
 	s.broken = 0
 	s.log = append(s.log, x)
-	if r.auth == validKey || r.auth == lowerCase {
+	if r.auth.valid() {
 		s.keyed = x
 	}
-	return x, nil
+	return x
 }
 
 func (s *session) roundTrip(r request) (*exchange, error) {
@@ -166,21 +159,19 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	return x, nil
 }
 
-// waitUntil waits, unless that takes longer than a test should. Then nothing is asked any more.
-func (s *session) waitUntil(end time.Time, why string) error {
+// waitUntil waits, or stops the session if that takes longer than a test should.
+func (s *session) waitUntil(end time.Time, why string) {
 	d := time.Until(end)
 	if d > patience {
-		s.stopped = skipf("%s asks for a wait until %s, which is too long: the quota is used up",
-			why, end.UTC().Format(time.RFC3339))
-		return s.stopped
+		s.stop(skip(fmt.Sprintf("%s asks for a wait until %s, which is too long: the quota is used up",
+			why, end.UTC().Format(time.RFC3339))))
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
 	case <-s.ctx.Done():
-		return context.Cause(s.ctx)
+		fail(context.Cause(s.ctx))
 	}
 }
 
