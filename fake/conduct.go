@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // The rules that [Server.Violations] reports.
@@ -196,12 +198,8 @@ func (c *conduct) arrival(x *exchange) {
 
 // exposesKey reports whether the key stands in the URL, escaped or not.
 func (x *exchange) exposesKey() bool {
-	if len(x.cred.token) < minRedact {
-		return false
-	}
 	uri := x.req.URL.RequestURI()
-	plain, _ := url.PathUnescape(uri) // empty of a URL with an escape that is none
-	return strings.Contains(uri, x.cred.token) || strings.Contains(plain, x.cred.token)
+	return redact.Text(uri, x.cred.token) != uri
 }
 
 // repeated returns the Seq of an equal create of unknown outcome, or 0. Looking at the catalogue is

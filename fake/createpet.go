@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // maxBody bounds the body of a request.
@@ -225,12 +226,10 @@ func kind(k jsontext.Kind) string {
 // maxQuote bounds what a message repeats of a request.
 const maxQuote = 64
 
-// clipped ends a text that was cut off.
-const clipped = '…'
-
+// clip cuts a text off where it gets too long. What it leaves of a key, the journal takes out.
 func clip(s string) string {
 	if len(s) > maxQuote {
-		return s[:maxQuote] + string(clipped)
+		return s[:maxQuote] + string(redact.Ellipsis)
 	}
 	return s
 }

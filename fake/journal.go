@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // The bounds of the journal: requests, and the bytes that they take.
@@ -146,9 +148,9 @@ func headerList(h http.Header) []string {
 // in its place.
 func redactCredential(v string) string {
 	if scheme, _, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
-		return scheme + " " + redacted
+		return scheme + " " + redact.Mark
 	}
-	return redacted
+	return redact.Mark
 }
 
 // await returns how many requests have arrived and, if these are fewer than n, a channel that is

@@ -122,7 +122,7 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 func (s *Server) ClearRequests() { s.journal.clear() }
 
 // request copies an entry.
-func (e *entry) request(r *redactor) Request {
+func (e *entry) request(r redactor) Request {
 	h := make(http.Header, len(e.header)/2)
 	for i := 0; i < len(e.header); i += 2 {
 		name := r.name(e.header[i])
@@ -138,7 +138,7 @@ func (e *entry) request(r *redactor) Request {
 }
 
 // sentHeader returns the header of a response without the keys that it may repeat.
-func (a *response) sentHeader(r *redactor) http.Header {
+func (a *response) sentHeader(r redactor) http.Header {
 	if a.status == 0 {
 		return nil
 	}

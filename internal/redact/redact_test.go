@@ -14,22 +14,6 @@ import (
 
 const slashedKey = "c2Vj+cmV0/a2V5=="
 
-func TestTextTakesOutAKeyHoweverItIsEscaped(t *testing.T) {
-	for _, form := range []string{
-		slashedKey,
-		strings.ReplaceAll(slashedKey, "/", `\/`),
-		strings.ReplaceAll(slashedKey, "+", `\u002B`),
-		strings.ReplaceAll(slashedKey, "+", `\u002b`),
-		url.QueryEscape(slashedKey), url.PathEscape(slashedKey), strings.ReplaceAll(url.QueryEscape(slashedKey), "%2B", "%2b"),
-		html.EscapeString(slashedKey), template.HTMLEscapeString(slashedKey), template.JSEscapeString(slashedKey),
-		strings.NewReplacer("+", "&#43;", "/", "&#x2F;", "=", "&#061;").Replace(slashedKey),
-		everyCharacter(`\u%04x`), everyCharacter("%%%02X"), everyCharacter("&#%d;"), everyCharacter("&#x%x;"),
-	} {
-		assert.Equal(t, "a [redacted], b [redacted]", Text("a "+form+", b "+form, slashedKey), form)
-		assert.Equal(t, Mark, Text(form, slashedKey))
-	}
-}
-
 // everyCharacter is slashedKey with each of its characters escaped in a format.
 func everyCharacter(format string) string {
 	var b strings.Builder
@@ -39,11 +23,37 @@ func everyCharacter(format string) string {
 	return b.String()
 }
 
+func TestTextTakesOutAKeyHoweverItIsEscaped(t *testing.T) {
+	for _, form := range []string{
+		slashedKey,
+		strings.ReplaceAll(slashedKey, "/", `\/`),
+		strings.ReplaceAll(slashedKey, "+", `\u002B`),
+		strings.ReplaceAll(slashedKey, "+", `\u002b`),
+		url.QueryEscape(slashedKey), url.PathEscape(slashedKey),
+		strings.ReplaceAll(url.QueryEscape(slashedKey), "%2B", "%2b"),
+		html.EscapeString(slashedKey), template.HTMLEscapeString(slashedKey),
+		template.JSEscapeString(slashedKey), `c2Vj\\u002bcmV0\/a2V5==`,
+		strings.NewReplacer("+", "&#43;", "/", "&#x2F;", "=", "&#061;").Replace(slashedKey),
+		strings.NewReplacer("+", "&plus;", "/", "&sol;", "=", "&equals;").Replace(slashedKey),
+		everyCharacter(`\u%04x`), everyCharacter("%%%02X"), everyCharacter("&#%d;"),
+		everyCharacter("&#x%x;"), everyCharacter("%%2525%02x"),
+	} {
+		assert.Equal(t, "a [redacted], b [redacted]", Text("a "+form+", b "+form, slashedKey), form)
+		assert.Equal(t, Mark, Text(form, slashedKey))
+	}
+}
+
+func TestTextTakesOutSeveralKeys(t *testing.T) {
+	assert.Equal(t, "[redacted] [redacted]&[redacted]", Text("key-one key-two&key-one", "key-one", "key-two"))
+	assert.Equal(t, "[redacted]", Text("key-one-two", "key-one", "one-two"), "they overlap")
+	assert.Equal(t, "[redacted]", Text("key%41b", "key%41b"), "it looks like an escape itself")
+}
+
 func TestTextLeavesWhatIsNotTheKey(t *testing.T) {
 	for _, text := range []string{
-		"", `\`, `\u`, `\u00`, `\u00zz`, "%", "%2", "%zz", "&#", "&#;", "&#x;", "&#99999;", "&#x;;;;;;;;", slashedKey[1:],
-		slashedKey[:len(slashedKey)-1], slashedKey[:8] + `\`, slashedKey[:8] + "%2", slashedKey[:8] + "&#4", "C2VJ%2bCMV0",
-		`c2Vj\\u002bcmV0\/a2V5==`,
+		"", `\`, `\u`, `\u00`, `\u00zz`, "%", "%2", "%zz", "&#", "&#;", "&#x;", "&#99999;",
+		"&#x;;;;;;;;", slashedKey[1:], slashedKey[:len(slashedKey)-1], slashedKey[:8] + `\`,
+		slashedKey[:8] + "%2", slashedKey[:8] + "&#4", "C2VJ%2bCMV0",
 	} {
 		assert.Equal(t, text, Text(text, slashedKey), text)
 	}
@@ -52,14 +62,20 @@ func TestTextLeavesWhatIsNotTheKey(t *testing.T) {
 }
 
 func TestCutTakesOutAKeyThatIsCutOff(t *testing.T) {
-	for _, form := range []string{slashedKey, everyCharacter(`\u%04x`), everyCharacter("&#%d;")} {
+	for _, format := range []string{"%c", `\u%04x`, "&#%d;"} {
+		form := everyCharacter(format)
 		for n := range len(form) {
-			text := Cut("text "+form[:n], slashedKey)
-			if characters, _ := match(form[:n], slashedKey); characters >= minKey {
-				assert.Equal(t, "text "+Mark, text, form[:n])
-			} else {
-				assert.Equal(t, "text "+form[:n], text)
+			whole := 0 // the characters that are not cut off
+			for end := 0; ; whole++ {
+				if end += len(fmt.Sprintf(format, slashedKey[whole])); end > n {
+					break
+				}
 			}
+			want := "text " + form[:n]
+			if whole >= MinKey {
+				want = "text " + Mark
+			}
+			assert.Equal(t, want, Cut("text "+form[:n], slashedKey))
 		}
 		assert.Equal(t, "text "+Mark+" more", Cut("text "+form+" more", slashedKey))
 	}
