@@ -1,11 +1,11 @@
 package fake
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -94,111 +94,74 @@ func BehaviorOf(list []Observation) (b Behavior, differences []Observation) {
 
 // follow changes b to what was observed, and returns the observations that it cannot reproduce.
 func follow(b *Behavior, list []Observation) []Observation {
-	followLimits(b, list)
-	var differences []Observation
+	seen := make(map[string]string, len(list))
 	for _, o := range list {
-		if o.Answer != unseen && !followOne(b, o.Key, o.Answer) {
-			differences = append(differences, o)
+		if o.Answer != unseen {
+			seen[o.Key] = o.Answer
 		}
 	}
-	return differences
-}
-
-// followOne follows one observation, and reports whether the server then does the same.
-func followOne(b *Behavior, key, answer string) bool {
-	switch key {
-	case "limit-zero", "limit-above", "limit-word":
-		return answer == b.limitAnswer(key)
-	case "unknown-status":
-		b.InvalidStatus = treatment(answer)
-		return answer == refused400 || answer == "ignored"
-	}
-	o, ok := observable()[key]
-	if !ok {
-		return fixedAnswers()[key] == answer
-	}
-	choice, ok := o.choices[answer]
-	if choice = cmp.Or(choice, o.otherwise); choice != "" {
-		_ = choose(b, o.axis, choice) // a test chooses all of them
-	}
-	return ok
-}
-
-// observed is how the answers to a question become a choice of a Behavior.
-type observed struct {
-	axis      string
-	choices   map[string]string // by answer
-	otherwise string            // the choice that comes closest to any other answer, empty for none
-}
-
-// observable returns the questions whose answers a Behavior can reproduce, by their keys.
-func observable() map[string]observed {
-	same := func(axis string) observed {
-		choices := make(map[string]string)
-		for _, choice := range axisOf(axis).choices {
-			choices[choice] = choice
+	answers, decided := fixedAnswers(), make(map[string]bool)
+	for _, q := range openQuestions() {
+		axis := axisOf(q.axis)
+		if choice := q.choice(seen[q.key]); choice >= 0 && !decided[q.axis] {
+			axis.set(b, choice)
+			decided[q.axis] = true
 		}
-		return observed{axis, choices, ""}
+		answers[q.key] = q.answers[axis.get(b)]
 	}
-	changing := same("order")
-	changing.choices["changing"] = "shuffled"
-	delete(changing.choices, "shuffled")
-	return map[string]observed{
-		"order": changing, "window": same("window"), "retry-after": same("retry-after"),
-		"default-status": same("default-status"),
-		"body-429": {
-			"limit-body", map[string]string{"Error": "error", "empty": "empty", "HTML": "html"}, "",
+	return slices.DeleteFunc(slices.Clone(list), func(o Observation) bool {
+		return o.Answer == unseen || o.Answer == answers[o.Key]
+	})
+}
+
+// openQuestion is a question whose answer depends on the Behavior.
+type openQuestion struct {
+	key     string
+	axis    string   // the field of Behavior
+	answers []string // by the choices of the axis
+	other   int      // the choice that comes closest to any other answer, -1 for none
+}
+
+// openQuestions returns the questions about each axis in the order of their weight: the first that
+// was answered decides. A limit of 0 shows best how a value out of range is treated.
+func openQuestions() []openQuestion {
+	limit := []string{refused400, "ignored", "clamped"}
+	noNumber := []string{refused400, "ignored", "ignored"} // it has no nearest valid value
+	return []openQuestion{
+		{"order", "order", []string{"ascending", "descending", "changing"}, -1},
+		{"window", "window", axisOf("window").choices, -1},
+		{"retry-after", "retry-after", axisOf("retry-after").choices, -1},
+		{"default-status", "default-status", axisOf("default-status").choices, -1},
+		{"body-429", "limit-body", []string{"Error", "empty", "HTML"}, -1},
+		{"removal", "removal", []string{"accepted", "404 Error"}, 1},
+		{
+			"deprecation-headers", "deprecation-headers",
+			[]string{"none", "Deprecation, Link, Sunset"}, 1,
 		},
-		"removal": {"removal", map[string]string{"accepted": "off", "404 Error": "on"}, "on"},
-		"deprecation-headers": {
-			"deprecation-headers", map[string]string{"none": "off", "Deprecation, Link, Sunset": "on"}, "on",
-		},
+		{"limit-zero", "invalid-limit", limit, 1},
+		{"limit-above", "invalid-limit", limit, 1},
+		{"limit-word", "invalid-limit", noNumber, 1},
+		{"unknown-status", "invalid-status", noNumber, 1},
 	}
+}
+
+// choice returns the choice that comes closest to an answer, -1 if there is none. Every status of
+// 400 to 499 is a refusal.
+func (q openQuestion) choice(answer string) int {
+	choice := slices.Index(q.answers, answer)
+	switch {
+	case answer == "" || choice >= 0:
+		return choice
+	case q.answers[0] == refused400 && strings.HasPrefix(answer, "4"):
+		return 0
+	}
+	return q.other
 }
 
 // refused400 is the answer of a server that refuses a request as invalid.
 const refused400 = "400 Error"
 
-// followLimits sets InvalidLimit, which three observations are about. The first that was seen
-// counts: a limit of 0 shows best how a value out of range is treated.
-func followLimits(b *Behavior, list []Observation) {
-	answers := make(map[string]string, len(list))
-	for _, o := range list {
-		answers[o.Key] = o.Answer
-	}
-	for _, key := range []string{"limit-zero", "limit-above", "limit-word"} {
-		if answer := answers[key]; answer != "" && answer != unseen {
-			b.InvalidLimit = treatment(answer)
-			return
-		}
-	}
-}
-
-// treatment returns how an invalid parameter was treated: what is neither refused nor clamped was
-// ignored in some way.
-func treatment(answer string) InvalidParam {
-	switch {
-	case strings.HasPrefix(answer, "4"):
-		return InvalidReject
-	case answer == "clamped":
-		return InvalidClamp
-	}
-	return InvalidIgnore
-}
-
-// limitAnswer is what a server of this behaviour does with an invalid limit. What is no number has
-// no nearest valid one.
-func (b Behavior) limitAnswer(key string) string {
-	switch {
-	case b.InvalidLimit == InvalidReject:
-		return refused400
-	case b.InvalidLimit == InvalidClamp && key != "limit-word":
-		return "clamped"
-	}
-	return "ignored"
-}
-
-// fixedAnswers is what every server does, whatever its behaviour, by the keys of observations.
+// fixedAnswers returns the answers, by key, that do not depend on the Behavior.
 func fixedAnswers() map[string]string {
 	return map[string]string{
 		"other-path":         "404 Error",
