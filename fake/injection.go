@@ -9,73 +9,51 @@ import (
 	"net/url"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // Injection is a fault at work. Its methods are safe for concurrent use.
 type Injection struct {
-	list  *faultList
-	clock *clock
+	srv   *Server
 	id    int
 	fault Fault
 	until time.Time // zero: for ever
-	// Under list.mu:
-	seen    int
-	fired   int
-	removed bool
+	// Under faultList.mu:
+	seen  int // fitting requests
+	fired int
 }
 
 // faultList holds the faults at work, in the order of their injection. The slice is never changed
 // in place, so that requests walk through it without a lock while Match calls the server.
 type faultList struct {
-	mu      sync.Mutex
-	list    []*Injection
-	ended   []*Injection // those that have struck as often as they were to
-	last    int          // id
-	rng     *rand.Rand
-	count   atomic.Int64 // of list, so that a server without faults takes no lock
-	refusal atomic.Int64 // of list, those with WireRefuse
+	mu    sync.Mutex
+	list  []*Injection
+	ended []*Injection // those that have struck as often as they were to
+	last  int          // id
+	rng   *rand.Rand
 }
 
 func (l *faultList) reset(seed uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.list, l.ended, l.last = nil, nil, 0
 	l.rng = rand.New(rand.NewPCG(seed, 2))
-	l.last, l.ended = 0, nil
-	for _, i := range l.list {
-		i.removed = true
-	}
-	l.replace(nil)
-}
-
-// replace puts another list in place. The caller holds mu.
-func (l *faultList) replace(list []*Injection) {
-	l.list = list
-	l.count.Store(int64(len(list)))
-	var refusals int64
-	for _, i := range list {
-		if i.fault.Wire == WireRefuse {
-			refusals++
-		}
-	}
-	l.refusal.Store(refusals)
 }
 
 // Inject makes a fault strike the requests to come. It panics on a fault that makes no sense, as
 // [Fault.Validate] says. The server keeps a copy: changing f later changes nothing.
 func (s *Server) Inject(f Fault) *Injection {
 	mustBeFault("Inject", f)
-	l := &s.faults
-	i := &Injection{list: l, clock: &s.clock, fault: f.clone()}
+	i := &Injection{srv: s, fault: f.clone()}
 	if f.For > 0 {
 		i.until = s.Now().Add(f.For)
 	}
+	l := &s.faults
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last++
 	i.id = l.last
-	l.replace(append(slices.Clone(l.list), i))
+	l.list = append(slices.Clone(l.list), i)
 	return i
 }
 
@@ -120,44 +98,50 @@ func (i *Injection) Fault() Fault { return i.fault.clone() }
 // Active reports whether the fault may still strike: whether it was not removed, has not struck as
 // often as it was to, and the time of [Fault.For] has not passed.
 func (i *Injection) Active() bool {
-	i.list.mu.Lock()
-	defer i.list.mu.Unlock()
-	return slices.Contains(i.list.list, i) && !i.expired()
+	i.srv.faults.mu.Lock()
+	defer i.srv.faults.mu.Unlock()
+	return i.active()
 }
 
-// expired reports whether the time of Fault.For has passed.
-func (i *Injection) expired() bool { return !i.until.IsZero() && !i.clock.now().Before(i.until) }
+// active is Active for a caller that holds mu.
+func (i *Injection) active() bool {
+	return slices.Contains(i.srv.faults.list, i) && (i.until.IsZero() || i.srv.Now().Before(i.until))
+}
 
 // Fired returns how many requests the fault has struck.
 func (i *Injection) Fired() int {
-	i.list.mu.Lock()
-	defer i.list.mu.Unlock()
+	i.srv.faults.mu.Lock()
+	defer i.srv.faults.mu.Unlock()
 	return i.fired
 }
 
 // Remove ends the fault. Requests that it has struck already are not changed.
 func (i *Injection) Remove() {
-	i.list.mu.Lock()
-	defer i.list.mu.Unlock()
-	i.removed = true
-	i.list.drop(i)
-	i.list.ended = slices.DeleteFunc(i.list.ended, func(o *Injection) bool { return o == i })
-}
-
-// drop takes an injection out of the list. The caller holds mu.
-func (l *faultList) drop(i *Injection) {
-	l.replace(slices.DeleteFunc(slices.Clone(l.list), func(o *Injection) bool { return o == i }))
-}
-
-// pick returns the fault that strikes a request, nil if none does.
-func (l *faultList) pick(x *exchange, refusal bool) *Fault {
-	if l.count.Load() == 0 || refusal && l.refusal.Load() == 0 {
-		return nil
-	}
+	l := &i.srv.faults
 	l.mu.Lock()
-	list := l.list
-	l.mu.Unlock()
-	for _, i := range list {
+	defer l.mu.Unlock()
+	l.list, l.ended = without(l.list, i), without(l.ended, i)
+}
+
+func without(list []*Injection, i *Injection) []*Injection {
+	return slices.DeleteFunc(slices.Clone(list), func(o *Injection) bool { return o == i })
+}
+
+// refuses reports whether a fault at work refuses connections.
+func (l *faultList) refuses() bool {
+	return slices.ContainsFunc(l.atWork(), func(i *Injection) bool { return i.fault.Wire == WireRefuse })
+}
+
+func (l *faultList) atWork() []*Injection {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.list
+}
+
+// pick returns the fault that strikes a request, nil if none does: one with a WireRefuse if refusal
+// is true, or one of the others.
+func (l *faultList) pick(x *exchange, refusal bool) *Fault {
+	for _, i := range l.atWork() {
 		if (i.fault.Wire == WireRefuse) == refusal && i.fits(x) && i.strike() {
 			return &i.fault
 		}
@@ -180,23 +164,19 @@ func (i *Injection) fits(x *exchange) bool {
 
 // strike decides about one fitting request. A fault that has done its work leaves the list.
 func (i *Injection) strike() bool {
-	l := i.list
+	l := &i.srv.faults
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	times := max(i.fault.Times, 1)
-	if i.removed || i.expired() || i.fault.Times != Forever && i.fired >= times {
+	if !i.active() { // any more
 		return false
 	}
 	i.seen++
-	if i.seen <= i.fault.Skip {
-		return false
-	}
-	if i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {
+	if i.seen <= i.fault.Skip || i.fault.Chance > 0 && l.rng.Float64() >= i.fault.Chance {
 		return false
 	}
 	i.fired++
-	if i.fault.Times != Forever && i.fired >= times {
-		l.drop(i)
+	if i.fault.Times != Forever && i.fired >= i.fault.Times {
+		l.list = without(l.list, i)
 		l.ended = append(l.ended, i)
 		l.ended = l.ended[max(len(l.ended)-maxEnded, 0):]
 	}

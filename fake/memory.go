@@ -85,7 +85,7 @@ func unsent(r *http.Request, err error) error {
 // turnAway returns what a WireRefuse that strikes a request before it is sent comes to, nil if none
 // does.
 func (s *Server) turnAway(r *http.Request) (err error) {
-	if s.faults.refusal.Load() == 0 {
+	if !s.faults.refuses() {
 		return nil
 	}
 	defer func() {

@@ -9,48 +9,35 @@ import (
 )
 
 // store is the catalogue. Ids count up from 1 and are never given out twice, so that the pet of an
-// id is found by its index in rows, and an id says when it was added.
+// id is found by its index, and an id says when it was added.
 type store struct {
-	mu     sync.RWMutex
-	rows   []row // rows[id-1]
-	all    idSet
-	groups []group    // by status; a few, so that a loop over them beats a map
-	rng    *rand.Rand // needs mu held for writing
+	mu   sync.RWMutex
+	pets []petstore.Pet               // pets[id-1]; the zero Pet where one was deleted
+	ids  map[petstore.PetStatus]idSet // by status; those of all pets under anyStatus
+	rng  *rand.Rand                   // needs mu held for writing
 }
 
-// group is the set of pets of one status.
-type group struct {
-	status petstore.PetStatus
-	ids    idSet
-}
-
-// row is a pet. It is 32 bytes on purpose: benchmarks keep a million of them.
-type row struct {
-	name     string
-	category int64
-	group    int // index in groups, or deleted
-}
-
-const deleted = -1
+// anyStatus is the status of a query for all pets. No query asks for pets without a status.
+const anyStatus petstore.PetStatus = ""
 
 // idSet is a set of ids in ascending order. A pet that is added has the largest id, so that it goes
 // to the end; only a change of status and a deletion move others, 8 MB of a million.
 type idSet []int64
 
-func (s *idSet) add(id int64) {
-	i, _ := slices.BinarySearch(*s, id)
-	*s = slices.Insert(*s, i, id)
+func (s idSet) with(id int64) idSet {
+	i, _ := slices.BinarySearch(s, id)
+	return slices.Insert(s, i, id)
 }
 
-func (s *idSet) remove(id int64) {
-	i, _ := slices.BinarySearch(*s, id)
-	*s = slices.Delete(*s, i, i+1)
+func (s idSet) without(id int64) idSet {
+	i, _ := slices.BinarySearch(s, id)
+	return slices.Delete(s, i, i+1)
 }
 
 func (t *store) reset(seed uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rows, t.all, t.groups = nil, nil, nil
+	t.pets, t.ids = nil, make(map[petstore.PetStatus]idSet)
 	t.rng = rand.New(rand.NewPCG(seed, 1))
 }
 
@@ -58,83 +45,81 @@ func (t *store) reset(seed uint64) {
 func (t *store) add(p petstore.NewPet) petstore.Pet {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g := t.group(p.Status)
-	t.rows = append(t.rows, row{p.Name, p.CategoryID, g})
-	id := int64(len(t.rows))
-	t.all.add(id)
-	t.groups[g].ids.add(id)
-	return t.pet(id)
+	id := int64(len(t.pets) + 1)
+	pet := petstore.Pet{ID: id, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
+	t.pets = append(t.pets, pet)
+	t.ids[anyStatus] = t.ids[anyStatus].with(id)
+	t.enlist(&pet)
+	return pet
 }
 
-// group returns the index of the group of a status, and makes the group if there is none.
-func (t *store) group(status petstore.PetStatus) int {
-	i := slices.IndexFunc(t.groups, func(g group) bool { return g.status == status })
-	if i < 0 {
-		t.groups = append(t.groups, group{status: status})
-		i = len(t.groups) - 1
+// enlist adds a pet to those of its status.
+func (t *store) enlist(p *petstore.Pet) {
+	if p.Status != anyStatus {
+		t.ids[p.Status] = t.ids[p.Status].with(p.ID)
 	}
-	return i
 }
 
-// has reports whether id is that of a pet in the catalogue.
-func (t *store) has(id int64) bool {
-	return id >= 1 && id <= int64(len(t.rows)) && t.rows[id-1].group != deleted
-}
-
-// pet returns the pet of an id that the store has.
-func (t *store) pet(id int64) petstore.Pet {
-	r := &t.rows[id-1]
-	return petstore.Pet{
-		ID: id, Name: r.name, CategoryID: r.category, Status: t.groups[r.group].status,
+// delist is the opposite of enlist.
+func (t *store) delist(p *petstore.Pet) {
+	if p.Status != anyStatus {
+		t.ids[p.Status] = t.ids[p.Status].without(p.ID)
 	}
+}
+
+// find returns the pet of an id, nil if there is none. The caller holds mu.
+func (t *store) find(id int64) *petstore.Pet {
+	if id < 1 || id > int64(len(t.pets)) || t.pets[id-1].ID == 0 {
+		return nil
+	}
+	return &t.pets[id-1]
 }
 
 func (t *store) get(id int64) (petstore.Pet, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if !t.has(id) {
+	p := t.find(id)
+	if p == nil {
 		return petstore.Pet{}, false
 	}
-	return t.pet(id), true
+	return *p, true
 }
 
 func (t *store) len() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return len(t.all)
+	return len(t.ids[anyStatus])
 }
 
 func (t *store) setStatus(id int64, status petstore.PetStatus) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.has(id) {
+	p := t.find(id)
+	if p == nil {
 		return false
 	}
-	r, g := &t.rows[id-1], t.group(status)
-	if g != r.group {
-		t.groups[r.group].ids.remove(id)
-		t.groups[g].ids.add(id)
-		r.group = g
-	}
+	t.delist(p)
+	p.Status = status
+	t.enlist(p)
 	return true
 }
 
-// delete leaves an empty row behind, so that the id is not given out again.
 func (t *store) delete(id int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.has(id) {
+	p := t.find(id)
+	if p == nil {
 		return false
 	}
-	t.all.remove(id)
-	t.groups[t.rows[id-1].group].ids.remove(id)
-	t.rows[id-1] = row{group: deleted}
+	t.delist(p)
+	t.ids[anyStatus] = t.ids[anyStatus].without(id)
+	*p = petstore.Pet{}
 	return true
 }
 
 // query is what listPets asks the store for.
 type query struct {
-	status petstore.PetStatus // empty: any
+	status petstore.PetStatus // or anyStatus
 	limit  int
 	order  Order
 }
@@ -147,16 +132,16 @@ func (t *store) list(q query, f func(petstore.Pet)) {
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	ids := t.ids(q.status)
+	ids := t.ids[q.status]
 	n := min(q.limit, len(ids))
 	if q.order == OrderDescending {
 		for _, id := range slices.Backward(ids[len(ids)-n:]) {
-			f(t.pet(id))
+			f(t.pets[id-1])
 		}
 		return
 	}
 	for _, id := range ids[:n] {
-		f(t.pet(id))
+		f(t.pets[id-1])
 	}
 }
 
@@ -164,25 +149,12 @@ func (t *store) list(q query, f func(petstore.Pet)) {
 func (t *store) shuffled(q query, f func(petstore.Pet)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ids := t.ids(q.status)
+	ids := t.ids[q.status]
 	if len(ids) == 0 {
 		return
 	}
 	start := t.rng.IntN(len(ids))
 	for _, i := range t.rng.Perm(min(q.limit, len(ids))) {
-		f(t.pet(ids[(start+i)%len(ids)]))
+		f(t.pets[ids[(start+i)%len(ids)]-1])
 	}
-}
-
-// ids returns the pets of a status, of any status if it is empty.
-func (t *store) ids(status petstore.PetStatus) idSet {
-	if status == "" {
-		return t.all
-	}
-	for i := range t.groups {
-		if t.groups[i].status == status {
-			return t.groups[i].ids
-		}
-	}
-	return nil
 }
