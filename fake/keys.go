@@ -1,10 +1,9 @@
 package fake
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,20 +18,17 @@ type keyring struct {
 	day    window
 	ban    BanReset
 	mu     sync.RWMutex
-	// keys is by digest, so that looking a key up takes no time that depends on how much of it is
-	// right. Revoked keys stay, for the journal to redact.
-	keys map[[sha256.Size]byte]*apiKey
+	keys   map[string]*apiKey // revoked ones stay, for the journal to redact
 }
 
 // apiKey is a key and what it has used up.
 type apiKey struct {
+	ring    *keyring
 	key     string
 	number  int // from 1, the same for ever
-	clock   *clock
 	revoked atomic.Bool
 
 	mu          sync.Mutex
-	banReset    BanReset
 	plan        Plan
 	minute, day window
 	seen        time.Time // the last look at the clock
@@ -52,13 +48,12 @@ func (r *keyring) add(key string, plan Plan) {
 
 // put is add for a caller that holds mu.
 func (r *keyring) put(key string, plan Plan) {
-	digest, number := sha256.Sum256([]byte(key)), len(r.keys)+1
-	if known := r.keys[digest]; known != nil {
+	number := len(r.keys) + 1
+	if known := r.keys[key]; known != nil {
 		number = known.number
 	}
-	r.keys[digest] = &apiKey{
-		key: key, number: number, clock: r.clock, banReset: r.ban, plan: plan, minute: r.minute,
-		day: r.day,
+	r.keys[key] = &apiKey{
+		ring: r, key: key, number: number, plan: plan, minute: r.minute, day: r.day,
 	}
 }
 
@@ -66,7 +61,7 @@ func (r *keyring) put(key string, plan Plan) {
 func (r *keyring) restart(keys []keyPlan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keys = make(map[[sha256.Size]byte]*apiKey)
+	r.keys = make(map[string]*apiKey)
 	for _, k := range keys {
 		r.put(k.key, k.plan)
 	}
@@ -78,27 +73,20 @@ func (r *keyring) find(key string) *apiKey {
 	if k == nil || k.revoked.Load() {
 		return nil
 	}
-	if subtle.ConstantTimeCompare([]byte(k.key), []byte(key)) != 1 {
-		return nil
-	}
 	return k
 }
 
 func (r *keyring) lookup(key string) *apiKey {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.keys[sha256.Sum256([]byte(key))]
+	return r.keys[key]
 }
 
 // all returns every key there was since the server started, in no order.
 func (r *keyring) all() []*apiKey {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	keys := make([]*apiKey, 0, len(r.keys))
-	for _, k := range r.keys {
-		keys = append(keys, k)
-	}
-	return keys
+	return slices.Collect(maps.Values(r.keys))
 }
 
 // mustBeToken panics on a key that no Authorization header can carry, without repeating it.
@@ -123,7 +111,7 @@ func (r *keyring) reset() {
 
 // clear forgets what the key has used up. The caller holds mu or the only reference.
 func (k *apiKey) clear() {
-	k.minute, k.day = k.minute.unused(), k.day.unused()
+	k.minute, k.day = k.ring.minute, k.ring.day
 	k.seen, k.bannedUntil, k.retryAt = time.Time{}, time.Time{}, time.Time{}
 	k.streak, k.limited, k.banReason = 0, 0, ""
 }

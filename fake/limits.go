@@ -58,14 +58,14 @@ func (k *apiKey) peek() quota {
 // clock is read here, under the lock, or a goroutine that was held up would look like a clock set
 // back.
 func (k *apiKey) settle() time.Time {
-	now := k.clock.now()
+	now := k.ring.clock.now()
 	back := now.Sub(k.seen)
 	switch {
 	case k.seen.IsZero() || back >= 0:
 	case back >= -backwards:
 		now = k.seen
 	default:
-		k.minute, k.day = k.minute.unused(), k.day.unused()
+		k.minute, k.day = k.ring.minute, k.ring.day
 		k.streak, k.retryAt = 0, time.Time{}
 		if k.banned() {
 			k.bannedUntil = k.bannedUntil.Add(back)
@@ -98,7 +98,7 @@ func (k *apiKey) quota(sec int64) quota {
 		return q
 	}
 	q.remaining = 0
-	switch k.banReset {
+	switch k.ring.ban {
 	case BanResetBan:
 		q.reset = k.bannedUntil.Unix()
 	case BanResetAbsent:

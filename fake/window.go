@@ -27,26 +27,20 @@ type tick struct {
 	n   int
 }
 
-// unused returns a window of the same kind and span in which nothing was counted.
-func (w *window) unused() window { return window{kind: w.kind, span: w.span} }
-
 // roll drops what is over at sec, and what lies in the future: a clock that was set back begins a
 // new window, or a key could stay limited for years.
 func (w *window) roll(sec int64) {
-	switch w.kind {
-	case WindowSliding:
+	start := w.start
+	switch {
+	case w.kind == WindowSliding:
 		w.slide(sec)
-	case WindowAligned:
-		if start := sec - sec%w.span; start != w.start {
-			w.start, w.count = start, 0
-		}
-	default:
-		if sec < w.start || sec >= w.start+w.span {
-			w.start, w.count = sec, 0
-		}
-		if w.count == 0 {
-			w.start = sec
-		}
+	case w.kind == WindowAligned:
+		start = sec - sec%w.span
+	case w.count == 0 || sec < start || sec >= start+w.span:
+		start = sec
+	}
+	if start != w.start {
+		w.start, w.count = start, 0
 	}
 }
 
@@ -77,25 +71,17 @@ func (w *window) add(sec int64) {
 // the second in which the oldest request drops out, or as many as are above a limit that was
 // lowered. An unused window ends a span from now.
 func (w *window) reset(limit int, sec int64) int64 {
-	switch {
-	case w.kind == WindowAligned:
+	if w.kind != WindowSliding {
 		return w.start + w.span
-	case w.count == 0:
-		return sec + w.span
-	case w.kind == WindowSliding:
-		return w.slidesTo(limit) + w.span
 	}
-	return w.start + w.span
-}
-
-func (w *window) slidesTo(limit int) int64 {
 	left := w.count
 	for _, t := range w.ticks {
+		sec = t.sec
 		if left -= t.n; left < limit || limit <= 0 {
-			return t.sec
+			break
 		}
 	}
-	return w.ticks[len(w.ticks)-1].sec
+	return sec + w.span
 }
 
 // quota is what the three headers of a response show (section 8.2).
