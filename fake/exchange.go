@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -149,7 +150,7 @@ func (x *exchange) readBody() {
 	if x.req.Body == nil || x.req.Body == http.NoBody {
 		return
 	}
-	body, err := readBounded(x.req.Body, x.req.ContentLength)
+	body, err := readBounded(x.req.Body)
 	switch {
 	case err != nil:
 		x.bodyErr = fmt.Errorf("the request body cannot be read: %w", err)
@@ -157,31 +158,20 @@ func (x *exchange) readBody() {
 		body = body[:maxBody]
 		x.bodyErr = errors.New("the request body is larger than 1 MiB")
 	}
-	x.body = body
+	x.body = bytes.Clone(body) // without the room to grow, since the journal keeps it
 }
 
 // readBounded reads a little more than maxBody at most, and drops what a client still sends up to
 // eight times that, since most clients look for a response only when they have sent their request.
-func readBounded(r io.Reader, announced int64) ([]byte, error) {
-	buf := make([]byte, 0, min(max(announced, 512), maxBody)+1)
-	for len(buf) <= maxBody {
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-		n, err := r.Read(buf[len(buf):min(cap(buf), maxBody+1)])
-		buf = buf[:len(buf)+n]
-		if errors.Is(err, io.EOF) {
-			return buf, nil
-		}
-		if err != nil {
-			return buf, err
-		}
+func readBounded(r io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r, maxBody+1))
+	if err == nil && len(body) > maxBody {
+		_, err = io.CopyN(io.Discard, r, 8*maxBody)
 	}
-	_, err := io.CopyN(io.Discard, r, 8*maxBody)
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return buf, err
+	return body, err
 }
 
 // carryOut does what the document says: authentication before anything else on a path that exists,

@@ -16,18 +16,19 @@ const (
 	maxJournalBytes = 64 << 20
 )
 
-// entry is a Request as the journal keeps it. The header is a list, a third of the size of a map.
+// entry is a Request as the journal keeps it: with the keys that are taken out when it is read.
 type entry struct {
 	seq       int
 	operation string
 	key       int
 	method    string
 	path      string
-	header    []string // name, value, name, value
+	header    http.Header
 	body      []byte
 	time      time.Time
 	duration  time.Duration
 	reply     response // the zero response until there is one
+	size      int      // bytes of memory, roughly
 }
 
 // journal keeps the last requests.
@@ -50,8 +51,9 @@ func (j *journal) reset(limit int) {
 func (j *journal) add(x *exchange) *entry {
 	e := &entry{
 		operation: x.route.operation, method: x.method, path: x.req.URL.RequestURI(),
-		header: headerList(x.req.Header), body: x.body, time: x.arrived,
+		header: withoutCredentials(x.req.Header), body: x.body, time: x.arrived,
 	}
+	e.size = sizeOf(e)
 	if x.key != nil {
 		e.key = x.key.number
 	}
@@ -64,7 +66,7 @@ func (j *journal) add(x *exchange) *entry {
 	}
 	j.waiting = nil
 	j.entries = append(j.entries, e)
-	j.bytes += e.size()
+	j.bytes += e.size
 	j.trim()
 	return e
 }
@@ -74,40 +76,42 @@ func (j *journal) add(x *exchange) *entry {
 func (j *journal) finish(e *entry, a *response) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	before := e.size()
 	e.duration, e.reply = a.now.Sub(e.time), *a
 	if !a.sent() {
 		e.reply.status, e.reply.body = 0, nil
 	}
-	if j.find(e.seq) == e {
-		j.bytes += e.size() - before
+	if slices.Contains(j.find(e.seq), e) {
+		size := len(e.reply.body) + len(e.reply.hint)
+		e.size += size
+		j.bytes += size
 		j.trim()
 	}
 }
 
-// size returns roughly how many bytes of memory the entry takes.
-func (e *entry) size() int {
+// sizeOf returns roughly how many bytes of memory an entry takes that has no response yet.
+func sizeOf(e *entry) int {
 	const (
 		fixed = 512 // the entry itself
-		head  = 16  // of a string
+		field = 64  // of a header, without its text
 	)
-	n := fixed + len(e.path) + len(e.body) + len(e.reply.body) + len(e.reply.hint)
-	for _, s := range e.header {
-		n += head + len(s)
+	n := fixed + len(e.path) + len(e.body)
+	for name, values := range e.header {
+		n += len(name)
+		for _, v := range values {
+			n += field + len(v)
+		}
 	}
 	return n
 }
 
-// find returns the entry of a request, nil if it is not in the journal. The caller holds mu.
-func (j *journal) find(seq int) *entry {
-	if len(j.entries) == 0 {
-		return nil
-	}
-	i := seq - j.entries[0].seq // without gaps
+// find returns the entry of a request, an empty list if it is not in the journal. The caller holds
+// mu.
+func (j *journal) find(seq int) []*entry {
+	i := seq - (j.seq - len(j.entries) + 1) // the entries are the last ones, without gaps
 	if i < 0 || i >= len(j.entries) {
 		return nil
 	}
-	return j.entries[i]
+	return j.entries[i : i+1]
 }
 
 // clear drops all entries and counts on.
@@ -120,28 +124,21 @@ func (j *journal) clear() {
 // trim drops the oldest entries beyond the bounds.
 func (j *journal) trim() {
 	for len(j.entries) > 0 && (len(j.entries) > j.limit || j.bytes > maxJournalBytes) {
-		j.bytes -= j.entries[0].size()
+		j.bytes -= j.entries[0].size
 		j.entries[0] = nil
 		j.entries = j.entries[1:]
 	}
 }
 
-// headerList copies a header without the credentials in it.
-func headerList(h http.Header) []string {
-	n := 0
-	for _, values := range h {
-		n += len(values)
-	}
-	list := make([]string, 0, 2*n)
-	for name, values := range h {
-		for _, v := range values {
-			if name == "Authorization" || name == "Proxy-Authorization" {
-				v = redactCredential(v)
-			}
-			list = append(list, name, v)
+// withoutCredentials copies a header without the credentials in it.
+func withoutCredentials(h http.Header) http.Header {
+	h = h.Clone()
+	for _, name := range []string{"Authorization", "Proxy-Authorization"} {
+		for i, v := range h[name] {
+			h[name][i] = redactCredential(v)
 		}
 	}
-	return list
+	return h
 }
 
 // redactCredential leaves the scheme, which is what a test wants to see, unless there may be a key

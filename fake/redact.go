@@ -2,6 +2,7 @@ package fake
 
 import (
 	"bytes"
+	"net/http"
 	"strings"
 
 	"github.com/petstore/petstore-go/internal/redact"
@@ -34,6 +35,18 @@ func (r redactor) name(s string) string {
 		}
 	}
 	return r.text(s)
+}
+
+// header returns a copy without keys.
+func (r redactor) header(h http.Header) http.Header {
+	clean := make(http.Header, len(h))
+	for name, values := range h {
+		name = r.name(name)
+		for _, v := range values {
+			clean[name] = append(clean[name], r.text(v))
+		}
+	}
+	return clean
 }
 
 // bytes returns a copy without keys.

@@ -48,39 +48,39 @@ type Request struct {
 // has arrived whole, and its response before the client has the first byte of it. Requests that a
 // [WireRefuse] kept away never arrived. The result is the caller's own.
 func (s *Server) Requests() []Request {
-	r := s.keys.redactor()
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
-	requests := make([]Request, 0, len(s.journal.entries))
-	for _, e := range s.journal.entries {
-		requests = append(requests, e.request(r))
-	}
-	return requests
+	return s.read(func(j *journal) []*entry { return j.entries })
 }
 
 // Request returns the request of the journal with that [Request.Seq], and false if it holds none.
 // The result is the caller's own.
 func (s *Server) Request(seq int) (Request, bool) {
-	r := s.keys.redactor()
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
-	e := s.journal.find(seq)
-	if e == nil {
-		return Request{}, false
-	}
-	return e.request(r), true
+	return first(s.read(func(j *journal) []*entry { return j.find(seq) }))
 }
 
 // LastRequest returns the latest request of the journal, and false if there is none. The result is
 // the caller's own.
 func (s *Server) LastRequest() (Request, bool) {
+	return first(s.read(func(j *journal) []*entry { return j.find(j.seq) }))
+}
+
+// read copies entries of the journal.
+func (s *Server) read(pick func(*journal) []*entry) []Request {
 	r := s.keys.redactor()
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()
-	if len(s.journal.entries) == 0 {
+	entries := pick(&s.journal)
+	requests := make([]Request, len(entries))
+	for i, e := range entries {
+		requests[i] = e.request(r)
+	}
+	return requests
+}
+
+func first(requests []Request) (Request, bool) {
+	if len(requests) == 0 {
 		return Request{}, false
 	}
-	return s.journal.entries[len(s.journal.entries)-1].request(r), true
+	return requests[0], true
 }
 
 // RequestsOf returns the requests of one operation that are in the journal, oldest first, or all
@@ -123,31 +123,17 @@ func (s *Server) ClearRequests() { s.journal.clear() }
 
 // request copies an entry.
 func (e *entry) request(r redactor) Request {
-	h := make(http.Header, len(e.header)/2)
-	for i := 0; i < len(e.header); i += 2 {
-		name := r.name(e.header[i])
-		h[name] = append(h[name], r.text(e.header[i+1]))
-	}
 	a := &e.reply
+	var sent http.Header
+	if a.status != 0 {
+		h := make(http.Header, 8)
+		a.header(h)
+		sent = r.header(h)
+	}
 	return Request{
 		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.text(e.path),
-		Header: h, Body: r.bytes(e.body),
-		StatusCode: a.status, AnswerHeader: a.sentHeader(r), Answer: r.bytes(a.payload()),
+		Header: r.header(e.header), Body: r.bytes(e.body),
+		StatusCode: a.status, AnswerHeader: sent, Answer: r.bytes(a.payload()),
 		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil, Hint: r.text(a.hint),
 	}
-}
-
-// sentHeader returns the header of a response without the keys that it may repeat.
-func (a *response) sentHeader(r redactor) http.Header {
-	if a.status == 0 {
-		return nil
-	}
-	sent, h := make(http.Header, 8), make(http.Header, 8)
-	a.header(sent)
-	for name, values := range sent {
-		for _, v := range values {
-			h[r.name(name)] = append(h[r.name(name)], r.text(v))
-		}
-	}
-	return h
 }
