@@ -12,12 +12,17 @@ const (
 	settle = 400 * time.Millisecond // for what was broken off
 )
 
-// wait waits until done or until the limit. It looks again and again, as http.Server.Shutdown does:
-// anything that could wake it, a channel or a WaitGroup, would belong to one synctest bubble, and
-// what it waits for may live in another or in none.
-func wait(limit time.Duration, done func() bool) bool {
-	for range 100 {
-		if done() {
+// wait waits until done reports true or until the limit, and returns whether it did. It looks again
+// and again, as http.Server.Shutdown does: anything that could wake it, a channel or a WaitGroup,
+// would belong to one synctest bubble, and what it waits for may live in another or in none.
+func (f *inflight) wait(limit time.Duration, done func() bool) bool {
+	look := func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return done()
+	}
+	for range 100 { // most things end at once
+		if look() {
 			return true
 		}
 		runtime.Gosched()
@@ -25,7 +30,7 @@ func wait(limit time.Duration, done func() bool) bool {
 	for pause := 50 * time.Microsecond; limit > 0; pause = min(2*pause, 10*time.Millisecond) {
 		<-time.After(pause)
 		limit -= pause
-		if done() {
+		if look() {
 			return true
 		}
 	}
@@ -38,16 +43,17 @@ func wait(limit time.Duration, done func() bool) bool {
 // test of [NewTestServer] is told which. Close may be called more than once.
 func (s *Server) Close() {
 	s.closing.Do(func() {
-		s.inflight.refuse()
+		f := &s.inflight
+		f.refuse()
 		s.loopback.closeListener()
-		if !wait(notice, s.inflight.awake) {
-			s.inflight.wake()
+		if !f.wait(notice, f.awake) {
+			f.wake()
 		}
-		quiet := wait(grace, s.inflight.quiet)
+		quiet := f.wait(grace, f.quiet)
 		s.loopback.closeConns()
 		if !quiet {
-			s.inflight.breakOff()
+			f.breakOff()
 		}
-		wait(settle, s.inflight.idle)
+		f.wait(settle, f.idle)
 	})
 }

@@ -52,7 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // here; through Client and HTTPClient it strikes earlier, before there is a connection.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 	x := s.newExchange(r)
-	if !enter(&s.inflight, s.inflight.exchanges, x) {
+	if !enter(&s.inflight, s.inflight.exchanges, x, true) {
 		a := refusal(http.StatusServiceUnavailable, CodeInternal, closedError{}.Error())
 		a.now, a.quota = x.arrived, x.quota(x.arrived)
 		s.write(w, x, &a)

@@ -248,10 +248,11 @@ func (x *exchange) pause(d time.Duration) error {
 		return nil
 	}
 	quit := make(chan struct{})
-	if !x.srv.inflight.await(quit, x) {
+	f := &x.srv.inflight
+	if !enter(f, f.waiting, quit, x) {
 		return errClosed
 	}
-	defer x.srv.inflight.resume(quit)
+	defer leave(f, f.waiting, quit)
 	var timeout <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)

@@ -15,57 +15,40 @@ var errClosed = fmt.Errorf("fake: the server is closed: %w", net.ErrClosed)
 type inflight struct {
 	mu        sync.Mutex
 	closed    bool
-	exchanges map[*exchange]struct{} // requests in progress
+	exchanges map[*exchange]bool // requests in progress
 	waiting   map[chan struct{}]*exchange
-	calls     map[*call]struct{} // requests of HTTPClient whose body is still open
-	links     map[*link]struct{} // connections in memory
-	sockets   map[net.Conn]bool  // connections of the loopback port, true while one is busy
-	serving   bool               // the loopback port accepts
+	calls     map[*call]bool    // requests of HTTPClient whose body is still open
+	links     map[*link]bool    // connections in memory
+	sockets   map[net.Conn]bool // connections of the loopback port, true while one is busy
+	serving   bool              // the loopback port accepts
 	panics    []string
 	leaks     []string // what Close had to break off
 }
 
 func (f *inflight) prepare() {
-	f.exchanges = make(map[*exchange]struct{})
+	f.exchanges = make(map[*exchange]bool)
 	f.waiting = make(map[chan struct{}]*exchange)
-	f.calls = make(map[*call]struct{})
-	f.links = make(map[*link]struct{})
+	f.calls = make(map[*call]bool)
+	f.links = make(map[*link]bool)
 	f.sockets = make(map[net.Conn]bool)
 }
 
-// enter registers v in one of the sets, or reports that the server is closed.
-func enter[T comparable](f *inflight, set map[T]struct{}, v T) bool {
+// enter registers k with v in one of the maps, or reports that the server is closed.
+func enter[K comparable, V any](f *inflight, set map[K]V, k K, v V) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		return false
 	}
-	set[v] = struct{}{}
+	set[k] = v
 	return true
 }
 
-// leave takes v out again.
-func leave[T comparable](f *inflight, set map[T]struct{}, v T) {
+// leave takes k out again.
+func leave[K comparable, V any](f *inflight, set map[K]V, k K) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(set, v)
-}
-
-// await has quit closed when the server closes, or reports that it is closed.
-func (f *inflight) await(quit chan struct{}, x *exchange) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return false
-	}
-	f.waiting[quit] = x
-	return true
-}
-
-func (f *inflight) resume(quit chan struct{}) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.waiting, quit)
+	delete(set, k)
 }
 
 func (f *inflight) panicked(what string) {
@@ -81,13 +64,6 @@ func (f *inflight) refuse() {
 	f.closed = true
 }
 
-// awake reports whether no request waits.
-func (f *inflight) awake() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.waiting) == 0
-}
-
 // wake ends the wait of every request that waits, and notes it.
 func (f *inflight) wake() {
 	f.mu.Lock()
@@ -98,10 +74,12 @@ func (f *inflight) wake() {
 	}
 }
 
-// quiet reports whether no request is in progress. Idle connections do not matter.
+// Three stages of the end, for a caller that holds mu: no request waits; none is in progress, though
+// there may be idle connections; everything has come to an end.
+
+func (f *inflight) awake() bool { return len(f.waiting) == 0 }
+
 func (f *inflight) quiet() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	for _, busy := range f.sockets {
 		if busy {
 			return false
@@ -110,12 +88,7 @@ func (f *inflight) quiet() bool {
 	return len(f.exchanges)+len(f.calls)+len(f.links) == 0
 }
 
-// idle reports whether everything has come to an end.
-func (f *inflight) idle() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.exchanges)+len(f.calls)+len(f.links)+len(f.sockets) == 0 && !f.serving
-}
+func (f *inflight) idle() bool { return f.quiet() && len(f.sockets) == 0 && !f.serving }
 
 // breakOff ends what did not end by itself and notes what that was.
 func (f *inflight) breakOff() {

@@ -55,7 +55,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	c := &call{srv: m.srv, method: r.Method, path: r.URL.Path, cancel: cancel}
-	if !enter(&m.srv.inflight, m.srv.inflight.calls, c) {
+	if !enter(&m.srv.inflight, m.srv.inflight.calls, c, true) {
 		cancel(nil)
 		return nil, unsent(r, gone())
 	}
@@ -157,7 +157,7 @@ func (b *callBody) Close() error {
 func (s *Server) dial() (net.Conn, error) {
 	l := newLink()
 	l.closed = func() { leave(&s.inflight, s.inflight.links, l) }
-	if !enter(&s.inflight, s.inflight.links, l) {
+	if !enter(&s.inflight, s.inflight.links, l, true) {
 		return nil, gone()
 	}
 	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, false) })

@@ -32,7 +32,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("fake: the request has no URL")
 	}
 	x := d.srv.newExchange(r)
-	if !enter(&d.srv.inflight, d.srv.inflight.exchanges, x) {
+	if !enter(&d.srv.inflight, d.srv.inflight.exchanges, x, true) {
 		return nil, gone()
 	}
 	defer leave(&d.srv.inflight, d.srv.inflight.exchanges, x)
