@@ -98,8 +98,7 @@ func (b Behavior) Validate() error {
 func (b Behavior) problem() string {
 	for _, a := range axes() {
 		if i := a.get(&b); i < 0 || i >= len(a.choices) {
-			return fmt.Sprintf("%s is out of range; it must be one of %s",
-				a.name, strings.Join(a.choices, ", "))
+			return a.name + " is out of range; " + a.allowed()
 		}
 	}
 	return ""
@@ -140,11 +139,14 @@ func choose(b *Behavior, name, choice string) error {
 	}
 	n := slices.Index(a.choices, choice)
 	if n < 0 {
-		return fmt.Errorf("%s is %s; it must be one of %s", name, quote(choice), strings.Join(a.choices, ", "))
+		return fmt.Errorf("%s is %s; %s", name, quote(choice), a.allowed())
 	}
 	a.set(b, n)
 	return nil
 }
+
+// allowed says which choices there are.
+func (a axis) allowed() string { return "it must be one of " + strings.Join(a.choices, ", ") }
 
 // axisOf returns the axis of a name, the zero axis if there is none.
 func axisOf(name string) axis {

@@ -84,18 +84,16 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s (section %s): %s, request #%d", v.Rule, v.Section, v.Detail, v.Seq)
 }
 
-// conduct records what clients do.
+// conduct records the violations.
 type conduct struct {
 	mu         sync.Mutex
 	violations []Violation
-	// unknown are the creates of unknown outcome, by the digest of their bodies, with their Seq.
-	unknown map[*apiKey]map[[sha256.Size]byte]int
 }
 
 func (c *conduct) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.violations, c.unknown = nil, nil
+	c.violations = nil
 }
 
 // Violations returns what clients did that a well-behaved one does not, in the order in which it
@@ -178,8 +176,8 @@ func (x *exchange) noteParameters(values url.Values, has ...string) {
 	}
 }
 
-// arrival judges a request by what its key was told before.
-func (c *conduct) arrival(x *exchange) {
+// arrival checks a request against the responses that its key got before.
+func (x *exchange) arrival() {
 	if x.key == nil {
 		return
 	}
@@ -190,7 +188,7 @@ func (c *conduct) arrival(x *exchange) {
 	if x.exposesKey() {
 		x.note(RuleKeyExposed, "5", "the API key stands in the URL")
 	}
-	if seq := c.repeated(x); seq != 0 {
+	if seq := x.key.repeated(x); seq != 0 {
 		x.note(RuleRepeatedCreate, "4.2",
 			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
 	}
@@ -204,41 +202,39 @@ func (x *exchange) exposesKey() bool {
 
 // repeated returns the Seq of an equal create of unknown outcome, or 0. Looking at the catalogue is
 // how a client finds out, so that it may create again.
-func (c *conduct) repeated(x *exchange) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.unknown == nil {
+func (k *apiKey) repeated(x *exchange) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if x.route.operation != OpCreatePet || len(k.unknown) == 0 {
+		k.unknown = nil
 		return 0
 	}
-	if x.route.operation != OpCreatePet {
-		delete(c.unknown, x.key)
-		return 0
-	}
-	return c.unknown[x.key][sha256.Sum256(x.body)]
+	return k.unknown[sha256.Sum256(x.body)]
 }
 
 // departure remembers what a response leaves open: when its client may come back, and whether a
 // create was carried out.
-func (c *conduct) departure(x *exchange, a *response) {
+func (x *exchange) departure(a *response) {
 	if x.key == nil {
 		return
 	}
 	if a.status == http.StatusTooManyRequests && a.sent() {
 		x.key.toldToWait(a.comeBack())
 	}
-	if x.route.operation != OpCreatePet || !outcomeUnknown(x, a) {
-		return
+	if x.route.operation == OpCreatePet && outcomeUnknown(x, a) {
+		x.key.remember(x)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.unknown == nil {
-		c.unknown = make(map[*apiKey]map[[sha256.Size]byte]int)
+}
+
+// remember notes a create of unknown outcome.
+func (k *apiKey) remember(x *exchange) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.unknown == nil {
+		k.unknown = make(map[[sha256.Size]byte]int)
 	}
-	if c.unknown[x.key] == nil {
-		c.unknown[x.key] = make(map[[sha256.Size]byte]int)
-	}
-	if len(c.unknown[x.key]) < maxUnknown {
-		c.unknown[x.key][sha256.Sum256(x.body)] = x.entry.seq
+	if len(k.unknown) < maxUnknown {
+		k.unknown[sha256.Sum256(x.body)] = x.entry.seq
 	}
 }
 
@@ -257,13 +253,13 @@ func outcomeUnknown(x *exchange, a *response) bool {
 }
 
 // delivered forgets a create of unknown outcome: the last byte of its response is on the way.
-func (c *conduct) delivered(x *exchange) {
+func (x *exchange) delivered() {
 	if x.key == nil || x.route.operation != OpCreatePet {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if sum := sha256.Sum256(x.body); c.unknown[x.key][sum] == x.entry.seq {
-		delete(c.unknown[x.key], sum)
+	x.key.mu.Lock()
+	defer x.key.mu.Unlock()
+	if sum := sha256.Sum256(x.body); x.key.unknown[sum] == x.entry.seq {
+		delete(x.key.unknown, sum)
 	}
 }

@@ -5,25 +5,27 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // maxPipe bounds the bytes on their way in one direction of a link, as a socket buffer does.
 const maxPipe = 64 << 10
 
-// link is a connection in memory. It waits on sync.Cond alone, which a synctest bubble takes for
-// blocked wherever it was made, so that virtual time passes while a connection is idle.
+// link is a connection in memory. It waits on sync.Cond alone: a goroutine of a synctest bubble that
+// waits there counts as blocked wherever the link was made, so that virtual time passes while a
+// connection is idle. The channels of net.Pipe belong to one bubble. Once Go 1.26 is out of support,
+// the server in memory of net/http/httptest can take the place of this file.
 type link struct {
 	client, server *conn
-	closed         func() // called once, when both ends are closed
-
-	mu   sync.Mutex
-	open int
+	open           atomic.Int32 // ends
+	closed         func()       // called once, when both ends are closed
 }
 
 // newLink returns a connection that both ends have open.
 func newLink() *link {
-	l := &link{open: 2}
+	l := &link{}
+	l.open.Store(2)
 	up, down := newPipe(), newPipe()
 	l.client = &conn{link: l, in: down, out: up, local: clientAddress, remote: serverAddress}
 	l.server = &conn{link: l, in: up, out: down, local: serverAddress, remote: clientAddress}
@@ -32,18 +34,8 @@ func newLink() *link {
 
 // reset cuts the connection in both directions: what is on its way is lost.
 func (l *link) reset() {
-	l.client.in.reset()
-	l.client.out.reset()
-}
-
-// left notes that one end is closed.
-func (l *link) left() {
-	l.mu.Lock()
-	l.open--
-	last := l.open == 0
-	l.mu.Unlock()
-	if last {
-		l.closed()
+	for _, p := range []*pipe{l.client.in, l.client.out} {
+		p.change(func() { p.broken, p.buf = true, nil })
 	}
 }
 
@@ -77,9 +69,11 @@ func (c *conn) Close() error {
 		if c.abrupt {
 			c.link.reset()
 		}
-		c.in.closeRead()
-		c.out.closeWrite()
-		c.link.left()
+		c.in.change(c.in.reader.close)
+		c.out.change(c.out.writer.close)
+		if c.link.open.Add(-1) == 0 {
+			c.link.closed()
+		}
 	})
 	return err
 }
@@ -119,7 +113,7 @@ type pipe struct {
 	broken bool // by a reset
 }
 
-// side is what one end of a pipe has said.
+// side is the state of one end of a pipe.
 type side struct {
 	closed   bool
 	deadline time.Time
@@ -181,15 +175,7 @@ func (p *pipe) write(b []byte) (int, error) {
 	}
 }
 
-// closeRead makes the pipe useless to its writer.
-func (p *pipe) closeRead() { p.change(func() { p.reader.close() }) }
-
-// closeWrite lets the reader read to the end.
-func (p *pipe) closeWrite() { p.change(func() { p.writer.close() }) }
-
-func (p *pipe) reset() { p.change(func() { p.broken, p.buf = true, nil }) }
-
-// change does something to the pipe and lets both ends look at it.
+// change calls f, which changes the pipe, and wakes both ends.
 func (p *pipe) change(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -88,7 +88,9 @@ func parseNewPet(what string, text []byte) (pet petstore.NewPet, unknown []strin
 	r := newPetReader{seen: make(map[string]bool, 4)}
 	for d.PeekKind() != '}' {
 		name, _ := d.ReadToken()
-		if err := r.field(name.String(), d); err != nil {
+		field := name.String() // before name's bytes are gone
+		value, _ := d.ReadValue()
+		if err := r.read(field, value); err != nil {
 			return pet, nil, err
 		}
 	}
@@ -120,69 +122,57 @@ type newPetReader struct {
 	unknown []string
 }
 
-// field takes one member of the object, whose value is the next of d.
-func (r *newPetReader) field(name string, d *jsontext.Decoder) error {
+// read takes one member of the object.
+func (r *newPetReader) read(name string, value jsontext.Value) error {
 	if r.seen[name] {
 		return fmt.Errorf("the field %s is given twice", quote(name))
 	}
 	r.seen[name] = true
-	k := d.PeekKind()
-	switch name {
-	case "name":
-		return r.setName(k, d)
-	case "categoryId":
-		return r.setCategory(k, d)
-	case "status":
-		return r.setStatus(k, d)
-	}
-	if len(r.unknown) < maxNotes {
+	k := value.Kind()
+	switch {
+	case name == "name" && k == '"':
+		return r.readName(value)
+	case name == "categoryId" && k == '0':
+		return r.readCategory(string(value))
+	case name == "status" && k == '"':
+		return r.readStatus(value)
+	case name == "status" && k == 'n': // as if it was left out
+	case name == "name" || name == "status":
+		return fmt.Errorf("%s is %s; it must be a string", name, kind(k))
+	case name == "categoryId":
+		return fmt.Errorf("categoryId is %s; it must be an integer", kind(k))
+	case len(r.unknown) < maxNotes:
 		r.unknown = append(r.unknown, name)
 	}
-	return d.SkipValue()
+	return nil
 }
 
-func (r *newPetReader) setName(k jsontext.Kind, d *jsontext.Decoder) error {
-	if k != '"' {
-		return fmt.Errorf("name is %s; it must be a string", kind(k))
-	}
-	t, _ := d.ReadToken()
-	r.pet.Name = t.String()
+func (r *newPetReader) readName(value jsontext.Value) error {
+	r.pet.Name = unquoted(value)
 	if r.pet.Name == "" {
 		return errors.New("name is empty; it must be a non-empty string")
 	}
 	return nil
 }
 
-func (r *newPetReader) setCategory(k jsontext.Kind, d *jsontext.Decoder) error {
-	if k != '0' {
-		return fmt.Errorf("categoryId is %s; it must be an integer", kind(k))
-	}
-	value, _ := d.ReadValue()
-	n, err := strconv.ParseInt(string(value), 10, 64)
+func (r *newPetReader) readCategory(digits string) (err error) {
+	r.pet.CategoryID, err = strconv.ParseInt(digits, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return fmt.Errorf("categoryId is %s; an int64 lies between %d and %d",
-			clip(string(value)), int64(math.MinInt64), int64(math.MaxInt64))
+			clip(digits), int64(math.MinInt64), int64(math.MaxInt64))
 	case err != nil:
 		return fmt.Errorf("categoryId is %s; it must be an integer without fraction or exponent",
-			clip(string(value)))
+			clip(digits))
 	}
-	r.pet.CategoryID = n
 	return nil
 }
 
-// setStatus takes null for a field that was left out, since the field may be.
-func (r *newPetReader) setStatus(k jsontext.Kind, d *jsontext.Decoder) error {
-	if k != '"' && k != 'n' {
-		return fmt.Errorf("status is %s; it must be a string", kind(k))
-	}
-	t, _ := d.ReadToken()
-	if k == 'n' {
-		return nil
-	}
-	r.pet.Status = petstore.PetStatus(t.String())
+func (r *newPetReader) readStatus(value jsontext.Value) error {
+	r.pet.Status = petstore.PetStatus(unquoted(value))
 	if !known(r.pet.Status) {
-		return fmt.Errorf("status is %s; it must be available, pending or sold", quote(t.String()))
+		return fmt.Errorf("status is %s; it must be available, pending or sold",
+			quote(string(r.pet.Status)))
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func drip(w http.ResponseWriter, x *exchange, body []byte) {
 			panic(http.ErrAbortHandler)
 		}
 		if i == len(body)-1 {
-			x.srv.conduct.delivered(x)
+			x.delivered()
 		}
 		_, _ = w.Write(body[i : i+1])
 	}

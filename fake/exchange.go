@@ -92,7 +92,7 @@ func (s *Server) respond(x *exchange, refusing bool) (a response) {
 	}
 	x.entry = s.journal.add(x)
 	s.notify(x)
-	s.conduct.arrival(x)
+	x.arrival()
 	if err := x.pause(s.Latency()); err != nil {
 		return response{lost: err, hint: "the client gave up before there was a response"}
 	}
@@ -113,7 +113,7 @@ func (s *Server) finish(x *exchange, a *response) {
 	if x.entry == nil {
 		return
 	}
-	s.conduct.departure(x, a)
+	x.departure(a)
 	s.journal.finish(x.entry, a)
 	s.notify(x)
 }

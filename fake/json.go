@@ -48,6 +48,12 @@ func appendString(b []byte, s string) []byte {
 	return b
 }
 
+// unquoted returns the text of a JSON string that a decoder has accepted.
+func unquoted(value jsontext.Value) string {
+	text, _ := jsontext.AppendUnquote(nil, value)
+	return string(text)
+}
+
 // newDecoder returns a decoder of a text. Duplicate names are the caller's business: only those of
 // NewPet matter.
 func newDecoder(text []byte) *jsontext.Decoder {

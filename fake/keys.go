@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"maps"
@@ -37,6 +38,8 @@ type apiKey struct {
 	streak      int // 429 responses since the last request that was admitted
 	limited     int // 429 responses so far
 	retryAt     time.Time
+	// unknown are the creates of unknown outcome, by the digest of their bodies, with their Seq.
+	unknown map[[sha256.Size]byte]int
 }
 
 // add puts the key on a plan with unused windows, and brings a revoked key back.
@@ -113,7 +116,7 @@ func (r *keyring) reset() {
 func (k *apiKey) clear() {
 	k.minute, k.day = k.ring.minute, k.ring.day
 	k.seen, k.bannedUntil, k.retryAt = time.Time{}, time.Time{}, time.Time{}
-	k.streak, k.limited, k.banReason = 0, 0, ""
+	k.streak, k.limited, k.banReason, k.unknown = 0, 0, "", nil
 }
 
 // APIKey returns the default key: [DefaultAPIKey], unless [WithAPIKey] replaced it.

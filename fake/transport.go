@@ -138,7 +138,7 @@ func (b *directBody) drip(p []byte) (int, error) {
 		return 0, err
 	}
 	if b.rest.Len() == 1 {
-		b.drips.srv.conduct.delivered(b.drips)
+		b.drips.delivered()
 	}
 	return b.rest.Read(p)
 }
