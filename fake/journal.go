@@ -38,7 +38,7 @@ type journal struct {
 	seq     int
 	bytes   int
 	entries []*entry
-	waiting []chan struct{} // of WaitForRequests
+	arrival *sync.Cond // of a request; unlike a channel, it may wake goroutines of several bubbles
 }
 
 func (j *journal) reset(limit int) {
@@ -61,10 +61,7 @@ func (j *journal) add(x *exchange) *entry {
 	defer j.mu.Unlock()
 	j.seq++
 	e.seq = j.seq
-	for _, c := range j.waiting {
-		close(c)
-	}
-	j.waiting = nil
+	j.arrival.Broadcast()
 	j.entries = append(j.entries, e)
 	j.bytes += e.size
 	j.trim()
@@ -148,24 +145,4 @@ func redactCredential(v string) string {
 		return scheme + " " + redact.Mark
 	}
 	return redact.Mark
-}
-
-// await returns how many requests have arrived and, if these are fewer than n, a channel that is
-// closed when the next one arrives. The channel is made here, so that it belongs to the synctest
-// bubble of the goroutine that waits.
-func (j *journal) await(n int) (arrived int, next chan struct{}) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.seq < n {
-		next = make(chan struct{})
-		j.waiting = append(j.waiting, next)
-	}
-	return j.seq, next
-}
-
-// forget drops a channel of await that nothing waits for any more.
-func (j *journal) forget(next chan struct{}) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.waiting = slices.DeleteFunc(j.waiting, func(c chan struct{}) bool { return c == next })
 }

@@ -146,8 +146,8 @@ func (r *keyring) waits() []time.Time {
 		k.mu.Lock()
 		now := k.settle()
 		end := k.retryAt
-		if q := k.quota(now.Unix()); q.remaining == 0 {
-			end = later(end, time.Unix(k.comeBack(q), 0))
+		if q := k.quota(now.Unix()); q.remaining == 0 && k.comeBack(q) > end.Unix() {
+			end = time.Unix(k.comeBack(q), 0)
 		}
 		k.mu.Unlock()
 		if end.After(now) {
@@ -155,13 +155,6 @@ func (r *keyring) waits() []time.Time {
 		}
 	}
 	return ends
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // toldToWait notes until when a response asked the key's client to wait.

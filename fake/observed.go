@@ -136,7 +136,8 @@ func openQuestions() []openQuestion {
 		{"removal", "removal", []string{"accepted", "404 Error"}, 1},
 		{
 			"deprecation-headers", "deprecation-headers",
-			[]string{"none", "Deprecation, Link, Sunset"}, 1,
+			[]string{"none", "Deprecation, Link, Sunset"},
+			1,
 		},
 		{"limit-zero", "invalid-limit", limit, 1},
 		{"limit-above", "invalid-limit", limit, 1},

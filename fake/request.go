@@ -103,18 +103,22 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	if n < 0 {
 		misuse("WaitForRequests", "%d is a negative number of requests", n)
 	}
-	for {
-		arrived, next := s.journal.await(n)
-		if next == nil {
-			return nil
+	j := &s.journal
+	stop := context.AfterFunc(ctx, func() {
+		j.mu.Lock() // so that no waiter is between its look at ctx and its Wait
+		defer j.mu.Unlock()
+		j.arrival.Broadcast()
+	})
+	defer stop()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.seq < n {
+		if ctx.Err() != nil {
+			return fmt.Errorf("fake: %d of %d requests arrived: %w", j.seq, n, context.Cause(ctx))
 		}
-		select {
-		case <-next:
-		case <-ctx.Done():
-			s.journal.forget(next)
-			return fmt.Errorf("fake: %d of %d requests arrived: %w", arrived, n, context.Cause(ctx))
-		}
+		j.arrival.Wait()
 	}
+	return nil
 }
 
 // ClearRequests empties the journal and nothing else: [Request.Seq] counts on, and violations stay.

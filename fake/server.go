@@ -78,6 +78,7 @@ func NewServer(opts ...Option) *Server {
 	s.keys.minute = window{kind: s.config.behavior.Window, span: s.config.minute}
 	s.keys.day = window{kind: s.config.behavior.Window, span: day}
 	s.keys.ban = s.config.behavior.BanReset
+	s.journal.arrival = sync.NewCond(&s.journal.mu)
 	s.inflight.prepare()
 	s.memory = s.newMemoryTransport()
 	s.Restart()

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -182,26 +183,19 @@ func local(x *exchange, t time.Time) time.Time { return x.at.Add(t.Sub(x.date())
 // comeBack returns when a 429 allows the next request: the latest of what it says, or in a minute
 // if it does not say.
 func comeBack(x *exchange) time.Time {
-	var end time.Time
+	ends := []time.Time{x.at}
 	if q := x.quota(); q.known {
-		end = local(x, time.Unix(q.reset, 0))
+		ends = append(ends, local(x, time.Unix(q.reset, 0)))
 	}
 	value := x.header.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && seconds < 1e9 {
-		end = later(end, x.at.Add(time.Duration(seconds*float64(time.Second))))
+		ends = append(ends, x.at.Add(time.Duration(seconds*float64(time.Second))))
 	}
 	if date, err := http.ParseTime(value); err == nil {
-		end = later(end, local(x, date))
+		ends = append(ends, local(x, date))
 	}
-	if !end.After(x.at) {
-		end = x.at.Add(time.Minute)
+	if end := slices.MaxFunc(ends, time.Time.Compare); end.After(x.at) {
+		return end
 	}
-	return end
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	return x.at.Add(time.Minute)
 }
