@@ -22,7 +22,7 @@ type Behavior struct {
 	InvalidStatus InvalidParam
 	// Window is how the windows of the rate limits run (section 8.1).
 	Window Window
-	// BanReset is what X-RateLimit-Reset is for a banned key (section 8.3).
+	// BanReset is the X-RateLimit-Reset of a banned key (section 8.3).
 	BanReset BanReset
 	// Removal makes getPet return 404 from 5 December 2030 on, by the server's clock (section 9).
 	Removal bool
@@ -81,7 +81,7 @@ const (
 	WindowSliding               // the last 60 s and the last 24 h, to the second
 )
 
-// BanReset is what X-RateLimit-Reset says in a 429 to a banned key.
+// BanReset is a choice of X-RateLimit-Reset for a 429 to a banned key.
 type BanReset int
 
 // The values of X-RateLimit-Reset for a banned key. The document does not say what the header is
@@ -89,6 +89,6 @@ type BanReset int
 // from a Retry-After that reaches beyond the Reset of the same response.
 const (
 	BanResetWindow BanReset = iota // the end of the window, as without a ban
-	BanResetBan                    // the end of the ban, which no client can tell from the end of a window
+	BanResetBan                    // the end of the ban, which looks like the end of a window
 	BanResetAbsent                 // no X-RateLimit-Reset at all, against section 8.2
 )

@@ -7,7 +7,7 @@ import (
 )
 
 // AddPet puts a pet into the catalogue without a request, and returns it with its id. It takes
-// what createPet would refuse as well, such as a status that the document does not know.
+// pets that createPet refuses, too, such as one with a status that the document does not know.
 func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
 	if p.Status == "" {
 		p.Status = s.config.behavior.DefaultStatus

@@ -52,8 +52,8 @@ func mustBeTime(where string, t time.Time) {
 	}
 }
 
-// ceilUnix returns the first whole second that is not before t, as Unix time. Rounding up is what
-// makes it safe for a client to come back at the moment it was told.
+// ceilUnix returns the first whole second that is not before t, as Unix time. Rounding up makes
+// it safe for a client to come back at the time that it was given.
 func ceilUnix(t time.Time) int64 {
 	sec := t.Unix()
 	if t.Nanosecond() > 0 {

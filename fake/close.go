@@ -8,8 +8,8 @@ import (
 // The parts of the second within which Close is done.
 const (
 	notice = 100 * time.Millisecond // for a request that waits to see that its client has gone
-	grace  = 400 * time.Millisecond // for what ends by itself
-	settle = 400 * time.Millisecond // for what was broken off
+	grace  = 400 * time.Millisecond // for requests that end by themselves
+	settle = 400 * time.Millisecond // for those that were broken off
 )
 
 // wait waits until done reports true or until the limit, and returns whether it did. It looks again

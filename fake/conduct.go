@@ -58,8 +58,8 @@ func checkRules(rules []string) error {
 	return nil
 }
 
-// The bounds of what conduct remembers: violations, names told of one request, and creates of
-// unknown outcome for each key.
+// The bounds of the memory for violations, for the names in those of one request, and for a key's
+// creates of unknown outcome.
 const (
 	maxViolations = 10_000
 	maxNotes      = 10
@@ -212,8 +212,8 @@ func (k *apiKey) repeated(x *exchange) int {
 	return k.unknown[sha256.Sum256(x.body)]
 }
 
-// departure remembers what a response leaves open: when its client may come back, and whether a
-// create was carried out.
+// departure notes when the client of a response may come back, and whether the response leaves open
+// if a create was carried out.
 func (x *exchange) departure(a *response) {
 	if x.key == nil {
 		return

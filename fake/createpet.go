@@ -29,7 +29,7 @@ func (s *Server) createPet(x *exchange) response {
 	return response{status: http.StatusCreated, contentType: mediaJSON, body: appendPet(nil, pet)}
 }
 
-// readNewPet reads the body of a request, or says what keeps it from being a NewPet.
+// readNewPet reads the body of a request, which must be a NewPet.
 func readNewPet(x *exchange) (petstore.NewPet, error) {
 	if err := checkMediaType(x.req.Header); err != nil {
 		return petstore.NewPet{}, err
@@ -213,10 +213,10 @@ func kind(k jsontext.Kind) string {
 	return "a number"
 }
 
-// maxQuote bounds what a message repeats of a request.
+// maxQuote bounds the bytes of a request that a message repeats.
 const maxQuote = 64
 
-// clip cuts a text off where it gets too long. What it leaves of a key, the journal takes out.
+// clip cuts a long text off. The journal recognises the part of a key that it leaves.
 func clip(s string) string {
 	if len(s) > maxQuote {
 		return s[:maxQuote] + string(redact.Ellipsis)

@@ -10,14 +10,14 @@ import (
 func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *response) {
 	switch {
 	case a.lost != nil || a.wire == WireStall:
-		panic(http.ErrAbortHandler) // which closes the connection without a word
+		panic(http.ErrAbortHandler) // which closes the connection without a response
 	case a.wire == WireReset || a.wire == WireRefuse:
 		breakOff(w, 0)
 	case a.wire == WireClose:
 		breakOff(w, -1)
 	case a.wire == WireGarbage:
 		conn := hijack(w)
-		_, _ = io.WriteString(conn, garbage) // the client may be gone, and then there is no one to report to
+		_, _ = io.WriteString(conn, garbage) // the client may be gone
 		_ = conn.Close()
 	default:
 		s.write(w, x, a)

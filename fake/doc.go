@@ -9,7 +9,7 @@
 // A [Server] implements the whole service document: keys, plans with a limit per minute and per
 // day, the three rate limit headers on every response, Retry-After, bans, validation, Error bodies.
 // It fails on demand ([Server.Inject]), keeps a journal of the requests ([Server.Requests]) and
-// reports what a well-behaved client would not have done ([Server.Violations]).
+// reports requests that a well-behaved client does not send ([Server.Violations]).
 //
 // # Time
 //
@@ -35,7 +35,7 @@
 //   - There is no TLS. The entry points in memory take https addresses and send plain text.
 //   - There is no latency but that of [WithLatency], [Server.SetLatency] and [Fault.Delay].
 //   - The entry points in memory use a connection for every request; see [Server.HTTPClient].
-//   - What net/http refuses before it is a request at all, such as a malformed header line, gets the
+//   - Input that net/http does not take for a request, such as a malformed header line, gets the
 //     response of net/http: 400 and the like, without the rate limit headers.
 //   - A request body is read up to 1 MiB. The journal is bounded too; see [Server.Requests].
 //

@@ -66,7 +66,7 @@ func unescape(segment string) string {
 
 func (r route) known() bool { return r.operation != "" || r.allow != "" }
 
-// newExchange reads what decides about a request before its body.
+// newExchange reads the parts of a request that come before its body.
 func (s *Server) newExchange(r *http.Request) *exchange {
 	x := &exchange{srv: s, req: r, arrived: s.Now()}
 	x.method = cmp.Or(r.Method, http.MethodGet) // as net/http has it for clients
@@ -139,7 +139,7 @@ func (s *Server) panicked(x *exchange, p any) response {
 	return refusal(http.StatusInternalServerError, CodeInternal, s.panicMessage(p))
 }
 
-// panicMessage keeps a panic for the test, and returns what the client is told of it.
+// panicMessage keeps a panic for the test, and returns the message for the client.
 func (s *Server) panicMessage(p any) string {
 	s.inflight.panicked(fmt.Sprintf("%v\n%s", p, debug.Stack()))
 	return "the fake server panicked: " + clip(fmt.Sprint(p))
@@ -174,7 +174,7 @@ func readBounded(r io.Reader) ([]byte, error) {
 	return body, err
 }
 
-// carryOut does what the document says: authentication before anything else on a path that exists,
+// carryOut keeps to the order of the document: authentication before anything else on a path that exists,
 // then the limits, then the operation.
 func (s *Server) carryOut(x *exchange) response {
 	if !x.route.known() {
@@ -240,8 +240,8 @@ func (s *Server) limited(x *exchange, v verdict) response {
 	return a
 }
 
-// pause waits for d, or for ever if d is negative. It returns what ended it early: the client that
-// gave up, or the server that closes. The channels are made here and not with the server, or a
+// pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it
+// ends early, and returns an error that says so. The channels are made here and not with the server, or a
 // synctest bubble that did not make them would never see its time pass.
 func (x *exchange) pause(d time.Duration) error {
 	if d == 0 {

@@ -43,8 +43,8 @@ type Fault struct { //nolint:recvcheck // requests are served without a copy of 
 	// 0 is always.
 	Chance float64
 
-	// Delay is how long the response, or what the client meets in place of one, is held back, by
-	// the time of the goroutine (in a synctest bubble, virtual). The request is carried out after
+	// Delay is how long the response, or the failure in its place, is held back, by the time of
+	// the goroutine (in a synctest bubble, virtual). The request is carried out after
 	// it, or before it with AfterCommit.
 	Delay time.Duration
 	// AfterCommit carries the request out first, counted and stored as ever, and only then fails.
@@ -62,7 +62,7 @@ type Fault struct { //nolint:recvcheck // requests are served without a copy of 
 	Header http.Header
 	// Body is sent instead of the body that would have been sent. Nil keeps that.
 	Body []byte
-	// Wire is what happens to the connection.
+	// Wire is the failure of the connection.
 	Wire Wire
 }
 
@@ -116,8 +116,8 @@ func (f *Fault) problem() string {
 	return headerProblem(f.Header)
 }
 
-// headerProblem says what keeps a header from being sent. net/http would drop a name, and end the
-// connection of a client over a value, in silence.
+// headerProblem returns why a header cannot be sent, empty if it can. net/http would drop a bad
+// name, and end the client's connection for a bad value, in silence.
 func headerProblem(h http.Header) string {
 	for name, values := range h {
 		if !validHeaderName(name) {

@@ -16,7 +16,7 @@ import (
 )
 
 // WriteHAR writes requests of the journal as an HTTP Archive (HAR 1.2), which browsers and
-// debugging proxies open. origin is what stands before the paths of the requests, such as
+// debugging proxies open. origin is put before the paths of the requests, such as
 // "http://127.0.0.1:4010". The journal holds no API key, and so the archive holds none. The error
 // is that of w.
 func WriteHAR(w io.Writer, origin string, requests []Request) error {
@@ -82,7 +82,7 @@ func harResponse(r Request) object {
 	return response
 }
 
-// harMessage returns what a request and a response have in common.
+// harMessage returns the fields that requests and responses share.
 func harMessage(h http.Header, bodySize int) object {
 	return object{
 		"httpVersion": "HTTP/1.1", "cookies": []object{}, "headers": harPairs(h),

@@ -183,8 +183,8 @@ func (i *Injection) strike() bool {
 	return true
 }
 
-// unfired describes the injections that never struck. One that fitting requests met, and that left
-// it to chance, has done what it was to do.
+// unfired describes the injections that never struck. One with a Chance has
+// done its work as soon as a fitting request came.
 func (l *faultList) unfired() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

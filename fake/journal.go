@@ -138,8 +138,7 @@ func withoutCredentials(h http.Header) http.Header {
 	return h
 }
 
-// redactCredential leaves the scheme, which is what a test wants to see, unless there may be a key
-// in its place.
+// redactCredential leaves the scheme, which tests look at, unless there may be a key in its place.
 func redactCredential(v string) string {
 	if scheme, _, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return scheme + " " + redact.Mark

@@ -60,7 +60,7 @@ func newDecoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 }
 
-// checkJSON returns what keeps a text from being one JSON value, nil if nothing does.
+// checkJSON returns an error if a text is not one JSON value.
 func checkJSON(text []byte) error {
 	if !utf8.Valid(text) {
 		return errors.New("it is not valid UTF-8")
@@ -78,7 +78,7 @@ func checkJSON(text []byte) error {
 	return nil
 }
 
-// syntax returns what is wrong with a text and where, without the name of the package.
+// syntax describes a syntax error and its place, without the name of jsontext.
 func syntax(err error) string {
 	bad, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok {

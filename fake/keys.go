@@ -22,7 +22,7 @@ type keyring struct {
 	keys   map[string]*apiKey // revoked ones stay, for the journal to redact
 }
 
-// apiKey is a key and what it has used up.
+// apiKey is a key with its plan and its use.
 type apiKey struct {
 	ring    *keyring
 	key     string
@@ -112,7 +112,7 @@ func (r *keyring) reset() {
 	}
 }
 
-// clear forgets what the key has used up. The caller holds mu or the only reference.
+// clear forgets the use of the key. The caller holds mu or the only reference.
 func (k *apiKey) clear() {
 	k.minute, k.day = k.ring.minute, k.ring.day
 	k.seen, k.bannedUntil, k.retryAt = time.Time{}, time.Time{}, time.Time{}
@@ -139,8 +139,8 @@ func (s *Server) mustFind(where, key string) *apiKey {
 	return k
 }
 
-// SetPlan puts a key on another plan. What it has used of its windows stays used; a wait that an
-// earlier 429 asked for is off. SetPlan panics on a key that the server does not know, and on a
+// SetPlan puts a key on another plan. Requests that were counted stay counted; a wait that an
+// earlier 429 asked for ends. SetPlan panics on a key that the server does not know, and on a
 // plan with a negative limit.
 func (s *Server) SetPlan(key string, plan Plan) {
 	mustBePlan("SetPlan", plan)

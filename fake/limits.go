@@ -14,7 +14,7 @@ type banPolicy struct {
 	d     time.Duration
 }
 
-// verdict is what the limits decide about one request.
+// verdict is the decision of the limits about one request.
 type verdict struct {
 	quota
 	now      time.Time
@@ -46,7 +46,7 @@ func (k *apiKey) take(policy banPolicy) verdict {
 	return k.refuse(now, provoked)
 }
 
-// peek returns what the headers show without counting anything.
+// peek returns the quota for the headers without counting a request.
 func (k *apiKey) peek() quota {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -88,7 +88,7 @@ func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
 	k.banReason, k.streak = reason, 0
 }
 
-// quota returns what the headers show: the window with fewer requests left. A ban leaves nothing,
+// quota returns the quota for the headers: the window with fewer requests left. A ban leaves nothing,
 // and shows the end of the minute, which is the one that a ban usually outlasts: only a Retry-After
 // beyond Reset shows a client that it is banned.
 func (k *apiKey) quota(sec int64) quota {

@@ -35,7 +35,7 @@ func (s *Server) newMemoryTransport() *http.Transport {
 	dial := func(context.Context, string, string) (net.Conn, error) { return s.dial() }
 	return &http.Transport{
 		DialContext:       dial,
-		DialTLSContext:    dial, // https is spoken in the clear: there is no wire to listen on
+		DialTLSContext:    dial, // https is sent as plain text: nobody can listen in memory
 		DisableKeepAlives: true,
 		WriteBufferSize:   1 << 10,
 		ReadBufferSize:    1 << 10,
@@ -82,7 +82,7 @@ func unsent(r *http.Request, err error) error {
 	return err
 }
 
-// turnAway returns what a WireRefuse that strikes a request before it is sent comes to, nil if none
+// turnAway returns the error of a request that a WireRefuse strikes before it is sent, nil if none
 // does.
 func (s *Server) turnAway(r *http.Request) (err error) {
 	if !s.faults.refuses() {

@@ -24,7 +24,7 @@ const unseen = "not seen"
 // WithObserved makes the server behave like a service that was observed. It reads a file of
 // observations and sets the [Behavior] that reproduces them; what was not seen stays as it is, so
 // that [WithBehavior] may come before it. It panics if the file cannot be read or holds no
-// observations. [ObservedDifferences] returns what the server does in another way all the same.
+// observations. [ObservedDifferences] returns the observations that the server does not reproduce.
 func WithObserved(file string) Option {
 	list, err := readObserved(file)
 	if err != nil {
@@ -47,7 +47,7 @@ func ObservedDifferences(file string) ([]Observation, error) {
 
 // readObserved reads and checks a file of observations.
 func readObserved(file string) ([]Observation, error) {
-	text, err := os.ReadFile(file) //nolint:gosec // the caller's own file is what it is for
+	text, err := os.ReadFile(file) //nolint:gosec // the caller names it
 	if err != nil {
 		return nil, err
 	}

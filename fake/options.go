@@ -12,7 +12,7 @@ import (
 // panics where it is called, with a message that begins with "fake: " and the option's name.
 type Option func(*config)
 
-// config is what the options of a server say.
+// config is the sum of a server's options.
 type config struct {
 	apiKey   string // the default key
 	plan     Plan   // of the default key
@@ -100,7 +100,7 @@ func WithTime(t time.Time) Option {
 	return func(c *config) { c.start = t }
 }
 
-// WithSeed decides what is left to chance: [Fault.Chance] and [OrderShuffled]. Servers of one seed
+// WithSeed sets the seed of all chance: [Fault.Chance] and [OrderShuffled]. Servers of one seed
 // that get the same requests in the same order behave alike; the default seed is 0.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 

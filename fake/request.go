@@ -18,7 +18,7 @@ type Request struct {
 	// Key is the number of the API key it came with, 0 without a valid one. Keys count from 1 in
 	// the order in which the server got to know them: [DefaultAPIKey] is 1. See [Server.KeyNumber].
 	Key int
-	// Method and Path are what was asked for; Path is with its query.
+	// Method and Path are those of the request; Path has its query.
 	Method string
 	Path   string
 	// Header is the request's header.
@@ -27,10 +27,10 @@ type Request struct {
 	Body []byte
 	// StatusCode is that of the response; 0 if there was none, or none yet.
 	StatusCode int
-	// AnswerHeader is the header of the response, without what net/http adds to it on the way. Nil
-	// if there is no response.
+	// AnswerHeader is the header of the response, but for additions of net/http. Nil if there is no
+	// response.
 	AnswerHeader http.Header
-	// Answer is the body that was sent.
+	// Answer is the body of the response.
 	Answer []byte
 	// Time is when the request arrived, and Duration how long it took until the response began,
 	// both by the server's clock.

@@ -19,7 +19,7 @@ const (
 
 const mediaJSON = "application/json"
 
-// response is what the server has decided to send. Each entry point sends it in its own way.
+// response is the server's decision about a request. Each entry point sends it in its own way.
 type response struct {
 	status      int // 0: none is sent
 	contentType string
@@ -79,7 +79,7 @@ func (a *response) header(h http.Header) {
 	}
 }
 
-// payload is what is sent of the body.
+// payload returns the part of the body that is sent.
 func (a *response) payload() []byte {
 	switch {
 	case a.head || bodiless(a.status):

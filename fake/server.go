@@ -118,8 +118,8 @@ func (s *Server) begin() {
 	}
 }
 
-// Now returns the server's time: that of its clock plus what [Server.Advance] and [Server.SetTime]
-// added.
+// Now returns the server's time: that of its clock, moved by [Server.Advance] and
+// [Server.SetTime].
 func (s *Server) Now() time.Time { return s.clock.now() }
 
 // Advance moves the server's clock ahead of the time around it, or back by a negative d: windows
@@ -135,7 +135,7 @@ func (s *Server) Advance(d time.Duration) {
 }
 
 // SetTime moves the server's clock to t; it goes on from there, and so do later calls of
-// [Server.Advance]. What Advance says about waiting clients holds here, too. Windows begin anew if
+// [Server.Advance]. Waiting clients do not wake, as with Advance. Windows begin anew if
 // t is more than a second before [Server.Now], and a ban keeps the time it had left. SetTime panics
 // if t is before 1970 or after 2292.
 func (s *Server) SetTime(t time.Time) {

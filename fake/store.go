@@ -117,7 +117,7 @@ func (t *store) delete(id int64) bool {
 	return true
 }
 
-// query is what listPets asks the store for.
+// query selects pets.
 type query struct {
 	status petstore.PetStatus // or anyStatus
 	limit  int

@@ -11,17 +11,17 @@ import (
 // TB is the part of testing.TB that [NewTestServer] needs. It keeps the testing package, and its
 // flags, out of programs that use package fake without being tests.
 type TB interface {
-	// Helper keeps the server's own lines out of what a failure points to.
+	// Helper keeps failures from pointing to the lines of the server.
 	Helper()
-	// Name is what the printed journal calls the server.
+	// Name is the name of the test, for its log.
 	Name() string
 	// Cleanup closes the server at the end of the test.
 	Cleanup(func())
-	// Failed decides whether the journal is printed.
+	// Failed reports whether the test failed, and so needs the journal in its log.
 	Failed() bool
-	// Logf takes what is worth knowing.
+	// Logf writes to the log of the test.
 	Logf(format string, args ...any)
-	// Errorf takes what fails the test.
+	// Errorf does so, too, and fails the test.
 	Errorf(format string, args ...any)
 }
 
@@ -29,7 +29,7 @@ type TB interface {
 // the end of the test. The test fails if an injected fault never struck, if [Fault.Match] panicked
 // and, with [WithStrict], if a client misbehaved. A test that failed gets the last 100 requests of
 // the journal in its log, and the whole journal as HTTP Archive in its artifact directory if it has
-// one: go test -artifacts keeps that. The log names in any case what Close had to break off.
+// one: go test -artifacts keeps that. The log of any test names what Close had to break off.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()
 	s := NewServer(opts...)
@@ -42,7 +42,7 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 	return s
 }
 
-// report fails the test for what must not happen to its server, and logs the rest.
+// report fails the test if something happened that must not, and logs the rest.
 func (s *Server) report() {
 	s.tb.Helper()
 	for _, f := range s.faults.unfired() {
@@ -103,7 +103,7 @@ func artifactDir(tb TB) string {
 	return artifacts.ArtifactDir()
 }
 
-// findings returns what went wrong while requests were in flight.
+// findings returns the panics of requests and the leaks that Close has found.
 func (f *inflight) findings() (panics, leaks []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -87,9 +87,10 @@ func (a *response) toHTTP(x *exchange) *http.Response {
 	return resp
 }
 
-// arriving returns what arrives of the body, and the error at its end, if Content-Length announces
-// that many bytes, expressly or because there are so many. A fault may announce another number than
-// there is: net/http sends no write that goes beyond it, and breaks the connection if fewer came.
+// arriving returns the bytes of the body that arrive, and the error at its end. announced is the
+// Content-Length, and expressly is false if there is no such header. A fault may announce another
+// number of bytes than there are: net/http sends no write that goes beyond it, and breaks the
+// connection if there were fewer.
 func (a *response) arriving(announced int64, expressly bool) ([]byte, error) {
 	body := a.payload()
 	switch {
@@ -111,7 +112,7 @@ type directBody struct {
 	ctx    context.Context
 	drips  *exchange // set if it drips
 	rest   bytes.Reader
-	end    error // what comes after the last byte
+	end    error // after the last byte
 	closed bool
 }
 
@@ -132,7 +133,7 @@ func (b *directBody) Read(p []byte) (int, error) {
 	return b.drip(p[:1])
 }
 
-// drip reads one byte, in its time.
+// drip waits for the next byte and reads it.
 func (b *directBody) drip(p []byte) (int, error) {
 	if err := b.drips.pause(dripPause); err != nil {
 		return 0, err

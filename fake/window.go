@@ -8,7 +8,7 @@ const (
 	day    = 24 * 60 * 60
 )
 
-// unlimited is what the headers of a key without a limit show, since every response carries them.
+// unlimited stands in the headers of a key without a limit, since every response carries them.
 const unlimited = math.MaxInt32
 
 // window counts requests over a minute or a day. Nothing runs between requests: what is over is
@@ -18,7 +18,7 @@ type window struct {
 	span  int64
 	start int64  // fixed and aligned
 	count int    // requests in the window
-	ticks []tick // sliding: what count is made of
+	ticks []tick // sliding: the requests of count by their seconds
 }
 
 // tick is a second of a sliding window with the requests that came in it.
@@ -84,7 +84,7 @@ func (w *window) reset(limit int, sec int64) int64 {
 	return sec + w.span
 }
 
-// quota is what the three headers of a response show (section 8.2).
+// quota is the content of the three headers of a response (section 8.2).
 type quota struct {
 	limit, remaining int
 	reset            int64 // Unix time, or noReset
@@ -93,7 +93,7 @@ type quota struct {
 // noReset stands for a response without X-RateLimit-Reset.
 const noReset = -1
 
-// quota returns what is left of limit in the window, rolled to sec.
+// quota returns the rest of limit in the window, rolled to sec.
 func (w *window) quota(limit int, sec int64) quota {
 	if limit <= 0 {
 		return quota{unlimited, unlimited, w.reset(limit, sec)}

@@ -14,9 +14,9 @@ import (
 // the same through every entry point, with the exceptions named below.
 type Wire int
 
-// What can happen to a connection. Reset and close are seen also by a client that keeps its
-// connections: net/http repeats a GET in silence when one that it used before breaks without a
-// word, so that on a socket an interim response, 100 Continue, is sent first.
+// The values of Wire. A client that keeps its connections sees a reset or a close, too: net/http
+// repeats a GET in silence if a connection that it used before breaks without a response, and so an
+// interim response, 100 Continue, is sent first on a socket.
 const (
 	// WireNone leaves the connection alone.
 	WireNone Wire = iota
@@ -35,9 +35,9 @@ const (
 	WireDrip
 	// WireRefuse refuses the connection, so that nothing reaches the server: no count, no entry in
 	// the journal; errors match syscall.ECONNREFUSED. Through Client, HTTPClient and Transport the
-	// request is judged as the client made it, and Match sees its body only if it can be read again
-	// (http.Request.GetBody). Through URL and ServeHTTP the connection is there
-	// already, so that it is reset in place of a response, as by WireReset.
+	// request is looked at as the client made it, and Match sees its body only if it can be read
+	// again (http.Request.GetBody). Through URL and ServeHTTP the connection exists already, so
+	// that it is reset in place of a response, as by WireReset.
 	WireRefuse
 )
 
@@ -73,7 +73,7 @@ const interim = "HTTP/1.1 100 Continue\r\n\r\n"
 // garbage is what WireGarbage sends.
 const garbage = "\x16\x03\x00these-bytes-are-no-HTTP-response\r\n\r\n"
 
-// address is where the entry points in memory are.
+// address is the net.Addr of an entry point in memory.
 type address string
 
 func (address) Network() string  { return "fake" }
@@ -119,7 +119,7 @@ func wasReset(op string) error {
 	}
 }
 
-// errMalformed is what Transport returns for garbage, in the words of net/http.
+// errMalformed is the error of Transport for garbage, in the words of net/http.
 var errMalformed = errors.New("net/http: HTTP/1.x transport connection broken: malformed HTTP response")
 
 // sent reports whether anything of a response is sent.

@@ -17,9 +17,9 @@ type Target struct {
 	// CategoryID is the category of the pets that are added. The document does not say which
 	// categories exist; 0 stands for category 1.
 	CategoryID int64
-	// Destructive allows what harms the other users of a service: to spend the key's
-	// quota until a 429 comes, to wait for the window to end, and to add pets with an empty and
-	// with a very long name.
+	// Destructive allows requests that harm other users of a service: to spend the key's quota
+	// until a 429 comes, to wait for the window to end, and to add pets with an empty and with a
+	// very long name.
 	Destructive bool
 }
 

@@ -4,8 +4,8 @@
 //		conformance.Run(t, conformance.Target{BaseURL: url, APIKey: key})
 //	}
 //
-// Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". What the
-// document states is asserted. What it leaves open never fails: [Observe] records it, and
+// Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". The
+// statements of the document are asserted. Its open points never fail: [Observe] records them, and
 // [Observations.Behavior] and fake.WithObserved make the fake behave like the observed service.
 //
 // The package's own tests judge the fake. They judge another service, too:
@@ -22,6 +22,6 @@
 //
 // When X-RateLimit-Remaining falls to 1, it waits for X-RateLimit-Reset; after a 429, which another
 // user of the key may have caused, for Retry-After as well. A wait of more than two minutes is not
-// made: the clauses that are left are skipped and say so. What spends the key's quota on purpose
-// runs only if [Target.Destructive] allows it.
+// made: the clauses that are left are skipped and say so. Clauses that spend the key's quota on
+// purpose run only if [Target.Destructive] allows it.
 package conformance

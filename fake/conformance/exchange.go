@@ -76,7 +76,7 @@ func (x *exchange) redact(key string) {
 	x.header = redact.Header(x.header, key)
 }
 
-// String is the exchange in a message.
+// String describes the exchange for a message.
 func (x *exchange) String() string {
 	s := x.method + " " + x.path
 	if x.body != "" {

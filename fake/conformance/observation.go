@@ -16,7 +16,7 @@ import (
 type Observation = fake.Observation
 
 // Unseen is the answer to a question that the service did not show an answer to, such as how long a
-// list gets where there are too few animals.
+// list gets where there are too few pets.
 const Unseen = "not seen"
 
 // Observations are the answers of one service, one for each question.

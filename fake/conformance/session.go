@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The bounds of a session's patience and curiosity.
+// The bounds of a session.
 const (
 	patience    = 2 * time.Minute // the longest wait: a minute's window, and a slow clock
 	spare       = 1               // requests that are left to other users of the key
