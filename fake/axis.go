@@ -13,58 +13,50 @@ import (
 type axis struct {
 	name    string
 	choices []string
-	get     func(*Behavior) int
+	get     func(*Behavior) int // an index in choices, -1 for a value that is none of them
 	set     func(*Behavior, int)
 }
 
 // axes returns the fields of Behavior in the order in which String writes them.
 func axes() []axis {
 	return []axis{
-		defaultStatusAxis(),
-		enum("retry-after", []string{"seconds", "date", "absent"},
-			func(b *Behavior) *RetryAfterForm { return &b.RetryAfter }),
-		enum("limit-body", []string{"error", "empty", "html"},
-			func(b *Behavior) *BodyForm { return &b.LimitBody }),
-		enum("order", []string{"ascending", "descending", "shuffled"},
-			func(b *Behavior) *Order { return &b.Order }),
-		enum("invalid-limit", []string{"reject", "ignore", "clamp"},
-			func(b *Behavior) *InvalidParam { return &b.InvalidLimit }),
-		enum("invalid-status", []string{"reject", "ignore", "clamp"},
-			func(b *Behavior) *InvalidParam { return &b.InvalidStatus }),
-		enum("window", []string{"fixed", "aligned", "sliding"},
-			func(b *Behavior) *Window { return &b.Window }),
-		enum("ban-reset", []string{"window", "ban", "absent"},
-			func(b *Behavior) *BanReset { return &b.BanReset }),
-		onOff("removal", func(b *Behavior) *bool { return &b.Removal }),
-		onOff("deprecation-headers", func(b *Behavior) *bool { return &b.DeprecationHeaders }),
+		newAxis("default-status", []string{"none", "available", "pending", "sold"},
+			func(b *Behavior) *petstore.PetStatus { return &b.DefaultStatus },
+			"", "available", "pending", "sold"),
+		newAxis("retry-after", []string{"seconds", "date", "absent"},
+			func(b *Behavior) *RetryAfterForm { return &b.RetryAfter },
+			RetryAfterSeconds, RetryAfterDate, RetryAfterAbsent),
+		newAxis("limit-body", []string{"error", "empty", "html"},
+			func(b *Behavior) *BodyForm { return &b.LimitBody }, BodyError, BodyEmpty, BodyHTML),
+		newAxis("order", []string{"ascending", "descending", "shuffled"},
+			func(b *Behavior) *Order { return &b.Order },
+			OrderAscending, OrderDescending, OrderShuffled),
+		newAxis("invalid-limit", []string{"reject", "ignore", "clamp"},
+			func(b *Behavior) *InvalidParam { return &b.InvalidLimit },
+			InvalidReject, InvalidIgnore, InvalidClamp),
+		newAxis("invalid-status", []string{"reject", "ignore", "clamp"},
+			func(b *Behavior) *InvalidParam { return &b.InvalidStatus },
+			InvalidReject, InvalidIgnore, InvalidClamp),
+		newAxis("window", []string{"fixed", "aligned", "sliding"},
+			func(b *Behavior) *Window { return &b.Window }, WindowFixed, WindowAligned, WindowSliding),
+		newAxis("ban-reset", []string{"window", "ban", "absent"},
+			func(b *Behavior) *BanReset { return &b.BanReset },
+			BanResetWindow, BanResetBan, BanResetAbsent),
+		newAxis("removal", []string{"off", "on"},
+			func(b *Behavior) *bool { return &b.Removal }, false, true),
+		newAxis("deprecation-headers", []string{"off", "on"},
+			func(b *Behavior) *bool { return &b.DeprecationHeaders }, false, true),
 	}
 }
 
-func enum[T ~int](name string, choices []string, field func(*Behavior) *T) axis {
+// newAxis returns the axis of a field, with the values of its choices.
+func newAxis[T comparable](
+	name string, choices []string, field func(*Behavior) *T, values ...T,
+) axis {
 	return axis{
 		name, choices,
-		func(b *Behavior) int { return int(*field(b)) },
-		func(b *Behavior, i int) { *field(b) = T(i) },
-	}
-}
-
-func onOff(name string, field func(*Behavior) *bool) axis {
-	get := func(b *Behavior) int {
-		if *field(b) {
-			return 1
-		}
-		return 0
-	}
-	return axis{name, []string{"off", "on"}, get, func(b *Behavior, i int) { *field(b) = i == 1 }}
-}
-
-func defaultStatusAxis() axis {
-	statuses := []petstore.PetStatus{"", "available", "pending", "sold"}
-	return axis{
-		"default-status",
-		[]string{"none", "available", "pending", "sold"},
-		func(b *Behavior) int { return slices.Index(statuses, b.DefaultStatus) },
-		func(b *Behavior, i int) { b.DefaultStatus = statuses[i] },
+		func(b *Behavior) int { return slices.Index(values, *field(b)) },
+		func(b *Behavior, i int) { *field(b) = values[i] },
 	}
 }
 
@@ -74,7 +66,7 @@ func (b Behavior) String() string {
 	var words []string
 	for _, a := range axes() {
 		switch i := a.get(&b); {
-		case i < 0 || i >= len(a.choices):
+		case i < 0:
 			words = append(words, a.name+"=invalid")
 		case i > 0:
 			words = append(words, a.name+"="+a.choices[i])
@@ -97,7 +89,7 @@ func (b Behavior) Validate() error {
 
 func (b Behavior) problem() string {
 	for _, a := range axes() {
-		if i := a.get(&b); i < 0 || i >= len(a.choices) {
+		if a.get(&b) < 0 {
 			return a.name + " is out of range; " + a.allowed()
 		}
 	}

@@ -45,7 +45,6 @@ type conn struct {
 	in, out       *pipe
 	local, remote address
 	close         sync.Once
-	abrupt        bool
 }
 
 // Read waits for bytes from the other end.
@@ -54,21 +53,12 @@ func (c *conn) Read(p []byte) (int, error) { return c.in.read(p) }
 // Write hands bytes to the other end, and waits while too many are on their way.
 func (c *conn) Write(p []byte) (int, error) { return c.out.write(p) }
 
-// SetLinger makes Close reset the connection if sec is 0, as a net.TCPConn would.
-func (c *conn) SetLinger(sec int) error {
-	c.abrupt = sec == 0
-	return nil
-}
-
 // Close ends both directions: the other end reads what was sent and then EOF, and what it writes is
 // lost.
 func (c *conn) Close() error {
 	err := net.ErrClosed
 	c.close.Do(func() {
 		err = nil
-		if c.abrupt {
-			c.link.reset()
-		}
 		c.in.change(c.in.reader.close)
 		c.out.change(c.out.writer.close)
 		if c.link.open.Add(-1) == 0 {

@@ -53,7 +53,7 @@ func TestConn_resetLosesWhatIsOnItsWay(t *testing.T) {
 	inLink(t, func(t *testing.T, l *link) {
 		_, err := l.server.Write([]byte("lost"))
 		require.NoError(t, err)
-		require.NoError(t, l.server.SetLinger(0))
+		l.reset()
 		require.NoError(t, l.server.Close())
 		_, err = l.client.Read(make([]byte, 9))
 		require.ErrorIs(t, err, syscall.ECONNRESET)

@@ -100,14 +100,12 @@ func parseNewPet(what string, text []byte) (pet petstore.NewPet, unknown []strin
 // checkMediaType refuses a body that does not say it is JSON, or that is compressed.
 func checkMediaType(h http.Header) error {
 	ct := h.Get("Content-Type")
-	if ct != mediaJSON {
-		media, _, err := mime.ParseMediaType(ct)
-		switch {
-		case ct == "":
-			return errors.New("the Content-Type header is missing; it must be application/json")
-		case err != nil || media != mediaJSON:
-			return fmt.Errorf("the Content-Type is %s; it must be application/json", quote(ct))
-		}
+	media, _, err := mime.ParseMediaType(ct)
+	switch {
+	case ct == "":
+		return errors.New("the Content-Type header is missing; it must be application/json")
+	case err != nil || media != mediaJSON:
+		return fmt.Errorf("the Content-Type is %s; it must be application/json", quote(ct))
 	}
 	if enc := h.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return fmt.Errorf("the Content-Encoding is %s; the server takes none", quote(enc))

@@ -12,9 +12,9 @@ func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *response) {
 	case a.lost != nil || a.wire == WireStall:
 		panic(http.ErrAbortHandler) // which closes the connection without a response
 	case a.wire == WireReset || a.wire == WireRefuse:
-		breakOff(w, 0)
+		breakOff(w, true)
 	case a.wire == WireClose:
-		breakOff(w, -1)
+		breakOff(w, false)
 	case a.wire == WireGarbage:
 		conn := hijack(w)
 		_, _ = io.WriteString(conn, garbage) // the client may be gone
@@ -24,14 +24,16 @@ func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *response) {
 	}
 }
 
-// breakOff ends a connection instead of answering; linger is as in net.TCPConn.SetLinger.
-func breakOff(w http.ResponseWriter, linger int) {
+// breakOff closes or resets a connection instead of answering.
+func breakOff(w http.ResponseWriter, reset bool) {
 	c := hijack(w)
-	if _, inMemory := c.(*conn); !inMemory {
+	if own, inMemory := c.(*conn); !inMemory {
 		_, _ = io.WriteString(c, interim)
+	} else if reset {
+		own.link.reset()
 	}
-	if l, ok := c.(interface{ SetLinger(sec int) error }); ok {
-		_ = l.SetLinger(linger)
+	if l, ok := c.(interface{ SetLinger(sec int) error }); ok && reset {
+		_ = l.SetLinger(0) // so that Close resets
 	}
 	_ = c.Close()
 }

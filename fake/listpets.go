@@ -26,8 +26,8 @@ func (s *Server) listPets(x *exchange) response {
 			fmt.Sprintf("listPets: %v (section 4.1)", err))
 	}
 	const petSize = 80 // a guess that spares most responses a second allocation
-	body := append(make([]byte, 0, petSize*min(q.limit, s.store.len())+2), '[')
-	s.store.list(q, func(p petstore.Pet) {
+	body := append(make([]byte, 0, petSize*min(q.limit, s.catalogue.len())+2), '[')
+	s.catalogue.list(q, func(p petstore.Pet) {
 		if len(body) > 1 {
 			body = append(body, ',')
 		}

@@ -45,19 +45,19 @@ func checkOperation(operation string) error {
 //
 // [NewServer] and [NewTestServer] make one. Its methods are safe for concurrent use.
 type Server struct {
-	config   config
-	tb       TB // nil unless NewTestServer made the server
-	clock    clock
-	latency  atomic.Int64
-	keys     keyring
-	store    store
-	faults   faultList
-	journal  journal
-	conduct  conduct
-	inflight inflight
-	memory   *http.Transport
-	loopback loopback
-	closing  sync.Once
+	config    config
+	tb        TB // nil unless NewTestServer made the server
+	clock     clock
+	latency   atomic.Int64
+	keys      keyring
+	catalogue catalogue
+	faults    faultList
+	journal   journal
+	conduct   conduct
+	inflight  inflight
+	memory    *http.Transport
+	loopback  loopback
+	closing   sync.Once
 }
 
 // NewServer returns a server that is ready to be used through any of its entry points. Nothing runs
@@ -109,7 +109,7 @@ func (s *Server) begin() {
 	s.faults.reset(s.config.seed)
 	s.journal.reset(s.config.journal)
 	s.conduct.reset()
-	s.store.reset(s.config.seed)
+	s.catalogue.reset(s.config.seed)
 	for _, p := range s.config.pets {
 		s.AddPet(p)
 	}

@@ -18,7 +18,7 @@ type clause struct {
 // name is what the clause's subtest is called.
 func (c clause) name() string { return c.section + " " + c.text }
 
-// clauses returns all clauses in the order in which they are judged: those that need an empty
+// clauses returns all clauses in the order in which they are checked: those that need an empty
 // catalogue first, those that look at every response last.
 func clauses() []clause {
 	return slices.Concat(
@@ -33,22 +33,9 @@ func clauses() []clause {
 	)
 }
 
-// verdict is the result of a clause: nil, a skip, or how the service breaks it.
-type verdict struct {
-	clause
-	err error
-}
-
-// judge checks all clauses.
-func (s *session) judge() []verdict {
-	var verdicts []verdict
-	for _, c := range clauses() {
-		verdicts = append(verdicts, verdict{c, s.judgeOne(c)})
-	}
-	return verdicts
-}
-
-func (s *session) judgeOne(c clause) error { return attempt(func() { c.check(s) }) }
+// check returns nil if the service keeps to a clause, a skip if that cannot be seen, and any other
+// error if it does not.
+func (s *session) check(c clause) error { return attempt(func() { c.check(s) }) }
 
 // ended is the panic by which fail and skipf end a check, as testing.T ends a test. The result is
 // an error all the same, and not a call of testing.T, so that tests can see a clause fail.
@@ -57,7 +44,7 @@ type ended struct{ err error }
 // fail ends the check: err says how the service breaks the clause, or why it cannot be reached.
 func fail(err error) { panic(ended{err}) }
 
-// skipf ends the check: the clause cannot be judged.
+// skipf ends the check: the clause cannot be checked.
 func skipf(format string, args ...any) { fail(skip(fmt.Sprintf(format, args...))) }
 
 // attempt runs f and returns the error that ended it, nil if none did.
@@ -81,7 +68,7 @@ func readable[T any](read func() T) (v T, ok bool) {
 	return v, err == nil
 }
 
-// orSkip returns what read returns. It skips where an error ends read: another clause judges that.
+// orSkip returns what read returns. It skips where an error ends read: another clause checks that.
 func orSkip[T any](read func() T) (v T) {
 	if err := attempt(func() { v = read() }); err != nil {
 		skipf("%v", err)
@@ -89,7 +76,7 @@ func orSkip[T any](read func() T) (v T) {
 	return v
 }
 
-// skip is the reason why a clause cannot be judged.
+// skip is the reason why a clause cannot be checked.
 type skip string
 
 // Error returns the reason.

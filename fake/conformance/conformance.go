@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Target is the service to judge. BaseURL and APIKey are required.
+// Target is the service to test. BaseURL and APIKey are required.
 type Target struct {
 	// BaseURL is the base address of the service, which ends in /v1 (section 1).
 	BaseURL string
@@ -23,8 +23,8 @@ type Target struct {
 	Destructive bool
 }
 
-// Run judges the target, with one subtest for each clause of the document. A clause that cannot be
-// judged, such as one about pets where none can be added, is skipped and says why. Run waits for
+// Run checks the target, with one subtest for each clause of the document. A clause that cannot be
+// checked, such as one about pets where none can be added, is skipped and says why. Run waits for
 // the key's quota if it has to; it must not be called inside a testing/synctest bubble, where there
 // are no subtests.
 func Run(t *testing.T, target Target) {
@@ -36,23 +36,23 @@ func Run(t *testing.T, target Target) {
 	s.run(t)
 }
 
-// run judges each clause in a subtest.
+// run checks each clause in a subtest.
 func (s *session) run(t *testing.T) {
 	t.Helper()
-	judged := 0
+	checked := 0
 	for _, c := range clauses() {
 		t.Run(c.name(), func(t *testing.T) {
-			err := s.judgeOne(c)
+			err := s.check(c)
 			if isSkip(err) {
 				t.Skip(err)
 			}
-			judged++
+			checked++
 			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	if judged == 0 && s.stopped != nil {
-		t.Errorf("no clause could be judged: %v", s.stopped)
+	if checked == 0 && s.stopped != nil {
+		t.Errorf("no clause could be checked: %v", s.stopped)
 	}
 }

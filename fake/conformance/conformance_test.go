@@ -85,6 +85,21 @@ func TestRun_fakeConformsWithAnEmptyCatalogue(t *testing.T) {
 	Run(t, Target{BaseURL: srv.URL(), APIKey: srv.APIKey()})
 }
 
+// verdict is a clause with the result of its check.
+type verdict struct {
+	clause
+	err error
+}
+
+// judge checks all clauses.
+func (s *session) judge() []verdict {
+	var verdicts []verdict
+	for _, c := range clauses() {
+		verdicts = append(verdicts, verdict{c, s.check(c)})
+	}
+	return verdicts
+}
+
 // judgeFake returns the verdicts on the fake with options, from inside a bubble. Destructive runs
 // take minutes, which pass at once there.
 func judgeFake(t *testing.T, opts ...fake.Option) []verdict {

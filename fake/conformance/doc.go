@@ -1,4 +1,4 @@
-// Package conformance judges a Pet Store Service by the service document, clause by clause.
+// Package conformance tests a Pet Store Service against the service document, clause by clause.
 //
 //	func TestStaging(t *testing.T) {
 //		conformance.Run(t, conformance.Target{BaseURL: url, APIKey: key})
@@ -8,7 +8,7 @@
 // statements of the document are asserted. Its open points never fail: [Observe] records them, and
 // [Observations.Behavior] and fake.WithObserved make the fake behave like the observed service.
 //
-// The package's own tests judge the fake. They judge another service, too:
+// The package's own tests check the fake. They check another service, too:
 //
 //	go test ./fake/conformance -petstore.url=https://staging.example/v1 -petstore.key=…
 //	go test ./fake/conformance -petstore.url=… -petstore.key=… -petstore.observe=observed.json

@@ -55,7 +55,7 @@ func errorBody(status int) func(*session) {
 	}
 }
 
-// everyError is the clause that a field is right in all Error bodies. Another clause judges bodies
+// everyError is the clause that a field is right in all Error bodies. Another clause checks bodies
 // that are no objects.
 func everyError(field string, check func(json.RawMessage, *exchange) error) func(*session) {
 	return func(s *session) {

@@ -137,16 +137,16 @@ func retryAfter(s *session) {
 	if err != nil && !isSkip(err) && !errors.Is(err, errNever) {
 		fail(err)
 	}
-	judged := false
+	seen := false
 	for _, x := range s.log {
 		if x.status == http.StatusTooManyRequests {
-			judged = true
+			seen = true
 			if x.header.Get("Retry-After") == "" {
 				x.failf("Retry-After is missing")
 			}
 		}
 	}
-	if !judged {
+	if !seen {
 		skipf("there was no 429: see Target.Destructive")
 	}
 }

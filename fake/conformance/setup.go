@@ -35,7 +35,7 @@ func (s *session) add(status string) *exchange {
 	return s.ask(post(s.newPet(s.petName(name), status)))
 }
 
-// populate adds all pets. Other clauses judge the responses.
+// populate adds all pets. Other clauses check the responses.
 func (s *session) populate() {
 	for _, status := range added {
 		_ = attempt(func() { s.add(status) })
@@ -59,7 +59,7 @@ func (s *session) askAgain(query, round string) *exchange {
 }
 
 // page returns the pets of a list. It skips if the list cannot be read, which another clause
-// judges.
+// checks.
 func (s *session) page(query string) ([]pet, *exchange) {
 	x := s.list(query)
 	return orSkip(x.pets), x
