@@ -9,67 +9,66 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestAuth_requestWithoutAValidKeyIsRefusedAndToldWhy(t *testing.T) {
-	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		key := srv.APIKey()
-		for _, c := range []struct {
-			name   string
-			auth   []string
-			reason string
-		}{
-			{"missing", nil, "the Authorization header is missing"},
-			{"basic", []string{"Basic " + key}, "not of the Bearer scheme"},
-			{"key alone", []string{key}, "not of the Bearer scheme"},
-			{"empty", []string{"Bearer "}, "has no key after Bearer"},
-			{"scheme alone", []string{"Bearer"}, "has no key after Bearer"},
-			{"unknown", []string{"Bearer wrong-key"}, "not known to the server"},
-			{"prefix", []string{"Bearer " + key[:5]}, "not known to the server"},
-			{"more", []string{"Bearer " + key + " x"}, "not known to the server"},
-			{"other case", []string{"Bearer FAKE-API-KEY"}, "not known to the server"},
-			{"twice", []string{"Bearer " + key, "Bearer " + key}, "more than one Authorization header"},
-		} {
-			for _, q := range []request{{path: "/pets"}, {path: "/pets/1"}, {method: "PUT", path: "/pets"}, create("Rex")} {
-				q.auth = "-"
-				q.header = http.Header{"Authorization": c.auth}
-				r := d.send(t, q)
-				assert.Equal(t, http.StatusUnauthorized, r.status, c.name)
-				assert.Contains(t, r.body, `{"code":"unauthorized","message":"`)
-				assert.Contains(t, r.body, c.reason, c.name)
-				assert.Contains(t, r.body, `(section 5)","status":401}`)
-				assert.Equal(t, "Bearer", r.header.Get("WWW-Authenticate"))
-				assert.NotContains(t, r.body, "wrong-key")
+func TestAuth(t *testing.T) {
+	t.Run("the response to a request without a valid key says why", func(t *testing.T) {
+		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			key := srv.APIKey()
+			for _, c := range []struct {
+				name   string
+				auth   []string
+				reason string
+			}{
+				{"missing", nil, "the Authorization header is missing"},
+				{"basic", []string{"Basic " + key}, "not of the Bearer scheme"},
+				{"key alone", []string{key}, "not of the Bearer scheme"},
+				{"empty", []string{"Bearer "}, "has no key after Bearer"},
+				{"scheme alone", []string{"Bearer"}, "has no key after Bearer"},
+				{"unknown", []string{"Bearer wrong-key"}, "not known to the server"},
+				{"prefix", []string{"Bearer " + key[:5]}, "not known to the server"},
+				{"more", []string{"Bearer " + key + " x"}, "not known to the server"},
+				{"other case", []string{"Bearer FAKE-API-KEY"}, "not known to the server"},
+				{"twice", []string{"Bearer " + key, "Bearer " + key}, "more than one Authorization header"},
+			} {
+				for _, q := range []request{{path: "/pets"}, {path: "/pets/1"}, {method: "PUT", path: "/pets"}, create("Rex")} {
+					q.auth = "-"
+					q.header = http.Header{"Authorization": c.auth}
+					r := d.send(t, q)
+					assert.Equal(t, http.StatusUnauthorized, r.status, c.name)
+					assert.Contains(t, r.body, `{"code":"unauthorized","message":"`)
+					assert.Contains(t, r.body, c.reason, c.name)
+					assert.Contains(t, r.body, `(section 5)","status":401}`)
+					assert.Equal(t, "Bearer", r.header.Get("WWW-Authenticate"))
+					assert.NotContains(t, r.body, "wrong-key")
+				}
 			}
-		}
-		assert.Empty(t, srv.Pets())
-		assert.Zero(t, srv.Usage(key).Day)
+			assert.Empty(t, srv.Pets())
+			assert.Zero(t, srv.Usage(key).Day)
+		})
 	})
-}
-
-func TestAuth_schemeMayBeInAnyCase(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER  "} {
-		r := viaTransport(t, srv).send(t, request{path: "/pets", auth: scheme + srv.APIKey()})
-		assert.Equal(t, http.StatusOK, r.status)
-	}
-}
-
-func TestAuth_keysComeAndGo(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	d := viaTransport(t, srv)
-	with := request{path: "/pets", auth: "Bearer late-key"}
-	assert.Equal(t, http.StatusUnauthorized, d.send(t, with).status)
-	srv.AddKey("late-key", fake.PlanFree)
-	assert.Equal(t, http.StatusOK, d.send(t, with).status)
-	srv.RevokeKey("late-key")
-	assert.Equal(t, http.StatusUnauthorized, d.send(t, with).status)
-	srv.AddKey("late-key", fake.PlanPro)
-	assert.Equal(t, "299", d.send(t, with).header.Get("X-RateLimit-Remaining"))
-	assert.Equal(t, http.StatusUnauthorized, d.send(t, request{path: "/pets", auth: "Bearer unknown"}).status)
-}
-
-func TestAuth_keyThatNoHeaderCanCarryPanics(t *testing.T) {
-	for _, key := range []string{"", "two words", "new\nline", "schlüssel"} {
-		assert.Panics(t, func() { fake.WithKey(key, fake.PlanFree) })
-		assert.Panics(t, func() { fake.NewServer().AddKey(key, fake.PlanFree) })
-	}
+	t.Run("the scheme may be in any case", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		for _, scheme := range []string{"Bearer ", "bearer ", "BEARER  "} {
+			r := viaTransport(t, srv).send(t, request{path: "/pets", auth: scheme + srv.APIKey()})
+			assert.Equal(t, http.StatusOK, r.status)
+		}
+	})
+	t.Run("keys are added and revoked", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		d := viaTransport(t, srv)
+		with := request{path: "/pets", auth: "Bearer late-key"}
+		assert.Equal(t, http.StatusUnauthorized, d.send(t, with).status)
+		srv.AddKey("late-key", fake.PlanFree)
+		assert.Equal(t, http.StatusOK, d.send(t, with).status)
+		srv.RevokeKey("late-key")
+		assert.Equal(t, http.StatusUnauthorized, d.send(t, with).status)
+		srv.AddKey("late-key", fake.PlanPro)
+		assert.Equal(t, "299", d.send(t, with).header.Get("X-RateLimit-Remaining"))
+		assert.Equal(t, http.StatusUnauthorized, d.send(t, request{path: "/pets", auth: "Bearer unknown"}).status)
+	})
+	t.Run("a key that no header can carry panics", func(t *testing.T) {
+		for _, key := range []string{"", "two words", "new\nline", "schlüssel"} {
+			assert.Panics(t, func() { fake.WithKey(key, fake.PlanFree) })
+			assert.Panics(t, func() { fake.NewServer().AddKey(key, fake.PlanFree) })
+		}
+	})
 }

@@ -7,11 +7,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -151,19 +147,4 @@ func BenchmarkTCP(b *testing.B) {
 			b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N), "cpu-ns/op")
 		})
 	}
-}
-
-func TestNewTestServer_dayOfRetryAfterPassesInABubble(t *testing.T) {
-	start := time.Now()
-	synctest.Test(t, func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 1)))
-		client := srv.Client(petstore.WithMaxWait(48 * time.Hour))
-		virtual := time.Now()
-		for range 2 {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
-		}
-		assert.GreaterOrEqual(t, time.Since(virtual), 24*time.Hour)
-	})
-	t.Logf("%v of real time", time.Since(start))
 }

@@ -11,61 +11,73 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestCatalogue_isReadAndChangedWithoutRequests(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	assert.NotNil(t, srv.Pets())
-	rex := srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 3, Status: "reserved"})
-	assert.Equal(t, petstore.Pet{ID: 1, Name: "Rex", CategoryID: 3, Status: "reserved"}, rex)
-	assert.True(t, srv.SetStatus(1, petstore.PetStatusSold))
-	got, ok := srv.Pet(1)
-	assert.True(t, ok)
-	assert.Equal(t, petstore.PetStatusSold, got.Status)
-	assert.False(t, srv.SetStatus(2, petstore.PetStatusSold))
-	assert.True(t, srv.DeletePet(1))
-	assert.False(t, srv.DeletePet(1))
-	_, ok = srv.Pet(1)
-	assert.False(t, ok)
-	assert.Empty(t, srv.Pets())
-	for _, id := range []int64{0, -1, 1 << 62, -1 << 63} {
-		_, ok = srv.Pet(id)
+func TestCatalogue(t *testing.T) {
+	t.Run("methods read and change it without requests", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		assert.NotNil(t, srv.Pets())
+		rex := srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 3, Status: "reserved"})
+		assert.Equal(t, petstore.Pet{ID: 1, Name: "Rex", CategoryID: 3, Status: "reserved"}, rex)
+		assert.True(t, srv.SetStatus(1, petstore.PetStatusSold))
+		got, ok := srv.Pet(1)
+		assert.True(t, ok)
+		assert.Equal(t, petstore.PetStatusSold, got.Status)
+		assert.False(t, srv.SetStatus(2, petstore.PetStatusSold))
+		assert.True(t, srv.DeletePet(1))
+		assert.False(t, srv.DeletePet(1))
+		_, ok = srv.Pet(1)
 		assert.False(t, ok)
-		assert.False(t, srv.DeletePet(id))
-	}
-	assert.Empty(t, srv.Requests())
-}
-
-func TestCatalogue_deletedIDIsNeverGivenOutAgain(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithPets(catalogue(3)...))
-	srv.DeletePet(3)
-	assert.Equal(t, int64(4), srv.AddPet(petstore.NewPet{Name: "Rex"}).ID)
-	assert.JSONEq(t, `{"id":5,"name":"Max","categoryId":1}`, viaTransport(t, srv).send(t, create("Max")).body)
-}
-
-func TestCatalogue_listsAgreeWithTheCatalogueWhateverHappensToIt(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)), fake.WithPets(catalogue(200)...))
-	d := viaTransport(t, srv)
-	rng := rand.New(rand.NewPCG(1, 2))
-	statuses := []petstore.PetStatus{"available", "pending", "sold", ""}
-	for range 300 {
-		id := 1 + rng.Int64N(200)
-		switch rng.IntN(4) {
-		case 0:
-			srv.DeletePet(id)
-		default:
-			srv.SetStatus(id, statuses[rng.IntN(4)])
+		assert.Empty(t, srv.Pets())
+		for _, id := range []int64{0, -1, 1 << 62, -1 << 63} {
+			_, ok = srv.Pet(id)
+			assert.False(t, ok)
+			assert.False(t, srv.DeletePet(id))
 		}
-		status := statuses[rng.IntN(3)]
-		var want []int64
-		for _, p := range srv.Pets() {
-			if p.Status == status && len(want) < 20 {
-				want = append(want, p.ID)
+		assert.Empty(t, srv.Requests())
+	})
+	t.Run("the id of a deleted pet is not given out again", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPets(catalogue(3)...))
+		srv.DeletePet(3)
+		assert.Equal(t, int64(4), srv.AddPet(petstore.NewPet{Name: "Rex"}).ID)
+		assert.JSONEq(t, `{"id":5,"name":"Max","categoryId":1}`, viaTransport(t, srv).send(t, create("Max")).body)
+	})
+	t.Run("lists agree with it after any change", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)), fake.WithPets(catalogue(200)...))
+		d := viaTransport(t, srv)
+		rng := rand.New(rand.NewPCG(1, 2))
+		statuses := []petstore.PetStatus{"available", "pending", "sold", ""}
+		for range 300 {
+			id := 1 + rng.Int64N(200)
+			switch rng.IntN(4) {
+			case 0:
+				srv.DeletePet(id)
+			default:
+				srv.SetStatus(id, statuses[rng.IntN(4)])
 			}
+			status := statuses[rng.IntN(3)]
+			var want []int64
+			for _, p := range srv.Pets() {
+				if p.Status == status && len(want) < 20 {
+					want = append(want, p.ID)
+				}
+			}
+			assert.Equal(t, append([]int64{}, want...), d.send(t, request{path: "/pets?status=" + string(status)}).ids(t))
 		}
-		assert.Equal(t, append([]int64{}, want...), d.send(t, request{path: "/pets?status=" + string(status)}).ids(t))
-	}
+	})
+	t.Run("a pet takes at most a hundred bytes", func(t *testing.T) {
+		const n = 200_000
+		srv := fake.NewServer()
+		before := heap()
+		for i := range n {
+			srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: int64(i), Status: petstore.PetStatusSold})
+		}
+		perPet := float64(heap()-before) / n
+		t.Logf("%.1f bytes per animal", perPet)
+		assert.Less(t, perPet, 100.0)
+		runtime.KeepAlive(srv)
+	})
 }
 
-func TestCatalogue_resetStartsAfreshButKeepsKeysAndClock(t *testing.T) {
+func TestReset(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPets(catalogue(2)...), fake.WithPlan(fake.Enterprise(1, 0)))
 	d := viaTransport(t, srv)
 	srv.AddKey("another-key", fake.PlanPro)
@@ -91,19 +103,6 @@ func TestCatalogue_resetStartsAfreshButKeepsKeysAndClock(t *testing.T) {
 	assert.Equal(t, 1, srv.Requests()[0].Seq)
 	assert.Equal(t, 401, d.send(t, request{path: "/pets", auth: "Bearer another-key"}).status)
 	assert.False(t, srv.Now().Before(before))
-}
-
-func TestCatalogue_manyPetsTakeAtMostAHundredBytesEach(t *testing.T) {
-	const n = 200_000
-	srv := fake.NewServer()
-	before := heap()
-	for i := range n {
-		srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: int64(i), Status: petstore.PetStatusSold})
-	}
-	perPet := float64(heap()-before) / n
-	t.Logf("%.1f bytes per animal", perPet)
-	assert.Less(t, perPet, 100.0)
-	runtime.KeepAlive(srv)
 }
 
 func heap() uint64 {

@@ -21,270 +21,267 @@ func rules(srv *fake.Server) []string {
 	return broken
 }
 
-func TestViolations_clientThatComesBackTooEarlyIsNoticed(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
-		d.admitted(t)
-		assert.Empty(t, rules(srv), "going over the limit once is no misconduct")
-		time.Sleep(59 * time.Second)
-		d.list(t)
-		assert.Equal(t, []fake.Violation{{
-			Rule: fake.RuleEarlyRetry, Section: "8.3", Seq: 3,
-			Detail: "the key came back 1s before its Retry-After had passed",
-		}}, srv.Violations())
-		time.Sleep(time.Second)
-		d.list(t)
-		assert.Len(t, srv.Violations(), 1)
-	})
-}
-
-func TestViolations_injectedRetryAfterIsARuleToo(t *testing.T) {
-	for value, wait := range map[string]time.Duration{
-		"30": 30 * time.Second, "Sat, 01 Jan 2000 00:00:30 GMT": 30 * time.Second, "soon": 0, "-1": 0,
-	} {
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Inject(fake.Fault{Status: 429, RetryAfter: value})
+func TestEarlyRetry(t *testing.T) {
+	t.Run("a client that comes back before its Retry-After", func(t *testing.T) {
+		inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+			d.admitted(t)
+			assert.Empty(t, rules(srv), "going over the limit once is no misconduct")
+			time.Sleep(59 * time.Second)
 			d.list(t)
-			time.Sleep(wait)
+			assert.Equal(t, []fake.Violation{{
+				Rule: fake.RuleEarlyRetry, Section: "8.3", Seq: 3,
+				Detail: "the key came back 1s before its Retry-After had passed",
+			}}, srv.Violations())
+			time.Sleep(time.Second)
 			d.list(t)
-			assert.Empty(t, rules(srv))
+			assert.Len(t, srv.Violations(), 1)
 		})
-	}
-	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
-		d.list(t)
-		d.list(t)
-		assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
-		time.Sleep(time.Minute)
-		srv.Inject(fake.Fault{Status: 429, Header: http.Header{"retry-after": {"30"}}})
-		d.list(t)
-		d.list(t)
-		assert.Len(t, srv.Violations(), 2)
 	})
-}
-
-func TestViolations_retryAfterOfA503BindsOnlyTheCallThatGotIt(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		srv.Inject(fake.Fault{Status: 503, RetryAfter: "30"})
-		d.list(t)
-		d.list(t) // another call of the key
-		assert.Empty(t, rules(srv))
-	})
-}
-
-func TestViolations_a429ThatNeverArrivedBindsNoClient(t *testing.T) {
-	for name, f := range map[string]fake.Fault{
-		"injected":          {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
-		"of the service":    {AfterCommit: true, Wire: fake.WireClose},
-		"another answer":    {AfterCommit: true, Status: 500},
-		"an odd 429":        {AfterCommit: true, Status: 429},
-		"an odd RetryAfter": {AfterCommit: true, RetryAfter: "soon"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+	t.Run("the Retry-After of a fault counts", func(t *testing.T) {
+		for value, wait := range map[string]time.Duration{
+			"30": 30 * time.Second, "Sat, 01 Jan 2000 00:00:30 GMT": 30 * time.Second, "soon": 0, "-1": 0,
+		} {
+			inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+				srv.Inject(fake.Fault{Status: 429, RetryAfter: value})
 				d.list(t)
-				srv.Inject(f)
-				_, _ = d.try(t, request{path: "/pets"})
+				time.Sleep(wait)
 				d.list(t)
 				assert.Empty(t, rules(srv))
-				d.list(t)
-				assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv), "the one in between was a 429")
 			})
+		}
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
+			d.list(t)
+			d.list(t)
+			assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
+			time.Sleep(time.Minute)
+			srv.Inject(fake.Fault{Status: 429, Header: http.Header{"retry-after": {"30"}}})
+			d.list(t)
+			d.list(t)
+			assert.Len(t, srv.Violations(), 2)
 		})
-	}
-}
-
-func TestViolations_retryAfterThatAFaultChangesIsTheOneThatCounts(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
-		d.list(t)
-		srv.Inject(fake.Fault{AfterCommit: true, RetryAfter: "90"})
-		assert.Equal(t, []string{"90"}, d.list(t).header["Retry-After"])
-		time.Sleep(time.Minute)
-		d.list(t)
-		assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
+	})
+	t.Run("the Retry-After of a 503 concerns only its own call", func(t *testing.T) {
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.Inject(fake.Fault{Status: 503, RetryAfter: "30"})
+			d.list(t)
+			d.list(t) // another call of the key
+			assert.Empty(t, rules(srv))
+		})
+	})
+	t.Run("a 429 that never arrived binds no client", func(t *testing.T) {
+		for name, f := range map[string]fake.Fault{
+			"injected":          {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
+			"of the service":    {AfterCommit: true, Wire: fake.WireClose},
+			"another answer":    {AfterCommit: true, Status: 500},
+			"an odd 429":        {AfterCommit: true, Status: 429},
+			"an odd RetryAfter": {AfterCommit: true, RetryAfter: "soon"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+					d.list(t)
+					srv.Inject(f)
+					_, _ = d.try(t, request{path: "/pets"})
+					d.list(t)
+					assert.Empty(t, rules(srv))
+					d.list(t)
+					assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv), "the one in between was a 429")
+				})
+			})
+		}
+	})
+	t.Run("a Retry-After that a fault changed counts as changed", func(t *testing.T) {
+		inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+			d.list(t)
+			srv.Inject(fake.Fault{AfterCommit: true, RetryAfter: "90"})
+			assert.Equal(t, []string{"90"}, d.list(t).header["Retry-After"])
+			time.Sleep(time.Minute)
+			d.list(t)
+			assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
+		})
 	})
 }
 
-func TestViolations_banIsProvokedAlsoWithoutRetryAfter(t *testing.T) {
-	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour),
-		fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		d.admitted(t)
-		d.list(t)
-		assert.Equal(t, []string{fake.RuleBanProvoked}, rules(srv))
+func TestBanProvoked(t *testing.T) {
+	t.Run("without a Retry-After", func(t *testing.T) {
+		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour),
+			fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
+		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			d.admitted(t)
+			d.list(t)
+			assert.Equal(t, []string{fake.RuleBanProvoked}, rules(srv))
+		})
+	})
+	t.Run("once for each ban", func(t *testing.T) {
+		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour))
+		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			d.admitted(t)
+			d.list(t)
+			assert.Equal(t, []string{fake.RuleEarlyRetry, fake.RuleBanProvoked}, rules(srv))
+			ban := srv.Violations()[1]
+			assert.Equal(t, 3, ban.Seq)
+			assert.Contains(t, ban.Detail, "banned until 2000-01-01T01:00:00Z")
+		})
 	})
 }
 
-func TestViolations_provokedBanIsNoticedOnce(t *testing.T) {
-	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		d.admitted(t)
-		d.list(t)
-		assert.Equal(t, []string{fake.RuleEarlyRetry, fake.RuleBanProvoked}, rules(srv))
-		ban := srv.Violations()[1]
-		assert.Equal(t, 3, ban.Seq)
-		assert.Contains(t, ban.Detail, "banned until 2000-01-01T01:00:00Z")
+func TestRepeatedCreate(t *testing.T) {
+	t.Run("after an unknown outcome", func(t *testing.T) {
+		for name, f := range map[string]fake.Fault{
+			"status 500": {Status: 500}, "status 408": {Status: 408}, "committed": {Status: 502, AfterCommit: true},
+			"reset": {Wire: fake.WireReset}, "close": {Wire: fake.WireClose}, "garbage": {Wire: fake.WireGarbage},
+			"truncated": {Wire: fake.WireTruncate}, "200": {Status: 200}, "204": {Status: 204},
+		} {
+			t.Run(name, func(t *testing.T) {
+				throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+					srv.Inject(f)
+					_, _ = d.try(t, create("Rex"))
+					d.send(t, create("Max"))
+					assert.Empty(t, rules(srv), "another animal")
+					d.send(t, create("Rex"))
+					assert.Equal(t, []fake.Violation{{
+						Rule: fake.RuleRepeatedCreate, Section: "4.2", Seq: 3,
+						Detail: "the same createPet as #1, whose outcome its client could not know",
+					}}, srv.Violations())
+				})
+			})
+		}
 	})
-}
-
-func TestViolations_createOfUnknownOutcomeMustNotBeRepeated(t *testing.T) {
-	for name, f := range map[string]fake.Fault{
-		"status 500": {Status: 500}, "status 408": {Status: 408}, "committed": {Status: 502, AfterCommit: true},
-		"reset": {Wire: fake.WireReset}, "close": {Wire: fake.WireClose}, "garbage": {Wire: fake.WireGarbage},
-		"truncated": {Wire: fake.WireTruncate}, "200": {Status: 200}, "204": {Status: 204},
-	} {
-		t.Run(name, func(t *testing.T) {
-			throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	t.Run("not after a known outcome", func(t *testing.T) {
+		for name, f := range map[string]fake.Fault{
+			"429": {Status: 429}, "400": {Status: 400}, "501": {Status: 501}, "refused": {Wire: fake.WireRefuse},
+			"429 cut off": {Status: 429, Wire: fake.WireTruncate},
+		} {
+			t.Run(name, func(t *testing.T) {
+				srv := fake.NewTestServer(t)
+				d := viaMemory(t, srv)
 				srv.Inject(f)
 				_, _ = d.try(t, create("Rex"))
-				d.send(t, create("Max"))
-				assert.Empty(t, rules(srv), "another animal")
-				d.send(t, create("Rex"))
-				assert.Equal(t, []fake.Violation{{
-					Rule: fake.RuleRepeatedCreate, Section: "4.2", Seq: 3,
-					Detail: "the same createPet as #1, whose outcome its client could not know",
-				}}, srv.Violations())
-			})
-		})
-	}
-}
-
-func TestViolations_createMayBeRepeatedWhereItsOutcomeIsKnown(t *testing.T) {
-	for name, f := range map[string]fake.Fault{
-		"429": {Status: 429}, "400": {Status: 400}, "501": {Status: 501}, "refused": {Wire: fake.WireRefuse},
-		"429 cut off": {Status: 429, Wire: fake.WireTruncate},
-	} {
-		t.Run(name, func(t *testing.T) {
-			srv := fake.NewTestServer(t)
-			d := viaMemory(t, srv)
-			srv.Inject(f)
-			_, _ = d.try(t, create("Rex"))
-			d.send(t, create("Rex"))
-			assert.Empty(t, rules(srv))
-		})
-	}
-}
-
-func TestViolations_outcomeOfACreateThatDripsIsKnownAtItsEnd(t *testing.T) {
-	for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv := fake.NewTestServer(t)
-				d := open(t, srv)
-				srv.Inject(fake.Fault{Wire: fake.WireDrip, Times: 2})
-				d.send(t, create("Rex"))
-				d.send(t, create("Max"))
 				d.send(t, create("Rex"))
 				assert.Empty(t, rules(srv))
-				srv.Inject(fake.Fault{Wire: fake.WireDrip})
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				_, err := d.do(create("Ada").build(t, d.base).WithContext(ctx))
-				assert.ErrorIs(t, err, context.DeadlineExceeded)
-				d.send(t, create("Ada"))
-				assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
 			})
-		})
-	}
-}
-
-func TestViolations_lookingAtTheCatalogueAllowsAnotherCreate(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	d := viaTransport(t, srv)
-	srv.Inject(fake.Fault{Status: 500})
-	d.send(t, create("Rex"))
-	d.list(t)
-	d.send(t, create("Rex"))
-	assert.Empty(t, rules(srv))
-}
-
-func TestViolations_createWhoseClientGaveUpIsOfUnknownOutcome(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaMemory(t, srv)
-		srv.Inject(fake.Fault{Delay: time.Hour, AfterCommit: true})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		resp, err := d.client.Do(create("Rex").build(t, d.base).WithContext(ctx))
-		if err == nil {
-			resp.Body.Close()
 		}
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		synctest.Wait()
+	})
+	t.Run("the outcome is known at the end of a body that drips", func(t *testing.T) {
+		for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					srv := fake.NewTestServer(t)
+					d := open(t, srv)
+					srv.Inject(fake.Fault{Wire: fake.WireDrip, Times: 2})
+					d.send(t, create("Rex"))
+					d.send(t, create("Max"))
+					d.send(t, create("Rex"))
+					assert.Empty(t, rules(srv))
+					srv.Inject(fake.Fault{Wire: fake.WireDrip})
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					_, err := d.do(create("Ada").build(t, d.base).WithContext(ctx))
+					assert.ErrorIs(t, err, context.DeadlineExceeded)
+					d.send(t, create("Ada"))
+					assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
+				})
+			})
+		}
+	})
+	t.Run("not after a look at the catalogue", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		d := viaTransport(t, srv)
+		srv.Inject(fake.Fault{Status: 500})
 		d.send(t, create("Rex"))
-		assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
-		assert.Len(t, srv.Pets(), 2)
+		d.list(t)
+		d.send(t, create("Rex"))
+		assert.Empty(t, rules(srv))
+	})
+	t.Run("after the client gave up", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := fake.NewTestServer(t)
+			d := viaMemory(t, srv)
+			srv.Inject(fake.Fault{Delay: time.Hour, AfterCommit: true})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			resp, err := d.client.Do(create("Rex").build(t, d.base).WithContext(ctx))
+			if err == nil {
+				resp.Body.Close()
+			}
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			synctest.Wait()
+			d.send(t, create("Rex"))
+			assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
+			assert.Len(t, srv.Pets(), 2)
+		})
 	})
 }
 
-func TestViolations_whatTheDocumentDoesNotKnowIsNoticed(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	d := viaTransport(t, srv)
-	d.send(t, request{path: "/pets?limit=1&page=2&cursor=x"})
-	d.send(t, request{path: "/pets", body: `{"name":"Rex","categoryId":1,"tag":"a"}`})
-	d.send(t, request{path: "/pets?dry=1", body: `{"name":"Rex","categoryId":1}`})
-	d.send(t, request{path: "/pets/1"})
-	assert.Equal(t, []fake.Violation{
-		{fake.RuleUnknownParameter, "4", `listPets has no parameter "cursor"`, 1},
-		{fake.RuleUnknownParameter, "4", `listPets has no parameter "page"`, 1},
-		{fake.RuleUnknownField, "2", `NewPet has no field "tag"`, 2},
-		{fake.RuleUnknownParameter, "4", `createPet has no parameter "dry"`, 3},
-		{
-			fake.RuleDeprecated, "4.3",
-			"getPet is removed on 5 December 2030; listPets takes its place", 4,
-		},
-	}, srv.Violations())
-	assert.Equal(t, `unknown-field (section 2): NewPet has no field "tag", request #2`, srv.Violations()[2].String())
-}
-
-func TestViolations_keyInTheURLIsNoticed(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	viaTransport(t, srv).send(t, request{path: "/pets?limit=1&api_key=" + srv.APIKey()})
-	assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleUnknownParameter}, rules(srv))
-}
-
-func TestViolations_keyThatIsEscapedInTheURLIsNoticedToo(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithKey("abc+def/ghi==", fake.PlanFree))
-	viaTransport(t, srv).send(t, request{
-		path: "/pets/abc%2Bdef%2Fghi%3D%3D", auth: "Bearer abc+def/ghi==",
+func TestViolations(t *testing.T) {
+	t.Run("parameters, fields and operations that a client should not use", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		d := viaTransport(t, srv)
+		d.send(t, request{path: "/pets?limit=1&page=2&cursor=x"})
+		d.send(t, request{path: "/pets", body: `{"name":"Rex","categoryId":1,"tag":"a"}`})
+		d.send(t, request{path: "/pets?dry=1", body: `{"name":"Rex","categoryId":1}`})
+		d.send(t, request{path: "/pets/1"})
+		assert.Equal(t, []fake.Violation{
+			{fake.RuleUnknownParameter, "4", `listPets has no parameter "cursor"`, 1},
+			{fake.RuleUnknownParameter, "4", `listPets has no parameter "page"`, 1},
+			{fake.RuleUnknownField, "2", `NewPet has no field "tag"`, 2},
+			{fake.RuleUnknownParameter, "4", `createPet has no parameter "dry"`, 3},
+			{
+				fake.RuleDeprecated, "4.3",
+				"getPet is removed on 5 December 2030; listPets takes its place", 4,
+			},
+		}, srv.Violations())
+		assert.Equal(t, `unknown-field (section 2): NewPet has no field "tag", request #2`, srv.Violations()[2].String())
 	})
-	assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleDeprecated}, rules(srv))
+	t.Run("one request cannot flood the list", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		query, body := "/pets?", `{"name":"Rex","categoryId":1`
+		for i := range 26 {
+			query += string(rune('a'+i)) + "=1&"
+			body += `,"` + string(rune('a'+i)) + `":1`
+		}
+		d := viaTransport(t, srv)
+		d.send(t, request{path: query})
+		d.send(t, request{path: "/pets", body: body + "}"})
+		assert.Len(t, srv.Violations(), 20)
+	})
+	t.Run("assertions fail the test that they get", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		viaTransport(t, srv).send(t, request{path: "/pets/1"})
+		tb := &recorder{}
+		assert.False(t, srv.AssertNoViolations(tb))
+		assert.False(t, srv.AssertRequests(tb, fake.OpListPets, 1))
+		assert.Contains(t, tb.errors.String(), "deprecated-operation")
+		assert.Contains(t, tb.errors.String(), `0 requests of "listPets" arrived, want 1`)
+		assert.True(t, srv.AssertNoViolations(t, fake.RuleEarlyRetry))
+		assert.True(t, srv.AssertRequests(t, fake.OpGetPet, 1))
+		assert.True(t, srv.AssertRequests(t, "", 1))
+	})
 }
 
-func TestViolations_keyThatIsAWordOfTheURLByChanceIsNotNoticed(t *testing.T) {
-	for _, key := range []string{"a", "pets", "v1", "sold"} {
-		srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree))
-		viaTransport(t, srv).send(t, request{path: "/pets?status=sold", auth: "Bearer " + key})
-		assert.Empty(t, rules(srv), key)
-	}
+func TestKeyExposed(t *testing.T) {
+	t.Run("a key in the query", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		viaTransport(t, srv).send(t, request{path: "/pets?limit=1&api_key=" + srv.APIKey()})
+		assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleUnknownParameter}, rules(srv))
+	})
+	t.Run("an escaped key in the path", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithKey("abc+def/ghi==", fake.PlanFree))
+		viaTransport(t, srv).send(t, request{
+			path: "/pets/abc%2Bdef%2Fghi%3D%3D", auth: "Bearer abc+def/ghi==",
+		})
+		assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleDeprecated}, rules(srv))
+	})
+	t.Run("not a short key that is a word of the URL", func(t *testing.T) {
+		for _, key := range []string{"a", "pets", "v1", "sold"} {
+			srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree))
+			viaTransport(t, srv).send(t, request{path: "/pets?status=sold", auth: "Bearer " + key})
+			assert.Empty(t, rules(srv), key)
+		}
+	})
 }
 
-func TestViolations_oneRequestCannotFloodTheList(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	query, body := "/pets?", `{"name":"Rex","categoryId":1`
-	for i := range 26 {
-		query += string(rune('a'+i)) + "=1&"
-		body += `,"` + string(rune('a'+i)) + `":1`
-	}
-	d := viaTransport(t, srv)
-	d.send(t, request{path: query})
-	d.send(t, request{path: "/pets", body: body + "}"})
-	assert.Len(t, srv.Violations(), 20)
-}
-
-func TestViolations_assertionsFailTheTestTheyAreGiven(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	viaTransport(t, srv).send(t, request{path: "/pets/1"})
-	tb := &recorder{}
-	assert.False(t, srv.AssertNoViolations(tb))
-	assert.False(t, srv.AssertRequests(tb, fake.OpListPets, 1))
-	assert.Contains(t, tb.errors.String(), "deprecated-operation")
-	assert.Contains(t, tb.errors.String(), `0 requests of "listPets" arrived, want 1`)
-	assert.True(t, srv.AssertNoViolations(t, fake.RuleEarlyRetry))
-	assert.True(t, srv.AssertRequests(t, fake.OpGetPet, 1))
-	assert.True(t, srv.AssertRequests(t, "", 1))
-}
-
-func TestViolations_strictFailsTheTestForMisconduct(t *testing.T) {
+func TestWithStrict(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts []fake.Option
 		want string

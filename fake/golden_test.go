@@ -21,7 +21,7 @@ const answerMark = "=== answer ===\n"
 
 // Each file in testdata/exchanges holds a request and its response as they are on the wire, but for
 // the CR before each line feed. With UPDATE_GOLDEN=1 the responses are written anew, to be read.
-func TestResponses_equalGoldenTexts(t *testing.T) {
+func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/exchanges/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -85,7 +85,7 @@ func dialRaw(t *testing.T, base string) net.Conn {
 	return conn
 }
 
-func TestResponses_transportGivesTheResponsesOfTheWire(t *testing.T) {
+func TestTransportRespondsLikeASocket(t *testing.T) {
 	for _, q := range []request{{path: "/pets"}, create("Rex"), {path: "/pets/1"}, {path: "/none", auth: "-"}} {
 		direct := viaTransport(t, goldenServer(t)).send(t, q)
 		loopback := viaURL(t, goldenServer(t)).send(t, q)

@@ -25,88 +25,89 @@ func (r *artifactRecorder) ArtifactDir() string { return r.dir }
 // minimalTB is a TB with no method but those of fake.TB.
 type minimalTB struct{ fake.TB }
 
-func TestNewTestServer_keepsJournalOfFailedTest(t *testing.T) {
-	tb := &artifactRecorder{dir: t.TempDir()}
-	for range 2 {
-		srv := fake.NewTestServer(tb, fake.WithKey("second-key", fake.PlanFree))
-		d := viaMemory(t, srv)
-		d.send(t, create("Rex"))
-		d.send(t, request{path: "/pets?limit=5&limit=%73econd-key"})
-		srv.Inject(fake.Fault{Status: 502, Body: []byte("\xff")})
-		d.list(t)
-	}
-	fake.NewTestServer(tb) // without requests, and so without a file
-	tb.Errorf("something else")
-	tb.end()
-	files, err := filepath.Glob(filepath.Join(tb.dir, "petstore-fake-*.har"))
-	require.NoError(t, err)
-	require.Len(t, files, 2)
-	assert.Contains(t, tb.log.String(), "fake: the whole journal is in "+files[0])
-	text, err := os.ReadFile(files[0])
-	require.NoError(t, err)
-	assert.NotContains(t, string(text), "econd-key")
-	var archive struct {
-		Log struct {
-			Version string
-			Entries []struct {
-				Request struct {
-					Method, URL string
-					QueryString []struct{ Name, Value string }
-					PostData    struct{ Text string }
+func TestArtifacts(t *testing.T) {
+	t.Run("hold the journal of a failed test", func(t *testing.T) {
+		tb := &artifactRecorder{dir: t.TempDir()}
+		for range 2 {
+			srv := fake.NewTestServer(tb, fake.WithKey("second-key", fake.PlanFree))
+			d := viaMemory(t, srv)
+			d.send(t, create("Rex"))
+			d.send(t, request{path: "/pets?limit=5&limit=%73econd-key"})
+			srv.Inject(fake.Fault{Status: 502, Body: []byte("\xff")})
+			d.list(t)
+		}
+		fake.NewTestServer(tb) // without requests, and so without a file
+		tb.Errorf("something else")
+		tb.end()
+		files, err := filepath.Glob(filepath.Join(tb.dir, "petstore-fake-*.har"))
+		require.NoError(t, err)
+		require.Len(t, files, 2)
+		assert.Contains(t, tb.log.String(), "fake: the whole journal is in "+files[0])
+		text, err := os.ReadFile(files[0])
+		require.NoError(t, err)
+		assert.NotContains(t, string(text), "econd-key")
+		var archive struct {
+			Log struct {
+				Version string
+				Entries []struct {
+					Request struct {
+						Method, URL string
+						QueryString []struct{ Name, Value string }
+						PostData    struct{ Text string }
+					}
+					Response struct {
+						Status  int
+						Content struct{ Text, Encoding, MimeType string }
+					}
+					Comment string
 				}
-				Response struct {
-					Status  int
-					Content struct{ Text, Encoding, MimeType string }
-				}
-				Comment string
 			}
 		}
-	}
-	require.NoError(t, json.Unmarshal(text, &archive))
-	assert.Equal(t, "1.2", archive.Log.Version)
-	e := archive.Log.Entries
-	require.Len(t, e, 3)
-	assert.Equal(t, "http://petstore-fake/v1/pets", e[0].Request.URL)
-	assert.JSONEq(t, `{"name":"Rex","categoryId":1}`, e[0].Request.PostData.Text)
-	assert.Equal(t, 201, e[0].Response.Status)
-	assert.Equal(t, "application/json", e[0].Response.Content.MimeType)
-	assert.Equal(t, "[redacted]", e[1].Request.QueryString[1].Value)
-	assert.Contains(t, e[1].Comment, "limit is given twice")
-	assert.Equal(t, "base64", e[2].Response.Content.Encoding)
-	assert.Equal(t, "/w==", e[2].Response.Content.Text)
+		require.NoError(t, json.Unmarshal(text, &archive))
+		assert.Equal(t, "1.2", archive.Log.Version)
+		e := archive.Log.Entries
+		require.Len(t, e, 3)
+		assert.Equal(t, "http://petstore-fake/v1/pets", e[0].Request.URL)
+		assert.JSONEq(t, `{"name":"Rex","categoryId":1}`, e[0].Request.PostData.Text)
+		assert.Equal(t, 201, e[0].Response.Status)
+		assert.Equal(t, "application/json", e[0].Response.Content.MimeType)
+		assert.Equal(t, "[redacted]", e[1].Request.QueryString[1].Value)
+		assert.Contains(t, e[1].Comment, "limit is given twice")
+		assert.Equal(t, "base64", e[2].Response.Content.Encoding)
+		assert.Equal(t, "/w==", e[2].Response.Content.Text)
+	})
+	t.Run("are not required", func(t *testing.T) {
+		broken := &artifactRecorder{dir: filepath.Join(t.TempDir(), "missing")}
+		for name, tb := range map[string]struct {
+			fake.TB
+			*recorder
+			log string
+		}{
+			"no method":           {minimalTB{&recorder{}}, nil, ""},
+			"nil testing.TB":      {&recorder{}, nil, ""},
+			"a missing directory": {broken, &broken.recorder, "fake: the journal could not be written: "},
+		} {
+			t.Run(name, func(t *testing.T) {
+				r := tb.recorder
+				switch own := tb.TB.(type) {
+				case minimalTB:
+					r = own.TB.(*recorder)
+				case *recorder:
+					r = own
+				}
+				srv := fake.NewTestServer(tb.TB)
+				viaTransport(t, srv).list(t)
+				r.Errorf("something else")
+				r.end()
+				assert.Contains(t, r.log.String(), "#1 GET /v1/pets → 200")
+				assert.Contains(t, r.log.String(), tb.log)
+				assert.NotContains(t, r.log.String(), "the whole journal")
+			})
+		}
+	})
 }
 
-func TestNewTestServer_worksWithoutArtifactDirectory(t *testing.T) {
-	broken := &artifactRecorder{dir: filepath.Join(t.TempDir(), "missing")}
-	for name, tb := range map[string]struct {
-		fake.TB
-		*recorder
-		log string
-	}{
-		"no method":           {minimalTB{&recorder{}}, nil, ""},
-		"nil testing.TB":      {&recorder{}, nil, ""},
-		"a missing directory": {broken, &broken.recorder, "fake: the journal could not be written: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := tb.recorder
-			switch own := tb.TB.(type) {
-			case minimalTB:
-				r = own.TB.(*recorder)
-			case *recorder:
-				r = own
-			}
-			srv := fake.NewTestServer(tb.TB)
-			viaTransport(t, srv).list(t)
-			r.Errorf("something else")
-			r.end()
-			assert.Contains(t, r.log.String(), "#1 GET /v1/pets → 200")
-			assert.Contains(t, r.log.String(), tb.log)
-			assert.NotContains(t, r.log.String(), "the whole journal")
-		})
-	}
-}
-
-func TestWriteHAR_reportsErrorOfWriter(t *testing.T) {
+func TestWriteHAR(t *testing.T) {
 	err := fake.WriteHAR(brokenWriter{}, "http://x", []fake.Request{{Path: "*"}, {Path: "http://other/v1"}})
 	require.EqualError(t, err, "fake: WriteHAR: disk full")
 	var b strings.Builder

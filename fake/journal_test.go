@@ -15,7 +15,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestServer_Requests_bounded(t *testing.T) {
+func TestJournalBytes(t *testing.T) {
 	const mib = 1 << 20
 	for name, c := range map[string]struct {
 		answer             int
@@ -52,216 +52,238 @@ func TestServer_Requests_bounded(t *testing.T) {
 	}
 }
 
-func TestJournal_holdsWhatArrivedAndWhatWasServed(t *testing.T) {
-	throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		q := create("Rex")
-		q.path += "?dry=1"
-		q.header = http.Header{"X-Trace": {"a", "b"}}
-		before := time.Now()
-		answer := d.send(t, q)
-		require.Len(t, srv.Requests(), 1)
-		r := srv.Requests()[0]
-		assert.Equal(t, 1, r.Seq)
-		assert.Equal(t, fake.OpCreatePet, r.Operation)
-		assert.Equal(t, http.MethodPost, r.Method)
-		assert.Equal(t, "/v1/pets?dry=1", r.Path)
-		assert.Equal(t, []string{"a", "b"}, r.Header.Values("X-Trace"))
-		assert.Equal(t, "Bearer [redacted]", r.Header.Get("Authorization"))
-		assert.Equal(t, `{"name":"Rex","categoryId":1}`, string(r.Body))
-		assert.Equal(t, answer.status, r.StatusCode)
-		assert.Equal(t, answer.body, string(r.Answer))
-		assert.WithinDuration(t, before, r.Time, 10*time.Second)
-		assert.False(t, r.Fault)
-		assert.Empty(t, r.Hint)
-	})
-}
-
-func TestJournal_namesNoOperationWhereThereIsNone(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	d := viaTransport(t, srv)
-	for _, q := range []request{{path: "/orders"}, {method: "PUT", path: "/pets"}, {method: "HEAD", path: "/pets/1"}} {
-		d.send(t, q)
-	}
-	d.send(t, request{path: "/pets/1"})
-	for i, want := range []string{"", "", "", fake.OpGetPet} {
-		assert.Equal(t, want, srv.Requests()[i].Operation)
-	}
-}
-
-func TestJournal_requestsAreCopies(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	viaTransport(t, srv).send(t, create("Rex"))
-	r := srv.Requests()[0]
-	r.Body[2], r.Answer[2] = 'X', 'X'
-	r.Header.Set("Authorization", "gone")
-	again := srv.Requests()[0]
-	assert.Contains(t, string(again.Body), "name")
-	assert.Contains(t, string(again.Answer), `"id"`)
-	assert.Equal(t, "Bearer [redacted]", again.Header.Get("Authorization"))
-}
-
-func TestJournal_holdsNoKeyWhereverAClientPutIt(t *testing.T) {
-	const key = "s3cret/key+1=="
-	srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree), fake.WithKey(key+"longer", fake.PlanFree))
-	for _, auth := range []string{"Bearer " + key, "bearer " + key, "Basic " + key, key, "Bearer unknown-key"} {
-		d := viaTransport(t, srv)
-		d.send(t, request{
-			path: "/pets?" + url.QueryEscape(key) + "=1&key=" + url.QueryEscape(key) + "&status=" + url.QueryEscape(key), auth: auth,
-			header: http.Header{"X-Api-Key": {key}, "Proxy-Authorization": {"Basic unknown-key"}},
+func TestJournal(t *testing.T) {
+	t.Run("holds the request and the response", func(t *testing.T) {
+		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			q := create("Rex")
+			q.path += "?dry=1"
+			q.header = http.Header{"X-Trace": {"a", "b"}}
+			before := time.Now()
+			answer := d.send(t, q)
+			require.Len(t, srv.Requests(), 1)
+			r := srv.Requests()[0]
+			assert.Equal(t, 1, r.Seq)
+			assert.Equal(t, fake.OpCreatePet, r.Operation)
+			assert.Equal(t, http.MethodPost, r.Method)
+			assert.Equal(t, "/v1/pets?dry=1", r.Path)
+			assert.Equal(t, []string{"a", "b"}, r.Header.Values("X-Trace"))
+			assert.Equal(t, "Bearer [redacted]", r.Header.Get("Authorization"))
+			assert.Equal(t, `{"name":"Rex","categoryId":1}`, string(r.Body))
+			assert.Equal(t, answer.status, r.StatusCode)
+			assert.Equal(t, answer.body, string(r.Answer))
+			assert.WithinDuration(t, before, r.Time, 10*time.Second)
+			assert.False(t, r.Fault)
+			assert.Empty(t, r.Hint)
 		})
-		d.send(t, request{path: "/pets/" + url.PathEscape(key), auth: auth})
-		d.send(t, request{path: "/pets/" + key + "longer", auth: auth})
-		d.send(t, request{path: "/pets", auth: auth, body: `{"name":"` + key + `","categoryId":1}`})
-	}
-	srv.RevokeKey(key)
-	all := fmt.Sprintf("%+v %v", srv.Requests(), srv.Violations())
-	for _, r := range srv.Requests() {
-		all += string(r.Body) + string(r.Answer)
-	}
-	for _, secret := range []string{key, url.QueryEscape(key), url.PathEscape(key), "unknown-key", "longer"} {
-		assert.NotContains(t, all, secret)
-	}
-	assert.Equal(t, strings.Repeat("fake.Server ", 5), fmt.Sprintf("%v %+v %#v %d %x ", srv, srv, srv, srv, srv))
-}
+	})
+	t.Run("names no operation where there is none", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		d := viaTransport(t, srv)
+		for _, q := range []request{{path: "/orders"}, {method: "PUT", path: "/pets"}, {method: "HEAD", path: "/pets/1"}} {
+			d.send(t, q)
+		}
+		d.send(t, request{path: "/pets/1"})
+		for i, want := range []string{"", "", "", fake.OpGetPet} {
+			assert.Equal(t, want, srv.Requests()[i].Operation)
+		}
+	})
+	t.Run("returns copies", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		viaTransport(t, srv).send(t, create("Rex"))
+		r := srv.Requests()[0]
+		r.Body[2], r.Answer[2] = 'X', 'X'
+		r.Header.Set("Authorization", "gone")
+		again := srv.Requests()[0]
+		assert.Contains(t, string(again.Body), "name")
+		assert.Contains(t, string(again.Answer), `"id"`)
+		assert.Equal(t, "Bearer [redacted]", again.Header.Get("Authorization"))
+	})
+	t.Run("holds as many requests as WithJournal says", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithJournal(3), fake.WithPlan(fake.Enterprise(0, 0)))
+		d := viaTransport(t, srv)
+		for range 5 {
+			d.list(t)
+		}
+		require.Len(t, srv.Requests(), 3)
+		assert.Equal(t, 3, srv.Requests()[0].Seq)
 
-func TestJournal_isBounded(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithJournal(3), fake.WithPlan(fake.Enterprise(0, 0)))
-	d := viaTransport(t, srv)
-	for range 5 {
-		d.list(t)
-	}
-	require.Len(t, srv.Requests(), 3)
-	assert.Equal(t, 3, srv.Requests()[0].Seq)
-
-	none := fake.NewTestServer(t, fake.WithJournal(0))
-	viaTransport(t, none).list(t)
-	assert.Empty(t, none.Requests())
-}
-
-func TestJournal_entryIsThereBeforeItsResponse(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	d := viaURL(t, srv)
-	for i := range 200 {
-		d.list(t)
-		entries := srv.Requests()
-		require.Len(t, entries, i+1)
-		require.Equal(t, http.StatusOK, entries[i].StatusCode)
-	}
-}
-
-func TestJournal_holdsTheHeaderThatWasServed(t *testing.T) {
-	opts := []fake.Option{fake.WithPlan(fake.Enterprise(2, 0))}
-	throughEveryEntryPoint(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		srv.Inject(fake.Fault{Header: http.Header{
-			"X-Trace": {"a", "b " + fake.DefaultAPIKey}, "X-Ratelimit-Reset": nil,
-		}})
-		answers := []reply{d.list(t), d.list(t), d.list(t)}
-		for i, r := range srv.Requests() {
-			for _, name := range []string{
-				"Content-Type", "Content-Length", "Date", "X-Ratelimit-Limit", "X-Ratelimit-Remaining",
-				"X-Ratelimit-Reset", "Retry-After",
-			} {
-				assert.Equal(t, answers[i].header.Values(name), r.AnswerHeader.Values(name), "%d: %s", i, name)
+		none := fake.NewTestServer(t, fake.WithJournal(0))
+		viaTransport(t, none).list(t)
+		assert.Empty(t, none.Requests())
+	})
+	t.Run("has a request before the client has its response", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		d := viaURL(t, srv)
+		for i := range 200 {
+			d.list(t)
+			entries := srv.Requests()
+			require.Len(t, entries, i+1)
+			require.Equal(t, http.StatusOK, entries[i].StatusCode)
+		}
+	})
+	t.Run("holds the header of the response", func(t *testing.T) {
+		opts := []fake.Option{fake.WithPlan(fake.Enterprise(2, 0))}
+		throughEveryEntryPoint(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.Inject(fake.Fault{Header: http.Header{
+				"X-Trace": {"a", "b " + fake.DefaultAPIKey}, "X-Ratelimit-Reset": nil,
+			}})
+			answers := []reply{d.list(t), d.list(t), d.list(t)}
+			for i, r := range srv.Requests() {
+				for _, name := range []string{
+					"Content-Type", "Content-Length", "Date", "X-Ratelimit-Limit", "X-Ratelimit-Remaining",
+					"X-Ratelimit-Reset", "Retry-After",
+				} {
+					assert.Equal(t, answers[i].header.Values(name), r.AnswerHeader.Values(name), "%d: %s", i, name)
+				}
+			}
+			first := srv.Requests()[0].AnswerHeader
+			assert.Equal(t, []string{"a", "b [redacted]"}, first["X-Trace"])
+			assert.NotContains(t, first, "X-Ratelimit-Reset")
+			first["X-Trace"][0] = "changed"
+			assert.Equal(t, "a", srv.Requests()[0].AnswerHeader.Get("X-Trace"))
+		})
+	})
+	t.Run("holds no header of a response that did not come", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		srv.Inject(fake.Fault{Wire: fake.WireReset, AfterCommit: true})
+		_, err := viaTransport(t, srv).try(t, request{path: "/pets"})
+		require.Error(t, err)
+		r := srv.Requests()[0]
+		assert.Nil(t, r.AnswerHeader)
+		assert.Empty(t, r.Answer)
+		assert.Zero(t, r.StatusCode)
+	})
+	t.Run("names a key by its number", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
+		srv.AddKey("third-key", fake.PlanPro)
+		d := viaTransport(t, srv)
+		for _, auth := range []string{"", "Bearer second-key", "Bearer third-key", "-", "Bearer unknown-key", "Basic third-key"} {
+			d.send(t, request{path: "/pets", auth: auth})
+		}
+		srv.RevokeKey("second-key")
+		d.send(t, request{path: "/pets", auth: "Bearer second-key"})
+		srv.AddKey("second-key", fake.PlanPro)
+		d.send(t, request{path: "/pets", auth: "Bearer second-key"})
+		for i, want := range []int{1, 2, 3, 0, 0, 0, 0, 2} {
+			assert.Equal(t, want, srv.Requests()[i].Key, "request %d", i+1)
+		}
+		for key, want := range map[string]int{fake.DefaultAPIKey: 1, "second-key": 2, "third-key": 3, "unknown-key": 0} {
+			assert.Equal(t, want, srv.KeyNumber(key), key)
+		}
+	})
+	t.Run("finds a request by its Seq", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithJournal(3))
+		d := viaTransport(t, srv)
+		_, found := srv.Request(1)
+		assert.False(t, found)
+		_, found = srv.LastRequest()
+		assert.False(t, found)
+		for range 5 {
+			d.list(t)
+		}
+		for seq, want := range map[int]bool{-1: false, 0: false, 2: false, 3: true, 5: true, 6: false} {
+			r, found := srv.Request(seq)
+			require.Equal(t, want, found, "seq %d", seq)
+			if found {
+				assert.Equal(t, seq, r.Seq)
 			}
 		}
-		first := srv.Requests()[0].AnswerHeader
-		assert.Equal(t, []string{"a", "b [redacted]"}, first["X-Trace"])
-		assert.NotContains(t, first, "X-Ratelimit-Reset")
-		first["X-Trace"][0] = "changed"
-		assert.Equal(t, "a", srv.Requests()[0].AnswerHeader.Get("X-Trace"))
+		r, _ := srv.Request(4)
+		assert.Equal(t, srv.Requests()[1], r)
+		r, found = srv.LastRequest()
+		assert.True(t, found)
+		assert.Equal(t, 5, r.Seq)
 	})
 }
 
-func TestJournal_holdsNoHeaderOfAResponseThatDidNotCome(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	srv.Inject(fake.Fault{Wire: fake.WireReset, AfterCommit: true})
-	_, err := viaTransport(t, srv).try(t, request{path: "/pets"})
-	require.Error(t, err)
-	r := srv.Requests()[0]
-	assert.Nil(t, r.AnswerHeader)
-	assert.Empty(t, r.Answer)
-	assert.Zero(t, r.StatusCode)
-}
-
-func TestJournal_numbersTheKeys(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
-	srv.AddKey("third-key", fake.PlanPro)
-	d := viaTransport(t, srv)
-	for _, auth := range []string{"", "Bearer second-key", "Bearer third-key", "-", "Bearer unknown-key", "Basic third-key"} {
-		d.send(t, request{path: "/pets", auth: auth})
-	}
-	srv.RevokeKey("second-key")
-	d.send(t, request{path: "/pets", auth: "Bearer second-key"})
-	srv.AddKey("second-key", fake.PlanPro)
-	d.send(t, request{path: "/pets", auth: "Bearer second-key"})
-	for i, want := range []int{1, 2, 3, 0, 0, 0, 0, 2} {
-		assert.Equal(t, want, srv.Requests()[i].Key, "request %d", i+1)
-	}
-	for key, want := range map[string]int{fake.DefaultAPIKey: 1, "second-key": 2, "third-key": 3, "unknown-key": 0} {
-		assert.Equal(t, want, srv.KeyNumber(key), key)
-	}
-}
-
-func TestJournal_requestOfTheJournalIsFoundBySeq(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithJournal(3))
-	d := viaTransport(t, srv)
-	_, found := srv.Request(1)
-	assert.False(t, found)
-	_, found = srv.LastRequest()
-	assert.False(t, found)
-	for range 5 {
-		d.list(t)
-	}
-	for seq, want := range map[int]bool{-1: false, 0: false, 2: false, 3: true, 5: true, 6: false} {
-		r, found := srv.Request(seq)
-		require.Equal(t, want, found, "seq %d", seq)
-		if found {
-			assert.Equal(t, seq, r.Seq)
+func TestJournalSecrets(t *testing.T) {
+	t.Run("a key does not get into it, wherever a client puts it", func(t *testing.T) {
+		const key = "s3cret/key+1=="
+		srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree), fake.WithKey(key+"longer", fake.PlanFree))
+		for _, auth := range []string{"Bearer " + key, "bearer " + key, "Basic " + key, key, "Bearer unknown-key"} {
+			d := viaTransport(t, srv)
+			d.send(t, request{
+				path: "/pets?" + url.QueryEscape(key) + "=1&key=" + url.QueryEscape(key) + "&status=" + url.QueryEscape(key), auth: auth,
+				header: http.Header{"X-Api-Key": {key}, "Proxy-Authorization": {"Basic unknown-key"}},
+			})
+			d.send(t, request{path: "/pets/" + url.PathEscape(key), auth: auth})
+			d.send(t, request{path: "/pets/" + key + "longer", auth: auth})
+			d.send(t, request{path: "/pets", auth: auth, body: `{"name":"` + key + `","categoryId":1}`})
 		}
-	}
-	r, _ := srv.Request(4)
-	assert.Equal(t, srv.Requests()[1], r)
-	r, found = srv.LastRequest()
-	assert.True(t, found)
-	assert.Equal(t, 5, r.Seq)
-}
-
-func TestJournal_clearRequestsEmptiesTheJournalAloneAndCountsOn(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	d := viaTransport(t, srv)
-	d.send(t, create("Rex"))
-	d.send(t, request{path: "/pets/1"})
-	srv.ClearRequests()
-	assert.Empty(t, srv.Requests())
-	assert.Len(t, srv.Violations(), 1)
-	assert.Len(t, srv.Pets(), 1)
-	assert.Equal(t, 2, srv.Usage(srv.APIKey()).Minute)
-	d.list(t)
-	require.Len(t, srv.Requests(), 1)
-	assert.Equal(t, 3, srv.Requests()[0].Seq)
-}
-
-// The responses of requests that were cleared away meanwhile must take no room in the journal.
-func TestJournal_responseThatOutlivesItsEntryIsNotCounted(t *testing.T) {
-	var srv *fake.Server
-	clearing := true
-	srv = fake.NewTestServer(t, fake.WithNotify(func(seq int) {
-		if _, found := srv.Request(seq); found && clearing {
-			srv.ClearRequests()
+		srv.RevokeKey(key)
+		all := fmt.Sprintf("%+v %v", srv.Requests(), srv.Violations())
+		for _, r := range srv.Requests() {
+			all += string(r.Body) + string(r.Answer)
 		}
-	}))
-	srv.Inject(fake.Fault{Status: 200, Body: make([]byte, 1<<20), Times: fake.Forever})
-	d := viaTransport(t, srv)
-	for range 65 {
-		d.list(t)
-	}
-	assert.Empty(t, srv.Requests())
-	clearing = false
-	d.list(t)
-	assert.Len(t, srv.Requests(), 1)
+		for _, secret := range []string{key, url.QueryEscape(key), url.PathEscape(key), "unknown-key", "longer"} {
+			assert.NotContains(t, all, secret)
+		}
+		assert.Equal(t, strings.Repeat("fake.Server ", 5), fmt.Sprintf("%v %+v %#v %d %x ", srv, srv, srv, srv, srv))
+	})
+	t.Run("nor however a client writes it", func(t *testing.T) {
+		const key = "operator-secret~1"
+		var escaped strings.Builder
+		for _, c := range []byte(key) {
+			fmt.Fprintf(&escaped, "%%%02x", c)
+		}
+		srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanBusiness))
+		nested := strings.NewReplacer("%", "%2525").Replace(escaped.String())
+		for _, target := range []string{
+			"/v1/pets/" + nested, "/v1/pets?a=" + nested + "&" + strings.Repeat("b", 50) + key,
+			"/v1/pets/" + key, "/v1/pets?limit=" + key, "/v1/pets/" + escaped.String(), "/v1/pets?" + escaped.String() + "=1",
+			"/v1/pets/operator%2Dsecret~1", "/v1/pets/operator-secret%7e1%2f",
+		} {
+			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(key, target, nil))
+			last, ok := srv.LastRequest()
+			require.True(t, ok)
+			assert.Equal(t, "[redacted]", last.Method)
+			assert.Contains(t, last.Path, "[redacted]")
+			assert.NotContains(t, last.Path+last.Hint+string(last.Answer), "secret", "%s", target)
+			assert.NotContains(t, last.Path+last.Hint+string(last.Answer), "%2525", "%s", target)
+		}
+		srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets?status=a%2Fb", nil))
+		last, _ := srv.LastRequest()
+		assert.Equal(t, "/v1/pets?status=a%2Fb", last.Path, "what hides no key stays as it was written")
+	})
 }
 
-func TestJournal_notifiesOfARequestAndOfItsResponseBeforeTheClientHasIt(t *testing.T) {
+func TestClearRequests(t *testing.T) {
+	t.Run("empties the journal alone and counts on", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		d := viaTransport(t, srv)
+		d.send(t, create("Rex"))
+		d.send(t, request{path: "/pets/1"})
+		srv.ClearRequests()
+		assert.Empty(t, srv.Requests())
+		assert.Len(t, srv.Violations(), 1)
+		assert.Len(t, srv.Pets(), 1)
+		assert.Equal(t, 2, srv.Usage(srv.APIKey()).Minute)
+		d.list(t)
+		require.Len(t, srv.Requests(), 1)
+		assert.Equal(t, 3, srv.Requests()[0].Seq)
+	})
+	// The responses of requests that were cleared away meanwhile must take no room in the journal.
+	t.Run("the response to a request that is gone takes no room", func(t *testing.T) {
+		var srv *fake.Server
+		clearing := true
+		srv = fake.NewTestServer(t, fake.WithNotify(func(seq int) {
+			if _, found := srv.Request(seq); found && clearing {
+				srv.ClearRequests()
+			}
+		}))
+		srv.Inject(fake.Fault{Status: 200, Body: make([]byte, 1<<20), Times: fake.Forever})
+		d := viaTransport(t, srv)
+		for range 65 {
+			d.list(t)
+		}
+		assert.Empty(t, srv.Requests())
+		clearing = false
+		d.list(t)
+		assert.Len(t, srv.Requests(), 1)
+	})
+}
+
+func TestWithNotify(t *testing.T) {
 	var told []string
 	var srv *fake.Server
 	opts := []fake.Option{fake.WithNotify(func(seq int) {
@@ -276,30 +298,4 @@ func TestJournal_notifiesOfARequestAndOfItsResponseBeforeTheClientHasIt(t *testi
 		d.list(t)
 		assert.Equal(t, []string{"2 true 0", "2 true 503"}, told[2:])
 	})
-}
-
-func TestJournal_noWayToWriteAKeyPutsItIntoTheJournal(t *testing.T) {
-	const key = "operator-secret~1"
-	var escaped strings.Builder
-	for _, c := range []byte(key) {
-		fmt.Fprintf(&escaped, "%%%02x", c)
-	}
-	srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanBusiness))
-	nested := strings.NewReplacer("%", "%2525").Replace(escaped.String())
-	for _, target := range []string{
-		"/v1/pets/" + nested, "/v1/pets?a=" + nested + "&" + strings.Repeat("b", 50) + key,
-		"/v1/pets/" + key, "/v1/pets?limit=" + key, "/v1/pets/" + escaped.String(), "/v1/pets?" + escaped.String() + "=1",
-		"/v1/pets/operator%2Dsecret~1", "/v1/pets/operator-secret%7e1%2f",
-	} {
-		srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(key, target, nil))
-		last, ok := srv.LastRequest()
-		require.True(t, ok)
-		assert.Equal(t, "[redacted]", last.Method)
-		assert.Contains(t, last.Path, "[redacted]")
-		assert.NotContains(t, last.Path+last.Hint+string(last.Answer), "secret", "%s", target)
-		assert.NotContains(t, last.Path+last.Hint+string(last.Answer), "%2525", "%s", target)
-	}
-	srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets?status=a%2Fb", nil))
-	last, _ := srv.LastRequest()
-	assert.Equal(t, "/v1/pets?status=a%2Fb", last.Path, "what hides no key stays as it was written")
 }

@@ -35,269 +35,190 @@ func (d entryPoint) admitted(t *testing.T) (int, reply) {
 	}
 }
 
-func TestLimits_twoMinutesOfAPlanPassAsTheDocumentSays(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, _ *fake.Server, d entryPoint) {
-		time.Sleep(1500 * time.Millisecond) // so that the window does not begin where the clock does
-		for minute := range 2 {
-			begin := time.Now().Truncate(time.Second)
-			n, r := d.admitted(t)
-			assert.Equal(t, 60, n)
-			require.Equal(t, http.StatusTooManyRequests, r.status)
-			assert.Equal(t, "60", r.header.Get("X-RateLimit-Limit"))
-			assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
-			assert.Equal(t, strconv.FormatInt(begin.Unix()+60, 10), r.header.Get("X-RateLimit-Reset"))
-			wait, err := strconv.Atoi(r.header.Get("Retry-After"))
-			require.NoError(t, err)
-			assert.Equal(t, 60, wait, minute)
-			time.Sleep(time.Duration(wait)*time.Second - 501*time.Millisecond)
-			assert.Equal(t, http.StatusTooManyRequests, d.list(t).status, "a millisecond too early")
-			time.Sleep(501 * time.Millisecond)
-		}
-	})
-}
-
-func TestLimits_dayEndsADayAfterItsFirstRequest(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
-		start, sent := time.Now(), 0
-		for sent < fake.PlanFree.PerDay {
-			n, r := d.admitted(t)
-			sent += n
-			if sent < fake.PlanFree.PerDay {
+func TestLimits(t *testing.T) {
+	t.Run("two minutes of a plan", func(t *testing.T) {
+		inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, _ *fake.Server, d entryPoint) {
+			time.Sleep(1500 * time.Millisecond) // so that the window does not begin where the clock does
+			for minute := range 2 {
+				begin := time.Now().Truncate(time.Second)
+				n, r := d.admitted(t)
+				assert.Equal(t, 60, n)
+				require.Equal(t, http.StatusTooManyRequests, r.status)
+				assert.Equal(t, "60", r.header.Get("X-RateLimit-Limit"))
+				assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
+				assert.Equal(t, strconv.FormatInt(begin.Unix()+60, 10), r.header.Get("X-RateLimit-Reset"))
 				wait, err := strconv.Atoi(r.header.Get("Retry-After"))
 				require.NoError(t, err)
-				time.Sleep(time.Duration(wait) * time.Second)
+				assert.Equal(t, 60, wait, minute)
+				time.Sleep(time.Duration(wait)*time.Second - 501*time.Millisecond)
+				assert.Equal(t, http.StatusTooManyRequests, d.list(t).status, "a millisecond too early")
+				time.Sleep(501 * time.Millisecond)
 			}
-		}
-		r := d.list(t)
-		require.Equal(t, http.StatusTooManyRequests, r.status)
-		assert.Equal(t, "1000", r.header.Get("X-RateLimit-Limit"))
-		assert.Contains(t, r.body, "plan Free allows 1000 requests per day")
-		assert.Equal(t, start.Add(24*time.Hour).Unix(), srv.Usage(srv.APIKey()).DayReset.Unix())
-		time.Sleep(time.Until(start.Add(24 * time.Hour)))
-		assert.Equal(t, http.StatusOK, d.list(t).status)
-		assert.Equal(t, 24*time.Hour, time.Since(start))
-	})
-}
-
-func TestLimits_headersShowTheLimitThatIsNearer(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 4)))
-	d := viaTransport(t, srv)
-	r := d.list(t)
-	assert.Equal(t, "3", r.header.Get("X-RateLimit-Limit"))
-	assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
-	d.admitted(t)
-	srv.Advance(time.Minute)
-	r = d.list(t)
-	assert.Equal(t, "4", r.header.Get("X-RateLimit-Limit"))
-	assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
-}
-
-func TestLimits_headersShowTheDayThatEndsBeforeTheMinute(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(9, 4))), func(t *testing.T, _ *fake.Server, d entryPoint) {
-		d.list(t)
-		time.Sleep(24*time.Hour - 30*time.Second)
-		r := d.list(t)
-		assert.Equal(t, "4", r.header.Get("X-RateLimit-Limit"))
-		assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
-		assert.Equal(t, strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10), r.header.Get("X-RateLimit-Reset"))
-	})
-}
-
-func TestLimits_plansAreThoseOfTheDocument(t *testing.T) {
-	assert.Equal(t, fake.Plan{Name: "Free", PerMinute: 60, PerDay: 1_000}, fake.PlanFree)
-	assert.Equal(t, fake.Plan{Name: "Pro", PerMinute: 300, PerDay: 10_000}, fake.PlanPro)
-	assert.Equal(t, fake.Plan{Name: "Business", PerMinute: 1_000, PerDay: 100_000}, fake.PlanBusiness)
-	assert.Equal(t, fake.Plan{Name: "Enterprise", PerMinute: 7, PerDay: 8}, fake.Enterprise(7, 8))
-}
-
-func TestLimits_banForgetsWhatLedToIt(t *testing.T) {
-	opts := with(fake.WithPlan(fake.Enterprise(0, 1)), fake.WithBan(2, time.Minute))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		d.list(t)
-		for range 2 {
-			for range 2 {
-				d.list(t)
-			}
-			assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
-			d.list(t)
-			assert.Equal(t, time.Now().Add(time.Minute).UTC(), srv.Usage(srv.APIKey()).BannedUntil.UTC())
-			time.Sleep(time.Minute)
-		}
-	})
-}
-
-func TestLimits_unlimitedPlanStillHasHeaders(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
-	r := viaTransport(t, srv).list(t)
-	assert.Equal(t, "2147483647", r.header.Get("X-RateLimit-Remaining"))
-	srv.SetPlan(srv.APIKey(), fake.Enterprise(0, 5))
-	r = viaTransport(t, srv).list(t)
-	assert.Equal(t, "5", r.header.Get("X-RateLimit-Limit"))
-	assert.Equal(t, "3", r.header.Get("X-RateLimit-Remaining"))
-}
-
-func TestLimits_a429SaysWhichLimitOfWhichPlan(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 9))), func(t *testing.T, srv *fake.Server, d entryPoint) {
-		_, r := d.admitted(t)
-		assert.JSONEq(t, `{"code":"rate_limited","status":429,"message":"plan Enterprise allows 1 requests `+
-			`per minute, the next one at 2000-01-01T00:01:00Z (section 8.1)"}`, r.body)
-		assert.Equal(t, "plan Enterprise allows 1 requests per minute, the next one at "+
-			"2000-01-01T00:01:00Z (section 8.1)", srv.Requests()[1].Hint)
-	})
-}
-
-func TestLimits_whatIsRefusedDoesNotCount(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
-	d := viaTransport(t, srv)
-	d.send(t, request{path: "/pets", auth: "-"})
-	d.send(t, request{path: "/elsewhere"})
-	n, _ := d.admitted(t)
-	assert.Equal(t, 2, n)
-	d.list(t)
-	assert.Equal(t, fake.Usage{
-		Plan: fake.Enterprise(2, 0), Minute: 2, Day: 2, Limited: 2,
-		MinuteReset: srv.Usage(srv.APIKey()).MinuteReset, DayReset: srv.Usage(srv.APIKey()).DayReset,
-	}, srv.Usage(srv.APIKey()))
-}
-
-func TestLimits_banComesAfterThatManyFurtherRequestsAndPasses(t *testing.T) {
-	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, 5*time.Minute))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		_, r := d.admitted(t)
-		assert.Equal(t, "60", r.header.Get("Retry-After"))
-		r = d.list(t)
-		assert.Equal(t, "60", r.header.Get("Retry-After"))
-		r = d.list(t)
-		assert.Equal(t, "300", r.header.Get("Retry-After"))
-		assert.Contains(t, r.body, "the API key is banned until 2000-01-01T00:05:00Z, "+
-			"for 2 requests after a 429 (section 8.3)")
-		assert.Equal(t, strconv.FormatInt(time.Now().Unix()+60, 10), r.header.Get("X-RateLimit-Reset"))
-		time.Sleep(4 * time.Minute)
-		assert.Equal(t, "60", d.list(t).header.Get("Retry-After"))
-		assert.Equal(t, 4, srv.Usage(srv.APIKey()).Limited)
-		time.Sleep(time.Minute)
-		assert.Equal(t, http.StatusOK, d.list(t).status)
-		assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
-	})
-}
-
-func TestLimits_admittedRequestForgivesEarlierOnes(t *testing.T) {
-	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, time.Hour))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		for range 5 {
-			d.admitted(t)
-			d.list(t)
-			time.Sleep(time.Minute)
-		}
-		assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
-	})
-}
-
-func TestLimits_banKeyBansAtOnceAndZeroLiftsIt(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		srv.BanKey(srv.APIKey(), 90*time.Second)
-		r := d.list(t)
-		assert.Equal(t, http.StatusTooManyRequests, r.status)
-		assert.Equal(t, "90", r.header.Get("Retry-After"))
-		assert.Contains(t, r.body, "banned until 2000-01-01T00:01:30Z, by BanKey")
-		assert.Equal(t, time.Now().Add(90*time.Second).Unix(), srv.Usage(srv.APIKey()).BannedUntil.Unix())
-		srv.BanKey(srv.APIKey(), 0)
-		assert.Equal(t, http.StatusOK, d.list(t).status)
-	})
-}
-
-func TestLimits_eachKeyHasItsOwnPlanAndWindows(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.Enterprise(1, 0)))
-	d := viaTransport(t, srv)
-	second := request{path: "/pets", auth: "Bearer second-key"}
-	assert.Equal(t, http.StatusOK, d.send(t, second).status)
-	assert.Equal(t, http.StatusTooManyRequests, d.send(t, second).status)
-	assert.Equal(t, http.StatusOK, d.list(t).status)
-	srv.SetPlan("second-key", fake.Enterprise(2, 0))
-	assert.Equal(t, http.StatusOK, d.send(t, second).status)
-	assert.Equal(t, 2, srv.Usage("second-key").Minute)
-	assert.Zero(t, srv.Usage("third-key"))
-}
-
-func TestLimits_advanceMovesWindowsAndTheDate(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
-	d := viaTransport(t, srv)
-	before := srv.Now()
-	d.admitted(t)
-	srv.Advance(time.Minute)
-	assert.WithinDuration(t, before.Add(time.Minute), srv.Now(), 10*time.Second)
-	r := d.list(t)
-	assert.Equal(t, http.StatusOK, r.status)
-	date, err := http.ParseTime(r.header.Get("Date"))
-	require.NoError(t, err)
-	assert.WithinDuration(t, before.Add(time.Minute), date, 10*time.Second)
-}
-
-func TestLimits_lookingAtAWindowDoesNotBeginIt(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		srv.Usage(srv.APIKey())
-		srv.Inject(fake.Fault{Status: http.StatusBadGateway})
-		d.list(t)
-		time.Sleep(30 * time.Second)
-		d.list(t)
-		assert.Equal(t, time.Now().Add(time.Minute).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
-	})
-}
-
-func TestLimits_clockThatIsSetBackByLessThanASecondBeginsNoWindow(t *testing.T) {
-	now := time.Unix(1_000_000_000, 100)
-	srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return now }))
-	d := viaTransport(t, srv)
-	d.list(t)
-	now = now.Add(-time.Second / 2)
-	d.list(t)
-	assert.Equal(t, 2, srv.Usage(srv.APIKey()).Minute)
-}
-
-func TestLimits_shortestMinuteIsASecond(t *testing.T) {
-	for _, d := range []time.Duration{time.Nanosecond, time.Second} {
-		srv := fake.NewTestServer(t, fake.WithMinute(d), fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
-		viaTransport(t, srv).list(t)
-		assert.Equal(t, time.Unix(1_000_000_001, 0).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
-	}
-}
-
-func TestLimits_shorterMinuteIsAWholeNumberOfSeconds(t *testing.T) {
-	opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(2100*time.Millisecond))
-	inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
-		_, r := d.admitted(t)
-		assert.Equal(t, "3", r.header.Get("Retry-After"))
-		time.Sleep(3 * time.Second)
-		assert.Equal(t, http.StatusOK, d.list(t).status)
-	})
-}
-
-func TestLimits_retryAfterIsInTheChosenForm(t *testing.T) {
-	for form, want := range map[fake.RetryAfterForm]string{
-		fake.RetryAfterSeconds: "60",
-		fake.RetryAfterDate:    "Sat, 01 Jan 2000 00:01:00 GMT",
-		fake.RetryAfterAbsent:  "",
-	} {
-		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{RetryAfter: form}))
-		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			_, r := d.admitted(t)
-			assert.Equal(t, want, r.header.Get("Retry-After"))
-			d.list(t)
-			assert.Equal(t, form == fake.RetryAfterAbsent, len(srv.Violations()) == 0)
 		})
-	}
-}
-
-func TestLimits_retryAfterIsRoundedUp(t *testing.T) {
-	inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, _ *fake.Server, d entryPoint) {
-		d.list(t)
-		time.Sleep(59*time.Second + 999*time.Millisecond)
+	})
+	t.Run("a day ends 24 hours after its first request", func(t *testing.T) {
+		inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+			start, sent := time.Now(), 0
+			for sent < fake.PlanFree.PerDay {
+				n, r := d.admitted(t)
+				sent += n
+				if sent < fake.PlanFree.PerDay {
+					wait, err := strconv.Atoi(r.header.Get("Retry-After"))
+					require.NoError(t, err)
+					time.Sleep(time.Duration(wait) * time.Second)
+				}
+			}
+			r := d.list(t)
+			require.Equal(t, http.StatusTooManyRequests, r.status)
+			assert.Equal(t, "1000", r.header.Get("X-RateLimit-Limit"))
+			assert.Contains(t, r.body, "plan Free allows 1000 requests per day")
+			assert.Equal(t, start.Add(24*time.Hour).Unix(), srv.Usage(srv.APIKey()).DayReset.Unix())
+			time.Sleep(time.Until(start.Add(24 * time.Hour)))
+			assert.Equal(t, http.StatusOK, d.list(t).status)
+			assert.Equal(t, 24*time.Hour, time.Since(start))
+		})
+	})
+	t.Run("headers show the limit with fewer requests left", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 4)))
+		d := viaTransport(t, srv)
 		r := d.list(t)
-		assert.Equal(t, "1", r.header.Get("Retry-After"))
+		assert.Equal(t, "3", r.header.Get("X-RateLimit-Limit"))
+		assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
+		d.admitted(t)
+		srv.Advance(time.Minute)
+		r = d.list(t)
+		assert.Equal(t, "4", r.header.Get("X-RateLimit-Limit"))
+		assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
+	})
+	t.Run("headers show the day even if it ends before the minute", func(t *testing.T) {
+		inBubble(t, with(fake.WithPlan(fake.Enterprise(9, 4))), func(t *testing.T, _ *fake.Server, d entryPoint) {
+			d.list(t)
+			time.Sleep(24*time.Hour - 30*time.Second)
+			r := d.list(t)
+			assert.Equal(t, "4", r.header.Get("X-RateLimit-Limit"))
+			assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
+			assert.Equal(t, strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10), r.header.Get("X-RateLimit-Reset"))
+		})
+	})
+	t.Run("plans are those of the document", func(t *testing.T) {
+		assert.Equal(t, fake.Plan{Name: "Free", PerMinute: 60, PerDay: 1_000}, fake.PlanFree)
+		assert.Equal(t, fake.Plan{Name: "Pro", PerMinute: 300, PerDay: 10_000}, fake.PlanPro)
+		assert.Equal(t, fake.Plan{Name: "Business", PerMinute: 1_000, PerDay: 100_000}, fake.PlanBusiness)
+		assert.Equal(t, fake.Plan{Name: "Enterprise", PerMinute: 7, PerDay: 8}, fake.Enterprise(7, 8))
+	})
+	t.Run("a plan without limits still has headers", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
+		r := viaTransport(t, srv).list(t)
+		assert.Equal(t, "2147483647", r.header.Get("X-RateLimit-Remaining"))
+		srv.SetPlan(srv.APIKey(), fake.Enterprise(0, 5))
+		r = viaTransport(t, srv).list(t)
+		assert.Equal(t, "5", r.header.Get("X-RateLimit-Limit"))
+		assert.Equal(t, "3", r.header.Get("X-RateLimit-Remaining"))
+	})
+	t.Run("a 429 names the plan and its limit", func(t *testing.T) {
+		inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 9))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+			_, r := d.admitted(t)
+			assert.JSONEq(t, `{"code":"rate_limited","status":429,"message":"plan Enterprise allows 1 requests `+
+				`per minute, the next one at 2000-01-01T00:01:00Z (section 8.1)"}`, r.body)
+			assert.Equal(t, "plan Enterprise allows 1 requests per minute, the next one at "+
+				"2000-01-01T00:01:00Z (section 8.1)", srv.Requests()[1].Hint)
+		})
+	})
+	t.Run("a request that gets a 429 does not count", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
+		d := viaTransport(t, srv)
+		d.send(t, request{path: "/pets", auth: "-"})
+		d.send(t, request{path: "/elsewhere"})
+		n, _ := d.admitted(t)
+		assert.Equal(t, 2, n)
+		d.list(t)
+		assert.Equal(t, fake.Usage{
+			Plan: fake.Enterprise(2, 0), Minute: 2, Day: 2, Limited: 2,
+			MinuteReset: srv.Usage(srv.APIKey()).MinuteReset, DayReset: srv.Usage(srv.APIKey()).DayReset,
+		}, srv.Usage(srv.APIKey()))
+	})
+	t.Run("each key has its own plan and windows", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.Enterprise(1, 0)))
+		d := viaTransport(t, srv)
+		second := request{path: "/pets", auth: "Bearer second-key"}
+		assert.Equal(t, http.StatusOK, d.send(t, second).status)
+		assert.Equal(t, http.StatusTooManyRequests, d.send(t, second).status)
+		assert.Equal(t, http.StatusOK, d.list(t).status)
+		srv.SetPlan("second-key", fake.Enterprise(2, 0))
+		assert.Equal(t, http.StatusOK, d.send(t, second).status)
+		assert.Equal(t, 2, srv.Usage("second-key").Minute)
+		assert.Zero(t, srv.Usage("third-key"))
+	})
+	t.Run("a look at a window does not begin it", func(t *testing.T) {
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.Usage(srv.APIKey())
+			srv.Inject(fake.Fault{Status: http.StatusBadGateway})
+			d.list(t)
+			time.Sleep(30 * time.Second)
+			d.list(t)
+			assert.Equal(t, time.Now().Add(time.Minute).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
+		})
+	})
+	t.Run("a client waits for days of virtual time", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 1)), fake.WithStrict())
+			client := srv.Client(petstore.WithMaxWait(48 * time.Hour))
+			start := time.Now()
+			for range 3 {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.NoError(t, err)
+			}
+			assert.GreaterOrEqual(t, time.Since(start), 48*time.Hour)
+		})
 	})
 }
 
-func TestLimits_a429HasTheChosenBody(t *testing.T) {
+func TestWithMinute(t *testing.T) {
+	t.Run("a second is the shortest", func(t *testing.T) {
+		for _, d := range []time.Duration{time.Nanosecond, time.Second} {
+			srv := fake.NewTestServer(t, fake.WithMinute(d), fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
+			viaTransport(t, srv).list(t)
+			assert.Equal(t, time.Unix(1_000_000_001, 0).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
+		}
+	})
+	t.Run("is a whole number of seconds", func(t *testing.T) {
+		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(2100*time.Millisecond))
+		inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
+			_, r := d.admitted(t)
+			assert.Equal(t, "3", r.header.Get("Retry-After"))
+			time.Sleep(3 * time.Second)
+			assert.Equal(t, http.StatusOK, d.list(t).status)
+		})
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Run("has the form of the Behavior", func(t *testing.T) {
+		for form, want := range map[fake.RetryAfterForm]string{
+			fake.RetryAfterSeconds: "60",
+			fake.RetryAfterDate:    "Sat, 01 Jan 2000 00:01:00 GMT",
+			fake.RetryAfterAbsent:  "",
+		} {
+			opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{RetryAfter: form}))
+			inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+				_, r := d.admitted(t)
+				assert.Equal(t, want, r.header.Get("Retry-After"))
+				d.list(t)
+				assert.Equal(t, form == fake.RetryAfterAbsent, len(srv.Violations()) == 0)
+			})
+		}
+	})
+	t.Run("is rounded up", func(t *testing.T) {
+		inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, _ *fake.Server, d entryPoint) {
+			d.list(t)
+			time.Sleep(59*time.Second + 999*time.Millisecond)
+			r := d.list(t)
+			assert.Equal(t, "1", r.header.Get("Retry-After"))
+		})
+	})
+}
+
+func TestLimitBody(t *testing.T) {
 	for form, want := range map[fake.BodyForm][2]string{
 		fake.BodyError: {"application/json", `{"code":"rate_limited"`},
 		fake.BodyEmpty: {"", ""},
@@ -313,78 +234,65 @@ func TestLimits_a429HasTheChosenBody(t *testing.T) {
 	}
 }
 
-func TestLimits_windowsRunAsChosen(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		window fake.Window
-		second int // admitted half a minute later
-		third  int // and a minute later
-		wait   string
-	}{
-		{"fixed", fake.WindowFixed, 0, 2, "30"},
-		{"aligned", fake.WindowAligned, 2, 0, "30"},
-		{"sliding", fake.WindowSliding, 0, 2, "30"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			opts := with(fake.WithPlan(fake.Enterprise(2, 0)), fake.WithBehavior(fake.Behavior{Window: c.window}))
-			inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
-				time.Sleep(30 * time.Second) // half past the minute
-				n, _ := d.admitted(t)
-				assert.Equal(t, 2, n)
-				time.Sleep(30 * time.Second)
-				n, r := d.admitted(t)
-				assert.Equal(t, c.second, n)
-				if n == 0 {
-					assert.Equal(t, c.wait, r.header.Get("Retry-After"))
-				}
-				time.Sleep(30 * time.Second)
-				n, _ = d.admitted(t)
-				assert.Equal(t, c.third, n)
+func TestWindow(t *testing.T) {
+	t.Run("begins as the Behavior says", func(t *testing.T) {
+		for _, c := range []struct {
+			name   string
+			window fake.Window
+			second int // admitted half a minute later
+			third  int // and a minute later
+			wait   string
+		}{
+			{"fixed", fake.WindowFixed, 0, 2, "30"},
+			{"aligned", fake.WindowAligned, 2, 0, "30"},
+			{"sliding", fake.WindowSliding, 0, 2, "30"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				opts := with(fake.WithPlan(fake.Enterprise(2, 0)), fake.WithBehavior(fake.Behavior{Window: c.window}))
+				inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
+					time.Sleep(30 * time.Second) // half past the minute
+					n, _ := d.admitted(t)
+					assert.Equal(t, 2, n)
+					time.Sleep(30 * time.Second)
+					n, r := d.admitted(t)
+					assert.Equal(t, c.second, n)
+					if n == 0 {
+						assert.Equal(t, c.wait, r.header.Get("Retry-After"))
+					}
+					time.Sleep(30 * time.Second)
+					n, _ = d.admitted(t)
+					assert.Equal(t, c.third, n)
+				})
 			})
-		})
-	}
-}
-
-func TestLimits_slidingWindowGivesBackWhatDropsOut(t *testing.T) {
-	opts := with(fake.WithPlan(fake.Enterprise(3, 0)),
-		fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding}))
-	inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
-		d.list(t)
-		time.Sleep(20 * time.Second)
-		n, r := d.admitted(t)
-		assert.Equal(t, 2, n)
-		assert.Equal(t, "40", r.header.Get("Retry-After"))
-		time.Sleep(40 * time.Second)
-		n, r = d.admitted(t)
-		assert.Equal(t, 1, n)
-		assert.Equal(t, "20", r.header.Get("Retry-After"))
+		}
 	})
-}
-
-func TestLimits_slidingWindowOfALoweredPlanNamesTheSecondInWhichItHasRoomAgain(t *testing.T) {
-	opts := with(fake.WithPlan(fake.Enterprise(4, 0)),
-		fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding}))
-	inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-		for range 3 {
+	t.Run("a sliding one allows as many as drop out", func(t *testing.T) {
+		opts := with(fake.WithPlan(fake.Enterprise(3, 0)),
+			fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding}))
+		inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
 			d.list(t)
-			time.Sleep(10 * time.Second)
-		}
-		srv.SetPlan(srv.APIKey(), fake.Enterprise(2, 0))
-		assert.Equal(t, "40", d.list(t).header.Get("Retry-After"), "the second of three drops out then")
-		time.Sleep(40 * time.Second)
-		assert.Equal(t, 200, d.list(t).status)
+			time.Sleep(20 * time.Second)
+			n, r := d.admitted(t)
+			assert.Equal(t, 2, n)
+			assert.Equal(t, "40", r.header.Get("Retry-After"))
+			time.Sleep(40 * time.Second)
+			n, r = d.admitted(t)
+			assert.Equal(t, 1, n)
+			assert.Equal(t, "20", r.header.Get("Retry-After"))
+		})
 	})
-}
-
-func TestLimits_realClientWaitsADayInNoTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 1)), fake.WithStrict())
-		client := srv.Client(petstore.WithMaxWait(48 * time.Hour))
-		start := time.Now()
-		for range 3 {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
-		}
-		assert.GreaterOrEqual(t, time.Since(start), 48*time.Hour)
+	t.Run("a sliding one of a lowered plan names the second in which it has room again", func(t *testing.T) {
+		opts := with(fake.WithPlan(fake.Enterprise(4, 0)),
+			fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding}))
+		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			for range 3 {
+				d.list(t)
+				time.Sleep(10 * time.Second)
+			}
+			srv.SetPlan(srv.APIKey(), fake.Enterprise(2, 0))
+			assert.Equal(t, "40", d.list(t).header.Get("Retry-After"), "the second of three drops out then")
+			time.Sleep(40 * time.Second)
+			assert.Equal(t, 200, d.list(t).status)
+		})
 	})
 }

@@ -40,80 +40,79 @@ func (r reply) ids(t *testing.T) []int64 {
 	return ids
 }
 
-func TestListPets_returnsTwentyUnlessToldOtherwise(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithPets(catalogue(150)...))
-	d := viaTransport(t, srv)
-	for path, n := range map[string]int{
-		"/pets": 20, "/pets?limit=1": 1, "/pets?limit=100": 100, "/pets?limit=100&status=sold": 37,
-	} {
-		ids := d.send(t, request{path: path}).ids(t)
-		assert.Len(t, ids, n, path)
-		assert.IsIncreasing(t, ids)
-	}
-}
-
-func TestListPets_filtersByStatus(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithPets(catalogue(8)...))
-	d := viaTransport(t, srv)
-	assert.Equal(t, []int64{2, 6}, d.send(t, request{path: "/pets?status=pending"}).ids(t))
-	srv.SetStatus(6, petstore.PetStatusSold)
-	srv.SetStatus(1, petstore.PetStatusPending)
-	srv.DeletePet(2)
-	assert.Equal(t, []int64{1}, d.send(t, request{path: "/pets?status=pending"}).ids(t))
-	assert.Equal(t, []int64{3, 6, 7}, d.send(t, request{path: "/pets?status=sold"}).ids(t))
-	srv.SetStatus(1, "")
-	assert.Equal(t, "[]", d.send(t, request{path: "/pets?status=pending"}).body)
-}
-
-func TestListPets_invalidParametersAreTreatedAsChosen(t *testing.T) {
-	bad := http.StatusBadRequest
-	for _, c := range []struct {
-		query                 string
-		reject, ignore, clamp int // the number of pets, or 400
-	}{
-		{"limit=0", bad, 20, 1},
-		{"limit=-3", bad, 20, 1},
-		{"limit=101", bad, 20, 100},
-		{"limit=99999999999999999999", bad, 20, 100},
-		{"limit=ten", bad, 20, 20},
-		{"limit=", bad, 20, 20},
-		{"limit=5.0", bad, 20, 20},
-		{"status=lost", bad, 20, 20},
-		{"status=", bad, 20, 20},
-		{"status=SOLD", bad, 20, 20},
-		{"limit=7&limit=8", bad, bad, bad},
-		{"status=sold&status=sold", bad, bad, bad},
-		{"limit=%zz", bad, bad, bad},
-	} {
-		for choice, want := range map[fake.InvalidParam]int{
-			fake.InvalidReject: c.reject, fake.InvalidIgnore: c.ignore, fake.InvalidClamp: c.clamp,
+func TestListPets(t *testing.T) {
+	t.Run("returns twenty pets by default", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPets(catalogue(150)...))
+		d := viaTransport(t, srv)
+		for path, n := range map[string]int{
+			"/pets": 20, "/pets?limit=1": 1, "/pets?limit=100": 100, "/pets?limit=100&status=sold": 37,
 		} {
-			srv := fake.NewTestServer(t, fake.WithPets(catalogue(150)...),
-				fake.WithBehavior(fake.Behavior{InvalidLimit: choice, InvalidStatus: choice}))
-			r := viaTransport(t, srv).send(t, request{path: "/pets?" + c.query})
-			if want == bad {
-				assert.Equal(t, bad, r.status, c.query)
-				assert.Contains(t, r.body, `"message":"listPets: `)
-				assert.Contains(t, srv.Requests()[0].Hint, "(section 4.1)")
-				continue
-			}
-			assert.Len(t, r.ids(t), want, c.query)
+			ids := d.send(t, request{path: path}).ids(t)
+			assert.Len(t, ids, n, path)
+			assert.IsIncreasing(t, ids)
 		}
-	}
-}
-
-func TestListPets_orderIsTheChosenOne(t *testing.T) {
-	list := func(order fake.Order, path string) []int64 {
-		srv := fake.NewTestServer(t, fake.WithPets(catalogue(50)...), fake.WithSeed(7),
-			fake.WithBehavior(fake.Behavior{Order: order}))
-		return viaTransport(t, srv).send(t, request{path: path}).ids(t)
-	}
-	assert.Equal(t, []int64{50, 49, 48}, list(fake.OrderDescending, "/pets?limit=3"))
-	assert.Equal(t, []int64{49, 45, 41}, list(fake.OrderDescending, "/pets?limit=3&status=available"))
-	shuffled := list(fake.OrderShuffled, "/pets?limit=20")
-	assert.Len(t, shuffled, 20)
-	assert.NotSubset(t, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}, shuffled)
-	assert.Equal(t, shuffled, list(fake.OrderShuffled, "/pets?limit=20"), "the seed decides")
-	all := list(fake.OrderShuffled, "/pets?limit=100")
-	assert.ElementsMatch(t, list(fake.OrderAscending, "/pets?limit=100"), all)
+	})
+	t.Run("filters by status", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPets(catalogue(8)...))
+		d := viaTransport(t, srv)
+		assert.Equal(t, []int64{2, 6}, d.send(t, request{path: "/pets?status=pending"}).ids(t))
+		srv.SetStatus(6, petstore.PetStatusSold)
+		srv.SetStatus(1, petstore.PetStatusPending)
+		srv.DeletePet(2)
+		assert.Equal(t, []int64{1}, d.send(t, request{path: "/pets?status=pending"}).ids(t))
+		assert.Equal(t, []int64{3, 6, 7}, d.send(t, request{path: "/pets?status=sold"}).ids(t))
+		srv.SetStatus(1, "")
+		assert.Equal(t, "[]", d.send(t, request{path: "/pets?status=pending"}).body)
+	})
+	t.Run("treats invalid parameters as the Behavior says", func(t *testing.T) {
+		bad := http.StatusBadRequest
+		for _, c := range []struct {
+			query                 string
+			reject, ignore, clamp int // the number of pets, or 400
+		}{
+			{"limit=0", bad, 20, 1},
+			{"limit=-3", bad, 20, 1},
+			{"limit=101", bad, 20, 100},
+			{"limit=99999999999999999999", bad, 20, 100},
+			{"limit=ten", bad, 20, 20},
+			{"limit=", bad, 20, 20},
+			{"limit=5.0", bad, 20, 20},
+			{"status=lost", bad, 20, 20},
+			{"status=", bad, 20, 20},
+			{"status=SOLD", bad, 20, 20},
+			{"limit=7&limit=8", bad, bad, bad},
+			{"status=sold&status=sold", bad, bad, bad},
+			{"limit=%zz", bad, bad, bad},
+		} {
+			for choice, want := range map[fake.InvalidParam]int{
+				fake.InvalidReject: c.reject, fake.InvalidIgnore: c.ignore, fake.InvalidClamp: c.clamp,
+			} {
+				srv := fake.NewTestServer(t, fake.WithPets(catalogue(150)...),
+					fake.WithBehavior(fake.Behavior{InvalidLimit: choice, InvalidStatus: choice}))
+				r := viaTransport(t, srv).send(t, request{path: "/pets?" + c.query})
+				if want == bad {
+					assert.Equal(t, bad, r.status, c.query)
+					assert.Contains(t, r.body, `"message":"listPets: `)
+					assert.Contains(t, srv.Requests()[0].Hint, "(section 4.1)")
+					continue
+				}
+				assert.Len(t, r.ids(t), want, c.query)
+			}
+		}
+	})
+	t.Run("has the order of the Behavior", func(t *testing.T) {
+		list := func(order fake.Order, path string) []int64 {
+			srv := fake.NewTestServer(t, fake.WithPets(catalogue(50)...), fake.WithSeed(7),
+				fake.WithBehavior(fake.Behavior{Order: order}))
+			return viaTransport(t, srv).send(t, request{path: path}).ids(t)
+		}
+		assert.Equal(t, []int64{50, 49, 48}, list(fake.OrderDescending, "/pets?limit=3"))
+		assert.Equal(t, []int64{49, 45, 41}, list(fake.OrderDescending, "/pets?limit=3&status=available"))
+		shuffled := list(fake.OrderShuffled, "/pets?limit=20")
+		assert.Len(t, shuffled, 20)
+		assert.NotSubset(t, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}, shuffled)
+		assert.Equal(t, shuffled, list(fake.OrderShuffled, "/pets?limit=20"), "the seed decides")
+		all := list(fake.OrderShuffled, "/pets?limit=100")
+		assert.ElementsMatch(t, list(fake.OrderAscending, "/pets?limit=100"), all)
+	})
 }

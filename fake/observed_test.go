@@ -20,33 +20,49 @@ func observedFile(t *testing.T, content string) string {
 	return file
 }
 
-func TestWithObserved_observedServiceIsImitated(t *testing.T) {
-	file := observedFile(t, `{"format":1,"observations":[
+func TestWithObserved(t *testing.T) {
+	t.Run("the server does as the observed service", func(t *testing.T) {
+		file := observedFile(t, `{"format":1,"observations":[
 		{"key":"order","section":"4.1","question":"?","answer":"descending"},
 		{"key":"default-status","answer":"pending"},
 		{"key":"limit-zero","answer":"clamped"},
 		{"key":"unknown-status","answer":"not seen"}]}`)
-	srv := fake.NewTestServer(t, fake.WithObserved(file))
-	for _, name := range []string{"Mia", "Rex"} {
-		srv.AddPet(petstore.NewPet{Name: name, CategoryID: 1})
-	}
-	service := viaTransport(t, srv)
-	assert.JSONEq(t, `[{"id":2,"name":"Rex","categoryId":1,"status":"pending"}]`,
-		service.send(t, request{path: "/pets?limit=0"}).body)
-	assert.Equal(t, 400, service.send(t, request{path: "/pets?status=lost"}).status, "it was not seen")
+		srv := fake.NewTestServer(t, fake.WithObserved(file))
+		for _, name := range []string{"Mia", "Rex"} {
+			srv.AddPet(petstore.NewPet{Name: name, CategoryID: 1})
+		}
+		service := viaTransport(t, srv)
+		assert.JSONEq(t, `[{"id":2,"name":"Rex","categoryId":1,"status":"pending"}]`,
+			service.send(t, request{path: "/pets?limit=0"}).body)
+		assert.Equal(t, 400, service.send(t, request{path: "/pets?status=lost"}).status, "it was not seen")
+	})
+	t.Run("what was not seen stays as it is", func(t *testing.T) {
+		file := observedFile(t, `{"format":1,"observations":[{"key":"order","answer":"descending"}]}`)
+		srv := fake.NewTestServer(t,
+			fake.WithBehavior(fake.Behavior{DefaultStatus: "sold"}), fake.WithObserved(file))
+		srv.AddPet(petstore.NewPet{Name: "Mia", CategoryID: 1})
+		srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 1})
+		assert.JSONEq(t, `[{"id":2,"name":"Rex","categoryId":1,"status":"sold"}]`,
+			viaTransport(t, srv).send(t, request{path: "/pets?limit=1"}).body)
+	})
+	t.Run("a bad file is refused", func(t *testing.T) {
+		for content, message := range map[string]string{
+			`{`: "is no file of observations: unexpected end of JSON input",
+			`{"observations":[{"key":"order","answer":"other"}]}`: "its format is 0",
+			`{"format":1}`: "there are no observations in it",
+			`{"format":1,"observations":[{"key":"order"}]}`:                                   "lacks its key or its answer",
+			`{"format":1,"observations":[{"key":"a","answer":"b"},{"key":"a","answer":"c"}]}`: `two observations of "a"`,
+		} {
+			file := observedFile(t, content)
+			_, err := fake.ObservedDifferences(file)
+			require.ErrorContains(t, err, message)
+			assert.PanicsWithValue(t, "fake: WithObserved: "+unwrapped(err), func() { fake.WithObserved(file) })
+		}
+		assert.Panics(t, func() { fake.WithObserved(filepath.Join(t.TempDir(), "missing.json")) })
+	})
 }
 
-func TestWithObserved_observedBehaviorComesOnTopOfAnother(t *testing.T) {
-	file := observedFile(t, `{"format":1,"observations":[{"key":"order","answer":"descending"}]}`)
-	srv := fake.NewTestServer(t,
-		fake.WithBehavior(fake.Behavior{DefaultStatus: "sold"}), fake.WithObserved(file))
-	srv.AddPet(petstore.NewPet{Name: "Mia", CategoryID: 1})
-	srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 1})
-	assert.JSONEq(t, `[{"id":2,"name":"Rex","categoryId":1,"status":"sold"}]`,
-		viaTransport(t, srv).send(t, request{path: "/pets?limit=1"}).body)
-}
-
-func TestWithObserved_observedDifferencesNameWhatNoBehaviorDoes(t *testing.T) {
+func TestObservedDifferences(t *testing.T) {
 	file := observedFile(t, `{"format":1,"observations":[
 		{"key":"order","answer":"by name"},
 		{"key":"limit-zero","answer":"ignored"},
@@ -70,26 +86,10 @@ func TestWithObserved_observedDifferencesNameWhatNoBehaviorDoes(t *testing.T) {
 	}, keys)
 }
 
-func TestWithObserved_badFilesOfObservationsAreRefused(t *testing.T) {
-	for content, message := range map[string]string{
-		`{`: "is no file of observations: unexpected end of JSON input",
-		`{"observations":[{"key":"order","answer":"other"}]}`: "its format is 0",
-		`{"format":1}`: "there are no observations in it",
-		`{"format":1,"observations":[{"key":"order"}]}`:                                   "lacks its key or its answer",
-		`{"format":1,"observations":[{"key":"a","answer":"b"},{"key":"a","answer":"c"}]}`: `two observations of "a"`,
-	} {
-		file := observedFile(t, content)
-		_, err := fake.ObservedDifferences(file)
-		require.ErrorContains(t, err, message)
-		assert.PanicsWithValue(t, "fake: WithObserved: "+unwrapped(err), func() { fake.WithObserved(file) })
-	}
-	assert.Panics(t, func() { fake.WithObserved(filepath.Join(t.TempDir(), "missing.json")) })
-}
-
 // unwrapped is an error without the name of the function that it comes from.
 func unwrapped(err error) string { return err.Error()[len("fake: ObservedDifferences: "):] }
 
-func TestBehaviorOf_choosesWhatExists(t *testing.T) {
+func TestBehaviorOf(t *testing.T) {
 	for key, answers := range map[string][]string{
 		"order":               {"ascending", "descending", "changing"},
 		"default-status":      {"none", "available", "pending", "sold"},

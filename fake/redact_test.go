@@ -25,7 +25,7 @@ func everyByte(format, text string) string {
 	return b.String()
 }
 
-func TestServer_Redact(t *testing.T) {
+func TestRedact(t *testing.T) {
 	const key = `op%41&"secret\~1`
 	srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree), fake.WithKey("short", fake.PlanFree))
 	inJSON, err := json.Marshal(key)
@@ -59,7 +59,7 @@ func TestServer_Redact(t *testing.T) {
 	assert.Equal(t, "[redacted]", srv.Redact("fake-api-fake-api-key")[9:])
 }
 
-func TestServer_Requests_withoutKeysInHeaders(t *testing.T) {
+func TestRedactHeaders(t *testing.T) {
 	srv := fake.NewTestServer(t)
 	srv.Inject(fake.Fault{Status: 200, Header: http.Header{"X-Fake-Api-Key": {"%66ake-api-key"}}})
 	viaTransport(t, srv).send(t, request{path: "/pets", header: http.Header{

@@ -14,7 +14,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestServer_Restart(t *testing.T) {
+func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		srv := fake.NewTestServer(t,
@@ -50,23 +50,7 @@ func TestServer_Restart(t *testing.T) {
 	})
 }
 
-func TestServer_SetTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		srv := fake.NewTestServer(t, fake.WithTime(start))
-		assert.True(t, start.Equal(srv.Now()))
-		time.Sleep(time.Minute)
-		assert.True(t, start.Add(time.Minute).Equal(srv.Now()), "the clock goes on")
-		removal := time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)
-		srv.SetTime(removal)
-		srv.Advance(time.Second)
-		assert.True(t, removal.Add(time.Second).Equal(srv.Now()))
-		r := viaMemory(t, srv).list(t)
-		assert.Equal(t, "Thu, 05 Dec 2030 00:00:01 GMT", r.header.Get("Date"))
-	})
-}
-
-func TestServer_SetLatency(t *testing.T) {
+func TestSetLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		srv.SetLatency(time.Second)
@@ -83,7 +67,7 @@ func TestServer_SetLatency(t *testing.T) {
 	})
 }
 
-func TestServer_Keys(t *testing.T) {
+func TestKeys(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
 	viaTransport(t, srv).list(t)
 	srv.RevokeKey("second-key")
@@ -97,43 +81,6 @@ func TestServer_Keys(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
 		assert.Equal(t, "key 2 on plan free", fmt.Sprintf(verb, keys[1]))
 	}
-}
-
-func TestServer_Injections(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	once := srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})
-	often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
-	removed := srv.Inject(fake.Fault{Status: 503})
-	removed.Remove()
-	for range 3 {
-		viaTransport(t, srv).list(t)
-	}
-	assert.Equal(t, []*fake.Injection{once, often}, srv.Injections())
-	assert.Equal(t, []int{1, 2}, []int{once.ID(), often.ID()})
-	assert.Equal(t, []int{1, 2}, []int{once.Fired(), often.Fired()})
-	assert.Equal(t, []bool{false, true, false}, []bool{once.Active(), often.Active(), removed.Active()})
-	f := once.Fault()
-	assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, f)
-	f.Header.Set("X-A", "2")
-	assert.Equal(t, "1", once.Fault().Header.Get("X-A"), "the result is a copy")
-	once.Remove()
-	assert.Equal(t, []*fake.Injection{often}, srv.Injections())
-	srv.Reset()
-	assert.False(t, often.Active())
-	assert.Empty(t, srv.Injections())
-}
-
-func TestFault_For(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
-	d := viaTransport(t, srv)
-	outage := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever, For: time.Minute})
-	assert.Equal(t, 503, d.list(t).status)
-	srv.Advance(time.Minute - 1)
-	assert.Equal(t, 503, d.list(t).status)
-	assert.True(t, outage.Active())
-	srv.Advance(1)
-	assert.Equal(t, 200, d.list(t).status)
-	assert.False(t, outage.Active())
 }
 
 func TestParseBehavior(t *testing.T) {
@@ -172,17 +119,6 @@ func TestParsePlan(t *testing.T) {
 		_, err := fake.ParsePlan(text)
 		assert.ErrorContains(t, err, "fake: ParsePlan: ", text)
 	}
-}
-
-func TestParseWire(t *testing.T) {
-	for w := fake.WireNone; w <= fake.WireRefuse; w++ {
-		parsed, err := fake.ParseWire(w.String())
-		require.NoError(t, err)
-		assert.Equal(t, w, parsed)
-	}
-	_, err := fake.ParseWire("cut")
-	assert.EqualError(t, err, `fake: ParseWire: "cut" is not one of none, reset, close, truncate, garbage,`+
-		` stall, drip, refuse`)
 }
 
 func TestParseNewPet(t *testing.T) {

@@ -11,63 +11,62 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestNewTestServer_closesItselfAndIsSilentAboutSuccess(t *testing.T) {
-	tb := &recorder{}
-	srv := fake.NewTestServer(tb)
-	viaMemory(t, srv).list(t)
-	tb.end()
-	assert.Empty(t, tb.errors.String())
-	assert.Empty(t, tb.log.String())
-	_, err := viaMemory(t, srv).try(t, request{path: "/pets"})
-	assert.Error(t, err)
-}
-
-func TestNewTestServer_failedTestGetsTheJournalPrinted(t *testing.T) {
-	tb := &recorder{}
-	srv := fake.NewTestServer(tb)
-	d := viaMemory(t, srv)
-	d.send(t, create("Rex"))
-	d.send(t, request{path: "/pets?limit=0&key=" + srv.APIKey()})
-	srv.Inject(fake.Fault{Wire: fake.WireClose})
-	_, err := d.try(t, request{path: "/pets"})
-	require.Error(t, err)
-	tb.Errorf("something else")
-	tb.end()
-	assert.Equal(t, `fake: the server of TestRecorded served 3 requests
+func TestNewTestServer(t *testing.T) {
+	t.Run("closes itself and is silent about success", func(t *testing.T) {
+		tb := &recorder{}
+		srv := fake.NewTestServer(tb)
+		viaMemory(t, srv).list(t)
+		tb.end()
+		assert.Empty(t, tb.errors.String())
+		assert.Empty(t, tb.log.String())
+		_, err := viaMemory(t, srv).try(t, request{path: "/pets"})
+		assert.Error(t, err)
+	})
+	t.Run("prints the journal of a failed test", func(t *testing.T) {
+		tb := &recorder{}
+		srv := fake.NewTestServer(tb)
+		d := viaMemory(t, srv)
+		d.send(t, create("Rex"))
+		d.send(t, request{path: "/pets?limit=0&key=" + srv.APIKey()})
+		srv.Inject(fake.Fault{Wire: fake.WireClose})
+		_, err := d.try(t, request{path: "/pets"})
+		require.Error(t, err)
+		tb.Errorf("something else")
+		tb.end()
+		assert.Equal(t, `fake: the server of TestRecorded served 3 requests
 	#1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
 	#2 GET /v1/pets?limit=0&key=[redacted] → 400: listPets: limit is "0"; it must be an integer from 1 to 100 (section 4.1)
 	#3 GET /v1/pets → no response, by a fault: injected fault by close
 `, tb.log.String())
-}
-
-func TestNewTestServer_injectedFaultThatNeverStruckFailsTheTest(t *testing.T) {
-	tb := &recorder{}
-	srv := fake.NewTestServer(tb)
-	srv.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: 500})
-	srv.Inject(fake.Fault{Wire: fake.WireReset, Skip: 5})
-	srv.Inject(fake.Fault{Status: 502}).Remove()
-	srv.Inject(fake.Fault{Status: 503, Chance: 1e-9, Times: fake.Forever})
-	fired := srv.Inject(fake.Fault{Status: 504, Times: 9, Match: func(r *http.Request) bool {
-		return r.URL.RawQuery == "limit=1"
-	}})
-	d := viaMemory(t, srv)
-	d.list(t)
-	d.send(t, request{path: "/pets?limit=1"})
-	assert.Equal(t, 1, fired.Fired())
-	tb.end()
-	assert.Equal(t, `fake: an injected fault never struck: fault on createPet with status 500; 0 fitting requests came, Skip is 0
+	})
+	t.Run("a fault that never struck fails the test", func(t *testing.T) {
+		tb := &recorder{}
+		srv := fake.NewTestServer(tb)
+		srv.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: 500})
+		srv.Inject(fake.Fault{Wire: fake.WireReset, Skip: 5})
+		srv.Inject(fake.Fault{Status: 502}).Remove()
+		srv.Inject(fake.Fault{Status: 503, Chance: 1e-9, Times: fake.Forever})
+		fired := srv.Inject(fake.Fault{Status: 504, Times: 9, Match: func(r *http.Request) bool {
+			return r.URL.RawQuery == "limit=1"
+		}})
+		d := viaMemory(t, srv)
+		d.list(t)
+		d.send(t, request{path: "/pets?limit=1"})
+		assert.Equal(t, 1, fired.Fired())
+		tb.end()
+		assert.Equal(t, `fake: an injected fault never struck: fault on createPet with status 500; 0 fitting requests came, Skip is 0
 fake: an injected fault never struck: fault by reset; 2 fitting requests came, Skip is 5
 `, tb.errors.String())
-}
-
-func TestNewTestServer_leakedBodyFailsAStrictTest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tb := &recorder{}
-		srv := fake.NewTestServer(tb, fake.WithStrict())
-		resp, err := srv.HTTPClient().Do(request{path: "/pets"}.build(t, "http://service.test/v1"))
-		require.NoError(t, err)
-		tb.end()
-		assert.Contains(t, tb.errors.String(), "a response body was never closed: GET /v1/pets")
-		resp.Body.Close()
+	})
+	t.Run("a leaked body fails a strict test", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			tb := &recorder{}
+			srv := fake.NewTestServer(tb, fake.WithStrict())
+			resp, err := srv.HTTPClient().Do(request{path: "/pets"}.build(t, "http://service.test/v1"))
+			require.NoError(t, err)
+			tb.end()
+			assert.Contains(t, tb.errors.String(), "a response body was never closed: GET /v1/pets")
+			resp.Body.Close()
+		})
 	})
 }

@@ -11,7 +11,7 @@ import (
 // pair is two axes with a choice of each.
 type pair struct{ axis1, choice1, axis2, choice2 int }
 
-func TestVariants_coverEveryPairOfChoices(t *testing.T) {
+func TestVariantsCoverEveryPairOfChoices(t *testing.T) {
 	all := axes()
 	missing := make(map[pair]bool)
 	for i, a := range all {

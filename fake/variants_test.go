@@ -14,59 +14,71 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestVariants_beginWithTheDefaultAndHaveNamesOfTheirOwn(t *testing.T) {
-	var names []string
-	for name, variant := range fake.Variants() {
-		assert.NotNil(t, variant)
-		assert.NotContains(t, names, name)
-		names = append(names, name)
-	}
-	assert.Equal(t, "default", names[0])
-	assert.Less(t, len(names), 20)
-	var again []string
-	for name := range fake.Variants() {
-		again = append(again, name)
-	}
-	assert.Equal(t, names, again)
-	for range fake.Variants() {
-		break
-	}
-}
-
-func TestVariants_clientWorksWithEveryVariant(t *testing.T) {
-	for name, variant := range fake.Variants() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv := fake.NewTestServer(t, variant, fake.WithPlan(fake.Enterprise(5, 0)), fake.WithPets(catalogue(3)...))
-				client := srv.Client()
-				for range 12 {
-					result, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 2})
-					require.NoError(t, err)
-					assert.Len(t, result.Pets, 2)
-				}
-				srv.AssertNoViolations(t, fake.RuleEarlyRetry, fake.RuleBanProvoked)
+func TestVariants(t *testing.T) {
+	t.Run("the first is the default, and no two have one name", func(t *testing.T) {
+		var names []string
+		for name, variant := range fake.Variants() {
+			assert.NotNil(t, variant)
+			assert.NotContains(t, names, name)
+			names = append(names, name)
+		}
+		assert.Equal(t, "default", names[0])
+		assert.Less(t, len(names), 20)
+		var again []string
+		for name := range fake.Variants() {
+			again = append(again, name)
+		}
+		assert.Equal(t, names, again)
+		for range fake.Variants() {
+			break
+		}
+	})
+	t.Run("a client works with each", func(t *testing.T) {
+		for name, variant := range fake.Variants() {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					srv := fake.NewTestServer(t, variant, fake.WithPlan(fake.Enterprise(5, 0)), fake.WithPets(catalogue(3)...))
+					client := srv.Client()
+					for range 12 {
+						result, err := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 2})
+						require.NoError(t, err)
+						assert.Len(t, result.Pets, 2)
+					}
+					srv.AssertNoViolations(t, fake.RuleEarlyRetry, fake.RuleBanProvoked)
+				})
 			})
-		})
-	}
-}
-
-func TestVariants_everyVariantKeepsToTheDocument(t *testing.T) {
-	for name, variant := range fake.Variants() {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, with(variant, fake.WithPlan(fake.Enterprise(4, 0))), func(t *testing.T, _ *fake.Server, d entryPoint) {
-				assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
-				assert.Equal(t, http.StatusOK, d.send(t, request{path: "/pets/1"}).status)
-				assert.Equal(t, http.StatusUnauthorized, d.send(t, request{path: "/pets", auth: "-"}).status)
-				assert.Equal(t, http.StatusBadRequest, d.send(t, request{path: "/pets", body: "{}"}).status)
-				assert.Equal(t, http.StatusOK, d.list(t).status)
-				r := d.list(t)
-				assert.Equal(t, http.StatusTooManyRequests, r.status)
-				assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
-				time.Sleep(time.Minute)
-				assert.Equal(t, http.StatusOK, d.list(t).status)
+		}
+	})
+	t.Run("each keeps to the document", func(t *testing.T) {
+		for name, variant := range fake.Variants() {
+			t.Run(name, func(t *testing.T) {
+				inBubble(t, with(variant, fake.WithPlan(fake.Enterprise(4, 0))), func(t *testing.T, _ *fake.Server, d entryPoint) {
+					assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
+					assert.Equal(t, http.StatusOK, d.send(t, request{path: "/pets/1"}).status)
+					assert.Equal(t, http.StatusUnauthorized, d.send(t, request{path: "/pets", auth: "-"}).status)
+					assert.Equal(t, http.StatusBadRequest, d.send(t, request{path: "/pets", body: "{}"}).status)
+					assert.Equal(t, http.StatusOK, d.list(t).status)
+					r := d.list(t)
+					assert.Equal(t, http.StatusTooManyRequests, r.status)
+					assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
+					time.Sleep(time.Minute)
+					assert.Equal(t, http.StatusOK, d.list(t).status)
+				})
 			})
-		})
-	}
+		}
+	})
+	t.Run("each does what its name says", func(t *testing.T) {
+		for name, variant := range fake.Variants() {
+			t.Run(name, func(t *testing.T) {
+				opts := with(variant, fake.WithPlan(fake.Enterprise(9, 0)), fake.WithPets(catalogue(120)...))
+				inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+					assertListsAsNamed(t, name, d)
+					assertTreatsPetsAsNamed(t, name, srv, d)
+					assertLimitsAsNamed(t, name, srv, d)
+				})
+			})
+		}
+	})
 }
 
 // choice is what a variant's name says of a point that the document leaves open.
@@ -77,19 +89,6 @@ func choice(name, factor, usual string) string {
 		}
 	}
 	return usual
-}
-
-func TestVariants_everyVariantDoesWhatItsNameSays(t *testing.T) {
-	for name, variant := range fake.Variants() {
-		t.Run(name, func(t *testing.T) {
-			opts := with(variant, fake.WithPlan(fake.Enterprise(9, 0)), fake.WithPets(catalogue(120)...))
-			inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-				assertListsAsNamed(t, name, d)
-				assertTreatsPetsAsNamed(t, name, srv, d)
-				assertLimitsAsNamed(t, name, srv, d)
-			})
-		})
-	}
 }
 
 func assertListsAsNamed(t *testing.T, name string, d entryPoint) {

@@ -501,7 +501,7 @@ func judgeBroken(t *testing.T, b breakage, opts ...fake.Option) []verdict {
 
 // The rule that is broken must be noticed on a catalogue that is empty or on one that is not, and
 // no other clause may take offence.
-func TestClauses_brokenServicesFailTheFittingOnes(t *testing.T) {
+func TestClausesOnBrokenServices(t *testing.T) {
 	for _, broken := range brokenServices {
 		t.Run(broken.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -525,31 +525,32 @@ func TestClauses_brokenServicesFailTheFittingOnes(t *testing.T) {
 	}
 }
 
-// A clause that nothing can fail would be worth nothing.
-func TestClauses_eachIsFailedByABrokenService(t *testing.T) {
-	// TestBaseAddressEndsInTheVersion shows that it can.
-	failed := map[string]bool{"9 the base address ends in /v1": true}
-	for _, broken := range brokenServices {
-		for _, name := range broken.fails {
-			failed[name] = true
+func TestClauses(t *testing.T) {
+	// A clause that nothing can fail would be worth nothing.
+	t.Run("a broken service fails each of them", func(t *testing.T) {
+		// The test of the base address below shows that it can.
+		failed := map[string]bool{"9 the base address ends in /v1": true}
+		for _, broken := range brokenServices {
+			for _, name := range broken.fails {
+				failed[name] = true
+			}
 		}
-	}
-	for _, c := range clauses() {
-		assert.Truef(t, failed[c.name()], "no broken service fails %q", c.name())
-	}
-}
-
-func TestClauses_baseAddressEndsInTheVersion(t *testing.T) {
-	for address, fits := range map[string]bool{
-		"https://petstore.example/v1":        true,
-		"https://petstore.example/v1/":       true,
-		"https://petstore.example/store/v1":  true,
-		"https://petstore.example":           false,
-		"https://petstore.example/v2":        false,
-		"https://petstore.example/v1/animal": false,
-	} {
-		s, err := newSession(t.Context(), Target{BaseURL: address, APIKey: "key"})
-		require.NoError(t, err)
-		assert.Equal(t, fits, attempt(func() { baseAddress(s) }) == nil, address)
-	}
+		for _, c := range clauses() {
+			assert.Truef(t, failed[c.name()], "no broken service fails %q", c.name())
+		}
+	})
+	t.Run("the base address ends in the version", func(t *testing.T) {
+		for address, fits := range map[string]bool{
+			"https://petstore.example/v1":        true,
+			"https://petstore.example/v1/":       true,
+			"https://petstore.example/store/v1":  true,
+			"https://petstore.example":           false,
+			"https://petstore.example/v2":        false,
+			"https://petstore.example/v1/animal": false,
+		} {
+			s, err := newSession(t.Context(), Target{BaseURL: address, APIKey: "key"})
+			require.NoError(t, err)
+			assert.Equal(t, fits, attempt(func() { baseAddress(s) }) == nil, address)
+		}
+	})
 }

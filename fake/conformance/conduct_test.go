@@ -26,17 +26,154 @@ func politely(t *testing.T, opts ...fake.Option) (*fake.Server, *session) {
 	return srv, s
 }
 
-func TestRun_isModest(t *testing.T) {
-	srv, s := politely(t)
-	s.judge()
-	assert.Less(t, len(srv.Requests()), 45)
-	assert.Len(t, srv.Pets(), 5)
-	for _, pet := range srv.Pets() {
-		assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
-	}
+func TestRunConduct(t *testing.T) {
+	t.Run("sends few requests and adds few pets", func(t *testing.T) {
+		srv, s := politely(t)
+		s.judge()
+		assert.Less(t, len(srv.Requests()), 45)
+		assert.Len(t, srv.Pets(), 5)
+		for _, pet := range srv.Pets() {
+			assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
+		}
+	})
+	// The real service bans keys for what a run must not do by accident.
+	t.Run("waits for a short quota", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			srv, s := politely(t, fake.WithPlan(fake.Enterprise(10, 0)))
+			for _, v := range s.judge() {
+				assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
+			}
+			_, err := s.observe()
+			require.NoError(t, err)
+			assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked")
+		})
+	})
+	t.Run("waits if others use up the quota", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			srv, s := politely(t)
+			srv.Inject(fake.Fault{Skip: 7, Status: http.StatusTooManyRequests, RetryAfter: "20"})
+			begun := time.Now()
+			for _, v := range s.judge() {
+				assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
+			}
+			assert.GreaterOrEqual(t, time.Since(begun), 20*time.Second)
+			for _, v := range srv.Violations() {
+				assert.NotEqual(t, fake.RuleEarlyRetry, v.Rule, v.Detail)
+			}
+		})
+	})
+	t.Run("waits as long as a 429 says", func(t *testing.T) {
+		for value, wait := range map[string]time.Duration{
+			"20": 20 * time.Second, "1.5": 1500 * time.Millisecond, "Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second,
+			"soon": time.Minute, "0": time.Minute,
+		} {
+			t.Run(value, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					srv, s := politely(t)
+					srv.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: value, Header: http.Header{
+						headerLimit: nil, headerRemaining: nil, headerReset: nil,
+					}})
+					begun := time.Now()
+					assert.Equal(t, http.StatusOK, s.ask(get("/pets")).status)
+					assert.Equal(t, wait, time.Since(begun))
+				})
+			})
+		}
+	})
+	t.Run("ends before a long wait", func(t *testing.T) {
+		for name, fault := range map[string]fake.Fault{
+			"an hour":      {Status: http.StatusTooManyRequests, RetryAfter: "3600"},
+			"again":        {Status: http.StatusTooManyRequests, RetryAfter: "1", Times: 2},
+			"without time": {Status: http.StatusTooManyRequests, RetryAfter: "soon", Times: 2},
+		} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					srv, s := politely(t)
+					srv.Inject(fault)
+					for _, v := range s.judge() {
+						// Nothing has to be asked for the base address, and the 429 itself can be
+						// judged.
+						if v.section != "9" && v.text != "a 429 carries Retry-After" {
+							assert.Truef(t, isSkip(v.err), "%s: %v", v.name(), v.err)
+						}
+					}
+					require.Error(t, s.stopped)
+					assert.LessOrEqual(t, len(srv.Requests()), 2)
+				})
+			})
+		}
+	})
+	t.Run("sends nothing on a day that is used up", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			srv, s := politely(t, fake.WithPlan(fake.Enterprise(100, 12)))
+			s.judge()
+			require.ErrorContains(t, s.stopped, "the quota is used up")
+			assert.Zero(t, srv.Usage(srv.APIKey()).Limited)
+			assert.Equal(t, 12-spare, srv.Usage(srv.APIKey()).Day)
+		})
+	})
+	t.Run("sends two requests to a service that is down", func(t *testing.T) {
+		srv, s := politely(t)
+		injected := srv.Inject(fake.Fault{Wire: fake.WireReset, Times: fake.Forever})
+		for _, v := range s.judge() {
+			switch {
+			case v.section == "9" && v.err == nil: // the base address
+			case isSkip(v.err):
+				assert.ErrorContains(t, v.err, "Target.Destructive", v.name())
+			default:
+				assert.ErrorContains(t, v.err, "the service did not answer", v.name())
+			}
+		}
+		assert.Equal(t, 2, injected.Fired())
+	})
+	t.Run("follows no redirects", func(t *testing.T) {
+		srv, s := politely(t)
+		srv.Inject(fake.Fault{
+			Operation: fake.OpListPets, Times: fake.Forever, Status: http.StatusFound,
+			Header: http.Header{"Location": {"http://elsewhere.example/v1/pets"}},
+		})
+		err := attempt(func() { s.list("").want(http.StatusOK) })
+		require.ErrorContains(t, err, "the response must be 200 and is 302")
+	})
+	t.Run("leaves a short key in responses", func(t *testing.T) {
+		srv, s := politely(t, fake.WithKey("a", fake.PlanPro))
+		s.target.APIKey = "a"
+		for _, v := range s.judge() {
+			assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
+		}
+		assert.Len(t, srv.Pets(), 5)
+	})
+	// The key must not get into a test's log, whatever goes wrong, nor into a file of observations.
+	t.Run("never names the key", func(t *testing.T) {
+		for name, fault := range map[string]fake.Fault{
+			"a teapot": {Status: http.StatusTeapot},
+			"an echo": {
+				Status: http.StatusUnauthorized, Code: fake.DefaultAPIKey, Message: "what is " + fake.DefaultAPIKey + "?",
+				Header: http.Header{"Www-Authenticate": {fake.DefaultAPIKey}},
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					srv, s := politely(t)
+					fault.Times = fake.Forever
+					srv.Inject(fault)
+					for _, v := range s.judge() {
+						if v.err != nil {
+							assert.NotContains(t, v.err.Error(), srv.APIKey(), v.name())
+						}
+					}
+					observations, err := s.observe()
+					require.NoError(t, err)
+					for _, o := range observations {
+						assert.NotContains(t, o.Answer, srv.APIKey(), o.Key)
+					}
+				})
+			})
+		}
+	})
 }
 
-func TestObserve_isModest(t *testing.T) {
+func TestObserveConduct(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, s := politely(t)
 		_, err := s.observe()
@@ -47,148 +184,4 @@ func TestObserve_isModest(t *testing.T) {
 			assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
 		}
 	})
-}
-
-// The real service bans keys for what a run must not do by accident.
-func TestRun_waitsForAShortQuota(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, s := politely(t, fake.WithPlan(fake.Enterprise(10, 0)))
-		for _, v := range s.judge() {
-			assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
-		}
-		_, err := s.observe()
-		require.NoError(t, err)
-		assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked")
-	})
-}
-
-func TestRun_waitsForTheLimitOfOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, s := politely(t)
-		srv.Inject(fake.Fault{Skip: 7, Status: http.StatusTooManyRequests, RetryAfter: "20"})
-		begun := time.Now()
-		for _, v := range s.judge() {
-			assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
-		}
-		assert.GreaterOrEqual(t, time.Since(begun), 20*time.Second)
-		for _, v := range srv.Violations() {
-			assert.NotEqual(t, fake.RuleEarlyRetry, v.Rule, v.Detail)
-		}
-	})
-}
-
-func TestRun_waitsAsLongAsA429Asks(t *testing.T) {
-	for value, wait := range map[string]time.Duration{
-		"20": 20 * time.Second, "1.5": 1500 * time.Millisecond, "Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second,
-		"soon": time.Minute, "0": time.Minute,
-	} {
-		t.Run(value, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, s := politely(t)
-				srv.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: value, Header: http.Header{
-					headerLimit: nil, headerRemaining: nil, headerReset: nil,
-				}})
-				begun := time.Now()
-				assert.Equal(t, http.StatusOK, s.ask(get("/pets")).status)
-				assert.Equal(t, wait, time.Since(begun))
-			})
-		})
-	}
-}
-
-func TestRun_endsBeforeALongWait(t *testing.T) {
-	for name, fault := range map[string]fake.Fault{
-		"an hour":      {Status: http.StatusTooManyRequests, RetryAfter: "3600"},
-		"again":        {Status: http.StatusTooManyRequests, RetryAfter: "1", Times: 2},
-		"without time": {Status: http.StatusTooManyRequests, RetryAfter: "soon", Times: 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, s := politely(t)
-				srv.Inject(fault)
-				for _, v := range s.judge() {
-					// Nothing has to be asked for the base address, and the 429 itself can be
-					// judged.
-					if v.section != "9" && v.text != "a 429 carries Retry-After" {
-						assert.Truef(t, isSkip(v.err), "%s: %v", v.name(), v.err)
-					}
-				}
-				require.Error(t, s.stopped)
-				assert.LessOrEqual(t, len(srv.Requests()), 2)
-			})
-		})
-	}
-}
-
-func TestRun_sendsNothingOnAUsedUpDay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, s := politely(t, fake.WithPlan(fake.Enterprise(100, 12)))
-		s.judge()
-		require.ErrorContains(t, s.stopped, "the quota is used up")
-		assert.Zero(t, srv.Usage(srv.APIKey()).Limited)
-		assert.Equal(t, 12-spare, srv.Usage(srv.APIKey()).Day)
-	})
-}
-
-func TestRun_asksAServiceThatIsDownTwice(t *testing.T) {
-	srv, s := politely(t)
-	injected := srv.Inject(fake.Fault{Wire: fake.WireReset, Times: fake.Forever})
-	for _, v := range s.judge() {
-		switch {
-		case v.section == "9" && v.err == nil: // the base address
-		case isSkip(v.err):
-			assert.ErrorContains(t, v.err, "Target.Destructive", v.name())
-		default:
-			assert.ErrorContains(t, v.err, "the service did not answer", v.name())
-		}
-	}
-	assert.Equal(t, 2, injected.Fired())
-}
-
-func TestRun_followsNoRedirects(t *testing.T) {
-	srv, s := politely(t)
-	srv.Inject(fake.Fault{
-		Operation: fake.OpListPets, Times: fake.Forever, Status: http.StatusFound,
-		Header: http.Header{"Location": {"http://elsewhere.example/v1/pets"}},
-	})
-	err := attempt(func() { s.list("").want(http.StatusOK) })
-	require.ErrorContains(t, err, "the response must be 200 and is 302")
-}
-
-func TestRun_leavesAShortKeyInResponses(t *testing.T) {
-	srv, s := politely(t, fake.WithKey("a", fake.PlanPro))
-	s.target.APIKey = "a"
-	for _, v := range s.judge() {
-		assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
-	}
-	assert.Len(t, srv.Pets(), 5)
-}
-
-// The key must not get into a test's log, whatever goes wrong, nor into a file of observations.
-func TestRun_neverNamesTheKey(t *testing.T) {
-	for name, fault := range map[string]fake.Fault{
-		"a teapot": {Status: http.StatusTeapot},
-		"an echo": {
-			Status: http.StatusUnauthorized, Code: fake.DefaultAPIKey, Message: "what is " + fake.DefaultAPIKey + "?",
-			Header: http.Header{"Www-Authenticate": {fake.DefaultAPIKey}},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, s := politely(t)
-				fault.Times = fake.Forever
-				srv.Inject(fault)
-				for _, v := range s.judge() {
-					if v.err != nil {
-						assert.NotContains(t, v.err.Error(), srv.APIKey(), v.name())
-					}
-				}
-				observations, err := s.observe()
-				require.NoError(t, err)
-				for _, o := range observations {
-					assert.NotContains(t, o.Answer, srv.APIKey(), o.Key)
-				}
-			})
-		})
-	}
 }

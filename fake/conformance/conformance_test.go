@@ -55,34 +55,35 @@ func catalogue() fake.Option {
 	return fake.WithPets(pets...)
 }
 
-func TestRun_fakeConformsThroughEveryEntryPoint(t *testing.T) {
-	for name, door := range map[string]func(*testing.T, *fake.Server) Target{
-		"memory": func(_ *testing.T, srv *fake.Server) Target {
-			return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
-		},
-		"direct": func(_ *testing.T, srv *fake.Server) Target {
-			return Target{BaseURL: "http://petstore.example/v1", HTTPClient: &http.Client{Transport: srv.Transport()}}
-		},
-		"loopback": func(_ *testing.T, srv *fake.Server) Target { return Target{BaseURL: srv.URL()} },
-		"handler": func(t *testing.T, srv *fake.Server) Target {
-			ts := httptest.NewServer(srv)
-			t.Cleanup(ts.Close)
-			return Target{BaseURL: ts.URL + "/v1"}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			srv := fake.NewTestServer(t, catalogue())
-			target := door(t, srv)
-			target.APIKey = srv.APIKey()
-			Run(t, target)
-		})
-	}
-}
-
-func TestRun_fakeConformsWithAnEmptyCatalogue(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	Run(t, Target{BaseURL: srv.URL(), APIKey: srv.APIKey()})
+func TestRun(t *testing.T) {
+	t.Run("the fake conforms through every entry point", func(t *testing.T) {
+		for name, door := range map[string]func(*testing.T, *fake.Server) Target{
+			"memory": func(_ *testing.T, srv *fake.Server) Target {
+				return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
+			},
+			"direct": func(_ *testing.T, srv *fake.Server) Target {
+				return Target{BaseURL: "http://petstore.example/v1", HTTPClient: &http.Client{Transport: srv.Transport()}}
+			},
+			"loopback": func(_ *testing.T, srv *fake.Server) Target { return Target{BaseURL: srv.URL()} },
+			"handler": func(t *testing.T, srv *fake.Server) Target {
+				ts := httptest.NewServer(srv)
+				t.Cleanup(ts.Close)
+				return Target{BaseURL: ts.URL + "/v1"}
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				srv := fake.NewTestServer(t, catalogue())
+				target := door(t, srv)
+				target.APIKey = srv.APIKey()
+				Run(t, target)
+			})
+		}
+	})
+	t.Run("the fake conforms with an empty catalogue", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		Run(t, Target{BaseURL: srv.URL(), APIKey: srv.APIKey()})
+	})
 }
 
 // verdict is a clause with the result of its check.
@@ -125,42 +126,43 @@ func skipped(verdicts []verdict) []string {
 	return list
 }
 
-func TestClauses_eachIsJudgedOnTheFake(t *testing.T) {
-	for name, plan := range map[string]fake.Plan{"Free": fake.PlanFree, "Business": fake.PlanBusiness} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				full := judgeFake(t, catalogue(), fake.WithPlan(plan))
-				empty := judgeFake(t, fake.WithPlan(plan))
-				for _, v := range slices.Concat(full, empty) {
-					assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
-				}
-				for _, name := range skipped(full) {
-					assert.NotContains(t, skipped(empty), name)
-				}
-			})
-		})
-	}
-}
-
-// A 429 without Retry-After is what one variant is for; all else is left open by the document, and
-// no clause may take offence at it.
-func TestClauses_everyVariantOfTheFakeConforms(t *testing.T) {
-	for name, variant := range fake.Variants() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				verdicts := judgeFake(t, catalogue(), fake.WithPlan(fake.PlanFree), variant)
-				for _, v := range verdicts {
-					if v.err != nil && !isSkip(v.err) {
-						assert.Equalf(t, "8.3 a 429 carries Retry-After", v.name(), "%v", v.err)
-						assert.Contains(t, name, "retry-after=absent")
+func TestClausesOnTheFake(t *testing.T) {
+	t.Run("each can be checked", func(t *testing.T) {
+		for name, plan := range map[string]fake.Plan{"Free": fake.PlanFree, "Business": fake.PlanBusiness} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					full := judgeFake(t, catalogue(), fake.WithPlan(plan))
+					empty := judgeFake(t, fake.WithPlan(plan))
+					for _, v := range slices.Concat(full, empty) {
+						assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
 					}
-				}
+					for _, name := range skipped(full) {
+						assert.NotContains(t, skipped(empty), name)
+					}
+				})
 			})
-		})
-	}
+		}
+	})
+	// A 429 without Retry-After is what one variant is for; all else is left open by the document, and
+	// no clause may take offence at it.
+	t.Run("every variant conforms", func(t *testing.T) {
+		for name, variant := range fake.Variants() {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					verdicts := judgeFake(t, catalogue(), fake.WithPlan(fake.PlanFree), variant)
+					for _, v := range verdicts {
+						if v.err != nil && !isSkip(v.err) {
+							assert.Equalf(t, "8.3 a 429 carries Retry-After", v.name(), "%v", v.err)
+							assert.Contains(t, name, "retry-after=absent")
+						}
+					}
+				})
+			})
+		}
+	})
 }
 
-func TestClauses_haveUniqueNames(t *testing.T) {
+func TestClausesHaveUniqueNames(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, c := range clauses() {
 		assert.Falsef(t, seen[c.name()], "%q", c.name())
@@ -168,7 +170,7 @@ func TestClauses_haveUniqueNames(t *testing.T) {
 	}
 }
 
-func TestTarget_isChecked(t *testing.T) {
+func TestTarget(t *testing.T) {
 	for name, target := range map[string]Target{
 		"no address":   {APIKey: "key"},
 		"no host":      {BaseURL: "/v1", APIKey: "key"},

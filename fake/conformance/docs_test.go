@@ -33,35 +33,36 @@ func rows(t *testing.T, header string) [][]string {
 
 func unquoted(cell string) string { return strings.Trim(cell, "`") }
 
-func TestDocumentationNamesEveryClause(t *testing.T) {
-	var documented, judged []string
-	for _, row := range rows(t, "| section | clause | subtest |") {
-		require.Len(t, row, 3, "%q", row)
-		name := unquoted(row[2])
-		section, _, _ := strings.Cut(row[0], ",")
-		assert.Truef(t, strings.HasPrefix(name, section+" "), "%q stands under section %s", name, section)
-		documented = append(documented, name)
-	}
-	for _, c := range clauses() {
-		judged = append(judged, c.name())
-	}
-	assert.ElementsMatch(t, judged, documented)
-}
-
-func TestDocumentationNamesEveryQuestionAndTheAnswerOfTheFake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		answers := observeFake(t).answers()
-		// An empty list takes another catalogue, the removal another year.
-		answers["empty-list"], answers["removal"] = "[]", "accepted"
-		documented := make(map[string]string)
-		for _, row := range rows(t, "| section | what is open | key | the fake | to change it |") {
-			require.Len(t, row, 5, "%q", row)
-			if key := unquoted(row[2]); key != "—" {
-				documented[key] = unquoted(row[3])
-				assert.Contains(t, row[0], sectionOf(t, key), key)
-			}
+func TestDocs(t *testing.T) {
+	t.Run("names every clause", func(t *testing.T) {
+		var documented, judged []string
+		for _, row := range rows(t, "| section | clause | subtest |") {
+			require.Len(t, row, 3, "%q", row)
+			name := unquoted(row[2])
+			section, _, _ := strings.Cut(row[0], ",")
+			assert.Truef(t, strings.HasPrefix(name, section+" "), "%q stands under section %s", name, section)
+			documented = append(documented, name)
 		}
-		assert.Equal(t, answers, documented)
+		for _, c := range clauses() {
+			judged = append(judged, c.name())
+		}
+		assert.ElementsMatch(t, judged, documented)
+	})
+	t.Run("names every question and the answer of the fake", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			answers := observeFake(t).answers()
+			// An empty list takes another catalogue, the removal another year.
+			answers["empty-list"], answers["removal"] = "[]", "accepted"
+			documented := make(map[string]string)
+			for _, row := range rows(t, "| section | what is open | key | the fake | to change it |") {
+				require.Len(t, row, 5, "%q", row)
+				if key := unquoted(row[2]); key != "—" {
+					documented[key] = unquoted(row[3])
+					assert.Contains(t, row[0], sectionOf(t, key), key)
+				}
+			}
+			assert.Equal(t, answers, documented)
+		})
 	})
 }
 

@@ -47,70 +47,78 @@ func (o Observations) written(t *testing.T) string {
 	return file
 }
 
-func TestObserve_resultMakesTheFakeBehaveLikeTheService(t *testing.T) {
-	for name, variant := range fake.Variants() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				observed := observeFake(t, variant)
-				file := observed.written(t)
-				assert.Equal(t, observed, observeFake(t, fake.WithObserved(file)))
-				differences, err := fake.ObservedDifferences(file)
-				require.NoError(t, err)
-				assert.Empty(t, differences)
-				behavior, rest := observed.Behavior()
-				assert.Equal(t, observed, observeFake(t, fake.WithBehavior(behavior)))
-				assert.Empty(t, rest)
+func TestObserve(t *testing.T) {
+	t.Run("its result makes the fake behave like the service", func(t *testing.T) {
+		for name, variant := range fake.Variants() {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					observed := observeFake(t, variant)
+					file := observed.written(t)
+					assert.Equal(t, observed, observeFake(t, fake.WithObserved(file)))
+					differences, err := fake.ObservedDifferences(file)
+					require.NoError(t, err)
+					assert.Empty(t, differences)
+					behavior, rest := observed.Behavior()
+					assert.Equal(t, observed, observeFake(t, fake.WithBehavior(behavior)))
+					assert.Empty(t, rest)
+				})
 			})
-		})
-	}
-}
-
-func TestObserve_removal(t *testing.T) {
-	for _, removal := range []bool{false, true} {
+		}
+	})
+	t.Run("sees whether getPet is gone", func(t *testing.T) {
+		for _, removal := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				later := fake.WithClock(func() time.Time { return time.Now().AddDate(31, 0, 0) })
+				behavior := fake.WithBehavior(fake.Behavior{Removal: removal, DeprecationHeaders: true})
+				observed := observeFake(t, later, behavior)
+				want := map[bool]string{false: "accepted", true: "404 Error"}
+				assert.Equal(t, want[removal], observed.answers()["removal"])
+				assert.Equal(t, observed, observeFake(t, later, fake.WithObserved(observed.written(t))))
+			})
+		}
+	})
+	// What the fake does where the document is silent is seen from outside, all but the removal.
+	t.Run("the fake answers every question", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			later := fake.WithClock(func() time.Time { return time.Now().AddDate(31, 0, 0) })
-			behavior := fake.WithBehavior(fake.Behavior{Removal: removal, DeprecationHeaders: true})
-			observed := observeFake(t, later, behavior)
-			want := map[bool]string{false: "accepted", true: "404 Error"}
-			assert.Equal(t, want[removal], observed.answers()["removal"])
-			assert.Equal(t, observed, observeFake(t, later, fake.WithObserved(observed.written(t))))
+			full := observeFake(t)
+			srv := fake.NewServer()
+			t.Cleanup(srv.Close)
+			empty, err := Observe(t.Context(), Target{
+				BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(),
+				HTTPClient: &http.Client{Transport: srv.Transport()},
+			})
+			require.NoError(t, err)
+			for _, one := range full {
+				if one.Key != "removal" && one.Key != "empty-list" {
+					assert.NotEqual(t, Unseen, one.Answer, one.Key)
+				}
+			}
+			assert.Equal(t, "[]", empty.answers()["empty-list"])
+			assert.NotContains(t, empty.answers(), "retry-after", "only a destructive run draws a 429")
+			assert.NotContains(t, empty.answers(), "empty-name", "only a destructive run adds such an animal")
 		})
-	}
-}
-
-// What the fake does where the document is silent is seen from outside, all but the removal.
-func TestObserve_everyQuestionIsAnsweredByTheFake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		full := observeFake(t)
+	})
+	t.Run("questions have unique keys", func(t *testing.T) {
+		seen := make(map[string]bool)
+		for _, p := range probes() {
+			assert.Falsef(t, seen[p.key], "%q", p.key)
+			assert.Regexp(t, `^[a-z0-9-]+$`, p.key)
+			assert.Regexp(t, `^\d(\.\d)?$`, p.section)
+			seen[p.key] = true
+		}
+	})
+	t.Run("fails if the service is down", func(t *testing.T) {
 		srv := fake.NewServer()
-		t.Cleanup(srv.Close)
-		empty, err := Observe(t.Context(), Target{
+		srv.Close()
+		_, err := Observe(t.Context(), Target{
 			BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(),
 			HTTPClient: &http.Client{Transport: srv.Transport()},
 		})
-		require.NoError(t, err)
-		for _, one := range full {
-			if one.Key != "removal" && one.Key != "empty-list" {
-				assert.NotEqual(t, Unseen, one.Answer, one.Key)
-			}
-		}
-		assert.Equal(t, "[]", empty.answers()["empty-list"])
-		assert.NotContains(t, empty.answers(), "retry-after", "only a destructive run draws a 429")
-		assert.NotContains(t, empty.answers(), "empty-name", "only a destructive run adds such an animal")
+		assert.ErrorContains(t, err, "conformance: observing other-path: the service did not answer GET /no-such-path")
 	})
 }
 
-func TestObserve_questionsHaveUniqueKeys(t *testing.T) {
-	seen := make(map[string]bool)
-	for _, p := range probes() {
-		assert.Falsef(t, seen[p.key], "%q", p.key)
-		assert.Regexp(t, `^[a-z0-9-]+$`, p.key)
-		assert.Regexp(t, `^\d(\.\d)?$`, p.section)
-		seen[p.key] = true
-	}
-}
-
-func TestObservations_WriteFile(t *testing.T) {
+func TestWriteFile(t *testing.T) {
 	list := Observations{{Key: "order", Section: "4.1", Question: "In which order?", Answer: "ascending"}}
 	text, err := os.ReadFile(list.written(t))
 	require.NoError(t, err)
@@ -128,14 +136,4 @@ func TestObservations_WriteFile(t *testing.T) {
 }
 `, string(text))
 	assert.ErrorContains(t, list.WriteFile(t.TempDir()), "conformance: observations: ")
-}
-
-func TestObserve_failsIfTheServiceIsDown(t *testing.T) {
-	srv := fake.NewServer()
-	srv.Close()
-	_, err := Observe(t.Context(), Target{
-		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(),
-		HTTPClient: &http.Client{Transport: srv.Transport()},
-	})
-	assert.ErrorContains(t, err, "conformance: observing other-path: the service did not answer GET /no-such-path")
 }

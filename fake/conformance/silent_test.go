@@ -47,7 +47,7 @@ var differentServices = map[string]breakage{
 	}),
 }
 
-func TestClauses_passServicesThatDifferWhereNothingIsSaid(t *testing.T) {
+func TestClausesOnDifferentServices(t *testing.T) {
 	for name, different := range differentServices {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

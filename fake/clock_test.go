@@ -1,0 +1,118 @@
+package fake_test
+
+import (
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestClock(t *testing.T) {
+	t.Run("going back starts new windows and keeps a ban", func(t *testing.T) {
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 1)), fake.WithKey("banned", fake.PlanPro),
+			fake.WithClock(func() time.Time { return now }))
+		d := viaTransport(t, srv)
+		srv.BanKey("banned", time.Hour)
+		d.list(t)
+		assert.Equal(t, http.StatusTooManyRequests, d.list(t).status)
+		now = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		assert.Equal(t, http.StatusOK, d.list(t).status)
+		banned := request{path: "/pets", auth: "Bearer banned"}
+		assert.Equal(t, http.StatusTooManyRequests, d.send(t, banned).status)
+		now = now.Add(time.Hour)
+		assert.Equal(t, http.StatusOK, d.send(t, banned).status)
+	})
+	t.Run("a slow body does not look like a clock that went back", func(t *testing.T) {
+		inBubble(t, with(fake.WithPlan(fake.Enterprise(2, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+			pr, pw := io.Pipe()
+			req := request{method: http.MethodPost, path: "/pets"}.build(t, d.base)
+			req.Body, req.ContentLength = pr, -1
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				r, err := d.do(req)
+				assert.NoError(t, err)
+				assert.Equal(t, http.StatusCreated, r.status)
+			})
+			time.Sleep(30 * time.Second)
+			d.list(t)
+			_, err := io.WriteString(pw, create("Rex").body)
+			require.NoError(t, err)
+			require.NoError(t, pw.Close())
+			wg.Wait()
+			assert.Equal(t, 2, srv.Usage(srv.APIKey()).Minute)
+			assert.Equal(t, http.StatusTooManyRequests, d.list(t).status)
+		})
+	})
+	t.Run("Advance moves windows and the date", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
+		d := viaTransport(t, srv)
+		before := srv.Now()
+		d.admitted(t)
+		srv.Advance(time.Minute)
+		assert.WithinDuration(t, before.Add(time.Minute), srv.Now(), 10*time.Second)
+		r := d.list(t)
+		assert.Equal(t, http.StatusOK, r.status)
+		date, err := http.ParseTime(r.header.Get("Date"))
+		require.NoError(t, err)
+		assert.WithinDuration(t, before.Add(time.Minute), date, 10*time.Second)
+	})
+	t.Run("going back by less than a second begins no window", func(t *testing.T) {
+		now := time.Unix(1_000_000_000, 100)
+		srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return now }))
+		d := viaTransport(t, srv)
+		d.list(t)
+		now = now.Add(-time.Second / 2)
+		d.list(t)
+		assert.Equal(t, 2, srv.Usage(srv.APIKey()).Minute)
+	})
+	t.Run("goes on from SetTime", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			srv := fake.NewTestServer(t, fake.WithTime(start))
+			assert.True(t, start.Equal(srv.Now()))
+			time.Sleep(time.Minute)
+			assert.True(t, start.Add(time.Minute).Equal(srv.Now()), "the clock goes on")
+			removal := time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC)
+			srv.SetTime(removal)
+			srv.Advance(time.Second)
+			assert.True(t, removal.Add(time.Second).Equal(srv.Now()))
+			r := viaMemory(t, srv).list(t)
+			assert.Equal(t, "Thu, 05 Dec 2030 00:00:01 GMT", r.header.Get("Date"))
+		})
+	})
+	t.Run("moves, and the log says that no client wakes", func(t *testing.T) {
+		for name, c := range map[string]struct {
+			sent int
+			move func(*fake.Server)
+		}{
+			"after a 429":             {2, func(srv *fake.Server) { srv.Advance(time.Minute) }},
+			"after the last request":  {1, func(srv *fake.Server) { srv.Advance(time.Hour) }},
+			"by SetTime":              {1, func(srv *fake.Server) { srv.SetTime(srv.Now().Add(time.Minute)) }},
+			"not for less than a ban": {0, func(srv *fake.Server) { srv.Advance(time.Hour) }},
+		} {
+			t.Run(name, func(t *testing.T) {
+				tb := &recorder{}
+				srv := fake.NewTestServer(tb, fake.WithPlan(fake.Enterprise(1, 0)))
+				for range c.sent {
+					viaTransport(t, srv).list(t)
+				}
+				srv.Advance(time.Second)
+				assert.Empty(t, tb.log.String())
+				c.move(srv)
+				want := "That wakes no client: clients wait by their own clock."
+				assert.Equal(t, c.sent > 0, len(tb.log.String()) > 0)
+				if c.sent > 0 {
+					assert.Contains(t, tb.log.String(), want)
+				}
+			})
+		}
+	})
+}

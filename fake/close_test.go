@@ -1,0 +1,134 @@
+package fake_test
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestClose(t *testing.T) {
+	t.Run("a closed server refuses connections", func(t *testing.T) {
+		srv := fake.NewServer()
+		srv.Close()
+		srv.Close()
+		for _, d := range []entryPoint{viaMemory(t, srv), viaTransport(t, srv)} {
+			_, err := d.try(t, create("Rex"))
+			assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+			opErr, ok := err.(*url.Error).Err.(*net.OpError) //nolint:errorlint // this very type is promised
+			require.True(t, ok)
+			assert.Equal(t, "dial", opErr.Op)
+		}
+		rec := httptest.NewRecorder()
+		srv.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/v1/pets", nil))
+		assert.Equal(t, http.StatusServiceUnavailable, rec.Code)
+		assert.Empty(t, srv.Requests())
+	})
+	t.Run("breaks off a leaked body within a second and names it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			tb := &recorder{}
+			srv := fake.NewTestServer(tb)
+			resp, err := srv.HTTPClient().Do(request{path: "/pets?status=sold"}.build(t, "http://service.test/v1"))
+			require.NoError(t, err)
+			start := time.Now()
+			tb.end()
+			assert.LessOrEqual(t, time.Since(start), time.Second)
+			assert.Contains(t, tb.log.String(), "a response body was never closed: GET /v1/pets")
+			assert.Empty(t, tb.errors.String())
+			_ = resp.Body.Close()
+		})
+	})
+	t.Run("ends a stalled request and names it", func(t *testing.T) {
+		for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
+			"memory": viaMemory, "direct": viaTransport, "loopback": viaURL,
+		} {
+			t.Run(name, func(t *testing.T) {
+				tb := &recorder{}
+				srv := fake.NewTestServer(tb)
+				d := open(t, srv)
+				stalled := srv.Inject(fake.Fault{Wire: fake.WireStall})
+				done := make(chan error)
+				req := request{path: "/pets"}.build(t, d.base)
+				go func() {
+					_, err := d.do(req)
+					done <- err
+				}()
+				require.Eventually(t, func() bool { return stalled.Fired() == 1 }, 5*time.Second, time.Millisecond)
+				start := time.Now()
+				tb.end()
+				assert.Error(t, <-done)
+				assert.Less(t, time.Since(start), 3*time.Second) // a second, on a machine that is free
+				assert.Contains(t, tb.log.String(), "still waiting for its response: GET /v1/pets")
+			})
+		}
+	})
+	t.Run("lets a request in flight finish", func(t *testing.T) {
+		srv := fake.NewServer()
+		d := viaURL(t, srv)
+		entered, release := make(chan bool), make(chan bool)
+		srv.Inject(fake.Fault{Match: func(*http.Request) bool {
+			entered <- true
+			<-release
+			return false
+		}})
+		status := make(chan int)
+		req := request{path: "/pets"}.build(t, d.base)
+		go func() {
+			r, _ := d.do(req)
+			status <- r.status
+		}()
+		<-entered
+		closed := make(chan bool)
+		go func() {
+			srv.Close()
+			close(closed)
+		}()
+		close(release)
+		assert.Equal(t, http.StatusOK, <-status)
+		<-closed
+	})
+	t.Run("gives up on a handler that hangs and names it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			tb := &recorder{}
+			srv := fake.NewTestServer(tb)
+			release := make(chan bool)
+			srv.Inject(fake.Fault{Match: func(*http.Request) bool { return <-release }})
+			d := viaMemory(t, srv)
+			req := request{path: "/pets"}.build(t, d.base)
+			go func() { _, _ = d.do(req) }()
+			synctest.Wait()
+			start := time.Now()
+			tb.end()
+			assert.LessOrEqual(t, time.Since(start), time.Second)
+			assert.Contains(t, tb.log.String(), "still being handled: GET /v1/pets")
+			assert.NotContains(t, tb.log.String(), "never closed")
+			close(release)
+		})
+	})
+	t.Run("fails calls at once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := fake.NewTestServer(t)
+			client, direct := srv.Client(), srv.Client(petstore.WithHTTPClient(&http.Client{Transport: srv.Transport()}))
+			srv.Close()
+			start := time.Now()
+			for _, c := range []*petstore.Client{client, direct} {
+				_, err := c.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.ErrorContains(t, err, "fake: the server is closed")
+				_, err = c.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+				require.ErrorContains(t, err, "fake: the server is closed")
+				assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			}
+			assert.Zero(t, time.Since(start), "no attempt is repeated")
+		})
+	})
+}

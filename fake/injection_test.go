@@ -1,0 +1,178 @@
+package fake_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestFaultTimes(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault fake.Fault
+		want  string
+	}{
+		{"once", fake.Fault{}, "x........."},
+		{"three times", fake.Fault{Times: 3}, "xxx......."},
+		{"for ever", fake.Fault{Times: fake.Forever}, "xxxxxxxxxx"},
+		{"the fourth", fake.Fault{Skip: 3}, "...x......"},
+		{"from the fourth on", fake.Fault{Skip: 3, Times: fake.Forever}, "...xxxxxxx"},
+		{"by chance", fake.Fault{Chance: 0.5, Times: fake.Forever}, "..x.xxx.x."},
+		{"by chance, twice", fake.Fault{Chance: 0.5, Times: 2}, "..x.x....."},
+		{"certainly", fake.Fault{Chance: 1, Times: 2}, "xx........"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			srv := fake.NewTestServer(t, fake.WithSeed(3))
+			d := viaTransport(t, srv)
+			c.fault.Status = 500
+			injected := srv.Inject(c.fault)
+			got := ""
+			for range 10 {
+				got += map[bool]string{true: "x", false: "."}[d.list(t).status == 500]
+			}
+			assert.Equal(t, c.want, got)
+			assert.Equal(t, strings.Count(c.want, "x"), injected.Fired())
+		})
+	}
+}
+
+func TestFaultFor(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
+	d := viaTransport(t, srv)
+	outage := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever, For: time.Minute})
+	assert.Equal(t, 503, d.list(t).status)
+	srv.Advance(time.Minute - 1)
+	assert.Equal(t, 503, d.list(t).status)
+	assert.True(t, outage.Active())
+	srv.Advance(1)
+	assert.Equal(t, 200, d.list(t).status)
+	assert.False(t, outage.Active())
+}
+
+func TestFaultMatch(t *testing.T) {
+	t.Run("strikes only fitting requests", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithKey("other-key", fake.PlanFree))
+		d := viaTransport(t, srv)
+		other := request{path: "/pets", auth: "Bearer other-key"}
+
+		srv.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: 500})
+		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 500, d.send(t, create("Rex")).status)
+
+		srv.Inject(fake.Fault{APIKey: "other-key", Status: 500})
+		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 500, d.send(t, other).status)
+
+		srv.Inject(fake.Fault{Status: 500, Match: func(r *http.Request) bool { return r.URL.Query().Has("limit") }})
+		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 500, d.send(t, request{path: "/pets?limit=3"}).status)
+	})
+	t.Run("the first of several fitting faults strikes", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		d := viaTransport(t, srv)
+		first := srv.Inject(fake.Fault{Status: 501})
+		srv.Inject(fake.Fault{Status: 502})
+		removed := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever})
+		assert.Equal(t, 501, d.list(t).status)
+		assert.Equal(t, 502, d.list(t).status)
+		assert.Equal(t, 503, d.list(t).status)
+		removed.Remove()
+		removed.Remove()
+		first.Remove()
+		assert.Equal(t, 200, d.list(t).status)
+		assert.Equal(t, 1, removed.Fired())
+	})
+	t.Run("may read the body and call the server", func(t *testing.T) {
+		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			inner := srv.HTTPClient()
+			var injected *fake.Injection
+			injected = srv.Inject(fake.Fault{Status: 500, Operation: fake.OpCreatePet, Match: func(r *http.Request) bool {
+				body, err := io.ReadAll(r.Body)
+				assert.NoError(t, err)
+				assert.Equal(t, "/v1/pets", r.RequestURI)
+				srv.AddPet(petstore.NewPet{Name: "by Match"})
+				assert.Zero(t, injected.Fired())
+				assert.Equal(t, http.StatusOK, entryPoint{inner, "http://service.test/v1"}.list(t).status)
+				r.Header.Set("Authorization", "gone")
+				return strings.Contains(string(body), "Max")
+			}})
+			r := d.send(t, create("Rex"))
+			assert.Equal(t, http.StatusCreated, r.status)
+			assert.Contains(t, r.body, `"name":"Rex"`)
+			assert.Equal(t, 500, d.send(t, create("Max")).status)
+		})
+	})
+	t.Run("strikes as many of concurrent requests as of others", func(t *testing.T) {
+		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			injected := srv.Inject(fake.Fault{Status: 500, Skip: 5, Times: 3})
+			var mu sync.Mutex
+			struck := 0
+			var wg sync.WaitGroup
+			for range 40 {
+				wg.Go(func() {
+					if d.list(t).status == 500 {
+						mu.Lock()
+						defer mu.Unlock()
+						struck++
+					}
+				})
+			}
+			wg.Wait()
+			assert.Equal(t, 3, struck)
+			assert.Equal(t, 3, injected.Fired())
+		})
+	})
+	t.Run("a panic is a response, and fails the test", func(t *testing.T) {
+		tb := &recorder{}
+		srv := fake.NewTestServer(tb)
+		d := viaMemory(t, srv)
+		srv.Inject(fake.Fault{Match: func(*http.Request) bool { panic("oh no") }, Chance: 0.5, Times: fake.Forever})
+		r := d.list(t)
+		assert.Equal(t, http.StatusInternalServerError, r.status)
+		assert.Contains(t, r.body, "the fake server panicked: oh no")
+		tb.end()
+		assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
+		assert.Contains(t, tb.errors.String(), "injection_test.go")
+	})
+	t.Run("a panic before a refusal fails the test, too", func(t *testing.T) {
+		tb := &recorder{}
+		srv := fake.NewTestServer(tb)
+		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(*http.Request) bool { panic("oh no") }})
+		_, err := viaMemory(t, srv).try(t, request{path: "/pets"})
+		assert.ErrorContains(t, err, "the fake server panicked: oh no")
+		tb.end()
+		assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
+	})
+}
+
+func TestInjections(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	once := srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})
+	often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
+	removed := srv.Inject(fake.Fault{Status: 503})
+	removed.Remove()
+	for range 3 {
+		viaTransport(t, srv).list(t)
+	}
+	assert.Equal(t, []*fake.Injection{once, often}, srv.Injections())
+	assert.Equal(t, []int{1, 2}, []int{once.ID(), often.ID()})
+	assert.Equal(t, []int{1, 2}, []int{once.Fired(), often.Fired()})
+	assert.Equal(t, []bool{false, true, false}, []bool{once.Active(), often.Active(), removed.Active()})
+	f := once.Fault()
+	assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, f)
+	f.Header.Set("X-A", "2")
+	assert.Equal(t, "1", once.Fault().Header.Get("X-A"), "the result is a copy")
+	once.Remove()
+	assert.Equal(t, []*fake.Injection{often}, srv.Injections())
+	srv.Reset()
+	assert.False(t, often.Active())
+	assert.Empty(t, srv.Injections())
+}

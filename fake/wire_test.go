@@ -1,0 +1,159 @@
+package fake_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestFaultWire(t *testing.T) {
+	t.Run("the client sees each wire as itself", func(t *testing.T) {
+		isReset := func(t *testing.T, err error) { assert.ErrorIs(t, err, syscall.ECONNRESET) }
+		for wire, check := range map[fake.Wire]func(*testing.T, error){
+			fake.WireReset: isReset,
+			fake.WireClose: func(t *testing.T, err error) {
+				assert.True(t, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF), "%v", err)
+			},
+			fake.WireTruncate: func(t *testing.T, err error) { assert.ErrorIs(t, err, io.ErrUnexpectedEOF) },
+			fake.WireGarbage: func(t *testing.T, err error) {
+				assert.ErrorContains(t, err, "malformed HTTP response")
+			},
+		} {
+			t.Run(wire.String(), func(t *testing.T) {
+				throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+					d.list(t) // so that sockets are kept and used again
+					for _, q := range []request{{path: "/pets"}, create("Rex")} {
+						injected := srv.Inject(fake.Fault{Wire: wire})
+						_, err := d.try(t, q)
+						require.Error(t, err)
+						check(t, err)
+						assert.Equal(t, 1, injected.Fired())
+					}
+					assert.Len(t, srv.Pets(), map[bool]int{true: 1, false: 0}[wire == fake.WireTruncate])
+				})
+			})
+		}
+	})
+	t.Run("a stall lasts until the client gives up", func(t *testing.T) {
+		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			err := d.giveUpOn(t, srv, fake.Fault{Wire: fake.WireStall}, create("Rex"))
+			require.ErrorIs(t, err, context.Canceled)
+			assert.Empty(t, srv.Pets())
+			assert.Zero(t, srv.Requests()[0].StatusCode)
+		})
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.Inject(fake.Fault{Wire: fake.WireStall})
+			d.client.Timeout = 24 * time.Hour
+			start := time.Now()
+			_, err := d.try(t, request{path: "/pets"})
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, 24*time.Hour, time.Since(start))
+		})
+	})
+	t.Run("nothing reaches the server if the connection is refused", func(t *testing.T) {
+		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			var seen string
+			injected := srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(r *http.Request) bool {
+				body, _ := io.ReadAll(r.Body)
+				seen = r.Method + " " + r.URL.String() + " " + string(body)
+				return true
+			}})
+			_, err := d.try(t, create("Rex"))
+			require.Error(t, err)
+			if strings.HasPrefix(d.base, "http://127.0.0.1") { // the connection was there already
+				assert.ErrorIs(t, err, syscall.ECONNRESET)
+			} else {
+				assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+				opErr, ok := errors.AsType[*net.OpError](err)
+				require.True(t, ok)
+				assert.Equal(t, "dial", opErr.Op)
+			}
+			assert.Equal(t, 1, injected.Fired())
+			assert.Equal(t, `POST /v1/pets {"name":"Rex","categoryId":1}`, seen)
+			assert.Empty(t, srv.Requests())
+			assert.Zero(t, srv.Usage(srv.APIKey()).Minute)
+			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
+		})
+	})
+	t.Run("a refusal comes before other faults", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		d := viaMemory(t, srv)
+		srv.Inject(fake.Fault{Status: 500})
+		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Operation: fake.OpListPets})
+		_, err := d.try(t, request{path: "/pets"})
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		assert.Equal(t, 500, d.list(t).status)
+	})
+	t.Run("a drip sends a byte every 100 ms", func(t *testing.T) {
+		for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					srv := fake.NewTestServer(t)
+					srv.Inject(fake.Fault{Wire: fake.WireDrip, Body: []byte("0123456789")})
+					start := time.Now()
+					assert.Equal(t, "0123456789", open(t, srv).list(t).body)
+					assert.Equal(t, time.Second, time.Since(start))
+				})
+			})
+		}
+	})
+	t.Run("a refusal may take a while", func(t *testing.T) {
+		for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					srv := fake.NewTestServer(t)
+					d, start := open(t, srv), time.Now()
+					srv.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: 5 * time.Second, Times: 2})
+					_, err := d.try(t, request{path: "/pets"})
+					assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+					assert.Equal(t, 5*time.Second, time.Since(start))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					_, err = d.do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
+					assert.ErrorIs(t, err, context.DeadlineExceeded)
+					assert.Equal(t, 6*time.Second, time.Since(start))
+					assert.Empty(t, srv.Requests())
+				})
+			})
+		}
+	})
+	t.Run("an empty body can be truncated", func(t *testing.T) {
+		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.Inject(fake.Fault{Wire: fake.WireTruncate, Body: []byte{}})
+			_, err := d.try(t, request{path: "/pets"})
+			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		})
+	})
+	t.Run("every wire has a name", func(t *testing.T) {
+		var names []string
+		for w := fake.WireNone - 1; w <= fake.WireRefuse+1; w++ {
+			names = append(names, w.String())
+		}
+		assert.Equal(t, []string{
+			"Wire(-1)", "none", "reset", "close", "truncate", "garbage", "stall", "drip", "refuse", "Wire(8)",
+		}, names)
+	})
+}
+
+func TestParseWire(t *testing.T) {
+	for w := fake.WireNone; w <= fake.WireRefuse; w++ {
+		parsed, err := fake.ParseWire(w.String())
+		require.NoError(t, err)
+		assert.Equal(t, w, parsed)
+	}
+	_, err := fake.ParseWire("cut")
+	assert.EqualError(t, err, `fake: ParseWire: "cut" is not one of none, reset, close, truncate, garbage,`+
+		` stall, drip, refuse`)
+}
