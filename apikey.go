@@ -13,16 +13,13 @@ import (
 	"strings"
 )
 
-// apiKey is an API key as an attempt needs it. The key is in a closure, so that no dump can reach it.
+// apiKey is the API key of an attempt. The key is in a closure, so that no dump can print it.
 type apiKey struct {
-	header func() []string // the value of the Authorization header
+	header func() []string // returns the value of the Authorization header
 	id     *string         // Call.KeyID
 }
 
-// authorization is the value of the Authorization header.
-func (k apiKey) authorization() []string { return k.header() }
-
-// secret is the key itself, empty if the attempt had none.
+// secret returns the key itself; empty if the attempt has none.
 func (k apiKey) secret() string {
 	if k.header == nil {
 		return ""
@@ -30,7 +27,7 @@ func (k apiKey) secret() string {
 	return strings.TrimPrefix(k.header()[0], "Bearer ")
 }
 
-// keySource gives the key of an attempt.
+// keySource returns the key for an attempt.
 type keySource func(context.Context) (apiKey, error)
 
 func newKeySource(key string, f func(context.Context) (string, error)) (keySource, error) {
@@ -42,7 +39,7 @@ func newKeySource(key string, f func(context.Context) (string, error)) (keySourc
 		return func(context.Context) (apiKey, error) { return fixed, nil }, nil
 	}
 	if key != "" {
-		return nil, invalid("apiKey", "is given, and WithAPIKeyFunc as well")
+		return nil, invalid("apiKey", "is set although WithAPIKeyFunc is used")
 	}
 	return func(ctx context.Context) (apiKey, error) {
 		key, err := f(ctx)
@@ -65,37 +62,39 @@ func newAPIKey(key string) apiKey {
 	return apiKey{func() []string { return header }, &id}
 }
 
-// keySalt makes the hashes of this process useless for any other.
+// keySalt is random, so that a KeyID cannot be compared with keys outside this process.
 var keySalt = newSalt()
 
 func newSalt() [sha256.BlockSize]byte {
 	var salt [sha256.BlockSize]byte
-	_, _ = rand.Read(salt[:]) // which never fails
+	_, _ = rand.Read(salt[:]) // never fails
 	return salt
 }
 
-// keyID is a hash of key: 64 bits distinguish the keys of a process.
+// keyID returns a hash of key. 64 bits are enough to distinguish the keys of one process.
 func keyID(key string) string {
 	sum := sha256.Sum256(append(keySalt[:len(keySalt):len(keySalt)], key...))
 	return hex.EncodeToString(sum[:8])
 }
 
-// keyError is the failure of the function that gives the key. What that says may hold a key that nobody here has
-// seen: it is not repeated, and in a closure, where errors.Is finds it and no dump does.
+// keyError is the failure of the function of WithAPIKeyFunc. The function's error may contain a
+// key, which cannot be redacted because it is not known here. Therefore the text does not repeat
+// it, and a closure holds it: errors.Is finds it there, and a dump does not.
 type keyError struct{ cause func() error }
 
 func (e *keyError) Error() string {
-	return "API key: the function of WithAPIKeyFunc failed; errors.Is and errors.Unwrap give its error"
+	return "API key: the function of WithAPIKeyFunc failed; use errors.Is or errors.Unwrap for its error"
 }
 func (e *keyError) Unwrap() error { return e.cause() }
 
-// keyFault says why key cannot be a bearer token (RFC 6750, section 2.1), without repeating it.
+// keyFault returns why key cannot be a bearer token (RFC 6750, section 2.1); empty if it can. The
+// text does not repeat the key.
 func keyFault(key string) string {
 	if key == "" {
 		return "is empty"
 	}
 	if len(key) > 7 && strings.EqualFold(key[:7], "bearer ") {
-		return "starts with the scheme; give the key alone"
+		return "starts with the scheme; pass the key alone"
 	}
 	body := strings.TrimRight(key, "=")
 	for i := range len(body) {
@@ -109,17 +108,18 @@ func keyFault(key string) string {
 	return ""
 }
 
-// maxKeyFile bounds the file of a key: nobody's key is longer, and a device or a log named by mistake may not end.
+// maxKeyFile is the size of the longest key file in bytes. No key is that long; the limit is for a
+// device or a log file named by mistake.
 const maxKeyFile = 64 << 10
 
-// apiKeyFromEnv returns the key and the variable that it came by.
+// apiKeyFromEnv returns the key and the name of the variable that it comes from.
 func apiKeyFromEnv() (key, source string, err error) {
 	key, file := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile)
 	if file == "" {
 		return key, envAPIKey, nil
 	}
 	if key != "" {
-		return "", "", invalid(envAPIKeyFile, "is set, and "+envAPIKey+" as well")
+		return "", "", invalid(envAPIKeyFile, "is set although "+envAPIKey+" is set")
 	}
 	text, err := readKeyFile(file)
 	if err != nil {
@@ -132,8 +132,8 @@ func apiKeyFromEnv() (key, source string, err error) {
 	return key, envAPIKeyFile, nil
 }
 
-// readKeyFile returns the contents of the file. Its errors are without the path: somebody may have put the key
-// itself there.
+// readKeyFile returns the contents of the file. Its errors do not repeat the path: a user may have
+// set the variable to the key itself.
 func readKeyFile(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err == nil {

@@ -9,38 +9,39 @@ import (
 	"time"
 )
 
-// attempt is one request of a call: its context, its permit, and what came back. The values that another
-// goroutine may see, a dialer of the transport say, are set before it is sent.
+// attempt is one request of a call, with its context, its permit and its response. The fields above
+// the empty line are set before the request is sent, because other goroutines may read them then,
+// for instance a dialer of the transport that calls CallFromContext.
 type attempt struct {
 	context attemptContext
-	number  int           // within the call, from 1
-	waited  time.Duration // by the call for the rate limit, before this attempt
+	number  int           // within the call, starting at 1
+	waited  time.Duration // time that the call waited for the rate limit before this attempt
 	key     apiKey
 	permit  Permit    // nil once it is released
-	ready   time.Time // when the outermost Acquire had returned
+	ready   time.Time // when Acquire returned
 	request http.Request
 	wire    wire
 
 	sent       bool // the request may have been written
 	received   time.Time
-	statusCode int // 0: no response
+	statusCode int // 0 without a response
 	header     http.Header
 	rateLimit  RateLimit
 	retryAfter time.Duration
 	date       time.Time
 	body       []byte
-	tooLarge   bool // body is cut at the bound
+	tooLarge   bool // body is cut off at the limit
 	err        error
 	failure    failure
-	raw        *http.Response // as the transport returned it
+	raw        *http.Response // the response of the transport
 }
 
-// send puts the request on the wire and takes in what comes back. Its result is in a.
+// send sends the request and reads the response into a.
 func (a *attempt) send(cookies http.Header) {
 	k := a.context.call
 	a.context.begin(a.ready)
 	defer a.context.end()
-	resp, err := a.exchange(cookies) //nolint:bodyclose // readBody closes it
+	resp, err := a.roundTrip(cookies) //nolint:bodyclose // readBody closes it
 	if err == nil {
 		err = a.readBody(resp)
 	}
@@ -53,7 +54,7 @@ func (a *attempt) send(cookies http.Header) {
 	k.reportGate(a)
 }
 
-// prepare builds the request by hand: everything in it is known to be well-formed.
+// prepare builds the request without http.NewRequest, which would parse and check its parts again.
 func (a *attempt) prepare(cookies http.Header) {
 	k := a.context.call
 	r := http.Request{Method: k.operation.method, URL: &k.url, Host: k.url.Host, Header: a.requestHeader(cookies)}
@@ -61,26 +62,27 @@ func (a *attempt) prepare(cookies http.Header) {
 	a.request = *r.WithContext(a.wire.watch(a))
 }
 
-// requestHeader is the header of the request. The values are shared between requests, and their capacity is
-// their length, so that appending to one leaves the others alone.
+// requestHeader returns the header of the request. Requests share the values of headers. The
+// capacity of each value is its length, so that appending to a value of one request does not change
+// another.
 func (a *attempt) requestHeader(cookies http.Header) http.Header {
 	k := a.context.call
-	h := maps.Clone(k.client.headers) // less work than filling a new one
+	h := maps.Clone(k.client.headers) // faster than filling a new map
 	maps.Copy(h, cookies)
 	maps.Copy(h, k.config.header)
-	h["Authorization"] = a.key.authorization()
+	h["Authorization"] = a.key.header()
 	if k.body != nil {
 		h["Content-Type"] = h["Accept"]
 	}
 	return h
 }
 
-// exchange sends the request and gives the permit back as soon as the response's header is here: the next in the
-// queue need not wait for the body.
-func (a *attempt) exchange(cookies http.Header) (*http.Response, error) {
+// roundTrip sends the request and returns the response. It releases the permit when it has the
+// response's header, so that the next waiter need not wait for the body.
+func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 	k := a.context.call
 	var observation Observation               // nothing was sent
-	defer func() { a.release(observation) }() // also if a trace or the transport panics
+	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
 	k.traceAttempt(a)
 	a.prepare(cookies)
 	observation.Sent = a.ready
@@ -98,7 +100,7 @@ func (a *attempt) exchange(cookies http.Header) (*http.Response, error) {
 	return resp, nil
 }
 
-// release gives the permit back, with what became of the request. Further calls do nothing.
+// release releases the permit and reports the outcome of the request. Further calls have no effect.
 func (a *attempt) release(o Observation) {
 	if permit := a.permit; permit != nil {
 		a.permit = nil
@@ -108,8 +110,8 @@ func (a *attempt) release(o Observation) {
 
 var errNothing = errors.New("the transport returned neither a response nor an error")
 
-// final refuses what cannot be the response to a request: nothing, which http.Client refuses as well, but later,
-// and a status from 000 to 199, which net/http lets pass.
+// final returns an error for a response that cannot be final: nil, which a transport must not
+// return, and a status from 000 to 199, which net/http passes on. A nil body becomes an empty one.
 func final(resp *http.Response, err error) (*http.Response, error) {
 	switch {
 	case err != nil:
@@ -122,11 +124,11 @@ func final(resp *http.Response, err error) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusOK {
 		return resp, nil
 	}
-	_ = resp.Body.Close() // nothing in it is wanted
+	_ = resp.Body.Close() // the body is not used
 	return nil, fmt.Errorf("malformed HTTP response: status %03d", resp.StatusCode)
 }
 
-// observe keeps what the header of the response says.
+// observe records the status and the headers of the response.
 func (a *attempt) observe(resp *http.Response) {
 	c := a.context.call.client
 	a.received = time.Now()
@@ -150,14 +152,16 @@ func (a *attempt) observation(sent time.Time) Observation {
 	}
 }
 
-// drainBytes is how much of a body beyond its bound is read in the hope of saving the connection.
+// drainBytes is how much of a body past its limit is read and dropped. net/http can use a
+// connection again only if its body was read to the end; a new connection costs less than reading
+// 64 KiB more.
 const drainBytes = 64 << 10
 
-// readBody reads the body up to its bound and closes it.
+// readBody reads the body up to its limit and closes it.
 func (a *attempt) readBody(resp *http.Response) (err error) {
-	defer func() { _ = resp.Body.Close() }() // what was to be read has been
+	defer func() { _ = resp.Body.Close() }() // after a complete read, Close cannot report a lost byte
 	k := a.context.call
-	if k.buffer == nil { // not before: calls are many, and most of them wait for their response
+	if k.buffer == nil { // taken late, so that calls that wait for a response hold no buffer
 		k.buffer = k.client.buffers.get()
 	}
 	a.tooLarge, err = k.buffer.fill(resp.Body, resp.ContentLength, k.client.maxBody)
@@ -170,9 +174,9 @@ func (a *attempt) readBody(resp *http.Response) (err error) {
 
 func (a *attempt) failed(err error, kind failure) { a.err, a.failure = err, kind }
 
-// carrierResponse is the response for http.Client, which is not to see what it would act upon: the body has been
-// read, and of a redirect, which is not followed, it parses the Location all the same and drops the
-// response if that is malformed.
+// carrierResponse returns the response for http.Client, without the parts that http.Client would
+// act on: the body, which has been read, and the Location of a redirect, since http.Client parses
+// it even if it does not follow it, and drops the response if the Location is malformed.
 func (a *attempt) carrierResponse() (*http.Response, error) {
 	resp := a.raw
 	if resp == nil {

@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// attemptContext is the context of one attempt: that of its call, with a deadline of its own. The timer for that
-// is set when somebody first waits for Done, which not every transport does.
+// attemptContext is the context of one attempt: that of its call, with an earlier deadline. Its
+// timer starts with the first call of Done: not every transport calls it, and a timer costs more
+// than the rest of the context.
 type attemptContext struct {
 	call     *call
-	attempt  *attempt  // what CallFromContext finds
-	deadline time.Time // zero: the call's
+	attempt  *attempt  // for CallFromContext
+	deadline time.Time // zero for that of the call
 
 	mu     sync.Mutex
 	armed  context.Context // nil before the first Done
 	cancel context.CancelFunc
-	over   bool
+	over   bool // end was called
 }
 
-// begin sets the deadline, as the options of the call say.
+// begin sets the deadline from the options of the call.
 func (a *attemptContext) begin(now time.Time) {
 	if timeout := a.call.config.attemptTimeout; timeout > 0 {
 		a.deadline = now.Add(timeout)
@@ -50,9 +51,11 @@ func (a *attemptContext) Err() error {
 		(a.deadline.IsZero() || time.Now().Before(a.deadline)) {
 		return nil
 	}
-	return a.arm().Err() // which stays what it is
+	return a.arm().Err() // a context returns the same error from now on
 }
 
+// arm returns the context that a stands for, and makes it first if there is none. a.mu must be
+// held.
 func (a *attemptContext) arm() context.Context {
 	switch {
 	case a.armed != nil:
@@ -67,11 +70,12 @@ func (a *attemptContext) arm() context.Context {
 	return a.armed
 }
 
-// Value implements [context.Context]. Package context asks for what it has put there itself, in order to join
-// two contexts without a goroutine between them: that is armed's.
+// Value implements [context.Context]. It passes other keys to armed, because package context finds
+// its own contexts through Value; a context derived from a then needs no goroutine to follow a's
+// end.
 func (a *attemptContext) Value(key any) any {
 	if _, ok := key.(callKey); ok {
-		return a.attempt // which is asked for most often
+		return a.attempt // without the lock: this key is the most frequent
 	}
 	a.mu.Lock()
 	armed := a.armed
@@ -82,7 +86,7 @@ func (a *attemptContext) Value(key any) any {
 	return a.call.ctx.Value(key)
 }
 
-// end releases what the attempt holds, and whoever still waits for it.
+// end ends the context and stops its timer.
 func (a *attemptContext) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

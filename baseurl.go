@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// parseBaseURL never returns url.Parse's error, which repeats the URL and with it a password in it.
+// parseBaseURL parses and checks a base URL. It does not return the error of url.Parse, which
+// repeats the URL and with it any password in it.
 func parseBaseURL(s string, insecure bool) (*url.URL, error) {
 	if strings.TrimSpace(s) != s {
 		return nil, invalid("baseURL", "has white space around it")
@@ -21,7 +22,8 @@ func parseBaseURL(s string, insecure bool) (*url.URL, error) {
 	if !utf8.ValidString(u.Host) {
 		return nil, invalid("baseURL", "has a host that is not UTF-8")
 	}
-	// Hosts have no case, but net/http knows only "localhost" for a host that goes through no proxy.
+	// Hosts are case-insensitive, but net/http bypasses the proxy only for a lower-case
+	// "localhost".
 	u.Host = strings.ToLower(u.Host)
 	if reason := baseURLFault(u, insecure); reason != "" {
 		return nil, invalid("baseURL", reason)
@@ -36,6 +38,7 @@ func parseBaseURL(s string, insecure bool) (*url.URL, error) {
 	return u, nil
 }
 
+// baseURLFault returns what is wrong with a base URL; empty if nothing is.
 func baseURLFault(u *url.URL, insecure bool) string {
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
@@ -56,7 +59,7 @@ func baseURLFault(u *url.URL, insecure bool) string {
 	return ""
 }
 
-// pathFault says what is wrong with the part of a base URL behind its host.
+// pathFault returns what is wrong with the part of a base URL after its host; empty if nothing is.
 func pathFault(u *url.URL) string {
 	switch {
 	case u.RawQuery != "" || u.ForceQuery:
@@ -79,8 +82,9 @@ func validPort(u *url.URL) bool {
 	return err == nil && n > 0
 }
 
-// loopback reports whether host is this machine, as net/http decides that it goes through no proxy. An address with
-// a zone is not: net/http does not see that it is a loopback.
+// loopback reports whether host is this machine. It follows the rule by which net/http bypasses a
+// proxy: for an address with a zone net/http would use the proxy, so such an address is no
+// loopback.
 func loopback(host string) bool {
 	if host == "localhost" {
 		return true

@@ -10,24 +10,28 @@ import (
 )
 
 const (
-	// usualSize holds a list of 100 pets, which most servers send without a Content-Length.
+	// usualSize is the size of a new buffer if the length is unknown: a list of 100 pets fits,
+	// which most servers send without a Content-Length. One byte more, to see the end, makes 16
+	// KiB.
 	usualSize = 16<<10 - 1
-	// pieceSize is how much more is read at a time where that does not do.
+	// pieceSize is the size of each further piece of a longer body: large enough that 10 MiB take
+	// 40 pieces, small enough that an unused rest of the last one does not matter.
 	pieceSize = 256 << 10
-	// maxPooled keeps one large response from being remembered in memory for ever.
+	// maxPooled is the capacity of the largest buffer that goes back to the pool, so that one long
+	// response does not keep its memory for ever.
 	maxPooled = 256 << 10
 )
 
-// buffer holds the body of one response, and decodes it. What is decoded, and what an error keeps, is copied
-// out of it.
+// buffer holds the body of one response and decodes it. Results and errors get copies, so that the
+// buffer can be used again.
 type buffer struct {
 	bytes   []byte
-	rest    [][]byte // of a long body: what follows, in pieces
+	rest    [][]byte // the rest of a long body, in pieces
 	source  bytes.Buffer
 	decoder jsontext.Decoder
 }
 
-// size is that of the whole body.
+// size returns the length of the whole body.
 func (b *buffer) size() int {
 	n := len(b.bytes)
 	for _, piece := range b.rest {
@@ -39,9 +43,9 @@ func (b *buffer) size() int {
 // whole returns a copy of the whole body.
 func (b *buffer) whole() []byte { return slices.Concat(append([][]byte{b.bytes}, b.rest...)...) }
 
-// open returns a decoder of body and the rest of it, which is good until the next.
+// open returns a decoder of body and rest, to be used until the next call of open.
 func (b *buffer) open(body []byte, rest ...[]byte) *jsontext.Decoder {
-	b.source = *bytes.NewBuffer(body) // which the decoder does not copy
+	b.source = *bytes.NewBuffer(body) // the decoder does not copy a bytes.Buffer
 	if len(rest) == 0 {
 		b.decoder.Reset(&b.source)
 		return &b.decoder
@@ -54,7 +58,7 @@ func (b *buffer) open(body []byte, rest ...[]byte) *jsontext.Decoder {
 	return &b.decoder
 }
 
-// bufferPool is for the calls of one client, one after another.
+// bufferPool keeps the buffers of one client for its next calls.
 type bufferPool struct{ pool sync.Pool }
 
 func (p *bufferPool) get() *buffer {
@@ -70,14 +74,16 @@ func (p *bufferPool) put(b *buffer) {
 	}
 }
 
-// fill reads r, of which length bytes are announced, to its end or beyond most bytes, and reports whether
-// there were more than most; of those it keeps the first. What the buffer cannot take is read piece by piece, and
-// only what may be an Error object is joined: growing one buffer would take three times what comes.
+// fill reads r to its end, but hardly more than most bytes. length is the Content-Length, negative
+// if unknown. fill reports whether the body is longer than most; then the buffer keeps the first
+// bytes. It reads a long body in pieces, because one growing buffer would take three times the
+// body's size. It joins only as many pieces as an Error object may have.
 func (b *buffer) fill(r io.Reader, length, most int64) (tooLarge bool, err error) {
-	if length < 0 || length > min(most, defaultMaxResponseBytes) { // not to be believed before it is here
+	// A server may announce any length: memory for a long one is taken only as the bytes arrive.
+	if length < 0 || length > min(most, defaultMaxResponseBytes) {
 		length = usualSize
 	}
-	b.bytes, b.rest = slices.Grow(b.bytes[:0], int(length)+1), nil // one more, to see the end
+	b.bytes, b.rest = slices.Grow(b.bytes[:0], int(length)+1), nil // one byte more, to see the end
 	end, err := readInto(r, &b.bytes)
 	size := int64(len(b.bytes))
 	var pieces [][]byte
@@ -99,7 +105,7 @@ func (b *buffer) fill(r io.Reader, length, most int64) (tooLarge bool, err error
 	return false, err
 }
 
-// readInto reads up to the capacity of b, and reports whether r is at its end or has failed.
+// readInto reads until b is full, and reports whether r has ended or failed.
 func readInto(r io.Reader, b *[]byte) (end bool, err error) {
 	for len(*b) < cap(*b) {
 		n, err := r.Read((*b)[len(*b):cap(*b)])

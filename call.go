@@ -15,12 +15,12 @@ import (
 
 // operation is one of the three operations of the service (section 4).
 type operation struct {
-	index      int // of Client.templates
-	name       string
+	index      int    // in Client.templates
+	name       string // operationId of the document
 	method     string
-	template   string // of the path below /pets
-	success    int    // the documented status
-	repeatable bool   // carrying it out twice does no more than once
+	template   string // path template below /pets
+	success    int    // documented status
+	repeatable bool   // a repetition has no further effect
 }
 
 const (
@@ -35,29 +35,30 @@ var (
 	getPet    = &operation{2, opGetPet, http.MethodGet, "/{petId}", http.StatusOK, true}
 )
 
-// request is what an operation asks for.
+// request has the parameters of an operation.
 type request struct {
 	operation *operation
 	id        int64 // of getPet
 	query     string
-	body      []byte // nil: none
+	body      []byte // nil for none
 }
 
-// call is one API call over all its attempts. The way of a create that is answered 429 and then 201:
+// call is one API call with all its attempts. These are the steps of a create whose first response
+// is a 429 and whose second is a 201:
 //
-//	pets.go      CreatePet validates and encodes, perform makes the call
-//	call.go      run hands a carrier request to go-retryablehttp, the engine of the attempts
+//	pets.go      CreatePet validates and encodes; perform makes the call
+//	call.go      run passes a carrier request to go-retryablehttp, the loop around the attempts
 //	call.go      roundTrip, below http.Client: one admission, one attempt
 //	gate.go      admit gets the key and a permit of the limiter
-//	attempt.go   send puts the request on the wire, gives the permit back and reads the 429
-//	retry.go     checkRetry plans: again, not before Retry-After is over
-//	gate.go      admit waits, at the call's old place in the limiter's queue
-//	attempt.go   send again: 201
-//	retry.go     checkRetry plans: no more
-//	outcome.go   outcome is the call's error: none; codec.go decodes the Pet
+//	attempt.go   send writes the request, releases the permit and reads the 429
+//	retry.go     checkRetry plans a retry, not before Retry-After has passed
+//	gate.go      admit waits, with the call's first ticket in the limiter's queue
+//	attempt.go   send writes the request again and reads the 201
+//	retry.go     checkRetry plans no retry
+//	outcome.go   outcome returns the error of the call, here nil; codec.go decodes the Pet
 //
-// go-retryablehttp and http.Client see only the carrier: they find the call in its context, and
-// neither a body nor a key nor a redirect that they could act on.
+// go-retryablehttp and http.Client see only the carrier. It has no body, no key and no redirect
+// that they could act on; their hooks find the call in its context.
 type call struct {
 	id        uint64
 	client    *Client
@@ -68,24 +69,24 @@ type call struct {
 	ctx       callContext
 	carrier   http.Request
 	engine    retryablehttp.Request
-	first     attempt  // saves the allocation of one
+	first     attempt  // saves an allocation: most calls have one attempt
 	last      *attempt // nil before the first
-	buffer    *buffer  // of the last response's body
+	buffer    *buffer  // body of the last response
 
-	plan    plan         // what follows the last attempt
+	plan    plan         // what to do after the last attempt
 	refused error        // why the next attempt was not begun
-	newKey  atomic.Bool  // the service refused the key, and a function may have another
-	free    atomic.Int64 // of the current Acquire, what does not count against WithMaxWait
+	newKey  atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
+	free    atomic.Int64 // time in the current Acquire that WithMaxWait does not count, in ns
 
-	attempts atomic.Int32 // begun so far
-	waited   atomic.Int64 // for the rate limit so far, as a time.Duration
+	attempts atomic.Int32 // number of attempts begun
+	waited   atomic.Int64 // time waited for the rate limit, in ns
 	keyID    atomic.Pointer[string]
 
-	mu     sync.Mutex // guards ticket: two limiters may be asked at once
-	ticket ticket     // the first of a list, which hardly ever has a second
+	mu     sync.Mutex // guards ticket: a Limiter of the user may call Ticket from several goroutines
+	ticket ticket     // first of a linked list with one ticket for each limiter
 }
 
-// callContext is the context of a call: the caller's, in which the call is found.
+// callContext is the caller's context; its Value also finds the call.
 type callContext struct {
 	context.Context
 	call *call
@@ -102,7 +103,7 @@ func (c *callContext) Value(key any) any {
 // callKey is the context's key for a *call, or for the *attempt that a request belongs to.
 type callKey struct{}
 
-// perform makes a call and decodes the body of its documented success; anything else is an error.
+// perform makes a call. It decodes the body of the documented success; all else is an error.
 func perform[T any](
 	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*buffer) (T, error),
 ) (value T, response Response, err error) {
@@ -112,7 +113,7 @@ func perform[T any](
 	}
 	done := k.traceCall()
 	defer func() { done(err) }()
-	err = errPanicked // for the trace, if something below panics
+	err = errPanicked // done reports it if the code below panics
 	if timeout := k.config.callTimeout; timeout > 0 {
 		cause := errors.New("WithCallTimeout of " + timeout.String())
 		bounded, cancel := context.WithTimeoutCause(k.ctx.Context, timeout, cause)
@@ -128,7 +129,7 @@ func perform[T any](
 	return value, response, err
 }
 
-// errPanicked is what a ClientTrace is given as the error of a call that panicked.
+// errPanicked is the error in CallDoneInfo for a call that panicked.
 var errPanicked = errors.New("petstore: the call panicked")
 
 func decodeResponse[T any](k *call, decode func(*buffer) (T, error)) (value T, response Response, err error) {
@@ -165,20 +166,20 @@ func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*ca
 	return k, nil
 }
 
-// run sends the request until there is an outcome.
+// run sends the request, again if the plan says so, and returns the error of the call.
 func (k *call) run() error {
 	carrier := http.Request{Method: k.operation.method, URL: &k.url, Header: k.client.cookies()}
 	k.carrier = *carrier.WithContext(&k.ctx)
 	k.engine.Request = &k.carrier
 	resp, err := k.client.engine.Do(&k.engine)
 	if err == nil {
-		_ = resp.Body.Close() // it has none; see carrierResponse
+		_ = resp.Body.Close() // it is http.NoBody; see carrierResponse
 	}
 	return k.outcome(err)
 }
 
-// roundTrip makes one attempt: it waits at the gate and sends the request. carrier is what http.Client has
-// made of the engine's request: it holds the cookies of the user's jar.
+// roundTrip makes one attempt: it waits at the gate and sends the request. carrier is the engine's
+// request after http.Client has added the cookies of the caller's jar.
 func (k *call) roundTrip(carrier *http.Request) (*http.Response, error) {
 	a, err := k.admit()
 	if err != nil {
@@ -190,14 +191,15 @@ func (k *call) roundTrip(carrier *http.Request) (*http.Response, error) {
 	return a.carrierResponse()
 }
 
-// roundTripper is a function, not a struct: no dump can reach what it closes over, such as connections with
-// the key in their buffers.
+// roundTripper is a function so that no dump can print the variables that it closes over: they lead
+// to connections whose buffers contain the key.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// newRoundTripper returns the transport of the carrier requests. It has no CloseIdleConnections, because
-// go-retryablehttp calls that after every failure and would drop the pool of everybody on the transport below.
+// newRoundTripper returns the transport of the carrier requests. It has no CloseIdleConnections:
+// go-retryablehttp calls that after each failure, and would close the idle connections of all calls
+// and clients that share the transport of the attempts.
 func newRoundTripper() http.RoundTripper {
 	return roundTripper(func(carrier *http.Request) (*http.Response, error) {
 		return callOf(carrier.Context()).roundTrip(carrier)

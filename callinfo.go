@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// Call describes the API call that a request belongs to, for what sees the context of the request: a transport, a
-// [Limiter], the function of [WithAPIKeyFunc], a [ClientTrace]. It holds nothing secret, and can be compared.
+// Call describes the API call that a request belongs to. A transport, a [Limiter], the function of
+// [WithAPIKeyFunc] and a [ClientTrace] get it with [CallFromContext]. It contains nothing secret,
+// and Call values can be compared with ==.
 type Call struct {
-	// ID is a random number, the same for all requests of the call; the log has it as call_id.
+	// ID is a random number, the same for all requests of the call. The log shows it as call_id, in
+	// hexadecimal digits.
 	ID uint64
 	// BaseURL is the base URL of the client, without a trailing slash.
 	BaseURL string
@@ -16,26 +18,27 @@ type Call struct {
 	Operation string
 	// Method is the HTTP method.
 	Method string
-	// Template is the path of the request with the names of its parameters for their values:
+	// Template is the path of the request with names of parameters instead of values:
 	// /v1/pets/{petId}.
 	Template string
-	// Attempt is the number of the request within the call, from 1; 0 before there is one.
+	// Attempt is the number of the request within the call, starting at 1; 0 before the first.
 	Attempt int
-	// Waited is how long the call has waited for the rate limit so far.
+	// Waited is the time that the call has waited for the rate limit so far.
 	Waited time.Duration
-	// KeyID identifies the API key within this process: a hash with a salt of the process, equal for two
-	// clients with the same key. It is empty before the key is known.
+	// KeyID identifies the API key within this process, as a hash with a salt of the process. Two
+	// clients with the same key have the same KeyID. It is empty before the key is known.
 	KeyID string
-	// KeyRefused reports whether the service answered 401 to the call's last request, for the function of
-	// [WithAPIKeyFunc].
+	// KeyRefused reports whether the service answered the call's last request with 401, for the
+	// function of [WithAPIKeyFunc].
 	KeyRefused bool
 	// Background reports whether the call is background work; see [WithBackground].
 	Background bool
 }
 
-// CallFromContext returns the call that a request belongs to, ctx being the request's context, and false if no
-// [Client] made the request. A request that the function of [WithAPIKeyFunc] makes with the context it is given
-// belongs to the call as well. It is safe for concurrent use, also after the call has ended.
+// CallFromContext returns the call of a request; ctx is the request's context. It returns false if
+// the request was not made by a [Client]. A request that the function of [WithAPIKeyFunc] makes
+// with its context belongs to the call as well. CallFromContext is safe for concurrent use, also
+// after the end of the call.
 func CallFromContext(ctx context.Context) (Call, bool) {
 	switch found := ctx.Value(callKey{}).(type) {
 	case *call:
@@ -64,7 +67,7 @@ func (k *call) describe() Call {
 	return c
 }
 
-// describe is the call as it was when a began: another attempt may have begun since.
+// describe returns the call as it was when a began; another attempt may have begun since.
 func (a *attempt) describe() Call {
 	c := a.context.call.describe()
 	c.Attempt, c.Waited = a.number, a.waited

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// WithBackground marks a call as background work: it queues behind all others and leaves them a reserve of each
-// window of the rate limit; see [NewLimiter].
+// WithBackground marks a call as background work: it queues behind all other calls and leaves them
+// a reserve of each window of the rate limit; see [BackgroundReserve].
 func WithBackground() CallOption {
 	return callOption(func(c *callConfig) error {
 		c.background = true
@@ -19,8 +19,8 @@ func WithBackground() CallOption {
 	})
 }
 
-// WithRawBody keeps the body of a success in [Response].RawBody as it came, so that a field which the document does
-// not name can be read.
+// WithRawBody keeps the unchanged body of a success in [Response].RawBody, for instance to read a
+// field that the service document does not name.
 func WithRawBody() CallOption {
 	return callOption(func(c *callConfig) error {
 		c.rawBody = true
@@ -28,7 +28,8 @@ func WithRawBody() CallOption {
 	})
 }
 
-// WithRetryPolicy replaces the retry policy. See the package documentation for what is retried.
+// WithRetryPolicy replaces the retry policy. The package documentation has the table of what is
+// retried.
 func WithRetryPolicy(p RetryPolicy) CallOption {
 	return callOption(func(c *callConfig) error {
 		if p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0 {
@@ -42,32 +43,32 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 	})
 }
 
-// WithMaxWait bounds how long a call waits for the rate limit, over all its attempts. The default is
-// 2 minutes, 0 means never to wait. A call that would have to wait longer fails at once with a
-// [*RateLimitError]. It also bounds the Retry-After of each 503.
+// WithMaxWait limits the time that a call waits for the rate limit, over all its attempts. The
+// default is 2 minutes; 0 means never to wait. A call that would have to wait longer fails
+// immediately with a [*RateLimitError]. The limit also applies to the Retry-After of each 503.
 func WithMaxWait(d time.Duration) CallOption {
 	return durationOption("WithMaxWait", d, func(c *callConfig) *time.Duration { return &c.maxWait })
 }
 
-// WithAttemptTimeout bounds each attempt, from asking for a connection to the last byte of the body.
-// The default is 30 seconds, 0 means no bound but the context's. It does not bound waits: that is
-// [WithCallTimeout].
+// WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
+// body. The default is 30 seconds; 0 means that only the context limits it. It does not limit the
+// waits between attempts; [WithCallTimeout] does.
 func WithAttemptTimeout(d time.Duration) CallOption {
 	return durationOption("WithAttemptTimeout", d, func(c *callConfig) *time.Duration { return &c.attemptTimeout })
 }
 
-// WithCallTimeout bounds each call with all its attempts and waits, as if its context had that deadline: a wait
-// for the rate limit that would be longer fails at once with a [*RateLimitError], and what is not over by
-// then ends with an error that matches [context.DeadlineExceeded]. The default, 0, means no bound but the
-// context's.
+// WithCallTimeout limits each call with all its attempts and waits, as if its context had that
+// deadline. If a wait for the rate limit would exceed it, the call fails immediately with a
+// [*RateLimitError]. A call that is not done in time fails with an error that matches
+// [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
 	return durationOption("WithCallTimeout", d, func(c *callConfig) *time.Duration { return &c.callTimeout })
 }
 
-// WithHeader sets a header of the requests. Headers that are the Client's business are refused:
-// Authorization, Accept, Accept-Encoding, Content-Type, Content-Length, Host, User-Agent and those that
-// concern the connection. So is Idempotency-Key: the document knows none, and net/http would
-// repeat a create that has one.
+// WithHeader sets a header of the requests. It refuses the headers that the Client itself sets or
+// relies on: Authorization, Accept, Accept-Encoding, Content-Type, Content-Length, Host, User-Agent
+// and those about the connection. It also refuses Idempotency-Key: the service document has none,
+// and net/http would repeat a create that has one.
 func WithHeader(key, value string) CallOption {
 	return callOption(func(c *callConfig) error {
 		if !validToken(key) {
@@ -89,7 +90,7 @@ func WithHeader(key, value string) CallOption {
 	})
 }
 
-// with is c with opts applied, c itself if there are none.
+// with returns c with opts applied; c itself if there are none.
 func (c *callConfig) with(opts []CallOption) (*callConfig, error) {
 	if len(opts) == 0 {
 		return c, nil
@@ -111,11 +112,11 @@ func reservedHeader(key string) bool {
 		"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Host", "User-Agent",
 		"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
 		"Transfer-Encoding", "Upgrade", "Expect", "Content-Encoding",
-		"Idempotency-Key", "X-Idempotency-Key", // for which net/http repeats a POST in silence
+		"Idempotency-Key", "X-Idempotency-Key", // with these, net/http repeats a POST by itself
 	}, key)
 }
 
-// validToken reports whether s is a token of RFC 9110, section 5.6.2, as header names are.
+// validToken reports whether s is a token (RFC 9110, section 5.6.2), as each header name must be.
 func validToken(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !alphanumeric(c) && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
@@ -125,7 +126,7 @@ func validToken(s string) bool {
 	return s != ""
 }
 
-// validHeaderValue reports whether s can be sent as a header value: no control character but the tab.
+// validHeaderValue reports whether s can be a header value: it has no control character except tabs.
 func validHeaderValue(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
@@ -139,7 +140,7 @@ func alphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// shorter is the shorter of two time limits, of which 0 is none.
+// shorter returns the shorter of two time limits; 0 means no limit.
 func shorter(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return a + b

@@ -19,7 +19,7 @@ import (
 // Version is the version of this module; it is part of the User-Agent.
 const Version = "0.2.0"
 
-// The environment that NewClientFromEnv reads.
+// The environment variables that NewClientFromEnv reads.
 const (
 	envBaseURL    = "PETSTORE_BASE_URL"
 	envAPIKey     = "PETSTORE_API_KEY"
@@ -27,59 +27,61 @@ const (
 	envInsecure   = "PETSTORE_INSECURE_HTTP"
 )
 
-// idleConnections is how many idle connections the default transport keeps: one host is all it talks to,
-// and with the two or three per host of the usual defaults 64 goroutines dial most of the time.
+// idleConnections is the number of idle connections that the default transport keeps. It talks to
+// one host only, and with the usual two or three per host, 64 goroutines would dial most of the
+// time.
 const idleConnections = 64
 
-// Client calls the Pet Store Service with one API key. It is safe for concurrent use, meant to be made
-// once and kept, and needs no closing. It never prints its API key. The zero Client is not usable: each
-// of its calls fails with an [*ArgumentError].
+// Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
+// keep it; it needs no closing. It never prints its API key. The zero Client is not usable: each of
+// its calls fails with an [*ArgumentError].
 type Client struct {
 	base      string // URL, without a trailing slash
 	petsURL   *url.URL
-	templates [3]string // of the paths, by the index of the operation
+	templates [3]string // path templates, by the index of the operation
 	engine    *retryablehttp.Client
 	transport roundTripper // sends the attempts
 	plain     bool         // transport is an http.Transport
-	reports   bool         // transport reports each connection that it looks for
+	traceable bool         // transport calls the hooks of httptrace
 	http1     atomic.Bool  // the last response came over HTTP/1
 	key       keySource
-	rotates   bool // key asks a function of the user's
+	rotates   bool // key calls the function of WithAPIKeyFunc
 	limiter   Limiter
 	traces    []*ClientTrace
 	noCookies http.Header
-	headers   http.Header // of every request
+	headers   http.Header // of each request
 	maxBody   int64
 	buffers   bufferPool
 	dates     dateParser
-	call      callConfig
-	retries   retryBudget
-	waiting   atomic.Int64 // calls at the gate
-	closure   closure
-	seen      atomic.Pointer[RateLimit] // what the last response said, for a client without limiter
+
+	call    callConfig
+	retries retryBudget
+	waiting atomic.Int64 // number of calls that wait at the gate
+	closure closure
+	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
 }
 
-// Response describes the HTTP exchange behind a result or an [APIError]: that of its last attempt.
+// Response describes the last HTTP exchange of the call that returned a result or an [APIError].
 type Response struct {
 	// StatusCode is the HTTP status code.
 	StatusCode int
 	// Header is the response's header.
 	Header http.Header
-	// RateLimit is what the X-RateLimit headers said (section 8.2).
+	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
 	RateLimit RateLimit
-	// Attempts is the number of requests the call took.
+	// Attempts is the number of requests that the call sent.
 	Attempts int
-	// RawBody is the body of a success as it came, if [WithRawBody] asked for it.
+	// RawBody is the unchanged body of a success; nil without [WithRawBody].
 	RawBody []byte
 }
 
-// NewClient returns a client of the service at baseURL, which is absolute and ends in the version prefix:
-// https://host/v1 (section 1); one trailing slash is tolerated. apiKey is sent as a bearer token
-// (section 5).
+// NewClient returns a client of the service at baseURL. The URL must be absolute and end in the
+// version prefix, as https://host/v1 does (section 1); one trailing slash is allowed. The client
+// sends apiKey as a bearer token (section 5).
 //
-// NewClient does no I/O. It fails with an [*ArgumentError] if the URL has user information, a query or a
-// fragment, if it is plain http to a host that is not loopback (see [WithInsecureHTTP]), if the key cannot
-// be a bearer token, and if an option is wrong. No error repeats the URL or the key.
+// NewClient does no I/O. It returns an [*ArgumentError] if the URL has user information, a query or
+// a fragment, if it is plain http to a host other than loopback (see [WithInsecureHTTP]), if the
+// key cannot be a bearer token, or if an option is invalid. No error repeats the URL or the key.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	config, err := newClientConfig(opts)
 	if err != nil {
@@ -89,12 +91,13 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 }
 
 // NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
-// PETSTORE_API_KEY or from the file that PETSTORE_API_KEY_FILE names, of at most 64 KiB; setting both is an error.
-// White space around the key in the file is ignored. With [WithAPIKeyFunc] neither is needed. Errors name
-// the variable, and repeat nothing of what it holds.
+// PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which has at most 64 KiB. It is an
+// error to set both. White space around the key in the file is ignored. With [WithAPIKeyFunc]
+// neither is needed. Errors name the variable and never repeat its value.
 //
-// PETSTORE_INSECURE_HTTP=1 is [WithInsecureHTTP], for test deployments whose service has no certificate: the key
-// then travels in the clear, so that it belongs in no environment that has the key of a real service.
+// PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for test deployments without a
+// certificate. The key is then sent unencrypted, so never set it together with the key of a real
+// service.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	config, err := newClientConfig(opts)
 	if err != nil {
@@ -149,7 +152,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		engine:    newEngine(hc),
 		transport: transport.RoundTrip,
 		plain:     plain,
-		reports:   reports(transport) && (!plain || config.httpClient == nil),
+		traceable: callsHooks(transport) && (!plain || config.httpClient == nil),
 		key:       key,
 		rotates:   config.keyFunc != nil,
 		limiter:   config.limiter,
@@ -162,11 +165,12 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	for _, op := range []*operation{listPets, createPet, getPet} {
 		c.templates[op.index] = c.petsURL.Path + op.template
 	}
-	c.http1.Store(base.Scheme == "http") // of https it is not known before the first response
+	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
 	return c, nil
 }
 
-// newHTTPClient returns the http.Client of the carrier requests, and the transport of the attempts.
+// newHTTPClient returns the http.Client for the carrier requests and the transport for the
+// attempts.
 func newHTTPClient(config *clientConfig) (*http.Client, http.RoundTripper, error) {
 	hc := http.Client{Transport: defaultTransport()}
 	if config.httpClient != nil {
@@ -190,19 +194,21 @@ func newHTTPClient(config *clientConfig) (*http.Client, http.RoundTripper, error
 	return &hc, transport, nil
 }
 
-// newEngine sets up go-retryablehttp as the loop around the attempts and no more: what is retried, when,
-// and what comes out is decided by the call, which it finds in the context of the carrier request.
+// newEngine returns go-retryablehttp reduced to the loop around the attempts. The call decides what
+// is retried and when, and which error it returns; its hooks find the call in the carrier's
+// context.
 func newEngine(hc *http.Client) *retryablehttp.Client {
 	return &retryablehttp.Client{
 		HTTPClient:   hc,
-		RetryMax:     math.MaxInt, // the policy of the call counts
+		RetryMax:     math.MaxInt, // checkRetry applies the policy of the call
 		CheckRetry:   checkRetry,
 		Backoff:      noBackoff,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 }
 
-// maxHeaderBytes bounds the header of a response; net/http alone would take ten times as much.
+// maxHeaderBytes is the size of the longest header that the client accepts; a usual one has less
+// than 1 KiB. The default of net/http is ten times as much, which each concurrent call could take.
 const maxHeaderBytes = 1 << 20
 
 func defaultTransport() http.RoundTripper {
@@ -213,8 +219,9 @@ func defaultTransport() http.RoundTripper {
 	return t
 }
 
-// RateLimit returns the most recent rate limit known for the key, also from the responses to other clients
-// that share its [Limiter]; the zero RateLimit before there is one. It sends nothing.
+// RateLimit returns the most recent rate limit known for the key, also from responses to other
+// clients that share its [Limiter]. It returns the zero RateLimit before the first response. It
+// sends nothing.
 func (c *Client) RateLimit() RateLimit {
 	switch {
 	case c == nil:
@@ -227,8 +234,7 @@ func (c *Client) RateLimit() RateLimit {
 	return RateLimit{}
 }
 
-// sawResponse notes over which protocol the last response came, and keeps what it said for RateLimit, unless the
-// limiter does.
+// sawResponse records the protocol of the last response and, without a limiter, its rate limit.
 func (c *Client) sawResponse(protoMajor int, r RateLimit) {
 	if http1 := protoMajor < 2; c.http1.Load() != http1 {
 		c.http1.Store(http1)
@@ -239,9 +245,9 @@ func (c *Client) sawResponse(protoMajor int, r RateLimit) {
 	}
 }
 
-// Reopen has one request ask the service again although the limiter holds the key for closed, for instance after a
-// ban was lifted or a higher plan was bought. It sends nothing by itself: the next call does. It does nothing
-// for an open key, without a limiter, or with a [Limiter] that is no [Reopener].
+// Reopen lets the next call send one request although the limiter has closed the key, for instance
+// after a ban was lifted or a higher plan was bought. It sends nothing by itself. It has no effect
+// on an open key, without a limiter, or with a [Limiter] that does not implement [Reopener].
 func (c *Client) Reopen() {
 	if c == nil {
 		return
@@ -251,7 +257,7 @@ func (c *Client) Reopen() {
 	}
 }
 
-// keyID identifies the key, or is empty if only a function of the user's knows it.
+// keyID returns the Call.KeyID of the client's key; empty if the key comes from WithAPIKeyFunc.
 func (c *Client) keyID() string {
 	if c.rotates {
 		return ""
@@ -263,8 +269,8 @@ func (c *Client) keyID() string {
 	return *key.id
 }
 
-// BaseURL returns the base URL that NewClient was given, without a trailing slash; empty for a client
-// that it did not make.
+// BaseURL returns the base URL that was given to NewClient, without a trailing slash; empty for the
+// zero Client and for nil.
 func (c *Client) BaseURL() string {
 	if c == nil {
 		return ""
@@ -272,18 +278,18 @@ func (c *Client) BaseURL() string {
 	return c.base
 }
 
-// String returns the base URL in a form for logs.
+// String returns the base URL as petstore.Client(https://host/v1), for logs.
 func (c *Client) String() string {
 	return "petstore.Client(" + c.BaseURL() + ")"
 }
 
-// Format writes String for every verb, so that %#v and %d show no more than %v.
+// Format writes String for each verb, so that %#v and %d show no more than %v.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// LogValue returns the base URL as an attribute.
+// LogValue returns String as an attribute.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// cookies returns where http.Client puts the cookies of the caller's jar.
+// cookies returns the header into which http.Client writes the cookies of the caller's jar.
 func (c *Client) cookies() http.Header {
 	if c.engine.HTTPClient.Jar == nil {
 		return c.noCookies

@@ -29,7 +29,7 @@ var (
 		"is plain http to a host that is not loopback; see WithInsecureHTTP",
 	}
 	keyReasons = []string{
-		"is empty", "starts with the scheme; give the key alone", "is not a bearer token",
+		"is empty", "starts with the scheme; pass the key alone", "is not a bearer token",
 		"has a character that a bearer token cannot have",
 	}
 )

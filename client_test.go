@@ -119,7 +119,7 @@ func TestNewClientRefusesWrongOptionsByName(t *testing.T) {
 	}
 	_, err := petstore.NewClient("https://service.test/v1", testKey,
 		petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return testKey, nil }))
-	assert.ErrorContains(t, err, "apiKey: is given, and WithAPIKeyFunc as well")
+	assert.ErrorContains(t, err, "apiKey: is set although WithAPIKeyFunc is used")
 	_, err = petstore.NewClient("https://service.test/v1", testKey,
 		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 2, MaxDelay: 1}))
 	assert.ErrorContains(t, err, "MaxDelay below its BaseDelay")
@@ -154,7 +154,7 @@ func TestNewClientFromEnvReadsTheEnvironment(t *testing.T) {
 		"file":           {"https://service.test/v1", "", file, ""},
 		"no url":         {"", testKey, "", "PETSTORE_BASE_URL: is not set"},
 		"no key":         {"https://service.test/v1", "", "", "PETSTORE_API_KEY: is not set, nor is PETSTORE_API_KEY_FILE"},
-		"both":           {"https://service.test/v1", testKey, file, "PETSTORE_API_KEY_FILE: is set, and PETSTORE_API_KEY as well"},
+		"both":           {"https://service.test/v1", testKey, file, "PETSTORE_API_KEY_FILE: is set although PETSTORE_API_KEY is set"},
 		"no such file":   {"https://service.test/v1", "", "/nowhere/" + testKey, "PETSTORE_API_KEY_FILE: no such file"},
 		"an empty file":  {"https://service.test/v1", "", empty, "names an empty file"},
 		"a wrong option": {"https://service.test/v1", testKey, "", ""},

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// closure is what a client knows of the rate limit being closed for its key, in order to report it once: from the
-// first 429 or local refusal to the first response to a request sent after that.
+// closure is the time during which the rate limit is closed for the key: from the first 429 or
+// local refusal to the first response to a request sent after that. A client records it to report
+// each closure once.
 type closure struct {
 	closed atomic.Bool
 	mu     sync.Mutex
@@ -16,7 +17,7 @@ type closure struct {
 	info   GateInfo
 }
 
-// close reports whether the gate was open before.
+// close records a closure, and reports whether the gate was open before.
 func (c *closure) close(info GateInfo) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,7 +29,8 @@ func (c *closure) close(info GateInfo) bool {
 	return true
 }
 
-// open reports whether the gate was closed before, and by what. sent is when the request was sent that got through.
+// open ends a closure if there was one, and returns what closed the gate. sent is the time of the
+// request that the service accepted; if it was sent before the closure, the gate stays closed.
 func (c *closure) open(sent time.Time) (GateInfo, bool) {
 	if !c.closed.Load() {
 		return GateInfo{}, false
@@ -41,7 +43,7 @@ func (c *closure) open(sent time.Time) (GateInfo, bool) {
 	return c.info, true
 }
 
-// reportGate reports to the traces what a's response says of the gate.
+// reportGate tells the traces if a's response closes or opens the gate.
 func (k *call) reportGate(a *attempt) {
 	switch {
 	case len(k.client.traces) == 0 || a.statusCode == 0:
@@ -59,7 +61,7 @@ func (k *call) reportGate(a *attempt) {
 	}
 }
 
-// gateClosed reports that nothing is sent before until.
+// gateClosed tells the traces that the gate is closed until then, if it was open.
 func (k *call) gateClosed(scope LimitScope, until time.Time) {
 	if len(k.client.traces) == 0 {
 		return

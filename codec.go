@@ -13,26 +13,28 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// encodeNewPet is the body of createPet: categoryId always, status only if there is one (section 2).
+// encodeNewPet returns the body of createPet. It always has categoryId; an empty status is left out
+// (section 2).
 func encodeNewPet(p NewPet) []byte {
 	b := make([]byte, 0, len(p.Name)+80)
 	b = append(b, `{"name":`...)
-	b, _ = jsontext.AppendQuote(b, p.Name) // validate has seen that it is UTF-8
+	b, _ = jsontext.AppendQuote(b, p.Name) // it fails only for invalid UTF-8, which validate refuses
 	b = append(b, `,"categoryId":`...)
 	b = strconv.AppendInt(b, p.CategoryID, 10)
 	if p.Status != "" {
-		b = append(b, `,"status":"`+p.Status+`"`...) // one of three
+		b = append(b, `,"status":"`+p.Status+`"`...) // validate allows three words
 	}
 	return append(b, '}')
 }
 
-// mediaTypeFault says what is wrong with the Content-Type of a response that must be JSON.
+// mediaTypeFault returns what is wrong with the media type of a response that must be JSON; empty
+// if nothing is.
 func mediaTypeFault(h http.Header) string {
 	if e := h["Content-Encoding"]; len(e) > 0 && e[0] != "" {
 		return "Content-Encoding was not asked for"
 	}
 	if t := h["Content-Type"]; len(t) > 0 && t[0] == "application/json" {
-		return "" // nearly always
+		return "" // without the parser, for most responses
 	}
 	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	switch {
@@ -46,12 +48,12 @@ func mediaTypeFault(h http.Header) string {
 
 // decodePets decodes the body of listPets: an array of Pet, never nil.
 func decodePets(b *buffer) ([]Pet, error) {
-	const petBytes = 48 // about what a Pet takes, to guess how many there are
+	const petBytes = 48 // length of a short Pet, to estimate their number
 	pets := make([]Pet, 0, min(len(b.bytes)/petBytes+1, MaxLimit))
 	d := b.open(b.bytes, b.rest...)
 	err := expect(d, '[')
 	for err == nil && d.PeekKind() != ']' {
-		if n := len(pets); n == cap(pets) { // more than the document allows; as many as will come at this rate
+		if n := len(pets); n == cap(pets) { // more than the document allows: estimate the total
 			total := float64(n) * float64(b.size()) / float64(d.InputOffset())
 			pets = slices.Grow(pets, max(int(total)-n, n/4)+1)
 		}
@@ -72,21 +74,21 @@ func decodePet(b *buffer) (Pet, error) {
 	return pet, finish(d, err)
 }
 
-// decodePetWithID decodes the body of getPet, which must be the pet that was asked for.
+// decodePetWithID decodes the body of getPet, and checks that it is the pet with this id.
 func decodePetWithID(b *buffer, id int64) (Pet, error) {
 	pet, err := decodePet(b)
 	if err == nil && pet.ID != id {
-		err = fmt.Errorf("id is %d, asked for was %d", pet.ID, id)
+		err = fmt.Errorf("id is %d instead of %d", pet.ID, id)
 	}
 	return pet, err
 }
 
-// maxErrorObject is the size of the largest body that may be an Error object: taking a longer one apart would
-// have it in memory once more.
+// maxErrorObject is the size of the longest body that is decoded as an Error object, in bytes. A
+// real one has less than 1 KiB, and decoding needs a second copy of the body in memory.
 const maxErrorObject = 1 << 20
 
-// decodeError returns code and message of an Error object, and empty strings of anything else: what
-// stands in a 502 is up to whoever answered it.
+// decodeError returns code and message of an Error object. It returns empty strings for any other
+// body: a 502, for example, often comes from a gateway, with a body in HTML.
 func decodeError(b *buffer, body []byte) (code, message string) {
 	if len(body) > maxErrorObject {
 		return "", ""
@@ -109,7 +111,7 @@ func decodeError(b *buffer, body []byte) (code, message string) {
 	return code, message
 }
 
-// finish sees that nothing follows what has been read, or says where err occurred.
+// finish returns err with its place in the body, or an error if data follows the decoded value.
 func finish(d *jsontext.Decoder, err error) error {
 	if err == nil {
 		if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
@@ -118,7 +120,7 @@ func finish(d *jsontext.Decoder, err error) error {
 		return fmt.Errorf("data after top-level value, at offset %d", d.InputOffset())
 	}
 	if _, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return err // it says where
+		return err // its text has the place
 	}
 	return fmt.Errorf("%w, at %q", err, string(d.StackPointer()))
 }
@@ -131,9 +133,9 @@ const (
 	petRequired = petID | petName | petCategoryID
 )
 
-// readPet reads a Pet. The decoder refuses what JSON leaves to taste, duplicate names and invalid UTF-8;
-// readPet refuses names in another case, and null or nothing for a required field. It passes over unknown
-// fields, so that the service may grow.
+// readPet reads a Pet. The decoder refuses duplicate names and invalid UTF-8, which parsers of JSON
+// treat differently. readPet refuses a required field that is missing or null; names are
+// case-sensitive. It skips unknown fields, so that the service may add some.
 func readPet(d *jsontext.Decoder, pet *Pet) error {
 	seen := 0
 	err := readObject(d, func(name []byte) (err error) {
@@ -170,7 +172,8 @@ func missing(seen int) string {
 	return "categoryId is missing"
 }
 
-// readObject calls field for each name, which is valid until field reads the value.
+// readObject reads an object and calls field for each name. The name is valid until field reads the
+// value.
 func readObject(d *jsontext.Decoder, field func(name []byte) error) error {
 	if err := expect(d, '{'); err != nil {
 		return err
@@ -195,14 +198,14 @@ func readInt(d *jsontext.Decoder) (int64, error) {
 	if n, ok := parseDecimal(v, maxDecimal); ok {
 		return n, nil
 	}
-	n, err := strconv.ParseInt(string(v), 10, 64) // JSON knows no plus sign and no leading zero
+	n, err := strconv.ParseInt(string(v), 10, 64) // the decoder has refused a plus sign and leading zeros
 	if err != nil {
 		return 0, errors.New("not an int64")
 	}
 	return n, nil
 }
 
-// Whether null may stand for a string.
+// Whether a string may be null instead.
 const (
 	required = false
 	optional = true
@@ -221,7 +224,8 @@ func readString(d *jsontext.Decoder, orNull bool) (string, error) {
 	return "", errors.New("not a string")
 }
 
-// readStatus saves an allocation for the statuses of the document.
+// readStatus reads a status. For those of the document it returns the constant, which saves one
+// allocation for each Pet.
 func readStatus(d *jsontext.Decoder) (PetStatus, error) {
 	if d.PeekKind() != '"' {
 		s, err := readString(d, optional)
@@ -243,12 +247,12 @@ func readStatus(d *jsontext.Decoder) (PetStatus, error) {
 	}
 }
 
-// unquoted is the text of a JSON string, without a copy unless it has an escape.
+// unquoted returns the text of a JSON string. It copies the text only if it has an escape.
 func unquoted(v jsontext.Value) []byte {
 	if bytes.IndexByte(v, '\\') < 0 {
 		return v[1 : len(v)-1]
 	}
-	b, _ := jsontext.AppendUnquote(nil, v) // the decoder has checked it
+	b, _ := jsontext.AppendUnquote(nil, v) // the decoder has checked v
 	return b
 }
 
@@ -256,7 +260,7 @@ func unquoted(v jsontext.Value) []byte {
 func expect(d *jsontext.Decoder, kind jsontext.Kind) error {
 	t, err := d.ReadToken()
 	if err == nil && t.Kind() != kind {
-		return fmt.Errorf("found %v where %v is due", t.Kind(), kind)
+		return fmt.Errorf("found %v instead of %v", t.Kind(), kind)
 	}
 	return err
 }

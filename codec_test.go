@@ -15,9 +15,9 @@ func TestAPetThatTheDocumentDoesNotKnowIsAResponseError(t *testing.T) {
 	for body, reason := range map[string]string{
 		``:                                      "",
 		` `:                                     "",
-		`null`:                                  "where { is due",
-		`[]`:                                    "where { is due",
-		`"x"`:                                   "where { is due",
+		`null`:                                  "instead of {",
+		`[]`:                                    "instead of {",
+		`"x"`:                                   "instead of {",
 		`{`:                                     "",
 		`{"id":1,"name":"a"`:                    "",
 		`{}`:                                    "id is missing",

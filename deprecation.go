@@ -7,21 +7,24 @@ import (
 	"time"
 )
 
-// Deprecation is what a response says of the end of its operation (RFC 9745, RFC 8594). The document announces the
-// removal of getPet in words (section 4.3); a service may send these headers besides.
+// Deprecation has the headers with which a response announces the removal of its operation (RFC
+// 9745, RFC 8594). The service document announces the removal of getPet in its text (section 4.3);
+// a service may send these headers as well.
 type Deprecation struct {
-	// At is when the operation was, or will be, deprecated; zero if that is not said.
+	// At is the time from which the operation is deprecated; zero without a valid Deprecation
+	// header.
 	At time.Time
-	// Sunset is when the operation is removed; zero if that is not said.
+	// Sunset is the time of the removal; zero without a valid Sunset header.
 	Sunset time.Time
-	// Link is the value of the Link header, as it came.
+	// Link is the unchanged value of the Link header.
 	Link string
 }
 
-// Deprecation returns what the response says of the end of its operation, and false if it says nothing usable.
+// Deprecation returns the response's deprecation headers, and false if neither Deprecation nor
+// Sunset is valid.
 func (r Response) Deprecation() (Deprecation, bool) {
 	d := Deprecation{Link: strings.Join(r.Header.Values("Link"), ", ")}
-	// A date of RFC 9651: "@" and a Unix time.
+	// A date by RFC 9651: "@" and a Unix time.
 	if seconds, ok := strings.CutPrefix(r.Header.Get("Deprecation"), "@"); ok {
 		if n, err := strconv.ParseInt(seconds, 10, 64); err == nil && n >= 0 && n <= maxUnix {
 			d.At = time.Unix(n, 0).UTC()

@@ -6,19 +6,44 @@
 //	...
 //	fmt.Println(result.Pets, result.RateLimit.Remaining)
 //
-// Sections named in this documentation are those of the service document, "Pet Store Service Interface".
-// Package [github.com/petstore/petstore-go/fake] is the service in memory, for tests.
+// Section numbers in this documentation refer to the service document, "Pet Store Service
+// Interface". Package [github.com/petstore/petstore-go/fake] is the service in memory, for tests.
+//
+// # Options
+//
+// [NewClient] takes all options. A call takes those marked with *, and they override the client's.
+//
+//	option                 default            what it sets
+//	WithMaxWait *          2 min              longest wait for the rate limit, over all attempts
+//	WithAttemptTimeout *   30 s               time for each attempt, without the waits
+//	WithCallTimeout *      none               time for a call with its attempts and waits
+//	WithRetryPolicy *      4, 500 ms, 30 s    attempts, first and longest backoff
+//	WithHeader *           none               a further header of the requests
+//	WithRawBody *          off                keeps the body in Response.RawBody
+//	WithBackground *       off                lets all other calls go first
+//	WithLimiter            NewLimiter()       limiter of the key; nil for none
+//	WithHTTPClient         pool of 64, HTTP/2 http.Client whose transport sends the requests
+//	WithTransport          none               wraps that transport
+//	WithMaxResponseBytes   10 MiB             longest body of a response, decompressed
+//	WithUserAgent          the SDK's alone    product before the SDK's in User-Agent
+//	WithAPIKeyFunc         none               function that returns the API key, for keys that rotate
+//	WithInsecureHTTP       refused            plain http to hosts other than loopback
+//	WithLogger             silent             slog.Logger for attempts, waits and closures
+//	WithTrace              none               functions that the client calls during each call
+//
+// [NewLimiter] takes [Processes] (default: inferred) and [BackgroundReserve] (default: 10 percent).
 //
 // # Rate limit
 //
-// A key has so many requests a minute and so many a day, and the service may ban a key that keeps sending
-// after a 429 (section 8). A [Client] therefore asks a [Limiter] before every request: it lets no more
-// requests out than the responses so far have left, waits for the end of the window, and then goes on. Calls
-// queue, first come, first served; [WithMaxWait] and the context bound the wait, and a wait that
-// would not fit fails at once with a [*RateLimitError] that says when to come back. Clients that use the same
-// key should share one limiter through [WithLimiter].
+// The service allows each key a number of requests per minute and per day, and may ban a key that
+// keeps sending after a 429 (section 8). Therefore a [Client] asks a [Limiter] before each request.
+// The limiter admits no more requests than the latest responses allow; the others wait in a queue,
+// first come, first served, until the next window begins. If the wait would exceed [WithMaxWait] or
+// the context's deadline, the call fails immediately with a [*RateLimitError], whose RetryAt is the
+// time from which to try again. Clients with the same key should share one limiter through
+// [WithLimiter].
 //
-// Every result and every [*APIError] embeds a [Response], and with it the [RateLimit] of its response.
+// Each result and each [*APIError] embeds a [Response], which has the [RateLimit] of that response.
 //
 // # Retries
 //
@@ -35,29 +60,34 @@
 //	unknown host, TLS certificate             once                  once
 //	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //
-// The backoff is exponential with jitter. Retry-After, on a 429 or 503, is a lower bound of the wait; of a 429
-// that used up its window so is X-RateLimit-Reset. A wait that would outlast the context's deadline or
-// WithMaxWait is not begun: the call returns at once what it knows. An outage is not multiplied: a client has
-// 100 retries to spend, and earns one back with every ten successes. Retries after a 429, and of requests of which
-// nothing was sent, take none. net/http, which repeats some requests by itself, has nothing here that it could
-// repeat: one permit of the limiter is one request on the wire.
+// The backoff is exponential with jitter. The wait is never shorter than the Retry-After of a 429
+// or 503, nor, after a 429 that used up its window, does it end before X-RateLimit-Reset. If a wait
+// would exceed the context's deadline or WithMaxWait, the call fails immediately.
+//
+// Retries do not multiply the load during an outage: each client has a budget of 100 retries, and
+// every ten successes add one, up to 100. A retry after a 429, or after a request that was never
+// written, costs nothing.
+//
+// net/http repeats some requests by itself. The client prevents that, so that one permit of the
+// limiter is one request on the wire.
 //
 // # Errors
 //
 // A call returns one of five types, for [errors.AsType]:
 //
-//	*ArgumentError    an argument the document rules out; nothing was sent
+//	*ArgumentError    an argument that the document rules out; nothing was sent
 //	*APIError         a response other than the operation's success
 //	*RateLimitError   given up because of the rate limit; unwraps to the *APIError of the 429, if any
-//	*ResponseError    a response that cannot be trusted
-//	*TransportError   no response: the connection, the key, or the caller's context
+//	*ResponseError    a response that does not follow the document
+//	*TransportError   no response: the connection, the key, or the caller's context failed
 //
-// and they match, under [errors.Is], [ErrBadRequest], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited],
-// [ErrOutcomeUnknown], [ErrInvalidResponse] and, if the caller's own context ended, its error and cause.
-// The text of each is one line of at most 512 bytes.
+// With [errors.Is] they match [ErrBadRequest], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited],
+// [ErrOutcomeUnknown], [ErrInvalidResponse], [ErrInvalidArgument] and, if the caller's own context
+// ended, that context's error and cause. The text of each error is one line of at most 512 bytes.
 //
 // # The API key
 //
-// The key is sent to the scheme, host and port of the base URL and nowhere else: redirects are not followed,
-// and plain http is refused beyond loopback. It is in no error, no log and no dump of a client.
+// The client sends the key to the scheme, host and port of the base URL only: it does not follow
+// redirects, and it refuses plain http except to loopback. No error, log or dump of a client
+// contains the key.
 package petstore

@@ -9,56 +9,56 @@ import (
 	"time"
 )
 
-// What an error of a call matches under [errors.Is]. One error may match several.
+// The sentinels that an error of a call matches with [errors.Is]. One error may match several.
 var (
 	// ErrBadRequest is matched by an APIError with status 400: the service refused the request's
 	// body (section 7).
 	ErrBadRequest = errors.New("petstore: bad request")
-	// ErrUnauthorized is matched by an APIError with status 401: the API key is missing, wrong or
-	// revoked (section 5).
+	// ErrUnauthorized is matched by an APIError with status 401: the API key is missing or invalid
+	// (section 5).
 	ErrUnauthorized = errors.New("petstore: unauthorized")
 	// ErrNotFound is matched by an APIError with status 404 (section 7).
 	ErrNotFound = errors.New("petstore: not found")
-	// ErrRateLimited is matched by a RateLimitError and by an APIError with status 429
-	// (section 8.3). The request was not carried out.
+	// ErrRateLimited is matched by a RateLimitError and by an APIError with status 429 (section
+	// 8.3). The request was not carried out.
 	ErrRateLimited = errors.New("petstore: rate limited")
-	// ErrOutcomeUnknown is matched by an error of CreatePet that leaves open whether the pet was
-	// added. Such a request is never sent again: the service cannot distinguish a repetition
-	// from a second pet.
+	// ErrOutcomeUnknown is matched by an error of CreatePet after which the pet may or may not have
+	// been added. The client never sends such a request again: the service cannot distinguish a
+	// repetition from a second pet.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
-	// ErrInvalidResponse is matched by a ResponseError: the response cannot be trusted.
+	// ErrInvalidResponse is matched by a ResponseError: the response does not follow the document.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
 )
 
-// Bounds of what an error keeps of a response.
+// How much of a response an error keeps, in bytes.
 const (
-	maxErrorText = 512
-	maxErrorBody = 4 << 10
+	maxErrorText = 512     // one line of a log
+	maxErrorBody = 4 << 10 // enough for an Error object, or to recognise a gateway's HTML page
 )
 
-// APIError is a response of the service other than the operation's success: an Error object
-// (sections 2 and 7), a redirect, or whatever something in between answered instead.
-// It is what [errors.AsType] finds in the error of a call, also within a [RateLimitError].
+// APIError reports a response other than the operation's success: an Error object of the service
+// (sections 2 and 7), a redirect, or the response of a proxy or gateway. [errors.AsType] finds it
+// in the error of a call, also inside a [RateLimitError].
 type APIError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// Code and Message come from the Error object; both are empty if the body was none, or over 1 MiB.
-	// The document fixes no set of codes: decide by status, or with errors.Is.
+	// Code and Message come from the Error object. Both are empty if the body is no Error object,
+	// or is longer than 1 MiB. The document lists no codes: decide by status, or with errors.Is.
 	Code    string
 	Message string
-	// RetryAfter is how long the response asked the client to stay away; 0 if it did not.
+	// RetryAfter is the time from Retry-After, counted from the response; 0 without a valid one.
 	RetryAfter time.Duration
-	// Body is the start of the response's body as it came, at most 4 KiB.
+	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body []byte
-	// Response describes the exchange: StatusCode, Header, RateLimit, Attempts.
+	// Response describes the last HTTP exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
 
-	tooLong bool // the call was not retried since RetryAfter does not fit
+	tooLong bool // the call was not retried because RetryAfter exceeds what it may wait
 }
 
-// Error returns one line of at most 512 bytes. What the server said in it is quoted.
+// Error returns one line of at most 512 bytes. Text of the server is quoted.
 func (e *APIError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "petstore: %s: %d", e.Operation, e.StatusCode)
@@ -75,13 +75,13 @@ func (e *APIError) Error() string {
 	case e.StatusCode >= 300 && e.StatusCode <= 399:
 		b.WriteString(": redirects are not followed")
 	case e.tooLong:
-		b.WriteString(": not retried, since Retry-After " + e.RetryAfter.String() + " is longer than the call may wait")
+		fmt.Fprintf(&b, ": not retried, because Retry-After %v is longer than the call may wait", e.RetryAfter)
 	}
 	return errorLine(b.String(), attemptsText(e.Attempts)+outcomeText(e))
 }
 
-// Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] for a response
-// to createPet that leaves open whether the pet was added.
+// Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] if the
+// response is to createPet and does not say whether the pet was added.
 func (e *APIError) Is(target error) bool {
 	switch target {
 	case ErrBadRequest:
@@ -99,25 +99,27 @@ func (e *APIError) Is(target error) bool {
 }
 
 // RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
-// would not fit [WithMaxWait] or the context, the context ended during the wait, or the service
-// answered 429 to the last attempt. The request was not carried out.
+// would exceed [WithMaxWait] or the context's deadline, the context ended during the wait, or the
+// service answered the last attempt with 429. The service did not carry out the request.
 //
 // It matches [ErrRateLimited] and unwraps to the [*APIError] of the 429, if there was one, and to
 // the context's error and cause, if the context ended the wait.
 type RateLimitError struct {
-	// Operation is the name of the operation; empty if a Limiter was asked directly.
+	// Operation is the name of the operation; empty in an error of a Limiter that was used without
+	// a Client.
 	Operation string
-	// RetryAt is when a request may be sent again, by the local clock. Zero if not known.
+	// RetryAt is the time from which a request may be sent again, by the local clock; zero if not
+	// known.
 	RetryAt time.Time
-	// RateLimit is what was last known of the key's quota.
+	// RateLimit is the last known rate limit of the key.
 	RateLimit RateLimit
-	// Scope is what the call would have had to wait for. Zero if not known.
+	// Scope is the limit that the call would have had to wait for; empty if not known.
 	Scope LimitScope
-	// Local reports that the call was refused before anything was sent.
+	// Local reports whether the call was refused before anything was sent.
 	Local bool
-	// Attempts is the number of requests the call sent.
+	// Attempts is the number of requests that the call sent.
 	Attempts int
-	// Err is what else is known: nil, the 429, the end of the context, or both.
+	// Err is the *APIError of the 429, the end of the context, or both; nil if there is neither.
 	Err error
 }
 
@@ -144,8 +146,9 @@ func (e *RateLimitError) Error() string {
 	return oneLine(b.String())
 }
 
-// RetryAfter returns RetryAt as the value of a Retry-After header, for a server that passes the refusal on: whole
-// seconds from now, rounded up, at least 1; empty if RetryAt is not known.
+// RetryAfter returns RetryAt as the value of a Retry-After header, for a server that passes the
+// refusal on to its own clients: whole seconds from now, rounded up, at least 1. It returns the
+// empty string if RetryAt is not known.
 func (e *RateLimitError) RetryAfter() string {
 	if e.RetryAt.IsZero() {
 		return ""
@@ -160,18 +163,19 @@ func (e *RateLimitError) Is(target error) bool { return target == ErrRateLimited
 // Unwrap returns Err.
 func (e *RateLimitError) Unwrap() error { return e.Err }
 
-// ArgumentError reports an argument of a call that the service document rules out, or that cannot be
-// sent. Nothing was sent. It matches [ErrInvalidArgument].
+// ArgumentError reports an argument that the service document rules out, or that cannot be sent.
+// Nothing was sent. It matches [ErrInvalidArgument].
 type ArgumentError struct {
 	// Operation is the name of the operation, or "NewClient".
 	Operation string
 	// Argument is the name of the parameter, field or option: "Limit".
 	Argument string
-	// Reason says what is wrong with it.
+	// Reason is what is wrong with the argument.
 	Reason string
 }
 
-// withOperation adds the operation to an argument's error, and to another the path it is on.
+// withOperation adds the operation to the field of an ArgumentError, or to the text of another
+// error.
 func withOperation(err error, operation string) error {
 	if e, ok := errors.AsType[*ArgumentError](err); ok {
 		e.Operation = operation
@@ -188,20 +192,21 @@ func (e *ArgumentError) Error() string {
 // Is reports whether target is [ErrInvalidArgument].
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
-// ResponseError reports a response that does not follow the service document: an undocumented success
-// status, another media type than JSON, malformed or truncated JSON, a missing required field, a body
-// too large, or bytes that are no HTTP. It matches [ErrInvalidResponse], and [ErrOutcomeUnknown] if the
-// operation is createPet: the request was taken, the response is lost.
+// ResponseError reports a response that does not follow the service document: an undocumented
+// success status, a media type other than JSON, malformed or truncated JSON, a missing required
+// field, a body that is too large, or bytes that are not HTTP. It matches [ErrInvalidResponse]. For
+// createPet it also matches [ErrOutcomeUnknown]: the service may have added the pet, but the result
+// is lost.
 type ResponseError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// Reason says what is wrong with the response.
+	// Reason is what is wrong with the response.
 	Reason string
-	// Body is the start of the response's body as it came, at most 4 KiB.
+	// Body is the start of the response's body, at most 4 KiB, without the API key.
 	Body []byte
-	// Response describes the exchange; StatusCode is 0 if the response was no HTTP.
+	// Response describes the last HTTP exchange; StatusCode is 0 if the response was not HTTP.
 	Response
-	// Err is the cause in the transport or the decoder, nil if there is none.
+	// Err is the error of the transport or the decoder; nil if there is none.
 	Err error
 }
 
@@ -227,19 +232,20 @@ func (e *ResponseError) Is(target error) bool {
 // Unwrap returns Err.
 func (e *ResponseError) Unwrap() error { return e.Err }
 
-// TransportError reports a call that ended without a response: the connection failed, an attempt ran
-// into [WithAttemptTimeout], the key could not be had, or the caller's context ended.
+// TransportError reports a call that ended without a response: the connection failed, an attempt
+// exceeded [WithAttemptTimeout], [WithAPIKeyFunc] returned no valid key, or the caller's context
+// ended.
 //
-// It unwraps to the cause. [context.Canceled] and [context.DeadlineExceeded] are matched only if the
-// caller's own context ended, and then its [context.Cause] is matched too. It matches
+// It unwraps to the cause. It matches [context.Canceled] or [context.DeadlineExceeded] only if the
+// caller's own context ended; it then also matches the [context.Cause]. It matches
 // [ErrOutcomeUnknown] if the operation is createPet and its request may have been written.
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// Attempts is the number of attempts begun, the failed one included, even if that failed for want of
-	// a key; 0 if the context ended before the first.
+	// Attempts is the number of attempts begun, including one that failed because there was no key;
+	// 0 if the context ended before the first.
 	Attempts int
-	// Sent reports that the last request may have been written, in part or whole; false if nothing was.
+	// Sent reports whether the last request may have been written, in part or completely.
 	Sent bool
 	// Err is the cause.
 	Err error
@@ -251,9 +257,10 @@ func (e *TransportError) Error() string {
 	return errorLine(text, attemptsText(e.Attempts)+outcomeText(e))
 }
 
-// Is reports whether target is [ErrOutcomeUnknown], and the outcome is.
+// Is reports whether target is [ErrOutcomeUnknown] and the request is a create that may have been
+// written.
 func (e *TransportError) Is(target error) bool {
-	// A request that was answered 429 was written and not carried out.
+	// A request that was answered with 429 was written, but not carried out.
 	return target == ErrOutcomeUnknown && e.Sent && e.Operation == opCreatePet && !errors.Is(e.Err, ErrRateLimited)
 }
 

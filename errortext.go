@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// outcomeText is the one fact that matters about an error that leaves open whether a pet was created.
+// outcomeText returns the end of an error's text if the outcome of a create is unknown.
 func outcomeText(err error) string {
 	if errors.Is(err, ErrOutcomeUnknown) {
 		return "; the pet may have been created"
@@ -15,7 +15,7 @@ func outcomeText(err error) string {
 	return ""
 }
 
-// errorLine is text and its suffix on one line; what is too long is cut before the suffix.
+// errorLine returns text and suffix on one line. It shortens the text, never the suffix.
 func errorLine(text, suffix string) string {
 	text = oneLine(text)
 	if most := maxErrorText - len(suffix); len(text) > most {
@@ -24,7 +24,7 @@ func errorLine(text, suffix string) string {
 	return text + suffix
 }
 
-// attemptsText says how many requests a call took, if more than one.
+// attemptsText returns the number of attempts of a call, if it had more than one.
 func attemptsText(n int) string {
 	if n <= 1 {
 		return ""
@@ -32,7 +32,7 @@ func attemptsText(n int) string {
 	return " (" + strconv.Itoa(n) + " attempts)"
 }
 
-// trimPrefix is err's text without the path that the wrapping error has already written.
+// trimPrefix returns err's text without the "petstore: operation: " that the wrapping error writes.
 func trimPrefix(err error, operation string) string {
 	if err == nil {
 		return "no response"
@@ -44,7 +44,8 @@ func trimPrefix(err error, operation string) string {
 	return strings.TrimPrefix(text, operation+": ")
 }
 
-// token is a word of the server's: bare if it is a plain one, quoted if not.
+// token returns a code of the server: unchanged if it is a short word of ASCII letters, digits and
+// _-., else quoted. 64 bytes are more than any usual code has.
 func token(s string) string {
 	plain := func(r rune) bool {
 		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.", r))
@@ -55,8 +56,8 @@ func token(s string) string {
 	return quote(s)
 }
 
-// quote is text of the server's as a Go string literal, short enough to leave room for the rest of
-// an error's line.
+// quote returns text of the server as a Go string literal. At most 320 of the 512 bytes of an
+// error's line are for the literal; the others are for the operation, the status and the outcome.
 func quote(s string) string {
 	const most = 320
 	q := strconv.Quote(s)
@@ -66,7 +67,8 @@ func quote(s string) string {
 	return q
 }
 
-// oneLine is s on one line of at most maxErrorText bytes, to be read in the order in which it is written.
+// oneLine returns s on one line of at most maxErrorText bytes, with a space for each character that
+// is unfit for a line.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unfitForLine(r) {
@@ -80,12 +82,13 @@ func oneLine(s string) string {
 	return clip(s, maxErrorText-len("…")) + "…"
 }
 
-// unfitForLine reports whether r ends a line, moves a cursor or turns the direction of reading.
+// unfitForLine reports whether r ends a line, moves the cursor of a terminal or changes the reading
+// direction.
 func unfitForLine(r rune) bool {
 	return unicode.IsControl(r) || r > unicode.MaxLatin1 && unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// clip is at most the first n bytes of s, cut between runes.
+// clip returns at most the first n bytes of s, without a part of a rune at the end.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return strings.ToValidUTF8(s, "\uFFFD")

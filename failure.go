@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// failure is the kind of an attempt's error, as far as retrying depends on it.
+// failure is the kind of an attempt's error, as the retries distinguish it.
 //
 //	symptom                                       failure      error of the call
 //	dial refused, reset, cut off, timed out       connection   *TransportError; *ResponseError if a 2xx is cut off
@@ -21,12 +21,12 @@ type failure int
 
 const (
 	failureNone       failure = iota
-	failureConnection         // may pass
-	failurePermanent          // will be the same the next time
-	failureProtocol           // a response that is no HTTP
+	failureConnection         // transient: a retry may succeed
+	failurePermanent          // a retry would fail in the same way
+	failureProtocol           // the response is not HTTP
 )
 
-// kindOf classifies err; what is unknown is taken for transient.
+// kindOf classifies err; an unknown error is transient.
 func kindOf(err error) failure {
 	if notHTTP(err) {
 		return failureProtocol
@@ -40,20 +40,22 @@ func kindOf(err error) failure {
 	return failureConnection
 }
 
-// neverConnected reports whether err says that there was no connection to write to.
+// neverConnected reports whether err shows that there was no connection to write to.
 func neverConnected(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && (op.Op == "dial" || op.Op == "proxyconnect") || noTLS(err)
 }
 
-// noTLS reports whether the handshake failed because of what the server is.
+// noTLS reports whether the TLS handshake failed because of the server: its certificate is not
+// trusted, or it does not speak TLS.
 func noTLS(err error) bool {
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, record := errors.AsType[tls.RecordHeaderError](err)
 	return certificate || record
 }
 
-// notHTTP goes by the text of the error where net/http has no exported type.
+// notHTTP reports whether the response was not HTTP. It compares texts, because net/http has no
+// exported types for most of these errors.
 func notHTTP(err error) bool {
 	if _, ok := errors.AsType[textproto.ProtocolError](err); ok {
 		return true
@@ -72,8 +74,8 @@ func containsAny(s string, substrings ...string) bool {
 	return false
 }
 
-// attribute decides whose deadline err is: the caller's, the attempt's, or another's, as a dialer's, which
-// then must not look like either.
+// attribute decides which deadline expired: the caller's, the attempt's, or another, such as a
+// dialer's, which must not match the errors of the first two.
 func (k *call) attribute(a *attempt, err error) error {
 	if ended := endOf(k.ctx.Context); ended != nil {
 		return ended
@@ -94,15 +96,16 @@ func (k *call) attribute(a *attempt, err error) error {
 	return err
 }
 
-// attemptTimeoutError is the end of WithAttemptTimeout. It is not context.DeadlineExceeded: that speaks
-// of the caller's context.
+// attemptTimeoutError reports that an attempt exceeded WithAttemptTimeout. It does not match
+// context.DeadlineExceeded, which is for the caller's context.
 type attemptTimeoutError struct{ after time.Duration }
 
 func (e *attemptTimeoutError) Error() string { return "attempt timed out after " + e.after.String() }
 func (e *attemptTimeoutError) Timeout() bool { return true }
 
-// foreignContextError hides from errors.Is that err matches an error of package context, as the timeout of
-// a dialer does.
+// foreignContextError has the text of an error that matches one of package context although the
+// caller's context has not ended, such as the timeout of a dialer. It does not unwrap to that
+// error.
 type foreignContextError struct{ err error }
 
 func (e *foreignContextError) Error() string { return e.err.Error() }
@@ -112,8 +115,8 @@ func (e *foreignContextError) Timeout() bool {
 	return ok && err.Timeout()
 }
 
-// contextErr is ctx.Err(), or what it is about to be: a deadline that has passed may be seen by the network
-// before the context's own timer has fired.
+// contextErr returns ctx.Err(), or context.DeadlineExceeded once the deadline has passed: a
+// connection may report the deadline a moment before the context's own timer fires.
 func contextErr(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -124,17 +127,17 @@ func contextErr(ctx context.Context) error {
 	return nil
 }
 
-// over reports whether t is zero, or not after now by either clock: while a machine is suspended the monotonic clock
-// may stand still and the wall clock goes on.
+// over reports whether t is zero, or has passed by the monotonic or the wall clock: while a machine
+// is suspended, the monotonic clock may stop, but the wall clock continues.
 func over(t, now time.Time) bool {
 	return t.IsZero() || !t.After(now) || !t.Round(0).After(now.Round(0))
 }
 
-// endedError is the end of the caller's context during a call, with what else is known.
+// endedError reports that the caller's context ended during a call.
 type endedError struct {
 	ended error // context.Canceled or context.DeadlineExceeded
-	cause error // context.Cause, if it is another
-	last  error // the error of the last attempt, if there was one
+	cause error // context.Cause, if it is a different error
+	last  error // error of the last attempt, if there was one
 }
 
 func (e *endedError) Error() string {
@@ -158,7 +161,7 @@ func (e *endedError) Unwrap() []error {
 	return errs
 }
 
-// endOf is the end of a caller's context as an error, nil if it has not ended.
+// endOf returns an *endedError if the context has ended, else nil.
 func endOf(ctx context.Context) error {
 	err := contextErr(ctx)
 	if err == nil {
@@ -169,14 +172,16 @@ func endOf(ctx context.Context) error {
 	return ended
 }
 
+// learnCause adds the cause of ctx, if it has one.
 func (e *endedError) learnCause(ctx context.Context) {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(e.ended, cause) {
 		e.cause = cause
 	}
 }
 
-// awaitEnd lets a context end that the clock has overtaken: only then it has its error and a cause. That takes
-// its timer no time to speak of; a context that never ends after its deadline is not waited for.
+// awaitEnd waits until a context whose deadline has passed has ended: only then it has its cause.
+// Its timer should fire within microseconds. awaitEnd stops after endGrace, because the context may
+// be of a type that never ends at its deadline.
 func (k *call) awaitEnd(err error) {
 	ctx := k.ctx.Context
 	ended, ok := errors.AsType[*endedError](err)
@@ -192,5 +197,6 @@ func (k *call) awaitEnd(err error) {
 	ended.learnCause(ctx)
 }
 
-// endGrace is ample for a timer that is due: a busy machine may run it some milliseconds late.
+// endGrace is the longest wait for a context whose deadline has passed: on a busy machine, timers
+// fire up to some 10 ms late.
 const endGrace = 100 * time.Millisecond

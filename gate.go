@@ -8,20 +8,22 @@ import (
 	"time"
 )
 
-// plan is what follows an attempt.
+// plan is the decision about the next attempt.
 type plan struct {
-	again     bool
-	pause     time.Duration // before the next attempt, for the service's sake
+	again     bool          // there is a next attempt
+	pause     time.Duration // wait before it: backoff, and the Retry-After of a 503
 	reason    WaitReason    // of pause
-	notBefore time.Time     // of the next attempt, for the rate limit's sake
-	tooLong   bool          // there is none, since what a 503 asks for does not fit
+	notBefore time.Time     // earliest time of the next attempt after a 429
+	tooLong   bool          // there is none, because the Retry-After of a 503 is too long
 }
 
-// keyFreshness is how long a key is good for while the call waits: WithAPIKeyFunc is asked again after it.
+// keyFreshness is the longest time for which a key is used without a new call of WithAPIKeyFunc
+// while the call waits: a key that rotates may change during a wait of minutes, but hardly within a
+// second.
 const keyFreshness = time.Second
 
-// admit waits until one request may be sent, and returns the attempt that has its permit. This is the one place
-// where a call waits. The error is that of the call; then there is no permit.
+// admit waits until one request may be sent, and returns the attempt with its permit. All waits of
+// a call are here. An error is the error of the call; the attempt then has no permit.
 func (k *call) admit() (*attempt, error) {
 	if k.plan.pause > 0 {
 		if err := k.sleep(Wait{Reason: k.plan.reason}, k.plan.pause); err != nil {
@@ -39,12 +41,12 @@ func (k *call) admit() (*attempt, error) {
 		}
 		switch {
 		case k.client.rotates && a.ready.Sub(asked) > keyFreshness:
-			a.release(Observation{}) // the key may have changed, and with it the budget
+			a.release(Observation{}) // the key, and with it the budget, may have changed
 		case over(k.plan.notBefore, a.ready):
 			k.attempts.Add(1)
 			return a, nil
 		default:
-			// A limiter of the user's may not know Retry-After, and without a limiter nobody else waits.
+			// The limiter may be the user's own and ignore Retry-After, or there may be no limiter.
 			a.release(Observation{})
 			wait := k.plan.notBefore.Sub(a.ready)
 			if err := k.sleep(Wait{Reason: k.rateLimitReason(), Until: k.plan.notBefore}, wait); err != nil {
@@ -55,7 +57,7 @@ func (k *call) admit() (*attempt, error) {
 	}
 }
 
-// nextAttempt is the attempt after those that were begun.
+// nextAttempt returns the attempt that follows the last one.
 func (k *call) nextAttempt() *attempt {
 	a := &k.first
 	if k.last != nil {
@@ -66,7 +68,7 @@ func (k *call) nextAttempt() *attempt {
 	return a
 }
 
-// prepareAdmission gets the key for a, so that the limiter knows whose budget is asked for.
+// prepareAdmission gets the key for a, because the limiter has a budget for each key.
 func (k *call) prepareAdmission(a *attempt) error {
 	if ended := endOf(k.ctx.Context); ended != nil {
 		return k.refusal(ended)
@@ -80,7 +82,7 @@ func (k *call) prepareAdmission(a *attempt) error {
 		return a.outcome()
 	}
 	if last := k.last; last != nil && last.statusCode == http.StatusUnauthorized && *last.key.id == *key.id {
-		return last.outcome() // there is no other key
+		return last.outcome() // the service has refused this key; there is no other
 	}
 	a.key = key
 	if k.keyID.Load() != key.id {
@@ -89,8 +91,8 @@ func (k *call) prepareAdmission(a *attempt) error {
 	return nil
 }
 
-// askKey returns the key of the next attempt. A function that gives it gets a context like the attempt's, with
-// the attempt's timeout.
+// askKey returns the key of the next attempt. The function of WithAPIKeyFunc gets a context like
+// the attempt's, with the attempt's timeout.
 func (k *call) askKey(number int) (apiKey, error) {
 	if !k.client.rotates {
 		return k.client.key(nil)
@@ -106,15 +108,15 @@ func (k *call) askKey(number int) (apiKey, error) {
 	return key, nil
 }
 
-// acquire asks the limiter for a's permit. What it takes counts as waited, but for what the limiter reports
-// as free.
+// acquire gets a's permit from the limiter. The time that this takes counts as waited, except the
+// part that the limiter reported through StartWait as free.
 func (k *call) acquire(a *attempt, asked time.Time) error {
 	if k.client.limiter != nil {
 		k.free.Store(0)
 		left := k.config.maxWait - time.Duration(k.waited.Load())
 		permit, err := k.client.limiter.Acquire(&k.ctx, max(0, left))
 		if err = realError(err); err != nil && permit != nil {
-			permit.Release(Observation{}) // a permit that came with an error is not used
+			permit.Release(Observation{}) // after an error, a permit must not stay reserved
 		}
 		if err != nil {
 			return err
@@ -124,14 +126,15 @@ func (k *call) acquire(a *attempt, asked time.Time) error {
 	a.ready = time.Now()
 	k.waited.Add(int64(max(0, a.ready.Sub(asked)-time.Duration(k.free.Load()))))
 	a.waited = time.Duration(k.waited.Load())
-	if ended := endOf(k.ctx.Context); ended != nil { // also if the permit came at the same instant
+	if ended := endOf(k.ctx.Context); ended != nil { // even if the permit came at the same time
 		a.release(Observation{})
 		return ended
 	}
 	return nil
 }
 
-// realError is err, or nil if it is a nil pointer in an interface, as a careless Limiter may return it.
+// realError returns err, or nil if err holds a nil pointer: a Limiter that declares its error as a
+// *RateLimitError returns such a value by mistake.
 func realError(err error) error {
 	if err == nil {
 		return nil
@@ -142,12 +145,13 @@ func realError(err error) error {
 	return err
 }
 
-// slice is how long a wait of d goes on before it looks at the wall clock again: while a machine is suspended timers
-// stand still. Ten seconds late is soon enough, and for a wait of hours a 64th of it: each look costs a wake-up.
+// slice returns how long to wait for d before the next look at the wall clock: while a machine is
+// suspended, timers stop. 10 seconds, because after a suspension a call may be that late without
+// harm; d/64 for long waits, because each look wakes up the process, and 64 of them are cheap.
 func slice(d time.Duration) time.Duration { return min(d, max(10*time.Second, d/64)) }
 
-// sleep waits for d, or until the wall clock says that it is over. After the end of the context it never
-// returns nil.
+// sleep waits for d by the monotonic or the wall clock. It returns an error if the context has
+// ended.
 func (k *call) sleep(w Wait, d time.Duration) error {
 	end := time.Now().Add(d)
 	if w.Until.IsZero() {
@@ -168,7 +172,7 @@ func (k *call) sleep(w Wait, d time.Duration) error {
 	return endOf(k.ctx.Context)
 }
 
-// rateLimitReason is why the next attempt waits for plan.notBefore.
+// rateLimitReason returns the reason for the wait until plan.notBefore.
 func (k *call) rateLimitReason() WaitReason {
 	if scope := k.last.scope(); scope != "" {
 		return WaitReason(scope)
@@ -176,7 +180,7 @@ func (k *call) rateLimitReason() WaitReason {
 	return WaitRetryAfter
 }
 
-// refusal makes err, which kept a request from being sent, the error of the call.
+// refusal returns the error of the call after err, because of which no request was sent.
 func (k *call) refusal(err error) error {
 	if limited, ok := errors.AsType[*RateLimitError](err); ok && limited != nil {
 		e := *limited
@@ -195,19 +199,21 @@ func (k *call) refusal(err error) error {
 	return k.transportError(k.withLast(err))
 }
 
-// A ticket is a call's number in the queue of one limiter.
+// ticket is a call's number in the queue of one limiter.
 type ticket struct {
 	limiter Limiter
 	number  uint64
-	next    *ticket // in that of another limiter
+	next    *ticket // for another limiter
 }
 
-// Ticket returns the number of the call of ctx in the queue of l: what issue returned when Ticket was first called
-// for this call and l, so that a call keeps its place over its retries. The tickets of two limiters do not mix. l must
-// be comparable, as pointers are. Without a call in ctx it returns issue().
+// Ticket returns the number of a call in the queue of l; ctx is the context of the call. The first
+// time for a call and l it calls issue for a new number; later it returns the same number, so that
+// a call keeps its place in the queue over its retries. Each limiter has its own tickets. l must be
+// comparable, as pointers are. If ctx has no call, Ticket returns issue().
 //
-// A [Limiter] uses it in Acquire to serve callers in the order in which they came. It may be called at any time during
-// that, also from several goroutines; issue is called under a lock of the call.
+// A [Limiter] uses Ticket in Acquire to serve callers in the order of their arrival. It may call
+// Ticket at any time during Acquire, also from several goroutines. issue is called with a lock of
+// the call held, so it must not call Ticket.
 func Ticket(ctx context.Context, l Limiter, issue func() uint64) uint64 {
 	k := callOf(ctx)
 	if k == nil {

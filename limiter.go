@@ -9,16 +9,18 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// NewLimiter returns a limiter for one process, as a [Client] makes for itself by default. It keeps a budget for
-// each API key, and knows no plan: it learns the limits from the headers of the responses (section 8.2).
+// NewLimiter returns a limiter for one process. It is the default of a [Client]. It keeps a budget
+// for each API key. It need not know the plan: it learns the limits from the headers of the
+// responses (section 8.2).
 //
-// A call waits for one of three things only: a window that is used up, a key that is closed by a 429, or, when
-// nothing is known of the key or the last thing known is a 429, the response of the one request that went ahead.
-// No more requests are on their way than the service has said to have room for. After a 429 nothing is sent
-// before the latest of Retry-After and Reset. Without the headers, at most two requests are on their way at a time.
-// Calls go in the order in which they came, background calls after all others; see [WithBackground].
+// A call waits only in these cases: the window is used up, a 429 has closed the key, or the first
+// request for the key, or the first after a 429, has no response yet. There are never more requests
+// in flight than the service has room for by its latest responses. After a 429 the limiter admits
+// nothing before Retry-After and Reset have both passed. Without the rate limit headers it admits
+// at most two requests at a time. Calls are served in the order of their arrival, background calls
+// after all others; see [WithBackground].
 //
-// A limiter has no goroutine, and no timer while nobody waits. It is a [Reopener].
+// A limiter has no goroutine, and no timer unless a call waits. It implements [Reopener].
 func NewLimiter(opts ...LimiterOption) Limiter {
 	l := &limiter{keys: make(map[string]*keyQueue), budget: quota.Budget{Reserve: defaultReserve}}
 	for _, opt := range opts {
@@ -36,35 +38,37 @@ type limiterOption func(*quota.Budget)
 
 func (o limiterOption) limiterOption(b *quota.Budget) { o(b) }
 
-// Processes sets the number of processes that use each API key to n, this one included, each with such a limiter of
-// its own. It then keeps fewer requests on their way, and leaves the last ones of a window to the others, from the
-// first request on. With 1 the key is this process's alone. By default, and if n is not positive, the limiter infers
-// from the responses whether others use the key, which eight processes that start together cannot do in time.
+// Processes sets the number of processes that use each API key, including this one, each with its
+// own limiter. From the first request on, the limiter then has fewer requests in flight, and leaves
+// the last requests of a window to the others. With 1, only this process uses the key. By default,
+// and if n is not positive, the limiter infers from the responses whether others use the key; if
+// eight processes start together, that is too late for some of them.
 func Processes(n int) LimiterOption {
 	return limiterOption(func(b *quota.Budget) { b.Processes = max(0, n) })
 }
 
-// BackgroundReserve is how much of each window background calls leave to the others, in percent from 0 to 90.
-// The default is 10.
+// BackgroundReserve sets the part of each window that background calls leave to other calls, in
+// percent from 0 to 90. The default is 10.
 func BackgroundReserve(percent int) LimiterOption {
 	return limiterOption(func(b *quota.Budget) { b.Reserve = min(max(0, percent), 90) })
 }
 
 const (
-	// defaultReserve lets ten interactive calls of a hundred go at once while background work runs.
+	// defaultReserve is the default of BackgroundReserve in percent: of a window of 100 requests,
+	// 10 stay free for calls that should not wait while background work runs.
 	defaultReserve = 10
-	// manyKeys is how many budgets may be kept before those that know nothing any more are dropped, so that a
-	// key that rotates each hour for years takes no memory.
+	// manyKeys is the number of budgets from which on those without useful knowledge are dropped,
+	// so that a key that rotates each hour does not fill the memory over years.
 	manyKeys = 64
 )
 
-// limiter is the budgets of a process, under one lock.
+// limiter has a queue and a budget for each key, all under one lock.
 type limiter struct {
 	mu      sync.Mutex
-	budget  quota.Budget // of a new key
+	budget  quota.Budget // copied for each new key
 	keys    map[string]*keyQueue
-	last    *keyQueue // the one that was asked last
-	tickets uint64    // issued so far
+	last    *keyQueue // of the latest request
+	tickets uint64    // number of tickets issued
 }
 
 var _ Reopener = (*limiter)(nil)
@@ -73,11 +77,10 @@ var _ Reopener = (*limiter)(nil)
 type permit struct {
 	queue    *keyQueue
 	slot     quota.Slot
-	own      bool // of a call, whose Observation is by the clock of this process
 	released bool
 }
 
-// RateLimit implements [Limiter]: it is that of the key which was asked for last.
+// RateLimit implements [Limiter]. It returns the rate limit of the key that was used last.
 func (l *limiter) RateLimit() RateLimit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,12 +116,12 @@ func (l *limiter) Acquire(ctx context.Context, maxWait time.Duration) (Permit, e
 	return w.await(ctx)
 }
 
-// enter returns a permit, a place in the queue, or an error.
+// enter returns a permit, a waiter in the queue, or an error.
 func (l *limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *waiter, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	call, own := CallFromContext(ctx)
+	call, _ := CallFromContext(ctx)
 	q := l.queue(call.KeyID, now)
 	if end := endOf(ctx); end != nil {
 		return nil, nil, q.ended(now, end, "before the request was sent")
@@ -127,11 +130,11 @@ func (l *limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *w
 	q.dispatch(now)
 	if q.passes(call.Background) {
 		if slot, ok := q.admit(now, call.Background); ok {
-			return &permit{queue: q, slot: slot, own: own}, nil, nil
+			return &permit{queue: q, slot: slot}, nil, nil
 		}
 	}
 	w := &waiter{
-		queue: q, ticket: ticket, own: own, background: call.Background,
+		queue: q, ticket: ticket, background: call.Background,
 		maxWait: max(0, maxWait), entered: now, clock: q.clock(now),
 	}
 	w.deadline, _ = ctx.Deadline()
@@ -143,7 +146,7 @@ func (l *limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *w
 	return nil, w, nil
 }
 
-// queue returns that of a key.
+// queue returns the queue of a key.
 func (l *limiter) queue(keyID string, now time.Time) *keyQueue {
 	if l.last != nil && l.last.id == keyID {
 		return l.last
@@ -164,7 +167,7 @@ func (l *limiter) queue(keyID string, now time.Time) *keyQueue {
 	return q
 }
 
-// issue returns the next place in the order of all calls.
+// issue returns the next ticket.
 func (l *limiter) issue() uint64 {
 	l.tickets++
 	return l.tickets
@@ -179,16 +182,13 @@ func (p *permit) Release(o Observation) {
 		return
 	}
 	p.released = true
-	now := o.Received // which saves a look at the clock, if nobody waits and nobody has looked since
-	if !p.own || q.len() > 0 || now.Before(q.budget.Now()) {
-		now = time.Now()
-	}
-	outcome := o.quota()
+	now, outcome := time.Now(), o.quota()
 	q.budget.Settle(p.slot, &outcome, now)
 	q.dispatch(now)
 }
 
-// ended is the error for a call whose context has ended.
+// ended returns the error for a call whose context has ended. when is the part of the text that
+// says what the call was doing.
 func (q *keyQueue) ended(now time.Time, end error, when string) *RateLimitError {
 	e := q.refusal(now, q.budget.Earliest(now, 0, false))
 	e.Err = end
@@ -198,7 +198,7 @@ func (q *keyQueue) ended(now time.Time, end error, when string) *RateLimitError 
 	return e
 }
 
-// refusal is the error for a call that cannot go before at.
+// refusal returns the error for a call that cannot be admitted before at.
 func (q *keyQueue) refusal(now, at time.Time) *RateLimitError {
 	return &RateLimitError{
 		RetryAt:   at,

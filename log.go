@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// logTrace returns the trace that writes the log of WithLogger; its table stands there.
+// logTrace returns the trace that writes the log. The comment of WithLogger has the table of
+// messages.
 func logTrace(logger *slog.Logger) *ClientTrace {
 	l := &clientLog{logger: logger}
 	return &ClientTrace{
@@ -19,7 +20,7 @@ func logTrace(logger *slog.Logger) *ClientTrace {
 // clientLog is the log of one client.
 type clientLog struct {
 	logger *slog.Logger
-	warned atomic.Bool // of a deprecated operation
+	warned atomic.Bool // about the deprecated operation
 }
 
 // deprecated logs the first call of getPet.
@@ -61,7 +62,7 @@ func (l *clientLog) wait(ctx context.Context, info WaitStartInfo) {
 	l.logger.LogAttrs(ctx, slog.LevelDebug, "petstore: waiting", attrs...)
 }
 
-// closed logs the begin of each closure.
+// closed logs the start of each closure.
 func (l *clientLog) closed(ctx context.Context, info GateInfo) {
 	l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: rate limit closed", gateAttrs(info)...)
 }
@@ -71,7 +72,7 @@ func (l *clientLog) opened(ctx context.Context, info GateInfo) {
 	l.logger.LogAttrs(ctx, slog.LevelInfo, "petstore: rate limit open again", gateAttrs(info)...)
 }
 
-// callAttrs are the attributes of every line.
+// callAttrs returns the attributes of each line.
 func callAttrs(c Call) []slog.Attr {
 	return []slog.Attr{
 		slog.String("operation", c.Operation),

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// The attributes of errors in a log, the same names for all: operation, kind (api, rate_limit, response, transport or
-// argument), error (the text), status, code, message, attempts, retry_after, retry_at, scope, rate_limit, argument,
-// reason, and outcome_unknown, which is there only if it is true.
+// All errors have the same names for their attributes in a log: operation, kind (api, rate_limit,
+// response, transport or argument), error (the text), status, code, message, attempts, retry_after,
+// retry_at, scope, rate_limit, argument, reason, and outcome_unknown, which is left out unless
+// true.
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {
@@ -54,7 +55,7 @@ func (e *ArgumentError) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// errorAttrs are what all errors have in common.
+// errorAttrs returns the attributes that all errors have.
 func errorAttrs(err error, kind, operation string, r Response) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("operation", operation),
@@ -74,7 +75,7 @@ func errorAttrs(err error, kind, operation string, r Response) []slog.Attr {
 	return attrs
 }
 
-// LogValue returns limit, remaining and reset as a group, which is empty for the zero RateLimit.
+// LogValue returns limit, remaining and reset as a group; the group of the zero RateLimit is empty.
 func (r RateLimit) LogValue() slog.Value {
 	if r.IsZero() {
 		return slog.GroupValue()
@@ -83,7 +84,8 @@ func (r RateLimit) LogValue() slog.Value {
 		slog.Int("limit", r.Limit), slog.Int("remaining", r.Remaining), slog.Time("reset", r.Reset.UTC()))
 }
 
-// String returns the remaining requests, the limit and the reset on one line.
+// String returns the rate limit as text, such as "59 of 60 left until 2026-11-21T12:01:30Z";
+// "unknown" for the zero RateLimit.
 func (r RateLimit) String() string {
 	if r.IsZero() {
 		return "unknown"

@@ -11,8 +11,12 @@ import (
 
 // The defaults of a Client.
 const (
-	defaultMaxWait          = 2 * time.Minute
-	defaultAttemptTimeout   = 30 * time.Second
+	// A window of the plans lasts one minute: two minutes let a call wait for the next window, and
+	// for one more if others use up that one.
+	defaultMaxWait = 2 * time.Minute
+	// A response that takes longer than 30 seconds is taken for lost.
+	defaultAttemptTimeout = 30 * time.Second
+	// 10 MiB: about 100,000 pets of 100 bytes, where the document allows 100.
 	defaultMaxResponseBytes = 10 << 20
 )
 
@@ -21,14 +25,14 @@ type Option interface {
 	applyClient(*clientConfig) error
 }
 
-// CallOption configures a [Client] in [NewClient], or a single call. What a call is given goes before
-// what its client was given.
+// CallOption configures a [Client] in [NewClient], or a single call. An option of the call
+// overrides the same option of its client.
 type CallOption interface {
 	Option
 	applyCall(*callConfig) error
 }
 
-// clientConfig is what the options of NewClient add up to.
+// clientConfig is the result of all options of NewClient.
 type clientConfig struct {
 	httpClient       *http.Client
 	product          string
@@ -41,19 +45,19 @@ type clientConfig struct {
 	call             callConfig
 }
 
-// callConfig is what may differ from call to call. Calls share it, and it is copied: neither it nor its header is ever
-// changed in place.
+// callConfig has the settings that may differ from call to call. Calls share it, so neither it nor
+// its header is changed in place: an option changes a copy.
 type callConfig struct {
 	retry          RetryPolicy
 	maxWait        time.Duration
 	attemptTimeout time.Duration
-	callTimeout    time.Duration // 0: none
+	callTimeout    time.Duration // 0 means none
 	background     bool
 	rawBody        bool
 	header         http.Header
 }
 
-// invalid says what is wrong with an option or argument; who received it adds the operation.
+// invalid returns an error about an option or argument; withOperation adds the operation.
 func invalid(argument, reason string) *ArgumentError {
 	return &ArgumentError{Argument: argument, Reason: reason}
 }
@@ -67,7 +71,7 @@ type callOption func(*callConfig) error
 func (o callOption) applyClient(c *clientConfig) error { return o(&c.call) }
 func (o callOption) applyCall(c *callConfig) error     { return o(c) }
 
-// durationOption sets the field of a callConfig to a time that is not negative.
+// durationOption sets a field of a callConfig to d, which must not be negative.
 func durationOption(name string, d time.Duration, field func(*callConfig) *time.Duration) CallOption {
 	return callOption(func(c *callConfig) error {
 		if d < 0 {
@@ -78,9 +82,10 @@ func durationOption(name string, d time.Duration, field func(*callConfig) *time.
 	})
 }
 
-// WithHTTPClient makes the Client send through hc's Transport and keep cookies in hc's Jar. hc itself is
-// copied and left alone. Redirects are not followed whatever hc says, and hc.Timeout, if set, bounds each
-// attempt rather than the whole call: the shorter of it and the client's [WithAttemptTimeout] counts.
+// WithHTTPClient makes the Client send through hc's Transport and keep cookies in hc's Jar. The
+// Client uses a copy and does not change hc. It never follows redirects, whatever hc.CheckRedirect
+// says. hc.Timeout, if set, limits each attempt, not the whole call; the shorter of hc.Timeout and
+// the client's [WithAttemptTimeout] applies.
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption(func(c *clientConfig) error {
 		if hc == nil {
@@ -99,9 +104,9 @@ func WithHTTPClient(hc *http.Client) Option {
 //	petstore: rate limit open again Info   scope until waiting; once for each closure
 //	petstore: deprecated operation  Warn   removal instead; once for each client
 //
-// Each line has operation and call_id, which all lines of a call have in common. The words of reason are those of
-// [WaitReason], those of scope of [LimitScope]; what is not known is left out. Neither the API key nor a body is ever
-// logged. A nil logger, the default, logs nothing.
+// Each line also has operation and call_id, which is the same on all lines of a call. reason is a
+// [WaitReason], and scope a [LimitScope]; an attribute that is not known is left out. The API key
+// and bodies are never logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(c *clientConfig) error {
 		if l != nil {
@@ -111,7 +116,8 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithUserAgent puts product, such as "myapp/1.2", before the SDK's own name in the User-Agent header.
+// WithUserAgent puts product, such as "myapp/1.2", before the SDK's own name in the User-Agent
+// header.
 func WithUserAgent(product string) Option {
 	return clientOption(func(c *clientConfig) error {
 		if strings.TrimSpace(product) == "" || !validHeaderValue(product) {
@@ -122,15 +128,16 @@ func WithUserAgent(product string) Option {
 	})
 }
 
-// WithAPIKeyFunc asks f for the API key before every attempt, for keys that rotate; the apiKey of
-// NewClient is then "". f is called from many goroutines at once and with the attempt's context. If it
-// fails, or returns what cannot be a bearer token, the call fails with a [*TransportError] and nothing
-// is sent. The text of that does not repeat what f's error says, which may hold a key; [errors.Is] and
-// [errors.AsType] find f's error.
+// WithAPIKeyFunc calls f before each attempt to get the API key, for keys that rotate; the apiKey
+// of NewClient must then be "". f gets a context like the attempt's, and must be safe for
+// concurrent use. If f fails, or returns a string that cannot be a bearer token, the call fails
+// with a [*TransportError] and nothing is sent. The text of that error does not repeat f's error,
+// which may contain a key; [errors.Is] and [errors.AsType] find f's error.
 //
-// If the service answers 401, f is asked once more within the call, with [Call].KeyRefused in its context. If it then
-// gives another key, the request is sent again with that, also a create: a request answered 401 was not
-// carried out.
+// If the service answers 401, the client calls f once more within the call, with [Call].KeyRefused
+// in its context. If f then returns another key, the client sends the request again with that key.
+// It does so for a create as well: the service did not carry out a request that it answered with
+// 401.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 	return clientOption(func(c *clientConfig) error {
 		if f == nil {
@@ -141,8 +148,8 @@ func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
 	})
 }
 
-// WithInsecureHTTP permits a base URL that is plain http and not loopback. The API key then travels in
-// the clear.
+// WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
+// is then sent unencrypted.
 func WithInsecureHTTP() Option {
 	return clientOption(func(c *clientConfig) error {
 		c.insecureHTTP = true
@@ -150,8 +157,8 @@ func WithInsecureHTTP() Option {
 	})
 }
 
-// WithMaxResponseBytes bounds the body of a response, counted after decompression. The default is
-// 10 MiB. A success with a longer body is a [*ResponseError].
+// WithMaxResponseBytes limits the body of a response to n bytes, counted after decompression. The
+// default is 10 MiB. If the body of a success is longer, the call fails with a [*ResponseError].
 func WithMaxResponseBytes(n int64) Option {
 	return clientOption(func(c *clientConfig) error {
 		if n <= 0 {
@@ -162,9 +169,9 @@ func WithMaxResponseBytes(n int64) Option {
 	})
 }
 
-// WithLimiter replaces the limiter that the Client makes for itself. Give one limiter to all clients of
-// one API key; they share its budget. A nil limiter switches limiting off: a call then still waits out
-// the Retry-After of its own 429.
+// WithLimiter replaces the Client's own limiter, which is [NewLimiter]. Give one limiter to all
+// clients with the same API key, so that they share its budget. A nil limiter switches limiting
+// off: a call then still waits for the Retry-After of its own 429.
 func WithLimiter(l Limiter) Option {
 	return clientOption(func(c *clientConfig) error {
 		c.limiter = l
@@ -172,12 +179,15 @@ func WithLimiter(l Limiter) Option {
 	})
 }
 
-// WithTransport wraps the transport that sends the attempts: wrap is given the client's own, tuned one, or that of
-// [WithHTTPClient], and returns what is used instead. It is called once for each client, and after that of an earlier
-// WithTransport. The result must be safe for concurrent use. A request's context shows its call: [CallFromContext].
+// WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
+// or that of [WithHTTPClient], and returns the one to use instead. It is called once for each
+// client. With several WithTransport options, a later one wraps the result of an earlier one. The
+// result must be safe for concurrent use. [CallFromContext] returns the call of a request from its
+// context.
 //
-// If the result has a method Unwrap() http.RoundTripper that returns what it wraps, and sends by nothing else, the
-// client knows as much of its connections as without it: after a failure it can say that nothing was sent.
+// The result should have a method Unwrap() http.RoundTripper that returns the wrapped transport, if
+// it sends requests through that only. The client then sees the connections as it does without a
+// wrapper, and can report after a failure that nothing was sent.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *clientConfig) error {
 		if wrap == nil {
@@ -188,8 +198,9 @@ func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	})
 }
 
-// WithTrace has the Client call the functions of t on the way of each call. Several traces are called in the
-// order in which they were given. t is copied; a nil t is refused.
+// WithTrace makes the Client call the functions of t during each call. With several WithTrace
+// options, the functions are called in the order of the options. The Client uses a copy of t. A nil
+// t is an error.
 func WithTrace(t *ClientTrace) Option {
 	return clientOption(func(c *clientConfig) error {
 		if t == nil {
@@ -201,7 +212,7 @@ func WithTrace(t *ClientTrace) Option {
 	})
 }
 
-// newClientConfig is the defaults with opts applied.
+// newClientConfig returns the defaults with opts applied.
 func newClientConfig(opts []Option) (*clientConfig, error) {
 	c := &clientConfig{
 		maxResponseBytes: defaultMaxResponseBytes,

@@ -8,14 +8,15 @@ import (
 	"github.com/petstore/petstore-go/internal/redact"
 )
 
-// outcome is the error of the call once go-retryablehttp has ended its loop with err, nil for a success.
+// outcome returns the error of the call, nil for a success, after go-retryablehttp has ended its
+// loop with err.
 func (k *call) outcome(err error) error {
 	switch {
 	case k.refused != nil:
 		return k.refused
 	case k.last == nil: // http.Client refused the carrier
 		return &TransportError{k.operation.name, 0, false, err}
-	case k.plan.again: // the context ended before the next attempt was asked for
+	case k.plan.again: // the context ended before the planned attempt
 		return k.endedWhileWaiting()
 	}
 	err = k.last.outcome()
@@ -25,18 +26,18 @@ func (k *call) outcome(err error) error {
 	return err
 }
 
-// outcome is the error of an attempt, nil if it was a success.
+// outcome returns the error of an attempt, nil for a success.
 //
-//	what came                             type                    errors.Is
-//	bytes that are not HTTP               *ResponseError          ErrInvalidResponse, for a create ErrOutcomeUnknown
-//	nothing                               *TransportError         the cause; for a create that may have been
-//	                                                              written ErrOutcomeUnknown
-//	the documented success, cut off       *ResponseError          as above
-//	another 2xx                           *ResponseError          as above
-//	429                                   *RateLimitError         ErrRateLimited
-//	400, 401, 404                         *APIError               ErrBadRequest, ErrUnauthorized, ErrNotFound
-//	3xx, 408, 5xx but 501                 *APIError               for a create ErrOutcomeUnknown
-//	any other status                      *APIError
+//	response                         type               errors.Is
+//	none                             *TransportError    the cause; ErrOutcomeUnknown for a create that
+//	                                                    may have been written
+//	bytes that are not HTTP          *ResponseError     ErrInvalidResponse; ErrOutcomeUnknown for a create
+//	documented success, cut off      *ResponseError     as above
+//	another 2xx                      *ResponseError     as above
+//	429                              *RateLimitError    ErrRateLimited
+//	400, 401, 404                    *APIError          ErrBadRequest, ErrUnauthorized, ErrNotFound
+//	3xx, 408, 5xx except 501         *APIError          ErrOutcomeUnknown for a create
+//	any other status                 *APIError
 func (a *attempt) outcome() error {
 	_, ended := errors.AsType[*endedError](a.err)
 	switch {
@@ -61,7 +62,7 @@ func (a *attempt) outcome() error {
 	return a.apiError()
 }
 
-// successError is what is wrong with the body of a response that has the documented status.
+// successError returns what is wrong with the body of a response that has the documented status.
 func (a *attempt) successError() error {
 	switch {
 	case a.tooLarge:
@@ -92,8 +93,9 @@ func (a *attempt) responseError(reason string, err error) *ResponseError {
 	return &ResponseError{a.operation().name, reason, a.bodyStart(), a.response(), err}
 }
 
-// decodeError is the error for a body that does not decode. Of the decoder's error only the text is kept, without
-// the key and short: the decoder quotes names of the body, however long.
+// decodeError returns the error for a body that cannot be decoded. It keeps only the text of the
+// decoder's error, shortened and without the key: the decoder quotes names from the body, which may
+// be long and contain anything.
 func (a *attempt) decodeError(err error) *ResponseError {
 	return a.responseError("body", errors.New(oneLine(redact.Text(err.Error(), a.key.secret()))))
 }
@@ -102,11 +104,12 @@ func (a *attempt) response() Response {
 	return Response{StatusCode: a.statusCode, Header: a.header, RateLimit: a.rateLimit, Attempts: a.number}
 }
 
-// retryAt is when the response, a 429, allows the next request, by the local clock; zero if it does not say.
+// retryAt returns the time from which a 429 allows the next request, by the local clock; zero if
+// the response does not say.
 func (a *attempt) retryAt() time.Time { return opensAt(a.observation(time.Time{}), a.windowEnd()) }
 
-// notPast is t, or now if t has passed meanwhile: while a slow body was read, or the machine was suspended. The zero
-// time stays zero.
+// notPast returns t, or now if t has passed, for instance while a slow body was read or the machine
+// was suspended. The zero time stays zero.
 func notPast(t time.Time) time.Time {
 	if now := time.Now(); !t.IsZero() && over(t, now) {
 		return now
@@ -114,7 +117,7 @@ func notPast(t time.Time) time.Time {
 	return t
 }
 
-// scope is which limit the response, a 429, seems to be for; empty for any other.
+// scope returns the limit that a 429 seems to be for; empty for any other response.
 func (a *attempt) scope() LimitScope {
 	if a.statusCode != http.StatusTooManyRequests {
 		return ""
@@ -122,8 +125,9 @@ func (a *attempt) scope() LimitScope {
 	return scopeOf(a.observation(time.Time{}), a.windowEnd())
 }
 
-// windowEnd is the end of the response's window by the local clock: relative to the response's own Date, if it has
-// one. Zero if it does not say, or says that it is past.
+// windowEnd returns the end of the response's window by the local clock: if the response has a
+// Date, as much after its arrival as Reset is after Date. It is zero if the end is not known or has
+// passed.
 func (a *attempt) windowEnd() time.Time {
 	end := a.rateLimit.Reset
 	if !a.date.IsZero() {
@@ -135,7 +139,8 @@ func (a *attempt) windowEnd() time.Time {
 	return end
 }
 
-// endedWhileWaiting is the error of a call whose context ended between two attempts, or before the first.
+// endedWhileWaiting returns the error of a call whose context ended between two attempts or before
+// the first.
 func (k *call) endedWhileWaiting() error {
 	err := k.withLast(endOf(k.ctx.Context))
 	if k.last == nil || k.last.statusCode != http.StatusTooManyRequests {
@@ -151,19 +156,20 @@ func (k *call) endedWhileWaiting() error {
 	}
 }
 
-// transportError is the error of a call that ends with err between two attempts, or before the first.
+// transportError returns the error of a call that ends with err between two attempts or before the
+// first.
 func (k *call) transportError(err error) *TransportError {
 	return &TransportError{k.operation.name, int(k.attempts.Load()), k.last != nil && k.last.sent, err}
 }
 
-// withLast joins err with the error of the last attempt, if there was one.
+// withLast returns err joined with the error of the last attempt, if there was one.
 func (k *call) withLast(err error) error {
 	if k.last == nil {
 		return err
 	}
 	last := k.last.outcome()
 	if limited, ok := errors.AsType[*RateLimitError](last); ok {
-		last = limited.Err // not one RateLimitError in another
+		last = limited.Err // the caller makes a RateLimitError of its own
 	}
 	if ended, ok := errors.AsType[*endedError](err); ok {
 		return &endedError{ended.ended, ended.cause, last}

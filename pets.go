@@ -6,25 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// PetStatus is the availability of a pet (section 2). The service may come to know
-// more statuses than the three declared here; a client of today passes them on unchanged.
+// PetStatus is the availability of a pet (section 2). The service may add statuses to the three
+// declared here; the client returns an unknown status unchanged.
 type PetStatus string
 
-// The statuses the service document names (section 2).
+// The statuses of the service document (section 2).
 const (
 	PetStatusAvailable PetStatus = "available"
 	PetStatusPending   PetStatus = "pending"
 	PetStatusSold      PetStatus = "sold"
 )
 
-// PetStatuses returns the statuses that the service document names, in its order. The result belongs
-// to the caller.
+// PetStatuses returns the statuses of the service document, in its order. The caller may change the
+// result.
 func PetStatuses() []PetStatus {
 	return []PetStatus{PetStatusAvailable, PetStatusPending, PetStatusSold}
 }
 
-// Valid reports whether s is one of the statuses that the service document names.
-// The empty status is not.
+// Valid reports whether s is one of the statuses of the service document. The empty status is not.
 func (s PetStatus) Valid() bool {
 	switch s {
 	case PetStatusAvailable, PetStatusPending, PetStatusSold:
@@ -35,12 +34,12 @@ func (s PetStatus) Valid() bool {
 
 // NewPet is a pet to be added (section 2).
 type NewPet struct {
-	// Name is required: any non-empty string of valid UTF-8.
+	// Name is required: a non-empty string of valid UTF-8.
 	Name string `json:"name"`
-	// CategoryID is required and always sent; 0 is a category like any other.
+	// CategoryID is required and always sent; 0 is a valid category.
 	CategoryID int64 `json:"categoryId"`
-	// Status is optional: the empty status is not sent, and what the service makes
-	// of that the document leaves open.
+	// Status is optional. The empty status is not sent; the document does not say which status the
+	// pet then gets.
 	Status PetStatus `json:"status,omitempty"`
 }
 
@@ -48,35 +47,35 @@ type NewPet struct {
 type Pet struct {
 	// ID is assigned by the service.
 	ID int64 `json:"id"`
-	// Name is whatever the service stores, the empty string included.
+	// Name is the pet's name; it may be empty.
 	Name string `json:"name"`
-	// CategoryID is the category the pet belongs to.
+	// CategoryID identifies the category of the pet.
 	CategoryID int64 `json:"categoryId"`
-	// Status is empty if the service sent none, and may be a status that is not Valid.
+	// Status is empty if the service sent none. It may be a status that is not Valid.
 	Status PetStatus `json:"status,omitempty"`
 }
 
-// The bounds of [ListPetsParams.Limit] and what the service takes when none is sent (section 4.1).
+// The bounds of [ListPetsParams.Limit], and the service's default if none is sent (section 4.1).
 const (
 	MinLimit     = 1
 	MaxLimit     = 100
 	DefaultLimit = 20
 )
 
-// ListPetsParams narrows [Client.ListPets]. A zero field is not sent, so the zero value asks for
-// the first [DefaultLimit] pets of any status.
+// ListPetsParams has the parameters of [Client.ListPets]. A zero field is not sent, so the zero
+// value asks for [DefaultLimit] pets of any status.
 type ListPetsParams struct {
-	// Limit is the greatest number of pets to return, from MinLimit to MaxLimit.
+	// Limit is the largest number of pets to return, from MinLimit to MaxLimit.
 	Limit int
-	// Status keeps only the pets of this status.
+	// Status selects the pets with this status.
 	Status PetStatus
 }
 
 // ListPetsResult is the result of [Client.ListPets].
 type ListPetsResult struct {
-	// Pets is never nil. The document leaves their order open.
+	// Pets is never nil. The document does not define the order of the pets.
 	Pets []Pet
-	// Response describes the exchange: StatusCode, Header, RateLimit, Attempts.
+	// Response describes the last HTTP exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
 }
 
@@ -84,19 +83,19 @@ type ListPetsResult struct {
 type CreatePetResult struct {
 	// Pet is the pet as the service stored it.
 	Pet Pet
-	// Response describes the exchange: StatusCode, Header, RateLimit, Attempts.
+	// Response describes the last HTTP exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
 }
 
 // GetPetResult is the result of [Client.GetPet].
 type GetPetResult struct {
-	// Pet is the pet as the service keeps it.
+	// Pet is the pet that was asked for.
 	Pet Pet
-	// Response describes the exchange: StatusCode, Header, RateLimit, Attempts.
+	// Response describes the last HTTP exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
 }
 
-// ListPets lists pets (section 4.1). The service has no means to ask for the pets beyond the limit.
+// ListPets lists pets (section 4.1). The service offers no way to get the pets beyond the limit.
 //
 // The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
 // [*TransportError]; the result is nil then.
@@ -112,8 +111,9 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	return &ListPetsResult{pets, response}, nil
 }
 
-// CreatePet adds a pet (section 4.2). It is not idempotent and the service knows no idempotency key:
-// a request that may have been carried out is never sent again, and its error matches [ErrOutcomeUnknown].
+// CreatePet adds a pet (section 4.2). It is not idempotent, and the service has no idempotency key:
+// therefore the client never repeats a request that the service may have carried out; the error
+// then matches [ErrOutcomeUnknown].
 //
 // The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
 // [*TransportError]; the result is nil then.
@@ -134,8 +134,8 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
 // [*TransportError]; the result is nil then. It matches [ErrNotFound] if there is no such pet.
 //
-// Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a status
-// filter instead.
+// Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
+// status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
 	r := request{operation: getPet, id: id}
 	pet, response, err := perform(ctx, c, r, opts, func(b *buffer) (Pet, error) { return decodePetWithID(b, id) })
@@ -158,7 +158,7 @@ func (p ListPetsParams) query() string {
 		limit = "limit=" + strconv.Itoa(p.Limit)
 	}
 	if p.Status != "" {
-		status = "status=" + string(p.Status) // one of three, none of which needs escaping
+		status = "status=" + string(p.Status) // validate allows three statuses; none needs escaping
 	}
 	if limit != "" && status != "" {
 		limit += "&"

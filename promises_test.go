@@ -300,7 +300,7 @@ func TestGetPetTakesNoOtherAnimal(t *testing.T) {
 	client, _ := scripted(t, []answer{status(200, onePet)})
 	_, err := client.GetPet(t.Context(), 8)
 	require.ErrorIs(t, err, petstore.ErrInvalidResponse)
-	assert.ErrorContains(t, err, "id is 7, asked for was 8")
+	assert.ErrorContains(t, err, "id is 7 instead of 8")
 }
 
 func TestWithTransportWrapsTheClientsOwn(t *testing.T) {

@@ -8,44 +8,45 @@ import (
 )
 
 const (
-	// agedAfter is after how long a background call counts as waiting too long: each window has begun once
-	// by then.
+	// agedAfter is the age from which a waiting background call gets a share of the permits
+	// although foreground calls wait. It is the length of a window, so that the call has seen one
+	// begin.
 	agedAfter = time.Minute
-	// agedShare is the part of the requests that aged background calls get while others wait: one in ten, as
-	// much as the reserve takes from them otherwise.
+	// agedShare: aged background calls get one in 10 permits while foreground calls wait. That is
+	// as much as the default reserve takes from them otherwise.
 	agedShare = 10
 )
 
-// The classes of calls, in the order in which they go.
+// The classes of calls; the first goes first.
 const (
 	foreground = iota
 	background
 )
 
-// keyQueue is the budget of one key and the calls that wait for it. The limiter's lock guards it.
+// keyQueue has the budget of one key and the calls that wait for it. The limiter's lock guards it.
 type keyQueue struct {
 	limiter *limiter
-	id      string // the key's
+	id      string // Call.KeyID
 	budget  quota.Budget
-	waiters [2]list.List // of *waiter, by class and ticket
-	passed  int          // foreground requests since a background call waits and has got none
+	waiters [2]list.List // of *waiter: a list for each class, ordered by ticket
+	passed  int          // foreground requests admitted since a background call got a permit or came
 
-	why     quota.Wait    // what the first waits for, zero if nobody does
-	limited time.Duration // how long the first has waited for a limit, and not for a response, all told
-	since   time.Time     // the same without interruption, zero while it does not
-	checked int           // budget.Changes when the queue was last looked through
+	why     quota.Wait    // what the first waiter waits for; zero if there is none
+	limited time.Duration // total time before since in which the first waiter waited for a limit
+	since   time.Time     // since when the first waiter waits for a limit; zero if it does not
+	checked int           // budget.Changes when refuse last went through the queue
 	timer   *time.Timer
-	wakeAt  time.Time
+	wakeAt  time.Time // when timer fires; zero without one
 }
 
 func (q *keyQueue) len() int { return q.waiters[foreground].Len() + q.waiters[background].Len() }
 
-// passes reports whether nobody waits who would go before a new call.
+// passes reports whether there is no waiter that goes before a new call.
 func (q *keyQueue) passes(inBackground bool) bool {
 	return q.waiters[foreground].Len() == 0 && (!inBackground || q.waiters[background].Len() == 0)
 }
 
-// admit asks the budget for one request, and notes what it has to wait for.
+// admit asks the budget for one request. If the budget refuses, admit records what to wait for.
 func (q *keyQueue) admit(now time.Time, inBackground bool) (quota.Slot, bool) {
 	slot, why, ok := q.budget.Admit(now, inBackground)
 	switch {
@@ -57,7 +58,8 @@ func (q *keyQueue) admit(now time.Time, inBackground bool) (quota.Slot, bool) {
 	return slot, ok
 }
 
-// block notes what the first waits for. Who cannot wait for a limit is refused as soon as there is one.
+// block records what the first waiter waits for. When that is a limit, waiters that cannot wait so
+// long are refused immediately.
 func (q *keyQueue) block(now time.Time, why quota.Wait) {
 	begins := q.since.IsZero() && !why.Until.IsZero()
 	if why.Until.IsZero() {
@@ -72,7 +74,8 @@ func (q *keyQueue) block(now time.Time, why quota.Wait) {
 	}
 }
 
-// clock is how long the first has waited for limits, all told.
+// clock returns the total time in which the first waiter, whoever it was, waited for limits. The
+// difference between two readings is the time that counts against WithMaxWait.
 func (q *keyQueue) clock(now time.Time) time.Duration {
 	if q.since.IsZero() {
 		return q.limited
@@ -80,7 +83,7 @@ func (q *keyQueue) clock(now time.Time) time.Duration {
 	return q.limited + now.Sub(q.since)
 }
 
-// dispatch gives permits to the first waiters, as many as there are.
+// dispatch gives as many permits to the first waiters as the budget allows.
 func (q *keyQueue) dispatch(now time.Time) {
 	for q.len() > 0 {
 		w, asBackground := q.first(now)
@@ -91,7 +94,7 @@ func (q *keyQueue) dispatch(now time.Time) {
 		if w.background {
 			q.passed = 0
 		}
-		w.permit = &permit{queue: q, slot: slot, own: w.own}
+		w.permit = &permit{queue: q, slot: slot}
 		q.leave(w)
 	}
 	if q.len() == 0 {
@@ -100,7 +103,7 @@ func (q *keyQueue) dispatch(now time.Time) {
 	q.arm(now)
 }
 
-// first is who goes next, and whether it has to leave the reserve.
+// first returns the waiter that goes next, and whether it has to leave the reserve.
 func (q *keyQueue) first(now time.Time) (w *waiter, asBackground bool) {
 	front, behind := q.waiters[foreground].Front(), q.waiters[background].Front()
 	if front == nil {
@@ -114,7 +117,7 @@ func (q *keyQueue) first(now time.Time) (w *waiter, asBackground bool) {
 	return front.Value.(*waiter), false
 }
 
-// refuse sends away who cannot be served in time any more.
+// refuse refuses the waiters that cannot be served in time.
 func (q *keyQueue) refuse(now time.Time) {
 	before := 0
 	for class := range q.waiters {
@@ -131,19 +134,20 @@ func (q *keyQueue) refuse(now time.Time) {
 	}
 }
 
-// earliest is a time before which w cannot go if that many go before it.
+// earliest returns a time before which w cannot be admitted if that many waiters go before it.
 func (q *keyQueue) earliest(now time.Time, w *waiter, before int) time.Time {
 	return later(q.budget.Earliest(now, before, w.background), q.why.Until)
 }
 
-// leave takes w, which has its response, out of the queue.
+// leave removes w from the queue and wakes it.
 func (q *keyQueue) leave(w *waiter) {
 	q.waiters[w.class()].Remove(w.place)
 	w.place = nil
 	close(w.ready)
 }
 
-// withdraw takes back what w waited for.
+// withdraw ends the wait of w: it gives back the permit that w may have got, or removes w from the
+// queue.
 func (q *keyQueue) withdraw(w *waiter, now time.Time) {
 	switch {
 	case w.permit != nil:
@@ -155,17 +159,18 @@ func (q *keyQueue) withdraw(w *waiter, now time.Time) {
 	q.dispatch(now)
 }
 
-// arm has the queue looked at again when the first waits for a time, and not otherwise.
+// arm sets the timer to the time at which the first waiter may go, or stops it if only a response
+// can decide that.
 func (q *keyQueue) arm(now time.Time) {
 	var at time.Time
 	if q.len() > 0 && !q.why.Wake.IsZero() {
 		at = now.Add(slice(q.why.Wake.Sub(now)))
 	}
 	if at.Equal(q.wakeAt) || !at.IsZero() && !q.wakeAt.IsZero() && q.wakeAt.After(now) && q.wakeAt.Before(at) {
-		return // it looks early enough, and then again
+		return // the timer fires early enough, and wake sets it again
 	}
 	if q.timer != nil {
-		q.timer.Stop() // it may just have fired: looking once more does no harm
+		q.timer.Stop() // if it has just fired, one more wake does no harm
 		q.timer = nil
 	}
 	q.wakeAt = at
@@ -174,7 +179,7 @@ func (q *keyQueue) arm(now time.Time) {
 	}
 }
 
-// wake looks at the queue again when its time has come.
+// wake is called by the timer.
 func (q *keyQueue) wake() {
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
@@ -184,7 +189,7 @@ func (q *keyQueue) wake() {
 	}
 }
 
-// before is how many go before w.
+// before returns the number of waiters that go before w.
 func (q *keyQueue) before(w *waiter) int {
 	_, before := q.place(w)
 	if w.background {
@@ -193,13 +198,14 @@ func (q *keyQueue) before(w *waiter) int {
 	return before
 }
 
-// place is who stands next behind w in its class, nil if nobody, and how many stand before it there.
+// place returns where w belongs in its class by its ticket: the waiter after it, nil if there is
+// none, and the number of waiters before it.
 func (q *keyQueue) place(w *waiter) (*list.Element, int) {
 	waiters := &q.waiters[w.class()]
 	if back := waiters.Back(); back == nil || back.Value.(*waiter).ticket < w.ticket {
 		return nil, waiters.Len()
 	}
-	// A call that comes again is older than most: its place is near the front.
+	// A call that is retried has one of the oldest tickets: its place is near the front.
 	e, before := waiters.Front(), 0
 	for ; e.Value.(*waiter).ticket < w.ticket; e = e.Next() {
 		before++

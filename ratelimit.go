@@ -10,70 +10,74 @@ import (
 	"time"
 )
 
-// RateLimit is the caller's quota as the X-RateLimit headers of one response gave it (section 8.2).
+// RateLimit is the caller's quota by the X-RateLimit headers of one response (section 8.2).
 //
-// The zero RateLimit means that a header was missing or malformed, and says nothing about the quota.
-// An exhausted quota is Limit > 0 and Remaining == 0.
+// The zero RateLimit means that nothing is known about the quota, because a header was missing or
+// malformed. If the quota is used up, Limit is positive and Remaining is 0.
 type RateLimit struct {
 	// Limit is the number of requests that the current window allows.
 	Limit int
 	// Remaining is the number of requests left in the current window.
 	Remaining int
-	// Reset is when the window ends, by the service's clock, to the second.
+	// Reset is the end of the window by the service's clock, in whole seconds.
 	Reset time.Time
 }
 
-// IsZero reports whether nothing is known: a header was missing or malformed.
+// IsZero reports whether nothing is known, because a header was missing or malformed.
 func (r RateLimit) IsZero() bool { return r == RateLimit{} }
 
-// Limiter admits the requests of one API key. A [Client] asks it before every attempt, retries
-// included, and reports to it what each response revealed. Implementations are safe for concurrent use.
+// Limiter admits the requests of one API key. A [Client] calls Acquire before each attempt,
+// including retries, and reports the outcome of each attempt to the [Permit]. Implementations must
+// be safe for concurrent use. [Ticket], [StartWait] and [CallFromContext] help to write one.
 type Limiter interface {
-	// Acquire blocks until one request may be sent. It returns a *RateLimitError at once if that
-	// would take longer than maxWait or than ctx allows, and no Permit with any error.
+	// Acquire blocks until one request may be sent. If that would take longer than maxWait or would
+	// exceed the deadline of ctx, it returns a *RateLimitError immediately. With an error it
+	// returns no Permit.
 	Acquire(ctx context.Context, maxWait time.Duration) (Permit, error)
-	// RateLimit returns the most recent rate limit known for the key, the zero RateLimit before
-	// there is one.
+	// RateLimit returns the most recent rate limit known for the key; the zero RateLimit before the
+	// first response.
 	RateLimit() RateLimit
 }
 
-// Reopener is a [Limiter] that can be made to ask the service again; [Client.Reopen] uses it.
+// Reopener is a [Limiter] that can admit a request although the key is closed; [Client.Reopen] uses
+// it.
 type Reopener interface {
-	// Reopen has one request ask the service although the key is closed. keyID is that of a [Call]; empty
-	// means every key. It does not block and sends nothing by itself.
+	// Reopen admits the next request although the key is closed; its response decides whether the
+	// key stays closed. keyID is a [Call].KeyID; empty means all keys. Reopen does not block and
+	// sends nothing by itself.
 	Reopen(keyID string)
 }
 
-// Permit allows one request to be sent. Release is called exactly once, whatever became of it.
+// Permit allows one request to be sent. The client calls Release exactly once for each Permit.
 type Permit interface {
-	// Release gives the permit back with what became of the request.
+	// Release ends the permit and reports the outcome of the request.
 	Release(Observation)
 }
 
-// Observation is what became of a request that a [Permit] admitted. The zero Observation says that
-// nothing was sent: the permit goes back unused.
+// Observation is the outcome of a request that a [Permit] allowed. The zero Observation means that
+// nothing was sent, so that another request may use the permit's place in the budget.
 type Observation struct {
-	// Sent is when the request was handed to the transport, by the local clock; zero if nothing
-	// was sent.
+	// Sent is the time at which the request was passed to the transport, by the local clock; zero
+	// if nothing was sent.
 	Sent time.Time
-	// Received is when the header of the response had arrived, by the local clock; zero if no
-	// answer came, in which case the request counts as spent.
+	// Received is the time at which the response's header arrived, by the local clock; zero without
+	// a response. A request without a response counts as spent.
 	Received time.Time
-	// StatusCode is the response's, 0 if none came.
+	// StatusCode is the status of the response; 0 without a response.
 	StatusCode int
-	// RateLimit is what the response's headers said, zero if they said nothing usable.
+	// RateLimit is the rate limit from the response's headers; zero if one is missing or malformed.
 	RateLimit RateLimit
-	// RetryAfter is how long the response asked the client to stay away, counted from Received;
-	// zero if it did not ask or not in a usable form.
+	// RetryAfter is the time from the Retry-After header, counted from Received; 0 without a valid
+	// one.
 	RetryAfter time.Duration
-	// Date is the service's clock, from the Date header, to the second; zero if absent.
+	// Date is the service's clock from the Date header, in whole seconds; zero without a valid one.
 	Date time.Time
-	// Abandoned reports that the caller gave up before a response came. The request counts as spent, and
-	// says nothing about the service.
+	// Abandoned reports whether the caller gave up before the response. The request then counts as
+	// spent, but does not show whether the service responds.
 	Abandoned bool
 }
 
-// The headers of the rate limit by their canonical keys: looking one up by the spelling of the document
+// The rate limit headers in their canonical spelling: with the spelling of the document, a look-up
 // would allocate.
 const (
 	headerLimit      = "X-Ratelimit-Limit"
@@ -83,14 +87,15 @@ const (
 	headerDate       = "Date"
 )
 
-// maxUnix is the last second of the year 9999, beyond which a time cannot be written in RFC 3339.
+// maxUnix is the last second of the year 9999: RFC 3339 has no form for later times.
 const maxUnix = 253402300799
 
-// maxRetryAfter is the longest Retry-After that is believed. Longer ones are mistakes, and believing one
-// would stop a process until its restart.
+// maxRetryAfter is one year. A longer Retry-After is a mistake, such as milliseconds instead of
+// seconds, and would stop a process until its restart; it is ignored.
 const maxRetryAfter = 366 * 24 * time.Hour
 
-// parseRateLimit is all or nothing: with one header missing or malformed the others mean little.
+// parseRateLimit returns the zero RateLimit if one of the headers is missing or malformed, because
+// the others are of no use without it.
 func parseRateLimit(h http.Header) RateLimit {
 	limit, ok1 := parseCount(h[headerLimit], math.MaxInt32)
 	remaining, ok2 := parseCount(h[headerRemaining], math.MaxInt32)
@@ -101,7 +106,7 @@ func parseRateLimit(h http.Header) RateLimit {
 	return RateLimit{int(limit), int(remaining), time.Unix(reset, 0).UTC()}
 }
 
-// parseCount takes one header value of decimal digits, up to most.
+// parseCount parses a header with one value of decimal digits, up to most.
 func parseCount(values []string, most int64) (int64, bool) {
 	if len(values) != 1 {
 		return 0, false
@@ -112,8 +117,8 @@ func parseCount(values []string, most int64) (int64, bool) {
 // maxDecimal is the largest number that parseDecimal can be asked for.
 const maxDecimal = math.MaxInt64/10 - 1
 
-// parseDecimal takes digits and nothing else, up to most. Each response has a few such numbers, and each pet two, for
-// which strconv, with signs and bases to think of, takes three times as long.
+// parseDecimal takes digits and nothing else, up to most. Each response has a few such numbers, and
+// each pet two, for which strconv, with signs and bases to think of, takes three times as long.
 func parseDecimal[T ~string | ~[]byte](digits T, most int64) (n int64, ok bool) {
 	for i := range len(digits) {
 		c := digits[i]
@@ -125,7 +130,8 @@ func parseDecimal[T ~string | ~[]byte](digits T, most int64) (n int64, ok bool) 
 	return n, n <= most && len(digits) > 0
 }
 
-// dateParser remembers the last Date, which many responses of a second have in common.
+// dateParser parses the Date header. It keeps the last Date, because parsing takes a tenth of the CPU
+// time of a small call, and the responses of one second have the same Date.
 type dateParser struct{ last atomic.Pointer[parsedDate] }
 
 type parsedDate struct {
@@ -133,7 +139,7 @@ type parsedDate struct {
 	time time.Time
 }
 
-// parse is the service's clock, zero if it is not sent.
+// parse returns the service's clock; zero without a valid Date header.
 func (p *dateParser) parse(h http.Header) time.Time {
 	values := h[headerDate]
 	if len(values) == 0 {
@@ -149,11 +155,11 @@ func (p *dateParser) parse(h http.Header) time.Time {
 	return t
 }
 
-// parseRetryAfter returns how long the response asks to stay away, counted from its arrival; 0 if it does not
-// ask, or in no usable way. The document leaves unit and format open (section 8.4): seconds, fractions of
-// them, the three forms of an HTTP-date and Unix timestamps are understood. Moments are taken relative to
-// date, the response's own, so that a wrong clock on either side does not matter. The latest of several
-// values counts.
+// parseRetryAfter returns how long to wait after the arrival of the response; 0 without a valid
+// Retry-After. The document does not define its unit and format (section 8.4): it may be seconds,
+// also with a fraction, an HTTP-date in one of its three forms, or a Unix timestamp. A time is
+// compared with date, which is from the same response, so that it does not matter if the two clocks
+// differ. The longest of several values counts.
 func parseRetryAfter(h http.Header, date, received time.Time) time.Duration {
 	if date.IsZero() {
 		date = received
@@ -165,15 +171,15 @@ func parseRetryAfter(h http.Header, date, received time.Time) time.Duration {
 	return longest
 }
 
-// parseRetryAfterValue takes the values of one header line, which are separated by commas, as the day of the week
-// is from the rest of a date.
+// parseRetryAfterValue parses one header line and returns its longest value. Commas separate
+// values, but there is also one in a date, after the day of the week.
 func parseRetryAfterValue(value string, date time.Time) (longest time.Duration) {
 	var day string
 	for part := range strings.SplitSeq(value, ",") {
 		part = strings.TrimSpace(part)
 		if t, err := http.ParseTime(day + ", " + part); err == nil {
 			longest = max(longest, believable(t.Sub(date)))
-		} else if t, err := http.ParseTime(part); err == nil { // as asctime writes it
+		} else if t, err := http.ParseTime(part); err == nil { // the format of asctime has no comma
 			longest = max(longest, believable(t.Sub(date)))
 		} else {
 			longest = max(longest, parseDelay(part, date))
@@ -183,10 +189,11 @@ func parseRetryAfterValue(value string, date time.Time) (longest time.Duration) 
 	return longest
 }
 
-// parseDelay takes a number: a Unix timestamp if it lies within the next year as one, or else seconds.
+// parseDelay parses a number. It is a Unix timestamp if that would be within the next year, else a
+// number of seconds.
 func parseDelay(s string, date time.Time) time.Duration {
 	if s == "" || strings.Trim(s, "0123456789.") != "" {
-		return 0 // a sign, an exponent, NaN, hexadecimal, a word
+		return 0 // a sign, an exponent, NaN, a hexadecimal number or a word
 	}
 	seconds, err := strconv.ParseFloat(s, 64)
 	if err != nil || seconds > maxUnix {
@@ -201,6 +208,7 @@ func parseDelay(s string, date time.Time) time.Duration {
 	return time.Duration(math.Ceil(seconds * float64(time.Second)))
 }
 
+// believable returns d, or 0 if d is negative or more than a year.
 func believable(d time.Duration) time.Duration {
 	if d < 0 || d > maxRetryAfter {
 		return 0

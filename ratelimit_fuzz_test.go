@@ -49,7 +49,8 @@ func FuzzRateLimit(f *testing.F) {
 	})
 }
 
-// checkDate holds the service's clock against net/http, which defines it; the second time it is remembered.
+// checkDate compares the service's clock with net/http, which defines its format. The second time,
+// the parser has kept the Date.
 func checkDate(t *testing.T, h http.Header, date string) {
 	t.Helper()
 	want, err := http.ParseTime(date)
@@ -65,8 +66,7 @@ func checkDate(t *testing.T, h http.Header, date string) {
 // checkWindowEnd sees that no pair of Reset and Date names an end that is not to come.
 func checkWindowEnd(t *testing.T, r RateLimit, h http.Header) {
 	t.Helper()
-	var dates dateParser
-	a := attempt{received: time.Unix(1795262400, 0), rateLimit: r, date: dates.parse(h)}
+	a := attempt{received: time.Unix(1795262400, 0), rateLimit: r, date: new(dateParser).parse(h)}
 	if end := a.windowEnd(); !end.IsZero() {
 		assert.True(t, end.After(a.received))
 		assert.False(t, r.IsZero())

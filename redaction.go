@@ -6,8 +6,8 @@ import (
 	"github.com/petstore/petstore-go/internal/redact"
 )
 
-// redact takes the key out of what a brought, but for its body. What the transport may share with others is
-// copied first.
+// redact removes the key from the header and the error of a; bodyStart does so for the body. It
+// copies the header first, because the transport may share it with other requests.
 func (a *attempt) redact() {
 	key := a.key.secret()
 	a.header = redact.Header(a.header, key)
@@ -16,7 +16,8 @@ func (a *attempt) redact() {
 	}
 }
 
-// redactError is err, or its text without key if that is in it.
+// redactError returns err. If its text contains the key, it returns an error with the redacted
+// text.
 func redactError(err error, key string) error {
 	text := err.Error()
 	if clean := redact.Text(text, key); clean != text {
@@ -25,10 +26,11 @@ func redactError(err error, key string) error {
 	return err
 }
 
-// bodyStart is a copy of what an error keeps of the body, so that one that is kept does not keep megabytes.
+// bodyStart returns the part of the body that an error keeps, as a copy, so that an error does not
+// keep the whole body in memory.
 func (a *attempt) bodyStart() []byte {
 	key := a.key.secret()
-	more := redact.MaxEscape * len(key) // so that no key is cut in two
+	more := redact.MaxEscape * len(key) // a key that begins within the limit is then found
 	start := string(a.body[:min(len(a.body), maxErrorBody+more)])
 	if len(a.body) > len(start) {
 		clean := redact.Text(start, key)
@@ -36,7 +38,7 @@ func (a *attempt) bodyStart() []byte {
 		return []byte(clean[:min(len(clean), maxErrorBody)])
 	}
 	clean := redact.Text(start, key)
-	if a.tooLarge || a.err != nil { // the body itself is cut
+	if a.tooLarge || a.err != nil { // the body may end within a key
 		clean = redact.Cut(start, key)
 	}
 	return []byte(clean[:min(len(clean), maxErrorBody)])

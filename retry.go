@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// RetryPolicy says how often and how fast a call is retried; what is retried stands in the package
-// documentation. A zero field stands for its default, so the zero RetryPolicy is the default.
+// RetryPolicy sets how often a call is retried and with which backoff; the package documentation
+// has the table of what is retried. A zero field means its default, so the zero RetryPolicy is the
+// default.
 type RetryPolicy struct {
-	// MaxAttempts is the number of requests per call, the first included. The default is 4;
-	// 1 means no retry.
+	// MaxAttempts is the largest number of requests per call, including the first. The default is
+	// 4; 1 means no retry.
 	MaxAttempts int
 	// BaseDelay is the backoff before the second request; it doubles with each further one. The
-	// default is 500 ms. Of each backoff the second half is random.
+	// default is 500 ms. The second half of each backoff is random.
 	BaseDelay time.Duration
-	// MaxDelay bounds the backoff, not what the service asks for in Retry-After. The default is
-	// 30 s, or BaseDelay if that is more.
+	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
+	// BaseDelay if that is longer.
 	MaxDelay time.Duration
 }
 
@@ -39,30 +40,33 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	return p
 }
 
-// backoff is the pause after the n-th attempt: exponential, at least half of what it would be without
-// jitter.
+// backoff returns the pause after the n-th attempt. It is exponential. Half of it is random, so
+// that callers that failed together do not retry together; the other half ensures that none retries
+// at once.
 func (p RetryPolicy) backoff(n int) time.Duration {
 	d := p.BaseDelay
 	for i := 1; i < n && d < p.MaxDelay; i++ {
-		d += min(d, p.MaxDelay-d) // doubles, and cannot overflow
+		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
 	}
 	return d/2 + rand.N(d/2+1)
 }
 
-// retryBudget keeps an outage from multiplying the traffic of all who call at once: a retry takes a token, and
-// it takes successes to earn one. A retry after a 429 takes none, since the rate limit delays it, nor does one of
-// which nothing was sent, since it is no load for the service. The zero retryBudget is full.
-type retryBudget struct{ spent atomic.Int64 } // in successes
+// retryBudget limits the retries of a client, so that they do not multiply the load during an
+// outage. A retry takes a token, and successes add tokens. A retry after a 429 takes none, since
+// the rate limit delays it; neither does a retry of a request that was not sent, since it is no
+// load for the service. The zero retryBudget is full.
+type retryBudget struct{ spent atomic.Int64 } // successes that would fill the budget again
 
 const (
-	// retryTokens is the number of retries that no success has paid for: 25 calls with the default of 4
-	// attempts and more fail together before the budget bounds them.
+	// retryTokens is the size of the budget: 33 calls can use all their 3 default retries at the
+	// beginning of an outage.
 	retryTokens = 100
-	// successesPerToken bounds the retries to a tenth of the successes in the long run.
+	// successesPerToken: in the long run there is at most one retry for 10 successes, so that
+	// retries add at most a tenth to the load.
 	successesPerToken = 10
 )
 
-// take reports whether there was a token, and takes it.
+// take takes a token and reports whether there was one.
 func (b *retryBudget) take() bool {
 	if b.spent.Add(successesPerToken) <= retryTokens*successesPerToken {
 		return true
@@ -73,18 +77,20 @@ func (b *retryBudget) take() bool {
 
 func (b *retryBudget) succeeded() {
 	if b.spent.Load() > 0 && b.spent.Add(-1) < 0 {
-		b.spent.Add(1) // another success was faster
+		b.spent.Add(1) // another call has filled the budget meanwhile
 	}
 }
 
-// transientStatus reports whether a response with this status may be different the next time, and leaves
-// open whether the request was carried out. 429 is neither: it was not.
+// transientStatus reports whether a retry may get a different status than this one, and whether the
+// service may nevertheless have carried out the request. 429 is not among them: the service did not
+// carry out the request.
 func transientStatus(code int) bool {
 	return code == http.StatusRequestTimeout || code >= 500 && code != http.StatusNotImplemented
 }
 
-// checkRetry is what go-retryablehttp asks after each attempt. It plans what follows; the waiting is all done at the
-// gate, since Backoff sees neither the call nor its context and cannot refuse.
+// checkRetry is the CheckRetry of go-retryablehttp, which is called after each attempt. It makes
+// the plan. The waits are at the gate and not in Backoff, which gets no context and cannot end the
+// call.
 func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	k := callOf(ctx)
 	if sent := k.refused == nil && k.last != nil; sent {
@@ -96,7 +102,7 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 
 func noBackoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return 0 }
 
-// decide plans what follows a.
+// decide returns the plan after a.
 func (k *call) decide(a *attempt) plan {
 	switch refused := a.statusCode == http.StatusUnauthorized && k.client.rotates; {
 	case !refused && !a.worthRepeating(),
@@ -104,7 +110,7 @@ func (k *call) decide(a *attempt) plan {
 		contextErr(k.ctx.Context) != nil:
 		return plan{}
 	case refused:
-		return plan{again: !k.newKey.Swap(true)} // if there is another key; see prepareAdmission
+		return plan{again: !k.newKey.Swap(true)} // prepareAdmission ends the call if the key is the same
 	case a.statusCode == http.StatusTooManyRequests:
 		return k.planAfter429(a)
 	case a.sent && !k.client.retries.take():
@@ -122,17 +128,19 @@ func (k *call) decide(a *attempt) plan {
 	return p
 }
 
-// planAfter429 has the call go again when the service allows it. The limiter, which knows as much, keeps its place.
+// planAfter429 returns a plan with a retry when the service allows it. The limiter usually waits as
+// long; the plan matters without a limiter, or with one that ignores Retry-After.
 func (k *call) planAfter429(a *attempt) plan {
 	p := plan{notBefore: later(time.Now().Add(k.config.retry.backoff(a.number)), a.retryAt())}
 	if k.client.limiter == nil {
-		p.notBefore = p.notBefore.Add(rand.N(k.config.retry.BaseDelay)) // no two callers march in step
+		// Jitter, so that calls that got their 429 together do not retry together.
+		p.notBefore = p.notBefore.Add(rand.N(k.config.retry.BaseDelay))
 	}
 	p.again = k.fits(time.Until(p.notBefore), true)
 	return p
 }
 
-// worthRepeating is the table of the package documentation.
+// worthRepeating reports whether a may be retried, by the table of the package documentation.
 func (a *attempt) worthRepeating() bool {
 	op := a.operation()
 	switch {
@@ -148,8 +156,8 @@ func (a *attempt) worthRepeating() bool {
 	return op.repeatable && transientStatus(a.statusCode)
 }
 
-// fits reports whether a wait ends before the context does and, if the service asked for it, within what
-// is left of WithMaxWait.
+// fits reports whether a wait ends before the context's deadline and, if the service asked for the
+// wait, within the rest of WithMaxWait.
 func (k *call) fits(wait time.Duration, asked bool) bool {
 	if asked && wait > k.config.maxWait-time.Duration(k.waited.Load()) {
 		return false

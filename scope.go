@@ -6,13 +6,15 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// LimitScope says which limit refused a request, or would have: the minute's, the day's or a ban
-// (section 8). It is inferred, since the service does not report it.
+// LimitScope is the limit that refused a request, or would have refused it: that of the minute,
+// that of the day, or a ban (section 8). The service does not report it, so the client infers it:
 //
-// An exhausted window that was more than a minute from its Reset when it was first seen is the
-// day's, any other the minute's. After a 429 whose Retry-After reaches beyond the Reset of the same
-// response, or beyond a minute if that had none, it is a ban; a ban that ends before the window
-// cannot be told from it. The zero LimitScope means that it is not known.
+//   - ScopeBan after a 429 whose Retry-After ends after the Reset of the same response, or after more
+//     than a minute if there is no Reset. A ban that ends before the window cannot be recognised.
+//   - ScopeDay for a used-up window that was more than a minute from its Reset in its first response.
+//   - ScopeMinute for all others.
+//
+// The zero LimitScope means that the limit is not known.
 type LimitScope string
 
 // The limits of section 8.
@@ -22,7 +24,7 @@ const (
 	ScopeBan    LimitScope = "ban"
 )
 
-// quota is the observation as the rules of the limiter read it.
+// quota returns o as the type of package quota, which cannot import this package.
 func (o *Observation) quota() quota.Observation {
 	return quota.Observation{
 		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode,
@@ -30,19 +32,20 @@ func (o *Observation) quota() quota.Observation {
 	}
 }
 
-// opensAt is when a 429 whose window ends at end allows the next request, zero if it does not say.
+// opensAt returns the time from which a 429, whose window ends at end, allows the next request;
+// zero if the response does not say.
 func opensAt(o Observation, end time.Time) time.Time {
 	q := o.quota()
 	return quota.OpensAt(&q, end)
 }
 
-// scopeOf returns the scope of a 429 whose window ends at end, zero if it does not say.
+// scopeOf returns the scope of a 429 whose window ends at end.
 func scopeOf(o Observation, end time.Time) LimitScope {
 	q := o.quota()
 	return LimitScope(quota.ScopeOf(&q, end))
 }
 
-// later is the later of two times.
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

@@ -5,93 +5,97 @@ import (
 	"time"
 )
 
-// ClientTrace is a set of functions that a [Client] calls on the way of each API call, in the manner of
-// [net/http/httptrace.ClientTrace]. Each may be nil. They are called on the goroutine of the call, one at a time
-// for one call, and for many calls at once: they must be safe for concurrent use, and quick, since the call waits
-// for them.
+// ClientTrace is a set of functions that a [Client] calls during each API call, similar to
+// [net/http/httptrace.ClientTrace]. Each may be nil. The functions are called on the goroutine of
+// the call: one at a time for one call, but at the same time for different calls. They must be safe
+// for concurrent use, and quick, since the call waits for them.
 //
-// What they are given holds nothing secret, and may be kept.
+// Their arguments contain nothing secret; the functions may keep them.
 type ClientTrace struct {
-	// CallStart is called before anything is done for a call. The context that it returns, ctx or one made from
-	// it, is that of the call and its requests; nil stands for ctx.
+	// CallStart is called first in each call. It returns the context of the call and its requests:
+	// ctx or one derived from it. nil means ctx.
 	CallStart func(ctx context.Context, c Call) context.Context
-	// CallDone is called when the call is over, also if it panicked. ctx is that of the call.
+	// CallDone is called at the end of the call, also if it panicked. ctx is that of the call.
 	CallDone func(ctx context.Context, info CallDoneInfo)
-	// WaitStart is called when the call begins to wait at the gate before a request, and WaitDone when that
-	// wait is over. A [Limiter] that does not call [StartWait] waits unseen.
+	// WaitStart is called when the call begins to wait before a request. The waits of a [Limiter]
+	// are reported only if it calls [StartWait].
 	WaitStart func(ctx context.Context, info WaitStartInfo)
 	// WaitDone is called once for each WaitStart.
 	WaitDone func(ctx context.Context, info WaitDoneInfo)
-	// AttemptStart is called before a request is handed to the transport.
+	// AttemptStart is called before a request is passed to the transport.
 	AttemptStart func(ctx context.Context, c Call)
-	// AttemptDone is called when the response has been read, or has failed.
+	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
-	// GateClosed is called once for each closure of the rate limit that the client notices: at a 429, or when a
-	// call is refused since the wait would be too long. Calls that wait for the next window close nothing.
+	// GateClosed is called once for each closure of the rate limit: after a 429, or when a call is
+	// refused because its wait would be too long. Waiting for the next window is no closure.
 	GateClosed func(ctx context.Context, info GateInfo)
-	// GateOpened is called when a request has got through after GateClosed. info.Until is when it was expected.
+	// GateOpened is called after GateClosed, when the service has accepted a request again.
+	// info.Until is the time at which that was expected.
 	GateOpened func(ctx context.Context, info GateInfo)
 }
 
-// CallDoneInfo is what [ClientTrace].CallDone is given.
+// CallDoneInfo is the argument of [ClientTrace].CallDone.
 type CallDoneInfo struct {
-	// Call is the call as it was at its end.
+	// Call is the call at its end.
 	Call Call
-	// Duration is how long it took, waits included.
+	// Duration is the time that the call took, including waits.
 	Duration time.Duration
-	// Err is the error that the caller gets, nil for a success.
+	// Err is the error of the call; nil for a success.
 	Err error
 }
 
-// WaitStartInfo is what [ClientTrace].WaitStart is given.
+// WaitStartInfo is the argument of [ClientTrace].WaitStart.
 type WaitStartInfo struct {
 	// Call is the call that waits.
 	Call Call
-	// Wait is what it waits for, as far as that is known.
+	// Wait has the reason and the expected end of the wait.
 	Wait Wait
 }
 
-// WaitDoneInfo is what [ClientTrace].WaitDone is given.
+// WaitDoneInfo is the argument of [ClientTrace].WaitDone.
 type WaitDoneInfo struct {
 	// Call is the call that waited.
 	Call Call
-	// Wait is what it waited for when the wait began.
+	// Wait is the same as in WaitStartInfo.
 	Wait Wait
-	// Duration is how long it waited.
+	// Duration is the length of the wait.
 	Duration time.Duration
 }
 
-// AttemptDoneInfo is what [ClientTrace].AttemptDone is given.
+// AttemptDoneInfo is the argument of [ClientTrace].AttemptDone.
 type AttemptDoneInfo struct {
 	// Call is the call; its Attempt is the number of this request.
 	Call Call
-	// Duration is how long the request took, its response's body included.
+	// Duration is the time from passing the request to the transport to the end of the body.
 	Duration time.Duration
-	// StatusCode is the HTTP status code, 0 if there was no response.
+	// StatusCode is the HTTP status code; 0 without a response.
 	StatusCode int
-	// RateLimit is what the X-RateLimit headers said, zero if there were none.
+	// RateLimit is the rate limit from the X-RateLimit headers; zero if one is missing or
+	// malformed.
 	RateLimit RateLimit
-	// RetryAfter is how long the response asked the client to stay away; 0 if it did not.
+	// RetryAfter is the time from Retry-After; 0 without a valid one.
 	RetryAfter time.Duration
-	// Sent reports that the request may have been written.
+	// Sent reports whether the request may have been written.
 	Sent bool
-	// Err is why there is no response, or only a part of one; nil if there is one, whatever its status.
+	// Err is the reason why there is no complete response. It is nil for a complete response with
+	// any status.
 	Err error
 }
 
-// GateInfo is what [ClientTrace].GateClosed and GateOpened are given.
+// GateInfo is the argument of [ClientTrace].GateClosed and GateOpened.
 type GateInfo struct {
-	// Call is the call that noticed.
+	// Call is the call that was refused, or whose response closed or opened the gate.
 	Call Call
-	// Scope is which limit seems to have closed the gate; empty if that is not known.
+	// Scope is the limit that seems to have closed the gate; empty if not known.
 	Scope LimitScope
-	// Until is when it opens, by the local clock; zero if that is not known.
+	// Until is the time at which the gate opens, by the local clock; zero if not known.
 	Until time.Time
-	// Waiting is the number of the client's calls that wait at this moment.
+	// Waiting is the number of the client's calls that wait now.
 	Waiting int
 }
 
-// traceCall reports the begin of the call, and returns what reports its end.
+// traceCall calls the CallStart functions, and returns the function that calls the CallDone
+// functions.
 func (k *call) traceCall() func(error) {
 	traces := k.client.traces
 	if len(traces) == 0 {
@@ -117,7 +121,7 @@ func (k *call) traceCall() func(error) {
 	}
 }
 
-// traceAttempt reports that a is about to be sent.
+// traceAttempt calls the AttemptStart functions.
 func (k *call) traceAttempt(a *attempt) {
 	if len(k.client.traces) == 0 {
 		return
@@ -130,7 +134,7 @@ func (k *call) traceAttempt(a *attempt) {
 	}
 }
 
-// tracedAttempt reports what came of a.
+// tracedAttempt calls the AttemptDone functions.
 func (k *call) tracedAttempt(a *attempt) {
 	if len(k.client.traces) == 0 {
 		return

@@ -6,36 +6,38 @@ import (
 	"time"
 )
 
-// WaitReason says what a call waits for. The reasons that are limits have the words of [LimitScope].
+// WaitReason is the reason why a call waits. If a limit is the reason, the value is its
+// [LimitScope].
 type WaitReason string
 
 // The reasons to wait.
 const (
-	WaitMinute     = WaitReason(ScopeMinute) // the minute's window is used up, or closed by a 429
-	WaitDay        = WaitReason(ScopeDay)    // the day's window is used up
-	WaitBan        = WaitReason(ScopeBan)    // the key is banned
-	WaitResponse   = WaitReason("response")  // the response of the request that went ahead
-	WaitBackground = WaitReason("background")
+	WaitMinute     = WaitReason(ScopeMinute)   // the minute's window is used up, or closed by a 429
+	WaitDay        = WaitReason(ScopeDay)      // the day's window is used up
+	WaitBan        = WaitReason(ScopeBan)      // the key is banned
+	WaitResponse   = WaitReason("response")    // another request must get its response first
+	WaitBackground = WaitReason("background")  // the window is used up, except for the reserve
 	WaitBackoff    = WaitReason("backoff")     // the backoff after a failed attempt
-	WaitRetryAfter = WaitReason("retry_after") // what a 429 or 503 asked for, by a limit that is not known
+	WaitRetryAfter = WaitReason("retry_after") // the Retry-After of a 429 or 503, if no limit is known
 )
 
-// Wait is a wait of a call before one of its requests.
+// Wait describes the wait of a call before one of its requests.
 type Wait struct {
-	// Reason is what the call waits for. That may change while it waits.
+	// Reason is the reason at the start of the wait. It may change during the wait.
 	Reason WaitReason
-	// Until is when the wait ends, by the local clock; zero if only a response can tell.
+	// Until is the expected end of the wait, by the local clock; zero if it depends on a response.
 	Until time.Time
-	// Waiting is the number of calls in the queue, this one included.
+	// Waiting is the number of calls in the queue, including this one.
 	Waiting int
 }
 
-// StartWait reports that the call of ctx begins to wait for the rate limit: the client's log and its [ClientTrace]
-// get it. A [Limiter] calls it in Acquire, and calls done once when the wait is over, however it ended. It must not
-// hold a lock then: both run code of the user's. free is how much of the wait was for the response of a request
-// that went ahead; [WithMaxWait] does not count it.
+// StartWait reports to the client's log and its [ClientTrace] that a call begins to wait for the
+// rate limit. ctx is the context of the call. A [Limiter] calls StartWait in Acquire, and calls
+// done once at the end of the wait, also if the wait failed. It must not hold a lock during these
+// two calls, because they run functions of the user. free is the part of the wait for the response
+// of another request; [WithMaxWait] does not count it.
 //
-// Without a call in ctx, StartWait and done do nothing.
+// If ctx has no call, StartWait and done have no effect.
 func StartWait(ctx context.Context, w Wait) (done func(free time.Duration)) {
 	k := callOf(ctx)
 	if k == nil {
@@ -44,7 +46,8 @@ func StartWait(ctx context.Context, w Wait) (done func(free time.Duration)) {
 	return k.startWait(w)
 }
 
-// startWait reports the begin of w, and returns what reports its end.
+// startWait calls the WaitStart functions, and returns the function that calls the WaitDone
+// functions.
 func (k *call) startWait(w Wait) func(free time.Duration) {
 	begun := time.Now()
 	k.client.waiting.Add(1)
@@ -70,7 +73,7 @@ func (k *call) startWait(w Wait) func(free time.Duration) {
 	}
 }
 
-// callOf returns the call of ctx, nil if there is none.
+// callOf returns the call of ctx; nil if there is none.
 func callOf(ctx context.Context) *call {
 	switch found := ctx.Value(callKey{}).(type) {
 	case *call:

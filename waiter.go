@@ -12,18 +12,17 @@ import (
 type waiter struct {
 	queue      *keyQueue
 	ticket     uint64
-	own        bool
 	background bool
-	maxWait    time.Duration // for limits
-	deadline   time.Time     // of its context, zero if it has none
+	maxWait    time.Duration // longest wait for limits
+	deadline   time.Time     // of the context; zero if it has none
 	entered    time.Time
-	clock      time.Duration // of the queue, when it entered
-	free       time.Duration // how long it waited for responses, once it is done
+	clock      time.Duration // queue.clock when the waiter entered
+	free       time.Duration // set at the end: time waited for responses, not for limits
 
-	place   *list.Element // nil once one of the following is set
+	place   *list.Element // nil once permit or refused is set
 	permit  *permit
 	refused *RateLimitError
-	ready   chan struct{} // closed when one is
+	ready   chan struct{} // closed when permit or refused is set
 }
 
 func (w *waiter) class() int {
@@ -33,7 +32,8 @@ func (w *waiter) class() int {
 	return foreground
 }
 
-// report reports to the call of w what it waits for. Should that panic, its place is free.
+// report reports the start of the wait through StartWait, and returns the function that reports its
+// end. If a function of the user panics in it, w leaves the queue.
 func (w *waiter) report(ctx context.Context) func(time.Duration) {
 	q := w.queue
 	q.limiter.mu.Lock()
@@ -52,7 +52,7 @@ func (w *waiter) report(ctx context.Context) func(time.Duration) {
 	return done
 }
 
-// reason is what w waits for.
+// reason returns what w waits for.
 func (w *waiter) reason() WaitReason {
 	if w.background && w.queue.why.Reason == quota.Reason(quota.Minute) {
 		return WaitBackground
@@ -60,7 +60,7 @@ func (w *waiter) reason() WaitReason {
 	return WaitReason(w.queue.why.Reason)
 }
 
-// await waits until w has a permit or is refused, its context ends, or it has waited for limits as long as it may.
+// await waits until w has a permit or is refused, its context ends, or maxWait is used up.
 func (w *waiter) await(ctx context.Context) (Permit, error) {
 	for {
 		if done, p, err := w.wait(ctx); done {
@@ -69,11 +69,11 @@ func (w *waiter) await(ctx context.Context) (Permit, error) {
 	}
 }
 
-// wait waits for what comes first, and reports whether that ends the wait of w.
+// wait waits for the first of these events, and reports whether it ends the wait of w.
 func (w *waiter) wait(ctx context.Context) (done bool, _ Permit, _ error) {
 	q := w.queue
 	var timeout <-chan time.Time
-	if left := w.left(); left > 0 { // with nothing left it is refused as soon as a limit is the reason
+	if left := w.left(); left > 0 { // else block refuses w as soon as a limit is the reason
 		timer := time.NewTimer(left)
 		defer timer.Stop()
 		timeout = timer.C
@@ -88,7 +88,7 @@ func (w *waiter) wait(ctx context.Context) (done bool, _ Permit, _ error) {
 	now := time.Now()
 	spent := q.clock(now) - w.clock
 	w.free = now.Sub(w.entered) - spent
-	if end := endOf(ctx); end != nil { // also if the permit came at the same instant
+	if end := endOf(ctx); end != nil { // even if the permit came at the same time
 		q.withdraw(w, now)
 		return true, nil, q.ended(now, end, "while waiting for the response of a request that went ahead")
 	}
@@ -104,7 +104,7 @@ func (w *waiter) wait(ctx context.Context) (done bool, _ Permit, _ error) {
 	return true, nil, q.refusal(now, q.earliest(now, w, 0))
 }
 
-// left is how long w may still wait for limits.
+// left returns how long w may still wait for limits.
 func (w *waiter) left() time.Duration {
 	w.queue.limiter.mu.Lock()
 	defer w.queue.limiter.mu.Unlock()
@@ -114,7 +114,7 @@ func (w *waiter) left() time.Duration {
 // late reports whether w cannot wait until at.
 func (w *waiter) late(now, at time.Time) bool {
 	if !at.After(now) {
-		return false // nothing says that it has to wait for a limit
+		return false // as far as known, w need not wait for a limit
 	}
 	spent := w.queue.clock(now) - w.clock
 	return at.Sub(now) > w.maxWait-spent || !w.deadline.IsZero() && at.After(w.deadline)

@@ -10,25 +10,28 @@ import (
 	"sync/atomic"
 )
 
-// wire is what is known of one request's way through net/http: whether it may have been written, and that it is
-// written once.
+// wire records whether net/http may have written one request, and prevents that net/http writes it
+// twice.
 //
-// net/http repeats a request by itself in two ways. With the body that GetBody gives it: ours refuses as soon as
-// there was a connection that the request may have been written to. And without a body: over HTTP/1 when a kept
-// connection fails, over HTTP/2 when a stream ends with PROTOCOL_ERROR, REFUSED_STREAM or a GOAWAY. So a read over
-// HTTP/1 has an empty body, which changes nothing on the wire. Over HTTP/2 that would be a frame more, which
-// gateways turn into a chunked body: there the read has none, and its context ends as soon as a connection is
-// found for it a second time, which HTTP/2 looks at before it writes.
+// net/http repeats a request by itself in two cases:
+//
+//   - A request with a body, if GetBody returns the body again. The GetBody set here returns an error
+//     once there was a connection that the request may have been written to.
+//   - A request without a body: over HTTP/1 if a kept connection fails, over HTTP/2 if a stream ends
+//     with PROTOCOL_ERROR, REFUSED_STREAM or a GOAWAY. Therefore a read over HTTP/1 gets an empty body,
+//     which does not change the bytes sent. Over HTTP/2 an empty body would be an additional frame,
+//     which gateways turn into a chunked body. There a read has no body; instead, its context ends when
+//     net/http gets a second connection for it, and HTTP/2 checks the context before it writes.
 type wire struct {
 	body      requestBody
-	hooked    bool        // the transport is given hooks
-	asked     atomic.Bool // a transport reported that it looks for a connection
-	connected atomic.Bool // and that it had one
-	written   atomic.Bool // the header was written, in part or whole
+	hooked    bool        // the request has hooks of httptrace
+	asked     atomic.Bool // hook: the transport asked for a connection
+	connected atomic.Bool // hook: the transport got a connection
+	written   atomic.Bool // hook: the header was written, in part or completely
 	repeated  atomic.Bool // net/http was about to send the request again
 }
 
-// requestBody is the body of a request, which notices that it is read.
+// requestBody is the body of a request. It records whether it was read.
 type requestBody struct {
 	reader bytes.Reader
 	read   atomic.Bool
@@ -41,20 +44,20 @@ func (b *requestBody) Read(p []byte) (int, error) {
 
 func (b *requestBody) Close() error { return nil }
 
-// identity is no transfer coding: with it net/http writes a body of unknown length as it is, and does not look
-// for its first byte on another goroutine in order to choose a coding.
+// identity means no transfer coding. With it, net/http writes a body of unknown length unchanged.
+// Without it, net/http would start a goroutine that reads the first byte, to choose a coding.
 var identity = []string{"identity"}
 
-// emptyBody is the body of a read over HTTP/1. It has no state: a transport of the user's that sends a read twice does
-// not expect a body that two may read. WriteTo keeps net/http from copying it with a buffer of 32 KiB.
+// emptyBody is the body of a read over HTTP/1. It has no state, because a transport of the user may
+// send a read twice, at the same time. With WriteTo, net/http needs no copy buffer of 32 KiB.
 type emptyBody struct{}
 
 func (emptyBody) Read([]byte) (int, error)         { return 0, io.EOF }
 func (emptyBody) WriteTo(io.Writer) (int64, error) { return 0, nil }
 func (emptyBody) Close() error                     { return nil }
 
-// setBody gives r its body. Where nobody is between, the body is of a type that net/http knows to be in memory: it
-// then writes header and body in one piece.
+// setBody sets the body of r. If the transport is net/http's own, the body has a type that net/http
+// knows to be in memory, so that it writes header and body together.
 func (w *wire) setBody(k *call, r *http.Request) {
 	w.body.reader.Reset(k.body)
 	switch {
@@ -68,11 +71,11 @@ func (w *wire) setBody(k *call, r *http.Request) {
 	}
 }
 
-// setCreate gives r the body of a create.
+// setCreate sets the body of a create.
 func (w *wire) setCreate(k *call, r *http.Request) {
 	r.ContentLength = int64(len(k.body))
 	r.Body = &w.body
-	if k.client.plain || k.client.reports {
+	if k.client.plain || k.client.traceable {
 		r.Body = io.NopCloser(&w.body.reader)
 	}
 	r.GetBody = func() (io.ReadCloser, error) {
@@ -83,8 +86,8 @@ func (w *wire) setCreate(k *call, r *http.Request) {
 	}
 }
 
-// watch returns the context of the request. It has hooks only where what they report matters: for what must
-// not be repeated, and for a read without a body.
+// watch returns the context of the request. It adds hooks only where they are needed: for a create,
+// and for a read without a body.
 func (w *wire) watch(a *attempt) context.Context {
 	k := a.context.call
 	if k.operation.repeatable && k.client.http1.Load() {
@@ -106,13 +109,14 @@ func (w *wire) watch(a *attempt) context.Context {
 	return httptrace.WithClientTrace(&a.context, hooks)
 }
 
-// errNotRepeated stands for the error that net/http answered with a repetition.
+// errNotRepeated replaces an error after which net/http would have sent the request again.
 var errNotRepeated = errors.New("the connection or stream failed before a response")
 
-// mayHaveSent reports whether the request of k may have been written, err being what the transport returned. It is
-// false only if nothing was: the dial or the handshake failed, or net/http had no connection yet. That net/http is
-// below does not say it all: a transport around it may fall back to another that reports nothing, which then
-// has read the body; and one of the user's may have a protocol registered that goes its own way.
+// mayHaveSent reports whether the request of k may have been written; err is the error of the
+// transport. It returns false only if nothing was written for certain: the dial or the handshake
+// failed, or net/http had no connection yet. Hooks alone are not certain: a transport around
+// net/http may use another transport, without hooks, which then has read the body; and the user's
+// http.Transport may have a registered protocol, which calls no hooks.
 func (w *wire) mayHaveSent(k *call, err error) bool {
 	switch {
 	case err == nil, w.connected.Load():
@@ -120,13 +124,14 @@ func (w *wire) mayHaveSent(k *call, err error) bool {
 	case neverConnected(err):
 		return false
 	case w.asked.Load():
-		return !k.client.plain && !k.client.reports && (w.body.read.Load() || k.operation.repeatable)
+		return !k.client.plain && !k.client.traceable && (w.body.read.Load() || k.operation.repeatable)
 	}
-	return !w.hooked || !k.client.reports || w.body.read.Load()
+	return !w.hooked || !k.client.traceable || w.body.read.Load()
 }
 
-// reports reports whether t is an http.Transport in wrappers that say what they wrap.
-func reports(t http.RoundTripper) bool {
+// callsHooks reports whether t is an http.Transport, or wraps one and has the Unwrap method that
+// WithTransport describes.
+func callsHooks(t http.RoundTripper) bool {
 	for {
 		wrapper, ok := t.(interface{ Unwrap() http.RoundTripper })
 		if !ok {
