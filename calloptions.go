@@ -126,7 +126,7 @@ func validToken(s string) bool {
 	return s != ""
 }
 
-// validHeaderValue reports whether s can be a header value: it has no control character except tabs.
+// validHeaderValue reports whether s can be a header value: no control character except the tab.
 func validHeaderValue(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {

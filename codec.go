@@ -198,7 +198,7 @@ func readInt(d *jsontext.Decoder) (int64, error) {
 	if n, ok := parseDecimal(v, maxDecimal); ok {
 		return n, nil
 	}
-	n, err := strconv.ParseInt(string(v), 10, 64) // the decoder has refused a plus sign and leading zeros
+	n, err := strconv.ParseInt(string(v), 10, 64) // the decoder refuses plus signs and leading zeros
 	if err != nil {
 		return 0, errors.New("not an int64")
 	}

@@ -14,9 +14,10 @@ import (
 // failure is the kind of an attempt's error, as the retries distinguish it.
 //
 //	symptom                                       failure      error of the call
-//	dial refused, reset, cut off, timed out       connection   *TransportError; *ResponseError if a 2xx is cut off
+//	dial refused, reset, timed out                connection   *TransportError
+//	a 2xx that is cut off                         connection   *ResponseError
 //	unknown host, certificate, TLS alert, no key  permanent    *TransportError
-//	bytes that are not HTTP                       protocol     *ResponseError (ErrInvalidResponse)
+//	bytes that are not HTTP                       protocol     *ResponseError
 type failure int
 
 const (

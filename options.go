@@ -98,7 +98,8 @@ func WithHTTPClient(hc *http.Client) Option {
 
 // WithLogger makes the Client log to l. The messages, levels and attributes are stable:
 //
-//	petstore: attempt               Debug  method path attempt duration status rate_limit retry_after error
+//	petstore: attempt               Debug  method path attempt duration status rate_limit
+//	                                       retry_after error
 //	petstore: waiting               Debug  reason until waiting
 //	petstore: rate limit closed     Warn   scope until waiting; once for each closure
 //	petstore: rate limit open again Info   scope until waiting; once for each closure

@@ -28,16 +28,17 @@ func (k *call) outcome(err error) error {
 
 // outcome returns the error of an attempt, nil for a success.
 //
-//	response                         type               errors.Is
-//	none                             *TransportError    the cause; ErrOutcomeUnknown for a create that
-//	                                                    may have been written
-//	bytes that are not HTTP          *ResponseError     ErrInvalidResponse; ErrOutcomeUnknown for a create
-//	documented success, cut off      *ResponseError     as above
-//	another 2xx                      *ResponseError     as above
-//	429                              *RateLimitError    ErrRateLimited
-//	400, 401, 404                    *APIError          ErrBadRequest, ErrUnauthorized, ErrNotFound
-//	3xx, 408, 5xx except 501         *APIError          ErrOutcomeUnknown for a create
-//	any other status                 *APIError
+//	response                      type              errors.Is
+//	none                          *TransportError   the cause; ErrOutcomeUnknown for a create
+//	                                                that may have been written
+//	bytes that are not HTTP       *ResponseError    ErrInvalidResponse; for a create also
+//	                                                ErrOutcomeUnknown
+//	documented success, cut off   *ResponseError    as above
+//	another 2xx                   *ResponseError    as above
+//	429                           *RateLimitError   ErrRateLimited
+//	400, 401, 404                 *APIError         ErrBadRequest, ErrUnauthorized, ErrNotFound
+//	3xx, 408, 5xx except 501      *APIError         ErrOutcomeUnknown for a create
+//	any other status              *APIError
 func (a *attempt) outcome() error {
 	_, ended := errors.AsType[*endedError](a.err)
 	switch {

@@ -130,8 +130,8 @@ func parseDecimal[T ~string | ~[]byte](digits T, most int64) (n int64, ok bool) 
 	return n, n <= most && len(digits) > 0
 }
 
-// dateParser parses the Date header. It keeps the last Date, because parsing takes a tenth of the CPU
-// time of a small call, and the responses of one second have the same Date.
+// dateParser parses the Date header. It keeps the last Date, because the responses of one second have
+// the same one, and parsing it takes 5 % of the CPU time of a small call (0.15 of 3 µs).
 type dateParser struct{ last atomic.Pointer[parsedDate] }
 
 type parsedDate struct {

@@ -9,9 +9,11 @@ import (
 // LimitScope is the limit that refused a request, or would have refused it: that of the minute,
 // that of the day, or a ban (section 8). The service does not report it, so the client infers it:
 //
-//   - ScopeBan after a 429 whose Retry-After ends after the Reset of the same response, or after more
-//     than a minute if there is no Reset. A ban that ends before the window cannot be recognised.
-//   - ScopeDay for a used-up window that was more than a minute from its Reset in its first response.
+//   - ScopeBan after a 429 whose Retry-After ends after the Reset of the same response, or after
+//     more than a minute if there is no Reset. A ban that ends before the window cannot be
+//     recognised.
+//   - ScopeDay for a used-up window that was more than a minute from its Reset in its first
+//     response.
 //   - ScopeMinute for all others.
 //
 // The zero LimitScope means that the limit is not known.

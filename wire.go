@@ -15,13 +15,14 @@ import (
 //
 // net/http repeats a request by itself in two cases:
 //
-//   - A request with a body, if GetBody returns the body again. The GetBody set here returns an error
-//     once there was a connection that the request may have been written to.
-//   - A request without a body: over HTTP/1 if a kept connection fails, over HTTP/2 if a stream ends
-//     with PROTOCOL_ERROR, REFUSED_STREAM or a GOAWAY. Therefore a read over HTTP/1 gets an empty body,
-//     which does not change the bytes sent. Over HTTP/2 an empty body would be an additional frame,
-//     which gateways turn into a chunked body. There a read has no body; instead, its context ends when
-//     net/http gets a second connection for it, and HTTP/2 checks the context before it writes.
+//   - A request with a body, if GetBody returns the body again. The GetBody set here returns an
+//     error once there was a connection that the request may have been written to.
+//   - A request without a body: over HTTP/1 if a kept connection fails, over HTTP/2 if a stream
+//     ends with PROTOCOL_ERROR, REFUSED_STREAM or a GOAWAY. Therefore a read over HTTP/1 gets an
+//     empty body, which does not change the bytes sent. Over HTTP/2 an empty body would be an
+//     additional frame, which gateways turn into a chunked body. There a read has no body; instead,
+//     its context ends when net/http gets a second connection for it, and HTTP/2 checks the context
+//     before it writes.
 type wire struct {
 	body      requestBody
 	hooked    bool        // the request has hooks of httptrace
