@@ -2,7 +2,8 @@
 //
 //	client, err := petstore.NewClient("https://host/v1", apiKey)
 //	...
-//	result, err := client.ListPets(ctx, petstore.ListPetsParams{Status: petstore.PetStatusAvailable})
+//	params := petstore.ListPetsParams{Status: petstore.PetStatusAvailable}
+//	result, err := client.ListPets(ctx, params)
 //	...
 //	fmt.Println(result.Pets, result.RateLimit.Remaining)
 //
@@ -26,7 +27,7 @@
 //	WithTransport          none               wraps that transport
 //	WithMaxResponseBytes   10 MiB             longest body of a response, decompressed
 //	WithUserAgent          the SDK's alone    product before the SDK's in User-Agent
-//	WithAPIKeyFunc         none               function that returns the API key, for keys that rotate
+//	WithAPIKeyFunc         none               function that returns the key, for keys that rotate
 //	WithInsecureHTTP       refused            plain http to hosts other than loopback
 //	WithLogger             silent             slog.Logger for attempts, waits and closures
 //	WithTrace              none               functions that the client calls during each call
@@ -77,7 +78,7 @@
 //
 //	*ArgumentError    an argument that the document rules out; nothing was sent
 //	*APIError         a response other than the operation's success
-//	*RateLimitError   given up because of the rate limit; unwraps to the *APIError of the 429, if any
+//	*RateLimitError   given up because of the rate limit; unwraps to the *APIError of a 429
 //	*ResponseError    a response that does not follow the document
 //	*TransportError   no response: the connection, the key, or the caller's context failed
 //

@@ -3,34 +3,37 @@ package quota
 import "time"
 
 const (
-	// patience is how long a request that went ahead may be silent before one more follows: five times
-	// the longest latency that is usual, so that callers hardly ever notice one slow response.
+	// patience is how long a request that went ahead may be without a response before one more
+	// follows. One second is five times the longest usual latency of 200 ms, so that callers hardly
+	// ever notice one slow response.
 	patience = time.Second
-	// rejectedPatience is the same after a 429, as one more may be the one that bans the key.
+	// rejectedPatience is the same after a 429. It is longer, because one more request may be the
+	// one for which the service bans the key.
 	rejectedPatience = 10 * time.Second
-	// unsentAhead is how many may go ahead together when the service cannot be reached: a few connections
-	// refused cost nothing, and everybody finds out soon.
+	// unsentAhead is how many requests may go ahead at the same time while the service cannot be
+	// reached: 4 refused connections cost nothing, and all callers get their errors soon.
 	unsentAhead = 4
 )
 
-// ahead is the requests that go ahead of the others (rule 4).
+// ahead counts the requests that go ahead of the others (rule 4).
 type ahead struct {
 	inFlight int
 	at       time.Time // when the last one was admitted
-	from     time.Time // the earliest time of the next
-	unsent   int       // in a row that never left
-	silent   int       // in a row that got no response
+	from     time.Time // earliest time of the next one
+	unsent   int       // requests in a row that were not sent
+	silent   int       // requests in a row without a response
 }
 
-// settle ends one. One that got no response is not repeated at once, as the service is in trouble; one that
-// its caller gave up says nothing about the service.
+// settle records the outcome of a request that went ahead. Without a response, the next one has to
+// wait, since the service is in trouble. If the caller gave up, the outcome does not show the state
+// of the service.
 func (a *ahead) settle(o *Observation, now time.Time) {
 	switch {
 	case o.Sent.IsZero():
 		a.unsent++
 	case o.Abandoned:
 	case o.Received.IsZero():
-		// Doubled until it is as long as the silence for which one more goes ahead.
+		// 100 ms is a usual latency. The wait doubles until it is as long as patience.
 		a.from = now.Add(min(100*time.Millisecond<<min(a.silent, 4), patience))
 		a.silent++
 	default:
@@ -38,9 +41,10 @@ func (a *ahead) settle(o *Observation, now time.Time) {
 	}
 }
 
-// needsFirst reports whether nothing known covers a request at now, so that one has to go ahead of the
-// others. What is left of a window that is over covers one as well, as the next window has at least as much
-// room; but if others use the key, only as long as it is a lot: they may have used the next one already.
+// needsFirst reports whether too little is known to admit requests at now, so that one has to go
+// ahead of the others. What is left of a window that is over may still be used, since the next
+// window has at least as much room. But if others use the key, they may have used up the next
+// window already: then at least a quarter of the limit must be left.
 func (b *Budget) needsFirst(now time.Time, reserve int) bool {
 	switch {
 	case b.gate.rejected:
@@ -54,8 +58,9 @@ func (b *Budget) needsFirst(now time.Time, reserve int) bool {
 	return left-b.inFlight <= reserve || b.crowded() && left < b.limit/4
 }
 
-// mayGoAhead reports whether a request may go ahead of the others now, and if not, when to ask again. One more
-// goes for each second of silence where there is room for it without doubt, and otherwise a single one, late.
+// mayGoAhead reports whether a request may go ahead of the others now, and if not, when to ask
+// again. Where there is certainly room for more, one more follows for each second without a
+// response; else only a single one, after rejectedPatience.
 func (b *Budget) mayGoAhead(now time.Time) (time.Time, bool) {
 	a := &b.ahead
 	roomy := !b.gate.rejected && (b.epoch == 0 || b.rolls())

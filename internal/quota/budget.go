@@ -6,66 +6,68 @@ import (
 	"time"
 )
 
-// Budget is what one key may send. Admit asks for one request, and Settle reports its outcome, in any
-// order. The zero Budget knows nothing of the key.
+// Budget decides what one key may send. Admit asks for one request, and Settle reports its outcome,
+// in any order. The zero Budget knows nothing about the key.
 //
-// Why it stays within the limit (rules 1 and 2): take the answered request of this window that the
-// service counted last. What its response left is in low until a response to a request sent later
-// replaces it, and every request that it does not include is in flight or lost; those are subtracted.
+// Why the key stays within its limit (rules 1 and 2): consider the request of this window that has
+// a response and that the service counted last. The Remaining of its response is in low until it is
+// replaced by the response to a request that was sent later. All requests that this number does not
+// include are in flight or lost; Admit subtracts those.
 type Budget struct {
-	// Processes is how many processes use the key, this one included, each with a Budget of its own.
-	// 0 means that nobody said, so that the Budget infers it (rule 6).
+	// Processes is the number of processes that use the key, including this one, each with its own
+	// Budget. 0 means that the number is not known, so that the Budget infers it (rule 6).
 	Processes int
-	// Reserve is how many requests of a window background requests leave to the others, in percent.
+	// Reserve is the part of each window that background requests leave to others, in percent.
 	Reserve int
 
-	now time.Time // the latest seen
-	era int       // so many times the time has gone back
+	now time.Time // latest time seen
+	era int       // how often the clock went back
 
 	window
 	readings
 	offset   offset
-	margin   time.Duration // added to Reset, since one proved early
-	minutes  bool          // windows are minutes of the clock
-	distrust bool          // without a Date, the local clock proved no guide to Reset
+	margin   time.Duration // added to Reset, after a window ended later than its Reset
+	minutes  bool          // windows are minutes of the wall clock
+	distrust bool          // no response has a Date, and Reset did not match the local clock
 	others   others
 	ahead    ahead
 	young    young
 	gate     gate
 
 	inFlight int
-	admitted int       // so far
-	blind    bool      // responses came, none with a limit
-	heard    time.Time // of the last response with a limit
-	tight    time.Time // when less than a quarter of the window was left last, or nothing was known
-	changes  int       // after which a waiter may have to be refused
+	admitted int       // number of requests admitted
+	blind    bool      // there were responses, but none with a limit
+	heard    time.Time // when the last response with a limit came
+	tight    time.Time // when less than a quarter of the window was left, or nothing was known
+	changes  int       // see Changes
 }
 
-// Slot is what a Budget has to remember of an admitted request.
+// Slot is the state of the Budget when it admitted a request, for Settle and GiveBack.
 type Slot struct {
 	era, epoch, responses, closures, step int
 
-	base  int       // left, less what was on its way, if nothing had ever been admitted
-	heard time.Time // when that was known
+	base  int       // what was left, plus all requests admitted so far, minus those in flight
+	heard time.Time // Budget.heard
 
-	ahead bool // it goes ahead of the others
+	ahead bool // the request goes ahead of the others
 	over  bool // the window was over
 }
 
-// Wait is why a request cannot go now.
+// Wait is the reason why a request cannot be admitted now.
 type Wait struct {
-	Reason Reason    // what it waits for
-	Until  time.Time // when the window ends or the gate opens; zero if a response decides
-	Wake   time.Time // when to ask again if no response comes before
+	Reason Reason
+	Until  time.Time // end of the window or of the closure; zero if a response decides
+	Wake   time.Time // when to ask again if there is no response before
 }
 
 // Reason is what a request waits for: a Scope if a limit refuses it, or ForResponse.
 type Reason string
 
-// ForResponse means that a request is on its way whose response decides.
+// ForResponse means that the response of a request in flight decides.
 const ForResponse Reason = "response"
 
-// Admit reserves one request, or returns what it has to wait for. Background requests leave the reserve.
+// Admit reserves one request, or returns what it has to wait for. Background requests must leave
+// the reserve.
 func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	b.observe(now)
 	if !over(now, b.gate.until) {
@@ -91,8 +93,8 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	}, Wait{}, true
 }
 
-// observe notes the time. If it has gone back, the Budget has been carried into another bubble of virtual
-// time, and nothing learned before holds there.
+// observe records the time. If the clock went back, as between two synctest bubbles, the Budget
+// forgets everything.
 func (b *Budget) observe(now time.Time) {
 	if now.Before(b.now) {
 		*b = Budget{Processes: b.Processes, Reserve: b.Reserve, era: b.era + 1, changes: b.changes + 1}
@@ -101,20 +103,20 @@ func (b *Budget) observe(now time.Time) {
 	b.young.advance(now)
 }
 
-// over reports whether t has come by either clock: the monotonic one stands still while a machine is
-// suspended, and the wall clock can be set (rule 10).
+// over reports whether t is zero, or has passed by the monotonic or the wall clock: the monotonic
+// clock stops while a machine is suspended, and the wall clock can be set (rule 10).
 func over(now, t time.Time) bool {
 	return t.IsZero() || !now.Before(t) || !now.Round(0).Before(t.Round(0))
 }
 
-// reserve is how much of the window a request has to leave.
+// reserve returns how many requests of the window must be left after this one.
 func (b *Budget) reserve(background bool) int {
 	n := 0
 	switch {
 	case b.Processes > 1:
-		n = max(b.Processes-1, b.others.theirs) // each of the others may have one on its way
+		n = max(b.Processes-1, b.others.theirs) // each of the others may have one in flight
 	case b.Processes == 0 && b.crowded():
-		n = max(1, b.others.theirs) // for the requests that they have on their way
+		n = max(1, b.others.theirs) // for the requests that others have in flight
 	}
 	if background {
 		n += b.limit * b.Reserve / 100
@@ -122,7 +124,7 @@ func (b *Budget) reserve(background bool) int {
 	return min(n, max(0, b.limit-1))
 }
 
-// fits reports whether what is left covers one more request (rules 1 and 6).
+// fits reports whether enough is left for one more request (rules 1 and 6).
 func (b *Budget) fits(now time.Time, reserve int) (Wait, bool) {
 	most := b.share(now)
 	if b.epoch == 0 {
@@ -136,11 +138,11 @@ func (b *Budget) fits(now time.Time, reserve int) (Wait, bool) {
 	return Wait{Reason: ForResponse, Wake: b.young.wake()}, false
 }
 
-// left is what remains of the window by the responses, whatever is in flight.
+// left returns how many requests the window has left by the responses, including those in flight.
 func (b *Budget) left() int { return max(0, b.remaining()-len(b.lost)) }
 
-// Earliest is a time before which a request with that many ahead of it cannot go; now, if it is not
-// known that it cannot.
+// Earliest returns a time before which a request cannot be admitted if that many others go before
+// it. It returns now if no limit is known to prevent it.
 func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time {
 	at := now
 	if !over(now, b.gate.until) {
@@ -151,7 +153,7 @@ func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time 
 	}
 	reserve := b.reserve(background)
 	if b.needsFirst(at, reserve) {
-		// The window that a response will show may be about to end.
+		// The response may show a window that is about to end: it does not delay the request.
 		return at.Add(time.Duration(max(0, before/b.limit-1)) * windowLength)
 	}
 	if free := b.left() - b.inFlight - reserve; before >= free {
@@ -160,7 +162,8 @@ func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time 
 	return at
 }
 
-// Scope is what keeps a request from going before at, zero if nothing that is known.
+// Scope returns the limit because of which a request cannot be admitted before at; empty if there
+// is none.
 func (b *Budget) Scope(now, at time.Time) Scope {
 	switch {
 	case !over(now, b.gate.until):
@@ -171,7 +174,7 @@ func (b *Budget) Scope(now, at time.Time) Scope {
 	return ""
 }
 
-// RateLimit is what is known of the window, zero if nothing is.
+// RateLimit returns what is known about the window; zero if nothing is.
 func (b *Budget) RateLimit() RateLimit {
 	if b.epoch == 0 {
 		return RateLimit{}
@@ -179,28 +182,26 @@ func (b *Budget) RateLimit() RateLimit {
 	return RateLimit{Limit: b.limit, Remaining: b.left(), Reset: b.shown}
 }
 
-// Changes counts what may keep a waiter from being served in time: a window that is used up, a gate that
-// closes.
+// Changes returns a number that grows with each event after which some waiters may have to be
+// refused: a window is used up, or the gate closes.
 func (b *Budget) Changes() int { return b.changes }
 
-// Now is the latest time that the Budget has seen.
-func (b *Budget) Now() time.Time { return b.now }
-
-// InFlight is the number of requests that were admitted and not settled.
+// InFlight returns the number of requests that were admitted and not settled.
 func (b *Budget) InFlight() int { return b.inFlight }
 
-// Idle reports whether forgetting the Budget loses nothing: nothing is in flight, and what it knew is over.
+// Idle reports whether the Budget can be dropped: nothing is in flight, and its window and closure
+// are over.
 func (b *Budget) Idle(now time.Time) bool {
 	return b.inFlight == 0 && over(now, b.gate.until) && over(now, b.end)
 }
 
-// Reopen has one request ask the service again, whatever kept requests back (rule 9).
+// Reopen lets one request go ahead although the gate is closed (rule 9).
 func (b *Budget) Reopen() {
 	b.gate.reopen()
 	b.changes++
 }
 
-// GiveBack ends a reservation of which nothing was sent.
+// GiveBack ends the reservation of a request that was not sent.
 func (b *Budget) GiveBack(s Slot) {
 	if s.era != b.era {
 		return
@@ -241,19 +242,19 @@ func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
 	b.blind = b.blind || !o.Received.IsZero()
 }
 
-// miss counts a request of which nobody knows what it left of the window.
+// miss counts a request without a response, or without a limit in it.
 func (b *Budget) miss(o *Observation) {
 	b.own++
 	l := loss{response: b.responses}
 	if o.Received.IsZero() {
 		l.at = b.now
 	}
-	if len(b.lost) < b.limit { // more would change nothing
+	if len(b.lost) < b.limit { // with limit lost requests, nothing is left
 		b.lost = append(b.lost, l)
 	}
 }
 
-// learn takes over what the headers of a response say.
+// learn updates the Budget from the headers of a response.
 func (b *Budget) learn(s Slot, o *Observation) {
 	b.offset.narrow(o)
 	if o.Received.Sub(b.heard) > windowLength {
@@ -283,7 +284,7 @@ func (b *Budget) learn(s Slot, o *Observation) {
 	}
 }
 
-// open begins a window of which nothing is known but this response.
+// open begins a new window with its first response.
 func (b *Budget) open(o *Observation) {
 	b.lost = slices.DeleteFunc(b.lost, func(l loss) bool { return !l.mayStray(o.Sent) })
 	b.low, b.floor = b.low[:0], 0

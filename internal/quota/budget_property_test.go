@@ -23,8 +23,8 @@ type flight struct {
 	answer *quota.Observation // nil until the service has seen the request
 }
 
-// trial drives a budget and the model of the service by random steps, in time of its own, and checks
-// after each what must always hold.
+// trial drives a budget and the model of the service by random steps, in time of its own, and
+// checks after each what must always hold.
 type trial struct {
 	t        *testing.T
 	rng      *rand.Rand

@@ -2,7 +2,8 @@ package quota
 
 import "time"
 
-// resetMargin is how much later than told a window ends if it did not end when told.
+// resetMargin is added to each Reset once a window has ended later than its Reset. One second is
+// the grain of Reset.
 const resetMargin = time.Second
 
 // Scope is the limit that refuses a request. The zero Scope means that it is not known.
@@ -15,25 +16,25 @@ const (
 	Ban    Scope = "ban"
 )
 
-// gate is closed after a 429 (rule 5).
+// gate closes the key after a 429 (rule 5).
 type gate struct {
-	until    time.Time // nothing is sent before
-	scope    Scope     // what closed it
-	rejected bool      // a 429 came, and no success to a request sent after it
+	until    time.Time // nothing is sent before this time
+	scope    Scope     // the limit that closed the gate
+	rejected bool      // since the last 429, no request sent after it has succeeded
 	streak   int       // closures in a row
-	closures int       // closures so far
-	trickle  bool      // without headers, short closures follow each other
+	closures int       // number of closures
+	trickle  bool      // there are no headers, and short closures follow each other
 }
 
 // reopen opens the gate for one request.
 func (g *gate) reopen() {
 	g.until, g.scope, g.streak = time.Time{}, "", 0
-	g.rejected = true // which has one go ahead
+	g.rejected = true // so that one request goes ahead
 }
 
 // reject closes the gate after a 429.
 func (b *Budget) reject(s Slot, o Observation) {
-	if s.closures == b.gate.closures { // the first of those that were on their way together
+	if s.closures == b.gate.closures { // not a further 429 to requests sent before the closure
 		b.gate.closures++
 		b.gate.streak++
 	}
@@ -51,29 +52,29 @@ func (b *Budget) reject(s Slot, o Observation) {
 	}
 }
 
-// surprise draws the lesson from a 429 to a request for which there should have been room.
+// surprise learns from a 429 to a request for which there should have been room.
 func (b *Budget) surprise(s Slot, o *Observation) {
 	switch {
-	case s.ahead && s.epoch > 0: // the window was over, and it was not
+	case s.ahead && s.epoch > 0: // the window was taken for over, but was not
 		b.margin = resetMargin
 		b.distrust = b.distrust || !b.offset.known
 	case !s.ahead && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0:
-		b.others.shared = true // somebody else took it
+		b.others.shared = true // another process used up the window
 	}
 }
 
-// trickles reports whether closures are short and follow each other: requests come free one by one,
-// and no header says how many are.
+// trickles reports whether short closures follow each other, without headers. The service then
+// counts in a sliding window, in which requests become free one by one.
 func (b *Budget) trickles(o *Observation) bool {
 	return b.epoch == 0 && b.gate.closures > 1 && o.Received.Sub(b.gate.until) < windowLength &&
 		o.RetryAfter > 0 && o.RetryAfter < windowLength/2
 }
 
-// closedUntil is the latest time that a 429 asks to wait for, and why.
+// closedUntil returns how long the gate stays closed after a 429, and the limit that closed it.
 func (b *Budget) closedUntil(o *Observation) (time.Time, Scope) {
 	grain := b.grain()
 	if o.RetryAfter > 0 {
-		grain = 0 // what Retry-After says is rounded up
+		grain = 0 // Retry-After is rounded up
 	}
 	end, usable := b.endWithin(o, o.Received, grain)
 	if o.RateLimit.Limit <= 0 || !usable {
@@ -83,8 +84,9 @@ func (b *Budget) closedUntil(o *Observation) (time.Time, Scope) {
 	return later(OpensAt(o, end), least), ScopeOf(o, end)
 }
 
-// OpensAt is when a 429 whose window ends at end allows the next request, zero if it does not say. The end
-// counts if the window is what refused, or if nothing else is known.
+// OpensAt returns the time from which a 429, whose window ends at end, allows the next request;
+// zero if the response does not say. The end counts if the window is used up, or if there is no
+// Retry-After.
 func OpensAt(o *Observation, end time.Time) time.Time {
 	var at time.Time
 	if o.RetryAfter > 0 {
@@ -96,7 +98,8 @@ func OpensAt(o *Observation, end time.Time) time.Time {
 	return at
 }
 
-// ScopeOf is the limit that a 429 is for whose window ends at end, zero if it does not say.
+// ScopeOf returns the limit of a 429 whose window ends at end; a zero end means that it is not
+// known.
 func ScopeOf(o *Observation, end time.Time) Scope {
 	const slack = 2 * time.Second // Retry-After and Reset are both rounded
 	if end.IsZero() {
@@ -111,7 +114,9 @@ func ScopeOf(o *Observation, end time.Time) Scope {
 	return Minute
 }
 
-// backoff is the least time to stay away after a 429: nothing after the first that says how long.
+// backoff returns the shortest wait after a 429. It is 0 after the first 429 in a row that has
+// Retry-After or Reset. Without them (unknown), it is a window, doubled up to 16 windows; else 1 s,
+// doubled up to a minute.
 func (b *Budget) backoff(unknown bool) time.Duration {
 	switch {
 	case unknown:

@@ -2,20 +2,21 @@ package quota
 
 import "time"
 
-// RateLimit is what the X-RateLimit headers of one response said (section 8.2); zero if nothing usable.
+// RateLimit has the X-RateLimit headers of one response (section 8.2); zero if they are not valid.
 type RateLimit struct {
-	Limit     int       // requests that a window allows
+	Limit     int       // requests that the window allows
 	Remaining int       // requests left in it
-	Reset     time.Time // its end by the service's clock, to the second
+	Reset     time.Time // its end by the service's clock, in whole seconds
 }
 
-// Observation is the outcome of an admitted request. The zero Observation says that nothing was sent.
+// Observation is the outcome of an admitted request. The zero Observation means that nothing was
+// sent.
 type Observation struct {
 	Sent       time.Time     // by the local clock; zero if nothing was sent
-	Received   time.Time     // of the response's header, by the local clock; zero if none came
-	StatusCode int           // 0 if no response came
-	RateLimit  RateLimit     // zero if its headers said nothing usable
-	RetryAfter time.Duration // counted from Received; zero if the response did not say
-	Date       time.Time     // the service's clock, to the second; zero if absent
+	Received   time.Time     // arrival of the header, by the local clock; zero without a response
+	StatusCode int           // 0 without a response
+	RateLimit  RateLimit     // zero without valid headers
+	RetryAfter time.Duration // counted from Received; 0 without a valid header
+	Date       time.Time     // the service's clock in whole seconds; zero without a valid header
 	Abandoned  bool          // the caller gave up before a response came
 }

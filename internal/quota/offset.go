@@ -2,15 +2,16 @@ package quota
 
 import "time"
 
-// offset bounds how far the service's clock is ahead of the local one.
+// offset is the range in which the service's clock is ahead of the local clock.
 type offset struct {
 	known  bool
 	lo, hi time.Duration
 	at     time.Time
 }
 
-// narrow takes in the Date of a response, which was now, to the second, somewhere between Sent and
-// Received. Clocks drift, and are set: what contradicts is forgotten.
+// narrow narrows the range by the Date of a response: the service's clock in whole seconds at some
+// time between Sent and Received. Clocks drift and can be set: if the new range contradicts the old
+// one, it replaces it. 100 µs per second is a common limit for the drift of a clock.
 func (f *offset) narrow(o *Observation) {
 	if o.Date.IsZero() {
 		return

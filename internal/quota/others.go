@@ -2,42 +2,48 @@ package quota
 
 import "time"
 
-// What is left of the window is divided when others may use it at the same time (rule 6). Of the parts tried from
-// 2 to 32 these are the largest with which the herds of internal/sim are not banned.
+// If other processes may use the key, only a part of what is left of the window may be in flight
+// here (rule 6): 1/8 of it with a part of 8. Parts from 2 to 32 were tried; these are the smallest
+// numbers with which internal/sim shows no ban when several processes start together.
 const (
-	// unknownPart holds while a process does not know yet whether it is alone: two herds that start in the same
-	// instant still fit, as half of their requests are in no response that the other has seen.
+	// unknownPart applies while a process does not know yet whether it is alone. Two processes that
+	// start together still fit, although neither has seen half of the other's requests in a
+	// response.
 	unknownPart = 8
-	// crowdedPart holds while others use the key: eight herds fit.
+	// crowdedPart applies while others use the key. Eight processes that start together fit.
 	crowdedPart = 16
-	// calmPart holds if the last minute has left a quarter of the window at all times, so that nobody is about to
-	// use it up: of ten calls that begin together all go at once while forty requests are left.
+	// calmPart applies if at least a quarter of the window was left throughout the last minute, so
+	// that the others are not about to use it up. Ten calls that begin together then need not wait
+	// while 40 requests are left.
 	calmPart = 4
-	// fewAtOnce may go on small plans, of which a sixteenth is too little for a page of calls, unless what others
-	// have on their way could take eight times as much.
+	// fewAtOnce requests may be in flight on small plans, of which a sixteenth is too little for a
+	// web page with six calls. They take at most a quarter of what would be left if the others sent
+	// rushPart times as many requests as they have in flight; 8 was enough in internal/sim.
 	fewAtOnce = 6
 	rushPart  = 8
 )
 
-// quiet is after how long without a response others may have come.
+// quiet is the time without a response after which other processes may have begun to use the key. 5
+// seconds is longer than the pauses between the calls of a busy process.
 const quiet = 5 * time.Second
 
-// blindInFlight is how many requests may be on their way as long as no response told of a limit.
+// blindInFlight is how many requests may be in flight while no response has had a limit.
 const blindInFlight = 2
 
-// others is what is known of other processes that use the key.
+// others is what is known about other processes that use the key.
 type others struct {
-	opening   int  // requests of theirs in this window before our first
-	theirs    int  // requests of theirs that are on their way, by what came while one of ours was
+	opening   int  // their requests in this window before our first one
+	theirs    int  // estimate of their requests in flight
 	shared    bool // they used this window
-	wasShared bool // they used the one before
+	wasShared bool // they used the previous window
 }
 
-// watch looks for requests of others in this window, after the response to a request of ours.
+// watch infers from the response to one of our requests how many requests of others the window has.
 func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 	x := &b.others
 	took := o.Received.Sub(o.Sent)
-	// What the window has counted since the last response before the request was sent, without what may have been ours.
+	// came: requests that the window counted since the last response before ours was sent, without
+	// those that may have been ours. span: the time in which they came.
 	came, span := s.base-o.RateLimit.Remaining-b.admitted, o.Received.Sub(s.heard)
 	if opened || s.epoch != b.epoch {
 		came, span = b.limit-o.RateLimit.Remaining-b.own-b.inFlight, windowLength-b.end.Sub(o.Received)
@@ -45,19 +51,19 @@ func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 	} else if came > 0 {
 		x.shared = true
 	}
-	// As many as came in the time of this request are on their way now. The estimate falls slowly, by an eighth
-	// for each response, so that a quick response does not make others seem gone.
+	// The estimate: as many as came during our request are in flight now. It falls slowly, by 1/8
+	// with each response, so that one quick response does not make others seem gone.
 	if span = max(span, took); span > 0 && came > 0 {
 		came = int((time.Duration(came)*took + span - 1) / span)
 	}
 	x.theirs = max(came, x.theirs-(x.theirs+7)/8)
 }
 
-// crowded reports whether others have used the key of late.
+// crowded reports whether others used this window or the previous one.
 func (b *Budget) crowded() bool { return b.others.shared || b.others.wasShared }
 
-// share is how many requests that are not late may be on their way (rule 6): all that is left, if nobody else
-// uses the key.
+// share returns how many requests that are not late may be in flight (rule 6): all that are left,
+// if no other process uses the key.
 func (b *Budget) share(now time.Time) int {
 	left := b.left()
 	part, few := 1, 0
@@ -68,7 +74,7 @@ func (b *Budget) share(now time.Time) int {
 			part = 1
 		}
 	case b.crowded(), b.others.opening > 0:
-		// What they have on their way may double while ours is: two of theirs for each that is known of.
+		// Their requests in flight may double while ours is in flight.
 		few = min(fewAtOnce, (left-rushPart*b.others.theirs)/calmPart)
 		left -= 2 * b.others.theirs
 		part = crowdedPart
@@ -78,14 +84,14 @@ func (b *Budget) share(now time.Time) int {
 	case b.epoch == 1:
 		part = unknownPart
 	case b.slides, now.Sub(b.heard) > quiet:
-		// A sliding window does not show whose the requests are that it counts; and who was silent does not know
-		// who came meanwhile.
+		// The headers of a sliding window do not show whose requests it counts. And after some time
+		// without a response, others may have begun to use the key.
 		part, few = calmPart, fewAtOnce
 	}
 	return max(1, left/part, few)
 }
 
-// blindly is how many requests may be on their way without rate limit headers (rule 8).
+// blindly returns how many requests may be in flight without rate limit headers (rule 8).
 func (b *Budget) blindly() int {
 	if b.gate.trickle {
 		return 1

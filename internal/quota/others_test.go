@@ -81,7 +81,8 @@ func TestBudgetBackground(t *testing.T) {
 	}
 }
 
-// TestBudgetClocks has the wall clock be ahead of the monotonic one, as after a machine was suspended.
+// TestBudgetClocks has the wall clock be ahead of the monotonic one, as after a machine was
+// suspended.
 func TestBudgetClocks(t *testing.T) {
 	d := newDesk(t)
 	d.now = time.Now() // with a monotonic reading

@@ -5,35 +5,38 @@ import (
 	"time"
 )
 
-// readings are what the responses of a window said about it, as far as it counts: the service's own
-// order is not known, so that the lowest Remaining holds until a request that was sent after its
-// response came has been responseed too.
+// readings has the numbers from the responses of a window that are still valid. The order in which
+// the service counted the requests is not known. Therefore the lowest Remaining is valid until
+// there is a response to a request that was sent after the response with that Remaining came.
 type readings struct {
-	responses int       // responses so far, lost ones included
-	floor     int       // responses up to this one are superseded
-	low       []reading // increasing in both fields
-	lost      []loss    // requests of which nothing is known
-	counted   []count   // requests of the last minute, as long as Reset is of no use
+	responses int       // number of outcomes so far, including those without a response
+	floor     int       // the outcomes up to this number are no longer valid
+	low       []reading // valid readings, increasing in both fields
+	lost      []loss    // requests whose effect on Remaining is not known
+	counted   []count   // requests of the last minute, while Reset is not usable
 }
 
+// reading is the Remaining of one response.
 type reading struct{ response, remaining int }
 
-// count tells between when and when a request was counted, by a service that may count by the second.
+// count is the range of time in which the service counted a request, by a clock that may have a
+// grain of a second.
 type count struct{ from, to time.Time }
 
-// loss is a request without a response, or with one that told nothing.
+// loss is a request without a response, or without a limit in its response.
 type loss struct {
 	response int
-	at       time.Time // when it was given up, zero if a response shows that it has arrived
+	at       time.Time // when it was given up; zero if there was a response
 }
 
-// stray is how long a request may still be on its way when nobody waits for it any more.
+// stray is how long a request without a response may still be in flight after it was given up. One
+// second is far more than a request usually takes to the service.
 const stray = time.Second
 
-// mayStray reports whether a request sent at sent may have been overtaken by l.
+// mayStray reports whether a request sent at sent may have reached the service before l.
 func (l loss) mayStray(sent time.Time) bool { return sent.Sub(l.at) < stray }
 
-// remaining is the lowest that holds.
+// remaining returns the lowest valid Remaining.
 func (r *readings) remaining() int {
 	if len(r.low) == 0 {
 		return 0
@@ -41,12 +44,13 @@ func (r *readings) remaining() int {
 	return r.low[0].remaining
 }
 
-// rose reports whether a request that was sent when the lowest Remaining was known found more.
+// rose reports whether the Remaining of a response is above the lowest one, although its request
+// was sent after that one was known.
 func (r *readings) rose(s Slot, o *Observation) bool {
 	return len(r.low) > 0 && s.responses >= r.low[0].response && o.RateLimit.Remaining > r.low[0].remaining
 }
 
-// push adds what a response says, whose request was sent when that many responses were known.
+// push adds a reading. Its request was sent when known responses had come.
 func (r *readings) push(known, response, remaining int, sent time.Time) {
 	r.floor = max(r.floor, known)
 	n := 0

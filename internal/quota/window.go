@@ -6,36 +6,38 @@ import (
 )
 
 const (
-	// windowLength is that of the plans (section 8.1), the day's apart.
+	// windowLength is the length of a window of the plans (section 8.1), apart from that of the
+	// day.
 	windowLength = time.Minute
-	// sameWindow is how far the Resets of one window may lie apart; those of two are a minute apart,
-	// and a sliding one moves in small steps.
+	// sameWindow is the largest difference between two Resets of the same window. The Resets of two
+	// fixed windows are a minute apart, and that of a sliding window moves in small steps; 30
+	// seconds separates the two cases.
 	sameWindow = 30 * time.Second
-	// resetGrain is the grain of Reset, which may have been rounded down.
+	// resetGrain is the grain of Reset, which may be rounded down to whole seconds.
 	resetGrain = time.Second
 )
 
-// window is the one that the last responses described: the service shows the minute's or the day's,
-// whichever has fewer requests left.
+// window is the window that the last responses described. The service shows the window of the
+// minute or that of the day, depending on which has fewer requests left.
 type window struct {
-	epoch   int       // windows so far; 0: none was described yet
+	epoch   int       // number of windows seen; 0 before the first
 	limit   int       // requests that it allows
-	shown   time.Time // its Reset as it came
-	reset   time.Time // its end by the service's clock, zero if not usable
-	resetBy int       // the response that told so
-	start   time.Time // local time at which it is known to have been open
-	end     time.Time // local time at which it is over for certain
+	shown   time.Time // its Reset, unchanged
+	reset   time.Time // its end by the service's clock; zero if Reset is not usable
+	resetBy int       // the response that reset is from
+	start   time.Time // a local time at which it was open
+	end     time.Time // the local time at which it is certainly over
 	day     bool      // it is longer than a minute
 
-	own       int  // of our requests, those that it counted
+	own       int  // number of our requests that it counted
 	slides    bool // its Reset moves
 	exhausted bool
 }
 
-// rolls reports whether the window is known to be followed by one with all its room.
+// rolls reports whether, as far as known, a new window with its full limit follows this one.
 func (w *window) rolls() bool { return w.epoch > 1 && !w.slides }
 
-// scope is the limit whose window it is.
+// scope returns the limit that this window belongs to.
 func (w *window) scope() Scope {
 	if w.day {
 		return Day
@@ -43,7 +45,7 @@ func (w *window) scope() Scope {
 	return Minute
 }
 
-// windowOrder tells how the window of a response relates to the one that is known.
+// windowOrder is how the window of a response relates to the known window.
 type windowOrder int
 
 const (
@@ -52,8 +54,9 @@ const (
 	windowPast
 )
 
-// compare places the window of a response. Resets are told apart by the service's own clock, so that
-// neither a skewed clock nor the order of the responses matters; usable tells whether this one is of use.
+// compare returns to which window a response belongs. It compares Resets with each other, which are
+// all by the service's clock, so that neither a skewed local clock nor the order of the responses
+// matters. usable is whether the Reset of this response is usable.
 func (b *Budget) compare(s Slot, o *Observation, usable bool) windowOrder {
 	apart := o.RateLimit.Reset.Sub(b.reset)
 	switch {
@@ -68,23 +71,24 @@ func (b *Budget) compare(s Slot, o *Observation, usable bool) windowOrder {
 	case apart < -sameWindow && s.responses < b.resetBy:
 		return windowPast
 	case apart < -sameWindow:
-		return windowNext // the service describes another limit now
+		return windowNext // the service shows the window of another limit now
 	}
 	return windowSame
 }
 
-// compareByHand is compare where Reset is of no use: the window in which the request was sent decides.
+// compareByHand is compare without a usable Reset: the window in which the request was sent
+// decides.
 func (b *Budget) compareByHand(s Slot) windowOrder {
 	switch same := s.epoch == b.epoch; {
 	case !same && !s.over && !b.slides:
 		return windowPast
 	case same && s.over:
-		return windowNext // the one before was over
+		return windowNext // the request was sent after the end of the known window
 	}
 	return windowSame
 }
 
-// describe updates the window by a response that belongs to it.
+// describe updates the window from a response that belongs to it.
 func (b *Budget) describe(s Slot, o *Observation, usable bool) {
 	opened := b.start.IsZero()
 	if opened {
@@ -107,7 +111,7 @@ func (b *Budget) describe(s Slot, o *Observation, usable bool) {
 	b.day = b.day || b.end.Sub(b.start) > windowLength
 }
 
-// moveReset takes over the Reset of a response that belongs to the window.
+// moveReset updates the Reset of the window from a response that belongs to it.
 func (b *Budget) moveReset(s Slot, o *Observation) {
 	reset := o.RateLimit.Reset
 	moved := !reset.Equal(b.reset)
@@ -115,7 +119,7 @@ func (b *Budget) moveReset(s Slot, o *Observation) {
 		return
 	}
 	if !b.reset.IsZero() {
-		b.start = o.Received // it slides: what was open at its start may be gone
+		b.start = o.Received // it slides: its old start may no longer be in it
 	}
 	if moved {
 		b.slides = b.slides || !b.reset.IsZero()
@@ -123,12 +127,12 @@ func (b *Budget) moveReset(s Slot, o *Observation) {
 	}
 }
 
-// describeByHand updates a window whose Reset is of no use. It is over, or if it slides has room again, a
-// minute after the oldest of its requests was counted at the latest.
+// describeByHand updates a window without a usable Reset. A fixed window is over one minute after
+// its oldest request was counted, at the latest; a sliding window then has room for one more.
 func (b *Budget) describeByHand(o *Observation, more bool) {
 	switch fresh := o.RateLimit.Remaining >= o.RateLimit.Limit-1-b.inFlight; {
 	case more && fresh:
-		b.counted = b.counted[:0] // nothing of before is in it
+		b.counted = b.counted[:0] // a new window: the requests of the old one are not in it
 	case more && b.epoch > 1:
 		b.slides = true
 	}
@@ -139,30 +143,32 @@ func (b *Budget) describeByHand(o *Observation, more bool) {
 		b.counted = append(b.counted, count{o.Sent.Add(-resetGrain), o.Received})
 		b.counted = b.counted[max(0, len(b.counted)-b.limit):] // no window counts more
 	}
-	// Some may have been out of it when this response was given, and are in its Remaining already.
+	// unsure: requests that may have left the window before this response. Its Remaining then has
+	// their room already.
 	unsure := 0
 	for unsure < len(b.counted) && !o.Received.Before(b.counted[unsure].from.Add(windowLength)) {
 		unsure++
 	}
 	if o.RateLimit.Limit-o.RateLimit.Remaining <= len(b.counted)-unsure+b.inFlight {
-		b.counted, unsure = b.counted[unsure:], 1 // all of them
+		b.counted, unsure = b.counted[unsure:], 1 // all of these have left the window
 	}
 	if len(b.counted) > 0 {
 		b.end = b.counted[max(unsure, 1)-1].to.Add(windowLength + b.margin)
 	}
 }
 
-// endOf is the local time at which the window of a response is over, if its Reset is of any use, when
-// it was open at start.
+// endOf returns the local time at which the window of a response is certainly over, and whether its
+// Reset is usable. start is a time at which the window was open.
 //
-// The limit resets at Reset (section 8.2), by a clock of which the latest reading is assumed, and up to
-// a second later: Reset has whole seconds, which only the minutes of a clock end on for certain. A
-// minute's window that was open at start is over a minute later, however uncertain all that is.
+// The limit resets at Reset (section 8.2) by the service's clock. Of all clocks that are possible
+// by offset, endOf takes the slowest. It adds the second by which Reset may be rounded down; only
+// windows that are minutes of the wall clock end exactly on whole seconds. A window of one minute
+// that was open at start is over one minute later, also if the clocks allow a later end.
 func (b *Budget) endOf(o *Observation, start time.Time) (time.Time, bool) {
 	return b.endWithin(o, start, b.grain())
 }
 
-// grain is by how much Reset may have been rounded down.
+// grain returns by how much Reset may be rounded down.
 func (b *Budget) grain() time.Duration {
 	if b.minutes {
 		return 0
@@ -170,9 +176,13 @@ func (b *Budget) grain() time.Duration {
 	return resetGrain
 }
 
-// endWithin is endOf for a Reset that has been rounded down by grain at most.
+// endWithin is endOf for a Reset that is rounded down by at most grain.
 func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration) (time.Time, bool) {
-	const slack, hour, longest = 10 * time.Second, time.Hour, 400 * 24 * time.Hour
+	const (
+		slack   = 10 * time.Second     // a minute's window that seems this much longer is still one
+		hour    = time.Hour            // clocks without a Date may differ by minutes, not by hours
+		longest = 400 * 24 * time.Hour // a Reset in more than a year is a mistake
+	)
 	left := o.RateLimit.Reset.Sub(o.Received)
 	if left > longest {
 		return start.Add(windowLength), false
@@ -185,18 +195,19 @@ func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration)
 	if b.offset.known {
 		return end, o.RateLimit.Reset.After(o.Date)
 	}
-	// Without a Date, a clock that is minutes off is likelier than a window of minutes.
+	// Without a Date, a clock that is wrong by minutes is more likely than a window of minutes.
 	minutes := left > windowLength+slack && left < hour
 	return end, !b.distrust && left > 0 && !minutes
 }
 
-// isMinute reports whether the window that a response is the first of is a minute of the clock: it ends
-// on one, and is older than the request which otherwise would have begun it.
+// isMinute reports whether windows are minutes of the wall clock; o is the first response of a
+// window. They are if this window ends on a full minute and began before the request, which would
+// otherwise have begun it.
 func (b *Budget) isMinute(o *Observation) bool {
 	if o.RateLimit.Reset.Unix()%60 != 0 {
 		return false
 	}
-	const young = 2 * time.Second
+	const young = 2 * time.Second // a window younger than this may have begun with the request
 	end, usable := b.endOf(o, o.Received)
 	return b.minutes || usable && end.Sub(o.Received) < windowLength-young
 }

@@ -2,8 +2,8 @@ package quota
 
 import "time"
 
-// A request in flight is late after a second: its response says no more about how fast the others on the
-// key are. Ages are kept by eighths of a second, which is enough for that.
+// A request is late after it has been in flight for a second: five times the longest usual latency.
+// The age has steps of 1/8 s, so that 8 counters are enough, however many requests are in flight.
 const (
 	lateSteps = 8
 	stepTime  = time.Second / lateSteps
@@ -11,13 +11,13 @@ const (
 
 // young counts the requests in flight that are not late yet (rule 7).
 type young struct {
-	born   time.Time // of step 0
-	step   int       // the current one
+	born   time.Time // start of step 0
+	step   int       // current step
 	total  int
-	counts [lateSteps]int // by step, in a ring
+	counts [lateSteps]int // ring buffer: requests in flight by the step of their admission
 }
 
-// advance forgets those that have become late.
+// advance removes the requests that have become late.
 func (y *young) advance(now time.Time) {
 	if y.born.IsZero() {
 		y.born = now
@@ -39,7 +39,7 @@ func (y *young) add() {
 	y.total++
 }
 
-// remove ends a request that was admitted at a step.
+// remove removes a request that was admitted in that step.
 func (y *young) remove(step int) {
 	if y.step-step < lateSteps {
 		y.counts[step%lateSteps]--
@@ -47,7 +47,7 @@ func (y *young) remove(step int) {
 	}
 }
 
-// wake is when the oldest will be late, zero if there is none.
+// wake returns when the oldest request becomes late; zero if there is none.
 func (y *young) wake() time.Time {
 	for s := y.step - lateSteps + 1; s <= y.step; s++ {
 		if s >= 0 && y.counts[s%lateSteps] > 0 {

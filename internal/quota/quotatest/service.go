@@ -1,4 +1,5 @@
-// Package quotatest models the rate limit of the service (section 8) for tests, exactly and without HTTP.
+// Package quotatest has an exact model of the service's rate limit (section 8) for tests, without
+// HTTP.
 package quotatest
 
 import (
@@ -16,21 +17,21 @@ type Window string
 const (
 	Fixed   Window = "fixed"   // begun by its first request, on a whole second
 	Aligned Window = "aligned" // the wall-clock minute and day
-	Sliding Window = "sliding" // Reset tells when the oldest request leaves
-	Drained Window = "drained" // the same, but Reset tells when the newest leaves
+	Sliding Window = "sliding" // the last minute; Reset is when its oldest request leaves
+	Drained Window = "drained" // the same, but Reset is when its newest request leaves
 )
 
 // counter counts the requests of one window of the modelled service.
 type counter struct {
 	kind   Window
-	limit  int // 0: none
+	limit  int
 	length time.Duration
 	start  time.Time
 	count  int
-	hits   []time.Time // of a sliding window
+	hits   []time.Time // times of the requests in a sliding window
 }
 
-// roll forgets what is over at now.
+// roll removes the requests that the window no longer counts at now.
 func (q *counter) roll(now time.Time) {
 	switch q.kind {
 	case Sliding, Drained:
@@ -58,7 +59,7 @@ func (q *counter) take(now time.Time) {
 	}
 }
 
-// free is when the next request fits.
+// free returns when there is room for the next request.
 func (q *counter) free(now time.Time) time.Time {
 	switch {
 	case q.kind != Sliding && q.kind != Drained:
@@ -79,14 +80,14 @@ func (q *counter) reset(now time.Time) time.Time {
 	return q.free(now)
 }
 
-// Service is the model. Its fields are set before the first Answer, all but Clock and PerMinute are
-// optional. It is safe for concurrent use.
+// Service is the model. Its fields must be set before the first Answer; only Clock and PerMinute
+// are required. It is safe for concurrent use.
 type Service struct {
 	Clock     func() time.Time
 	Window    Window        // how it counts
 	PerMinute int           // the plan
-	PerDay    int           // 0: no limit
-	Skew      time.Duration // of the clock that the responses show
+	PerDay    int           // 0 means no limit
+	Skew      time.Duration // how far its clock is ahead of Clock
 	NoHeaders bool          // no X-RateLimit headers
 	NoDate    bool          // no Date header
 
@@ -96,7 +97,7 @@ type Service struct {
 	rejected    int
 }
 
-// Answer is the response to a request that arrives now, without Sent and Received.
+// Answer returns the response to a request that arrives now, without Sent and Received.
 func (s *Service) Answer() quota.Observation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,14 +129,14 @@ func (s *Service) Arrivals() []time.Time {
 	return s.arrivals
 }
 
-// Rejected is the number of requests that were answered 429.
+// Rejected returns the number of requests that were answered with 429.
 func (s *Service) Rejected() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rejected
 }
 
-// roll returns the time by the service's clock, and forgets what is over then.
+// roll returns the time by the service's clock, and removes what the windows no longer count.
 func (s *Service) roll() time.Time {
 	if s.minute.kind == "" {
 		s.minute = counter{kind: s.Window, limit: s.PerMinute, length: time.Minute}
@@ -150,7 +151,7 @@ func (s *Service) roll() time.Time {
 	return now
 }
 
-// tight is the window that has less left, which the headers show.
+// tight returns the window with fewer requests left, which the headers show.
 func (s *Service) tight() *counter {
 	if s.day.left() < s.minute.left() {
 		return &s.day
