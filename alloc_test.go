@@ -14,9 +14,9 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// TestACallAllocatesNoMoreThanItsShare guards what a call costs without a clock: the figures are those of the
+// TestCallAllocations guards what a call costs without a clock: the figures are those of the
 // whole pipeline with limiter, retries and strict decoding, on a transport that itself takes three.
-func TestACallAllocatesNoMoreThanItsShare(t *testing.T) {
+func TestCallAllocations(t *testing.T) {
 	for name, c := range map[string]struct {
 		code int
 		body string

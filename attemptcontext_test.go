@@ -20,124 +20,123 @@ func attemptIn(ctx context.Context, timeout time.Duration) *attemptContext {
 	return &k.first.context
 }
 
-// Whoever looks at the context of an attempt, before or after its end, first at Done or first at Err, alone or
-// from a context made from it, sees what he would see of package context's own.
-func TestAnAttemptsContextIsLikeAnyOther(t *testing.T) {
-	cause := errors.New("the caller went away")
-	for name, c := range map[string]struct {
-		timeout, parent time.Duration // 0: none
-		ends, cancels   bool
-		lasts           time.Duration
-		err, cause      error
-	}{
-		"nothing happens":           {timeout: time.Minute},
-		"its end":                   {timeout: time.Minute, ends: true, err: context.Canceled},
-		"its end without a timeout": {ends: true, err: context.Canceled},
-		"its timeout":               {timeout: time.Second, lasts: time.Second, err: context.DeadlineExceeded},
-		"the caller's deadline":     {timeout: time.Minute, parent: time.Second, lasts: time.Second, err: context.DeadlineExceeded},
-		"the caller's cancel":       {timeout: time.Minute, cancels: true, err: context.Canceled, cause: cause},
-	} {
-		for _, looks := range []string{"before", "after", "never"} {
-			t.Run(name+", looked at "+looks, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					parent, cancel := context.WithCancelCause(t.Context())
-					defer cancel(nil)
-					if c.parent > 0 {
-						var stop context.CancelFunc
-						parent, stop = context.WithTimeout(parent, c.parent)
-						defer stop()
-					}
-					a := attemptIn(parent, c.timeout)
-					defer a.end()
-					var child context.Context
-					if looks == "before" {
-						child = context.WithValue(a, markKey{}, true)
-						assert.NotNil(t, child.Done())
-						require.NoError(t, child.Err())
-					}
-					time.Sleep(c.lasts)
-					if c.ends {
-						a.end()
-					}
-					if c.cancels {
-						cancel(cause)
-					}
-					synctest.Wait()
-					if looks == "after" {
-						var stop context.CancelFunc
-						child, stop = context.WithCancel(a)
-						defer stop()
-					}
-					for _, ctx := range []context.Context{child, a} {
-						if ctx == nil {
-							continue
+func TestAttemptContext(t *testing.T) {
+	// Whoever looks at the context of an attempt, before or after its end, first at Done or first at Err, alone or
+	// from a context made from it, sees what he would see of package context's own.
+	t.Run("behaves like a context of package context", func(t *testing.T) {
+		cause := errors.New("the caller went away")
+		for name, c := range map[string]struct {
+			timeout, parent time.Duration // 0: none
+			ends, cancels   bool
+			lasts           time.Duration
+			err, cause      error
+		}{
+			"nothing happens":           {timeout: time.Minute},
+			"its end":                   {timeout: time.Minute, ends: true, err: context.Canceled},
+			"its end without a timeout": {ends: true, err: context.Canceled},
+			"its timeout":               {timeout: time.Second, lasts: time.Second, err: context.DeadlineExceeded},
+			"the caller's deadline":     {timeout: time.Minute, parent: time.Second, lasts: time.Second, err: context.DeadlineExceeded},
+			"the caller's cancel":       {timeout: time.Minute, cancels: true, err: context.Canceled, cause: cause},
+		} {
+			for _, looks := range []string{"before", "after", "never"} {
+				t.Run(name+", looked at "+looks, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						parent, cancel := context.WithCancelCause(t.Context())
+						defer cancel(nil)
+						if c.parent > 0 {
+							var stop context.CancelFunc
+							parent, stop = context.WithTimeout(parent, c.parent)
+							defer stop()
 						}
-						require.ErrorIs(t, ctx.Err(), c.err)
-						if looks != "never" && c.err != nil {
-							<-ctx.Done()
-							want := c.err
-							if c.cause != nil {
-								want = c.cause
+						a := attemptIn(parent, c.timeout)
+						defer a.end()
+						var child context.Context
+						if looks == "before" {
+							child = context.WithValue(a, markKey{}, true)
+							assert.NotNil(t, child.Done())
+							require.NoError(t, child.Err())
+						}
+						time.Sleep(c.lasts)
+						if c.ends {
+							a.end()
+						}
+						if c.cancels {
+							cancel(cause)
+						}
+						synctest.Wait()
+						if looks == "after" {
+							var stop context.CancelFunc
+							child, stop = context.WithCancel(a)
+							defer stop()
+						}
+						for _, ctx := range []context.Context{child, a} {
+							if ctx == nil {
+								continue
 							}
-							assert.Equal(t, want, context.Cause(ctx))
+							require.ErrorIs(t, ctx.Err(), c.err)
+							if looks != "never" && c.err != nil {
+								<-ctx.Done()
+								want := c.err
+								if c.cause != nil {
+									want = c.cause
+								}
+								assert.Equal(t, want, context.Cause(ctx))
+							}
 						}
-					}
+					})
 				})
-			})
+			}
 		}
-	}
+	})
+	t.Run("has the earlier deadline", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			caller, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			for _, c := range []struct {
+				parent  context.Context
+				timeout time.Duration
+				want    time.Duration
+			}{
+				{t.Context(), time.Minute, time.Minute},
+				{caller, time.Minute, time.Second},
+				{caller, time.Millisecond, time.Millisecond},
+				{caller, 0, time.Second},
+			} {
+				deadline, ok := attemptIn(c.parent, c.timeout).Deadline()
+				assert.True(t, ok)
+				assert.Equal(t, c.want, deadline.Sub(start))
+			}
+			_, ok := attemptIn(t.Context(), 0).Deadline()
+			assert.False(t, ok)
+		})
+	})
+	t.Run("keeps its error", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ended, late := attemptIn(t.Context(), time.Second), attemptIn(t.Context(), time.Second)
+			ended.end()
+			time.Sleep(time.Second)
+			require.ErrorIs(t, late.Err(), context.DeadlineExceeded)
+			late.end()
+			for range 2 {
+				assert.Equal(t, context.Canceled, ended.Err())
+				assert.Equal(t, context.DeadlineExceeded, late.Err())
+				<-ended.Done()
+				<-late.Done()
+			}
+		})
+	})
+	t.Run("has no timer before the first Done", func(t *testing.T) {
+		t.Parallel()
+		a := attemptIn(t.Context(), time.Minute)
+		defer a.end()
+		require.NoError(t, a.Err())
+		_, _ = a.Deadline()
+		assert.Nil(t, a.Value(markKey{}))
+		assert.Nil(t, a.armed)
+		_ = a.Done()
+		assert.NotNil(t, a.armed)
+	})
 }
 
 type markKey struct{}
-
-func TestAnAttemptsContextHasTheEarlierDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		caller, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		for _, c := range []struct {
-			parent  context.Context
-			timeout time.Duration
-			want    time.Duration
-		}{
-			{t.Context(), time.Minute, time.Minute},
-			{caller, time.Minute, time.Second},
-			{caller, time.Millisecond, time.Millisecond},
-			{caller, 0, time.Second},
-		} {
-			deadline, ok := attemptIn(c.parent, c.timeout).Deadline()
-			assert.True(t, ok)
-			assert.Equal(t, c.want, deadline.Sub(start))
-		}
-		_, ok := attemptIn(t.Context(), 0).Deadline()
-		assert.False(t, ok)
-	})
-}
-
-func TestTheEndOfAnAttemptStaysWhatItWas(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ended, late := attemptIn(t.Context(), time.Second), attemptIn(t.Context(), time.Second)
-		ended.end()
-		time.Sleep(time.Second)
-		require.ErrorIs(t, late.Err(), context.DeadlineExceeded)
-		late.end()
-		for range 2 {
-			assert.Equal(t, context.Canceled, ended.Err())
-			assert.Equal(t, context.DeadlineExceeded, late.Err())
-			<-ended.Done()
-			<-late.Done()
-		}
-	})
-}
-
-func TestAnAttemptNeedsNoTimerUntilSomebodyWaits(t *testing.T) {
-	t.Parallel()
-	a := attemptIn(t.Context(), time.Minute)
-	defer a.end()
-	require.NoError(t, a.Err())
-	_, _ = a.Deadline()
-	assert.Nil(t, a.Value(markKey{}))
-	assert.Nil(t, a.armed)
-	_ = a.Done()
-	assert.NotNil(t, a.armed)
-}

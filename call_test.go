@@ -19,24 +19,87 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestCallsWaitForTheNextMinuteAndTheLogSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict(),
-			fake.WithLatency(100*time.Millisecond))
-		var log lockedBuilder
-		client := server.Client(petstore.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
-		var group sync.WaitGroup
-		for range 5 {
-			group.Go(func() { assert.NoError(t, list(client)) })
-			synctest.Wait() // the first is on its way, and the others stand in line behind it
-		}
-		group.Wait()
-		assert.Contains(t, log.String(), `reason=response`)
-		assert.Contains(t, log.String(), "waiting=4")
-		require.NoError(t, list(client))
-		require.NoError(t, list(client))
-		assert.Contains(t, log.String(), "reason=minute until=2000-01-01T00:02:")
-		assert.NotContains(t, log.String(), server.APIKey())
+func TestRateLimitedCall(t *testing.T) {
+	t.Run("waits for the next minute, and the log shows it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict(),
+				fake.WithLatency(100*time.Millisecond))
+			var log lockedBuilder
+			client := server.Client(petstore.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+			var group sync.WaitGroup
+			for range 5 {
+				group.Go(func() { assert.NoError(t, list(client)) })
+				synctest.Wait() // the first is on its way, and the others stand in line behind it
+			}
+			group.Wait()
+			assert.Contains(t, log.String(), `reason=response`)
+			assert.Contains(t, log.String(), "waiting=4")
+			require.NoError(t, list(client))
+			require.NoError(t, list(client))
+			assert.Contains(t, log.String(), "reason=minute until=2000-01-01T00:02:")
+			assert.NotContains(t, log.String(), server.APIKey())
+		})
+	})
+	t.Run("fails locally until the day is over if its quota is used up", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1000, 5)), fake.WithStrict())
+			client, start := server.Client(), time.Now()
+			for range 5 {
+				require.NoError(t, list(client))
+			}
+			for range 10 {
+				err := create(client)
+				limited, ok := errors.AsType[*petstore.RateLimitError](err)
+				require.True(t, ok, "%T: %v", err, err)
+				assert.Equal(t, petstore.ScopeDay, limited.Scope)
+				assert.True(t, limited.Local)
+				assert.InDelta(t, 24, limited.RetryAt.Sub(start).Hours(), 0.01)
+				assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+				time.Sleep(time.Hour)
+			}
+			assert.Len(t, server.Requests(), 5)
+			time.Sleep(15 * time.Hour)
+			require.NoError(t, list(client), "and then it works again, without a restart")
+		})
+	})
+	t.Run("sends nothing until the ban is over", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fake.NewTestServer(t)
+			client := server.Client()
+			require.NoError(t, list(client))
+			server.BanKey(server.APIKey(), time.Hour)
+			err := list(client)
+			limited, ok := errors.AsType[*petstore.RateLimitError](err)
+			require.True(t, ok, "%T: %v", err, err)
+			assert.False(t, limited.Local)
+			_, ok = errors.AsType[*petstore.APIError](err)
+			assert.True(t, ok)
+			for range 5 {
+				require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+			}
+			assert.Len(t, server.Requests(), 2)
+			time.Sleep(61 * time.Minute)
+			require.NoError(t, list(client))
+		})
+	})
+	t.Run("cancelled in the queue, matches the context, its cause and ErrRateLimited", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
+			client := server.Client()
+			require.NoError(t, list(client))
+			cause := errors.New("shutting\ndown")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(10*time.Second, func() { cancel(cause) })
+			_, err := client.CreatePet(ctx, newPet())
+			for _, want := range []error{context.Canceled, cause, petstore.ErrRateLimited} {
+				require.ErrorIs(t, err, want)
+			}
+			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			assert.NotContains(t, err.Error(), "\n")
+			assert.Len(t, server.Requests(), 1)
+			time.Sleep(2 * time.Minute)
+			assert.Len(t, server.Requests(), 1, "nothing is sent after a cancel")
+		})
 	})
 }
 
@@ -58,7 +121,7 @@ func (b *lockedBuilder) String() string {
 	return b.Builder.String()
 }
 
-func TestClientsOfOneLimiterShareTheBudget(t *testing.T) {
+func TestWithLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree), fake.WithBan(1, time.Hour), fake.WithStrict())
 		limiter := petstore.NewLimiter()
@@ -76,71 +139,7 @@ func TestClientsOfOneLimiterShareTheBudget(t *testing.T) {
 	})
 }
 
-func TestADaysQuotaThatIsUsedUpFailsLocallyUntilTheDayIsOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1000, 5)), fake.WithStrict())
-		client, start := server.Client(), time.Now()
-		for range 5 {
-			require.NoError(t, list(client))
-		}
-		for range 10 {
-			err := create(client)
-			limited, ok := errors.AsType[*petstore.RateLimitError](err)
-			require.True(t, ok, "%T: %v", err, err)
-			assert.Equal(t, petstore.ScopeDay, limited.Scope)
-			assert.True(t, limited.Local)
-			assert.InDelta(t, 24, limited.RetryAt.Sub(start).Hours(), 0.01)
-			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			time.Sleep(time.Hour)
-		}
-		assert.Len(t, server.Requests(), 5)
-		time.Sleep(15 * time.Hour)
-		require.NoError(t, list(client), "and then it works again, without a restart")
-	})
-}
-
-func TestABannedKeyStaysAwayUntilTheBanIsOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		client := server.Client()
-		require.NoError(t, list(client))
-		server.BanKey(server.APIKey(), time.Hour)
-		err := list(client)
-		limited, ok := errors.AsType[*petstore.RateLimitError](err)
-		require.True(t, ok, "%T: %v", err, err)
-		assert.False(t, limited.Local)
-		_, ok = errors.AsType[*petstore.APIError](err)
-		assert.True(t, ok)
-		for range 5 {
-			require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-		}
-		assert.Len(t, server.Requests(), 2)
-		time.Sleep(61 * time.Minute)
-		require.NoError(t, list(client))
-	})
-}
-
-func TestAWaitInLineThatIsCancelledTellsTheContextItsCauseAndTheRateLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
-		client := server.Client()
-		require.NoError(t, list(client))
-		cause := errors.New("shutting\ndown")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(10*time.Second, func() { cancel(cause) })
-		_, err := client.CreatePet(ctx, newPet())
-		for _, want := range []error{context.Canceled, cause, petstore.ErrRateLimited} {
-			require.ErrorIs(t, err, want)
-		}
-		assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-		assert.NotContains(t, err.Error(), "\n")
-		assert.Len(t, server.Requests(), 1)
-		time.Sleep(2 * time.Minute)
-		assert.Len(t, server.Requests(), 1, "nothing is sent after a cancel")
-	})
-}
-
-func TestAnOutageOfTheServiceIsRiddenOut(t *testing.T) {
+func TestRetryDuringOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t)
 		client := server.Client()
@@ -158,7 +157,7 @@ func TestAnOutageOfTheServiceIsRiddenOut(t *testing.T) {
 	})
 }
 
-func TestACreateThatIsLostAfterItsCommitIsInDoubtAndNotRepeated(t *testing.T) {
+func TestCreatePetResponseLost(t *testing.T) {
 	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage, fake.WireStall} {
 		synctest.Test(t, func(t *testing.T) {
 			server := fake.NewTestServer(t, fake.WithStrict())
@@ -173,34 +172,35 @@ func TestACreateThatIsLostAfterItsCommitIsInDoubtAndNotRepeated(t *testing.T) {
 	}
 }
 
-func TestADeadlineThatTheClockKnowsBeforeTheContextStillTellsItsCause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		closingTime := errors.New("closing time")
-		client, _ := scripted(t, []answer{func(*http.Request) (*http.Response, error) {
-			time.Sleep(time.Second)
-			return nil, io.ErrUnexpectedEOF
-		}})
-		inner, cancel := context.WithTimeoutCause(t.Context(), time.Second+time.Millisecond, closingTime)
-		defer cancel()
-		ctx := slowContext{inner, time.Now().Add(time.Second)}
-		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorIs(t, err, closingTime)
-		require.Error(t, ctx.Err(), "who is told that the context has ended finds it so")
+func TestCallContext(t *testing.T) {
+	t.Run("a deadline that has passed before its timer fires still has its cause", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			closingTime := errors.New("closing time")
+			client, _ := scripted(t, []answer{func(*http.Request) (*http.Response, error) {
+				time.Sleep(time.Second)
+				return nil, io.ErrUnexpectedEOF
+			}})
+			inner, cancel := context.WithTimeoutCause(t.Context(), time.Second+time.Millisecond, closingTime)
+			defer cancel()
+			ctx := slowContext{inner, time.Now().Add(time.Second)}
+			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorIs(t, err, closingTime)
+			require.Error(t, ctx.Err(), "who is told that the context has ended finds it so")
 
-		never := slowContext{t.Context(), time.Now()}
-		_, err = client.ListPets(never, petstore.ListPetsParams{})
-		require.ErrorIs(t, err, context.DeadlineExceeded, "and one that never ends keeps nobody")
+			never := slowContext{t.Context(), time.Now()}
+			_, err = client.ListPets(never, petstore.ListPetsParams{})
+			require.ErrorIs(t, err, context.DeadlineExceeded, "and one that never ends keeps nobody")
+		})
 	})
-}
-
-func TestAContextThatALimiterEndsItselfIsNotTheCallers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		client, _ := scripted(t, []answer{status(200, "[]")}, petstore.WithLimiter(gaveUp{}))
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.ErrorIs(t, err, context.Canceled)
-		assert.Zero(t, time.Since(start))
+	t.Run("a context that a limiter ends is not the caller's", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			client, _ := scripted(t, []answer{status(200, "[]")}, petstore.WithLimiter(gaveUp{}))
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.ErrorIs(t, err, context.Canceled)
+			assert.Zero(t, time.Since(start))
+		})
 	})
 }
 

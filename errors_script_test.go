@@ -8,7 +8,7 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-func TestErrorTextsKeepEveryScriptAndNothingThatTurnsOrEndsALine(t *testing.T) {
+func TestErrorTextScripts(t *testing.T) {
 	for reason, text := range map[string]string{
 		"犬 🐾 Zoë Łata שלום":         "犬 🐾 Zoë Łata שלום",
 		"a\nb\u2028c\u2029d\u0085e": "a b c d e",

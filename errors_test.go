@@ -20,7 +20,7 @@ var sentinels = []error{
 	petstore.ErrOutcomeUnknown, petstore.ErrInvalidResponse, petstore.ErrInvalidArgument,
 }
 
-func TestAnAPIErrorMatchesTheSentinelsOfItsStatusAndNoOthers(t *testing.T) {
+func TestAPIErrorIs(t *testing.T) {
 	for _, operation := range []string{"listPets", "createPet", "getPet"} {
 		for code := 100; code < 600; code++ {
 			err := error(&petstore.APIError{Operation: operation, Response: petstore.Response{StatusCode: code}})
@@ -37,75 +37,83 @@ func TestAnAPIErrorMatchesTheSentinelsOfItsStatusAndNoOthers(t *testing.T) {
 	}
 }
 
-func TestErrorTextsReadLikeAPath(t *testing.T) {
-	api := &petstore.APIError{
-		Operation: "createPet", Code: "invalid_request", Message: "name is missing",
-		Response: petstore.Response{StatusCode: 400, Attempts: 1},
-	}
-	limited := &petstore.APIError{
-		Operation: "listPets", Code: "rate_limited", Message: "60 a minute",
-		Response: petstore.Response{StatusCode: 429, Attempts: 4},
-	}
-	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for want, err := range map[string]error{
-		`petstore: createPet: 400 invalid_request: "name is missing"`: api,
-		`petstore: listPets: 502 Bad Gateway (4 attempts)`: &petstore.APIError{
-			Operation: "listPets", Response: petstore.Response{StatusCode: 502, Attempts: 4},
-		},
-		`petstore: getPet: 302 Found: redirects are not followed`: &petstore.APIError{
-			Operation: "getPet", Response: petstore.Response{StatusCode: 302, Attempts: 1},
-		},
-		`petstore: getPet: 799 "no such\ncode"`: &petstore.APIError{
-			Operation: "getPet", Code: "no such\ncode", Response: petstore.Response{StatusCode: 799},
-		},
-		`petstore: listPets: rate limited until 2026-11-21T12:00:00Z: 429 rate_limited: "60 a minute" (4 attempts)`: &petstore.RateLimitError{
-			Operation: "listPets", RetryAt: at, Err: limited,
-		},
-		`petstore: rate limited until 2026-11-21T12:00:00Z, nothing was sent`: &petstore.RateLimitError{RetryAt: at, Local: true},
-		`petstore: listPets: Limit: must be 1 to 100`:                         &petstore.ArgumentError{Operation: "listPets", Argument: "Limit", Reason: "must be 1 to 100"},
-		`petstore: getPet: invalid response (status 200): body: not UTF-8`: &petstore.ResponseError{
-			Operation: "getPet", Reason: "body", Err: errors.New("not UTF-8"), Response: petstore.Response{StatusCode: 200},
-		},
-		`petstore: createPet: connection reset (2 attempts)`: &petstore.TransportError{
-			Operation: "createPet", Attempts: 2, Err: errors.New("connection reset"),
-		},
-	} {
-		assert.EqualError(t, err, want)
-	}
-}
-
-func TestErrorTextsStayOneShortLineWhateverTheServerSays(t *testing.T) {
-	for _, evil := range []string{
-		strings.Repeat("x", 1<<20), strings.Repeat("\n", 5000), strings.Repeat("\x00", 5000), strings.Repeat("\u2028", 5000),
-		strings.Repeat("\xff", 5000), strings.Repeat("\u202e", 5000), strings.Repeat("日", 5000), "\x1b[31mred\r\nX: y", strings.Repeat("\"", 5000),
-	} {
-		response := petstore.Response{StatusCode: 500, Attempts: 3}
-		for _, err := range []error{
-			&petstore.APIError{Operation: "listPets", Code: evil, Message: evil, Response: response},
-			&petstore.RateLimitError{Operation: "listPets", Err: errors.New(evil)},
-			&petstore.ResponseError{Operation: "listPets", Reason: evil, Err: errors.New(evil), Response: response},
-			&petstore.ArgumentError{Operation: "listPets", Argument: evil, Reason: evil},
-			&petstore.TransportError{Operation: "listPets", Err: fmt.Errorf("%s\n%s", evil, evil)},
-		} {
-			assertShortLine(t, err)
-			text := err.Error()
-			assert.True(t, strings.HasPrefix(text, "petstore: listPets: "), "%T: %s", err, text)
+func TestErrorText(t *testing.T) {
+	t.Run("reads like a path", func(t *testing.T) {
+		api := &petstore.APIError{
+			Operation: "createPet", Code: "invalid_request", Message: "name is missing",
+			Response: petstore.Response{StatusCode: 400, Attempts: 1},
 		}
-	}
-}
-
-func TestErrorTextsEndWithTheOutcomeOfACreate(t *testing.T) {
-	long := errors.New(strings.Repeat("x", 1000))
-	for _, err := range []error{
-		&petstore.APIError{Operation: "createPet", Message: long.Error(), Response: petstore.Response{StatusCode: 503, Attempts: 2}},
-		&petstore.ResponseError{Operation: "createPet", Reason: "body", Err: long},
-		&petstore.TransportError{Operation: "createPet", Sent: true, Err: long},
-	} {
-		assert.True(t, strings.HasSuffix(err.Error(), "; the pet may have been created"), err.Error())
-		assertShortLine(t, err)
-	}
-	err := &petstore.TransportError{Operation: "createPet", Err: long}
-	assert.NotContains(t, err.Error(), "may have been")
+		limited := &petstore.APIError{
+			Operation: "listPets", Code: "rate_limited", Message: "60 a minute",
+			Response: petstore.Response{StatusCode: 429, Attempts: 4},
+		}
+		at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		for want, err := range map[string]error{
+			`petstore: createPet: 400 invalid_request: "name is missing"`: api,
+			`petstore: listPets: 502 Bad Gateway (4 attempts)`: &petstore.APIError{
+				Operation: "listPets", Response: petstore.Response{StatusCode: 502, Attempts: 4},
+			},
+			`petstore: getPet: 302 Found: redirects are not followed`: &petstore.APIError{
+				Operation: "getPet", Response: petstore.Response{StatusCode: 302, Attempts: 1},
+			},
+			`petstore: getPet: 799 "no such\ncode"`: &petstore.APIError{
+				Operation: "getPet", Code: "no such\ncode", Response: petstore.Response{StatusCode: 799},
+			},
+			`petstore: listPets: rate limited until 2026-11-21T12:00:00Z: 429 rate_limited: "60 a minute" (4 attempts)`: &petstore.RateLimitError{
+				Operation: "listPets", RetryAt: at, Err: limited,
+			},
+			`petstore: rate limited until 2026-11-21T12:00:00Z, nothing was sent`: &petstore.RateLimitError{RetryAt: at, Local: true},
+			`petstore: listPets: Limit: must be 1 to 100`:                         &petstore.ArgumentError{Operation: "listPets", Argument: "Limit", Reason: "must be 1 to 100"},
+			`petstore: getPet: invalid response (status 200): body: not UTF-8`: &petstore.ResponseError{
+				Operation: "getPet", Reason: "body", Err: errors.New("not UTF-8"), Response: petstore.Response{StatusCode: 200},
+			},
+			`petstore: createPet: connection reset (2 attempts)`: &petstore.TransportError{
+				Operation: "createPet", Attempts: 2, Err: errors.New("connection reset"),
+			},
+		} {
+			assert.EqualError(t, err, want)
+		}
+	})
+	t.Run("is one short line whatever the server sends", func(t *testing.T) {
+		for _, evil := range []string{
+			strings.Repeat("x", 1<<20), strings.Repeat("\n", 5000), strings.Repeat("\x00", 5000), strings.Repeat("\u2028", 5000),
+			strings.Repeat("\xff", 5000), strings.Repeat("\u202e", 5000), strings.Repeat("日", 5000), "\x1b[31mred\r\nX: y", strings.Repeat("\"", 5000),
+		} {
+			response := petstore.Response{StatusCode: 500, Attempts: 3}
+			for _, err := range []error{
+				&petstore.APIError{Operation: "listPets", Code: evil, Message: evil, Response: response},
+				&petstore.RateLimitError{Operation: "listPets", Err: errors.New(evil)},
+				&petstore.ResponseError{Operation: "listPets", Reason: evil, Err: errors.New(evil), Response: response},
+				&petstore.ArgumentError{Operation: "listPets", Argument: evil, Reason: evil},
+				&petstore.TransportError{Operation: "listPets", Err: fmt.Errorf("%s\n%s", evil, evil)},
+			} {
+				assertShortLine(t, err)
+				text := err.Error()
+				assert.True(t, strings.HasPrefix(text, "petstore: listPets: "), "%T: %s", err, text)
+			}
+		}
+	})
+	t.Run("ends with the outcome of a create", func(t *testing.T) {
+		long := errors.New(strings.Repeat("x", 1000))
+		for _, err := range []error{
+			&petstore.APIError{Operation: "createPet", Message: long.Error(), Response: petstore.Response{StatusCode: 503, Attempts: 2}},
+			&petstore.ResponseError{Operation: "createPet", Reason: "body", Err: long},
+			&petstore.TransportError{Operation: "createPet", Sent: true, Err: long},
+		} {
+			assert.True(t, strings.HasSuffix(err.Error(), "; the pet may have been created"), err.Error())
+			assertShortLine(t, err)
+		}
+		err := &petstore.TransportError{Operation: "createPet", Err: long}
+		assert.NotContains(t, err.Error(), "may have been")
+	})
+	t.Run("of a zero error is not empty", func(t *testing.T) {
+		for _, err := range []error{
+			&petstore.APIError{}, &petstore.ArgumentError{}, &petstore.RateLimitError{}, &petstore.ResponseError{},
+			&petstore.TransportError{}, &petstore.TransportError{Operation: "createPet", Attempts: 2},
+		} {
+			assert.NotPanics(t, func() { assert.NotEmpty(t, err.Error()) }, "%T", err)
+		}
+	})
 }
 
 func TestRateLimitErrorRetryAfter(t *testing.T) {
@@ -119,7 +127,7 @@ func TestRateLimitErrorRetryAfter(t *testing.T) {
 	})
 }
 
-func TestAnAPIErrorLogsAsAGroupWithoutHeaderAndBody(t *testing.T) {
+func TestAPIErrorLogValue(t *testing.T) {
 	var log strings.Builder
 	err := &petstore.APIError{
 		Operation: "listPets", Code: "rate_limited", Message: "slow down", RetryAfter: 3 * time.Second,
@@ -138,13 +146,4 @@ func TestAnAPIErrorLogsAsAGroupWithoutHeaderAndBody(t *testing.T) {
 	}
 	assert.NotContains(t, log.String(), "hush")
 	assert.NotContains(t, log.String(), "the body")
-}
-
-func TestEveryZeroErrorHasAText(t *testing.T) {
-	for _, err := range []error{
-		&petstore.APIError{}, &petstore.ArgumentError{}, &petstore.RateLimitError{}, &petstore.ResponseError{},
-		&petstore.TransportError{}, &petstore.TransportError{Operation: "createPet", Attempts: 2},
-	} {
-		assert.NotPanics(t, func() { assert.NotEmpty(t, err.Error()) }, "%T", err)
-	}
 }

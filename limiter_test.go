@@ -107,168 +107,305 @@ func assertAtRest(t *testing.T, l *limiter) {
 	assert.Nil(t, l.queue("", time.Now()).timer, "timer")
 }
 
-func TestOneRequestGoesFirstAndOpensTheDoor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter().(*limiter)
-		assert.True(t, l.RateLimit().IsZero())
-		s := newService(60)
-		var all sync.WaitGroup
-		for g := range 100 {
-			all.Go(func() { assert.True(t, ask(l, s, rand.New(rand.NewPCG(1, uint64(g))))) })
-		}
-		time.Sleep(10 * time.Millisecond)
-		synctest.Wait()
-		l.mu.Lock()
-		assert.Equal(t, 1, l.queue("", time.Now()).budget.InFlight(), "before the first answer")
-		l.mu.Unlock()
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		assert.Len(t, s.Arrivals(), 60, "in the first window")
-		l.mu.Lock()
-		assert.Equal(t, 40, l.queue("", time.Now()).len())
-		l.mu.Unlock()
-		all.Wait()
-		assert.Zero(t, s.Rejected())
-		assertAtRest(t, l)
-	})
-}
-
-func TestOneProbeAfterAClosedGateThenTheRest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter()
-		one(t, l, tooMany(60, 12, 7*time.Second, 20*time.Second))
-		var admitted atomic.Int64
-		var all sync.WaitGroup
-		for range 50 {
-			all.Go(func() {
-				p, err := l.Acquire(t.Context(), time.Hour)
-				if assert.NoError(t, err) {
-					n := admitted.Add(1)
-					time.Sleep(50 * time.Millisecond)
-					p.Release(ok(60, 60-int(n), time.Minute))
-				}
-			})
-		}
-		time.Sleep(20*time.Second - time.Nanosecond)
-		assert.Zero(t, admitted.Load(), "inside the closed window")
-		time.Sleep(49 * time.Millisecond)
-		assert.EqualValues(t, 1, admitted.Load(), "the probe, whose answer is on its way")
-		time.Sleep(2 * time.Millisecond)
-		synctest.Wait()
-		assert.EqualValues(t, 50, admitted.Load(), "and then the rest")
-		all.Wait()
-	})
-}
-
-func TestResetOfA429CountsOnlyIfItsWindowIsExhausted(t *testing.T) {
-	for _, c := range []struct {
-		name              string
-		remaining         int
-		reset, retryAfter time.Duration
-		want              time.Duration
-		scope             LimitScope
-	}{
-		{"exhausted, Reset is later", 0, 50 * time.Second, 20 * time.Second, 50 * time.Second, ScopeMinute},
-		{"exhausted, Retry-After is later", 0, 50 * time.Second, 51 * time.Second, 51 * time.Second, ScopeMinute},
-		{"not exhausted", 5, 50 * time.Second, 20 * time.Second, 20 * time.Second, ScopeMinute},
-		{"not exhausted, no Retry-After", 5, 50 * time.Second, 0, 51 * time.Second, ScopeMinute},
-		{"the day", 0, 5 * time.Hour, 5 * time.Hour, 5 * time.Hour, ScopeDay},
-		{"a ban", 0, 50 * time.Second, 5 * time.Minute, 5 * time.Minute, ScopeBan},
-		{"Reset is past", 0, -time.Hour, 30 * time.Second, 30 * time.Second, ScopeMinute},
-		{"nothing usable", 0, -time.Hour, 0, time.Minute, ScopeMinute},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := NewLimiter()
-				now := time.Now()
-				one(t, l, tooMany(60, c.remaining, c.reset, c.retryAfter))
-				_, err := l.Acquire(t.Context(), time.Second)
-				e := refused(t, err)
-				assert.Equal(t, c.scope, e.Scope)
-				assert.Equal(t, c.want, e.RetryAt.Sub(now))
-				assert.Contains(t, err.Error(), "("+string(c.scope)+")")
-
-				time.Sleep(c.want - 1)
-				_, err = l.Acquire(t.Context(), 0)
-				_ = refused(t, err)
-				time.Sleep(time.Nanosecond)
-				one(t, l, ok(60, 59, time.Minute))
-			})
+func TestLimiterColdStart(t *testing.T) {
+	t.Run("one request goes ahead, and its response admits the others", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter().(*limiter)
+			assert.True(t, l.RateLimit().IsZero())
+			s := newService(60)
+			var all sync.WaitGroup
+			for g := range 100 {
+				all.Go(func() { assert.True(t, ask(l, s, rand.New(rand.NewPCG(1, uint64(g))))) })
+			}
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+			l.mu.Lock()
+			assert.Equal(t, 1, l.queue("", time.Now()).budget.InFlight(), "before the first answer")
+			l.mu.Unlock()
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			assert.Len(t, s.Arrivals(), 60, "in the first window")
+			l.mu.Lock()
+			assert.Equal(t, 40, l.queue("", time.Now()).len())
+			l.mu.Unlock()
+			all.Wait()
+			assert.Zero(t, s.Rejected())
+			assertAtRest(t, l)
 		})
-	}
-}
-
-func TestClosuresInARowBackOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter()
-		var waited []time.Duration
-		for range 9 {
+	})
+	t.Run("one more goes ahead for each second without a response", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter().(*limiter)
 			start := time.Now()
-			p, err := l.Acquire(t.Context(), time.Hour)
-			require.NoError(t, err)
-			waited = append(waited, time.Since(start))
-			p.Release(tooMany(60, 5, time.Hour, 10*time.Millisecond))
-		}
-		s := time.Second
-		assert.Equal(t, []time.Duration{0, s / 100, s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s}, waited)
+			var mu sync.Mutex
+			var admitted []time.Duration
+			var permits []Permit
+			for range 4 {
+				go func() {
+					p, err := l.Acquire(t.Context(), time.Minute)
+					if assert.NoError(t, err) {
+						mu.Lock()
+						defer mu.Unlock()
+						admitted = append(admitted, time.Since(start))
+						permits = append(permits, p)
+					}
+				}()
+			}
+			time.Sleep(30 * time.Second)
+			synctest.Wait()
+			assert.Equal(t, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, admitted)
+			for _, p := range permits {
+				p.Release(ok(60, 57, time.Minute))
+			}
+			assertAtRest(t, l)
+		})
+	})
+	// Callers give up after their request was sent and before there was a response.
+	t.Run("a caller that gives up delays no other", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			start := time.Now()
+			for range 20 {
+				one(t, l, Observation{Sent: time.Now(), Abandoned: true})
+			}
+			assert.Equal(t, start, time.Now())
+			one(t, l, ok(60, 30, time.Minute))
+		})
+	})
+	t.Run("a service that cannot be reached fails soon for all", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			start := time.Now()
+			var all sync.WaitGroup
+			for range 64 {
+				all.Go(func() {
+					p, err := l.Acquire(t.Context(), time.Minute)
+					if assert.NoError(t, err) {
+						time.Sleep(time.Second) // the connection is refused
+						p.Release(Observation{})
+					}
+				})
+			}
+			all.Wait()
+			assert.Less(t, time.Since(start), 20*time.Second)
+		})
 	})
 }
 
-func TestCallersGoInTheOrderInWhichTheyCame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newService(20)
-		l := NewLimiter()
-		admitted := make([]time.Time, 90)
-		var all sync.WaitGroup
-		for i := range admitted {
-			all.Go(func() {
-				p, err := l.Acquire(t.Context(), time.Hour)
-				if assert.NoError(t, err) {
-					admitted[i] = time.Now()
-					p.Release(carry(s, rand.New(rand.NewPCG(2, uint64(i)))))
-				}
+func TestLimiterGate(t *testing.T) {
+	t.Run("one request goes ahead after a 429, then the others", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			one(t, l, tooMany(60, 12, 7*time.Second, 20*time.Second))
+			var admitted atomic.Int64
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					p, err := l.Acquire(t.Context(), time.Hour)
+					if assert.NoError(t, err) {
+						n := admitted.Add(1)
+						time.Sleep(50 * time.Millisecond)
+						p.Release(ok(60, 60-int(n), time.Minute))
+					}
+				})
+			}
+			time.Sleep(20*time.Second - time.Nanosecond)
+			assert.Zero(t, admitted.Load(), "inside the closed window")
+			time.Sleep(49 * time.Millisecond)
+			assert.EqualValues(t, 1, admitted.Load(), "the probe, whose answer is on its way")
+			time.Sleep(2 * time.Millisecond)
+			synctest.Wait()
+			assert.EqualValues(t, 50, admitted.Load(), "and then the rest")
+			all.Wait()
+		})
+	})
+	t.Run("the Reset of a 429 counts if its window is used up", func(t *testing.T) {
+		for _, c := range []struct {
+			name              string
+			remaining         int
+			reset, retryAfter time.Duration
+			want              time.Duration
+			scope             LimitScope
+		}{
+			{"exhausted, Reset is later", 0, 50 * time.Second, 20 * time.Second, 50 * time.Second, ScopeMinute},
+			{"exhausted, Retry-After is later", 0, 50 * time.Second, 51 * time.Second, 51 * time.Second, ScopeMinute},
+			{"not exhausted", 5, 50 * time.Second, 20 * time.Second, 20 * time.Second, ScopeMinute},
+			{"not exhausted, no Retry-After", 5, 50 * time.Second, 0, 51 * time.Second, ScopeMinute},
+			{"the day", 0, 5 * time.Hour, 5 * time.Hour, 5 * time.Hour, ScopeDay},
+			{"a ban", 0, 50 * time.Second, 5 * time.Minute, 5 * time.Minute, ScopeBan},
+			{"Reset is past", 0, -time.Hour, 30 * time.Second, 30 * time.Second, ScopeMinute},
+			{"nothing usable", 0, -time.Hour, 0, time.Minute, ScopeMinute},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := NewLimiter()
+					now := time.Now()
+					one(t, l, tooMany(60, c.remaining, c.reset, c.retryAfter))
+					_, err := l.Acquire(t.Context(), time.Second)
+					e := refused(t, err)
+					assert.Equal(t, c.scope, e.Scope)
+					assert.Equal(t, c.want, e.RetryAt.Sub(now))
+					assert.Contains(t, err.Error(), "("+string(c.scope)+")")
+
+					time.Sleep(c.want - 1)
+					_, err = l.Acquire(t.Context(), 0)
+					_ = refused(t, err)
+					time.Sleep(time.Nanosecond)
+					one(t, l, ok(60, 59, time.Minute))
+				})
 			})
-			synctest.Wait()
 		}
-		all.Wait()
-		for i := range admitted[1:] {
-			assert.False(t, admitted[i+1].Before(admitted[i]), "%d was before %d", i+1, i)
-		}
-		assert.Greater(t, admitted[89].Sub(admitted[0]), 4*time.Minute-time.Second)
-		assert.Zero(t, s.Rejected())
 	})
-}
-
-func TestARetriedCallKeepsItsPlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter()
-		first := callIn(t.Context())
-		p, err := l.Acquire(first, 0)
-		require.NoError(t, err)
-		var mu sync.Mutex
-		var order []string
-		for _, name := range []string{"second", "third"} {
-			go func() {
+	t.Run("closures in a row back off", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			var waited []time.Duration
+			for range 9 {
+				start := time.Now()
 				p, err := l.Acquire(t.Context(), time.Hour)
-				assert.NoError(t, err)
-				mu.Lock()
-				order = append(order, name)
-				mu.Unlock()
-				p.Release(ok(60, 50, time.Minute))
-			}()
+				require.NoError(t, err)
+				waited = append(waited, time.Since(start))
+				p.Release(tooMany(60, 5, time.Hour, 10*time.Millisecond))
+			}
+			s := time.Second
+			assert.Equal(t, []time.Duration{0, s / 100, s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s}, waited)
+		})
+	})
+	t.Run("waiters are refused when the gate closes for too long", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter().(*limiter)
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					_, err := l.Acquire(t.Context(), time.Minute)
+					assert.Equal(t, ScopeBan, refused(t, err).Scope)
+				})
+			}
 			synctest.Wait()
-		}
-		p.Release(tooMany(60, 5, time.Minute, 2*time.Second))
-		p, err = l.Acquire(first, time.Hour)
-		require.NoError(t, err)
-		assert.Empty(t, order, "who came later has not gone before")
-		p.Release(ok(60, 51, time.Minute))
-		synctest.Wait()
-		assert.ElementsMatch(t, []string{"second", "third"}, order)
+			start := time.Now()
+			p.Release(tooMany(60, 0, 10*time.Second, 5*time.Minute))
+			all.Wait()
+			assert.Equal(t, start, time.Now(), "nobody has waited for it")
+			assertAtRest(t, l)
+		})
 	})
 }
 
-func TestAWaitThatCannotFitFailsAtOnce(t *testing.T) {
+func TestLimiterQueue(t *testing.T) {
+	t.Run("admits calls in the order of their arrival", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newService(20)
+			l := NewLimiter()
+			admitted := make([]time.Time, 90)
+			var all sync.WaitGroup
+			for i := range admitted {
+				all.Go(func() {
+					p, err := l.Acquire(t.Context(), time.Hour)
+					if assert.NoError(t, err) {
+						admitted[i] = time.Now()
+						p.Release(carry(s, rand.New(rand.NewPCG(2, uint64(i)))))
+					}
+				})
+				synctest.Wait()
+			}
+			all.Wait()
+			for i := range admitted[1:] {
+				assert.False(t, admitted[i+1].Before(admitted[i]), "%d was before %d", i+1, i)
+			}
+			assert.Greater(t, admitted[89].Sub(admitted[0]), 4*time.Minute-time.Second)
+			assert.Zero(t, s.Rejected())
+		})
+	})
+	t.Run("a retried call keeps its place", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			first := callIn(t.Context())
+			p, err := l.Acquire(first, 0)
+			require.NoError(t, err)
+			var mu sync.Mutex
+			var order []string
+			for _, name := range []string{"second", "third"} {
+				go func() {
+					p, err := l.Acquire(t.Context(), time.Hour)
+					assert.NoError(t, err)
+					mu.Lock()
+					order = append(order, name)
+					mu.Unlock()
+					p.Release(ok(60, 50, time.Minute))
+				}()
+				synctest.Wait()
+			}
+			p.Release(tooMany(60, 5, time.Minute, 2*time.Second))
+			p, err = l.Acquire(first, time.Hour)
+			require.NoError(t, err)
+			assert.Empty(t, order, "who came later has not gone before")
+			p.Release(ok(60, 51, time.Minute))
+			synctest.Wait()
+			assert.ElementsMatch(t, []string{"second", "third"}, order)
+		})
+	})
+	t.Run("reports to each call what it waits for", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter().(*limiter)
+			start := time.Now()
+			var told []Wait
+			ask := func(maxWait time.Duration) {
+				ctx := callIn(t.Context(), &ClientTrace{WaitStart: func(_ context.Context, info WaitStartInfo) {
+					if assert.True(t, l.mu.TryLock(), "it is called without the lock") {
+						l.mu.Unlock()
+					}
+					told = append(told, info.Wait)
+				}})
+				if p, err := l.Acquire(ctx, maxWait); err == nil {
+					p.Release(Observation{})
+				}
+			}
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			ask(time.Second)
+			p.Release(ok(60, 0, 30*time.Second))
+			ask(time.Minute)
+			one(t, l, tooMany(60, 0, 30*time.Second, 10*time.Minute))
+			ask(time.Hour)
+			assert.Equal(t, []Wait{
+				{Reason: WaitResponse, Waiting: 1},
+				{Reason: WaitMinute, Until: start.Add(32 * time.Second), Waiting: 1},
+				{Reason: WaitBan, Until: start.Add(32*time.Second + 10*time.Minute), Waiting: 1},
+			}, told)
+		})
+	})
+	t.Run("a panic in a trace loses no permit", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter().(*limiter)
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			ctx := callIn(t.Context(), &ClientTrace{WaitStart: func(context.Context, WaitStartInfo) { panic("logger") }})
+			assert.Panics(t, func() { _, _ = l.Acquire(ctx, time.Minute) })
+			p.Release(ok(60, 59, time.Minute))
+			assertAtRest(t, l)
+		})
+	})
+	t.Run("has no timer while no call waits", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter().(*limiter)
+			ctx, cancel := context.WithCancel(t.Context())
+			one(t, l, ok(60, 0, 30*time.Second))
+			assertAtRest(t, l)
+			go func() { _, _ = l.Acquire(ctx, time.Hour) }()
+			synctest.Wait()
+			l.mu.Lock()
+			assert.NotNil(t, l.queue("", time.Now()).timer)
+			l.mu.Unlock()
+			cancel()
+			synctest.Wait()
+			assertAtRest(t, l)
+		})
+	})
+}
+
+func TestLimiterWaitTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter().(*limiter)
 		one(t, l, ok(60, 0, 40*time.Second))
@@ -302,29 +439,8 @@ func TestAWaitThatCannotFitFailsAtOnce(t *testing.T) {
 	})
 }
 
-func TestTheLineIsToldWhenTheDoorCloses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter().(*limiter)
-		p, err := l.Acquire(t.Context(), 0)
-		require.NoError(t, err)
-		var all sync.WaitGroup
-		for range 50 {
-			all.Go(func() {
-				_, err := l.Acquire(t.Context(), time.Minute)
-				assert.Equal(t, ScopeBan, refused(t, err).Scope)
-			})
-		}
-		synctest.Wait()
-		start := time.Now()
-		p.Release(tooMany(60, 0, 10*time.Second, 5*time.Minute))
-		all.Wait()
-		assert.Equal(t, start, time.Now(), "nobody has waited for it")
-		assertAtRest(t, l)
-	})
-}
-
-// TestMaxWait is about what it bounds: waits for a window or a gate, and not those for a response.
-func TestMaxWait(t *testing.T) {
+// TestLimiterMaxWait is about what it bounds: waits for a window or a gate, and not those for a response.
+func TestLimiterMaxWait(t *testing.T) {
 	t.Run("0 waits for the response of the request that went ahead", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := NewLimiter()
@@ -381,7 +497,7 @@ func TestMaxWait(t *testing.T) {
 	})
 }
 
-func TestTheDayIsRefusedLocallyUntilItsReset(t *testing.T) {
+func TestLimiterDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(60)
 		s.PerDay = 100
@@ -411,78 +527,78 @@ func TestTheDayIsRefusedLocallyUntilItsReset(t *testing.T) {
 	})
 }
 
-func TestAnEndedContextAdmitsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter().(*limiter)
-		why := errors.New("shutting down")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(why)
-		_, err := l.Acquire(ctx, time.Hour)
-		_ = refused(t, err)
-		assert.ErrorIs(t, err, context.Canceled)
-		assert.ErrorIs(t, err, why)
-
-		// The permit and the end come at the same instant: either may win the select, not the call.
-		one(t, l, ok(60, 0, 10*time.Second))
-		for range 50 {
-			ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(11*time.Second))
+func TestLimiterContext(t *testing.T) {
+	t.Run("admits nothing once it has ended", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter().(*limiter)
+			why := errors.New("shutting down")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(why)
 			_, err := l.Acquire(ctx, time.Hour)
-			assert.ErrorIs(t, err, context.DeadlineExceeded)
-			cancel()
+			_ = refused(t, err)
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.ErrorIs(t, err, why)
+
+			// The permit and the end come at the same instant: either may win the select, not the call.
 			one(t, l, ok(60, 0, 10*time.Second))
-		}
-		assertAtRest(t, l)
+			for range 50 {
+				ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(11*time.Second))
+				_, err := l.Acquire(ctx, time.Hour)
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				cancel()
+				one(t, l, ok(60, 0, 10*time.Second))
+			}
+			assertAtRest(t, l)
+		})
 	})
-}
-
-func TestRandomCancelsLeakNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newService(60)
-		l := NewLimiter().(*limiter)
-		var all sync.WaitGroup
-		for g := range 300 {
-			rng := rand.New(rand.NewPCG(4, uint64(g)))
-			all.Go(func() {
-				for range 5 {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rng.Int64N(int64(40*time.Second))))
-					ctx, stop := context.WithCancel(ctx)
-					time.AfterFunc(time.Duration(rng.Int64N(int64(40*time.Second))), stop)
-					p, err := l.Acquire(ctx, time.Duration(rng.Int64N(int64(time.Minute))))
-					if err == nil {
-						p.Release(lossy(s, rng))
+	t.Run("random cancels leak nothing", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newService(60)
+			l := NewLimiter().(*limiter)
+			var all sync.WaitGroup
+			for g := range 300 {
+				rng := rand.New(rand.NewPCG(4, uint64(g)))
+				all.Go(func() {
+					for range 5 {
+						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rng.Int64N(int64(40*time.Second))))
+						ctx, stop := context.WithCancel(ctx)
+						time.AfterFunc(time.Duration(rng.Int64N(int64(40*time.Second))), stop)
+						p, err := l.Acquire(ctx, time.Duration(rng.Int64N(int64(time.Minute))))
+						if err == nil {
+							p.Release(lossy(s, rng))
+						}
+						cancel()
+						stop()
 					}
-					cancel()
-					stop()
-				}
-			})
-		}
-		all.Wait()
-		assert.Zero(t, s.Rejected())
-		assertAtRest(t, l)
+				})
+			}
+			all.Wait()
+			assert.Zero(t, s.Rejected())
+			assertAtRest(t, l)
+		})
+	})
+	t.Run("10,000 cancelled waits leave nothing", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter().(*limiter)
+			one(t, l, ok(10, 0, time.Minute))
+			ctx, cancel := context.WithCancel(t.Context())
+			var waits sync.WaitGroup
+			for range 10_000 {
+				waits.Go(func() {
+					_, err := l.Acquire(ctx, time.Hour*24)
+					assert.ErrorIs(t, err, context.Canceled)
+				})
+			}
+			synctest.Wait()
+			assert.Equal(t, 10_000, l.queue("", time.Now()).len())
+			cancel()
+			waits.Wait()
+			assertAtRest(t, l)
+		}) // which sees that no goroutine is left
 	})
 }
 
-func TestTenThousandCancelledWaitsLeaveNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter().(*limiter)
-		one(t, l, ok(10, 0, time.Minute))
-		ctx, cancel := context.WithCancel(t.Context())
-		var waits sync.WaitGroup
-		for range 10_000 {
-			waits.Go(func() {
-				_, err := l.Acquire(ctx, time.Hour*24)
-				assert.ErrorIs(t, err, context.Canceled)
-			})
-		}
-		synctest.Wait()
-		assert.Equal(t, 10_000, l.queue("", time.Now()).len())
-		cancel()
-		waits.Wait()
-		assertAtRest(t, l)
-	}) // which sees that no goroutine is left
-}
-
-func TestASecondReleaseIsIgnored(t *testing.T) {
+func TestLimiterSecondRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter().(*limiter)
 		p, err := l.Acquire(t.Context(), 0)
@@ -495,7 +611,7 @@ func TestASecondReleaseIsIgnored(t *testing.T) {
 	})
 }
 
-func TestALimiterMayLiveInSeveralWorlds(t *testing.T) {
+func TestLimiterInSeveralBubbles(t *testing.T) {
 	l := NewLimiter()
 	one(t, l, ok(60, 0, time.Minute))
 	for range 3 { // each begins in the year 2000
@@ -515,127 +631,7 @@ func TestALimiterMayLiveInSeveralWorlds(t *testing.T) {
 	one(t, l, ok(60, 59, time.Minute))
 }
 
-func TestAtAColdStartOneMoreGoesAheadForEachSecondOfSilence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter().(*limiter)
-		start := time.Now()
-		var mu sync.Mutex
-		var admitted []time.Duration
-		var permits []Permit
-		for range 4 {
-			go func() {
-				p, err := l.Acquire(t.Context(), time.Minute)
-				if assert.NoError(t, err) {
-					mu.Lock()
-					defer mu.Unlock()
-					admitted = append(admitted, time.Since(start))
-					permits = append(permits, p)
-				}
-			}()
-		}
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		assert.Equal(t, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, admitted)
-		for _, p := range permits {
-			p.Release(ok(60, 57, time.Minute))
-		}
-		assertAtRest(t, l)
-	})
-}
-
-// TestACallerThatGivesUpDelaysNobody has callers give up after their request was sent and before a response came.
-func TestACallerThatGivesUpDelaysNobody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter()
-		start := time.Now()
-		for range 20 {
-			one(t, l, Observation{Sent: time.Now(), Abandoned: true})
-		}
-		assert.Equal(t, start, time.Now())
-		one(t, l, ok(60, 30, time.Minute))
-	})
-}
-
-func TestAServiceThatCannotBeReachedFailsForAllSoon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter()
-		start := time.Now()
-		var all sync.WaitGroup
-		for range 64 {
-			all.Go(func() {
-				p, err := l.Acquire(t.Context(), time.Minute)
-				if assert.NoError(t, err) {
-					time.Sleep(time.Second) // the connection is refused
-					p.Release(Observation{})
-				}
-			})
-		}
-		all.Wait()
-		assert.Less(t, time.Since(start), 20*time.Second)
-	})
-}
-
-func TestACallIsToldWhatItWaitsFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter().(*limiter)
-		start := time.Now()
-		var told []Wait
-		ask := func(maxWait time.Duration) {
-			ctx := callIn(t.Context(), &ClientTrace{WaitStart: func(_ context.Context, info WaitStartInfo) {
-				if assert.True(t, l.mu.TryLock(), "it is called without the lock") {
-					l.mu.Unlock()
-				}
-				told = append(told, info.Wait)
-			}})
-			if p, err := l.Acquire(ctx, maxWait); err == nil {
-				p.Release(Observation{})
-			}
-		}
-		p, err := l.Acquire(t.Context(), 0)
-		require.NoError(t, err)
-		ask(time.Second)
-		p.Release(ok(60, 0, 30*time.Second))
-		ask(time.Minute)
-		one(t, l, tooMany(60, 0, 30*time.Second, 10*time.Minute))
-		ask(time.Hour)
-		assert.Equal(t, []Wait{
-			{Reason: WaitResponse, Waiting: 1},
-			{Reason: WaitMinute, Until: start.Add(32 * time.Second), Waiting: 1},
-			{Reason: WaitBan, Until: start.Add(32*time.Second + 10*time.Minute), Waiting: 1},
-		}, told)
-	})
-}
-
-func TestAPanicWhileToldLosesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter().(*limiter)
-		p, err := l.Acquire(t.Context(), 0)
-		require.NoError(t, err)
-		ctx := callIn(t.Context(), &ClientTrace{WaitStart: func(context.Context, WaitStartInfo) { panic("logger") }})
-		assert.Panics(t, func() { _, _ = l.Acquire(ctx, time.Minute) })
-		p.Release(ok(60, 59, time.Minute))
-		assertAtRest(t, l)
-	})
-}
-
-func TestNothingRunsWhileNobodyWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter().(*limiter)
-		ctx, cancel := context.WithCancel(t.Context())
-		one(t, l, ok(60, 0, 30*time.Second))
-		assertAtRest(t, l)
-		go func() { _, _ = l.Acquire(ctx, time.Hour) }()
-		synctest.Wait()
-		l.mu.Lock()
-		assert.NotNil(t, l.queue("", time.Now()).timer)
-		l.mu.Unlock()
-		cancel()
-		synctest.Wait()
-		assertAtRest(t, l)
-	})
-}
-
-func TestAnUncontendedPermitIsTheOnlyAllocation(t *testing.T) {
+func TestLimiterAllocations(t *testing.T) {
 	l := NewLimiter()
 	ctx := callIn(t.Context())
 	now := time.Now()

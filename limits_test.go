@@ -16,7 +16,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestAnAnswerThatDripsIsCutOffByTheAttemptAndTheCall(t *testing.T) {
+func TestWithAttemptTimeoutDrippingBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		srv.Inject(fake.Fault{Wire: fake.WireDrip, Times: fake.Forever, Body: bytes.Repeat([]byte(" "), 1000)}) // for 100 seconds
@@ -33,7 +33,7 @@ func TestAnAnswerThatDripsIsCutOffByTheAttemptAndTheCall(t *testing.T) {
 	})
 }
 
-func TestAHeaderIsBoundedToo(t *testing.T) {
+func TestResponseHeaderLimit(t *testing.T) {
 	var asked atomic.Int32
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)

@@ -110,8 +110,8 @@ func TestWithLogger(t *testing.T) {
 	})
 }
 
-// TestErrorsAsGoldenFiles has every error of the README's table in text, and as an attribute of a log.
-func TestErrorsAsGoldenFiles(t *testing.T) {
+// TestErrorGoldenFiles has every error of the README's table in text, and as an attribute of a log.
+func TestErrorGoldenFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var texts strings.Builder
 		var text, json bytes.Buffer
@@ -169,7 +169,7 @@ func TestErrorsAsGoldenFiles(t *testing.T) {
 	})
 }
 
-func TestNewClientFromEnvNamesTheVariable(t *testing.T) {
+func TestNewClientFromEnvErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	require.NoError(t, os.WriteFile(file, []byte("two words"), 0o600))
 	for name, c := range map[string]struct{ base, key, file, insecure, want string }{
@@ -197,7 +197,7 @@ func TestNewClientFromEnvNamesTheVariable(t *testing.T) {
 	}
 }
 
-func TestWithAPIKeyFuncIsAskedForAnotherKeyAfterA401(t *testing.T) {
+func TestWithAPIKeyFuncAfter401(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys     []string
 		answers  []answer

@@ -91,16 +91,16 @@ func gzipBomb(size int) io.Reader {
 // floodWith names, to a process of this test, what it is to be flooded with.
 const floodWith = "PETSTORE_TEST_FLOOD"
 
-// TestNoAnswerTakesThreeTimesItsBoundOfMemory floods a client in a process of its own, whose GOMEMLIMIT is no more
+// TestResponseMemory floods a client in a process of its own, whose GOMEMLIMIT is no more
 // than that, and which says how far its heap grew.
-func TestNoAnswerTakesThreeTimesItsBoundOfMemory(t *testing.T) {
+func TestResponseMemory(t *testing.T) {
 	if name := os.Getenv(floodWith); name != "" {
 		drown(t, floods()[name])
 		return
 	}
 	for name := range floods() {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^TestNoAnswerTakesThreeTimesItsBoundOfMemory$")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^TestResponseMemory$")
 			cmd.Env = append(os.Environ(), floodWith+"="+name, fmt.Sprintf("GOMEMLIMIT=%d", 3*floodBound))
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)

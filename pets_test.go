@@ -12,7 +12,7 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-func TestRequestsAreThoseOfTheDocument(t *testing.T) {
+func TestRequestGoldenFiles(t *testing.T) {
 	for golden, call := range map[string]func(*petstore.Client) error{
 		"list.request": func(c *petstore.Client) error {
 			_, err := c.ListPets(t.Context(), petstore.ListPetsParams{})
@@ -50,7 +50,7 @@ func TestRequestsAreThoseOfTheDocument(t *testing.T) {
 	}
 }
 
-func TestResultsAreWhatTheServiceAnswered(t *testing.T) {
+func TestResult(t *testing.T) {
 	list, err := os.ReadFile("testdata/list.response")
 	require.NoError(t, err)
 	client, _ := scripted(t, []answer{status(200, string(list), "X-Ratelimit-Limit: 60", "X-Ratelimit-Remaining: 59", "X-Ratelimit-Reset: 1795262400", "X-Other: y")})
@@ -78,7 +78,7 @@ func TestResultsAreWhatTheServiceAnswered(t *testing.T) {
 	assert.Equal(t, created.Pet, got.Pet)
 }
 
-func TestAnEmptyListIsNeverNil(t *testing.T) {
+func TestListPetsEmpty(t *testing.T) {
 	client, _ := scripted(t, []answer{status(200, `[]`)})
 	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestAnEmptyListIsNeverNil(t *testing.T) {
 	assert.Empty(t, result.Pets)
 }
 
-func TestArgumentsThatTheDocumentRulesOutAreNotSent(t *testing.T) {
+func TestArgumentError(t *testing.T) {
 	client, service := scripted(t, []answer{status(200, `[]`)})
 	list := func(p petstore.ListPetsParams) error {
 		_, err := client.ListPets(t.Context(), p)
@@ -115,7 +115,7 @@ func TestArgumentsThatTheDocumentRulesOutAreNotSent(t *testing.T) {
 	assert.Empty(t, service.sent())
 }
 
-func TestNothingPanicsWithoutAContextAClientOrAnOption(t *testing.T) {
+func TestNilArguments(t *testing.T) {
 	client, service := scripted(t, []answer{status(200, `[]`)})
 	var none context.Context
 	_, err := client.ListPets(none, petstore.ListPetsParams{})

@@ -118,7 +118,7 @@ func TestResponseErrorKeepsNeitherTheKeyNorMegabytes(t *testing.T) {
 	}
 }
 
-func TestErrorBodyEndsWithNoPieceOfTheKey(t *testing.T) {
+func TestAPIErrorBodyHasNoPartOfTheKey(t *testing.T) {
 	t.Parallel()
 	const key = "secret-key-0123456789"
 	for most := range int64(60) {
@@ -137,7 +137,7 @@ func TestErrorBodyEndsWithNoPieceOfTheKey(t *testing.T) {
 	}
 }
 
-func TestCallFromContextIsFreeOfRacesInADialerThatOutlivesItsAttempt(t *testing.T) {
+func TestCallFromContextInDialer(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -174,7 +174,7 @@ type countingPermit struct{ released *int }
 
 func (p countingPermit) Release(petstore.Observation) { *p.released++ }
 
-func TestLimiterOfTheUsers(t *testing.T) {
+func TestLimiterOfTheUser(t *testing.T) {
 	t.Run("may return a nil pointer as its error", func(t *testing.T) {
 		for _, err := range []error{(*petstore.RateLimitError)(nil), (*net.OpError)(nil)} {
 			released := 0
@@ -260,7 +260,7 @@ func (b both) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Perm
 
 func (b both) RateLimit() petstore.RateLimit { return b.second.RateLimit() }
 
-func TestNewClientTakesLocalhostInWhateverCaseForLoopback(t *testing.T) {
+func TestNewClientLocalhost(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://proxy.test:1")
 	server := fake.NewTestServer(t)
 	_, port, err := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(server.URL(), "http://"), "/v1"))
@@ -278,7 +278,7 @@ func TestNewClientTakesLocalhostInWhateverCaseForLoopback(t *testing.T) {
 	}
 }
 
-func TestNewClientFromEnvReadsAKeyFileUpTo64KiB(t *testing.T) {
+func TestNewClientFromEnvKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	t.Setenv("PETSTORE_BASE_URL", "https://service.test/v1")
 	t.Setenv("PETSTORE_API_KEY_FILE", file)
@@ -295,7 +295,7 @@ func TestNewClientFromEnvReadsAKeyFileUpTo64KiB(t *testing.T) {
 	}
 }
 
-func TestGetPetTakesNoOtherAnimal(t *testing.T) {
+func TestGetPetWithOtherID(t *testing.T) {
 	t.Parallel()
 	client, _ := scripted(t, []answer{status(200, onePet)})
 	_, err := client.GetPet(t.Context(), 8)
@@ -303,7 +303,7 @@ func TestGetPetTakesNoOtherAnimal(t *testing.T) {
 	assert.ErrorContains(t, err, "id is 7 instead of 8")
 }
 
-func TestWithTransportWrapsTheClientsOwn(t *testing.T) {
+func TestWithTransport(t *testing.T) {
 	t.Parallel()
 	var order []string
 	wrap := func(name string) petstore.Option {

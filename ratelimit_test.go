@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestARateLimitIsReadFromAllThreeHeadersOrNotAtAll(t *testing.T) {
+func TestParseRateLimit(t *testing.T) {
 	whole := func() http.Header {
 		return http.Header{headerLimit: {"60"}, headerRemaining: {"0"}, headerReset: {"1795000000"}}
 	}
@@ -43,7 +43,7 @@ func TestARateLimitIsReadFromAllThreeHeadersOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestTheHeaderKeysAreCanonical(t *testing.T) {
+func TestHeaderKeys(t *testing.T) {
 	for documented, key := range map[string]string{
 		"X-RateLimit-Limit": headerLimit, "X-RateLimit-Remaining": headerRemaining,
 		"X-RateLimit-Reset": headerReset, "Retry-After": headerRetryAfter, "Date": headerDate,
@@ -52,69 +52,67 @@ func TestTheHeaderKeysAreCanonical(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsUnderstoodInItsDialects(t *testing.T) {
-	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	received := date.Add(-7 * time.Minute) // by a clock of our own that is wrong
-	for value, want := range map[string]time.Duration{
-		"1":                                  time.Second,
-		"120":                                2 * time.Minute,
-		"0.25":                               250 * time.Millisecond,
-		"1.5":                                1500 * time.Millisecond,
-		"Sat, 21 Nov 2026 12:01:30 GMT":      90 * time.Second,
-		"Saturday, 21-Nov-26 12:01:30 GMT":   90 * time.Second,
-		"Sat Nov 21 12:01:30 2026":           90 * time.Second,
-		"1795262490":                         90 * time.Second,
-		"1795262489.5":                       90 * time.Second,
-		"5, 9":                               9 * time.Second,
-		"Sat, 21 Nov 2026 12:01:30 GMT, 120": 2 * time.Minute,
-		"120, Sat, 21 Nov 2026 12:03:30 GMT": 210 * time.Second,
-		"Sat Nov 21 12:01:30 2026, 7":        90 * time.Second,
-		"31622400":                           366 * 24 * time.Hour,
-	} {
-		assert.Equal(t, want, parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, received), value)
-	}
-}
-
-func TestRetryAfterIsAUnixTimeIfThatLiesWithinTheNextYear(t *testing.T) {
-	for _, year := range []int{1985, 2000, 2026, 2090} {
-		date := time.Date(year, 2, 3, 4, 5, 6, 0, time.UTC)
-		in := func(d time.Duration) http.Header {
-			return http.Header{headerRetryAfter: {strconv.FormatInt(date.Add(d).Unix(), 10)}}
+func TestParseRetryAfter(t *testing.T) {
+	t.Run("understands all formats", func(t *testing.T) {
+		date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		received := date.Add(-7 * time.Minute) // by a clock of our own that is wrong
+		for value, want := range map[string]time.Duration{
+			"1":                                  time.Second,
+			"120":                                2 * time.Minute,
+			"0.25":                               250 * time.Millisecond,
+			"1.5":                                1500 * time.Millisecond,
+			"Sat, 21 Nov 2026 12:01:30 GMT":      90 * time.Second,
+			"Saturday, 21-Nov-26 12:01:30 GMT":   90 * time.Second,
+			"Sat Nov 21 12:01:30 2026":           90 * time.Second,
+			"1795262490":                         90 * time.Second,
+			"1795262489.5":                       90 * time.Second,
+			"5, 9":                               9 * time.Second,
+			"Sat, 21 Nov 2026 12:01:30 GMT, 120": 2 * time.Minute,
+			"120, Sat, 21 Nov 2026 12:03:30 GMT": 210 * time.Second,
+			"Sat Nov 21 12:01:30 2026, 7":        90 * time.Second,
+			"31622400":                           366 * 24 * time.Hour,
+		} {
+			assert.Equal(t, want, parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, received), value)
 		}
-		assert.Equal(t, time.Minute, parseRetryAfter(in(time.Minute), date, date), year)
-		assert.Equal(t, 300*24*time.Hour, parseRetryAfter(in(300*24*time.Hour), date, date), year)
-		assert.Zero(t, parseRetryAfter(in(-time.Minute), date, date), "it is past")
-		assert.Zero(t, parseRetryAfter(in(400*24*time.Hour), date, date), "it is too far away")
-	}
+	})
+	t.Run("a number is a Unix time if that is within the next year", func(t *testing.T) {
+		for _, year := range []int{1985, 2000, 2026, 2090} {
+			date := time.Date(year, 2, 3, 4, 5, 6, 0, time.UTC)
+			in := func(d time.Duration) http.Header {
+				return http.Header{headerRetryAfter: {strconv.FormatInt(date.Add(d).Unix(), 10)}}
+			}
+			assert.Equal(t, time.Minute, parseRetryAfter(in(time.Minute), date, date), year)
+			assert.Equal(t, 300*24*time.Hour, parseRetryAfter(in(300*24*time.Hour), date, date), year)
+			assert.Zero(t, parseRetryAfter(in(-time.Minute), date, date), "it is past")
+			assert.Zero(t, parseRetryAfter(in(400*24*time.Hour), date, date), "it is too far away")
+		}
+	})
+	t.Run("ignores an invalid value", func(t *testing.T) {
+		date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		for _, value := range []string{
+			"", "0", "0.0", "-1", "+5", "-0", "NaN", "Inf", "1e9", "0x10", "soon", "1.2.3", ".", "5s", "5 seconds",
+			"9223372037", "9223372036854775808", "99999999999999999999999999", "31622401",
+			"Sat, 21 Nov 2026 11:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT",
+			"1795262399", "Sat, 21 Nov 2026", "\x00",
+		} {
+			got := parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, date)
+			assert.Zero(t, got, "%q", value)
+		}
+		assert.Zero(t, parseRetryAfter(http.Header{}, date, date))
+	})
+	t.Run("the longest of several values counts", func(t *testing.T) {
+		date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		h := http.Header{headerRetryAfter: {"3", "Sat, 21 Nov 2026 12:00:20 GMT", "garbage", "7"}}
+		assert.Equal(t, 20*time.Second, parseRetryAfter(h, date, date))
+	})
+	t.Run("uses the local clock without a Date", func(t *testing.T) {
+		received := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		h := http.Header{headerRetryAfter: {"Sat, 21 Nov 2026 12:00:20 GMT"}}
+		assert.Equal(t, 20*time.Second, parseRetryAfter(h, time.Time{}, received))
+	})
 }
 
-func TestAnUnusableRetryAfterIsNone(t *testing.T) {
-	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for _, value := range []string{
-		"", "0", "0.0", "-1", "+5", "-0", "NaN", "Inf", "1e9", "0x10", "soon", "1.2.3", ".", "5s", "5 seconds",
-		"9223372037", "9223372036854775808", "99999999999999999999999999", "31622401",
-		"Sat, 21 Nov 2026 11:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT",
-		"1795262399", "Sat, 21 Nov 2026", "\x00",
-	} {
-		got := parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, date)
-		assert.Zero(t, got, "%q", value)
-	}
-	assert.Zero(t, parseRetryAfter(http.Header{}, date, date))
-}
-
-func TestTheLatestOfSeveralRetryAftersCounts(t *testing.T) {
-	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	h := http.Header{headerRetryAfter: {"3", "Sat, 21 Nov 2026 12:00:20 GMT", "garbage", "7"}}
-	assert.Equal(t, 20*time.Second, parseRetryAfter(h, date, date))
-}
-
-func TestWithoutADateTheLocalClockCounts(t *testing.T) {
-	received := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	h := http.Header{headerRetryAfter: {"Sat, 21 Nov 2026 12:00:20 GMT"}}
-	assert.Equal(t, 20*time.Second, parseRetryAfter(h, time.Time{}, received))
-}
-
-func TestTheBackoffGrowsToItsMostAndNeverOverflows(t *testing.T) {
+func TestRetryPolicyBackoff(t *testing.T) {
 	for _, p := range []RetryPolicy{
 		{},
 		{BaseDelay: 1},

@@ -12,7 +12,7 @@ import (
 
 const slashedKey = "c2Vj+cmV0/a2V5=="
 
-func TestBodyStartHoldsNoPartOfTheKey(t *testing.T) {
+func TestBodyStart(t *testing.T) {
 	var escaped strings.Builder
 	for _, c := range []byte(slashedKey) {
 		fmt.Fprintf(&escaped, `\u%04x`, c)

@@ -108,7 +108,7 @@ func toBeRepeated(o *operation, a *attempt) bool {
 	return a.statusCode == http.StatusRequestTimeout || a.statusCode >= 500
 }
 
-func TestRetryAfterOnTopOfALongBackoffDoesNotOverflow(t *testing.T) {
+func TestRetryAfterWithLongBackoff(t *testing.T) {
 	p := RetryPolicy{BaseDelay: math.MaxInt64, MaxDelay: math.MaxInt64}.withDefaults()
 	config := callConfig{retry: p, maxWait: math.MaxInt64}
 	for range 2000 { // the backoff is random, and one in a hundred is long enough

@@ -30,8 +30,8 @@ var (
 	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 )
 
-// TestTheRetryTable is the table of the package documentation, row by row.
-func TestTheRetryTable(t *testing.T) {
+// TestRetryByResponse is the table of the package documentation, row by row.
+func TestRetryByResponse(t *testing.T) {
 	type row struct {
 		name    string
 		answer  answer
@@ -96,198 +96,250 @@ func attemptsOf(t *testing.T, err error) int {
 	return e.Attempts
 }
 
-func TestACutOffSuccessIsReadAgainButNeverCreatedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := scripted(t, []answer{cutOff(200, io.ErrUnexpectedEOF), cutOff(200, errReset), status(200, twoPets)})
-		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, 3, result.Attempts)
-		assert.Len(t, result.Pets, 2)
+func TestRetry(t *testing.T) {
+	t.Run("repeats a read, never a create, after a response that was cut off", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := scripted(t, []answer{cutOff(200, io.ErrUnexpectedEOF), cutOff(200, errReset), status(200, twoPets)})
+			result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+			assert.Equal(t, 3, result.Attempts)
+			assert.Len(t, result.Pets, 2)
 
-		client, service := scripted(t, []answer{cutOff(201, io.ErrUnexpectedEOF)})
-		_, err = client.CreatePet(t.Context(), newPet())
-		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-		require.ErrorIs(t, err, petstore.ErrInvalidResponse)
-		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+			client, service := scripted(t, []answer{cutOff(201, io.ErrUnexpectedEOF)})
+			_, err = client.CreatePet(t.Context(), newPet())
+			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+			assert.Len(t, service.sent(), 1)
+		})
+	})
+	t.Run("sends the body of a create again", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, service := scripted(t, []answer{status(429, ``), fails(errRefused), success("createPet")})
+			result, err := client.CreatePet(t.Context(), newPet())
+			require.NoError(t, err)
+			assert.Equal(t, 3, result.Attempts)
+			for _, r := range service.sent() {
+				assert.Equal(t, `{"name":"Rex","categoryId":3,"status":"available"}`, r.body)
+				assert.EqualValues(t, len(r.body), r.contentLength)
+			}
+		})
+	})
+	t.Run("backs off exponentially with jitter", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, service := scripted(t, []answer{status(503, ``)},
+				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 8, BaseDelay: time.Second, MaxDelay: 8 * time.Second}))
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.Error(t, err)
+			sent := service.sent()
+			require.Len(t, sent, 8)
+			for i, full := range []time.Duration{1, 2, 4, 8, 8, 8, 8} {
+				gap := sent[i+1].at.Sub(sent[i].at)
+				assert.GreaterOrEqual(t, gap, full*time.Second/2)
+				assert.LessOrEqual(t, gap, full*time.Second)
+			}
+		})
+	})
+	t.Run("does not happen with one attempt", func(t *testing.T) {
+		client, service := scripted(t, []answer{status(503, ``)})
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{},
+			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		require.Error(t, err)
 		assert.Len(t, service.sent(), 1)
 	})
 }
 
-func TestARetriedCreateSendsItsBodyAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, service := scripted(t, []answer{status(429, ``), fails(errRefused), success("createPet")})
-		result, err := client.CreatePet(t.Context(), newPet())
-		require.NoError(t, err)
-		assert.Equal(t, 3, result.Attempts)
-		for _, r := range service.sent() {
-			assert.Equal(t, `{"name":"Rex","categoryId":3,"status":"available"}`, r.body)
-			assert.EqualValues(t, len(r.body), r.contentLength)
+func TestRetryAfter(t *testing.T) {
+	t.Run("is a lower bound of the wait on 429 and 503", func(t *testing.T) {
+		for _, code := range []int{429, 503} {
+			for value, want := range map[string]time.Duration{
+				"7": 7 * time.Second, "0": 0, "-3": 0, "NaN": 0, "9223372037": 0, "0.001": time.Millisecond,
+			} {
+				t.Run(fmt.Sprint(code, " ", value), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						client, service := scripted(t, []answer{status(code, ``, "Retry-After: "+value), success("listPets")})
+						_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+						require.NoError(t, err)
+						sent := service.sent()
+						require.Len(t, sent, 2)
+						gap := sent[1].at.Sub(sent[0].at)
+						assert.GreaterOrEqual(t, gap, max(want, 250*time.Millisecond), "never a hot loop")
+						assert.LessOrEqual(t, gap, want+2*time.Second)
+					})
+				})
+			}
 		}
 	})
-}
-
-func TestTheBackoffIsExponentialWithJitter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, service := scripted(t, []answer{status(503, ``)},
-			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 8, BaseDelay: time.Second, MaxDelay: 8 * time.Second}))
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.Error(t, err)
-		sent := service.sent()
-		require.Len(t, sent, 8)
-		for i, full := range []time.Duration{1, 2, 4, 8, 8, 8, 8} {
-			gap := sent[i+1].at.Sub(sent[i].at)
-			assert.GreaterOrEqual(t, gap, full*time.Second/2)
-			assert.LessOrEqual(t, gap, full*time.Second)
-		}
-	})
-}
-
-func TestRetryAfterIsALowerBoundOfTheWaitOn429And503(t *testing.T) {
-	for _, code := range []int{429, 503} {
-		for value, want := range map[string]time.Duration{
-			"7": 7 * time.Second, "0": 0, "-3": 0, "NaN": 0, "9223372037": 0, "0.001": time.Millisecond,
+	t.Run("is overruled by the later end of a used-up window", func(t *testing.T) {
+		for name, c := range map[string]struct {
+			remaining int
+			atLeast   time.Duration
+			atMost    time.Duration
+		}{
+			"used up":  {0, 40 * time.Second, 42 * time.Second},
+			"not used": {5, 2 * time.Second, 4 * time.Second},
 		} {
-			t.Run(fmt.Sprint(code, " ", value), func(t *testing.T) {
+			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					client, service := scripted(t, []answer{status(code, ``, "Retry-After: "+value), success("listPets")})
+					headers := append(quota(60, c.remaining, 40*time.Second), "Retry-After: 2")
+					client, service := scripted(t, []answer{status(429, ``, headers...), success("listPets")})
 					_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 					require.NoError(t, err)
-					sent := service.sent()
-					require.Len(t, sent, 2)
-					gap := sent[1].at.Sub(sent[0].at)
-					assert.GreaterOrEqual(t, gap, max(want, 250*time.Millisecond), "never a hot loop")
-					assert.LessOrEqual(t, gap, want+2*time.Second)
+					gap := service.sent()[1].at.Sub(service.sent()[0].at)
+					assert.GreaterOrEqual(t, gap, c.atLeast)
+					assert.LessOrEqual(t, gap, c.atMost)
 				})
 			})
 		}
-	}
-}
-
-func TestTheEndOfAUsedUpWindowOutlastsAShorterRetryAfter(t *testing.T) {
-	for name, c := range map[string]struct {
-		remaining int
-		atLeast   time.Duration
-		atMost    time.Duration
-	}{
-		"used up":  {0, 40 * time.Second, 42 * time.Second},
-		"not used": {5, 2 * time.Second, 4 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
+	})
+	t.Run("is independent of a wrong clock", func(t *testing.T) {
+		for _, skew := range []time.Duration{-10 * time.Minute, 10 * time.Minute, 0} {
 			synctest.Test(t, func(t *testing.T) {
-				headers := append(quota(60, c.remaining, 40*time.Second), "Retry-After: 2")
-				client, service := scripted(t, []answer{status(429, ``, headers...), success("listPets")})
+				now := time.Now().Add(skew).UTC()
+				client, service := scripted(t, []answer{
+					status(429, ``, "Date: "+now.Format(http.TimeFormat),
+						"Retry-After: "+now.Add(20*time.Second).Format(http.TimeFormat)),
+					success("listPets"),
+				})
 				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 				require.NoError(t, err)
 				gap := service.sent()[1].at.Sub(service.sent()[0].at)
-				assert.GreaterOrEqual(t, gap, c.atLeast)
-				assert.LessOrEqual(t, gap, c.atMost)
+				assert.GreaterOrEqual(t, gap, 20*time.Second)
+				assert.LessOrEqual(t, gap, 22*time.Second)
 			})
-		})
-	}
-}
-
-func TestTheServersClockMayBeWrong(t *testing.T) {
-	for _, skew := range []time.Duration{-10 * time.Minute, 10 * time.Minute, 0} {
-		synctest.Test(t, func(t *testing.T) {
-			now := time.Now().Add(skew).UTC()
-			client, service := scripted(t, []answer{
-				status(429, ``, "Date: "+now.Format(http.TimeFormat),
-					"Retry-After: "+now.Add(20*time.Second).Format(http.TimeFormat)),
-				success("listPets"),
-			})
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
-			gap := service.sent()[1].at.Sub(service.sent()[0].at)
-			assert.GreaterOrEqual(t, gap, 20*time.Second)
-			assert.LessOrEqual(t, gap, 22*time.Second)
-		})
-	}
-}
-
-func TestAWaitThatDoesNotFitFailsAtOnce(t *testing.T) {
-	limited := func() []answer { return []answer{status(429, ``, "Retry-After: 60")} }
-	for name, c := range map[string]struct {
-		answers []answer
-		options []petstore.CallOption
-		timeout time.Duration
-		limited bool
-	}{
-		"max wait":              {limited(), []petstore.CallOption{petstore.WithMaxWait(59 * time.Second)}, time.Hour, true},
-		"never wait":            {limited(), []petstore.CallOption{petstore.WithMaxWait(0)}, time.Hour, true},
-		"deadline":              {limited(), nil, 59 * time.Second, true},
-		"deadline of a backoff": {[]answer{status(502, ``)}, nil, 200 * time.Millisecond, false},
-		"503 and max wait":      {[]answer{status(503, ``, "Retry-After: 600")}, nil, time.Hour, false},
-		"503 and deadline":      {[]answer{status(503, ``, "Retry-After: 60")}, nil, 59 * time.Second, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client, service := scripted(t, c.answers)
-				ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
-				defer cancel()
-				start := time.Now()
-				_, err := client.ListPets(ctx, petstore.ListPetsParams{}, c.options...)
-				assert.Zero(t, time.Since(start), "virtual time passed")
-				assert.Len(t, service.sent(), 1)
-				_, isAPI := errors.AsType[*petstore.APIError](err)
-				assert.True(t, isAPI, "%T", err)
-				e, isLimited := errors.AsType[*petstore.RateLimitError](err)
-				require.Equal(t, c.limited, isLimited)
-				assert.NotErrorIs(t, err, context.DeadlineExceeded)
-				if c.limited {
-					assert.Equal(t, start.Add(time.Minute), e.RetryAt)
-					assert.False(t, e.Local)
-				}
-			})
-		})
-	}
-}
-
-func TestTheLongestWaitIsThatOfTheWholeCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, service := scripted(t, []answer{status(429, ``, "Retry-After: 50")})
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // 2 minutes by default
-		require.ErrorIs(t, err, petstore.ErrRateLimited)
-		assert.Len(t, service.sent(), 3, "two waits of 50 s fit, a third does not")
-	})
-}
-
-func TestACancelledWaitTellsTheContextItsCauseAndTheRateLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cause := errors.New("the user\nleft")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(5*time.Second, func() { cancel(cause) })
-		client, service := scripted(t, []answer{status(429, `{"code":"slow","message":"m","status":429}`, "Retry-After: 60")})
-		start := time.Now()
-		_, err := client.CreatePet(ctx, newPet())
-		assert.Equal(t, 5*time.Second, time.Since(start))
-		for _, want := range []error{context.Canceled, cause, petstore.ErrRateLimited} {
-			assert.ErrorIs(t, err, want)
 		}
-		assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "a 429 was not carried out")
-		_, ok := errors.AsType[*petstore.APIError](err)
-		assert.True(t, ok)
-		assert.NotContains(t, err.Error(), "\n")
-		time.Sleep(5 * time.Minute)
-		assert.Len(t, service.sent(), 1, "nothing is sent after a cancel")
 	})
 }
 
-func TestACancelledBackoffTellsTheContextAndTheLastAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(100*time.Millisecond, cancel)
-		client, service := scripted(t, []answer{status(502, ``)})
-		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-		require.ErrorIs(t, err, context.Canceled)
-		assert.NotErrorIs(t, err, petstore.ErrRateLimited)
-		last, ok := errors.AsType[*petstore.APIError](err)
-		require.True(t, ok)
-		assert.Equal(t, 502, last.StatusCode)
-		assert.Len(t, service.sent(), 1)
+func TestWithMaxWait(t *testing.T) {
+	t.Run("fails a call immediately if its wait would be too long", func(t *testing.T) {
+		limited := func() []answer { return []answer{status(429, ``, "Retry-After: 60")} }
+		for name, c := range map[string]struct {
+			answers []answer
+			options []petstore.CallOption
+			timeout time.Duration
+			limited bool
+		}{
+			"max wait":              {limited(), []petstore.CallOption{petstore.WithMaxWait(59 * time.Second)}, time.Hour, true},
+			"never wait":            {limited(), []petstore.CallOption{petstore.WithMaxWait(0)}, time.Hour, true},
+			"deadline":              {limited(), nil, 59 * time.Second, true},
+			"deadline of a backoff": {[]answer{status(502, ``)}, nil, 200 * time.Millisecond, false},
+			"503 and max wait":      {[]answer{status(503, ``, "Retry-After: 600")}, nil, time.Hour, false},
+			"503 and deadline":      {[]answer{status(503, ``, "Retry-After: 60")}, nil, 59 * time.Second, false},
+		} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					client, service := scripted(t, c.answers)
+					ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
+					defer cancel()
+					start := time.Now()
+					_, err := client.ListPets(ctx, petstore.ListPetsParams{}, c.options...)
+					assert.Zero(t, time.Since(start), "virtual time passed")
+					assert.Len(t, service.sent(), 1)
+					_, isAPI := errors.AsType[*petstore.APIError](err)
+					assert.True(t, isAPI, "%T", err)
+					e, isLimited := errors.AsType[*petstore.RateLimitError](err)
+					require.Equal(t, c.limited, isLimited)
+					assert.NotErrorIs(t, err, context.DeadlineExceeded)
+					if c.limited {
+						assert.Equal(t, start.Add(time.Minute), e.RetryAt)
+						assert.False(t, e.Local)
+					}
+				})
+			})
+		}
+	})
+	t.Run("limits the waits of a call together", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, service := scripted(t, []answer{status(429, ``, "Retry-After: 50")})
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // 2 minutes by default
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			assert.Len(t, service.sent(), 3, "two waits of 50 s fit, a third does not")
+		})
 	})
 }
 
-func TestACreateThatTheCallerGaveUpHasAnUnknownOutcomeOnlyIfItMayHaveBeenWritten(t *testing.T) {
+func TestCancel(t *testing.T) {
+	t.Run("during a wait matches the context, its cause and ErrRateLimited", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			cause := errors.New("the user\nleft")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(5*time.Second, func() { cancel(cause) })
+			client, service := scripted(t, []answer{status(429, `{"code":"slow","message":"m","status":429}`, "Retry-After: 60")})
+			start := time.Now()
+			_, err := client.CreatePet(ctx, newPet())
+			assert.Equal(t, 5*time.Second, time.Since(start))
+			for _, want := range []error{context.Canceled, cause, petstore.ErrRateLimited} {
+				assert.ErrorIs(t, err, want)
+			}
+			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "a 429 was not carried out")
+			_, ok := errors.AsType[*petstore.APIError](err)
+			assert.True(t, ok)
+			assert.NotContains(t, err.Error(), "\n")
+			time.Sleep(5 * time.Minute)
+			assert.Len(t, service.sent(), 1, "nothing is sent after a cancel")
+		})
+	})
+	t.Run("during a backoff matches the context and the last response", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(100*time.Millisecond, cancel)
+			client, service := scripted(t, []answer{status(502, ``)})
+			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+			require.ErrorIs(t, err, context.Canceled)
+			assert.NotErrorIs(t, err, petstore.ErrRateLimited)
+			last, ok := errors.AsType[*petstore.APIError](err)
+			require.True(t, ok)
+			assert.Equal(t, 502, last.StatusCode)
+			assert.Len(t, service.sent(), 1)
+		})
+	})
+	// A caller that goes by RetryAt must not come back into a closed window.
+	t.Run("during a wait after a 429 returns when the limiter opens", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fake.NewTestServer(t)
+			server.Inject(fake.Fault{Status: http.StatusTooManyRequests, Header: http.Header{
+				"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
+			}})
+			client := server.Client()
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(5*time.Second, cancel)
+			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+			assert.ErrorIs(t, err, context.Canceled)
+			limited, ok := errors.AsType[*petstore.RateLimitError](err)
+			require.True(t, ok, "%v", err)
+			_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(time.Second))
+			next, ok := errors.AsType[*petstore.RateLimitError](err)
+			require.True(t, ok, "%v", err)
+			assert.Equal(t, next.RetryAt, limited.RetryAt)
+			assert.Equal(t, next.Scope, limited.Scope)
+			_, ok = errors.AsType[*petstore.APIError](limited)
+			assert.True(t, ok, "the 429 is in it")
+		})
+	})
+	t.Run("during a wait for the limit matches ErrRateLimited after any response", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fake.NewTestServer(t)
+			reset := strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10)
+			server.Inject(fake.Fault{Status: http.StatusServiceUnavailable, Header: http.Header{
+				"X-RateLimit-Remaining": {"0"}, "X-RateLimit-Reset": {reset},
+			}})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			bored := errors.New("bored")
+			time.AfterFunc(5*time.Second, func() { cancel(bored) })
+			_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
+			assert.ErrorIs(t, err, petstore.ErrRateLimited)
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.ErrorIs(t, err, bored)
+			limited, ok := errors.AsType[*petstore.RateLimitError](err)
+			require.True(t, ok, "%v", err)
+			assert.GreaterOrEqual(t, time.Until(limited.RetryAt), 25*time.Second)
+			assert.False(t, limited.Local)
+		})
+	})
+}
+
+func TestCreatePetCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, service := scripted(t, []answer{hangs})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -312,35 +364,36 @@ func TestACreateThatTheCallerGaveUpHasAnUnknownOutcomeOnlyIfItMayHaveBeenWritten
 	})
 }
 
-func TestAnAttemptsTimeoutIsNotTheCallersDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := scripted(t, []answer{hangs, hangs, success("listPets")}, petstore.WithAttemptTimeout(3*time.Second))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		result, err := client.ListPets(ctx, petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, 3, result.Attempts)
+func TestWithAttemptTimeout(t *testing.T) {
+	t.Run("is not the caller's deadline", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := scripted(t, []answer{hangs, hangs, success("listPets")}, petstore.WithAttemptTimeout(3*time.Second))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			result, err := client.ListPets(ctx, petstore.ListPetsParams{})
+			require.NoError(t, err)
+			assert.Equal(t, 3, result.Attempts)
 
-		client, service := scripted(t, []answer{hangs}, petstore.WithAttemptTimeout(3*time.Second))
-		_, err = client.CreatePet(ctx, newPet())
-		assert.Len(t, service.sent(), 1)
-		require.NotErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-		timeout, ok := errors.AsType[net.Error](err)
-		assert.True(t, ok && timeout.Timeout() || strings.Contains(err.Error(), "timed out after 3s"), "%v", err)
+			client, service := scripted(t, []answer{hangs}, petstore.WithAttemptTimeout(3*time.Second))
+			_, err = client.CreatePet(ctx, newPet())
+			assert.Len(t, service.sent(), 1)
+			require.NotErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			timeout, ok := errors.AsType[net.Error](err)
+			assert.True(t, ok && timeout.Timeout() || strings.Contains(err.Error(), "timed out after 3s"), "%v", err)
+		})
+	})
+	t.Run("does not limit a wait", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := scripted(t, []answer{status(429, ``, "Retry-After: 60"), success("createPet")}, petstore.WithAttemptTimeout(time.Second))
+			result, err := client.CreatePet(t.Context(), newPet())
+			require.NoError(t, err)
+			assert.Equal(t, 2, result.Attempts)
+		})
 	})
 }
 
-func TestAnAttemptsTimeoutDoesNotCutTheWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := scripted(t, []answer{status(429, ``, "Retry-After: 60"), success("createPet")}, petstore.WithAttemptTimeout(time.Second))
-		result, err := client.CreatePet(t.Context(), newPet())
-		require.NoError(t, err)
-		assert.Equal(t, 2, result.Attempts)
-	})
-}
-
-func TestACallTimeoutBoundsAttemptsAndWaitsTogether(t *testing.T) {
+func TestWithCallTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		client, service := scripted(t, []answer{status(503, ""), status(503, ""), hangs}, petstore.WithCallTimeout(5*time.Second))
@@ -360,7 +413,7 @@ func TestACallTimeoutBoundsAttemptsAndWaitsTogether(t *testing.T) {
 	})
 }
 
-func TestTheTimeoutOfTheCallersHTTPClientBoundsEachAttempt(t *testing.T) {
+func TestWithHTTPClientTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &script{answers: []answer{hangs, status(429, ``, "Retry-After: 60"), success("listPets")}}
 		client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(nil),
@@ -374,52 +427,63 @@ func TestTheTimeoutOfTheCallersHTTPClientBoundsEachAttempt(t *testing.T) {
 	})
 }
 
-func TestOneAttemptMeansNoRetry(t *testing.T) {
-	client, service := scripted(t, []answer{status(503, ``)})
-	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{},
-		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
-	require.Error(t, err)
-	assert.Len(t, service.sent(), 1)
-}
-
-func TestALimiterOfTheCallersMakingNeedNotKnowRetryAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		limiter := &countingLimiter{}
-		client, service := scripted(t, []answer{status(429, ``, "Retry-After: 30"), fails(errRefused), success("createPet")},
-			petstore.WithLimiter(limiter))
-		_, err := client.CreatePet(t.Context(), newPet())
-		require.NoError(t, err)
-		assert.GreaterOrEqual(t, service.sent()[1].at.Sub(service.sent()[0].at), 30*time.Second)
-		require.Len(t, limiter.released, limiter.acquired, "every permit comes back, once")
-		var codes []int
-		for _, o := range limiter.released {
-			if !o.Sent.IsZero() {
-				codes = append(codes, o.StatusCode)
+func TestWithLimiterOfTheUser(t *testing.T) {
+	t.Run("need not know Retry-After", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			limiter := &countingLimiter{}
+			client, service := scripted(t, []answer{status(429, ``, "Retry-After: 30"), fails(errRefused), success("createPet")},
+				petstore.WithLimiter(limiter))
+			_, err := client.CreatePet(t.Context(), newPet())
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, service.sent()[1].at.Sub(service.sent()[0].at), 30*time.Second)
+			require.Len(t, limiter.released, limiter.acquired, "every permit comes back, once")
+			var codes []int
+			for _, o := range limiter.released {
+				if !o.Sent.IsZero() {
+					codes = append(codes, o.StatusCode)
+				}
 			}
-		}
-		assert.Equal(t, []int{429, 201}, codes, "what was not sent is not observed")
-	})
-}
-
-func TestAPermitComesBackWhateverHappens(t *testing.T) {
-	for name, answers := range map[string][]answer{
-		"success": {success("createPet")}, "error": {status(500, ``)}, "reset": {fails(errReset)},
-		"refused": {fails(errRefused)}, "cut off": {cutOff(201, errReset)},
-		"a panic": {func(*http.Request) (*http.Response, error) { panic("in the transport") }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				limiter := &countingLimiter{}
-				client, _ := scripted(t, answers, petstore.WithLimiter(limiter))
-				func() {
-					defer func() { assert.Equal(t, name == "a panic", recover() != nil) }()
-					_, _ = client.CreatePet(t.Context(), newPet())
-				}()
-				assert.Positive(t, limiter.acquired)
-				assert.Len(t, limiter.released, limiter.acquired)
-			})
+			assert.Equal(t, []int{429, 201}, codes, "what was not sent is not observed")
 		})
-	}
+	})
+	t.Run("gets each permit back", func(t *testing.T) {
+		for name, answers := range map[string][]answer{
+			"success": {success("createPet")}, "error": {status(500, ``)}, "reset": {fails(errReset)},
+			"refused": {fails(errRefused)}, "cut off": {cutOff(201, errReset)},
+			"a panic": {func(*http.Request) (*http.Response, error) { panic("in the transport") }},
+		} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					limiter := &countingLimiter{}
+					client, _ := scripted(t, answers, petstore.WithLimiter(limiter))
+					func() {
+						defer func() { assert.Equal(t, name == "a panic", recover() != nil) }()
+						_, _ = client.CreatePet(t.Context(), newPet())
+					}()
+					assert.Positive(t, limiter.acquired)
+					assert.Len(t, limiter.released, limiter.acquired)
+				})
+			})
+		}
+	})
+	t.Run("its refusal is the error of the call", func(t *testing.T) {
+		at := time.Now().Add(time.Hour)
+		client, service := scripted(t, []answer{success("listPets")},
+			petstore.WithLimiter(refusingLimiter{&petstore.RateLimitError{RetryAt: at, Local: true}}))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		limited, ok := errors.AsType[*petstore.RateLimitError](err)
+		require.True(t, ok, "%T", err)
+		assert.Equal(t, "listPets", limited.Operation)
+		assert.Equal(t, at, limited.RetryAt)
+		assert.True(t, limited.Local)
+		assert.Empty(t, service.sent())
+
+		boom := errors.New("redis is gone")
+		client, service = scripted(t, []answer{success("listPets")}, petstore.WithLimiter(refusingLimiter{boom}))
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.ErrorIs(t, err, boom)
+		assert.Empty(t, service.sent())
+	})
 }
 
 // countingLimiter admits everybody at once and is used by one goroutine.
@@ -443,53 +507,57 @@ func (l refusingLimiter) Acquire(context.Context, time.Duration) (petstore.Permi
 }
 func (l refusingLimiter) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
 
-func TestWhatALimiterRefusesIsTheErrorOfTheCall(t *testing.T) {
-	at := time.Now().Add(time.Hour)
-	client, service := scripted(t, []answer{success("listPets")},
-		petstore.WithLimiter(refusingLimiter{&petstore.RateLimitError{RetryAt: at, Local: true}}))
-	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-	limited, ok := errors.AsType[*petstore.RateLimitError](err)
-	require.True(t, ok, "%T", err)
-	assert.Equal(t, "listPets", limited.Operation)
-	assert.Equal(t, at, limited.RetryAt)
-	assert.True(t, limited.Local)
-	assert.Empty(t, service.sent())
+func TestRetryBudget(t *testing.T) {
+	t.Run("limits the retries of an outage", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, service := scripted(t, []answer{status(503, ``)})
+			var group sync.WaitGroup
+			for range 1000 {
+				group.Go(func() { _, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) })
+			}
+			group.Wait()
+			assert.Len(t, service.sent(), 1100, "each call once, and 100 retries between them")
 
-	boom := errors.New("redis is gone")
-	client, service = scripted(t, []answer{success("listPets")}, petstore.WithLimiter(refusingLimiter{boom}))
-	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.ErrorIs(t, err, boom)
-	assert.Empty(t, service.sent())
-}
-
-func TestAnOutageIsNotMultipliedByRetries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, service := scripted(t, []answer{status(503, ``)})
-		var group sync.WaitGroup
-		for range 1000 {
-			group.Go(func() { _, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) })
-		}
-		group.Wait()
-		assert.Len(t, service.sent(), 1100, "each call once, and 100 retries between them")
-
-		for len(service.answers) < 1100+500 {
-			service.answers = append(service.answers, success("listPets"))
-		}
-		service.answers = append(service.answers, status(503, ``))
-		for range 500 {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			for len(service.answers) < 1100+500 {
+				service.answers = append(service.answers, success("listPets"))
+			}
+			service.answers = append(service.answers, status(503, ``))
+			for range 500 {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.NoError(t, err)
+			}
+			for range 100 {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.Error(t, err)
+			}
+			assert.Len(t, service.sent(), 1100+500+100+50, "ten successes pay for one retry")
+		})
+	})
+	t.Run("is not spent on requests that were not sent", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			away := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+				if time.Since(start) < 5*time.Second {
+					return nil, errRefused
+				}
+				return response(r, 200, strings.NewReader("[]"), quota(1000, 900, time.Minute)...), nil
+			})
+			client, err := petstore.NewClient("https://service.test/v1", testKey,
+				petstore.WithHTTPClient(&http.Client{Transport: away}),
+				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 100}))
 			require.NoError(t, err)
-		}
-		for range 100 {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.Error(t, err)
-		}
-		assert.Len(t, service.sent(), 1100+500+100+50, "ten successes pay for one retry")
+			var all sync.WaitGroup
+			for range 64 {
+				all.Go(func() { assert.NoError(t, list(client)) })
+			}
+			all.Wait()
+			assert.Less(t, time.Since(start), time.Minute)
+		})
 	})
 }
 
 // net/http takes these for leave to repeat a POST in silence when a connection that it has used before breaks.
-func TestNoHeaderGivesLeaveToRepeatACreate(t *testing.T) {
+func TestWithHeaderIdempotencyKey(t *testing.T) {
 	server := fake.NewTestServer(t)
 	for _, key := range []string{"Idempotency-Key", "x-idempotency-key"} {
 		client := server.Client()
@@ -497,71 +565,4 @@ func TestNoHeaderGivesLeaveToRepeatACreate(t *testing.T) {
 		_, ok := errors.AsType[*petstore.ArgumentError](err)
 		assert.True(t, ok, "%s: %v", key, err)
 	}
-}
-
-// A caller that goes by RetryAt must not come back into a closed window.
-func TestACancelledWaitAfterA429SaysWhenTheLimiterOpens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		server.Inject(fake.Fault{Status: http.StatusTooManyRequests, Header: http.Header{
-			"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
-		}})
-		client := server.Client()
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(5*time.Second, cancel)
-		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-		assert.ErrorIs(t, err, context.Canceled)
-		limited, ok := errors.AsType[*petstore.RateLimitError](err)
-		require.True(t, ok, "%v", err)
-		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(time.Second))
-		next, ok := errors.AsType[*petstore.RateLimitError](err)
-		require.True(t, ok, "%v", err)
-		assert.Equal(t, next.RetryAt, limited.RetryAt)
-		assert.Equal(t, next.Scope, limited.Scope)
-		_, ok = errors.AsType[*petstore.APIError](limited)
-		assert.True(t, ok, "the 429 is in it")
-	})
-}
-
-func TestACancelledWaitForTheLimitIsRateLimitedWhateverTheLastAnswerWas(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		reset := strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10)
-		server.Inject(fake.Fault{Status: http.StatusServiceUnavailable, Header: http.Header{
-			"X-RateLimit-Remaining": {"0"}, "X-RateLimit-Reset": {reset},
-		}})
-		ctx, cancel := context.WithCancelCause(t.Context())
-		bored := errors.New("bored")
-		time.AfterFunc(5*time.Second, func() { cancel(bored) })
-		_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
-		assert.ErrorIs(t, err, petstore.ErrRateLimited)
-		assert.ErrorIs(t, err, context.Canceled)
-		assert.ErrorIs(t, err, bored)
-		limited, ok := errors.AsType[*petstore.RateLimitError](err)
-		require.True(t, ok, "%v", err)
-		assert.GreaterOrEqual(t, time.Until(limited.RetryAt), 25*time.Second)
-		assert.False(t, limited.Local)
-	})
-}
-
-func TestRetryBudgetIsNotSpentOnRequestsThatWereNotSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		away := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
-			if time.Since(start) < 5*time.Second {
-				return nil, errRefused
-			}
-			return response(r, 200, strings.NewReader("[]"), quota(1000, 900, time.Minute)...), nil
-		})
-		client, err := petstore.NewClient("https://service.test/v1", testKey,
-			petstore.WithHTTPClient(&http.Client{Transport: away}),
-			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 100}))
-		require.NoError(t, err)
-		var all sync.WaitGroup
-		for range 64 {
-			all.Go(func() { assert.NoError(t, list(client)) })
-		}
-		all.Wait()
-		assert.Less(t, time.Since(start), time.Minute)
-	})
 }

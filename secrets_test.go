@@ -122,7 +122,7 @@ func bytesOf(v reflect.Value) string {
 	return string(b)
 }
 
-func TestTheSearchForTheKeyFindsItWhereverItLies(t *testing.T) {
+func TestKeySearch(t *testing.T) {
 	type box struct{ inner any }
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
 	request.Header.Set("Authorization", "Bearer "+secretKey)
@@ -210,9 +210,9 @@ func unwrapped(err error) []error {
 	return all
 }
 
-// TestTheKeyIsInNothingThatTheClientGivesOut walks the client, its options, its limiter, each result and each kind
+// TestKeyIsInNoOutput walks the client, its options, its limiter, each result and each kind
 // of error, from a service that repeats the key wherever it can.
-func TestTheKeyIsInNothingThatTheClientGivesOut(t *testing.T) {
+func TestKeyIsInNoOutput(t *testing.T) {
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
 	limiter := petstore.NewLimiter()
 	client := repeating(t, petstore.WithLimiter(limiter))
@@ -397,7 +397,7 @@ func withKeyFunc(t *testing.T, key string, err error) error {
 // panicIn names what a process of this test is to panic with.
 const panicIn = "PETSTORE_TEST_PANIC"
 
-func TestThePanicOfAProcessDoesNotTellTheKey(t *testing.T) {
+func TestKeyIsInNoPanic(t *testing.T) {
 	switch os.Getenv(panicIn) {
 	case "client":
 		panic(repeating(t))

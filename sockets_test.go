@@ -85,9 +85,9 @@ func (w *wiretap) transport(trusted *tls.Config) *http.Transport {
 	}
 }
 
-// TestTheKeyLeavesInTheAuthorizationHeaderToItsOriginAndNowhereElse reads every byte that a client writes, over
+// TestKeyOnTheWire reads every byte that a client writes, over
 // connections that work and that fail, with TLS and without, and in all that a redirect may try.
-func TestTheKeyLeavesInTheAuthorizationHeaderToItsOriginAndNowhereElse(t *testing.T) {
+func TestKeyOnTheWire(t *testing.T) {
 	var reached atomic.Int32
 	target := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); answerJSON(w, 200, `[]`) })
 	plain, secure := serve(t, target), serveTLS(t, target)

@@ -111,7 +111,7 @@ func (s slow) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Perm
 	return s.Limiter.Acquire(ctx, maxWait)
 }
 
-func TestCallWaitedCountsWhatAWrappedLimiterTakes(t *testing.T) {
+func TestCallWaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waited []time.Duration
 		note := func(a answer) answer {

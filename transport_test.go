@@ -55,7 +55,7 @@ func answerJSON(w http.ResponseWriter, code int, body string) {
 	_, _ = io.WriteString(w, body)
 }
 
-func TestTwentyCallsWithErrorsAmongThemUseOneConnection(t *testing.T) {
+func TestConnectionReuse(t *testing.T) {
 	var connections, requests atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		switch requests.Add(1) % 7 {
@@ -92,7 +92,7 @@ func TestTwentyCallsWithErrorsAmongThemUseOneConnection(t *testing.T) {
 	assert.EqualValues(t, 1, connections.Load())
 }
 
-func TestTheKeyFollowsNoRedirect(t *testing.T) {
+func TestRedirect(t *testing.T) {
 	var reached atomic.Int32
 	target := func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); answerJSON(w, 200, `[]`) }
 	other, secure := serve(t, target), httptest.NewTLSServer(http.HandlerFunc(target))
@@ -125,29 +125,43 @@ func TestTheKeyFollowsNoRedirect(t *testing.T) {
 	assert.Zero(t, reached.Load())
 }
 
-func TestABodyIsBoundedAfterDecompression(t *testing.T) {
-	bomb := gzipped(bytes.Repeat([]byte(" "), 8<<20))
-	for name, code := range map[string]int{"success": 200, "error": 400} {
-		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("Content-Encoding", "gzip")
-			w.WriteHeader(code)
-			_, _ = w.Write(bomb)
-		})
-		client := loopback(t, server, petstore.WithMaxResponseBytes(1<<20))
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		switch name {
-		case "success":
-			e, ok := errors.AsType[*petstore.ResponseError](err)
-			require.True(t, ok, "%T", err)
-			assert.Len(t, e.Body, 4096)
-			assert.Contains(t, err.Error(), "too large")
-		case "error":
-			e, ok := errors.AsType[*petstore.APIError](err)
-			require.True(t, ok, "%T", err)
-			assert.Len(t, e.Body, 4096)
+func TestWithMaxResponseBytes(t *testing.T) {
+	t.Run("counts after decompression", func(t *testing.T) {
+		bomb := gzipped(bytes.Repeat([]byte(" "), 8<<20))
+		for name, code := range map[string]int{"success": 200, "error": 400} {
+			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Content-Encoding", "gzip")
+				w.WriteHeader(code)
+				_, _ = w.Write(bomb)
+			})
+			client := loopback(t, server, petstore.WithMaxResponseBytes(1<<20))
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			switch name {
+			case "success":
+				e, ok := errors.AsType[*petstore.ResponseError](err)
+				require.True(t, ok, "%T", err)
+				assert.Len(t, e.Body, 4096)
+				assert.Contains(t, err.Error(), "too large")
+			case "error":
+				e, ok := errors.AsType[*petstore.APIError](err)
+				require.True(t, ok, "%T", err)
+				assert.Len(t, e.Body, 4096)
+			}
 		}
-	}
+	})
+	t.Run("accepts a body of exactly that size", func(t *testing.T) {
+		client, _ := scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets))))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		client, service := scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets)-1)))
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+		assert.Len(t, service.sent(), 1)
+		client, _ = scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(1<<63-1))
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+	})
 }
 
 func gzipped(b []byte) []byte {
@@ -158,58 +172,46 @@ func gzipped(b []byte) []byte {
 	return out.Bytes()
 }
 
-func TestABodyOfExactlyTheBoundPasses(t *testing.T) {
-	client, _ := scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets))))
-	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
-	client, service := scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets)-1)))
-	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.ErrorIs(t, err, petstore.ErrInvalidResponse)
-	assert.Len(t, service.sent(), 1)
-	client, _ = scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(1<<63-1))
-	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
+func TestRedact(t *testing.T) {
+	t.Run("a key that the service repeats is in no error", func(t *testing.T) {
+		echo := `{"code":"bad","message":"no such key ` + testKey + `","status":401}`
+		client, _ := scripted(t, []answer{status(401, echo, "X-Echo: Bearer "+testKey)})
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		e, ok := errors.AsType[*petstore.APIError](err)
+		require.True(t, ok)
+		for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+			assert.NotContains(t, fmt.Sprintf(format, err), testKey)
+		}
+		assert.NotContains(t, string(e.Body), testKey)
+		assert.Equal(t, "no such key [redacted]", e.Message)
+		assert.Equal(t, "Bearer [redacted]", e.Header.Get("X-Echo"))
+
+		client, _ = scripted(t, []answer{fails(errors.New("cannot send Bearer " + testKey))})
+		_, err = client.CreatePet(t.Context(), newPet())
+		assert.EqualError(t, err, "petstore: createPet: cannot send Bearer [redacted]; the pet may have been created")
+	})
+	t.Run("does not change a header that a transport shares", func(t *testing.T) {
+		shared := http.Header{"Content-Type": {"application/json"}, "X-Echo": {"Bearer " + testKey}}
+		client, _ := scripted(t, []answer{func(req *http.Request) (*http.Response, error) {
+			resp := response(req, 200, strings.NewReader(`[]`))
+			resp.Header = shared
+			return resp, nil
+		}})
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				if assert.NoError(t, err) {
+					assert.Equal(t, "Bearer [redacted]", result.Header.Get("X-Echo"))
+				}
+			})
+		}
+		group.Wait()
+		assert.Equal(t, "Bearer "+testKey, shared.Get("X-Echo"))
+	})
 }
 
-func TestAKeyThatTheServiceRepeatsReachesNoError(t *testing.T) {
-	echo := `{"code":"bad","message":"no such key ` + testKey + `","status":401}`
-	client, _ := scripted(t, []answer{status(401, echo, "X-Echo: Bearer "+testKey)})
-	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-	e, ok := errors.AsType[*petstore.APIError](err)
-	require.True(t, ok)
-	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
-		assert.NotContains(t, fmt.Sprintf(format, err), testKey)
-	}
-	assert.NotContains(t, string(e.Body), testKey)
-	assert.Equal(t, "no such key [redacted]", e.Message)
-	assert.Equal(t, "Bearer [redacted]", e.Header.Get("X-Echo"))
-
-	client, _ = scripted(t, []answer{fails(errors.New("cannot send Bearer " + testKey))})
-	_, err = client.CreatePet(t.Context(), newPet())
-	assert.EqualError(t, err, "petstore: createPet: cannot send Bearer [redacted]; the pet may have been created")
-}
-
-func TestHeadersThatATransportSharesAreNotWrittenTo(t *testing.T) {
-	shared := http.Header{"Content-Type": {"application/json"}, "X-Echo": {"Bearer " + testKey}}
-	client, _ := scripted(t, []answer{func(req *http.Request) (*http.Response, error) {
-		resp := response(req, 200, strings.NewReader(`[]`))
-		resp.Header = shared
-		return resp, nil
-	}})
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			if assert.NoError(t, err) {
-				assert.Equal(t, "Bearer [redacted]", result.Header.Get("X-Echo"))
-			}
-		})
-	}
-	group.Wait()
-	assert.Equal(t, "Bearer "+testKey, shared.Get("X-Echo"))
-}
-
-func TestACancelBeforeTheRequestIsWrittenLeavesNoDoubtAboutACreate(t *testing.T) {
+func TestCreatePetNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
 		defer close(over)
@@ -234,7 +236,7 @@ func TestACancelBeforeTheRequestIsWrittenLeavesNoDoubtAboutACreate(t *testing.T)
 	})
 }
 
-func TestATimeoutOfTheDialerIsNotTheCallersDeadline(t *testing.T) {
+func TestTransportErrorDialTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dial := &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}
 		client, _ := scripted(t, []answer{fails(dial)})
@@ -244,7 +246,7 @@ func TestATimeoutOfTheDialerIsNotTheCallersDeadline(t *testing.T) {
 	})
 }
 
-func TestACreateCutOffAfterItsRequestWasReadIsNotRepeated(t *testing.T) {
+func TestCreatePetCutOff(t *testing.T) {
 	var posts atomic.Int32
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -267,7 +269,7 @@ func TestACreateCutOffAfterItsRequestWasReadIsNotRepeated(t *testing.T) {
 	assert.EqualValues(t, 1, posts.Load())
 }
 
-func TestACertificateNobodyVouchesForIsTriedOnceAndLeavesNoDoubt(t *testing.T) {
+func TestTransportErrorCertificate(t *testing.T) {
 	var handshakes atomic.Int32
 	server := httptest.NewUnstartedServer(nil)
 	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -286,7 +288,7 @@ func TestACertificateNobodyVouchesForIsTriedOnceAndLeavesNoDoubt(t *testing.T) {
 	assert.EqualValues(t, 1, handshakes.Load())
 }
 
-func TestHTTP2ResetsAreStreamFailures(t *testing.T) {
+func TestHTTP2Reset(t *testing.T) {
 	var posts, gets atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -308,40 +310,41 @@ func TestHTTP2ResetsAreStreamFailures(t *testing.T) {
 	assert.EqualValues(t, 4, gets.Load())
 }
 
-func TestBytesThatAreNoHTTPAreAnInvalidResponse(t *testing.T) {
-	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if assert.NoError(t, err) {
-			_, _ = io.WriteString(conn, "220 mail.test ESMTP\r\n\r\n")
-			_ = conn.Close()
-		}
-	})
-	for operation, call := range calls(loopback(t, server)) {
-		err := call(t)
-		require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
-		assert.Equal(t, operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown))
-	}
-}
-
-func TestAStatusThatIsNoAnswersIsAnInvalidResponse(t *testing.T) {
-	for _, code := range []string{"000", "001", "099", "101"} {
+func TestResponseErrorNotHTTP(t *testing.T) {
+	t.Run("for bytes that are not HTTP", func(t *testing.T) {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if assert.NoError(t, err) {
-				_, _ = io.WriteString(conn, "HTTP/1.1 "+code+" \r\n\r\n[]")
+				_, _ = io.WriteString(conn, "220 mail.test ESMTP\r\n\r\n")
 				_ = conn.Close()
 			}
 		})
 		for operation, call := range calls(loopback(t, server)) {
 			err := call(t)
 			require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
-			assert.ErrorContains(t, err, "petstore: "+operation+": invalid response: not HTTP: malformed HTTP response: status "+code)
 			assert.Equal(t, operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown))
 		}
-	}
+	})
+	t.Run("for a status that is not final", func(t *testing.T) {
+		for _, code := range []string{"000", "001", "099", "101"} {
+			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				conn, _, err := http.NewResponseController(w).Hijack()
+				if assert.NoError(t, err) {
+					_, _ = io.WriteString(conn, "HTTP/1.1 "+code+" \r\n\r\n[]")
+					_ = conn.Close()
+				}
+			})
+			for operation, call := range calls(loopback(t, server)) {
+				err := call(t)
+				require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
+				assert.ErrorContains(t, err, "petstore: "+operation+": invalid response: not HTTP: malformed HTTP response: status "+code)
+				assert.Equal(t, operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown))
+			}
+		}
+	})
 }
 
-func TestATransportOfTheCallersMayLeaveOutWhatNetHTTPPromises(t *testing.T) {
+func TestWithHTTPClientIncompleteResponse(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer *http.Response
 		want   string
@@ -366,7 +369,7 @@ func TestATransportOfTheCallersMayLeaveOutWhatNetHTTPPromises(t *testing.T) {
 	}
 }
 
-func TestCookiesOfTheCallersJarTravel(t *testing.T) {
+func TestWithHTTPClientCookies(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if c, err := r.Cookie("route"); err == nil {
 			w.Header().Set("X-Route", c.Value)
@@ -384,7 +387,7 @@ func TestCookiesOfTheCallersJarTravel(t *testing.T) {
 	assert.Equal(t, "b7", result.Header.Get("X-Route"))
 }
 
-func TestAWrappedTransportTellsAsMuchAsABareOne(t *testing.T) {
+func TestWithHTTPClientUnwrap(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	client, err := petstore.NewClient("https://service.test/v1", testKey,

@@ -55,7 +55,7 @@ type Slot struct {
 
 // Wait is the reason why a request cannot be admitted now.
 type Wait struct {
-	Reason Reason
+	Reason Reason    // what the request waits for
 	Until  time.Time // end of the window or of the closure; zero if a response decides
 	Wake   time.Time // when to ask again if there is no response before
 }
