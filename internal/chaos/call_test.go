@@ -12,47 +12,47 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// call is one call as it was drawn, and what became of it.
+// call is one call, as it was drawn, with its result.
 type call struct {
 	operation string
 	pet       petstore.NewPet // of createPet; its name is unique
 	id        int64           // of getPet
 	limit     int             // of listPets
-	meets     []*kind         // by its requests, one after the other; beyond them nothing
-	pause     time.Duration   // of the caller, before it
-	patience  time.Duration   // of the caller, 0: endless
-	cancels   bool            // it ends by a cancel, not by a deadline
+	kinds     []*kind         // failure of each request; further requests have none
+	pause     time.Duration   // before the call
+	patience  time.Duration   // after which the caller gives up; 0 for never
+	cancels   bool            // the caller gives up by a cancel, not a deadline
 	bounds
 
 	began    time.Time
 	took     time.Duration
-	result   any   // of the operation, nil if it has none
-	err      error // of the operation
-	over     bool  // the caller's context had ended by then
+	result   any   // result of the operation; nil without one
+	err      error // error of the operation
+	over     bool  // the caller's context had ended when the call returned
 	panicked any
 
 	mu       sync.Mutex
-	requests []*request // as they went over the wire
+	requests []*request // recorded by the recorder
 }
 
-// bounds are the options that bound a call.
+// bounds are the options that limit a call.
 type bounds struct {
 	maxWait, attemptTimeout time.Duration
-	callTimeout             time.Duration // 0: none
+	callTimeout             time.Duration // 0 for none
 	retry                   petstore.RetryPolicy
 }
 
-// pace is how much time a call may take: virtual time is free.
+// pace limits the time that a call may take, which matters only in real time.
 type pace struct {
-	pause, patience time.Duration // at most
+	pause, patience time.Duration // upper limits
 	bounds          []bounds
-	slow            bool // slow kinds may happen
+	slow            bool // slow kinds are allowed
 }
 
-// policy is short for what is long in a table.
+// policy is a short name for tables.
 type policy = petstore.RetryPolicy
 
-// usual are the defaults of package petstore.
+// usual has the defaults of package petstore.
 var usual = bounds{
 	maxWait: 2 * time.Minute, attemptTimeout: 30 * time.Second,
 	retry: policy{MaxAttempts: 4, BaseDelay: 500 * time.Millisecond, MaxDelay: 30 * time.Second},
@@ -104,7 +104,7 @@ func drawCall(r *rand.Rand, p pace, trouble float64, name string) *call {
 		c.patience, c.cancels = 1+upTo(r, p.patience), chance(r, .5)
 	}
 	for range c.retry.MaxAttempts {
-		c.meets = append(c.meets, drawKind(r, p, trouble))
+		c.kinds = append(c.kinds, drawKind(r, p, trouble))
 	}
 	return c
 }
@@ -125,7 +125,7 @@ var everyKind = kinds()
 // callKey is the context's key for the *call.
 type callKey struct{}
 
-// errImpatient is the cause of a cancel.
+// errImpatient is the cause of the context's end when a caller gives up.
 var errImpatient = errors.New("the caller lost patience")
 
 // run makes the call.
@@ -150,7 +150,7 @@ func (c *call) impatience(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() { timer.Stop(); cancel(nil) }
 }
 
-// ask leaves result nil if the client returned none, without a nil pointer in it.
+// ask calls the operation. A nil pointer of a result becomes a nil result.
 func (c *call) ask(ctx context.Context, client *petstore.Client) {
 	opts := []petstore.CallOption{
 		petstore.WithMaxWait(c.maxWait), petstore.WithRetryPolicy(c.retry),
@@ -160,24 +160,24 @@ func (c *call) ask(ctx context.Context, client *petstore.Client) {
 	switch c.operation {
 	case fake.OpCreatePet:
 		result, err := client.CreatePet(ctx, c.pet, opts...)
-		c.told(result, result == nil, err)
+		c.returned(result, result == nil, err)
 	case fake.OpListPets:
 		result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...)
-		c.told(result, result == nil, err)
+		c.returned(result, result == nil, err)
 	case fake.OpGetPet:
 		result, err := client.GetPet(ctx, c.id, opts...) //nolint:staticcheck // it lives until 5 December 2030
-		c.told(result, result == nil, err)
+		c.returned(result, result == nil, err)
 	}
 }
 
-func (c *call) told(result any, none bool, err error) {
+func (c *call) returned(result any, none bool, err error) {
 	if !none {
 		c.result = result
 	}
 	c.err = err
 }
 
-// outcome is what the caller of a call knows in the end.
+// outcome returns what the caller knows about the operation after the call.
 func (c *call) outcome() string {
 	switch {
 	case c.err == nil:
@@ -188,7 +188,7 @@ func (c *call) outcome() string {
 	return "not done"
 }
 
-// attempts is the number of requests that the call says it took, -1 if it does not say.
+// attempts returns the number of requests that the result or error reports, -1 without one.
 func (c *call) attempts() int {
 	switch r := c.result.(type) {
 	case *petstore.CreatePetResult:
@@ -217,9 +217,9 @@ func (c *call) String() string {
 	}
 	s += fmt.Sprintf(", attempt %v", c.attemptTimeout)
 	for _, q := range c.requests {
-		s += fmt.Sprintf("; %s → %d %v", q.meets.name, q.status, q.err)
+		s += fmt.Sprintf("; %s → %d %v", q.kind.name, q.status, q.err)
 	}
-	return fmt.Sprintf("%s; told %v", s, c.err)
+	return fmt.Sprintf("%s; error: %v", s, c.err)
 }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }

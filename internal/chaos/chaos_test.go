@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	callsOfAWorld   = 500
-	callsOfASocket  = 200
-	callsOfAControl = 120
-	usualCalls      = 5 * callsOfAWorld
+	callsInMemory  = 500
+	callsOnSockets = 200
+	callsOfControl = 120
+	usualCalls     = 5 * callsInMemory
 )
 
-func TestChaosLosesNothingAndRepeatsNothing(t *testing.T) {
+func TestChaosInMemory(t *testing.T) {
 	t.Parallel()
 	all := newFigures()
 	for _, seed := range seeds(t) {
-		d := doors()[seed%uint64(len(doors()))]
+		d := inMemory()[seed%uint64(len(inMemory()))]
 		t.Run(fmt.Sprintf("seed %d, %s", seed, d.name), func(t *testing.T) {
-			r := runInBubble(t, draw(seed, d, callsOfAWorld), nil)
+			r := runInBubble(t, draw(seed, d, callsInMemory), nil)
 			r.assertFine(t)
 			all.add(r)
 		})
@@ -35,13 +35,13 @@ func TestChaosLosesNothingAndRepeatsNothing(t *testing.T) {
 	t.Log(all)
 }
 
-func TestChaosOnSocketsLosesNothingAndRepeatsNothing(t *testing.T) {
+func TestChaosOnSockets(t *testing.T) {
 	t.Parallel()
 	all := newFigures()
 	seed := seeds(t)[0]
-	for _, d := range sockets() {
+	for _, d := range onSockets() {
 		t.Run(d.name, func(t *testing.T) {
-			r := draw(seed, d, callsOfASocket).run(t.Context(), nil)
+			r := draw(seed, d, callsOnSockets).run(t.Context(), nil)
 			r.assertFine(t)
 			all.add(r)
 		})
@@ -49,8 +49,8 @@ func TestChaosOnSocketsLosesNothingAndRepeatsNothing(t *testing.T) {
 	t.Log(all)
 }
 
-// seeds are those of the worlds to run: that of PETSTORE_SEED, or as many as PETSTORE_CHAOS takes for its
-// number of calls.
+// seeds returns the seeds of the scenarios: PETSTORE_SEED, or as many as the number of calls in
+// PETSTORE_CHAOS needs.
 func seeds(t *testing.T) []uint64 {
 	t.Helper()
 	if s := os.Getenv("PETSTORE_SEED"); s != "" {
@@ -61,13 +61,13 @@ func seeds(t *testing.T) []uint64 {
 	calls, err := strconv.Atoi(cmp.Or(os.Getenv("PETSTORE_CHAOS"), strconv.Itoa(usualCalls)))
 	require.NoError(t, err, "PETSTORE_CHAOS")
 	var all []uint64
-	for seed := range uint64((calls + callsOfAWorld - 1) / callsOfAWorld) {
+	for seed := range uint64((calls + callsInMemory - 1) / callsInMemory) {
 		all = append(all, seed)
 	}
 	return all
 }
 
-// assertFine fails the test with what it takes to see the same again.
+// assertFine fails the test if there are findings, with the command that repeats the scenario.
 func (r *report) assertFine(t *testing.T) {
 	t.Helper()
 	const most = 10
@@ -76,19 +76,19 @@ func (r *report) assertFine(t *testing.T) {
 		texts = append(texts, f.String())
 	}
 	assert.Emptyf(t, texts, "%d findings; once more: PETSTORE_SEED=%d go test -count=1 -run Chaos ./internal/chaos",
-		len(r.findings), r.world.seed)
+		len(r.findings), r.scenario.seed)
 }
 
-// figures are what happened in many worlds.
+// figures counts what happened in many scenarios.
 type figures struct {
-	worlds, calls, requests int
-	met, outcomes           map[string]int
+	scenarios, calls, requests int
+	met, outcomes              map[string]int
 }
 
 func newFigures() *figures { return &figures{met: map[string]int{}, outcomes: map[string]int{}} }
 
 func (f *figures) add(r *report) {
-	f.worlds++
+	f.scenarios++
 	f.calls += r.calls
 	f.requests += r.requests
 	for name, n := range r.met {
@@ -102,7 +102,7 @@ func (f *figures) add(r *report) {
 // String returns the figures as a table.
 func (f *figures) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d worlds, %d calls, %d requests\n", f.worlds, f.calls, f.requests)
+	fmt.Fprintf(&b, "%d scenarios, %d calls, %d requests\n", f.scenarios, f.calls, f.requests)
 	for _, counts := range []map[string]int{f.outcomes, f.met} {
 		for _, name := range slices.Sorted(maps.Keys(counts)) {
 			fmt.Fprintf(&b, "%8d  %s\n", counts[name], name)

@@ -19,12 +19,12 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// A judge who acquits everybody is of no use: here clients are made wrong, and have to be found so.
+// These tests check the checks: each of them makes clients wrong in one way, which must be found.
 
-// wrong is a way to treat a request that no client should have. life is the context of the world.
+// wrong sends a request in a way that is wrong for a client. life is the context of the scenario.
 type wrong func(life context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error)
 
-func (w wrong) around(life context.Context) sabotage {
+func (w wrong) around(life context.Context) wrapper {
 	if w == nil {
 		return nil
 	}
@@ -47,35 +47,35 @@ func TestChaosFindsWrongClients(t *testing.T) {
 		"repeats a failed create":     {repeatCreate, []string{"sent again", "duplicate", fake.RuleRepeatedCreate}},
 		"repeats a read for ever":     {repeatRead, []string{"too many requests", "attempts"}},
 		"takes failures for refusals": {refuse, []string{"not done", "outcome"}},
-		"makes answers up":            {makeUp, []string{"done", "outcome"}},
-		"loses answers":               {lose, []string{"lost", "outcome"}},
-		"alters what is read":         {alter, []string{"read"}},
-		"alters what is created":      {rename, []string{"duplicate", "done"}},
+		"invents responses":           {makeUp, []string{"done", "outcome"}},
+		"loses responses":             {lose, []string{"lost", "outcome"}},
+		"changes pets in responses":   {alter, []string{"read"}},
+		"changes pets in requests":    {rename, []string{"duplicate", "done"}},
 		"shows the key":               {expose, []string{"key"}},
 		"follows redirects":           {follow, []string{"key"}},
 		"does not end with its call":  {endure, []string{"wait", "sent too late"}},
-		"leaves answers open":         {leave, []string{"body", "connection"}},
+		"leaves bodies open":          {leave, []string{"body", "connection"}},
 		"panics":                      {fall, []string{"panic"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := map[string]bool{}
-			for seed, d := range doors()[:3] {
-				maps.Copy(found, runInBubble(t, draw(uint64(seed), d, callsOfAControl), is.wrong).rules())
+			for seed, d := range inMemory()[:3] {
+				maps.Copy(found, runInBubble(t, draw(uint64(seed), d, callsOfControl), is.wrong).rules())
 			}
 			assert.Subset(t, slices.Collect(maps.Keys(found)), is.rules)
 		})
 	}
 }
 
-func TestChaosFindsAClientThatIsBlindToTheLimit(t *testing.T) {
+func TestChaosFindsClientsThatIgnoreTheLimit(t *testing.T) {
 	t.Parallel()
-	w := draw(0, doors()[0], 2*callsOfAControl)
+	w := draw(0, inMemory()[0], 2*callsOfControl)
 	w.plan, w.changes = fake.Enterprise(10, 0), nil
 	assert.Subset(t, slices.Collect(maps.Keys(runInBubble(t, w, blind).rules())),
 		[]string{fake.RuleEarlyRetry, fake.RuleBanProvoked, "limit", "sent too early"})
 }
 
-// rules are those that were broken.
+// rules returns the rules that were broken.
 func (r *report) rules() map[string]bool {
 	rules := map[string]bool{}
 	for _, f := range r.findings {
@@ -84,11 +84,11 @@ func (r *report) rules() map[string]bool {
 	return rules
 }
 
-func TestChaosFindsAFaultAgainWithItsSeed(t *testing.T) {
+func TestChaosFindsAgainWithTheSameSeed(t *testing.T) {
 	t.Parallel()
 	find := func() map[finding]bool {
 		found := map[finding]bool{}
-		for _, f := range runInBubble(t, draw(7, doors()[0], callsOfAControl), repeatCreate).findings {
+		for _, f := range runInBubble(t, draw(7, inMemory()[0], callsOfControl), repeatCreate).findings {
 			if f.rule == "duplicate" {
 				found[f] = true
 			}
@@ -103,15 +103,15 @@ func TestChaosFindsAFaultAgainWithItsSeed(t *testing.T) {
 	assert.NotEmpty(t, always)
 }
 
-func TestChaosDrawsTheSameWorldFromTheSameSeed(t *testing.T) {
+func TestChaosDrawsTheSameFromTheSameSeed(t *testing.T) {
 	t.Parallel()
-	first, second, other := draw(7, door{}, 500), draw(7, door{}, 500), draw(8, door{}, 500)
+	first, second, other := draw(7, entryPoint{}, 500), draw(7, entryPoint{}, 500), draw(8, entryPoint{}, 500)
 	assert.Equal(t, first, second)
 	assert.NotEqual(t, first, other)
 }
 
-// runInBubble runs a world in virtual time.
-func runInBubble(t *testing.T, w *world, is wrong) (r *report) {
+// runInBubble runs a scenario in virtual time.
+func runInBubble(t *testing.T, w *scenario, is wrong) (r *report) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		life, end := context.WithCancel(t.Context())
@@ -121,7 +121,8 @@ func runInBubble(t *testing.T, w *world, is wrong) (r *report) {
 	return r
 }
 
-// again sends r once more, with a body that was kept before: the client's GetBody refuses to repeat one.
+// again sends r once more. body is a copy of its body: the client's GetBody does not return it
+// again.
 func again(next http.RoundTripper, r *http.Request, body []byte) (*http.Response, error) {
 	again := r.Clone(r.Context())
 	if body != nil {
@@ -186,7 +187,7 @@ func lose(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Res
 	return resp, err
 }
 
-// replace changes an answer's body.
+// replace changes the body of a response.
 func replace(resp *http.Response, with func([]byte) []byte) {
 	text, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
@@ -236,7 +237,7 @@ func follow(_ context.Context, next http.RoundTripper, r *http.Request) (*http.R
 	return again(next, to, []byte{})
 }
 
-// blind makes a 429 a failure that passes, and drops what else tells of a limit.
+// blind turns a 429 into a 503, and removes the headers of the rate limit.
 func blind(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	resp, err := next.RoundTrip(r)
 	if err != nil {
@@ -251,24 +252,24 @@ func blind(_ context.Context, next http.RoundTripper, r *http.Request) (*http.Re
 	return resp, nil
 }
 
-// endure sends a request that its caller has given up once more.
+// endure sends a request once more after its caller has given up.
 func endure(life context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	resp, err := next.RoundTrip(r)
 	if err == nil || r.Context().Err() == nil {
 		return resp, err
 	}
-	rest(time.Minute)
+	sleep(time.Minute)
 	return again(next, outlive(life, r), []byte{})
 }
 
-// outlive makes a request end with the world, or after an hour, instead of with its context.
+// outlive makes a request end with the scenario or after an hour, instead of with its context.
 func outlive(life context.Context, r *http.Request) *http.Request {
 	ctx, cancel := context.WithTimeout(context.WithValue(life, callKey{}, r.Context().Value(callKey{})), time.Hour)
 	context.AfterFunc(life, cancel)
 	return r.WithContext(ctx)
 }
 
-// leave lets an answer be as it is, and goes on with a copy of its header.
+// leave returns a copy of a response without its body, which it neither reads nor closes.
 func leave(life context.Context, next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	resp, err := next.RoundTrip(outlive(life, r))
 	if err != nil {
@@ -281,7 +282,8 @@ func leave(life context.Context, next http.RoundTripper, r *http.Request) (*http
 
 func fall(context.Context, http.RoundTripper, *http.Request) (*http.Response, error) { panic("fell") }
 
-// What lies in the client itself no transport can make wrong: the judge gets calls that nobody made.
+// A transport cannot make these errors wrong, because the client makes them: the calls are
+// invented.
 func TestChaosFindsWrongErrors(t *testing.T) {
 	t.Parallel()
 	lost := func(err error) error { return &petstore.TransportError{Operation: "listPets", Err: err} }
@@ -290,19 +292,19 @@ func TestChaosFindsWrongErrors(t *testing.T) {
 		"error: a *errors":        {err: errors.New("no type of ours")},
 		"error: 7 bytes":          {err: errors.New("one\ntwo")},
 		"key: ":                   {err: lost(errors.New("no " + key))},
-		"error: it blames":        {err: lost(context.Canceled)},
-		"error: it hides":         {err: lost(context.Canceled), over: true},
+		"error: it matches":       {err: lost(context.Canceled)},
+		"error: it does not":      {err: lost(context.Canceled), over: true},
 		"error: a read":           {err: lost(petstore.ErrOutcomeUnknown)},
 		"wait: ":                  {err: lost(io.EOF), took: time.Hour},
-		"attempts: 0, told 3":     {err: &petstore.APIError{Response: petstore.Response{Attempts: 3}}},
+		"attempts: 0, reported 3": {err: &petstore.APIError{Response: petstore.Response{Attempts: 3}}},
 		"read: 21 pets":           {result: &petstore.ListPetsResult{Pets: make([]petstore.Pet, 21)}},
 		"read: {ID:1 Name:Nobody": {result: &petstore.GetPetResult{Pet: petstore.Pet{ID: 1, Name: "Nobody"}}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			r := &report{world: &world{}}
+			r := &report{scenario: &scenario{}}
 			c.operation = fake.OpListPets
-			r.judgeCall(c, &catalogue{})
+			r.checkCall(c, &catalogue{})
 			assert.True(t, slices.ContainsFunc(r.findings, func(f finding) bool {
 				return strings.HasPrefix(f.String(), want)
 			}), "%v", r.findings)

@@ -10,24 +10,24 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// kindHeader tells the service what a request is to meet.
+// kindHeader is the header of a request by which the fake selects its failure.
 const kindHeader = "Chaos-Kind"
 
-// kind is what a request meets.
+// kind is a kind of failure of one request.
 type kind struct {
 	name  string
 	fault fake.Fault
-	whole bool          // the service's own answer gets through to whoever waits for it
-	slow  bool          // it takes seconds, or has everybody wait
-	stay  time.Duration // that the call is asked to stay away
+	whole bool          // the service's own response arrives completely
+	slow  bool          // it takes seconds, or makes all calls wait
+	stay  time.Duration // Retry-After of the response
 }
 
 var plain = &kind{name: "none", whole: true}
 
-// kinds is all that can happen to a request. An answer that says "not carried out", such as a 400 or
-// a 429, comes before the commit alone: of a service that lies there, no client can make sense.
+// kinds returns all kinds of failure. A response that means "not carried out", such as a 400 or a
+// 429, comes only before the commit: no client can deal with a service that is wrong about that.
 func kinds() []*kind {
-	all := slices.Concat(connections(), answers(), refusals())
+	all := slices.Concat(brokenConnections(), oddResponses(), refusals())
 	for _, status := range []int{408, 500, 502, 503, 504} {
 		all = append(all, beforeAndAfter(fmt.Sprint(status), fake.Fault{Status: status})...)
 	}
@@ -37,8 +37,8 @@ func kinds() []*kind {
 	return all
 }
 
-// connections are kinds of slow and broken ones.
-func connections() []*kind {
+// brokenConnections returns the kinds with slow or broken connections.
+func brokenConnections() []*kind {
 	const late = 700 * time.Millisecond
 	return []*kind{
 		{name: "refuse", fault: fake.Fault{Wire: fake.WireRefuse}},
@@ -55,8 +55,8 @@ func connections() []*kind {
 	}
 }
 
-// answers are kinds of odd ones to requests that are carried out.
-func answers() []*kind {
+// oddResponses returns the kinds with odd responses to requests that are carried out.
+func oddResponses() []*kind {
 	return []*kind{
 		{name: "202 after commit", fault: fake.Fault{Status: 202, AfterCommit: true}},
 		{name: "204 after commit", fault: fake.Fault{Status: 204, AfterCommit: true}},
@@ -64,7 +64,7 @@ func answers() []*kind {
 		{name: "another body", fault: fake.Fault{Body: []byte(`{"status":"available"}`)}},
 		{name: "flood", fault: fake.Fault{Body: []byte("[" + strings.Repeat(" ", 2*maxBody))}},
 		{name: "a page", fault: fake.Fault{Header: http.Header{"Content-Type": {"text/html"}}}},
-		{name: "no limits told", whole: true, fault: fake.Fault{Header: http.Header{
+		{name: "no rate limit headers", whole: true, fault: fake.Fault{Header: http.Header{
 			"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
 		}}},
 		{name: "limits garbled", whole: true, fault: fake.Fault{Header: http.Header{
@@ -73,7 +73,7 @@ func answers() []*kind {
 	}
 }
 
-// refusals are kinds of answers to requests that are not carried out.
+// refusals returns the kinds with responses to requests that are not carried out.
 func refusals() []*kind {
 	elsewhere := http.Header{"Location": {"https://elsewhere.test/v1/pets"}}
 	echo := fake.Fault{Status: 400, Message: "what is " + key + "?", Header: http.Header{"X-Echo": {key}}}
@@ -91,7 +91,7 @@ func refusals() []*kind {
 			name: "429 with Retry-After", slow: true, stay: 3 * time.Second,
 			fault: fake.Fault{Status: 429, RetryAfter: "3"},
 		},
-		{ // a fraction, which the fake does not take for a wait of everybody: this one's is the call's alone
+		{ // a fraction: the fake does not count it as a wait for all clients of the key, only for this call
 			name: "503 with Retry-After", slow: true, stay: 2500 * time.Millisecond,
 			fault: fake.Fault{Status: 503, RetryAfter: "2.5"},
 		},
@@ -104,7 +104,7 @@ func beforeAndAfter(name string, f fake.Fault) []*kind {
 	return []*kind{before, after}
 }
 
-// inject makes the service do to each request what its header says.
+// inject makes the service give each request the failure that its header names.
 func inject(srv *fake.Server, all []*kind) map[string]*fake.Injection {
 	injected := map[string]*fake.Injection{}
 	for _, k := range all {

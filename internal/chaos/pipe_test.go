@@ -44,23 +44,23 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close lets nobody in any more.
+// Close makes Accept and dial fail.
 func (l *pipeListener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
 }
 
-// Addr is where nobody can dial.
+// Addr returns an address that cannot be dialled.
 func (l *pipeListener) Addr() net.Addr { return pipeAddr }
 
-// pipe is one direction of a connection, with room for all that is written, as a socket has some: the
-// two ends of net.Pipe, which has none, wait for each other if both close a TLS connection at once.
+// pipe is one direction of a connection. Its buffer is unlimited, so that a write never waits.
+// net.Pipe has no buffer: if both ends close a TLS connection at once, they wait for each other.
 type pipe struct {
 	mu       sync.Mutex
 	change   *sync.Cond
 	buf      bytes.Buffer
-	ended    bool // by its writer
-	left     bool // by its reader
+	ended    bool // closed by its writer
+	left     bool // closed by its reader
 	deadline time.Time
 }
 
@@ -101,7 +101,7 @@ func (p *pipe) write(b []byte) (int, error) {
 	return p.buf.Write(b)
 }
 
-// set changes something, and has a reader look at it.
+// set calls f, and wakes the reader.
 func (p *pipe) set(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,10 +140,10 @@ func (e *pipeEnd) SetWriteDeadline(time.Time) error { return nil }
 // SetDeadline is SetReadDeadline.
 func (e *pipeEnd) SetDeadline(t time.Time) error { return e.SetReadDeadline(t) }
 
-// LocalAddr is that of every pipe.
+// LocalAddr returns the address that all pipes have.
 func (e *pipeEnd) LocalAddr() net.Addr { return pipeAddr }
 
-// RemoteAddr is that of every pipe.
+// RemoteAddr returns the address that all pipes have.
 func (e *pipeEnd) RemoteAddr() net.Addr { return pipeAddr }
 
 var pipeAddr = &net.UnixAddr{Name: "pipe", Net: "pipe"}

@@ -15,18 +15,18 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// door is a way to the service.
-type door struct {
+// entryPoint is a way to reach the service.
+type entryPoint struct {
 	name    string
 	baseURL string
-	real    bool // real sockets, and real time
+	real    bool // real sockets and real time
 	open    func(*fake.Server, *report) (http.RoundTripper, func())
 }
 
-// doors are those in memory, for virtual time: the fake's own, and connections of net.Pipe, which
-// are kept and can speak TLS and HTTP/2.
-func doors() []door {
-	return []door{
+// inMemory returns the entry points for virtual time: the fake's own two, and connections of pipe,
+// which are kept alive and may use TLS and HTTP/2.
+func inMemory() []entryPoint {
+	return []entryPoint{
 		{name: "memory", baseURL: "http://localhost/v1", open: memory},
 		{name: "direct", baseURL: "https://service.test/v1", open: direct},
 		{name: "HTTP/1.1", baseURL: "http://localhost/v1", open: pipes(false, false)},
@@ -35,9 +35,9 @@ func doors() []door {
 	}
 }
 
-// sockets are doors on loopback ports.
-func sockets() []door {
-	return []door{
+// onSockets returns the entry points on loopback ports.
+func onSockets() []entryPoint {
+	return []entryPoint{
 		{name: "HTTP/1.1", baseURL: "http://localhost/v1", real: true, open: ports(false, false)},
 		{name: "HTTP/1.1 over TLS", baseURL: "https://example.com/v1", real: true, open: ports(true, false)},
 		{name: "HTTP/2", baseURL: "https://example.com/v1", real: true, open: ports(true, true)},
@@ -69,7 +69,7 @@ func ports(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, f
 	}
 }
 
-// serve has net/http serve l, and returns a transport to it with connections that are kept.
+// serve serves l with net/http, and returns a transport to it, whose connections are kept alive.
 func serve(
 	srv *fake.Server, r *report, l net.Listener, dial func(context.Context) (net.Conn, error), secure, http2 bool,
 ) (http.RoundTripper, func()) {
@@ -99,7 +99,7 @@ func serve(
 	}
 }
 
-// wires are the connections of a door, as the client has them.
+// wires has the client's ends of the connections of an entry point.
 type wires struct {
 	report *report
 	secure bool
@@ -118,11 +118,12 @@ func (w *wires) tap(conn net.Conn) net.Conn {
 	return t
 }
 
-// close gives the connections a while to end, looks for those that are left, and closes them.
+// close waits up to 5 seconds until all connections have ended, reports those that are left, and
+// closes them.
 func (w *wires) close(tr *http.Transport) {
 	for end := time.Now().Add(5 * time.Second); len(w.left()) > 0 && time.Now().Before(end); {
-		tr.CloseIdleConnections() // again and again: a stream of HTTP/2 may still be about to end
-		rest(time.Millisecond)
+		tr.CloseIdleConnections() // repeated, because a stream of HTTP/2 may end a little later
+		sleep(time.Millisecond)
 	}
 	left := w.left()
 	if len(left) > 0 {
@@ -139,13 +140,14 @@ func (w *wires) left() []net.Conn {
 	return slices.Collect(maps.Keys(w.open))
 }
 
-// tapped is a connection with an ear for the key.
+// tapped is a connection that looks for the key in all that the client writes.
 type tapped struct {
 	net.Conn
 	wires *wires
 }
 
-// Write listens: in the clear the key follows the name of its header, and behind TLS it is not seen.
+// Write checks p: without TLS the key follows the name of its header; with TLS it must not be
+// visible.
 func (t *tapped) Write(p []byte) (int, error) {
 	seen, due := bytes.Count(p, []byte(key)), bytes.Count(p, []byte("\r\nAuthorization: Bearer "+key+"\r\n"))
 	if seen != due || t.wires.secure && seen > 0 {
@@ -154,7 +156,7 @@ func (t *tapped) Write(p []byte) (int, error) {
 	return t.Conn.Write(p)
 }
 
-// Close counts the connection off.
+// Close removes the connection from the open ones.
 func (t *tapped) Close() error {
 	t.wires.mu.Lock()
 	delete(t.wires.open, t)

@@ -17,36 +17,36 @@ import (
 
 const (
 	key     = "chaos-key-3f9b1c7e5d"
-	maxBody = 64 << 10 // of an answer, for the clients
-	missing = 8        // the first id that getPet asks for in vain, for some time
+	maxBody = 64 << 10 // longest body that the clients accept, in bytes
+	missing = 8        // getPet asks for ids up to 8, some of which no pet has at the beginning
 )
 
-// world is a service, a door to it and its callers, all drawn from a seed.
-type world struct {
+// scenario is a service, an entry point to it and its callers, all drawn from a seed.
+type scenario struct {
 	seed     uint64
-	door     door
+	entry    entryPoint
 	plan     fake.Plan
 	behavior fake.Behavior
-	ban      int // requests after a 429 that earn one
+	ban      int // number of requests after a 429 for which the key is banned
 	skew     time.Duration
 	latency  time.Duration
-	clients  int // with one limiter
+	clients  int // number of clients, all with one limiter
 	callers  [][]*call
 	changes  []change
 }
 
-// change is what the service's owner does to the key, some time after the beginning.
+// change is a new plan or a ban of the key during the run.
 type change struct {
-	after time.Duration
-	plan  fake.Plan     // the new one, unless
-	ban   time.Duration // it is a ban
+	after time.Duration // since the beginning
+	plan  fake.Plan     // the new plan, if ban is 0
+	ban   time.Duration // length of the ban
 }
 
-// draw makes a world with n calls.
-func draw(seed uint64, d door, n int) *world {
+// draw draws a scenario with n calls.
+func draw(seed uint64, d entryPoint, n int) *scenario {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p, trouble, callers := virtualTime, .05+.45*r.Float64(), 4+r.IntN(45)
-	w := &world{seed: seed, door: d, clients: 1 + r.IntN(3)}
+	w := &scenario{seed: seed, entry: d, clients: 1 + r.IntN(3)}
 	if d.real {
 		p, callers = realTime, 16
 		w.ban = callers
@@ -64,7 +64,7 @@ func draw(seed uint64, d door, n int) *world {
 	return w
 }
 
-func (w *world) drawService(r *rand.Rand, callers int) {
+func (w *scenario) drawService(r *rand.Rand, callers int) {
 	plan := func() fake.Plan {
 		return fake.Enterprise(pick(r, 60, 300, 1000, 1000, 0), pick(r, 0, 0, 0, 1000))
 	}
@@ -78,7 +78,7 @@ func (w *world) drawService(r *rand.Rand, callers int) {
 	}
 	w.skew = upTo(r, 40*time.Minute) - 20*time.Minute
 	w.latency = pick(r, 0, time.Millisecond, 80*time.Millisecond)
-	// When a plan shrinks, all that are on their way may be refused.
+	// When a plan gets smaller, all requests in flight may be refused: one of each caller.
 	for w.ban = 1 + r.IntN(3); chance(r, .4); w.ban = callers {
 		w.changes = append(w.changes, change{
 			after: upTo(r, 5*time.Minute), plan: plan(), ban: pick(r, 0, 0, 90*time.Second),
@@ -86,7 +86,7 @@ func (w *world) drawService(r *rand.Rand, callers int) {
 	}
 }
 
-func (w *world) service() *fake.Server {
+func (w *scenario) service() *fake.Server {
 	return fake.NewServer(
 		fake.WithKey(key, w.plan), fake.WithBehavior(w.behavior), fake.WithBan(w.ban, time.Hour),
 		fake.WithClock(func() time.Time { return time.Now().Add(w.skew) }), fake.WithLatency(w.latency),
@@ -95,17 +95,17 @@ func (w *world) service() *fake.Server {
 	)
 }
 
-// sabotage makes a client wrong: it stands between the client and the witness.
-type sabotage func(http.RoundTripper) http.RoundTripper
+// wrapper wraps the recorder in a transport that makes the client wrong.
+type wrapper func(http.RoundTripper) http.RoundTripper
 
-// run lets the world happen and judges it. A wrong client is made by a sabotage, which may be nil.
-func (w *world) run(ctx context.Context, wrong sabotage) *report {
-	report := &report{world: w}
+// run runs the scenario and the checks. wrong makes the clients wrong; it may be nil.
+func (w *scenario) run(ctx context.Context, wrong wrapper) *report {
+	report := &report{scenario: w}
 	srv := w.service()
 	injected := inject(srv, everyKind)
-	base, closeDoor := w.door.open(srv, report)
-	witness := &witness{base: base, origin: strings.TrimSuffix(w.door.baseURL, "/v1"), report: report}
-	clients := w.newClients(witness, wrong, report)
+	base, closeEntry := w.entry.open(srv, report)
+	recorder := &recorder{base: base, origin: strings.TrimSuffix(w.entry.baseURL, "/v1"), report: report}
+	clients := w.newClients(recorder, wrong, report)
 	for _, ch := range w.changes {
 		defer time.AfterFunc(ch.after, func() { ch.happen(srv) }).Stop()
 	}
@@ -113,35 +113,35 @@ func (w *world) run(ctx context.Context, wrong sabotage) *report {
 	for i, calls := range w.callers {
 		all.Go(func() {
 			for _, c := range calls {
-				rest(c.pause)
+				sleep(c.pause)
 				c.run(ctx, clients[i%len(clients)])
-				w.comeBack(c)
+				w.waitForRetryAt(c)
 			}
 		})
 	}
 	all.Wait()
-	closeDoor()
+	closeEntry()
 	srv.Close()
-	if n := witness.bodies.Load(); n != 0 {
+	if n := recorder.bodies.Load(); n != 0 {
 		report.found("body", "%d are not closed", n)
 	}
 	report.count(srv, injected)
-	report.judge(srv)
+	report.check(srv)
 	return report
 }
 
-func (w *world) newClients(witness http.RoundTripper, wrong sabotage, report *report) []*petstore.Client {
+func (w *scenario) newClients(recorder http.RoundTripper, wrong wrapper, report *report) []*petstore.Client {
 	limiter := petstore.NewLimiter()
 	if wrong != nil {
-		witness = wrong(witness)
+		recorder = wrong(recorder)
 	}
 	var clients []*petstore.Client
 	for range w.clients {
-		client, err := petstore.NewClient(w.door.baseURL, key,
-			petstore.WithHTTPClient(&http.Client{Transport: witness}),
+		client, err := petstore.NewClient(w.entry.baseURL, key,
+			petstore.WithHTTPClient(&http.Client{Transport: recorder}),
 			petstore.WithLimiter(limiter),
 			petstore.WithMaxResponseBytes(maxBody),
-			petstore.WithLogger(slog.New(slog.NewTextHandler(ear{report}, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+			petstore.WithLogger(slog.New(slog.NewTextHandler(logCheck{report}, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 		if err != nil {
 			panic(err)
 		}
@@ -158,15 +158,15 @@ func (ch change) happen(srv *fake.Server) {
 	srv.SetPlan(key, ch.plan)
 }
 
-// comeBack waits, as a good caller does, until the error of a call says.
-func (w *world) comeBack(c *call) {
-	if limited, ok := errors.AsType[*petstore.RateLimitError](c.err); ok && !w.door.real {
-		rest(time.Until(limited.RetryAt))
+// waitForRetryAt waits until RetryAt of the call's error, as a good caller does.
+func (w *scenario) waitForRetryAt(c *call) {
+	if limited, ok := errors.AsType[*petstore.RateLimitError](c.err); ok && !w.entry.real {
+		sleep(time.Until(limited.RetryAt))
 	}
 }
 
-// rest lets time pass.
-func rest(d time.Duration) {
+// sleep waits for d; in a bubble, the time is virtual.
+func sleep(d time.Duration) {
 	if d > 0 {
 		<-time.After(d)
 	}

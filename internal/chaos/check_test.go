@@ -16,9 +16,9 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// report is what there is to say about a world that is over.
+// report has the figures and findings of a scenario.
 type report struct {
-	world    *world
+	scenario *scenario
 	calls    int
 	requests int
 	met      map[string]int // requests by kind
@@ -44,33 +44,33 @@ func (r *report) count(srv *fake.Server, injected map[string]*fake.Injection) {
 	for name, i := range injected {
 		r.met[name] = i.Fired()
 	}
-	for _, calls := range r.world.callers {
+	for _, calls := range r.scenario.callers {
 		for _, c := range calls {
 			r.calls++
 			r.requests += len(c.requests)
 			r.outcomes[c.operation+" "+c.outcome()]++
 			if errors.Is(c.err, petstore.ErrRateLimited) {
-				r.outcomes["told to come back later"]++
+				r.outcomes["refused by the rate limit"]++
 			}
 			if c.over {
-				r.outcomes["given up by their callers"]++
+				r.outcomes["given up by the caller"]++
 			}
 		}
 	}
 	limited := srv.Usage(key).Limited
-	if r.outcomes["of the requests, over the limit"] = limited; limited > 0 && len(r.world.changes) == 0 {
-		r.found("limit", "%d requests were over it, and the plan never changed", limited)
+	if r.outcomes["requests over the limit"] = limited; limited > 0 && len(r.scenario.changes) == 0 {
+		r.found("limit", "%d requests were over it, although the plan never changed", limited)
 	}
 }
 
-// catalogue is what the service has in the end, and how it came to it.
+// catalogue has the pets of the service at the end, and the requests that created them.
 type catalogue struct {
 	byName  map[string][]petstore.Pet
 	byID    map[int64]petstore.Pet
 	creates map[string][]fake.Request // the journal, by the name of the pet
 }
 
-func (r *report) judge(srv *fake.Server) {
+func (r *report) check(srv *fake.Server) {
 	has := &catalogue{map[string][]petstore.Pet{}, map[int64]petstore.Pet{}, map[string][]fake.Request{}}
 	for _, pet := range srv.Pets() {
 		has.byName[pet.Name] = append(has.byName[pet.Name], pet)
@@ -78,7 +78,7 @@ func (r *report) judge(srv *fake.Server) {
 	}
 	journal := srv.Requests()
 	if len(journal) > 0 && journal[0].Seq != 1 {
-		r.found("journal", "it begins with #%d: the world is too large for it", journal[0].Seq)
+		r.found("journal", "it begins with #%d: the scenario has too many requests for it", journal[0].Seq)
 	}
 	for _, q := range journal {
 		if name := q.Header.Get("Chaos-Call"); q.Operation == fake.OpCreatePet {
@@ -86,23 +86,23 @@ func (r *report) judge(srv *fake.Server) {
 		}
 	}
 	wanted := map[string]bool{"Rex": true, "Ada": true}
-	for _, calls := range r.world.callers {
+	for _, calls := range r.scenario.callers {
 		for _, c := range calls {
 			wanted[c.pet.Name] = c.operation == fake.OpCreatePet
-			r.judgeCall(c, has)
+			r.checkCall(c, has)
 		}
 	}
 	for name, pets := range has.byName {
 		if !wanted[name] || len(pets) > 1 {
-			r.found("duplicate", "%d of %q, %t that it was to be created", len(pets), name, wanted[name])
+			r.found("duplicate", "%d of %q; to be created: %t", len(pets), name, wanted[name])
 		}
 	}
-	r.judgeConduct(srv, journal)
+	r.checkConduct(srv, journal)
 }
 
-// judgeConduct looks for requests in a closed window. One that arrived in the very instant in which a
-// 429 was answered had left before its client could know.
-func (r *report) judgeConduct(srv *fake.Server, journal []fake.Request) {
+// checkConduct looks for requests during a closure. It accepts a request that arrived at the same
+// time as the service sent a 429: the client could not know about the 429 when it sent the request.
+func (r *report) checkConduct(srv *fake.Server, journal []fake.Request) {
 	answered := map[time.Time]bool{}
 	for _, q := range journal {
 		if q.StatusCode == http.StatusTooManyRequests {
@@ -120,7 +120,7 @@ func (r *report) judgeConduct(srv *fake.Server, journal []fake.Request) {
 	}
 }
 
-func (r *report) judgeCall(c *call, has *catalogue) {
+func (r *report) checkCall(c *call, has *catalogue) {
 	if c.panicked != nil {
 		r.found("panic", "%v", c.panicked)
 		return
@@ -128,40 +128,40 @@ func (r *report) judgeCall(c *call, has *catalogue) {
 	if (c.err == nil) != (c.result != nil) {
 		r.found("outcome", "a result and an error, or neither: %v", c)
 	}
-	r.judgeRequests(c)
-	r.judgeTime(c)
+	r.checkRequests(c)
+	r.checkTime(c)
 	if c.err != nil {
-		r.judgeError(c)
+		r.checkError(c)
 	}
 	switch result := c.result.(type) {
 	case *petstore.ListPetsResult:
-		r.judgeRead(c, has, result.Pets...)
+		r.checkRead(c, has, result.Pets...)
 		if n := len(result.Pets); n > c.limit && c.limit > 0 || n > petstore.DefaultLimit {
 			r.found("read", "%d pets: %v", n, c)
 		}
 	case *petstore.GetPetResult:
-		r.judgeRead(c, has, result.Pet)
+		r.checkRead(c, has, result.Pet)
 	}
 	if c.operation == fake.OpCreatePet {
-		r.judgeCreate(c, has)
-		r.judgeAnswers(c, has.creates[c.pet.Name])
+		r.checkCreate(c, has)
+		r.checkResponses(c, has.creates[c.pet.Name])
 	}
 }
 
-// judgeRequests keeps the table of retries in the documentation of package petstore.
-func (r *report) judgeRequests(c *call) {
+// checkRequests checks the table of retries in the documentation of package petstore.
+func (r *report) checkRequests(c *call) {
 	n := len(c.requests)
 	if n > c.retry.MaxAttempts {
 		r.found("too many requests", "%d: %v", n, c)
 	}
-	if told := c.attempts(); told >= 0 && told != n {
-		r.found("attempts", "%d, told %d: %v", n, told, c)
+	if reported := c.attempts(); reported >= 0 && reported != n {
+		r.found("attempts", "%d, reported %d: %v", n, reported, c)
 	}
 	for i, q := range c.requests {
 		if i < n-1 && !q.mayBeFollowed(c.operation) {
 			r.found("sent again", "after request %d: %v", i+1, c)
 		}
-		if i > 0 && q.at.Sub(c.requests[i-1].at) < c.requests[i-1].meets.stay {
+		if i > 0 && q.at.Sub(c.requests[i-1].at) < c.requests[i-1].kind.stay {
 			r.found("sent too early", "request %d: %v", i+1, c)
 		}
 	}
@@ -182,20 +182,22 @@ func (q *request) mayBeFollowed(operation string) bool {
 	return q.inDoubt()
 }
 
-// inDoubt reports whether the status leaves open if the request was carried out.
+// inDoubt reports whether the request may have been carried out, by its status.
 func (q *request) inDoubt() bool {
 	return q.status == http.StatusRequestTimeout || q.status >= 500 && q.status != http.StatusNotImplemented
 }
 
-// judgeTime asks whether the call ended when it had to. Real time is nobody's fault.
-func (r *report) judgeTime(c *call) {
-	if r.world.door.real {
+// checkTime checks that the call ended in time. It skips real time, in which a busy machine delays
+// all.
+func (r *report) checkTime(c *call) {
+	if r.scenario.entry.real {
 		return
 	}
 	const (
-		asked = 3 * time.Second // by a Retry-After, of each answer
-		// WithMaxWait does not bound the wait for the response of the request that went ahead, which is
-		// another caller's: its attempt lasts up to 30 s, and the next follows after up to ten.
+		asked = 3 * time.Second // the longest Retry-After of a response
+		// WithMaxWait does not limit the wait for the response of a request that went ahead. That
+		// is of another caller: its attempt takes up to 30 s, and the next request follows up to 10
+		// s later.
 		ahead = 40 * time.Second
 	)
 	most := c.maxWait + time.Duration(c.retry.MaxAttempts)*(c.attemptTimeout+c.retry.MaxDelay+asked+ahead)
@@ -214,7 +216,7 @@ func (r *report) judgeTime(c *call) {
 	}
 }
 
-func (r *report) judgeError(c *call) {
+func (r *report) checkError(c *call) {
 	text := c.err.Error()
 	if len(text) > 512 || strings.ContainsAny(text, "\r\n") {
 		r.found("error", "%d bytes, or several lines: %q", len(text), text)
@@ -230,16 +232,16 @@ func (r *report) judgeError(c *call) {
 	ended := errors.Is(c.err, context.Canceled) || errors.Is(c.err, context.DeadlineExceeded)
 	switch {
 	case ended && !c.over && (c.callTimeout == 0 || c.took < c.callTimeout):
-		r.found("error", "it blames the caller's context, which has not ended: %v", c)
+		r.found("error", "it matches the end of the caller's context, which has not ended: %v", c)
 	case ended && c.over && !errors.Is(c.err, errImpatient):
-		r.found("error", "it hides the cause: %v", c)
+		r.found("error", "it does not match the cause: %v", c)
 	case errors.Is(c.err, petstore.ErrOutcomeUnknown) && c.operation != fake.OpCreatePet:
-		r.found("error", "a read has no outcome to be unknown: %v", c)
+		r.found("error", "a read matches ErrOutcomeUnknown: %v", c)
 	}
 }
 
-// judgeRead compares what was read with the catalogue, in which nothing ever changes.
-func (r *report) judgeRead(c *call, has *catalogue, pets ...petstore.Pet) {
+// checkRead compares the pets of a response with the catalogue, in which pets never change.
+func (r *report) checkRead(c *call, has *catalogue, pets ...petstore.Pet) {
 	for _, pet := range pets {
 		if has.byID[pet.ID] != pet {
 			r.found("read", "%+v, the catalogue has %+v: %v", pet, has.byID[pet.ID], c)
@@ -247,13 +249,13 @@ func (r *report) judgeRead(c *call, has *catalogue, pets ...petstore.Pet) {
 	}
 }
 
-// judgeCreate asks the catalogue and the wire whether the caller was told the truth.
-func (r *report) judgeCreate(c *call, has *catalogue) {
+// checkCreate compares the result of a create with the catalogue and the recorded requests.
+func (r *report) checkCreate(c *call, has *catalogue) {
 	stored := has.byName[c.pet.Name]
 	switch c.outcome() {
 	case "done":
 		result := c.result.(*petstore.CreatePetResult)
-		if len(stored) != 1 || result.Pet != stored[0] || !c.asWanted(result.Pet, r.world) {
+		if len(stored) != 1 || result.Pet != stored[0] || !c.asWanted(result.Pet, r.scenario) {
 			r.found("done", "%+v, the catalogue has %+v: %v", result.Pet, stored, c)
 		}
 	case "not done":
@@ -266,8 +268,8 @@ func (r *report) judgeCreate(c *call, has *catalogue) {
 	}
 }
 
-// asWanted reports whether pet is what the call asked for.
-func (c *call) asWanted(pet petstore.Pet, w *world) bool {
+// asWanted reports whether pet is the one that the call asked for.
+func (c *call) asWanted(pet petstore.Pet, w *scenario) bool {
 	want := petstore.Pet{ID: pet.ID, Name: c.pet.Name, CategoryID: c.pet.CategoryID, Status: c.pet.Status}
 	if want.Status == "" {
 		want.Status = w.behavior.DefaultStatus
@@ -275,7 +277,7 @@ func (c *call) asWanted(pet petstore.Pet, w *world) bool {
 	return pet.ID > 0 && pet == want
 }
 
-// allowed is what can be told of a create after what its last request saw.
+// allowed returns the outcomes that a create may have after the response to its last request.
 func (c *call) allowed() []string {
 	if len(c.requests) == 0 {
 		return []string{"not done"}
@@ -286,7 +288,7 @@ func (c *call) allowed() []string {
 		return []string{"not done"}
 	case q.err != nil && c.patience+c.callTimeout > 0: // it may have ended before anything was written
 		return []string{"not done", "unknown"}
-	case q.status == http.StatusCreated && q.whole && q.meets.whole:
+	case q.status == http.StatusCreated && q.whole && q.kind.whole:
 		return []string{"done"}
 	case q.err != nil, q.status/100 == 2, q.status/100 == 3, q.inDoubt():
 		return []string{"unknown"}
@@ -294,9 +296,9 @@ func (c *call) allowed() []string {
 	return []string{"not done"}
 }
 
-// judgeAnswers asks the service's journal about a create: it was sent again only when it was refused,
-// and what was answered whole to a caller with the time to listen has reached it.
-func (r *report) judgeAnswers(c *call, journal []fake.Request) {
+// checkResponses compares a create with the service's journal: it was sent again only after a 429,
+// and a complete response reached its caller, unless the caller gave up early.
+func (r *report) checkResponses(c *call, journal []fake.Request) {
 	for i, q := range journal {
 		if i < len(journal)-1 && q.StatusCode != http.StatusTooManyRequests {
 			r.found("sent again", "the journal has %v and %v", q, journal[i+1])
@@ -307,7 +309,7 @@ func (r *report) judgeAnswers(c *call, journal []fake.Request) {
 	}
 	last := journal[len(journal)-1]
 	var answered petstore.Pet
-	if !c.requests[len(c.requests)-1].meets.whole || last.StatusCode != http.StatusCreated ||
+	if !c.requests[len(c.requests)-1].kind.whole || last.StatusCode != http.StatusCreated ||
 		json.Unmarshal(last.Answer, &answered) != nil {
 		return
 	}

@@ -13,34 +13,34 @@ import (
 	"time"
 )
 
-// request is what went over the wire for one attempt, and what came back.
+// request is one request on the wire, with its response.
 type request struct {
 	at        time.Time
-	meets     *kind
-	dialled   atomic.Bool // a connection was asked for
-	connected atomic.Bool // and was had
+	kind      *kind
+	dialled   atomic.Bool // the transport asked for a connection
+	connected atomic.Bool // the transport got a connection
 	status    int
 	err       error
 	body      []byte
-	whole     bool // the body came to its end
+	whole     bool // the body was read to its end
 }
 
-// untouched reports whether nothing of the request can have been written.
+// untouched reports whether certainly nothing of the request was written.
 func (q *request) untouched() bool {
 	return errors.Is(q.err, syscall.ECONNREFUSED) || q.err != nil && q.dialled.Load() && !q.connected.Load()
 }
 
-// witness is the transport closest to the wire: it sees every request, and gives each what it is to
-// meet.
-type witness struct {
+// recorder is the transport below the client: it records each request, and sets the header that
+// selects its failure.
+type recorder struct {
 	base   http.RoundTripper
-	origin string // scheme, host and port that may have the key
+	origin string // scheme, host and port that may get the key
 	report *report
-	bodies atomic.Int64 // that are not closed
+	bodies atomic.Int64 // number of bodies that are not closed
 }
 
-// RoundTrip takes a request down and lets it pass.
-func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip records and sends a request.
+func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.inspect(r)
 	c := r.Context().Value(callKey{}).(*call)
 	q := c.sends()
@@ -48,7 +48,7 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 		GetConn: func(string) { q.dialled.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { q.connected.Store(true) },
 	}))
-	passed.Header.Set(kindHeader, q.meets.name)
+	passed.Header.Set(kindHeader, q.kind.name)
 	resp, err := w.base.RoundTrip(passed)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,20 +61,21 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sends begins the call's next request.
+// sends records the call's next request.
 func (c *call) sends() *request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	q := &request{at: time.Now(), meets: plain}
-	if n := len(c.requests); n < len(c.meets) {
-		q.meets = c.meets[n]
+	q := &request{at: time.Now(), kind: plain}
+	if n := len(c.requests); n < len(c.kinds) {
+		q.kind = c.kinds[n]
 	}
 	c.requests = append(c.requests, q)
 	return q
 }
 
-// inspect looks for the key: in the Authorization header of the origin, and nowhere else.
-func (w *witness) inspect(r *http.Request) {
+// inspect checks that the key is in the Authorization header, for the origin only, and nowhere
+// else.
+func (w *recorder) inspect(r *http.Request) {
 	if origin := r.URL.Scheme + "://" + r.URL.Host; origin != w.origin || r.Host != "" && r.Host != r.URL.Host {
 		w.report.found("key", "a request went to %s for %q", origin, r.Host)
 	}
@@ -98,7 +99,7 @@ func (w *witness) inspect(r *http.Request) {
 	}
 }
 
-// body notes what of an answer's body was read, and that it was closed.
+// body records which part of a response's body was read, and that it was closed.
 type body struct {
 	io.ReadCloser
 	left    *atomic.Int64
@@ -119,17 +120,17 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close counts the body off.
+// Close counts the body as closed.
 func (b *body) Close() error {
 	b.closed.Do(func() { b.left.Add(-1) })
 	return b.ReadCloser.Close()
 }
 
-// ear is a writer that listens for the key, as a log is written to it.
-type ear struct{ report *report }
+// logCheck is the writer of a log; it looks for the key in each line.
+type logCheck struct{ report *report }
 
-// Write keeps nothing.
-func (e ear) Write(p []byte) (int, error) {
+// Write checks p.
+func (e logCheck) Write(p []byte) (int, error) {
 	if strings.Contains(string(p), key) {
 		e.report.found("key", "it was logged")
 	}
