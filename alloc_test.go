@@ -50,7 +50,7 @@ func constantAnswer(code int, body string) http.RoundTripper {
 		"Content-Type": {"application/json"}, "Date": {"Sat, 21 Nov 2026 12:01:30 GMT"}, "X-Ratelimit-Limit": {"1000"},
 		"X-Ratelimit-Remaining": {"999"}, "X-Ratelimit-Reset": {"1795262490"},
 	}
-	return roundTripperFunc(func(req *http.Request) (*http.Response, error) {
+	return responder(func(req *http.Request) (*http.Response, error) {
 		if req.Body != nil {
 			_, _ = io.Copy(io.Discard, req.Body)
 		}

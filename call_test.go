@@ -176,7 +176,7 @@ func TestCallContext(t *testing.T) {
 	t.Run("a deadline that has passed before its timer fires still has its cause", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			closingTime := errors.New("closing time")
-			client, _ := scripted(t, []answer{func(*http.Request) (*http.Response, error) {
+			client, _ := scripted(t, []responder{func(*http.Request) (*http.Response, error) {
 				time.Sleep(time.Second)
 				return nil, io.ErrUnexpectedEOF
 			}})
@@ -196,24 +196,13 @@ func TestCallContext(t *testing.T) {
 	t.Run("a context that a limiter ends is not the caller's", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			client, _ := scripted(t, []answer{status(200, "[]")}, petstore.WithLimiter(gaveUp{}))
+			client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithLimiter(cancelledLimiter{petstore.NewLimiter()}))
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.ErrorIs(t, err, context.Canceled)
 			assert.Zero(t, time.Since(start))
 		})
 	})
 }
-
-// gaveUp is a limiter that asks another one in a context of its own, which has ended.
-type gaveUp struct{}
-
-func (gaveUp) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	cancel()
-	return petstore.NewLimiter().Acquire(ctx, maxWait)
-}
-
-func (gaveUp) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
 
 // slowContext ends after its deadline, as every context does by the time that its timer takes.
 type slowContext struct {

@@ -53,7 +53,7 @@ func FuzzBaseURL(f *testing.F) {
 		f.Add(url, true)
 	}
 	f.Fuzz(func(t *testing.T, base string, insecure bool) {
-		service := &script{answers: []answer{status(200, `[]`)}}
+		service := &service{responders: []responder{status(200, `[]`)}}
 		opts := []petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithLimiter(nil)}
 		if insecure {
 			opts = append(opts, petstore.WithInsecureHTTP())

@@ -129,7 +129,7 @@ func TestWithHeader(t *testing.T) {
 		_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHeader(key, "x"))
 		assert.Error(t, err, key)
 	}
-	client, service := scripted(t, []answer{status(200, `[]`)}, petstore.WithHeader("X-Team", "core"))
+	client, service := scripted(t, []responder{status(200, `[]`)}, petstore.WithHeader("X-Team", "core"))
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithHeader("x-team", "edge"))
 	require.NoError(t, err)
 	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithHeader("x-trace", "a\nb"))
@@ -203,7 +203,7 @@ func TestClientFormat(t *testing.T) {
 		assert.Contains(t, log.String(), `"client":"petstore.Client(https://service.test/v1)"`)
 	})
 	t.Run("a dump of a used client does not contain the key", func(t *testing.T) {
-		client, _ := scripted(t, []answer{status(200, `[]`)})
+		client, _ := scripted(t, []responder{status(200, `[]`)})
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		inner := &recordingT{}
@@ -222,7 +222,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	t.Run("is called before each attempt", func(t *testing.T) {
 		keys := 0
 		client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
-			petstore.WithHTTPClient(&http.Client{Transport: &script{answers: []answer{
+			petstore.WithHTTPClient(&http.Client{Transport: &service{responders: []responder{
 				wantKey(t, "key-1", 503), wantKey(t, "key-2", 200),
 			}}}),
 			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Nanosecond}),
@@ -241,7 +241,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			"an error": func(context.Context) (string, error) { return "", boom },
 			"no token": func(context.Context) (string, error) { return "hush hush", nil },
 		} {
-			service := &script{answers: []answer{status(200, `[]`)}}
+			service := &service{responders: []responder{status(200, `[]`)}}
 			client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
 				petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithAPIKeyFunc(f))
 			require.NoError(t, err)
@@ -257,7 +257,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	})
 }
 
-func wantKey(t *testing.T, key string, code int) answer {
+func wantKey(t *testing.T, key string, code int) responder {
 	return func(req *http.Request) (*http.Response, error) {
 		assert.Equal(t, "Bearer "+key, req.Header.Get("Authorization"))
 		return response(req, code, strings.NewReader(`[]`)), nil
@@ -265,7 +265,7 @@ func wantKey(t *testing.T, key string, code int) answer {
 }
 
 func TestClientRateLimit(t *testing.T) {
-	client, _ := scripted(t, []answer{status(200, `[]`, quota(60, 41, time.Minute)...), status(200, `[]`)})
+	client, _ := scripted(t, []responder{status(200, `[]`, quota(60, 41, time.Minute)...), status(200, `[]`)})
 	assert.True(t, client.RateLimit().IsZero())
 	for range 2 {
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
@@ -276,7 +276,7 @@ func TestClientRateLimit(t *testing.T) {
 }
 
 func TestWithHTTPClient(t *testing.T) {
-	hc := &http.Client{Transport: &script{answers: []answer{status(200, `[]`)}}, Timeout: time.Second}
+	hc := &http.Client{Transport: &service{responders: []responder{status(200, `[]`)}}, Timeout: time.Second}
 	before := *hc
 	client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(hc))
 	require.NoError(t, err)

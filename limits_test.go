@@ -38,7 +38,7 @@ func TestResponseHeaderLimit(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
 		w.Header().Set("X-Flood", strings.Repeat("x", 2<<20))
-		answerJSON(w, 200, `[]`)
+		respondJSON(w, 200, `[]`)
 	})
 	client, err := petstore.NewClient(server.URL+"/v1", testKey, petstore.WithRetryPolicy(quick))
 	require.NoError(t, err)

@@ -55,7 +55,7 @@ func TestWithLogger(t *testing.T) {
 	t.Run("logs what its table says, and neither key nor body", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var text bytes.Buffer
-			client, _ := scripted(t, []answer{
+			client, _ := scripted(t, []responder{
 				status(429, testKey, "Retry-After: 60"), fails(errRefused), success("createPet"), status(200, onePet),
 			}, petstore.WithLogger(logTo(&text, slog.LevelDebug, asText)),
 				petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
@@ -101,7 +101,7 @@ func TestWithLogger(t *testing.T) {
 	})
 	t.Run("warns once of a deprecated operation", func(t *testing.T) {
 		var text bytes.Buffer
-		client, _ := scripted(t, []answer{status(200, onePet), status(200, onePet)},
+		client, _ := scripted(t, []responder{status(200, onePet), status(200, onePet)},
 			petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
 		require.NoError(t, get(client))
 		require.NoError(t, get(client))
@@ -131,9 +131,9 @@ func TestErrorGoldenFiles(t *testing.T) {
 			return err
 		}
 		for _, row := range []struct {
-			name   string
-			answer answer
-			call   func(*petstore.Client) error
+			name    string
+			respond responder
+			call    func(*petstore.Client) error
 		}{
 			{"400", status(400, `{"code":"invalid_request","message":"name is missing","status":400}`), create},
 			{"401", status(401, `{"code":"unauthorized","message":"unknown key","status":401}`), list},
@@ -149,12 +149,12 @@ func TestErrorGoldenFiles(t *testing.T) {
 			{"reset of a create", fails(errReset), create},
 			{"connection refused", fails(errRefused), create},
 		} {
-			client, _ := scripted(t, []answer{row.answer}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1, MaxDelay: 1}))
+			client, _ := scripted(t, []responder{row.respond}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1, MaxDelay: 1}))
 			record(row.name, row.call(client))
 		}
-		client, _ := scripted(t, []answer{hangs}, petstore.WithCallTimeout(5*time.Second))
+		client, _ := scripted(t, []responder{hangs}, petstore.WithCallTimeout(5*time.Second))
 		record("WithCallTimeout", create(client))
-		client, _ = scripted(t, []answer{hangs})
+		client, _ = scripted(t, []responder{hangs})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := client.CreatePet(ctx, newPet())
@@ -199,19 +199,19 @@ func TestNewClientFromEnvErrors(t *testing.T) {
 
 func TestWithAPIKeyFuncAfter401(t *testing.T) {
 	for name, c := range map[string]struct {
-		keys     []string
-		answers  []answer
-		sent     int
-		attempts int
-		fails    bool
+		keys      []string
+		responses []responder
+		sent      int
+		attempts  int
+		fails     bool
 	}{
-		"another key":                  {[]string{"old-key", "new-key"}, []answer{status(401, ""), status(201, onePet)}, 2, 2, false},
-		"the same key":                 {[]string{"old-key", "old-key"}, []answer{status(401, "")}, 1, 1, true},
-		"another key, refused as well": {[]string{"old-key", "new-key"}, []answer{status(401, ""), status(401, "")}, 2, 2, true},
+		"another key":                  {[]string{"old-key", "new-key"}, []responder{status(401, ""), status(201, onePet)}, 2, 2, false},
+		"the same key":                 {[]string{"old-key", "old-key"}, []responder{status(401, "")}, 1, 1, true},
+		"another key, refused as well": {[]string{"old-key", "new-key"}, []responder{status(401, ""), status(401, "")}, 2, 2, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var refused []bool
-			service := &script{answers: c.answers}
+			service := &service{responders: c.responses}
 			client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithAPIKeyFunc(
 				func(ctx context.Context) (string, error) {
 					call, _ := petstore.CallFromContext(ctx)
@@ -233,14 +233,14 @@ func TestWithAPIKeyFuncAfter401(t *testing.T) {
 			assert.Equal(t, c.attempts, e.Attempts)
 		})
 	}
-	client, service := scripted(t, []answer{status(401, "")})
+	client, service := scripted(t, []responder{status(401, "")})
 	require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
 	assert.Len(t, service.sent(), 1, "a fixed key is not tried again")
 }
 
 func TestWithRawBody(t *testing.T) {
 	const body = `{"id":7,"name":"Rex","categoryId":3,"tag":"good"}`
-	client, _ := scripted(t, []answer{status(200, body), status(200, body)})
+	client, _ := scripted(t, []responder{status(200, body), status(200, body)})
 	result, err := client.GetPet(t.Context(), 7, petstore.WithRawBody())
 	require.NoError(t, err)
 	assert.JSONEq(t, body, string(result.RawBody))
@@ -250,7 +250,7 @@ func TestWithRawBody(t *testing.T) {
 }
 
 func TestResponseDeprecation(t *testing.T) {
-	client, _ := scripted(t, []answer{
+	client, _ := scripted(t, []responder{
 		status(200, onePet, "Deprecation: @1764547200", "Sunset: Thu, 05 Dec 2030 00:00:00 GMT", `Link: <https://x.test>; rel="sunset"`),
 		status(200, onePet, "Deprecation: soon"),
 	})

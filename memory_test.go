@@ -124,7 +124,7 @@ func drown(t *testing.T, f flood) {
 		DisableKeepAlives:      true,
 		MaxResponseHeaderBytes: 1 << 20, // as the client's own transport
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
-			return &replay{asked: make(chan struct{}), answer: gauge}, nil
+			return &replay{asked: make(chan struct{}), response: gauge}, nil
 		},
 	}
 	client, err := petstore.NewClient("http://127.0.0.1/v1", testKey, petstore.WithLimiter(nil),

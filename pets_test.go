@@ -38,7 +38,7 @@ func TestRequestGoldenFiles(t *testing.T) {
 		},
 	} {
 		t.Run(golden, func(t *testing.T) {
-			client, service := scripted(t, []answer{status(404, ``)}, petstore.WithUserAgent("goldens/1"))
+			client, service := scripted(t, []responder{status(404, ``)}, petstore.WithUserAgent("goldens/1"))
 			require.Error(t, call(client))
 			require.Len(t, service.sent(), 1)
 			assert.Equal(t, "Bearer "+testKey, service.sent()[0].header.Get("Authorization"))
@@ -53,7 +53,7 @@ func TestRequestGoldenFiles(t *testing.T) {
 func TestResult(t *testing.T) {
 	list, err := os.ReadFile("testdata/list.response")
 	require.NoError(t, err)
-	client, _ := scripted(t, []answer{status(200, string(list), "X-Ratelimit-Limit: 60", "X-Ratelimit-Remaining: 59", "X-Ratelimit-Reset: 1795262400", "X-Other: y")})
+	client, _ := scripted(t, []responder{status(200, string(list), "X-Ratelimit-Limit: 60", "X-Ratelimit-Remaining: 59", "X-Ratelimit-Reset: 1795262400", "X-Other: y")})
 	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	assert.Equal(t, []petstore.Pet{
@@ -67,19 +67,19 @@ func TestResult(t *testing.T) {
 	assert.Equal(t, 59, result.RateLimit.Remaining)
 	assert.False(t, result.Pets[2].Status.Valid(), "a status of tomorrow comes through")
 
-	client, _ = scripted(t, []answer{status(201, onePet)})
+	client, _ = scripted(t, []responder{status(201, onePet)})
 	created, err := client.CreatePet(t.Context(), newPet())
 	require.NoError(t, err)
 	assert.Equal(t, petstore.Pet{ID: 7, Name: "Rex", CategoryID: 3, Status: "available"}, created.Pet)
 
-	client, _ = scripted(t, []answer{status(200, onePet)})
+	client, _ = scripted(t, []responder{status(200, onePet)})
 	got, err := client.GetPet(t.Context(), 7)
 	require.NoError(t, err)
 	assert.Equal(t, created.Pet, got.Pet)
 }
 
 func TestListPetsEmpty(t *testing.T) {
-	client, _ := scripted(t, []answer{status(200, `[]`)})
+	client, _ := scripted(t, []responder{status(200, `[]`)})
 	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	assert.NotNil(t, result.Pets)
@@ -87,7 +87,7 @@ func TestListPetsEmpty(t *testing.T) {
 }
 
 func TestArgumentError(t *testing.T) {
-	client, service := scripted(t, []answer{status(200, `[]`)})
+	client, service := scripted(t, []responder{status(200, `[]`)})
 	list := func(p petstore.ListPetsParams) error {
 		_, err := client.ListPets(t.Context(), p)
 		return err
@@ -116,7 +116,7 @@ func TestArgumentError(t *testing.T) {
 }
 
 func TestNilArguments(t *testing.T) {
-	client, service := scripted(t, []answer{status(200, `[]`)})
+	client, service := scripted(t, []responder{status(200, `[]`)})
 	var none context.Context
 	_, err := client.ListPets(none, petstore.ListPetsParams{})
 	assert.EqualError(t, err, "petstore: listPets: ctx: is nil")

@@ -25,7 +25,7 @@ import (
 func TestTransportErrorSent(t *testing.T) {
 	t.Run("is true for a read that was answered before its backoff was cancelled", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			client, _ := scripted(t, []answer{status(503, "")})
+			client, _ := scripted(t, []responder{status(503, "")})
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("gone"))
 			defer cancel()
 			time.AfterFunc(10*time.Millisecond, cancel)
@@ -37,8 +37,8 @@ func TestTransportErrorSent(t *testing.T) {
 	})
 	t.Run("does not make the outcome of a create unknown that was answered 429", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			broken := &breaking{Limiter: petstore.NewLimiter()}
-			client, _ := scripted(t, []answer{status(429, "", "Retry-After: 1")}, petstore.WithLimiter(broken))
+			broken := &brokenLimiter{Limiter: petstore.NewLimiter()}
+			client, _ := scripted(t, []responder{status(429, "", "Retry-After: 1")}, petstore.WithLimiter(broken))
 			_, err := client.CreatePet(t.Context(), newPet())
 			failed, ok := errors.AsType[*petstore.TransportError](err)
 			require.True(t, ok, "%T", err)
@@ -48,7 +48,7 @@ func TestTransportErrorSent(t *testing.T) {
 		})
 	})
 	t.Run("is true if a registered protocol or a second transport may have written it", func(t *testing.T) {
-		lost := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		lost := responder(func(r *http.Request) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			return nil, io.EOF
 		})
@@ -68,19 +68,6 @@ func TestTransportErrorSent(t *testing.T) {
 			assert.ErrorIs(t, err, petstore.ErrOutcomeUnknown, name)
 		}
 	})
-}
-
-// breaking is a limiter that fails from the second request on.
-type breaking struct {
-	petstore.Limiter
-	asked int
-}
-
-func (b *breaking) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	if b.asked++; b.asked > 1 {
-		return nil, errors.New("the limiter is broken")
-	}
-	return b.Limiter.Acquire(ctx, maxWait)
 }
 
 // fallback sends by the second transport what the first failed to send.
@@ -105,7 +92,7 @@ func TestResponseErrorKeepsNeitherTheKeyNorMegabytes(t *testing.T) {
 		"cut in a escape": `[{"id":1,"name":"secret\u002dkey\u002d01`,
 	} {
 		client, err := petstore.NewClient("https://service.test/v1", key, petstore.WithMaxResponseBytes(64<<20),
-			petstore.WithHTTPClient(&http.Client{Transport: &script{answers: []answer{status(200, body)}}}))
+			petstore.WithHTTPClient(&http.Client{Transport: &service{responders: []responder{status(200, body)}}}))
 		require.NoError(t, err)
 		err = list(client)
 		bad, ok := errors.AsType[*petstore.ResponseError](err)
@@ -123,7 +110,7 @@ func TestAPIErrorBodyHasNoPartOfTheKey(t *testing.T) {
 	const key = "secret-key-0123456789"
 	for most := range int64(60) {
 		client, err := petstore.NewClient("https://service.test/v1", key, petstore.WithMaxResponseBytes(most+1),
-			petstore.WithHTTPClient(&http.Client{Transport: &script{answers: []answer{
+			petstore.WithHTTPClient(&http.Client{Transport: &service{responders: []responder{
 				status(400, `{"message":"no such key: `+key+`"}`, "X-Secret-Key-0123456789: "+key),
 			}}}))
 		require.NoError(t, err)
@@ -160,105 +147,53 @@ func TestCallFromContextInDialer(t *testing.T) {
 	assert.NotZero(t, hooked.Load(), "the caller's hooks are called, too")
 }
 
-// odd is a limiter that returns what no limiter should.
-type odd struct {
-	permit petstore.Permit
-	err    error
-}
-
-func (o odd) Acquire(context.Context, time.Duration) (petstore.Permit, error) { return o.permit, o.err }
-
-func (o odd) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
-
-type countingPermit struct{ released *int }
-
-func (p countingPermit) Release(petstore.Observation) { *p.released++ }
-
 func TestLimiterOfTheUser(t *testing.T) {
 	t.Run("may return a nil pointer as its error", func(t *testing.T) {
 		for _, err := range []error{(*petstore.RateLimitError)(nil), (*net.OpError)(nil)} {
-			released := 0
-			client, _ := scripted(t, []answer{status(200, "[]")},
-				petstore.WithLimiter(odd{permit: countingPermit{&released}, err: err}))
+			permit := new(countingLimiter)
+			client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithLimiter(fixedLimiter{permit, err}))
 			require.NoError(t, list(client))
-			assert.Equal(t, 1, released)
+			assert.Len(t, permit.released, 1)
 		}
 	})
 	t.Run("may return a permit with an error, which is given back", func(t *testing.T) {
-		released := 0
-		client, service := scripted(t, nil,
-			petstore.WithLimiter(odd{permit: countingPermit{&released}, err: errors.New("no")}))
+		permit := new(countingLimiter)
+		client, service := scripted(t, nil, petstore.WithLimiter(fixedLimiter{permit, errors.New("no")}))
 		require.Error(t, list(client))
-		assert.Equal(t, 1, released)
+		assert.Len(t, permit.released, 1)
 		assert.Empty(t, service.sent())
 	})
 	t.Run("may be slow: the attempt's timeout begins after it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var left time.Duration
-			client, _ := scripted(t, []answer{func(r *http.Request) (*http.Response, error) {
+			client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
 				deadline, _ := r.Context().Deadline()
 				left = time.Until(deadline)
 				return status(200, "[]")(r)
-			}}, petstore.WithLimiter(after{petstore.NewLimiter()}), petstore.WithAttemptTimeout(3*time.Second))
+			}}, petstore.WithLimiter(slowLimiter{petstore.NewLimiter(), 2 * time.Second}), petstore.WithAttemptTimeout(3*time.Second))
 			require.NoError(t, list(client))
 			assert.Equal(t, 3*time.Second, left)
 		})
 	})
 	t.Run("counts as waiting for WithMaxWait, all of it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			client, service := scripted(t, []answer{status(429, "", "Retry-After: 5")},
-				petstore.WithLimiter(after{petstore.NewLimiter()}), petstore.WithMaxWait(6*time.Second))
+			client, service := scripted(t, []responder{status(429, "", "Retry-After: 5")},
+				petstore.WithLimiter(slowLimiter{petstore.NewLimiter(), 2 * time.Second}), petstore.WithMaxWait(6*time.Second))
 			err := list(client)
 			require.ErrorIs(t, err, petstore.ErrRateLimited)
 			assert.Len(t, service.sent(), 1)
 		})
 	})
 	t.Run("may be two limiters in one: their queues do not mix", func(t *testing.T) {
-		first, second := new(ticketed), new(ticketed)
+		first, second := new(ticketLimiter), new(ticketLimiter)
 		second.issued = 100
-		client, _ := scripted(t, []answer{status(503, ""), status(200, "[]")},
-			petstore.WithLimiter(both{first, second}), petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1}))
+		client, _ := scripted(t, []responder{status(503, ""), status(200, "[]")},
+			petstore.WithLimiter(twoLimiters{first, second}), petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1}))
 		require.NoError(t, list(client))
 		assert.Equal(t, []uint64{1, 1}, first.seen)
 		assert.Equal(t, []uint64{101, 101}, second.seen)
 	})
 }
-
-// after is a limiter that takes two seconds more than the one in it.
-type after struct{ petstore.Limiter }
-
-func (a after) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	permit, err := a.Limiter.Acquire(ctx, maxWait)
-	<-time.After(2 * time.Second)
-	return permit, err
-}
-
-// ticketed is a limiter without a limit that notes the tickets it gives.
-type ticketed struct {
-	issued uint64
-	seen   []uint64
-}
-
-func (l *ticketed) Acquire(ctx context.Context, _ time.Duration) (petstore.Permit, error) {
-	l.seen = append(l.seen, petstore.Ticket(ctx, l, func() uint64 { l.issued++; return l.issued }))
-	return countingPermit{new(int)}, nil
-}
-
-func (l *ticketed) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
-
-// both asks two limiters.
-type both struct{ first, second petstore.Limiter }
-
-func (b both) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	permit, err := b.first.Acquire(ctx, maxWait)
-	if err != nil {
-		return nil, err
-	}
-	permit.Release(petstore.Observation{})
-	return b.second.Acquire(ctx, maxWait)
-}
-
-func (b both) RateLimit() petstore.RateLimit { return b.second.RateLimit() }
 
 func TestNewClientLocalhost(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://proxy.test:1")
@@ -297,7 +232,7 @@ func TestNewClientFromEnvKeyFile(t *testing.T) {
 
 func TestGetPetWithOtherID(t *testing.T) {
 	t.Parallel()
-	client, _ := scripted(t, []answer{status(200, onePet)})
+	client, _ := scripted(t, []responder{status(200, onePet)})
 	_, err := client.GetPet(t.Context(), 8)
 	require.ErrorIs(t, err, petstore.ErrInvalidResponse)
 	assert.ErrorContains(t, err, "id is 7 instead of 8")
@@ -311,7 +246,7 @@ func TestWithTransport(t *testing.T) {
 			if tuned, ok := next.(*http.Transport); ok {
 				assert.Equal(t, 64, tuned.MaxIdleConnsPerHost)
 			}
-			return roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			return responder(func(r *http.Request) (*http.Response, error) {
 				order = append(order, name)
 				return next.RoundTrip(r)
 			})
@@ -338,7 +273,7 @@ func TestRateLimitErrorRetryAtIsNotInThePast(t *testing.T) {
 			body := io.MultiReader(strings.NewReader("{"), sleepyReader(5*time.Second))
 			return response(r, 429, body, "Retry-After: 1"), nil
 		}
-		client, _ := scripted(t, []answer{slowly}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		client, _ := scripted(t, []responder{slowly}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
 		limited, ok := errors.AsType[*petstore.RateLimitError](list(client))
 		require.True(t, ok)
 		assert.Equal(t, time.Now(), limited.RetryAt)

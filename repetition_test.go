@@ -64,20 +64,8 @@ func serveWire(t *testing.T, config *tls.Config, serve func(s *wireServer, conn 
 	return s
 }
 
-// permits is a limiter without a limit that counts what its permits were spent on.
-type permits struct{ spent atomic.Int32 }
-
-func (p *permits) Acquire(context.Context, time.Duration) (petstore.Permit, error) { return p, nil }
-func (p *permits) RateLimit() petstore.RateLimit                                   { return petstore.RateLimit{} }
-
-func (p *permits) Release(o petstore.Observation) {
-	if !o.Sent.IsZero() {
-		p.spent.Add(1)
-	}
-}
-
 // wireClients are clients of s that retry at once, over their own transport, one of the user's, and one around it.
-func wireClients(t *testing.T, s *wireServer, trusted *tls.Config) map[string]func() (*petstore.Client, *permits) {
+func wireClients(t *testing.T, s *wireServer, trusted *tls.Config) map[string]func() (*petstore.Client, *countingLimiter) {
 	t.Helper()
 	users := &http.Transport{TLSClientConfig: trusted.Clone(), ForceAttemptHTTP2: true}
 	t.Cleanup(users.CloseIdleConnections)
@@ -87,14 +75,14 @@ func wireClients(t *testing.T, s *wireServer, trusted *tls.Config) map[string]fu
 		t.Cleanup(tuned.CloseIdleConnections)
 		return tuned
 	})
-	clients := map[string]func() (*petstore.Client, *permits){}
+	clients := map[string]func() (*petstore.Client, *countingLimiter){}
 	for name, opt := range map[string]petstore.Option{
 		"own transport":     own,
 		"user's transport":  petstore.WithHTTPClient(&http.Client{Transport: users}),
-		"wrapped transport": petstore.WithHTTPClient(&http.Client{Transport: roundTripperFunc(users.RoundTrip)}),
+		"wrapped transport": petstore.WithHTTPClient(&http.Client{Transport: responder(users.RoundTrip)}),
 	} {
-		clients[name] = func() (*petstore.Client, *permits) {
-			counted := new(permits)
+		clients[name] = func() (*petstore.Client, *countingLimiter) {
+			counted := new(countingLimiter)
 			client, err := petstore.NewClient(s.url, testKey, opt, petstore.WithLimiter(counted),
 				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 3, BaseDelay: time.Microsecond}),
 				petstore.WithAttemptTimeout(5*time.Second)) // net/http would wait for minutes between its repetitions
@@ -106,13 +94,13 @@ func wireClients(t *testing.T, s *wireServer, trusted *tls.Config) map[string]fu
 }
 
 // checkOnePermitOneRequest makes one call and holds what it reports against what arrived.
-func checkOnePermitOneRequest(t *testing.T, s *wireServer, client *petstore.Client, counted *permits, operation string) error {
+func checkOnePermitOneRequest(t *testing.T, s *wireServer, client *petstore.Client, counted *countingLimiter, operation string) error {
 	t.Helper()
 	before := s.requests.Load()
-	spent := counted.spent.Load()
+	sent := counted.sent()
 	err := calls(client)[operation](t)
 	arrived := int(s.requests.Load() - before)
-	assert.LessOrEqual(t, arrived, int(counted.spent.Load()-spent), "each request on the wire has a permit: %v", err)
+	assert.LessOrEqual(t, arrived, counted.sent()-sent, "each request on the wire has a permit: %v", err)
 	if err != nil {
 		assert.LessOrEqual(t, arrived, attemptsOf(t, err), "%v", err)
 	}

@@ -34,7 +34,7 @@ var (
 func TestRetryByResponse(t *testing.T) {
 	type row struct {
 		name    string
-		answer  answer
+		respond responder
 		reads   int // requests of listPets and getPet
 		create  int // requests of createPet
 		unknown bool
@@ -49,7 +49,7 @@ func TestRetryByResponse(t *testing.T) {
 		{"204", status(204, ``), 1, 1, true, true},
 		{"connection reset", fails(errReset), 4, 1, true, false},
 		{"stream reset", fails(errors.New("stream error: stream ID 1; INTERNAL_ERROR; received from peer")), 4, 1, true, false},
-		{"closed without an answer", fails(io.EOF), 4, 1, true, false},
+		{"closed without a response", fails(io.EOF), 4, 1, true, false},
 		{"dial refused", fails(errRefused), 4, 4, false, false},
 		{"unknown host", fails(&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}), 1, 1, false, false},
 		{"certificate", fails(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), 1, 1, false, false},
@@ -65,7 +65,7 @@ func TestRetryByResponse(t *testing.T) {
 		for _, operation := range []string{"listPets", "createPet", "getPet"} {
 			t.Run(row.name+" to "+operation, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					client, service := scripted(t, []answer{row.answer})
+					client, service := scripted(t, []responder{row.respond})
 					err := calls(client)[operation](t)
 					require.Error(t, err)
 					want := row.reads
@@ -99,13 +99,13 @@ func attemptsOf(t *testing.T, err error) int {
 func TestRetry(t *testing.T) {
 	t.Run("repeats a read, never a create, after a response that was cut off", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			client, _ := scripted(t, []answer{cutOff(200, io.ErrUnexpectedEOF), cutOff(200, errReset), status(200, twoPets)})
+			client, _ := scripted(t, []responder{cutOff(200, io.ErrUnexpectedEOF), cutOff(200, errReset), status(200, twoPets)})
 			result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
 			assert.Equal(t, 3, result.Attempts)
 			assert.Len(t, result.Pets, 2)
 
-			client, service := scripted(t, []answer{cutOff(201, io.ErrUnexpectedEOF)})
+			client, service := scripted(t, []responder{cutOff(201, io.ErrUnexpectedEOF)})
 			_, err = client.CreatePet(t.Context(), newPet())
 			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
 			require.ErrorIs(t, err, petstore.ErrInvalidResponse)
@@ -115,7 +115,7 @@ func TestRetry(t *testing.T) {
 	})
 	t.Run("sends the body of a create again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			client, service := scripted(t, []answer{status(429, ``), fails(errRefused), success("createPet")})
+			client, service := scripted(t, []responder{status(429, ``), fails(errRefused), success("createPet")})
 			result, err := client.CreatePet(t.Context(), newPet())
 			require.NoError(t, err)
 			assert.Equal(t, 3, result.Attempts)
@@ -127,7 +127,7 @@ func TestRetry(t *testing.T) {
 	})
 	t.Run("backs off exponentially with jitter", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			client, service := scripted(t, []answer{status(503, ``)},
+			client, service := scripted(t, []responder{status(503, ``)},
 				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 8, BaseDelay: time.Second, MaxDelay: 8 * time.Second}))
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.Error(t, err)
@@ -141,7 +141,7 @@ func TestRetry(t *testing.T) {
 		})
 	})
 	t.Run("does not happen with one attempt", func(t *testing.T) {
-		client, service := scripted(t, []answer{status(503, ``)})
+		client, service := scripted(t, []responder{status(503, ``)})
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{},
 			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
 		require.Error(t, err)
@@ -157,7 +157,7 @@ func TestRetryAfter(t *testing.T) {
 			} {
 				t.Run(fmt.Sprint(code, " ", value), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						client, service := scripted(t, []answer{status(code, ``, "Retry-After: "+value), success("listPets")})
+						client, service := scripted(t, []responder{status(code, ``, "Retry-After: "+value), success("listPets")})
 						_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 						require.NoError(t, err)
 						sent := service.sent()
@@ -182,7 +182,7 @@ func TestRetryAfter(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					headers := append(quota(60, c.remaining, 40*time.Second), "Retry-After: 2")
-					client, service := scripted(t, []answer{status(429, ``, headers...), success("listPets")})
+					client, service := scripted(t, []responder{status(429, ``, headers...), success("listPets")})
 					_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 					require.NoError(t, err)
 					gap := service.sent()[1].at.Sub(service.sent()[0].at)
@@ -196,7 +196,7 @@ func TestRetryAfter(t *testing.T) {
 		for _, skew := range []time.Duration{-10 * time.Minute, 10 * time.Minute, 0} {
 			synctest.Test(t, func(t *testing.T) {
 				now := time.Now().Add(skew).UTC()
-				client, service := scripted(t, []answer{
+				client, service := scripted(t, []responder{
 					status(429, ``, "Date: "+now.Format(http.TimeFormat),
 						"Retry-After: "+now.Add(20*time.Second).Format(http.TimeFormat)),
 					success("listPets"),
@@ -213,23 +213,23 @@ func TestRetryAfter(t *testing.T) {
 
 func TestWithMaxWait(t *testing.T) {
 	t.Run("fails a call immediately if its wait would be too long", func(t *testing.T) {
-		limited := func() []answer { return []answer{status(429, ``, "Retry-After: 60")} }
+		limited := func() []responder { return []responder{status(429, ``, "Retry-After: 60")} }
 		for name, c := range map[string]struct {
-			answers []answer
-			options []petstore.CallOption
-			timeout time.Duration
-			limited bool
+			responders []responder
+			options    []petstore.CallOption
+			timeout    time.Duration
+			limited    bool
 		}{
 			"max wait":              {limited(), []petstore.CallOption{petstore.WithMaxWait(59 * time.Second)}, time.Hour, true},
 			"never wait":            {limited(), []petstore.CallOption{petstore.WithMaxWait(0)}, time.Hour, true},
 			"deadline":              {limited(), nil, 59 * time.Second, true},
-			"deadline of a backoff": {[]answer{status(502, ``)}, nil, 200 * time.Millisecond, false},
-			"503 and max wait":      {[]answer{status(503, ``, "Retry-After: 600")}, nil, time.Hour, false},
-			"503 and deadline":      {[]answer{status(503, ``, "Retry-After: 60")}, nil, 59 * time.Second, false},
+			"deadline of a backoff": {[]responder{status(502, ``)}, nil, 200 * time.Millisecond, false},
+			"503 and max wait":      {[]responder{status(503, ``, "Retry-After: 600")}, nil, time.Hour, false},
+			"503 and deadline":      {[]responder{status(503, ``, "Retry-After: 60")}, nil, 59 * time.Second, false},
 		} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					client, service := scripted(t, c.answers)
+					client, service := scripted(t, c.responders)
 					ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
 					defer cancel()
 					start := time.Now()
@@ -251,7 +251,7 @@ func TestWithMaxWait(t *testing.T) {
 	})
 	t.Run("limits the waits of a call together", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			client, service := scripted(t, []answer{status(429, ``, "Retry-After: 50")})
+			client, service := scripted(t, []responder{status(429, ``, "Retry-After: 50")})
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // 2 minutes by default
 			require.ErrorIs(t, err, petstore.ErrRateLimited)
 			assert.Len(t, service.sent(), 3, "two waits of 50 s fit, a third does not")
@@ -265,7 +265,7 @@ func TestCancel(t *testing.T) {
 			cause := errors.New("the user\nleft")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(5*time.Second, func() { cancel(cause) })
-			client, service := scripted(t, []answer{status(429, `{"code":"slow","message":"m","status":429}`, "Retry-After: 60")})
+			client, service := scripted(t, []responder{status(429, `{"code":"slow","message":"m","status":429}`, "Retry-After: 60")})
 			start := time.Now()
 			_, err := client.CreatePet(ctx, newPet())
 			assert.Equal(t, 5*time.Second, time.Since(start))
@@ -284,7 +284,7 @@ func TestCancel(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(100*time.Millisecond, cancel)
-			client, service := scripted(t, []answer{status(502, ``)})
+			client, service := scripted(t, []responder{status(502, ``)})
 			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
 			require.ErrorIs(t, err, context.Canceled)
 			assert.NotErrorIs(t, err, petstore.ErrRateLimited)
@@ -341,7 +341,7 @@ func TestCancel(t *testing.T) {
 
 func TestCreatePetCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, service := scripted(t, []answer{hangs})
+		client, service := scripted(t, []responder{hangs})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := client.CreatePet(ctx, newPet())
@@ -356,7 +356,7 @@ func TestCreatePetCancelled(t *testing.T) {
 
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(100*time.Millisecond, cancel)
-		client, _ = scripted(t, []answer{fails(errRefused)})
+		client, _ = scripted(t, []responder{fails(errRefused)})
 		_, err = client.CreatePet(ctx, newPet()) // in the backoff after a dial that failed
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
@@ -367,14 +367,14 @@ func TestCreatePetCancelled(t *testing.T) {
 func TestWithAttemptTimeout(t *testing.T) {
 	t.Run("is not the caller's deadline", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			client, _ := scripted(t, []answer{hangs, hangs, success("listPets")}, petstore.WithAttemptTimeout(3*time.Second))
+			client, _ := scripted(t, []responder{hangs, hangs, success("listPets")}, petstore.WithAttemptTimeout(3*time.Second))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
 			result, err := client.ListPets(ctx, petstore.ListPetsParams{})
 			require.NoError(t, err)
 			assert.Equal(t, 3, result.Attempts)
 
-			client, service := scripted(t, []answer{hangs}, petstore.WithAttemptTimeout(3*time.Second))
+			client, service := scripted(t, []responder{hangs}, petstore.WithAttemptTimeout(3*time.Second))
 			_, err = client.CreatePet(ctx, newPet())
 			assert.Len(t, service.sent(), 1)
 			require.NotErrorIs(t, err, context.DeadlineExceeded)
@@ -385,7 +385,7 @@ func TestWithAttemptTimeout(t *testing.T) {
 	})
 	t.Run("does not limit a wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			client, _ := scripted(t, []answer{status(429, ``, "Retry-After: 60"), success("createPet")}, petstore.WithAttemptTimeout(time.Second))
+			client, _ := scripted(t, []responder{status(429, ``, "Retry-After: 60"), success("createPet")}, petstore.WithAttemptTimeout(time.Second))
 			result, err := client.CreatePet(t.Context(), newPet())
 			require.NoError(t, err)
 			assert.Equal(t, 2, result.Attempts)
@@ -396,14 +396,14 @@ func TestWithAttemptTimeout(t *testing.T) {
 func TestWithCallTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		client, service := scripted(t, []answer{status(503, ""), status(503, ""), hangs}, petstore.WithCallTimeout(5*time.Second))
+		client, service := scripted(t, []responder{status(503, ""), status(503, ""), hangs}, petstore.WithCallTimeout(5*time.Second))
 		_, err := client.GetPet(t.Context(), 7)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, 5*time.Second, time.Since(start))
 		assert.Len(t, service.sent(), 3)
 
 		start = time.Now()
-		client, service = scripted(t, []answer{status(429, ``, "Retry-After: 60")})
+		client, service = scripted(t, []responder{status(429, ``, "Retry-After: 60")})
 		_, err = client.CreatePet(t.Context(), newPet(), petstore.WithCallTimeout(5*time.Second))
 		limited, ok := errors.AsType[*petstore.RateLimitError](err)
 		require.True(t, ok, "%v", err)
@@ -415,7 +415,7 @@ func TestWithCallTimeout(t *testing.T) {
 
 func TestWithHTTPClientTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		service := &script{answers: []answer{hangs, status(429, ``, "Retry-After: 60"), success("listPets")}}
+		service := &service{responders: []responder{hangs, status(429, ``, "Retry-After: 60"), success("listPets")}}
 		client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(nil),
 			petstore.WithHTTPClient(&http.Client{Transport: service, Timeout: 2 * time.Second}))
 		require.NoError(t, err)
@@ -431,7 +431,7 @@ func TestWithLimiterOfTheUser(t *testing.T) {
 	t.Run("need not know Retry-After", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			limiter := &countingLimiter{}
-			client, service := scripted(t, []answer{status(429, ``, "Retry-After: 30"), fails(errRefused), success("createPet")},
+			client, service := scripted(t, []responder{status(429, ``, "Retry-After: 30"), fails(errRefused), success("createPet")},
 				petstore.WithLimiter(limiter))
 			_, err := client.CreatePet(t.Context(), newPet())
 			require.NoError(t, err)
@@ -447,7 +447,7 @@ func TestWithLimiterOfTheUser(t *testing.T) {
 		})
 	})
 	t.Run("gets each permit back", func(t *testing.T) {
-		for name, answers := range map[string][]answer{
+		for name, responders := range map[string][]responder{
 			"success": {success("createPet")}, "error": {status(500, ``)}, "reset": {fails(errReset)},
 			"refused": {fails(errRefused)}, "cut off": {cutOff(201, errReset)},
 			"a panic": {func(*http.Request) (*http.Response, error) { panic("in the transport") }},
@@ -455,7 +455,7 @@ func TestWithLimiterOfTheUser(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					limiter := &countingLimiter{}
-					client, _ := scripted(t, answers, petstore.WithLimiter(limiter))
+					client, _ := scripted(t, responders, petstore.WithLimiter(limiter))
 					func() {
 						defer func() { assert.Equal(t, name == "a panic", recover() != nil) }()
 						_, _ = client.CreatePet(t.Context(), newPet())
@@ -468,8 +468,8 @@ func TestWithLimiterOfTheUser(t *testing.T) {
 	})
 	t.Run("its refusal is the error of the call", func(t *testing.T) {
 		at := time.Now().Add(time.Hour)
-		client, service := scripted(t, []answer{success("listPets")},
-			petstore.WithLimiter(refusingLimiter{&petstore.RateLimitError{RetryAt: at, Local: true}}))
+		client, service := scripted(t, []responder{success("listPets")},
+			petstore.WithLimiter(fixedLimiter{err: &petstore.RateLimitError{RetryAt: at, Local: true}}))
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		limited, ok := errors.AsType[*petstore.RateLimitError](err)
 		require.True(t, ok, "%T", err)
@@ -479,38 +479,17 @@ func TestWithLimiterOfTheUser(t *testing.T) {
 		assert.Empty(t, service.sent())
 
 		boom := errors.New("redis is gone")
-		client, service = scripted(t, []answer{success("listPets")}, petstore.WithLimiter(refusingLimiter{boom}))
+		client, service = scripted(t, []responder{success("listPets")}, petstore.WithLimiter(fixedLimiter{err: boom}))
 		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.ErrorIs(t, err, boom)
 		assert.Empty(t, service.sent())
 	})
 }
 
-// countingLimiter admits everybody at once and is used by one goroutine.
-type countingLimiter struct {
-	acquired int
-	released []petstore.Observation
-}
-
-func (l *countingLimiter) Acquire(context.Context, time.Duration) (petstore.Permit, error) {
-	l.acquired++
-	return l, nil
-}
-func (l *countingLimiter) Release(o petstore.Observation) { l.released = append(l.released, o) }
-func (l *countingLimiter) RateLimit() petstore.RateLimit  { return petstore.RateLimit{} }
-
-// refusingLimiter refuses with an error of its own.
-type refusingLimiter struct{ err error }
-
-func (l refusingLimiter) Acquire(context.Context, time.Duration) (petstore.Permit, error) {
-	return nil, l.err
-}
-func (l refusingLimiter) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
-
 func TestRetryBudget(t *testing.T) {
 	t.Run("limits the retries of an outage", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			client, service := scripted(t, []answer{status(503, ``)})
+			client, service := scripted(t, []responder{status(503, ``)})
 			var group sync.WaitGroup
 			for range 1000 {
 				group.Go(func() { _, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) })
@@ -518,10 +497,10 @@ func TestRetryBudget(t *testing.T) {
 			group.Wait()
 			assert.Len(t, service.sent(), 1100, "each call once, and 100 retries between them")
 
-			for len(service.answers) < 1100+500 {
-				service.answers = append(service.answers, success("listPets"))
+			for len(service.responders) < 1100+500 {
+				service.responders = append(service.responders, success("listPets"))
 			}
-			service.answers = append(service.answers, status(503, ``))
+			service.responders = append(service.responders, status(503, ``))
 			for range 500 {
 				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 				require.NoError(t, err)
@@ -536,7 +515,7 @@ func TestRetryBudget(t *testing.T) {
 	t.Run("is not spent on requests that were not sent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			away := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			away := responder(func(r *http.Request) (*http.Response, error) {
 				if time.Since(start) < 5*time.Second {
 					return nil, errRefused
 				}

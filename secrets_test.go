@@ -297,10 +297,10 @@ func failures() map[string]func(*testing.T) error {
 		},
 		"a function that returns what is no key": func(t *testing.T) error { return withKeyFunc(t, secretKey+"\r\n", nil) },
 		"a transport that repeats the key": func(t *testing.T) error {
-			return through(t, &script{answers: []answer{fails(errors.New("cannot send Bearer " + secretKey))}}, create)
+			return through(t, &service{responders: []responder{fails(errors.New("cannot send Bearer " + secretKey))}}, create)
 		},
 		"a body that breaks off": func(t *testing.T) error {
-			return through(t, &script{answers: []answer{cutOff(500, errors.New("stream of "+secretKey+" was reset"))}}, create)
+			return through(t, &service{responders: []responder{cutOff(500, errors.New("stream of "+secretKey+" was reset"))}}, create)
 		},
 		"a certificate nobody vouches for": func(t *testing.T) error {
 			client, err := petstore.NewClient(serveTLS(t, nil).URL+"/v1", secretKey)
@@ -308,14 +308,14 @@ func failures() map[string]func(*testing.T) error {
 			return create(client)
 		},
 		"an attempt that timed out": func(t *testing.T) (err error) {
-			synctest.Test(t, func(t *testing.T) { err = through(t, &script{answers: []answer{hangs}}, create) })
+			synctest.Test(t, func(t *testing.T) { err = through(t, &service{responders: []responder{hangs}}, create) })
 			return err
 		},
 		"a cancel with a cause": func(t *testing.T) (err error) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
 				defer cancel()
-				client := keyed(t, &script{answers: []answer{status(503, secretKey, "X-Echo: "+secretKey), hangs}})
+				client := keyed(t, &service{responders: []responder{status(503, secretKey, "X-Echo: "+secretKey), hangs}})
 				_, err = client.ListPets(ctx, petstore.ListPetsParams{})
 			})
 			return err
@@ -404,7 +404,7 @@ func TestKeyIsInNoPanic(t *testing.T) {
 	case "error":
 		panic(struck(t, fake.Fault{Status: 401, Body: []byte(secretKey)}))
 	case "transport":
-		_ = through(t, &script{answers: []answer{func(req *http.Request) (*http.Response, error) { panic(req.Context()) }}}, create)
+		_ = through(t, &service{responders: []responder{func(req *http.Request) (*http.Response, error) { panic(req.Context()) }}}, create)
 	}
 	for _, what := range []string{"client", "error", "transport"} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")

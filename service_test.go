@@ -18,17 +18,22 @@ import (
 
 const testKey = "test-key-9d8f7a"
 
-// answer is one scripted turn of a transport: an answer, or an error instead of one.
-type answer func(*http.Request) (*http.Response, error)
+// responder returns the response to a request, or an error instead. It is a transport by itself.
+type responder func(*http.Request) (*http.Response, error)
 
-// script is a transport that gives its answers in turn, the last for ever, and keeps what it was sent.
-type script struct {
-	answers []answer
+func (f responder) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// service is a transport that uses its responders one after the other, the last one for all further
+// requests, and records the requests. Tests that need bytes on a connection use replay, wireServer or
+// httptest instead.
+type service struct {
+	responders []responder
 
 	mu       sync.Mutex
 	requests []recorded
 }
 
+// recorded is a request that a service got.
 type recorded struct {
 	at            time.Time
 	method, url   string
@@ -37,11 +42,7 @@ type recorded struct {
 	contentLength int64
 }
 
-type roundTripperFunc func(*http.Request) (*http.Response, error)
-
-func (f roundTripperFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := recorded{
 		at: time.Now(), method: req.Method, url: req.URL.String(), header: req.Header.Clone(),
 		contentLength: req.ContentLength,
@@ -53,21 +54,22 @@ func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	s.mu.Lock()
 	s.requests = append(s.requests, r)
-	turn := s.answers[min(len(s.requests), len(s.answers))-1]
+	respond := s.responders[min(len(s.requests), len(s.responders))-1]
 	s.mu.Unlock()
-	return turn(req)
+	return respond(req)
 }
 
-func (s *script) sent() []recorded {
+func (s *service) sent() []recorded {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests
 }
 
-// scripted returns a client, without a limiter unless opts say otherwise, on a script of answers.
-func scripted(t *testing.T, answers []answer, opts ...petstore.Option) (*petstore.Client, *script) {
+// scripted returns a client of a service with these responders. The client has no limiter unless opts
+// have one.
+func scripted(t *testing.T, responders []responder, opts ...petstore.Option) (*petstore.Client, *service) {
 	t.Helper()
-	s := &script{answers: answers}
+	s := &service{responders: responders}
 	opts = append([]petstore.Option{
 		petstore.WithHTTPClient(&http.Client{Transport: s}),
 		petstore.WithLimiter(nil),
@@ -77,8 +79,8 @@ func scripted(t *testing.T, answers []answer, opts ...petstore.Option) (*petstor
 	return client, s
 }
 
-// status answers with a status, a body and headers given as "Key: value".
-func status(code int, body string, headers ...string) answer {
+// status responds with a status, a body and headers of the form "Key: value". "Key: " removes a header.
+func status(code int, body string, headers ...string) responder {
 	return func(req *http.Request) (*http.Response, error) {
 		return response(req, code, strings.NewReader(body), headers...), nil
 	}
@@ -100,13 +102,13 @@ func response(req *http.Request, code int, body io.Reader, headers ...string) *h
 	}
 }
 
-// fails answers with an error.
-func fails(err error) answer {
+// fails returns an error instead of a response.
+func fails(err error) responder {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// cutOff answers with a body that ends in an error before it is whole.
-func cutOff(code int, err error) answer {
+// cutOff responds with a body that ends with an error before it is complete.
+func cutOff(code int, err error) responder {
 	return func(req *http.Request) (*http.Response, error) {
 		body := io.MultiReader(strings.NewReader(`[{"id":`), failingReader{err})
 		return response(req, code, body), nil
@@ -117,7 +119,7 @@ type failingReader struct{ err error }
 
 func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
-// hangs answers when the request's context ends, with its error.
+// hangs waits until the request's context ends, and returns its error.
 func hangs(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()
@@ -128,7 +130,7 @@ const (
 	twoPets = `[` + onePet + `,{"id":8,"name":"Ada","categoryId":0}]`
 )
 
-// quota is the three headers, the window ending in d.
+// quota returns the three rate limit headers of a window that ends in d.
 func quota(limit, remaining int, d time.Duration) []string {
 	return []string{
 		"X-RateLimit-Limit: " + strconv.Itoa(limit),
@@ -141,29 +143,29 @@ func newPet() petstore.NewPet {
 	return petstore.NewPet{Name: "Rex", CategoryID: 3, Status: petstore.PetStatusAvailable}
 }
 
-// calls are the three operations behind one signature.
+// calls returns the three operations as functions with the same signature.
 func calls(client *petstore.Client) map[string]func(t *testing.T, opts ...petstore.CallOption) error {
 	return map[string]func(*testing.T, ...petstore.CallOption) error{
 		"listPets": func(t *testing.T, opts ...petstore.CallOption) error {
 			r, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, opts...)
-			require.Equal(t, err == nil, r != nil, "a result or an error, never both")
+			require.Equal(t, err == nil, r != nil, "either a result or an error")
 			return err
 		},
 		"createPet": func(t *testing.T, opts ...petstore.CallOption) error {
 			r, err := client.CreatePet(t.Context(), newPet(), opts...)
-			require.Equal(t, err == nil, r != nil, "a result or an error, never both")
+			require.Equal(t, err == nil, r != nil, "either a result or an error")
 			return err
 		},
 		"getPet": func(t *testing.T, opts ...petstore.CallOption) error {
 			r, err := client.GetPet(t.Context(), 7, opts...)
-			require.Equal(t, err == nil, r != nil, "a result or an error, never both")
+			require.Equal(t, err == nil, r != nil, "either a result or an error")
 			return err
 		},
 	}
 }
 
-// success is the documented success of an operation.
-func success(operation string, headers ...string) answer {
+// success responds with the documented success of an operation.
+func success(operation string, headers ...string) responder {
 	switch operation {
 	case "listPets":
 		return status(http.StatusOK, twoPets, headers...)
@@ -173,7 +175,7 @@ func success(operation string, headers ...string) answer {
 	return status(http.StatusOK, onePet, headers...)
 }
 
-// dump is a request as a golden text holds it, without the key.
+// dump returns the request as text for a golden file.
 func (r recorded) dump() string {
 	var b bytes.Buffer
 	b.WriteString(r.method + " " + strings.TrimPrefix(r.url, "https://service.test") + "\n")

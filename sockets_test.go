@@ -89,7 +89,7 @@ func (w *wiretap) transport(trusted *tls.Config) *http.Transport {
 // connections that work and that fail, with TLS and without, and in all that a redirect may try.
 func TestKeyOnTheWire(t *testing.T) {
 	var reached atomic.Int32
-	target := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); answerJSON(w, 200, `[]`) })
+	target := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); respondJSON(w, 200, `[]`) })
 	plain, secure := serve(t, target), serveTLS(t, target)
 	var code int
 	var location string

@@ -18,7 +18,7 @@ func TestCallFromContext(t *testing.T) {
 	t.Run("describes the call of a request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var seen []petstore.Call
-			note := func(a answer) answer {
+			note := func(a responder) responder {
 				return func(req *http.Request) (*http.Response, error) {
 					c, ok := petstore.CallFromContext(req.Context())
 					assert.True(t, ok)
@@ -27,7 +27,7 @@ func TestCallFromContext(t *testing.T) {
 				}
 			}
 			limited := append(quota(10, 0, 0), "Retry-After: 3")
-			client, _ := scripted(t, []answer{
+			client, _ := scripted(t, []responder{
 				note(status(429, `{}`, limited...)), note(status(200, onePet)),
 				note(status(200, "[]")), note(status(201, onePet)),
 			})
@@ -66,7 +66,7 @@ func TestCallFromContext(t *testing.T) {
 
 func TestCallKeyID(t *testing.T) {
 	idOf := func(t *testing.T, key string, opts ...petstore.Option) (id string) {
-		client, _ := scripted(t, []answer{status(200, "[]")}, append(opts,
+		client, _ := scripted(t, []responder{status(200, "[]")}, append(opts,
 			petstore.WithTrace(&petstore.ClientTrace{
 				AttemptStart: func(_ context.Context, c petstore.Call) { id = c.KeyID },
 			}))...)
@@ -88,7 +88,7 @@ func TestCallKeyID(t *testing.T) {
 			keys = keys[1:]
 			return key, nil
 		}),
-		petstore.WithHTTPClient(&http.Client{Transport: &script{answers: []answer{
+		petstore.WithHTTPClient(&http.Client{Transport: &service{responders: []responder{
 			status(200, "[]"), status(200, "[]"), status(200, "[]"),
 		}}}),
 		petstore.WithTrace(&petstore.ClientTrace{
@@ -103,26 +103,18 @@ func TestCallKeyID(t *testing.T) {
 	assert.NotEqual(t, ids[0], ids[1])
 }
 
-// slow is a limiter of the user's around the client's own.
-type slow struct{ petstore.Limiter }
-
-func (s slow) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	<-time.After(time.Second)
-	return s.Limiter.Acquire(ctx, maxWait)
-}
-
 func TestCallWaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waited []time.Duration
-		note := func(a answer) answer {
+		note := func(a responder) responder {
 			return func(req *http.Request) (*http.Response, error) {
 				c, _ := petstore.CallFromContext(req.Context())
 				waited = append(waited, c.Waited)
 				return a(req)
 			}
 		}
-		client, _ := scripted(t, []answer{note(status(503, "")), note(status(200, "[]"))},
-			petstore.WithLimiter(slow{petstore.NewLimiter()}))
+		client, _ := scripted(t, []responder{note(status(503, "")), note(status(200, "[]"))},
+			petstore.WithLimiter(slowLimiter{petstore.NewLimiter(), time.Second}))
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, waited)
@@ -176,7 +168,7 @@ func TestClientTrace(t *testing.T) {
 	t.Run("is told of a call in order", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r recorder
-			client, _ := scripted(t, []answer{
+			client, _ := scripted(t, []responder{
 				status(429, "", append(quota(10, 0, 0), "Retry-After: 3")...), fails(errReset), status(200, "[]", quota(10, 8, time.Minute)...),
 			}, petstore.WithTrace(r.trace(t)), petstore.WithLimiter(petstore.NewLimiter()))
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
@@ -199,7 +191,7 @@ func TestClientTrace(t *testing.T) {
 	t.Run("is given the error of the call", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r recorder
-			client, _ := scripted(t, []answer{status(200, "no JSON")}, petstore.WithTrace(r.trace(t)))
+			client, _ := scripted(t, []responder{status(200, "no JSON")}, petstore.WithTrace(r.trace(t)))
 			_, undecoded := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.Error(t, undecoded)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -216,7 +208,7 @@ func TestClientTrace(t *testing.T) {
 	})
 	t.Run("is not told of success when the transport panics", func(t *testing.T) {
 		var r recorder
-		client, _ := scripted(t, []answer{
+		client, _ := scripted(t, []responder{
 			func(*http.Request) (*http.Response, error) { panic("transport") },
 		}, petstore.WithTrace(r.trace(t)))
 		assert.PanicsWithValue(t, "transport", func() { _, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) })
@@ -230,7 +222,7 @@ func TestClientTrace(t *testing.T) {
 				CallStart: func(context.Context, petstore.Call) context.Context { order = append(order, n); return nil },
 			})
 		}
-		client, _ := scripted(t, []answer{status(200, "[]")}, nth(1), petstore.WithTrace(&petstore.ClientTrace{}), nth(2))
+		client, _ := scripted(t, []responder{status(200, "[]")}, nth(1), petstore.WithTrace(&petstore.ClientTrace{}), nth(2))
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		assert.Equal(t, []int{1, 2}, order)

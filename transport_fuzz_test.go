@@ -21,21 +21,21 @@ import (
 
 // replay is a connection to a service that answers the first request with the bytes it was given, and hangs up.
 type replay struct {
-	once   sync.Once
-	asked  chan struct{}
-	answer io.Reader
+	once     sync.Once
+	asked    chan struct{}
+	response io.Reader
 }
 
 // replaying returns a transport whose every connection answers the same.
-func replaying(answer []byte) *http.Transport {
+func replaying(response []byte) *http.Transport {
 	return &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return &replay{asked: make(chan struct{}), answer: bytes.NewReader(answer)}, nil
+		return &replay{asked: make(chan struct{}), response: bytes.NewReader(response)}, nil
 	}}
 }
 
 func (r *replay) Read(p []byte) (int, error) {
 	<-r.asked // net/http takes what comes before a request for nobody's
-	return r.answer.Read(p)
+	return r.response.Read(p)
 }
 
 func (r *replay) Write(p []byte) (int, error) { return len(p), r.Close() }
@@ -51,34 +51,34 @@ func (r *replay) SetDeadline(time.Time) error      { return nil }
 func (r *replay) SetReadDeadline(time.Time) error  { return nil }
 func (r *replay) SetWriteDeadline(time.Time) error { return nil }
 
-// read is what net/http makes of an answer.
+// read is what net/http makes of an response.
 type read struct {
 	response *http.Response // nil: it is none
 	body     []byte
 	cut      bool // the body breaks off
 }
 
-const answerBound = 64 << 10 // of the bodies here
+const responseBound = 64 << 10 // of the bodies here
 
-func readByNetHTTP(t *testing.T, method string, answer []byte) read {
+func readByNetHTTP(t *testing.T, method string, response []byte) read {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1/v1/pets", nil)
 	require.NoError(t, err)
-	resp, err := replaying(answer).RoundTrip(req)
+	resp, err := replaying(response).RoundTrip(req)
 	if err != nil {
 		return read{}
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, answerBound+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, responseBound+1))
 	return read{resp, body, err != nil}
 }
 
-// FuzzAnswer has a service answer with any bytes. What net/http takes for an answer, with a body that json/v2
+// FuzzResponse has a service response with any bytes. What net/http takes for an response, with a body that json/v2
 // takes for what the document says, is the result; all else is an error of the five kinds, on one short line,
 // and without the key, which the bytes may hold.
-func FuzzAnswer(f *testing.F) {
+func FuzzResponse(f *testing.F) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-	for _, answer := range []string{
+	for _, response := range []string{
 		"", "\r\n\r\n", "220 mail.test ESMTP\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", head + "\r\n" + twoPets,
 		head + "Content-Length: 2\r\n\r\n[]", head + "Content-Length: 9\r\n\r\n[]", head + "Content-Length: 1\r\n\r\n[]",
 		head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n[]", head + "Transfer-Encoding: gzip\r\n\r\n[]",
@@ -99,21 +99,21 @@ func FuzzAnswer(f *testing.F) {
 		head + "Content-Encoding: gzip\r\n\r\n" + string(gzipped([]byte(twoPets))),
 		head + "Content-Encoding: gzip\r\n\r\n" + string(gzipped(make([]byte, 1<<20))), head + "Content-Encoding: br\r\n\r\n[]",
 	} {
-		f.Add([]byte(answer))
+		f.Add([]byte(response))
 	}
-	f.Fuzz(func(t *testing.T, answer []byte) {
+	f.Fuzz(func(t *testing.T, response []byte) {
 		client, err := petstore.NewClient("http://127.0.0.1/v1", testKey, petstore.WithLimiter(nil),
-			petstore.WithHTTPClient(&http.Client{Transport: replaying(answer)}), petstore.WithMaxResponseBytes(answerBound),
+			petstore.WithHTTPClient(&http.Client{Transport: replaying(response)}), petstore.WithMaxResponseBytes(responseBound),
 			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
 		require.NoError(t, err)
-		checkListed(t, client, readByNetHTTP(t, http.MethodGet, answer))
-		checkCreated(t, client, readByNetHTTP(t, http.MethodPost, answer))
+		checkListed(t, client, readByNetHTTP(t, http.MethodGet, response))
+		checkCreated(t, client, readByNetHTTP(t, http.MethodPost, response))
 	})
 }
 
-// acceptable reports whether an answer is the documented success as far as its body may be read.
+// acceptable reports whether an response is the documented success as far as its body may be read.
 func (r read) acceptable(code int) bool {
-	return r.response != nil && r.response.StatusCode == code && !r.cut && len(r.body) <= answerBound &&
+	return r.response != nil && r.response.StatusCode == code && !r.cut && len(r.body) <= responseBound &&
 		r.response.Header.Get("Content-Encoding") == "" &&
 		strings.HasPrefix(strings.ToLower(strings.TrimSpace(r.response.Header.Get("Content-Type"))), "application/json")
 }
@@ -129,7 +129,7 @@ func checkListed(t *testing.T, client *petstore.Client, r read) {
 		return
 	}
 	assert.Nil(t, result)
-	checkAnswerError(t, err, r)
+	checkResponseError(t, err, r)
 	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
 }
 
@@ -144,14 +144,14 @@ func checkCreated(t *testing.T, client *petstore.Client, r read) {
 		return
 	}
 	assert.Nil(t, result)
-	checkAnswerError(t, err, r)
+	checkResponseError(t, err, r)
 	refused := r.response != nil && (r.response.StatusCode/100 == 4 && r.response.StatusCode != http.StatusRequestTimeout ||
 		r.response.StatusCode == http.StatusNotImplemented)
 	assert.Equal(t, !refused, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
 }
 
-// checkAnswerError sees that the error tells what net/http read, and nothing of the key.
-func checkAnswerError(t *testing.T, err error, r read) {
+// checkResponseError sees that the error tells what net/http read, and nothing of the key.
+func checkResponseError(t *testing.T, err error, r read) {
 	t.Helper()
 	assertShortLine(t, err)
 	assert.NotContains(t, err.Error(), testKey)

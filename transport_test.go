@@ -49,7 +49,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	return server
 }
 
-func answerJSON(w http.ResponseWriter, code int, body string) {
+func respondJSON(w http.ResponseWriter, code int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_, _ = io.WriteString(w, body)
@@ -60,18 +60,18 @@ func TestConnectionReuse(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		switch requests.Add(1) % 7 {
 		case 1:
-			answerJSON(w, 503, strings.Repeat("x", 50_000))
+			respondJSON(w, 503, strings.Repeat("x", 50_000))
 		case 2:
-			answerJSON(w, 404, `{"code":"not_found","message":"none","status":404}`)
+			respondJSON(w, 404, `{"code":"not_found","message":"none","status":404}`)
 		case 3:
-			answerJSON(w, 200, `[{]`)
+			respondJSON(w, 200, `[{]`)
 		case 4:
 			w.Header().Set("Location", "/v1/elsewhere")
-			answerJSON(w, 302, `moved`)
+			respondJSON(w, 302, `moved`)
 		case 5:
-			answerJSON(w, 200, `["`+strings.Repeat("x", 2000)+`"]`) // over the bound
+			respondJSON(w, 200, `["`+strings.Repeat("x", 2000)+`"]`) // over the bound
 		default:
-			answerJSON(w, 200, twoPets)
+			respondJSON(w, 200, twoPets)
 		}
 	}))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -94,7 +94,7 @@ func TestConnectionReuse(t *testing.T) {
 
 func TestRedirect(t *testing.T) {
 	var reached atomic.Int32
-	target := func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); answerJSON(w, 200, `[]`) }
+	target := func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); respondJSON(w, 200, `[]`) }
 	other, secure := serve(t, target), httptest.NewTLSServer(http.HandlerFunc(target))
 	t.Cleanup(secure.Close)
 	var location string
@@ -151,14 +151,14 @@ func TestWithMaxResponseBytes(t *testing.T) {
 		}
 	})
 	t.Run("accepts a body of exactly that size", func(t *testing.T) {
-		client, _ := scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets))))
+		client, _ := scripted(t, []responder{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets))))
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
-		client, service := scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets)-1)))
+		client, service := scripted(t, []responder{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets)-1)))
 		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.ErrorIs(t, err, petstore.ErrInvalidResponse)
 		assert.Len(t, service.sent(), 1)
-		client, _ = scripted(t, []answer{status(200, twoPets)}, petstore.WithMaxResponseBytes(1<<63-1))
+		client, _ = scripted(t, []responder{status(200, twoPets)}, petstore.WithMaxResponseBytes(1<<63-1))
 		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 	})
@@ -175,7 +175,7 @@ func gzipped(b []byte) []byte {
 func TestRedact(t *testing.T) {
 	t.Run("a key that the service repeats is in no error", func(t *testing.T) {
 		echo := `{"code":"bad","message":"no such key ` + testKey + `","status":401}`
-		client, _ := scripted(t, []answer{status(401, echo, "X-Echo: Bearer "+testKey)})
+		client, _ := scripted(t, []responder{status(401, echo, "X-Echo: Bearer "+testKey)})
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		e, ok := errors.AsType[*petstore.APIError](err)
 		require.True(t, ok)
@@ -186,13 +186,13 @@ func TestRedact(t *testing.T) {
 		assert.Equal(t, "no such key [redacted]", e.Message)
 		assert.Equal(t, "Bearer [redacted]", e.Header.Get("X-Echo"))
 
-		client, _ = scripted(t, []answer{fails(errors.New("cannot send Bearer " + testKey))})
+		client, _ = scripted(t, []responder{fails(errors.New("cannot send Bearer " + testKey))})
 		_, err = client.CreatePet(t.Context(), newPet())
 		assert.EqualError(t, err, "petstore: createPet: cannot send Bearer [redacted]; the pet may have been created")
 	})
 	t.Run("does not change a header that a transport shares", func(t *testing.T) {
 		shared := http.Header{"Content-Type": {"application/json"}, "X-Echo": {"Bearer " + testKey}}
-		client, _ := scripted(t, []answer{func(req *http.Request) (*http.Response, error) {
+		client, _ := scripted(t, []responder{func(req *http.Request) (*http.Response, error) {
 			resp := response(req, 200, strings.NewReader(`[]`))
 			resp.Header = shared
 			return resp, nil
@@ -239,7 +239,7 @@ func TestCreatePetNotWritten(t *testing.T) {
 func TestTransportErrorDialTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dial := &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}
-		client, _ := scripted(t, []answer{fails(dial)})
+		client, _ := scripted(t, []responder{fails(dial)})
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 		assert.ErrorContains(t, err, "deadline exceeded (4 attempts)")
@@ -251,7 +251,7 @@ func TestCreatePetCutOff(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if r.Method == http.MethodGet {
-			answerJSON(w, 200, `[]`)
+			respondJSON(w, 200, `[]`)
 			return
 		}
 		posts.Add(1)
@@ -346,8 +346,8 @@ func TestResponseErrorNotHTTP(t *testing.T) {
 
 func TestWithHTTPClientIncompleteResponse(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer *http.Response
-		want   string
+		response *http.Response
+		want     string
 	}{
 		"nothing":                 {nil, "the transport returned neither a response nor an error"},
 		"neither header nor body": {&http.Response{StatusCode: http.StatusNotFound}, "404 Not Found"},
@@ -355,9 +355,9 @@ func TestWithHTTPClientIncompleteResponse(t *testing.T) {
 	} {
 		attempts := 0
 		client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{
-			Transport: roundTripperFunc(func(*http.Request) (*http.Response, error) {
+			Transport: responder(func(*http.Request) (*http.Response, error) {
 				attempts++
-				return c.answer, nil
+				return c.response, nil
 			}),
 		}))
 		require.NoError(t, err)
@@ -375,7 +375,7 @@ func TestWithHTTPClientCookies(t *testing.T) {
 			w.Header().Set("X-Route", c.Value)
 		}
 		http.SetCookie(w, &http.Cookie{Name: "route", Value: "b7"})
-		answerJSON(w, 200, `[]`)
+		respondJSON(w, 200, `[]`)
 	})
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
