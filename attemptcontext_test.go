@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// attemptIn is the context of an attempt that begins now, of a call in ctx.
+// attemptIn returns the context of an attempt that begins now; ctx is the context of its call.
 func attemptIn(ctx context.Context, timeout time.Duration) *attemptContext {
 	k := &call{config: &callConfig{attemptTimeout: timeout}}
 	k.ctx = callContext{ctx, k}
@@ -21,12 +21,12 @@ func attemptIn(ctx context.Context, timeout time.Duration) *attemptContext {
 }
 
 func TestAttemptContext(t *testing.T) {
-	// Whoever looks at the context of an attempt, before or after its end, first at Done or first at Err, alone or
-	// from a context made from it, sees what he would see of package context's own.
+	// The result is that of package context before and after the end, whether Done or Err is called
+	// first, and for derived contexts.
 	t.Run("behaves like a context of package context", func(t *testing.T) {
 		cause := errors.New("the caller went away")
 		for name, c := range map[string]struct {
-			timeout, parent time.Duration // 0: none
+			timeout, parent time.Duration // 0 for none
 			ends, cancels   bool
 			lasts           time.Duration
 			err, cause      error

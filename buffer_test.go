@@ -22,7 +22,7 @@ func TestBuffer(t *testing.T) {
 			for _, length := range []int64{-1, int64(size), int64(size) + 5, math.MaxInt64} {
 				text := bytes.Repeat([]byte("0123456789abcdef!"), size/17+1)[:size]
 				var b buffer
-				for range 2 { // the second time it has room
+				for range 2 { // the second time, the buffer is large enough
 					tooLarge, err := b.fill(iotest.HalfReader(bytes.NewReader(text)), length, int64(size))
 					require.NoError(t, err)
 					assert.False(t, tooLarge)
@@ -80,10 +80,10 @@ func TestBuffer(t *testing.T) {
 			require.NoError(t, err)
 			assert.Len(t, got, pets)
 			if racing {
-				continue // with memory of its own
+				continue // the race detector allocates as well
 			}
 			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(list)+pets*(48+16)+2<<20),
-				"the body, the animals and their names, and what was joined")
+				"the body, the pets with their names, and the joined pieces")
 		}
 	})
 	t.Run("keeps the bytes before a failure", func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestRateLimitedCall(t *testing.T) {
 			var group sync.WaitGroup
 			for range 5 {
 				group.Go(func() { assert.NoError(t, list(client)) })
-				synctest.Wait() // the first is on its way, and the others stand in line behind it
+				synctest.Wait() // the first request is in flight, and the other calls are in the queue
 			}
 			group.Wait()
 			assert.Contains(t, log.String(), `reason=response`)
@@ -59,7 +59,7 @@ func TestRateLimitedCall(t *testing.T) {
 			}
 			assert.Len(t, server.Requests(), 5)
 			time.Sleep(15 * time.Hour)
-			require.NoError(t, list(client), "and then it works again, without a restart")
+			require.NoError(t, list(client), "the next day, the client works again")
 		})
 	})
 	t.Run("sends nothing until the ban is over", func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestRateLimitedCall(t *testing.T) {
 	})
 }
 
-// lockedBuilder is a writer for a handler whose lock is another.
+// lockedBuilder is a strings.Builder that may be read while a handler of slog writes to it.
 type lockedBuilder struct {
 	mu sync.Mutex
 	strings.Builder
@@ -162,7 +162,7 @@ func TestCreatePetResponseLost(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := fake.NewTestServer(t, fake.WithStrict())
 			client := server.Client()
-			require.NoError(t, list(client), "so that the connection is a used one")
+			require.NoError(t, list(client), "so that the connection was used before")
 			server.Inject(fake.Fault{Wire: wire, AfterCommit: true, Operation: fake.OpCreatePet})
 			_, err := client.CreatePet(t.Context(), newPet())
 			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, "wire %d", wire)
@@ -186,11 +186,11 @@ func TestCallContext(t *testing.T) {
 			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.ErrorIs(t, err, closingTime)
-			require.Error(t, ctx.Err(), "who is told that the context has ended finds it so")
+			require.Error(t, ctx.Err(), "the error is returned after the context has ended")
 
 			never := slowContext{t.Context(), time.Now()}
 			_, err = client.ListPets(never, petstore.ListPetsParams{})
-			require.ErrorIs(t, err, context.DeadlineExceeded, "and one that never ends keeps nobody")
+			require.ErrorIs(t, err, context.DeadlineExceeded, "the call does not wait for a context that never ends")
 		})
 	})
 	t.Run("a context that a limiter ends is not the caller's", func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestCallContext(t *testing.T) {
 	})
 }
 
-// slowContext ends after its deadline, as every context does by the time that its timer takes.
+// slowContext ends some time after its deadline, as a context does whose timer fires late.
 type slowContext struct {
 	context.Context
 	deadline time.Time

@@ -20,7 +20,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// A refusal says one of these and nothing else: it cannot repeat what it refuses.
+// The text of a refusal is one of these, so that it cannot repeat the refused value.
 var (
 	baseURLReasons = []string{
 		"is not a URL", "has white space around it", "does not start with https:// or http://",
@@ -34,8 +34,8 @@ var (
 	}
 )
 
-// FuzzBaseURL holds what NewClient accepts against net/url and net/http: the request goes to the scheme, host and
-// port of the base URL, and reads there as it was written.
+// FuzzBaseURL compares NewClient with net/url and net/http: if it accepts a base URL, the request
+// goes to its scheme, host and port, and net/http can parse it there.
 func FuzzBaseURL(f *testing.F) {
 	for _, url := range []string{
 		"", "https://service.test/v1", "https://service.test/v1/", "HTTPS://service.test:8443/api/store/v1",
@@ -70,7 +70,7 @@ func FuzzBaseURL(f *testing.F) {
 		require.NoError(t, err)
 		assert.Nil(t, want.User)
 		assert.Empty(t, want.RawQuery+want.Fragment)
-		assert.True(t, want.Scheme == "https" || insecure || isLoopback(want.Hostname()), "the key in the clear")
+		assert.True(t, want.Scheme == "https" || insecure || isLoopback(want.Hostname()), "the key is sent unencrypted")
 		require.NoError(t, list(client))
 		require.Len(t, service.sent(), 1)
 		sent, err := url.Parse(service.sent()[0].url)
@@ -87,7 +87,7 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// checkOnTheWire has net/http write a request to u and read it again.
+// checkOnTheWire checks that net/http can write a request to u and read it again.
 func checkOnTheWire(t *testing.T, u *url.URL) {
 	t.Helper()
 	var wire bytes.Buffer
@@ -101,8 +101,8 @@ func checkOnTheWire(t *testing.T, u *url.URL) {
 // bearerToken is the b64token of RFC 6750, section 2.1.
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9\-._~+/]+=*$`)
 
-// FuzzAPIKey holds what is accepted against RFC 6750, and against the fake, which reads the header on the other
-// side. Whatever the key is, a client and its errors print the same.
+// FuzzAPIKey compares NewClient with RFC 6750, and with the fake, which reads the header. The texts
+// of a client and of its errors must not depend on the key.
 func FuzzAPIKey(f *testing.F) {
 	for _, key := range []string{
 		"", " ", "k", "abcXYZ019-._~+/", "c2VjcmV0==", "hush hush", "hush\n", "hush\r\nX-Evil: 1", "hush\x00",
@@ -128,7 +128,8 @@ func FuzzAPIKey(f *testing.F) {
 	})
 }
 
-// checkKeyOnTheOtherSide sends key, given by a function, to a service that knows it, and to one that does not.
+// checkKeyOnTheOtherSide sends a key from WithAPIKeyFunc to a service that knows the key, and to
+// one that does not.
 func checkKeyOnTheOtherSide(t *testing.T, key string, valid bool) {
 	t.Helper()
 	try := func(srv *fake.Server) error {

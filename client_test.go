@@ -139,8 +139,8 @@ func TestWithHeader(t *testing.T) {
 	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	require.Len(t, service.sent(), 2)
-	assert.Equal(t, []string{"edge"}, service.sent()[0].header["X-Team"], "a call's header goes before the client's")
-	assert.Equal(t, []string{"core"}, service.sent()[1].header["X-Team"], "and leaves it as it was")
+	assert.Equal(t, []string{"edge"}, service.sent()[0].header["X-Team"], "a call's header overrides the client's")
+	assert.Equal(t, []string{"core"}, service.sent()[1].header["X-Team"], "and does not change it")
 }
 
 func TestNewClientFromEnv(t *testing.T) {
@@ -271,7 +271,7 @@ func TestClientRateLimit(t *testing.T) {
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 	}
-	assert.Equal(t, 41, client.RateLimit().Remaining, "an answer without headers says nothing")
+	assert.Equal(t, 41, client.RateLimit().Remaining, "a response without headers changes nothing")
 	assert.True(t, (*petstore.Client)(nil).RateLimit().IsZero())
 }
 

@@ -81,7 +81,8 @@ func ExampleClient_CreatePet() {
 	// Output: Nala has id 1
 }
 
-// A create whose answer is lost may have been carried out. It is not sent again; look before you do.
+// A create whose answer is lost may have been carried out. It is not sent again; look before you
+// do.
 func ExampleClient_CreatePet_outcomeUnknown() {
 	server := fake.NewServer()
 	defer server.Close()
@@ -292,7 +293,8 @@ func ExampleWithLogger() {
 	// level=DEBUG msg="petstore: attempt" operation=listPets method=GET path=/v1/pets attempt=2 status=200
 }
 
-// An own transport around the client's tuned one, which shows each request and the call that it belongs to.
+// An own transport around the client's tuned one, which shows each request and the call that it
+// belongs to.
 func ExampleWithTransport() {
 	server := fake.NewServer()
 	defer server.Close()

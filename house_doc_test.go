@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These house tests are about documentation that no linter judges. That every exported name has a comment
-// of the usual form is checked by revive and godoclint, and that a deprecation is a paragraph by gocritic.
+// These house tests are about documentation that no linter judges. That every exported name has a
+// comment of the usual form is checked by revive and godoclint, and that a deprecation is a
+// paragraph by gocritic.
 
 func TestHouseEveryExportedFieldIsDocumented(t *testing.T) {
 	t.Parallel()
@@ -42,8 +43,8 @@ type hidden struct{ Field int }
 	})
 }
 
-// undocumentedFields returns the exported fields of exported structs that neither have a comment nor are
-// mentioned in one of their struct's.
+// undocumentedFields returns the exported fields of exported structs that neither have a comment
+// nor are mentioned in one of their struct's.
 func undocumentedFields(file *ast.File) []string {
 	var found []string
 	ast.Inspect(file, func(n ast.Node) bool {

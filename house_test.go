@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The house tests keep the rules of this repository that no compiler keeps. These are about what
-// the packages link and which way their imports point.
+// The house tests check rules of this repository that no compiler or linter checks. These are about
+// the modules that packages link, and the direction of imports.
 
 const modulePath = "github.com/petstore/petstore-go"
 
-// engine is the whole list of modules that a user of the client takes in with it. From Go 1.27 on the codec is
-// an alias for the standard library's.
+// engine lists all modules that a user of the client links. From Go 1.27 on, the codec is an alias
+// for the standard library's.
 var engine = []string{
 	"github.com/go-json-experiment/json",
 	"github.com/hashicorp/go-cleanhttp",
@@ -37,7 +37,7 @@ func TestHouseClientLinksItsEngineAndNothingElse(t *testing.T) {
 
 func TestHouseNoShippedPackageLinksMoreThanTheClient(t *testing.T) {
 	t.Parallel()
-	// Programs and examples too: they are what people copy.
+	// Also programs and examples, because users copy them.
 	assert.Subset(t, engine, foreignModules(goList(t, "-deps", "./...")))
 }
 
@@ -45,8 +45,8 @@ func TestHouseFakeLinksNothingOfATest(t *testing.T) {
 	t.Parallel()
 	for _, pkg := range goList(t, "-deps", "./fake") {
 		path := pkg.ImportPath
-		assert.Falsef(t, isOrBelow(path, "testing"), "fake links %s: its flags would turn up in every program", path)
-		assert.Falsef(t, isOrBelow(path, "github.com/stretchr"), "fake links %s: users would have to", path)
+		assert.Falsef(t, isOrBelow(path, "testing"), "fake links %s: each program would get its flags", path)
+		assert.Falsef(t, isOrBelow(path, "github.com/stretchr"), "fake links %s: users would link it, too", path)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestHouseFakeStandsOnTheStandardLibraryAndTheClient(t *testing.T) {
 	for _, pkg := range goList(t, "./fake") {
 		for _, path := range pkg.Imports {
 			standard := !strings.Contains(strings.Split(path, "/")[0], ".")
-			codec := path == "github.com/go-json-experiment/json/jsontext" // which the client links, too
+			codec := path == "github.com/go-json-experiment/json/jsontext" // the client links it, too
 			client := path == modulePath || path == modulePath+"/internal/redact"
 			assert.Truef(t, standard || codec || client, "fake imports %s", path)
 		}
@@ -105,8 +105,8 @@ func TestHouseArrows(t *testing.T) {
 	}
 }
 
-// mayImport reports whether the arrow from one package of the module to another exists. Both are
-// paths below the module's; a folder that is new here has to be given its arrows.
+// mayImport reports whether one package of the module may import another. Both are paths below that
+// of the module. A new folder needs a rule here.
 func mayImport(from, to string) bool {
 	switch {
 	case isOrBelow(from, "internal"):
@@ -125,7 +125,7 @@ func mayImport(from, to string) bool {
 	return false
 }
 
-// mayTestWith reports whether the tests of package from may import package to: all but programs.
+// mayTestWith reports whether the tests of package from may import package to: all except programs.
 func mayTestWith(from, to string) bool {
 	return sameProgram(from, to) || !isOrBelow(to, "cmd") && !isOrBelow(to, "examples")
 }
@@ -140,7 +140,8 @@ func isOrBelow(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
 
-// inModule returns the path of a package below the module's, "" for the root, if it is in the module.
+// inModule returns the path of a package below the module's, "" for the root, if it is in the
+// module.
 func inModule(path string) (string, bool) {
 	if !isOrBelow(path, modulePath) {
 		return "", false
@@ -148,7 +149,7 @@ func inModule(path string) (string, bool) {
 	return strings.TrimPrefix(strings.TrimPrefix(path, modulePath), "/"), true
 }
 
-// listedPackage is what the tests read of the answer of go list -json.
+// listedPackage has the fields of go list -json that the tests use.
 type listedPackage struct {
 	ImportPath, Name, Dir              string
 	Imports, TestImports, XTestImports []string
@@ -162,7 +163,7 @@ func goList(t *testing.T, args ...string) []listedPackage {
 	t.Helper()
 	const fields = "-json=ImportPath,Name,Dir,Imports,TestImports,XTestImports,Module"
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", fields}, args...)...)
-	// A workspace of the reader's must not change what this module is.
+	// A workspace of the user must not replace modules.
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -197,8 +198,8 @@ func foreignModules(pkgs []listedPackage) []string {
 	return modules
 }
 
-// treeFiles returns the files of the tree whose names end in suffix, the nested modules' included,
-// without what builds leave behind and without test data.
+// treeFiles returns the files of the repository whose names end in suffix, including nested
+// modules, except the results of builds and test data.
 func treeFiles(t *testing.T, suffix string) []string {
 	t.Helper()
 	skip := []string{".git", "bin", "dist", "testdata"}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// callOfKey is the context of a call with a key, in the background or not.
+// callOfKey returns the context of a foreground or background call with a key.
 func callOfKey(ctx context.Context, keyID string, background bool) context.Context {
 	k := &call{client: &Client{}, operation: listPets, config: &callConfig{background: background}}
 	k.keyID.Store(&keyID)
@@ -34,7 +34,7 @@ func TestLimiterKeys(t *testing.T) {
 			assert.Equal(t, 59, l.RateLimit().Remaining)
 		})
 	})
-	t.Run("budgets that know nothing any more are dropped", func(t *testing.T) {
+	t.Run("budgets without useful knowledge are dropped", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := NewLimiter().(*limiter)
 			for range 10 * manyKeys {
@@ -88,7 +88,7 @@ func TestLimiterBackground(t *testing.T) {
 			assert.Zero(t, s.Rejected())
 		})
 	})
-	t.Run("one request in ten is for those that waited a minute", func(t *testing.T) {
+	t.Run("one request in ten is for calls that waited a minute", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := NewLimiter(Processes(1))
 			s := newService(60)

@@ -17,7 +17,7 @@ import (
 	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
 
-// ok is an answer that took no time.
+// ok is a 200 that took no time.
 func ok(limit, remaining int, reset time.Duration) Observation {
 	now := time.Now()
 	return Observation{
@@ -33,7 +33,7 @@ func tooMany(limit, remaining int, reset, retryAfter time.Duration) Observation 
 	return o
 }
 
-// one makes a request that must be admitted at once.
+// one makes a request that must be admitted immediately.
 func one(t *testing.T, l Limiter, o Observation) {
 	t.Helper()
 	p, err := l.Acquire(t.Context(), 0)
@@ -54,7 +54,7 @@ func newService(perMinute int) *quotatest.Service {
 	return &quotatest.Service{Clock: time.Now, Window: quotatest.Fixed, PerMinute: perMinute}
 }
 
-// carry takes a permitted request to the service and its response back, in 20 to 200 ms.
+// carry simulates a request and its response, which take 20 to 200 ms.
 func carry(s *quotatest.Service, rng *rand.Rand) Observation {
 	sent := time.Now()
 	whole := 20*time.Millisecond + time.Duration(rng.Int64N(int64(180*time.Millisecond)))
@@ -68,7 +68,7 @@ func carry(s *quotatest.Service, rng *rand.Rand) Observation {
 	}
 }
 
-// lossy is carry over a network that refuses one connection in ten, and loses as many responses.
+// lossy is carry over a network that refuses one connection in ten and loses one response in ten.
 func lossy(s *quotatest.Service, rng *rand.Rand) Observation {
 	fate := rng.IntN(10)
 	if fate == 0 {
@@ -81,7 +81,8 @@ func lossy(s *quotatest.Service, rng *rand.Rand) Observation {
 	return o
 }
 
-// ask makes one call as a client does: with its place, and again after a 429 or a loss.
+// ask makes one call as a client does: with one ticket, and again after a 429 or without a
+// response.
 func ask(l Limiter, s *quotatest.Service, rng *rand.Rand) bool {
 	ctx := callIn(context.Background())
 	for {
@@ -97,7 +98,7 @@ func ask(l Limiter, s *quotatest.Service, rng *rand.Rand) bool {
 	}
 }
 
-// assertAtRest checks that nothing is left of the calls that are over.
+// assertAtRest checks that finished calls leave nothing behind.
 func assertAtRest(t *testing.T, l *limiter) {
 	t.Helper()
 	l.mu.Lock()
@@ -120,7 +121,7 @@ func TestLimiterColdStart(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			synctest.Wait()
 			l.mu.Lock()
-			assert.Equal(t, 1, l.queue("", time.Now()).budget.InFlight(), "before the first answer")
+			assert.Equal(t, 1, l.queue("", time.Now()).budget.InFlight(), "before the first response")
 			l.mu.Unlock()
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
@@ -212,10 +213,10 @@ func TestLimiterGate(t *testing.T) {
 			time.Sleep(20*time.Second - time.Nanosecond)
 			assert.Zero(t, admitted.Load(), "inside the closed window")
 			time.Sleep(49 * time.Millisecond)
-			assert.EqualValues(t, 1, admitted.Load(), "the probe, whose answer is on its way")
+			assert.EqualValues(t, 1, admitted.Load(), "one request, which has no response yet")
 			time.Sleep(2 * time.Millisecond)
 			synctest.Wait()
-			assert.EqualValues(t, 50, admitted.Load(), "and then the rest")
+			assert.EqualValues(t, 50, admitted.Load(), "then the others")
 			all.Wait()
 		})
 	})
@@ -287,7 +288,7 @@ func TestLimiterGate(t *testing.T) {
 			start := time.Now()
 			p.Release(tooMany(60, 0, 10*time.Second, 5*time.Minute))
 			all.Wait()
-			assert.Equal(t, start, time.Now(), "nobody has waited for it")
+			assert.Equal(t, start, time.Now(), "no time has passed")
 			assertAtRest(t, l)
 		})
 	})
@@ -340,7 +341,7 @@ func TestLimiterQueue(t *testing.T) {
 			p.Release(tooMany(60, 5, time.Minute, 2*time.Second))
 			p, err = l.Acquire(first, time.Hour)
 			require.NoError(t, err)
-			assert.Empty(t, order, "who came later has not gone before")
+			assert.Empty(t, order, "calls that came later wait")
 			p.Release(ok(60, 51, time.Minute))
 			synctest.Wait()
 			assert.ElementsMatch(t, []string{"second", "third"}, order)
@@ -423,7 +424,7 @@ func TestLimiterWaitTooLong(t *testing.T) {
 		_ = refused(t, err)
 		assert.NotErrorIs(t, err, context.DeadlineExceeded, "it has not ended")
 
-		// The window that follows is for those who stand in the line: the next is a minute later.
+		// The next window is for the calls in the queue; the one after that begins a minute later.
 		leave, stop := context.WithCancel(t.Context())
 		for range 60 {
 			go func() { _, _ = l.Acquire(leave, time.Hour) }()
@@ -432,16 +433,16 @@ func TestLimiterWaitTooLong(t *testing.T) {
 		_, err = l.Acquire(t.Context(), 99*time.Second)
 		e = refused(t, err)
 		assert.Equal(t, start.Add(101*time.Second), e.RetryAt)
-		assert.Equal(t, start, time.Now(), "nobody has waited")
+		assert.Equal(t, start, time.Now(), "no time has passed")
 		stop()
 		synctest.Wait()
 		assertAtRest(t, l)
 	})
 }
 
-// TestLimiterMaxWait is about what it bounds: waits for a window or a gate, and not those for a response.
+// maxWait limits the waits for a window or a closed gate, but not those for a response.
 func TestLimiterMaxWait(t *testing.T) {
-	t.Run("0 waits for the response of the request that went ahead", func(t *testing.T) {
+	t.Run("0 waits for the response to the first request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := NewLimiter()
 			p, err := l.Acquire(t.Context(), 0)
@@ -453,7 +454,7 @@ func TestLimiterMaxWait(t *testing.T) {
 			assertAtRest(t, l.(*limiter))
 		})
 	})
-	t.Run("0 fails at once if the window is used up", func(t *testing.T) {
+	t.Run("0 fails immediately if the window is used up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := NewLimiter()
 			start := time.Now()
@@ -539,7 +540,7 @@ func TestLimiterContext(t *testing.T) {
 			assert.ErrorIs(t, err, context.Canceled)
 			assert.ErrorIs(t, err, why)
 
-			// The permit and the end come at the same instant: either may win the select, not the call.
+			// The permit and the deadline come at the same time. The call must always fail.
 			one(t, l, ok(60, 0, 10*time.Second))
 			for range 50 {
 				ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(11*time.Second))
@@ -594,7 +595,7 @@ func TestLimiterContext(t *testing.T) {
 			cancel()
 			waits.Wait()
 			assertAtRest(t, l)
-		}) // which sees that no goroutine is left
+		}) // synctest.Test fails if a goroutine is left
 	})
 }
 
@@ -614,7 +615,7 @@ func TestLimiterSecondRelease(t *testing.T) {
 func TestLimiterInSeveralBubbles(t *testing.T) {
 	l := NewLimiter()
 	one(t, l, ok(60, 0, time.Minute))
-	for range 3 { // each begins in the year 2000
+	for range 3 { // the time in each bubble begins in the year 2000
 		synctest.Test(t, func(t *testing.T) {
 			s := newService(60)
 			rng := rand.New(rand.NewPCG(5, 5))
@@ -667,7 +668,7 @@ func BenchmarkUncontended(b *testing.B) {
 	}
 }
 
-// Benchmark512Goroutines has all of them before a door through which 400 fit at a time.
+// Benchmark512Goroutines has 512 goroutines of which 400 may have a request in flight.
 func Benchmark512Goroutines(b *testing.B) {
 	l := NewLimiter(Processes(1))
 	now := time.Now()

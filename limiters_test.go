@@ -10,8 +10,8 @@ import (
 
 // The limiters of these tests, as users of WithLimiter might write them.
 
-// countingLimiter admits all requests immediately and records their outcomes. It is its own permit, and
-// is used by one goroutine at a time.
+// countingLimiter admits all requests immediately and records their outcomes. It is its own permit,
+// and is used by one goroutine at a time.
 type countingLimiter struct {
 	acquired int
 	released []petstore.Observation

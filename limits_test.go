@@ -29,7 +29,7 @@ func TestWithAttemptTimeoutDrippingBody(t *testing.T) {
 		start = time.Now()
 		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithCallTimeout(3*time.Second))
 		require.Error(t, err)
-		assert.Equal(t, 3*time.Second, time.Since(start), "and a list a second one, which the call cuts short")
+		assert.Equal(t, 3*time.Second, time.Since(start), "the call's timeout ends the second attempt of a list")
 	})
 }
 

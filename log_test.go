@@ -37,7 +37,8 @@ func golden(t *testing.T, name, text string) {
 	assert.Equal(t, string(want), text)
 }
 
-// logTo is a logger that writes lines without random numbers to text, which may be read when all calls are over.
+// logTo returns a logger that writes to text, with a constant call_id. text must not be read before
+// all calls have ended.
 func logTo(text *bytes.Buffer, level slog.Level, handler func(w *bytes.Buffer, o *slog.HandlerOptions) slog.Handler) *slog.Logger {
 	return slog.New(handler(text, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == "call_id" {
@@ -52,7 +53,7 @@ func asText(w *bytes.Buffer, o *slog.HandlerOptions) slog.Handler { return slog.
 func asJSON(w *bytes.Buffer, o *slog.HandlerOptions) slog.Handler { return slog.NewJSONHandler(w, o) }
 
 func TestWithLogger(t *testing.T) {
-	t.Run("logs what its table says, and neither key nor body", func(t *testing.T) {
+	t.Run("logs the lines of its table, and neither key nor body", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var text bytes.Buffer
 			client, _ := scripted(t, []responder{
@@ -67,7 +68,7 @@ func TestWithLogger(t *testing.T) {
 			assert.NotContains(t, text.String(), "Rex")
 		})
 	})
-	t.Run("warns once of a ban of ten hours, and says once when it is over", func(t *testing.T) {
+	t.Run("logs one line when a ban of ten hours begins, and one when it is over", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := fake.NewTestServer(t)
 			var text bytes.Buffer
@@ -86,7 +87,7 @@ func TestWithLogger(t *testing.T) {
 			assert.Contains(t, text.String(), `level=INFO msg="petstore: rate limit open again"`)
 		})
 	})
-	t.Run("is silent at Info about 300 calls in a queue", func(t *testing.T) {
+	t.Run("logs nothing at Info about 300 calls in a queue", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(150, 0)))
 			var text bytes.Buffer
@@ -99,7 +100,7 @@ func TestWithLogger(t *testing.T) {
 			assert.Empty(t, text.String())
 		})
 	})
-	t.Run("warns once of a deprecated operation", func(t *testing.T) {
+	t.Run("warns once about a deprecated operation", func(t *testing.T) {
 		var text bytes.Buffer
 		client, _ := scripted(t, []responder{status(200, onePet), status(200, onePet)},
 			petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
@@ -110,7 +111,7 @@ func TestWithLogger(t *testing.T) {
 	})
 }
 
-// TestErrorGoldenFiles has every error of the README's table in text, and as an attribute of a log.
+// TestErrorGoldenFiles has each error of the README's table as a text and as an attribute of a log.
 func TestErrorGoldenFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var texts strings.Builder

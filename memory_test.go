@@ -24,7 +24,7 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// floods are answers of which nobody should take all, and what a client says of them.
+// floods returns responses that are too large to read completely, and the client's errors for them.
 func floods() map[string]flood {
 	const json = "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n%s\r\n"
 	const huge = 128 << 20
@@ -34,7 +34,7 @@ func floods() map[string]flood {
 		return func() io.Reader { return io.LimitReader(&repeated{text: text}, huge) }
 	}
 	bomb := func() io.Reader { return gzipBomb(huge) }
-	whole := func(text string) func() io.Reader { // all that the bound leaves room for
+	whole := func(text string) func() io.Reader { // as long as the limit allows
 		return func() io.Reader {
 			return io.MultiReader(io.LimitReader(&repeated{text: text}, floodBound-20), strings.NewReader(`"}`))
 		}
@@ -54,7 +54,7 @@ func floods() map[string]flood {
 		"headers":                   {"HTTP/1.1 200 x\r\n", endless("X-Flood: " + strings.Repeat("x", 1000) + "\r\n"), "not HTTP"},
 		"a header":                  {"HTTP/1.1 200 x\r\nX-Flood: ", endless("x"), "not HTTP"},
 		"a status line":             {"HTTP/1.1 200 ", endless("x"), "not HTTP"},
-		"interim answers":           {"", endless("HTTP/1.1 103 x\r\nX-Flood: " + strings.Repeat("x", 1000) + "\r\n\r\n"), "not HTTP"},
+		"interim responses":         {"", endless("HTTP/1.1 103 x\r\nX-Flood: " + strings.Repeat("x", 1000) + "\r\n\r\n"), "not HTTP"},
 	}
 }
 
@@ -64,7 +64,7 @@ type flood struct {
 	want string // in the error's text
 }
 
-// repeated is text without end.
+// repeated repeats text for ever.
 type repeated struct {
 	text string
 	at   int
@@ -79,7 +79,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// gzipBomb is size spaces, which take a thousandth of that.
+// gzipBomb returns size spaces, compressed to a thousandth.
 func gzipBomb(size int) io.Reader {
 	var bomb bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&bomb, gzip.BestCompression)
@@ -88,11 +88,11 @@ func gzipBomb(size int) io.Reader {
 	return &bomb
 }
 
-// floodWith names, to a process of this test, what it is to be flooded with.
+// floodWith is the environment variable with the name of the flood for a process of this test.
 const floodWith = "PETSTORE_TEST_FLOOD"
 
-// TestResponseMemory floods a client in a process of its own, whose GOMEMLIMIT is no more
-// than that, and which says how far its heap grew.
+// TestResponseMemory floods a client in a process of its own, whose GOMEMLIMIT is no more than
+// that, and which says how far its heap grew.
 func TestResponseMemory(t *testing.T) {
 	if name := os.Getenv(floodWith); name != "" {
 		drown(t, floods()[name])
@@ -116,7 +116,7 @@ func TestResponseMemory(t *testing.T) {
 // floodBound is the client's default bound of a body.
 const floodBound = 10 << 20
 
-// drown has a client answered by a flood, and watches the memory in use whenever it reads from that.
+// drown gives a client a flood as its response, and measures the memory in use with each read.
 func drown(t *testing.T, f flood) {
 	t.Helper()
 	gauge := newHeapGauge(io.MultiReader(strings.NewReader(f.head), f.rest()))
@@ -143,7 +143,7 @@ func drown(t *testing.T, f flood) {
 	assert.Less(t, grew, int64(3*floodBound))
 }
 
-// heapGauge watches the heap while it is read from.
+// heapGauge is a reader that measures the heap with each read.
 type heapGauge struct {
 	io.Reader
 	samples      []metrics.Sample
@@ -162,7 +162,7 @@ func (g *heapGauge) start() {
 	g.before, g.most = g.most, 0
 }
 
-// look counts what is in use and what the collector has not come to yet.
+// look measures the memory in use, including garbage that is not collected yet.
 func (g *heapGauge) look() {
 	metrics.Read(g.samples)
 	g.most = max(g.most, int64(g.samples[0].Value.Uint64()+g.samples[1].Value.Uint64()))

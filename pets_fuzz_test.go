@@ -18,7 +18,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// tapped keeps the body of the last request on its way to a service.
+// tapped is a transport that keeps the body of the last request.
 type tapped struct {
 	http.RoundTripper
 	body []byte
@@ -32,8 +32,8 @@ func (t *tapped) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(req)
 }
 
-// FuzzNewPet sends animals to the fake and back. What is sent reads the same by encoding/json, by json/v2 and by
-// the fake; what the document rules out is not sent.
+// FuzzNewPet creates pets in the fake. encoding/json, json/v2 and the fake must read the same pet
+// from the request. A pet that the document rules out must not be sent.
 func FuzzNewPet(f *testing.F) {
 	for _, name := range []string{
 		"Rex", "", " ", "\x00\x1f\x7f\u0085\u2028", `"\/<>&'`, "\xff", "日本 🐶", "\U0010ffff", "a\xc0\x80", "\ufeff",
@@ -70,8 +70,8 @@ func FuzzNewPet(f *testing.F) {
 	})
 }
 
-// assertShortLine sees that the text of err can stand in any log: one line of at most 512 bytes of UTF-8, with
-// nothing that moves a cursor or turns the direction of reading.
+// assertShortLine checks that the text of err fits any log: one line of at most 512 bytes of UTF-8,
+// without characters that move a cursor or change the reading direction.
 func assertShortLine(t *testing.T, err error) {
 	t.Helper()
 	text := err.Error()

@@ -65,7 +65,7 @@ func TestResult(t *testing.T) {
 	assert.Equal(t, 1, result.Attempts)
 	assert.Equal(t, "y", result.Header.Get("X-Other"))
 	assert.Equal(t, 59, result.RateLimit.Remaining)
-	assert.False(t, result.Pets[2].Status.Valid(), "a status of tomorrow comes through")
+	assert.False(t, result.Pets[2].Status.Valid(), "an unknown status is returned unchanged")
 
 	client, _ = scripted(t, []responder{status(201, onePet)})
 	created, err := client.CreatePet(t.Context(), newPet())
@@ -140,5 +140,5 @@ func TestPetStatuses(t *testing.T) {
 		assert.True(t, s.Valid())
 	}
 	statuses[0] = "lost"
-	assert.True(t, petstore.PetStatuses()[0].Valid(), "the result is the caller's own")
+	assert.True(t, petstore.PetStatuses()[0].Valid(), "the caller may change the result")
 }

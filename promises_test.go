@@ -23,7 +23,7 @@ import (
 )
 
 func TestTransportErrorSent(t *testing.T) {
-	t.Run("is true for a read that was answered before its backoff was cancelled", func(t *testing.T) {
+	t.Run("is true for a read with a response before its backoff was cancelled", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			client, _ := scripted(t, []responder{status(503, "")})
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("gone"))
@@ -35,7 +35,7 @@ func TestTransportErrorSent(t *testing.T) {
 			assert.True(t, failed.Sent)
 		})
 	})
-	t.Run("does not make the outcome of a create unknown that was answered 429", func(t *testing.T) {
+	t.Run("does not make the outcome of a create unknown after a 429", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			broken := &brokenLimiter{Limiter: petstore.NewLimiter()}
 			client, _ := scripted(t, []responder{status(429, "", "Retry-After: 1")}, petstore.WithLimiter(broken))
@@ -70,7 +70,7 @@ func TestTransportErrorSent(t *testing.T) {
 	})
 }
 
-// fallback sends by the second transport what the first failed to send.
+// fallback uses the second transport if the first one fails.
 type fallback struct{ first, second http.RoundTripper }
 
 func (f fallback) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -128,7 +128,7 @@ func TestCallFromContextInDialer(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		for range 1000 { // which goes on while the attempt has been given up
+		for range 1000 { // the dialer continues after the attempt was given up
 			c, _ := petstore.CallFromContext(ctx)
 			assert.Equal(t, "listPets", c.Operation)
 		}
@@ -156,7 +156,7 @@ func TestLimiterOfTheUser(t *testing.T) {
 			assert.Len(t, permit.released, 1)
 		}
 	})
-	t.Run("may return a permit with an error, which is given back", func(t *testing.T) {
+	t.Run("may return a permit with an error: the permit is released", func(t *testing.T) {
 		permit := new(countingLimiter)
 		client, service := scripted(t, nil, petstore.WithLimiter(fixedLimiter{permit, errors.New("no")}))
 		require.Error(t, list(client))
@@ -280,7 +280,7 @@ func TestRateLimitErrorRetryAtIsNotInThePast(t *testing.T) {
 	})
 }
 
-// sleepyReader is a body that ends after a time.
+// sleepyReader is a body that ends after some time.
 type sleepyReader time.Duration
 
 func (r sleepyReader) Read([]byte) (int, error) {

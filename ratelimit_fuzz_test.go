@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// digits is what section 8.2 makes of a header value: a number, and nothing around it.
+// digits matches a header value of section 8.2: a number and nothing else.
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// decimal reads a header value with math/big, which knows no overflow.
+// decimal parses a header value with math/big, which cannot overflow.
 func decimal(s string, most int64) (int64, bool) {
 	n, ok := new(big.Int).SetString(s, 10)
 	if !digits.MatchString(s) || !ok || n.Cmp(big.NewInt(most)) > 0 {
@@ -63,7 +63,7 @@ func checkDate(t *testing.T, h http.Header, date string) {
 	}
 }
 
-// checkWindowEnd sees that no pair of Reset and Date names an end that is not to come.
+// checkWindowEnd checks that for each pair of Reset and Date, windowEnd is zero or in the future.
 func checkWindowEnd(t *testing.T, r RateLimit, h http.Header) {
 	t.Helper()
 	a := attempt{received: time.Unix(1795262400, 0), rateLimit: r, date: new(dateParser).parse(h)}
@@ -96,8 +96,8 @@ func FuzzRetryAfter(f *testing.F) {
 			return d
 		}
 		a, b := parse(first), parse(second)
-		assert.Equal(t, max(a, b), parse(first, second), "the latest counts")
-		assert.Equal(t, max(a, b), parse(second, first), "in whatever order")
+		assert.Equal(t, max(a, b), parse(first, second), "the longest value counts")
+		assert.Equal(t, max(a, b), parse(second, first), "in any order")
 		if service.IsZero() {
 			service = received
 		}
@@ -108,7 +108,8 @@ func FuzzRetryAfter(f *testing.F) {
 
 var seconds = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
 
-// checkRetryAfter holds one value against net/http where it is a date, and against math/big where it is a number.
+// checkRetryAfter compares one value with net/http if it is a date, and with math/big if it is a
+// number.
 func checkRetryAfter(t *testing.T, value string, got time.Duration, service time.Time) {
 	t.Helper()
 	longest := time.Duration(0)
@@ -127,7 +128,8 @@ func checkRetryAfter(t *testing.T, value string, got time.Duration, service time
 	assert.InDelta(t, longest, got, float64(grain), "%q", value)
 }
 
-// delayOf is what a number asks for: as a Unix timestamp if it lies within the next year, or else in seconds.
+// delayOf returns the wait that a number means: a Unix timestamp within the next year, else
+// seconds.
 func delayOf(number string, service time.Time) time.Duration {
 	if !seconds.MatchString(number) {
 		return 0
@@ -137,7 +139,7 @@ func delayOf(number string, service time.Time) time.Duration {
 		return 0
 	}
 	if exact.Cmp(big.NewRat(maxUnix, 1)) <= 0 {
-		moment, _ := exact.Float64() // which has room for a quarter of a microsecond
+		moment, _ := exact.Float64() // precise to a quarter of a microsecond
 		at := new(big.Rat).SetInt64(int64(math.Ceil(moment)) - service.Unix())
 		if d := believed(at); d > 0 {
 			return d
@@ -146,7 +148,7 @@ func delayOf(number string, service time.Time) time.Duration {
 	return believed(exact)
 }
 
-// believed is exact seconds as a wait, 0 if they are past or too many.
+// believed returns exact seconds as a wait; 0 if they are negative or more than a year.
 func believed(exact *big.Rat) time.Duration {
 	if exact.Sign() < 0 || exact.Cmp(big.NewRat(int64(maxRetryAfter/time.Second), 1)) > 0 {
 		return 0

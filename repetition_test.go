@@ -23,7 +23,7 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// wireServer counts the requests that arrive on its connections, and does with each what a test wants.
+// wireServer is a server of raw connections that counts the requests.
 type wireServer struct {
 	listener net.Listener
 	url      string
@@ -31,7 +31,8 @@ type wireServer struct {
 	conns    sync.WaitGroup
 }
 
-// serveWire serves every connection with serve until the test ends.
+// serveWire starts a wireServer that calls serve for each connection. It stops at the end of the
+// test.
 func serveWire(t *testing.T, config *tls.Config, serve func(s *wireServer, conn net.Conn)) *wireServer {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +65,8 @@ func serveWire(t *testing.T, config *tls.Config, serve func(s *wireServer, conn 
 	return s
 }
 
-// wireClients are clients of s that retry at once, over their own transport, one of the user's, and one around it.
+// wireClients returns functions that make clients of s: with the client's own transport, with one
+// of the user, and with a wrapper around that. The clients retry immediately.
 func wireClients(t *testing.T, s *wireServer, trusted *tls.Config) map[string]func() (*petstore.Client, *countingLimiter) {
 	t.Helper()
 	users := &http.Transport{TLSClientConfig: trusted.Clone(), ForceAttemptHTTP2: true}
@@ -85,7 +87,7 @@ func wireClients(t *testing.T, s *wireServer, trusted *tls.Config) map[string]fu
 			counted := new(countingLimiter)
 			client, err := petstore.NewClient(s.url, testKey, opt, petstore.WithLimiter(counted),
 				petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 3, BaseDelay: time.Microsecond}),
-				petstore.WithAttemptTimeout(5*time.Second)) // net/http would wait for minutes between its repetitions
+				petstore.WithAttemptTimeout(5*time.Second)) // otherwise net/http would wait for minutes between repetitions
 			require.NoError(t, err)
 			return client, counted
 		}
@@ -93,7 +95,7 @@ func wireClients(t *testing.T, s *wireServer, trusted *tls.Config) map[string]fu
 	return clients
 }
 
-// checkOnePermitOneRequest makes one call and holds what it reports against what arrived.
+// checkOnePermitOneRequest makes one call, and compares its result with the requests that arrived.
 func checkOnePermitOneRequest(t *testing.T, s *wireServer, client *petstore.Client, counted *countingLimiter, operation string) error {
 	t.Helper()
 	before := s.requests.Load()
@@ -178,7 +180,8 @@ const (
 // responseHeaders is ":status: 200" (an indexed field of RFC 7541) and a Content-Type.
 var responseHeaders = append([]byte{0x88, 0x0f, 0x10, 16}, "application/json"...)
 
-// http2Conn is the server's side of a connection. It reads no header: a HEADERS frame is a request.
+// http2Conn is the server's end of a connection. It takes each HEADERS frame for a request and does
+// not decode it.
 type http2Conn struct {
 	conn net.Conn
 	mu   sync.Mutex
@@ -196,7 +199,7 @@ func (c *http2Conn) goAway(last, code uint32) {
 	c.write(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), code))
 }
 
-// serve ends each stream with end as soon as its header is here.
+// serve reads frames, and calls end for each stream after its header.
 func (c *http2Conn) serve(s *wireServer, end func(c *http2Conn, stream uint32)) {
 	preface := make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
 	if _, err := io.ReadFull(c.conn, preface); err != nil {
@@ -232,7 +235,7 @@ func TestHTTP1SendsOneRequestForAPermit(t *testing.T) {
 		}
 		fmt.Fprintf(conn, "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", code, len(text), text)
 	}
-	for name, good := range map[string]int32{ // requests of a connection that are answered
+	for name, good := range map[string]int32{ // number of requests on a connection that get a response
 		"closed after reading the request":                  0,
 		"closed after reading the second request":           1,
 		"closed after reading the third request, with more": 2,
@@ -279,7 +282,7 @@ func TestHTTP1RequestsAreWrittenAsWithoutABody(t *testing.T) {
 			}
 			text = append(text, b[0])
 		}
-		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // for what should not follow
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // long enough to see further bytes
 		rest, _ := io.ReadAll(conn)
 		written <- string(text) + string(rest)
 		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]")

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// FuzzRetryPolicy gives a policy, and an answer to act upon. Waits are held against math/big, which knows no
-// overflow, and what is repeated against the table of the package documentation.
+// FuzzRetryPolicy takes a policy and a response. It compares the waits with math/big, which cannot
+// overflow, and the decision with the table of the package documentation.
 func FuzzRetryPolicy(f *testing.F) {
 	f.Add(4, int64(500*time.Millisecond), int64(30*time.Second), 1, 503, int64(0), true, false)
 	f.Add(0, int64(0), int64(0), 3, 429, int64(time.Minute), false, false)
@@ -45,7 +45,8 @@ func FuzzRetryPolicy(f *testing.F) {
 	})
 }
 
-// checkBackoff sees that the pause is between half and all of base doubled with each attempt, up to the most.
+// checkBackoff checks that the pause is at least half of, and at most, the base delay doubled with
+// each attempt, up to MaxDelay.
 func checkBackoff(t *testing.T, p RetryPolicy, attempts int) {
 	t.Helper()
 	full := big.NewInt(int64(p.BaseDelay))
@@ -58,7 +59,7 @@ func checkBackoff(t *testing.T, p RetryPolicy, attempts int) {
 	assert.LessOrEqual(t, int64(d), full.Int64(), "attempt %d of %+v", attempts, p)
 }
 
-// attemptOf is an attempt of a call that is not sent.
+// attemptOf returns an attempt that is not sent.
 func attemptOf(t *testing.T, o *operation, config *callConfig) *attempt {
 	k := &call{client: new(Client), operation: o, config: config}
 	k.ctx = callContext{t.Context(), k}
@@ -66,7 +67,7 @@ func attemptOf(t *testing.T, o *operation, config *callConfig) *attempt {
 	return &k.first
 }
 
-// checkPlan sees that what is to be repeated is, and not before the service allows it.
+// checkPlan checks whether the request is sent again, and that it is not sent before Retry-After.
 func checkPlan(t *testing.T, a *attempt) {
 	t.Helper()
 	k := a.context.call
@@ -80,11 +81,11 @@ func checkPlan(t *testing.T, a *attempt) {
 	asked := a.statusCode == http.StatusTooManyRequests || a.statusCode == http.StatusServiceUnavailable
 	if asked && a.retryAfter > time.Hour {
 		k.config.maxWait = a.retryAfter - time.Minute // time has passed since the response
-		assert.False(t, k.decide(a).again, "a wait longer than WithMaxWait is not begun")
+		assert.False(t, k.decide(a).again, "the wait would exceed WithMaxWait")
 	}
 }
 
-// waitOf is how long the next request waits after the response, for what the service asked.
+// waitOf returns the wait after the response for which the service asked.
 func waitOf(p plan, a *attempt) time.Duration {
 	switch a.statusCode {
 	case http.StatusTooManyRequests:
@@ -95,7 +96,7 @@ func waitOf(p plan, a *attempt) time.Duration {
 	return math.MaxInt64
 }
 
-// toBeRepeated is the table of the package documentation once more.
+// toBeRepeated is the table of the package documentation, written independently of worthRepeating.
 func toBeRepeated(o *operation, a *attempt) bool {
 	switch {
 	case a.statusCode == http.StatusTooManyRequests:
@@ -111,7 +112,7 @@ func toBeRepeated(o *operation, a *attempt) bool {
 func TestRetryAfterWithLongBackoff(t *testing.T) {
 	p := RetryPolicy{BaseDelay: math.MaxInt64, MaxDelay: math.MaxInt64}.withDefaults()
 	config := callConfig{retry: p, maxWait: math.MaxInt64}
-	for range 2000 { // the backoff is random, and one in a hundred is long enough
+	for range 2000 { // the backoff is random, and one in a hundred is long enough for an overflow
 		a := attemptOf(t, listPets, &config)
 		a.number, a.statusCode, a.retryAfter = 1, http.StatusServiceUnavailable, maxRetryAfter
 		plan := a.context.call.decide(a)

@@ -30,7 +30,7 @@ var (
 	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 )
 
-// TestRetryByResponse is the table of the package documentation, row by row.
+// TestRetryByResponse tests each row of the table of the package documentation.
 func TestRetryByResponse(t *testing.T) {
 	type row struct {
 		name    string
@@ -535,7 +535,7 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
-// net/http takes these for leave to repeat a POST in silence when a connection that it has used before breaks.
+// With these headers, net/http repeats a POST if a kept connection breaks.
 func TestWithHeaderIdempotencyKey(t *testing.T) {
 	server := fake.NewTestServer(t)
 	for _, key := range []string{"Idempotency-Key", "x-idempotency-key"} {

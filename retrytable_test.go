@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// result is what an attempt brought.
+// result is the result of an attempt.
 type result struct {
 	sent       bool
 	statusCode int
@@ -22,14 +22,14 @@ type result struct {
 	failure    failure
 }
 
-// again, once and unknown are what the tables say of an operation.
+// The words of the tables.
 const (
 	again   = "again"
 	once    = "once"
 	unknown = "once, outcome unknown"
 )
 
-// TestRetryTable holds the tables of README and doc.go against each other and against the code.
+// TestRetryTable compares the tables of README and doc.go with each other and with the code.
 func TestRetryTable(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func statuses(codes ...int) (results []result) {
 	return results
 }
 
-// decided is what the code makes of an attempt that came out like a.
+// decided returns what the code does after an attempt with this result, in the words of the tables.
 func decided(t *testing.T, op *operation, like result) string {
 	t.Helper()
 	config := callConfig{retry: RetryPolicy{}.withDefaults(), maxWait: defaultMaxWait}

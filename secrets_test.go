@@ -31,10 +31,10 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// secretKey has every kind of character that a key can have and that somebody escapes.
+// secretKey has each kind of character that a key may have and that some format escapes.
 const secretKey = "Zx9+secret/key~4711.of_the-house=="
 
-// secretForms are the ways in which secretKey could be written down.
+// secretForms are the forms in which secretKey could be in a text.
 var secretForms = formsOfSecret()
 
 func formsOfSecret() []string {
@@ -46,15 +46,15 @@ func formsOfSecret() []string {
 		strings.Trim(fmt.Sprint([]byte(secretKey)), "[]"), strings.Trim(fmt.Sprintf("%o", []byte(secretKey)), "[]"),
 		strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%#v", []byte(secretKey)), "[]byte{"), "}"),
 	}
-	for skip := range 3 { // wherever in a longer text it stands
+	for skip := range 3 { // base64 depends on the position in a longer text
 		encoded := base64.RawStdEncoding.EncodeToString([]byte(secretKey[skip:]))
 		forms = append(forms, encoded[:len(encoded)-4])
 	}
 	return forms
 }
 
-// toldIn is the form of the key that is in text, empty if none is.
-func toldIn(text string) string {
+// formIn returns the form of the key that is in text; empty if none is.
+func formIn(text string) string {
 	for _, form := range secretForms {
 		if strings.Contains(text, form) {
 			return form
@@ -65,12 +65,13 @@ func toldIn(text string) string {
 
 func assertNoSecret(t *testing.T, text, where string) {
 	t.Helper()
-	if form := toldIn(text); form != "" {
-		assert.Failf(t, "the key is told", "%s: %s", where, form)
+	if form := formIn(text); form != "" {
+		assert.Failf(t, "the key is in a text", "%s: %s", where, form)
 	}
 }
 
-// visited are the pointers that a search has followed: that to a struct and that to its first field are alike.
+// visited has the pointers that a search has followed. The type is part of the key, because a
+// pointer to a struct has the same address as a pointer to its first field.
 type visited map[visit]bool
 
 type visit struct {
@@ -78,8 +79,8 @@ type visit struct {
 	of      reflect.Type
 }
 
-// reach calls found with each text that can be reached from v, unexported fields included. What a function
-// closes over cannot.
+// reach calls found with each text that can be reached from v, including unexported fields.
+// Reflection cannot reach the variables of a closure.
 func reach(v reflect.Value, seen visited, found func(string)) {
 	switch v.Kind() {
 	case reflect.String:
@@ -133,19 +134,19 @@ func TestKeySearch(t *testing.T) {
 	} {
 		reached := 0
 		reach(reflect.ValueOf(v), visited{}, func(text string) {
-			if toldIn(text) != "" {
+			if formIn(text) != "" {
 				reached++
 			}
 		})
 		assert.Positive(t, reached, name)
 	}
 	for _, how := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%o", "slog text", "slog JSON", "encoding/json", "json/v2", "xml", "gob", "testify"} {
-		assert.NotEmpty(t, toldIn(writeDown(secretKey)[how])+toldIn(writeDown([]byte(secretKey))[how]), how)
+		assert.NotEmpty(t, formIn(textsOf(secretKey)[how])+formIn(textsOf([]byte(secretKey))[how]), how)
 	}
 }
 
-// writeDown has everything write v down that somebody could write it down with.
-func writeDown(v any) map[string]string {
+// textsOf returns v in all formats of fmt, in logs, in encodings and in a testify message.
+func textsOf(v any) map[string]string {
 	texts := make(map[string]string)
 	for _, flags := range []string{"", "+", "#", " ", "# ", "300"} {
 		for _, verb := range "vTtbcdoOqxXUeEfFgGspz" {
@@ -169,11 +170,11 @@ func writeDown(v any) map[string]string {
 	return texts
 }
 
-// assertTellsNothing holds all that can be done with v against the key.
-func assertTellsNothing(t *testing.T, name string, v any) {
+// assertKeyNotIn checks that the key cannot be found in v, nor in any text made from it.
+func assertKeyNotIn(t *testing.T, name string, v any) {
 	t.Helper()
 	reach(reflect.ValueOf(v), visited{}, func(text string) { assertNoSecret(t, text, name+", by reflection") })
-	for how, text := range writeDown(v) {
+	for how, text := range textsOf(v) {
 		assertNoSecret(t, text, name+", by "+how)
 	}
 	err, ok := v.(error)
@@ -188,14 +189,14 @@ func assertTellsNothing(t *testing.T, name string, v any) {
 	}
 }
 
-// vaultError is an error of the caller's own, which the function for the key returns. It tells the key, and an
-// error of the client leads to it, but to nobody who does not ask for it.
+// vaultError is an error of the caller's function for WithAPIKeyFunc. Its text contains the key.
+// Only errors.Is, errors.As and Unwrap may find it in an error of the client.
 type vaultError struct{ error }
 
-// unwrapped are the errors that err is made of, but for the caller's own.
+// unwrapped returns the errors inside err, except for the caller's own.
 func unwrapped(err error) []error {
 	var inner []error
-	switch e := err.(type) { //nolint:errorlint // each layer for itself
+	switch e := err.(type) { //nolint:errorlint // one layer at a time
 	case interface{ Unwrap() error }:
 		inner = []error{e.Unwrap()}
 	case interface{ Unwrap() []error }:
@@ -203,20 +204,20 @@ func unwrapped(err error) []error {
 	}
 	var all []error
 	for _, err := range inner {
-		if _, own := err.(vaultError); err != nil && !own { //nolint:errorlint // this very layer
+		if _, own := err.(vaultError); err != nil && !own { //nolint:errorlint // this layer only
 			all = append(append(all, err), unwrapped(err)...)
 		}
 	}
 	return all
 }
 
-// TestKeyIsInNoOutput walks the client, its options, its limiter, each result and each kind
-// of error, from a service that repeats the key wherever it can.
+// TestKeyIsInNoOutput searches the client, its options, its limiter, all results and all kinds of
+// errors for the key. The service repeats the key in its responses.
 func TestKeyIsInNoOutput(t *testing.T) {
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
 	limiter := petstore.NewLimiter()
 	client := repeating(t, petstore.WithLimiter(limiter))
-	assertTellsNothing(t, "a new client", client)
+	assertKeyNotIn(t, "a new client", client)
 	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	created, err := client.CreatePet(t.Context(), newPet())
@@ -230,20 +231,20 @@ func TestKeyIsInNoOutput(t *testing.T) {
 		"its limiter": limiter, "a rotating client": rotating,
 		"WithAPIKeyFunc": keyFunc, "clients in a list": []any{client, rotating}, "clients in a map": map[string]any{"c": client},
 		"a struct around a client": struct{ client *petstore.Client }{client},
-		"a list":                   listed, "a creation": created, "an animal": got, "a list by value": *listed,
+		"a list":                   listed, "a creation": created, "a pet": got, "a list by value": *listed,
 	} {
-		assertTellsNothing(t, name, v)
+		assertKeyNotIn(t, name, v)
 	}
 	for name, provoke := range failures() {
 		t.Run(name, func(t *testing.T) {
 			err := provoke(t)
 			require.Error(t, err)
-			assertTellsNothing(t, name, err)
+			assertKeyNotIn(t, name, err)
 		})
 	}
 }
 
-// echo is what a service repeats of the key.
+// echo returns a fault whose headers contain the key.
 func echo() fake.Fault {
 	return fake.Fault{Times: fake.Forever, Header: http.Header{
 		"X-Echo": {"Bearer " + secretKey}, "Location": {"https://elsewhere.test/?key=" + url.QueryEscape(secretKey)},
@@ -263,14 +264,15 @@ func repeating(t *testing.T, opts ...petstore.Option) *petstore.Client {
 	return client
 }
 
-// failures provoke each kind of error, with the key wherever it can be repeated.
+// failures returns functions that cause each kind of error, with the key in each place where it can
+// be.
 func failures() map[string]func(*testing.T) error {
 	all := map[string]func(*testing.T) error{
 		"an argument": func(_ *testing.T) error {
 			_, err := petstore.NewClient("https://user:"+secretKey+"@service.test/v1?"+secretKey, secretKey)
 			return err
 		},
-		"a key that is none": func(_ *testing.T) error {
+		"an invalid key": func(_ *testing.T) error {
 			_, err := petstore.NewClient("https://service.test/v1", secretKey+" ")
 			return err
 		},
@@ -295,14 +297,14 @@ func failures() map[string]func(*testing.T) error {
 		"a function that fails with its key": func(t *testing.T) error {
 			return withKeyFunc(t, secretKey, vaultError{&url.Error{Op: "Get", URL: "https://vault.test/" + secretKey, Err: errors.New(secretKey)}})
 		},
-		"a function that returns what is no key": func(t *testing.T) error { return withKeyFunc(t, secretKey+"\r\n", nil) },
+		"a function that returns an invalid key": func(t *testing.T) error { return withKeyFunc(t, secretKey+"\r\n", nil) },
 		"a transport that repeats the key": func(t *testing.T) error {
 			return through(t, &service{responders: []responder{fails(errors.New("cannot send Bearer " + secretKey))}}, create)
 		},
-		"a body that breaks off": func(t *testing.T) error {
+		"a body that is cut off": func(t *testing.T) error {
 			return through(t, &service{responders: []responder{cutOff(500, errors.New("stream of "+secretKey+" was reset"))}}, create)
 		},
-		"a certificate nobody vouches for": func(t *testing.T) error {
+		"an untrusted certificate": func(t *testing.T) error {
 			client, err := petstore.NewClient(serveTLS(t, nil).URL+"/v1", secretKey)
 			require.NoError(t, err)
 			return create(client)
@@ -355,7 +357,7 @@ func failures() map[string]func(*testing.T) error {
 	return all
 }
 
-// keyed returns a client with the secret key and a transport.
+// keyed returns a client with secretKey and a transport.
 func keyed(t *testing.T, transport http.RoundTripper, opts ...petstore.Option) *petstore.Client {
 	t.Helper()
 	opts = append([]petstore.Option{
@@ -372,7 +374,8 @@ func through(t *testing.T, transport http.RoundTripper, call func(*petstore.Clie
 	return call(keyed(t, transport))
 }
 
-// struck returns the error of a create that meets a fault, on a service that repeats the key in its headers.
+// struck returns the error of a create with a fault, from a service that repeats the key in its
+// headers.
 func struck(t *testing.T, f fake.Fault) error {
 	t.Helper()
 	srv := fake.NewServer(fake.WithKey(secretKey, fake.PlanFree))
@@ -394,7 +397,7 @@ func withKeyFunc(t *testing.T, key string, err error) error {
 	return got
 }
 
-// panicIn names what a process of this test is to panic with.
+// panicIn is the environment variable with the kind of panic for a process of this test.
 const panicIn = "PETSTORE_TEST_PANIC"
 
 func TestKeyIsInNoPanic(t *testing.T) {

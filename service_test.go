@@ -24,8 +24,8 @@ type responder func(*http.Request) (*http.Response, error)
 func (f responder) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // service is a transport that uses its responders one after the other, the last one for all further
-// requests, and records the requests. Tests that need bytes on a connection use replay, wireServer or
-// httptest instead.
+// requests, and records the requests. Tests that need bytes on a connection use replay, wireServer
+// or httptest instead.
 type service struct {
 	responders []responder
 
@@ -65,8 +65,8 @@ func (s *service) sent() []recorded {
 	return s.requests
 }
 
-// scripted returns a client of a service with these responders. The client has no limiter unless opts
-// have one.
+// scripted returns a client of a service with these responders. The client has no limiter unless
+// opts have one.
 func scripted(t *testing.T, responders []responder, opts ...petstore.Option) (*petstore.Client, *service) {
 	t.Helper()
 	s := &service{responders: responders}
@@ -79,7 +79,8 @@ func scripted(t *testing.T, responders []responder, opts ...petstore.Option) (*p
 	return client, s
 }
 
-// status responds with a status, a body and headers of the form "Key: value". "Key: " removes a header.
+// status responds with a status, a body and headers of the form "Key: value". "Key: " removes a
+// header.
 func status(code int, body string, headers ...string) responder {
 	return func(req *http.Request) (*http.Response, error) {
 		return response(req, code, strings.NewReader(body), headers...), nil

@@ -21,39 +21,39 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// wiretap keeps what is written to every connection of a transport: before it is encrypted, and after.
+// wiretap keeps all bytes that a transport writes to its connections, above and below TLS.
 type wiretap struct {
 	mu    sync.Mutex
-	lines []*tappedLine
+	conns []*tappedConn
 }
 
-// tappedLine is one connection.
-type tappedLine struct {
+// tappedConn is one connection.
+type tappedConn struct {
 	net.Conn
 	address string
 	mu      sync.Mutex
 	written bytes.Buffer
 }
 
-func (l *tappedLine) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	l.written.Write(p)
-	l.mu.Unlock()
-	return l.Conn.Write(p)
+func (c *tappedConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	c.written.Write(p)
+	c.mu.Unlock()
+	return c.Conn.Write(p)
 }
 
-func (l *tappedLine) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.written.String()
+func (c *tappedConn) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.written.String()
 }
 
-func (w *wiretap) tap(conn net.Conn, address string) *tappedLine {
-	l := &tappedLine{Conn: conn, address: address}
+func (w *wiretap) tap(conn net.Conn, address string) *tappedConn {
+	c := &tappedConn{Conn: conn, address: address}
 	w.mu.Lock()
-	w.lines = append(w.lines, l)
+	w.conns = append(w.conns, c)
 	w.mu.Unlock()
-	return l
+	return c
 }
 
 func (w *wiretap) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -64,7 +64,7 @@ func (w *wiretap) dial(ctx context.Context, network, address string) (net.Conn, 
 	return w.tap(conn, address), nil
 }
 
-// transport is net/http's with w on all its lines, above and below TLS.
+// transport returns a transport of net/http that writes through w.
 func (w *wiretap) transport(trusted *tls.Config) *http.Transport {
 	return &http.Transport{
 		DialContext: w.dial,
@@ -85,8 +85,9 @@ func (w *wiretap) transport(trusted *tls.Config) *http.Transport {
 	}
 }
 
-// TestKeyOnTheWire reads every byte that a client writes, over
-// connections that work and that fail, with TLS and without, and in all that a redirect may try.
+// TestKeyOnTheWire reads all bytes that a client writes, with and without TLS, to connections that
+// work or fail, and after redirects. The key must be in the Authorization header to its origin
+// only.
 func TestKeyOnTheWire(t *testing.T) {
 	var reached atomic.Int32
 	target := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); respondJSON(w, 200, `[]`) })
@@ -114,18 +115,18 @@ func TestKeyOnTheWire(t *testing.T) {
 	for _, f := range everyFailure() {
 		srv.Inject(f)
 		for _, call := range calls(failing) {
-			_ = call(t) // whatever comes of it
+			_ = call(t) // the result does not matter
 		}
 	}
-	refused := tappedClient(t, tap, new(tls.Config), secure.URL+"/v1") // by a certificate that nobody vouches for
+	refused := tappedClient(t, tap, new(tls.Config), secure.URL+"/v1") // its certificate is not trusted
 	require.Error(t, list(refused))
 
 	assert.Zero(t, reached.Load())
 	host := func(url string) string { _, rest, _ := strings.Cut(url, "://"); return strings.TrimSuffix(rest, "/v1") }
-	tap.judge(t, map[string]int{"tls " + host(origin.URL): 45, host(srv.URL()): 3 * len(everyFailure())})
+	tap.check(t, map[string]int{"tls " + host(origin.URL): 45, host(srv.URL()): 3 * len(everyFailure())})
 }
 
-// serveTLS is serve with TLS, silent about those who do not trust its certificate.
+// serveTLS is serve with TLS. It does not log failed handshakes.
 func serveTLS(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -145,7 +146,7 @@ func tappedClient(t *testing.T, tap *wiretap, trusted *tls.Config, base string) 
 	return client
 }
 
-// everyFailure is what makes a client send again, or give up.
+// everyFailure returns the failures after which a client sends the request again, or gives up.
 func everyFailure() []fake.Fault {
 	return []fake.Fault{
 		{Wire: fake.WireReset},
@@ -162,21 +163,21 @@ func everyFailure() []fake.Fault {
 	}
 }
 
-// judge sees that the origins got at least as many requests as told, each with the key in its header, and that
-// the key is in nothing else that was written, to whomever.
-func (w *wiretap) judge(t *testing.T, origins map[string]int) {
+// check checks that each origin got at least that many requests with the key in the header, that no
+// other address got a request, and that the key is nowhere else in what was written.
+func (w *wiretap) check(t *testing.T, origins map[string]int) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	const header = "\r\nAuthorization: Bearer " + secretKey + "\r\n"
 	got := make(map[string]int)
-	for _, l := range w.lines {
-		text := l.text()
+	for _, c := range w.conns {
+		text := c.text()
 		requests := strings.Count(text, " HTTP/1.1\r\n")
-		assert.Equal(t, requests, strings.Count(text, header), l.address)
-		assertNoSecret(t, strings.ReplaceAll(text, header, "\r\n"), l.address)
+		assert.Equal(t, requests, strings.Count(text, header), c.address)
+		assertNoSecret(t, strings.ReplaceAll(text, header, "\r\n"), c.address)
 		if requests > 0 {
-			got[l.address] += requests
+			got[c.address] += requests
 		}
 	}
 	assert.Len(t, got, len(origins), "%v", got)

@@ -123,7 +123,7 @@ func TestCallWaited(t *testing.T) {
 
 type markKey struct{}
 
-// recorder is a trace that marks the context of each call, and keeps what it is told.
+// recorder is a trace that marks the context of each call, and records the events.
 type recorder struct {
 	events []string
 	calls  []petstore.CallDoneInfo
@@ -165,7 +165,7 @@ func (r *recorder) trace(t *testing.T) *petstore.ClientTrace {
 }
 
 func TestClientTrace(t *testing.T) {
-	t.Run("is told of a call in order", func(t *testing.T) {
+	t.Run("gets the events of a call in order", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r recorder
 			client, _ := scripted(t, []responder{
@@ -188,7 +188,7 @@ func TestClientTrace(t *testing.T) {
 			assert.NoError(t, r.calls[0].Err)
 		})
 	})
-	t.Run("is given the error of the call", func(t *testing.T) {
+	t.Run("gets the error of the call", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r recorder
 			client, _ := scripted(t, []responder{status(200, "no JSON")}, petstore.WithTrace(r.trace(t)))
@@ -201,12 +201,12 @@ func TestClientTrace(t *testing.T) {
 			_, invalid := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: -1})
 			require.Error(t, invalid)
 
-			require.Len(t, r.calls, 2, "what is invalid is no call")
+			require.Len(t, r.calls, 2, "there is no call with an invalid argument")
 			assert.Equal(t, undecoded, r.calls[0].Err)
 			assert.Equal(t, unsent, r.calls[1].Err)
 		})
 	})
-	t.Run("is not told of success when the transport panics", func(t *testing.T) {
+	t.Run("gets an error when the transport panics", func(t *testing.T) {
 		var r recorder
 		client, _ := scripted(t, []responder{
 			func(*http.Request) (*http.Response, error) { panic("transport") },

@@ -19,14 +19,14 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// replay is a connection to a service that answers the first request with the bytes it was given, and hangs up.
+// replay is a connection that responds to the first request with given bytes, and then ends.
 type replay struct {
 	once     sync.Once
 	asked    chan struct{}
 	response io.Reader
 }
 
-// replaying returns a transport whose every connection answers the same.
+// replaying returns a transport whose connections all respond with the same bytes.
 func replaying(response []byte) *http.Transport {
 	return &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return &replay{asked: make(chan struct{}), response: bytes.NewReader(response)}, nil
@@ -34,7 +34,7 @@ func replaying(response []byte) *http.Transport {
 }
 
 func (r *replay) Read(p []byte) (int, error) {
-	<-r.asked // net/http takes what comes before a request for nobody's
+	<-r.asked // net/http drops bytes that come before a request
 	return r.response.Read(p)
 }
 
@@ -51,14 +51,14 @@ func (r *replay) SetDeadline(time.Time) error      { return nil }
 func (r *replay) SetReadDeadline(time.Time) error  { return nil }
 func (r *replay) SetWriteDeadline(time.Time) error { return nil }
 
-// read is what net/http makes of an response.
+// read is a response as net/http reads it.
 type read struct {
-	response *http.Response // nil: it is none
+	response *http.Response // nil if net/http returned an error
 	body     []byte
-	cut      bool // the body breaks off
+	cut      bool // the body is cut off
 }
 
-const responseBound = 64 << 10 // of the bodies here
+const responseBound = 64 << 10 // limit for the bodies of this test, in bytes
 
 func readByNetHTTP(t *testing.T, method string, response []byte) read {
 	t.Helper()
@@ -73,9 +73,9 @@ func readByNetHTTP(t *testing.T, method string, response []byte) read {
 	return read{resp, body, err != nil}
 }
 
-// FuzzResponse has a service response with any bytes. What net/http takes for an response, with a body that json/v2
-// takes for what the document says, is the result; all else is an error of the five kinds, on one short line,
-// and without the key, which the bytes may hold.
+// FuzzResponse gives any bytes as the response to a call. The call succeeds if net/http can read
+// them as a response, and json/v2 can read its body as the document says. Otherwise it returns one
+// of the five errors, on one short line, without the key, which the bytes may contain.
 func FuzzResponse(f *testing.F) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	for _, response := range []string{
@@ -111,7 +111,8 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// acceptable reports whether an response is the documented success as far as its body may be read.
+// acceptable reports whether a response is the documented success, apart from the contents of its
+// body.
 func (r read) acceptable(code int) bool {
 	return r.response != nil && r.response.StatusCode == code && !r.cut && len(r.body) <= responseBound &&
 		r.response.Header.Get("Content-Encoding") == "" &&
@@ -150,7 +151,8 @@ func checkCreated(t *testing.T, client *petstore.Client, r read) {
 	assert.Equal(t, !refused, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
 }
 
-// checkResponseError sees that the error tells what net/http read, and nothing of the key.
+// checkResponseError checks that the error agrees with what net/http read, and does not have the
+// key.
 func checkResponseError(t *testing.T, err error, r read) {
 	t.Helper()
 	assertShortLine(t, err)

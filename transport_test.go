@@ -26,7 +26,7 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// quick retries without a wait that anyone would notice: these tests are on real connections.
+// quick retries without a noticeable wait, for tests on real connections, in real time.
 var quick = petstore.RetryPolicy{MaxAttempts: 4, BaseDelay: time.Nanosecond}
 
 // loopback returns a client of a real server.
@@ -69,7 +69,7 @@ func TestConnectionReuse(t *testing.T) {
 			w.Header().Set("Location", "/v1/elsewhere")
 			respondJSON(w, 302, `moved`)
 		case 5:
-			respondJSON(w, 200, `["`+strings.Repeat("x", 2000)+`"]`) // over the bound
+			respondJSON(w, 200, `["`+strings.Repeat("x", 2000)+`"]`) // over the limit
 		default:
 			respondJSON(w, 200, twoPets)
 		}
@@ -216,7 +216,7 @@ func TestCreatePetNotWritten(t *testing.T) {
 		over := make(chan struct{})
 		defer close(over)
 		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			<-over // a network that swallows; net/http goes on dialling for whoever may come next
+			<-over // the network drops all packets; net/http continues the dial for a later request
 			return nil, io.EOF
 		}}
 		client, err := petstore.NewClient("http://127.0.0.1:9/v1", testKey, petstore.WithLimiter(nil),
@@ -232,7 +232,7 @@ func TestCreatePetNotWritten(t *testing.T) {
 		_, err = client.CreatePet(t.Context(), newPet(), petstore.WithAttemptTimeout(time.Second))
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-		assert.Greater(t, time.Since(start), 4*time.Second, "what was not written is tried again")
+		assert.Greater(t, time.Since(start), 4*time.Second, "a request that was not written is sent again")
 	})
 }
 
@@ -262,7 +262,7 @@ func TestCreatePetCutOff(t *testing.T) {
 		}
 	})
 	client := loopback(t, server)
-	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // so that the connection is a used one
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // so that the connection was used before
 	require.NoError(t, err)
 	_, err = client.CreatePet(t.Context(), newPet())
 	require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
@@ -364,7 +364,7 @@ func TestWithHTTPClientIncompleteResponse(t *testing.T) {
 		for operation, call := range calls(client) {
 			attempts = 0
 			require.ErrorContains(t, call(t), c.want, "%s, %s", name, operation)
-			assert.Equal(t, 1, attempts, "%s, %s: it would be the same again", name, operation)
+			assert.Equal(t, 1, attempts, "%s, %s: a retry would fail in the same way", name, operation)
 		}
 	}
 }
@@ -395,10 +395,10 @@ func TestWithHTTPClientUnwrap(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
 	require.ErrorIs(t, err, context.Canceled)
-	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "no connection was looked for")
+	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "the transport did not ask for a connection")
 }
 
-// wrapped calls before ahead of each request.
+// wrapped calls before, and then sends the request.
 type wrapped struct {
 	http.RoundTripper
 	before func()

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// net/http copies a body of unknown length with io.Copy, which takes a buffer of 32 KiB unless the body
-// writes itself.
+// net/http copies a body of unknown length with io.Copy, which needs a buffer of 32 KiB unless the
+// body has a method WriteTo.
 func TestEmptyBody(t *testing.T) {
 	t.Run("is copied without a buffer", func(t *testing.T) {
 		var body emptyBody
