@@ -16,32 +16,32 @@ import (
 	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
 
-// flight is a request of the property test on its way.
+// flight is a request in flight.
 type flight struct {
-	slot   quota.Slot
-	sent   time.Time
-	answer *quota.Observation // nil until the service has seen the request
+	slot     quota.Slot
+	sent     time.Time
+	response *quota.Observation // nil until the request has reached the service
 }
 
-// trial drives a budget and the model of the service by random steps, in time of its own, and
-// checks after each what must always hold.
-type trial struct {
+// walk takes random steps with a budget and a model of the service, in its own time, and checks the
+// rules after each step.
+type walk struct {
 	t        *testing.T
 	rng      *rand.Rand
 	now      time.Time
 	budget   quota.Budget
 	service  *quotatest.Service
 	flights  []*flight
-	honest   bool // headers on all answers, nobody else on the key
-	foreign  bool // somebody else is, and the service rejects what it pleases
+	honest   bool // all responses have headers, and no other process uses the key
+	foreign  bool // another process uses the key, and the service may reject any request
 	gate     time.Time
 	closed   time.Time // when the last 429 came
-	rejected bool      // and no success to a request sent after it
+	rejected bool      // no success yet to a request sent after it
 	stuck    int       // steps in a row without an admission or a flight
 	log      []string
 }
 
-func newTrial(t *testing.T, seed uint64) *trial {
+func newWalk(t *testing.T, seed uint64) *walk {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	kinds := []quotatest.Window{quotatest.Fixed, quotatest.Aligned, quotatest.Sliding, quotatest.Drained}
 	s := &quotatest.Service{Window: kinds[rng.IntN(len(kinds))], PerMinute: 5 + rng.IntN(60), PerDay: 200 + rng.IntN(2000)}
@@ -49,111 +49,112 @@ func newTrial(t *testing.T, seed uint64) *trial {
 		s.Skew = time.Duration(rng.Int64N(int64(20*time.Minute))) - 10*time.Minute
 	}
 	start := time.Unix(1_000_000_000+rng.Int64N(1e6), rng.Int64N(1e9))
-	x := &trial{t: t, rng: rng, now: start, service: s}
-	s.Clock = func() time.Time { return x.now }
+	w := &walk{t: t, rng: rng, now: start, service: s}
+	s.Clock = func() time.Time { return w.now }
 	switch rng.IntN(4) {
 	case 0:
-		x.foreign = true
+		w.foreign = true
 	case 1:
 		s.NoDate, s.Skew = true, 0
 		s.NoHeaders = rng.IntN(2) == 0
 	default:
-		x.honest = true
+		w.honest = true
 	}
-	return x
+	return w
 }
 
-func (x *trial) failf(format string, args ...any) {
-	x.t.Helper()
-	for _, line := range x.log[max(0, len(x.log)-40):] {
-		x.t.Log(line)
+func (w *walk) failf(format string, args ...any) {
+	w.t.Helper()
+	for _, line := range w.log[max(0, len(w.log)-40):] {
+		w.t.Log(line)
 	}
-	x.t.Fatalf(format, args...)
+	w.t.Fatalf(format, args...)
 }
 
-func (x *trial) note(format string, args ...any) {
-	x.log = append(x.log, x.now.UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+func (w *walk) note(format string, args ...any) {
+	w.log = append(w.log, w.now.UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 }
 
-// step does one random thing.
-func (x *trial) step() {
-	switch n := x.rng.IntN(100); {
+// step takes one random step.
+func (w *walk) step() {
+	switch n := w.rng.IntN(100); {
 	case n < 45:
-		x.Admit()
+		w.Admit()
 	case n < 65:
-		x.arrive()
+		w.arrive()
 	case n < 85:
-		x.receive()
+		w.receive()
 	case n < 88:
-		x.drop()
-	case n < 89 && x.foreign:
-		x.interfere()
+		w.drop()
+	case n < 89 && w.foreign:
+		w.interfere()
 	default:
-		x.pass(time.Duration(x.rng.Int64N(int64(300 * time.Millisecond))))
+		w.pass(time.Duration(w.rng.Int64N(int64(300 * time.Millisecond))))
 	}
-	if len(x.flights) != x.budget.InFlight() {
-		x.failf("%d requests are on their way, the budget counts %d", len(x.flights), x.budget.InFlight())
+	if len(w.flights) != w.budget.InFlight() {
+		w.failf("%d requests are in flight, the budget counts %d", len(w.flights), w.budget.InFlight())
 	}
 }
 
-// admit asks for a request, and holds the answer against what the service would say to it.
-func (x *trial) Admit() {
-	s, w, ok := x.budget.Admit(x.now, x.rng.IntN(4) == 0)
+// Admit asks the budget for a request, and checks its decision.
+func (w *walk) Admit() {
+	s, why, ok := w.budget.Admit(w.now, w.rng.IntN(4) == 0)
 	if !ok {
-		x.wait(w)
+		w.wait(why)
 		return
 	}
-	x.note("admitted, %d on their way", len(x.flights)+1)
-	x.stuck = 0
-	if x.now.Before(x.gate) {
-		x.failf("admitted %v before the gate opens", x.gate.Sub(x.now))
+	w.note("admitted, %d in flight", len(w.flights)+1)
+	w.stuck = 0
+	if w.now.Before(w.gate) {
+		w.failf("admitted %v before the gate opens", w.gate.Sub(w.now))
 	}
-	if x.rejected {
-		if n := x.sinceGate(); n > 0 && x.now.Sub(x.flights[len(x.flights)-1].sent) < 10*time.Second {
-			x.failf("a second request after a 429")
+	if w.rejected {
+		if n := w.sinceGate(); n > 0 && w.now.Sub(w.flights[len(w.flights)-1].sent) < 10*time.Second {
+			w.failf("a second request after a 429")
 		}
 	}
-	x.flights = append(x.flights, &flight{slot: s, sent: x.now})
+	w.flights = append(w.flights, &flight{slot: s, sent: w.now})
 }
 
-// wait lets time pass when nothing else can happen, and sees to it that something then does.
-func (x *trial) wait(w quota.Wait) {
-	if len(x.flights) > 0 {
+// wait lets time pass until Wake if nothing is in flight, and checks that the walk does not stop.
+func (w *walk) wait(why quota.Wait) {
+	if len(w.flights) > 0 {
 		return
 	}
-	if x.stuck++; x.stuck > 3 {
-		x.failf("nobody can go, and nothing is on its way: %+v", w)
+	if w.stuck++; w.stuck > 3 {
+		w.failf("no request can go, and nothing is in flight: %+v", why)
 	}
-	if !w.Wake.After(x.now) {
-		x.failf("nothing is on its way, and no time is told: %+v", w)
+	if !why.Wake.After(w.now) {
+		w.failf("nothing is on its way, and there is no time to wake: %+v", why)
 	}
-	x.note("waits %v for %s", w.Wake.Sub(x.now), w.Reason)
-	x.now = w.Wake
+	w.note("waits %v for %s", why.Wake.Sub(w.now), why.Reason)
+	w.now = why.Wake
 }
 
-// arrive lets the service see a request.
-func (x *trial) arrive() {
-	if f := x.pick(func(f *flight) bool { return f.answer == nil }); f != nil {
-		o := x.service.Answer()
-		x.note("service: %d, %d left", o.StatusCode, o.RateLimit.Remaining)
-		if o.StatusCode == http.StatusTooManyRequests && x.honest {
-			x.failf("rejected")
+// arrive lets a request reach the service.
+func (w *walk) arrive() {
+	if f := w.pick(func(f *flight) bool { return f.response == nil }); f != nil {
+		o := w.service.Answer()
+		w.note("service: %d, %d left", o.StatusCode, o.RateLimit.Remaining)
+		if o.StatusCode == http.StatusTooManyRequests && w.honest {
+			w.failf("rejected")
 		}
-		f.answer = &o
+		f.response = &o
 	}
 }
 
-// receive takes an answer back.
-func (x *trial) receive() {
-	f := x.pick(func(f *flight) bool { return f.answer != nil })
+// receive lets a response come back.
+func (w *walk) receive() {
+	f := w.pick(func(f *flight) bool { return f.response != nil })
 	if f == nil {
 		return
 	}
-	o := *f.answer
-	o.Sent, o.Received = f.sent, x.now
-	// A lost answer of a probe leaves open when a sliding window has room again.
-	lossy := !x.honest || x.service.Window == quotatest.Fixed || x.service.Window == quotatest.Aligned
-	switch n := x.rng.IntN(60); {
+	o := *f.response
+	o.Sent, o.Received = f.sent, w.now
+	// Without the response to the first request, it is not known when a sliding window has room
+	// again.
+	lossy := !w.honest || w.service.Window == quotatest.Fixed || w.service.Window == quotatest.Aligned
+	switch n := w.rng.IntN(60); {
 	case !lossy:
 	case n == 0:
 		o.Received = time.Time{}
@@ -162,55 +163,55 @@ func (x *trial) receive() {
 			o = quota.Observation{Sent: o.Sent, Received: o.Received, StatusCode: http.StatusBadGateway}
 		}
 	}
-	x.Settle(f, o)
+	w.Settle(f, o)
 }
 
-// drop gives a request back unsent.
-func (x *trial) drop() {
-	if f := x.pick(func(f *flight) bool { return f.answer == nil }); f != nil {
-		x.Settle(f, quota.Observation{})
+// drop ends a request that was not sent.
+func (w *walk) drop() {
+	if f := w.pick(func(f *flight) bool { return f.response == nil }); f != nil {
+		w.Settle(f, quota.Observation{})
 	}
 }
 
-func (x *trial) Settle(f *flight, o quota.Observation) {
-	x.note("answer %d, %d left", o.StatusCode, o.RateLimit.Remaining)
-	x.flights = slices.DeleteFunc(x.flights, func(g *flight) bool { return g == f })
-	x.budget.Settle(f.slot, &o, x.now)
+func (w *walk) Settle(f *flight, o quota.Observation) {
+	w.note("response %d, %d left", o.StatusCode, o.RateLimit.Remaining)
+	w.flights = slices.DeleteFunc(w.flights, func(g *flight) bool { return g == f })
+	w.budget.Settle(f.slot, &o, w.now)
 	switch {
 	case o.Received.IsZero():
 	case o.StatusCode == http.StatusTooManyRequests:
-		x.rejected, x.closed = true, x.now
-		if gate := o.Received.Add(o.RetryAfter); gate.After(x.gate) {
-			x.gate = gate
+		w.rejected, w.closed = true, w.now
+		if gate := o.Received.Add(o.RetryAfter); gate.After(w.gate) {
+			w.gate = gate
 		}
-	case !f.sent.Before(x.closed):
-		x.rejected = false
+	case !f.sent.Before(w.closed):
+		w.rejected = false
 	}
 }
 
-// sinceGate is the number of requests on their way that were sent after the last 429.
-func (x *trial) sinceGate() (n int) {
-	for _, f := range x.flights {
-		if !f.sent.Before(x.gate) {
+// sinceGate returns the number of requests in flight that were sent after the gate opened.
+func (w *walk) sinceGate() (n int) {
+	for _, f := range w.flights {
+		if !f.sent.Before(w.gate) {
 			n++
 		}
 	}
 	return n
 }
 
-// interfere is somebody else on the key.
-func (x *trial) interfere() {
-	for range 1 + x.rng.IntN(5) {
-		x.service.Answer()
+// interfere sends requests of another process.
+func (w *walk) interfere() {
+	for range 1 + w.rng.IntN(5) {
+		w.service.Answer()
 	}
 }
 
-func (x *trial) pass(d time.Duration) { x.now = x.now.Add(d) }
+func (w *walk) pass(d time.Duration) { w.now = w.now.Add(d) }
 
-// pick is a random flight of which is holds, nil if there is none.
-func (x *trial) pick(is func(*flight) bool) *flight {
+// pick returns a random flight for which is returns true; nil if there is none.
+func (w *walk) pick(is func(*flight) bool) *flight {
 	var found []*flight
-	for _, f := range x.flights {
+	for _, f := range w.flights {
 		if is(f) {
 			found = append(found, f)
 		}
@@ -218,17 +219,17 @@ func (x *trial) pick(is func(*flight) bool) *flight {
 	if len(found) == 0 {
 		return nil
 	}
-	return found[x.rng.IntN(len(found))]
+	return found[w.rng.IntN(len(found))]
 }
 
-// run takes steps, and then lets everything come home.
-func (x *trial) run(steps int) {
+// run takes steps, and then lets all responses come back.
+func (w *walk) run(steps int) {
 	for range steps {
-		x.step()
+		w.step()
 	}
-	for len(x.flights) > 0 {
-		x.arrive()
-		x.receive()
+	for len(w.flights) > 0 {
+		w.arrive()
+		w.receive()
 	}
 }
 
@@ -242,7 +243,7 @@ func TestBudgetRandomSteps(t *testing.T) {
 		steps = n
 	}
 	for seed := range uint64(steps / each) {
-		newTrial(t, seed).run(each)
+		newWalk(t, seed).run(each)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
@@ -251,5 +252,5 @@ func TestBudgetRandomSteps(t *testing.T) {
 
 func FuzzBudget(f *testing.F) {
 	f.Add(uint64(1))
-	f.Fuzz(func(t *testing.T, seed uint64) { newTrial(t, seed).run(1000) })
+	f.Fuzz(func(t *testing.T, seed uint64) { newWalk(t, seed).run(1000) })
 }

@@ -12,83 +12,82 @@ import (
 )
 
 func TestBudgetShare(t *testing.T) {
-	t.Run("an eighth is on its way while nothing is known of others", func(t *testing.T) {
-		d := newSharedDesk(t)
-		d.answer(d.send(), 60, 59, d.now.Add(time.Minute))
+	t.Run("an eighth may be in flight while nothing is known about others", func(t *testing.T) {
+		p := newSharedProcess(t)
+		p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
 		for range 7 {
-			d.send()
+			p.send()
 		}
-		assert.Equal(t, quota.ForResponse, d.blocked().Reason)
+		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
 	})
-	t.Run("a request that is late leaves its place and keeps its reservation", func(t *testing.T) {
-		d := newSharedDesk(t)
-		d.answer(d.send(), 60, 59, d.now.Add(time.Minute))
+	t.Run("a late request leaves its place and keeps its reservation", func(t *testing.T) {
+		p := newSharedProcess(t)
+		p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
 		for range 7 {
-			d.send()
+			p.send()
 		}
-		wake := d.blocked().Wake
-		assert.LessOrEqual(t, wake.Sub(d.now), time.Second)
-		d.now = wake
+		wake := p.blocked().Wake
+		assert.LessOrEqual(t, wake.Sub(p.now), time.Second)
+		p.now = wake
 		for range 7 {
-			d.send()
+			p.send()
 		}
-		assert.Equal(t, 14, d.InFlight())
+		assert.Equal(t, 14, p.InFlight())
 	})
-	t.Run("what others have on their way is left to them", func(t *testing.T) {
-		d := newSharedDesk(t)
-		reset := d.now.Add(time.Minute)
-		d.answer(d.send(), 60, 59, reset)
-		d.answer(d.send(), 60, 5, reset) // 53 of others while ours was on its way
-		assert.Equal(t, quota.Reason(quota.Minute), d.blocked().Reason)
+	t.Run("the requests that others have in flight are left to them", func(t *testing.T) {
+		p := newSharedProcess(t)
+		reset := p.now.Add(time.Minute)
+		p.respond(p.send(), 60, 59, reset)
+		p.respond(p.send(), 60, 5, reset) // 53 requests of others while ours was in flight
+		assert.Equal(t, quota.Reason(quota.Minute), p.blocked().Reason)
 	})
-	t.Run("told of eight processes, seven requests are left to the others", func(t *testing.T) {
-		d := newDesk(t)
-		d.Processes = 8
-		d.answer(d.send(), 60, 8, d.now.Add(30*time.Second)) // the window has been open for half a minute
-		d.send()
-		assert.Equal(t, quota.Reason(quota.Minute), d.blocked().Reason)
+	t.Run("with Processes 8, seven requests are left to the others", func(t *testing.T) {
+		p := newProcess(t)
+		p.Processes = 8
+		p.respond(p.send(), 60, 8, p.now.Add(30*time.Second)) // the window has been open for half a minute
+		p.send()
+		assert.Equal(t, quota.Reason(quota.Minute), p.blocked().Reason)
 	})
 }
 
 func TestBudgetReopen(t *testing.T) {
-	d := newDesk(t)
-	d.Settle(d.send(), &quota.Observation{
-		Sent: d.now, Received: d.now, StatusCode: http.StatusTooManyRequests, RetryAfter: 24 * time.Hour, Date: d.now,
-		RateLimit: quota.RateLimit{Limit: 60, Reset: d.now.Add(time.Minute)},
-	}, d.now)
-	require.Equal(t, quota.Reason(quota.Ban), d.blocked().Reason)
-	d.Reopen()
-	asked := d.send()
-	assert.Equal(t, quota.ForResponse, d.blocked().Reason, "one asks, the others wait for its response")
-	d.answer(asked, 60, 59, d.now.Add(time.Minute))
-	d.send()
-	d.send()
+	p := newProcess(t)
+	p.Settle(p.send(), &quota.Observation{
+		Sent: p.now, Received: p.now, StatusCode: http.StatusTooManyRequests, RetryAfter: 24 * time.Hour, Date: p.now,
+		RateLimit: quota.RateLimit{Limit: 60, Reset: p.now.Add(time.Minute)},
+	}, p.now)
+	require.Equal(t, quota.Reason(quota.Ban), p.blocked().Reason)
+	p.Reopen()
+	asked := p.send()
+	assert.Equal(t, quota.ForResponse, p.blocked().Reason, "one request goes ahead, the others wait for its response")
+	p.respond(asked, 60, 59, p.now.Add(time.Minute))
+	p.send()
+	p.send()
 }
 
 func TestBudgetBackground(t *testing.T) {
-	d := newDesk(t)
-	d.Reserve = 10
-	d.open(60, 10)
+	p := newProcess(t)
+	p.Reserve = 10
+	p.open(60, 10)
 	for range 4 {
-		_, _, ok := d.Admit(d.now, true)
+		_, _, ok := p.Admit(p.now, true)
 		require.True(t, ok)
 	}
-	_, w, ok := d.Admit(d.now, true)
+	_, w, ok := p.Admit(p.now, true)
 	require.False(t, ok, "a tenth of the window is left to the others")
 	assert.Equal(t, quota.Reason(quota.Minute), w.Reason)
 	for range 6 {
-		d.send()
+		p.send()
 	}
 }
 
-// TestBudgetClocks has the wall clock be ahead of the monotonic one, as after a machine was
-// suspended.
+// TestBudgetClocks has a wall clock ahead of the monotonic one, as after a machine was suspended.
 func TestBudgetClocks(t *testing.T) {
-	d := newDesk(t)
-	d.now = time.Now() // with a monotonic reading
-	d.answer(d.send(), 60, 0, d.now.Add(time.Minute))
-	until := d.blocked().Until
-	d.now = until.Round(0).Add(time.Second) // of the wall clock alone
-	d.send()
-	assert.False(t, d.Earliest(d.now, 0, false).Before(d.now))
+	p := newProcess(t)
+	p.now = time.Now() // with a monotonic reading
+	p.respond(p.send(), 60, 0, p.now.Add(time.Minute))
+	until := p.blocked().Until
+	p.now = until.Round(0).Add(time.Second) // of the wall clock alone
+	p.send()
+	assert.False(t, p.Earliest(p.now, 0, false).Before(p.now))
 }
