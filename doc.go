@@ -86,6 +86,21 @@
 // [ErrOutcomeUnknown], [ErrInvalidResponse], [ErrInvalidArgument] and, if the caller's own context
 // ended, that context's error and cause. The text of each error is one line of at most 512 bytes.
 //
+// # Tests
+//
+// In a bubble of [testing/synctest], the waits of a client take no time:
+//
+//	func TestNightlyImport(t *testing.T) {
+//		synctest.Test(t, func(t *testing.T) {
+//			server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree)) // 60 requests a minute
+//			start := time.Now()
+//			importPets(t.Context(), server.Client(), 150)
+//			assert.Less(t, time.Since(start), 3*time.Minute) // in milliseconds of real time
+//		})
+//	}
+//
+// examples/testing tests a small application in this way.
+//
 // # The API key
 //
 // The client sends the key to the scheme, host and port of the base URL only: it does not follow

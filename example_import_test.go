@@ -12,8 +12,9 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// addOnce adds pets, each at most once however often it is run: the journal has a create before the
-// service does, and nothing repeats one whose outcome is unknown. Names tell the pets apart here.
+// addOnce adds pets, each at most once, also if it runs several times: it writes each create to the
+// journal before it sends it, and does not repeat one whose outcome is unknown. The names of the pets
+// must be different.
 func addOnce(client *petstore.Client, journal *os.File, names ...string) error {
 	before, err := os.ReadFile(journal.Name())
 	if err != nil {
@@ -35,9 +36,9 @@ func addOnce(client *petstore.Client, journal *os.File, names ...string) error {
 		event := "created"
 		_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: name, CategoryID: 1})
 		if errors.Is(err, petstore.ErrOutcomeUnknown) {
-			event = "unknown" // a person has to look
+			event = "unknown" // somebody has to check
 		} else if err != nil {
-			event = "unsent" // the service has not carried it out: the next run sends it
+			event = "unsent" // the service did not add the pet: the next run sends it
 		}
 		fmt.Fprintln(journal, event, name)
 	}
@@ -49,7 +50,7 @@ func addOnce(client *petstore.Client, journal *os.File, names ...string) error {
 func ExampleClient_CreatePet_import() {
 	server := fake.NewServer()
 	defer server.Close()
-	// The service adds the second pet, and its response is lost; the third request is refused.
+	// The service adds the second pet, but its response is lost. It refuses the third request.
 	server.Inject(fake.Fault{Skip: 1, AfterCommit: true, Wire: fake.WireReset})
 	server.Inject(fake.Fault{Skip: 1, Status: 401})
 	journal, err := os.CreateTemp("", "journal")

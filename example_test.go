@@ -29,8 +29,10 @@ func ExampleNewClient() {
 
 func ExampleNewClient_refused() {
 	_, err := petstore.NewClient("http://petstore.example.com/v1", "my-api-key")
-	fmt.Println(err)
-	// Output: petstore: NewClient: baseURL: is plain http to a host that is not loopback; see WithInsecureHTTP
+	if e, ok := errors.AsType[*petstore.ArgumentError](err); ok {
+		fmt.Println(e.Argument, e.Reason)
+	}
+	// Output: baseURL is plain http to a host that is not loopback; see WithInsecureHTTP
 }
 
 func ExampleNewClientFromEnv() {
@@ -81,8 +83,8 @@ func ExampleClient_CreatePet() {
 	// Output: Nala has id 1
 }
 
-// A create whose answer is lost may have been carried out. It is not sent again; look before you
-// do.
+// The response to a create is lost, so the service may have added the pet. The client does not send
+// the request again: check whether the pet exists before you do.
 func ExampleClient_CreatePet_outcomeUnknown() {
 	server := fake.NewServer()
 	defer server.Close()
@@ -152,7 +154,7 @@ func ExampleAPIError_Is() {
 	// Output: true
 }
 
-// A wait that would outlast WithMaxWait is not begun.
+// If the wait would exceed WithMaxWait, the call fails immediately.
 func ExampleRateLimitError() {
 	server := fake.NewServer()
 	defer server.Close()
@@ -187,8 +189,10 @@ func ExampleResponseError() {
 	})
 
 	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	fmt.Println(err)
-	// Output: petstore: listPets: invalid response (status 200): Content-Type is "text/html", not application/json
+	if e, ok := errors.AsType[*petstore.ResponseError](err); ok {
+		fmt.Println(e.StatusCode, e.Reason)
+	}
+	// Output: 200 Content-Type is "text/html", not application/json
 }
 
 func ExampleTransportError() {
@@ -273,6 +277,8 @@ func ExampleWithLogger() {
 			switch a.Key {
 			case slog.TimeKey, "call_id", "duration", "until": // these differ from run to run
 				return slog.Attr{}
+			case "method": // left out to make the lines shorter
+				return slog.Attr{}
 			}
 			if slices.Contains(groups, "rate_limit") {
 				return slog.Attr{}
@@ -288,36 +294,48 @@ func ExampleWithLogger() {
 		log.Fatal(err)
 	}
 	// Output:
-	// level=DEBUG msg="petstore: attempt" operation=listPets method=GET path=/v1/pets attempt=1 status=502
+	// level=DEBUG msg="petstore: attempt" operation=listPets path=/v1/pets attempt=1 status=502
 	// level=DEBUG msg="petstore: waiting" operation=listPets reason=backoff waiting=1
-	// level=DEBUG msg="petstore: attempt" operation=listPets method=GET path=/v1/pets attempt=2 status=200
+	// level=DEBUG msg="petstore: attempt" operation=listPets path=/v1/pets attempt=2 status=200
 }
 
-// An own transport around the client's tuned one, which shows each request and the call that it
-// belongs to.
-func ExampleWithTransport() {
+// A client with a transport of your own: here with a limit for connections, and without a proxy.
+func ExampleWithHTTPClient() {
 	server := fake.NewServer()
 	defer server.Close()
+	transport := &http.Transport{MaxConnsPerHost: 8}
 	client, err := petstore.NewClient(server.URL(), server.APIKey(),
-		petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
-			return roundTrip(func(r *http.Request) (*http.Response, error) {
-				call, _ := petstore.CallFromContext(r.Context())
-				fmt.Println(call.Operation, "attempt", call.Attempt, r.Method, r.URL.Path)
-				return next.RoundTrip(r)
-			})
-		}))
+		petstore.WithHTTPClient(&http.Client{Transport: transport, Timeout: 10 * time.Second}))
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+	result, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
+	if err != nil {
 		log.Fatal(err)
 	}
-	// Output: listPets attempt 1 GET /v1/pets
+	fmt.Println(result.StatusCode)
+	// Output: 200
 }
 
-type roundTrip func(*http.Request) (*http.Response, error)
+// A header for all calls, and another value for one of them.
+func ExampleWithHeader() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client(petstore.WithHeader("X-Team", "shelter"))
 
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+	ctx := context.Background()
+	for _, opts := range [][]petstore.CallOption{nil, {petstore.WithHeader("X-Team", "night shift")}} {
+		if _, err := client.ListPets(ctx, petstore.ListPetsParams{}, opts...); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for _, r := range server.Requests() {
+		fmt.Println(r.Header.Get("X-Team"))
+	}
+	// Output:
+	// shelter
+	// night shift
+}
 
 // A trace that counts requests and shows what each call waited for.
 func ExampleWithTrace() {
@@ -341,18 +359,49 @@ func ExampleWithTrace() {
 	// listPets took 2 requests, error: <nil>
 }
 
-// A server that passes a refusal on to its own callers.
+// A handler does not let its own clients wait for the rate limit: it responds when to try again.
 func ExampleRateLimitError_RetryAfter() {
-	handler := func(w http.ResponseWriter, err error) {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client(petstore.WithMaxWait(0))
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		result, err := client.ListPets(r.Context(), petstore.ListPetsParams{})
 		if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
-			w.Header().Set("Retry-After", limited.RetryAfter())
-			http.Error(w, "come back later", http.StatusServiceUnavailable)
+			w.Header().Set("Retry-After", limited.RetryAfter()) // the seconds until limited.RetryAt
+			http.Error(w, "try again later", http.StatusServiceUnavailable)
+			return
 		}
+		if err != nil {
+			http.Error(w, "no pets today", http.StatusBadGateway)
+			return
+		}
+		fmt.Fprintln(w, len(result.Pets), "pets")
 	}
+
+	server.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "90"})
 	w := httptest.NewRecorder()
-	handler(w, &petstore.RateLimitError{RetryAt: time.Now().Add(90 * time.Second)})
+	handler(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	fmt.Println(w.Code, "Retry-After:", w.Header().Get("Retry-After"))
 	// Output: 503 Retry-After: 90
+}
+
+// A job stops at the rate limit, and runs again at RetryAt.
+func ExampleRateLimitError_schedule() {
+	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
+	defer server.Close()
+	server.BanKey(server.APIKey(), time.Hour)
+	client := server.Client(petstore.WithMaxWait(time.Minute))
+	job := func() (next time.Time, err error) {
+		_, err = client.ListPets(context.Background(), petstore.ListPetsParams{})
+		if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok && !limited.RetryAt.IsZero() {
+			return limited.RetryAt, nil
+		}
+		return time.Time{}, err
+	}
+
+	next, err := job()
+	fmt.Println("next run in", time.Until(next).Round(time.Minute), err)
+	// Output: next run in 1h0m0s <nil>
 }
 
 func ExamplePetStatus_Valid() {

@@ -1,0 +1,38 @@
+package petstore_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// logging is a transport that prints each request with the call that it belongs to.
+type logging struct{ next http.RoundTripper }
+
+func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {
+	call, _ := petstore.CallFromContext(r.Context())
+	fmt.Println(call.Operation, "attempt", call.Attempt, r.Method, r.URL.Path)
+	return l.next.RoundTrip(r)
+}
+
+// Unwrap lets the client see the connections of the wrapped transport.
+func (l logging) Unwrap() http.RoundTripper { return l.next }
+
+// A transport of your own around that of the client.
+func ExampleWithTransport() {
+	server := fake.NewServer()
+	defer server.Close()
+	client, err := petstore.NewClient(server.URL(), server.APIKey(),
+		petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper { return logging{next} }))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+		log.Fatal(err)
+	}
+	// Output: listPets attempt 1 GET /v1/pets
+}
