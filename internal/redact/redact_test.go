@@ -23,45 +23,45 @@ func everyCharacter(format string) string {
 	return b.String()
 }
 
-func TestTextTakesOutAKeyHoweverItIsEscaped(t *testing.T) {
-	for _, form := range []string{
-		slashedKey,
-		strings.ReplaceAll(slashedKey, "/", `\/`),
-		strings.ReplaceAll(slashedKey, "+", `\u002B`),
-		strings.ReplaceAll(slashedKey, "+", `\u002b`),
-		url.QueryEscape(slashedKey), url.PathEscape(slashedKey),
-		strings.ReplaceAll(url.QueryEscape(slashedKey), "%2B", "%2b"),
-		html.EscapeString(slashedKey), template.HTMLEscapeString(slashedKey),
-		template.JSEscapeString(slashedKey), `c2Vj\\u002bcmV0\/a2V5==`,
-		strings.NewReplacer("+", "&#43;", "/", "&#x2F;", "=", "&#061;").Replace(slashedKey),
-		strings.NewReplacer("+", "&plus;", "/", "&sol;", "=", "&equals;").Replace(slashedKey),
-		everyCharacter(`\u%04x`), everyCharacter("%%%02X"), everyCharacter("&#%d;"),
-		everyCharacter("&#x%x;"), everyCharacter("%%2525%02x"),
-	} {
-		assert.Equal(t, "a [redacted], b [redacted]", Text("a "+form+", b "+form, slashedKey), form)
-		assert.Equal(t, Mark, Text(form, slashedKey))
-	}
+func TestText(t *testing.T) {
+	t.Run("removes a key in each escape", func(t *testing.T) {
+		for _, form := range []string{
+			slashedKey,
+			strings.ReplaceAll(slashedKey, "/", `\/`),
+			strings.ReplaceAll(slashedKey, "+", `\u002B`),
+			strings.ReplaceAll(slashedKey, "+", `\u002b`),
+			url.QueryEscape(slashedKey), url.PathEscape(slashedKey),
+			strings.ReplaceAll(url.QueryEscape(slashedKey), "%2B", "%2b"),
+			html.EscapeString(slashedKey), template.HTMLEscapeString(slashedKey),
+			template.JSEscapeString(slashedKey), `c2Vj\\u002bcmV0\/a2V5==`,
+			strings.NewReplacer("+", "&#43;", "/", "&#x2F;", "=", "&#061;").Replace(slashedKey),
+			strings.NewReplacer("+", "&plus;", "/", "&sol;", "=", "&equals;").Replace(slashedKey),
+			everyCharacter(`\u%04x`), everyCharacter("%%%02X"), everyCharacter("&#%d;"),
+			everyCharacter("&#x%x;"), everyCharacter("%%2525%02x"),
+		} {
+			assert.Equal(t, "a [redacted], b [redacted]", Text("a "+form+", b "+form, slashedKey), form)
+			assert.Equal(t, Mark, Text(form, slashedKey))
+		}
+	})
+	t.Run("removes several keys", func(t *testing.T) {
+		assert.Equal(t, "[redacted] [redacted]&[redacted]", Text("key-one key-two&key-one", "key-one", "key-two"))
+		assert.Equal(t, "[redacted]", Text("key-one-two", "key-one", "one-two"), "they overlap")
+		assert.Equal(t, "[redacted]", Text("key%41b", "key%41b"), "it looks like an escape itself")
+	})
+	t.Run("leaves other text unchanged", func(t *testing.T) {
+		for _, text := range []string{
+			"", `\`, `\u`, `\u00`, `\u00zz`, "%", "%2", "%zz", "&#", "&#;", "&#x;", "&#99999;",
+			"&#x;;;;;;;;", slashedKey[1:], slashedKey[:len(slashedKey)-1], slashedKey[:8] + `\`,
+			slashedKey[:8] + "%2", slashedKey[:8] + "&#4", "C2VJ%2bCMV0",
+		} {
+			assert.Equal(t, text, Text(text, slashedKey), text)
+		}
+		assert.Equal(t, "a word", Text("a word", "word"), "too short to be told from a word")
+		assert.Equal(t, "a word", Text("a word", ""))
+	})
 }
 
-func TestTextTakesOutSeveralKeys(t *testing.T) {
-	assert.Equal(t, "[redacted] [redacted]&[redacted]", Text("key-one key-two&key-one", "key-one", "key-two"))
-	assert.Equal(t, "[redacted]", Text("key-one-two", "key-one", "one-two"), "they overlap")
-	assert.Equal(t, "[redacted]", Text("key%41b", "key%41b"), "it looks like an escape itself")
-}
-
-func TestTextLeavesWhatIsNotTheKey(t *testing.T) {
-	for _, text := range []string{
-		"", `\`, `\u`, `\u00`, `\u00zz`, "%", "%2", "%zz", "&#", "&#;", "&#x;", "&#99999;",
-		"&#x;;;;;;;;", slashedKey[1:], slashedKey[:len(slashedKey)-1], slashedKey[:8] + `\`,
-		slashedKey[:8] + "%2", slashedKey[:8] + "&#4", "C2VJ%2bCMV0",
-	} {
-		assert.Equal(t, text, Text(text, slashedKey), text)
-	}
-	assert.Equal(t, "a word", Text("a word", "word"), "too short to be told from a word")
-	assert.Equal(t, "a word", Text("a word", ""))
-}
-
-func TestCutTakesOutAKeyThatIsCutOff(t *testing.T) {
+func TestCut(t *testing.T) {
 	for _, format := range []string{"%c", `\u%04x`, "&#%d;"} {
 		form := everyCharacter(format)
 		for n := range len(form) {
@@ -83,7 +83,7 @@ func TestCutTakesOutAKeyThatIsCutOff(t *testing.T) {
 	assert.Equal(t, "a wor", Cut("a wor", "word"))
 }
 
-func TestHeaderTakesOutAKeyInNamesAndValues(t *testing.T) {
+func TestHeader(t *testing.T) {
 	const key = "Secret-Key-1234"
 	h := http.Header{"X-Echo": {"Bearer " + key, "other"}, "X-Secret-Key-1234": {"yes"}, "Date": {"today"}}
 	want := http.Header{"X-Echo": {"Bearer " + Mark, "other"}, "X-Redacted": {"yes"}, "Date": {"today"}}
