@@ -47,7 +47,11 @@ func (a *attempt) send(cookies http.Header) {
 	}
 	if err != nil {
 		err = k.attribute(a, err)
-		a.failed(err, kindOf(err))
+		kind := kindOf(err)
+		if kind == failureProtocol && !a.sent { // a proxy's response to CONNECT
+			kind = failurePermanent
+		}
+		a.failed(err, kind)
 	}
 	a.redact()
 	k.tracedAttempt(a)

@@ -1,0 +1,113 @@
+package petstore_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// connectProxy is an HTTP proxy that responds to each CONNECT with reply, or connects if reply is empty.
+func connectProxy(t *testing.T, reply string) (proxy *wireServer, heads *sync.Map) {
+	t.Helper()
+	heads = new(sync.Map)
+	proxy = serveWire(t, nil, func(p *wireServer, conn net.Conn) {
+		reader := bufio.NewReader(conn)
+		r, err := http.ReadRequest(reader)
+		if err != nil {
+			return
+		}
+		heads.Store(fmt.Sprint(r.Method, " ", r.RequestURI, " ", r.Header), true)
+		p.requests.Add(1)
+		if reply != "" {
+			_, _ = io.WriteString(conn, reply)
+			return
+		}
+		service, err := net.Dial("tcp", r.RequestURI)
+		if err != nil {
+			return
+		}
+		defer service.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n")
+		p.conns.Go(func() {
+			_, _ = io.Copy(service, reader)
+			_ = service.(*net.TCPConn).CloseWrite()
+		})
+		_, _ = io.Copy(conn, service)
+	})
+	return proxy, heads
+}
+
+// clientBehind returns a client of server with default options, but for a quicker backoff, behind proxy.
+func clientBehind(t *testing.T, server *httptest.Server, proxy *wireServer) *petstore.Client {
+	t.Helper()
+	address := &url.URL{Scheme: "http", Host: proxy.listener.Addr().String(), User: url.UserPassword("team", "proxy-secret")}
+	client, err := petstore.NewClient(server.URL+"/v1", fake.DefaultAPIKey,
+		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Microsecond}),
+		petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
+			tuned := rt.(*http.Transport)
+			tuned.Proxy = http.ProxyURL(address)
+			tuned.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+			t.Cleanup(tuned.CloseIdleConnections)
+			return tuned
+		}))
+	require.NoError(t, err)
+	return client
+}
+
+func TestClientBehindProxy(t *testing.T) {
+	t.Parallel()
+	service := fake.NewTestServer(t)
+	server := httptest.NewTLSServer(service)
+	t.Cleanup(server.Close)
+	t.Run("sends the proxy neither the key nor a path", func(t *testing.T) {
+		proxy, heads := connectProxy(t, "")
+		client := clientBehind(t, server, proxy)
+		_, err := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
+		require.NoError(t, err)
+		require.NoError(t, list(client))
+		heads.Range(func(head, _ any) bool {
+			assert.Contains(t, head, "CONNECT "+server.Listener.Addr().String()+" ")
+			assert.NotContains(t, head, fake.DefaultAPIKey)
+			assert.NotContains(t, head, "pets")
+			return true
+		})
+	})
+	for name, c := range map[string]struct {
+		reply, text string
+		attempts    int
+	}{
+		"not HTTP":     {"SSH-2.0-server\r\n\r\n", "malformed HTTP response", 1},
+		"a bad header": {"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "malformed MIME header", 1},
+		"cut off":      {"HTTP/1.1 200 O", "unexpected EOF", 4},
+	} {
+		t.Run("leaves no doubt about a create if its response to CONNECT is "+name, func(t *testing.T) {
+			proxy, _ := connectProxy(t, c.reply)
+			client := clientBehind(t, server, proxy)
+			for operation, call := range calls(client) {
+				before := proxy.requests.Load()
+				err := call(t)
+				failed, ok := errors.AsType[*petstore.TransportError](err)
+				require.True(t, ok, "%s: %T %v", operation, err, err)
+				assert.ErrorContains(t, err, c.text)
+				assert.False(t, failed.Sent)
+				assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+				assert.NotContains(t, err.Error(), "proxy-secret")
+				assert.EqualValues(t, c.attempts, proxy.requests.Load()-before)
+			}
+		})
+	}
+}
