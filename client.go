@@ -216,6 +216,7 @@ func defaultTransport() http.RoundTripper {
 	t.MaxResponseHeaderBytes = maxHeaderBytes
 	t.MaxIdleConns = idleConnections
 	t.MaxIdleConnsPerHost = idleConnections
+	t.OnProxyConnectResponse = checkConnect
 	return t
 }
 

@@ -17,6 +17,7 @@ import (
 //	dial refused, reset, timed out                connection   *TransportError
 //	a 2xx that is cut off                         connection   *ResponseError
 //	unknown host, certificate, TLS alert, no key  permanent    *TransportError
+//	CONNECT refused by a proxy, as with 407       permanent    *TransportError
 //	bytes that are not HTTP                       protocol     *ResponseError
 type failure int
 
@@ -34,6 +35,9 @@ func kindOf(err error) failure {
 	}
 	dns, ok := errors.AsType[*net.DNSError](err)
 	_, alert := errors.AsType[tls.AlertError](err)
+	if proxy, ok := errors.AsType[*proxyError](err); ok && !proxy.mayPass() {
+		return failurePermanent
+	}
 	if ok && dns.IsNotFound || alert || noTLS(err) || errors.Is(err, errNothing) || containsAny(err.Error(),
 		"unsupported protocol scheme", "server gave HTTP response to HTTPS client") {
 		return failurePermanent
@@ -44,7 +48,8 @@ func kindOf(err error) failure {
 // neverConnected reports whether err shows that there was no connection to write to.
 func neverConnected(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
-	return ok && (op.Op == "dial" || op.Op == "proxyconnect") || noTLS(err)
+	_, refused := errors.AsType[*proxyError](err)
+	return ok && (op.Op == "dial" || op.Op == "proxyconnect") || refused || noTLS(err)
 }
 
 // noTLS reports whether the TLS handshake failed because of the server: its certificate is not

@@ -90,6 +90,10 @@ func TestClientBehindProxy(t *testing.T) {
 		reply, text string
 		attempts    int
 	}{
+		"407":          {"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "the proxy responded 407 Proxy Authentication Required", 1},
+		"403 in HTML":  {"HTTP/1.1 403 No\r\nContent-Type: text/html\r\n\r\n<html>", "the proxy responded 403 Forbidden", 1},
+		"429":          {"HTTP/1.1 429 Slow\r\nRetry-After: 9\r\n\r\n", "the proxy responded 429 Too Many Requests", 4},
+		"502":          {"HTTP/1.1 502 Bad Gateway\r\n\r\n", "the proxy responded 502 Bad Gateway", 4},
 		"not HTTP":     {"SSH-2.0-server\r\n\r\n", "malformed HTTP response", 1},
 		"a bad header": {"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "malformed MIME header", 1},
 		"cut off":      {"HTTP/1.1 200 O", "unexpected EOF", 4},
