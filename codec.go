@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -30,7 +31,7 @@ func encodeNewPet(p NewPet) []byte {
 // mediaTypeFault returns what is wrong with the media type of a response that must be JSON; empty
 // if nothing is.
 func mediaTypeFault(h http.Header) string {
-	if e := h["Content-Encoding"]; len(e) > 0 && e[0] != "" {
+	if e := h["Content-Encoding"]; len(e) > 0 && e[0] != "" && !strings.EqualFold(e[0], "identity") { // identity: none
 		return "Content-Encoding was not asked for"
 	}
 	if t := h["Content-Type"]; len(t) > 0 && t[0] == "application/json" {
