@@ -2,100 +2,17 @@ package petstoreredis_test
 
 import (
 	"maps"
-	"net"
-	"os"
-	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
 )
-
-// These tests run real processes on a real Redis, in real time. They look for redis-server on the path;
-// PETSTORE_REDIS_SERVER names another one, and makes it a failure if there is none.
-
-// redisServer is a Redis that keeps nothing on disk.
-type redisServer struct {
-	program, address string
-	cmd              *exec.Cmd
-}
-
-func newRedisServer(t testing.TB) *redisServer {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("takes half a minute of real time")
-	}
-	program := os.Getenv("PETSTORE_REDIS_SERVER")
-	if program == "" {
-		var err error
-		if program, err = exec.LookPath("redis-server"); err != nil {
-			t.Skip("there is no redis-server on the path: this test needs one")
-		}
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	s := &redisServer{program: program, address: listener.Addr().String()}
-	require.NoError(t, listener.Close())
-	s.start(t)
-	t.Cleanup(s.stop)
-	return s
-}
-
-func (s *redisServer) start(t testing.TB) {
-	t.Helper()
-	_, port, err := net.SplitHostPort(s.address)
-	require.NoError(t, err)
-	s.cmd = exec.Command(s.program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-		"--dir", t.TempDir())
-	require.NoError(t, s.cmd.Start())
-	rdb := s.client(t)
-	require.Eventually(t, func() bool { return rdb.Ping(t.Context()).Err() == nil }, 10*time.Second, 20*time.Millisecond)
-}
-
-func (s *redisServer) stop() {
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
-}
-
-func (s *redisServer) client(t testing.TB) *redis.Client {
-	t.Helper()
-	rdb := redis.NewClient(&redis.Options{Addr: s.address})
-	t.Cleanup(func() { _ = rdb.Close() })
-	return rdb
-}
-
-var scriptCalls = regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+),usec=(\d+)`)
-
-// script is how often the script ran, and how long in all.
-func (s *redisServer) script(t testing.TB) (calls int, took time.Duration) {
-	t.Helper()
-	text, err := s.client(t).Info(t.Context(), "commandstats").Result()
-	require.NoError(t, err)
-	for _, match := range scriptCalls.FindAllStringSubmatch(text, -1) {
-		n, err := strconv.Atoi(match[1])
-		require.NoError(t, err)
-		micros, err := strconv.Atoi(match[2])
-		require.NoError(t, err)
-		calls += n
-		took += time.Duration(micros) * time.Microsecond
-	}
-	return calls, took
-}
-
-// trips is how often the script ran for each of n requests.
-func (s *redisServer) trips(t testing.TB, n int) float64 {
-	t.Helper()
-	calls, _ := s.script(t)
-	return float64(calls) / float64(n)
-}
 
 const (
 	fleetSize  = 8
@@ -116,7 +33,10 @@ func newService(t *testing.T, perMinute int) *fake.Server {
 }
 
 func (s *redisServer) job(service *fake.Server, requests int) job {
-	return job{s.address, service.URL(), requests, goroutines, 2 * time.Second}
+	return job{
+		Redis: []string{s.address}, Service: service.URL(), Requests: requests, Goroutines: goroutines,
+		Lease: 2 * time.Second,
+	}
 }
 
 // makespan is from the first request to the answer of the last, and what the windows allow for it: the second begins
@@ -139,7 +59,7 @@ func TestOnRedisEightProcessesShareAKey(t *testing.T) {
 	workers := hire(t, fleetSize, server.job(service, 45))
 	begin(workers)
 	for _, w := range workers {
-		assert.Equal(t, report{Done: 45}, w.result(t))
+		assert.Equal(t, 45, w.result(t).Done)
 	}
 	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
 	span, bound := makespan(t, service, 300)
@@ -181,11 +101,10 @@ func TestOnRedisKilledWorkersCostOneLease(t *testing.T) {
 	require.Eventually(t, func() bool { return service.Usage(service.APIKey()).Minute > 100 }, 20*time.Second,
 		10*time.Millisecond)
 	for _, w := range workers[:2] {
-		require.NoError(t, w.Process.Kill())
-		_ = w.Wait()
+		w.kill()
 	}
 	for _, w := range workers[2:] {
-		assert.Equal(t, report{Done: 64}, w.result(t))
+		assert.Equal(t, 64, w.result(t).Done)
 	}
 	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
 	span, bound := makespan(t, service, 300)
@@ -217,7 +136,7 @@ func TestOnRedisThatIsStoppedAndStarted(t *testing.T) {
 	for _, w := range workers {
 		r := w.result(t)
 		assert.Equal(t, 60, r.Done)
-		assert.False(t, r.Away, "at the end")
+		assert.False(t, r.Stats.Away, "at the end")
 		assert.Equal(t, 1, strings.Count(w.errors.String(), "redis is away"))
 	}
 	usage := service.Usage(service.APIKey())
@@ -235,7 +154,7 @@ func TestOnRedisRoundTripsOfEightProcessesAreFew(t *testing.T) {
 	workers := hire(t, fleetSize, j)
 	begin(workers)
 	for _, w := range workers {
-		assert.Equal(t, report{Done: 110}, w.result(t))
+		assert.Equal(t, 110, w.result(t).Done)
 	}
 	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
 	trips := server.trips(t, 880)

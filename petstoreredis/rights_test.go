@@ -1,9 +1,20 @@
 package petstoreredis_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -28,10 +39,27 @@ func leastRights(t *testing.T) []any {
 	return words
 }
 
-func TestOnRedisLeastRightsSuffice(t *testing.T) {
-	server, service := newRedisServer(t), newService(t, 5)
-	require.NoError(t, server.client(t).Do(t.Context(), leastRights(t)...).Err())
-	rdb := redis.NewClient(&redis.Options{Addr: server.address, Username: "petstore", Password: "secret"})
+func TestOnRedisLeastRights(t *testing.T) {
+	t.Run("suffice", func(t *testing.T) { leastRightsSuffice(t, newRedisServer(t)) })
+	t.Run("suffice over TLS with client certificates", func(t *testing.T) {
+		server := newTLSRedisServer(t)
+		leastRightsSuffice(t, server)
+		stranger := server.tls.Clone()
+		stranger.Certificates = nil
+		rdb := redis.NewClient(&redis.Options{Addr: server.address, TLSConfig: stranger, MaxRetries: -1})
+		t.Cleanup(func() { _ = rdb.Close() })
+		assert.Error(t, rdb.Ping(t.Context()).Err(), "without a certificate")
+	})
+}
+
+// leastRightsSuffice uses up a window, is refused, and has the key reopened.
+func leastRightsSuffice(t *testing.T, server *redisServer) {
+	t.Helper()
+	service := newService(t, 5)
+	server.do(t, leastRights(t)...)
+	rdb := redis.NewClient(&redis.Options{
+		Addr: server.address, TLSConfig: server.tls, Username: "petstore", Password: "secret",
+	})
 	t.Cleanup(func() { _ = rdb.Close() })
 	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key")
 	require.NoError(t, err)
@@ -48,4 +76,77 @@ func TestOnRedisLeastRightsSuffice(t *testing.T) {
 	assert.Zero(t, stats.Fallbacks)
 	assert.Zero(t, stats.Repairs)
 	assert.ErrorContains(t, rdb.Get(t.Context(), "other").Err(), "NOPERM")
+	assert.ErrorContains(t, rdb.FlushAll(t.Context()).Err(), "NOPERM")
+}
+
+// newTLSRedisServer starts a Redis that speaks TLS only, and only with clients whose certificate is of the same
+// authority as its own.
+func newTLSRedisServer(t *testing.T) *redisServer {
+	t.Helper()
+	a, dir := newAuthority(t), t.TempDir()
+	write := func(name string, blocks ...*pem.Block) string {
+		file := filepath.Join(dir, name)
+		var text []byte
+		for _, b := range blocks {
+			text = append(text, pem.EncodeToMemory(b)...)
+		}
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+		return file
+	}
+	own, key := a.issue(t, "redis"), &pem.Block{Type: "PRIVATE KEY"}
+	var err error
+	key.Bytes, err = x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	require.NoError(t, err)
+
+	s := makeRedisServer(t)
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	s.tls = &tls.Config{
+		MinVersion: tls.VersionTLS12, RootCAs: pool, Certificates: []tls.Certificate{a.issue(t, "petstore")},
+	}
+	s.args = []string{
+		"--port", "0", "--tls-port", s.port(t), "--bind", "127.0.0.1", "--save", "", "--dir", dir,
+		"--tls-auth-clients", "yes",
+		"--tls-ca-cert-file", write("ca.pem", &pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}),
+		"--tls-cert-file", write("cert.pem", &pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate[0]}),
+		"--tls-key-file", write("key.pem", key),
+	}
+	s.start(t)
+	return s
+}
+
+// authority issues certificates.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of this test"}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign,
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	cert, err := x509.ParseCertificate(raw)
+	require.NoError(t, err)
+	return authority{cert, key}
+}
+
+// issue returns a certificate for either end of a connection to loopback.
+func (a authority) issue(t *testing.T, name string) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: a.cert.NotAfter,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	require.NoError(t, err)
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -26,19 +27,28 @@ import (
 
 // job is what a worker process is to do.
 type job struct {
-	Redis, Service string
-	Requests       int
-	Goroutines     int
-	Lease          time.Duration
+	Redis      []string // addresses, of Sentinels if there is a Master
+	Master     string
+	Service    string
+	Requests   int // 0: until it is told to stop
+	Goroutines int
+	Lease      time.Duration // 0: the default, as for Timeout
+	Timeout    time.Duration
+	Burn       bool // keep the processor busy, and do nothing else
 }
 
 // report is what a worker has done.
 type report struct {
 	Done, Failed int
-	Away         bool `json:",omitempty"` // from Redis, at the end
+	Longest      time.Duration // of a call, also of one that was waiting at the end
+	Stats        petstoreredis.Stats
 }
 
-const jobVariable = "PETSTORE_TEST_JOB"
+const (
+	jobVariable = "PETSTORE_TEST_JOB"
+	// pauseAfterError is between a call that failed and the next one: nobody should call in a loop without it.
+	pauseAfterError = time.Second
+)
 
 // TestMain is a worker if it is told a job, and the tests otherwise.
 func TestMain(m *testing.M) {
@@ -50,53 +60,122 @@ func TestMain(m *testing.M) {
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
 		panic(err)
 	}
-	r, err := j.run()
-	if err != nil {
+	w := work{job: j}
+	if err := w.run(); err != nil {
 		panic(err)
 	}
-	_ = json.NewEncoder(os.Stdout).Encode(r)
+	_ = json.NewEncoder(os.Stdout).Encode(w.report)
 }
 
-// run begins when standard input ends.
-func (j job) run() (report, error) {
-	rdb := redis.NewClient(&redis.Options{Addr: j.Redis})
+// work is a job that is being done.
+type work struct {
+	job
+	left   atomic.Int64
+	mu     sync.Mutex
+	report report
+}
+
+// run begins with the first line of standard input. Each further line has the client reopen the key; the end of
+// the input ends the work.
+func (w *work) run() error {
+	rdb := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: w.Redis, MasterName: w.Master})
 	defer func() { _ = rdb.Close() }()
-	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key", petstoreredis.WithLease(j.Lease),
-		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key", w.options()...)
 	if err != nil {
-		return report{}, err
+		return err
 	}
-	client, err := petstore.NewClient(j.Service, fake.DefaultAPIKey,
+	client, err := petstore.NewClient(w.Service, fake.DefaultAPIKey,
 		petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour),
 		petstore.WithHeader("X-Worker", strconv.Itoa(os.Getpid())))
 	if err != nil {
-		return report{}, err
+		return err
 	}
+	input := bufio.NewScanner(os.Stdin)
 	fmt.Println("ready")
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	var left, done, failed atomic.Int64
-	left.Store(int64(j.Requests))
+	input.Scan()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() {
+		defer stop()
+		for input.Scan() {
+			client.Reopen()
+		}
+	}()
+	w.calls(ctx, client)
+	w.report.Stats = limiter.Stats()
+	ctx, stop = context.WithTimeout(context.Background(), 5*time.Second)
+	defer stop()
+	if err := limiter.Flush(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err) // Redis may be away
+	}
+	return nil
+}
+
+func (j job) options() []petstoreredis.Option {
+	options := []petstoreredis.Option{
+		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
+	}
+	if j.Lease > 0 {
+		options = append(options, petstoreredis.WithLease(j.Lease))
+	}
+	if j.Timeout > 0 {
+		options = append(options, petstoreredis.WithTimeout(j.Timeout))
+	}
+	return options
+}
+
+func (w *work) calls(ctx context.Context, client *petstore.Client) {
+	w.left.Store(int64(w.Requests))
+	if w.Requests == 0 {
+		w.left.Store(math.MaxInt64)
+	}
 	var group sync.WaitGroup
-	for range j.Goroutines {
+	for range w.Goroutines {
 		group.Go(func() {
-			for left.Add(-1) >= 0 {
-				if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{Limit: 1}); err != nil {
-					fmt.Fprintln(os.Stderr, err)
-					failed.Add(1)
-					continue
+			for ctx.Err() == nil && w.left.Add(-1) >= 0 {
+				begun := time.Now()
+				_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
+				w.note(time.Since(begun), err, ctx.Err() != nil)
+				if err != nil {
+					wait(ctx, pauseAfterError)
 				}
-				done.Add(1)
+			}
+		})
+	}
+	if w.Burn {
+		group.Go(func() {
+			for ctx.Err() == nil {
 			}
 		})
 	}
 	group.Wait()
-	return report{int(done.Load()), int(failed.Load()), limiter.Stats().Away}, limiter.Flush(context.Background())
+}
+
+func (w *work) note(took time.Duration, err error, stopped bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.report.Longest = max(w.report.Longest, took)
+	switch {
+	case err == nil:
+		w.report.Done++
+	case !stopped:
+		fmt.Fprintln(os.Stderr, err)
+		w.report.Failed++
+	}
+}
+
+// wait waits for d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }
 
 // worker is a process that does a job.
 type worker struct {
 	*exec.Cmd
-	input  io.Closer
+	input  io.WriteCloser
 	output *bufio.Reader
 	errors *lockedBuilder
 }
@@ -137,8 +216,8 @@ func hire(t *testing.T, n int, j job) []*worker {
 		w.output = bufio.NewReader(output)
 		require.NoError(t, w.Start())
 		t.Cleanup(func() {
-			if t.Failed() {
-				t.Log(w.errors)
+			if t.Failed() && !j.Burn {
+				t.Logf("worker %d: %s", w.Process.Pid, w.errors)
 			}
 		})
 		workers = append(workers, w)
@@ -151,9 +230,10 @@ func hire(t *testing.T, n int, j job) []*worker {
 	return workers
 }
 
+// begin has workers begin; tell one later has it reopen the key.
 func begin(workers []*worker) {
 	for _, w := range workers {
-		_ = w.input.Close()
+		_, _ = io.WriteString(w.input, "\n")
 	}
 }
 
@@ -164,4 +244,10 @@ func (w *worker) result(t *testing.T) report {
 	require.NoError(t, json.NewDecoder(w.output).Decode(&r), "%s", w.errors)
 	require.NoError(t, w.Wait())
 	return r
+}
+
+// kill ends a worker without giving it time to say anything.
+func (w *worker) kill() {
+	_ = w.Process.Kill()
+	_ = w.Wait()
 }
