@@ -12,6 +12,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +41,29 @@ func leastRights(t *testing.T) []any {
 	return words
 }
 
+var calledByScript = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
+
 func TestOnRedisLeastRights(t *testing.T) {
+	t.Run("are what the script calls, and how it is run", func(t *testing.T) {
+		files, err := filepath.Glob("script/*.lua")
+		require.NoError(t, err)
+		called := []string{"+eval", "+evalsha", "+hello"}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, match := range calledByScript.FindAllStringSubmatch(string(text), -1) {
+				called = append(called, "+"+strings.ToLower(match[1]))
+			}
+		}
+		var rights []string
+		for _, word := range leastRights(t) {
+			if text, _ := word.(string); strings.HasPrefix(text, "+") {
+				rights = append(rights, text)
+			}
+		}
+		slices.Sort(called)
+		assert.ElementsMatch(t, slices.Compact(called), rights)
+	})
 	t.Run("suffice", func(t *testing.T) { leastRightsSuffice(t, newRedisServer(t)) })
 	t.Run("suffice over TLS with client certificates", func(t *testing.T) {
 		server := newTLSRedisServer(t)
