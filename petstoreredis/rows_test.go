@@ -31,6 +31,7 @@ func rows() []row {
 			goals: goals{fairness: 0.7, fallbacks: -1},
 		},
 		{name: "healthy", limit: 300, processes: 8, goroutines: 8, goals: goals{share: 0.96, fairness: 0.85, trips: 0.31}},
+		{name: "healthy, 64 × 4", limit: 300, processes: 64, goroutines: 4},
 		{
 			name: "Redis 50 ms away", limit: 300, processes: 8, goroutines: 8, delay: 50 * time.Millisecond,
 			goals: goals{share: 0.9, fairness: 0.5},

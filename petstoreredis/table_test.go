@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"runtime"
@@ -282,6 +283,7 @@ func (f *fleet) check(m measured) {
 		assert.LessOrEqual(f, m.falls, f.goals.fallbacks, "fallbacks")
 	}
 	f.Log(m)
+	f.spread()
 	if f.Failed() || m.limited > 0 {
 		f.facts()
 	}
@@ -303,6 +305,24 @@ func (f *fleet) facts() {
 	}
 	for _, r := range f.reports {
 		f.Logf("%+v", r)
+	}
+}
+
+// spread logs how many requests of each window the processes had.
+func (f *fleet) spread() {
+	f.Helper()
+	counts := map[string]map[string]int{}
+	for _, r := range f.service.Requests() {
+		window := r.AnswerHeader.Get("X-RateLimit-Reset")
+		if counts[window] == nil {
+			counts[window] = map[string]int{}
+		}
+		counts[window][r.Header.Get("X-Worker")]++
+	}
+	delete(counts, "") // no response
+	for _, window := range slices.Sorted(maps.Keys(counts)) {
+		f.Logf("window until %s: %d processes, requests %v", window, len(counts[window]),
+			slices.Sorted(maps.Values(counts[window])))
 	}
 }
 
