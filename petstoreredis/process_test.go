@@ -69,6 +69,7 @@ func TestOnRedisEightProcessesShareAKey(t *testing.T) {
 }
 
 func TestOnRedisNoProcessIsStarved(t *testing.T) {
+	t.Parallel()
 	server, service := newRedisServer(t), newService(t, 300)
 	workers := hire(t, fleetSize, server.job(service, 300)) // eight times as many as there is room for
 	begin(workers)
@@ -148,6 +149,7 @@ func TestOnRedisThatIsStoppedAndStarted(t *testing.T) {
 }
 
 func TestOnRedisRoundTripsOfEightProcessesAreFew(t *testing.T) {
+	t.Parallel()
 	server, service := newRedisServer(t), newService(t, 1000)
 	j := server.job(service, 110)
 	j.Goroutines = 8

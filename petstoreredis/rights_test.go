@@ -44,6 +44,7 @@ func leastRights(t *testing.T) []any {
 var calledByScript = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
 
 func TestOnRedisLeastRights(t *testing.T) {
+	t.Parallel()
 	t.Run("are what the script calls, and how it is run", func(t *testing.T) {
 		files, err := filepath.Glob("script/*.lua")
 		require.NoError(t, err)
