@@ -31,12 +31,9 @@ func makeCertificate(hosts []string, file string) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	begin := time.Now().Add(-clockSkew)
-	ca := &x509.Certificate{
-		SerialNumber: serialNumber(), Subject: pkix.Name{CommonName: program + " CA"},
-		NotBefore: begin, NotAfter: begin.Add(certificateLife),
-		KeyUsage: x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
-	}
+	ca := newTemplate(program + " CA")
+	ca.IsCA, ca.BasicConstraintsValid, ca.MaxPathLenZero = true, true, true
+	ca.KeyUsage = x509.KeyUsageCertSign
 	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
 	if err != nil {
 		return tls.Certificate{}, err
@@ -45,11 +42,8 @@ func makeCertificate(hosts []string, file string) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	leaf := &x509.Certificate{
-		SerialNumber: serialNumber(), Subject: pkix.Name{CommonName: program},
-		NotBefore: begin, NotAfter: begin.Add(certificateLife),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
+	leaf := newTemplate(program)
+	leaf.KeyUsage, leaf.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	addHosts(leaf, hosts)
 	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
 	if err != nil {
@@ -63,11 +57,16 @@ func makeCertificate(hosts []string, file string) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der, caDER}, PrivateKey: key}, nil
 }
 
-// serialNumber returns a random number of 128 bits, which no other certificate has.
-func serialNumber() *big.Int {
+// newTemplate returns a certificate for a name, with a random serial number of 128 bits, which no
+// other certificate has.
+func newTemplate(name string) *x509.Certificate {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // it returns no error
-	return new(big.Int).SetBytes(random[:])
+	begin := time.Now().Add(-clockSkew)
+	return &x509.Certificate{
+		SerialNumber: new(big.Int).SetBytes(random[:]), Subject: pkix.Name{CommonName: name},
+		NotBefore: begin, NotAfter: begin.Add(certificateLife),
+	}
 }
 
 // addHosts makes a certificate valid for some names and addresses, each once.
