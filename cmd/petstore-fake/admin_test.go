@@ -177,6 +177,7 @@ func TestAdminRoutes(t *testing.T) {
 			{"POST", "/_fake/clock", `null`, 400, "must be a JSON object"},
 			{"POST", "/_fake/clock", `{"advance":"1m"} x`, 400, "after top-level value"},
 			{"POST", "/_fake/clock", `{"advance"`, 400, "ends too early"},
+			{"POST", "/_fake/clock", `{"advance":"1m","advance":"2m"}`, 400, "duplicate"},
 			{"POST", "/_fake/clock", ``, 400, "missing"},
 			{"POST", "/_fake/clock", `{"advance":"` + strings.Repeat(" ", httpjson.MaxBody) + `1m"}`, 413, "larger"},
 			{"POST", "/_fake/faults", `{"status":99}`, 400, "Status is 99"},
