@@ -38,8 +38,8 @@ func (s *Server) SetStatus(id int64, status petstore.PetStatus) bool {
 // given out again.
 func (s *Server) DeletePet(id int64) bool { return s.catalogue.delete(id) }
 
-// catalogue is the set of pets. Ids count up from 1 and are never given out twice, so that the pet of an
-// id is found by its index, and an id says when it was added.
+// catalogue is the set of pets. Ids count up from 1 and are never given out twice, so that the pet
+// of an id is found by its index, and ids tell in which order pets were added.
 type catalogue struct {
 	mu   sync.RWMutex
 	pets []petstore.Pet               // pets[id-1]; the zero Pet where one was deleted

@@ -40,7 +40,7 @@ func (f *inflight) wait(limit time.Duration, done func() bool) bool {
 // Close ends the server: its port is closed, connections are cut, stalled requests come to an end,
 // and its goroutines are gone when Close returns. Requests in progress get a moment to finish; a
 // handler that hangs or a response body that was never closed is cut off within a second, and the
-// test of [NewTestServer] is told which. Close may be called more than once.
+// log of the test of [NewTestServer] names it. Close may be called more than once.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		f := &s.inflight

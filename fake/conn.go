@@ -12,10 +12,10 @@ import (
 // maxPipe bounds the bytes on their way in one direction of a link, as a socket buffer does.
 const maxPipe = 64 << 10
 
-// link is a connection in memory. It waits on sync.Cond alone: a goroutine of a synctest bubble that
-// waits there counts as blocked wherever the link was made, so that virtual time passes while a
-// connection is idle. The channels of net.Pipe belong to one bubble. Once Go 1.26 is out of support,
-// the server in memory of net/http/httptest can take the place of this file.
+// link is a connection in memory. It waits on sync.Cond alone: a goroutine of a synctest bubble
+// that waits there counts as blocked wherever the link was made, so that virtual time passes while
+// a connection is idle. The channels of net.Pipe belong to one bubble. Once Go 1.26 is out of
+// support, the server in memory of net/http/httptest can take the place of this file.
 type link struct {
 	client, server *conn
 	open           atomic.Int32 // ends

@@ -116,7 +116,7 @@ func FuzzConnection(f *testing.F) {
 		all, raw := serveBytes(srv, sent)
 		model := model{now: now, pets: []petstore.Pet{{ID: 1, Name: "Tom", CategoryID: 2}}}
 		for _, x := range all {
-			model.judge(t, x)
+			model.check(t, x)
 		}
 		assert.Equal(t, model.pets, srv.Pets())
 		assert.Len(t, srv.Requests(), len(all))

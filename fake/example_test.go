@@ -244,7 +244,7 @@ func ExampleServer_ServeHTTP() {
 	// Output: 401 Bearer
 }
 
-// A banned key is told apart from a used-up window by the Scope of the error.
+// The Scope of the error tells a ban from a window that is used up.
 func ExampleServer_BanKey() {
 	srv := fake.NewServer()
 	defer srv.Close()

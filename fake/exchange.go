@@ -174,8 +174,8 @@ func readBounded(r io.Reader) ([]byte, error) {
 	return body, err
 }
 
-// carryOut keeps to the order of the document: authentication before anything else on a path that exists,
-// then the limits, then the operation.
+// carryOut keeps to the order of the document: authentication before anything else on a path that
+// exists, then the limits, then the operation.
 func (s *Server) carryOut(x *exchange) response {
 	if !x.route.known() {
 		return refusal(http.StatusNotFound, CodeNotFound,
@@ -241,8 +241,8 @@ func (s *Server) limited(x *exchange, v verdict) response {
 }
 
 // pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it
-// ends early, and returns an error that says so. The channels are made here and not with the server, or a
-// synctest bubble that did not make them would never see its time pass.
+// ends early, and returns an error that says so. The channels are made here and not with the
+// server: while a bubble waits on a channel from outside, its time does not pass.
 func (x *exchange) pause(d time.Duration) error {
 	if d == 0 {
 		return nil

@@ -93,7 +93,7 @@ func concernsTheConnection(name string) bool {
 	return false
 }
 
-// meet sends a create through a entry point to a server with the fault, and tells whether that
+// meet sends a create through an entry point to a server with the fault, and reports whether that
 // struck.
 func meet(t *testing.T, f fake.Fault, open func(testing.TB, *fake.Server) entryPoint) (reply, bool, error) {
 	t.Helper()
@@ -105,7 +105,7 @@ func meet(t *testing.T, f fake.Fault, open func(testing.TB, *fake.Server) entryP
 	return r, injected.Fired() == 1, err
 }
 
-// makesSense reports whether a server takes the fault, which Inject tells by not panicking.
+// makesSense reports whether Inject takes the fault, and does not panic.
 func makesSense(f fake.Fault) (ok bool) {
 	srv := fake.NewServer()
 	defer srv.Close()

@@ -74,7 +74,7 @@ func (f *inflight) wake() {
 	}
 }
 
-// Three stages of the end, for a caller that holds mu: no request waits; none is in progress, though
+// Three stages of the end, for a caller that holds mu: no request waits; none is in progress, but
 // there may be idle connections; everything has come to an end.
 
 func (f *inflight) awake() bool { return len(f.waiting) == 0 }

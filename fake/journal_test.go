@@ -284,18 +284,18 @@ func TestClearRequests(t *testing.T) {
 }
 
 func TestWithNotify(t *testing.T) {
-	var told []string
+	var noted []string
 	var srv *fake.Server
 	opts := []fake.Option{fake.WithNotify(func(seq int) {
 		r, found := srv.Request(seq)
-		told = append(told, fmt.Sprint(seq, found, r.StatusCode))
+		noted = append(noted, fmt.Sprint(seq, found, r.StatusCode))
 	})}
 	throughEveryEntryPoint(t, opts, func(t *testing.T, s *fake.Server, d entryPoint) {
-		srv, told = s, nil
+		srv, noted = s, nil
 		d.list(t)
-		assert.Equal(t, []string{"1 true 0", "1 true 200"}, told)
+		assert.Equal(t, []string{"1 true 0", "1 true 200"}, noted)
 		srv.Inject(fake.Fault{Status: 503})
 		d.list(t)
-		assert.Equal(t, []string{"2 true 0", "2 true 503"}, told[2:])
+		assert.Equal(t, []string{"2 true 0", "2 true 503"}, noted[2:])
 	})
 }

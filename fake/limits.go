@@ -88,7 +88,7 @@ func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
 	k.banReason, k.streak = reason, 0
 }
 
-// quota returns the quota for the headers: the window with fewer requests left. A ban leaves nothing,
+// quota returns the quota for the headers: the window with fewer requests left. A ban leaves none,
 // and shows the end of the minute, which is the one that a ban usually outlasts: only a Retry-After
 // beyond Reset shows a client that it is banned.
 func (k *apiKey) quota(sec int64) quota {

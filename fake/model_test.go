@@ -24,14 +24,14 @@ import (
 )
 
 // model is the service document once more, written for its own sake: it reads paths with net/http's
-// ServeMux and bodies with json/v2, and judges what the server responses.
+// ServeMux and bodies with json/v2, and checks the server's responses.
 type model struct {
 	now  time.Time
 	pets []petstore.Pet // by ascending id
 }
 
-// judge sees that a request was served as the document says, and keeps up with the catalogue.
-func (m *model) judge(t *testing.T, x served) {
+// check sees that a request was served as the document says, and keeps up with the catalogue.
+func (m *model) check(t *testing.T, x served) {
 	t.Helper()
 	checkEveryAnswer(t, m.now, x)
 	path, id := pathByServeMux(x.request)
@@ -43,13 +43,13 @@ func (m *model) judge(t *testing.T, x served) {
 		code = http.StatusUnauthorized
 		assert.Equal(t, "Bearer", x.answer.Header().Get("WWW-Authenticate"))
 	case path == "/v1/pets" && x.request.Method == http.MethodGet:
-		m.judgeList(t, x)
+		m.checkList(t, x)
 		return
 	case path == "/v1/pets" && x.request.Method == http.MethodPost:
-		m.judgeCreate(t, x)
+		m.checkCreate(t, x)
 		return
 	case x.request.Method == http.MethodGet:
-		m.judgeGet(t, x, id)
+		m.checkGet(t, x, id)
 		return
 	default:
 		assert.Contains(t, x.answer.Header().Get("Allow"), http.MethodGet)
@@ -126,7 +126,7 @@ func number(s string, pattern *regexp.Regexp, least, most int64) (int64, bool) {
 	return n.Int64(), true
 }
 
-func (m *model) judgeList(t *testing.T, x served) {
+func (m *model) checkList(t *testing.T, x served) {
 	t.Helper()
 	values, err := url.ParseQuery(x.request.URL.RawQuery)
 	limit, good := int64(20), err == nil && len(values["limit"]) < 2 && len(values["status"]) < 2
@@ -150,7 +150,7 @@ func (m *model) judgeList(t *testing.T, x served) {
 	assert.Equal(t, want, got)
 }
 
-func (m *model) judgeGet(t *testing.T, x served, petID string) {
+func (m *model) checkGet(t *testing.T, x served, petID string) {
 	t.Helper()
 	id, ok := number(petID, wholeNumber, math.MinInt64, math.MaxInt64)
 	i := slices.IndexFunc(m.pets, func(p petstore.Pet) bool { return ok && p.ID == id })
@@ -164,7 +164,7 @@ func (m *model) judgeGet(t *testing.T, x served, petID string) {
 	assert.Equal(t, m.pets[i], got)
 }
 
-func (m *model) judgeCreate(t *testing.T, x served) {
+func (m *model) checkCreate(t *testing.T, x served) {
 	t.Helper()
 	p, ok := readByJSONv2(x.body)
 	if !ok || x.broken || len(x.body) > maxBody || !saysJSON(x.request.Header) {

@@ -19,22 +19,22 @@ import (
 
 func TestConformanceRunKeepsToTheDocument(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	j := newJudge(t, srv.Transport())
+	v := newValidator(t, srv.Transport())
 	conformance.Run(t, conformance.Target{
-		BaseURL: baseURL, APIKey: srv.APIKey(), HTTPClient: &http.Client{Transport: j},
+		BaseURL: baseURL, APIKey: srv.APIKey(), HTTPClient: &http.Client{Transport: v},
 	})
-	assert.Empty(t, j.verdicts)
+	assert.Empty(t, v.verdicts)
 	assert.Equal(t, []string{
 		"createPet 201", "createPet 400", "createPet 401", "getPet 200", "getPet 401", "getPet 404",
 		"listPets 200", "listPets 401",
-	}, slices.Sorted(maps.Keys(j.judged)))
+	}, slices.Sorted(maps.Keys(v.seen)))
 }
 
 func TestClientKeepsToTheDocument(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(5, 0)))
-	j := newJudge(t, srv.Transport())
+	v := newValidator(t, srv.Transport())
 	ctx := t.Context()
-	client := connect(t, j, srv.APIKey())
+	client := connect(t, v, srv.APIKey())
 
 	created, err := client.CreatePet(ctx, petstore.NewPet{Name: "Mia", CategoryID: 1 << 62, Status: petstore.PetStatusSold})
 	require.NoError(t, err)
@@ -46,23 +46,23 @@ func TestClientKeepsToTheDocument(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.GetPet(ctx, 4711) //nolint:staticcheck // as above
 	require.ErrorIs(t, err, petstore.ErrNotFound)
-	// Another client knows nothing of what this one has used up.
-	_, err = connect(t, j, srv.APIKey()).ListPets(ctx, petstore.ListPetsParams{})
+	// Another client knows nothing about the requests of this one.
+	_, err = connect(t, v, srv.APIKey()).ListPets(ctx, petstore.ListPetsParams{})
 	require.ErrorIs(t, err, petstore.ErrRateLimited)
-	_, err = connect(t, j, "no-such-key").ListPets(ctx, petstore.ListPetsParams{})
+	_, err = connect(t, v, "no-such-key").ListPets(ctx, petstore.ListPetsParams{})
 	require.ErrorIs(t, err, petstore.ErrUnauthorized)
 
-	assert.Empty(t, j.verdicts)
+	assert.Empty(t, v.verdicts)
 	assert.Equal(t, map[string]int{
 		"createPet 201": 2, "listPets 200": 1, "getPet 200": 1, "getPet 404": 1, "listPets 429": 1, "listPets 401": 1,
-	}, j.judged)
+	}, v.seen)
 }
 
-// connect returns a client that goes through the judge and never waits.
-func connect(t *testing.T, j *judge, key string) *petstore.Client {
+// connect returns a client that goes through the validator and never waits.
+func connect(t *testing.T, v *validator, key string) *petstore.Client {
 	t.Helper()
 	client, err := petstore.NewClient(baseURL, key,
-		petstore.WithHTTPClient(&http.Client{Transport: j}), petstore.WithMaxWait(0))
+		petstore.WithHTTPClient(&http.Client{Transport: v}), petstore.WithMaxWait(0))
 	require.NoError(t, err)
 	return client
 }
@@ -95,8 +95,8 @@ func rateLimited(more ...string) http.Header {
 	return h
 }
 
-// A judge that finds nothing might be asleep.
-func TestJudgeFindsWhatBreaksTheDocument(t *testing.T) {
+// A validator that finds nothing could be broken.
+func TestValidator(t *testing.T) {
 	const pet, refusal = `{"id":1,"name":"Mia","categoryId":3}`, `{"code":"c","message":"m","status":404}`
 	const limited = `{"code":"c","message":"m","status":429}`
 	for name, c := range map[string]struct {
@@ -148,20 +148,20 @@ func TestJudgeFindsWhatBreaksTheDocument(t *testing.T) {
 		"an unknown path": {"GET", "/animals", "", replay{404, rateLimited(), refusal}, "no matching operation"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := newJudge(t, c.answer)
+			v := newValidator(t, c.answer)
 			r, err := http.NewRequestWithContext(t.Context(), c.method, baseURL+c.path, strings.NewReader(c.body))
 			require.NoError(t, err)
 			r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
 			r.Header.Set("Content-Type", "application/json")
-			resp, err := j.RoundTrip(r)
+			resp, err := v.RoundTrip(r)
 			require.NoError(t, err)
 			_ = resp.Body.Close()
 			if c.finds == "" {
-				assert.Empty(t, j.verdicts)
+				assert.Empty(t, v.verdicts)
 				return
 			}
-			require.Len(t, j.verdicts, 1)
-			assert.ErrorContains(t, j.verdicts[0], c.finds)
+			require.Len(t, v.verdicts, 1)
+			assert.ErrorContains(t, v.verdicts[0], c.finds)
 		})
 	}
 }

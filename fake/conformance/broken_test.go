@@ -486,8 +486,8 @@ func endless() breakage {
 // plan is large enough for a run, and small enough to be used up.
 var plan = fake.Enterprise(90, 0)
 
-// judgeBroken returns the verdicts on the fake behind a breakage, from inside a bubble.
-func judgeBroken(t *testing.T, b breakage, opts ...fake.Option) []verdict {
+// checkBroken returns the verdicts on the fake behind a breakage, from inside a bubble.
+func checkBroken(t *testing.T, b breakage, opts ...fake.Option) []verdict {
 	t.Helper()
 	srv := fake.NewServer(append(opts, fake.WithPlan(plan))...)
 	t.Cleanup(srv.Close)
@@ -496,18 +496,18 @@ func judgeBroken(t *testing.T, b breakage, opts ...fake.Option) []verdict {
 		HTTPClient: &http.Client{Transport: breaker{srv, b}},
 	})
 	require.NoError(t, err)
-	return s.judge()
+	return s.checkAll()
 }
 
 // The rule that is broken must be noticed on a catalogue that is empty or on one that is not, and
-// no other clause may take offence.
+// no other clause may fail.
 func TestClausesOnBrokenServices(t *testing.T) {
 	for _, broken := range brokenServices {
 		t.Run(broken.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				unfit := make(map[string]error)
 				for _, opts := range [][]fake.Option{nil, {catalogue()}} {
-					for _, v := range judgeBroken(t, broken.breaks, opts...) {
+					for _, v := range checkBroken(t, broken.breaks, opts...) {
 						if v.err != nil && !isSkip(v.err) {
 							unfit[v.name()] = v.err
 						}

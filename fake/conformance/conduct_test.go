@@ -29,7 +29,7 @@ func politely(t *testing.T, opts ...fake.Option) (*fake.Server, *session) {
 func TestRunConduct(t *testing.T) {
 	t.Run("sends few requests and adds few pets", func(t *testing.T) {
 		srv, s := politely(t)
-		s.judge()
+		s.checkAll()
 		assert.Less(t, len(srv.Requests()), 45)
 		assert.Len(t, srv.Pets(), 5)
 		for _, pet := range srv.Pets() {
@@ -40,7 +40,7 @@ func TestRunConduct(t *testing.T) {
 	t.Run("waits for a short quota", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv, s := politely(t, fake.WithPlan(fake.Enterprise(10, 0)))
-			for _, v := range s.judge() {
+			for _, v := range s.checkAll() {
 				assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
 			}
 			_, err := s.observe()
@@ -53,7 +53,7 @@ func TestRunConduct(t *testing.T) {
 			srv, s := politely(t)
 			srv.Inject(fake.Fault{Skip: 7, Status: http.StatusTooManyRequests, RetryAfter: "20"})
 			begun := time.Now()
-			for _, v := range s.judge() {
+			for _, v := range s.checkAll() {
 				assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
 			}
 			assert.GreaterOrEqual(t, time.Since(begun), 20*time.Second)
@@ -90,9 +90,9 @@ func TestRunConduct(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					srv, s := politely(t)
 					srv.Inject(fault)
-					for _, v := range s.judge() {
+					for _, v := range s.checkAll() {
 						// Nothing has to be asked for the base address, and the 429 itself can be
-						// judged.
+						// checked.
 						if v.section != "9" && v.text != "a 429 carries Retry-After" {
 							assert.Truef(t, isSkip(v.err), "%s: %v", v.name(), v.err)
 						}
@@ -106,7 +106,7 @@ func TestRunConduct(t *testing.T) {
 	t.Run("sends nothing on a day that is used up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv, s := politely(t, fake.WithPlan(fake.Enterprise(100, 12)))
-			s.judge()
+			s.checkAll()
 			require.ErrorContains(t, s.stopped, "the quota is used up")
 			assert.Zero(t, srv.Usage(srv.APIKey()).Limited)
 			assert.Equal(t, 12-spare, srv.Usage(srv.APIKey()).Day)
@@ -115,7 +115,7 @@ func TestRunConduct(t *testing.T) {
 	t.Run("sends two requests to a service that is down", func(t *testing.T) {
 		srv, s := politely(t)
 		injected := srv.Inject(fake.Fault{Wire: fake.WireReset, Times: fake.Forever})
-		for _, v := range s.judge() {
+		for _, v := range s.checkAll() {
 			switch {
 			case v.section == "9" && v.err == nil: // the base address
 			case isSkip(v.err):
@@ -138,7 +138,7 @@ func TestRunConduct(t *testing.T) {
 	t.Run("leaves a short key in responses", func(t *testing.T) {
 		srv, s := politely(t, fake.WithKey("a", fake.PlanPro))
 		s.target.APIKey = "a"
-		for _, v := range s.judge() {
+		for _, v := range s.checkAll() {
 			assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
 		}
 		assert.Len(t, srv.Pets(), 5)
@@ -157,7 +157,7 @@ func TestRunConduct(t *testing.T) {
 					srv, s := politely(t)
 					fault.Times = fake.Forever
 					srv.Inject(fault)
-					for _, v := range s.judge() {
+					for _, v := range s.checkAll() {
 						if v.err != nil {
 							assert.NotContains(t, v.err.Error(), srv.APIKey(), v.name())
 						}

@@ -17,9 +17,9 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// The flags with which the package judges another service than the fake.
+// The flags with which the package tests another service than the fake.
 var (
-	serviceURL  = flag.String("petstore.url", "", "base address of a service to judge, ending in /v1")
+	serviceURL  = flag.String("petstore.url", "", "base address of a service to test, ending in /v1")
 	serviceKey  = flag.String("petstore.key", "", "API key for it; PETSTORE_API_KEY if there is no such flag")
 	observeFile = flag.String("petstore.observe", "", "file to write observations of the service to")
 	category    = flag.Int64("petstore.category", 0, "category for the animals that are added; 0 is category 1")
@@ -57,7 +57,7 @@ func catalogue() fake.Option {
 
 func TestRun(t *testing.T) {
 	t.Run("the fake conforms through every entry point", func(t *testing.T) {
-		for name, door := range map[string]func(*testing.T, *fake.Server) Target{
+		for name, open := range map[string]func(*testing.T, *fake.Server) Target{
 			"memory": func(_ *testing.T, srv *fake.Server) Target {
 				return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
 			},
@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				srv := fake.NewTestServer(t, catalogue())
-				target := door(t, srv)
+				target := open(t, srv)
 				target.APIKey = srv.APIKey()
 				Run(t, target)
 			})
@@ -92,8 +92,8 @@ type verdict struct {
 	err error
 }
 
-// judge checks all clauses.
-func (s *session) judge() []verdict {
+// checkAll checks all clauses.
+func (s *session) checkAll() []verdict {
 	var verdicts []verdict
 	for _, c := range clauses() {
 		verdicts = append(verdicts, verdict{c, s.check(c)})
@@ -101,9 +101,9 @@ func (s *session) judge() []verdict {
 	return verdicts
 }
 
-// judgeFake returns the verdicts on the fake with options, from inside a bubble. Destructive runs
+// checkFake returns the verdicts on the fake with options, from inside a bubble. Destructive runs
 // take minutes, which pass at once there.
-func judgeFake(t *testing.T, opts ...fake.Option) []verdict {
+func checkFake(t *testing.T, opts ...fake.Option) []verdict {
 	t.Helper()
 	srv := fake.NewServer(opts...)
 	t.Cleanup(srv.Close)
@@ -112,10 +112,10 @@ func judgeFake(t *testing.T, opts ...fake.Option) []verdict {
 		HTTPClient: &http.Client{Transport: srv.Transport()},
 	})
 	require.NoError(t, err)
-	return s.judge()
+	return s.checkAll()
 }
 
-// skipped returns the names of the clauses that could not be judged.
+// skipped returns the names of the clauses that could not be checked.
 func skipped(verdicts []verdict) []string {
 	var list []string
 	for _, v := range verdicts {
@@ -131,8 +131,8 @@ func TestClausesOnTheFake(t *testing.T) {
 		for name, plan := range map[string]fake.Plan{"Free": fake.PlanFree, "Business": fake.PlanBusiness} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					full := judgeFake(t, catalogue(), fake.WithPlan(plan))
-					empty := judgeFake(t, fake.WithPlan(plan))
+					full := checkFake(t, catalogue(), fake.WithPlan(plan))
+					empty := checkFake(t, fake.WithPlan(plan))
 					for _, v := range slices.Concat(full, empty) {
 						assert.Truef(t, v.err == nil || isSkip(v.err), "%s: %v", v.name(), v.err)
 					}
@@ -143,13 +143,13 @@ func TestClausesOnTheFake(t *testing.T) {
 			})
 		}
 	})
-	// A 429 without Retry-After is what one variant is for; all else is left open by the document, and
-	// no clause may take offence at it.
+	// One variant sends a 429 without Retry-After, against section 8.3. The document leaves the
+	// other choices open, and no clause may fail for them.
 	t.Run("every variant conforms", func(t *testing.T) {
 		for name, variant := range fake.Variants() {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					verdicts := judgeFake(t, catalogue(), fake.WithPlan(fake.PlanFree), variant)
+					verdicts := checkFake(t, catalogue(), fake.WithPlan(fake.PlanFree), variant)
 					for _, v := range verdicts {
 						if v.err != nil && !isSkip(v.err) {
 							assert.Equalf(t, "8.3 a 429 carries Retry-After", v.name(), "%v", v.err)

@@ -35,7 +35,7 @@ func unquoted(cell string) string { return strings.Trim(cell, "`") }
 
 func TestDocs(t *testing.T) {
 	t.Run("names every clause", func(t *testing.T) {
-		var documented, judged []string
+		var documented, existing []string
 		for _, row := range rows(t, "| section | clause | subtest |") {
 			require.Len(t, row, 3, "%q", row)
 			name := unquoted(row[2])
@@ -44,9 +44,9 @@ func TestDocs(t *testing.T) {
 			documented = append(documented, name)
 		}
 		for _, c := range clauses() {
-			judged = append(judged, c.name())
+			existing = append(existing, c.name())
 		}
-		assert.ElementsMatch(t, judged, documented)
+		assert.ElementsMatch(t, existing, documented)
 	})
 	t.Run("names every question and the answer of the fake", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

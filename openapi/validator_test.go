@@ -24,28 +24,28 @@ import (
 
 const baseURL = "https://petstore.example/v1"
 
-// judge is a transport that measures every exchange by openapi.yaml. What goes wrong is a verdict
-// and no error, so that the caller of the service is not disturbed.
-type judge struct {
+// validator is a transport that checks every exchange against openapi.yaml. A finding is a verdict
+// and no error, so that the client sees the response of the service.
+type validator struct {
 	service http.RoundTripper
 	router  routers.Router
 
 	mu       sync.Mutex
-	judged   map[string]int // exchanges, by operation and status
+	seen     map[string]int // exchanges, by operation and status
 	verdicts []error
 }
 
-func newJudge(t *testing.T, service http.RoundTripper) *judge {
+func newValidator(t *testing.T, service http.RoundTripper) *validator {
 	t.Helper()
 	doc := load(t)
 	doc.Servers = openapi3.Servers{{URL: baseURL}}
 	router, err := gorillamux.NewRouter(doc)
 	require.NoError(t, err)
-	return &judge{service: service, router: router, judged: make(map[string]int)}
+	return &validator{service: service, router: router, seen: make(map[string]int)}
 }
 
-// RoundTrip sends a request and judges what comes back.
-func (j *judge) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip sends a request and validates the exchange.
+func (v *validator) RoundTrip(r *http.Request) (*http.Response, error) {
 	var sent []byte
 	if r.Body != nil {
 		var err error
@@ -55,7 +55,7 @@ func (j *judge) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		r.Body = io.NopCloser(bytes.NewReader(sent))
 	}
-	resp, err := j.service.RoundTrip(r)
+	resp, err := v.service.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -66,28 +66,28 @@ func (j *judge) RoundTrip(r *http.Request) (*http.Response, error) {
 	_ = resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(answer))
 
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := j.judge(r, sent, resp, answer); err != nil {
-		j.verdicts = append(j.verdicts, fmt.Errorf("%s %s %q → %d %q: %w",
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.validate(r, sent, resp, answer); err != nil {
+		v.verdicts = append(v.verdicts, fmt.Errorf("%s %s %q → %d %q: %w",
 			r.Method, r.URL.RequestURI(), sent, resp.StatusCode, answer, err))
 	}
 	return resp, nil
 }
 
-func (j *judge) judge(r *http.Request, sent []byte, resp *http.Response, answer []byte) error {
+func (v *validator) validate(r *http.Request, sent []byte, resp *http.Response, answer []byte) error {
 	asked := r.Clone(context.Background())
 	asked.Body, asked.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
-	route, params, err := j.router.FindRoute(asked)
+	route, params, err := v.router.FindRoute(asked)
 	if err != nil {
 		return err
 	}
-	j.judged[fmt.Sprint(route.Operation.OperationID, " ", resp.StatusCode)]++
+	v.seen[fmt.Sprint(route.Operation.OperationID, " ", resp.StatusCode)]++
 	request := &openapi3filter.RequestValidationInput{
 		Request: asked, PathParams: params, Route: route,
 		Options: &openapi3filter.Options{AuthenticationFunc: authenticate, SkipSettingDefaults: true},
 	}
-	if err := judgeRequest(request, sent, resp.StatusCode); err != nil {
+	if err := validateRequest(request, sent, resp.StatusCode); err != nil {
 		return err
 	}
 	if err := checkInt64(answer); err != nil {
@@ -101,8 +101,8 @@ func (j *judge) judge(r *http.Request, sent []byte, resp *http.Response, answer 
 	})
 }
 
-// judgeRequest measures a request, and whether its answer has the status that it deserves.
-func judgeRequest(request *openapi3filter.RequestValidationInput, sent []byte, status int) error {
+// validateRequest checks a request, and whether its response has the right status.
+func validateRequest(request *openapi3filter.RequestValidationInput, sent []byte, status int) error {
 	err := openapi3filter.ValidateRequest(context.Background(), request)
 	if err == nil {
 		err = checkInt64(sent)
@@ -123,8 +123,8 @@ func judgeRequest(request *openapi3filter.RequestValidationInput, sent []byte, s
 
 var integers = regexp.MustCompile(`"(?:id|categoryId)":\s*(-?\d+)`)
 
-// checkInt64 looks after the format int64, which is an annotation in OpenAPI 3.1 and not judged by
-// the validator.
+// checkInt64 checks the format int64, which is an annotation in OpenAPI 3.1 and not checked by
+// kin-openapi.
 func checkInt64(body []byte) error {
 	for _, found := range integers.FindAllSubmatch(body, -1) {
 		if _, err := strconv.ParseInt(string(found[1]), 10, 64); err != nil {
@@ -134,7 +134,7 @@ func checkInt64(body []byte) error {
 	return nil
 }
 
-// authenticate holds a request to the security requirement of the document: HTTP bearer.
+// authenticate checks a request against the security requirement of the document: HTTP bearer.
 func authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) error {
 	scheme, key, _ := strings.Cut(in.RequestValidationInput.Request.Header.Get("Authorization"), " ")
 	if in.SecurityScheme.Type != "http" || in.SecurityScheme.Scheme != "bearer" {
