@@ -127,8 +127,6 @@ func (p *pipe) read(b []byte) (int, error) {
 			return 0, wasReset("read")
 		case p.reader.expired():
 			return 0, os.ErrDeadlineExceeded
-		case len(b) == 0:
-			return 0, nil
 		case len(p.buf) > 0:
 			n := copy(b, p.buf)
 			p.buf = p.buf[n:]

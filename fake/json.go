@@ -66,23 +66,15 @@ func checkJSON(text []byte) error {
 		return errors.New("it is not valid UTF-8")
 	}
 	d := newDecoder(text)
-	if err := d.SkipValue(); err != nil {
-		if errors.Is(err, io.EOF) {
-			return errors.New("it is not JSON: there is no value")
-		}
-		return fmt.Errorf("it is not JSON: %s", syntax(err))
+	err := d.SkipValue()
+	if errors.Is(err, io.EOF) {
+		return errors.New("it is not JSON: there is no value")
+	}
+	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fmt.Errorf("it is not JSON: %v, at byte %d", bad.Err, bad.ByteOffset)
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("it is not JSON: something follows the value, at byte %d", d.InputOffset())
 	}
 	return nil
-}
-
-// syntax describes a syntax error and its place, without the name of jsontext.
-func syntax(err error) string {
-	bad, ok := errors.AsType[*jsontext.SyntacticError](err)
-	if !ok {
-		return err.Error()
-	}
-	return fmt.Sprintf("%v, at byte %d", bad.Err, bad.ByteOffset)
 }

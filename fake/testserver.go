@@ -133,11 +133,10 @@ func (r Request) String() string {
 	if len(r.Body) > 0 {
 		line += " " + quote(string(r.Body))
 	}
-	switch {
-	case r.StatusCode != 0:
-		line += fmt.Sprintf(" → %d", r.StatusCode)
-	default:
+	if r.StatusCode == 0 {
 		line += " → no response"
+	} else {
+		line += fmt.Sprintf(" → %d", r.StatusCode)
 	}
 	if r.Fault {
 		line += ", by a fault"

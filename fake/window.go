@@ -27,8 +27,7 @@ type tick struct {
 	n   int
 }
 
-// roll drops what is over at sec, and what lies in the future: a clock that was set back begins a
-// new window, or a key could stay limited for years.
+// roll drops the requests that are over at sec, which is never before that of an earlier call.
 func (w *window) roll(sec int64) {
 	start := w.start
 	switch {
@@ -36,7 +35,7 @@ func (w *window) roll(sec int64) {
 		w.slide(sec)
 	case w.kind == WindowAligned:
 		start = sec - sec%w.span
-	case w.count == 0 || sec < start || sec >= start+w.span:
+	case w.count == 0 || sec >= start+w.span:
 		start = sec
 	}
 	if start != w.start {
@@ -45,9 +44,6 @@ func (w *window) roll(sec int64) {
 }
 
 func (w *window) slide(sec int64) {
-	if n := len(w.ticks); n > 0 && w.ticks[n-1].sec > sec {
-		w.ticks, w.count = nil, 0
-	}
 	for len(w.ticks) > 0 && w.ticks[0].sec+w.span <= sec {
 		w.count -= w.ticks[0].n
 		w.ticks = w.ticks[1:]
