@@ -3,7 +3,6 @@ package fake
 import (
 	"net/http"
 	"strings"
-	"time"
 )
 
 // credential is what a request presents in its Authorization header (section 5).
@@ -53,9 +52,4 @@ func unauthorized(x *exchange) response {
 		x.cred.problem+"; every operation requires a valid key as a bearer token (section 5)")
 	a.set("Www-Authenticate", "Bearer")
 	return a
-}
-
-// anonymous is the quota shown to requests without a valid key.
-func anonymous(now time.Time) quota {
-	return quota{PlanFree.PerMinute, PlanFree.PerMinute, now.Unix() + minute}
 }

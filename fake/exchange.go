@@ -124,9 +124,10 @@ func (s *Server) notify(x *exchange) {
 	}
 }
 
+// quota returns the quota for the headers: without a valid key, that of an unused Free plan.
 func (x *exchange) quota(now time.Time) quota {
 	if x.key == nil {
-		return anonymous(now)
+		return quota{PlanFree.PerMinute, PlanFree.PerMinute, now.Unix() + minute}
 	}
 	return x.key.peek()
 }

@@ -17,10 +17,10 @@ type inflight struct {
 	closed    bool
 	exchanges map[*exchange]bool // requests in progress
 	waiting   map[chan struct{}]*exchange
-	calls     map[*call]bool    // requests of HTTPClient whose body is still open
-	links     map[*link]bool    // connections in memory
-	sockets   map[net.Conn]bool // connections of the loopback port, true while one is busy
-	serving   bool              // the loopback port accepts
+	calls     map[*call]bool        // requests of HTTPClient whose body is still open
+	links     map[*link]bool        // connections in memory
+	ports     map[net.Listener]bool // the loopback port while it accepts connections
+	sockets   map[net.Conn]bool     // connections of the loopback port, true while one is busy
 	panics    []string
 	leaks     []string // what Close had to break off
 }
@@ -30,6 +30,7 @@ func (f *inflight) prepare() {
 	f.waiting = make(map[chan struct{}]*exchange)
 	f.calls = make(map[*call]bool)
 	f.links = make(map[*link]bool)
+	f.ports = make(map[net.Listener]bool)
 	f.sockets = make(map[net.Conn]bool)
 }
 
@@ -88,7 +89,7 @@ func (f *inflight) quiet() bool {
 	return len(f.exchanges)+len(f.calls)+len(f.links) == 0
 }
 
-func (f *inflight) idle() bool { return f.quiet() && len(f.sockets) == 0 && !f.serving }
+func (f *inflight) idle() bool { return f.quiet() && len(f.ports)+len(f.sockets) == 0 }
 
 // breakOff ends what did not end by itself and notes what that was.
 func (f *inflight) breakOff() {

@@ -50,17 +50,18 @@ func inBubble() bool {
 // listen opens the port. The caller holds loopback.mu.
 func (s *Server) listen() {
 	l := openPort()
-	if !s.inflight.serve(true) {
+	f := &s.inflight
+	if !enter(f, f.ports, l, true) {
 		_ = l.Close()
 		misuse("URL", "the server is closed")
 	}
 	hs := newHTTPServer(s.ServeHTTP)
-	hs.ConnState = s.inflight.connState
+	hs.ConnState = f.connState
 	s.loopback.server, s.loopback.listener = hs, l
 	s.loopback.url = "http://" + l.Addr().String() + "/v1"
 	go func() {
 		_ = hs.Serve(l) // it ends when Close closes the port
-		s.inflight.serve(false)
+		leave(f, f.ports, l)
 	}()
 }
 
@@ -93,14 +94,6 @@ func (l *loopback) closeConns() {
 	if l.server != nil {
 		_ = l.server.Close()
 	}
-}
-
-// serve notes whether the port accepts connections, and reports whether it may.
-func (f *inflight) serve(on bool) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.serving = on && !f.closed
-	return f.serving
 }
 
 // connState follows the connections of the port.

@@ -107,4 +107,12 @@ func TestBehaviorOf(t *testing.T) {
 			seen[b] = answer
 		}
 	}
+	for answer, want := range map[string]fake.InvalidParam{
+		"422 JSON": fake.InvalidReject, "7 animals": fake.InvalidIgnore, "clamped": fake.InvalidClamp,
+	} {
+		b, _ := fake.BehaviorOf([]fake.Observation{
+			{Key: "limit-zero", Answer: "not seen"}, {Key: "limit-above", Answer: answer},
+		})
+		assert.Equal(t, want, b.InvalidLimit, answer)
+	}
 }
