@@ -11,6 +11,16 @@
 // It fails on demand ([Server.Inject]), keeps a journal of the requests ([Server.Requests]) and
 // reports requests that a well-behaved client does not send ([Server.Violations]).
 //
+// # Options
+//
+//	WithAPIKey, WithPlan, WithKey         the keys and their plans
+//	WithPets, WithFaults                  the pets and the faults at the start
+//	WithClock, WithTime, WithMinute       the server's time and the minute of its limits
+//	WithBehavior, WithObserved, WithSeed  choices where the document is silent, and random ones
+//	WithBan, WithLatency                  bans for repeated requests, and delays
+//	WithStrict, WithAllowed               violations that fail the test
+//	WithJournal, WithNotify               the size of the journal, and a function for each request
+//
 // # Time
 //
 // A server runs inside a testing/synctest bubble with nothing to set up, also when it was made

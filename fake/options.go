@@ -100,8 +100,8 @@ func WithTime(t time.Time) Option {
 	return func(c *config) { c.start = t }
 }
 
-// WithSeed sets the seed of all chance: [Fault.Chance] and [OrderShuffled]. Servers of one seed
-// that get the same requests in the same order behave alike; the default seed is 0.
+// WithSeed seeds all random choices: [Fault.Chance] and [OrderShuffled]. Servers of one seed that
+// get the same requests in the same order behave alike; the default seed is 0.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 
 // WithMinute makes the minute of the rate limits last for d, rounded up to a whole second, for
