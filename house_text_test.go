@@ -1,11 +1,9 @@
 package petstore_test
 
 import (
-	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,16 +15,110 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These house tests are about the README, the links between documents, and tests that sleep.
+// These house tests are about documentation, links between documents, goroutines and sleeps. The linters
+// in .golangci.yml check comments of exported names and the form of deprecations, but none of these.
 
-func TestHouseReadmeComesToThePoint(t *testing.T) {
+func TestHouseFieldsAreDocumented(t *testing.T) {
+	t.Parallel()
+	notImported := regexp.MustCompile(`_test\.go$|^(bench|cmd|examples)/`)
+	for path, text := range texts(t, ".go") {
+		if !notImported.MatchString(path) {
+			assert.Empty(t, undocumentedFields(text), path)
+		}
+	}
+	t.Run("control", func(t *testing.T) {
+		assert.Equal(t, []string{"T.Field"}, undocumentedFields(`
+type T struct {
+	Field, hidden int
+}
+
+// Good is documented. So is its Field.
+type Good struct {
+	Field int
+	// Own and Other have one comment.
+	Own, _ int
+	Other  int
+	Behind int // a comment
+}
+
+type hidden struct {
+	Field int
+}
+`))
+	})
+}
+
+var (
+	exportedStruct = regexp.MustCompile(`(?ms)((?:^//[^\n]*\n)*)^type ([A-Z]\w*)(?:\[[^\]]*\])? struct \{\n(.*?)^\}`)
+	fieldLine      = regexp.MustCompile(`^\t([A-Z]\w*)(?:, \w+)* +\S`)
+)
+
+// undocumentedFields returns the exported fields of exported structs without a comment. A comment of the
+// struct or of another field that mentions the field is enough.
+func undocumentedFields(source string) (found []string) {
+	for _, match := range exportedStruct.FindAllStringSubmatch(source, -1) {
+		lines, comments := strings.Split(match[3], "\n"), match[1]
+		for _, line := range lines {
+			_, comment, _ := strings.Cut(line, "//")
+			comments += comment + "\n"
+		}
+		for i, line := range lines {
+			field := fieldLine.FindStringSubmatch(line)
+			if field == nil || strings.Contains(line, "//") || i > 0 && strings.HasPrefix(lines[i-1], "\t//") {
+				continue
+			}
+			if !regexp.MustCompile(`\b` + field[1] + `\b`).MatchString(comments) {
+				found = append(found, match[2]+"."+field[1])
+			}
+		}
+	}
+	return found
+}
+
+var (
+	deprecation = regexp.MustCompile(`(?m)^\s*// Deprecated: .*(?:\n\s*// .*)*`)
+	dated       = regexp.MustCompile(`\b\d{1,2} (January|February|March|April|May|June|July|August|` +
+		`September|October|November|December) \d{4}\b`)
+)
+
+func TestHouseDeprecationsHaveADate(t *testing.T) {
+	t.Parallel()
+	all := ""
+	for path, text := range texts(t, ".go") {
+		for _, notice := range deprecation.FindAllString(text, -1) {
+			assert.Regexp(t, dated, notice, path)
+			all += notice
+		}
+	}
+	assert.Contains(t, all, "5 December 2030. Use [Client.ListPets]", "the notice of GetPet")
+}
+
+func TestHouseThreatModelNamesTestsThatExist(t *testing.T) {
+	t.Parallel()
+	threats, err := os.ReadFile("SECURITY.md")
+	require.NoError(t, err)
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(threats), -1)
+	require.NotEmpty(t, named)
+	exists := map[string]bool{}
+	test := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+	for _, text := range texts(t, "_test.go") {
+		for _, match := range test.FindAllStringSubmatch(text, -1) {
+			exists[match[1]] = true
+		}
+	}
+	for _, name := range named {
+		assert.True(t, exists[name[1]], name[1])
+	}
+}
+
+func TestHouseReadmeIsShort(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	assert.Less(t, len(lines), 200, "a README is read on one visit")
-	assert.Less(t, slices.Index(lines, "```go"), 20, "the first Go code stands within the first 20 lines")
+	assert.Less(t, len(lines), 200, "a reader should be able to read it in one visit")
 	assert.Contains(t, lines, "```go")
+	assert.Less(t, slices.Index(lines, "```go"), 20, "the first Go code is within the first 20 lines")
 	assert.Contains(t, string(text), "go run ./examples/quickstart")
 	assert.Contains(t, string(text), "go test ./...")
 }
@@ -36,12 +128,10 @@ var (
 	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-func TestHouseLinksBetweenDocumentsLead(t *testing.T) {
+func TestHouseLinksBetweenDocuments(t *testing.T) {
 	t.Parallel()
-	for _, path := range treeFiles(t, ".md") {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		prose := markdownCode.ReplaceAllString(string(text), "")
+	for path, text := range texts(t, ".md") {
+		prose := markdownCode.ReplaceAllString(text, "")
 		for _, match := range markdownLink.FindAllStringSubmatch(prose, -1) {
 			target, _, _ := strings.Cut(match[1], "#")
 			if target == "" || strings.Contains(target, ":") {
@@ -53,50 +143,34 @@ func TestHouseLinksBetweenDocumentsLead(t *testing.T) {
 	}
 }
 
-// Every package looks after its tests for goroutines that they have left, those of the modules that users get too.
-func TestHouseTestsLeaveNoGoroutines(t *testing.T) {
-	t.Parallel()
-	looks := map[string]bool{}
-	for _, path := range treeFiles(t, "_test.go") {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		folder := filepath.Dir(path)
-		looks[folder] = looks[folder] || bytes.Contains(text, []byte("goleak."))
-	}
-	for folder, does := range looks {
-		assert.True(t, does || leaveGoroutines[filepath.ToSlash(folder)] != "", "the tests of %s do not use goleak", folder)
-	}
-}
-
-// leaveGoroutines are the folders whose tests need not look, with the reason why.
+// leaveGoroutines are the folders whose tests need not use goleak, with the reason.
 var leaveGoroutines = map[string]string{
 	"cmd/petstore-fake/uitest": "the driver of the browser keeps some until the program ends",
 }
 
-// realSleeps are the tests that sleep on the wall clock, as "folder: function", with the reason why.
-var realSleeps = map[string]string{}
-
-func TestHouseTestsSleepInBubblesOnly(t *testing.T) {
+func TestHouseTestsUseGoleak(t *testing.T) {
 	t.Parallel()
-	folders := map[string][]*ast.File{}
-	for _, path := range treeFiles(t, "_test.go") {
-		dir := filepath.ToSlash(filepath.Dir(path))
-		folders[dir] = append(folders[dir], parseFile(t, path))
+	uses := map[string]bool{}
+	for path, text := range texts(t, "_test.go") {
+		folder := filepath.ToSlash(filepath.Dir(path))
+		uses[folder] = uses[folder] || strings.Contains(text, "goleak.")
 	}
-	unused := maps.Clone(realSleeps)
-	for dir, files := range folders {
-		for _, name := range sleepers(files) {
-			entry := dir + ": " + name
-			assert.NotEmptyf(t, realSleeps[entry], "%s calls time.Sleep outside a synctest bubble", entry)
-			delete(unused, entry)
-		}
+	for folder, does := range uses {
+		assert.True(t, does || leaveGoroutines[folder] != "", "the tests of %s do not use goleak", folder)
 	}
-	assert.Empty(t, unused, "realSleeps has entries that are not needed")
 }
 
-func TestHouseTellsSleepsInBubblesFromOthers(t *testing.T) {
+func TestHouseTestsSleepInBubbles(t *testing.T) {
 	t.Parallel()
-	got := sleepers([]*ast.File{parseText(t, `package p
+	folders := map[string][]*ast.File{}
+	for path, text := range texts(t, "_test.go") {
+		folders[filepath.Dir(path)] = append(folders[filepath.Dir(path)], parse(t, text))
+	}
+	for folder, files := range folders {
+		assert.Empty(t, sleepers(files), "%s: time.Sleep outside a synctest bubble", folder)
+	}
+	t.Run("control", func(t *testing.T) {
+		assert.ElementsMatch(t, []string{"TestReal", "shared", "RoundTrip", "var"}, sleepers([]*ast.File{parse(t, `package p
 
 func TestReal(t *testing.T) { time.Sleep(1) }
 func TestCallsSharedInBubble(t *testing.T) { synctest.Test(t, func(t *testing.T) { shared(); virtual() }) }
@@ -111,149 +185,102 @@ func bubble(t *testing.T, f func()) { synctest.Test(t, func(*testing.T) { f() })
 func TestByRunner(t *testing.T) { bubble(t, func() { time.Sleep(1) }) }
 func (d double) RoundTrip() { time.Sleep(1) }
 var table = []func(){func() { time.Sleep(1) }}
-`)})
-	assert.ElementsMatch(t, []string{"TestReal", "shared", "RoundTrip", "var"}, got)
+`)}))
+	})
 }
 
-// parseFile parses the text of one file.
-func parseFile(t *testing.T, path string) *ast.File {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return parseText(t, string(text))
+// part is a declaration of a test file.
+type part struct {
+	name   string
+	idents map[string]bool // all identifiers in it
+	sleeps bool
+	bubble bool // it opens a bubble
 }
 
-func parseText(t *testing.T, text string) *ast.File {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments|parser.SkipObjectResolution)
-	require.NoError(t, err)
-	return file
-}
-
-// A sleepSurvey knows, for the functions of one folder's tests, who sleeps and who calls whom, and which
-// of that stands in the arguments of synctest.Test or of a function that passes its own on to it.
-type sleepSurvey struct {
-	runners []string            // functions that run a function of the caller's in a bubble
-	calls   map[string][]string // function → the functions that name it outside a bubble
-	inside  map[string]bool     // functions that are named inside a bubble
-	sleeps  []string            // functions that sleep outside a bubble, as far as their own text tells
-}
-
-// sleepers returns the functions that call time.Sleep and may run outside a bubble. A function whose
-// every use is inside one, directly or through others, only sleeps in virtual time. Functions are told
-// apart by name alone, which errs on the side of reporting.
-func sleepers(files []*ast.File) []string {
-	survey := sleepSurvey{calls: map[string][]string{}, inside: map[string]bool{}}
-	funcs := functions(files)
-	for _, fn := range funcs {
-		if takesFunc(fn.typ) && callsSynctest(fn.body) {
-			survey.runners = append(survey.runners, fn.name)
+// sleepers returns the declarations that call time.Sleep, unless they open a bubble, or only
+// declarations that open one lead to them.
+func sleepers(files []*ast.File) (found []string) {
+	parts := partsOf(files)
+	var inBubble func(name string, path []string) bool
+	inBubble = func(name string, path []string) bool {
+		if slices.Contains(path, name) {
+			return true // a circle of declarations, or methods with the same name
 		}
+		used := false
+		for _, user := range parts {
+			if user.idents[name] {
+				used = true
+				if !user.bubble && !inBubble(user.name, append(path, name)) {
+					return false
+				}
+			}
+		}
+		return used
 	}
-	for _, fn := range funcs {
-		survey.visit(fn.name, fn.body, false)
-	}
-	var found []string
-	for _, name := range survey.sleeps {
-		if !survey.bubbleOnly(name, nil) && !slices.Contains(found, name) {
-			found = append(found, name)
+	for _, p := range parts {
+		if p.sleeps && !p.bubble && !inBubble(p.name, nil) {
+			found = append(found, p.name)
 		}
 	}
 	return found
 }
 
-// visit records what the text below node, part of function name, says.
-func (s *sleepSurvey) visit(name string, node ast.Node, inBubble bool) {
-	ast.Inspect(node, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			if !inBubble && s.opensBubble(n.Fun) {
-				for _, arg := range n.Args {
-					s.visit(name, arg, true)
-				}
-				return false
-			}
-			if isSelector(n.Fun, "time", "Sleep") && !inBubble {
-				s.sleeps = append(s.sleeps, name)
-			}
-		case *ast.Ident:
-			if inBubble {
-				s.inside[n.Name] = true
-			} else {
-				s.calls[n.Name] = append(s.calls[n.Name], name)
-			}
-		}
-		return true
-	})
-}
-
-func (s *sleepSurvey) opensBubble(fun ast.Expr) bool {
-	name, ok := fun.(*ast.Ident)
-	return isSelector(fun, "synctest", "Test") || ok && slices.Contains(s.runners, name.Name)
-}
-
-// bubbleOnly reports whether the function is used, and inside bubbles only. The path of functions that
-// led here ends circles.
-func (s *sleepSurvey) bubbleOnly(name string, path []string) bool {
-	if slices.Contains(path, name) {
-		return true
-	}
-	callers := s.calls[name]
-	if len(callers) == 0 {
-		return s.inside[name]
-	}
-	return !slices.ContainsFunc(callers, func(caller string) bool {
-		return !s.bubbleOnly(caller, append(path, name))
-	})
-}
-
-type function struct {
-	name string
-	typ  *ast.FuncType
-	body ast.Node
-}
-
-// functions returns what the files declare: functions by name, and all else as if it were the body of
-// a function "var", for function literals may stand there.
-func functions(files []*ast.File) []function {
-	var funcs []function
+// partsOf returns the declarations of files. A declaration opens a bubble if it calls synctest.Test, or
+// a function that passes its own argument to synctest.Test.
+func partsOf(files []*ast.File) (parts []*part) {
+	openers := map[string]bool{}
 	for _, file := range files {
 		for _, decl := range file.Decls {
-			switch decl := decl.(type) {
-			case *ast.FuncDecl:
-				if decl.Body != nil {
-					funcs = append(funcs, function{decl.Name.Name, decl.Type, decl.Body})
-				}
-			case *ast.GenDecl:
-				funcs = append(funcs, function{"var", &ast.FuncType{Params: &ast.FieldList{}}, decl})
+			p, body := &part{name: "var", idents: map[string]bool{}}, ast.Node(decl)
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
+				p.name, body = f.Name.Name, f.Body
 			}
+			ast.Inspect(body, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					x, _ := n.X.(*ast.Ident)
+					p.sleeps = p.sleeps || x != nil && x.Name == "time" && n.Sel.Name == "Sleep"
+					p.bubble = p.bubble || x != nil && x.Name == "synctest" && n.Sel.Name == "Test"
+				case *ast.Ident:
+					p.idents[n.Name] = true
+				}
+				return true
+			})
+			openers[p.name] = openers[p.name] || p.bubble && takesFunc(decl)
+			parts = append(parts, p)
 		}
 	}
-	return funcs
+	for _, p := range parts {
+		for name := range p.idents {
+			p.bubble = p.bubble || openers[name]
+		}
+	}
+	return parts
 }
 
-func takesFunc(typ *ast.FuncType) bool {
-	return slices.ContainsFunc(typ.Params.List, func(param *ast.Field) bool {
+func takesFunc(decl ast.Decl) bool {
+	f, ok := decl.(*ast.FuncDecl)
+	return ok && slices.ContainsFunc(f.Type.Params.List, func(param *ast.Field) bool {
 		_, ok := param.Type.(*ast.FuncType)
 		return ok
 	})
 }
 
-func callsSynctest(body ast.Node) bool {
-	found := false
-	ast.Inspect(body, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		found = found || ok && isSelector(call.Fun, "synctest", "Test")
-		return !found
-	})
-	return found
+func parse(t *testing.T, text string) *ast.File {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	return file
 }
 
-func isSelector(expr ast.Expr, pkg, name string) bool {
-	selector, ok := expr.(*ast.SelectorExpr)
-	if !ok {
-		return false
+// texts returns the files of the repository whose names end in suffix, by their paths with slashes.
+func texts(t *testing.T, suffix string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, path := range treeFiles(t, suffix) {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		all[filepath.ToSlash(path)] = string(text)
 	}
-	x, ok := selector.X.(*ast.Ident)
-	return ok && x.Name == pkg && selector.Sel.Name == name
+	return all
 }
