@@ -1,9 +1,9 @@
-// Errors provokes each error a call can return and shows how to tell it from the others and what to do.
+// Errors causes each error that a call can return, and shows how to recognise it and what to do.
 //
 //	go run ./examples/errors
 //
-// It runs on a fake of the service, which fails on demand. A real one, named by PETSTORE_BASE_URL and
-// PETSTORE_API_KEY, does not: there only what a caller can bring about is shown.
+// It runs on a fake of the service, which fails on demand. With PETSTORE_BASE_URL and
+// PETSTORE_API_KEY it runs on a real service, and shows only the errors that a caller can cause.
 package main
 
 import (
@@ -32,41 +32,41 @@ func main() {
 	}
 }
 
-// handle is what an application does with the error of a call: first the types that carry something to act
-// upon, then the sentinels.
+// handle shows what an application may do with the error of a call: first it checks the types with
+// fields that it needs, then the sentinels.
 func handle(err error) string {
 	if e, ok := errors.AsType[*petstore.ArgumentError](err); ok {
-		return "a mistake in this program: " + e.Argument + " " + e.Reason
+		return "fix this program: " + e.Argument + " " + e.Reason
 	}
 	if e, ok := errors.AsType[*petstore.RateLimitError](err); ok {
-		if e.RetryAt.IsZero() { // it is not known until an answer is here
-			return "come back later"
+		if e.RetryAt.IsZero() { // not known before the next response
+			return "try again later"
 		}
-		return "come back in " + max(0, time.Until(e.RetryAt)).Round(time.Second).String()
+		return "try again in " + max(0, time.Until(e.RetryAt)).Round(time.Second).String()
 	}
 	switch {
 	case errors.Is(err, petstore.ErrOutcomeUnknown):
-		return "the animal may have been added: look before adding it again"
+		return "the pet may have been added: check that before adding it again"
 	case errors.Is(err, petstore.ErrUnauthorized):
 		return "check the API key"
 	case errors.Is(err, petstore.ErrNotFound):
-		return "there is no such animal"
+		return "there is no such pet"
 	case errors.Is(err, petstore.ErrInvalidResponse):
-		return "something between us and the service answered"
+		return "this is not the response of the service: check the network"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "our own deadline has passed"
+		return "the deadline of this program has passed"
 	}
 	if e, ok := errors.AsType[*petstore.APIError](err); ok {
-		return fmt.Sprintf("the service is unwell: status %d, attempts: %d", e.StatusCode, e.Attempts)
+		return fmt.Sprintf("the service has a problem: status %d, attempts: %d", e.StatusCode, e.Attempts)
 	}
 	return "the service cannot be reached"
 }
 
 func show(w io.Writer, what string, err error) {
-	fmt.Fprintf(w, "%s\n  error:  %v\n  so:     %s\n\n", what, err, handle(err))
+	fmt.Fprintf(w, "%s\n  error:  %v\n  do:     %s\n\n", what, err, handle(err))
 }
 
-// onService shows the errors that need no failing service.
+// onService shows the errors that a caller can cause.
 func onService(ctx context.Context, w io.Writer) error {
 	client, err := petstore.NewClientFromEnv()
 	if err != nil {
@@ -85,37 +85,37 @@ func onFake(ctx context.Context, w io.Writer) error {
 	showArgument(ctx, w, client)
 	showDeadline(ctx, w, client)
 
-	stranger, err := petstore.NewClient("http://localhost/v1", "another-key",
+	unknown, err := petstore.NewClient("http://localhost/v1", "unknown-key",
 		petstore.WithHTTPClient(server.HTTPClient()))
 	if err != nil {
 		return err
 	}
-	_, err = stranger.ListPets(ctx, petstore.ListPetsParams{})
-	show(w, "A key that the service does not know", err)
+	_, err = unknown.ListPets(ctx, petstore.ListPetsParams{})
+	show(w, "An unknown key", err)
 
-	_, err = client.GetPet(ctx, 404) //nolint:staticcheck // deprecated; the only operation that answers 404
-	show(w, "An animal that is not there", err)
+	_, err = client.GetPet(ctx, 404) //nolint:staticcheck // deprecated, but no other operation returns 404
+	show(w, "A pet that does not exist", err)
 
 	showFailures(ctx, w, server, client)
 	return nil
 }
 
-// showFailures has the fake fail, in ways that a service and what lies before it do.
+// showFailures makes the fake fail as a service or a proxy may fail.
 func showFailures(ctx context.Context, w io.Writer, server *fake.Server, client *petstore.Client) {
 	html := http.Header{"Content-Type": {"text/html"}}
 	once := petstore.RetryPolicy{MaxAttempts: 1}
 
 	server.Inject(fake.Fault{Status: 502, Header: html, Body: []byte("<h1>Bad Gateway</h1>")})
 	_, err := client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithRetryPolicy(once))
-	show(w, "A proxy that has lost the service (retried, unless told otherwise)", err)
+	show(w, "A proxy that cannot reach the service (retried by default)", err)
 
 	server.Inject(fake.Fault{Status: 200, Header: html, Body: []byte("<h1>Log in</h1>")})
 	_, err = client.ListPets(ctx, petstore.ListPetsParams{})
-	show(w, "A success that is none", err)
+	show(w, "A 200 that is not from the service", err)
 
 	server.Inject(fake.Fault{Wire: fake.WireReset})
 	_, err = client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithRetryPolicy(once))
-	show(w, "A connection that breaks (retried, too)", err)
+	show(w, "A connection that breaks (retried by default)", err)
 
 	server.Inject(fake.Fault{AfterCommit: true, Status: 503})
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 1})
@@ -123,10 +123,10 @@ func showFailures(ctx context.Context, w io.Writer, server *fake.Server, client 
 
 	server.Inject(fake.Fault{Status: 429, RetryAfter: "3600"})
 	_, err = client.ListPets(ctx, petstore.ListPetsParams{})
-	show(w, "A closed gate, for longer than WithMaxWait", err)
+	show(w, "A 429 with a Retry-After longer than WithMaxWait", err)
 
 	_, err = client.ListPets(ctx, petstore.ListPetsParams{})
-	show(w, "The next call, refused before anything is sent", err)
+	show(w, "The next call, which is refused before anything is sent", err)
 }
 
 func showArgument(ctx context.Context, w io.Writer, client *petstore.Client) {
@@ -138,5 +138,5 @@ func showDeadline(ctx context.Context, w io.Writer, client *petstore.Client) {
 	ctx, cancel := context.WithDeadline(ctx, time.Now())
 	defer cancel()
 	_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-	show(w, "A deadline of the caller's that has passed", err)
+	show(w, "A deadline of the caller that has passed", err)
 }

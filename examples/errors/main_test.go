@@ -13,7 +13,7 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-func TestEachErrorIsProvokedAndToldFromTheOthers(t *testing.T) {
+func TestOnFake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		require.NoError(t, onFake(t.Context(), &out))
@@ -23,7 +23,7 @@ func TestEachErrorIsProvokedAndToldFromTheOthers(t *testing.T) {
 	})
 }
 
-func TestNobodyIsToldToComeBackInThePast(t *testing.T) {
-	assert.Equal(t, "come back later", handle(&petstore.RateLimitError{}))
-	assert.Equal(t, "come back in 0s", handle(&petstore.RateLimitError{RetryAt: time.Unix(0, 0)}))
+func TestHandleOfARetryAtInThePast(t *testing.T) {
+	assert.Equal(t, "try again later", handle(&petstore.RateLimitError{}))
+	assert.Equal(t, "try again in 0s", handle(&petstore.RateLimitError{RetryAt: time.Unix(0, 0)}))
 }

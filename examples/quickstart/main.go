@@ -1,9 +1,9 @@
-// Quickstart is the first run: it lists animals, filters them, adds one, and reads the rate limit.
+// Quickstart lists pets, filters them, adds one, and reads the rate limit.
 //
 //	go run ./examples/quickstart
 //
-// It runs on a fake of the service in memory. To run it on a real one, where it adds an animal too, set
-// PETSTORE_BASE_URL and PETSTORE_API_KEY.
+// It runs on a fake of the service in memory. To run it on a real service, where it adds a pet as
+// well, set PETSTORE_BASE_URL and PETSTORE_API_KEY.
 package main
 
 import (
@@ -29,13 +29,13 @@ func main() {
 	}
 }
 
-// run is the main job of the SDK.
+// run does what most programs do with the SDK.
 func run(ctx context.Context, client *petstore.Client, w io.Writer) error {
 	all, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 10})
 	if err != nil {
 		return err
 	}
-	printPets(w, "The first animals", all.Pets)
+	printPets(w, "The first pets", all.Pets)
 
 	available, err := client.ListPets(ctx, petstore.ListPetsParams{Status: petstore.PetStatusAvailable})
 	if err != nil {
@@ -53,7 +53,7 @@ func run(ctx context.Context, client *petstore.Client, w io.Writer) error {
 	}
 	fmt.Fprintf(w, "\nAdded %s with id %d, status %s\n", created.Pet.Name, created.Pet.ID, created.Pet.Status)
 
-	limit := created.RateLimit // every result and every error of the service has it
+	limit := created.RateLimit // all results and all *APIErrors have it
 	fmt.Fprintf(w, "\n%d of %d requests left in this window\n", limit.Remaining, limit.Limit)
 	return nil
 }
@@ -65,10 +65,10 @@ func printPets(w io.Writer, title string, pets []petstore.Pet) {
 	for _, pet := range pets {
 		fmt.Fprintf(table, "  %d\t%s\t%d\t%s\n", pet.ID, pet.Name, pet.CategoryID, pet.Status)
 	}
-	_ = table.Flush() // w reports its own failures
+	_ = table.Flush() // it fails only if w does
 }
 
-// connect returns a client of the service that the environment names, or of a fake one.
+// connect returns a client of the service in PETSTORE_BASE_URL, or else of a fake.
 func connect() (*petstore.Client, string, error) {
 	if os.Getenv("PETSTORE_BASE_URL") != "" {
 		client, err := petstore.NewClientFromEnv()

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheQuickstartListsFiltersAddsAndTellsTheRateLimit(t *testing.T) {
+func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newFake()
 		defer server.Close()
 		var out strings.Builder
 		require.NoError(t, run(t.Context(), server.Client(), &out))
 		assert.Equal(t, `
-The first animals (5)
+The first pets (5)
   ID   NAME     CATEGORY   STATUS
   1    Rex      1          available
   2    Mimi     2          available

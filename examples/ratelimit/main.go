@@ -1,10 +1,10 @@
-// Ratelimit lets 64 goroutines share the budget of one key on the Free plan, 60 requests a minute, and
-// counts how often the service had to say 429: never.
+// Ratelimit lets 64 goroutines share the budget of one key on the Free plan, 60 requests a minute,
+// and counts the 429s of the service: there are none.
 //
 //	go run ./examples/ratelimit
 //
-// It runs on a fake of the service whose minute lasts 6 seconds, so that you need not wait for a real one
-// (-minute 1m). To run it on a real service set PETSTORE_BASE_URL and PETSTORE_API_KEY.
+// It runs on a fake of the service whose minute lasts 6 seconds, so that you need not wait for a
+// real one (-minute 1m). To run it on a real service set PETSTORE_BASE_URL and PETSTORE_API_KEY.
 package main
 
 import (
@@ -40,8 +40,8 @@ func main() {
 
 const goroutines = 64
 
-// run sends requests from many goroutines at once. Nothing in it knows of a limit: the client waits where
-// it must.
+// run sends requests from 64 goroutines. It does nothing about the rate limit: the client waits
+// when that is necessary.
 func run(ctx context.Context, client *petstore.Client, requests int, w io.Writer) error {
 	var sent, limited atomic.Int64
 	var failure error
@@ -53,7 +53,7 @@ func run(ctx context.Context, client *petstore.Client, requests int, w io.Writer
 		group.Go(func() {
 			for sent.Add(1) <= int64(requests) {
 				result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1},
-					petstore.WithMaxWait(time.Hour)) // a job that may take its time
+					petstore.WithMaxWait(time.Hour)) // for a job that is in no hurry
 				if err != nil {
 					if errors.Is(err, petstore.ErrRateLimited) {
 						limited.Add(1)
@@ -61,18 +61,18 @@ func run(ctx context.Context, client *petstore.Client, requests int, w io.Writer
 					once.Do(func() { failure = err })
 					return
 				}
-				limited.Add(int64(result.Attempts - 1)) // nothing else is retried on the fake
+				limited.Add(int64(result.Attempts - 1)) // on the fake, only a 429 is retried here
 				progress.done()
 			}
 		})
 	}
 	group.Wait()
-	fmt.Fprintf(w, "%d requests from %d goroutines in %s, answered 429: %d\n",
+	fmt.Fprintf(w, "%d requests from %d goroutines in %s, 429s: %d\n",
 		progress.count, goroutines, time.Since(start).Round(time.Second), limited.Load())
 	return failure
 }
 
-// progress draws a line each time a tenth of the requests is done.
+// progress prints a line after each tenth of the requests.
 type progress struct {
 	mu     sync.Mutex
 	w      io.Writer

@@ -1,10 +1,10 @@
-// Testing is a small application and, in shelter_test.go, its tests: the part to read.
+// Testing is a small application with its tests, which are in shelter_test.go.
 //
 //	go run ./examples/testing
 //	go test -v ./examples/testing
 //
-// The program runs on a fake of the service, or on a real one, where it adds an animal, if
-// PETSTORE_BASE_URL and PETSTORE_API_KEY are set. The tests always run on the fake.
+// The program runs on a fake of the service. With PETSTORE_BASE_URL and PETSTORE_API_KEY it runs on
+// a real service, where it adds a pet. The tests always run on the fake.
 package main
 
 import (
@@ -37,7 +37,7 @@ func run(ctx context.Context, shelter Shelter, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s came in with id %d\nThe shelter has %s\n", pet.Name, pet.ID, report)
+	fmt.Fprintf(w, "Admitted %s with id %d\nThe shelter has %s\n", pet.Name, pet.ID, report)
 	return nil
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// Shelter is what an application might build on the client.
+// Shelter is an example of an application that uses the client.
 type Shelter struct{ client *petstore.Client }
 
-// Report says how many of the listed animals are in which status.
+// Report returns the number of listed pets for each status.
 func (s Shelter) Report(ctx context.Context) (string, error) {
 	var available, pending, sold int
 	for status, count := range map[petstore.PetStatus]*int{
@@ -28,8 +28,8 @@ func (s Shelter) Report(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d available, %d pending, %d sold", available, pending, sold), nil
 }
 
-// Admit adds an animal. If the outcome is unknown it looks whether the animal is there, rather than
-// adding it twice. It goes by the name: no two animals of a shelter have the same.
+// Admit adds a pet. If the outcome is unknown, it checks whether the pet exists, and does not add
+// it twice. It compares names, because all pets of a shelter have different ones.
 func (s Shelter) Admit(ctx context.Context, name string, category int64) (petstore.Pet, error) {
 	pet := petstore.NewPet{Name: name, CategoryID: category, Status: petstore.PetStatusAvailable}
 	created, err := s.client.CreatePet(ctx, pet)

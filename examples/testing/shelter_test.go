@@ -15,8 +15,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// The service in one line, and a test in three more.
-func TestAReportCountsByStatus(t *testing.T) {
+// One line starts the service.
+func TestReport(t *testing.T) {
 	server := fake.NewTestServer(t, fake.WithPets(
 		petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
 		petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusSold},
@@ -26,20 +26,20 @@ func TestAReportCountsByStatus(t *testing.T) {
 	assert.Equal(t, "1 available, 0 pending, 1 sold", report)
 }
 
-// A failure on demand. In a synctest bubble the waits between the attempts take no time.
-func TestAReportSurvivesAnOutage(t *testing.T) {
+// The fake fails on demand. In a synctest bubble, the waits between the attempts take no time.
+func TestReportDuringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t)
 		server.Inject(fake.Fault{Operation: fake.OpListPets, Status: http.StatusServiceUnavailable, Times: 2})
 		_, err := Shelter{server.Client()}.Report(t.Context())
 		require.NoError(t, err)
-		assert.Len(t, server.Requests(), 5, "three lists, two of them twice or one three times")
+		assert.Len(t, server.Requests(), 5, "three lists and two retries")
 	})
 }
 
-// The worst case of a create: it is carried out, and the answer is lost.
-func TestAnAnimalWhoseAdmissionIsInDoubtIsAdmittedOnce(t *testing.T) {
-	server := fake.NewTestServer(t, fake.WithStrict()) // fails the test for a create that is repeated
+// The worst case of a create: the service adds the pet, but the response is lost.
+func TestAdmitWithUnknownOutcome(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithStrict()) // fails the test if a create is repeated
 	server.Inject(fake.Fault{Operation: fake.OpCreatePet, AfterCommit: true, Status: http.StatusBadGateway})
 	pet, err := Shelter{server.Client()}.Admit(t.Context(), "Rex", 1)
 	require.NoError(t, err)
@@ -47,8 +47,8 @@ func TestAnAnimalWhoseAdmissionIsInDoubtIsAdmittedOnce(t *testing.T) {
 	assert.Len(t, server.Pets(), 1)
 }
 
-// A minute's quota, waited out in no time at all.
-func TestAReportWaitsForTheNextMinute(t *testing.T) {
+// The client waits a minute for the rate limit; in the bubble this takes no time.
+func TestReportWaitsForTheNextMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict())
 		shelter, start := Shelter{server.Client()}, time.Now()
@@ -57,12 +57,12 @@ func TestAReportWaitsForTheNextMinute(t *testing.T) {
 			require.NoError(t, err)
 		}
 		assert.GreaterOrEqual(t, time.Since(start), 59*time.Second)
-		assert.Zero(t, server.Usage(server.APIKey()).Limited, "and no request was ever refused")
+		assert.Zero(t, server.Usage(server.APIKey()).Limited, "no request got a 429")
 	})
 }
 
-// A deadline that the wait would outlast.
-func TestAReportFailsAtOnceIfTheNextMinuteIsTooFar(t *testing.T) {
+// The wait would exceed the deadline: the call fails immediately.
+func TestReportWithADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)))
 		shelter := Shelter{server.Client()}
@@ -77,9 +77,9 @@ func TestAReportFailsAtOnceIfTheNextMinuteIsTooFar(t *testing.T) {
 	})
 }
 
-func TestTheProgramTellsWhatItDid(t *testing.T) {
+func TestRun(t *testing.T) {
 	server := fake.NewTestServer(t)
 	var out strings.Builder
 	require.NoError(t, run(t.Context(), Shelter{server.Client()}, &out))
-	assert.Equal(t, "Rex came in with id 1\nThe shelter has 1 available, 0 pending, 0 sold\n", out.String())
+	assert.Equal(t, "Admitted Rex with id 1\nThe shelter has 1 available, 0 pending, 0 sold\n", out.String())
 }
