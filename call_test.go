@@ -157,21 +157,6 @@ func TestRetryDuringOutage(t *testing.T) {
 	})
 }
 
-func TestCreatePetResponseLost(t *testing.T) {
-	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage, fake.WireStall} {
-		synctest.Test(t, func(t *testing.T) {
-			server := fake.NewTestServer(t, fake.WithStrict())
-			client := server.Client()
-			require.NoError(t, list(client), "so that the connection was used before")
-			server.Inject(fake.Fault{Wire: wire, AfterCommit: true, Operation: fake.OpCreatePet})
-			_, err := client.CreatePet(t.Context(), newPet())
-			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, "wire %d", wire)
-			require.NotErrorIs(t, err, context.DeadlineExceeded)
-			assert.Len(t, server.Pets(), 1)
-		})
-	}
-}
-
 func TestCallContext(t *testing.T) {
 	t.Run("a deadline that has passed before its timer fires still has its cause", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

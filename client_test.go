@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"net/http"
-	"os"
-	"path/filepath"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 func TestNewClient(t *testing.T) {
@@ -143,47 +141,6 @@ func TestWithHeader(t *testing.T) {
 	assert.Equal(t, []string{"core"}, service.sent()[1].header["X-Team"], "and does not change it")
 }
 
-func TestNewClientFromEnv(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "key")
-	require.NoError(t, os.WriteFile(file, []byte("  "+testKey+"\n"), 0o600))
-	empty := filepath.Join(t.TempDir(), "empty")
-	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	for name, c := range map[string]struct{ url, key, file, fault string }{
-		"key":            {"https://service.test/v1", testKey, "", ""},
-		"file":           {"https://service.test/v1", "", file, ""},
-		"no url":         {"", testKey, "", "PETSTORE_BASE_URL: is not set"},
-		"no key":         {"https://service.test/v1", "", "", "PETSTORE_API_KEY: is not set, nor is PETSTORE_API_KEY_FILE"},
-		"both":           {"https://service.test/v1", testKey, file, "PETSTORE_API_KEY_FILE: is set although PETSTORE_API_KEY is set"},
-		"no such file":   {"https://service.test/v1", "", "/nowhere/" + testKey, "PETSTORE_API_KEY_FILE: no such file"},
-		"an empty file":  {"https://service.test/v1", "", empty, "names an empty file"},
-		"a wrong option": {"https://service.test/v1", testKey, "", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("PETSTORE_BASE_URL", c.url)
-			t.Setenv("PETSTORE_API_KEY", c.key)
-			t.Setenv("PETSTORE_API_KEY_FILE", c.file)
-			client, err := petstore.NewClientFromEnv()
-			if c.fault == "" {
-				require.NoError(t, err)
-				assert.Equal(t, "petstore.Client(https://service.test/v1)", client.String())
-				return
-			}
-			require.ErrorContains(t, err, c.fault)
-			assert.NotContains(t, err.Error(), testKey)
-		})
-	}
-	t.Setenv("PETSTORE_BASE_URL", "https://service.test/v1")
-	_, err := petstore.NewClientFromEnv(petstore.WithMaxWait(-1))
-	require.ErrorContains(t, err, "WithMaxWait")
-	t.Setenv("PETSTORE_API_KEY_FILE", "/nowhere")
-	_, err = petstore.NewClientFromEnv()
-	require.ErrorIs(t, err, fs.ErrNotExist)
-	t.Setenv("PETSTORE_API_KEY_FILE", "")
-	_, err = petstore.NewClientFromEnv(petstore.WithAPIKeyFunc(
-		func(context.Context) (string, error) { return testKey, nil }))
-	require.NoError(t, err, "a key function needs no key in the environment")
-}
-
 func TestClientFormat(t *testing.T) {
 	t.Run("shows the base URL and never the key", func(t *testing.T) {
 		client, err := petstore.NewClient("https://service.test/v1/", testKey, petstore.WithHeader("X-Proxy-Token", "tok-1234567"))
@@ -218,52 +175,6 @@ type recordingT struct{ text string }
 
 func (r *recordingT) Errorf(format string, args ...any) { r.text += fmt.Sprintf(format, args...) }
 
-func TestWithAPIKeyFunc(t *testing.T) {
-	t.Run("is called before each attempt", func(t *testing.T) {
-		keys := 0
-		client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
-			petstore.WithHTTPClient(&http.Client{Transport: &service{responders: []responder{
-				wantKey(t, "key-1", 503), wantKey(t, "key-2", 200),
-			}}}),
-			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Nanosecond}),
-			petstore.WithAPIKeyFunc(func(context.Context) (string, error) {
-				keys++
-				return fmt.Sprintf("key-%d", keys), nil
-			}))
-		require.NoError(t, err)
-		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, 2, result.Attempts)
-	})
-	t.Run("fails the call with nothing sent if it fails", func(t *testing.T) {
-		boom := errors.New("vault is sealed")
-		for name, f := range map[string]func(context.Context) (string, error){
-			"an error": func(context.Context) (string, error) { return "", boom },
-			"no token": func(context.Context) (string, error) { return "hush hush", nil },
-		} {
-			service := &service{responders: []responder{status(200, `[]`)}}
-			client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
-				petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithAPIKeyFunc(f))
-			require.NoError(t, err)
-			_, err = client.CreatePet(t.Context(), newPet())
-			transport, ok := errors.AsType[*petstore.TransportError](err)
-			require.True(t, ok, "%s: %T", name, err)
-			assert.False(t, transport.Sent)
-			assert.Equal(t, name == "an error", errors.Is(err, boom))
-			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			assert.NotContains(t, err.Error(), "hush")
-			assert.Empty(t, service.sent())
-		}
-	})
-}
-
-func wantKey(t *testing.T, key string, code int) responder {
-	return func(req *http.Request) (*http.Response, error) {
-		assert.Equal(t, "Bearer "+key, req.Header.Get("Authorization"))
-		return response(req, code, strings.NewReader(`[]`)), nil
-	}
-}
-
 func TestClientRateLimit(t *testing.T) {
 	client, _ := scripted(t, []responder{status(200, `[]`, quota(60, 41, time.Minute)...), status(200, `[]`)})
 	assert.True(t, client.RateLimit().IsZero())
@@ -275,18 +186,6 @@ func TestClientRateLimit(t *testing.T) {
 	assert.True(t, (*petstore.Client)(nil).RateLimit().IsZero())
 }
 
-func TestWithHTTPClient(t *testing.T) {
-	hc := &http.Client{Transport: &service{responders: []responder{status(200, `[]`)}}, Timeout: time.Second}
-	before := *hc
-	client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(hc))
-	require.NoError(t, err)
-	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
-	assert.Equal(t, before.Transport, hc.Transport)
-	assert.Nil(t, hc.CheckRedirect)
-	assert.Equal(t, time.Second, hc.Timeout)
-}
-
 func TestClientBaseURL(t *testing.T) {
 	t.Parallel()
 	client, err := petstore.NewClient("https://service.test:8443/v1/", testKey)
@@ -294,4 +193,22 @@ func TestClientBaseURL(t *testing.T) {
 	assert.Equal(t, "https://service.test:8443/v1", client.BaseURL())
 	assert.Empty(t, new(petstore.Client).BaseURL())
 	assert.Empty(t, (*petstore.Client)(nil).BaseURL())
+}
+
+func TestNewClientLocalhost(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://proxy.test:1")
+	server := fake.NewTestServer(t)
+	_, port, err := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(server.URL(), "http://"), "/v1"))
+	require.NoError(t, err)
+	for _, host := range []string{"LOCALHOST", "Localhost", "localhost"} {
+		client, err := petstore.NewClient("http://"+host+":"+port+"/v1", server.APIKey(),
+			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		require.NoError(t, err)
+		assert.NoError(t, list(client), host)
+		assert.Equal(t, "http://localhost:"+port+"/v1", client.BaseURL())
+	}
+	for _, base := range []string{"http://[::1%25lo]/v1", "http://localhoſt/v1", "http://localhost./v1"} {
+		_, err := petstore.NewClient(base, testKey)
+		assert.ErrorContains(t, err, "not loopback", base)
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -113,17 +112,6 @@ func TestErrorText(t *testing.T) {
 		} {
 			assert.NotPanics(t, func() { assert.NotEmpty(t, err.Error()) }, "%T", err)
 		}
-	})
-}
-
-func TestRateLimitErrorRetryAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for d, want := range map[time.Duration]string{
-			time.Second: "1", 1001 * time.Millisecond: "2", -time.Hour: "1", 0: "1", 10 * time.Hour: "36000",
-		} {
-			assert.Equal(t, want, (&petstore.RateLimitError{RetryAt: time.Now().Add(d)}).RetryAfter())
-		}
-		assert.Empty(t, new(petstore.RateLimitError).RetryAfter())
 	})
 }
 

@@ -3,10 +3,8 @@ package petstore_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -168,103 +166,4 @@ func TestErrorGoldenFiles(t *testing.T) {
 		golden(t, "errors.log", text.String())
 		golden(t, "errors.json", json.String())
 	})
-}
-
-func TestNewClientFromEnvErrors(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "key")
-	require.NoError(t, os.WriteFile(file, []byte("two words"), 0o600))
-	for name, c := range map[string]struct{ base, key, file, insecure, want string }{
-		"base URL":   {base: "http://service.test/v1", key: testKey, want: "PETSTORE_BASE_URL: is plain http"},
-		"blank":      {base: "https://service.test/v1 ", key: testKey, want: "PETSTORE_BASE_URL: has white space around it"},
-		"key":        {base: "https://service.test/v1", key: "two words", want: "PETSTORE_API_KEY: has a character"},
-		"key's file": {base: "https://service.test/v1", file: file, want: "PETSTORE_API_KEY_FILE: has a character"},
-		"insecure":   {base: "http://service.test/v1", key: testKey, insecure: "yes", want: "PETSTORE_INSECURE_HTTP: is neither 0 nor 1"},
-		"allowed":    {base: "http://service.test/v1", key: testKey, insecure: "1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("PETSTORE_BASE_URL", c.base)
-			t.Setenv("PETSTORE_API_KEY", c.key)
-			t.Setenv("PETSTORE_API_KEY_FILE", c.file)
-			t.Setenv("PETSTORE_INSECURE_HTTP", c.insecure)
-			_, err := petstore.NewClientFromEnv()
-			if c.want == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.ErrorIs(t, err, petstore.ErrInvalidArgument)
-			assert.ErrorContains(t, err, c.want)
-			assert.NotContains(t, err.Error(), "two words")
-		})
-	}
-}
-
-func TestWithAPIKeyFuncAfter401(t *testing.T) {
-	for name, c := range map[string]struct {
-		keys      []string
-		responses []responder
-		sent      int
-		attempts  int
-		fails     bool
-	}{
-		"another key":                  {[]string{"old-key", "new-key"}, []responder{status(401, ""), status(201, onePet)}, 2, 2, false},
-		"the same key":                 {[]string{"old-key", "old-key"}, []responder{status(401, "")}, 1, 1, true},
-		"another key, refused as well": {[]string{"old-key", "new-key"}, []responder{status(401, ""), status(401, "")}, 2, 2, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var refused []bool
-			service := &service{responders: c.responses}
-			client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithAPIKeyFunc(
-				func(ctx context.Context) (string, error) {
-					call, _ := petstore.CallFromContext(ctx)
-					refused = append(refused, call.KeyRefused)
-					return c.keys[len(refused)-1], nil
-				}), petstore.WithHTTPClient(&http.Client{Transport: service}))
-			require.NoError(t, err)
-			result, err := client.CreatePet(t.Context(), newPet())
-			assert.Len(t, service.sent(), c.sent)
-			assert.Equal(t, []bool{false, true}, refused)
-			if !c.fails {
-				require.NoError(t, err)
-				assert.Equal(t, c.attempts, result.Attempts)
-				return
-			}
-			require.ErrorIs(t, err, petstore.ErrUnauthorized)
-			require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			e, _ := errors.AsType[*petstore.APIError](err)
-			assert.Equal(t, c.attempts, e.Attempts)
-		})
-	}
-	client, service := scripted(t, []responder{status(401, "")})
-	require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
-	assert.Len(t, service.sent(), 1, "a fixed key is not tried again")
-}
-
-func TestWithRawBody(t *testing.T) {
-	const body = `{"id":7,"name":"Rex","categoryId":3,"tag":"good"}`
-	client, _ := scripted(t, []responder{status(200, body), status(200, body)})
-	result, err := client.GetPet(t.Context(), 7, petstore.WithRawBody())
-	require.NoError(t, err)
-	assert.JSONEq(t, body, string(result.RawBody))
-	result, err = client.GetPet(t.Context(), 7)
-	require.NoError(t, err)
-	assert.Nil(t, result.RawBody)
-}
-
-func TestResponseDeprecation(t *testing.T) {
-	client, _ := scripted(t, []responder{
-		status(200, onePet, "Deprecation: @1764547200", "Sunset: Thu, 05 Dec 2030 00:00:00 GMT", `Link: <https://x.test>; rel="sunset"`),
-		status(200, onePet, "Deprecation: soon"),
-	})
-	result, err := client.GetPet(t.Context(), 7)
-	require.NoError(t, err)
-	d, ok := result.Deprecation()
-	assert.True(t, ok)
-	assert.Equal(t, petstore.Deprecation{
-		At: time.Date(2025, 12, 1, 0, 0, 0, 0, time.UTC), Sunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC),
-		Link: `<https://x.test>; rel="sunset"`,
-	}, d)
-	result, err = client.GetPet(t.Context(), 7)
-	require.NoError(t, err)
-	_, ok = result.Deprecation()
-	assert.False(t, ok)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -141,4 +142,42 @@ func TestPetStatuses(t *testing.T) {
 	}
 	statuses[0] = "lost"
 	assert.True(t, petstore.PetStatuses()[0].Valid(), "the caller may change the result")
+}
+
+func TestGetPetWithOtherID(t *testing.T) {
+	t.Parallel()
+	client, _ := scripted(t, []responder{status(200, onePet)})
+	_, err := client.GetPet(t.Context(), 8)
+	require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+	assert.ErrorContains(t, err, "id is 7 instead of 8")
+}
+
+func TestWithRawBody(t *testing.T) {
+	const body = `{"id":7,"name":"Rex","categoryId":3,"tag":"good"}`
+	client, _ := scripted(t, []responder{status(200, body), status(200, body)})
+	result, err := client.GetPet(t.Context(), 7, petstore.WithRawBody())
+	require.NoError(t, err)
+	assert.JSONEq(t, body, string(result.RawBody))
+	result, err = client.GetPet(t.Context(), 7)
+	require.NoError(t, err)
+	assert.Nil(t, result.RawBody)
+}
+
+func TestResponseDeprecation(t *testing.T) {
+	client, _ := scripted(t, []responder{
+		status(200, onePet, "Deprecation: @1764547200", "Sunset: Thu, 05 Dec 2030 00:00:00 GMT", `Link: <https://x.test>; rel="sunset"`),
+		status(200, onePet, "Deprecation: soon"),
+	})
+	result, err := client.GetPet(t.Context(), 7)
+	require.NoError(t, err)
+	d, ok := result.Deprecation()
+	assert.True(t, ok)
+	assert.Equal(t, petstore.Deprecation{
+		At: time.Date(2025, 12, 1, 0, 0, 0, 0, time.UTC), Sunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC),
+		Link: `<https://x.test>; rel="sunset"`,
+	}, d)
+	result, err = client.GetPet(t.Context(), 7)
+	require.NoError(t, err)
+	_, ok = result.Deprecation()
+	assert.False(t, ok)
 }

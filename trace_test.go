@@ -3,7 +3,10 @@ package petstore_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -232,4 +235,27 @@ func TestClientTrace(t *testing.T) {
 		_, ok := errors.AsType[*petstore.ArgumentError](err)
 		assert.True(t, ok)
 	})
+}
+
+func TestCallFromContextInDialer(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		for range 1000 { // the dialer continues after the attempt was given up
+			c, _ := petstore.CallFromContext(ctx)
+			assert.Equal(t, "listPets", c.Operation)
+		}
+		<-release
+		return nil, errRefused
+	}}
+	client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(nil),
+		petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithAttemptTimeout(time.Millisecond),
+		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 20, BaseDelay: time.Microsecond}))
+	require.NoError(t, err)
+	var hooked atomic.Int32
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GetConn: func(string) { hooked.Add(1) }})
+	_, err = client.ListPets(ctx, petstore.ListPetsParams{})
+	require.Error(t, err)
+	close(release)
+	assert.NotZero(t, hooked.Load(), "the caller's hooks are called, too")
 }

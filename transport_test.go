@@ -3,27 +3,23 @@ package petstore_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 // quick retries without a noticeable wait, for tests on real connections, in real time.
@@ -211,83 +207,6 @@ func TestRedact(t *testing.T) {
 	})
 }
 
-func TestCreatePetNotWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		over := make(chan struct{})
-		defer close(over)
-		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			<-over // the network drops all packets; net/http continues the dial for a later request
-			return nil, io.EOF
-		}}
-		client, err := petstore.NewClient("http://127.0.0.1:9/v1", testKey, petstore.WithLimiter(nil),
-			petstore.WithHTTPClient(&http.Client{Transport: transport}))
-		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = client.CreatePet(ctx, newPet())
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-
-		start := time.Now()
-		_, err = client.CreatePet(t.Context(), newPet(), petstore.WithAttemptTimeout(time.Second))
-		require.NotErrorIs(t, err, context.DeadlineExceeded)
-		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-		assert.Greater(t, time.Since(start), 4*time.Second, "a request that was not written is sent again")
-	})
-}
-
-func TestTransportErrorDialTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dial := &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}
-		client, _ := scripted(t, []responder{fails(dial)})
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NotErrorIs(t, err, context.DeadlineExceeded)
-		assert.ErrorContains(t, err, "deadline exceeded (4 attempts)")
-	})
-}
-
-func TestCreatePetCutOff(t *testing.T) {
-	var posts atomic.Int32
-	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		if r.Method == http.MethodGet {
-			respondJSON(w, 200, `[]`)
-			return
-		}
-		posts.Add(1)
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if assert.NoError(t, err) {
-			_ = conn.(*net.TCPConn).SetLinger(0)
-			_ = conn.Close()
-		}
-	})
-	client := loopback(t, server)
-	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // so that the connection was used before
-	require.NoError(t, err)
-	_, err = client.CreatePet(t.Context(), newPet())
-	require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-	assert.EqualValues(t, 1, posts.Load())
-}
-
-func TestTransportErrorCertificate(t *testing.T) {
-	var handshakes atomic.Int32
-	server := httptest.NewUnstartedServer(nil)
-	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		handshakes.Add(1)
-		return nil, nil
-	}}
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	client, err := petstore.NewClient(server.URL+"/v1", testKey, petstore.WithRetryPolicy(quick))
-	require.NoError(t, err)
-	_, err = client.CreatePet(t.Context(), newPet())
-	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	assert.True(t, ok, "%v", err)
-	require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-	assert.EqualValues(t, 1, handshakes.Load())
-}
-
 func TestHTTP2Reset(t *testing.T) {
 	var posts, gets atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -344,60 +263,6 @@ func TestResponseErrorNotHTTP(t *testing.T) {
 	})
 }
 
-func TestWithHTTPClientIncompleteResponse(t *testing.T) {
-	for name, c := range map[string]struct {
-		response *http.Response
-		want     string
-	}{
-		"nothing":                 {nil, "the transport returned neither a response nor an error"},
-		"neither header nor body": {&http.Response{StatusCode: http.StatusNotFound}, "404 Not Found"},
-		"a status that is none":   {&http.Response{}, "malformed HTTP response: status 000"},
-	} {
-		attempts := 0
-		client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{
-			Transport: responder(func(*http.Request) (*http.Response, error) {
-				attempts++
-				return c.response, nil
-			}),
-		}))
-		require.NoError(t, err)
-		for operation, call := range calls(client) {
-			attempts = 0
-			require.ErrorContains(t, call(t), c.want, "%s, %s", name, operation)
-			assert.Equal(t, 1, attempts, "%s, %s: a retry would fail in the same way", name, operation)
-		}
-	}
-}
-
-func TestWithHTTPClientCookies(t *testing.T) {
-	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if c, err := r.Cookie("route"); err == nil {
-			w.Header().Set("X-Route", c.Value)
-		}
-		http.SetCookie(w, &http.Cookie{Name: "route", Value: "b7"})
-		respondJSON(w, 200, `[]`)
-	})
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	client := loopback(t, server, petstore.WithHTTPClient(&http.Client{Jar: jar, Transport: server.Client().Transport}))
-	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
-	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
-	assert.Equal(t, "b7", result.Header.Get("X-Route"))
-}
-
-func TestWithHTTPClientUnwrap(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	client, err := petstore.NewClient("https://service.test/v1", testKey,
-		petstore.WithHTTPClient(&http.Client{Transport: wrapped{new(http.Transport), cancel}}))
-	require.NoError(t, err)
-	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
-	require.ErrorIs(t, err, context.Canceled)
-	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "the transport did not ask for a connection")
-}
-
 // wrapped calls before, and then sends the request.
 type wrapped struct {
 	http.RoundTripper
@@ -409,4 +274,48 @@ func (w wrapped) Unwrap() http.RoundTripper { return w.RoundTripper }
 func (w wrapped) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.before()
 	return w.RoundTripper.RoundTrip(req)
+}
+
+func TestWithTransport(t *testing.T) {
+	t.Parallel()
+	var order []string
+	wrap := func(name string) petstore.Option {
+		return petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
+			if tuned, ok := next.(*http.Transport); ok {
+				assert.Equal(t, 64, tuned.MaxIdleConnsPerHost)
+			}
+			return responder(func(r *http.Request) (*http.Response, error) {
+				order = append(order, name)
+				return next.RoundTrip(r)
+			})
+		})
+	}
+	server := fake.NewTestServer(t)
+	client, err := petstore.NewClient(server.URL(), server.APIKey(), wrap("inner"), wrap("outer"))
+	require.NoError(t, err)
+	require.NoError(t, list(client))
+	assert.Equal(t, []string{"outer", "inner"}, order)
+
+	for _, wrap := range []func(http.RoundTripper) http.RoundTripper{
+		nil, func(http.RoundTripper) http.RoundTripper { return nil },
+	} {
+		_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithTransport(wrap))
+		_, ok := errors.AsType[*petstore.ArgumentError](err)
+		assert.True(t, ok, "%v", err)
+	}
+}
+
+func TestResponseHeaderLimit(t *testing.T) {
+	var asked atomic.Int32
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Header().Set("X-Flood", strings.Repeat("x", 2<<20))
+		respondJSON(w, 200, `[]`)
+	})
+	client, err := petstore.NewClient(server.URL+"/v1", testKey, petstore.WithRetryPolicy(quick))
+	require.NoError(t, err)
+	err = list(client)
+	require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+	require.ErrorContains(t, err, "response headers exceeded 1048576 bytes")
+	assert.EqualValues(t, 1, asked.Load())
 }

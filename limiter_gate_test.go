@@ -1,0 +1,237 @@
+package petstore
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLimiterGate(t *testing.T) {
+	t.Run("one request goes ahead after a 429, then the others", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			one(t, l, tooMany(60, 12, 7*time.Second, 20*time.Second))
+			var admitted atomic.Int64
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					p, err := l.Acquire(t.Context(), time.Hour)
+					if assert.NoError(t, err) {
+						n := admitted.Add(1)
+						time.Sleep(50 * time.Millisecond)
+						p.Release(ok(60, 60-int(n), time.Minute))
+					}
+				})
+			}
+			time.Sleep(20*time.Second - time.Nanosecond)
+			assert.Zero(t, admitted.Load(), "inside the closed window")
+			time.Sleep(49 * time.Millisecond)
+			assert.EqualValues(t, 1, admitted.Load(), "one request, which has no response yet")
+			time.Sleep(2 * time.Millisecond)
+			synctest.Wait()
+			assert.EqualValues(t, 50, admitted.Load(), "then the others")
+			all.Wait()
+		})
+	})
+	t.Run("the Reset of a 429 counts if its window is used up", func(t *testing.T) {
+		for _, c := range []struct {
+			name              string
+			remaining         int
+			reset, retryAfter time.Duration
+			want              time.Duration
+			scope             LimitScope
+		}{
+			{"exhausted, Reset is later", 0, 50 * time.Second, 20 * time.Second, 50 * time.Second, ScopeMinute},
+			{"exhausted, Retry-After is later", 0, 50 * time.Second, 51 * time.Second, 51 * time.Second, ScopeMinute},
+			{"not exhausted", 5, 50 * time.Second, 20 * time.Second, 20 * time.Second, ScopeMinute},
+			{"not exhausted, no Retry-After", 5, 50 * time.Second, 0, 51 * time.Second, ScopeMinute},
+			{"the day", 0, 5 * time.Hour, 5 * time.Hour, 5 * time.Hour, ScopeDay},
+			{"a ban", 0, 50 * time.Second, 5 * time.Minute, 5 * time.Minute, ScopeBan},
+			{"Reset is past", 0, -time.Hour, 30 * time.Second, 30 * time.Second, ScopeMinute},
+			{"nothing usable", 0, -time.Hour, 0, time.Minute, ScopeMinute},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := NewLimiter()
+					now := time.Now()
+					one(t, l, tooMany(60, c.remaining, c.reset, c.retryAfter))
+					_, err := l.Acquire(t.Context(), time.Second)
+					e := refused(t, err)
+					assert.Equal(t, c.scope, e.Scope)
+					assert.Equal(t, c.want, e.RetryAt.Sub(now))
+					assert.Contains(t, err.Error(), "("+string(c.scope)+")")
+
+					time.Sleep(c.want - 1)
+					_, err = l.Acquire(t.Context(), 0)
+					_ = refused(t, err)
+					time.Sleep(time.Nanosecond)
+					one(t, l, ok(60, 59, time.Minute))
+				})
+			})
+		}
+	})
+	t.Run("closures in a row back off", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			var waited []time.Duration
+			for range 9 {
+				start := time.Now()
+				p, err := l.Acquire(t.Context(), time.Hour)
+				require.NoError(t, err)
+				waited = append(waited, time.Since(start))
+				p.Release(tooMany(60, 5, time.Hour, 10*time.Millisecond))
+			}
+			s := time.Second
+			assert.Equal(t, []time.Duration{0, s / 100, s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s}, waited)
+		})
+	})
+	t.Run("waiters are refused when the gate closes for too long", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter().(*limiter)
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					_, err := l.Acquire(t.Context(), time.Minute)
+					assert.Equal(t, ScopeBan, refused(t, err).Scope)
+				})
+			}
+			synctest.Wait()
+			start := time.Now()
+			p.Release(tooMany(60, 0, 10*time.Second, 5*time.Minute))
+			all.Wait()
+			assert.Equal(t, start, time.Now(), "no time has passed")
+			assertAtRest(t, l)
+		})
+	})
+}
+
+// maxWait limits the waits for a window or a closed gate, but not those for a response.
+func TestLimiterMaxWait(t *testing.T) {
+	t.Run("0 waits for the response to the first request", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
+			start := time.Now()
+			one(t, l, ok(60, 58, time.Minute))
+			assert.Equal(t, 300*time.Millisecond, time.Since(start))
+			assertAtRest(t, l.(*limiter))
+		})
+	})
+	t.Run("0 fails immediately if the window is used up", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			start := time.Now()
+			one(t, l, ok(60, 0, 30*time.Second))
+			for _, maxWait := range []time.Duration{0, -time.Second} {
+				_, err := l.Acquire(t.Context(), maxWait)
+				e := refused(t, err)
+				assert.Equal(t, start.Add(31*time.Second), e.RetryAt)
+				assert.Equal(t, ScopeMinute, e.Scope)
+			}
+			assert.Equal(t, start, time.Now())
+		})
+	})
+	t.Run("0 fails as soon as the response shows that the window is used up", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 0, time.Minute)) })
+			start := time.Now()
+			_, err = l.Acquire(t.Context(), 0)
+			assert.True(t, refused(t, err).RetryAt.After(time.Now()))
+			assert.Equal(t, 300*time.Millisecond, time.Since(start))
+			assertAtRest(t, l.(*limiter))
+		})
+	})
+	t.Run("only the wait for the window counts", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			time.AfterFunc(700*time.Millisecond, func() { p.Release(ok(60, 0, 30*time.Second)) })
+			var free time.Duration
+			ctx := callIn(t.Context(), &ClientTrace{})
+			p, err = l.Acquire(ctx, 32*time.Second)
+			require.NoError(t, err)
+			free = time.Duration(callOf(ctx).free.Load())
+			assert.Equal(t, 700*time.Millisecond, free, "reported as not counted")
+			p.Release(ok(60, 59, time.Minute))
+		})
+	})
+}
+
+func TestLimiterWaitTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter().(*limiter)
+		one(t, l, ok(60, 0, 40*time.Second))
+		start := time.Now()
+
+		_, err := l.Acquire(t.Context(), 39*time.Second)
+		e := refused(t, err)
+		assert.Equal(t, ScopeMinute, e.Scope)
+		assert.Equal(t, start.Add(41*time.Second), e.RetryAt)
+		assert.Equal(t, 60, e.RateLimit.Limit)
+
+		ctx, cancel := context.WithTimeout(t.Context(), 39*time.Second)
+		defer cancel()
+		_, err = l.Acquire(ctx, time.Hour)
+		_ = refused(t, err)
+		assert.NotErrorIs(t, err, context.DeadlineExceeded, "it has not ended")
+
+		// The next window is for the calls in the queue; the one after that begins a minute later.
+		leave, stop := context.WithCancel(t.Context())
+		for range 60 {
+			go func() { _, _ = l.Acquire(leave, time.Hour) }()
+		}
+		synctest.Wait()
+		_, err = l.Acquire(t.Context(), 99*time.Second)
+		e = refused(t, err)
+		assert.Equal(t, start.Add(101*time.Second), e.RetryAt)
+		assert.Equal(t, start, time.Now(), "no time has passed")
+		stop()
+		synctest.Wait()
+		assertAtRest(t, l)
+	})
+}
+
+func TestLimiterDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(60)
+		s.PerDay = 100
+		l := NewLimiter()
+		rng := rand.New(rand.NewPCG(3, 3))
+		start := time.Now()
+		for range 100 {
+			p, err := l.Acquire(t.Context(), 2*time.Minute)
+			require.NoError(t, err)
+			p.Release(carry(s, rng))
+		}
+		for range 23 {
+			_, err := l.Acquire(t.Context(), 2*time.Minute)
+			e := refused(t, err)
+			assert.Equal(t, ScopeDay, e.Scope)
+			assert.WithinDuration(t, start.Add(24*time.Hour), e.RetryAt, 2*time.Second)
+			time.Sleep(time.Hour)
+		}
+		assert.Len(t, s.Arrivals(), 100, "nothing was sent meanwhile")
+		time.Sleep(time.Until(start.Add(24*time.Hour - time.Minute)))
+		for range 10 {
+			p, err := l.Acquire(t.Context(), 2*time.Minute)
+			require.NoError(t, err)
+			p.Release(carry(s, rng))
+		}
+		assert.Zero(t, s.Rejected())
+	})
+}

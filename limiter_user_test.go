@@ -1,0 +1,122 @@
+package petstore_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+func TestWithLimiterOfTheUser(t *testing.T) {
+	t.Run("need not know Retry-After", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			limiter := &countingLimiter{}
+			client, service := scripted(t, []responder{status(429, ``, "Retry-After: 30"), fails(errRefused), success("createPet")},
+				petstore.WithLimiter(limiter))
+			_, err := client.CreatePet(t.Context(), newPet())
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, service.sent()[1].at.Sub(service.sent()[0].at), 30*time.Second)
+			require.Len(t, limiter.released, limiter.acquired, "every permit comes back, once")
+			var codes []int
+			for _, o := range limiter.released {
+				if !o.Sent.IsZero() {
+					codes = append(codes, o.StatusCode)
+				}
+			}
+			assert.Equal(t, []int{429, 201}, codes, "what was not sent is not observed")
+		})
+	})
+	t.Run("gets each permit back", func(t *testing.T) {
+		for name, responders := range map[string][]responder{
+			"success": {success("createPet")}, "error": {status(500, ``)}, "reset": {fails(errReset)},
+			"refused": {fails(errRefused)}, "cut off": {cutOff(201, errReset)},
+			"a panic": {func(*http.Request) (*http.Response, error) { panic("in the transport") }},
+		} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					limiter := &countingLimiter{}
+					client, _ := scripted(t, responders, petstore.WithLimiter(limiter))
+					func() {
+						defer func() { assert.Equal(t, name == "a panic", recover() != nil) }()
+						_, _ = client.CreatePet(t.Context(), newPet())
+					}()
+					assert.Positive(t, limiter.acquired)
+					assert.Len(t, limiter.released, limiter.acquired)
+				})
+			})
+		}
+	})
+	t.Run("its refusal is the error of the call", func(t *testing.T) {
+		at := time.Now().Add(time.Hour)
+		client, service := scripted(t, []responder{success("listPets")},
+			petstore.WithLimiter(fixedLimiter{err: &petstore.RateLimitError{RetryAt: at, Local: true}}))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		limited, ok := errors.AsType[*petstore.RateLimitError](err)
+		require.True(t, ok, "%T", err)
+		assert.Equal(t, "listPets", limited.Operation)
+		assert.Equal(t, at, limited.RetryAt)
+		assert.True(t, limited.Local)
+		assert.Empty(t, service.sent())
+
+		boom := errors.New("redis is gone")
+		client, service = scripted(t, []responder{success("listPets")}, petstore.WithLimiter(fixedLimiter{err: boom}))
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.ErrorIs(t, err, boom)
+		assert.Empty(t, service.sent())
+	})
+}
+
+func TestLimiterOfTheUser(t *testing.T) {
+	t.Run("may return a nil pointer as its error", func(t *testing.T) {
+		for _, err := range []error{(*petstore.RateLimitError)(nil), (*net.OpError)(nil)} {
+			permit := new(countingLimiter)
+			client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithLimiter(fixedLimiter{permit, err}))
+			require.NoError(t, list(client))
+			assert.Len(t, permit.released, 1)
+		}
+	})
+	t.Run("may return a permit with an error: the permit is released", func(t *testing.T) {
+		permit := new(countingLimiter)
+		client, service := scripted(t, nil, petstore.WithLimiter(fixedLimiter{permit, errors.New("no")}))
+		require.Error(t, list(client))
+		assert.Len(t, permit.released, 1)
+		assert.Empty(t, service.sent())
+	})
+	t.Run("may be slow: the attempt's timeout begins after it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var left time.Duration
+			client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+				deadline, _ := r.Context().Deadline()
+				left = time.Until(deadline)
+				return status(200, "[]")(r)
+			}}, petstore.WithLimiter(slowLimiter{petstore.NewLimiter(), 2 * time.Second}), petstore.WithAttemptTimeout(3*time.Second))
+			require.NoError(t, list(client))
+			assert.Equal(t, 3*time.Second, left)
+		})
+	})
+	t.Run("counts as waiting for WithMaxWait, all of it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, service := scripted(t, []responder{status(429, "", "Retry-After: 5")},
+				petstore.WithLimiter(slowLimiter{petstore.NewLimiter(), 2 * time.Second}), petstore.WithMaxWait(6*time.Second))
+			err := list(client)
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			assert.Len(t, service.sent(), 1)
+		})
+	})
+	t.Run("may be two limiters in one: their queues do not mix", func(t *testing.T) {
+		first, second := new(ticketLimiter), new(ticketLimiter)
+		second.issued = 100
+		client, _ := scripted(t, []responder{status(503, ""), status(200, "[]")},
+			petstore.WithLimiter(twoLimiters{first, second}), petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1}))
+		require.NoError(t, list(client))
+		assert.Equal(t, []uint64{1, 1}, first.seen)
+		assert.Equal(t, []uint64{101, 101}, second.seen)
+	})
+}

@@ -1,0 +1,109 @@
+package petstore_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+func TestTransportErrorSent(t *testing.T) {
+	t.Run("is true for a read with a response before its backoff was cancelled", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := scripted(t, []responder{status(503, "")})
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("gone"))
+			defer cancel()
+			time.AfterFunc(10*time.Millisecond, cancel)
+			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+			failed, ok := errors.AsType[*petstore.TransportError](err)
+			require.True(t, ok, "%T", err)
+			assert.True(t, failed.Sent)
+		})
+	})
+	t.Run("does not make the outcome of a create unknown after a 429", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			broken := &brokenLimiter{Limiter: petstore.NewLimiter()}
+			client, _ := scripted(t, []responder{status(429, "", "Retry-After: 1")}, petstore.WithLimiter(broken))
+			_, err := client.CreatePet(t.Context(), newPet())
+			failed, ok := errors.AsType[*petstore.TransportError](err)
+			require.True(t, ok, "%T", err)
+			assert.True(t, failed.Sent)
+			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			assert.ErrorIs(t, err, petstore.ErrRateLimited)
+		})
+	})
+	t.Run("is true if a registered protocol or a second transport may have written it", func(t *testing.T) {
+		lost := responder(func(r *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			return nil, io.EOF
+		})
+		registered := &http.Transport{}
+		registered.RegisterProtocol("https", lost)
+		unreachable := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return nil, errRefused
+		}}
+		for name, transport := range map[string]http.RoundTripper{
+			"registered": registered,
+			"second":     fallback{unreachable, lost},
+		} {
+			client, err := petstore.NewClient("https://service.test/v1", testKey,
+				petstore.WithHTTPClient(&http.Client{Transport: transport}))
+			require.NoError(t, err)
+			_, err = client.CreatePet(t.Context(), newPet())
+			assert.ErrorIs(t, err, petstore.ErrOutcomeUnknown, name)
+		}
+	})
+}
+
+// fallback uses the second transport if the first one fails.
+type fallback struct{ first, second http.RoundTripper }
+
+func (f fallback) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := f.first.RoundTrip(r)
+	if err != nil {
+		return f.second.RoundTrip(r)
+	}
+	return resp, nil
+}
+
+func TestTransportErrorDialTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dial := &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}
+		client, _ := scripted(t, []responder{fails(dial)})
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "deadline exceeded (4 attempts)")
+	})
+}
+
+func TestTransportErrorCertificate(t *testing.T) {
+	var handshakes atomic.Int32
+	server := httptest.NewUnstartedServer(nil)
+	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		handshakes.Add(1)
+		return nil, nil
+	}}
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	client, err := petstore.NewClient(server.URL+"/v1", testKey, petstore.WithRetryPolicy(quick))
+	require.NoError(t, err)
+	_, err = client.CreatePet(t.Context(), newPet())
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	assert.True(t, ok, "%v", err)
+	require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+	assert.EqualValues(t, 1, handshakes.Load())
+}
