@@ -73,8 +73,10 @@ func TestNewClient(t *testing.T) {
 			"http://localhost/v1", "http://LOCALHOST:80/v1", "http://127.0.0.1:4010/v1", "http://127.9.9.9/v1",
 			"http://[::1]:4010/v1", "http://[::ffff:127.0.0.1]/v1",
 		} {
-			_, err := petstore.NewClient(url, testKey)
-			assert.NoError(t, err, url)
+			t.Run(url, func(t *testing.T) {
+				_, err := petstore.NewClient(url, testKey)
+				assert.NoError(t, err, url)
+			})
 		}
 		_, err := petstore.NewClient("http://service.test/v1", testKey, petstore.WithInsecureHTTP())
 		assert.NoError(t, err)

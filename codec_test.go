@@ -46,28 +46,32 @@ func TestDecode(t *testing.T) {
 			`<html>`:                                                              "",
 			`{"id":1,"name":"a","categoryId":1,"x":` + strings.Repeat("[", 20000): "",
 		} {
-			client, service := scripted(t, []responder{status(201, body)})
-			_, err := client.CreatePet(t.Context(), newPet())
-			e, ok := errors.AsType[*petstore.ResponseError](err)
-			require.True(t, ok, "%s: %T %v", body, err, err)
-			assert.ErrorContains(t, err, reason, body)
-			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			assert.Equal(t, body[:min(len(body), 4096)], string(e.Body))
-			assert.Equal(t, 201, e.StatusCode)
-			assert.Len(t, service.sent(), 1)
+			t.Run(body, func(t *testing.T) {
+				client, service := scripted(t, []responder{status(201, body)})
+				_, err := client.CreatePet(t.Context(), newPet())
+				e, ok := errors.AsType[*petstore.ResponseError](err)
+				require.True(t, ok, "%s: %T %v", body, err, err)
+				assert.ErrorContains(t, err, reason, body)
+				require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+				assert.Equal(t, body[:min(len(body), 4096)], string(e.Body))
+				assert.Equal(t, 201, e.StatusCode)
+				assert.Len(t, service.sent(), 1)
 
-			client, _ = scripted(t, []responder{status(200, `[`+onePet+`,`+body+`]`)})
-			_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.ErrorIs(t, err, petstore.ErrInvalidResponse, body)
+				client, _ = scripted(t, []responder{status(200, `[`+onePet+`,`+body+`]`)})
+				_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.ErrorIs(t, err, petstore.ErrInvalidResponse, body)
+			})
 		}
 	})
 	t.Run("a body that is no list is a ResponseError", func(t *testing.T) {
 		for _, body := range []string{``, `null`, `{}`, `{"pets":[]}`, `[`, `[1]`, `[null]`, `[]]`, `[][]`, onePet} {
-			client, service := scripted(t, []responder{status(200, body)})
-			result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.ErrorIs(t, err, petstore.ErrInvalidResponse, body)
-			assert.Nil(t, result)
-			assert.Len(t, service.sent(), 1)
+			t.Run(body, func(t *testing.T) {
+				client, service := scripted(t, []responder{status(200, body)})
+				result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.ErrorIs(t, err, petstore.ErrInvalidResponse, body)
+				assert.Nil(t, result)
+				assert.Len(t, service.sent(), 1)
+			})
 		}
 	})
 	t.Run("unknown fields and statuses are accepted", func(t *testing.T) {
@@ -78,12 +82,14 @@ func TestDecode(t *testing.T) {
 			`{"\u0069\u0064":1,"n\u0061me":"\u0061","categoryId":2,"status":"s\u006fld"}`,
 			" \n{\"id\" : 1, \"name\":\"\\u0061\", \"categoryId\":2}\r\n\t ",
 		} {
-			client, _ := scripted(t, []responder{status(201, body)})
-			result, err := client.CreatePet(t.Context(), newPet())
-			require.NoError(t, err, body)
-			assert.Equal(t, "a", result.Pet.Name)
-			assert.EqualValues(t, 1, result.Pet.ID)
-			assert.EqualValues(t, 2, result.Pet.CategoryID)
+			t.Run(body, func(t *testing.T) {
+				client, _ := scripted(t, []responder{status(201, body)})
+				result, err := client.CreatePet(t.Context(), newPet())
+				require.NoError(t, err, body)
+				assert.Equal(t, "a", result.Pet.Name)
+				assert.EqualValues(t, 1, result.Pet.ID)
+				assert.EqualValues(t, 2, result.Pet.CategoryID)
+			})
 		}
 	})
 	t.Run("the media type of a success must be JSON", func(t *testing.T) {
@@ -91,9 +97,11 @@ func TestDecode(t *testing.T) {
 			"application/json": true, "application/json; charset=utf-8": true, "Application/JSON": true,
 			"": false, "text/html": false, "text/json": false, "application/problem+json": false, "json": false, "a b c": false,
 		} {
-			client, _ := scripted(t, []responder{status(200, `[]`, "Content-Type: ", "Content-Type: "+mediaType)})
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			assert.Equal(t, !ok, errors.Is(err, petstore.ErrInvalidResponse), "%q: %v", mediaType, err)
+			t.Run(mediaType, func(t *testing.T) {
+				client, _ := scripted(t, []responder{status(200, `[]`, "Content-Type: ", "Content-Type: "+mediaType)})
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				assert.Equal(t, !ok, errors.Is(err, petstore.ErrInvalidResponse), "%q: %v", mediaType, err)
+			})
 		}
 		client, _ := scripted(t, []responder{status(200, `[]`, "Content-Encoding: br")})
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
@@ -111,12 +119,14 @@ func TestDecode(t *testing.T) {
 			"{\"message\":\"\xff\"}":    {"", ""},
 			`{"code":"c","message":"m"`: {"", ""},
 		} {
-			client, _ := scripted(t, []responder{status(404, body, "Content-Type: text/html")})
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			e, ok := errors.AsType[*petstore.APIError](err)
-			require.True(t, ok, "%s: %T", body, err)
-			assert.Equal(t, want, [2]string{e.Code, e.Message}, body)
-			assert.Equal(t, body, string(e.Body))
+			t.Run(body, func(t *testing.T) {
+				client, _ := scripted(t, []responder{status(404, body, "Content-Type: text/html")})
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				e, ok := errors.AsType[*petstore.APIError](err)
+				require.True(t, ok, "%s: %T", body, err)
+				assert.Equal(t, want, [2]string{e.Code, e.Message}, body)
+				assert.Equal(t, body, string(e.Body))
+			})
 		}
 	})
 }

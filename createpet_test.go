@@ -68,15 +68,17 @@ func TestCreatePetCutOff(t *testing.T) {
 
 func TestCreatePetResponseLost(t *testing.T) {
 	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage, fake.WireStall} {
-		synctest.Test(t, func(t *testing.T) {
-			server := fake.NewTestServer(t, fake.WithStrict())
-			client := server.Client()
-			require.NoError(t, list(client), "so that the connection was used before")
-			server.Inject(fake.Fault{Wire: wire, AfterCommit: true, Operation: fake.OpCreatePet})
-			_, err := client.CreatePet(t.Context(), newPet())
-			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, "wire %d", wire)
-			require.NotErrorIs(t, err, context.DeadlineExceeded)
-			assert.Len(t, server.Pets(), 1)
+		t.Run(wire.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := fake.NewTestServer(t, fake.WithStrict())
+				client := server.Client()
+				require.NoError(t, list(client), "so that the connection was used before")
+				server.Inject(fake.Fault{Wire: wire, AfterCommit: true, Operation: fake.OpCreatePet})
+				_, err := client.CreatePet(t.Context(), newPet())
+				require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, "wire %d", wire)
+				require.NotErrorIs(t, err, context.DeadlineExceeded)
+				assert.Len(t, server.Pets(), 1)
+			})
 		})
 	}
 }

@@ -70,7 +70,9 @@ func TestErrorText(t *testing.T) {
 				Operation: "createPet", Attempts: 2, Err: errors.New("connection reset"),
 			},
 		} {
-			assert.EqualError(t, err, want)
+			t.Run(want, func(t *testing.T) {
+				assert.EqualError(t, err, want)
+			})
 		}
 	})
 	t.Run("is one short line whatever the server sends", func(t *testing.T) {

@@ -72,7 +72,9 @@ func TestParseRetryAfter(t *testing.T) {
 			"Sat Nov 21 12:01:30 2026, 7":        90 * time.Second,
 			"31622400":                           366 * 24 * time.Hour,
 		} {
-			assert.Equal(t, want, parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, received), value)
+			t.Run(value, func(t *testing.T) {
+				assert.Equal(t, want, parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, received), value)
+			})
 		}
 	})
 	t.Run("a number is a Unix time if that is within the next year", func(t *testing.T) {
@@ -95,8 +97,10 @@ func TestParseRetryAfter(t *testing.T) {
 			"Sat, 21 Nov 2026 11:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT",
 			"1795262399", "Sat, 21 Nov 2026", "\x00",
 		} {
-			got := parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, date)
-			assert.Zero(t, got, "%q", value)
+			t.Run(value, func(t *testing.T) {
+				got := parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, date)
+				assert.Zero(t, got, "%q", value)
+			})
 		}
 		assert.Zero(t, parseRetryAfter(http.Header{}, date, date))
 	})

@@ -130,12 +130,14 @@ func TestBudgetWindow(t *testing.T) {
 	})
 	t.Run("is independent of a skewed clock", func(t *testing.T) {
 		for _, skew := range []time.Duration{0, 10 * time.Minute, -10 * time.Minute} {
-			p := newProcess(t)
-			p.Settle(p.send(), &quota.Observation{
-				Sent: p.now, Received: p.now, StatusCode: http.StatusOK, Date: p.now.Add(skew),
-				RateLimit: quota.RateLimit{10, 0, p.now.Add(skew + 40*time.Second)},
-			}, p.now)
-			assert.Equal(t, 41*time.Second, p.blocked().Until.Sub(p.now), "skew %v", skew)
+			t.Run(skew.String(), func(t *testing.T) {
+				p := newProcess(t)
+				p.Settle(p.send(), &quota.Observation{
+					Sent: p.now, Received: p.now, StatusCode: http.StatusOK, Date: p.now.Add(skew),
+					RateLimit: quota.RateLimit{10, 0, p.now.Add(skew + 40*time.Second)},
+				}, p.now)
+				assert.Equal(t, 41*time.Second, p.blocked().Until.Sub(p.now), "skew %v", skew)
+			})
 		}
 	})
 	t.Run("takes an absurd Reset for a minute", func(t *testing.T) {
