@@ -55,7 +55,7 @@ func TestObserveWords(t *testing.T) {
 	t.Run("of refusals that do not count", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, status := range []int{http.StatusBadRequest, http.StatusNotFound} {
-				free := onStatus(status, func(a *answer) {
+				free := onStatus(status, func(a *response) {
 					n, err := strconv.Atoi(a.header.Get(headerRemaining))
 					assert.NoError(t, err)
 					a.header.Set(headerRemaining, strconv.Itoa(n+1))
