@@ -58,6 +58,7 @@
 //	a 2xx that is not the documented one      once                  once; ErrOutcomeUnknown
 //	reset, cut off, attempt timed out         backs off, again      once; ErrOutcomeUnknown
 //	nothing was written, as a refused dial    backs off, again      backs off, again
+//	stream refused, or left out by a GOAWAY   backs off, again      backs off, again
 //	unknown host, TLS certificate             once                  once
 //	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //

@@ -260,8 +260,10 @@ func (e *TransportError) Error() string {
 // Is reports whether target is [ErrOutcomeUnknown] and the request is a create that may have been
 // written.
 func (e *TransportError) Is(target error) bool {
-	// A request that was answered with 429 was written, but not carried out.
-	return target == ErrOutcomeUnknown && e.Sent && e.Operation == opCreatePet && !errors.Is(e.Err, ErrRateLimited)
+	// A request with a 429 response was written and not carried out, and so was one that
+	// errUnprocessed is about.
+	return target == ErrOutcomeUnknown && e.Sent && e.Operation == opCreatePet &&
+		!errors.Is(e.Err, ErrRateLimited) && !errors.Is(e.Err, errUnprocessed)
 }
 
 // Unwrap returns Err.

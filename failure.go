@@ -71,6 +71,21 @@ func notHTTP(err error) bool {
 		"connection error: PROTOCOL_ERROR")
 }
 
+// errUnprocessed stands for the end of an HTTP/2 stream that the server guarantees not to have processed: it sent
+// REFUSED_STREAM, or a GOAWAY that leaves the stream out (RFC 9113, section 8.7), as servers do for a shutdown and
+// after so many requests on a connection.
+var errUnprocessed = errors.New("the server closed the connection or stream before it processed the request")
+
+// unprocessed reports whether err guarantees that the server has not processed a create. It goes by the texts with which
+// net/http says that it would have repeated the request, had it a GetBody. It would also after PROTOCOL_ERROR, which
+// guarantees nothing. The last text says that a connection was about to close before anything was written.
+func unprocessed(err error) bool {
+	text := err.Error()
+	return strings.HasPrefix(text, "http2: Transport: cannot retry err [") &&
+		containsAny(text, "graceful shutdown GOAWAY]", "; REFUSED_STREAM") ||
+		text == "net/http: cannot rewind body after connection loss"
+}
+
 func containsAny(s string, substrings ...string) bool {
 	for _, sub := range substrings {
 		if strings.Contains(s, sub) {
@@ -88,6 +103,9 @@ func (k *call) attribute(a *attempt, err error) error {
 	}
 	if a.wire.repeated.Load() {
 		return errNotRepeated
+	}
+	if unprocessed(err) {
+		return errUnprocessed
 	}
 	if contextErr(&a.context) != nil {
 		return &attemptTimeoutError{k.config.attemptTimeout}

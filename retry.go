@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -149,7 +150,7 @@ func (a *attempt) worthRepeating() bool {
 	case a.statusCode == http.StatusTooManyRequests:
 		return true
 	case a.statusCode == 0:
-		return op.repeatable || !a.sent
+		return op.repeatable || !a.sent || errors.Is(a.err, errUnprocessed)
 	case a.statusCode == op.success:
 		return op.repeatable && a.err != nil
 	}

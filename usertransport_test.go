@@ -67,7 +67,7 @@ func TestWithHTTPClientOverTLS(t *testing.T) {
 				server.StartTLS()
 				t.Cleanup(server.Close)
 				base := server.Client().Transport
-				users := roundTripperFunc(func(r *http.Request) (*http.Response, error) { return roundTrip(base, r) })
+				users := responder(func(r *http.Request) (*http.Response, error) { return roundTrip(base, r) })
 				client, err := petstore.NewClient(server.URL+"/v1", fake.DefaultAPIKey,
 					petstore.WithHTTPClient(&http.Client{Transport: users}))
 				require.NoError(t, err)

@@ -78,6 +78,9 @@ func (w *wire) setCreate(k *call, r *http.Request) {
 	r.Body = &w.body
 	if k.client.plain || k.client.traceable {
 		r.Body = io.NopCloser(&w.body.reader)
+		if !k.client.http1.Load() {
+			return // without GetBody net/http repeats nothing over HTTP/2, and its error says why it would have
+		}
 	}
 	r.GetBody = func() (io.ReadCloser, error) {
 		if w.connected.Load() || w.body.read.Load() {
