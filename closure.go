@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -52,11 +53,7 @@ func (k *call) reportGate(a *attempt) {
 	default:
 		if info, was := k.client.closure.open(a.ready); was {
 			info.Call, info.Waiting = a.describe(), int(k.client.waiting.Load())
-			for _, t := range k.client.traces {
-				if t.GateOpened != nil {
-					t.GateOpened(k.ctx.Context, info)
-				}
-			}
+			trace(k.ctx.Context, k, info, func(t *ClientTrace) func(context.Context, GateInfo) { return t.GateOpened })
 		}
 	}
 }
@@ -67,12 +64,7 @@ func (k *call) gateClosed(scope LimitScope, until time.Time) {
 		return
 	}
 	info := GateInfo{k.describe(), scope, until, int(k.client.waiting.Load())}
-	if !k.client.closure.close(info) {
-		return
-	}
-	for _, t := range k.client.traces {
-		if t.GateClosed != nil {
-			t.GateClosed(k.ctx.Context, info)
-		}
+	if k.client.closure.close(info) {
+		trace(k.ctx.Context, k, info, func(t *ClientTrace) func(context.Context, GateInfo) { return t.GateClosed })
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // failure is the kind of an attempt's error, as the retries distinguish it.
@@ -145,16 +147,10 @@ func contextErr(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if deadline, ok := ctx.Deadline(); ok && over(deadline, time.Now()) {
+	if deadline, ok := ctx.Deadline(); ok && quota.Over(time.Now(), deadline) {
 		return context.DeadlineExceeded
 	}
 	return nil
-}
-
-// over reports whether t is zero, or has passed by the monotonic or the wall clock: while a machine
-// is suspended, the monotonic clock may stop, but the wall clock continues.
-func over(t, now time.Time) bool {
-	return t.IsZero() || !t.After(now) || !t.Round(0).After(now.Round(0))
 }
 
 // endedError reports that the caller's context ended during a call.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"reflect"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // plan is the decision about the next attempt.
@@ -42,7 +44,7 @@ func (k *call) admit() (*attempt, error) {
 		switch {
 		case k.client.rotates && a.ready.Sub(asked) > keyFreshness:
 			a.release(Observation{}) // the key, and with it the budget, may have changed
-		case over(k.plan.notBefore, a.ready):
+		case quota.Over(a.ready, k.plan.notBefore):
 			k.attempts.Add(1)
 			return a, nil
 		default:
@@ -160,7 +162,7 @@ func (k *call) sleep(w Wait, d time.Duration) error {
 	w.Waiting = 1
 	done := k.startWait(w)
 	defer done(0)
-	for now := time.Now(); !over(end, now); now = time.Now() {
+	for now := time.Now(); !quota.Over(now, end); now = time.Now() {
 		timer := time.NewTimer(slice(end.Sub(now)))
 		select {
 		case <-timer.C:

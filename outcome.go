@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/redact"
 )
 
@@ -112,7 +113,7 @@ func (a *attempt) retryAt() time.Time { return opensAt(a.observation(time.Time{}
 // notPast returns t, or now if t has passed, for instance while a slow body was read or the machine
 // was suspended. The zero time stays zero.
 func notPast(t time.Time) time.Time {
-	if now := time.Now(); !t.IsZero() && over(t, now) {
+	if now := time.Now(); !t.IsZero() && quota.Over(now, t) {
 		return now
 	}
 	return t

@@ -136,7 +136,7 @@ func (q *keyQueue) refuse(now time.Time) {
 
 // earliest returns a time before which w cannot be admitted if that many waiters go before it.
 func (q *keyQueue) earliest(now time.Time, w *waiter, before int) time.Time {
-	return later(q.budget.Earliest(now, before, w.background), q.why.Until)
+	return quota.Later(q.budget.Earliest(now, before, w.background), q.why.Until)
 }
 
 // leave removes w from the queue and wakes it.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // RetryPolicy sets how often a call is retried and with which backoff; the package documentation
@@ -132,7 +134,7 @@ func (k *call) decide(a *attempt) plan {
 // planAfter429 returns a plan with a retry when the service allows it. The limiter usually waits as
 // long; the plan matters without a limiter, or with one that ignores Retry-After.
 func (k *call) planAfter429(a *attempt) plan {
-	p := plan{notBefore: later(time.Now().Add(k.config.retry.backoff(a.number)), a.retryAt())}
+	p := plan{notBefore: quota.Later(time.Now().Add(k.config.retry.backoff(a.number)), a.retryAt())}
 	if k.client.limiter == nil {
 		// Jitter, so that calls that got their 429 together do not retry together.
 		p.notBefore = p.notBefore.Add(rand.N(k.config.retry.BaseDelay))

@@ -46,11 +46,3 @@ func scopeOf(o Observation, end time.Time) LimitScope {
 	q := o.quota()
 	return LimitScope(quota.ScopeOf(&q, end))
 }
-
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}

@@ -94,15 +94,23 @@ type GateInfo struct {
 	Waiting int
 }
 
+// trace calls one function of all traces, in the order of the options.
+func trace[T any](ctx context.Context, k *call, info T, function func(*ClientTrace) func(context.Context, T)) {
+	for _, t := range k.client.traces {
+		if f := function(t); f != nil {
+			f(ctx, info)
+		}
+	}
+}
+
 // traceCall calls the CallStart functions, and returns the function that calls the CallDone
 // functions.
 func (k *call) traceCall() func(error) {
-	traces := k.client.traces
-	if len(traces) == 0 {
+	if len(k.client.traces) == 0 {
 		return func(error) {}
 	}
 	begun := time.Now()
-	for _, t := range traces {
+	for _, t := range k.client.traces {
 		if t.CallStart == nil {
 			continue
 		}
@@ -110,27 +118,18 @@ func (k *call) traceCall() func(error) {
 			k.ctx.Context = ctx //nolint:fatcontext // once for each trace
 		}
 	}
-	ctx := k.ctx.Context
+	ctx := k.ctx.Context // without the timeout of WithCallTimeout, which has ended when the call is done
 	return func(err error) {
 		info := CallDoneInfo{k.describe(), time.Since(begun), err}
-		for _, t := range traces {
-			if t.CallDone != nil {
-				t.CallDone(ctx, info)
-			}
-		}
+		trace(ctx, k, info, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone })
 	}
 }
 
 // traceAttempt calls the AttemptStart functions.
 func (k *call) traceAttempt(a *attempt) {
-	if len(k.client.traces) == 0 {
-		return
-	}
-	c := a.describe()
-	for _, t := range k.client.traces {
-		if t.AttemptStart != nil {
-			t.AttemptStart(k.ctx.Context, c)
-		}
+	if len(k.client.traces) > 0 {
+		call := a.describe()
+		trace(k.ctx.Context, k, call, func(t *ClientTrace) func(context.Context, Call) { return t.AttemptStart })
 	}
 }
 
@@ -148,9 +147,5 @@ func (k *call) tracedAttempt(a *attempt) {
 		Sent:       a.sent,
 		Err:        a.err,
 	}
-	for _, t := range k.client.traces {
-		if t.AttemptDone != nil {
-			t.AttemptDone(k.ctx.Context, info)
-		}
-	}
+	trace(k.ctx.Context, k, info, func(t *ClientTrace) func(context.Context, AttemptDoneInfo) { return t.AttemptDone })
 }

@@ -191,6 +191,15 @@ func TestClientTrace(t *testing.T) {
 			assert.NoError(t, r.calls[0].Err)
 		})
 	})
+	t.Run("gets a context that has not ended in CallDone", func(t *testing.T) {
+		var ended error
+		client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithCallTimeout(time.Minute),
+			petstore.WithTrace(&petstore.ClientTrace{CallDone: func(ctx context.Context, _ petstore.CallDoneInfo) {
+				ended = ctx.Err()
+			}}))
+		require.NoError(t, list(client))
+		assert.NoError(t, ended)
+	})
 	t.Run("gets the error of the call", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r recorder

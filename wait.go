@@ -52,11 +52,7 @@ func (k *call) startWait(w Wait) func(free time.Duration) {
 	begun := time.Now()
 	k.client.waiting.Add(1)
 	start := WaitStartInfo{k.describe(), w}
-	for _, t := range k.client.traces {
-		if t.WaitStart != nil {
-			t.WaitStart(k.ctx.Context, start)
-		}
-	}
+	trace(k.ctx.Context, k, start, func(t *ClientTrace) func(context.Context, WaitStartInfo) { return t.WaitStart })
 	var ended atomic.Bool
 	return func(free time.Duration) {
 		if ended.Swap(true) {
@@ -65,11 +61,7 @@ func (k *call) startWait(w Wait) func(free time.Duration) {
 		k.client.waiting.Add(-1)
 		k.free.Add(int64(max(0, free)))
 		info := WaitDoneInfo{k.describe(), w, time.Since(begun)}
-		for _, t := range k.client.traces {
-			if t.WaitDone != nil {
-				t.WaitDone(k.ctx.Context, info)
-			}
-		}
+		trace(k.ctx.Context, k, info, func(t *ClientTrace) func(context.Context, WaitDoneInfo) { return t.WaitDone })
 	}
 }
 

@@ -51,7 +51,7 @@ func (b *Budget) needsFirst(now time.Time, reserve int) bool {
 		return true
 	case b.epoch == 0:
 		return !b.blind
-	case !over(now, b.end):
+	case !Over(now, b.end):
 		return false
 	}
 	left := b.left()
@@ -72,12 +72,12 @@ func (b *Budget) mayGoAhead(now time.Time) (time.Time, bool) {
 		most = min(most, b.limit)
 	}
 	switch {
-	case !over(now, a.from):
+	case !Over(now, a.from):
 		return a.from, false
 	case a.inFlight == 0, roomy && a.inFlight < min(1+a.unsent, unsentAhead, most):
 		return time.Time{}, true
 	case b.epoch > 0 && a.inFlight >= most:
 		return time.Time{}, false
 	}
-	return again, over(now, again)
+	return again, Over(now, again)
 }

@@ -70,7 +70,7 @@ const ForResponse Reason = "response"
 // the reserve.
 func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	b.observe(now)
-	if !over(now, b.gate.until) {
+	if !Over(now, b.gate.until) {
 		return Slot{}, Wait{Reason(b.gate.scope), b.gate.until, b.gate.until}, false
 	}
 	reserve := b.reserve(background)
@@ -89,7 +89,7 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	b.young.add()
 	return Slot{
 		b.era, b.epoch, b.responses, b.gate.closures, b.young.step,
-		b.left() + b.admitted - b.inFlight, b.heard, first, first || b.epoch > 0 && over(now, b.end),
+		b.left() + b.admitted - b.inFlight, b.heard, first, first || b.epoch > 0 && Over(now, b.end),
 	}, Wait{}, true
 }
 
@@ -103,9 +103,9 @@ func (b *Budget) observe(now time.Time) {
 	b.young.advance(now)
 }
 
-// over reports whether t is zero, or has passed by the monotonic or the wall clock: the monotonic
+// Over reports whether t is zero, or has passed by the monotonic or the wall clock: the monotonic
 // clock stops while a machine is suspended, and the wall clock can be set (rule 10).
-func over(now, t time.Time) bool {
+func Over(now, t time.Time) bool {
 	return t.IsZero() || !now.Before(t) || !now.Round(0).Before(t.Round(0))
 }
 
@@ -145,7 +145,7 @@ func (b *Budget) left() int { return max(0, b.remaining()-len(b.lost)) }
 // it. It returns now if no limit is known to prevent it.
 func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time {
 	at := now
-	if !over(now, b.gate.until) {
+	if !Over(now, b.gate.until) {
 		at = b.gate.until
 	}
 	if b.epoch == 0 {
@@ -157,7 +157,7 @@ func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time 
 		return at.Add(time.Duration(max(0, before/b.limit-1)) * windowLength)
 	}
 	if free := b.left() - b.inFlight - reserve; before >= free {
-		return later(at, b.end.Add(time.Duration((before-max(0, free))/b.limit)*windowLength))
+		return Later(at, b.end.Add(time.Duration((before-max(0, free))/b.limit)*windowLength))
 	}
 	return at
 }
@@ -166,7 +166,7 @@ func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time 
 // is none.
 func (b *Budget) Scope(now, at time.Time) Scope {
 	switch {
-	case !over(now, b.gate.until):
+	case !Over(now, b.gate.until):
 		return b.gate.scope
 	case at.After(now):
 		return b.window.scope()
@@ -192,7 +192,7 @@ func (b *Budget) InFlight() int { return b.inFlight }
 // Idle reports whether the Budget can be dropped: nothing is in flight, and its window and closure
 // are over.
 func (b *Budget) Idle(now time.Time) bool {
-	return b.inFlight == 0 && over(now, b.gate.until) && over(now, b.end)
+	return b.inFlight == 0 && Over(now, b.gate.until) && Over(now, b.end)
 }
 
 // Reopen lets one request go ahead although the gate is closed (rule 9).
@@ -260,7 +260,7 @@ func (b *Budget) learn(s Slot, o *Observation) {
 	if o.Received.Sub(b.heard) > windowLength {
 		b.tight = o.Received
 	}
-	b.heard = later(b.heard, o.Received)
+	b.heard = Later(b.heard, o.Received)
 	_, usable := b.endOf(o, o.Received)
 	order := b.compare(s, o, usable)
 	switch order {
@@ -294,7 +294,8 @@ func (b *Budget) open(o *Observation) {
 	b.changes++
 }
 
-func later(a, b time.Time) time.Time {
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -81,7 +81,7 @@ func (b *Budget) closedUntil(o *Observation) (time.Time, Scope) {
 		end = time.Time{}
 	}
 	least := o.Received.Add(b.backoff(end.IsZero() && o.RetryAfter <= 0))
-	return later(OpensAt(o, end), least), ScopeOf(o, end)
+	return Later(OpensAt(o, end), least), ScopeOf(o, end)
 }
 
 // OpensAt returns the time from which a 429, whose window ends at end, allows the next request;
@@ -93,7 +93,7 @@ func OpensAt(o *Observation, end time.Time) time.Time {
 		at = o.Received.Add(o.RetryAfter)
 	}
 	if o.RateLimit.Remaining == 0 || at.IsZero() {
-		at = later(at, end)
+		at = Later(at, end)
 	}
 	return at
 }
