@@ -163,26 +163,20 @@ func TestRepeatedCreate(t *testing.T) {
 		}
 	})
 	t.Run("the outcome is known at the end of a body that drips", func(t *testing.T) {
-		for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					srv := fake.NewTestServer(t)
-					d := open(t, srv)
-					srv.Inject(fake.Fault{Wire: fake.WireDrip, Times: 2})
-					d.send(t, create("Rex"))
-					d.send(t, create("Max"))
-					d.send(t, create("Rex"))
-					assert.Empty(t, rules(srv))
-					srv.Inject(fake.Fault{Wire: fake.WireDrip})
-					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					defer cancel()
-					_, err := d.do(create("Ada").build(t, d.base).WithContext(ctx))
-					assert.ErrorIs(t, err, context.DeadlineExceeded)
-					d.send(t, create("Ada"))
-					assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
-				})
-			})
-		}
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.Inject(fake.Fault{Wire: fake.WireDrip, Times: 2})
+			d.send(t, create("Rex"))
+			d.send(t, create("Max"))
+			d.send(t, create("Rex"))
+			assert.Empty(t, rules(srv))
+			srv.Inject(fake.Fault{Wire: fake.WireDrip})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := d.do(create("Ada").build(t, d.base).WithContext(ctx))
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			d.send(t, create("Ada"))
+			assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
+		})
 	})
 	t.Run("not after a look at the catalogue", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
@@ -194,9 +188,7 @@ func TestRepeatedCreate(t *testing.T) {
 		assert.Empty(t, rules(srv))
 	})
 	t.Run("after the client gave up", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			srv := fake.NewTestServer(t)
-			d := viaMemory(t, srv)
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Delay: time.Hour, AfterCommit: true})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()

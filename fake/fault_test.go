@@ -84,15 +84,14 @@ func TestFaultAfterCommit(t *testing.T) {
 func TestFaultDelay(t *testing.T) {
 	t.Run("holds the response back", func(t *testing.T) {
 		for afterCommit, pets := range map[bool]int{false: 0, true: 1} {
-			synctest.Test(t, func(t *testing.T) {
-				srv := fake.NewTestServer(t)
+			inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 				srv.Inject(fake.Fault{Delay: time.Hour, AfterCommit: afterCommit})
 				go func() {
 					time.Sleep(time.Minute)
 					assert.Len(t, srv.Pets(), pets)
 				}()
 				start := time.Now()
-				r := viaMemory(t, srv).send(t, create("Rex"))
+				r := d.send(t, create("Rex"))
 				assert.Equal(t, http.StatusCreated, r.status)
 				assert.JSONEq(t, `{"id":1,"name":"Rex","categoryId":1}`, r.body)
 				assert.Equal(t, time.Hour, time.Since(start))
@@ -118,9 +117,7 @@ func TestFaultDelay(t *testing.T) {
 		})
 	})
 	t.Run("nothing is done for a client that gives up meanwhile", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			srv := fake.NewTestServer(t)
-			d := viaMemory(t, srv)
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.client.Timeout = time.Minute
 			srv.Inject(fake.Fault{Delay: time.Hour})
 			_, err := d.try(t, create("Rex"))

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -38,6 +39,21 @@ func throughEveryEntryPoint(t *testing.T, opts []fake.Option, f func(*testing.T,
 		t.Run(name, func(t *testing.T) {
 			srv := fake.NewTestServer(t, opts...)
 			f(t, srv, open(t, srv))
+		})
+	}
+}
+
+// inBubble runs a test in virtual time, through each of the entry points that work there.
+func inBubble(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint)) {
+	t.Helper()
+	for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
+		"memory": viaMemory, "direct": viaTransport,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := fake.NewTestServer(t, opts...)
+				f(t, srv, open(t, srv))
+			})
 		})
 	}
 }

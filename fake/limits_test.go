@@ -14,15 +14,6 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// inBubble runs a test against a server of its own, in virtual time through the memory entry point.
-func inBubble(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		srv := fake.NewTestServer(t, opts...)
-		f(t, srv, viaMemory(t, srv))
-	})
-}
-
 func with(opts ...fake.Option) []fake.Option { return opts }
 
 // admitted sends requests until one is refused, and returns how many were not.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -97,37 +96,27 @@ func TestFaultWire(t *testing.T) {
 		assert.Equal(t, 500, d.list(t).status)
 	})
 	t.Run("a drip sends a byte every 100 ms", func(t *testing.T) {
-		for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					srv := fake.NewTestServer(t)
-					srv.Inject(fake.Fault{Wire: fake.WireDrip, Body: []byte("0123456789")})
-					start := time.Now()
-					assert.Equal(t, "0123456789", open(t, srv).list(t).body)
-					assert.Equal(t, time.Second, time.Since(start))
-				})
-			})
-		}
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.Inject(fake.Fault{Wire: fake.WireDrip, Body: []byte("0123456789")})
+			start := time.Now()
+			assert.Equal(t, "0123456789", d.list(t).body)
+			assert.Equal(t, time.Second, time.Since(start))
+		})
 	})
 	t.Run("a refusal may take a while", func(t *testing.T) {
-		for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					srv := fake.NewTestServer(t)
-					d, start := open(t, srv), time.Now()
-					srv.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: 5 * time.Second, Times: 2})
-					_, err := d.try(t, request{path: "/pets"})
-					assert.ErrorIs(t, err, syscall.ECONNREFUSED)
-					assert.Equal(t, 5*time.Second, time.Since(start))
-					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					defer cancel()
-					_, err = d.do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
-					assert.ErrorIs(t, err, context.DeadlineExceeded)
-					assert.Equal(t, 6*time.Second, time.Since(start))
-					assert.Empty(t, srv.Requests())
-				})
-			})
-		}
+		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			start := time.Now()
+			srv.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: 5 * time.Second, Times: 2})
+			_, err := d.try(t, request{path: "/pets"})
+			assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+			assert.Equal(t, 5*time.Second, time.Since(start))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err = d.do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, 6*time.Second, time.Since(start))
+			assert.Empty(t, srv.Requests())
+		})
 	})
 	t.Run("an empty body can be truncated", func(t *testing.T) {
 		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
