@@ -2,7 +2,6 @@ package fake_test
 
 import (
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -113,38 +112,5 @@ func BenchmarkListWithAFilterAmong(b *testing.B) {
 				benchmark(b, srv.Transport(), request{path: "/pets?status=" + status}.build(b, "http://x/v1"))
 			})
 		}
-	}
-}
-
-// BenchmarkTCP compares the fake on its port with a plain net/http handler that writes a constant
-// response of the same size, over 64 connections.
-func BenchmarkTCP(b *testing.B) {
-	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 0)), fake.WithPets(catalogue(100)...))
-	defer srv.Close()
-	model := viaTransport(b, srv).list(b)
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		maps.Copy(w.Header(), model.header)
-		_, _ = io.WriteString(w, model.body)
-	}))
-	defer plain.Close()
-	for name, base := range map[string]string{"plain": plain.URL + "/v1", "fake": srv.URL()} {
-		b.Run(name, func(b *testing.B) {
-			client := socketClient(b)
-			req := request{path: "/pets"}.build(b, base)
-			b.SetParallelism(32) // times two cores
-			cpu := cpuTime()
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					resp, err := client.Transport.RoundTrip(req)
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					_, _ = io.Copy(io.Discard, resp.Body)
-					resp.Body.Close()
-				}
-			})
-			b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N), "cpu-ns/op")
-		})
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // artifactRecorder is a TB with an artifact directory.
 type artifactRecorder struct {
-	recorder
+	*recorder
 	dir string
 }
 
@@ -27,7 +27,7 @@ type minimalTB struct{ fake.TB }
 
 func TestArtifacts(t *testing.T) {
 	t.Run("hold the journal of a failed test", func(t *testing.T) {
-		tb := &artifactRecorder{dir: t.TempDir()}
+		tb := &artifactRecorder{&recorder{}, t.TempDir()}
 		for range 2 {
 			srv := fake.NewTestServer(tb, fake.WithKey("second-key", fake.PlanFree))
 			d := viaMemory(t, srv)
@@ -77,31 +77,21 @@ func TestArtifacts(t *testing.T) {
 		assert.Equal(t, "/w==", e[2].Response.Content.Text)
 	})
 	t.Run("are not required", func(t *testing.T) {
-		broken := &artifactRecorder{dir: filepath.Join(t.TempDir(), "missing")}
-		for name, tb := range map[string]struct {
-			fake.TB
-			*recorder
-			log string
-		}{
-			"no method":           {minimalTB{&recorder{}}, nil, ""},
-			"nil testing.TB":      {&recorder{}, nil, ""},
-			"a missing directory": {broken, &broken.recorder, "fake: the journal could not be written: "},
+		for name, wrap := range map[string]func(*recorder) fake.TB{
+			"no method":           func(r *recorder) fake.TB { return minimalTB{r} },
+			"nil testing.TB":      func(r *recorder) fake.TB { return r },
+			"a missing directory": func(r *recorder) fake.TB { return &artifactRecorder{r, "missing"} },
 		} {
 			t.Run(name, func(t *testing.T) {
-				r := tb.recorder
-				switch own := tb.TB.(type) {
-				case minimalTB:
-					r = own.TB.(*recorder)
-				case *recorder:
-					r = own
-				}
-				srv := fake.NewTestServer(tb.TB)
+				tb := &recorder{}
+				srv := fake.NewTestServer(wrap(tb))
 				viaTransport(t, srv).list(t)
-				r.Errorf("something else")
-				r.end()
-				assert.Contains(t, r.log.String(), "#1 GET /v1/pets → 200")
-				assert.Contains(t, r.log.String(), tb.log)
-				assert.NotContains(t, r.log.String(), "the whole journal")
+				tb.Errorf("something else")
+				tb.end()
+				assert.Contains(t, tb.log.String(), "#1 GET /v1/pets → 200")
+				assert.NotContains(t, tb.log.String(), "the whole journal")
+				missing := strings.Contains(tb.log.String(), "fake: the journal could not be written: ")
+				assert.Equal(t, name == "a missing directory", missing)
 			})
 		}
 	})
