@@ -79,22 +79,10 @@ func (c *catalogue) add(p petstore.NewPet) petstore.Pet {
 	pet := petstore.Pet{ID: id, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
 	c.pets = append(c.pets, pet)
 	c.ids[anyStatus] = c.ids[anyStatus].with(id)
-	c.enlist(&pet)
+	if p.Status != anyStatus {
+		c.ids[p.Status] = c.ids[p.Status].with(id)
+	}
 	return pet
-}
-
-// enlist adds a pet to those of its status.
-func (c *catalogue) enlist(p *petstore.Pet) {
-	if p.Status != anyStatus {
-		c.ids[p.Status] = c.ids[p.Status].with(p.ID)
-	}
-}
-
-// delist is the opposite of enlist.
-func (c *catalogue) delist(p *petstore.Pet) {
-	if p.Status != anyStatus {
-		c.ids[p.Status] = c.ids[p.Status].without(p.ID)
-	}
 }
 
 // find returns the pet of an id, nil if there is none. The caller holds mu.
@@ -122,28 +110,31 @@ func (c *catalogue) len() int {
 }
 
 func (c *catalogue) setStatus(id int64, status petstore.PetStatus) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.find(id)
-	if p == nil {
-		return false
-	}
-	c.delist(p)
-	p.Status = status
-	c.enlist(p)
-	return true
+	return c.change(id, func(p *petstore.Pet) { p.Status = status })
 }
 
 func (c *catalogue) delete(id int64) bool {
+	return c.change(id, func(p *petstore.Pet) {
+		c.ids[anyStatus] = c.ids[anyStatus].without(id)
+		*p = petstore.Pet{}
+	})
+}
+
+// change calls f with the pet of an id, and reports whether there is one.
+func (c *catalogue) change(id int64, f func(*petstore.Pet)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.find(id)
 	if p == nil {
 		return false
 	}
-	c.delist(p)
-	c.ids[anyStatus] = c.ids[anyStatus].without(id)
-	*p = petstore.Pet{}
+	if p.Status != anyStatus {
+		c.ids[p.Status] = c.ids[p.Status].without(id)
+	}
+	f(p)
+	if p.Status != anyStatus {
+		c.ids[p.Status] = c.ids[p.Status].with(id)
+	}
 	return true
 }
 
