@@ -1,6 +1,7 @@
 package adminapi
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -46,13 +47,15 @@ func New(c Config) *API {
 	}
 	a.compareClocks()
 	a.page = requestpage.New(c.Server, c.Notifier, a.state)
-	methods := make(map[string][]string)
+	methods := make(map[string]map[string]http.Handler)
 	for _, r := range a.routes() {
-		a.mux.Handle(r.method+" "+r.pattern, r.handler)
-		methods[r.pattern] = append(methods[r.pattern], r.method)
+		if methods[r.pattern] == nil {
+			methods[r.pattern] = make(map[string]http.Handler)
+		}
+		methods[r.pattern][r.method] = r.handler
 	}
-	for pattern, list := range methods {
-		a.mux.Handle(pattern, otherMethod(list))
+	for pattern, handlers := range methods {
+		a.mux.Handle(pattern, byMethod(handlers))
 	}
 	a.mux.Handle(Path, httpjson.Endpoint(noSuchRoute))
 	return a
@@ -80,17 +83,21 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
-// otherMethod refuses the methods that a path does not have.
-func otherMethod(methods []string) http.Handler {
-	if slices.Contains(methods, http.MethodGet) {
-		methods = append(methods, http.MethodHead) // net/http serves it as a GET
+// byMethod returns the handler of a path. A method without a handler gets 405. The patterns of the
+// mux have no methods, because its own response with 405 is not JSON.
+func byMethod(handlers map[string]http.Handler) http.Handler {
+	if get, ok := handlers[http.MethodGet]; ok {
+		handlers[http.MethodHead] = get // net/http sends no body
 	}
-	slices.Sort(methods)
-	allow := strings.Join(methods, ", ")
-	return httpjson.Handler(func(w http.ResponseWriter, r *http.Request) error {
+	allow := strings.Join(slices.Sorted(maps.Keys(handlers)), ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h, ok := handlers[r.Method]; ok {
+			h.ServeHTTP(w, r)
+			return
+		}
 		w.Header().Set("Allow", allow)
-		return httpjson.Errorf(http.StatusMethodNotAllowed,
-			"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow)
+		httpjson.WriteError(w, httpjson.Errorf(http.StatusMethodNotAllowed,
+			"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow))
 	})
 }
 
