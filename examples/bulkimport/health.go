@@ -21,28 +21,43 @@ const (
 	steady  pace = 8 // enough for every plan; more would leave more undecided when the program is killed
 )
 
-// health is what an import knows of the service: each create that is sent during an outage is a row
-// for a person to decide on.
+// health is what the job knows about the service. It limits the creates during an outage: each of them
+// is a row for a person to decide on.
 type health struct {
 	pace     pace
 	patience time.Duration
-	trouble  error                     // why no create was confirmed of late
+	trouble  error                     // of the last create that was not confirmed
 	since    time.Time                 // when that began
-	looks    int                       // at the service since then
+	looks    int                       // requests of listPets since then
 	tries    int                       // creates in a row of unknown outcome; those sent together count as two
 	tried    time.Time                 // the last of them
 	look     atomic.Pointer[time.Time] // when listPets is asked next, while paused
 }
 
-// confirmed notes that the outcome of a create is known. That may have been on its way since before
-// an outage, and so the pace comes back in steps.
+// pauses are the waits after so many tries: creates become rarer, as each may be one more undecided row.
+var pauses = [...]time.Duration{
+	3: time.Second, 4: 8 * time.Second, 5: 64 * time.Second, 6: 100 * time.Second, 7: 100 * time.Second,
+	8: 5 * time.Minute,
+}
+
+// begin goes on with an outage that an earlier run has met, if it has.
+func (h *health) begin(patience time.Duration, down entry) {
+	h.pace, h.patience = careful, patience
+	if down.Tries > 0 {
+		h.pace, h.since, h.tries, h.tried = paused, time.Now(), down.Tries, down.Time
+		h.trouble = errors.New("the outcome of the last creates is not known")
+	}
+}
+
+// confirmed notes that the outcome of a create is known. The create may have been sent before an
+// outage, and so the pace comes back in steps.
 func (h *health) confirmed() {
 	h.pace = min(2*max(h.pace, careful), steady)
 	h.trouble, h.since, h.looks, h.tries = nil, time.Time{}, 0, 0
 }
 
-// hinder notes that a create came to an unknown outcome or was not sent.
-func (h *health) hinder(err error, unknown bool) {
+// hindered notes that a create came to an unknown outcome or was not sent.
+func (h *health) hindered(err error, unknown bool) {
 	h.trouble = err
 	if h.since.IsZero() {
 		h.since = time.Now()
@@ -55,47 +70,41 @@ func (h *health) hinder(err error, unknown bool) {
 	}
 }
 
-// pause looks whether the service responds to listPets, when it is time for a careful create. These
-// come ever more slowly, since each may be one more undecided row; a restart does not change that.
-func (im *importer) pause() {
-	if im.tries > 1 && im.tries != im.journal.down.Tries {
-		im.record(entry{Event: down, Tries: im.tries})
+// pause waits until the next create may be tried, and asks listPets whether the service responds. The
+// journal keeps the number of tries, so that restarts do not try more often.
+func (j *job) pause() {
+	if j.tries > 1 && j.tries != j.journal.down.Tries {
+		_ = j.journal.write(entry{Event: down, Tries: j.tries})
 	}
-	at := time.Now().Add(time.Second<<min(im.looks, 5) - time.Second)
-	if im.tries > 2 {
-		wait := min(time.Second<<min(3*im.tries-9, 12), 100*time.Second)
-		if im.tries > 7 {
-			wait = 5 * time.Minute
-		}
-		at = time.Unix(0, max(at.UnixNano(), im.tried.Add(wait).UnixNano()))
+	at := time.Now().Add(time.Second<<min(j.looks, 5) - time.Second)
+	if next := j.tried.Add(pauses[min(j.tries, len(pauses)-1)]); next.After(at) {
+		at = next
 	}
-	if at.Sub(im.since) > im.patience {
-		im.stop(fmt.Errorf("no create was confirmed for %s, and the next is due at %s or with -now: %w",
-			im.patience, at.Format(time.TimeOnly), im.trouble))
+	if at.Sub(j.since) > j.patience {
+		j.stop(fmt.Errorf("no create was confirmed for %s, the next try is at %s or with -now: %w",
+			j.patience, at.Format(time.TimeOnly), j.trouble))
 		return
 	}
-	im.look.Store(&at)
-	defer im.look.Store(nil)
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
+	j.look.Store(&at)
+	defer j.look.Store(nil)
 	select {
-	case <-im.stopping.Done():
+	case <-j.stopping.Done():
 		return
-	case <-timer.C:
+	case <-time.After(time.Until(at)):
 	}
 	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
-	_, err := im.client.ListPets(im.stopping, petstore.ListPetsParams{Limit: 1}, once)
-	switch im.looks++; {
+	_, err := j.client.ListPets(j.stopping, petstore.ListPetsParams{Limit: 1}, once)
+	switch j.looks++; {
 	case err == nil || statusOf(err) != 0 && !transient(err):
-		im.pace = careful
+		j.pace = careful
 	case transient(err):
-		im.trouble = err
+		j.trouble = err
 	default:
-		im.stop(err)
+		j.stop(err)
 	}
 }
 
-// transient reports whether err, of which the outcome is known, may be another the next time.
+// transient reports whether a later request may succeed. The outcome of the request with err is known.
 func transient(err error) bool {
 	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
 		return time.Until(limited.RetryAt) <= 2*time.Minute // the longest wait of the client

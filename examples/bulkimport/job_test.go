@@ -75,14 +75,21 @@ func (b *bench) begin(ctx context.Context) (bool, error) {
 
 func (b *bench) job(ctx context.Context, to service) (*job, error) {
 	b.Helper()
-	in := &input{path: b.input}
-	require.NoError(b, in.check(func(row) {}))
+	in, err := readInput(b.input, func(row) {})
+	require.NoError(b, err)
 	return newJob(ctx, in, to, options{patience: b.patience, now: b.now})
 }
 
 func serviceOf(server *fake.Server) service {
 	connect := func(opts ...petstore.Option) (*petstore.Client, error) { return server.Client(opts...), nil }
 	return service{"the test's", connect, nil, time.Minute}
+}
+
+// advice returns what the program says about the end of a run.
+func advice(err error) string {
+	s := summary{Exit: exitStopped}
+	s.explain(err)
+	return s.Error
 }
 
 // states returns what the journal says of each row, by the number in the name of its pet.
@@ -393,7 +400,7 @@ func TestImport_outage(t *testing.T) {
 				failing := server.Inject(fault)
 				b := newBench(t, server, 100)
 				start := time.Now()
-				assert.ErrorContains(t, b.run(t.Context()), "no create was confirmed for 5m0s, and the next is due at ")
+				assert.ErrorContains(t, b.run(t.Context()), "no create was confirmed for 5m0s, the next try is at ")
 				assert.LessOrEqual(t, time.Since(start), 10*time.Minute)
 				assert.LessOrEqual(t, b.count(unknown), int(steady)+8, "those on their way, and six at growing intervals")
 				failing.Remove()
@@ -509,7 +516,7 @@ func TestImport_restartDuringABan(t *testing.T) {
 		banned := server.Inject(fake.Fault{Status: 429, RetryAfter: "3600", Times: fake.Forever})
 		b := newBench(t, server, 10)
 		for range 5 {
-			assert.Regexp(t, `^the service has banned the key .*: run it again after `, advice(b.run(t.Context())))
+			assert.Regexp(t, `rate limited \(ban\) until .*: run it again after `, advice(b.run(t.Context())))
 		}
 		server.AssertRequests(t, "", 1)
 		b.now = true
@@ -529,8 +536,8 @@ func TestImport_dayOver(t *testing.T) {
 		err := b.run(t.Context())
 		limited, ok := errors.AsType[*petstore.RateLimitError](err)
 		require.True(t, ok)
-		assert.Contains(t, advice(err), "the day's quota is used up (petstore: createPet: rate limited (day) until ")
-		assert.Contains(t, advice(err), ": run it again after "+limited.RetryAt.Format(time.RFC1123)+", or with -now")
+		assert.Contains(t, advice(err), "petstore: createPet: rate limited (day) until ")
+		assert.Contains(t, advice(err), ": run it again after "+limited.RetryAt.Format(time.RFC1123)+", or with -now for another key or plan")
 		assert.InDelta(t, 150-int(steady)/2, b.count(created), float64(steady/2), "who is refused first stops the others")
 		assert.Zero(t, b.count(unknown))
 		time.Sleep(time.Until(limited.RetryAt))

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 func main() {
@@ -27,10 +30,10 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, func() { // the next signal ends the program
-		signal.Ignore(syscall.SIGHUP) // a terminal that goes away says so more than once
+		signal.Ignore(syscall.SIGHUP) // a terminal that goes away sends more than one
 		cancel()
 	})
-	debug.SetGCPercent(50)         // a million rows are some 100 MB, and little of that is garbage
+	debug.SetGCPercent(25)         // a million rows are some 100 MB, of which little is garbage
 	signal.Ignore(syscall.SIGPIPE) // an import does not end because nobody reads what it prints
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -57,12 +60,12 @@ func parse(args []string) (o options, help string, err error) {
 	flags.BoolVar(&o.fake, "fake", false, "import into a fake service in memory")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only check the input")
 	flags.BoolVar(&o.json, "json", false, "print a summary as JSON on stdout, all else on stderr")
-	flags.BoolVar(&o.now, "now", false, "ask the service, although by the journal it is not time yet")
-	flags.DurationVar(&o.patience, "patience", 5*time.Minute, "wait so long for a service that is down")
+	flags.BoolVar(&o.now, "now", false, "send requests, although by the journal it is not time yet")
+	flags.DurationVar(&o.patience, "patience", 5*time.Minute, "how long to wait for a service that is down")
 	flags.SetOutput(&text)
 	fmt.Fprintln(&text, "usage: bulkimport [flags] [file.csv | file.jsonl]\n"+
-		"Adds the pets of a file, pets.csv unless given, to the service that PETSTORE_BASE_URL\n"+
-		"and PETSTORE_API_KEY name. See README.md.")
+		"Adds the pets of a file, pets.csv by default, to the service of PETSTORE_BASE_URL and\n"+
+		"PETSTORE_API_KEY. See README.md.")
 	flags.PrintDefaults()
 	flags.SetOutput(io.Discard)
 	var files []string
@@ -78,10 +81,19 @@ func parse(args []string) (o options, help string, err error) {
 	return o, text.String(), err
 }
 
-// summary is what came of a run.
+// summary is the outcome of a run.
 type summary struct {
-	Service                                  string
-	Rows, Created, Undecided, Rejected, Left int
+	Service   string    `json:"service"`
+	Rows      int       `json:"rows"`
+	Created   int       `json:"created"`
+	Undecided int       `json:"undecided"`
+	Rejected  int       `json:"rejected"`
+	Left      int       `json:"left"`
+	Input     string    `json:"input"`
+	Seconds   float64   `json:"seconds"`
+	Exit      int       `json:"exit"`
+	Error     string    `json:"error"`
+	RetryAt   time.Time `json:"retryAt,omitzero"`
 }
 
 // run is the program: results go to stdout, progress and failures to stderr.
@@ -98,48 +110,34 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if o.json {
 		results = stderr
 	}
-	var s summary
-	start := time.Now()
-	status, err := o.perform(ctx, &s, results, stderr)
-	reason := ""
-	if status == exitStopped {
-		reason = advice(err)
-		fmt.Fprintln(stderr, "stopped:", reason)
-	} else if err != nil {
-		reason = err.Error()
-		fmt.Fprintln(stderr, "bulkimport:", reason)
+	s, start := summary{}, time.Now()
+	s.Exit, err = o.perform(ctx, &s, results, stderr)
+	if s.Input, s.Seconds = o.file, time.Since(start).Seconds(); err != nil {
+		s.explain(err)
+		fmt.Fprintln(stderr, "bulkimport:", s.Error)
 	}
 	if o.json {
-		object := map[string]any{
-			"input": o.file, "service": s.Service, "rows": s.Rows, "created": s.Created, "undecided": s.Undecided,
-			"rejected": s.Rejected, "left": s.Left, "seconds": time.Since(start).Seconds(),
-			"exit": status, "error": reason,
-		}
-		if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok && !limited.RetryAt.IsZero() {
-			object["retryAt"] = limited.RetryAt
-		}
-		_ = json.MarshalWrite(stdout, object, json.Deterministic(true))
+		_ = json.MarshalWrite(stdout, s)
 		fmt.Fprintln(stdout)
 	}
-	return status
+	return s.Exit
 }
 
 // perform checks the input and imports it. It returns the exit status.
 func (o options) perform(ctx context.Context, s *summary, results, stderr io.Writer) (int, error) {
-	in := &input{path: o.file}
-	judge := func(row) {}
+	check := func(row) {}
 	if o.dryRun {
-		judge = dryRun(s, results)
+		check = dryRun(s, results)
 	}
-	if err := in.check(judge); err != nil {
+	in, err := readInput(o.file, check)
+	if err != nil {
 		return exitUsage, err
 	}
-	if o.dryRun {
-		s.Rows = in.rows
+	if s.Rows = in.rows; o.dryRun {
 		fmt.Fprintf(results, "%d rows: %d pets, %d to be rejected\n", s.Rows, s.Rows-s.Rejected, s.Rejected)
-		return s.exit(), nil
+		return s.status(), nil
 	}
-	to, err := chooseService(o.fake, in.isSample())
+	to, err := chooseService(o.fake, bytes.Equal(in.text, sample))
 	if err != nil {
 		return exitUsage, err
 	}
@@ -151,14 +149,25 @@ func (o options) perform(ctx context.Context, s *summary, results, stderr io.Wri
 	if err := j.run(ctx, s, results, stderr); err != nil {
 		return exitStopped, err
 	}
-	return s.exit(), nil
+	return s.status(), nil
 }
 
-func (s *summary) exit() int {
+func (s *summary) status() int {
 	if s.Rejected+s.Undecided > 0 {
 		return exitDone
 	}
 	return exitCreated
+}
+
+// explain takes over why an import ended, and how to go on.
+func (s *summary) explain(err error) {
+	s.Error = err.Error()
+	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok && !limited.RetryAt.IsZero() {
+		s.RetryAt = limited.RetryAt
+		s.Error += ": run it again after " + s.RetryAt.Format(time.RFC1123) + ", or with -now for another key or plan"
+	} else if s.Exit == exitStopped {
+		s.Error += ": run it again to go on"
+	}
 }
 
 // dryRun returns a function that prints why a row would be rejected, if it would.
@@ -167,12 +176,40 @@ func dryRun(s *summary, w io.Writer) func(row) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel() // the client checks a pet, and then sends none
 	return func(r row) {
-		if r.err == nil {
-			_, r.err = client.CreatePet(ended, r.pet)
+		err := r.err
+		if err == nil {
+			_, err = client.CreatePet(ended, r.pet)
 		}
-		if r.cells != nil || refusesRow(r.err) {
+		if r.err != nil || refusesRow(err) {
 			s.Rejected++
-			fmt.Fprintf(w, "line %d: %s\n", r.line, reason(r.err))
+			fmt.Fprintf(w, "line %d: %s\n", r.line, reason(err))
 		}
 	}
+}
+
+// service is where the pets go.
+type service struct {
+	name    string // in the journal
+	connect func(...petstore.Option) (*petstore.Client, error)
+	close   func()
+	minute  time.Duration // of its rate limit
+}
+
+//go:embed pets.csv
+var sample []byte
+
+// chooseService returns the service that the environment names, or a fake one where nobody can take
+// that for the real one: on request, or for the example's own input if nothing is set.
+func chooseService(fakeIt, isSample bool) (service, error) {
+	baseURL := os.Getenv("PETSTORE_BASE_URL")
+	named := baseURL + os.Getenv("PETSTORE_API_KEY") + os.Getenv("PETSTORE_API_KEY_FILE")
+	if fakeIt || named == "" && isSample {
+		const minute = 6 * time.Second // 500 rows show a wait for the limit, and nobody waits for long
+		server := fake.NewServer(fake.WithPlan(fake.PlanPro), fake.WithMinute(minute), fake.WithLatency(minute/300))
+		connect := func(opts ...petstore.Option) (*petstore.Client, error) { return server.Client(opts...), nil }
+		return service{"a fake in memory", connect, server.Close, minute}, nil
+	} else if baseURL == "" {
+		return service{}, errors.New("PETSTORE_BASE_URL is not set; -fake imports into a fake service in memory")
+	}
+	return service{strings.TrimSuffix(baseURL, "/"), petstore.NewClientFromEnv, func() {}, time.Minute}, nil
 }

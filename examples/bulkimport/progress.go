@@ -13,12 +13,12 @@ import (
 
 const redrawEvery = 100 * time.Millisecond
 
-// progress shows how far an import is: on a terminal as one line that changes, elsewhere as a line
-// now and then.
+// progress shows how far a job is: on a terminal in one line that changes, elsewhere in a line now and
+// then.
 type progress struct {
 	job    *job
 	w      io.Writer
-	width  func() int // of the terminal, in columns; nil: there is none
+	width  func() int // of the terminal, in columns; nil if there is none
 	start  time.Time
 	before int       // rows done in earlier runs
 	done   int       // rows at the last look
@@ -37,13 +37,10 @@ func showProgress(ctx context.Context, j *job, w io.Writer) {
 		}
 		defer fmt.Fprintln(w)
 	}
-	timer := time.NewTimer(redrawEvery)
-	defer timer.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case <-timer.C:
-			timer.Reset(redrawEvery)
+		case <-time.After(redrawEvery):
 		}
 		p.draw(time.Now())
 	}
@@ -58,21 +55,23 @@ func (p *progress) draw(now time.Time) {
 	text := notice
 	if p.job.stopping.Err() == nil {
 		rate := float64(done-p.before) / max(now.Sub(p.start), redrawEvery).Seconds()
-		text = fmt.Sprintf("%s left, %.1f/s, %s", p.job.timeLeft(now).Round(time.Second), rate, notice)
+		text = fmt.Sprintf("%s left, %.1f/s, %s", p.job.timeLeft(now, rate).Round(time.Second), rate, notice)
 		text = strings.TrimSuffix(text, ", ")
 		line = fmt.Sprintf("%3d%% %d/%d, ", done*100/total, done, total)
 	}
 	if tenth := done * 10 / total; p.width != nil {
-		fmt.Fprint(p.w, "\r"+screen(p.width(), done, total, line+text))
+		width := max(p.width()-1, 0) // a terminal wraps after the last column
+		line += text
+		fmt.Fprintf(p.w, "\r%-*s", width, line[:min(len(line), width)])
 	} else if tenth != p.tenth || notice != p.notice && notice != "" {
 		p.tenth, p.notice = tenth, notice
 		fmt.Fprintf(p.w, "%6s  %d of %d rows, %s\n", now.Sub(p.start).Round(time.Second), done, total, text)
 	}
 }
 
-// holdup is what keeps rows from being sent, empty if nothing does.
+// holdup says what keeps rows from being sent, empty if nothing does.
 func (p *progress) holdup(now time.Time) string {
-	flying, waiting := p.job.flying.Load(), p.job.gate.waiting.Load()
+	flying, waiting := p.job.flying.Load(), p.job.waiting.Load()
 	limit, look, slow := p.job.client.RateLimit(), p.job.look.Load(), now.Sub(p.moved) >= time.Second
 	switch {
 	case p.job.stopping.Err() != nil:
@@ -89,31 +88,16 @@ func (p *progress) holdup(now time.Time) string {
 	return ""
 }
 
-// timeLeft is how long the rest takes: under a limit, until the last window that it needs is open.
-func (j *job) timeLeft(now time.Time) time.Duration {
+// timeLeft returns how long the rest takes: at the rate so far or, under a limit, until the last window
+// that it needs is open.
+func (j *job) timeLeft(now time.Time, rate float64) time.Duration {
 	rows, limit := j.journal.rows(waiting, unsent, sending), j.client.RateLimit()
-	each := time.Duration(j.gate.took.Load()) / time.Duration(steady)
-	reset, window := limit.Reset.Sub(now)-time.Duration(j.gate.ahead.Load()), j.to.minute
-	if reset <= 0 {
-		limit.Remaining, reset = limit.Limit, window
+	reset, window := limit.Reset.Sub(now), j.to.minute
+	if later := rows - limit.Remaining; limit.Limit > 0 && later > 0 && reset > 0 {
+		if reset > window+time.Second {
+			window = 24 * time.Hour
+		}
+		return reset + time.Duration((later-1)/limit.Limit)*window
 	}
-	if reset > window+time.Second {
-		window = 24 * time.Hour
-	}
-	later := rows - limit.Remaining
-	if limit.Limit == 0 || later <= 0 {
-		return time.Duration(rows) * each
-	}
-	full := (later - 1) / limit.Limit // windows that it uses up, after this one
-	return reset + time.Duration(full)*window + time.Duration(later-full*limit.Limit)*each
-}
-
-// screen is a line that fits a terminal, whatever its width: the bar gets what is left.
-func screen(width, done, total int, line string) string {
-	width = max(width-1, 0) // beyond the last column a terminal begins a new line
-	if room := min(24, width-len(line)-3); room > 3 {
-		full := done * room / total
-		line += " [" + strings.Repeat("#", full) + strings.Repeat(" ", room-full) + "]"
-	}
-	return fmt.Sprintf("%-*s", width, line[:min(len(line), width)])
+	return time.Duration(float64(rows) / max(rate, 1e-3) * float64(time.Second))
 }

@@ -114,8 +114,8 @@ func TestJob_timeLeft(t *testing.T) {
 				require.NoError(t, err)
 				start := time.Now()
 				go func() {
-					time.Sleep(15 * time.Second)
-					total := time.Since(start) + j.timeLeft(time.Now())
+					time.Sleep(30 * time.Second)
+					total := time.Since(start) + j.timeLeft(time.Now(), float64(j.decided())/30)
 					assert.InDelta(t, test.want.Seconds(), total.Seconds(), 0.1*test.want.Seconds()+2)
 				}()
 				err = j.run(t.Context(), &b.summary, &b.out, &b.out)
@@ -125,7 +125,7 @@ func TestJob_timeLeft(t *testing.T) {
 					require.NoError(t, err)
 					assert.InDelta(t, test.want.Seconds(), time.Since(start).Seconds(), 0.1*test.want.Seconds()+5)
 				}
-				time.Sleep(20 * time.Second)
+				time.Sleep(35 * time.Second)
 			})
 		})
 	}

@@ -52,8 +52,9 @@ func unseal(sum uint32, line []byte) (e entry, _ uint32, ok bool) {
 // openJournal opens the journal at path, or begins it, and locks it.
 func openJournal(path, service string, in *input) (*journal, error) {
 	j := &journal{
-		path: path, begun: entry{Event: begun, Service: service, Input: fmt.Sprintf("%x", in.sum.Sum(nil))},
-		marks: in.marks, count: map[event]int{waiting: in.rows}, ids: map[int64]struct{}{},
+		path: path, begun: entry{Event: begun, Service: service, Input: in.sum},
+		states: in.states, count: map[event]int{waiting: in.rows},
+		ids: map[int64]struct{}{}, lost: map[int]entry{}, failed: func(error) {},
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := j.begin(); err != nil {
@@ -105,16 +106,15 @@ func (j *journal) resume(f *os.File) (err error) {
 	if err == nil {
 		err = f.Truncate(j.size)
 	}
-	const reason = "the import ended while the request was on its way"
-	for line, m := range j.marks {
-		if err == nil && m.event() == sending {
-			err = j.write(entry{Line: line, Event: unknown, Reason: reason})
+	for line, state := range j.states {
+		if err == nil && state == sending {
+			err = j.write(entry{Line: line, Event: unknown, Reason: "the import ended before the response came"})
 		}
 	}
-	if err == nil {
-		err = j.sync()
+	if err != nil {
+		return err
 	}
-	return err
+	return j.flush()
 }
 
 // replay takes over the whole lines of a journal. The one that was being written when the program
@@ -144,12 +144,4 @@ func (j *journal) replay(f io.Reader) error {
 		}
 		j.apply(e, size, sum)
 	}
-}
-
-// last returns the last entry of a row.
-func (j *journal) last(line int) entry {
-	text := make([]byte, 4<<10) // more than an entry has
-	n, _ := j.file.ReadAt(text, int64(j.marks[line]>>3))
-	e, _, _ := unseal(0, text[:bytes.IndexByte(text[:n], '\n')+1])
-	return e
 }

@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,173 +18,131 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// input is a file of rows that is read more than once, piece by piece, and has to stay as it is.
+// input is a file of rows. Its text stays in memory, so that a change of the file during the import does no harm.
 type input struct {
-	path  string
-	info  os.FileInfo // as it was first found
-	sum   hash.Hash   // of the content, once checked
-	rows  int
-	marks []mark // by line, from 1: waiting where a row begins
+	path   string
+	text   []byte
+	sum    string // SHA-256 of the text, in hexadecimal
+	rows   int
+	states []event // by line, from 1: waiting where a row begins
 }
 
-// check reads the whole input, and calls judge for each row: what is wrong with the file has to show
-// before the first create.
-func (in *input) check(judge func(row)) error {
-	in.sum, in.marks = sha256.New(), make([]mark, 1)
-	for r, err := range in.all(in.sum) {
-		if err != nil {
-			return fmt.Errorf("%s: %w", in.path, err)
-		}
-		in.marks = append(in.marks, make([]mark, r.line+1-len(in.marks))...)
-		in.marks[r.line] = newMark(waiting, 0)
+// readInput reads a file and calls check for each row: a fault of the file has to show before the first create.
+func readInput(path string, check func(row)) (*input, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, err
+	}
+	in := &input{path: path, text: text, sum: fmt.Sprintf("%x", sha256.Sum256(text))}
+	in.states = make([]event, bytes.Count(text, []byte("\n"))+2) // from line 1 to a last one without an end
+	err = in.decode(func(r row) bool {
+		in.states[r.line] = waiting
 		in.rows++
-		judge(r)
+		check(r)
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return nil
+	return in, nil
 }
 
-// isSample reports whether the input is the example's own.
-func (in *input) isSample() bool {
-	sum := sha256.Sum256(sample)
-	return bytes.Equal(in.sum.Sum(nil), sum[:])
-}
-
-// all returns the rows. What it reads goes to w, too. An error is about the input, and comes last.
-func (in *input) all(w io.Writer) iter.Seq2[row, error] {
-	return func(yield func(row, error) bool) {
-		f, err := os.Open(in.path)
-		if err == nil {
-			defer f.Close()
-			text := io.TeeReader(&unchanged{f, in}, w)
-			err = decode(in.path, text, func(r row) bool { return yield(r, nil) })
-		}
-		if err != nil {
-			yield(row{}, err)
-		}
-	}
-}
-
-// unchanged reads a file as long as that is what it was.
-type unchanged struct {
-	*os.File
-	input *input
-}
-
-// Read implements [io.Reader].
-func (u *unchanged) Read(p []byte) (int, error) {
-	n, err := u.File.Read(p)
-	is, statErr := u.Stat()
-	if u.input.info == nil && statErr == nil {
-		u.input.info = is
-	}
-	was := u.input.info
-	switch {
-	case statErr != nil:
-		return 0, statErr
-	case !is.Mode().IsRegular():
-		return 0, errors.New("it is not a regular file, which can be read twice")
-	case is.Size() != was.Size() || !is.ModTime().Equal(was.ModTime()):
-		return 0, errors.New("the input was changed during the import")
-	}
-	return n, err
-}
-
-// row is one row of the input. Two rows that are alike are two pets.
+// row is one row of the input. Two equal rows are two pets.
 type row struct {
-	line int             // where it begins, from 1; this is what the journal knows the row by
-	pet  petstore.NewPet // what it says
-	err  error           // or why it is no pet
-	// cells are then name, categoryId and status or, if it has none, the first KiB of the row.
-	cells []string
+	line  int      // where the row begins, from 1; the journal identifies rows by it
+	cells []string // name, categoryId and status or, if the row has none, its first KiB
+	pet   petstore.NewPet
+	err   error // why the row is no pet
 }
 
-// columns returns name, categoryId and status for a report.
-func (r *row) columns() []string {
-	if r.err == nil {
-		return []string{r.pet.Name, strconv.FormatInt(r.pet.CategoryID, 10), string(r.pet.Status)}
+func newRow(line int, text []byte, cells []string, err error) row {
+	if len(text) > maxRow {
+		err = errors.New("the row is longer than 1 MiB")
 	}
-	return r.cells
+	if err != nil {
+		return row{line: line, cells: []string{string(text[:min(len(text), maxText)]), "", ""}, err: err}
+	}
+	category, err := strconv.ParseInt(cells[1], 10, 64)
+	if err != nil {
+		return row{line: line, cells: cells, err: fmt.Errorf("categoryId %.100q is not a 64-bit integer", cells[1])}
+	}
+	pet := petstore.NewPet{Name: cells[0], CategoryID: category, Status: petstore.PetStatus(cells[2])}
+	return row{line: line, cells: cells, pet: pet}
 }
 
 const (
-	maxRow  = 1 << 20 // bytes; most services refuse a request that is longer
-	maxText = 1 << 10
+	maxRow  = 1 << 20 // bytes; most services refuse a longer request
+	maxText = 1 << 10 // bytes of a row that is no pet, in the report
 
-	byteOrderMark = "\xef\xbb\xbf" // which spreadsheets put ahead of UTF-8
+	byteOrderMark = "\xef\xbb\xbf" // spreadsheets put it ahead of UTF-8
+
+	// escaped are the first characters of cells that reports protect, so that no spreadsheet takes them for formulas.
+	escaped = "=+-@\t\r'"
 )
 
-// rejectedColumns are those of the report of rejected rows, which is an input too, once mended.
+// rejectedColumns are those of the report of rejected rows. Once corrected, the report can be imported.
 var rejectedColumns = []string{"name", "categoryId", "status", "line", "reason"}
 
-// headers has the number of columns of each header that CSV may have.
+// headers maps each header that a CSV file may have to its number of columns.
 var headers = map[string]int{
 	"name,categoryId": 2, "name,categoryId,status": 3, strings.Join(rejectedColumns, ","): 5,
 }
 
-// decode calls yield for the rows of an input, whose format its name tells, until that returns
-// false. A row that is no pet has an error of its own; the error returned is about the whole input.
-func decode(name string, input io.Reader, yield func(row) bool) error {
-	format, number, columns := strings.ToLower(filepath.Ext(name)), 0, 0
-	if format != ".csv" && format != ".jsonl" && format != ".ndjson" {
-		return errors.New("the file is named neither .csv nor .jsonl nor .ndjson")
+// all returns the rows of an input that has been read.
+func (in *input) all() iter.Seq[row] {
+	return func(yield func(row) bool) { _ = in.decode(yield) }
+}
+
+// decode calls yield for the rows until that returns false. The error is about the whole input.
+func (in *input) decode(yield func(row) bool) error {
+	text := bytes.TrimPrefix(in.text, []byte(byteOrderMark))
+	switch strings.ToLower(filepath.Ext(in.path)) {
+	case ".csv":
+		return decodeCSV(text, yield)
+	case ".jsonl", ".ndjson":
+		decodeJSON(text, yield)
+		return nil
 	}
-	lines := bufio.NewScanner(input)
-	lines.Buffer(nil, 16*maxRow)
-	for lines.Scan() {
-		if number++; number == 1 && format == ".csv" {
-			header := strings.TrimPrefix(lines.Text(), byteOrderMark)
-			if columns = headers[header]; columns == 0 {
-				return fmt.Errorf("the first line is %.100q, not name,categoryId,status or name,categoryId", header)
-			}
+	return errors.New("the file is named neither .csv nor .jsonl nor .ndjson")
+}
+
+func decodeCSV(all []byte, yield func(row) bool) error {
+	reader := csv.NewReader(bytes.NewReader(all))
+	header, _ := reader.Read()
+	columns := headers[strings.Join(header, ",")]
+	if columns == 0 {
+		return fmt.Errorf("the header is %.100q, not name,categoryId,status or name,categoryId", header)
+	}
+	for {
+		start := reader.InputOffset()
+		fields, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		text := bytes.TrimSpace(all[start:reader.InputOffset()])
+		if len(text) == 0 {
 			continue
 		}
-		r, text := row{line: number}, lines.Bytes()
-		if number == 1 {
-			text = bytes.TrimPrefix(text, []byte(byteOrderMark))
-		}
-		if len(bytes.TrimSpace(text)) == 0 {
-			continue
-		}
-		if format == ".csv" {
-			text = wholeRow(lines, text, &number)
-			if r.petOfCSV(text, columns); number > r.line && (r.err != nil || holdsRow(r.pet, columns)) {
-				return fmt.Errorf("line %d: a quote is missing or too much: it runs on to line %d", r.line, number)
-			}
+		var line int
+		if fault, ok := errors.AsType[*csv.ParseError](err); ok {
+			line = fault.StartLine
 		} else {
-			r.petOfJSON(text)
+			line, _ = reader.FieldPos(0)
 		}
-		if len(text) > maxRow {
-			r.err, r.cells = errors.New("the row is longer than 1 MiB"), nil
-		}
-		if r.err != nil && r.cells == nil {
-			r.pet, r.cells = petstore.NewPet{}, []string{string(text[:min(len(text), maxText)]), "", ""}
+		r := newRow(line, text, unescaped(fields, columns), err)
+		if more := bytes.Count(text, []byte("\n")); more > 0 && (r.err != nil || holdsRow(r.cells, columns)) {
+			return fmt.Errorf("line %d: a quote is missing or too much: it runs on to line %d", line, line+more)
 		}
 		if !yield(r) {
 			return nil
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("line %d: %w", number+1, err)
-	} else if number == 0 && format == ".csv" {
-		return errors.New("the file is empty")
-	}
-	return nil
 }
 
-// wholeRow returns the row of CSV that begins with a line: while a quote is open, it goes on.
-func wholeRow(lines *bufio.Scanner, text []byte, number *int) []byte {
-	quotes := bytes.Count(text, []byte{'"'})
-	for text = slices.Clone(text); quotes%2 == 1 && len(text) <= 16*maxRow && lines.Scan(); *number++ {
-		quotes += bytes.Count(lines.Bytes(), []byte{'"'})
-		text = append(append(text, '\n'), lines.Bytes()...)
-	}
-	return text
-}
-
-// holdsRow reports whether a line of a field looks like a row by itself. Pets with such names can be
+// holdsRow reports whether a line within a cell looks like a row by itself. Pets with such names can be
 // imported from JSON Lines.
-func holdsRow(pet petstore.NewPet, columns int) bool {
-	for line := range strings.Lines(pet.Name + "\n" + string(pet.Status)) {
+func holdsRow(cells []string, columns int) bool {
+	for line := range strings.Lines(strings.Join(cells, "\n")) {
 		if strings.Count(line, ",") == columns-1 {
 			return true
 		}
@@ -195,50 +150,46 @@ func holdsRow(pet petstore.NewPet, columns int) bool {
 	return false
 }
 
-// escaped are the first characters of cells that reports protect from being taken for formulas.
-const escaped = "=+-@\t\r'"
-
-func (r *row) petOfCSV(text []byte, columns int) {
-	fields := strings.Split(string(text), ",")
-	if bytes.Contains(text, []byte{'"'}) {
-		fields, r.err = csv.NewReader(bytes.NewReader(text)).Read()
-	}
-	if fault, ok := errors.AsType[*csv.ParseError](r.err); ok {
-		r.err = fault.Err // without a line, as there is only one
-	} else if len(fields) != columns {
-		r.err = fmt.Errorf("the row has %d fields, not %d", len(fields), columns)
-	}
-	if r.err != nil {
-		return
-	}
+// unescaped returns the cells of a row, in a report without the escapes of that.
+func unescaped(fields []string, columns int) []string {
 	for i, f := range fields {
 		if columns == len(rejectedColumns) && len(f) > 1 && f[0] == '\'' && strings.Contains(escaped, f[1:2]) {
 			fields[i] = f[1:]
 		}
 	}
-	fields = append(fields, "")[:3]
-	r.pet = petstore.NewPet{Name: fields[0], Status: petstore.PetStatus(fields[2])}
-	if r.pet.CategoryID, r.err = strconv.ParseInt(fields[1], 10, 64); r.err != nil {
-		r.err = fmt.Errorf("categoryId %.100q is not a 64-bit integer", fields[1])
-		r.pet, r.cells = petstore.NewPet{}, fields
+	return append(fields, "", "", "")[:3]
+}
+
+func decodeJSON(text []byte, yield func(row) bool) {
+	line := 0
+	for text := range bytes.Lines(text) {
+		line++
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		cells, err := cellsOfJSON(text)
+		if !yield(newRow(line, text, cells, err)) {
+			return
+		}
 	}
 }
 
-// petOfJSON is strict, as the decoder is about duplicate fields, the case of names and invalid
-// UTF-8: what it let pass would be a pet that nobody meant.
-func (r *row) petOfJSON(text []byte) {
+// cellsOfJSON is strict, and so is the decoder about duplicate fields, the case of names and invalid UTF-8: a
+// lenient one would add pets that nobody meant.
+func cellsOfJSON(text []byte) ([]string, error) {
 	var fields struct {
 		Name       *string            `json:"name"`
 		CategoryID *int64             `json:"categoryId"`
 		Status     petstore.PetStatus `json:"status"`
 	}
-	r.err = json.Unmarshal(text, &fields, json.RejectUnknownMembers(true))
-	if r.err == nil && fields.Name == nil {
-		r.err = errors.New("name is missing")
-	} else if r.err == nil && fields.CategoryID == nil {
-		r.err = errors.New("categoryId is missing")
+	err := json.Unmarshal(text, &fields, json.RejectUnknownMembers(true))
+	switch {
+	case err != nil:
+		return nil, err
+	case fields.Name == nil:
+		return nil, errors.New("name is missing")
+	case fields.CategoryID == nil:
+		return nil, errors.New("categoryId is missing")
 	}
-	if r.err == nil {
-		r.pet = petstore.NewPet{Name: *fields.Name, CategoryID: *fields.CategoryID, Status: fields.Status}
-	}
+	return []string{*fields.Name, strconv.FormatInt(*fields.CategoryID, 10), string(fields.Status)}, nil
 }

@@ -2,12 +2,9 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,136 +15,131 @@ import (
 )
 
 func readRows(name, text string) (rows []row, err error) {
-	err = decode(name, strings.NewReader(text), func(r row) bool {
+	err = (&input{path: name, text: []byte(text)}).decode(func(r row) bool {
 		rows = append(rows, r)
 		return true
 	})
 	return rows, err
 }
 
+// assertPets holds that an input has these pets, by line, and no other row.
+func assertPets(t *testing.T, name, text string, want map[int]petstore.NewPet) {
+	t.Helper()
+	rows, err := readRows(name, text)
+	require.NoError(t, err)
+	got := map[int]petstore.NewPet{}
+	for _, r := range rows {
+		assert.NoErrorf(t, r.err, "line %d", r.line)
+		got[r.line] = r.pet
+	}
+	assert.Equal(t, want, got)
+}
+
+// assertBadRow holds that a row, between two good ones, has an error and these cells.
+func assertBadRow(t *testing.T, name, header, good, text, reason string, cells ...string) {
+	t.Helper()
+	rows, err := readRows(name, header+good+text+"\n"+good)
+	require.NoErrorf(t, err, "%.60q", text)
+	require.Lenf(t, rows, 3, "%.60q", text)
+	assert.Equal(t, rows[0].pet, rows[2].pet)
+	assert.Equal(t, rows[0].line+1, rows[1].line)
+	assert.Equal(t, cells, rows[1].cells)
+	assert.Zero(t, rows[1].pet)
+	assert.ErrorContainsf(t, rows[1].err, reason, "%.80q", text)
+}
+
+const header = "name,categoryId,status\n"
+
 func TestDecodeCSV(t *testing.T) {
 	t.Parallel()
-	t.Run("reads what spreadsheets write", func(t *testing.T) {
+	t.Run("reads files of spreadsheets", func(t *testing.T) {
 		t.Parallel()
-		rows, err := readRows("Pets.CSV", "\xef\xbb\xbfname,categoryId,status\r\n"+
+		assertPets(t, "Pets.CSV", "\xef\xbb\xbfname,categoryId,status\r\n"+
 			"Rex,1,available\r\n"+
 			"\r\n"+
 			"\"Lady, \"\"the\"\" Countess\",-2,\r\n"+
 			"\"Anne\r\nMarie\",9223372036854775807,sold\r\n"+
-			"小白,0,pending")
-		require.NoError(t, err)
-		assert.Equal(t, []row{
-			{line: 2, pet: petstore.NewPet{Name: "Rex", CategoryID: 1, Status: "available"}},
-			{line: 4, pet: petstore.NewPet{Name: `Lady, "the" Countess`, CategoryID: -2}},
-			{line: 5, pet: petstore.NewPet{Name: "Anne\nMarie", CategoryID: 9223372036854775807, Status: "sold"}},
-			{line: 7, pet: petstore.NewPet{Name: "小白", Status: "pending"}},
-		}, rows)
+			"小白,0,pending", map[int]petstore.NewPet{
+			2: {Name: "Rex", CategoryID: 1, Status: "available"},
+			4: {Name: `Lady, "the" Countess`, CategoryID: -2},
+			5: {Name: "Anne\nMarie", CategoryID: 9223372036854775807, Status: "sold"},
+			7: {Name: "小白", Status: "pending"},
+		})
 	})
-	t.Run("does without the column status", func(t *testing.T) {
+	t.Run("does not need the column status", func(t *testing.T) {
 		t.Parallel()
-		rows, err := readRows("pets.csv", "name,categoryId\nRex,1\nMax,2,sold\n")
-		require.NoError(t, err)
-		require.Len(t, rows, 2)
-		assert.Equal(t, row{line: 2, pet: petstore.NewPet{Name: "Rex", CategoryID: 1}}, rows[0])
-		assert.ErrorContains(t, rows[1].err, "the row has 3 fields, not 2")
+		assertPets(t, "pets.csv", "name,categoryId\nRex,1\n", map[int]petstore.NewPet{2: {Name: "Rex", CategoryID: 1}})
 	})
-	t.Run("takes mended rows of a report, and takes back how that escaped them", func(t *testing.T) {
+	t.Run("takes corrected rows of a report, without its escapes", func(t *testing.T) {
 		t.Parallel()
-		rows, err := readRows("mended.csv", "name,categoryId,status,line,reason\n'=SUM(A1),7,sold,3,no\n''tis,-7,,4,no\n'n,1,,5,no\n")
-		require.NoError(t, err)
-		assert.Equal(t, []row{
-			{line: 2, pet: petstore.NewPet{Name: "=SUM(A1)", CategoryID: 7, Status: "sold"}},
-			{line: 3, pet: petstore.NewPet{Name: "'tis", CategoryID: -7}},
-			{line: 4, pet: petstore.NewPet{Name: "'n", CategoryID: 1}},
-		}, rows)
+		text := "name,categoryId,status,line,reason\n'=SUM(A1),7,sold,3,no\n''tis,-7,,4,no\n'n,1,,5,no\n"
+		assertPets(t, "corrected.csv", text, map[int]petstore.NewPet{
+			2: {Name: "=SUM(A1)", CategoryID: 7, Status: "sold"},
+			3: {Name: "'tis", CategoryID: -7},
+			4: {Name: "'n", CategoryID: 1},
+		})
 	})
 	t.Run("gives a bad row a reason and reads the next", func(t *testing.T) {
 		t.Parallel()
-		for text, want := range map[string]row{
-			"Rex,1":                                 {cells: []string{"Rex,1", "", ""}},
-			"Rex,1,sold,yes":                        {cells: []string{"Rex,1,sold,yes", "", ""}},
-			"Rex,dog,sold":                          {cells: []string{"Rex", "dog", "sold"}},
-			"Rex,,sold":                             {cells: []string{"Rex", "", "sold"}},
-			"Rex,1.0,sold":                          {cells: []string{"Rex", "1.0", "sold"}},
-			"Rex,9223372036854775808,sold":          {cells: []string{"Rex", "9223372036854775808", "sold"}},
-			`Re"x",1,sold`:                          {cells: []string{`Re"x",1,sold`, "", ""}},
-			`"Rex"x,1,sold`:                         {cells: []string{`"Rex"x,1,sold`, "", ""}},
-			strings.Repeat("x", maxRow) + ",1,sold": {cells: []string{strings.Repeat("x", maxText), "", ""}},
+		assertBadRow(t, "pets.csv", "name,categoryId\n", "A,1\n", "Max,2,sold", "wrong number of fields", "Max,2,sold", "", "")
+		for text, cells := range map[string][]string{
+			"Rex,1":                                 {"Rex,1", "", ""},
+			"Rex,1,sold,yes":                        {"Rex,1,sold,yes", "", ""},
+			"Rex,dog,sold":                          {"Rex", "dog", "sold"},
+			"Rex,,sold":                             {"Rex", "", "sold"},
+			"Rex,1.0,sold":                          {"Rex", "1.0", "sold"},
+			"Rex,9223372036854775808,sold":          {"Rex", "9223372036854775808", "sold"},
+			`Re"x",1,sold`:                          {`Re"x",1,sold`, "", ""},
+			`Re"x,1,sold`:                           {`Re"x,1,sold`, "", ""},
+			`"Rex"x,1,sold`:                         {`"Rex"x,1,sold`, "", ""},
+			strings.Repeat("x", maxRow) + ",1,sold": {strings.Repeat("x", maxText), "", ""},
 		} {
-			rows, err := readRows("pets.csv", "name,categoryId,status\nA,1,\n"+text+"\nB,2,\n")
-			require.NoError(t, err)
-			require.Lenf(t, rows, 3, "%.40s", text)
-			assert.Equal(t, "B", rows[2].pet.Name)
-			assert.Equal(t, 4, rows[2].line)
-			assert.Equal(t, 3, rows[1].line)
-			assert.Equal(t, want.cells, rows[1].cells)
-			assert.Zero(t, rows[1].pet)
-			assert.Error(t, rows[1].err)
+			assertBadRow(t, "pets.csv", header, "A,1,\n", text, "", cells...)
 		}
 	})
 	t.Run("has the last row bad if its quote is not closed", func(t *testing.T) {
 		t.Parallel()
-		rows, err := readRows("pets.csv", "name,categoryId,status\nA,1,\n\"B,2,\n")
+		rows, err := readRows("pets.csv", header+"A,1,\n\"B,2,\n")
 		require.NoError(t, err)
 		require.Len(t, rows, 2)
 		assert.Error(t, rows[1].err)
 	})
-	t.Run("refuses an input in which a quote takes other rows in", func(t *testing.T) {
-		t.Parallel()
-		for _, text := range []string{
-			"\"B,2,\nC,3,\n",
-			"\"B,2,\nC,3,\n" + strings.Repeat("D,4,\n", 2000),
-			"\"B,2,\nC,3,\n\"D,4,\n",
-			"\"B,2,\nC,3,\nD\",4,\n",
-			"\"B,dog,\nC\",3,\n",
-			"B,2,\"sold\nC,3,sold\"\nD,4,\n",
-			"\"B,2,\nC,3,\n\",4,\nD,4,\n",
-			"B,\"2,\nC\",3,\n",
-			"\"B\nC\",2\nD,4,\n",
-			"B\"x,2,\nC,3,\nD,4,\n",
-		} {
-			rows, err := readRows("pets.csv", "name,categoryId,status\nA,1,\n"+text)
-			assert.ErrorContainsf(t, err, "line 3: a quote is missing or too much: it runs on to line ", "%.60q", text)
-			assert.Len(t, rows, 1)
-		}
-		_, err := readRows("pets.csv", "")
-		assert.EqualError(t, err, "the file is empty")
-		_, err = readRows("pets.csv", "name,categoryId,status\nA,1,\n\""+strings.Repeat("D,4,\n", 4*maxRow))
-		assert.ErrorContains(t, err, "line 3: a quote is missing or too much")
-	})
-	t.Run("names the header that it found", func(t *testing.T) {
-		t.Parallel()
-		for _, text := range []string{
-			"Rex,1,available", "name;categoryId;status", "name,status,categoryId", "name", "name,categoryId,status,id",
-			"name,categoryId,status,line", "\xff\xfen\x00a\x00", "\"name,categoryId,status",
-		} {
-			_, err := readRows("pets.csv", text+"\n")
-			assert.EqualError(t, err, fmt.Sprintf("the first line is %q, not name,categoryId,status or name,categoryId", text))
-		}
-	})
 }
 
-func TestDecode(t *testing.T) {
+func TestDecodeCSV_refused(t *testing.T) {
 	t.Parallel()
-	_, err := readRows("pets.txt", "")
-	assert.ErrorContains(t, err, "the file is named neither")
+	for _, text := range []string{ // a quote takes in other rows
+		"\"B,2,\nC,3,\n",
+		"\"B,2,\nC,3,\n" + strings.Repeat("D,4,\n", maxRow),
+		"\"B,2,\nC,3,\n\"D,4,\n",
+		"\"B,2,\nC,3,\nD\",4,\n",
+		"\"B,dog,\nC\",3,\n",
+		"B,2,\"sold\nC,3,sold\"\nD,4,\n",
+		"\"B,2,\nC,3,\n\",4,\nD,4,\n",
+		"B,\"2,\nC\",3,\n",
+		"\"B\nC\",2\nD,4,\n",
+	} {
+		rows, err := readRows("pets.csv", header+"A,1,\n"+text)
+		assert.ErrorContainsf(t, err, "line 3: a quote is missing or too much: it runs on to line ", "%.60q", text)
+		assert.Len(t, rows, 1)
+	}
+	for _, text := range []string{
+		"", "Rex,1,available", "name;categoryId;status", "name,status,categoryId", "name", "name,categoryId,status,id",
+		"name,categoryId,status,line", "\xff\xfen\x00a\x00", "\"name,categoryId,status",
+	} {
+		_, err := readRows("pets.csv", text+"\n")
+		assert.ErrorContains(t, err, "not name,categoryId,status or name,categoryId")
+	}
 }
 
 func TestDecodeJSON(t *testing.T) {
 	t.Parallel()
-	rows, err := readRows("pets.jsonl", "\xef\xbb\xbf"+`{"name":"Rex","categoryId":1,"status":"sold"}`+"\r\n\n \t\n"+
-		`{"status":null,"categoryId":-9223372036854775808,"name":"Zo\u00eb"}`)
-	require.NoError(t, err)
-	assert.Equal(t, []row{
-		{line: 1, pet: petstore.NewPet{Name: "Rex", CategoryID: 1, Status: "sold"}},
-		{line: 4, pet: petstore.NewPet{Name: "Zoë", CategoryID: -9223372036854775808}},
-	}, rows)
-	_, err = readRows("pets.jsonl", "{}\n"+strings.Repeat("x", 16*maxRow+1))
-	assert.ErrorContains(t, err, "line 2: ")
-}
-
-func TestDecodeJSON_badRows(t *testing.T) {
-	t.Parallel()
+	text := "\xef\xbb\xbf" + `{"name":"Rex","categoryId":1,"status":"sold"}` + "\r\n\n \t\n" +
+		`{"status":null,"categoryId":-9223372036854775808,"name":"Zo\u00eb"}`
+	assertPets(t, "pets.jsonl", text, map[int]petstore.NewPet{
+		1: {Name: "Rex", CategoryID: 1, Status: "sold"},
+		4: {Name: "Zoë", CategoryID: -9223372036854775808},
+	})
 	for text, reason := range map[string]string{
 		`{"name":"Rex"`:                                                 "unexpected EOF",
 		`{"name":"Rex","categoryId":1} {}`:                              "after top-level value",
@@ -169,31 +161,34 @@ func TestDecodeJSON_badRows(t *testing.T) {
 		`null`:                                                          "name is missing",
 		`{"name":"` + strings.Repeat("x", maxRow) + `","categoryId":1}`: "the row is longer than 1 MiB",
 	} {
-		good := `{"name":"B","categoryId":2}` + "\n"
-		rows, err := readRows("pets.ndjson", good+text+"\n"+good)
-		require.NoError(t, err)
-		require.Lenf(t, rows, 3, "%.40s", text)
-		assert.Equal(t, "B", rows[2].pet.Name)
-		assert.Equal(t, 2, rows[1].line)
-		assert.Equal(t, []string{text[:min(len(text), maxText)], "", ""}, rows[1].cells)
-		assert.ErrorContainsf(t, rows[1].err, reason, "%.80s", text)
+		assertBadRow(t, "pets.ndjson", "", `{"name":"B","categoryId":2}`+"\n", text, reason, text[:min(len(text), maxText)], "", "")
 	}
 }
 
-func TestSample(t *testing.T) {
+func TestReadInput(t *testing.T) {
 	t.Parallel()
-	input, err := os.ReadFile("pets.csv")
+	path := filepath.Join(t.TempDir(), "pets.csv")
+	require.NoError(t, os.WriteFile(path, []byte("name,categoryId\n"+strings.Repeat("Rex,1\n", 10)), 0o600))
+	in, err := readInput(path, func(row) {})
 	require.NoError(t, err)
-	assert.Equal(t, sample, input)
-	rows, err := readRows("pets.csv", string(input))
-	require.NoError(t, err)
-	assert.Len(t, rows, 500)
+	require.NoError(t, os.WriteFile(path, []byte("name,categoryId\n"), 0o600))
+	assert.Equal(t, 10, in.rows)
+	assert.Len(t, slices.Collect(in.all()), 10, "a change of the file shows in the next run only")
+
+	_, err = readInput(t.TempDir(), func(row) {})
+	assert.ErrorContains(t, err, "is a directory")
+	_, err = readRows("pets.txt", "")
+	assert.ErrorContains(t, err, "the file is named neither")
+
 	bad := 0
-	for _, r := range rows {
+	in, err = readInput("pets.csv", func(r row) {
 		if r.err != nil || r.pet.Name == "" || r.pet.Status != "" && !r.pet.Status.Valid() {
 			bad++
 		}
-	}
+	})
+	require.NoError(t, err)
+	assert.Equal(t, sample, in.text)
+	assert.Equal(t, 500, in.rows)
 	assert.Equal(t, 3, bad)
 }
 
@@ -206,35 +201,9 @@ func FuzzDecode(f *testing.F) {
 		for _, r := range rows {
 			assert.Greater(t, r.line, last)
 			assert.LessOrEqual(t, r.line, lines)
-			assert.Equal(t, r.err == nil, r.cells == nil)
+			assert.Len(t, r.cells, 3)
 			assert.True(t, r.err == nil || r.pet == petstore.NewPet{})
 			last = r.line
 		}
 	})
-}
-
-func TestInput(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pets.csv")
-	require.NoError(t, os.WriteFile(path, []byte("name,categoryId\n"+strings.Repeat("Rex,1\n", 1<<15)), 0o600))
-	in := &input{path: path}
-	require.NoError(t, in.check(func(row) {}))
-	assert.Equal(t, 1<<15, in.rows)
-	n := 0
-	for _, err := range in.all(io.Discard) {
-		if n++; n == 10 {
-			f, openErr := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-			require.NoError(t, openErr)
-			_, openErr = f.WriteString("Max,2\n")
-			require.NoError(t, errors.Join(openErr, f.Close()))
-		}
-		if err != nil {
-			assert.EqualError(t, err, "line "+strconv.Itoa(n+1)+": the input was changed during the import")
-		}
-	}
-	assert.Less(t, n, 1<<15)
-
-	dir := filepath.Join(t.TempDir(), "dir.csv")
-	require.NoError(t, os.Mkdir(dir, 0o700))
-	assert.ErrorContains(t, (&input{path: dir}).check(func(row) {}), "is not a regular file")
 }
