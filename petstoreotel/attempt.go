@@ -2,6 +2,7 @@ package petstoreotel
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -17,9 +18,9 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// attempt is one request on its way, until its response has been read.
+// attempt is one request, until its response has been read.
 type attempt struct {
-	ctx        context.Context // of the request, with its span: an exemplar of the duration points to it
+	ctx        context.Context // of the request, with its span, for the exemplars of the duration
 	span       trace.Span
 	duration   httpconv.ClientRequestDuration
 	target     target
@@ -29,8 +30,9 @@ type attempt struct {
 	over       atomic.Bool
 }
 
-// begin opens the span of a request, and returns the request with the span's context in it. req itself stays as it
-// is, its body as well: what is around a body net/http does not know, and sends the header ahead of it.
+// begin starts the span of a request, and returns the request with the span's context in it. req
+// and its body stay as they are: net/http sends the header separately ahead of a body whose type it
+// does not know.
 func (t *transport) begin(req *http.Request, c petstore.Call) (*attempt, *http.Request) {
 	a := &attempt{duration: t.metrics.requestDuration, started: time.Now(), target: newTarget(req, c)}
 	a.ctx, a.span = req.Context(), tracenoop.Span{}
@@ -54,7 +56,7 @@ func (a *attempt) responded(resp *http.Response) {
 	}
 }
 
-// end closes the span and records how long it took. Only the first call counts.
+// end ends the span and records how long it took. Only the first call has an effect.
 func (a *attempt) end(err error) {
 	if a.over.Swap(true) {
 		return
@@ -91,7 +93,8 @@ func (a *attempt) outcome(err error) []attribute.KeyValue {
 	return attrs
 }
 
-// protocolVersion is as the convention writes it: 1.0, 1.1, 2, 3; empty if the transport does not say.
+// protocolVersion returns the version as the convention writes it: 1.0, 1.1, 2, 3; empty if the
+// transport gives none.
 func protocolVersion(resp *http.Response) string {
 	switch resp.ProtoMajor {
 	case 0:
@@ -100,4 +103,26 @@ func protocolVersion(resp *http.Response) string {
 		return "1." + strconv.Itoa(resp.ProtoMinor)
 	}
 	return strconv.Itoa(resp.ProtoMajor)
+}
+
+// body ends the attempt when the response has been read or is closed.
+type body struct {
+	io.ReadCloser
+	attempt *attempt
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		b.attempt.end(nil)
+	} else if err != nil {
+		b.attempt.end(err)
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	err := b.ReadCloser.Close()
+	b.attempt.end(nil)
+	return err
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
-// BenchmarkCall is a listPets of an empty catalogue through the fake's fastest door, whose own share is that of
-// "bare".
+// BenchmarkCall is a listPets of an empty catalogue through the fake's fastest door, whose own
+// share is that of "bare".
 func BenchmarkCall(b *testing.B) {
 	sampled := func(s sdktrace.Sampler) petstoreotel.Option {
 		return petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(s)))

@@ -23,29 +23,29 @@ type budgetKey struct {
 	keyID  string
 }
 
-// budget is what is known of the rate limit of one API key.
+// budget is the known state of the rate limit of one API key.
 type budget struct {
-	seen      time.Time          // when anything was last known
-	asked     time.Time          // when the request was sent whose response gave rateLimit
+	seen      time.Time          // when anything was last learned
+	sent      time.Time          // when the request was sent whose response gave rateLimit
 	rateLimit petstore.RateLimit // zero: not known
 	closures  map[petstore.LimitScope]closure
 }
 
-// closure says until when no request may be sent.
-type closure struct{ noted, until time.Time }
+// closure is a time until which no request may be sent, and when it was learned.
+type closure struct{ learned, until time.Time }
 
-// maxBudgets is how many API keys are told apart. A program has one or two of them, unless it has one for each of its
-// own users.
+// maxBudgets is the number of API keys that are kept apart. A program has one or two, unless each
+// of its own users has one.
 const maxBudgets = 1000
 
-// budgets are those of the API keys that are in use. The lock is held for moments.
+// budgets are those of the API keys in use.
 type budgets struct {
 	mu    sync.Mutex
 	known map[budgetKey]*budget
 }
 
-// of returns the budget of a key. If there are too many, any other is forgotten: the gauges show one key, that with
-// the fewest requests left, and which that is among a thousand hardly matters.
+// of returns the budget of a key. If there are too many, it forgets any other one: the gauges show
+// the key with the fewest requests left, and one of a thousand hardly changes that.
 func (bs *budgets) of(key budgetKey, now time.Time) *budget {
 	b := bs.known[key]
 	if b == nil {
@@ -65,31 +65,31 @@ func (bs *budgets) of(key budgetKey, now time.Time) *budget {
 	return b
 }
 
-// observe takes what a response said.
+// observe takes over the rate limit of a response.
 func (bs *budgets) observe(key budgetKey, info petstore.AttemptDoneInfo) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	now := time.Now()
-	b, asked := bs.of(key, now), now.Add(-info.Duration)
+	b, sent := bs.of(key, now), now.Add(-info.Duration)
 	r := info.RateLimit
 	switch {
 	case r.IsZero():
 	case r.Limit == b.rateLimit.Limit && r.Reset.Equal(b.rateLimit.Reset):
 		b.rateLimit.Remaining = min(b.rateLimit.Remaining, r.Remaining) // responses may overtake each other
-	case !asked.Before(b.asked):
-		b.rateLimit, b.asked = r, asked
+	case !sent.Before(b.sent):
+		b.rateLimit, b.sent = r, sent
 	}
 	if info.StatusCode == http.StatusTooManyRequests || r.IsZero() || r.Remaining == 0 {
 		return
 	}
 	for scope, c := range b.closures {
-		if asked.After(c.noted) { // what was sent before says nothing about it
+		if sent.After(c.learned) { // earlier requests say nothing about it
 			delete(b.closures, scope)
 		}
 	}
 }
 
-// closed takes note that no request may be sent before until.
+// closed records that no request may be sent before until.
 func (bs *budgets) closed(key budgetKey, scope petstore.LimitScope, until time.Time) {
 	now := time.Now()
 	if scope == "" || !until.After(now) {
@@ -106,15 +106,15 @@ func (bs *budgets) closed(key budgetKey, scope petstore.LimitScope, until time.T
 	}
 }
 
-// figures are those of all API keys of a server.
+// figures are the values of the gauges of a server, over all of its API keys.
 type figures struct {
 	rateLimit   petstore.RateLimit // of the key with the fewest requests left
 	remaining   int
 	closedUntil map[petstore.LimitScope]time.Time
 }
 
-// figures are those of now, by server. What is not known any more is forgotten: a program that sends nothing would
-// show no requests left for ever.
+// figures returns the current values by server. It forgets outdated budgets: a program that sends
+// nothing would otherwise show the same number of requests for ever.
 func (bs *budgets) figures(now time.Time) map[server]*figures {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
@@ -143,14 +143,14 @@ func (b *budget) open(now time.Time) map[petstore.LimitScope]closure {
 	return b.closures
 }
 
-// outdated reports whether the window is over. Its Reset is by the clock of the service, which may be behind; but a
-// minute after the last response a window that was to end then is over in any case.
+// outdated reports whether the window is over. Its Reset is by the clock of the service, which may
+// be behind, but a minute after the last response a window of a minute is over in any case.
 func (b *budget) outdated(now time.Time) bool {
 	return now.Sub(b.seen) > time.Minute && now.Sub(b.rateLimit.Reset) > time.Minute
 }
 
-// add takes of two budgets the one with fewer requests left. A closed gate leaves none, whatever the last response
-// said: that of a ban may tell of a window with room.
+// add keeps the smaller of two budgets. A closed gate leaves no requests, whatever the last
+// response said: that of a ban may describe a window with room.
 func (f *figures) add(b *budget, closures map[petstore.LimitScope]closure) {
 	for scope, c := range closures {
 		if c.until.After(f.closedUntil[scope]) {
@@ -169,7 +169,7 @@ func (f *figures) add(b *budget, closures map[petstore.LimitScope]closure) {
 	}
 }
 
-// watch has the meter ask for the figures whenever it collects.
+// watch has the meter read the figures whenever it collects.
 func (bs *budgets) watch(meter metric.Meter) (stop func()) {
 	limit, err1 := meter.Int64ObservableGauge(MetricLimit, metric.WithUnit("{request}"),
 		metric.WithDescription("Requests that the current window of the rate limit allows."))

@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	// AttributeCallID is the key of the attribute with the number of a call, in hexadecimal: the call_id of the log.
+	// AttributeCallID is the key of the attribute with the number of a call, in hexadecimal: the
+	// call_id of the log.
 	AttributeCallID = attribute.Key("petstore.call.id")
 	// AttributeAttempts is the key of the attribute with the number of requests that a call took.
 	AttributeAttempts = attribute.Key("petstore.attempts")
-	// AttributeOutcomeUnknown is the key of the attribute that is true for a call whose error matches
-	// [petstore.ErrOutcomeUnknown], and absent for any other.
+	// AttributeOutcomeUnknown is the key of the attribute that is true for a call whose error
+	// matches [petstore.ErrOutcomeUnknown], and absent for any other.
 	AttributeOutcomeUnknown = attribute.Key("petstore.outcome_unknown")
 )
 
@@ -48,21 +49,22 @@ type call struct {
 	endpoint        *endpoint
 	span            trace.Span
 
-	mu         sync.Mutex // guards the rest: limiters may be asked at the same time
+	mu         sync.Mutex // guards the rest: limiters may report waits concurrently
 	statusCode int        // of the last request, 0: no response
 	waits      waits
 }
 
-// callKey is the context's key for the call that an instrumentation records: one client may have two.
+// callKey is the context's key for the call that an instrumentation records: a client may have two
+// of them.
 type callKey struct{ of *instrumentation }
 
-// callOf returns the call that ctx belongs to, nil if nothing of it is recorded.
+// callOf returns the call that ctx belongs to, nil if it is not recorded.
 func (i *instrumentation) callOf(ctx context.Context) *call {
 	k, _ := ctx.Value(callKey{i}).(*call)
 	return k
 }
 
-// callStart opens the span of a call.
+// callStart starts the span of a call.
 func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) context.Context {
 	at, span := i.endpoint(c), trace.Span(tracenoop.Span{})
 	parent := trace.SpanContextFromContext(ctx).SpanID()
@@ -80,7 +82,7 @@ func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) contex
 	return context.WithValue(ctx, callKey{i}, &call{instrumentation: i, endpoint: at, span: span})
 }
 
-// callDone closes the span of a call, and records how long the call took.
+// callDone ends the span of a call, and records how long the call took.
 func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneInfo) {
 	limited, _ := errors.AsType[*petstore.RateLimitError](info.Err)
 	if i.budgets != nil && limited != nil {
@@ -116,7 +118,7 @@ func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneIn
 	}
 }
 
-// attemptDone keeps what the response to a request said.
+// attemptDone keeps the rate limit and the status of a response.
 func (i *instrumentation) attemptDone(ctx context.Context, info petstore.AttemptDoneInfo) {
 	if i.budgets != nil && info.StatusCode != 0 {
 		i.budgets.observe(i.keyOf(info.Call), info)
@@ -128,12 +130,12 @@ func (i *instrumentation) attemptDone(ctx context.Context, info petstore.Attempt
 	}
 }
 
-// keyOf is whose rate limit a call counts against.
+// keyOf returns the API key whose rate limit a call counts against.
 func (i *instrumentation) keyOf(c petstore.Call) budgetKey {
 	return budgetKey{i.endpoint(c).server, c.KeyID}
 }
 
-// outcomeOf returns the attributes that say what err is, none for a success.
+// outcomeOf returns the attributes of the error of a call, none for a success.
 func outcomeOf(err error) []attribute.KeyValue {
 	if err == nil {
 		return nil
@@ -145,7 +147,8 @@ func outcomeOf(err error) []attribute.KeyValue {
 	return attrs
 }
 
-// callErrorType is the class of the error of a call: of all that it matches, what ended the call.
+// callErrorType is the class of the error of a call. An error matches several; the first of them
+// ended the call.
 func callErrorType(err error) string {
 	if class := contextErrorType(err); class != "" {
 		return class

@@ -1,30 +1,32 @@
-// Package petstoreotel shows the calls of a [petstore.Client] as OpenTelemetry traces and metrics.
+// Package petstoreotel records the calls of a [petstore.Client] as OpenTelemetry traces and
+// metrics.
 //
 //	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New()...)
 //
-// It follows the HTTP semantic conventions, version 1.43.0. The client does what it does without it: nothing is
-// retried, buffered or started here, and the transport that the client has stays below.
+// It follows the HTTP semantic conventions, version 1.43.0. It changes nothing in what the client
+// sends or returns, and keeps the client's transport below its own.
 //
 // # Traces
 //
-// A call is a span, and each of its requests is a span below it. Before a request the call may wait, for the rate
-// limit or for its backoff: that is an event on the span of the call.
+// A call is a span, and each of its requests is a span below it. A wait before a request, for the
+// rate limit or for the backoff, is an event on the span of the call.
 //
 //	createPet                           internal    2.1 s
 //	├─ POST /v1/pets                    client      0.1 s   429
 //	├─ petstore.wait, reason minute     event       1.8 s
 //	└─ POST /v1/pets                    client      0.2 s   201, resent once
 //
-// The span of a request is an HTTP client span. The one of the call is not: the conventions allow no HTTP client
-// span around others, or every request would be counted twice. Its kind is internal, and its name that of the
-// operation. A request's span begins before the connection is looked for and ends when the body of the response has
-// been read to its end, or closed, which a petstore.Client always does before its call returns.
+// The span of a request is an HTTP client span. The one of the call is not: the conventions allow
+// no HTTP client span around others, or every request would be counted twice. Its kind is internal,
+// and its name that of the operation. A request's span begins before the connection is looked for
+// and ends when the body of the response has been read to its end, or closed, which a
+// petstore.Client always does before its call returns.
 //
 //	attribute                      call           request
 //	petstore.operation             yes            yes            listPets, createPet, getPet
 //	petstore.call.id               yes            no             the call_id of the client's log
 //	petstore.attempts              yes            no             requests that the call took
-//	petstore.outcome_unknown       if it is       no             true: the animal may have been added
+//	petstore.outcome_unknown       if it is       no             true: the pet may have been added
 //	http.request.method            yes            yes
 //	http.request.method_original   no             if not one of HTTP's own
 //	url.template                   yes            yes            /v1/pets/{petId}
@@ -33,25 +35,27 @@
 //	server.address, server.port    yes            yes
 //	http.request.resend_count      no             from the second request of a call on
 //	http.response.status_code      the last       if there is a response
-//	network.protocol.version       no             of the response, if the base says it
+//	network.protocol.version       no             of the response, if the base sets it
 //	error.type                     if it failed   if it failed
 //
-// The event petstore.wait has the time at which the wait began, its length in seconds (petstore.wait.duration), the
-// number of calls in the queue then (petstore.wait.waiting_calls), and its reason (petstore.wait.reason), a
-// [petstore.WaitReason].
+// The event petstore.wait has the time at which the wait began, its length in seconds
+// (petstore.wait.duration), the number of calls in the queue then (petstore.wait.waiting_calls),
+// and its reason (petstore.wait.reason), a [petstore.WaitReason].
 //
-// url.full has the path as it was sent, and of the query limit and status with values that the document knows; what
-// else a transport has put there is left out. No span or metric has a header, a body or the text of an error, and so
-// none has the API key. An animal's id is in url.full only, not in a metric. A status has no description.
+// url.full has the path as it was sent and, of the query, limit and status with values of the
+// service document; all else that a transport has put there is left out. No span or metric has a
+// header, a body or the text of an error, and so none has the API key. The id of a pet is in
+// url.full only, not in a metric. A status has no description.
 //
-// The span of a request that belongs to no call has the method for a name, no template, and REDACTED for the path of
-// its url.full. So has the span of one that the function of petstore.WithAPIKeyFunc makes with the context that it is
-// given and a [NewTransport]; it is below the span of the call.
+// The span of a request that belongs to no call has the method for a name, no template, and
+// REDACTED for the path of its url.full. So has the span of one that the function of
+// petstore.WithAPIKeyFunc makes with the context that it is given and a [NewTransport]; it is below
+// the span of the call.
 //
 // # Metrics
 //
-// The attributes of a metric are few on purpose, and none has more values than there are servers, operations,
-// statuses, reasons and kinds of error.
+// Metrics have few attributes on purpose, and these have no more values than there are servers,
+// operations, statuses, reasons and classes of errors.
 //
 //	http.client.request.duration                 histogram         s          a request, as long as its span
 //	petstore.client.call.duration                histogram         s          a call, also one that sent nothing
@@ -62,37 +66,44 @@
 //	petstore.client.rate_limit.remaining         gauge             {request}  requests left in the window
 //	petstore.client.rate_limit.closed_until      gauge             s          when the closed gate opens, Unix time
 //
-// All have server.address and server.port; the first also http.request.method, url.scheme, url.template,
-// http.response.status_code, network.protocol.version and error.type; the duration of calls petstore.operation,
-// error.type and petstore.outcome_unknown.
+// All have server.address and server.port; the first has also http.request.method, url.scheme,
+// url.template, http.response.status_code, network.protocol.version and error.type; the duration of
+// calls has petstore.operation, error.type and petstore.outcome_unknown.
 //
-// The wait time counts each request that is sent, also those that did not wait; what did has the petstore.wait.reason
-// of its longest wait. A wait that was given up has been cut short by the end of the caller's context, or was not
-// begun because it would have been too long; it has petstore.wait.reason and the error.type of its call. While a
-// key is banned, a thousand calls that are refused without a request are a thousand here and in the duration of calls.
+// The wait time counts each request that is sent, with or without a wait; a request that waited has
+// the petstore.wait.reason of its longest wait. A wait is given up when the end of the caller's
+// context cuts it short, or when it would be too long to begin; it has petstore.wait.reason and the
+// error.type of its call. While a key is banned, each call that is refused without a request counts
+// here and in the duration of calls.
 //
-// The limits are what the most recent response said, and are gone a minute after the end of its window: then they are
-// not known. While the gate is closed nothing remains, whatever that response said, and there is a closed_until with
-// its petstore.rate_limit.scope: minute, day or ban. It is gone when the gate is open again. If several keys are used
-// at one server, limit and remaining are those of the key with the fewest requests left.
+// The gauges limit and remaining have the values of the most recent response, and disappear a
+// minute after the end of its window, when they are not known any more. While the gate is closed,
+// remaining is 0, whatever that response said, and there is a closed_until with its
+// petstore.rate_limit.scope: minute, day or ban. It disappears when the gate is open again. If a
+// program uses several keys at one server, limit and remaining are those of the key with the fewest
+// requests left.
+//
+// A limiter of package petstoreredis has figures of its own; examples/fleet of the repository
+// records them as gauges.
 //
 // # otelhttp
 //
-// The http.client.request.duration of otelhttp, and its spans, are the same requests once more, whether its transport
-// is below the one of New (by petstore.WithHTTPClient) or above (by a petstore.WithTransport after New). With
-// [WithCallsOnly] the requests are left to it:
+// The spans of otelhttp and its http.client.request.duration count the same requests again, whether
+// its transport is below the one of New (by petstore.WithHTTPClient) or above (by a
+// petstore.WithTransport after New). [WithCallsOnly] leaves the requests to otelhttp:
 //
 //	options := append(petstoreotel.New(petstoreotel.WithCallsOnly()),
 //		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return otelhttp.NewTransport(base) }))
 //
-// Its spans are then below those of the calls. As http.DefaultTransport it is not asked: a client has a transport
-// of its own, unless petstore.WithHTTPClient gives it an http.Client without one.
+// Its spans are then below those of the calls. Setting it as http.DefaultTransport has no effect: a
+// client has a transport of its own, unless petstore.WithHTTPClient gives it an http.Client without
+// one.
 //
 // # Propagation and baggage
 //
-// Each request carries the context of its span, as the propagators say. Baggage becomes no attribute. But if
-// propagation.Baggage is among the propagators, as in many programs it is, all baggage of the caller's context goes
-// to the Pet Store Service with each request. Where that is not wanted:
+// Each request carries the context of its span, as the propagators write it. Baggage becomes no
+// attribute. But if propagation.Baggage is among the propagators, as it is in many programs, all
+// baggage of the caller's context goes to the Pet Store Service with each request. To prevent that:
 //
 //	petstoreotel.New(petstoreotel.WithPropagators(propagation.TraceContext{}))
 //
@@ -104,12 +115,12 @@
 //	timeout              the time of the attempt, of the call or of the caller's context ran out
 //	rate_limited         the call was given up because of the rate limit, and no 429 was the reason
 //	invalid_response     the response does not follow the service document
-//	connection_refused   nobody listens
+//	connection_refused   no server listens there
 //	connection_reset     the connection was reset
 //	connection_closed    the connection was closed before the end of the response
 //	name_resolution      the host name could not be resolved
 //	certificate          the server's certificate could not be verified
 //
-// Any other error is named by the Go type of its cause, or _OTHER if that says nothing. A call that ended with a
-// redirect, which the client does not follow, has its status code for an error.type.
+// Any other error is named by the Go type of its cause, or _OTHER if that says nothing. A call that
+// ended with a redirect, which the client does not follow, has its status code for an error.type.
 package petstoreotel

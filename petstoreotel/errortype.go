@@ -12,8 +12,8 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// attemptErrorType is the class of what ended a request. A transport may return the cause of a context's end instead
-// of its error, so that the context is asked first.
+// attemptErrorType is the class of the error of a request. A transport may return the cause of a
+// context's end instead of its error, so that the context is examined first.
 func attemptErrorType(ctx context.Context, err error) string {
 	if class := contextErrorType(ctx.Err()); class != "" {
 		return class
@@ -34,7 +34,8 @@ func contextErrorType(err error) string {
 	return ""
 }
 
-// errorType is the class of err, never its text: that may have anything in it, a URL or the API key.
+// errorType is the class of err, never its text, which may hold anything, such as a URL or the API
+// key.
 func errorType(err error) string {
 	timeout, ok := errors.AsType[interface {
 		error
@@ -59,7 +60,7 @@ func errorType(err error) string {
 	return typeName(rootCause(err))
 }
 
-// typeName is the well-known word for what is in no class if the type says nothing.
+// typeName is the type of err, or _OTHER if that says nothing.
 func typeName(err error) string {
 	name := fmt.Sprintf("%T", err)
 	if name == "*errors.errorString" {

@@ -75,7 +75,8 @@ func TestErrorType(t *testing.T) {
 	}
 }
 
-// assertFailed asserts that a span failed with this error.type, or that it did not if that is empty.
+// assertFailed asserts that a span failed with this error.type, or that it did not if that is
+// empty.
 func assertFailed(t *testing.T, errorType string, span sdktrace.ReadOnlySpan) {
 	t.Helper()
 	assert.Equal(t, errorType, value(span, semconv.ErrorTypeKey), span.Name())

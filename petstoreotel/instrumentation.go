@@ -2,9 +2,11 @@ package petstoreotel
 
 import (
 	"net/http"
+	"net/url"
 	"runtime"
 	"sync"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
@@ -18,24 +20,30 @@ import (
 // ScopeName is the instrumentation scope of all spans and metrics.
 const ScopeName = "github.com/petstore/petstore-go/petstoreotel"
 
-// New returns the options that show the calls of a client, their waits and their requests as spans and metrics:
+// AttributeOperation is the key of the attribute with the operationId of the service document:
+// listPets, createPet or getPet.
+const AttributeOperation = attribute.Key("petstore.operation")
+
+// New returns the options that record the calls of a client, their waits and their requests as
+// spans and metrics:
 //
 //	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New()...)
 //
-// Give the same options to all clients of a program: their instruments are then made once. The transport of the client,
-// its own or that of [petstore.WithHTTPClient], stays what it is below the one that records the requests.
+// Give the same options to all clients of a program: their instruments are then made once. The
+// transport of the client, its own or that of [petstore.WithHTTPClient], stays below the one that
+// records the requests.
 //
-// New never fails: an instrument that the meter provider refuses is reported to the global error handler of
-// OpenTelemetry and records nothing. With the no-op providers of OpenTelemetry it records nothing, and costs next to
-// nothing.
+// New never fails: an instrument that the meter provider refuses is reported to the global error
+// handler of OpenTelemetry and records nothing. With the no-op providers of OpenTelemetry New
+// records nothing, and costs next to nothing.
 func New(opts ...Option) []petstore.Option {
 	c := newConfig(opts)
 	i := newInstrumentation(c)
 	var options []petstore.Option
-	if i.records() {
+	if _, noop := i.meter.(metricnoop.Meter); !noop || i.tracer != nil {
 		i.traced = true
 		i.metrics.startCalls(i.meter)
-		i.watchBudgets()
+		i.watchBudgets(noop)
 		options = append(options, petstore.WithTrace(i.clientTrace()))
 	}
 	if !c.callsOnly {
@@ -47,16 +55,16 @@ func New(opts ...Option) []petstore.Option {
 	return options
 }
 
-// instrumentation is what the calls and requests of some clients are recorded with.
+// instrumentation records the calls and requests of some clients.
 type instrumentation struct {
 	tracer      trace.Tracer // nil: no spans
 	meter       metric.Meter
 	propagators propagation.TextMapPropagator
 	metrics     metrics
-	budgets     *budgets // nil: nobody asks for the rate limit
+	budgets     *budgets // nil: no gauges
 	traced      bool     // clients report their calls
 
-	mu        sync.RWMutex // guards endpoints
+	mu        sync.Mutex // guards endpoints
 	endpoints map[endpointKey]*endpoint
 }
 
@@ -68,6 +76,7 @@ func newInstrumentation(c config) *instrumentation {
 			metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL)),
 		propagators: c.propagators,
 		metrics:     noMetrics(),
+		endpoints:   make(map[endpointKey]*endpoint),
 	}
 	if _, noop := i.tracer.(tracenoop.Tracer); noop {
 		i.tracer = nil
@@ -75,40 +84,49 @@ func newInstrumentation(c config) *instrumentation {
 	return i
 }
 
-// records reports whether anything is recorded at all. Of a provider that is replaced later, as the global one
-// is, that is not known beforehand.
-func (i *instrumentation) records() bool {
-	_, noop := i.meter.(metricnoop.Meter)
-	return i.tracer != nil || !noop
-}
-
-// watchBudgets has the meter ask for the rate limits whenever it collects.
-func (i *instrumentation) watchBudgets() {
-	if _, noop := i.meter.(metricnoop.Meter); noop {
+// watchBudgets has the meter read the rate limits whenever it collects, unless it is a no-op.
+func (i *instrumentation) watchBudgets(noop bool) {
+	if noop {
 		return
 	}
 	i.budgets = &budgets{}
 	stop := i.budgets.watch(i.meter)
-	// There is no Close, so that the meter has to let go of what nobody can use any more.
+	// Options have no Close, so that the callback has to go with the last client.
 	runtime.AddCleanup(i, func(stop func()) { stop() }, stop)
 }
 
-// endpoint returns what is the same for all calls of c's operation at c's service.
+type endpointKey struct{ baseURL, operation string }
+
+// endpoint has what is the same for all calls of an operation at a service.
+type endpoint struct {
+	server server
+	start  []trace.SpanStartOption // of the span of a call
+	served metric.MeasurementOption
+	called metric.MeasurementOption // of a call that succeeded
+}
+
+// endpoint returns the endpoint of a call.
 func (i *instrumentation) endpoint(c petstore.Call) *endpoint {
 	key := endpointKey{c.BaseURL, c.Operation}
-	i.mu.RLock()
-	known := i.endpoints[key]
-	i.mu.RUnlock()
-	if known != nil {
-		return known
-	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.endpoints == nil {
-		i.endpoints = make(map[endpointKey]*endpoint)
-	}
 	if i.endpoints[key] == nil {
 		i.endpoints[key] = newEndpoint(c)
 	}
 	return i.endpoints[key]
+}
+
+func newEndpoint(c petstore.Call) *endpoint {
+	var s server
+	if u, err := url.Parse(c.BaseURL); err == nil {
+		s = serverOf(u)
+	}
+	operation := AttributeOperation.String(c.Operation)
+	return &endpoint{
+		server: s,
+		start: []trace.SpanStartOption{trace.WithAttributes(append(s.attributes(),
+			operation, semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template))...)},
+		served: metric.WithAttributeSet(attribute.NewSet(s.attributes()...)),
+		called: metric.WithAttributeSet(attribute.NewSet(append(s.attributes(), operation)...)),
+	}
 }

@@ -11,24 +11,26 @@ import (
 
 // The names of the metrics beside http.client.request.duration.
 const (
-	// MetricCallDuration is a histogram: how long a call took with its waits and requests, in seconds.
+	// MetricCallDuration is a histogram: the duration of a call with its waits and requests, in
+	// seconds.
 	MetricCallDuration = "petstore.client.call.duration"
-	// MetricWaitTime is a histogram: how long a request waited for the rate limit, in seconds.
+	// MetricWaitTime is a histogram: the time that a request waited for the rate limit, in seconds.
 	MetricWaitTime = "petstore.client.rate_limit.wait_time"
-	// MetricWaitingCalls is an up-down counter: the calls that wait for the rate limit at this moment.
+	// MetricWaitingCalls is an up-down counter: the calls that wait for the rate limit now.
 	MetricWaitingCalls = "petstore.client.rate_limit.waiting_calls"
-	// MetricWaitsGivenUp is a counter: waits that were not waited to their end, or not begun because they would
+	// MetricWaitsGivenUp is a counter: waits that were cut short, or not begun because they would
 	// have been too long.
 	MetricWaitsGivenUp = "petstore.client.rate_limit.waits_given_up"
 	// MetricLimit is a gauge: the number of requests that the current window allows.
 	MetricLimit = "petstore.client.rate_limit.limit"
 	// MetricRemaining is a gauge: the number of requests left in the current window.
 	MetricRemaining = "petstore.client.rate_limit.remaining"
-	// MetricClosedUntil is a gauge: when a closed gate opens, in seconds since the beginning of 1970 (Unix time).
+	// MetricClosedUntil is a gauge: when a closed gate opens, in seconds since the beginning of
+	// 1970 (Unix time).
 	MetricClosedUntil = "petstore.client.rate_limit.closed_until"
 )
 
-// metrics are the instruments that record what happens. What is true at any moment is asked of the budgets.
+// metrics are the synchronous instruments. The gauges are those of the budgets.
 type metrics struct {
 	requestDuration httpconv.ClientRequestDuration
 	callDuration    metric.Float64Histogram
@@ -47,7 +49,7 @@ func noMetrics() metrics {
 	}
 }
 
-// startRequests makes the instrument of the requests.
+// startRequests makes the instrument of requests.
 func (m *metrics) startRequests(meter metric.Meter) {
 	var err error
 	if m.requestDuration, err = httpconv.NewClientRequestDuration(meter); err != nil {
@@ -60,13 +62,14 @@ func (m *metrics) startCalls(meter metric.Meter) {
 	m.callDuration = orNoop[metric.Float64Histogram](noop.Float64Histogram{})(
 		meter.Float64Histogram(MetricCallDuration, metric.WithUnit("s"),
 			metric.WithDescription("Duration of calls, with their waits and requests."),
-			// From a response of a cache nearby to a call that waits for longer than it does by default.
+			// From a response out of a nearby cache to a call that waits for longer than the
+			// default.
 			metric.WithExplicitBucketBoundaries(
 				0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)))
 	m.waitTime = orNoop[metric.Float64Histogram](noop.Float64Histogram{})(
 		meter.Float64Histogram(MetricWaitTime, metric.WithUnit("s"),
 			metric.WithDescription("Time a request waited for the rate limit."),
-			// From the grain of a scheduler to the two minutes that a call waits by default.
+			// From the resolution of a scheduler to the two minutes that a call waits by default.
 			metric.WithExplicitBucketBoundaries(0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120)))
 	m.waitingCalls = orNoop[metric.Int64UpDownCounter](noop.Int64UpDownCounter{})(
 		meter.Int64UpDownCounter(MetricWaitingCalls, metric.WithUnit("{call}"),
@@ -76,7 +79,8 @@ func (m *metrics) startCalls(meter metric.Meter) {
 			metric.WithDescription("Waits that ended with their call, or would have been too long to begin.")))
 }
 
-// orNoop returns the instrument that a meter has made, or noop, with a report, if the meter refused.
+// orNoop returns the instrument that a meter has made, or noop, with a report, if the meter
+// refused.
 func orNoop[T any](noop T) func(T, error) T {
 	return func(made T, err error) T {
 		if err != nil {
@@ -87,7 +91,7 @@ func orNoop[T any](noop T) func(T, error) T {
 	}
 }
 
-// callsEnabled reports whether anything of calls and waits is recorded.
+// callsEnabled reports whether calls or waits are measured.
 func (m *metrics) callsEnabled(ctx context.Context) bool {
 	return m.callDuration.Enabled(ctx) || m.waitTime.Enabled(ctx) || m.waitingCalls.Enabled(ctx) ||
 		m.waitsGivenUp.Enabled(ctx)

@@ -17,21 +17,24 @@ type config struct {
 	callsOnly   bool
 }
 
-// WithTracerProvider takes the tracer of the spans from p. The default, also for nil, is the global provider.
+// WithTracerProvider sets the provider of the tracer. The default, also for nil, is the global
+// provider.
 func WithTracerProvider(p trace.TracerProvider) Option { return func(c *config) { c.tracers = p } }
 
-// WithMeterProvider takes the meter of the metrics from p. The default, also for nil, is the global provider.
+// WithMeterProvider sets the provider of the meter. The default, also for nil, is the global
+// provider.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) { c.meters = p } }
 
-// WithPropagators has p write the context of a request's span into the request's header. The default, also for nil,
-// is the global propagator. A propagation.NewCompositeTextMapPropagator of nothing sends nothing.
+// WithPropagators sets the propagator that writes the context of a request's span into the
+// request's header. The default, also for nil, is the global one. An empty
+// propagation.NewCompositeTextMapPropagator sends nothing.
 func WithPropagators(p propagation.TextMapPropagator) Option {
 	return func(c *config) { c.propagators = p }
 }
 
-// WithCallsOnly has [New] leave the requests to somebody else, such as otelhttp: there are no spans of requests and no
-// http.client.request.duration, and nothing is written into a header. Calls and waits are recorded as ever. It means
-// nothing to [NewTransport].
+// WithCallsOnly has [New] leave the requests to another instrumentation, such as otelhttp: there
+// are no spans of requests and no http.client.request.duration, and no header changes. Calls and
+// waits are recorded as usual. WithCallsOnly has no effect on [NewTransport].
 func WithCallsOnly() Option { return func(c *config) { c.callsOnly = true } }
 
 func newConfig(opts []Option) config {

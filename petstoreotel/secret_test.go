@@ -40,7 +40,8 @@ func TestExportedBytesHoldNothingSecret(t *testing.T) {
 	})
 }
 
-// export makes calls that have secrets in every place that there is, and returns all bytes that were exported.
+// export makes calls that have secrets in every place that there is, and returns all bytes that
+// were exported.
 func export(t *testing.T) (spans, metrics []byte) {
 	t.Helper()
 	s := newStation(t, fake.WithPets(petstore.NewPet{Name: "Confidentia", CategoryID: 991775555}))

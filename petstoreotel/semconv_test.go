@@ -28,14 +28,16 @@ import (
 // ours is the namespace of what the conventions do not know.
 const ours = "petstore."
 
-// registry is what the semantic conventions of the pinned version say, from the code that was generated of them.
+// registry is what the semantic conventions of the pinned version say, from the code that was
+// generated of them.
 type registry struct {
 	types  map[attribute.Key]string          // "Enum", "string", "int"
 	values map[attribute.Key]map[string]bool // of enums
 	metric map[attribute.Key]bool            // attributes of http.client.request.duration
 }
 
-// required are the attributes that a span of an HTTP client must have, and those of http.client.request.duration.
+// required are the attributes that a span of an HTTP client must have, and those of
+// http.client.request.duration.
 var (
 	requiredOfSpan = []attribute.Key{
 		semconv.HTTPRequestMethodKey, semconv.ServerAddressKey, semconv.ServerPortKey, semconv.URLFullKey,
@@ -182,7 +184,8 @@ func missing(attributes attribute.Set, required []attribute.Key) (faults []strin
 	return faults
 }
 
-// readRegistry reads the attributes, their types and their values from the pinned version's package.
+// readRegistry reads the attributes, their types and their values from the pinned version's
+// package.
 func readRegistry(t *testing.T) *registry {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}",
@@ -236,8 +239,8 @@ func (r *registry) readAttributes(t *testing.T, path string) {
 	}
 }
 
-// readMetric reads which attributes http.client.request.duration may have: the parameters of Record, and those that
-// its Attr methods make.
+// readMetric reads which attributes http.client.request.duration may have: the parameters of
+// Record, and those that its Attr methods make.
 func (r *registry) readMetric(t *testing.T, path string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -22,7 +22,8 @@ import (
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
-// station is a fake of the service, a client that reaches it through the transport, and what that recorded.
+// station is a fake of the service, a client that reaches it through the transport, and what that
+// recorded.
 type station struct {
 	t      *testing.T
 	server *fake.Server

@@ -13,11 +13,11 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// target is where a request goes, as far as that is for everybody to see.
+// target is where a request goes, without secrets.
 type target struct {
 	server   server
 	scheme   string
-	full     string // the URL without what it may hold that is secret
+	full     string // the URL without secrets
 	method   httpconv.RequestMethodAttr
 	original string // the method, if it is not one of HTTP's own
 	template string // "": not known
@@ -31,7 +31,7 @@ type server struct {
 func newTarget(req *http.Request, c petstore.Call) target {
 	u := req.URL
 	if u == nil {
-		u = &url.URL{} // to be refused by base
+		u = &url.URL{} // base will refuse it
 	}
 	t := target{server: serverOf(u), scheme: u.Scheme, full: fullURL(u, c), template: c.Template}
 	switch method := httpconv.RequestMethodAttr(req.Method); method {
@@ -61,9 +61,9 @@ func serverOf(u *url.URL) server {
 	return s
 }
 
-// fullURL is u as far as the service document describes it: with the path of c, and of the query the two parameters of
-// listPets with values that the document knows. Whatever else is in it is left out; of a request that belongs to no
-// call that may be anything, also in its path.
+// fullURL returns the part of u that the service document describes: the path of c, and of the
+// query the two parameters of listPets with values that the document allows. All else is left out,
+// because it may be secret; so is the path of a request that belongs to no call.
 func fullURL(u *url.URL, c petstore.Call) string {
 	full := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 	if c.Operation == "" && strings.Trim(u.Path, "/") != "" {
@@ -86,11 +86,11 @@ func fullURL(u *url.URL, c petstore.Call) string {
 	return full.String()
 }
 
-// redacted stands for what is not shown, as the conventions have it.
+// redacted replaces hidden values, as the conventions require.
 const redacted = "REDACTED"
 
-// parameters are the query parameters of the service document (section 4.1), with what tells their values from
-// others.
+// parameters are the query parameters of the service document (section 4.1), and report whether a
+// value is valid.
 var parameters = map[string]func(string) bool{
 	"limit":  func(value string) bool { _, err := strconv.Atoi(value); return err == nil },
 	"status": func(value string) bool { return petstore.PetStatus(value).Valid() },
@@ -111,7 +111,7 @@ func (t *target) spanName() string {
 	return name
 }
 
-// metricAttributes are what the duration has beside method, server and outcome.
+// metricAttributes returns the attributes of the duration beside method, server and outcome.
 func (t *target) metricAttributes() []attribute.KeyValue {
 	scheme := semconv.URLScheme(t.scheme)
 	if t.template == "" {
@@ -120,7 +120,8 @@ func (t *target) metricAttributes() []attribute.KeyValue {
 	return []attribute.KeyValue{scheme, semconv.URLTemplate(t.template)}
 }
 
-// attributes are those that are known before the request is sent, so that a sampler can go by them.
+// attributes returns the attributes that are known before the request is sent: a sampler can use
+// them.
 func (t *target) attributes(c petstore.Call) []attribute.KeyValue {
 	attrs := make([]attribute.KeyValue, 0, 8)
 	attrs = append(attrs,
@@ -145,8 +146,8 @@ func (t *target) attributes(c petstore.Call) []attribute.KeyValue {
 	return attrs
 }
 
-// callOf returns the call that sends req. What the function of [petstore.WithAPIKeyFunc] asks for with the call's
-// context is part of its trace, but goes elsewhere.
+// callOf returns the call that sends req. A request by the function of [petstore.WithAPIKeyFunc]
+// has the call's context as well, but another URL.
 func callOf(req *http.Request) (petstore.Call, bool) {
 	c, ok := petstore.CallFromContext(req.Context())
 	if !ok || req.URL == nil || req.Method != c.Method || !matches(req.URL.Path, c.Template) {
@@ -155,7 +156,7 @@ func callOf(req *http.Request) (petstore.Call, bool) {
 	return c, true
 }
 
-// matches reports whether path is template with an int64 for its parameter, if it has one.
+// matches reports whether path is template, with an int64 for its parameter if it has one.
 func matches(path, template string) bool {
 	fixed, parameter := strings.CutSuffix(template, "{petId}")
 	value, ok := strings.CutPrefix(path, fixed)

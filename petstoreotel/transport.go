@@ -3,16 +3,19 @@ package petstoreotel
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 )
 
-// NewTransport returns a transport that sends through base and shows each request as a span and in
-// http.client.request.duration, for a program that needs no more, or that sends what is not a client's. [New] shows
-// the calls of a client as well; a client that has its options needs no NewTransport.
+// NewTransport returns a transport that sends through base and records each request as a span and
+// in http.client.request.duration, for a program that needs no more, or whose requests are not
+// those of a client. [New] records the calls of a client as well; a client that has its options
+// needs no NewTransport.
 //
-// A nil base is a transport like the one that a client has by default, with a pool of its own. The result is safe
-// for concurrent use if base is, and CloseIdleConnections of an http.Client reaches base through it. NewTransport never
-// fails, as New.
+// A nil base means a transport like the one that a client has by default, with a pool of its own.
+// The result is safe for concurrent use if base is, and CloseIdleConnections of an http.Client
+// reaches base through it. NewTransport never fails, like New.
 func NewTransport(base http.RoundTripper, opts ...Option) http.RoundTripper {
 	if base == nil {
 		base = defaultTransport()
@@ -28,7 +31,7 @@ type transport struct {
 	base http.RoundTripper
 }
 
-// errBroken is what a base did that panics, or returns neither a response nor an error.
+// errBroken is the error of a base that panics, or returns neither a response nor an error.
 var errBroken = errors.New("not what an http.RoundTripper may do")
 
 // RoundTrip sends one request within a span.
@@ -57,7 +60,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// silent reports whether nothing would be recorded of a request, known being whether it belongs to a call.
+// silent reports whether a request is not recorded. known reports whether it belongs to a call.
 func (t *transport) silent(ctx context.Context, known bool) bool {
 	if t.traced && known {
 		return t.callOf(ctx) == nil
@@ -65,7 +68,7 @@ func (t *transport) silent(ctx context.Context, known bool) bool {
 	return t.tracer == nil && !t.metrics.requestDuration.Enabled(ctx)
 }
 
-// inject writes the context of req into the header of what carrier makes of it.
+// inject writes the context of req into the header of the request that it returns.
 func (t *transport) inject(req *http.Request, c *carrier) *http.Request {
 	t.propagators.Inject(req.Context(), c)
 	return c.request
@@ -74,18 +77,19 @@ func (t *transport) inject(req *http.Request, c *carrier) *http.Request {
 // Unwrap returns base.
 func (t *transport) Unwrap() http.RoundTripper { return t.base }
 
-// CloseIdleConnections closes those of base, if it has any.
+// CloseIdleConnections closes the idle connections of base.
 func (t *transport) CloseIdleConnections() {
 	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}
 }
 
-// defaultTransport is what a petstore.Client has by default: with the two idle connections per host of
-// http.DefaultTransport most calls of a busy client would dial, and a header may have 10 MiB.
+// defaultTransport returns a transport like that of a petstore.Client. http.DefaultTransport keeps
+// two idle connections per host, so that most calls of a busy client would dial, and accepts
+// headers of 10 MiB.
 func defaultTransport() http.RoundTripper {
 	std, ok := http.DefaultTransport.(*http.Transport)
-	if !ok { // the program has put something else there, which is then what it wants
+	if !ok { // the program has chosen another one
 		return http.DefaultTransport
 	}
 	const idleConnections = 64
@@ -95,3 +99,27 @@ func defaultTransport() http.RoundTripper {
 	t.MaxResponseHeaderBytes = 1 << 20
 	return t
 }
+
+// carrier gives a propagator the header of a request. It copies the header, and the request unless
+// it is owned, before the first change, because they belong to the caller.
+type carrier struct {
+	request *http.Request
+	owned   bool // the request
+	copied  bool // the header
+}
+
+func (c *carrier) Get(key string) string { return c.request.Header.Get(key) }
+
+func (c *carrier) Set(key, value string) {
+	if !c.owned {
+		c.request, c.owned = c.request.WithContext(c.request.Context()), true
+	}
+	if !c.copied {
+		header := make(http.Header, len(c.request.Header)+2)
+		maps.Copy(header, c.request.Header) // the values are replaced, never changed
+		c.request.Header, c.copied = header, true
+	}
+	c.request.Header.Set(key, value)
+}
+
+func (c *carrier) Keys() []string { return slices.Collect(maps.Keys(c.request.Header)) }

@@ -12,27 +12,28 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// EventWait is the name of the event on the span of a call that stands for a wait. Its time is when the wait began.
+// EventWait is the name of the event for a wait on the span of a call. Its time is the beginning of
+// the wait.
 const EventWait = "petstore.wait"
 
 const (
-	// AttributeWaitReason is the key of the attribute with a [petstore.WaitReason]: minute, day, ban, response,
-	// background, backoff or retry_after.
+	// AttributeWaitReason is the key of the attribute with a [petstore.WaitReason]: minute, day,
+	// ban, response, background, backoff or retry_after.
 	AttributeWaitReason = attribute.Key("petstore.wait.reason")
 	// AttributeWaitDuration is the key of the attribute with the length of a wait in seconds.
 	AttributeWaitDuration = attribute.Key("petstore.wait.duration")
-	// AttributeWaitingCalls is the key of the attribute with the number of calls in the queue when a wait began,
-	// the waiting one included.
+	// AttributeWaitingCalls is the key of the attribute with the number of calls in the queue when
+	// a wait began, the waiting one included.
 	AttributeWaitingCalls = attribute.Key("petstore.wait.waiting_calls")
 )
 
-// waits are those of a call since its last request.
+// waits are the waits of a call since its last request.
 type waits struct {
 	last    petstore.WaitReason // "": there was none
-	total   time.Duration       // of those for the rate limit
-	longest time.Duration       // of them
+	total   time.Duration       // of the waits for the rate limit
+	longest time.Duration       // of these
 	reason  petstore.WaitReason // of the longest
-	counted time.Duration       // of petstore.Call.Waited, what has been recorded
+	counted time.Duration       // the part of petstore.Call.Waited that has been recorded
 }
 
 func (w *waits) add(reason petstore.WaitReason, d time.Duration) {
@@ -80,8 +81,8 @@ func (i *instrumentation) waitDone(ctx context.Context, info petstore.WaitDoneIn
 	k.waits.add(info.Wait.Reason, info.Duration)
 }
 
-// sending records how long a request about to be sent has waited. What a limiter has not reported by
-// [petstore.StartWait] is known from the time that it took.
+// sending records the time that a request has waited. For a limiter that does not report its waits
+// by [petstore.StartWait] that is the time that it took.
 func (k *call) sending(ctx context.Context, c petstore.Call) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -92,7 +93,7 @@ func (k *call) sending(ctx context.Context, c petstore.Call) {
 	}
 }
 
-// gaveUp counts a wait that was not waited to its end, or not begun because it would have been too long.
+// gaveUp counts a wait that was cut short, or not begun because it would have been too long.
 func (k *call) gaveUp(ctx context.Context, err error, limited *petstore.RateLimitError) {
 	m := k.instrumentation.metrics.waitsGivenUp
 	ended := k.waits.last != "" && contextErrorType(err) != ""
