@@ -23,7 +23,7 @@ import (
 // plenty remains of a window of 1<<30.
 const plenty = 1<<30 - 1
 
-// roomy is an answer that leaves room for any number of requests.
+// roomy is a response that leaves room for any number of requests.
 func roomy() petstore.Observation {
 	now := time.Now()
 	return petstore.Observation{
@@ -95,8 +95,9 @@ func benchmarkCall(b *testing.B, goroutines int, opts ...petstore.Option) {
 	})
 }
 
-// BenchmarkLatency is what 512 goroutines do in practice: their answers take 20 ms, the shortest of
-// the simulation. The mutex profile of this one tells how long a call waits for the limiter's lock.
+// BenchmarkLatency is what 512 goroutines do in practice: their responses take 20 ms, the shortest
+// of the simulation. The mutex profile of this one shows how long a call waits for the limiter's
+// lock.
 func BenchmarkLatency(b *testing.B) {
 	b.Run("limiter", func(b *testing.B) { benchmarkCall(b, 512, overCanned(plenty, minLatency)) })
 	b.Run("none", func(b *testing.B) { benchmarkCall(b, 512, overCanned(plenty, minLatency), petstore.WithLimiter(nil)) })
@@ -117,7 +118,7 @@ func BenchmarkRefusal(b *testing.B) {
 	}
 }
 
-// canned is a service whose answer is always the same.
+// canned is a service whose response is always the same.
 type canned struct {
 	header  http.Header
 	latency time.Duration

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// bound returns a time before which nobody can have had n answers in this cell, however well it
+// bound returns a time before which no client can have had n responses in this cell, however well it
 // knows the windows, the latencies and the faults ahead. All it does not assume known is a higher
 // limit before the first window that has it.
 //
 // Let at[i] be a time before which no more than i requests can have been counted (see timetable),
-// and back[i] be when the request that leaves as the i-th can be back at the earliest. Nobody is
+// and back[i] be when the request that leaves as the i-th can be back at the earliest. No client is
 // done before
 //
 //   - all are back: the latest of back;
@@ -39,7 +39,7 @@ func (c cell) boundOf(begin time.Time, legs []leg) time.Duration {
 	return bound
 }
 
-// legs returns the ways of the requests that the service counts until n of them are answered.
+// legs returns the ways of the requests that the service counts until n of them have a response.
 func (c cell) legs(n int) []leg {
 	var legs []leg
 	for i := 0; n > 0; i++ {
@@ -48,7 +48,7 @@ func (c cell) legs(n int) []leg {
 			continue
 		}
 		legs = append(legs, l)
-		if l.fate == answered {
+		if l.fate == delivered {
 			n--
 		}
 	}

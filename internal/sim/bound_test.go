@@ -21,7 +21,7 @@ func evenLegs(n int) []leg {
 	return legs
 }
 
-func TestBoundOfCasesDoneByHand(t *testing.T) {
+func TestBound_byHand(t *testing.T) {
 	const ms = time.Millisecond
 	day := condition{shortDay: true}
 	change := condition{planChange: 100 * time.Second}
@@ -59,10 +59,10 @@ func TestBoundOfCasesDoneByHand(t *testing.T) {
 	}
 }
 
-// TestNobodyBeatsTheBound has a client that knows the windows to the nanosecond send each request as
-// soon as it can be admitted, which is the best that one goroutine can do on aligned windows.
-func TestNobodyBeatsTheBound(t *testing.T) {
-	for _, c := range sweep(defaultSeed) {
+// TestBound_cannotBeBeaten has a client that knows the windows to the nanosecond send each request
+// as soon as it can be admitted, which is the best that one goroutine can do on aligned windows.
+func TestBound_cannotBeBeaten(t *testing.T) {
+	for _, c := range jobs(defaultSeed).cells {
 		if c.goroutines > 1 || c.window != fake.WindowAligned || c.condition.planChange > 0 || c.condition.shortDay {
 			continue
 		}

@@ -10,12 +10,14 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// cell is one situation in which every contender does the same job.
+// cell is one situation in which every contender makes the same calls: those of a job that
+// goroutines share, or those of a load.
 type cell struct {
 	condition  condition
 	window     fake.Window
 	perMinute  int
-	goroutines int
+	goroutines int // of the job
+	load       load
 	seed       uint64
 }
 
@@ -26,7 +28,11 @@ const (
 
 // String names the cell, for -run and for the lists of this package.
 func (c cell) String() string {
-	return fmt.Sprintf("%s_%s_%d_%d", c.condition.name, windowName(c.window), c.perMinute, c.goroutines)
+	name := fmt.Sprintf("%s_%s_%d", c.condition.name, windowName(c.window), c.perMinute)
+	if c.load.percent > 0 {
+		return fmt.Sprintf("%s_%d%%_%d", name, c.load.percent, c.load.programs)
+	}
+	return fmt.Sprintf("%s_%d", name, c.goroutines)
 }
 
 func windowName(w fake.Window) string {
@@ -78,17 +84,17 @@ type leg struct {
 
 func (l leg) total() time.Duration { return l.out + l.back }
 
-// fate is what becomes of a request.
+// fate is the outcome of a request on the network.
 type fate int
 
 const (
-	answered  fate = iota
-	lost           // counted by the service, and the connection is reset before the answer
+	delivered fate = iota
+	lost           // counted by the service, and the connection is reset before the response
 	undialled      // there is no connection, and the service never sees it
 )
 
 // leg returns what happens to the i-th request that is sent in this cell, counted from 0. Before
-// and after the service counts it time passes, so that requests and answers overtake each other.
+// and after the service counts it time passes, so that requests and responses overtake each other.
 func (c cell) leg(i int) leg {
 	r := c.chance(i)
 	total := minLatency + time.Duration(r.Int64N(int64(maxLatency-minLatency)))
@@ -111,7 +117,7 @@ func (c cell) impatience(i int) time.Duration {
 	if r.Float64() >= c.condition.cancels {
 		return 0
 	}
-	if r.IntN(2) == 0 {
+	if c.load.percent > 0 || r.IntN(2) == 0 {
 		return time.Duration(1 + r.Int64N(int64(maxLatency)))
 	}
 	return time.Duration(1 + r.Int64N(int64(90*time.Second)))

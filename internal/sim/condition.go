@@ -8,8 +8,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// condition is one way in which the service, the network or the callers are not as the document
-// has them. The zero condition is the document's.
+// condition is one way in which the service, the network or the callers differ from the document.
+// The zero condition is the document's.
 type condition struct {
 	name, text string
 
@@ -20,14 +20,13 @@ type condition struct {
 	shortDay   bool                // the day's quota is used up after three windows
 	clients    int                 // that share the job, 0 is one
 	unaware    bool                // each with a limiter of its own
-	told       bool                // and told how many there are
 
 	slow, lost, undialled, cancels float64       // parts of all requests
 	slowBy                         time.Duration // what a slow response takes more; 0 is 10 seconds
 
-	// header changes what an answer carries; now is the service's time, i the request's number.
+	// header changes a response; now is the service's time, i the request's number.
 	header func(h http.Header, now time.Time, i int)
-	// headerless tells that no answer shows its limit, absurd that nothing gives a Reset a meaning.
+	// headerless: no response shows its limit. absurd: Reset cannot be understood.
 	headerless, absurd bool
 }
 
@@ -38,7 +37,7 @@ const (
 	headerReset     = "X-RateLimit-Reset"
 )
 
-// So many further requests after a 429, and no ban at all.
+// The number of further requests after a 429 that a ban takes, and how long it lasts.
 const (
 	strictBan = 3
 	usualBan  = 5
@@ -47,7 +46,8 @@ const (
 	banFor    = 5 * time.Minute
 )
 
-// ban returns the option of the service. It is strict where a rejection cannot be ruled out.
+// ban returns the option of the service. It is strict where a rejection is possible for
+// petstore-go.
 func (c condition) ban() fake.Option {
 	after := c.banAfter
 	switch {
@@ -71,7 +71,7 @@ func conditions() []condition {
 		{name: plain, text: "as the document has it"},
 		{name: "ban-3", text: "a ban after 3 requests", banAfter: strictBan},
 		{name: "ban-10", text: "a ban after 10 requests", banAfter: mildBan},
-		{name: "no-ban", text: "nobody is ever banned", banAfter: noBan},
+		{name: "no-ban", text: "no key is ever banned", banAfter: noBan},
 		{name: "clock+10m", text: "the service's clock is 10 minutes ahead", skew: skew},
 		{name: "clock-10m", text: "the service's clock is 10 minutes behind", skew: -skew},
 		{name: "no-date", text: "no Date", header: noDate},
@@ -82,15 +82,15 @@ func conditions() []condition {
 			retryAfter: fake.RetryAfterDate, skew: skew,
 		},
 		{name: "no-retry-after", text: "a 429 has no Retry-After", retryAfter: fake.RetryAfterAbsent},
-		{name: "some-headers", text: "one answer in ten has no rate limit headers", header: sometimes},
+		{name: "some-headers", text: "one response in ten has no rate limit headers", header: sometimes},
 		{name: "no-headers", text: "no rate limit headers at all", header: noHeaders, headerless: true},
 		{name: "reset-past", text: "Reset is an hour ago", header: resetIn(-time.Hour), absurd: true},
 		{name: "reset-delta", text: "Reset is in seconds from now", header: resetDelta, absurd: true},
 		{name: "reset-far", text: "Reset is in ten years", header: resetIn(10 * 365 * 24 * time.Hour), absurd: true},
 		{name: "plan-change", text: "another plan after 100 seconds", planChange: 100 * time.Second},
 		{name: "day", text: "the day's quota ends after three windows", shortDay: true},
-		{name: "slow", text: "one answer in fifty takes 10 seconds more", slow: 0.02},
-		{name: "lost", text: "one answer in fifty is lost", lost: 0.02},
+		{name: "slow", text: "one response in fifty takes 10 seconds more", slow: 0.02},
+		{name: "lost", text: "one response in fifty is lost", lost: 0.02},
 		{name: "undialled", text: "one request in fifty gets no connection", undialled: 0.02},
 		{name: "cancels", text: "one caller in eight gives up", cancels: 0.125},
 		{name: "two-sharing", text: "two clients on one limiter", clients: 2},
@@ -118,7 +118,7 @@ func resetIn(d time.Duration) func(http.Header, time.Time, int) {
 	}
 }
 
-// resetDelta is what services do that mistake the X-RateLimit headers for the RateLimit ones.
+// resetDelta imitates a service that confuses the X-RateLimit headers with the RateLimit ones.
 func resetDelta(h http.Header, now time.Time, _ int) {
 	var reset int64
 	_, _ = fmt.Sscan(h.Get(headerReset), &reset) // the fake's own, always a number

@@ -31,7 +31,7 @@ type contender struct {
 // contenders returns all of them, ours first.
 func contenders() []contender {
 	return []contender{
-		{"petstore-go", "`petstore.NewClient` as it comes, with `WithMaxWait(time.Hour)`", petstoreClients},
+		{"petstore-go", "`petstore.NewClient` as it comes, with `WithMaxWait(time.Hour)`", petstoreClients(false)},
 		{
 			"net/http",
 			"`net/http` in a loop of up to 8 attempts that sleeps 1 s, 2 s, 4 s, … after all but a 200",
@@ -61,14 +61,19 @@ func contenders() []contender {
 
 const baseURL = "https://pets.example/v1"
 
-// petstoreClient does what a batch job does: a call that is told to come back later, comes back.
-type petstoreClient struct{ *petstore.Client }
+// petstoreClient makes a call of a load once. In a job it does what a batch job does: a call that
+// is told to come back later, comes back.
+type petstoreClient struct {
+	*petstore.Client
+
+	once bool
+}
 
 func (p petstoreClient) list(ctx context.Context) error {
 	for {
 		_, err := p.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
 		limited, ok := errors.AsType[*petstore.RateLimitError](err)
-		if !ok || limited.RetryAt.IsZero() || ctx.Err() != nil {
+		if p.once || !ok || limited.RetryAt.IsZero() || ctx.Err() != nil {
 			return err
 		}
 		if err := sleep(ctx, time.Until(limited.RetryAt)); err != nil {
@@ -78,23 +83,33 @@ func (p petstoreClient) list(ctx context.Context) error {
 	}
 }
 
-func petstoreClients(c cell, via http.RoundTripper, n int) []client {
-	shared := petstore.NewLimiter()
-	return repeat(n, func() client {
-		limiter := shared
+// petstoreClients returns clients with a limiter for all or, if they are unaware, one for each,
+// which may be told how many there are.
+func petstoreClients(told bool) func(cell, http.RoundTripper, int) []client {
+	return func(c cell, via http.RoundTripper, n int) []client {
+		opts := []petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: via})}
 		switch {
-		case c.condition.told:
-			limiter = petstore.NewLimiter(petstore.Processes(n))
-		case c.condition.unaware:
-			limiter = petstore.NewLimiter()
+		case c.load.noWait:
+			opts = append(opts, petstore.WithMaxWait(0))
+		case c.load.percent == 0:
+			opts = append(opts, petstore.WithMaxWait(time.Hour))
 		}
-		p, err := petstore.NewClient(baseURL, fake.DefaultAPIKey, petstore.WithLimiter(limiter),
-			petstore.WithHTTPClient(&http.Client{Transport: via}), petstore.WithMaxWait(time.Hour))
-		if err != nil {
-			panic(err) // the arguments are constants
-		}
-		return petstoreClient{p}
-	})
+		shared := petstore.NewLimiter()
+		return repeat(n, func() client {
+			limiter := shared
+			switch {
+			case told:
+				limiter = petstore.NewLimiter(petstore.Processes(n))
+			case c.condition.unaware:
+				limiter = petstore.NewLimiter()
+			}
+			p, err := petstore.NewClient(baseURL, fake.DefaultAPIKey, append(opts, petstore.WithLimiter(limiter))...)
+			if err != nil {
+				panic(err) // the arguments are constants
+			}
+			return petstoreClient{p, c.load.percent > 0}
+		})
+	}
 }
 
 // plainClient is the loop that is written first.
@@ -189,7 +204,7 @@ func newRequest(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// outcome reads an answer to its end, and is nil if it is the documented one.
+// outcome reads a response to its end, and returns nil if it is the documented one.
 func outcome(resp *http.Response, err error) error {
 	if err != nil {
 		return err

@@ -7,61 +7,72 @@ import (
 	"path/filepath"
 	"strings"
 	"text/template"
+	"time"
 )
 
 //go:embed limiter.md.tmpl
 var prose string
 
-// report is what docs/limiter.md tells besides its prose.
-type report struct {
-	Seed       uint64
-	Contenders string
-	Cells      int // of petstore-go
-	Runs       int // of all contenders
-	Summary    string
-	Table      string
-	Misses     string
-	Loads      string // the table of added latency
-	LoadCount  int
-	Herds      string // the table of processes
-	PlotCell   string
+// document is what docs/limiter.md shows besides its prose.
+type document struct {
+	Seed                             uint64
+	Runs, Loads                      int
+	Contenders, Misses               string
+	Example, ExampleTitle            string
+	ExampleBound                     time.Duration
+	JobSummary, JobTable, Load, Herd string
 }
 
-func newReport(seed uint64, rows []row, misses []missed, loads []loadRow, herds []herdRow) report {
-	r := report{Seed: seed, Cells: len(rows), PlotCell: plotCell(seed).title()}
-	for _, k := range contenders() {
-		r.Contenders += fmt.Sprintf("- **%s**: %s.\n", k.name, k.text)
+const documentName = "limiter.md"
+
+// newDocument returns the document of the results of all suites and of the example's cell.
+func newDocument(seed uint64, rows map[string][]row, example row, misses string) document {
+	job, load, herd := jobs(seed), loads(seed), herds(seed)
+	d := document{
+		Seed: seed, Loads: len(rows[load.name]), Misses: misses,
+		Example: job.progress(example), ExampleTitle: example.cell.title(),
+		ExampleBound: example.results[0].bound.Truncate(time.Second),
+		JobTable:     job.listing(rows[job.name]),
+		JobSummary:   job.summary(listed(rows[job.name]), byCondition, jobEntry, "condition", "what"),
+		Load:         load.summary(rows[load.name], byPattern, loadEntry, "pattern", "plan"),
+		Herd:         herd.summary(rows[herd.name], byProcesses, herdEntry, "processes"),
 	}
-	for _, row := range rows {
-		r.Runs += len(row.results)
+	for _, k := range job.contenders {
+		d.Contenders += fmt.Sprintf("- **%s**: %s.\n", k.name, k.text)
 	}
-	r.Summary, r.Table = markdown(summary(rows)), markdown(table(rows))
-	for _, m := range misses {
-		r.Misses += fmt.Sprintf("- `%s`: %s.\n", m.cell, strings.Join(m.texts, ", "))
+	for _, row := range rows[job.name] {
+		d.Runs += len(row.results)
 	}
-	r.Loads, r.LoadCount, r.Herds = markdown(loadTable(loads)), len(loads), markdown(herdTable(herds))
-	return r
+	return d
 }
 
-// missed is where a cell falls short of its figures.
-type missed struct {
-	cell  cell
-	texts []string
+func byCondition(c cell) []string { return []string{c.condition.name, c.condition.text} }
+func byPattern(c cell) []string   { return []string{c.load.text, fmt.Sprint(c.perMinute)} }
+func byProcesses(c cell) []string { return []string{fmt.Sprint(c.condition.clients)} }
+
+func listed(rows []row) []row {
+	var found []row
+	for _, r := range rows {
+		if r.cell.listed() {
+			found = append(found, r)
+		}
+	}
+	return found
 }
 
-const (
-	documentName = "limiter.md"
-	plotName     = "limiter.svg"
-)
+func (c cell) title() string {
+	return fmt.Sprintf("%d requests by %d goroutines; the key has %d a minute in %s windows",
+		c.items(), c.goroutines, c.perMinute, windowName(c.window))
+}
 
 // write puts the document into a folder.
-func (r report) write(folder string) error {
+func (d document) write(folder string) error {
 	t, err := template.New(documentName).Parse(prose)
 	if err != nil {
 		return err
 	}
 	var b strings.Builder
-	if err := t.Execute(&b, r); err != nil {
+	if err := t.Execute(&b, d); err != nil {
 		return err
 	}
 	path := filepath.Join(folder, documentName)

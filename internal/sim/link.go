@@ -13,7 +13,7 @@ import (
 )
 
 // link is the network between a contender and the service: it takes time, loses what the cell says
-// is lost, and notes what the service answers.
+// is lost, and records the responses.
 type link struct {
 	cell    cell
 	server  *fake.Server
@@ -42,7 +42,7 @@ func newLink(c cell, s *fake.Server) *link {
 	}
 }
 
-// RoundTrip carries a request to the service and its answer back.
+// RoundTrip carries a request to the service and its response back.
 func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t, ok := r.Context().Value(tripKey{}).(*trip); ok {
 		_ = sleep(r.Context(), t.offset())
@@ -91,7 +91,7 @@ func (l *link) stray(r *http.Request, leg leg, left time.Duration) {
 	})
 }
 
-// arrive has the service answer a request, and notes how.
+// arrive gives a request to the service, and records the response.
 func (l *link) arrive(r *http.Request) (*http.Response, error) {
 	resp, err := l.service.RoundTrip(r)
 	if err != nil {

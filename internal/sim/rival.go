@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The rivals from the literature, each written from its published description. They are limiters in front of every
-// attempt of go-retryablehttp.
+// The rivals from the literature, each written from its published description. They are limiters in
+// front of every attempt of go-retryablehttp.
 
 // governor decides when a request may leave, and learns from each response.
 type governor interface {
@@ -43,7 +43,8 @@ func (g governed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// governedClients returns clients with a governor each, or one for all of them if they share what they know.
+// governedClients returns clients with a governor each, or one for all of them if they share what
+// they know.
 func governedClients(newGovernor func() governor, share bool) func(cell, http.RoundTripper, int) []client {
 	return func(c cell, via http.RoundTripper, n int) []client {
 		shared := governed{via, newGovernor(), new(sync.Mutex)}
@@ -79,9 +80,9 @@ func (b *bucket) take(now time.Time) time.Duration {
 	return time.Duration(-b.tokens / b.rate * float64(time.Second))
 }
 
-// tokenBucket adapts its rate to the congestion that it infers (ATB of arXiv 2510.04516): more by steps while
-// requests are admitted, half when one is rejected. The steps are ours: the description has no figures for a service
-// that counts by the minute.
+// tokenBucket adapts its rate to the congestion that it infers (ATB of arXiv 2510.04516): more by
+// steps while requests are admitted, half when one is rejected. The steps are ours: the description
+// has no figures for a service that counts by the minute.
 type tokenBucket struct {
 	bucket
 	halved time.Time
@@ -104,8 +105,9 @@ func (t *tokenBucket) observe(resp *http.Response, now time.Time) {
 	t.capacity = max(1, t.rate)
 }
 
-// prawPacing spreads what remains over the time to Reset, as PRAW does: a request waits as long as the window's use
-// is ahead of its time, for at most ten seconds, and for the Reset when nothing remains.
+// prawPacing spreads what remains over the time to Reset, as PRAW does: a request waits as long as
+// the window's use is ahead of its time, for at most ten seconds, and for the Reset when nothing
+// remains.
 type prawPacing struct{ next time.Time }
 
 func newPRAW() governor { return &prawPacing{} }
@@ -130,8 +132,9 @@ func (p *prawPacing) observe(resp *http.Response, now time.Time) {
 	p.next = now.Add(min(max(ahead, 0), 10*time.Second, max(left, 0)))
 }
 
-// awsAdaptive is the client-side rate limiter of the AWS SDKs' adaptive retry mode: nothing until the first
-// rejection, then a token bucket whose rate follows a cubic curve around the rate of the last one.
+// awsAdaptive is the client-side rate limiter of the AWS SDKs' adaptive retry mode: nothing until
+// the first rejection, then a token bucket whose rate follows a cubic curve around the rate of the
+// last one.
 type awsAdaptive struct {
 	bucket
 	enabled                  bool

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,30 +12,44 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// result is what one contender came to in one cell.
+// result is the outcome of one contender in one cell.
 type result struct {
-	done      int // items of the job
-	failed    int // items it gave up on
-	left      int // items whose callers gave up
-	elapsed   time.Duration
-	bound     time.Duration // for all items but those left
-	perClient []int         // items that each did
+	done, failed int
+	left         int // calls whose callers gave up
+	elapsed      time.Duration
+	bound        time.Duration // for all items of a job but those left; 0 for a load
+	perClient    []int         // calls that each has done
+	// waits is what each call took more than the service and the network did, sorted.
+	waits []time.Duration
 	record
 }
 
-// fewest is the share of the client that did the fewest items, in its fair share.
-func (r result) fewest() float64 {
+// fewest is the share of the client that did the fewest calls, in its fair share.
+func (r *result) fewest() float64 {
 	if len(r.perClient) == 0 || r.done == 0 {
 		return 0
 	}
 	return float64(slices.Min(r.perClient)*len(r.perClient)) / float64(r.done)
 }
 
-// ratio is how much longer it took than the bound.
-func (r result) ratio() float64 { return r.elapsed.Seconds() / r.bound.Seconds() }
+// ratio is how much longer a job took than the bound.
+func (r *result) ratio() float64 {
+	if r.bound == 0 {
+		return 0
+	}
+	return r.elapsed.Seconds() / r.bound.Seconds()
+}
+
+// quantile returns the wait that a part q of all calls does not exceed.
+func (r *result) quantile(q float64) time.Duration {
+	if len(r.waits) == 0 {
+		return 0
+	}
+	return r.waits[min(len(r.waits)-1, int(q*float64(len(r.waits))))]
+}
 
 // worstWindow is the largest number of rejections in a window.
-func (r result) worstWindow() int {
+func (r *result) worstWindow() int {
 	worst := 0
 	for _, n := range r.perWindow {
 		worst = max(worst, n)
@@ -53,7 +69,7 @@ func (c cell) newServer() *fake.Server {
 	)
 }
 
-// run has a contender do the job of a cell. It is to be called in a synctest bubble.
+// run has a contender do the calls of a cell. It must be called in a synctest bubble.
 func run(c cell, k contender) result {
 	server := c.newServer()
 	defer server.Close()
@@ -64,60 +80,122 @@ func run(c cell, k contender) result {
 		change := time.AfterFunc(at, func() { server.SetPlan(server.APIKey(), fake.Enterprise(c.laterPlan(), 0)) })
 		defer change.Stop()
 	}
-	j := job{cell: c, clients: k.clients(c, l, max(1, c.condition.clients))}
-	j.perClient = make([]atomic.Int64, len(j.clients))
-	j.do()
-	elapsed := time.Since(l.start)
+	r := &runner{cell: c}
+	newClients := func(n int) []client { return k.clients(c, l, n) }
+	if c.load.percent > 0 {
+		r.doLoad(newClients)
+	} else {
+		r.doJob(newClients(max(1, c.condition.clients)))
+	}
+	r.elapsed = time.Since(l.start)
 	l.strays.Wait()
-	r := result{
-		done: int(j.done.Load()), failed: int(j.failed.Load()), left: int(j.left.Load()),
-		elapsed: elapsed, record: l.record,
+	r.record = l.record
+	if c.load.percent == 0 {
+		r.bound = c.bound(begin, c.items()-r.left)
 	}
-	for i := range j.perClient {
-		r.perClient = append(r.perClient, int(j.perClient[i].Load()))
-	}
-	r.bound = c.bound(begin, c.items()-r.left)
-	return r
+	slices.Sort(r.waits)
+	return r.result
 }
 
-// job is a number of requests that goroutines share.
-type job struct {
-	cell                     cell
-	clients                  []client
-	next, done, failed, left atomic.Int64
-	perClient                []atomic.Int64
+// runner makes the calls of one run.
+type runner struct {
+	cell  cell
+	group sync.WaitGroup
+
+	mu sync.Mutex
+	result
 }
 
-func (j *job) do() {
-	var group sync.WaitGroup
-	for g := range j.cell.goroutines {
-		n := g % len(j.clients)
-		turn := &trip{number: g, seed: j.cell.seed}
-		group.Go(func() {
-			_ = sleep(context.Background(), turn.offset())
-			for i := j.next.Add(1) - 1; i < int64(j.cell.items()); i = j.next.Add(1) - 1 {
-				j.item(n, int(i), turn)
+// doJob has goroutines share the items of the job.
+func (r *runner) doJob(clients []client) {
+	r.perClient = make([]int, len(clients))
+	var next atomic.Int64
+	for g := range r.cell.goroutines {
+		n := g % len(clients)
+		t := &trip{number: g, seed: r.cell.seed}
+		r.group.Go(func() {
+			_ = sleep(context.Background(), t.offset())
+			for i := int(next.Add(1) - 1); i < r.cell.items(); i = int(next.Add(1) - 1) {
+				r.call(clients[n], n, i, t)
 			}
 		})
 	}
-	group.Wait()
+	r.group.Wait()
 }
 
-// item does one item of the job and counts how it ended.
-func (j *job) item(n, i int, turn *trip) {
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), tripKey{}, turn))
+// doLoad has programs start batches of calls at random, on average as often as their part of the
+// load allows.
+func (r *runner) doLoad(newClients func(n int) []client) {
+	load, end := r.cell.load, time.Now().Add(loadTime)
+	r.perClient = make([]int, load.programs)
+	for p := range load.programs {
+		r.group.Go(func() {
+			rng := rand.New(rand.NewPCG(r.cell.seed, math.MaxUint64-uint64(p))) //nolint:gosec // any bits will do
+			shared := newClients(1)[0]
+			for n := p; ; n += load.programs {
+				_ = sleep(context.Background(), time.Duration((0.5+rng.Float64())*r.cell.batchEvery()))
+				if time.Now().After(end) {
+					return
+				}
+				if load.short {
+					r.group.Go(func() { r.calls(newClients(1)[0], p, n*load.batch, load.batch) })
+					continue
+				}
+				for i := range load.batch {
+					r.group.Go(func() { r.calls(shared, p, n*load.batch+i, 1) })
+				}
+			}
+		})
+	}
+	r.group.Wait()
+}
+
+// calls makes n calls of a load one after the other. No two calls begin at one instant.
+func (r *runner) calls(c client, program, first, n int) {
+	for i := range n {
+		t := &trip{number: first + i, seed: r.cell.seed}
+		_ = sleep(context.Background(), t.offset())
+		r.call(c, program, first+i, t)
+	}
+}
+
+// call makes the i-th call, with the n-th client, and counts its outcome.
+func (r *runner) call(c client, n, i int, t *trip) {
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), tripKey{}, t))
 	defer cancel()
-	if d := j.cell.impatience(i); d > 0 {
+	if d := r.cell.impatience(i); d > 0 {
 		defer time.AfterFunc(d, cancel).Stop()
 	}
-	err := j.clients[n].list(ctx)
+	start, took := time.Now(), t.took
+	err := c.list(ctx)
+	wait := time.Since(start) - (t.took - took)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case err == nil:
-		j.done.Add(1)
-		j.perClient[n].Add(1)
+		r.done++
+		r.perClient[n]++
+		r.waits = append(r.waits, wait)
 	case ctx.Err() != nil:
-		j.left.Add(1)
+		r.left++
 	default:
-		j.failed.Add(1)
+		r.failed++
 	}
+}
+
+// tripKey is the context's key for a *trip.
+type tripKey struct{}
+
+// trip is what the network notes about the calls of one caller.
+type trip struct {
+	number int
+	seed   uint64
+	took   time.Duration // on the network and in the service
+}
+
+// offset orders what callers do at one instant, by the seed, so that a run is the same twice: the
+// numbers of those at work are less than the prime apart.
+func (t *trip) offset() time.Duration {
+	const prime = 10_007
+	return time.Duration(1 + (uint64(t.number)+t.seed)*7919%prime) //nolint:gosec // below the prime
 }

@@ -2,13 +2,14 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
-// row is what the contenders came to in one cell, in their order; those that did not run are missing.
+// row is the results of the contenders in one cell, in their order; those that did not run are
+// missing.
 type row struct {
 	cell    cell
 	results []result
@@ -19,66 +20,65 @@ func (c cell) label() []string {
 	return []string{c.condition.name, windowName(c.window), fmt.Sprint(c.perMinute), fmt.Sprint(c.goroutines)}
 }
 
-// String is the entry of a result in the table.
-func (r result) String() string {
-	s := fmt.Sprintf("%d / %d / %.3f", len(r.rejected), r.bans, r.ratio())
-	if r.failed > 0 {
-		s += fmt.Sprintf(" / %d failed", r.failed)
-	}
-	return s
-}
-
-// table returns the listed rows as lines of fields, the heading first.
-func table(rows []row) [][]string {
-	heading := []string{"condition", "window", "plan", "goroutines", "bound"}
-	for _, k := range contenders() {
-		heading = append(heading, k.name)
-	}
-	lines := [][]string{heading}
+// listing returns the listed rows as a table.
+func (s suite) listing(rows []row) string {
+	lines := [][]string{s.heading("condition", "window", "plan", "goroutines", "bound")}
 	for _, r := range rows {
-		if !r.cell.listed() || len(r.results) < len(contenders()) {
+		if !r.cell.listed() || len(r.results) < len(s.contenders) {
 			continue
 		}
 		line := append(r.cell.label(), fmt.Sprintf("%.1f s", r.results[0].bound.Seconds()))
 		for _, result := range r.results {
-			line = append(line, result.String())
+			entry := fmt.Sprintf("%d / %d / %.3f", len(result.rejected), result.bans, result.ratio())
+			line = append(line, entry+failures(result.failed))
 		}
 		lines = append(lines, line)
 	}
-	return lines
+	return markdown(lines)
 }
 
-// summary returns one line of fields for every condition, over its listed cells,
-// the heading first.
-func summary(rows []row) [][]string {
-	lines := [][]string{{"condition", "what"}}
-	for _, k := range contenders() {
-		lines[0] = append(lines[0], k.name)
-	}
-	for _, c := range conditions() {
-		line := []string{c.name, c.text}
-		for i := range contenders() {
-			var total total
-			for _, r := range rows {
-				if r.cell.condition.name == c.name && r.cell.listed() && len(r.results) > i {
-					total.add(r.results[i])
-				}
-			}
-			line = append(line, total.String())
+// summary returns a table with a line for each group of cells with equal labels. heading names the
+// labels.
+func (s suite) summary(rows []row, label func(cell) []string, entry func(total) string, heading ...string) string {
+	lines, at, totals := [][]string{s.heading(heading...)}, map[string]int{}, [][]total{nil}
+	for _, r := range rows {
+		key := strings.Join(label(r.cell), "|")
+		if at[key] == 0 {
+			at[key] = len(lines)
+			lines, totals = append(lines, label(r.cell)), append(totals, make([]total, len(s.contenders)))
 		}
-		lines = append(lines, line)
+		for i := range r.results {
+			totals[at[key]][i].add(&r.results[i])
+		}
 	}
-	return lines
+	for i, groups := range totals {
+		for _, t := range groups {
+			text := "-"
+			if t.cells > 0 {
+				text = entry(t)
+			}
+			lines[i] = append(lines[i], text)
+		}
+	}
+	return markdown(lines)
+}
+
+func (s suite) heading(labels ...string) []string {
+	for _, k := range s.contenders {
+		labels = append(labels, k.name)
+	}
+	return labels
 }
 
 // total is a number of results of one contender.
 type total struct {
 	cells, rejected, bans, failed int
-	sum, worst                    float64 // of ratios
-	fewest                        float64 // of all results
+	sum, worst                    float64          // of ratios
+	fewest                        float64          // of all results
+	waits                         [3]time.Duration // the largest p50, p99 and wait
 }
 
-func (t *total) add(r result) {
+func (t *total) add(r *result) {
 	if t.cells++; t.cells == 1 || r.fewest() < t.fewest {
 		t.fewest = r.fewest()
 	}
@@ -87,29 +87,51 @@ func (t *total) add(r result) {
 	t.failed += r.failed
 	t.sum += r.ratio()
 	t.worst = max(t.worst, r.ratio())
+	for i, q := range []float64{0.5, 0.99, 1} {
+		t.waits[i] = max(t.waits[i], r.quantile(q))
+	}
 }
 
-// String is the entry in the summary.
-func (t *total) String() string {
-	if t.cells == 0 {
-		return "-"
-	}
-	s := fmt.Sprintf("%d / %d / %.3f (%.3f)", t.rejected, t.bans, t.sum/float64(t.cells), t.worst)
-	if t.failed > 0 {
-		s += fmt.Sprintf(" / %d failed", t.failed)
-	}
-	return s
+// jobEntry is the entry in the summary of the jobs.
+func jobEntry(t total) string {
+	text := fmt.Sprintf("%d / %d / %.3f (%.3f)", t.rejected, t.bans, t.sum/float64(t.cells), t.worst)
+	return text + failures(t.failed)
 }
 
-// text aligns lines of fields for a terminal.
-func text(lines [][]string) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, line := range lines {
-		fmt.Fprintln(w, strings.Join(line, "\t"))
+func herdEntry(t total) string { return fmt.Sprintf("%s / %.2f", jobEntry(t), t.fewest) }
+
+func loadEntry(t total) string {
+	return fmt.Sprintf("%d / %d / %d ms, %d / %d / %d", t.waits[0].Milliseconds(), t.waits[1].Milliseconds(),
+		t.waits[2].Milliseconds(), t.rejected, t.bans, t.failed)
+}
+
+func failures(n int) string {
+	if n == 0 {
+		return ""
 	}
-	_ = w.Flush() // into memory
-	return b.String()
+	return fmt.Sprintf(" / %d failed", n)
+}
+
+// progress returns a table of the requests that the service had admitted after some minutes.
+func (s suite) progress(r row) string {
+	minutes := []int{1, 2, 4, 8, 16, 32}
+	lines := [][]string{{"client", "429s", "bans", "done after"}}
+	for _, m := range minutes {
+		lines[0] = append(lines[0], fmt.Sprintf("%d min", m))
+	}
+	for i, result := range r.results {
+		line := []string{
+			s.contenders[i].name, fmt.Sprint(len(result.rejected)), fmt.Sprint(result.bans),
+			result.elapsed.Truncate(time.Second).String(),
+		}
+		for _, m := range minutes {
+			later := func(at time.Duration) bool { return at > time.Duration(m)*time.Minute }
+			n := slices.IndexFunc(append(result.accepted, math.MaxInt64), later)
+			line = append(line, fmt.Sprint(n))
+		}
+		lines = append(lines, line)
+	}
+	return markdown(lines)
 }
 
 // markdown makes lines of fields a table.
@@ -122,24 +144,4 @@ func markdown(lines [][]string) string {
 		}
 	}
 	return b.String()
-}
-
-// labelsIn returns the labels of the rows of the table in a document.
-func labelsIn(document string) [][]string {
-	var labels [][]string
-	n := len(cell{}.label())
-	for line := range strings.Lines(document) {
-		fields := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		for i := range fields {
-			fields[i] = strings.TrimSpace(fields[i])
-		}
-		if len(fields) == n+1+len(contenders()) && slices.Contains([]string{"fixed", "aligned", "sliding"}, fields[1]) {
-			labels = append(labels, fields[:n])
-		}
-	}
-	return labels
-}
-
-func clock(d time.Duration) string {
-	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
 }

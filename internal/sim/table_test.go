@@ -2,21 +2,23 @@ package sim
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/fake"
 )
 
 var (
-	update = flag.Bool("update", false, "write docs/limiter.md and docs/limiter.svg")
+	update = flag.Bool("update", false, "write docs/limiter.md")
 	full   = flag.Bool("full", false, "run every contender in every cell")
 	seed   = flag.Uint64("seed", defaultSeed, "the seed of the latencies, the faults and the phase")
 )
@@ -26,117 +28,123 @@ const (
 	docs        = "../../docs"
 )
 
-// TestTable runs petstore-go in every cell and holds it to its figures. The other contenders run
-// where the table has a row, with -full everywhere.
+// knownMisses returns the cells in which petstore-go is known to fall short of its figures with
+// the default seed. A cell that is here and meets its figures fails the test as much as one that
+// misses them and is not.
+func knownMisses() []string {
+	return []string{"no-headers_sliding_60_8", "no-headers_sliding_60_64", "no-headers_sliding_60_512"}
+}
+
+// mayMiss reports whether the cell meets its figures by chance only: after a lost response a
+// sliding window may be fuller than it seems.
+func mayMiss(c cell) bool { return c.window == fake.WindowSliding && c.byChance() }
+
+// TestTable runs petstore-go in every cell of every suite and holds it to its figures. The other
+// contenders run where a table of the document has them, with -full everywhere.
 func TestTable(t *testing.T) {
-	all := *full
-	rows := make([]row, 0, 1_000)
-	for _, c := range sweep(*seed) {
-		if !*update || c.listed() { // the document shows no others
-			rows = append(rows, row{cell: c})
+	rows := map[string][]row{}
+	misses := ""
+	for _, s := range suites(*seed) {
+		cells := s.cells
+		if *update && s.name == "job" { // the document shows no others
+			cells = slices.DeleteFunc(cells, func(c cell) bool { return !c.listed() })
+		}
+		rows[s.name] = make([]row, len(cells))
+		t.Run(s.name, func(t *testing.T) {
+			for i, c := range cells {
+				t.Run(c.String(), func(t *testing.T) {
+					t.Parallel()
+					rows[s.name][i] = row{c, runAll(t, s, c, *full || s.compared(c))}
+					judge(t, s, rows[s.name][i])
+				})
+			}
+		})
+		for _, r := range rows[s.name] {
+			if found := s.misses(r); len(found) > 0 {
+				misses += fmt.Sprintf("- `%s`: %s.\n", r.cell, strings.Join(found, ", "))
+			}
 		}
 	}
-	var misses missList
-	t.Run("cell", func(t *testing.T) {
-		for i := range rows {
-			r := &rows[i]
-			t.Run(r.cell.String(), func(t *testing.T) {
-				t.Parallel()
-				r.results = runAll(t, r.cell, all || r.cell.listed())
-				misses.judge(t, r.cell, r.results[0])
-			})
-		}
-	})
-	t.Logf("429s / bans / time over the bound\n%s", text(table(rows)))
-	t.Logf("429s / bans / mean (worst) time over the bound, of all cells\n%s", text(summary(rows)))
-	missed := misses.inOrder(rows)
-	for _, m := range missed {
-		t.Logf("missed, known or not: %s: %s", m.cell, strings.Join(m.texts, ", "))
-	}
+	example := row{exampleCell(*seed), runAll(t, jobs(*seed), exampleCell(*seed), true)}
+	d := newDocument(*seed, rows, example, misses)
+	t.Logf("429s / bans / mean (worst) time over the bound\n%s\n%s", d.JobTable, d.JobSummary)
+	t.Logf("and the share of the slowest process\n%s\nlatency\n%s\nmissed, known or not:\n%s", d.Herd, d.Load, misses)
 	if *update {
-		writeDocument(t, rows, missed)
+		require.False(t, t.Failed(), "the document shows no figures that fail")
+		require.NoError(t, d.write(docs))
 	}
 }
 
-// runAll returns what the contenders, or only the first, come to in a cell.
-func runAll(t *testing.T, c cell, all bool) []result {
+// runAll returns the results of the contenders, or only ours, in a cell.
+func runAll(t *testing.T, s suite, c cell, all bool) []result {
 	t.Helper()
 	var results []result
-	for _, k := range contenders() {
-		synctest.Test(t, func(*testing.T) { results = append(results, run(c, k)) })
-		if !all {
-			break
+	for i, k := range s.contenders {
+		if all || i < s.ours {
+			synctest.Test(t, func(*testing.T) { results = append(results, run(c, k)) })
 		}
 	}
 	return results
 }
 
-// missList collects where petstore-go falls short of its figures.
-type missList struct {
-	mu   sync.Mutex
-	list []missed
+// misses returns where petstore-go falls short of its figures.
+func (s suite) misses(r row) []string {
+	var misses []string
+	for _, result := range r.results[:min(s.ours, len(r.results))] {
+		misses = append(misses, s.figure(r.cell).misses(result)...)
+	}
+	return misses
 }
 
 // judge fails the test for a miss that is not known, and for one that is known and gone.
-func (m *missList) judge(t *testing.T, c cell, r result) {
+func judge(t *testing.T, s suite, r row) {
 	t.Helper()
-	misses := c.figure().misses(r)
-	known := slices.Contains(knownMisses(), c.String())
-	if len(misses) == 0 {
-		assert.False(t, known && c.seed == defaultSeed, "this cell meets its figures: take it off the known misses")
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.list = append(m.list, missed{c, misses})
-	if !known && !mayMiss(c) {
-		t.Errorf("%s\ngo test -run 'TestTable/cell/%s$' -v -seed %d",
-			strings.Join(misses, "\n"), regexp.QuoteMeta(c.String()), c.seed)
+	misses := s.misses(r)
+	known := slices.Contains(knownMisses(), r.cell.String())
+	switch {
+	case len(misses) == 0:
+		assert.False(t, known && r.cell.seed == defaultSeed, "this cell meets its figures: take it off the known misses")
+	case !known && !mayMiss(r.cell):
+		t.Errorf("%s\ngo test -run 'TestTable/%s/%s$' -v -seed %d",
+			strings.Join(misses, "\n"), s.name, regexp.QuoteMeta(r.cell.String()), r.cell.seed)
 	}
 }
 
-// inOrder returns the misses in the order of the sweep.
-func (m *missList) inOrder(rows []row) []missed {
-	var ordered []missed
-	for _, r := range rows {
-		for _, found := range m.list {
-			if found.cell.String() == r.cell.String() {
-				ordered = append(ordered, found)
-			}
-		}
-	}
-	return ordered
-}
-
-func writeDocument(t *testing.T, rows []row, misses []missed) {
-	t.Helper()
-	require.False(t, t.Failed(), "the document shows no figures that fail")
-	require.NoError(t, newReport(*seed, rows, misses, runLoads(t), runHerds(t, *full)).write(docs))
-	c := plotCell(*seed)
-	svg := plot(row{c, runAll(t, c, true)})
-	require.NoError(t, os.WriteFile(filepath.Join(docs, plotName), []byte(svg), 0o644))
-}
-
-func TestDocumentHasTheRowsOfTheTable(t *testing.T) {
+func TestTable_isInTheDocument(t *testing.T) {
 	if *update {
 		t.Skip("it is being written")
 	}
-	document, err := os.ReadFile(filepath.Join(docs, documentName))
+	text, err := os.ReadFile(filepath.Join(docs, documentName))
 	require.NoError(t, err)
-	var want [][]string
-	for _, c := range sweep(defaultSeed) {
-		if c.listed() {
-			want = append(want, c.label())
-		}
+	const again = "write it anew: go test -run TestTable -update -timeout 30m"
+	for _, c := range jobs(defaultSeed).cells {
+		want := "\n| " + strings.Join(c.label(), " | ") + " |"
+		assert.Equal(t, c.listed(), strings.Contains(string(text), want), "%s: %s", c, again)
 	}
-	assert.Equal(t, want, labelsIn(string(document)), "write it anew: go test -run TestTable -update -timeout 30m")
 	for _, k := range contenders() {
-		assert.Contains(t, string(document), k.text)
+		assert.Contains(t, string(text), k.text, again)
 	}
 	for _, c := range conditions() {
-		assert.Contains(t, string(document), "| "+c.name+" | "+c.text+" |")
+		assert.Contains(t, string(text), "| "+c.name+" | "+c.text+" |", again)
 	}
-	svg, err := os.ReadFile(filepath.Join(docs, plotName))
-	require.NoError(t, err)
-	assert.Contains(t, string(svg), plotCell(defaultSeed).title())
+	assert.Contains(t, string(text), exampleCell(defaultSeed).title(), again)
+}
+
+// TestRun_sameTwice runs one cell of each kind twice. Conditions with failures are not among them:
+// no seed decides the random part of the backoff after one.
+func TestRun_sameTwice(t *testing.T) {
+	for _, c := range []cell{
+		exampleCell(*seed), herds(*seed).cells[18], loads(*seed).cells[0],
+		{condition: conditions()[0], perMinute: 60, goroutines: 512, seed: *seed},
+	} {
+		for _, k := range herds(*seed).contenders {
+			var results [2]result
+			for i := range results {
+				synctest.Test(t, func(*testing.T) { results[i] = run(c, k) })
+				results[i].start = results[0].start
+				results[i].banEnd = results[0].banEnd
+			}
+			assert.Equal(t, results[0], results[1], "%s in %s", k.name, c)
+		}
+	}
 }

@@ -63,7 +63,7 @@ func (w *windows) next(opened []time.Time, span time.Duration, limit int, reache
 	return reached.Truncate(time.Second)
 }
 
-// followPlan goes over to the later plan at the first window that opens with it. Nobody can know of
+// followPlan goes over to the later plan at the first window that opens with it. No client can know of
 // a higher limit before.
 func (w *windows) followPlan() {
 	i := len(w.minute) - w.perMinute
