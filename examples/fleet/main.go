@@ -1,10 +1,10 @@
-// Fleet has several processes share the budget of one key through Redis, and counts how often the service had to
-// say 429: never.
+// Fleet runs several processes that share the budget of one key through Redis, and counts the 429s:
+// none.
 //
 //	cd examples/fleet && go run .
 //
-// It starts the processes, a redis-server on a free port if there is one on the path (and otherwise a small Redis of
-// its own), and a fake of the service, whose minute lasts 10 seconds (-minute 1m).
+// It starts the processes, a redis-server on a free port if there is one on the path (and otherwise
+// a small Redis of its own), and a fake of the service, whose minute lasts 10 seconds (-minute 1m).
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// fleet is what the flags say.
+// fleet has the values of the flags.
 type fleet struct {
 	workers  int
 	requests int // of each worker
@@ -49,18 +49,18 @@ func main() {
 	}
 }
 
-// untilStopped is a context that ends when this program is to: what it has started must not stay behind.
+// untilStopped returns a context that ends with the program, so that its processes end as well.
 func untilStopped() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }
 
-// run starts everything, waits for the workers, and prints what they have done.
+// run starts everything, waits for the workers, and prints their results.
 func (f fleet) run(ctx context.Context, w io.Writer) error {
 	if f.workers < 1 || f.requests < 1 || f.limit < 1 || f.minute < time.Second {
 		return fmt.Errorf("-workers, -requests and -limit are at least 1, -minute is at least 1s")
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // whatever still runs ends with this function
+	defer cancel() // ends the processes that still run
 	service := fake.NewServer(fake.WithPlan(fake.Enterprise(f.limit, 0)), fake.WithMinute(f.minute),
 		fake.WithLatency(50*time.Millisecond))
 	defer service.Close()
@@ -71,17 +71,17 @@ func (f fleet) run(ctx context.Context, w io.Writer) error {
 	defer redis.stop()
 	fmt.Fprintf(w, "%d processes share a key of %d requests in %s through %s\n\n",
 		f.workers, f.limit, f.minute, redis.name)
-	results, err := hire(ctx, f.workers, job{redis.address, service.URL(), f.requests})
+	results, err := startWorkers(ctx, f.workers, job{redis.address, service.URL(), f.requests})
 	if err != nil {
 		return err
 	}
 	return f.print(w, results, service)
 }
 
-// print shows a line for each worker, and the total.
+// print prints a line for each worker, and the total.
 func (f fleet) print(w io.Writer, results []result, service *fake.Server) error {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "worker\tcalls\tanswered 429\tdone after\t")
+	fmt.Fprintln(table, "worker\tcalls\t429s\tdone after\t")
 	calls, rejected := 0, 0
 	for i, r := range results {
 		fmt.Fprintf(table, "%d\t%d\t%d\t%.1f s\t\n", i+1, r.Calls, r.Rejected, r.Took.Seconds())
@@ -93,13 +93,13 @@ func (f fleet) print(w io.Writer, results []result, service *fake.Server) error 
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nNobody can do that in less than %.1f s. Of the %.1f s more, X-RateLimit-Reset costs one for\n"+
-		"each window that was waited for: it has whole seconds.\n", bound.Seconds(), (took - bound).Seconds())
+	fmt.Fprintf(w, "\nThe least possible time is %.1f s. The other %.1f s: X-RateLimit-Reset has whole seconds,\n"+
+		"which costs up to a second for each further window.\n", bound.Seconds(), (took - bound).Seconds())
 	return nil
 }
 
-// times is how long the requests took, and the least that the windows allow: each begins on the whole second of its
-// first request, and the last request needs the last of them.
+// times returns how long the requests took, and the least time that the windows allow: each window
+// begins on the whole second of its first request, and the last request needs the last window.
 func (f fleet) times(requests []fake.Request) (took, bound time.Duration) {
 	first, last := requests[0], requests[len(requests)-1]
 	took = last.Time.Add(last.Duration).Sub(first.Time)
@@ -111,7 +111,7 @@ func (f fleet) times(requests []fake.Request) (took, bound time.Duration) {
 	return took, opens.Add(last.Duration).Sub(first.Time)
 }
 
-// result is what a worker did.
+// result is the outcome of a worker.
 type result struct {
 	Calls, Rejected int
 	Took            time.Duration

@@ -12,13 +12,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// server is a Redis of this example's own.
+// server is a Redis for this example only.
 type server struct {
 	name, address string
 	stop          func()
 }
 
-// startRedis starts a redis-server that keeps nothing, or what can stand in for one in this process.
+// startRedis starts a redis-server that writes nothing to disk or, without one, miniredis in this
+// process.
 func startRedis(ctx context.Context) (*server, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -43,7 +44,7 @@ func startRedis(ctx context.Context) (*server, error) {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	s := &server{"redis-server", address, func() {
-		_ = cmd.Process.Kill() // nothing in it is of any worth
+		_ = cmd.Process.Kill() // its data is not needed any more
 		_ = cmd.Wait()
 		_ = os.RemoveAll(folder)
 	}}
@@ -63,7 +64,7 @@ func freeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// wait returns when the server answers.
+// wait returns when the server responds.
 func (s *server) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/petstoreredis"
 )
 
-// job is what a worker is told, in the environment.
+// job is the task of a worker, which the environment gives it.
 type job struct {
 	Redis, Service string
 	Requests       int
@@ -40,14 +41,16 @@ func runWorker(ctx context.Context) (bool, error) {
 	return true, j.do(ctx)
 }
 
-// do is all that a program has to do to be part of a fleet: it gives its client a limiter that the others have too.
+// do makes this process part of the fleet: its client gets a limiter that the others have as well.
 func (j job) do(ctx context.Context) error {
 	rdb := redis.NewClient(&redis.Options{Addr: j.Redis})
 	defer func() { _ = rdb.Close() }()
 	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key",
-
 		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {
+		return err
+	}
+	if err := watchLimiter(otel.Meter("fleet"), limiter); err != nil { // a no-op meter, unless the program sets one
 		return err
 	}
 	client, err := petstore.NewClient(j.Service, fake.DefaultAPIKey,
@@ -58,7 +61,7 @@ func (j job) do(ctx context.Context) error {
 	return errors.Join(j.send(ctx, client), limiter.Flush(ctx)) // this process ends at once
 }
 
-// send makes the calls from a few goroutines and prints what came of them.
+// send makes the calls from a few goroutines and prints their outcome.
 func (j job) send(ctx context.Context, client *petstore.Client) error {
 	const goroutines = 4
 	var mu sync.Mutex
@@ -75,7 +78,7 @@ func (j job) send(ctx context.Context, client *petstore.Client) error {
 					failures = append(failures, err)
 				} else {
 					r.Calls++
-					r.Rejected += page.Attempts - 1 // the fake gives no other reason to come again
+					r.Rejected += page.Attempts - 1 // the fake gives no other reason for a retry
 				}
 				mu.Unlock()
 			}
@@ -86,8 +89,8 @@ func (j job) send(ctx context.Context, client *petstore.Client) error {
 	return errors.Join(append(failures, json.NewEncoder(os.Stdout).Encode(r))...)
 }
 
-// hire runs n workers at once, each a process of its own, and waits for their results.
-func hire(ctx context.Context, n int, j job) ([]result, error) {
+// startWorkers runs n workers at once, each a process of its own, and waits for their results.
+func startWorkers(ctx context.Context, n int, j job) ([]result, error) {
 	text, err := json.Marshal(j)
 	if err != nil {
 		return nil, err
