@@ -89,7 +89,8 @@ func calls(n int) func(context.Context, *petstore.Client) {
 	}
 }
 
-// simulate does some work at the begin of each minute, for half an hour of virtual time, and returns which alerts fire.
+// simulate does some work at the begin of each minute, for half an hour of virtual time, and
+// returns which alerts fire.
 func simulate(
 	t *testing.T, plan fake.Plan, fault *fake.Fault, work func(context.Context, *petstore.Client),
 ) (fired []string) {

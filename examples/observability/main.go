@@ -1,10 +1,10 @@
-// Observability shows what petstoreotel records: the trace of each call as a tree, with its requests and waits, and the
-// metrics as Prometheus gets them.
+// Observability shows what petstoreotel records: the trace of each call as a tree, with its
+// requests and waits, and the metrics in the format of Prometheus.
 //
 //	cd examples/observability && go run .
 //
-// It needs no network: the service is a fake in memory, and what is recorded goes to the standard output. alerts.yml
-// and dashboard.json, for Prometheus and Grafana, use the same metrics.
+// It needs no network: the service is a fake in memory, and the records go to the standard output.
+// alerts.yml and dashboard.json, for Prometheus and Grafana, use the same metrics.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// run makes some calls of which most go wrong, and prints what was recorded of them.
+// run makes some calls, most of which fail at first, and prints what was recorded.
 func run(ctx context.Context, w io.Writer) error {
 	t, err := startTelemetry()
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *telemetry) record(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// step is a call, and what goes wrong with its first request.
+// step is a call, and the fault of its first request.
 type step struct {
 	fault *fake.Fault
 	call  func(context.Context, *petstore.Client) error
@@ -76,7 +76,7 @@ func steps() []step {
 		{nil, list},
 		{&fake.Fault{Status: 429, RetryAfter: "2"}, create},
 		{&fake.Fault{Status: 503}, list},
-		{&fake.Fault{Wire: fake.WireReset}, create},            // which may have added the animal
+		{&fake.Fault{Wire: fake.WireReset}, create},            // which may have added the pet
 		{&fake.Fault{Status: 429, RetryAfter: "3600"}, create}, // a ban, longer than the client waits
 		{nil, list}, // sends nothing
 	}

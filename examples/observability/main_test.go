@@ -14,7 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// output is what the example prints in virtual time, where a request takes 40 ms and nothing else takes any.
+// output is what the example prints in virtual time, where a request takes 40 ms and nothing else
+// takes any.
 func output(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder

@@ -14,8 +14,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// telemetry is where spans and metrics go. In a program of yours there is an OTLP exporter in place of the tree, and
-// promhttp serves the registry, or an OTLP exporter takes the metrics as well.
+// telemetry is where spans and metrics go. Your program has an OTLP exporter in place of the tree,
+// and promhttp serves the registry, or an OTLP exporter takes the metrics as well.
 type telemetry struct {
 	spans    *tree
 	tracers  *sdktrace.TracerProvider
@@ -39,7 +39,8 @@ func (t *telemetry) shutdown(ctx context.Context) error {
 	return errors.Join(t.tracers.Shutdown(ctx), t.meters.Shutdown(ctx))
 }
 
-// printMetrics prints what Prometheus would be given, without the buckets of the histograms and the help.
+// printMetrics prints the metrics in the format of Prometheus, without the buckets of histograms
+// and the help.
 func (t *telemetry) printMetrics(w io.Writer) error {
 	families, err := t.registry.Gather()
 	if err != nil {

@@ -32,7 +32,7 @@ func (t *tree) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) err
 // Shutdown implements [sdktrace.SpanExporter].
 func (*tree) Shutdown(context.Context) error { return nil }
 
-// print prints the spans that have come since the last time, and the events on them, and forgets them.
+// print prints and forgets the spans since the last call, and the events on them.
 func (t *tree) print(w io.Writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
