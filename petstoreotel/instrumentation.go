@@ -33,21 +33,19 @@ const AttributeOperation = attribute.Key("petstore.operation")
 // transport of the client, its own or that of [petstore.WithHTTPClient], stays below the one that
 // records the requests.
 //
-// New never fails: an instrument that the meter provider refuses is reported to the global error
-// handler of OpenTelemetry and records nothing. With the no-op providers of OpenTelemetry New
-// records nothing, and costs next to nothing.
+// New never fails: if the meter provider refuses an instrument, New reports that to the global error
+// handler of OpenTelemetry and records no durations and waits. With the no-op providers of
+// OpenTelemetry New records nothing, and costs next to nothing.
 func New(opts ...Option) []petstore.Option {
 	c := newConfig(opts)
 	i := newInstrumentation(c)
 	var options []petstore.Option
 	if _, noop := i.meter.(metricnoop.Meter); !noop || i.tracer != nil {
 		i.traced = true
-		i.metrics.startCalls(i.meter)
 		i.watchBudgets(noop)
 		options = append(options, petstore.WithTrace(i.clientTrace()))
 	}
 	if !c.callsOnly {
-		i.metrics.startRequests(i.meter)
 		options = append(options, petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
 			return &transport{i, base}
 		}))
@@ -75,12 +73,12 @@ func newInstrumentation(c config) *instrumentation {
 		meter: c.meters.Meter(ScopeName,
 			metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL)),
 		propagators: c.propagators,
-		metrics:     noMetrics(),
 		endpoints:   make(map[endpointKey]*endpoint),
 	}
 	if _, noop := i.tracer.(tracenoop.Tracer); noop {
 		i.tracer = nil
 	}
+	i.metrics = newMetrics(i.meter)
 	return i
 }
 

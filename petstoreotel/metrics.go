@@ -2,6 +2,7 @@ package petstoreotel
 
 import (
 	"context"
+	"errors"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
@@ -39,56 +40,28 @@ type metrics struct {
 	waitsGivenUp    metric.Int64Counter
 }
 
-func noMetrics() metrics {
-	return metrics{
-		requestDuration: httpconv.ClientRequestDuration{Float64Histogram: noop.Float64Histogram{}},
-		callDuration:    noop.Float64Histogram{},
-		waitTime:        noop.Float64Histogram{},
-		waitingCalls:    noop.Int64UpDownCounter{},
-		waitsGivenUp:    noop.Int64Counter{},
-	}
-}
-
-// startRequests makes the instrument of requests.
-func (m *metrics) startRequests(meter metric.Meter) {
-	var err error
-	if m.requestDuration, err = httpconv.NewClientRequestDuration(meter); err != nil {
+// newMetrics makes the instruments. If the meter refuses one, none records anything.
+func newMetrics(meter metric.Meter) metrics {
+	var m metrics
+	var errs [5]error
+	m.requestDuration, errs[0] = httpconv.NewClientRequestDuration(meter)
+	m.callDuration, errs[1] = meter.Float64Histogram(MetricCallDuration, metric.WithUnit("s"),
+		metric.WithDescription("Duration of calls, with their waits and requests."),
+		// From a response out of a nearby cache to a call that waits for longer than the default.
+		metric.WithExplicitBucketBoundaries(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300))
+	m.waitTime, errs[2] = meter.Float64Histogram(MetricWaitTime, metric.WithUnit("s"),
+		metric.WithDescription("Time a request waited for the rate limit."),
+		// From the resolution of a scheduler to the two minutes that a call waits by default.
+		metric.WithExplicitBucketBoundaries(0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120))
+	m.waitingCalls, errs[3] = meter.Int64UpDownCounter(MetricWaitingCalls, metric.WithUnit("{call}"),
+		metric.WithDescription("Calls that wait for the rate limit."))
+	m.waitsGivenUp, errs[4] = meter.Int64Counter(MetricWaitsGivenUp, metric.WithUnit("{wait}"),
+		metric.WithDescription("Waits that ended with their call, or would have been too long to begin."))
+	if err := errors.Join(errs[:]...); err != nil {
 		otel.Handle(err)
+		return newMetrics(noop.Meter{})
 	}
-}
-
-// startCalls makes the instruments of calls and waits.
-func (m *metrics) startCalls(meter metric.Meter) {
-	m.callDuration = orNoop[metric.Float64Histogram](noop.Float64Histogram{})(
-		meter.Float64Histogram(MetricCallDuration, metric.WithUnit("s"),
-			metric.WithDescription("Duration of calls, with their waits and requests."),
-			// From a response out of a nearby cache to a call that waits for longer than the
-			// default.
-			metric.WithExplicitBucketBoundaries(
-				0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)))
-	m.waitTime = orNoop[metric.Float64Histogram](noop.Float64Histogram{})(
-		meter.Float64Histogram(MetricWaitTime, metric.WithUnit("s"),
-			metric.WithDescription("Time a request waited for the rate limit."),
-			// From the resolution of a scheduler to the two minutes that a call waits by default.
-			metric.WithExplicitBucketBoundaries(0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120)))
-	m.waitingCalls = orNoop[metric.Int64UpDownCounter](noop.Int64UpDownCounter{})(
-		meter.Int64UpDownCounter(MetricWaitingCalls, metric.WithUnit("{call}"),
-			metric.WithDescription("Calls that wait for the rate limit.")))
-	m.waitsGivenUp = orNoop[metric.Int64Counter](noop.Int64Counter{})(
-		meter.Int64Counter(MetricWaitsGivenUp, metric.WithUnit("{wait}"),
-			metric.WithDescription("Waits that ended with their call, or would have been too long to begin.")))
-}
-
-// orNoop returns the instrument that a meter has made, or noop, with a report, if the meter
-// refused.
-func orNoop[T any](noop T) func(T, error) T {
-	return func(made T, err error) T {
-		if err != nil {
-			otel.Handle(err)
-			return noop
-		}
-		return made
-	}
+	return m
 }
 
 // callsEnabled reports whether calls or waits are measured.

@@ -21,7 +21,6 @@ func NewTransport(base http.RoundTripper, opts ...Option) http.RoundTripper {
 		base = defaultTransport()
 	}
 	i := newInstrumentation(newConfig(opts))
-	i.metrics.startRequests(i.meter)
 	return &transport{i, base}
 }
 
