@@ -30,7 +30,10 @@ func rows() []row {
 			name: "busy machine, 32 × 2", limit: 300, processes: 32, goroutines: 2, burners: 4,
 			goals: goals{fairness: 0.7, fallbacks: -1},
 		},
-		{name: "healthy", limit: 300, processes: 8, goroutines: 8, goals: goals{share: 0.96, fairness: 0.85, trips: 0.31}},
+		{
+			name:  "healthy",
+			limit: 300, processes: 8, goroutines: 8, goals: goals{share: 0.96, fairness: 0.85, trips: 0.31},
+		},
 		{name: "healthy, 64 × 4", limit: 300, processes: 64, goroutines: 4},
 		{
 			name: "Redis 50 ms away", limit: 300, processes: 8, goroutines: 8, delay: 50 * time.Millisecond,
@@ -40,21 +43,48 @@ func rows() []row {
 			name: "Redis 50 ms away, 1 % of commands break their connection", limit: 300, processes: 8, goroutines: 4,
 			delay: 50 * time.Millisecond, drops: 1, goals: goals{share: 0.9, fallbacks: 4},
 		},
-		{name: "Redis comes back with an older state, twice", limit: 300, processes: 8, goroutines: 1, during: older, goals: anyFallbacks},
-		{name: "closed for a day, flushed, two restarted", limit: 300, processes: 8, goroutines: 1, idle: true, during: closedFlushed, goals: anyFallbacks},
-		{name: "closed for a day, reopened by one", limit: 300, processes: 8, goroutines: 1, idle: true, during: closedReopened, goals: anyFallbacks},
+		{
+			name:  "Redis comes back with an older state, twice",
+			limit: 300, processes: 8, goroutines: 1, during: older, goals: anyFallbacks,
+		},
+		{
+			name:  "closed for a day, flushed, two restarted",
+			limit: 300, processes: 8, goroutines: 1, idle: true, during: closedFlushed, goals: anyFallbacks,
+		},
+		{
+			name:  "closed for a day, reopened by one",
+			limit: 300, processes: 8, goroutines: 1, idle: true, during: closedReopened, goals: anyFallbacks,
+		},
 		{name: "state overwritten by junk", limit: 300, processes: 8, goroutines: 4, during: junk},
-		{name: "outstanding 100,000 too large", limit: 300, processes: 8, goroutines: 4, during: outstanding(100_000)},
-		{name: "outstanding 100,000 too small", limit: 300, processes: 8, goroutines: 4, during: outstanding(-100_000)},
-		{name: "Redis killed, away for 10 s, empty", limit: 300, processes: 8, goroutines: 4, during: killed, goals: anyFallbacks},
+		{
+			name:  "outstanding 100,000 too large",
+			limit: 300, processes: 8, goroutines: 4, during: outstanding(100_000),
+		},
+		{
+			name:  "outstanding 100,000 too small",
+			limit: 300, processes: 8, goroutines: 4, during: outstanding(-100_000),
+		},
+		{
+			name:  "Redis killed, away for 10 s, empty",
+			limit: 300, processes: 8, goroutines: 4, during: killed, goals: anyFallbacks,
+		},
 		{name: "Redis frozen for 20 s", limit: 300, processes: 8, goroutines: 4, during: frozen, goals: anyFallbacks},
-		{name: "Redis flushed every 5 s", limit: 300, processes: 8, goroutines: 4, during: flushed, goals: anyFallbacks},
+		{
+			name:  "Redis flushed every 5 s",
+			limit: 300, processes: 8, goroutines: 4, during: flushed, goals: anyFallbacks,
+		},
 		{
 			name: "Redis failed over to a replica that lagged", limit: 300, processes: 8, goroutines: 1, failover: true,
 			during: failedOver, goals: anyFallbacks,
 		},
-		{name: "killed and started cold, twice in a window", limit: 300, processes: 8, goroutines: 4, during: twice, goals: anyFallbacks},
-		{name: "rolling restart in mid-window", limit: 300, processes: 8, goroutines: 1, during: rolling, goals: anyFallbacks},
+		{
+			name:  "killed and started cold, twice in a window",
+			limit: 300, processes: 8, goroutines: 4, during: twice, goals: anyFallbacks,
+		},
+		{
+			name:  "rolling restart in mid-window",
+			limit: 300, processes: 8, goroutines: 1, during: rolling, goals: anyFallbacks,
+		},
 	}
 }
 

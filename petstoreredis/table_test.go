@@ -1,22 +1,17 @@
 package petstoreredis_test
 
 import (
-	"cmp"
 	"flag"
-	"fmt"
-	"maps"
-	"net/http"
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
 )
@@ -24,11 +19,19 @@ import (
 // The table of docs/scaling.md: a fleet of worker processes with the default options, minutes of real time, and all
 // that may go wrong with the Redis that they share. It takes half an hour, so that a release runs it:
 //
-//	go test -v -count 1 -timeout 2h -parallel 4 -run OnRedisTable . -table
+//	go test -v -count 1 -timeout 2h -parallel 8 -run OnRedisTable . -table
+//
+// With -update as well it writes the rows that have run into the document.
 
 var wholeTable = flag.Bool("table", false, "run OnRedisTable, which takes half an hour of real time")
 
 const (
+	tableDocument = "../docs/scaling.md"
+	tableBegin    = "<!-- measured by table_test.go -->\n"
+	tableEnd      = "<!-- end of what is measured -->\n"
+	tableHead     = "| situation | fleet | 429s | ban | share of the bound | trips a call | least/mean | longest wait | " +
+		"fallbacks | log lines | load |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+
 	tableLatency = 150 * time.Millisecond
 	minute       = time.Minute
 	// A row has two windows of requests and half of a third, which the fleet must begin in time.
@@ -76,14 +79,14 @@ func TestOnRedisTable(t *testing.T) {
 	if !*wholeTable {
 		t.Skip("takes half an hour of real time: see -table")
 	}
-	table := &table{}
-	t.Cleanup(func() { t.Logf("\n%s", table) })
+	table := &table{lines: map[string]string{}}
+	t.Cleanup(func() { table.finish(t) })
 	for _, r := range rows() {
 		t.Run(r.name, func(t *testing.T) {
 			if !r.alone() {
 				t.Parallel()
 			}
-			table.add(r.run(t))
+			table.add(r.name, r.run(t))
 		})
 	}
 }
@@ -190,176 +193,49 @@ func (f *fleet) at(d time.Duration) {
 	wait(f.Context(), d-time.Since(f.start))
 }
 
-// measured is the line of a row.
-type measured struct {
-	row
-	limited  int
-	banned   bool
-	part     float64 // of the bound
-	perCall  float64 // trips
-	fairness float64 // least to mean
-	longest  time.Duration
-	falls    int
-	lines    int
-	load     string
-}
-
-func (f *fleet) measure(target int, elapsed time.Duration) measured {
-	m := measured{row: f.row, banned: !f.service.Usage(f.service.APIKey()).BannedUntil.IsZero(), load: load()}
-	var succeeded []fake.Request
-	for _, r := range f.service.Requests() {
-		switch r.StatusCode {
-		case http.StatusTooManyRequests:
-			m.limited++
-		case http.StatusOK:
-			succeeded = append(succeeded, r)
-		}
-	}
-	if len(succeeded) >= target {
-		last := succeeded[target-1]
-		elapsed = last.Time.Add(last.Duration).Sub(f.start)
-	}
-	m.part = float64(min(len(succeeded), target)) / float64(target) * f.bound(target).Seconds() / elapsed.Seconds()
-	m.fairness = f.leastToMean(succeeded)
-	done, trips := 0, 0
-	for _, r := range f.reports {
-		done += r.Done
-		trips += r.Stats.RoundTrips
-		m.longest = max(m.longest, r.Longest)
-		m.falls += r.Stats.Fallbacks
-	}
-	m.perCall = float64(trips) / float64(max(1, done))
-	for _, w := range f.gone {
-		m.lines += strings.Count(w.errors.String(), "petstoreredis:")
-	}
-	return m
-}
-
-// leastToMean compares what the processes got of the whole windows. It is 1 if processes came and went.
-func (f *fleet) leastToMean(succeeded []fake.Request) float64 {
-	whole := succeeded[:min(len(succeeded), wholeWindows*f.limit)]
-	if len(f.gone) > f.processes || len(whole) == 0 {
-		return 1
-	}
-	counts := map[string]int{}
-	for _, r := range whole {
-		counts[r.Header.Get("X-Worker")]++
-	}
-	least := len(whole)
-	for _, w := range f.gone {
-		least = min(least, counts[strconv.Itoa(w.Process.Pid)])
-	}
-	return float64(least*f.processes) / float64(len(whole))
-}
-
-// bound is the least time that the windows allow for n requests.
-func (f *fleet) bound(n int) time.Duration {
-	whole := (n - 1) / f.limit
-	callers := f.processes * f.goroutines
-	rounds := (n - whole*f.limit + callers - 1) / callers
-	return f.start.Truncate(time.Second).Sub(f.start) + time.Duration(whole)*minute + time.Duration(rounds)*tableLatency
-}
-
-// load is that of the machine, as Linux has it.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "?"
-	}
-	return strings.Fields(string(text))[0]
-}
-
-func (f *fleet) check(m measured) {
-	f.Helper()
-	assert.LessOrEqual(f, m.limited, 2, "429s")
-	assert.False(f, m.banned, "the key is banned")
-	assert.GreaterOrEqual(f, m.part, f.goals.share, "share of the bound")
-	assert.GreaterOrEqual(f, m.fairness, f.goals.fairness, "least to mean")
-	assert.LessOrEqual(f, m.longest, 2*minute+time.Second, "longest wait")
-	if f.goals.trips > 0 {
-		assert.LessOrEqual(f, m.perCall, f.goals.trips, "round trips for each call")
-	}
-	if f.goals.fallbacks >= 0 {
-		assert.LessOrEqual(f, m.falls, f.goals.fallbacks, "fallbacks")
-	}
-	f.Log(m)
-	f.spread()
-	if f.Failed() || m.limited > 0 {
-		f.facts()
-	}
-}
-
-// facts logs which process sent what when: each 429, and the requests before the first.
-func (f *fleet) facts() {
-	f.Helper()
-	requests := f.service.Requests()
-	first := slices.IndexFunc(requests, func(r fake.Request) bool { return r.StatusCode == http.StatusTooManyRequests })
-	for i, r := range requests {
-		if first < 0 || r.StatusCode == http.StatusOK && (i < first-40 || i > first+80) {
-			continue
-		}
-		f.Logf("%8.3f s worker %s: %d after %s, %s of %s left, Reset %s, Retry-After %q", r.Time.Sub(f.start).Seconds(),
-			r.Header.Get("X-Worker"), r.StatusCode, r.Duration, r.AnswerHeader.Get("X-RateLimit-Remaining"),
-			r.AnswerHeader.Get("X-RateLimit-Limit"), r.AnswerHeader.Get("X-RateLimit-Reset"),
-			r.AnswerHeader.Get("Retry-After"))
-	}
-	for _, r := range f.reports {
-		f.Logf("%+v", r)
-	}
-}
-
-// spread logs how many requests of each window the processes had.
-func (f *fleet) spread() {
-	f.Helper()
-	counts := map[string]map[string]int{}
-	for _, r := range f.service.Requests() {
-		window := r.AnswerHeader.Get("X-RateLimit-Reset")
-		if counts[window] == nil {
-			counts[window] = map[string]int{}
-		}
-		counts[window][r.Header.Get("X-Worker")]++
-	}
-	delete(counts, "") // no response
-	for _, window := range slices.Sorted(maps.Keys(counts)) {
-		f.Logf("window until %s: %d processes, requests %v", window, len(counts[window]),
-			slices.Sorted(maps.Values(counts[window])))
-	}
-}
-
-func (m measured) String() string {
-	ban, share := "no", strconv.FormatFloat(m.part, 'f', 3, 64)
-	if m.banned {
-		ban = "**banned**"
-	}
-	if m.idle {
-		share = "–"
-	}
-	return fmt.Sprintf("| %s | %d × %d on %d | %d | %s | %s | %.2f | %.2f | %.0f s | %d | %d | %s |", m.name, m.processes,
-		m.goroutines, m.limit, m.limited, ban, share, m.perCall, m.fairness, m.longest.Seconds(), m.falls, m.lines, m.load)
-}
-
-// table is the lines of the rows in the order in which they stand in rows.
+// table is the lines of the rows that have run.
 type table struct {
 	mu    sync.Mutex
-	lines []string
+	lines map[string]string // by the name of the row
 }
 
-func (t *table) add(line string) {
+func (t *table) add(name, line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lines = append(t.lines, line)
+	t.lines[name] = line
 }
 
-func (t *table) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	order := map[string]int{}
-	for i, r := range rows() {
-		order[r.name] = i
+// finish logs the table, and writes it into the document if it is to be updated.
+func (t *table) finish(tb testing.TB) {
+	tb.Helper()
+	tb.Logf("%d cores, load at the end of each row\n%s", runtime.NumCPU(), t.text(""))
+	if update := flag.Lookup("update"); update == nil || update.Value.String() != "true" {
+		return
 	}
-	name := func(line string) int { return order[strings.Split(line, " | ")[0][len("| "):]] }
-	slices.SortFunc(t.lines, func(a, b string) int { return cmp.Compare(name(a), name(b)) })
-	return fmt.Sprintf("%d cores, load at the end of each row\n", runtime.NumCPU()) +
-		"| situation | fleet | 429s | ban | share of the bound | trips a call | least/mean | longest wait | fallbacks | " +
-		"log lines | load |\n|---|---|---|---|---|---|---|---|---|---|---|\n" + strings.Join(t.lines, "\n")
+	text, err := os.ReadFile(tableDocument)
+	require.NoError(tb, err)
+	before, rest, ok := strings.Cut(string(text), tableBegin)
+	require.True(tb, ok, "no place for the table")
+	old, after, ok := strings.Cut(rest, tableEnd)
+	require.True(tb, ok, "the place for the table does not end")
+	now := before + tableBegin + "\n" + t.text(old) + "\n" + tableEnd + after
+	require.NoError(tb, os.WriteFile(tableDocument, []byte(now), 0o644))
+}
+
+// text is the table, with the old lines of the rows that have not run.
+func (t *table) text(old string) string {
+	var text strings.Builder
+	text.WriteString(tableHead)
+	for _, r := range rows() {
+		line := t.lines[r.name]
+		for known := range strings.Lines(old) {
+			if line == "" && strings.HasPrefix(known, "| "+r.name+" |") {
+				line = strings.TrimSpace(known)
+			}
+		}
+		if line != "" {
+			text.WriteString(line + "\n")
+		}
+	}
+	return text.String()
 }

@@ -1,0 +1,169 @@
+package petstoreredis_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/petstore/petstore-go/fake"
+)
+
+// measured is the line of a row.
+type measured struct {
+	row
+	limited  int
+	banned   bool
+	part     float64 // of the bound
+	perCall  float64 // trips
+	fairness float64 // least to mean
+	longest  time.Duration
+	falls    int
+	lines    int
+	load     string
+}
+
+func (f *fleet) measure(target int, elapsed time.Duration) measured {
+	m := measured{row: f.row, banned: !f.service.Usage(f.service.APIKey()).BannedUntil.IsZero(), load: load()}
+	var succeeded []fake.Request
+	for _, r := range f.service.Requests() {
+		switch r.StatusCode {
+		case http.StatusTooManyRequests:
+			m.limited++
+		case http.StatusOK:
+			succeeded = append(succeeded, r)
+		}
+	}
+	if len(succeeded) >= target {
+		last := succeeded[target-1]
+		elapsed = last.Time.Add(last.Duration).Sub(f.start)
+	}
+	m.part = float64(min(len(succeeded), target)) / float64(target) * f.bound(target).Seconds() / elapsed.Seconds()
+	m.fairness = f.leastToMean(succeeded)
+	done, trips := 0, 0
+	for _, r := range f.reports {
+		done += r.Done
+		trips += r.Stats.RoundTrips
+		m.longest = max(m.longest, r.Longest)
+		m.falls += r.Stats.Fallbacks
+	}
+	m.perCall = float64(trips) / float64(max(1, done))
+	for _, w := range f.gone {
+		m.lines += strings.Count(w.errors.String(), "petstoreredis:")
+	}
+	return m
+}
+
+// leastToMean compares what the processes got of the whole windows. It is negative if processes came and went.
+func (f *fleet) leastToMean(succeeded []fake.Request) float64 {
+	whole := succeeded[:min(len(succeeded), wholeWindows*f.limit)]
+	if len(f.gone) > f.processes || len(whole) == 0 {
+		return -1
+	}
+	counts := map[string]int{}
+	for _, r := range whole {
+		counts[r.Header.Get("X-Worker")]++
+	}
+	least := len(whole)
+	for _, w := range f.gone {
+		least = min(least, counts[strconv.Itoa(w.Process.Pid)])
+	}
+	return float64(least*f.processes) / float64(len(whole))
+}
+
+// bound is the least time that the windows allow for n requests.
+func (f *fleet) bound(n int) time.Duration {
+	whole := (n - 1) / f.limit
+	callers := f.processes * f.goroutines
+	rounds := (n - whole*f.limit + callers - 1) / callers
+	return f.start.Truncate(time.Second).Sub(f.start) + time.Duration(whole)*minute + time.Duration(rounds)*tableLatency
+}
+
+// load is that of the machine, as Linux has it.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "?"
+	}
+	return strings.Fields(string(text))[0]
+}
+
+func (f *fleet) check(m measured) {
+	f.Helper()
+	assert.LessOrEqual(f, m.limited, 2, "429s")
+	assert.False(f, m.banned, "the key is banned")
+	assert.GreaterOrEqual(f, m.part, f.goals.share, "share of the bound")
+	assert.LessOrEqual(f, m.longest, 2*minute+time.Second, "longest wait")
+	if f.goals.fairness > 0 {
+		assert.GreaterOrEqual(f, m.fairness, f.goals.fairness, "least to mean")
+	}
+	if f.goals.trips > 0 {
+		assert.LessOrEqual(f, m.perCall, f.goals.trips, "round trips for each call")
+	}
+	if f.goals.fallbacks >= 0 {
+		assert.LessOrEqual(f, m.falls, f.goals.fallbacks, "fallbacks")
+	}
+	f.Log(m)
+	f.spread()
+	if f.Failed() || m.limited > 0 {
+		f.facts()
+	}
+}
+
+// facts logs which process sent what when: each 429, and the requests before the first.
+func (f *fleet) facts() {
+	f.Helper()
+	requests := f.service.Requests()
+	first := slices.IndexFunc(requests, func(r fake.Request) bool { return r.StatusCode == http.StatusTooManyRequests })
+	for i, r := range requests {
+		if first < 0 || r.StatusCode == http.StatusOK && (i < first-40 || i > first+80) {
+			continue
+		}
+		f.Logf("%8.3f s worker %s: %d after %s, %s of %s left, Reset %s, Retry-After %q", r.Time.Sub(f.start).Seconds(),
+			r.Header.Get("X-Worker"), r.StatusCode, r.Duration, r.AnswerHeader.Get("X-RateLimit-Remaining"),
+			r.AnswerHeader.Get("X-RateLimit-Limit"), r.AnswerHeader.Get("X-RateLimit-Reset"),
+			r.AnswerHeader.Get("Retry-After"))
+	}
+	for _, r := range f.reports {
+		f.Logf("%+v", r)
+	}
+}
+
+// spread logs how many requests of each window the processes had.
+func (f *fleet) spread() {
+	f.Helper()
+	counts := map[string]map[string]int{}
+	for _, r := range f.service.Requests() {
+		window := r.AnswerHeader.Get("X-RateLimit-Reset")
+		if counts[window] == nil {
+			counts[window] = map[string]int{}
+		}
+		counts[window][r.Header.Get("X-Worker")]++
+	}
+	delete(counts, "") // no response
+	for _, window := range slices.Sorted(maps.Keys(counts)) {
+		f.Logf("window until %s: %d processes, requests %v", window, len(counts[window]),
+			slices.Sorted(maps.Values(counts[window])))
+	}
+}
+
+func (m measured) String() string {
+	ban, share, fairness := "no", fmt.Sprintf("%.3f", m.part), fmt.Sprintf("%.2f", m.fairness)
+	if m.banned {
+		ban = "**banned**"
+	}
+	if m.idle {
+		share = "–"
+	}
+	if m.fairness < 0 {
+		fairness = "–"
+	}
+	return fmt.Sprintf("| %s | %d × %d on %d | %d | %s | %s | %.2f | %s | %.0f s | %d | %d | %s |", m.name, m.processes,
+		m.goroutines, m.limit, m.limited, ban, share, m.perCall, fairness, m.longest.Seconds(), m.falls, m.lines, m.load)
+}
