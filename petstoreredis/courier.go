@@ -157,8 +157,8 @@ func (l *Limiter) command(now time.Time) command {
 	l.seq++
 	c := command{
 		ID: l.id, Seq: l.seq, Lease: l.config.lease.Milliseconds(),
-		Holding: l.inFlight + len(l.unused), Probing: l.probing, Want: want, Memory: l.memory(now),
-		Reopen: l.reopens, Life: l.known.Life, Turn: l.turn, Mark: l.mark,
+		Holding: l.inFlight + len(l.unused), First: l.probing, Want: want, Memory: l.memory(now),
+		Reopen: l.reopens, Instance: l.known.Instance, Commands: l.turn, At: l.mark,
 	}
 	for _, r := range l.reports {
 		c.Reports = append(c.Reports, r.at(now))
@@ -192,7 +192,7 @@ func (l *Limiter) want() int {
 
 // memory is what this process knows, in case that Redis has forgotten.
 func (l *Limiter) memory(now time.Time) *memory {
-	m := memory{Closure: string(l.known.closure)}
+	m := memory{Scope: string(l.known.closure)}
 	if l.known.gate.After(now) {
 		m.Gate = milliseconds(l.known.gate.Sub(now))
 		m.Closed = max(0, now.Sub(l.known.closedAt).Milliseconds())
@@ -288,17 +288,17 @@ func (l *Limiter) learn(r reply, sent, now time.Time) {
 		l.known.reopen()
 	}
 	l.known.sees(seen)
-	l.turn, l.mark = r.Turn, r.Mark
+	l.turn, l.mark = r.Commands, r.At
 	l.until = sent.Add(l.config.lease)
 	l.askAt = now.Add(time.Duration(r.Wait) * time.Millisecond)
-	l.anyAnswer = r.Reason == "answer"
+	l.anyAnswer = r.Reason == "response"
 	if r.Granted > 0 {
 		l.granted, l.since, l.taken = r.Granted, now, now
 	}
 	if r.Repaired {
 		l.absence.repairs++
 	}
-	l.absence.meet(r.Parties, now)
+	l.absence.meet(r.Processes, now)
 }
 
 // barred reports whether a 429 has come that Redis does not know of yet: what it has granted since must not be used.

@@ -32,11 +32,11 @@ func newKnowledge(r reply, now time.Time) knowledge {
 	after := func(ms int64) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
 	k := knowledge{
 		slot: r.slot, left: r.Left, taken: r.Taken, outstanding: r.Outstanding, spent: r.Reason == "window",
-		ends: after(r.Ends), unsure: r.Unsure, gate: after(r.Gate), closure: petstore.LimitScope(r.Closure), day: r.Day,
-		parties: r.Parties, waiting: r.Waiting,
+		ends: after(r.Ends), unsure: r.Unsure, gate: after(r.Gate), closure: petstore.LimitScope(r.Scope), day: r.Day,
+		parties: r.Processes, waiting: r.Waiting,
 	}
 	k.closedAt = after(-r.Closed)
-	k.Probe = false
+	k.First = false
 	if r.Epoch > 0 {
 		k.rateLimit = petstore.RateLimit{Limit: r.Limit, Remaining: r.Left, Reset: time.Unix(r.Shown, 0).UTC()}
 	}

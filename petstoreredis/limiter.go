@@ -262,7 +262,7 @@ func (p *permit) Release(o petstore.Observation) {
 	l.giveBack(p)
 	l.idle = now
 	switch alone := l.absence.alone; {
-	case !o.Sent.IsZero() || p.slot.Probe:
+	case !o.Sent.IsZero() || p.slot.First:
 		r := l.settle(p.slot, p.late, o)
 		if alone != nil {
 			window := p.window
@@ -297,17 +297,17 @@ func (l *Limiter) take(now time.Time) *permit {
 	l.unused = l.unused[1:]
 	l.taken = now
 	l.inFlight++
-	if s.Probe {
+	if s.First {
 		l.probing++
 	}
-	return &permit{limiter: l, slot: s, late: s.Probe || !now.Before(l.known.ends)}
+	return &permit{limiter: l, slot: s, late: s.First || l.known.Epoch > 0 && !now.Before(l.known.ends)}
 }
 
 // giveBack ends what take began.
 func (l *Limiter) giveBack(p *permit) {
 	p.released = true
 	l.inFlight--
-	if p.slot.Probe {
+	if p.slot.First {
 		l.probing--
 	}
 }
@@ -320,7 +320,7 @@ func (l *Limiter) settle(s slot, late bool, o petstore.Observation) report {
 		l.unused = nil // the gate is closed, whatever there was room for
 	}
 	shown := l.known.rateLimit
-	news := s.Urgent || r.Unsent || r.Rejected ||
+	news := s.Urgent || s.First && r.Unsent || r.Rejected ||
 		r.Limit > 0 && (r.Limit != shown.Limit || o.RateLimit.Reset.Sub(shown.Reset) > sameWindow)
 	if r.Limit > 0 {
 		l.known.sees(o.RateLimit)

@@ -26,6 +26,8 @@ type testRedis struct {
 	later   atomic.Int64  // the same, set while commands run
 	trips   atomic.Int64  // commands that ran the script
 	down    atomic.Bool   // connections are refused
+
+	version *version // of the state, if processes compare and set it
 }
 
 func newTestRedis(t *testing.T) *testRedis {
@@ -51,7 +53,11 @@ func (r *testRedis) client(t *testing.T) *redis.Client {
 		MaxRetries:               -1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
-	rdb.AddHook(r)
+	if r.version == nil {
+		rdb.AddHook(r)
+	} else {
+		rdb.AddHook(&optimist{testRedis: r, version: r.version})
+	}
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }

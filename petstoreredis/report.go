@@ -7,42 +7,47 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// slot is what is to be remembered of a request that was admitted.
+// slot is what the state in Redis has to know again of a request that it admitted.
 type slot struct {
-	Life     string `json:"life"`     // of the state in Redis
-	Known    int    `json:"known"`    // answers that it knew
-	Epoch    int    `json:"epoch"`    // windows so far
-	Closures int    `json:"closures"` // so far
-	Probe    bool   `json:"probe"`    // it goes ahead of the fleet
-	Urgent   bool   `json:"urgent"`   // others wait for its answer
+	Instance  string  `json:"instance"` // of the state
+	Responses int     `json:"known"`    // that it knew
+	Epoch     int     `json:"epoch"`    // windows so far
+	Closures  int     `json:"closures"` // so far
+	Step      int     `json:"step"`     // the eighth of a second in which it was admitted
+	Base      int     `json:"base"`     // left, less what was on its way, if nothing had ever been admitted
+	Heard     float64 `json:"heard"`    // when that was known, by the clock of Redis, in milliseconds
+	First     bool    `json:"ahead"`    // it goes ahead of the fleet
+	Urgent    bool    `json:"urgent"`   // others wait for its response
 }
 
-// report is what became of requests of which there is the same to say: their number is N. What it is of is told
-// in script/window.lua. Times are milliseconds ago, or from Received on.
+// report is the outcome of N requests of which there is the same to say; script/window.lua describes the fields. Times
+// are milliseconds ago, or from Received on.
 type report struct {
 	slot
-	N         int   `json:"n"`
-	Late      bool  `json:"late"`     // sent when the window was over
-	Unsent    bool  `json:"unsent"`   // a probe that never left
-	Lost      bool  `json:"lost"`     // no answer came
-	Rejected  bool  `json:"rejected"` // 429
-	Limit     int   `json:"limit"`
-	Remaining int   `json:"remaining"`
-	Reset     int64 `json:"reset"`
-	Dated     bool  `json:"dated"`
-	Ahead     bool  `json:"ahead"`
-	Sent      int64 `json:"sent"`
-	Received  int64 `json:"received"`
-	Took      int64 `json:"took"`
-	ResetIn   int64 `json:"reset_in"`
-	Retry     int64 `json:"retry"`
+
+	N         int     `json:"n"`
+	Over      bool    `json:"over"`      // sent when the window was over
+	Unsent    bool    `json:"unsent"`    // never sent: the permit goes back
+	Lost      bool    `json:"lost"`      // without a response
+	Abandoned bool    `json:"abandoned"` // lost because the caller gave up
+	Rejected  bool    `json:"rejected"`  // 429
+	Limit     int     `json:"limit"`
+	Remaining int     `json:"remaining"`
+	Reset     int64   `json:"reset"`
+	Dated     bool    `json:"dated"`
+	Future    bool    `json:"future"`
+	Sent      int64   `json:"sent"`
+	Received  int64   `json:"received"`
+	Took      int64   `json:"took"`
+	ResetIn   float64 `json:"reset_in"`
+	Retry     int64   `json:"retry"`
 
 	sent, received, resetAt, retryAt time.Time
 }
 
 // newReport is what the limiter has to say of one request.
-func newReport(s slot, late bool, o petstore.Observation, f offset) report {
-	r := report{slot: s, N: 1, Late: late, sent: o.Sent, received: o.Received}
+func newReport(s slot, over bool, o petstore.Observation, f offset) report {
+	r := report{slot: s, N: 1, Over: over, Abandoned: o.Abandoned, sent: o.Sent, received: o.Received}
 	switch {
 	case o.Sent.IsZero():
 		r.Unsent = true
@@ -56,28 +61,29 @@ func newReport(s slot, late bool, o petstore.Observation, f offset) report {
 	r.Took = o.Received.Sub(o.Sent).Milliseconds()
 	r.retryAt = o.Received.Add(o.RetryAfter)
 	r.resetAt = o.Received
+	r.Dated = f.known
 	if limit := o.RateLimit; limit.Limit > 0 {
 		r.Limit, r.Remaining, r.Reset = limit.Limit, limit.Remaining, limit.Reset.Unix()
 		r.resetAt = limit.Reset.Add(-f.lo)
-		r.Dated, r.Ahead = f.known, limit.Reset.After(o.Date)
+		r.Future = limit.Reset.After(o.Date)
 	}
 	return r
 }
 
-// join adds another request's report if it says the same, so that a batch of answers is one line.
+// join adds the outcome of another request if there is the same to say of it, so that a batch of responses is one
+// report.
 //
-// The lowest Remaining with the highest Known is what both together come to: an answer to a request sent when
-// that much was known supersedes as much alone.
+// The lowest Remaining with the highest number of known responses is what both together come to: a response to a
+// request sent when that much was known supersedes as much alone.
 func (r *report) join(o report) bool {
-	a, b := *r, o
-	if a.Unsent || a.Lost != b.Lost || a.Rejected != b.Rejected || a.Late != b.Late || a.Probe || b.Probe ||
-		a.Life != b.Life || a.Epoch != b.Epoch || a.Closures != b.Closures ||
-		a.Limit != b.Limit || a.Reset != b.Reset || a.Dated != b.Dated || a.Ahead != b.Ahead {
+	if r.First || o.First || r.kind() != o.kind() {
 		return false
 	}
 	r.N += o.N
-	r.Known = max(r.Known, o.Known)
-	r.Remaining = min(r.Remaining, o.Remaining)
+	r.Responses = max(r.Responses, o.Responses)
+	if o.Remaining < r.Remaining {
+		r.Remaining, r.Base, r.Heard = o.Remaining, o.Base, o.Heard
+	}
 	r.Took = o.Took
 	if o.sent.Before(r.sent) {
 		r.sent = o.sent
@@ -88,6 +94,15 @@ func (r *report) join(o report) bool {
 	return true
 }
 
+// kind is r without what may differ between reports that are joined.
+func (r *report) kind() report {
+	return report{
+		slot: slot{Instance: r.Instance, Epoch: r.Epoch, Closures: r.Closures, Step: r.Step},
+		Over: r.Over, Unsent: r.Unsent, Lost: r.Lost, Abandoned: r.Abandoned, Rejected: r.Rejected,
+		Limit: r.Limit, Reset: r.Reset, Dated: r.Dated, Future: r.Future,
+	}
+}
+
 // at is the report as it is to be said now.
 func (r *report) at(now time.Time) report {
 	said := *r
@@ -96,7 +111,7 @@ func (r *report) at(now time.Time) report {
 		return said
 	}
 	said.Received = max(0, now.Sub(r.received).Milliseconds())
-	said.ResetIn = milliseconds(r.resetAt.Sub(r.received))
+	said.ResetIn = float64(r.resetAt.Sub(r.received)) / float64(time.Millisecond)
 	said.Retry = milliseconds(r.retryAt.Sub(r.received))
 	return said
 }
@@ -107,7 +122,7 @@ func (r *report) end() time.Time {
 	wait := r.resetAt.Sub(r.received) + time.Second
 	// Without a Date, a clock that is minutes off is likelier than a window of minutes.
 	minutes := !r.Dated && wait > windowLength+10*time.Second && wait < hour
-	if wait <= time.Second && !r.Ahead || wait > longest || minutes {
+	if wait <= time.Second && !r.Future || wait > longest || minutes {
 		wait = windowLength
 	}
 	return r.received.Add(wait)
@@ -128,7 +143,7 @@ type offset struct {
 // narrow takes in the Date of an answer, which was now, to the second, somewhere between Sent and Received.
 // Clocks drift, and are set: what contradicts is forgotten.
 func (f *offset) narrow(o petstore.Observation) {
-	if o.Date.IsZero() || o.Received.IsZero() {
+	if o.Date.IsZero() || o.RateLimit.Limit <= 0 {
 		return
 	}
 	lo, hi := o.Date.Sub(o.Received), o.Date.Add(time.Second).Sub(o.Sent)

@@ -19,7 +19,7 @@ var script = redis.NewScript(source())
 // source puts the files of the script together, each of which uses what those before it define.
 func source() string {
 	var b strings.Builder
-	for _, name := range []string{"state", "readings", "window", "closure", "leases", "admission", "exchange"} {
+	for _, name := range []string{"state", "readings", "others", "window", "ahead", "closure", "leases", "grants", "exchange"} {
 		text, err := scripts.ReadFile("script/" + name + ".lua")
 		if err != nil {
 			panic(err) // the list and the folder differ
@@ -31,28 +31,28 @@ func source() string {
 
 // command is what a party says to the script. Times are milliseconds.
 type command struct {
-	ID      string   `json:"id"`
-	Seq     int      `json:"seq"`
-	Lease   int64    `json:"lease"`
-	Holding int      `json:"holding"` // permits not used yet, and requests on their way
-	Probing int      `json:"probing"` // those among them that go ahead of the others
-	Want    int      `json:"want"`
-	Reports []report `json:"reports,omitempty"`
-	Memory  *memory  `json:"memory,omitempty"`
-	Reopen  bool     `json:"reopen"` // one request is to ask the service, closed or not
-	Life    string   `json:"life"`   // of the state that the party heard of last
-	Turn    int      `json:"turn"`   // commands that there had been then
-	Mark    int64    `json:"mark"`   // when the last of them was, by the clock of Redis
+	ID       string   `json:"id"`
+	Seq      int      `json:"seq"`
+	Lease    int64    `json:"lease"`
+	Holding  int      `json:"holding"` // permits not used yet, and requests on their way
+	First    int      `json:"ahead"`   // those among them that go ahead of the others
+	Want     int      `json:"want"`
+	Reports  []report `json:"reports,omitempty"`
+	Memory   *memory  `json:"memory,omitempty"`
+	Reopen   bool     `json:"reopen"`   // one request is to ask the service, closed or not
+	Instance string   `json:"instance"` // of the state that the process heard of last
+	Commands int      `json:"commands"` // that there had been then
+	At       int64    `json:"at"`       // when the last of them was, by the clock of Redis
 
 	reports []report // Reports as they were made
 }
 
 // memory is what the party knows, for the case that Redis has lost it.
 type memory struct {
-	Window  *report `json:"window,omitempty"`
-	Gate    int64   `json:"gate"`
-	Closure string  `json:"closure"`
-	Closed  int64   `json:"closed"` // how long ago the gate was closed
+	Window *report `json:"window,omitempty"`
+	Gate   int64   `json:"gate"`
+	Scope  string  `json:"scope"`
+	Closed int64   `json:"closed"` // how long ago the gate was closed
 }
 
 // reply is what the script says to a party. Times are milliseconds from now.
@@ -71,12 +71,12 @@ type reply struct {
 	Ends        int64  `json:"ends"`
 	Unsure      bool   `json:"unsure"` // nothing known covers another request
 	Gate        int64  `json:"gate"`
-	Closure     string `json:"closure"`
+	Scope       string `json:"scope"`
 	Closed      int64  `json:"closed"` // how long ago the gate was closed
-	Parties     int    `json:"parties"`
+	Processes   int    `json:"processes"`
 	Waiting     int    `json:"waiting"`  // parties that want what there is not
-	Turn        int    `json:"turn"`     // commands so far
-	Mark        int64  `json:"mark"`     // when this one was, by the clock of Redis
+	Commands    int    `json:"commands"` // so far
+	At          int64  `json:"at"`       // when this one was, by the clock of Redis
 	Repaired    bool   `json:"repaired"` // the state could not be read, and has begun afresh
 }
 
@@ -100,7 +100,7 @@ func (s store) exchange(ctx context.Context, c command) (r reply, err error) {
 		return r, err
 	}
 	run := script.Run
-	if c.Turn == 0 {
+	if c.Commands == 0 {
 		run = script.Eval
 	}
 	answer, err := run(ctx, s.client, s.keys, text).Text()

@@ -30,6 +30,8 @@ type fleet struct {
 	least, most time.Duration // of a request on its way and back
 	trouble     bool          // requests and answers get lost, workers die, commands of Redis fail
 	seed        uint64
+	options     []Option
+	optimistic  bool // processes compare and set the state, nil if they run the script
 }
 
 func (f fleet) String() string {
@@ -46,6 +48,7 @@ type outcome struct {
 	ratio    float64 // of the makespan to the bound
 	trips    float64 // to Redis for each request
 	fewest   int     // requests of a process
+	bytes    int     // of the state, if it was compared and set
 }
 
 // link is the network: it delays requests and answers, and loses some.
@@ -82,6 +85,10 @@ func (f fleet) run(t *testing.T) (out outcome) {
 	r := newTestRedis(t)
 	r.latency = time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
+		if f.optimistic {
+			r.version = newVersion()
+			defer func() { out.bytes = r.version.bytes }()
+		}
 		network := &link{rng: rand.New(rand.NewPCG(f.seed, 1)), fleet: f, trouble: f.trouble}
 		pause(time.Duration(network.rng.Int64N(int64(20 * time.Second))))
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(f.limit, 0)), fake.WithBan(3, time.Hour),
@@ -93,7 +100,7 @@ func (f fleet) run(t *testing.T) (out outcome) {
 		var group sync.WaitGroup
 		start := time.Now()
 		for p := range f.processes {
-			l := newTestLimiter(t, r)
+			l := newTestLimiter(t, r, f.options...)
 			client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour),
 				petstore.WithHTTPClient(&http.Client{Transport: network}))
 			if f.trouble && p == 0 {

@@ -1,4 +1,4 @@
--- The gate that a 429 closes for the whole fleet.
+-- The gate that a 429 closes for the whole fleet (closure.go).
 
 -- backoff is the least time to stay away after a 429: nothing after the first that says how long.
 local function backoff(unknown)
@@ -10,8 +10,8 @@ local function backoff(unknown)
   return 0
 end
 
--- closure_of tells what a 429 is for whose window ends at ends, nil if it does not say.
-local function closure_of(r, ends)
+-- scope_of is the limit that a 429 is for whose window ends at ends, nil if the response does not say.
+local function scope_of(r, ends)
   local slack = 2000 -- Retry-After and Reset are both rounded
   ends = ends or r.received + MINUTE
   if r.received + r.retry - ends > slack then
@@ -26,7 +26,7 @@ end
 local function closed_until(r)
   local ends, usable = nil, false
   if r.limit > 0 then
-    ends, usable = within(r, r.received, r.retry > 0 and 0 or grain()) -- Retry-After is rounded up
+    ends, usable = end_within(r, r.received, r.retry > 0 and 0 or grain()) -- Retry-After is rounded up
   end
   if not usable then
     ends = nil
@@ -36,19 +36,26 @@ local function closed_until(r)
     at = math.max(at, ends)
   end
   local least = r.received + backoff(not ends and r.retry <= 0)
-  return math.max(at, least), closure_of(r, ends)
+  return math.max(at, least), scope_of(r, ends)
 end
 
 -- surprise draws the lesson from a 429 to a request for which there should have been room.
 local function surprise(r)
-  if r.probe and r.epoch > 0 then -- the window was over, and it was not
+  if r.ahead and r.epoch > 0 then -- the window was over, and it was not
     s.margin = MARGIN
     s.distrust = s.distrust or not r.dated
-  elseif not r.probe and r.limit > 0 and r.remaining == 0 then
-    s.shared = true
+  elseif not r.ahead and r.limit > 0 and r.remaining == 0 then
+    s.shared = true -- somebody else took it
   end
 end
 
+-- trickles reports whether closures are short and follow each other: requests come free one by one, and no header
+-- says how many are.
+local function trickles(r)
+  return s.epoch == 0 and s.closures > 1 and r.received - s.gate < MINUTE and r.retry > 0 and r.retry < MINUTE / 2
+end
+
+-- reject closes the gate after a 429.
 local function reject(r)
   if r.closures == s.closures then -- the first of those that were on their way together
     s.closures = s.closures + 1
@@ -57,14 +64,20 @@ local function reject(r)
   if not s.rejected then
     surprise(r)
   end
-  -- Short closures that follow each other: requests come free one by one, and no header says how many are.
-  if s.epoch == 0 and s.closures > 1 and r.received - s.gate < MINUTE and r.retry > 0 and r.retry < MINUTE / 2 then
+  if trickles(r) then
     r.retry, s.trickle = MINUTE / 2, true
   end
   s.rejected = true
-  local gate, closure = closed_until(r)
   s.closed = math.max(s.closed, r.received)
+  local gate, scope = closed_until(r)
   if gate > s.gate then
-    s.gate, s.closure = gate, closure
+    s.gate, s.scope = gate, scope
   end
+end
+
+-- reopen opens the gate for one request (rule 9).
+local function reopen()
+  s.gate, s.scope, s.streak, s.rejected = 0, '', 0, true -- rejected has one go ahead
+  s.pause = 0
+  s.proved = now -- an earlier closure that a process remembers does not count any more
 end

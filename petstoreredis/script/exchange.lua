@@ -1,112 +1,127 @@
--- One call: what became of the party's requests, then what it may send.
+-- One command: the outcomes of the process's requests, then what it may send.
 
--- place turns how long ago into when, and forgets what a report refers to that is not of this state: Redis was away,
--- or has lost the one that it is of.
+-- place turns how long ago into when. Where a report refers to a state that is not this one, because Redis was away
+-- or has lost it, it replaces that as well.
 local function place(r)
   r.sent, r.received = now - r.sent, now - r.received
-  r.foreign = r.life ~= s.life
+  r.foreign = r.instance ~= s.instance
   if r.foreign then
-    r.known, r.epoch, r.late = 0, 0, false
+    r.known, r.epoch, r.over, r.step = 0, 0, false, -1000
     r.closures = r.rejected and s.closures or -1
   end
 end
 
-local function settle(r)
-  place(r)
-  if r.unsent then
-    s.unsent = s.unsent + 1
-    return
-  elseif r.lost then
-    lose(r.n, now)
-    if r.probe then
-      silence()
-    end
-    return
-  elseif r.probe then
-    s.unsent, s.silent, s.probe_from = 0, 0, 0
-  end
-  s.reopened = false
+-- respond takes in a response.
+local function respond(r)
   s.rtt = s.rtt + (math.min(r.took, 5000) - s.rtt) / 4
   if r.limit > 0 then
     learn(r)
   else
-    lose(r.n, 0)
-  end
-  if not r.rejected then
-    s.proved = math.max(s.proved, r.sent)
+    miss(r.n, 0)
   end
   if r.rejected then
     reject(r)
-  elseif r.closures == s.closures then
-    s.rejected, s.streak = false, 0
+  else
+    s.proved = math.max(s.proved, r.sent)
+    if r.closures == s.closures then
+      s.rejected, s.streak = false, 0
+    end
   end
   s.blind = true
 end
 
--- older reports whether the state is one of earlier than what the party has heard of: Redis has come back with what it
--- had on disk, or a replica has taken over that had not got all. The commands since may have had the same numbers, but
+-- settle takes in the outcome of a request.
+local function settle(r)
+  place(r)
+  remove(r.step, r.n)
+  if r.ahead then
+    settle_ahead(r)
+  end
+  if r.unsent then
+    take_back(r.n)
+    return
+  end
+  s.responses = s.responses + 1
+  if r.lost then
+    miss(r.n, now)
+  else
+    respond(r)
+  end
+end
+
+-- older reports whether the state is one of before the last command of the process: Redis has come back with what it
+-- had on disk, or a replica has taken over that lagged behind. The commands since may have had the same numbers, but
 -- not the same times.
 local function older()
-  if party.life ~= s.life then
+  if command.instance ~= s.instance then
     return false
-  elseif party.turn > s.turn then
+  elseif command.commands > s.commands then
     return true
   end
-  return s.turn - party.turn < MARKS and s.marks[party.turn % MARKS + 1] ~= party.mark
+  local times = #s.times
+  return s.commands - command.commands < times and s.times[command.commands % times + 1] ~= command.at
 end
 
--- count numbers this command.
-local function count()
-  if #s.marks < MARKS then
-    for i = 1, MARKS do
-      s.marks[i] = 0
-    end
+-- number gives this command its number and time, by which its process recognises the state again.
+local function number()
+  for i = #s.times + 1, MOST do
+    s.times[i] = 0
   end
-  s.turn = s.turn + 1
-  s.marks[s.turn % MARKS + 1] = now
+  s.commands = s.commands + 1
+  s.times[s.commands % MOST + 1] = now
 end
 
--- remember takes a party's word for what this state does not know: the lower Remaining of the same window holds, and a
--- later window or gate, unless a request has succeeded that was sent after it was heard of.
+-- remember takes over from a process what this state does not know: the lower Remaining of the same window, and a
+-- later window or gate, unless a request has succeeded that was sent after the process heard of that.
 local function remember(m)
   if m.window then
     place(m.window)
-    local order = compare(m.window)
+    local _, usable = end_of(m.window, m.window.received)
+    local order = compare(m.window, usable)
     local newer = m.window.sent >= s.proved -- than what the service has described since
     if (order == 'next' and newer) or (order == 'same' and m.window.remaining < left()) then
+      s.responses = s.responses + 1
       learn(m.window)
     end
   end
   local closed = now - m.closed
   if m.gate > 0 and closed >= s.proved and now + m.gate > s.gate then
-    s.gate, s.closure, s.closed, s.rejected = now + m.gate, m.closure, closed, true
+    s.gate, s.scope, s.closed, s.rejected = now + m.gate, m.scope, closed, true
   end
 end
 
--- recall has the state know at least what the party does.
+-- recall makes the state know at least what the process does.
 local function recall()
   if older() then
-    s.life, s.turn = fresh(now).life, math.max(s.turn, party.turn)
-    s.look, s.pause = s.own + 1, now + PATIENCE -- the others know more as well, and come within that
+    s.instance, s.commands = fresh(now).instance, math.max(s.commands, command.commands)
+    s.look, s.pause = s.own + 1, now + RETURN -- the other processes know more as well, and come within that
   end
-  if party.memory and party.life ~= s.life then
-    remember(party.memory)
+  if command.memory and command.instance ~= s.instance then
+    remember(command.memory)
   end
 end
 
--- reopen has one request ask the service, whatever keeps requests back.
-local function reopen()
-  s.gate, s.streak, s.pause, s.probe_from, s.reopened = 0, 0, 0, 0, true
-  s.proved = now -- what closed the key before is not believed any more
-end
-
--- queue notes since when the party has waited in vain.
-local function queue(granted)
-  if party.want > 0 and granted == 0 then
-    redis.call('ZADD', QUEUE, 'NX', now, party.id)
+-- grant admits requests, and records them.
+local function grant()
+  local n, reason, wait = admit()
+  if command.want > 0 and n == 0 then
+    redis.call('ZADD', QUEUE, 'NX', now, command.id)
   else
-    redis.call('ZREM', QUEUE, party.id)
+    redis.call('ZREM', QUEUE, command.id)
   end
+  if n > 0 then
+    s.gave = now
+    s.admitted = s.admitted + n
+    add(n)
+  end
+  hold(n, command.lease + math.ceil(command.holding + n == 0 and wait or 0))
+  return n, reason, wait
+end
+
+-- urgent reports whether others wait for the responses to what is granted now.
+local function urgent(waiting)
+  local _, grows = free(reserve())
+  return s.epoch == 0 or s.own < s.look or (waiting > 0 and grows)
 end
 
 local function exchange()
@@ -114,39 +129,34 @@ local function exchange()
     add_up()
   end
   reap()
-  local _, seq = held_by(party.id)
-  if party.seq < seq then
+  local _, seq = held_by(command.id)
+  if command.seq < seq then
     return cjson.encode({stale = true})
   end
-  hold(0, party.lease)
-  drop_probes(party.id, party.probing)
+  hold(0, command.lease)
+  drop_ahead(command.id, command.ahead)
   recall()
-  count()
-  for _, r in ipairs(party.reports or {}) do
+  number()
+  advance()
+  for _, r in ipairs(command.reports or {}) do
     settle(r)
   end
-  if party.reopen then
+  if command.reopen then
     reopen()
   end
-  local granted, reason, wait = admit()
-  queue(granted)
-  if granted > 0 then
-    s.gave = now
-  end
-  hold(granted, party.lease + math.ceil(party.holding + granted == 0 and wait or 0))
+  local granted, reason, wait = grant()
   save()
   local waiting = redis.call('ZCARD', QUEUE)
-  local probe = granted > 0 and reason == 'probe'
+  local goes_ahead = granted > 0 and reason == 'ahead'
   return cjson.encode({
-    life = s.life, known = s.answers, epoch = s.epoch, closures = s.closures,
-    granted = granted, probe = probe, reason = reason, wait = math.ceil(wait),
-    -- Others can go on only when they know the answer.
-    urgent = probe or s.epoch == 0 or s.own < s.look or (waiting > 0 and crowded() or false),
-    limit = s.limit, left = left(), taken = taken(), outstanding = s.outstanding, shown = s.shown, day = s.day or false,
-    ends = math.ceil(s.ends - now), unsure = unsure(),
-    gate = math.ceil(math.max(0, s.gate - now)), closure = s.closure,
-    closed = math.ceil(math.max(0, now - s.closed)), turn = s.turn, mark = now, repaired = repaired,
-    parties = s.parties, waiting = waiting,
+    instance = s.instance, known = s.responses, epoch = s.epoch, closures = s.closures,
+    step = s.step, base = left() + s.admitted - s.outstanding, heard = s.heard, ahead = goes_ahead,
+    urgent = goes_ahead or urgent(waiting),
+    granted = granted, reason = reason, wait = math.ceil(wait),
+    limit = s.limit, left = left(), taken = taken(), outstanding = s.outstanding, shown = s.shown, day = s.day,
+    ends = math.ceil(s.ends - now), unsure = needs_first(reserve()),
+    gate = math.ceil(math.max(0, s.gate - now)), scope = s.scope, closed = math.ceil(math.max(0, now - s.closed)),
+    processes = s.processes, waiting = waiting, commands = s.commands, at = now, repaired = repaired,
   })
 end
 

@@ -1,9 +1,9 @@
--- What each party holds: permits not used yet, and requests not reported yet. A party says how many these are
--- whenever it speaks, so that a command repeated or lost does no harm. One that is silent for longer than its
--- lease is taken for dead. What it held is lost, not free: it may have sent it all. The next answer to a request
--- sent after that tells what the service has really counted.
+-- What each process holds: permits not used yet, and requests not reported yet. A process says how many these are in
+-- each command, so that a command that is repeated or lost does no harm. One that is silent for longer than its lease
+-- is taken for dead. What it held is lost, not free: it may have sent it all. The next response to a request sent
+-- after that shows what the service has really counted.
 
--- held_by is how much a party holds, the number of its last command, and how much it was granted of which window.
+-- held_by is how much a process holds, the number of its last command, and how much it was granted of which window.
 local function held_by(id)
   local text = redis.call('HGET', HELD, id) or '0 0 0 0'
   local held, seq, taken, epoch = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
@@ -18,51 +18,46 @@ local function add_up()
   end
 end
 
--- taken is how much the party was granted of this window.
+-- taken is how much the process was granted of this window, less what it has returned.
 local function taken()
-  local _, _, n, epoch = held_by(party.id)
+  local _, _, n, epoch = held_by(command.id)
   return epoch == s.epoch and n or 0
 end
 
--- drop_probes leaves a party its first n probes and returns how many that takes away.
-local function drop_probes(id, n)
-  local before = #s.probes
-  s.probes = keep(s.probes, function(probe)
-    n = n - (probe[1] == id and 1 or 0)
-    return probe[1] ~= id or n >= 0
-  end)
-  return before - #s.probes
+-- bury ends the lease of a process that is dead since ended.
+local function bury(id, ended)
+  local held = held_by(id)
+  s.outstanding = s.outstanding - held
+  if held > 0 then
+    s.responses = s.responses + 1
+    miss(held, ended)
+  end
+  if drop_ahead(id, 0) > 0 then
+    silence()
+  end
+  redis.call('HDEL', HELD, id)
+  redis.call('ZREM', LEASES, id)
+  redis.call('ZREM', QUEUE, id)
 end
 
--- silence puts off the next probe after one that got no answer: the service is in trouble.
-local function silence()
-  s.probe_from = now + math.min(100 * 2 ^ math.min(s.silent, 10), 15000)
-  s.silent = s.silent + 1
-end
-
--- reap ends the leases of the dead.
+-- reap ends the leases that have run out, a hundred at a time so that no command takes long.
 local function reap()
   local dead = redis.call('ZRANGEBYSCORE', LEASES, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 100)
   for i = 1, #dead, 2 do
-    local id, ended = dead[i], tonumber(dead[i + 1])
-    local held = held_by(id)
-    s.outstanding = s.outstanding - held
-    if held > 0 then
-      lose(held, ended)
-    end
-    if drop_probes(id, 0) > 0 then
-      silence()
-    end
-    redis.call('HDEL', HELD, id)
-    redis.call('ZREM', LEASES, id)
-    redis.call('ZREM', QUEUE, id)
+    bury(dead[i], tonumber(dead[i + 1]))
   end
 end
 
--- hold records what the party holds until its lease ends, granted of it since it spoke.
+-- hold records what the process holds until its lease ends, granted of it by this command.
 local function hold(granted, lease)
-  local n = party.holding + granted
-  s.outstanding = s.outstanding + n - held_by(party.id)
-  redis.call('HSET', HELD, party.id, string.format('%d %d %d %d', n, party.seq, taken() + granted, s.epoch))
-  redis.call('ZADD', LEASES, now + lease, party.id)
+  local n = command.holding + granted
+  s.outstanding = s.outstanding + n - held_by(command.id)
+  redis.call('HSET', HELD, command.id, string.format('%d %d %d %d', n, command.seq, taken() + granted, s.epoch))
+  redis.call('ZADD', LEASES, now + lease, command.id)
+end
+
+-- take_back lowers what the process was granted by what it has returned.
+local function take_back(n)
+  local held, seq, granted, epoch = held_by(command.id)
+  redis.call('HSET', HELD, command.id, string.format('%d %d %d %d', held, seq, math.max(0, granted - n), epoch))
 end

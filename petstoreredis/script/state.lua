@@ -1,48 +1,62 @@
--- The budget of one key, shared by a fleet: the rules of package petstore's limiter, over all processes at once.
+-- The budget of one key, shared by the processes of a fleet.
 --
--- The files of this folder are one script, put together by script.go in the order of its list. One call takes in what
--- became of a party's requests, and reserves some more for it. A party is a process's limiter. Times are
--- milliseconds by the clock of Redis; parties send and get durations.
+-- The files of this folder are one script, put together by script.go in the order of its list. One command of a
+-- process reports the outcomes of its requests, and reserves some more for it. A process here is one Limiter. Times
+-- are milliseconds by the clock of Redis; processes send and get durations.
+--
+-- readings.lua, window.lua, others.lua, ahead.lua and closure.lua are the rules of the Go package internal/quota
+-- over all processes at once, function by function under the same names, and say why there. A change of one side is
+-- a change of both: rules_test.go runs them on the same histories.
 
 local STATE, LEASES, HELD, QUEUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local YEAR = 370 * 24 * 3600000
-local MINUTE = 60000     -- the window of the plans
-local SAME = 30000       -- how far the Resets of one window may lie apart
-local GRAIN = 1000       -- by which Reset may have been rounded down
-local MARGIN = 1000      -- added to Reset once one proved early
-local STRAY = 1000       -- how long a request may be on its way that nobody waits for any more
-local QUIET = 5000       -- after which what was known of the window is looked at again
-local PATIENCE = 1000    -- for the answer to the only request on its way
-local ROOMLESS = 10000   -- the same when a second one may be rejected
-local BLIND = 2          -- requests on their way as long as no answer told of a limit
-local UNUSED = 500       -- after which a party gives back what it does not use
-local MARKS = 32         -- commands whose time is remembered
-local KEPT = 600000      -- how long the state outlasts what it is about
-local MOST = 32          -- entries of the lists below
+local MINUTE = 60000     -- the window of the plans (section 8.1)
+local STRAY = 1000       -- how long a request may still be on its way when nobody waits for it any more
+local RETURN = 1000      -- until when all processes have come back to a Redis that has lost its state
+local UNUSED = 500       -- after which a process gives back what it does not use, holdFor in courier.go
+local KEPT = 600000      -- how long the state outlasts the window and the closure
+local MOST = 32          -- entries of a list, so that the state stays at about 2 kB
+local STEPS, STEP = 8, 125 -- a request is late after a second, counted by eighths
 
-local party = cjson.decode(ARGV[1])
+local command = cjson.decode(ARGV[1])
+local repaired = false
 
+-- fresh returns the state of a key of which nothing is known. docs/scaling.md describes its fields.
 local function fresh(time)
   return {
-    life = party.id .. ':' .. time .. ':' .. party.seq,
-    turn = 0, marks = {}, summed = 0, -- commands so far, when the last were, and when outstanding was added up
-    skew = 0, now = 0,               -- the clock of Redis must not go back
-    outstanding = 0,                 -- permits that the parties hold or have on their way
-    answers = 0, low = {}, lost = {}, -- readings.lua
-    epoch = 0, limit = 0, shown = 0, by = 0, ends = 0, margin = 0, -- window.lua
-    own = 0, opening = 0, look = 0, pause = 0, heard = 0, gave = 0,
-    gate = 0, closure = '', closed = 0, proved = 0, closures = 0, streak = 0, reopened = false, -- closure.lua
-    probes = {}, unsent = 0, silent = 0, probe_from = 0,
-    rtt = 50,
+    instance = command.id .. ':' .. time .. ':' .. command.seq,
+    commands = 0, times = {}, now = 0, skew = 0, processes = 0,
+    outstanding = 0, summed = 0, admitted = 0, gave = 0, rtt = 50,
+    responses = 0, low = {}, lost = {}, counted = {}, -- readings.lua
+    epoch = 0, limit = 0, shown = 0, reset = 0, by = 0, start = 0, ends = 0, day = false, -- window.lua
+    own = 0, slides = false, minutes = false, margin = 0, distrust = false, blind = false, heard = 0,
+    opening = 0, theirs = 0, shared = false, was_shared = false, tight = 0, -- others.lua
+    born = time, step = 0, young = 0, counts = {0, 0, 0, 0, 0, 0, 0, 0},
+    ahead = {}, ahead_at = 0, ahead_from = 0, unsent = 0, silent = 0, -- ahead.lua
+    gate = 0, scope = '', closed = 0, closures = 0, streak = 0, rejected = false, trickle = false, -- closure.lua
+    proved = 0, look = 0, pause = 0, -- exchange.lua
   }
 end
 
-local repaired = false
-
--- numbers reports whether a list holds what it should: lists whose first element is of a type, and then numbers.
-local function numbers(list, first)
+-- entries reports whether a list holds entries of the given types.
+local function entries(list, types)
   for _, entry in pairs(list) do
-    if type(entry) ~= 'table' or type(entry[1]) ~= first or type(entry[2]) ~= 'number' then
+    if type(entry) ~= 'table' or #entry ~= #types then
+      return false
+    end
+    for i, wanted in ipairs(types) do
+      if type(entry[i]) ~= wanted then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- numbers reports whether a list holds numbers.
+local function numbers(list)
+  for _, n in pairs(list) do
+    if type(n) ~= 'number' then
       return false
     end
   end
@@ -60,43 +74,32 @@ local function sound(state, time)
       return false
     end
   end
-  for _, name in ipairs({'reset', 'start', 'parties'}) do
-    if state[name] and type(state[name]) ~= 'number' then
-      return false
-    end
-  end
-  for _, loss in pairs(state.lost) do
-    if type(loss) ~= 'table' or type(loss[3]) ~= 'number' then
-      return false
-    end
-  end
-  for _, mark in pairs(state.marks) do
-    if type(mark) ~= 'number' then
-      return false
-    end
-  end
-  return numbers(state.low, 'number') and numbers(state.lost, 'number') and numbers(state.probes, 'string')
-    and state.gate - time < YEAR
+  return entries(state.low, {'number', 'number'}) and entries(state.lost, {'number', 'number', 'number'})
+    and entries(state.counted, {'number', 'number', 'number'}) and entries(state.ahead, {'string', 'number'})
+    and numbers(state.times) and numbers(state.counts) and #state.counts == STEPS and state.gate - time < YEAR
 end
 
--- load returns the state, or a fresh one if any of its keys is gone, or is nothing that this script has written.
+-- read returns the state that Redis has, nil if any of its keys is gone. It fails if the state is not sound.
+local function read(time)
+  local text = redis.call('GET', STATE)
+  local state = text and cjson.decode(text)
+  if not state then
+    return nil
+  elseif not sound(state, time) then
+    error('not sound')
+  end
+  redis.call('ZCARD', QUEUE)
+  local processes = redis.call('ZCARD', LEASES)
+  return processes == state.processes and processes == redis.call('HLEN', HELD) and state or nil
+end
+
+-- load returns the state, or begins a fresh one.
 local function load(time)
-  local read, state = pcall(function()
-    local text = redis.call('GET', STATE)
-    local found = text and cjson.decode(text)
-    if not found then
-      return nil
-    elseif not sound(found, time) then
-      error('junk')
-    end
-    redis.call('ZCARD', QUEUE)
-    local parties = redis.call('ZCARD', LEASES)
-    return parties == found.parties and parties == redis.call('HLEN', HELD) and found or nil
-  end)
-  if read and state then
+  local ok, state = pcall(read, time)
+  if ok and state then
     return state
   end
-  repaired = not read
+  repaired = not ok
   redis.call('DEL', STATE, LEASES, HELD, QUEUE)
   return fresh(time)
 end
@@ -104,14 +107,14 @@ end
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 local s = load(now)
-s.skew = math.max(s.skew, s.now - now)
+s.skew = math.max(s.skew, s.now - now) -- the clock goes back when a replica takes over; the state's never does
 now = now + s.skew
 s.now = now
 
 -- save keeps the state for as long as it is of use.
 local function save()
   local ttl = math.floor(math.max(0, s.gate - now, s.ends - now) + KEPT)
-  s.parties = redis.call('ZCARD', LEASES)
+  s.processes = redis.call('ZCARD', LEASES)
   redis.call('SET', STATE, cjson.encode(s), 'PX', ttl)
   for _, key in ipairs({LEASES, HELD, QUEUE}) do
     redis.call('PEXPIRE', key, ttl)

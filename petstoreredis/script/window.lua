@@ -1,16 +1,20 @@
--- The window that the last answers described: the service shows the minute's or the day's, whichever has
--- fewer requests left.
+-- The window that the last responses described (window.go): the service shows the minute's or the day's, whichever
+-- has fewer requests left.
 --
--- A report r is of r.n answers that say the same but for their Remaining, of which it has the lowest:
+-- A report r is of r.n responses that say the same but for their Remaining, of which it has the lowest:
 --   limit, remaining   the headers, limit 0 if there were none
 --   reset              the header, in seconds of the service's clock, and
---   reset_in           from when the answer came until then, as long as it may be
---   dated, ahead       there was a Date; Reset is later than it
---   sent, received     how long ago, replaced in exchange.lua by when
+--   reset_in           from when the response came until then, as long as it may be
+--   dated, future      the service's clock is known; Reset is later than it
+--   sent, received     how long ago, which exchange.lua replaces by when
 
--- within is when the window of a report is over for certain that was open at start, and whether its Reset is of
+local SAME = 30000       -- how far the Resets of one window may lie apart
+local GRAIN = 1000       -- by which Reset may have been rounded down
+local MARGIN = 1000      -- added to Reset once one proved early
+
+-- end_within is when the window of a report is over for certain that was open at start, and whether its Reset is of
 -- any use. grain is by how much that may have been rounded down.
-local function within(r, start, grain)
+local function end_within(r, start, grain)
   local slack, hour, longest = 10000, 3600000, 400 * 24 * 3600000
   if r.reset_in > longest then
     return start + MINUTE, false
@@ -21,7 +25,7 @@ local function within(r, start, grain)
     ends = most -- a minute's window that was open at start is over a minute later
   end
   if r.dated then
-    return ends, r.ahead
+    return ends, r.future
   end
   -- Without a Date, a clock that is minutes off is likelier than a window of minutes.
   local minutes = wait > MINUTE + slack and wait < hour
@@ -32,16 +36,25 @@ local function grain()
   return s.minutes and 0 or GRAIN
 end
 
+local function end_of(r, start)
+  return end_within(r, start, grain())
+end
+
+-- compare_by_hand is compare where Reset is of no use: the window in which the request was sent decides.
+local function compare_by_hand(r)
+  if r.epoch ~= s.epoch then
+    return not r.over and not s.slides and 'past' or 'same'
+  end
+  return r.over and 'next' or 'same'
+end
+
 -- compare places the window of a report. Resets are told apart by the service's own clock.
-local function compare(r)
-  local _, usable = within(r, r.received, grain())
+local function compare(r, usable)
   if s.epoch == 0 then
     return 'next'
-  elseif not usable and r.epoch ~= s.epoch and not r.late and not s.slides then
-    return 'past'
-  elseif not usable and r.epoch == s.epoch and r.late then
-    return 'next' -- the one before was over
-  elseif not usable or not s.reset then
+  elseif not usable then
+    return compare_by_hand(r)
+  elseif s.reset == 0 then
     return 'same'
   end
   local apart = (r.reset - s.reset) * 1000
@@ -49,90 +62,146 @@ local function compare(r)
     return 'next'
   elseif apart < -SAME then
     return r.known < s.by and 'past' or 'next' -- the service describes another limit now
-  elseif apart > 0 and r.sent >= s.ends and r.limit - r.remaining <= r.n + s.outstanding then
-    return 'next' -- a short window: the one before was over, and nothing of it counts any more
+  elseif apart > 0 and not s.slides and s.ends - s.start < SAME + 2 * GRAIN and r.sent >= s.ends
+    and r.limit - r.remaining <= r.n + s.outstanding then
+    return 'next' -- windows are shorter than half a minute, as those of a test: nothing of the one before counts
   end
   return 'same'
 end
 
--- is_minute reports whether the window that r is the first of is a minute of the clock: it ends on one, and
--- is older than the request which otherwise would have begun it.
+-- is_minute reports whether the window that r is the first of is a minute of the clock: it ends on one, and is
+-- older than the request which otherwise would have begun it.
 local function is_minute(r)
   local young = 2000
-  local ends, usable = within(r, r.received, grain())
+  local ends, usable = end_of(r, r.received)
   return r.reset % 60 == 0 and (s.minutes or (usable and ends - r.received < MINUTE - young))
-end
-
-local function crowded()
-  return s.shared or s.was_shared
 end
 
 -- open begins a window of which nothing is known but this report.
 local function open(r)
   s.lost = keep(s.lost, function(loss)
-    return r.sent - loss[3] < STRAY
+    return may_stray(loss, r.sent)
   end)
   s.low = {}
-  s.opening = math.max(0, r.limit - r.remaining - (r.rejected and 0 or r.n))
-  s.own, s.look, s.was_shared, s.shared = 0, 0, s.shared, false
-  local others = s.opening > s.outstanding
-  if others or s.epoch == 0 then
-    s.look = 2 + s.outstanding
-  end
-  if others and not s.slides then
-    s.pause = r.received + PATIENCE -- somebody else may have the whole rest of the window on its way
-  end
+  s.shared, s.was_shared, s.opening = false, s.shared, 0
   s.minutes = is_minute(r)
+  -- The second response of a fleet that begins shows whether another one began in the same instant. To wait for more
+  -- of them costs a round trip each.
+  s.look = s.epoch == 0 and 2 + s.outstanding or 0
   s.epoch = s.epoch + 1
-  s.limit, s.shown, s.by, s.reset, s.start, s.ends, s.day = 0, 0, 0, nil, nil, 0, false
+  s.limit, s.shown, s.reset, s.by, s.start, s.ends, s.day, s.own = 0, 0, 0, 0, 0, 0, false, 0
+end
+
+-- count notes when requests were counted. counted is a list of {from, to, n}; where it grows too long, the last entry
+-- takes in the new ones, which makes the window end later.
+local function count(r)
+  local last, total = s.counted[#s.counted], 0
+  if #s.counted >= MOST then
+    last[2], last[3] = math.max(last[2], r.received), last[3] + r.n
+  else
+    table.insert(s.counted, {r.sent - GRAIN, r.received, r.n})
+  end
+  for _, c in ipairs(s.counted) do
+    total = total + c[3]
+  end
+  while total - s.counted[1][3] >= s.limit and s.counted[2] do -- no window counts more
+    total = total - table.remove(s.counted, 1)[3]
+  end
+end
+
+-- describe_by_hand updates a window whose Reset is of no use. It is over, or if it slides has room again, a minute
+-- after the oldest of its requests was counted at the latest.
+local function describe_by_hand(r, more)
+  if more and r.remaining >= r.limit - r.n - s.outstanding then
+    s.counted = {} -- nothing of before is in it
+  elseif more and s.epoch > 1 then
+    s.slides = true
+  end
+  s.counted = keep(s.counted, function(c) return r.received < c[2] + MINUTE end)
+  if not r.rejected then
+    count(r)
+  end
+  -- Some may have been out of it when this response was given, and are in its Remaining already.
+  local unsure, sure = 0, 0
+  for i, c in ipairs(s.counted) do
+    if unsure == i - 1 and r.received >= c[1] + MINUTE then
+      unsure = i
+    else
+      sure = sure + c[3]
+    end
+  end
+  if r.limit - r.remaining <= sure + s.outstanding then
+    for _ = 1, unsure do
+      table.remove(s.counted, 1)
+    end
+    unsure = 1 -- all that are left are in it
+  end
+  if s.counted[1] then
+    s.ends = s.counted[math.max(unsure, 1)][2] + MINUTE + s.margin
+  end
+end
+
+-- move_reset takes over the Reset of a report that belongs to the window, and reports whether that is another one.
+local function move_reset(r)
+  local moved = r.reset ~= s.reset
+  if not moved and not r.over then
+    return false
+  end
+  if s.reset ~= 0 then
+    s.start = r.received -- it slides: what was open at its start may be gone
+  end
+  if moved then
+    s.slides = s.slides or s.reset ~= 0
+    s.reset, s.by = r.reset, s.responses
+  end
+  return true
 end
 
 -- describe updates the window by a report that belongs to it.
-local function describe(r)
-  if not s.start then
-    s.start, s.ends = r.received, r.received + MINUTE + s.margin
+local function describe(r, usable)
+  local opened = s.start == 0
+  if opened then
+    s.start, s.ends = r.received, r.received + MINUTE
   end
   if r.known >= s.by then
     s.limit, s.shown = r.limit, r.reset
   end
-  local _, usable = within(r, r.received, grain())
-  if not usable or (s.reset and r.reset < s.reset and r.known < s.by) then
+  if not usable then
+    describe_by_hand(r, opened or rose(r))
+    return
+  elseif s.reset ~= 0 and r.reset < s.reset and r.known < s.by then
     return
   end
-  local moved = r.reset ~= s.reset
-  if (moved or r.late) and s.reset then
-    s.start = r.received -- it slides: what was open at its start may be gone
-    s.slides = s.slides or moved
-  end
-  local ends = within(r, s.start, grain())
-  if moved or r.late then
-    s.reset, s.ends = r.reset, ends
-    s.by = moved and s.answers or s.by
-  else
-    s.ends = math.min(s.ends, ends) -- both are on the safe side
-  end
+  local moved = move_reset(r)
+  local ends = end_of(r, s.start)
+  s.ends = moved and ends or math.min(s.ends, ends) -- each process has its own bounds of the service's clock
   s.day = s.day or s.ends - s.start > MINUTE
 end
 
--- learn takes over what a report says.
+-- learn takes over what the headers of a response say.
 local function learn(r)
-  s.answers = s.answers + 1
+  if r.received - s.heard > MINUTE then
+    s.tight = r.received
+  end
   s.heard = math.max(s.heard, r.received)
-  local order = compare(r)
+  local _, usable = end_of(r, r.received)
+  local order = compare(r, usable)
   if order == 'past' then
     return
   elseif order == 'next' then
     open(r)
   end
-  describe(r)
+  describe(r, usable)
   if not r.rejected then
     s.own = s.own + r.n
   end
   push(r.known, r.sent, r.remaining)
-  if s.limit - r.remaining - s.opening > s.own + s.outstanding then
-    s.shared = true -- somebody outside the fleet uses the key
+  if r.foreign then -- the others may have sent some without the state as well, and have not reported them yet
+    s.look, s.pause = s.own + 1, now + RETURN
+  else
+    watch(r, order == 'next')
   end
-  if r.foreign then -- the others too may have sent some without the state, and have not said so yet
-    s.look, s.pause = s.own + 1, now + PATIENCE
+  if left() < math.floor(s.limit / 4) then
+    s.tight = r.received
   end
 end

@@ -1,0 +1,94 @@
+-- Who of the fleet may send how much, and who has to wait for how long.
+
+-- response_in is in how long to ask for a response that is waited for since then: not too often.
+local function response_in(since)
+  local waited = now - since
+  return math.max(5, s.rtt * 1.25 - waited, waited)
+end
+
+-- rank is the number of processes that wait for longer than this one.
+local function rank()
+  return redis.call('ZRANK', QUEUE, command.id) or redis.call('ZCARD', QUEUE)
+end
+
+-- at_in is in how long a process should ask again that waits for a time. The first of the queue asks then; the
+-- others come one after the other when the response to the first one's request can be expected.
+local function at_in(at)
+  local before = rank()
+  return at - now + (before > 0 and s.rtt * 2 + before or 0)
+end
+
+-- free is how many requests more may be on their way, and whether a response makes that grow.
+local function free(reserved)
+  if s.epoch == 0 then
+    return math.max(0, blindly() - in_flight()), true
+  end
+  local rest, most = left() - s.outstanding - reserved, share() - in_flight()
+  if s.own < s.look then
+    most = math.min(most, 1 - s.outstanding)
+  end
+  return math.max(0, math.min(rest, most)), most < rest
+end
+
+-- part is how many of n free permits the process gets of those it wants: what is still missing to its part of the
+-- window, or its part of what is free. A process past its part gets no single ones while others have waited for longer.
+local function part(n)
+  local processes = redis.call('ZCARD', LEASES)
+  local missing = s.slides and 0 or math.ceil(s.limit / processes) - taken()
+  local least = (missing > 0 or s.slides or rank() == 0) and 1 or 0
+  return math.min(command.want, n, math.max(least, math.floor(n / processes), missing))
+end
+
+-- admit_ahead grants a request that goes ahead of the others, or returns in how long to ask again.
+local function admit_ahead()
+  local may, at = may_go_ahead()
+  if may then
+    table.insert(s.ahead, {command.id, now})
+    s.ahead_at = now
+    return 1, 'ahead', 0
+  end
+  local wait = response_in(s.ahead_at)
+  if now < s.ahead_from then
+    wait = at - now
+  elseif at then
+    wait = math.min(at - now, wait)
+  end
+  return 0, 'ahead', wait + rank()
+end
+
+-- admit reserves requests for the process. It returns how many, what there is to wait for after that, and in how
+-- long to ask again.
+local function admit()
+  local reserved = reserve()
+  if command.want == 0 then
+    return 0, '', 0
+  elseif now < s.gate then
+    return 0, 'gate', at_in(s.gate)
+  elseif needs_first(reserved) then
+    return admit_ahead()
+  elseif s.epoch > 0 and left() <= reserved then
+    return 0, 'window', at_in(s.ends)
+  end
+  local available, grows = free(reserved)
+  if available > 0 and now < s.pause then
+    return 0, 'pause', at_in(s.pause)
+  end
+  local n = available > 0 and part(available) or 0
+  if n > 0 and (n == command.want or n < available) then
+    return n, '', 0
+  end
+  -- The longer nothing has happened, the longer nothing may.
+  local since = math.max(s.heard, s.gave, now >= s.ends and s.ends or 0)
+  if available == n and grows then
+    return n, 'response', math.min(response_in(since), late_in() or YEAR) + rank()
+  end
+  -- Only what comes back unused can help, and it comes first to those who have waited for longer.
+  local before = rank()
+  if available == 0 and before >= s.outstanding and not s.slides and not s.day then
+    return 0, 'window', at_in(s.ends)
+  end
+  if n < available then
+    since = s.start -- little is left, and others come first
+  end
+  return n, 'full', math.min(math.max(UNUSED, now - since) + before, at_in(s.ends))
+end
