@@ -47,7 +47,7 @@ var exceptions = []exception{
 		reason: "Of an unknown key a Budget has an eighth of what is left in flight (unknownPart), and a fleet one " +
 			"request until the second response, then all: to wait for more responses costs a round trip each.",
 		admission: func(s *luaState) bool {
-			return s.Epoch == 1 && !s.Shared && s.Opening == 0
+			return s.Epoch == 1 && (s.Own < s.Look || !s.Shared && s.Opening == 0)
 		},
 	},
 	{
@@ -237,14 +237,14 @@ func (h *history) pass(d time.Duration) {
 
 // admit asks both for one request.
 func (h *history) admit() {
-	budget, data, state := h.budget, h.redis.data.clone(), h.state()
+	budget, data, cmd, state := h.budget, h.redis.data.clone(), h.command, h.state()
 	slot, wait, ok := h.budget.Admit(h.now(), false)
 	r := h.exchange(1)
 	if ok != (r.Granted == 1) {
 		h.note("Budget admits: %t, %s until %v; script grants %d, %q", ok, wait.Reason, wait.Until, r.Granted, r.Reason)
 		for _, e := range exceptions {
 			if e.admission != nil && e.admission(state) {
-				h.budget, h.redis.data = budget, data
+				h.budget, h.redis.data, h.command = budget, data, cmd
 				return
 			}
 		}

@@ -27,7 +27,7 @@ local function free(reserved)
   if s.own < s.look then
     most = math.min(most, 1 - s.outstanding)
   end
-  return math.max(0, math.min(rest, most)), most < rest
+  return math.max(0, math.min(rest, most)), rest > 0 and most < rest
 end
 
 -- part is how many of n free permits the process gets of those it wants: what is still missing to its part of the
