@@ -1,0 +1,239 @@
+package petstoreredis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/quota"
+	"github.com/petstore/petstore-go/internal/quota/quotatest"
+)
+
+// granted is a permit of a process, and then its request.
+type granted struct {
+	granted  slot
+	over     bool
+	sent     time.Time // zero while it is held
+	response *quota.Observation
+}
+
+// process is one of several that share the key in a test of the script.
+type process struct {
+	command
+	permits []*granted
+	waiting []report  // not reported yet
+	until   time.Time // the end of its lease
+	dead    bool
+	last    command
+}
+
+// crowd is several processes and the service. Whatever they hold may reach the service at any moment, and must be
+// admitted then. To compare them with a Budget that sees everything would be no proof: between a response of one process
+// and its report the Budget counts the others' requests twice that the service has counted before, and the script does not.
+type crowd struct {
+	t         *testing.T
+	rng       *rand.Rand
+	redis     *luaRedis
+	service   *quotatest.Service
+	offset    offset
+	processes []*process
+	ends      time.Time // of the window, by the script
+	log       []string
+}
+
+const testLease = 5 * time.Second
+
+func newCrowd(t *testing.T, seed uint64) *crowd {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	c := &crowd{
+		t: t, rng: rng, redis: newLuaRedis(t),
+		service: &quotatest.Service{
+			Window:    []quotatest.Window{quotatest.Fixed, quotatest.Aligned}[rng.IntN(2)],
+			PerMinute: 5 + rng.IntN(100), PerDay: 200 + rng.IntN(2000), NoDate: rng.IntN(4) == 0,
+		},
+	}
+	c.redis.now = time.Unix(1_000_000_000+rng.Int64N(1e6), rng.Int64N(1000)*1e6)
+	c.service.Clock = func() time.Time { return c.redis.now }
+	for i := range 2 + rng.IntN(7) {
+		c.processes = append(c.processes, &process{command: command{ID: fmt.Sprint(i), Lease: testLease.Milliseconds()}})
+	}
+	return c
+}
+
+func (c *crowd) failf(format string, args ...any) {
+	c.t.Helper()
+	for _, line := range c.log[max(0, len(c.log)-40):] {
+		c.t.Log(line)
+	}
+	c.t.Log(c.redis.data.state)
+	c.t.Fatalf(format, args...)
+}
+
+func (c *crowd) note(format string, args ...any) {
+	c.log = append(c.log, c.redis.now.UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+}
+
+// step does one random thing to one process.
+func (c *crowd) step() {
+	p := c.processes[c.rng.IntN(len(c.processes))]
+	switch n := c.rng.IntN(100); {
+	case p.dead:
+		c.pass(time.Duration(c.rng.IntN(50)) * time.Millisecond)
+	case n < 30:
+		c.speak(p)
+	case n < 50:
+		c.send(p)
+	case n < 65:
+		c.arrive(p)
+	case n < 85:
+		c.receive(p)
+	case n < 87:
+		c.repeat(p)
+	case n < 88 && c.rng.IntN(10) == 0:
+		c.rush()
+	case n < 88 && c.rng.IntN(10) == 0:
+		c.note("%s dies with %d", p.ID, len(p.permits))
+		p.dead = true
+	case n < 89 && c.rng.IntN(10) == 0:
+		c.pass(time.Duration(c.rng.IntN(60_000)) * time.Millisecond)
+	default:
+		c.pass(time.Duration(c.rng.IntN(100)) * time.Millisecond)
+	}
+}
+
+// pass lets time go by. A process that is silent for its lease gives up what it holds: what it has sent is lost.
+func (c *crowd) pass(d time.Duration) {
+	c.redis.now = c.redis.now.Add(d)
+	for _, p := range c.processes {
+		if !c.redis.now.Before(p.until) {
+			p.permits = nil
+		}
+	}
+}
+
+// rush has everything that anybody holds reach the service at once.
+func (c *crowd) rush() {
+	for _, p := range c.processes {
+		for range p.permits {
+			c.send(p)
+			c.arrive(p)
+		}
+	}
+}
+
+// speak sends a command with all that p has to say, and takes what is granted. One reply in twenty gets lost.
+func (c *crowd) speak(p *process) {
+	p.permits = slices.DeleteFunc(p.permits, func(g *granted) bool { // some go back unused
+		return g.sent.IsZero() && c.rng.IntN(8) == 0
+	})
+	p.Seq++
+	cmd := p.command
+	cmd.Want, cmd.Holding = c.rng.IntN(8), len(p.permits)
+	for _, g := range p.permits {
+		if g.granted.First {
+			cmd.First++
+		}
+	}
+	for i := range p.waiting {
+		cmd.Reports = append(cmd.Reports, p.waiting[i].at(c.redis.now))
+	}
+	p.last = cmd
+	r := c.redis.exchange(cmd)
+	if c.rng.IntN(20) == 0 {
+		c.note("%s does not hear of %d", p.ID, r.Granted)
+		return
+	}
+	p.waiting, p.until = nil, c.redis.now.Add(testLease)
+	p.Instance, p.Commands, p.At = r.Instance, r.Commands, r.At
+	c.ends = c.redis.now.Add(time.Duration(r.Ends) * time.Millisecond)
+	c.note("%s gets %d %q, %d left, %d outstanding", p.ID, r.Granted, r.Reason, r.Left, r.Outstanding)
+	for range r.Granted {
+		p.permits = append(p.permits, &granted{granted: r.slot})
+	}
+}
+
+// repeat sends the last command again, as a client of Redis does that has got no reply, or an earlier one.
+func (c *crowd) repeat(p *process) {
+	cmd := p.last
+	if cmd.ID == "" || !c.redis.now.Before(p.until) {
+		return
+	}
+	if cmd.Seq > 1 && c.rng.IntN(2) == 0 {
+		cmd.Seq--
+		if r := c.redis.exchange(cmd); !r.Stale {
+			c.failf("an earlier command was carried out")
+		}
+		return
+	}
+	if cmd.Holding == len(p.permits) && len(p.waiting) == 0 {
+		cmd.Want = 0
+		c.redis.exchange(cmd)
+	}
+}
+
+func (c *crowd) pick(p *process, is func(g *granted) bool) *granted {
+	for _, i := range c.rng.Perm(len(p.permits)) {
+		if is(p.permits[i]) {
+			return p.permits[i]
+		}
+	}
+	return nil
+}
+
+func (c *crowd) send(p *process) {
+	if g := c.pick(p, func(g *granted) bool { return g.sent.IsZero() }); g != nil {
+		g.sent, g.over = c.redis.now, g.granted.First || g.granted.Epoch > 0 && !c.redis.now.Before(c.ends)
+	}
+}
+
+func (c *crowd) arrive(p *process) {
+	if g := c.pick(p, func(g *granted) bool { return !g.sent.IsZero() && g.response == nil }); g != nil {
+		o := c.service.Answer()
+		if o.StatusCode == http.StatusTooManyRequests {
+			c.failf("rejected")
+		}
+		g.response = &o
+	}
+}
+
+func (c *crowd) receive(p *process) {
+	g := c.pick(p, func(g *granted) bool { return g.response != nil })
+	if g == nil {
+		return
+	}
+	o := *g.response
+	o.Sent, o.Received = g.sent, c.redis.now
+	if c.rng.IntN(40) == 0 {
+		o = quota.Observation{Sent: g.sent}
+	}
+	seen := petstore.Observation{
+		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode, RateLimit: petstore.RateLimit(o.RateLimit), Date: o.Date,
+	}
+	c.offset.narrow(seen)
+	r := newReport(g.granted, g.over, seen, c.offset)
+	if n := len(p.waiting); n == 0 || !p.waiting[n-1].join(r) {
+		p.waiting = append(p.waiting, r)
+	}
+	c.note("%s receives %d left", p.ID, o.RateLimit.Remaining)
+	p.permits = slices.DeleteFunc(p.permits, func(other *granted) bool { return g == other })
+}
+
+// TestScript_severalProcesses takes millions of steps with PETSTORE_STEPS=5000000.
+func TestScript_severalProcesses(t *testing.T) {
+	const each = 1000
+	for seed := range uint64(steps(t, 20_000) / each) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			c := newCrowd(t, seed)
+			for range each {
+				c.step()
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
