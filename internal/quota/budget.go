@@ -25,7 +25,7 @@ type Budget struct {
 
 	window
 	readings
-	offset   offset
+	offset   Offset
 	margin   time.Duration // added to Reset, after a window ended later than its Reset
 	minutes  bool          // windows are minutes of the wall clock
 	distrust bool          // no response has a Date, and Reset did not match the local clock
@@ -174,6 +174,9 @@ func (b *Budget) Scope(now, at time.Time) Scope {
 	return ""
 }
 
+// End returns when the known window is over by the local clock; zero if none is known.
+func (b *Budget) End() time.Time { return b.end }
+
 // RateLimit returns what is known about the window; zero if nothing is.
 func (b *Budget) RateLimit() RateLimit {
 	if b.epoch == 0 {
@@ -242,6 +245,15 @@ func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
 	b.blind = b.blind || !o.Received.IsZero()
 }
 
+// Learn updates the Budget by the outcome of a request that it has not admitted. The response can
+// only lower what is left of the known window.
+func (b *Budget) Learn(o *Observation, now time.Time) {
+	b.observe(now)
+	b.inFlight++
+	b.young.add()
+	b.Settle(Slot{era: b.era, epoch: b.epoch, closures: b.gate.closures, step: b.young.step, heard: b.heard}, o, now)
+}
+
 // miss counts a request without a response, or without a limit in it.
 func (b *Budget) miss(o *Observation) {
 	b.own++
@@ -256,7 +268,7 @@ func (b *Budget) miss(o *Observation) {
 
 // learn updates the Budget from the headers of a response.
 func (b *Budget) learn(s Slot, o *Observation) {
-	b.offset.narrow(o)
+	b.offset.Narrow(o)
 	if o.Received.Sub(b.heard) > windowLength {
 		b.tight = o.Received
 	}

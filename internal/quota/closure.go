@@ -57,7 +57,7 @@ func (b *Budget) surprise(s Slot, o *Observation) {
 	switch {
 	case s.ahead && s.epoch > 0: // the window was taken for over, but was not
 		b.margin = resetMargin
-		b.distrust = b.distrust || !b.offset.known
+		b.distrust = b.distrust || !b.offset.Known
 	case !s.ahead && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0:
 		b.others.shared = true // another process used up the window
 	}

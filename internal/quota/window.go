@@ -187,12 +187,12 @@ func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration)
 	if left > longest {
 		return start.Add(windowLength), false
 	}
-	left += grain + b.margin - b.offset.lo
+	left += grain + b.margin - b.offset.Lo
 	end, most := o.Received.Add(left), start.Add(windowLength)
 	if off := end.Sub(most); off > 0 && off <= slack {
 		end = most
 	}
-	if b.offset.known {
+	if b.offset.Known {
 		return end, o.RateLimit.Reset.After(o.Date)
 	}
 	// Without a Date, a clock that is wrong by minutes is more likely than a window of minutes.
