@@ -21,7 +21,7 @@ func BenchmarkStartRequestStop(b *testing.B) {
 	}
 }
 
-// BenchmarkStartToFirst200OverTCP has a metric of its own: ns/op is with the end of both sides.
+// BenchmarkStartToFirst200OverTCP has a metric of its own: ns/op includes the end of both sides.
 func BenchmarkStartToFirst200OverTCP(b *testing.B) {
 	var first time.Duration
 	for b.Loop() {
@@ -76,8 +76,7 @@ func BenchmarkHTTPClient(b *testing.B) {
 	benchmark(b, srv.HTTPClient().Transport, request{path: "/pets"}.build(b, "http://x/v1"))
 }
 
-// benchmark sends one request again and again. cpu-ns/op is what counts on a machine with other
-// work to do.
+// benchmark sends one request again and again. On a busy machine, compare cpu-ns/op.
 func benchmark(b *testing.B, rt http.RoundTripper, req *http.Request) {
 	b.Helper()
 	b.ReportAllocs()

@@ -12,7 +12,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// rules are the rules broken so far, in order.
+// rules returns the rules that were broken so far, in order.
 func rules(srv *fake.Server) []string {
 	broken := []string{}
 	for _, v := range srv.Violations() {

@@ -19,8 +19,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// caller is the server's end of a connection whose other end sends what it was given, and nothing
-// more.
+// caller is the server's end of a connection from which it reads given bytes and then EOF.
 type caller struct {
 	net.Conn
 	sends  *bytes.Reader
@@ -51,7 +50,7 @@ type served struct {
 	answer  *httptest.ResponseRecorder
 }
 
-// serveBytes has the server's own loop response whatever the bytes ask for.
+// serveBytes lets a net/http server serve the requests in the bytes.
 func serveBytes(srv *Server, sent []byte) ([]served, []byte) {
 	var all []served
 	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) {
@@ -80,9 +79,8 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, f.err
 }
 
-// FuzzConnection sends any bytes. What net/http takes for requests is served as the document says,
-// request by request; what it takes for none changes nothing and is served with a refusal, if at
-// all.
+// FuzzConnection sends any bytes. The requests that net/http reads are served as the document says.
+// Other bytes change nothing, and get a refusal or no response.
 func FuzzConnection(f *testing.F) {
 	const key = "Host: x\r\nAuthorization: Bearer " + DefaultAPIKey + "\r\n"
 	post := "POST /v1/pets HTTP/1.1\r\n" + key + "Content-Type: application/json\r\n"
@@ -125,7 +123,7 @@ func FuzzConnection(f *testing.F) {
 }
 
 // checkAnswers reads the bytes that came back: the responses in the order of their requests, and
-// then at most one more, by which net/http itself refuses what is no request.
+// then at most one more, in which net/http refuses the rest of the bytes.
 func checkAnswers(t *testing.T, all []served, raw []byte) {
 	t.Helper()
 	r := bufio.NewReader(bytes.NewReader(raw))
@@ -143,7 +141,7 @@ func checkAnswers(t *testing.T, all []served, raw []byte) {
 	}
 }
 
-// nextAnswer passes over what only says that the body may come.
+// nextAnswer returns the next response that is not 100 Continue.
 func nextAnswer(t *testing.T, r *bufio.Reader, req *http.Request) (code int, h http.Header, body string) {
 	t.Helper()
 	for {
@@ -158,7 +156,7 @@ func nextAnswer(t *testing.T, r *bufio.Reader, req *http.Request) (code int, h h
 	}
 }
 
-// FuzzRoute holds the server's paths against net/http's ServeMux with the three operations of
+// FuzzRoute compares the server's routes with those of net/http's ServeMux for the operations of
 // section 4.
 func FuzzRoute(f *testing.F) {
 	for _, target := range []string{

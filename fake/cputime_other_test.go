@@ -4,5 +4,5 @@ package fake_test
 
 import "time"
 
-// cpuTime is not to be had here.
+// cpuTime returns 0: the system does not tell it.
 func cpuTime() time.Duration { return 0 }

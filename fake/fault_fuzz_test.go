@@ -11,8 +11,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// FuzzFault injects whatever a test may write into a Fault. It is refused, or its client meets what
-// it says, and the same over net/http as on the goroutine of the caller.
+// FuzzFault injects any Fault that a test may write. Inject refuses it, or the client sees what its
+// fields say, the same through HTTPClient and Transport.
 func FuzzFault(f *testing.F) {
 	f.Add("", 503, "overloaded", "come back", "3", "X-Trace", "abc", []byte(nil), 0, 0.0, false)
 	f.Add("createPet", 429, "", "", "Fri, 31 Dec 9999 23:59:59 GMT", "Retry-After", "9223372036854775808", []byte("{}"), 0, 1.0, true)

@@ -20,7 +20,7 @@ import (
 const answerMark = "=== answer ===\n"
 
 // Each file in testdata/exchanges holds a request and its response as they are on the wire, but for
-// the CR before each line feed. With UPDATE_GOLDEN=1 the responses are written anew, to be read.
+// the CR before each line feed. UPDATE_GOLDEN=1 writes the responses anew; read the difference.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/exchanges/*.txt")
 	require.NoError(t, err)

@@ -106,7 +106,7 @@ func TestMalformedInput(t *testing.T) {
 	})
 }
 
-// refusalOf sends bytes to a port and returns what came of it, 0 for a closed connection.
+// refusalOf sends bytes to a port and returns the response, 0 for a closed connection.
 func refusalOf(t *testing.T, base, text string) (int, string) {
 	t.Helper()
 	conn := dialRaw(t, base)

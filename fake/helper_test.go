@@ -83,7 +83,7 @@ func socketClient(t testing.TB) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// request is a request as tests write it down; its zero fields stand for what is usual.
+// request is a request of a test; its zero fields stand for the usual values.
 type request struct {
 	method, path, body string
 	auth               string // "-": none
@@ -177,7 +177,7 @@ func create(name string) request {
 	return request{path: "/pets", body: fmt.Sprintf(`{"name":%q,"categoryId":1}`, name)}
 }
 
-// recorder is a TB whose test goes on after it has failed.
+// recorder is a TB that records the log and the errors of a test.
 type recorder struct {
 	testing.TB
 	mu       sync.Mutex
@@ -208,7 +208,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	fmt.Fprintf(&r.errors, format+"\n", args...)
 }
 
-// end does what the end of a test does.
+// end calls the cleanups, as the end of a test does.
 func (r *recorder) end() {
 	for _, f := range slices.Backward(r.cleanups) {
 		f()

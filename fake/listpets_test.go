@@ -13,7 +13,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// catalogue returns n pets whose statuses take turns.
+// catalogue returns n pets, whose statuses alternate.
 func catalogue(n int) []petstore.NewPet {
 	statuses := []petstore.PetStatus{
 		petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold, "",

@@ -23,14 +23,14 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// model is the service document once more, written for its own sake: it reads paths with net/http's
-// ServeMux and bodies with json/v2, and checks the server's responses.
+// model is a second implementation of the service document, which checks the responses of the
+// first. It reads paths with net/http's ServeMux and bodies with json/v2.
 type model struct {
 	now  time.Time
 	pets []petstore.Pet // by ascending id
 }
 
-// check sees that a request was served as the document says, and keeps up with the catalogue.
+// check fails the test unless a request was served as the document says, and updates the catalogue.
 func (m *model) check(t *testing.T, x served) {
 	t.Helper()
 	checkEveryAnswer(t, m.now, x)
@@ -57,8 +57,8 @@ func (m *model) check(t *testing.T, x served) {
 	assert.Equal(t, code, x.answer.Code)
 }
 
-// checkEveryAnswer sees to what all responses have: the three headers, the server's time and JSON,
-// an Error object if it is a refusal (sections 7 and 8.2).
+// checkEveryAnswer checks the parts that all responses have: the three headers, the server's time
+// and JSON, which is an Error object in a refusal (sections 7 and 8.2).
 func checkEveryAnswer(t *testing.T, now time.Time, x served) {
 	t.Helper()
 	h := x.answer.Header()
@@ -117,7 +117,7 @@ var (
 	jsonInteger = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 )
 
-// number reads an integer with math/big, false if it is none of the least to the most.
+// number reads an integer with math/big, and returns false if it is not between least and most.
 func number(s string, pattern *regexp.Regexp, least, most int64) (int64, bool) {
 	n, ok := new(big.Int).SetString(s, 10)
 	if !ok || !pattern.MatchString(s) || n.Cmp(big.NewInt(least)) < 0 || n.Cmp(big.NewInt(most)) > 0 {
@@ -185,8 +185,8 @@ func saysJSON(h http.Header) bool {
 	return err == nil && media == "application/json" && (encoding == "" || encoding == "identity")
 }
 
-// readByJSONv2 reads a NewPet (section 2). The decoder is more lenient than its default in what the
-// document says nothing about: duplicate names in the values of unknown fields.
+// readByJSONv2 reads a NewPet (section 2). The decoder accepts duplicate names in the values
+// of unknown fields, about which the document says nothing.
 func readByJSONv2(body []byte) (p petstore.NewPet, ok bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true))
 	if d.PeekKind() != '{' || !utf8.Valid(body) {

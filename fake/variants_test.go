@@ -81,7 +81,7 @@ func TestVariants(t *testing.T) {
 	})
 }
 
-// choice is what a variant's name says of a point that the document leaves open.
+// choice returns the choice for an axis in a variant's name, or the usual one.
 func choice(name, factor, usual string) string {
 	for word := range strings.SplitSeq(name, ",") {
 		if chosen, ok := strings.CutPrefix(word, factor+"="); ok {

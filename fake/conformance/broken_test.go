@@ -315,8 +315,8 @@ func findNothing(status string) breakage {
 	return onSuccess(`GET /v1/pets\?limit=100&status=`+status, body("[]"))
 }
 
-// endless is a limit that, once reached, is not over when its window is: a bubble begins on the
-// minute, and so a run has used the limit up when the clock shows the next one.
+// endless is a limit that does not end with its window. A bubble begins on the minute, and so a run
+// has used the limit up when the clock shows the next one.
 func endless() breakage {
 	return breakage{response: func(r *http.Request, a *response) {
 		date, _ := http.ParseTime(a.header.Get("Date"))
@@ -343,8 +343,8 @@ func checkBroken(t *testing.T, b breakage, opts ...fake.Option) []verdict {
 	return s.checkAll()
 }
 
-// The rule that is broken must be noticed on a catalogue that is empty or on one that is not, and
-// no other clause may fail.
+// The clauses of the broken rule must fail with an empty catalogue or with a full one, and no other
+// clause may fail.
 func TestClausesOnBrokenServices(t *testing.T) {
 	for _, broken := range brokenServices {
 		t.Run(broken.name, func(t *testing.T) {

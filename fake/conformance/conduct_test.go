@@ -13,7 +13,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// politely opens a session with a fake that is not to be harmed.
+// politely opens a session that is not Destructive with a fake.
 func politely(t *testing.T, opts ...fake.Option) (*fake.Server, *session) {
 	t.Helper()
 	srv := fake.NewServer(opts...)
@@ -36,7 +36,7 @@ func TestRunConduct(t *testing.T) {
 			assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
 		}
 	})
-	// The real service bans keys for what a run must not do by accident.
+	// A 429 that a run provokes by accident could lead to a ban of the key.
 	t.Run("waits for a short quota", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv, s := politely(t, fake.WithPlan(fake.Enterprise(10, 0)))

@@ -45,7 +45,7 @@ func TestService(t *testing.T) {
 	t.Logf("%d observations are in %s", len(observations), *observeFile)
 }
 
-// catalogue is a set of animals with more than a page of them and of every status.
+// catalogue is an option with more than a page of pets, and pets of every status.
 func catalogue() fake.Option {
 	var pets []petstore.NewPet
 	for i := range 27 {

@@ -51,7 +51,7 @@ func TestDocs(t *testing.T) {
 	t.Run("names every question and the answer of the fake", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			answers := observeFake(t).answers()
-			// An empty list takes another catalogue, the removal another year.
+			// The two need another catalogue and another year.
 			answers["empty-list"], answers["removal"] = "[]", "accepted"
 			documented := make(map[string]string)
 			for _, row := range rows(t, "| section | what is open | key | the fake | to change it |") {

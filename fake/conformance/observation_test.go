@@ -28,7 +28,7 @@ func observeFake(t *testing.T, opts ...fake.Option) Observations {
 	return list
 }
 
-// answers are observations by their keys, without those that were not seen.
+// answers returns the answers by their keys, without those that were not seen.
 func (o Observations) answers() map[string]string {
 	answers := make(map[string]string)
 	for _, one := range o {
@@ -39,7 +39,7 @@ func (o Observations) answers() map[string]string {
 	return answers
 }
 
-// written is the file that holds observations.
+// written writes the observations and returns the name of the file.
 func (o Observations) written(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "observed.json")
@@ -77,7 +77,7 @@ func TestObserve(t *testing.T) {
 			})
 		}
 	})
-	// What the fake does where the document is silent is seen from outside, all but the removal.
+	// All choices of the fake but the removal of getPet can be seen from outside.
 	t.Run("the fake answers every question", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			full := observeFake(t)

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// differentServices do what the document leaves open in another way than the fake and its variants.
+// differentServices make other choices than the fake and its variants where the document is silent.
 // No clause may fail.
 var differentServices = map[string]breakage{
 	"more fields in pets":   onAll(replace(`"id":(\d+)`, `"id":$1,"breed":null,"photos":[{"id":"7"}]`)),

@@ -14,7 +14,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// The words below are for services that are not like the fake.
+// Answers that the fake never gives.
 
 func TestObserveWords(t *testing.T) {
 	t.Run("of a body", func(t *testing.T) {
