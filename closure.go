@@ -44,7 +44,7 @@ func (c *closure) open(sent time.Time) (GateInfo, bool) {
 	return c.info, true
 }
 
-// reportGate tells the traces if a's response closes or opens the gate.
+// reportGate calls the GateClosed or GateOpened functions if a's response closes or opens the gate.
 func (k *call) reportGate(a *attempt) {
 	switch {
 	case len(k.client.traces) == 0 || a.statusCode == 0:
@@ -58,7 +58,7 @@ func (k *call) reportGate(a *attempt) {
 	}
 }
 
-// gateClosed tells the traces that the gate is closed until then, if it was open.
+// gateClosed calls the GateClosed functions if the gate was open.
 func (k *call) gateClosed(scope LimitScope, until time.Time) {
 	if len(k.client.traces) == 0 {
 		return

@@ -23,7 +23,7 @@ func TestWithLimiterOfTheUser(t *testing.T) {
 			_, err := client.CreatePet(t.Context(), newPet())
 			require.NoError(t, err)
 			assert.GreaterOrEqual(t, service.sent()[1].at.Sub(service.sent()[0].at), 30*time.Second)
-			require.Len(t, limiter.released, limiter.acquired, "every permit comes back, once")
+			require.Len(t, limiter.released, limiter.acquired, "each permit is released once")
 			var codes []int
 			for _, o := range limiter.released {
 				if !o.Sent.IsZero() {

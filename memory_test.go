@@ -91,8 +91,8 @@ func gzipBomb(size int) io.Reader {
 // floodWith is the environment variable with the name of the flood for a process of this test.
 const floodWith = "PETSTORE_TEST_FLOOD"
 
-// TestResponseMemory floods a client in a process of its own, whose GOMEMLIMIT is no more than
-// that, and which says how far its heap grew.
+// TestResponseMemory floods a client in another process, with a GOMEMLIMIT of three times the limit
+// for a body. That process prints how much its heap grew.
 func TestResponseMemory(t *testing.T) {
 	if name := os.Getenv(floodWith); name != "" {
 		drown(t, floods()[name])

@@ -74,7 +74,7 @@ func (q *keyQueue) block(now time.Time, why quota.Wait) {
 	}
 }
 
-// clock returns the total time in which the first waiter, whoever it was, waited for limits. The
+// clock returns the total time in which the first place of the queue waited for limits. The
 // difference between two readings is the time that counts against WithMaxWait.
 func (q *keyQueue) clock(now time.Time) time.Duration {
 	if q.since.IsZero() {

@@ -2,5 +2,5 @@
 
 package petstore
 
-// racing tells tests that have much to do that they run under the race detector, ten times slower.
+// racing is whether the race detector runs, which makes long tests ten times slower.
 const racing = true

@@ -314,6 +314,6 @@ func (r *report) checkResponses(c *call, journal []fake.Request) {
 		return
 	}
 	if result, ok := c.result.(*petstore.CreatePetResult); !ok || !reflect.DeepEqual(result.Pet, answered) {
-		r.found("lost", "%v was answered: %v", last, c)
+		r.found("lost", "the response %v did not reach the caller: %v", last, c)
 	}
 }
