@@ -23,7 +23,7 @@
 //	WithRawBody *          off                keeps the body in Response.RawBody
 //	WithBackground *       off                lets all other calls go first
 //	WithLimiter            NewLimiter()       limiter of the key; nil for none
-//	WithHTTPClient         pool of 64, HTTP/2 http.Client whose transport sends the requests
+//	WithHTTPClient         pool of 64         http.Client whose transport sends the requests
 //	WithTransport          none               wraps that transport
 //	WithMaxResponseBytes   10 MiB             longest body of a response, decompressed
 //	WithUserAgent          the SDK's alone    product before the SDK's in User-Agent

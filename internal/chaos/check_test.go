@@ -158,7 +158,9 @@ func (r *report) checkRequests(c *call) {
 		r.found("attempts", "%d, reported %d: %v", n, reported, c)
 	}
 	for i, q := range c.requests {
-		if i < n-1 && !q.mayBeFollowed(c.operation) {
+		// In real time, an attempt of 200 ms may time out on a busy machine while its response arrives.
+		late := r.scenario.entry.real && q.err != nil && c.operation != fake.OpCreatePet
+		if i < n-1 && !late && !q.mayBeFollowed(c.operation) {
 			r.found("sent again", "after request %d: %v", i+1, c)
 		}
 		if i > 0 && q.at.Sub(c.requests[i-1].at) < c.requests[i-1].kind.stay {
