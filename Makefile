@@ -1,10 +1,10 @@
-# What a call costs compared to other clients, in some minutes: docs/benchmarks.md explains it.
+# The cost of a call, compared with other clients. It takes some minutes; see docs/benchmarks.md.
 .PHONY: bench
 bench:
 	bench/run
 	bench/tables
 
-# Every fuzz target for FUZZTIME, one after another: docs/fuzzing.md says what they check.
+# Each fuzz target for FUZZTIME, one after another; see docs/fuzzing.md.
 FUZZTIME ?= 10m
 
 .PHONY: fuzz

@@ -1,4 +1,4 @@
-// Command consumer adopts animals: code as users write it, on the client alone.
+// Command consumer lists available pets, with code as users of the client write it.
 package main
 
 import (
@@ -21,9 +21,9 @@ func main() {
 	}
 }
 
-var errNoneLeft = errors.New("nobody is waiting for a home")
+var errNoneLeft = errors.New("no pet is available")
 
-// adopt prints who is available.
+// adopt prints the names of the available pets.
 func adopt(ctx context.Context, client *petstore.Client) error {
 	found, err := client.ListPets(ctx, petstore.ListPetsParams{Status: petstore.PetStatusAvailable})
 	if err != nil {
