@@ -109,7 +109,8 @@ func (k *call) attribute(a *attempt, err error) error {
 	if unprocessed(err) {
 		return errUnprocessed
 	}
-	if contextErr(&a.context) != nil {
+	// A server that does not speak HTTP does not do so after a late response either.
+	if contextErr(&a.context) != nil && !notHTTP(err) {
 		return &attemptTimeoutError{k.config.attemptTimeout}
 	}
 	_, ofKey := errors.AsType[*keyError](err)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -243,6 +244,18 @@ func TestResponseErrorNotHTTP(t *testing.T) {
 			require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
 			assert.Equal(t, operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown))
 		}
+	})
+	t.Run("for bytes that arrive as the attempt times out", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			late := responder(func(*http.Request) (*http.Response, error) {
+				time.Sleep(2 * time.Second)
+				return nil, errors.New(`malformed HTTP response "220 mail.test ESMTP"`)
+			})
+			client, service := scripted(t, []responder{late}, petstore.WithAttemptTimeout(time.Second))
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+			assert.Len(t, service.sent(), 1)
+		})
 	})
 	t.Run("for a status that is not final", func(t *testing.T) {
 		for _, code := range []string{"000", "001", "099", "101"} {
