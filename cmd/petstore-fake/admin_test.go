@@ -90,11 +90,8 @@ func TestDocumentation(t *testing.T) {
 	})
 	t.Run("names every field of a fault", func(t *testing.T) {
 		t.Parallel()
-		_, err := spec.ParseFaults("")
-		require.ErrorContains(t, err, "a fault has ")
-		_, names, _ := strings.Cut(err.Error(), "a fault has ")
 		_, fields, _ := strings.Cut(documentation, "The fields are those of fake.Fault: ")
-		for name := range strings.SplitSeq(names, ", ") {
+		for _, name := range spec.FaultFields {
 			assert.Regexp(t, `\b`+name+`\b`, fields)
 		}
 	})

@@ -43,6 +43,17 @@ func fieldsOf(f *fake.Fault) []faultField {
 	}
 }
 
+// FaultFields are the names of the fields of a fault in texts.
+var FaultFields = fieldNames()
+
+func fieldNames() []string {
+	var names []string
+	for _, field := range fieldsOf(new(fake.Fault)) {
+		names = append(names, field.name)
+	}
+	return names
+}
+
 // fieldOf returns the field of a fault with a name. spell is textName or jsonName.
 func fieldOf(f *fake.Fault, name string, spell func(string) string) (faultField, error) {
 	var names []string
