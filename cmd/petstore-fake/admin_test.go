@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -212,11 +213,13 @@ func TestAdminRoutes(t *testing.T) {
 			{"PUT", "/_fake/pets/2/status", `{"status":"sold"}`, 404, "no pet"},
 			{"DELETE", "/_fake/pets/2", "", 404, "no pet"},
 		} {
-			w := i.call(c.method, c.path, c.body)
-			assert.Equal(t, c.status, w.Code, "%s %s %.80s: %s", c.method, c.path, c.body, w.Body)
-			assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
-			assert.Contains(t, w.Body.String(), `{"error":"`)
-			assert.Contains(t, w.Body.String(), c.reason, "%s %s %.80s", c.method, c.path, c.body)
+			t.Run(fmt.Sprintf("%s %s %.40s", c.method, c.path, c.body), func(t *testing.T) {
+				w := i.call(c.method, c.path, c.body)
+				assert.Equal(t, c.status, w.Code, "%s %s %.80s: %s", c.method, c.path, c.body, w.Body)
+				assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
+				assert.Contains(t, w.Body.String(), `{"error":"`)
+				assert.Contains(t, w.Body.String(), c.reason, "%s %s %.80s", c.method, c.path, c.body)
+			})
 		}
 	})
 	t.Run("refuse other methods and name their own", func(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,23 +47,25 @@ func TestGuard(t *testing.T) {
 			{"POST", testHost, "https://evil.test", "", 403},
 			{"POST", "evil.test:4010", "http://evil.test:4010", "same-origin", 403},
 		} {
-			path := "/_fake/"
-			if c.method == http.MethodPost {
-				path = "/_fake/reset"
-			}
-			r := request(t, c.method, path, "")
-			r.Host = c.host
-			if c.origin != "" {
-				r.Header.Set("Origin", c.origin)
-			}
-			if c.site != "" {
-				r.Header.Set("Sec-Fetch-Site", c.site)
-			}
-			w := i.send(r)
-			assert.Equal(t, c.want, w.Code, "%+v: %s", c, w.Body)
-			if w.Code == http.StatusForbidden {
-				assert.Contains(t, w.Body.String(), `{"error":"`)
-			}
+			t.Run(strings.TrimSpace(c.method+" "+c.host+" "+c.origin+" "+c.site), func(t *testing.T) {
+				path := "/_fake/"
+				if c.method == http.MethodPost {
+					path = "/_fake/reset"
+				}
+				r := request(t, c.method, path, "")
+				r.Host = c.host
+				if c.origin != "" {
+					r.Header.Set("Origin", c.origin)
+				}
+				if c.site != "" {
+					r.Header.Set("Sec-Fetch-Site", c.site)
+				}
+				w := i.send(r)
+				assert.Equal(t, c.want, w.Code, "%+v: %s", c, w.Body)
+				if w.Code == http.StatusForbidden {
+					assert.Contains(t, w.Body.String(), `{"error":"`)
+				}
+			})
 		}
 	})
 	// What a page asks for besides following a link has no Origin in a browser that asks without
@@ -87,14 +90,16 @@ func TestGuard(t *testing.T) {
 			{"none", "navigate", "document", 200},
 			{"", "", "", 200},
 		} {
-			for _, path := range []string{"/_fake/", "/_fake/events", "/_fake/requests", "/_fake/har"} {
-				r := request(t, http.MethodGet, path, "")
-				r.Header.Set("Accept", "text/html")
-				r.Header.Set("Sec-Fetch-Site", c.site)
-				r.Header.Set("Sec-Fetch-Mode", c.mode)
-				r.Header.Set("Sec-Fetch-Dest", c.dest)
-				assert.Equal(t, c.want, i.send(r).Code, "%+v %s", c, path)
-			}
+			t.Run(c.site+" "+c.mode+" "+c.dest, func(t *testing.T) {
+				for _, path := range []string{"/_fake/", "/_fake/events", "/_fake/requests", "/_fake/har"} {
+					r := request(t, http.MethodGet, path, "")
+					r.Header.Set("Accept", "text/html")
+					r.Header.Set("Sec-Fetch-Site", c.site)
+					r.Header.Set("Sec-Fetch-Mode", c.mode)
+					r.Header.Set("Sec-Fetch-Dest", c.dest)
+					assert.Equal(t, c.want, i.send(r).Code, "%+v %s", c, path)
+				}
+			})
 		}
 	})
 	// A form of another site's can be sent without a script and without asking first.
@@ -159,12 +164,14 @@ func TestGuard(t *testing.T) {
 			"multipart/form-data; boundary=x":   415,
 			"text/plain; application/json":      415,
 		} {
-			r := request(t, http.MethodPost, "/_fake/clock", `{"advance":"1s"}`)
-			r.Header.Set("Content-Type", contentType)
-			if contentType == "" {
-				r.Header.Del("Content-Type")
-			}
-			assert.Equal(t, want, i.send(r).Code, "%q", contentType)
+			t.Run(contentType, func(t *testing.T) {
+				r := request(t, http.MethodPost, "/_fake/clock", `{"advance":"1s"}`)
+				r.Header.Set("Content-Type", contentType)
+				if contentType == "" {
+					r.Header.Del("Content-Type")
+				}
+				assert.Equal(t, want, i.send(r).Code, "%q", contentType)
+			})
 		}
 		r := request(t, http.MethodPost, "/_fake/reset", "")
 		r.Header.Set("Origin", "http://"+testHost)
@@ -186,11 +193,13 @@ func TestGuard(t *testing.T) {
 			"evil.test":        {403, 403},
 			"":                 {403, 403},
 		} {
-			for n, i := range []testInstance{named, plain} {
-				r := request(t, http.MethodGet, "/_fake/", "")
-				r.Host = host
-				assert.Equal(t, want[n], i.send(r).Code, "%s, instance %d", host, n)
-			}
+			t.Run(host, func(t *testing.T) {
+				for n, i := range []testInstance{named, plain} {
+					r := request(t, http.MethodGet, "/_fake/", "")
+					r.Host = host
+					assert.Equal(t, want[n], i.send(r).Code, "%s, instance %d", host, n)
+				}
+			})
 		}
 	})
 	t.Run("lets any host name call the service", func(t *testing.T) {

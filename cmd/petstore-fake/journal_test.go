@@ -69,11 +69,13 @@ func TestJournal(t *testing.T) {
 			"?operation=createPet&status=400":  {},
 			"?since=2147483647&operation=none": {},
 		} {
-			got := []int{}
-			for _, r := range list(t, i.object("GET", "/_fake/requests"+query, ""), "requests") {
-				got = append(got, int(r["seq"].(float64)))
-			}
-			assert.Equal(t, want, got, query)
+			t.Run(query, func(t *testing.T) {
+				got := []int{}
+				for _, r := range list(t, i.object("GET", "/_fake/requests"+query, ""), "requests") {
+					got = append(got, int(r["seq"].(float64)))
+				}
+				assert.Equal(t, want, got, query)
+			})
 		}
 		assert.EqualValues(t, 5, i.object("GET", "/_fake/requests?limit=1", "")["total"])
 

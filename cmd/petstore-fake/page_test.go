@@ -28,13 +28,15 @@ func TestFront(t *testing.T) {
 			"text/html;q=x":          true,
 			"application/json, ,,;=": false,
 		} {
-			r := request(t, "GET", "/_fake/", "")
-			r.Header.Set("Accept", accept)
-			w := i.send(r)
-			assert.Equal(t, http.StatusOK, w.Code, accept)
-			assert.Equal(t, html, strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"), accept)
-			assert.Equal(t, !html, json.Valid(w.Body.Bytes()), accept)
-			assert.Equal(t, "Accept", w.Header().Get("Vary"))
+			t.Run(accept, func(t *testing.T) {
+				r := request(t, "GET", "/_fake/", "")
+				r.Header.Set("Accept", accept)
+				w := i.send(r)
+				assert.Equal(t, http.StatusOK, w.Code, accept)
+				assert.Equal(t, html, strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"), accept)
+				assert.Equal(t, !html, json.Valid(w.Body.Bytes()), accept)
+				assert.Equal(t, "Accept", w.Header().Get("Vary"))
+			})
 		}
 	})
 	t.Run("has the headers of the page and of admin routes", func(t *testing.T) {

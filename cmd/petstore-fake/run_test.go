@@ -98,15 +98,17 @@ func TestRun(t *testing.T) {
 			{nil, map[string]string{"PETSTORE_FAKE_ADDR": ":4010"}, "not a loopback address"},
 			{nil, map[string]string{"PETSTORE_FAKE_VERSION": "0.1.0"}, "PETSTORE_FAKE_VERSION: "},
 		} {
-			status, stdout, stderr := runOnce(t, c.env, c.args...)
-			assert.Equal(t, 2, status, "%q", c.args)
-			assert.Empty(t, stdout)
-			lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
-			if assert.Len(t, lines, 2, stderr) {
-				assert.True(t, strings.HasPrefix(lines[0], "petstore-fake: "), stderr)
-				assert.Contains(t, lines[0], c.want)
-				assert.Equal(t, "petstore-fake -help lists the flags.", lines[1])
-			}
+			t.Run(c.want, func(t *testing.T) {
+				status, stdout, stderr := runOnce(t, c.env, c.args...)
+				assert.Equal(t, 2, status, "%q", c.args)
+				assert.Empty(t, stdout)
+				lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
+				if assert.Len(t, lines, 2, stderr) {
+					assert.True(t, strings.HasPrefix(lines[0], "petstore-fake: "), stderr)
+					assert.Contains(t, lines[0], c.want)
+					assert.Equal(t, "petstore-fake -help lists the flags.", lines[1])
+				}
+			})
 		}
 	})
 	t.Run("exits with 1 if the address is in use", func(t *testing.T) {

@@ -44,13 +44,15 @@ func TestReadSeed(t *testing.T) {
 			{`[{"name":"a","categoryId":1,"colour":"red"}]`, ":1:2", `no field "colour"`},
 			{`[ null]`, ":1:3", "null"},
 		} {
-			name := writeFile(t, c.text)
-			_, err := readSeed(name)
-			if assert.Error(t, err, c.text) {
-				assert.True(t, strings.HasPrefix(err.Error(), name+c.position+": "), "%v, want %s", err, c.position)
-				assert.Contains(t, err.Error(), c.reason)
-				assert.NotContains(t, err.Error(), "\n")
-			}
+			t.Run(c.text, func(t *testing.T) {
+				name := writeFile(t, c.text)
+				_, err := readSeed(name)
+				if assert.Error(t, err, c.text) {
+					assert.True(t, strings.HasPrefix(err.Error(), name+c.position+": "), "%v, want %s", err, c.position)
+					assert.Contains(t, err.Error(), c.reason)
+					assert.NotContains(t, err.Error(), "\n")
+				}
+			})
 		}
 	})
 }

@@ -92,14 +92,16 @@ func TestReadSettings(t *testing.T) {
 		tested := make(map[string]bool)
 		for _, c := range settingsCases(t) {
 			tested[c.option] = true
-			s, err := readSettings([]string{"-" + c.option + "=" + c.value}, noEnv)
-			require.NoError(t, err, c.option)
-			assert.Equal(t, c.want, c.got(s), "-%s=%s", c.option, c.value)
+			t.Run("-"+c.option+"="+c.value, func(t *testing.T) {
+				s, err := readSettings([]string{"-" + c.option + "=" + c.value}, noEnv)
+				require.NoError(t, err)
+				assert.Equal(t, c.want, c.got(s))
 
-			variable := option{name: c.option}.env()
-			s, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
-			require.NoError(t, err, variable)
-			assert.Equal(t, c.want, c.got(s), "%s=%s", variable, c.value)
+				variable := option{name: c.option}.env()
+				s, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
+				require.NoError(t, err, variable)
+				assert.Equal(t, c.want, c.got(s), variable)
+			})
 		}
 		for _, o := range new(settings).options() {
 			assert.True(t, tested[o.name], "-%s has no test", o.name)
@@ -163,20 +165,22 @@ func TestReadSettings(t *testing.T) {
 			{"public", "http://fake.test", "no host name"},
 			{"version", "0.1.0", "neither true nor false"},
 		} {
-			_, err := readSettings([]string{"-" + c.option + "=" + c.value}, noEnv)
-			require.Error(t, err, "-%s=%s", c.option, c.value)
-			assert.Contains(t, err.Error(), "-"+c.option+": ")
-			assert.Contains(t, err.Error(), c.reason)
-			assert.NotContains(t, err.Error(), "\n")
+			t.Run("-"+c.option+"="+c.value, func(t *testing.T) {
+				_, err := readSettings([]string{"-" + c.option + "=" + c.value}, noEnv)
+				require.Error(t, err, "-%s=%s", c.option, c.value)
+				assert.Contains(t, err.Error(), "-"+c.option+": ")
+				assert.Contains(t, err.Error(), c.reason)
+				assert.NotContains(t, err.Error(), "\n")
 
-			variable := option{name: c.option}.env()
-			if c.value == "" {
-				continue // an empty variable is none
-			}
-			_, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
-			require.Error(t, err, variable)
-			assert.Contains(t, err.Error(), variable+": ")
-			assert.Contains(t, err.Error(), c.reason)
+				variable := option{name: c.option}.env()
+				if c.value == "" {
+					return // an empty variable is none
+				}
+				_, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
+				require.Error(t, err, variable)
+				assert.Contains(t, err.Error(), variable+": ")
+				assert.Contains(t, err.Error(), c.reason)
+			})
 		}
 	})
 	t.Run("hides keys in errors", func(t *testing.T) {
@@ -213,16 +217,18 @@ func TestReadSettings(t *testing.T) {
 			"localhost.test:1":     false,
 			"fake.test:1":          false,
 		} {
-			_, err := readSettings([]string{"-addr", addr}, noEnv)
-			if loopback {
+			t.Run(addr, func(t *testing.T) {
+				_, err := readSettings([]string{"-addr", addr}, noEnv)
+				if loopback {
+					assert.NoError(t, err, addr)
+					return
+				}
+				if assert.Error(t, err, addr) {
+					assert.Contains(t, err.Error(), "-public")
+				}
+				_, err = readSettings([]string{"-addr", addr, "-public"}, noEnv)
 				assert.NoError(t, err, addr)
-				continue
-			}
-			if assert.Error(t, err, addr) {
-				assert.Contains(t, err.Error(), "-public")
-			}
-			_, err = readSettings([]string{"-addr", addr, "-public"}, noEnv)
-			assert.NoError(t, err, addr)
+			})
 		}
 		_, err := readSettings([]string{"-addr", ":4010", "-public=false"}, noEnv)
 		assert.Error(t, err)

@@ -54,11 +54,13 @@ func TestParseFaults(t *testing.T) {
 			},
 			{"wire=reset", `{"wire":"reset"}`, fake.Fault{Wire: fake.WireReset}},
 		} {
-			for _, spec := range []string{c.text, c.json} {
-				faults, err := ParseFaults(spec)
-				require.NoError(t, err, spec)
-				assert.Equal(t, []fake.Fault{c.want}, faults, spec)
-			}
+			t.Run(c.text, func(t *testing.T) {
+				for _, spec := range []string{c.text, c.json} {
+					faults, err := ParseFaults(spec)
+					require.NoError(t, err, spec)
+					assert.Equal(t, []fake.Fault{c.want}, faults, spec)
+				}
+			})
 		}
 	})
 
@@ -124,11 +126,13 @@ func TestParseFaults(t *testing.T) {
 			`{"header":{"X-One":{"a":1}}}`: `"X-One"`,
 			`{"header":{"X One":"1"}}`:     `"X One"`,
 		} {
-			_, err := ParseFaults(spec)
-			if assert.Error(t, err, spec) {
-				assert.Contains(t, err.Error(), want, spec)
-				assert.Equal(t, 0, strings.Count(err.Error(), "\n"))
-			}
+			t.Run(spec, func(t *testing.T) {
+				_, err := ParseFaults(spec)
+				if assert.Error(t, err, spec) {
+					assert.Contains(t, err.Error(), want, spec)
+					assert.Equal(t, 0, strings.Count(err.Error(), "\n"))
+				}
+			})
 		}
 	})
 }
