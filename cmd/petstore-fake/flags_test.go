@@ -28,7 +28,7 @@ func TestStrict(t *testing.T) {
 		text := r.output.String()
 		assert.Contains(t, text, "violation of unknown-field by request 1 (section 2): ")
 		assert.Contains(t, text, "violation of zero-category by request 1 ")
-		assert.Contains(t, text, "-strict: the clients did 2 things")
+		assert.Contains(t, text, "-strict: the clients are not well-behaved: 2 violations")
 	})
 	t.Run("a well-behaved client gets status 0", func(t *testing.T) {
 		t.Parallel()

@@ -62,8 +62,7 @@ func reportViolations(violations []fake.Violation, stderr io.Writer) error {
 			v.Rule, v.Seq, v.Section, v.Detail)
 	}
 	if len(violations) > 0 {
-		return fmt.Errorf("-strict: the clients did %d things that a well-behaved client does not do",
-			len(violations))
+		return fmt.Errorf("-strict: the clients are not well-behaved: %d violations", len(violations))
 	}
 	return nil
 }
@@ -82,7 +81,7 @@ func listen(ctx context.Context, s settings) (net.Listener, error) {
 	// The machine may resolve localhost to any address.
 	if tcp, ok := l.Addr().(*net.TCPAddr); !s.public && (!ok || !tcp.IP.IsLoopback()) {
 		_ = l.Close()
-		return nil, fmt.Errorf("%s leads to %s, which is not loopback; add -public if that is meant",
+		return nil, fmt.Errorf("%s resolves to %s, which is not loopback; add -public if that is meant",
 			s.addr, l.Addr())
 	}
 	return l, nil
@@ -112,7 +111,7 @@ func serveUntil(ctx context.Context, hs *http.Server, l net.Listener, srv *fake.
 	go func() { failed <- hs.Serve(l) }()
 	select {
 	case err := <-failed:
-		return fmt.Errorf("cannot serve any more: %w", err)
+		return fmt.Errorf("the server stopped: %w", err)
 	case <-ctx.Done():
 	}
 	stopping, stop := context.WithTimeout(requests, grace)

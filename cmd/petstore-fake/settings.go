@@ -161,7 +161,7 @@ func parseOrigins(v string) ([]string, error) {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin {
-			return nil, fmt.Errorf("%q is no origin such as http://localhost:3000; * is every origin",
+			return nil, fmt.Errorf("%q is not an origin such as http://localhost:3000; * allows every origin",
 				spec.Clip(origin))
 		}
 	}
@@ -178,7 +178,7 @@ func (s *settings) setPublic(v string) error {
 	names := strings.Split(strings.ToLower(v), ",")
 	for _, name := range names {
 		if !spec.IsHostName(name) {
-			return fmt.Errorf("%q is no host name; names stand without scheme and port", spec.Clip(name))
+			return fmt.Errorf("%q is not a host name; give names without scheme and port", spec.Clip(name))
 		}
 	}
 	s.public, s.names = true, slices.Clip(names)

@@ -140,9 +140,9 @@ func TestReadSettings(t *testing.T) {
 			{"observed", "no-such-file.json", "no-such-file.json"},
 			{"random-seed", "-1", "whole number"},
 			{"strict", "very", "neither true nor false"},
-			{"cors", "localhost:3000", "no origin"},
-			{"cors", "http://a.test/path", "no origin"},
-			{"cors", "", "no origin"},
+			{"cors", "localhost:3000", "not an origin"},
+			{"cors", "http://a.test/path", "not an origin"},
+			{"cors", "", "not an origin"},
 			{"healthcheck", "maybe", "neither true nor false"},
 			{"key", "schlüssel", "printable ASCII"},
 			{"plan", "gold", "free, pro, business or enterprise:M,D"},
@@ -162,7 +162,7 @@ func TestReadSettings(t *testing.T) {
 			{"variant", "order", "ascending, descending, shuffled"},
 			{"variant", "order=shuffled,order=ascending", "twice"},
 			{"log", "xml", "text or json"},
-			{"public", "http://fake.test", "no host name"},
+			{"public", "http://fake.test", "not a host name"},
 			{"version", "0.1.0", "neither true nor false"},
 		} {
 			t.Run("-"+c.option+"="+c.value, func(t *testing.T) {
