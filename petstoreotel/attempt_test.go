@@ -22,7 +22,7 @@ import (
 
 func TestRequestCarriesTheContextOfItsOwnSpan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		s.server.Inject(fake.Fault{Status: 503})
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestRequestCarriesTheContextOfItsOwnSpan(t *testing.T) {
 
 func TestRequestSpanOfNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		hc := &http.Client{Transport: s.transport()}
 		get := func(method string) {
 			req, err := http.NewRequestWithContext(t.Context(), method,
@@ -69,7 +69,7 @@ func TestRequestSpanOfNoCall(t *testing.T) {
 
 func TestRequestSpanHasTheFullURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 7, Status: petstore.PetStatusSold})
 		require.NoError(t, err)
 		_, err = s.client.GetPet(t.Context(), -4711) //nolint:staticcheck // the operation with an id in its path
@@ -98,7 +98,7 @@ func TestServerIsThatOfTheURL(t *testing.T) {
 	} {
 		t.Run(c.url, func(t *testing.T) {
 			t.Parallel()
-			s := newStation(t)
+			s := newHarness(t)
 			rt := petstoreotel.NewTransport(roundTripper(func(*http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: http.StatusOK}, nil
 			}), s.opts...)
@@ -116,7 +116,7 @@ func TestServerIsThatOfTheURL(t *testing.T) {
 
 func TestRequestSpanLastsUntilTheResponseHasBeenRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t, fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))
+		s := newHarness(t, fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))
 		s.server.Inject(fake.Fault{Wire: fake.WireDrip}) // a byte each 100 ms
 		result, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestRequestSpanEndsWithAHeaderWithoutABody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStation(t)
+			s := newHarness(t)
 			body := answer.Body
 			rt := petstoreotel.NewTransport(roundTripper(func(*http.Request) (*http.Response, error) {
 				return answer, nil
@@ -160,7 +160,7 @@ type upgraded struct{ io.ReadWriteCloser }
 
 func TestRequestSpanEndsWhenAResponseIsClosedUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		resp, err := (&http.Client{Transport: s.transport()}).Get("https://service.test/v1/pets")
 		require.NoError(t, err)
 		assert.Empty(t, s.spans.Ended())

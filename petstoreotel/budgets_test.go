@@ -20,7 +20,7 @@ import (
 )
 
 // closedUntil are the values of the gauge by scope.
-func (s *station) closedUntil() map[string]time.Time {
+func (s *harness) closedUntil() map[string]time.Time {
 	s.t.Helper()
 	closures := make(map[string]time.Time)
 	if data, ok := s.metric(petstoreotel.MetricClosedUntil).(metricdata.Gauge[float64]); ok {
@@ -33,13 +33,13 @@ func (s *station) closedUntil() map[string]time.Time {
 	return closures
 }
 
-func (s *station) remaining() int64 {
+func (s *harness) remaining() int64 {
 	s.t.Helper()
 	return integers(s.metric(petstoreotel.MetricRemaining))[service]
 }
 
 // ban has the service ban the key for d, in a response that shows a window with room.
-func (s *station) ban(d time.Duration) {
+func (s *harness) ban(d time.Duration) {
 	s.server.Inject(fake.Fault{Status: 429, RetryAfter: fmt.Sprint(int(d.Seconds())), Header: http.Header{
 		"X-RateLimit-Limit": {"1000"}, "X-RateLimit-Remaining": {"1000"},
 		"X-RateLimit-Reset": {fmt.Sprint(time.Now().Add(time.Minute).Unix())},
@@ -49,7 +49,7 @@ func (s *station) ban(d time.Duration) {
 func TestClosedGate(t *testing.T) {
 	t.Run("shows its scope, its end, and that nothing remains", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStation(t)
+			s := newHarness(t)
 			_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
 			assert.Empty(t, s.closedUntil())
@@ -76,7 +76,7 @@ func TestClosedGate(t *testing.T) {
 	})
 	t.Run("is open after a success that was sent since", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStation(t)
+			s := newHarness(t)
 			early := s.another()
 			s.server.Inject(fake.Fault{Operation: fake.OpGetPet, Delay: time.Second})
 			s.ban(time.Hour)
@@ -98,7 +98,7 @@ func TestClosedGate(t *testing.T) {
 	})
 	t.Run("is not that of another key", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStation(t, fake.WithKey("another-key", fake.PlanFree))
+			s := newHarness(t, fake.WithKey("another-key", fake.PlanFree))
 			options := append(petstoreotel.New(s.opts...), petstore.WithHTTPClient(s.server.HTTPClient()))
 			first, err := petstore.NewClient("https://service.test/v1", s.server.APIKey(), options...)
 			require.NoError(t, err)
@@ -116,14 +116,14 @@ func TestClosedGate(t *testing.T) {
 }
 
 // another returns a client of the same key whose limiter knows nothing yet.
-func (s *station) another() *petstore.Client {
+func (s *harness) another() *petstore.Client {
 	s.t.Helper()
 	return s.bareClient(s.base(), s.options...)
 }
 
 func TestRateLimitIsGoneWhenItsWindowIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1}))
+		s := newHarness(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1}))
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		time.Sleep(90 * time.Second)
@@ -137,7 +137,7 @@ func TestRateLimitIsGoneWhenItsWindowIsOver(t *testing.T) {
 func TestRateLimitOfAKeyThatIsNotUsedAnyMore(t *testing.T) {
 	t.Run("is forgotten after its window", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStation(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1}), fake.WithKey("next-key", fake.PlanFree))
+			s := newHarness(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1}), fake.WithKey("next-key", fake.PlanFree))
 			key := s.server.APIKey()
 			client, err := s.rotating(func(context.Context) (string, error) { return key, nil })
 			require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestRateLimitOfAKeyThatIsNotUsedAnyMore(t *testing.T) {
 	})
 	t.Run("takes a bounded amount of memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStation(t)
+			s := newHarness(t)
 			n := 0
 			client, err := s.rotating(func(context.Context) (string, error) {
 				n++
@@ -171,7 +171,7 @@ func TestRateLimitOfAKeyThatIsNotUsedAnyMore(t *testing.T) {
 
 func TestCallDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		s.server.Inject(fake.Fault{Wire: fake.WireReset})

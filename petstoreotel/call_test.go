@@ -32,7 +32,7 @@ import (
 
 func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t, fake.WithLatency(200*time.Millisecond))
+		s := newHarness(t, fake.WithLatency(200*time.Millisecond))
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
 
 		_, err := s.client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
@@ -76,7 +76,7 @@ func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 
 func TestCallSpanHasTheCallIDOfTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		var log strings.Builder
 		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		_, err := s.newClient(s.base(), petstore.WithLogger(logger)).ListPets(t.Context(), petstore.ListPetsParams{})
@@ -89,7 +89,7 @@ func TestCallSpanHasTheCallIDOfTheLog(t *testing.T) {
 
 func TestCallSpanIsPartOfTheCallersTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		tracer := sdktrace.NewTracerProvider().Tracer("caller")
 		ctx, caller := tracer.Start(t.Context(), "caller")
 		_, err := s.client.ListPets(ctx, petstore.ListPetsParams{})
@@ -103,7 +103,7 @@ func TestCallSpanIsPartOfTheCallersTrace(t *testing.T) {
 }
 
 func TestNewTakesTheGlobalProvidersByDefault(t *testing.T) {
-	s := newStation(t)
+	s := newHarness(t)
 	s.reader = metric.NewManualReader() // one belongs to one provider
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans)))
 	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(s.reader)))
@@ -124,7 +124,7 @@ func TestNewTakesTheGlobalProvidersByDefault(t *testing.T) {
 
 func TestSpanThatIsNotSampledIsPropagatedAndRecordsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		s.opts = append(s.opts, petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(
 			sdktrace.WithSpanProcessor(s.spans), sdktrace.WithSampler(sdktrace.NeverSample()))))
 		s.client = s.newClient(s.base())
@@ -139,7 +139,7 @@ func TestSpanThatIsNotSampledIsPropagatedAndRecordsNothing(t *testing.T) {
 
 func TestCallSpanIsThatOfTheKeyFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		var asked []trace.SpanContext
 		client, err := s.rotating(func(ctx context.Context) (string, error) {
 			asked = append(asked, trace.SpanContextFromContext(ctx))
@@ -154,7 +154,7 @@ func TestCallSpanIsThatOfTheKeyFunction(t *testing.T) {
 
 func TestRequestSpanOfARequestForAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		s.server.Inject(fake.Fault{Operation: fake.OpGetPet, Status: 503})
 		rt := s.transport()
 		client, err := s.rotating(func(ctx context.Context) (string, error) {
@@ -194,7 +194,7 @@ var errNoKey = errors.New("no key to be had")
 
 func TestCallSpanHasNoStatusOfARequestForAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		rt := s.transport()
 		client, err := s.rotating(func(ctx context.Context) (string, error) {
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://login.test/token", http.NoBody)
@@ -217,7 +217,7 @@ func TestCallSpanHasNoStatusOfARequestForAKey(t *testing.T) {
 
 func TestNewKeepsManyCallsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t, fake.WithPlan(fake.PlanFree), fake.WithSeed(1))
+		s := newHarness(t, fake.WithPlan(fake.PlanFree), fake.WithSeed(1))
 		s.server.Inject(fake.Fault{Status: 503, Chance: 0.2, Times: fake.Forever})
 		const callers = 100
 		var all sync.WaitGroup

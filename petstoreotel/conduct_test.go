@@ -43,7 +43,7 @@ func TestNewChangesNoOutcome(t *testing.T) {
 			t.Run(operation+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					s := newStation(t)
+					s := newHarness(t)
 					bare := s.bareClient(s.base())
 					assert.Equal(t, s.outcome(bare, fault, call), s.outcome(s.client, fault, call))
 				})
@@ -69,7 +69,7 @@ func faults() map[string]fake.Fault {
 	return all
 }
 
-func (s *station) outcome(
+func (s *harness) outcome(
 	client *petstore.Client, fault fake.Fault, call func(context.Context, *petstore.Client) error,
 ) outcome {
 	s.server.Reset()
@@ -88,7 +88,7 @@ func (s *station) outcome(
 
 func TestNewKnowsARequestThatWasNeverWritten(t *testing.T) {
 	t.Parallel()
-	s := newStation(t)
+	s := newHarness(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.opts = append(s.opts, petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(
 		sdktrace.WithSpanProcessor(starting(func(name string) {
@@ -114,7 +114,7 @@ func (starting) ForceFlush(context.Context) error                         { retu
 
 func TestTransportWritesAndDialsAsAnyOtherWrapper(t *testing.T) {
 	t.Parallel()
-	s := newStation(t)
+	s := newHarness(t)
 	dials, writes := s.connections(petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
 		return wrapper{base}
 	}))
@@ -130,7 +130,7 @@ type wrapper struct{ http.RoundTripper }
 func (w wrapper) Unwrap() http.RoundTripper { return w.RoundTripper }
 
 // connections makes some creates, and returns how often their client dialled and wrote.
-func (s *station) connections(opts ...petstore.Option) (dials, writes int64) {
+func (s *harness) connections(opts ...petstore.Option) (dials, writes int64) {
 	s.t.Helper()
 	var dialled, wrote atomic.Int64
 	base := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {

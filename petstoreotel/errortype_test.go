@@ -48,7 +48,7 @@ func TestErrorType(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newStation(t)
+				s := newHarness(t)
 				s.server.Inject(c.fault)
 				ctx, cancel := context.WithCancelCause(t.Context())
 				if c.canceled {
@@ -89,7 +89,7 @@ func assertFailed(t *testing.T, errorType string, span sdktrace.ReadOnlySpan) {
 
 func TestCallSpanWithoutARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1, PerDay: 1}))
+		s := newHarness(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1, PerDay: 1}))
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		_, refused := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(time.Second))
@@ -123,7 +123,7 @@ func TestErrorTypeOfTransportErrors(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			s := newStation(t)
+			s := newHarness(t)
 			client := s.newClient(roundTripper(func(*http.Request) (*http.Response, error) { return nil, err }))
 			_, failed := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"}, petstore.WithRetryPolicy(
 				petstore.RetryPolicy{MaxAttempts: 1}))

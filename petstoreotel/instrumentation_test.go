@@ -22,7 +22,7 @@ func TestNewLeavesTheMeterWhenNoClientIsLeft(t *testing.T) {
 	t.Parallel()
 	meters := &watchedProvider{}
 	meters.unregistered.Store(-1)
-	s := newStation(t)
+	s := newHarness(t)
 	client := s.bareClient(s.base(), petstoreotel.New(petstoreotel.WithMeterProvider(meters))...)
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func TestNewReportsAnInstrumentThatIsRefused(t *testing.T) {
 			"http.client.request.duration", petstoreotel.MetricCallDuration, petstoreotel.MetricWaitTime,
 			petstoreotel.MetricWaitingCalls, petstoreotel.MetricWaitsGivenUp, petstoreotel.MetricLimit, "callback",
 		} {
-			s := newStation(t)
+			s := newHarness(t)
 			s.opts = append(s.opts, petstoreotel.WithMeterProvider(refusingProvider{refused: refused}))
 			reported = nil
 			client := s.newClient(s.base())

@@ -22,7 +22,7 @@ var service = attribute.NewSet(semconv.ServerAddress("service.test"), semconv.Se
 
 func TestRequestDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t, fake.WithLatency(30*time.Millisecond))
+		s := newHarness(t, fake.WithLatency(30*time.Millisecond))
 		for range 2 {
 			_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestRequestDuration(t *testing.T) {
 
 func TestMetricsHaveNamesUnitsAndDescriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "7", Times: 2})
@@ -86,7 +86,7 @@ func TestMetricsHaveNamesUnitsAndDescriptions(t *testing.T) {
 
 func TestWaitTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "40"})
 		s.server.Inject(fake.Fault{Status: 503}) // the backoff after it is no wait for the rate limit
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
@@ -103,7 +103,7 @@ func TestWaitTime(t *testing.T) {
 }
 
 // waits are the data points of the wait time by the reason of the wait, "" for none.
-func (s *station) waits() map[string]metricdata.HistogramDataPoint[float64] {
+func (s *harness) waits() map[string]metricdata.HistogramDataPoint[float64] {
 	s.t.Helper()
 	points := make(map[string]metricdata.HistogramDataPoint[float64])
 	if data, ok := s.metric(petstoreotel.MetricWaitTime).(metricdata.Histogram[float64]); ok {
@@ -123,7 +123,7 @@ func without(set attribute.Set, key attribute.Key) attribute.Set {
 
 func TestWaitingCallsAndRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 10}))
+		s := newHarness(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 10}))
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
 		s.assertFigures(map[attribute.Set]figures{service: {0, 10, 9}})
@@ -142,7 +142,7 @@ func TestWaitingCallsAndRateLimit(t *testing.T) {
 func TestMetricsAddUpClientsByServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiny := fake.Plan{Name: "tiny", PerMinute: 2}
-		s := newStation(t, fake.WithPlan(tiny), fake.WithKey("another-key", fake.PlanFree))
+		s := newHarness(t, fake.WithPlan(tiny), fake.WithKey("another-key", fake.PlanFree))
 		options := append(petstoreotel.New(s.opts...), petstore.WithHTTPClient(s.server.HTTPClient()))
 		limiter := petstore.NewLimiter()
 		var clients []*petstore.Client
@@ -179,7 +179,7 @@ func TestMetricsAddUpClientsByServer(t *testing.T) {
 // figures are waiting calls, limit and remaining requests.
 type figures [3]int64
 
-func (s *station) assertFigures(want map[attribute.Set]figures) {
+func (s *harness) assertFigures(want map[attribute.Set]figures) {
 	s.t.Helper()
 	got := make(map[attribute.Set]figures)
 	for i, name := range []string{
@@ -211,7 +211,7 @@ func integers(data metricdata.Aggregation) map[attribute.Set]int64 {
 
 func TestWaitingCallsGoUpAndDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
@@ -223,7 +223,7 @@ func TestWaitingCallsGoUpAndDown(t *testing.T) {
 
 func TestRateLimitThatIsUnknownIsNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		s.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)

@@ -59,7 +59,7 @@ func allocations(t *testing.T, opts ...petstore.Option) float64 {
 
 func TestNewWithoutATracerStillPropagates(t *testing.T) {
 	t.Parallel()
-	s := newStation(t)
+	s := newHarness(t)
 	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
 	ctx := trace.ContextWithRemoteSpanContext(t.Context(), parent)
 	for name, opts := range map[string][]petstoreotel.Option{
@@ -81,7 +81,7 @@ func TestNewWithoutATracerStillPropagates(t *testing.T) {
 
 func TestNewWithoutATracerMeasures(t *testing.T) {
 	t.Parallel()
-	s := newStation(t)
+	s := newHarness(t)
 	s.opts = append(s.opts, petstoreotel.WithTracerProvider(tracenoop.NewTracerProvider()))
 	_, err := s.newClient(s.base()).ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestWithCallsOnlyLeavesRequestsToOtelhttp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStation(t)
+				s := newHarness(t)
 				s.opts = append(s.opts, c.opts...)
 				wrap := func(base http.RoundTripper) http.RoundTripper { return s.otelhttp(base) }
 				client := s.bareClient(s.base(), append([]petstore.Option{petstore.WithTransport(wrap)},
@@ -57,13 +57,13 @@ func TestWithCallsOnlyLeavesRequestsToOtelhttp(t *testing.T) {
 }
 
 // otelhttp is the transport of the OpenTelemetry project's own, with the providers of s.
-func (s *station) otelhttp(base http.RoundTripper) http.RoundTripper {
+func (s *harness) otelhttp(base http.RoundTripper) http.RoundTripper {
 	return otelhttp.NewTransport(base, otelhttp.WithTracerProvider(s.tracers), otelhttp.WithMeterProvider(s.meters),
 		otelhttp.WithPropagators(propagation.TraceContext{}))
 }
 
 // requestsMeasured is how often http.client.request.duration was recorded, by whomever.
-func (s *station) requestsMeasured() (n uint64) {
+func (s *harness) requestsMeasured() (n uint64) {
 	s.t.Helper()
 	var all metricdata.ResourceMetrics
 	require.NoError(s.t, s.reader.Collect(s.t.Context(), &all))
@@ -81,7 +81,7 @@ func (s *station) requestsMeasured() (n uint64) {
 
 func TestWithCallsOnlyLeavesHeadersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		s.opts = append(s.opts, petstoreotel.WithCallsOnly())
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
 		_, err := s.newClient(s.base()).ListPets(t.Context(), petstore.ListPetsParams{})
@@ -108,7 +108,7 @@ func TestBaggageIsSentToTheServiceByItsPropagatorOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStation(t)
+				s := newHarness(t)
 				s.opts = append(s.opts, petstoreotel.WithPropagators(c.propagators))
 				member, err := baggage.NewMember("user", "4711")
 				require.NoError(t, err)

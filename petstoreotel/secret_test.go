@@ -44,7 +44,7 @@ func TestExportedBytesHoldNothingSecret(t *testing.T) {
 // were exported.
 func export(t *testing.T) (spans, metrics []byte) {
 	t.Helper()
-	s := newStation(t, fake.WithPets(petstore.NewPet{Name: "Confidentia", CategoryID: 991775555}))
+	s := newHarness(t, fake.WithPets(petstore.NewPet{Name: "Confidentia", CategoryID: 991775555}))
 	var spanBytes, metricBytes bytes.Buffer
 	toSpans, err := stdouttrace.New(stdouttrace.WithWriter(&spanBytes))
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func export(t *testing.T) (spans, metrics []byte) {
 	return spanBytes.Bytes(), metricBytes.Bytes()
 }
 
-func (s *station) callsWithSecrets() {
+func (s *harness) callsWithSecrets() {
 	s.t.Helper()
 	ctx, key := s.t.Context(), s.server.APIKey()
 	client := s.newClient(s.base())

@@ -47,7 +47,7 @@ var (
 
 func TestSpansAndMetricsFollowTheSemanticConventions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, r := newStation(t), readRegistry(t)
+		s, r := newHarness(t), readRegistry(t)
 		s.everyKind()
 		spans := s.ended()
 		kinds := make(map[trace.SpanKind]int)
@@ -89,7 +89,7 @@ func TestRegistryFindsWhatIsWrong(t *testing.T) {
 }
 
 // everyKind makes calls and requests of every kind.
-func (s *station) everyKind() {
+func (s *harness) everyKind() {
 	s.t.Helper()
 	ctx := s.t.Context()
 	_, err := s.client.ListPets(ctx, petstore.ListPetsParams{Limit: 3, Status: petstore.PetStatusSold})

@@ -21,7 +21,7 @@ import (
 
 func TestTransportLeavesTheRequestAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		body := &payload{strings.NewReader(`{"name":"Rex","categoryId":1}`)}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://service.test/v1/pets", body)
 		require.NoError(t, err)
@@ -50,7 +50,7 @@ func (*payload) Close() error { return nil }
 
 func TestCarrierShowsThePropagatorTheHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		s.opts = append(s.opts, petstoreotel.WithPropagators(appending{}))
 		_, err := s.newClient(s.base()).ListPets(t.Context(), petstore.ListPetsParams{},
 			petstore.WithHeader("Via", "caller"))
@@ -76,7 +76,7 @@ func (appending) Extract(ctx context.Context, _ propagation.TextMapCarrier) cont
 
 func TestWithPropagatorsOfNothingAddsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		s.opts = append(s.opts, petstoreotel.WithPropagators(propagation.NewCompositeTextMapPropagator()))
 		_, err := s.newClient(s.base()).ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestWithPropagatorsOfNothingAddsNothing(t *testing.T) {
 
 func TestTransportLeavesItToTheBaseToRefuse(t *testing.T) {
 	t.Parallel()
-	s := newStation(t)
+	s := newHarness(t)
 	rt := petstoreotel.NewTransport(new(http.Transport), s.opts...)
 	_, err := rt.RoundTrip((&http.Request{}).WithContext(t.Context())) //nolint:bodyclose // it fails
 	require.Error(t, err)
@@ -104,7 +104,7 @@ func TestTransportLeavesNoSpanOpenOverABrokenBase(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStation(t)
+			s := newHarness(t)
 			hc := &http.Client{Transport: petstoreotel.NewTransport(base, s.opts...)}
 			get := func() {
 				_, err := hc.Get("https://service.test/") //nolint:bodyclose // there is none
@@ -126,7 +126,7 @@ func TestTransportLeavesNoSpanOpenOverABrokenBase(t *testing.T) {
 func TestNewTransport(t *testing.T) {
 	t.Run("records the requests of a client only", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStation(t)
+			s := newHarness(t)
 			client := s.bareClient(s.transport())
 			s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
@@ -147,7 +147,7 @@ func TestNewTransport(t *testing.T) {
 
 func TestNewTransportWithoutABaseKeepsConnectionsAsAClientDoes(t *testing.T) {
 	t.Parallel()
-	s := newStation(t)
+	s := newHarness(t)
 	rt := petstoreotel.NewTransport(nil, s.opts...)
 	client, err := petstore.NewClient(s.server.URL(), s.server.APIKey(),
 		petstore.WithHTTPClient(&http.Client{Transport: rt}))

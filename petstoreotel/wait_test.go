@@ -19,7 +19,7 @@ import (
 
 func TestWaitIsAnEventOnTheSpanOfTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		begun := time.Now()
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "40"})
 		s.server.Inject(fake.Fault{Status: 503})
@@ -85,7 +85,7 @@ func TestWaitsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStation(t)
+				s := newHarness(t)
 				for _, fault := range c.faults {
 					s.server.Inject(fault)
 				}
@@ -105,7 +105,7 @@ func TestWaitsGivenUp(t *testing.T) {
 
 func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		s.server.Inject(fake.Fault{Status: 503, Header: http.Header{"X-RateLimit-Remaining": {"0"}}})
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
 			petstore.RetryPolicy{BaseDelay: 8 * time.Second, MaxDelay: 8 * time.Second}))
@@ -133,7 +133,7 @@ func (s silent) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Pe
 
 func TestWaitTimeCountsWhatALimiterDoesNotReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStation(t)
+		s := newHarness(t)
 		client := s.newClient(s.base(), petstore.WithLimiter(silent{petstore.NewLimiter()}))
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)

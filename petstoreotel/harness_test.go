@@ -22,9 +22,9 @@ import (
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
-// station is a fake of the service, a client that reaches it through the transport, and what that
+// harness is a fake of the service, a client that reaches it through the transport, and what that
 // recorded.
-type station struct {
+type harness struct {
 	t      *testing.T
 	server *fake.Server
 	client *petstore.Client
@@ -38,9 +38,9 @@ type station struct {
 	options []petstore.Option
 }
 
-func newStation(t *testing.T, opts ...fake.Option) *station {
+func newHarness(t *testing.T, opts ...fake.Option) *harness {
 	t.Helper()
-	s := &station{
+	s := &harness{
 		t:      t,
 		server: fake.NewTestServer(t, opts...),
 		spans:  tracetest.NewSpanRecorder(),
@@ -59,21 +59,21 @@ func newStation(t *testing.T, opts ...fake.Option) *station {
 }
 
 // base is what is below the transport under test.
-func (s *station) base() http.RoundTripper { return s.server.HTTPClient().Transport }
+func (s *harness) base() http.RoundTripper { return s.server.HTTPClient().Transport }
 
 // transport is a new one that records requests only.
-func (s *station) transport() http.RoundTripper {
+func (s *harness) transport() http.RoundTripper {
 	return petstoreotel.NewTransport(s.base(), s.opts...)
 }
 
 // newClient returns a client that is recorded, and sends through base.
-func (s *station) newClient(base http.RoundTripper, opts ...petstore.Option) *petstore.Client {
+func (s *harness) newClient(base http.RoundTripper, opts ...petstore.Option) *petstore.Client {
 	s.t.Helper()
 	return s.bareClient(base, append(petstoreotel.New(s.opts...), opts...)...)
 }
 
 // bareClient returns a client that is not recorded.
-func (s *station) bareClient(base http.RoundTripper, opts ...petstore.Option) *petstore.Client {
+func (s *harness) bareClient(base http.RoundTripper, opts ...petstore.Option) *petstore.Client {
 	s.t.Helper()
 	opts = append([]petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: base})}, opts...)
 	client, err := petstore.NewClient("https://service.test/v1", s.server.APIKey(), opts...)
@@ -82,20 +82,20 @@ func (s *station) bareClient(base http.RoundTripper, opts ...petstore.Option) *p
 }
 
 // rotating returns a client that is recorded and asks f for its key.
-func (s *station) rotating(f func(context.Context) (string, error)) (*petstore.Client, error) {
+func (s *harness) rotating(f func(context.Context) (string, error)) (*petstore.Client, error) {
 	return petstore.NewClient("https://service.test/v1", "", append(petstoreotel.New(s.opts...),
 		petstore.WithHTTPClient(s.server.HTTPClient()), petstore.WithAPIKeyFunc(f))...)
 }
 
 // ended are the spans in the order in which they ended: requests before their call.
-func (s *station) ended() []sdktrace.ReadOnlySpan {
+func (s *harness) ended() []sdktrace.ReadOnlySpan {
 	started := len(s.spans.Started())
 	require.Len(s.t, s.spans.Ended(), started, "every span has an end")
 	return s.spans.Ended()
 }
 
 // metric is what the reader has of one metric, nil if nothing.
-func (s *station) metric(name string) metricdata.Aggregation {
+func (s *harness) metric(name string) metricdata.Aggregation {
 	s.t.Helper()
 	for _, m := range s.collect().Metrics {
 		if m.Name == name {
@@ -105,7 +105,7 @@ func (s *station) metric(name string) metricdata.Aggregation {
 	return nil
 }
 
-func (s *station) collect() metricdata.ScopeMetrics {
+func (s *harness) collect() metricdata.ScopeMetrics {
 	s.t.Helper()
 	var all metricdata.ResourceMetrics
 	require.NoError(s.t, s.reader.Collect(context.Background(), &all))
@@ -117,7 +117,7 @@ func (s *station) collect() metricdata.ScopeMetrics {
 }
 
 // durations are the data points of http.client.request.duration by their attributes.
-func (s *station) durations() map[attribute.Distinct]metricdata.HistogramDataPoint[float64] {
+func (s *harness) durations() map[attribute.Distinct]metricdata.HistogramDataPoint[float64] {
 	s.t.Helper()
 	points := make(map[attribute.Distinct]metricdata.HistogramDataPoint[float64])
 	if data, ok := s.metric("http.client.request.duration").(metricdata.Histogram[float64]); ok {
