@@ -9,9 +9,9 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// gate is the limiter of a job with the journal behind it: a request gets its permit, the journal its
-// entry, and only then the request leaves. A row that waits for the rate limit has not been sent,
-// however the program ends.
+// gate is the limiter of a job with the journal behind it: a request gets its permit, the journal
+// its entry, and only then the request leaves. A row that waits for the rate limit has not been
+// sent, however the program ends.
 type gate struct {
 	petstore.Limiter
 	*job

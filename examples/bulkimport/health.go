@@ -21,8 +21,8 @@ const (
 	steady  pace = 8 // enough for every plan; more would leave more undecided when the program is killed
 )
 
-// health is what the job knows about the service. It limits the creates during an outage: each of them
-// is a row for a person to decide on.
+// health is what the job knows about the service. It limits the creates during an outage: each of
+// them is a row for a person to decide on.
 type health struct {
 	pace     pace
 	patience time.Duration
@@ -34,7 +34,8 @@ type health struct {
 	look     atomic.Pointer[time.Time] // when listPets is asked next, while paused
 }
 
-// pauses are the waits after so many tries: creates become rarer, as each may be one more undecided row.
+// pauses are the waits after so many tries: creates become rarer, as each may be one more undecided
+// row.
 var pauses = [...]time.Duration{
 	3: time.Second, 4: 8 * time.Second, 5: 64 * time.Second, 6: 100 * time.Second, 7: 100 * time.Second,
 	8: 5 * time.Minute,
@@ -70,8 +71,8 @@ func (h *health) hindered(err error, unknown bool) {
 	}
 }
 
-// pause waits until the next create may be tried, and asks listPets whether the service responds. The
-// journal keeps the number of tries, so that restarts do not try more often.
+// pause waits until the next create may be tried, and asks listPets whether the service responds.
+// The journal keeps the number of tries, so that restarts do not try more often.
 func (j *job) pause() {
 	if j.tries > 1 && j.tries != j.journal.down.Tries {
 		_ = j.journal.write(entry{Event: down, Tries: j.tries})
@@ -104,7 +105,8 @@ func (j *job) pause() {
 	}
 }
 
-// transient reports whether a later request may succeed. The outcome of the request with err is known.
+// transient reports whether a later request may succeed. The outcome of the request with err is
+// known.
 func transient(err error) bool {
 	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
 		return time.Until(limited.RetryAt) <= 2*time.Minute // the longest wait of the client

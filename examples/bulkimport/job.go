@@ -16,8 +16,8 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// job is the import of one file: it adds the pets of the rows, each at most once, ever. One goroutine
-// decides, and each create has a goroutine of its own.
+// job is the import of one file: it adds the pets of the rows, each at most once, ever. One
+// goroutine decides, and each create has a goroutine of its own.
 type job struct {
 	input    *input
 	base     string // of the names of the files that the job writes
@@ -89,7 +89,8 @@ func (j *job) run(ctx context.Context, s *summary, results, stderr io.Writer) er
 	return errors.Join(err, j.journal.close())
 }
 
-// addPets adds the pets of the rows that are left. The end of wire cuts off the requests on their way.
+// addPets adds the pets of the rows that are left. The end of wire cuts off the requests on their
+// way.
 func (j *job) addPets(wire context.Context) error {
 	for j.left() > 0 && j.stopping.Err() == nil { // again, for rows that were not sent after all
 		for r := range j.input.all() {
@@ -186,7 +187,8 @@ func outcomeUnknown(err error) bool {
 	return errors.Is(err, petstore.ErrOutcomeUnknown) || errors.Is(err, errDoubtful) || statusOf(err)/100 == 3
 }
 
-// refusesRow reports whether err is about the row, and not about the key, the service or the connection.
+// refusesRow reports whether err is about the row, and not about the key, the service or the
+// connection.
 func refusesRow(err error) bool {
 	switch statusOf(err) {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:

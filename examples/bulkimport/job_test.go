@@ -23,7 +23,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// These tests import into the fake, in virtual time, and look at what the service got and what the files say.
+// These tests import into the fake, in virtual time, and look at what the service got and what the
+// files say.
 
 // bench is an input in a folder of its own, and the service that it goes to.
 type bench struct {
@@ -196,55 +197,85 @@ func (b *bench) assertNothingLostOrRepeated(rows int) {
 	assert.Len(b, b.report(".rejected.csv"), b.count(rejected))
 }
 
-func TestImport_sample(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory), fake.WithBan(1, time.Hour), fake.WithPlan(fake.PlanPro))
-		sample, err := os.ReadFile("pets.csv")
-		require.NoError(t, err)
-		b := newBenchOf(t, server, string(sample))
-		start := time.Now()
-		require.NoError(t, b.run(t.Context()))
-		assert.Len(t, server.Pets(), 497)
-		assert.Zero(t, server.Usage(server.APIKey()).Limited)
-		assert.InDelta(t, time.Minute, time.Since(start), float64(2*time.Second), "one window was waited for")
-		assert.Contains(t, b.out.String(), "500 rows: 497 created, 0 undecided, 3 rejected, 0 left\n")
-		assert.Empty(t, b.report(".undecided.csv"))
-		assert.Equal(t, [][]string{
-			{"Tweety", "bird", "available", "59", `categoryId "bird" is not a 64-bit integer`},
-			{"", "2", "sold", "235", "petstore: createPet: Name: is empty"},
-			{"Sleepy", "3", "asleep", "403", `petstore: createPet: Status: "asleep" is none of available, pending, sold`},
-		}, b.report(".rejected.csv"))
-	})
+func TestImport(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"adds the pets of the sample":                                   importSample,
+		"adds the pets that the rows describe":                          importRows,
+		"has nothing to do in a second run":                             importTwice,
+		"loses and repeats nothing in chaos":                            importInChaos,
+		"sends one create ahead of the others":                          importCarefully,
+		"does not accept the success of another pet":                    importWithWrongSuccesses,
+		"sends one request during a ban, however often it is restarted": importDuringBan,
+		"stops when the day's quota is used up":                         importBeyondDay,
+		"stops when the key is banned":                                  importWithBannedKey,
+		"does not count a waiting row as sent":                          importWaits,
+		"finishes the requests on their way when it is interrupted":     interruptImport,
+		"stops at once when it is interrupted during a wait":            interruptWait,
+		"refuses a second import of the same file":                      importConcurrently,
+		"writes the key into no file":                                   importSecretly,
+		"stops when its journal is removed":                             importWithoutJournal,
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+	}
 }
 
-func TestImport_addsWhatTheRowsSay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory))
-		b := newBenchOf(t, server, "name,categoryId,status\n小白,0,\n小白,0,\n\" \"\"x\"\", y\n\",-7,sold\n")
-		require.NoError(t, b.run(t.Context()))
-		var got []petstore.NewPet
-		for _, p := range server.Pets() {
-			got = append(got, petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status})
-		}
-		assert.ElementsMatch(t, []petstore.NewPet{
-			{Name: "小白"}, {Name: "小白"}, {Name: " \"x\", y\n", CategoryID: -7, Status: "sold"},
-		}, got)
-	})
+func TestReport(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"shows whether listPets has the pet of an undecided row": reportUndecided,
+		"cannot tell if listPets shows 100 pets":                 reportFullList,
+		"does not show the pet of another row":                   reportEqualRows,
+		"has the rows that the service refuses, with reasons":    reportRejected,
+		"is written when the import is interrupted":              reportInterrupted,
+		"is removed when there are no such rows":                 reportNothing,
+		"can be imported once corrected":                         reportImported,
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+	}
 }
 
-func TestImport_secondRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		b := newBench(t, server, 20)
-		require.NoError(t, b.run(t.Context()))
-		require.NoError(t, b.run(t.Context()))
-		assert.Contains(t, b.out.String(), "20 of 20 rows were done before")
-		server.AssertRequests(t, fake.OpCreatePet, 20)
-	})
+func importSample(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory), fake.WithBan(1, time.Hour), fake.WithPlan(fake.PlanPro))
+	sample, err := os.ReadFile("pets.csv")
+	require.NoError(t, err)
+	b := newBenchOf(t, server, string(sample))
+	start := time.Now()
+	require.NoError(t, b.run(t.Context()))
+	assert.Len(t, server.Pets(), 497)
+	assert.Zero(t, server.Usage(server.APIKey()).Limited)
+	assert.InDelta(t, time.Minute, time.Since(start), float64(2*time.Second), "one window was waited for")
+	assert.Contains(t, b.out.String(), "500 rows: 497 created, 0 undecided, 3 rejected, 0 left\n")
+	assert.Empty(t, b.report(".undecided.csv"))
+	assert.Equal(t, [][]string{
+		{"Tweety", "bird", "available", "59", `categoryId "bird" is not a 64-bit integer`},
+		{"", "2", "sold", "235", "petstore: createPet: Name: is empty"},
+		{"Sleepy", "3", "asleep", "403", `petstore: createPet: Status: "asleep" is none of available, pending, sold`},
+	}, b.report(".rejected.csv"))
 }
 
-// injectChaos makes one create in ten fail in ways that leave open, but for the 429, whether the pet
-// was added.
+func importRows(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory))
+	b := newBenchOf(t, server, "name,categoryId,status\n小白,0,\n小白,0,\n\" \"\"x\"\", y\n\",-7,sold\n")
+	require.NoError(t, b.run(t.Context()))
+	var got []petstore.NewPet
+	for _, p := range server.Pets() {
+		got = append(got, petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status})
+	}
+	assert.ElementsMatch(t, []petstore.NewPet{
+		{Name: "小白"}, {Name: "小白"}, {Name: " \"x\", y\n", CategoryID: -7, Status: "sold"},
+	}, got)
+}
+
+func importTwice(t *testing.T) {
+	server := fake.NewTestServer(t)
+	b := newBench(t, server, 20)
+	require.NoError(t, b.run(t.Context()))
+	require.NoError(t, b.run(t.Context()))
+	assert.Contains(t, b.out.String(), "20 of 20 rows were done before")
+	server.AssertRequests(t, fake.OpCreatePet, 20)
+}
+
+// injectChaos makes one create in ten fail in ways that leave open, but for the 429, whether the
+// pet was added.
 func injectChaos(server *fake.Server) {
 	for _, fault := range []fake.Fault{
 		{Chance: 0.03, Wire: fake.WireReset},
@@ -257,34 +288,30 @@ func injectChaos(server *fake.Server) {
 	}
 }
 
-func TestImport_chaos(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for seed := range uint64(3) {
-			server := fake.NewTestServer(t, fake.WithSeed(seed), fake.WithLatency(20*time.Millisecond))
-			injectChaos(server)
-			b := newBench(t, server, 500)
-			for range 3 {
-				if err := b.run(t.Context()); err != nil {
-					assert.ErrorContains(t, err, "no create was confirmed")
-				}
+func importInChaos(t *testing.T) {
+	for seed := range uint64(3) {
+		server := fake.NewTestServer(t, fake.WithSeed(seed), fake.WithLatency(20*time.Millisecond))
+		injectChaos(server)
+		b := newBench(t, server, 500)
+		for range 3 {
+			if err := b.run(t.Context()); err != nil {
+				assert.ErrorContains(t, err, "no create was confirmed")
 			}
-			b.assertNothingLostOrRepeated(500)
-			assert.Positive(t, b.count(unknown))
 		}
-	})
+		b.assertNothingLostOrRepeated(500)
+		assert.Positive(t, b.count(unknown))
+	}
 }
 
-func TestReport_undecided(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPets(petstore.NewPet{Name: "Pet 2", CategoryID: 9, Status: "sold"}))
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Match: adds(t, 2), AfterCommit: true, Wire: fake.WireReset})
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Match: adds(t, 3), Status: http.StatusServiceUnavailable})
-		b := newBench(t, server, 12)
-		require.NoError(t, b.run(t.Context()))
-		b.assertUndecided(map[string]string{"3": "seen: id ", "4": "not seen: it is not among the 12 pets"})
-		assert.Contains(t, b.out.String(), "12 rows: 10 created, 2 undecided, 0 rejected, 0 left\n")
-		assert.Contains(t, b.out.String(), "undecided, for a person to look at: "+b.input+".undecided.csv\n")
-	})
+func reportUndecided(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithPets(petstore.NewPet{Name: "Pet 2", CategoryID: 9, Status: "sold"}))
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Match: adds(t, 2), AfterCommit: true, Wire: fake.WireReset})
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Match: adds(t, 3), Status: http.StatusServiceUnavailable})
+	b := newBench(t, server, 12)
+	require.NoError(t, b.run(t.Context()))
+	b.assertUndecided(map[string]string{"3": "seen: id ", "4": "not seen: it is not among the 12 pets"})
+	assert.Contains(t, b.out.String(), "12 rows: 10 created, 2 undecided, 0 rejected, 0 left\n")
+	assert.Contains(t, b.out.String(), "undecided, for a person to look at: "+b.input+".undecided.csv\n")
 }
 
 // adds matches the request that adds a pet of newBench.
@@ -304,50 +331,44 @@ func (b *bench) assertUndecided(told map[string]string) {
 	}
 }
 
-func TestReport_fullList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		for range 100 {
-			server.AddPet(petstore.NewPet{Name: "Other", Status: "sold"})
-		}
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireClose, AfterCommit: true})
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireClose})
-		b := newBenchOf(t, server, "name,categoryId,status\nRex,1,sold\nRex,1,sold\n")
-		require.NoError(t, b.run(t.Context()))
-		const told = "cannot tell: listPets shows 100 pets and there may be more"
-		b.assertUndecided(map[string]string{"2": told, "3": told})
-	})
+func reportFullList(t *testing.T) {
+	server := fake.NewTestServer(t)
+	for range 100 {
+		server.AddPet(petstore.NewPet{Name: "Other", Status: "sold"})
+	}
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireClose, AfterCommit: true})
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireClose})
+	b := newBenchOf(t, server, "name,categoryId,status\nRex,1,sold\nRex,1,sold\n")
+	require.NoError(t, b.run(t.Context()))
+	const told = "cannot tell: listPets shows 100 pets and there may be more"
+	b.assertUndecided(map[string]string{"2": told, "3": told})
 }
 
-func TestReport_petOfAnotherRow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireReset})
-		b := newBenchOf(t, server, "name,categoryId,status\nRex,1,\nRex,1,\n")
-		require.NoError(t, b.run(t.Context()))
-		require.Len(t, server.Pets(), 1)
-		require.Len(t, b.report(".undecided.csv"), 1)
-		assert.Equal(t, "not seen: it is not among the 1 pets that listPets shows", b.report(".undecided.csv")[0][6])
-	})
+func reportEqualRows(t *testing.T) {
+	server := fake.NewTestServer(t)
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireReset})
+	b := newBenchOf(t, server, "name,categoryId,status\nRex,1,\nRex,1,\n")
+	require.NoError(t, b.run(t.Context()))
+	require.Len(t, server.Pets(), 1)
+	require.Len(t, b.report(".undecided.csv"), 1)
+	assert.Equal(t, "not seen: it is not among the 1 pets that listPets shows", b.report(".undecided.csv")[0][6])
 }
 
-func TestReport_rejected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		for i, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity} {
-			server.Inject(fake.Fault{
-				Operation: fake.OpCreatePet, Match: adds(t, i+2), Status: status, Message: "no\nsuch category",
-			})
-		}
-		b := newBench(t, server, 10)
-		require.NoError(t, b.run(t.Context()))
-		rows := b.report(".rejected.csv")
-		require.Len(t, rows, 3)
-		assert.Equal(t, []string{"Pet 2", "2", "sold", "3"}, rows[0][:4])
-		assert.Contains(t, rows[0][4], "400")
-		assert.Contains(t, rows[0][4], "such category")
-		b.assertNothingLostOrRepeated(10)
-	})
+func reportRejected(t *testing.T) {
+	server := fake.NewTestServer(t)
+	for i, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity} {
+		server.Inject(fake.Fault{
+			Operation: fake.OpCreatePet, Match: adds(t, i+2), Status: status, Message: "no\nsuch category",
+		})
+	}
+	b := newBench(t, server, 10)
+	require.NoError(t, b.run(t.Context()))
+	rows := b.report(".rejected.csv")
+	require.Len(t, rows, 3)
+	assert.Equal(t, []string{"Pet 2", "2", "sold", "3"}, rows[0][:4])
+	assert.Contains(t, rows[0][4], "400")
+	assert.Contains(t, rows[0][4], "such category")
+	b.assertNothingLostOrRepeated(10)
 }
 
 func TestImport_stoppedByResponse(t *testing.T) {
@@ -439,33 +460,29 @@ func TestImport_outage(t *testing.T) {
 	}
 }
 
-func TestImport_oneCreateGoesAheadOfTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Delay: time.Second})
-		b := newBench(t, server, 20)
-		time.AfterFunc(900*time.Millisecond, func() { server.AssertRequests(t, fake.OpCreatePet, 1) })
-		require.NoError(t, b.run(t.Context()))
-	})
+func importCarefully(t *testing.T) {
+	server := fake.NewTestServer(t)
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Delay: time.Second})
+	b := newBench(t, server, 20)
+	time.AfterFunc(900*time.Millisecond, func() { server.AssertRequests(t, fake.OpCreatePet, 1) })
+	require.NoError(t, b.run(t.Context()))
 }
 
-func TestImport_successOfAnotherPetIsNoneOfTheRow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		for n, body := range map[int]string{
-			3: `{"id":1,"name":"Pet 3","categoryId":3}`,
-			5: `{"id":105,"name":"Pet 4","categoryId":0}`,
-			7: `{"id":107,"name":"Pet 7","categoryId":9}`,
-			9: `{"id":109,"name":"Pet 9","categoryId":4,"status":"sold"}`,
-		} {
-			server.Inject(fake.Fault{Operation: fake.OpCreatePet, Match: adds(t, n), Status: http.StatusCreated, Body: []byte(body)})
-		}
-		b := newBench(t, server, 12)
-		require.NoError(t, b.run(t.Context()))
-		b.assertUndecided(map[string]string{"4": "not seen", "6": "not seen", "8": "not seen", "10": "not seen"})
-		assert.Contains(t, b.report(".undecided.csv")[0][5], "another row has added pet 1")
-		b.assertNothingLostOrRepeated(12)
-	})
+func importWithWrongSuccesses(t *testing.T) {
+	server := fake.NewTestServer(t)
+	for n, body := range map[int]string{
+		3: `{"id":1,"name":"Pet 3","categoryId":3}`,
+		5: `{"id":105,"name":"Pet 4","categoryId":0}`,
+		7: `{"id":107,"name":"Pet 7","categoryId":9}`,
+		9: `{"id":109,"name":"Pet 9","categoryId":4,"status":"sold"}`,
+	} {
+		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Match: adds(t, n), Status: http.StatusCreated, Body: []byte(body)})
+	}
+	b := newBench(t, server, 12)
+	require.NoError(t, b.run(t.Context()))
+	b.assertUndecided(map[string]string{"4": "not seen", "6": "not seen", "8": "not seen", "10": "not seen"})
+	assert.Contains(t, b.report(".undecided.csv")[0][5], "another row has added pet 1")
+	b.assertNothingLostOrRepeated(12)
 }
 
 func TestImport_pace(t *testing.T) {
@@ -510,213 +527,189 @@ func TestImport_restartKnowsTheGate(t *testing.T) {
 	}
 }
 
-func TestImport_restartDuringABan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		banned := server.Inject(fake.Fault{Status: 429, RetryAfter: "3600", Times: fake.Forever})
-		b := newBench(t, server, 10)
-		for range 5 {
-			assert.Regexp(t, `rate limited \(ban\) until .*: run it again after `, advice(b.run(t.Context())))
-		}
-		server.AssertRequests(t, "", 1)
-		b.now = true
-		require.Error(t, b.run(t.Context()))
-		server.AssertRequests(t, "", 2)
-		b.now = false
-		banned.Remove()
-		time.Sleep(time.Hour)
-		require.NoError(t, b.run(t.Context()))
-	})
+func importDuringBan(t *testing.T) {
+	server := fake.NewTestServer(t)
+	banned := server.Inject(fake.Fault{Status: 429, RetryAfter: "3600", Times: fake.Forever})
+	b := newBench(t, server, 10)
+	for range 5 {
+		assert.Regexp(t, `rate limited \(ban\) until .*: run it again after `, advice(b.run(t.Context())))
+	}
+	server.AssertRequests(t, "", 1)
+	b.now = true
+	require.Error(t, b.run(t.Context()))
+	server.AssertRequests(t, "", 2)
+	b.now = false
+	banned.Remove()
+	time.Sleep(time.Hour)
+	require.NoError(t, b.run(t.Context()))
 }
 
-func TestImport_dayOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory), fake.WithPlan(fake.Enterprise(100, 150)))
-		b := newBench(t, server, 200)
-		err := b.run(t.Context())
-		limited, ok := errors.AsType[*petstore.RateLimitError](err)
-		require.True(t, ok)
-		assert.Contains(t, advice(err), "petstore: createPet: rate limited (day) until ")
-		assert.Contains(t, advice(err), ": run it again after "+limited.RetryAt.Format(time.RFC1123)+", or with -now for another key or plan")
-		assert.InDelta(t, 150-int(steady)/2, b.count(created), float64(steady/2), "who is refused first stops the others")
-		assert.Zero(t, b.count(unknown))
-		time.Sleep(time.Until(limited.RetryAt))
-		require.NoError(t, b.run(t.Context()))
-		assert.Equal(t, 200, b.count(created))
-		b.assertNothingLostOrRepeated(200)
-	})
+func importBeyondDay(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory), fake.WithPlan(fake.Enterprise(100, 150)))
+	b := newBench(t, server, 200)
+	err := b.run(t.Context())
+	limited, ok := errors.AsType[*petstore.RateLimitError](err)
+	require.True(t, ok)
+	assert.Contains(t, advice(err), "petstore: createPet: rate limited (day) until ")
+	assert.Contains(t, advice(err), ": run it again after "+limited.RetryAt.Format(time.RFC1123)+", or with -now for another key or plan")
+	assert.InDelta(t, 150-int(steady)/2, b.count(created), float64(steady/2), "who is refused first stops the others")
+	assert.Zero(t, b.count(unknown))
+	time.Sleep(time.Until(limited.RetryAt))
+	require.NoError(t, b.run(t.Context()))
+	assert.Equal(t, 200, b.count(created))
+	b.assertNothingLostOrRepeated(200)
 }
 
-func TestImport_ban(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		server.BanKey(server.APIKey(), 48*time.Hour)
-		b := newBench(t, server, 30)
-		err := b.run(t.Context())
-		assert.Contains(t, advice(err), "run it again after "+time.Now().Add(48*time.Hour).Format(time.RFC1123))
-		assert.Contains(t, b.out.String(), "0 created, 0 undecided, 0 rejected, 30 left\n")
-		server.AssertRequests(t, "", 1)
-	})
+func importWithBannedKey(t *testing.T) {
+	server := fake.NewTestServer(t)
+	server.BanKey(server.APIKey(), 48*time.Hour)
+	b := newBench(t, server, 30)
+	err := b.run(t.Context())
+	assert.Contains(t, advice(err), "run it again after "+time.Now().Add(48*time.Hour).Format(time.RFC1123))
+	assert.Contains(t, b.out.String(), "0 created, 0 undecided, 0 rejected, 30 left\n")
+	server.AssertRequests(t, "", 1)
 }
 
-func TestGate_waitingRowIsNotSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Skip: 9, Status: 429, RetryAfter: "20"})
-		b := newBench(t, server, 100)
-		later := newBench(t, server, 100)
-		for _, d := range []time.Duration{10 * time.Second, 30 * time.Second} { // after the 429, and in the first window
-			time.AfterFunc(d, func() {
-				journal, err := os.ReadFile(b.input + ".journal")
-				assert.NoError(t, err)
-				assert.NoError(t, os.WriteFile(later.input+".journal", journal, 0o600))
-				assert.NotEmpty(t, later.states())
-				assert.Zero(t, later.count(sending))
-			})
-		}
-		require.NoError(t, b.run(t.Context()))
-	})
-}
-
-func TestImport_interrupt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithLatency(3*time.Second))
-		b := newBench(t, server, 100)
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(10*time.Second, cancel)
-		assert.ErrorIs(t, b.run(ctx), context.Canceled)
-		assert.Zero(t, b.count(unknown))
-		assert.Equal(t, len(server.Pets()), b.count(created))
-		assert.Less(t, b.count(created), 100)
-		assert.Contains(t, b.out.String(), "of 100 rows, stopping, again to stop at once, 8 on their way\n")
-		assert.Regexp(t, `of 100 rows, .*, waits for \d responses\n`, b.out.String())
-		require.NoError(t, b.run(t.Context()))
-		b.assertNothingLostOrRepeated(100)
-		assert.Equal(t, 100, b.count(created))
-	})
-}
-
-func TestImport_interruptDuringWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
-		b := newBench(t, server, 100)
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(20*time.Second, cancel)
-		start := time.Now()
-		assert.ErrorIs(t, b.run(ctx), context.Canceled)
-		assert.Equal(t, 20*time.Second, time.Since(start))
-		assert.Contains(t, b.out.String(), "100 rows: 60 created, 0 undecided, 0 rejected, 40 left\n")
-		assert.Contains(t, b.out.String(), "60 of 100 rows, ")
-		assert.Contains(t, b.out.String(), " for 60 more\n")
-	})
-}
-
-func TestReport_interrupt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(10, 0)))
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, AfterCommit: true, Wire: fake.WireReset})
-		b := newBench(t, server, 10)
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(20*time.Second, cancel)
-		start := time.Now()
-		require.NoError(t, b.run(ctx), "no row is left")
-		assert.Equal(t, 20*time.Second, time.Since(start))
-		assert.Regexp(t, ` 10 of 10 rows, .*, waits until \d\d:\d\d:\d\d for 10 more\n`, b.out.String())
-		assert.Contains(t, b.report(".undecided.csv")[0][6], "listPets could not be asked: ")
-		require.NoError(t, b.run(t.Context()))
-		assert.Contains(t, b.report(".undecided.csv")[0][6], "seen: id ")
-	})
-}
-
-func TestReport_empty(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireReset})
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: http.StatusBadRequest})
-		b := newBench(t, server, 5)
-		require.NoError(t, b.run(t.Context()))
-		assert.Len(t, b.report(".undecided.csv"), 1)
-		assert.Len(t, b.report(".rejected.csv"), 1)
-		require.NoError(t, os.Remove(b.input+".journal"))
-		require.NoError(t, b.run(t.Context()))
-		assert.Empty(t, b.report(".undecided.csv"))
-		assert.Empty(t, b.report(".rejected.csv"))
-	})
-}
-
-func TestImport_twoAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithLatency(time.Second))
-		b := newBench(t, server, 20)
-		second := &bench{T: t, server: server, input: b.input, patience: b.patience}
-		time.AfterFunc(time.Second, func() {
-			begun, err := second.begin(t.Context())
-			assert.False(t, begun)
-			assert.ErrorContains(t, err, "another import is running: it has locked "+b.input+".journal")
+func importWaits(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Skip: 9, Status: 429, RetryAfter: "20"})
+	b := newBench(t, server, 100)
+	later := newBench(t, server, 100)
+	for _, d := range []time.Duration{10 * time.Second, 30 * time.Second} { // after the 429, and in the first window
+		time.AfterFunc(d, func() {
+			journal, err := os.ReadFile(b.input + ".journal")
+			assert.NoError(t, err)
+			assert.NoError(t, os.WriteFile(later.input+".journal", journal, 0o600))
+			assert.NotEmpty(t, later.states())
+			assert.Zero(t, later.count(sending))
 		})
-		require.NoError(t, b.run(t.Context()))
-		b.assertNothingLostOrRepeated(20)
-	})
+	}
+	require.NoError(t, b.run(t.Context()))
 }
 
-func TestImport_noFileHasTheKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const key = "do-not-write-me-down"
-		server := fake.NewTestServer(t, fake.WithKey(key, fake.PlanBusiness))
-		injectChaos(server)
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Skip: 30, Status: 400, Message: "bad key " + key})
-		b := newBench(t, server, 200)
-		connect := func(opts ...petstore.Option) (*petstore.Client, error) {
-			return petstore.NewClient("https://host/v1", key, append(opts, petstore.WithHTTPClient(server.HTTPClient()))...)
-		}
-		j, err := b.job(t.Context(), service{"https://host/v1", connect, nil, time.Minute})
-		require.NoError(t, err)
-		require.NoError(t, j.run(t.Context(), &b.summary, &b.out, &b.out))
-		files, err := filepath.Glob(b.input + "*")
-		require.NoError(t, err)
-		assert.Len(t, files, 4)
-		for _, file := range files {
-			content, err := os.ReadFile(file)
-			require.NoError(t, err)
-			assert.NotContains(t, string(content), key, file)
-		}
-		assert.NotContains(t, b.out.String(), key)
-	})
+func interruptImport(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithLatency(3*time.Second))
+	b := newBench(t, server, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Second, cancel)
+	assert.ErrorIs(t, b.run(ctx), context.Canceled)
+	assert.Zero(t, b.count(unknown))
+	assert.Equal(t, len(server.Pets()), b.count(created))
+	assert.Less(t, b.count(created), 100)
+	assert.Contains(t, b.out.String(), "of 100 rows, stopping, again to stop at once, 8 on their way\n")
+	assert.Regexp(t, `of 100 rows, .*, waits for \d responses\n`, b.out.String())
+	require.NoError(t, b.run(t.Context()))
+	b.assertNothingLostOrRepeated(100)
+	assert.Equal(t, 100, b.count(created))
 }
 
-func TestImport_journalThatIsRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithLatency(time.Second))
-		b := newBench(t, server, 100)
-		time.AfterFunc(10*time.Second, func() { assert.NoError(t, os.Remove(b.input+".journal")) })
-		start := time.Now()
-		assert.ErrorContains(t, b.run(t.Context()), "the journal cannot be written")
-		assert.LessOrEqual(t, time.Since(start), 16*time.Second, "the lists for the report included")
-	})
+func interruptWait(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+	b := newBench(t, server, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Second, cancel)
+	start := time.Now()
+	assert.ErrorIs(t, b.run(ctx), context.Canceled)
+	assert.Equal(t, 20*time.Second, time.Since(start))
+	assert.Contains(t, b.out.String(), "100 rows: 60 created, 0 undecided, 0 rejected, 40 left\n")
+	assert.Contains(t, b.out.String(), "60 of 100 rows, ")
+	assert.Contains(t, b.out.String(), " for 60 more\n")
 }
 
-func TestReport_rejectedRowsComeBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		refusal := server.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: http.StatusBadRequest, Times: fake.Forever})
-		pets := []string{"=1+1,-7,sold", "'=x,1,", "@me,2,", "\"a \"\"b\"\",\nc\",3,", "-,4,pending"}
-		b := newBenchOf(t, server, "name,categoryId,status\n"+strings.Join(pets, "\n")+"\nBo,x,\nRex\n")
-		require.NoError(t, b.run(t.Context()))
-		refusal.Remove()
-		mended, err := os.ReadFile(b.input + ".rejected.csv")
-		require.NoError(t, err)
-		assert.Contains(t, string(mended), "\n'=1+1,-7,sold,2,")
-		for _, line := range strings.Split(string(mended), "\n")[1:] {
-			assert.NotRegexp(t, `(^|,)"?[=@]`, line)
-		}
-		again := newBenchOf(t, server, string(mended))
-		require.NoError(t, again.run(t.Context()))
-		assert.Equal(t, 5, again.summary.Created)
-		assert.Equal(t, 2, again.summary.Rejected, "what is no pet is none the second time")
-		var got []string
-		for _, p := range server.Pets() {
-			got = append(got, p.Name)
-		}
-		assert.ElementsMatch(t, []string{"=1+1", "'=x", "@me", "a \"b\",\nc", "-"}, got)
+func reportInterrupted(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(10, 0)))
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, AfterCommit: true, Wire: fake.WireReset})
+	b := newBench(t, server, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Second, cancel)
+	start := time.Now()
+	require.NoError(t, b.run(ctx), "no row is left")
+	assert.Equal(t, 20*time.Second, time.Since(start))
+	assert.Regexp(t, ` 10 of 10 rows, .*, waits until \d\d:\d\d:\d\d for 10 more\n`, b.out.String())
+	assert.Contains(t, b.report(".undecided.csv")[0][6], "listPets could not be asked: ")
+	require.NoError(t, b.run(t.Context()))
+	assert.Contains(t, b.report(".undecided.csv")[0][6], "seen: id ")
+}
+
+func reportNothing(t *testing.T) {
+	server := fake.NewTestServer(t)
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireReset})
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: http.StatusBadRequest})
+	b := newBench(t, server, 5)
+	require.NoError(t, b.run(t.Context()))
+	assert.Len(t, b.report(".undecided.csv"), 1)
+	assert.Len(t, b.report(".rejected.csv"), 1)
+	require.NoError(t, os.Remove(b.input+".journal"))
+	require.NoError(t, b.run(t.Context()))
+	assert.Empty(t, b.report(".undecided.csv"))
+	assert.Empty(t, b.report(".rejected.csv"))
+}
+
+func importConcurrently(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithLatency(time.Second))
+	b := newBench(t, server, 20)
+	second := &bench{T: t, server: server, input: b.input, patience: b.patience}
+	time.AfterFunc(time.Second, func() {
+		begun, err := second.begin(t.Context())
+		assert.False(t, begun)
+		assert.ErrorContains(t, err, "another import is running: it has locked "+b.input+".journal")
 	})
+	require.NoError(t, b.run(t.Context()))
+	b.assertNothingLostOrRepeated(20)
+}
+
+func importSecretly(t *testing.T) {
+	const key = "do-not-write-me-down"
+	server := fake.NewTestServer(t, fake.WithKey(key, fake.PlanBusiness))
+	injectChaos(server)
+	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Skip: 30, Status: 400, Message: "bad key " + key})
+	b := newBench(t, server, 200)
+	connect := func(opts ...petstore.Option) (*petstore.Client, error) {
+		return petstore.NewClient("https://host/v1", key, append(opts, petstore.WithHTTPClient(server.HTTPClient()))...)
+	}
+	j, err := b.job(t.Context(), service{"https://host/v1", connect, nil, time.Minute})
+	require.NoError(t, err)
+	require.NoError(t, j.run(t.Context(), &b.summary, &b.out, &b.out))
+	files, err := filepath.Glob(b.input + "*")
+	require.NoError(t, err)
+	assert.Len(t, files, 4)
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.NotContains(t, string(content), key, file)
+	}
+	assert.NotContains(t, b.out.String(), key)
+}
+
+func importWithoutJournal(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithLatency(time.Second))
+	b := newBench(t, server, 100)
+	time.AfterFunc(10*time.Second, func() { assert.NoError(t, os.Remove(b.input+".journal")) })
+	start := time.Now()
+	assert.ErrorContains(t, b.run(t.Context()), "the journal cannot be written")
+	assert.LessOrEqual(t, time.Since(start), 16*time.Second, "the lists for the report included")
+}
+
+func reportImported(t *testing.T) {
+	server := fake.NewTestServer(t)
+	refusal := server.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: http.StatusBadRequest, Times: fake.Forever})
+	pets := []string{"=1+1,-7,sold", "'=x,1,", "@me,2,", "\"a \"\"b\"\",\nc\",3,", "-,4,pending"}
+	b := newBenchOf(t, server, "name,categoryId,status\n"+strings.Join(pets, "\n")+"\nBo,x,\nRex\n")
+	require.NoError(t, b.run(t.Context()))
+	refusal.Remove()
+	mended, err := os.ReadFile(b.input + ".rejected.csv")
+	require.NoError(t, err)
+	assert.Contains(t, string(mended), "\n'=1+1,-7,sold,2,")
+	for _, line := range strings.Split(string(mended), "\n")[1:] {
+		assert.NotRegexp(t, `(^|,)"?[=@]`, line)
+	}
+	again := newBenchOf(t, server, string(mended))
+	require.NoError(t, again.run(t.Context()))
+	assert.Equal(t, 5, again.summary.Created)
+	assert.Equal(t, 2, again.summary.Rejected, "what is no pet is none the second time")
+	var got []string
+	for _, p := range server.Pets() {
+		got = append(got, p.Name)
+	}
+	assert.ElementsMatch(t, []string{"=1+1", "'=x", "@me", "a \"b\",\nc", "-"}, got)
 }

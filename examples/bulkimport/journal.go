@@ -30,8 +30,8 @@ const (
 	down   event = "down"         // the service has not confirmed the last creates
 )
 
-// follows has the last events of a row that an event can come after. Nothing follows created, rejected and
-// unknown: such a row is never sent again.
+// follows has the last events of a row that an event can come after. Nothing follows created,
+// rejected and unknown: such a row is never sent again.
 var follows = map[event][]event{
 	sending:  {waiting, unsent},
 	unsent:   {sending},
@@ -128,7 +128,8 @@ func (j *journal) apply(e entry, size int, sum uint32) {
 	j.states[e.Line] = unique.Make(e.Event).Value() // one string in memory for all rows
 }
 
-// write adds an entry. When it returns nil, the entry outlives the program, and sending the machine as well.
+// write adds an entry. When it returns nil, the entry outlives the program, and sending the machine
+// as well.
 func (j *journal) write(e entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -149,8 +150,8 @@ func (j *journal) write(e entry) error {
 	return j.fail(err)
 }
 
-// flush makes all entries outlive the machine, and claims them. A slow disk takes 10 ms for that, which
-// allows 6,000 creates a minute: more than the service does.
+// flush makes all entries outlive the machine, and claims them. A slow disk takes 10 ms for that,
+// which allows 6,000 creates a minute: more than the service does.
 func (j *journal) flush() error {
 	info, err := os.Stat(j.path)
 	if err == nil && !os.SameFile(info, j.info) { // another import would not see this one

@@ -282,8 +282,8 @@ func eventfulImport(t *testing.T, rows int) *bench {
 	return b
 }
 
-// FuzzJournal reads any bytes as entries of a journal. Whatever the journal makes of them, a row that
-// it says was sent may only be sent again if it takes that back.
+// FuzzJournal reads any bytes as entries of a journal. Whatever the journal makes of them, a row
+// that it says was sent may only be sent again if it takes that back.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"line":2,"event":"sending"} {"line":3,"event":"rejected"} {"line":2,"event":"unsent"}`))
 	f.Add([]byte(`{"line":2,"event":"sending"} {"line":2,"event":"created","id":7} {"line":9,"event":"sending"}`))
@@ -323,7 +323,8 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// failingFile fails once, half-way through a write or in a sync, as a disk does that is full for a moment.
+// failingFile fails once, half-way through a write or in a sync, as a disk does that is full for a
+// moment.
 type failingFile struct {
 	file
 	mu            sync.Mutex

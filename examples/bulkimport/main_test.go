@@ -29,8 +29,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// TestMain is the program itself where a test has started it as one, to kill it. It sees that no test leaves a
-// goroutine behind.
+// TestMain is the program itself where a test has started it as one, to kill it. It sees that no
+// test leaves a goroutine behind.
 func TestMain(m *testing.M) {
 	if os.Getenv("BULKIMPORT_TEST_PROGRAM") != "" {
 		main()
@@ -89,8 +89,8 @@ func (p *port) program() *exec.Cmd {
 	return cmd
 }
 
-// start starts the program, and has act called once while the service has the n-th create of it, or has just
-// answered that.
+// start starts the program, and has act called once while the service has the n-th create of it, or
+// has just answered that.
 func (p *port) start(n int, after bool, act func(*os.Process)) *exec.Cmd {
 	p.Helper()
 	cmd := p.program()
@@ -131,8 +131,8 @@ func longRows(t *testing.T) int {
 	return rows
 }
 
-// TestProgram_killed kills the program again and again, while the service fails in every way, and goes
-// on until no row is left.
+// TestProgram_killed kills the program again and again, while the service fails in every way, and
+// goes on until no row is left.
 func TestProgram_killed(t *testing.T) {
 	t.Parallel()
 	const every = 200 // rows
@@ -223,7 +223,8 @@ func TestProgram_memory(t *testing.T) {
 	assert.LessOrEqual(t, perRowAgain, int64(128), "bytes a row, of a resume")
 }
 
-// peakMemory returns the peak of a process's memory, in bytes. The rusage of a child has its parent's in it.
+// peakMemory returns the peak of a process's memory, in bytes. The rusage of a child has its
+// parent's in it.
 func peakMemory(pid int) (peak int64) {
 	for {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -269,7 +270,8 @@ func TestProgram_terminalGone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")
 	}
-	// The test may run under nohup, of which the program is to know nothing: to be ignored is inherited, to be handled is not.
+	// The test may run under nohup, of which the program is to know nothing: to be ignored is
+	// inherited, to be handled is not.
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGHUP)
 	defer signal.Stop(heard)
@@ -306,7 +308,8 @@ func TestProgram_closedPipe(t *testing.T) {
 	assert.Equal(t, 30, p.count(created))
 }
 
-// signalUntil sends a process a signal again and again, since nothing tells when the first has been noticed.
+// signalUntil sends a process a signal again and again, since nothing tells when the first has been
+// noticed.
 func signalUntil(gone <-chan struct{}, process *os.Process, s os.Signal) {
 	for {
 		_ = process.Signal(s) // which fails once the process is gone

@@ -13,8 +13,8 @@ import (
 
 const redrawEvery = 100 * time.Millisecond
 
-// progress shows how far a job is: on a terminal in one line that changes, elsewhere in a line now and
-// then.
+// progress shows how far a job is: on a terminal in one line that changes, elsewhere in a line now
+// and then.
 type progress struct {
 	job    *job
 	w      io.Writer
@@ -88,8 +88,8 @@ func (p *progress) holdup(now time.Time) string {
 	return ""
 }
 
-// timeLeft returns how long the rest takes: at the rate so far or, under a limit, until the last window
-// that it needs is open.
+// timeLeft returns how long the rest takes: at the rate so far or, under a limit, until the last
+// window that it needs is open.
 func (j *job) timeLeft(now time.Time, rate float64) time.Duration {
 	rows, limit := j.journal.rows(waiting, unsent, sending), j.client.RateLimit()
 	reset, window := limit.Reset.Sub(now), j.to.minute

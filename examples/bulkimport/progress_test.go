@@ -42,8 +42,8 @@ func assertGolden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-// TestProgress looks at one import at several times, on terminals of several widths and piped: under the
-// limit, in an outage, and while it is being stopped.
+// TestProgress looks at one import at several times, on terminals of several widths and piped:
+// under the limit, in an outage, and while it is being stopped.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree), fake.WithLatency(37*time.Millisecond))

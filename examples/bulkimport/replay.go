@@ -22,7 +22,8 @@ const claimSize = 15
 
 func claim(size int64) []byte { return fmt.Appendf(nil, "%*d\n", claimSize-1, size) }
 
-// sealed ends the other lines. Its checksum is that of all so far: none can be missing, or come twice.
+// sealed ends the other lines. Its checksum is that of all so far: none can be missing, or come
+// twice.
 func sealed(sum uint32) string { return fmt.Sprintf(`,"sum":"%08x"}`+"\n", sum) }
 
 func addSum(sum uint32, line []byte) uint32 {

@@ -66,8 +66,8 @@ func (j *job) shown(pet petstore.NewPet, list *petstore.ListPetsResult, err erro
 	return fmt.Sprintf("cannot tell: listPets shows %d pets and there may be more", len(list.Pets))
 }
 
-// writeReport replaces the file at path as a whole: a reader sees the old one or the new one. Without a
-// row below its header there is none, not even that of an earlier run.
+// writeReport replaces the file at path as a whole: a reader sees the old one or the new one.
+// Without a row below its header there is none, not even that of an earlier run.
 func writeReport(path string, rows [][]string) error {
 	if len(rows) == 1 {
 		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {

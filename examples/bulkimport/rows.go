@@ -18,7 +18,8 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// input is a file of rows. Its text stays in memory, so that a change of the file during the import does no harm.
+// input is a file of rows. Its text stays in memory, so that a change of the file during the import
+// does no harm.
 type input struct {
 	path   string
 	text   []byte
@@ -27,7 +28,8 @@ type input struct {
 	states []event // by line, from 1: waiting where a row begins
 }
 
-// readInput reads a file and calls check for each row: a fault of the file has to show before the first create.
+// readInput reads a file and calls check for each row: a fault of the file has to show before the
+// first create.
 func readInput(path string, check func(row)) (*input, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the user names it
 	if err != nil {
@@ -76,11 +78,13 @@ const (
 
 	byteOrderMark = "\xef\xbb\xbf" // spreadsheets put it ahead of UTF-8
 
-	// escaped are the first characters of cells that reports protect, so that no spreadsheet takes them for formulas.
+	// escaped are the first characters of cells that reports protect, so that no spreadsheet takes
+	// them for formulas.
 	escaped = "=+-@\t\r'"
 )
 
-// rejectedColumns are those of the report of rejected rows. Once corrected, the report can be imported.
+// rejectedColumns are those of the report of rejected rows. Once corrected, the report can be
+// imported.
 var rejectedColumns = []string{"name", "categoryId", "status", "line", "reason"}
 
 // headers maps each header that a CSV file may have to its number of columns.
@@ -139,8 +143,8 @@ func decodeCSV(all []byte, yield func(row) bool) error {
 	}
 }
 
-// holdsRow reports whether a line within a cell looks like a row by itself. Pets with such names can be
-// imported from JSON Lines.
+// holdsRow reports whether a line within a cell looks like a row by itself. Pets with such names
+// can be imported from JSON Lines.
 func holdsRow(cells []string, columns int) bool {
 	for line := range strings.Lines(strings.Join(cells, "\n")) {
 		if strings.Count(line, ",") == columns-1 {
@@ -174,8 +178,8 @@ func decodeJSON(text []byte, yield func(row) bool) {
 	}
 }
 
-// cellsOfJSON is strict, and so is the decoder about duplicate fields, the case of names and invalid UTF-8: a
-// lenient one would add pets that nobody meant.
+// cellsOfJSON is strict, and so is the decoder about duplicate fields, the case of names and
+// invalid UTF-8: a lenient one would add pets that nobody meant.
 func cellsOfJSON(text []byte) ([]string, error) {
 	var fields struct {
 		Name       *string            `json:"name"`
