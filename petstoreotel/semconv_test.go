@@ -1,13 +1,6 @@
 package petstoreotel_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,8 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
 	"go.opentelemetry.io/otel/trace"
@@ -25,67 +16,84 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// ours is the namespace of what the conventions do not know.
-const ours = "petstore."
-
-// registry is what the semantic conventions of the pinned version say, from the code that was
-// generated of them.
-type registry struct {
-	types  map[attribute.Key]string          // "Enum", "string", "int"
-	values map[attribute.Key]map[string]bool // of enums
-	metric map[attribute.Key]bool            // attributes of http.client.request.duration
+// convention is an attribute of the conventions. Its key comes from the package that is generated from
+// them: a key that the pinned version does not have does not compile.
+type convention struct {
+	kind                         attribute.Type
+	value                        string // a regular expression
+	span, metric                 bool   // http.client.request.duration
+	requiredSpan, requiredMetric bool   // by the conventions for an HTTP client
 }
 
-// required are the attributes that a span of an HTTP client must have, and those of
-// http.client.request.duration.
-var (
-	requiredOfSpan = []attribute.Key{
-		semconv.HTTPRequestMethodKey, semconv.ServerAddressKey, semconv.ServerPortKey, semconv.URLFullKey,
-	}
-	requiredOfMetric = []attribute.Key{semconv.HTTPRequestMethodKey, semconv.ServerAddressKey, semconv.ServerPortKey}
-)
+var conventions = map[attribute.Key]convention{
+	semconv.HTTPRequestMethodKey:         {attribute.STRING, "^(GET|POST|_OTHER)$", true, true, true, true},
+	semconv.HTTPRequestMethodOriginalKey: {attribute.STRING, ".", true, false, false, false},
+	semconv.HTTPRequestResendCountKey:    {attribute.INT64, "^[1-9]$", true, false, false, false},
+	semconv.HTTPResponseStatusCodeKey:    {attribute.INT64, `^\d{3}$`, true, true, false, false},
+	semconv.ErrorTypeKey:                 {attribute.STRING, `^(\d{3}|[\w.*]+)$`, true, true, false, false},
+	semconv.NetworkProtocolVersionKey:    {attribute.STRING, `^[\d.]+$`, true, true, false, false},
+	semconv.ServerAddressKey:             {attribute.STRING, ".", true, true, true, true},
+	semconv.ServerPortKey:                {attribute.INT64, `^\d+$`, true, true, true, true},
+	semconv.URLFullKey:                   {attribute.STRING, "^https://", true, false, true, false},
+	semconv.URLSchemeKey:                 {attribute.STRING, "^https$", true, true, false, false},
+	semconv.URLTemplateKey:               {attribute.STRING, "^/v1/pets", true, true, false, false},
+}
 
-func TestSpansAndMetricsFollowTheSemanticConventions(t *testing.T) {
+func TestNew_followsTheSemanticConventions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, r := newHarness(t), readRegistry(t)
+		s := newHarness(t)
 		s.everyKind()
-		spans := s.ended()
 		kinds := make(map[trace.SpanKind]int)
-		for _, span := range spans {
+		for _, span := range s.ended() {
 			kinds[span.SpanKind()]++
-			assert.Empty(t, r.faultsOfSpan(span), span.Name())
 			assert.Equal(t, semconv.SchemaURL, span.InstrumentationScope().SchemaURL)
+			client := span.SpanKind() == trace.SpanKindClient
+			assertConventional(t, span.Name(), set(span), func(c convention) (allowed, required bool) {
+				return c.span, c.requiredSpan && client
+			})
+			for _, event := range span.Events() {
+				assertConventional(t, event.Name, attribute.NewSet(event.Attributes...), ownOnly)
+			}
 		}
 		assert.Greater(t, kinds[trace.SpanKindClient], 5)
 		assert.Greater(t, kinds[trace.SpanKindInternal], 3)
+
 		metrics := s.collect()
 		require.Len(t, metrics.Metrics, 8, "all of them")
 		for _, m := range metrics.Metrics {
-			assert.Empty(t, r.faultsOfMetric(m), m.Name)
+			rules := func(c convention) (allowed, required bool) { return c.metric, false }
+			if want := (httpconv.ClientRequestDuration{}); !strings.HasPrefix(m.Name, "petstore.") {
+				assert.Equal(t, []string{want.Name(), want.Unit(), want.Description()}, []string{m.Name, m.Unit, m.Description})
+				rules = func(c convention) (allowed, required bool) { return c.metric, c.requiredMetric }
+			}
+			for attributes := range attributesOf(m.Data) {
+				assertConventional(t, m.Name, attributes, rules)
+			}
 		}
 	})
 }
 
-func TestRegistryFindsWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	r := readRegistry(t)
-	for want, kv := range map[string]attribute.KeyValue{
-		"url.ful: not in the registry":                     attribute.String("url.ful", "x"),
-		"server.port: string, not int":                     attribute.String("server.port", "80"),
-		"http.request.method: get is no value of the enum": attribute.String("http.request.method", "get"),
-		"http.method: not in the registry":                 attribute.String("http.method", "GET"),
-	} {
-		assert.Equal(t, []string{want}, r.faults(kv))
+// ownOnly allows no attribute of the conventions.
+func ownOnly(convention) (allowed, required bool) { return false, false }
+
+// assertConventional holds attributes to the conventions, except those of the namespace petstore.
+func assertConventional(t *testing.T, name string, all attribute.Set, rules func(convention) (allowed, required bool)) {
+	t.Helper()
+	for _, kv := range all.ToSlice() {
+		if strings.HasPrefix(string(kv.Key), "petstore.") {
+			continue
+		}
+		c, known := conventions[kv.Key]
+		allowed, _ := rules(c)
+		assert.Truef(t, known && allowed, "%s: %s is not allowed", name, kv.Key)
+		assert.Equalf(t, c.kind, kv.Value.Type(), "%s: %s", name, kv.Key)
+		assert.Regexpf(t, c.value, kv.Value.String(), "%s: %s", name, kv.Key)
 	}
-	bare := metricdata.Metrics{Name: "http.client.request.duration", Data: metricdata.Histogram[float64]{
-		DataPoints: []metricdata.HistogramDataPoint[float64]{{Attributes: attribute.NewSet(
-			semconv.URLFull("https://service.test/"), semconv.ServerAddress("service.test"), semconv.HTTPRequestMethodGet,
-		)}},
-	}}
-	assert.ElementsMatch(t, []string{
-		"has the unit ", "has the description ", "url.full: none of the metric's", "server.port: is missing",
-	}, r.faultsOfMetric(bare))
-	assert.Equal(t, []string{"not in the registry"}, r.faultsOfMetric(metricdata.Metrics{Name: "http.client.calls"}))
+	for key, c := range conventions {
+		if _, required := rules(c); required {
+			assert.Truef(t, all.HasValue(key), "%s: %s is missing", name, key)
+		}
+	}
 }
 
 // everyKind makes calls and requests of every kind.
@@ -111,172 +119,4 @@ func (s *harness) everyKind() {
 	other := s.newClient(roundTripper(s.base().RoundTrip), petstore.WithLimiter(petstore.NewLimiter()))
 	_, err = other.GetPet(ctx, 12) //nolint:staticcheck // the operation with an id in its path
 	require.ErrorIs(s.t, err, petstore.ErrNotFound)
-}
-
-func (r *registry) faultsOfSpan(span sdktrace.ReadOnlySpan) []string {
-	faults := r.faults(span.Attributes()...)
-	for _, event := range span.Events() {
-		faults = append(faults, r.faults(event.Attributes...)...)
-	}
-	if span.SpanKind() == trace.SpanKindClient {
-		faults = append(faults, missing(set(span), requiredOfSpan)...)
-	}
-	return faults
-}
-
-func (r *registry) faultsOfMetric(m metricdata.Metrics) (faults []string) {
-	own := strings.HasPrefix(m.Name, ours)
-	if !own {
-		if m.Name != (httpconv.ClientRequestDuration{}).Name() {
-			return []string{"not in the registry"}
-		}
-		if want := (httpconv.ClientRequestDuration{}); m.Unit != want.Unit() || m.Description != want.Description() {
-			faults = append(faults, "has the unit "+m.Unit, "has the description "+m.Description)
-		}
-	}
-	for attributes := range attributesOf(m.Data) {
-		faults = append(faults, r.faults(attributes.ToSlice()...)...)
-		if own {
-			continue
-		}
-		faults = append(faults, missing(attributes, requiredOfMetric)...)
-		for _, kv := range attributes.ToSlice() {
-			if !r.metric[kv.Key] {
-				faults = append(faults, string(kv.Key)+": none of the metric's")
-			}
-		}
-	}
-	return faults
-}
-
-// faults says what the registry has against some attributes.
-func (r *registry) faults(attributes ...attribute.KeyValue) (faults []string) {
-	for _, kv := range attributes {
-		if strings.HasPrefix(string(kv.Key), ours) {
-			continue
-		}
-		want, known := r.types[kv.Key]
-		is := map[attribute.Type]string{
-			attribute.STRING: "string", attribute.INT64: "int", attribute.FLOAT64: "double", attribute.BOOL: "boolean",
-		}[kv.Value.Type()]
-		text := kv.Value.String()
-		_, err := strconv.Atoi(text)
-		switch {
-		case !known:
-			faults = append(faults, string(kv.Key)+": not in the registry")
-		case want == "Enum" && !r.values[kv.Key][text] && kv.Key != semconv.ErrorTypeKey:
-			faults = append(faults, string(kv.Key)+": "+text+" is no value of the enum")
-		case want == "Enum" && is != "string" || want != "Enum" && is != want:
-			faults = append(faults, string(kv.Key)+": "+is+", not "+want)
-		case kv.Key == semconv.ErrorTypeKey && err != nil && !regexp.MustCompile(`^[\w.*]+$`).MatchString(text):
-			faults = append(faults, "error.type: "+text+" is no class")
-		}
-	}
-	return faults
-}
-
-func missing(attributes attribute.Set, required []attribute.Key) (faults []string) {
-	for _, key := range required {
-		if !attributes.HasValue(key) {
-			faults = append(faults, string(key)+": is missing")
-		}
-	}
-	return faults
-}
-
-// readRegistry reads the attributes, their types and their values from the pinned version's
-// package.
-func readRegistry(t *testing.T) *registry {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}",
-		"go.opentelemetry.io/otel/semconv/v1.43.0").Output()
-	require.NoError(t, err)
-	dir := strings.TrimSpace(string(out))
-	r := &registry{
-		types:  make(map[attribute.Key]string),
-		values: make(map[attribute.Key]map[string]bool),
-		metric: make(map[attribute.Key]bool),
-	}
-	r.readAttributes(t, filepath.Join(dir, "attribute_group.go"))
-	r.readMetric(t, filepath.Join(dir, "httpconv", "metric.go"))
-	require.Greater(t, len(r.types), 500)
-	require.Greater(t, len(r.metric), 5)
-	return r
-}
-
-func (r *registry) readAttributes(t *testing.T, path string) {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-	require.NoError(t, err)
-	typeLine := regexp.MustCompile(`(?m)^Type: (\S+)`)
-	keys := make(map[string]attribute.Key) // by the name of the constant
-	for _, spec := range valuesOf(file) {
-		call, ok := spec.Values[0].(*ast.CallExpr)
-		if !ok {
-			continue
-		}
-		literal, ok := call.Args[0].(*ast.BasicLit)
-		selector, isSelector := call.Fun.(*ast.SelectorExpr)
-		if !ok || !isSelector || literal.Kind != token.STRING {
-			continue
-		}
-		text, err := strconv.Unquote(literal.Value)
-		require.NoError(t, err)
-		switch of := selector.X.(*ast.Ident).Name; {
-		case of == "attribute":
-			key := attribute.Key(text)
-			keys[spec.Names[0].Name] = key
-			if found := typeLine.FindStringSubmatch(spec.Doc.Text()); found != nil {
-				r.types[key] = found[1]
-			}
-		default: // an enum's value: XKey.String("…")
-			key := keys[of]
-			if r.values[key] == nil {
-				r.values[key] = make(map[string]bool)
-			}
-			r.values[key][text] = true
-		}
-	}
-}
-
-// readMetric reads which attributes http.client.request.duration may have: the parameters of
-// Record, and those that its Attr methods make.
-func (r *registry) readMetric(t *testing.T, path string) {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	require.NoError(t, err)
-	for _, decl := range file.Decls {
-		method, ok := decl.(*ast.FuncDecl)
-		if !ok || method.Recv == nil {
-			continue
-		}
-		receiver, ok := method.Recv.List[0].Type.(*ast.Ident)
-		if !ok || receiver.Name != "ClientRequestDuration" ||
-			method.Name.Name != "Record" && !strings.HasPrefix(method.Name.Name, "Attr") {
-			continue
-		}
-		ast.Inspect(method.Body, func(n ast.Node) bool {
-			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-				text, _ := strconv.Unquote(literal.Value)
-				r.metric[attribute.Key(text)] = true
-			}
-			return true
-		})
-	}
-}
-
-// valuesOf are the constants and variables of a file that have a value.
-func valuesOf(file *ast.File) (specs []*ast.ValueSpec) {
-	for _, decl := range file.Decls {
-		general, ok := decl.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		for _, spec := range general.Specs {
-			if value, ok := spec.(*ast.ValueSpec); ok && len(value.Values) == 1 {
-				specs = append(specs, value)
-			}
-		}
-	}
-	return specs
 }
