@@ -21,40 +21,58 @@ type client interface {
 	list(ctx context.Context) error
 }
 
+// program returns a function that makes the clients of one program, which send through via.
+type program func(c cell, via http.RoundTripper) func() client
+
 // contender is a way to call the service.
 type contender struct {
 	name, text string
-	// clients returns the n clients of the cell, which send through via.
-	clients func(c cell, via http.RoundTripper, n int) []client
+	program    program
+	// assisted programs share all that they know, although they are unaware of each other.
+	assisted bool
+}
+
+// clients returns the n clients of a cell: of one program or, if they are unaware of each other, of
+// one program each.
+func (k contender) clients(c cell, via http.RoundTripper, n int) []client {
+	newClient, clients := k.program(c, via), make([]client, n)
+	for i := range clients {
+		if c.condition.unaware && !k.assisted {
+			newClient = k.program(c, via)
+		}
+		clients[i] = newClient()
+	}
+	return clients
 }
 
 // contenders returns all of them, ours first.
 func contenders() []contender {
 	return []contender{
-		{"petstore-go", "`petstore.NewClient` as it comes, with `WithMaxWait(time.Hour)`", petstoreClients(false)},
 		{
-			"net/http",
-			"`net/http` in a loop of up to 8 attempts that sleeps 1 s, 2 s, 4 s, … after all but a 200",
-			plainClients,
-		},
-		{"retryablehttp", "`go-retryablehttp` with its defaults", retryableClients},
-		{
-			"retryablehttp + rate",
-			"the same behind a `golang.org/x/time/rate` limiter that knows the plan: a token every 1/limit minute, " +
-				"burst 1, taken by every attempt",
-			pacedClients,
+			name: "petstore-go", program: petstoreProgram(false),
+			text: "`petstore.NewClient` as it comes, with `WithMaxWait(time.Hour)`",
 		},
 		{
-			"ATB", "the same behind the adaptive token bucket of arXiv 2510.04516, with steps of our own",
-			governedClients(newTokenBucket, false),
+			name: "net/http", program: plainProgram,
+			text: "`net/http` in a loop of up to 8 attempts that sleeps 1 s, 2 s, 4 s, … after all but a 200",
+		},
+		{name: "retryablehttp", text: "`go-retryablehttp` with its defaults", program: retryableProgram(unchanged)},
+		{
+			name: "retryablehttp + rate", program: retryableProgram(newPaced),
+			text: "the same behind a `golang.org/x/time/rate` limiter that knows the plan: a token every " +
+				"1/limit minute, burst 1, taken by every attempt",
 		},
 		{
-			"PRAW", "the same behind a pace by Remaining and Reset, as PRAW has it",
-			governedClients(newPRAW, false),
+			name: "ATB", program: retryableProgram(governedBy(newTokenBucket)),
+			text: "the same behind the adaptive token bucket of arXiv 2510.04516, with steps of our own",
 		},
 		{
-			"AWS adaptive", "the same behind the rate limiter of the AWS SDKs' adaptive retry mode",
-			governedClients(newAWS, false),
+			name: "PRAW", program: retryableProgram(governedBy(newPRAW)),
+			text: "the same behind a pace by Remaining and Reset, as PRAW has it",
+		},
+		{
+			name: "AWS adaptive", program: retryableProgram(governedBy(newAWS)),
+			text: "the same behind the rate limiter of the AWS SDKs' adaptive retry mode",
 		},
 	}
 }
@@ -83,32 +101,27 @@ func (p petstoreClient) list(ctx context.Context) error {
 	}
 }
 
-// petstoreClients returns clients with a limiter for all or, if they are unaware, one for each,
-// which may be told how many there are.
-func petstoreClients(told bool) func(cell, http.RoundTripper, int) []client {
-	return func(c cell, via http.RoundTripper, n int) []client {
-		opts := []petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: via})}
+// petstoreProgram makes clients with one limiter, which may know how many programs there are.
+func petstoreProgram(told bool) program {
+	return func(c cell, via http.RoundTripper) func() client {
+		limiter := petstore.NewLimiter()
+		if told {
+			limiter = petstore.NewLimiter(petstore.Processes(c.condition.clients))
+		}
+		opts := []petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: via}), petstore.WithLimiter(limiter)}
 		switch {
 		case c.load.noWait:
 			opts = append(opts, petstore.WithMaxWait(0))
 		case c.load.percent == 0:
 			opts = append(opts, petstore.WithMaxWait(time.Hour))
 		}
-		shared := petstore.NewLimiter()
-		return repeat(n, func() client {
-			limiter := shared
-			switch {
-			case told:
-				limiter = petstore.NewLimiter(petstore.Processes(n))
-			case c.condition.unaware:
-				limiter = petstore.NewLimiter()
-			}
-			p, err := petstore.NewClient(baseURL, fake.DefaultAPIKey, append(opts, petstore.WithLimiter(limiter))...)
+		return func() client {
+			p, err := petstore.NewClient(baseURL, fake.DefaultAPIKey, opts...)
 			if err != nil {
 				panic(err) // the arguments are constants
 			}
 			return petstoreClient{p, c.load.percent > 0}
-		})
+		}
 	}
 }
 
@@ -136,8 +149,8 @@ func (p plainClient) list(ctx context.Context) error {
 	return err
 }
 
-func plainClients(_ cell, via http.RoundTripper, n int) []client {
-	return repeat(n, func() client { return plainClient{&http.Client{Transport: via}} })
+func plainProgram(_ cell, via http.RoundTripper) func() client {
+	return func() client { return plainClient{&http.Client{Transport: via}} }
 }
 
 // retryableClient uses go-retryablehttp as its documentation shows.
@@ -151,16 +164,20 @@ func (r retryableClient) list(ctx context.Context) error {
 	return outcome(r.Do(&retryablehttp.Request{Request: req})) //nolint:bodyclose // outcome closes it
 }
 
-func newRetryable(via http.RoundTripper) client {
-	r := retryablehttp.NewClient()
-	r.Logger = nil
-	r.HTTPClient = &http.Client{Transport: via}
-	return retryableClient{r}
+// retryableProgram makes clients that share the transport that wrap puts ahead of via.
+func retryableProgram(wrap func(cell, http.RoundTripper) http.RoundTripper) program {
+	return func(c cell, via http.RoundTripper) func() client {
+		shared := wrap(c, via)
+		return func() client {
+			r := retryablehttp.NewClient()
+			r.Logger = nil
+			r.HTTPClient = &http.Client{Transport: shared}
+			return retryableClient{r}
+		}
+	}
 }
 
-func retryableClients(_ cell, via http.RoundTripper, n int) []client {
-	return repeat(n, func() client { return newRetryable(via) })
-}
+func unchanged(_ cell, via http.RoundTripper) http.RoundTripper { return via }
 
 // paced waits for a token before every attempt.
 type paced struct {
@@ -176,23 +193,8 @@ func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.RoundTripper.RoundTrip(r)
 }
 
-func pacedClients(c cell, via http.RoundTripper, n int) []client {
-	tokens := func() *rate.Limiter { return rate.NewLimiter(rate.Limit(float64(c.perMinute)/60), 1) }
-	shared := tokens()
-	return repeat(n, func() client {
-		if c.condition.unaware {
-			return newRetryable(paced{via, tokens()})
-		}
-		return newRetryable(paced{via, shared})
-	})
-}
-
-func repeat(n int, newClient func() client) []client {
-	clients := make([]client, n)
-	for i := range clients {
-		clients[i] = newClient()
-	}
-	return clients
+func newPaced(c cell, via http.RoundTripper) http.RoundTripper {
+	return paced{via, rate.NewLimiter(rate.Limit(float64(c.perMinute)/60), 1)}
 }
 
 func newRequest(ctx context.Context) (*http.Request, error) {

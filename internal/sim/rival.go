@@ -43,17 +43,10 @@ func (g governed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// governedClients returns clients with a governor each, or one for all of them if they share what
-// they know.
-func governedClients(newGovernor func() governor, share bool) func(cell, http.RoundTripper, int) []client {
-	return func(c cell, via http.RoundTripper, n int) []client {
-		shared := governed{via, newGovernor(), new(sync.Mutex)}
-		return repeat(n, func() client {
-			if c.condition.unaware && !share {
-				return newRetryable(governed{via, newGovernor(), new(sync.Mutex)})
-			}
-			return newRetryable(shared)
-		})
+// governedBy returns a function that puts a new governor ahead of a transport.
+func governedBy(newGovernor func() governor) func(cell, http.RoundTripper) http.RoundTripper {
+	return func(_ cell, via http.RoundTripper) http.RoundTripper {
+		return governed{via, newGovernor(), new(sync.Mutex)}
 	}
 }
 

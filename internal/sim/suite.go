@@ -87,11 +87,12 @@ func loads(seed uint64) suite {
 // without knowing of the others.
 func herds(seed uint64) suite {
 	all := contenders()
-	const with = "with `NewLimiter(Processes(n))`"
-	told := contender{"petstore-go, told", with, petstoreClients(true)}
+	told := contender{
+		name: "petstore-go, told", text: "with `NewLimiter(Processes(n))`", program: petstoreProgram(true),
+	}
 	assisted := contender{
-		"AATB", "ATB, all processes adapting one bucket, as its assisted form does by telemetry",
-		governedClients(newTokenBucket, true),
+		name: "AATB", text: "ATB, all processes adapting one bucket, as its assisted form does by telemetry",
+		program: retryableProgram(governedBy(newTokenBucket)), assisted: true,
 	}
 	s := suite{
 		name: "herd", contenders: append([]contender{all[0], told, assisted}, all[1:]...), ours: 2,

@@ -42,6 +42,9 @@ func (s suite) listing(rows []row) string {
 func (s suite) summary(rows []row, label func(cell) []string, entry func(total) string, heading ...string) string {
 	lines, at, totals := [][]string{s.heading(heading...)}, map[string]int{}, [][]total{nil}
 	for _, r := range rows {
+		if len(r.results) == 0 { // not chosen by -run
+			continue
+		}
 		key := strings.Join(label(r.cell), "|")
 		if at[key] == 0 {
 			at[key] = len(lines)
