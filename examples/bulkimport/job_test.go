@@ -197,40 +197,39 @@ func (b *bench) assertNothingLostOrRepeated(rows int) {
 	assert.Len(b, b.report(".rejected.csv"), b.count(rejected))
 }
 
-func TestImport(t *testing.T) {
-	for name, test := range map[string]func(*testing.T){
-		"adds the pets of the sample":                                   importSample,
-		"adds the pets that the rows describe":                          importRows,
-		"has nothing to do in a second run":                             importTwice,
-		"loses and repeats nothing in chaos":                            importInChaos,
-		"sends one create ahead of the others":                          importCarefully,
-		"does not accept the success of another pet":                    importWithWrongSuccesses,
-		"sends one request during a ban, however often it is restarted": importDuringBan,
-		"stops when the day's quota is used up":                         importBeyondDay,
-		"stops when the key is banned":                                  importWithBannedKey,
-		"does not count a waiting row as sent":                          importWaits,
-		"finishes the requests on their way when it is interrupted":     interruptImport,
-		"stops at once when it is interrupted during a wait":            interruptWait,
-		"refuses a second import of the same file":                      importConcurrently,
-		"writes the key into no file":                                   importSecretly,
-		"stops when its journal is removed":                             importWithoutJournal,
-	} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+// inBubble returns a test that runs in virtual time.
+func inBubble(test func(*testing.T)) func(*testing.T) {
+	return func(t *testing.T) {
+		synctest.Test(t, test)
 	}
 }
 
+func TestImport(t *testing.T) {
+	t.Run("adds the pets of the sample", inBubble(importSample))
+	t.Run("adds the pets that the rows describe", inBubble(importRows))
+	t.Run("has nothing to do in a second run", inBubble(importTwice))
+	t.Run("loses and repeats nothing in chaos", inBubble(importInChaos))
+	t.Run("sends one create ahead of the others", inBubble(importCarefully))
+	t.Run("does not accept the success of another pet", inBubble(importWithWrongSuccesses))
+	t.Run("sends one request during a ban, however often it is restarted", inBubble(importDuringBan))
+	t.Run("stops when the day's quota is used up", inBubble(importBeyondDay))
+	t.Run("stops when the key is banned", inBubble(importWithBannedKey))
+	t.Run("does not count a waiting row as sent", inBubble(importWaits))
+	t.Run("finishes the requests on their way when it is interrupted", inBubble(interruptImport))
+	t.Run("stops at once when it is interrupted during a wait", inBubble(interruptWait))
+	t.Run("refuses a second import of the same file", inBubble(importConcurrently))
+	t.Run("writes the key into no file", inBubble(importSecretly))
+	t.Run("stops when its journal is removed", inBubble(importWithoutJournal))
+}
+
 func TestReport(t *testing.T) {
-	for name, test := range map[string]func(*testing.T){
-		"shows whether listPets has the pet of an undecided row": reportUndecided,
-		"cannot tell if listPets shows 100 pets":                 reportFullList,
-		"does not show the pet of another row":                   reportEqualRows,
-		"has the rows that the service refuses, with reasons":    reportRejected,
-		"is written when the import is interrupted":              reportInterrupted,
-		"is removed when there are no such rows":                 reportNothing,
-		"can be imported once corrected":                         reportImported,
-	} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
-	}
+	t.Run("shows whether listPets has the pet of an undecided row", inBubble(reportUndecided))
+	t.Run("cannot tell if listPets shows 100 pets", inBubble(reportFullList))
+	t.Run("does not show the pet of another row", inBubble(reportEqualRows))
+	t.Run("has the rows that the service refuses, with reasons", inBubble(reportRejected))
+	t.Run("is written when the import is interrupted", inBubble(reportInterrupted))
+	t.Run("is removed when there are no such rows", inBubble(reportNothing))
+	t.Run("can be imported once corrected", inBubble(reportImported))
 }
 
 func importSample(t *testing.T) {
