@@ -16,18 +16,21 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestLimiter(t *testing.T) {
-	for name, test := range map[string]func(*testing.T){
-		"sends calls in the order in which they came":                      inOrder,
-		"refuses a wait that cannot fit, at once, and sends nothing":       refusedAtOnce,
-		"after a 429 waits, sends one, then the rest":                      func(t *testing.T) { oneRejection(t, 30) },
-		"after a 429 to the first request waits, sends one, then the rest": func(t *testing.T) { oneRejection(t, 0) },
-		"fails at once when a fixed day is used up, until it is over":      func(t *testing.T) { exhaustDay(t, fake.WindowFixed) },
-		"fails at once when an aligned day is used up, until it is over":   func(t *testing.T) { exhaustDay(t, fake.WindowAligned) },
-		"fails at once when a sliding day is used up, until it is over":    func(t *testing.T) { exhaustDay(t, fake.WindowSliding) },
-	} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+// inBubble returns a test that runs in virtual time.
+func inBubble(test func(*testing.T)) func(*testing.T) {
+	return func(t *testing.T) {
+		synctest.Test(t, test)
 	}
+}
+
+func TestLimiter(t *testing.T) {
+	t.Run("sends calls in the order in which they came", inBubble(inOrder))
+	t.Run("refuses a wait that cannot fit, at once, and sends nothing", inBubble(refusedAtOnce))
+	t.Run("after a 429 waits, sends one, then the rest", inBubble(func(t *testing.T) { oneRejection(t, 30) }))
+	t.Run("after a 429 to the first request waits, sends one, then the rest", inBubble(func(t *testing.T) { oneRejection(t, 0) }))
+	t.Run("fails at once when a fixed day is used up, until it is over", inBubble(func(t *testing.T) { exhaustDay(t, fake.WindowFixed) }))
+	t.Run("fails at once when an aligned day is used up, until it is over", inBubble(func(t *testing.T) { exhaustDay(t, fake.WindowAligned) }))
+	t.Run("fails at once when a sliding day is used up, until it is over", inBubble(func(t *testing.T) { exhaustDay(t, fake.WindowSliding) }))
 }
 
 func inOrder(t *testing.T) {
