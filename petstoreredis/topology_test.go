@@ -99,9 +99,15 @@ func newCluster(t *testing.T) cluster {
 	return c
 }
 
+// client returns a client with the least rights.
 func (c cluster) client(t *testing.T) redis.UniversalClient {
 	t.Helper()
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{c[0].address}})
+	for _, s := range c {
+		s.do(t, append(leastRights(t), "+cluster|slots")...)
+	}
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{c[0].address}, Username: "petstore", Password: "secret",
+	})
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
