@@ -163,3 +163,25 @@ func TestOnRedisRoundTripsOfEightProcessesAreFew(t *testing.T) {
 	assert.LessOrEqual(t, trips, 0.2)
 	t.Logf("880 requests at 1000 a window: %.3f round trips to Redis for each", trips)
 }
+
+// TestOnRedisColdStart is the beginning of some rows of the table, for a run that has no half hour.
+func TestOnRedisColdStart(t *testing.T) {
+	for _, r := range []row{slow(32, 1, 60, 3*time.Second), slow(32, 4, 300, 3*time.Second)} {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, r)
+			f.hire(r.processes)
+			f.start = time.Now()
+			begin(f.workers)
+			r.during(f)
+			f.at(20 * time.Second)
+			for len(f.workers) > 0 {
+				f.dismiss(0)
+			}
+			usage := f.service.Usage(f.service.APIKey())
+			assert.LessOrEqual(t, usage.Limited, 2, "429s")
+			assert.Zero(t, usage.BannedUntil)
+			assert.Equal(t, r.limit, usage.Minute, "the window is used up")
+		})
+	}
+}
