@@ -67,13 +67,13 @@ func TestShareIsTheLastKnownNumberOfProcesses(t *testing.T) {
 		elapse(settled)
 		l := fleet[4]
 		r.down.Store(true)
-		for l.absence.alone == nil {
+		for l.fallback.share == nil {
 			p, err := l.Acquire(t.Context(), time.Second)
 			require.NoError(t, err)
 			p.Release(petstore.Observation{})
 			elapse(time.Second)
 		}
-		assert.Equal(t, 5, l.absence.alone.share)
+		assert.Equal(t, 5, l.fallback.share.processes)
 	})
 }
 
@@ -83,7 +83,7 @@ func TestUnknownShareIsModest(t *testing.T) {
 		r.down.Store(true)
 		acquire(t, l).Release(petstore.Observation{})
 		synctest.Wait()
-		assert.Equal(t, unknownShare, l.absence.alone.share)
+		assert.Equal(t, unknownShare, l.fallback.share.processes)
 	})
 }
 
@@ -118,10 +118,10 @@ func TestRedisIsTriedOnceASecondAndByWaitersToo(t *testing.T) {
 		}
 		synctest.Wait()
 		elapse(10 * time.Second)
-		assert.NotNil(t, l.absence.alone)
+		assert.NotNil(t, l.fallback.share)
 		r.down.Store(false)
 		elapse(time.Second + time.Millisecond)
-		assert.Nil(t, l.absence.alone, "the one that waits has had Redis tried")
+		assert.Nil(t, l.fallback.share, "the one that waits has had Redis tried")
 		group.Wait()
 		assert.Zero(t, server.Usage(server.APIKey()).Limited)
 	})
@@ -154,7 +154,7 @@ func TestClosureIsToldToARedisThatHasLostIt(t *testing.T) {
 		go func() { _, _ = l.Acquire(t.Context(), 2*time.Hour) }()
 		synctest.Wait()
 		l.mu.Lock()
-		l.speak(time.Now())
+		l.send(time.Now())
 		l.mu.Unlock()
 		synctest.Wait()
 		other := newTestLimiter(t, r)
@@ -247,7 +247,7 @@ func TestEveryFailureOfRedisIsAFallback(t *testing.T) {
 				acquire(t, l).Release(petstore.Observation{})
 				assert.Less(t, time.Since(start), 100*time.Millisecond)
 				synctest.Wait()
-				assert.NotNil(t, l.absence.alone)
+				assert.NotNil(t, l.fallback.share)
 				assert.Contains(t, text.String(), strings.Fields(failure)[0])
 			})
 		})
@@ -262,7 +262,7 @@ func TestAnswerThatIsNoneOfTheScriptIsAFallback(t *testing.T) {
 		require.NoError(t, err)
 		acquire(t, l)
 		synctest.Wait()
-		assert.NotNil(t, l.absence.alone)
+		assert.NotNil(t, l.fallback.share)
 	})
 }
 
@@ -295,8 +295,7 @@ func TestCallerInTheFallbackMayGiveUp(t *testing.T) {
 		_, err := l.Acquire(ctx, time.Hour)
 		require.ErrorIs(t, err, petstore.ErrRateLimited)
 		require.ErrorIs(t, err, cause)
-		_, err = l.Acquire(t.Context(), 0)
-		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		assertRefused(t, l)
 		elapse(time.Minute)
 		assert.Nil(t, l.timer)
 	})

@@ -6,36 +6,43 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// windowLength is that of the plans (section 8.1), the day's apart.
-const windowLength = time.Minute
+const (
+	// windowLength is that of the plans (section 8.1), except for the day's.
+	windowLength = time.Minute
+	// sameWindow is how far the Resets of one window may lie apart.
+	sameWindow = 30 * time.Second
+)
 
-// knowledge is what Redis said last, by the local clock, with what own answers have added since.
+// knowledge is what Redis replied last, by the local clock, with what responses to this process have added since.
 type knowledge struct {
 	slot
+
 	rateLimit   petstore.RateLimit
 	left        int  // of the window, whatever the fleet has on its way
 	taken       int  // of it by this process, used or not
-	outstanding int  // on its way, or reserved, by the last word of Redis
+	outstanding int  // on its way, or reserved, by the last reply of Redis
 	spent       bool // nothing of the window can come to this process any more
+	full        bool // only what another process returns unused can come to this one
 	ends        time.Time
 	unsure      bool // nothing known covers another request
 	gate        time.Time
-	closure     petstore.LimitScope // of the gate
+	closedBy    petstore.LimitScope // what closed the gate
 	closedAt    time.Time           // when the 429 came that closed it
 	day         bool                // the window is longer than a minute
-	parties     int
-	waiting     int
+	processes   int
+	waiting     int // processes that wait
 }
 
-// newKnowledge reads a reply that came at now. That is later than when the script spoke, on the safe side.
+// newKnowledge reads a reply that came at now. That is later than when the script ran, which is on the safe side.
 func newKnowledge(r reply, now time.Time) knowledge {
 	after := func(ms int64) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
 	k := knowledge{
-		slot: r.slot, left: r.Left, taken: r.Taken, outstanding: r.Outstanding, spent: r.Reason == "window",
-		ends: after(r.Ends), unsure: r.Unsure, gate: after(r.Gate), closure: petstore.LimitScope(r.Scope), day: r.Day,
-		parties: r.Processes, waiting: r.Waiting,
+		slot: r.slot, left: r.Left, taken: r.Taken, outstanding: r.Outstanding,
+		spent: r.Reason == "window", full: r.Reason == "full" && r.Granted == 0,
+		ends: after(r.Ends), unsure: r.Unsure, day: r.Day,
+		gate: after(r.Gate), closedBy: petstore.LimitScope(r.Scope), closedAt: after(-r.Closed),
+		processes: r.Processes, waiting: r.Waiting,
 	}
-	k.closedAt = after(-r.Closed)
 	k.First = false
 	if r.Epoch > 0 {
 		k.rateLimit = petstore.RateLimit{Limit: r.Limit, Remaining: r.Left, Reset: time.Unix(r.Shown, 0).UTC()}
@@ -43,8 +50,8 @@ func newKnowledge(r reply, now time.Time) knowledge {
 	return k
 }
 
-// sees takes in what an answer showed.
-func (k *knowledge) sees(r petstore.RateLimit) {
+// observe takes in what a response showed.
+func (k *knowledge) observe(r petstore.RateLimit) {
 	switch {
 	case r.Limit <= 0 || r.Reset.Before(k.rateLimit.Reset):
 		return
@@ -73,11 +80,11 @@ func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
 	return at
 }
 
-// scope tells what keeps a request from going before at, zero if nothing that is known.
+// scope is the limit that keeps a request from going before at, zero if nothing that is known.
 func (k *knowledge) scope(now, at time.Time) petstore.LimitScope {
 	switch {
 	case now.Before(k.gate):
-		return k.closure
+		return k.closedBy
 	case !at.After(now):
 		return ""
 	case k.day:
@@ -88,5 +95,5 @@ func (k *knowledge) scope(now, at time.Time) petstore.LimitScope {
 
 // reopen forgets what keeps requests back.
 func (k *knowledge) reopen() {
-	k.gate, k.spent, k.unsure = time.Time{}, false, true
+	k.gate, k.spent, k.full, k.unsure = time.Time{}, false, false, true
 }

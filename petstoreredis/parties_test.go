@@ -39,7 +39,7 @@ type crowd struct {
 	rng       *rand.Rand
 	redis     *luaRedis
 	service   *quotatest.Service
-	offset    offset
+	offset    quota.Offset
 	processes []*process
 	ends      time.Time // of the window, by the script
 	log       []string
@@ -213,7 +213,9 @@ func (c *crowd) receive(p *process) {
 	seen := petstore.Observation{
 		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode, RateLimit: petstore.RateLimit(o.RateLimit), Date: o.Date,
 	}
-	c.offset.narrow(seen)
+	if o.RateLimit.Limit > 0 {
+		c.offset.Narrow(&o)
+	}
 	r := newReport(g.granted, g.over, seen, c.offset)
 	if n := len(p.waiting); n == 0 || !p.waiting[n-1].join(r) {
 		p.waiting = append(p.waiting, r)

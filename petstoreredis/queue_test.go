@@ -133,9 +133,9 @@ func TestLimiterReopen_tellsTheWholeFleet(t *testing.T) {
 			_, err := clients[0].ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
 			r.down.Store(false)
-			elapse(lookEvery)
+			elapse(askEvery)
 			_, _ = clients[0].ListPets(t.Context(), petstore.ListPetsParams{})
-			elapse(lookEvery)
+			elapse(askEvery)
 			_, _ = clients[1].ListPets(t.Context(), petstore.ListPetsParams{}) // has Redis asked
 			elapse(time.Second)
 			_, err = clients[1].ListPets(t.Context(), petstore.ListPetsParams{})
@@ -160,7 +160,7 @@ func TestLimiterReopen_ofAUsedUpDay(t *testing.T) {
 		synctest.Wait()
 		assertRefused(t, a) // looks
 		synctest.Wait()
-		elapse(lookEvery)
+		elapse(askEvery)
 		_, _ = a.Acquire(t.Context(), 0)
 		elapse(time.Second)
 		acquire(t, a)

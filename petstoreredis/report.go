@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // slot is what the state in Redis has to know again of a request that it admitted.
@@ -45,8 +46,8 @@ type report struct {
 	sent, received, resetAt, retryAt time.Time
 }
 
-// newReport is what the limiter has to say of one request.
-func newReport(s slot, over bool, o petstore.Observation, f offset) report {
+// newReport returns the outcome of one request.
+func newReport(s slot, over bool, o petstore.Observation, f quota.Offset) report {
 	r := report{slot: s, N: 1, Over: over, Abandoned: o.Abandoned, sent: o.Sent, received: o.Received}
 	switch {
 	case o.Sent.IsZero():
@@ -61,10 +62,10 @@ func newReport(s slot, over bool, o petstore.Observation, f offset) report {
 	r.Took = o.Received.Sub(o.Sent).Milliseconds()
 	r.retryAt = o.Received.Add(o.RetryAfter)
 	r.resetAt = o.Received
-	r.Dated = f.known
+	r.Dated = f.Known
 	if limit := o.RateLimit; limit.Limit > 0 {
 		r.Limit, r.Remaining, r.Reset = limit.Limit, limit.Remaining, limit.Reset.Unix()
-		r.resetAt = limit.Reset.Add(-f.lo)
+		r.resetAt = limit.Reset.Add(-f.Lo)
 		r.Future = limit.Reset.After(o.Date)
 	}
 	return r
@@ -103,60 +104,15 @@ func (r *report) kind() report {
 	}
 }
 
-// at is the report as it is to be said now.
+// at is the report as it is sent now.
 func (r *report) at(now time.Time) report {
-	said := *r
-	said.Sent = max(0, now.Sub(r.sent).Milliseconds())
+	c := *r
+	c.Sent = max(0, now.Sub(r.sent).Milliseconds())
 	if r.received.IsZero() {
-		return said
+		return c
 	}
-	said.Received = max(0, now.Sub(r.received).Milliseconds())
-	said.ResetIn = float64(r.resetAt.Sub(r.received)) / float64(time.Millisecond)
-	said.Retry = milliseconds(r.retryAt.Sub(r.received))
-	return said
-}
-
-// end is when the window of a response is over for certain, by the local clock. Reset is rounded down to the second.
-func (r *report) end() time.Time {
-	const hour, longest = time.Hour, 400 * 24 * time.Hour
-	wait := r.resetAt.Sub(r.received) + time.Second
-	// Without a Date, a clock that is minutes off is likelier than a window of minutes.
-	minutes := !r.Dated && wait > windowLength+10*time.Second && wait < hour
-	if wait <= time.Second && !r.Future || wait > longest || minutes {
-		wait = windowLength
-	}
-	return r.received.Add(wait)
-}
-
-// milliseconds rounds up.
-func milliseconds(d time.Duration) int64 {
-	return (d + time.Millisecond - 1).Milliseconds()
-}
-
-// offset bounds how far the service's clock is ahead of the local one.
-type offset struct {
-	known  bool
-	lo, hi time.Duration
-	at     time.Time
-}
-
-// narrow takes in the Date of an answer, which was now, to the second, somewhere between Sent and Received.
-// Clocks drift, and are set: what contradicts is forgotten.
-func (f *offset) narrow(o petstore.Observation) {
-	if o.Date.IsZero() || o.RateLimit.Limit <= 0 {
-		return
-	}
-	lo, hi := o.Date.Sub(o.Received), o.Date.Add(time.Second).Sub(o.Sent)
-	drift := max(0, o.Received.Sub(f.at)) / 10_000
-	if f.known && f.lo-drift <= hi && lo <= f.hi+drift {
-		lo, hi = max(lo, f.lo-drift), min(hi, f.hi+drift)
-	}
-	*f = offset{true, lo, hi, o.Received}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+	c.Received = max(0, now.Sub(r.received).Milliseconds())
+	c.ResetIn = float64(r.resetAt.Sub(r.received)) / float64(time.Millisecond)
+	c.Retry = milliseconds(r.retryAt.Sub(r.received))
+	return c
 }

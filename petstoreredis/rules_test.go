@@ -85,7 +85,7 @@ type history struct {
 	redis    *luaRedis
 	budget   quota.Budget
 	command  command
-	offset   offset
+	offset   quota.Offset
 	trips    []*trip
 	strange  func(o *quota.Observation) // changes some responses, nil if it does not
 	stranger bool                       // others use the key
@@ -372,7 +372,9 @@ func (h *history) settle(p *trip, o quota.Observation) {
 	}
 	h.note("status %d, %d of %d left, Reset in %v, Retry-After %v", o.StatusCode, o.RateLimit.Remaining, o.RateLimit.Limit,
 		o.RateLimit.Reset.Sub(h.now()), o.RetryAfter)
-	h.offset.narrow(seen)
+	if o.RateLimit.Limit > 0 {
+		h.offset.Narrow(&o)
+	}
 	made := newReport(p.granted, p.over, seen, h.offset)
 	state := h.state()
 	for _, e := range exceptions {

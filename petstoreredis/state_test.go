@@ -114,7 +114,7 @@ func TestLimiterAcquire_olderStateKeepsGate(t *testing.T) {
 		acquire(t, a).Release(o)
 		synctest.Wait()
 		r.load(t, old)
-		elapse(lookEvery)
+		elapse(askEvery)
 		assertRefused(t, a) // looks, and tells
 		synctest.Wait()
 		assert.Equal(t, petstore.ScopeBan, assertRefused(t, newTestLimiter(t, r)).Scope)

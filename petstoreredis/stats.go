@@ -33,12 +33,12 @@ type Stats struct {
 func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := &l.absence
+	a := &l.fallback
 	s := Stats{
 		Name: l.label, RateLimit: l.known.rateLimit,
-		Away: a.alone != nil, Fallbacks: a.count, AwayFor: a.total, Repairs: a.repairs,
-		RoundTrips: l.seq, Waiting: l.line.len(), InFlight: l.inFlight, Held: len(l.unused),
-		Processes: l.known.parties,
+		Away: a.share != nil, Fallbacks: a.count, AwayFor: a.total, Repairs: a.repairs,
+		RoundTrips: l.seq, Waiting: l.queue.len(), InFlight: l.inFlight, Held: len(l.unused),
+		Processes: l.known.processes,
 	}
 	if s.Away {
 		s.AwayFor += time.Since(a.since)

@@ -1,6 +1,7 @@
 package petstoreredis
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -103,13 +104,17 @@ func (f fleet) run(t *testing.T) (out outcome) {
 			l := newTestLimiter(t, r, f.options...)
 			client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour),
 				petstore.WithHTTPClient(&http.Client{Transport: network}))
+			ctx := t.Context()
 			if f.trouble && p == 0 {
 				time.AfterFunc(10*time.Second, func() { l.pretend(true) }) // it is heard of no more
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, 11*time.Second) // and its calls end with it
+				defer cancel()
 			}
 			for range f.goroutines {
 				group.Go(func() {
 					for left.Add(-1) >= 0 && !(f.trouble && p == 0 && time.Since(start) > 9*time.Second) {
-						if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); !f.trouble {
+						if _, err := client.ListPets(ctx, petstore.ListPetsParams{}); !f.trouble {
 							assert.NoError(t, err)
 						}
 						done[p].Add(1)

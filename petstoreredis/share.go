@@ -1,0 +1,194 @@
+package petstoreredis
+
+import (
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/quota"
+)
+
+const (
+	// unknownShare is among how many processes a key is divided if the caller has not said it and Redis has never
+	// replied: as many as the smallest plan has requests, and some more.
+	unknownShare = 64
+	// mostShare bounds what the guess grows to.
+	mostShare = 4096
+	// patience is how long the response to the first request of a window is waited for before another one goes. It is
+	// that of quota after a 429: many processes may be waiting for the same service.
+	patience = 10 * time.Second
+	// smallestLimit is that of the smallest plan (section 8.1).
+	smallestLimit = 60
+)
+
+// share is what a process may send while Redis is away: its part of each window. The rules are those of quota.Budget,
+// for a key whose Limit and Remaining are the process's part of what the responses say, so that processes that do not
+// see each other stay within the whole. Where there are more processes than requests, each draws whether it has one.
+type share struct {
+	processes int  // among which the key is divided
+	known     bool // processes is not a guess
+	budget    quota.Budget
+
+	limit  int       // of the key, 0 before a response told it
+	ends   time.Time // of the window
+	part   int       // of the requests of the window
+	own    int       // of those, answered or lost
+	opened bool      // a response has described the window
+	last   time.Time // when the last request was admitted
+	wake   time.Time // when to ask again, zero if a response decides
+}
+
+// newShare begins with what Redis and the responses have told. All that is on its way anywhere counts as spent.
+func newShare(k *knowledge, processes int, known bool, inFlight int, now time.Time) *share {
+	s := &share{processes: processes, known: known, budget: quota.Budget{Processes: 1}, limit: k.rateLimit.Limit}
+	left := k.ends.Sub(now)
+	if s.limit > 0 && left > 0 {
+		rest := k.rateLimit.Remaining - inFlight
+		if k.Epoch > 0 {
+			rest = min(rest, k.left-k.outstanding)
+		}
+		s.ends, s.opened, s.part, s.own = k.ends, true, s.limit/processes, k.taken
+		o := quota.Observation{Sent: now, Received: now, StatusCode: http.StatusOK}
+		o.RateLimit = s.partOf(petstore.RateLimit{Limit: s.limit, Remaining: rest, Reset: k.rateLimit.Reset})
+		o.Date = k.rateLimit.Reset.Add(time.Second - left).Truncate(time.Second) // with which the window ends at ends
+		s.budget.Learn(&o, now)
+	}
+	if k.gate.After(now) {
+		o := quota.Observation{
+			Sent: now, Received: now, StatusCode: http.StatusTooManyRequests, RetryAfter: k.gate.Sub(now), Date: now,
+		}
+		if k.closedBy == petstore.ScopeDay {
+			o.RateLimit = quota.RateLimit{Limit: 1, Reset: k.gate}
+		}
+		s.budget.Learn(&o, now)
+	}
+	return s
+}
+
+// admit reserves one request, or notes when to ask again.
+func (s *share) admit(now time.Time) (quota.Slot, bool) {
+	if !now.Before(s.ends) && s.budget.Scope(now, now) == "" {
+		s.open(now)
+	}
+	inFlight := s.budget.InFlight()
+	switch {
+	case s.part == 0 && now.Before(s.ends):
+		s.wake = s.ends
+		return quota.Slot{}, false
+	case inFlight > 0 && (s.limit == 0 || !s.opened) && now.Before(s.last.Add(patience)):
+		s.wake = s.last.Add(patience)
+		return quota.Slot{}, false
+	}
+	slot, why, ok := s.budget.Admit(now, false)
+	if s.wake = why.Wake; ok {
+		s.last = now
+	}
+	return slot, ok
+}
+
+// open begins a window of which nothing is known yet. The first response tells when it ends.
+func (s *share) open(now time.Time) {
+	s.ends, s.opened, s.own = now.Add(windowLength), false, 0
+	s.part = s.draw()
+}
+
+// draw is how many requests of a window are this process's. If the key has fewer requests than processes it is drawn,
+// so that the sum over all of them stays below the limit except for one time in a hundred: 2.5 standard deviations.
+func (s *share) draw() int {
+	limit := float64(s.limit)
+	switch {
+	case s.limit == 0 && (s.processes <= smallestLimit || !s.known):
+		return 1 // one request to learn of the limit
+	case s.limit == 0:
+		limit = smallestLimit
+	case s.limit >= s.processes:
+		return s.limit / s.processes
+	}
+	if rand.Float64() < (limit-2.5*math.Sqrt(limit))/float64(s.processes) {
+		return 1
+	}
+	return 0
+}
+
+// partOf is the process's part of what a response says.
+func (s *share) partOf(r petstore.RateLimit) quota.RateLimit {
+	return quota.RateLimit{
+		Limit:     max(1, r.Limit/s.processes),
+		Remaining: max(0, min(r.Remaining/s.processes, s.part-s.own)),
+		Reset:     r.Reset,
+	}
+}
+
+// settle takes in the outcome of a request that admit has admitted.
+func (s *share) settle(slot quota.Slot, o petstore.Observation, now time.Time) {
+	if !o.Sent.IsZero() && o.StatusCode != http.StatusTooManyRequests {
+		s.own++
+	}
+	own := s.translate(o)
+	s.budget.Settle(slot, &own, now)
+	s.follow(o, now)
+}
+
+// learn takes in the outcome of a request that was admitted by Redis.
+func (s *share) learn(o petstore.Observation, now time.Time) {
+	own := s.translate(o)
+	s.budget.Learn(&own, now)
+	s.follow(o, now)
+}
+
+// translate is what an outcome says of the process's part.
+func (s *share) translate(o petstore.Observation) quota.Observation {
+	own := observation(o)
+	if o.StatusCode == http.StatusTooManyRequests && !s.known {
+		s.processes = min(2*s.processes, mostShare) // there are more than was guessed
+	}
+	if r := o.RateLimit; r.Limit > 0 {
+		if !s.known && !s.opened {
+			s.processes = max(s.processes, 2*(r.Limit-r.Remaining)) // those that began before
+		}
+		if r.Limit != s.limit {
+			s.limit = r.Limit
+			s.part = max(s.own, s.draw())
+		}
+		own.RateLimit = s.partOf(r)
+	}
+	return own
+}
+
+// follow takes over what the budget has learned from an outcome.
+func (s *share) follow(o petstore.Observation, now time.Time) {
+	if end := s.budget.End(); o.RateLimit.Limit > 0 && end.After(now) {
+		s.ends = end
+	}
+	s.opened = s.opened || !o.Received.IsZero() && o.StatusCode != http.StatusTooManyRequests
+}
+
+// next is when the next request may be sent, zero if only a response can tell.
+func (s *share) next(time.Time) time.Time { return s.wake }
+
+// earliest is a time before which a request with that many ahead of it cannot go.
+func (s *share) earliest(now time.Time, ahead int) time.Time {
+	at := s.budget.Earliest(now, ahead, false)
+	if s.part == 0 && at.Before(s.ends) {
+		return s.ends.Add(time.Duration(ahead) * windowLength)
+	}
+	return at
+}
+
+// scope is the limit that keeps a request from going before at, zero if nothing that is known.
+func (s *share) scope(now, at time.Time) petstore.LimitScope {
+	scope := s.budget.Scope(now, at)
+	if scope == "" && at.After(now) {
+		scope = quota.Minute
+	}
+	return petstore.LimitScope(scope)
+}
+
+// reopen has one request ask the service.
+func (s *share) reopen(now time.Time) {
+	s.budget.Reopen()
+	s.open(now)
+	s.part = max(1, s.part)
+}
