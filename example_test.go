@@ -7,7 +7,6 @@ import (
 	"log"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"time"
@@ -122,93 +121,6 @@ func ExampleClient_RateLimit() {
 	// Output:
 	// known before the first call: false
 	// 59 of 60
-}
-
-func ExampleAPIError() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client()
-	server.Inject(fake.Fault{Status: http.StatusForbidden, Code: "suspended", Message: "the account is suspended"})
-
-	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if e, ok := errors.AsType[*petstore.APIError](err); ok {
-		fmt.Println(e.StatusCode, e.Code, e.Message, e.RateLimit.Limit)
-	}
-	fmt.Println(err)
-	// Output:
-	// 403 suspended the account is suspended 1000
-	// petstore: listPets: 403 suspended: "the account is suspended"
-}
-
-func ExampleAPIError_Is() {
-	server := fake.NewServer()
-	defer server.Close()
-	client, err := petstore.NewClient("http://localhost/v1", "not-the-key",
-		petstore.WithHTTPClient(server.HTTPClient()))
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	_, err = client.ListPets(context.Background(), petstore.ListPetsParams{})
-	fmt.Println(errors.Is(err, petstore.ErrUnauthorized))
-	// Output: true
-}
-
-// If the wait would exceed WithMaxWait, the call fails immediately.
-func ExampleRateLimitError() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client(petstore.WithMaxWait(time.Minute))
-	server.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "3600"})
-
-	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if e, ok := errors.AsType[*petstore.RateLimitError](err); ok {
-		fmt.Println("come back in", time.Until(e.RetryAt).Round(time.Minute))
-	}
-	// Output: come back in 1h0m0s
-}
-
-func ExampleArgumentError() {
-	client, err := petstore.NewClient("https://petstore.example.com/v1", "my-api-key")
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = client.ListPets(context.Background(), petstore.ListPetsParams{Limit: 101}) // nothing is sent
-	fmt.Println(err)
-	// Output: petstore: listPets: Limit: must be 1 to 100, or 0 for the service's default
-}
-
-func ExampleResponseError() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client()
-	server.Inject(fake.Fault{
-		Status: http.StatusOK,
-		Header: http.Header{"Content-Type": {"text/html"}},
-		Body:   []byte("<h1>Please log in</h1>"),
-	})
-
-	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if e, ok := errors.AsType[*petstore.ResponseError](err); ok {
-		fmt.Println(e.StatusCode, e.Reason)
-	}
-	// Output: 200 Content-Type is "text/html", not application/json
-}
-
-func ExampleTransportError() {
-	server := fake.NewServer()
-	defer server.Close()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(errors.New("shutting down"))
-
-	_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
-	if e, ok := errors.AsType[*petstore.TransportError](err); ok {
-		fmt.Println(e.Attempts, e.Sent, errors.Is(err, context.Canceled))
-	}
-	fmt.Println(err)
-	// Output:
-	// 0 false true
-	// petstore: listPets: context canceled: shutting down
 }
 
 func ExampleRetryPolicy() {
@@ -357,51 +269,6 @@ func ExampleWithTrace() {
 	// Output:
 	// waits for backoff
 	// listPets took 2 requests, error: <nil>
-}
-
-// A handler does not let its own clients wait for the rate limit: it responds when to try again.
-func ExampleRateLimitError_RetryAfter() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client(petstore.WithMaxWait(0))
-	handler := func(w http.ResponseWriter, r *http.Request) {
-		result, err := client.ListPets(r.Context(), petstore.ListPetsParams{})
-		if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
-			w.Header().Set("Retry-After", limited.RetryAfter()) // the seconds until limited.RetryAt
-			http.Error(w, "try again later", http.StatusServiceUnavailable)
-			return
-		}
-		if err != nil {
-			http.Error(w, "no pets today", http.StatusBadGateway)
-			return
-		}
-		fmt.Fprintln(w, len(result.Pets), "pets")
-	}
-
-	server.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "90"})
-	w := httptest.NewRecorder()
-	handler(w, httptest.NewRequest(http.MethodGet, "/", nil))
-	fmt.Println(w.Code, "Retry-After:", w.Header().Get("Retry-After"))
-	// Output: 503 Retry-After: 90
-}
-
-// A job stops at the rate limit, and runs again at RetryAt.
-func ExampleRateLimitError_schedule() {
-	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
-	defer server.Close()
-	server.BanKey(server.APIKey(), time.Hour)
-	client := server.Client(petstore.WithMaxWait(time.Minute))
-	job := func() (next time.Time, err error) {
-		_, err = client.ListPets(context.Background(), petstore.ListPetsParams{})
-		if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok && !limited.RetryAt.IsZero() {
-			return limited.RetryAt, nil
-		}
-		return time.Time{}, err
-	}
-
-	next, err := job()
-	fmt.Println("next run in", time.Until(next).Round(time.Minute), err)
-	// Output: next run in 1h0m0s <nil>
 }
 
 func ExamplePetStatus_Valid() {

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -228,52 +227,6 @@ func TestHTTP2Reset(t *testing.T) {
 	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.Error(t, err)
 	assert.EqualValues(t, 4, gets.Load())
-}
-
-func TestResponseErrorNotHTTP(t *testing.T) {
-	t.Run("for bytes that are not HTTP", func(t *testing.T) {
-		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if assert.NoError(t, err) {
-				_, _ = io.WriteString(conn, "220 mail.test ESMTP\r\n\r\n")
-				_ = conn.Close()
-			}
-		})
-		for operation, call := range calls(loopback(t, server)) {
-			err := call(t)
-			require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
-			assert.Equal(t, operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown))
-		}
-	})
-	t.Run("for bytes that arrive as the attempt times out", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			late := responder(func(*http.Request) (*http.Response, error) {
-				time.Sleep(2 * time.Second)
-				return nil, errors.New(`malformed HTTP response "220 mail.test ESMTP"`)
-			})
-			client, service := scripted(t, []responder{late}, petstore.WithAttemptTimeout(time.Second))
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.ErrorIs(t, err, petstore.ErrInvalidResponse)
-			assert.Len(t, service.sent(), 1)
-		})
-	})
-	t.Run("for a status that is not final", func(t *testing.T) {
-		for _, code := range []string{"000", "001", "099", "101"} {
-			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				conn, _, err := http.NewResponseController(w).Hijack()
-				if assert.NoError(t, err) {
-					_, _ = io.WriteString(conn, "HTTP/1.1 "+code+" \r\n\r\n[]")
-					_ = conn.Close()
-				}
-			})
-			for operation, call := range calls(loopback(t, server)) {
-				err := call(t)
-				require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
-				assert.ErrorContains(t, err, "petstore: "+operation+": invalid response: not HTTP: malformed HTTP response: status "+code)
-				assert.Equal(t, operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown))
-			}
-		}
-	})
 }
 
 // wrapped calls before, and then sends the request.
