@@ -5,7 +5,9 @@ import "time"
 // Offset is the range in which the service's clock is ahead of the local clock. The zero Offset
 // knows nothing.
 type Offset struct {
-	Known  bool
+	// Known reports whether a response had a Date.
+	Known bool
+	// Lo and Hi are the least and the most by which the service's clock is ahead.
 	Lo, Hi time.Duration
 
 	at time.Time // when the range was right
