@@ -133,6 +133,9 @@ func perform[T any](
 var errPanicked = errors.New("petstore: the call panicked")
 
 func decodeResponse[T any](k *call, decode func(*buffer) (T, error)) (value T, response Response, err error) {
+	if k.buffer.size() == 0 { // the decoder would report no more than EOF
+		return value, response, k.last.responseError("body is empty", nil)
+	}
 	if reason := mediaTypeFault(k.last.header); reason != "" {
 		return value, response, k.last.responseError(reason, nil)
 	}

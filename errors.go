@@ -72,6 +72,7 @@ func (e *APIError) Error() string {
 		b.WriteString(": " + quote(e.Message))
 	}
 	switch {
+	case e.StatusCode == http.StatusNotModified: // no redirect
 	case e.StatusCode >= 300 && e.StatusCode <= 399:
 		b.WriteString(": redirects are not followed")
 	case e.tooLong:

@@ -28,8 +28,9 @@ func TestCreatePetOddResponses(t *testing.T) {
 		"encoded as identity":     {head + "Content-Encoding: Identity\r\n" + tail, ""},
 		"with its type twice":     {head + "Content-Type: application/json\r\n" + tail, ""},
 		"with more than its body": {head + tail + "HTTP/1.1 201 Created\r\n\r\n", ""},
-		"without a body":          {head + "Content-Length: 0\r\n\r\n", "status 201"},
-		"without body and type":   {"HTTP/1.1 201 Created\r\nLocation: /v1/pets/1\r\nContent-Length: 0\r\n\r\n", "no valid Content-Type"},
+		"without a body":          {head + "Content-Length: 0\r\n\r\n", "(status 201): body is empty;"},
+		"without body and type":   {"HTTP/1.1 201 Created\r\nLocation: /v1/pets/1\r\nContent-Length: 0\r\n\r\n", "body is empty"},
+		"with status 304":         {"HTTP/1.1 304 Not Modified\r\n\r\n", "304 Not Modified; the pet"},
 		"with status 204":         {"HTTP/1.1 204 No Content\r\n\r\n", "status is not the documented one"},
 	} {
 		t.Run("a pet "+name, func(t *testing.T) {
