@@ -44,7 +44,7 @@ func baseURLFault(u *url.URL, insecure bool) string {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return "does not start with https:// or http://"
 	case u.User != nil:
-		return "has user information; the API key is an argument of its own"
+		return "has user information; pass the API key as apiKey"
 	case u.Opaque != "" || u.Hostname() == "":
 		return "has no host"
 	case !validPort(u):

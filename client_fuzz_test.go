@@ -24,7 +24,7 @@ import (
 var (
 	baseURLReasons = []string{
 		"is not a URL", "has white space around it", "does not start with https:// or http://",
-		"has user information; the API key is an argument of its own", "has no host", "has a host that is not UTF-8", "has an invalid port",
+		"has user information; pass the API key as apiKey", "has no host", "has a host that is not UTF-8", "has an invalid port",
 		"has a query", "has a fragment", "does not end in the version prefix /v1", "has a path that is not clean",
 		"is plain http to a host that is not loopback; see WithInsecureHTTP",
 	}

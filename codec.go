@@ -32,7 +32,7 @@ func encodeNewPet(p NewPet) []byte {
 // if nothing is.
 func mediaTypeFault(h http.Header) string {
 	if e := h["Content-Encoding"]; len(e) > 0 && e[0] != "" && !strings.EqualFold(e[0], "identity") { // identity: none
-		return "Content-Encoding was not asked for"
+		return "Content-Encoding was not requested"
 	}
 	if t := h["Content-Type"]; len(t) > 0 && t[0] == "application/json" {
 		return "" // without the parser, for most responses
@@ -40,7 +40,7 @@ func mediaTypeFault(h http.Header) string {
 	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	switch {
 	case err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter):
-		return "no valid Content-Type"
+		return "Content-Type is missing or invalid"
 	case mediaType != "application/json":
 		return "Content-Type is " + quote(mediaType) + ", not application/json"
 	}
