@@ -239,7 +239,8 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 //
 // It unwraps to the cause. It matches [context.Canceled] or [context.DeadlineExceeded] only if the
 // caller's own context ended; it then also matches the [context.Cause]. It matches
-// [ErrOutcomeUnknown] if the operation is createPet and its request may have been written.
+// [ErrOutcomeUnknown] if the operation is createPet and its request may have been written, unless
+// the response was a 429 or the server guaranteed over HTTP/2 that it did not process the request.
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
