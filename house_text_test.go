@@ -123,6 +123,20 @@ func TestHouseReadmeIsShort(t *testing.T) {
 	assert.Contains(t, string(text), "go test ./...")
 }
 
+func TestHouseOptionTablesAreComplete(t *testing.T) {
+	t.Parallel()
+	tables := texts(t, "doc.go")["doc.go"] + texts(t, "README.md")["README.md"]
+	for path, text := range texts(t, "options.go") {
+		if strings.Contains(path, "/") {
+			continue // of another package
+		}
+		for _, match := range regexp.MustCompile(`(?m)^func (With\w+)\(`).FindAllStringSubmatch(text, -1) {
+			assert.Contains(t, tables, "//\t"+match[1]+" ", "the table of doc.go")
+			assert.Contains(t, tables, "`"+match[1]+"(", "the table of README.md")
+		}
+	}
+}
+
 var (
 	markdownCode = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
