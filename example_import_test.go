@@ -13,8 +13,8 @@ import (
 )
 
 // addOnce adds pets, each at most once, also if it runs several times: it writes each create to the
-// journal before it sends it, and does not repeat one whose outcome is unknown. The names of the pets
-// must be different.
+// journal before it sends it, and does not repeat one whose outcome is unknown. The names of the
+// pets must be different.
 func addOnce(client *petstore.Client, journal *os.File, names ...string) error {
 	before, err := os.ReadFile(journal.Name())
 	if err != nil {

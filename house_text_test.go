@@ -15,8 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These house tests are about documentation, links between documents, goroutines and sleeps. The linters
-// in .golangci.yml check comments of exported names and the form of deprecations, but none of these.
+// These house tests are about documentation, links between documents, goroutines and sleeps. The
+// linters in .golangci.yml check comments of exported names and the form of deprecations, but none
+// of these.
 
 func TestHouseFieldsAreDocumented(t *testing.T) {
 	t.Parallel()
@@ -53,8 +54,8 @@ var (
 	fieldLine      = regexp.MustCompile(`^\t([A-Z]\w*)(?:, \w+)* +\S`)
 )
 
-// undocumentedFields returns the exported fields of exported structs without a comment. A comment of the
-// struct or of another field that mentions the field is enough.
+// undocumentedFields returns the exported fields of exported structs without a comment. A comment
+// of the struct or of another field that mentions the field is enough.
 func undocumentedFields(source string) (found []string) {
 	for _, match := range exportedStruct.FindAllStringSubmatch(source, -1) {
 		lines, comments := strings.Split(match[3], "\n"), match[1]
@@ -239,8 +240,8 @@ func sleepers(files []*ast.File) (found []string) {
 	return found
 }
 
-// partsOf returns the declarations of files. A declaration opens a bubble if it calls synctest.Test, or
-// a function that passes its own argument to synctest.Test.
+// partsOf returns the declarations of files. A declaration opens a bubble if it calls
+// synctest.Test, or a function that passes its own argument to synctest.Test.
 func partsOf(files []*ast.File) (parts []*part) {
 	openers := map[string]bool{}
 	for _, file := range files {

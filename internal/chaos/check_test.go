@@ -155,7 +155,8 @@ func (r *report) checkRequests(c *call) {
 		r.found("attempts", "%d, reported %d: %v", n, reported, c)
 	}
 	for i, q := range c.requests {
-		// In real time, an attempt of 200 ms may time out on a busy machine while its response arrives.
+		// In real time, an attempt of 200 ms may time out on a busy machine while its response
+		// arrives.
 		late := r.scenario.entry.real && q.err != nil && c.operation != fake.OpCreatePet
 		if i < n-1 && !late && !q.mayBeFollowed(c.operation) {
 			r.found("sent again", "after request %d: %v", i+1, c)

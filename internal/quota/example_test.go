@@ -8,8 +8,8 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// The first response shows that one request is left. The second request takes it, and the third has to
-// wait for the next window.
+// The first response shows that one request is left. The second request takes it, and the third has
+// to wait for the next window.
 func Example() {
 	budget := quota.Budget{Processes: 1}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -7,8 +7,8 @@ import "time"
 // numbers with which internal/sim shows no ban when several processes start together.
 const (
 	// unknownPart applies while a process does not know yet whether it is alone. Two processes that
-	// start together still fit, although neither has seen half of the other's requests in a
-	// response.
+	// start together still fit, although half of the requests of each do not show in the responses
+	// to the other.
 	unknownPart = 8
 	// crowdedPart applies while others use the key. Eight processes that start together fit.
 	crowdedPart = 16
