@@ -101,9 +101,8 @@ func TestHouseThreatModelNamesTestsThatExist(t *testing.T) {
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(threats), -1)
 	require.NotEmpty(t, named)
 	exists := map[string]bool{}
-	test := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 	for _, text := range texts(t, "_test.go") {
-		for _, match := range test.FindAllStringSubmatch(text, -1) {
+		for _, match := range regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`).FindAllStringSubmatch(text, -1) {
 			exists[match[1]] = true
 		}
 	}
