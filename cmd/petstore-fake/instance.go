@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
@@ -16,7 +15,6 @@ type instance struct {
 	srv     *fake.Server
 	service http.Handler
 	admin   *adminapi.API
-	log     *requestLog // nil for none
 }
 
 // newInstance returns an instance with some settings.
@@ -24,9 +22,8 @@ func newInstance(s settings, stderr io.Writer) *instance {
 	n := requestpage.NewNotifier()
 	srv := fake.NewServer(append(s.fakeOptions(), fake.WithNotify(n.Notify))...)
 	a := adminapi.New(adminapi.Config{Server: srv, Notifier: n, Public: s.public, Names: s.names})
-	i := &instance{srv: srv, admin: a, log: newRequestLog(stderr, s.log, srv)}
-	i.service = allowOrigins(s.origins, http.HandlerFunc(i.serveService))
-	return i
+	service := &service{srv: srv, page: a.Page(), log: newRequestLog(stderr, s.log, srv)}
+	return &instance{srv, allowOrigins(s.origins, service), a}
 }
 
 // fakeOptions returns the settings as options of the fake. All of them are options, so that a
@@ -64,20 +61,6 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	i.service.ServeHTTP(w, r)
-}
-
-// serveService serves a request of the service, counts it for the request page, and logs it.
-func (i *instance) serveService(w http.ResponseWriter, r *http.Request) {
-	o := &observer{ResponseWriter: w}
-	begun := time.Now()
-	// Deferred, because the fake panics to break a connection.
-	defer func() {
-		i.admin.Page().Answered(o.status, o.Header())
-		if i.log != nil {
-			i.log.write(r, o, time.Since(begun))
-		}
-	}()
-	i.srv.ServeHTTP(o, r)
 }
 
 // isAdmin reports whether a path is below that of the admin routes.

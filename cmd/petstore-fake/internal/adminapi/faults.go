@@ -34,20 +34,23 @@ func describe(f fake.Fault) string {
 	return words
 }
 
+// shownFault is a fault as the admin routes show it.
+type shownFault map[string]any
+
 // showFault returns a fault as the admin routes accept it, with its id and how often it has struck.
-func showFault(i *fake.Injection) map[string]any {
+func showFault(i *fake.Injection) shownFault {
 	f := i.Fault()
 	if f.APIKey != "" {
 		f.APIKey = requestpage.MaskKey(f.APIKey)
 	}
-	shown := spec.ShowFault(f)
+	shown := shownFault(spec.ShowFault(f))
 	shown["id"], shown["fired"], shown["active"] = i.ID(), i.Fired(), i.Active()
 	return shown
 }
 
 // listFaults handles GET /_fake/faults.
 func (a *API) listFaults(*http.Request) (any, error) {
-	shown := []map[string]any{}
+	shown := []shownFault{}
 	for _, i := range a.srv.Injections() {
 		shown = append(shown, showFault(i))
 	}
