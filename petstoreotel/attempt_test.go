@@ -133,7 +133,7 @@ func TestRequestSpanLastsUntilTheResponseHasBeenRead(t *testing.T) {
 func TestRequestSpanEndsWithAHeaderWithoutABody(t *testing.T) {
 	t.Parallel()
 	connection := new(upgraded)
-	for name, answer := range map[string]*http.Response{
+	for name, resp := range map[string]*http.Response{
 		"nil":      {StatusCode: http.StatusNoContent},
 		"NoBody":   {StatusCode: http.StatusNoContent, Body: http.NoBody},
 		"upgraded": {StatusCode: http.StatusSwitchingProtocols, Body: connection},
@@ -141,9 +141,9 @@ func TestRequestSpanEndsWithAHeaderWithoutABody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newHarness(t)
-			body := answer.Body
+			body := resp.Body
 			rt := petstoreotel.NewTransport(roundTripper(func(*http.Request) (*http.Response, error) {
-				return answer, nil
+				return resp, nil
 			}), s.opts...)
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://service.test/", http.NoBody)
 			require.NoError(t, err)

@@ -140,15 +140,15 @@ func TestSpanThatIsNotSampledIsPropagatedAndRecordsNothing(t *testing.T) {
 func TestCallSpanIsThatOfTheKeyFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newHarness(t)
-		var asked []trace.SpanContext
+		var seen []trace.SpanContext
 		client, err := s.rotating(func(ctx context.Context) (string, error) {
-			asked = append(asked, trace.SpanContextFromContext(ctx))
+			seen = append(seen, trace.SpanContextFromContext(ctx))
 			return s.server.APIKey(), nil
 		})
 		require.NoError(t, err)
 		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
-		assert.Equal(t, []trace.SpanContext{s.ended()[1].SpanContext()}, asked)
+		assert.Equal(t, []trace.SpanContext{s.ended()[1].SpanContext()}, seen)
 	})
 }
 

@@ -33,8 +33,8 @@ const AttributeOperation = attribute.Key("petstore.operation")
 // transport of the client, its own or that of [petstore.WithHTTPClient], stays below the one that
 // records the requests.
 //
-// New never fails: if the meter provider refuses an instrument, New reports that to the global error
-// handler of OpenTelemetry and records no durations and waits. With the no-op providers of
+// New never fails: if the meter provider refuses an instrument, New reports that to the global
+// error handler of OpenTelemetry and records no durations and waits. With the no-op providers of
 // OpenTelemetry New records nothing, and costs next to nothing.
 func New(opts ...Option) []petstore.Option {
 	c := newConfig(opts)

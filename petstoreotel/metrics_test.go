@@ -33,12 +33,12 @@ func TestRequestDuration(t *testing.T) {
 		_, err = s.client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
 		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
 
-		answered := semconv.NetworkProtocolVersion("1.1")
+		protocol := semconv.NetworkProtocolVersion("1.1")
 		want := map[attribute.Set]int{
 			attribute.NewSet(atService(semconv.HTTPRequestMethodGet, semconv.URLTemplate("/v1/pets"),
-				semconv.HTTPResponseStatusCode(200), answered)...): 2,
+				semconv.HTTPResponseStatusCode(200), protocol)...): 2,
 			attribute.NewSet(atService(semconv.HTTPRequestMethodGet, semconv.URLTemplate("/v1/pets/{petId}"),
-				semconv.HTTPResponseStatusCode(404), answered, semconv.ErrorTypeKey.String("404"))...): 1,
+				semconv.HTTPResponseStatusCode(404), protocol, semconv.ErrorTypeKey.String("404"))...): 1,
 			attribute.NewSet(atService(semconv.HTTPRequestMethodPost, semconv.URLTemplate("/v1/pets"),
 				semconv.ErrorTypeKey.String("connection_reset"))...): 1,
 		}

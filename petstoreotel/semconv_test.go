@@ -16,8 +16,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// convention is an attribute of the conventions. Its key comes from the package that is generated from
-// them: a key that the pinned version does not have does not compile.
+// convention is an attribute of the conventions. Its key comes from the package that is generated
+// from them: a key that the pinned version does not have does not compile.
 type convention struct {
 	kind                         attribute.Type
 	value                        string // a regular expression

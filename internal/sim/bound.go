@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// bound returns a time before which no client can have had n responses in this cell, however well it
-// knows the windows, the latencies and the faults ahead. All it does not assume known is a higher
-// limit before the first window that has it.
+// bound returns a time before which no client can have had n responses in this cell, however well
+// it knows the windows, the latencies and the faults ahead. All it does not assume known is a
+// higher limit before the first window that has it.
 //
 // Let at[i] be a time before which no more than i requests can have been counted (see timetable),
 // and back[i] be when the request that leaves as the i-th can be back at the earliest. No client is

@@ -79,8 +79,8 @@ func contenders() []contender {
 
 const baseURL = "https://pets.example/v1"
 
-// petstoreClient makes a call of a load once. In a job it does what a batch job does: a call that
-// is told to come back later, comes back.
+// petstoreClient makes a call of a load once. In a job it waits until RetryAt, as a
+// batch job does, and makes the call again.
 type petstoreClient struct {
 	*petstore.Client
 
@@ -102,10 +102,10 @@ func (p petstoreClient) list(ctx context.Context) error {
 }
 
 // petstoreProgram makes clients with one limiter, which may know how many programs there are.
-func petstoreProgram(told bool) program {
+func petstoreProgram(knows bool) program {
 	return func(c cell, via http.RoundTripper) func() client {
 		limiter := petstore.NewLimiter()
-		if told {
+		if knows {
 			limiter = petstore.NewLimiter(petstore.Processes(c.condition.clients))
 		}
 		opts := []petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: via}), petstore.WithLimiter(limiter)}

@@ -3,8 +3,8 @@
 // that the windows of the rate limit allow.
 //
 // A cell is one situation: how the service counts, how many requests a minute it allows, how many
-// goroutines call it, and one condition such as a skewed clock. A suite is the cells of one table. A
-// contender is one way to call the service; the first is petstore-go as its users get it. A run
+// goroutines call it, and one condition such as a skewed clock. A suite is the cells of one table.
+// A contender is one way to call the service; the first is petstore-go as its users get it. A run
 // is one contender in one cell. Its latencies and faults come from the cell's seed by the number of
 // the request, not by the clock or the goroutine, so that a run gives the same figures every time.
 //

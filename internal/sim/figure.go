@@ -73,8 +73,8 @@ func (c cell) loadFigure() figure {
 }
 
 // unbounded reports whether a run takes time that is not in the bound: the backoff after a failure,
-// requests whose callers have given up, and a window that a single goroutine opens late after a slow
-// response.
+// requests whose callers have given up, and a window that a single goroutine opens late after a
+// slow response.
 func (c cell) unbounded() bool {
 	return c.byChance() || c.condition.cancels > 0 || c.condition.slow > 0 && c.goroutines == 1
 }

@@ -67,7 +67,7 @@ func refusedAtOnce(t *testing.T) {
 }
 
 // oneRejection has 100 callers share 60 requests a minute, of which the one after skip others is
-// answered 429 with a Retry-After of 30 seconds.
+// rejected with a Retry-After of 30 seconds.
 func oneRejection(t *testing.T, skip int) {
 	const retryAfter = 30 * time.Second
 	server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
@@ -77,18 +77,18 @@ func oneRejection(t *testing.T, skip int) {
 
 	rejected := w.rejected()
 	require.Len(t, rejected, 1)
-	opens := rejected[0].answered.Add(retryAfter)
-	assert.Empty(t, w.sentFrom(rejected[0].answered, opens), "inside the closed window")
+	opens := rejected[0].received.Add(retryAfter)
+	assert.Empty(t, w.sentFrom(rejected[0].received, opens), "inside the closed window")
 
 	later := w.sentFrom(opens, opens.Add(time.Hour))
 	require.NotEmpty(t, later)
 	probe := later[0]
 	assert.Less(t, probe.sent.Sub(opens), time.Second)
 	assert.Equal(t, rejected[0].call, probe.call, "the call that was rejected keeps its ticket")
-	assert.Len(t, w.sentFrom(opens, probe.answered), 1, "exactly one probe")
+	assert.Len(t, w.sentFrom(opens, probe.received), 1, "exactly one probe")
 
 	nextWindow := server.Usage(server.APIKey()).MinuteReset.Add(-time.Minute)
-	rest := len(w.sentFrom(probe.answered, nextWindow))
+	rest := len(w.sentFrom(probe.received, nextWindow))
 	assert.LessOrEqual(t, rest, probe.remaining, "the rest, within Remaining")
 	assert.GreaterOrEqual(t, rest, probe.remaining-1, "one may be left for the others on the key")
 	assert.Len(t, w.sentFrom(time.Time{}, opens.Add(time.Hour)), 101)
@@ -152,7 +152,7 @@ type recorder struct {
 // exchange is one request as the client sees it.
 type exchange struct {
 	call           int
-	sent, answered time.Time
+	sent, received time.Time
 	status         int
 	remaining      int
 }
@@ -174,7 +174,7 @@ func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.all[i].answered, w.all[i].status = time.Now(), resp.StatusCode
+	w.all[i].received, w.all[i].status = time.Now(), resp.StatusCode
 	w.all[i].remaining, _ = strconv.Atoi(resp.Header.Get(headerRemaining))
 	return resp, nil
 }

@@ -7,7 +7,7 @@ import "time"
 // limiter's own. The zero load is a job instead.
 type load struct {
 	pattern
-	percent  int // of the plan that is asked for
+	percent  int // of the plan
 	programs int // each with a limiter of its own
 }
 

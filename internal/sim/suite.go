@@ -58,7 +58,7 @@ func exampleCell(seed uint64) cell {
 	return cell{condition: conditions()[0], perMinute: 300, goroutines: 64, seed: seed}
 }
 
-// loads has every pattern with every window and plan, a fifth and a half of it asked for, by one,
+// loads has every pattern with every window and plan, for a fifth and a half of it, by one,
 // two and eight programs.
 func loads(seed uint64) suite {
 	all := contenders()

@@ -63,8 +63,8 @@ func (w *windows) next(opened []time.Time, span time.Duration, limit int, reache
 	return reached.Truncate(time.Second)
 }
 
-// followPlan goes over to the later plan at the first window that opens with it. No client can know of
-// a higher limit before.
+// followPlan goes over to the later plan at the first window that opens with it. No client can know
+// of a higher limit before.
 func (w *windows) followPlan() {
 	i := len(w.minute) - w.perMinute
 	if w.change.IsZero() || i < 0 {

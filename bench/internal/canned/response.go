@@ -19,7 +19,7 @@ type Response struct {
 	Body   []byte
 }
 
-// RateLimit is what the headers of every response say: a plan that nobody uses up, so that a limiter
+// RateLimit is in the headers of every response: a plan that is never used up, so that a limiter
 // works and never makes a caller wait. The window ends next year, for client and server alike.
 var RateLimit = petstore.RateLimit{
 	Limit:     1_000_000_000,
