@@ -31,7 +31,7 @@ type health struct {
 	looks    int                       // requests of listPets since then
 	tries    int                       // creates in a row of unknown outcome; those sent together count as two
 	tried    time.Time                 // the last of them
-	look     atomic.Pointer[time.Time] // when listPets is asked next, while paused
+	look     atomic.Pointer[time.Time] // of the next listPets, while paused
 }
 
 // pauses are the waits after so many tries: creates become rarer, as each may be one more undecided

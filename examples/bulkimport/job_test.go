@@ -321,12 +321,12 @@ func adds(t *testing.T, number int) func(*http.Request) bool {
 	}
 }
 
-func (b *bench) assertUndecided(told map[string]string) {
+func (b *bench) assertUndecided(want map[string]string) {
 	b.Helper()
 	rows := b.report(".undecided.csv")
-	assert.Len(b, rows, len(told))
+	assert.Len(b, rows, len(want))
 	for _, r := range rows {
-		assert.Containsf(b, r[6], told[r[0]], "line %s", r[0])
+		assert.Containsf(b, r[6], want[r[0]], "line %s", r[0])
 	}
 }
 
@@ -339,8 +339,8 @@ func reportFullList(t *testing.T) {
 	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireClose})
 	b := newBenchOf(t, server, "name,categoryId,status\nRex,1,sold\nRex,1,sold\n")
 	require.NoError(t, b.run(t.Context()))
-	const told = "cannot tell: listPets shows 100 pets and there may be more"
-	b.assertUndecided(map[string]string{"2": told, "3": told})
+	const full = "cannot tell: listPets shows 100 pets and there may be more"
+	b.assertUndecided(map[string]string{"2": full, "3": full})
 }
 
 func reportEqualRows(t *testing.T) {
@@ -625,7 +625,7 @@ func reportInterrupted(t *testing.T) {
 	require.NoError(t, b.run(ctx), "no row is left")
 	assert.Equal(t, 20*time.Second, time.Since(start))
 	assert.Regexp(t, ` 10 of 10 rows, .*, waits until \d\d:\d\d:\d\d for 10 more\n`, b.out.String())
-	assert.Contains(t, b.report(".undecided.csv")[0][6], "listPets could not be asked: ")
+	assert.Contains(t, b.report(".undecided.csv")[0][6], "listPets failed: ")
 	require.NoError(t, b.run(t.Context()))
 	assert.Contains(t, b.report(".undecided.csv")[0][6], "seen: id ")
 }

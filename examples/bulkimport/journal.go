@@ -163,7 +163,7 @@ func (j *journal) flush() error {
 	return err
 }
 
-// fail keeps the first error: after it nobody knows what is on the disk.
+// fail keeps the first error: after it the content of the disk is unknown.
 func (j *journal) fail(err error) error {
 	if err != nil && j.err == nil {
 		j.err = fmt.Errorf("the journal cannot be written: %w", err)

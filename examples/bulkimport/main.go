@@ -34,7 +34,7 @@ func main() {
 		cancel()
 	})
 	debug.SetGCPercent(25)         // a million rows are some 100 MB, of which little is garbage
-	signal.Ignore(syscall.SIGPIPE) // an import does not end because nobody reads what it prints
+	signal.Ignore(syscall.SIGPIPE) // an import goes on without a reader of its output
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -198,13 +198,13 @@ type service struct {
 //go:embed pets.csv
 var sample []byte
 
-// chooseService returns the service that the environment names, or a fake one where nobody can take
-// that for the real one: on request, or for the example's own input if nothing is set.
+// chooseService returns the service that the environment names, or a fake one where it cannot be
+// mistaken for the real one: on request, or for the example's own input if nothing is set.
 func chooseService(fakeIt, isSample bool) (service, error) {
 	baseURL := os.Getenv("PETSTORE_BASE_URL")
 	named := baseURL + os.Getenv("PETSTORE_API_KEY") + os.Getenv("PETSTORE_API_KEY_FILE")
 	if fakeIt || named == "" && isSample {
-		const minute = 6 * time.Second // 500 rows show a wait for the limit, and nobody waits for long
+		const minute = 6 * time.Second // 500 rows show a short wait for the limit
 		server := fake.NewServer(fake.WithPlan(fake.PlanPro), fake.WithMinute(minute), fake.WithLatency(minute/300))
 		connect := func(opts ...petstore.Option) (*petstore.Client, error) { return server.Client(opts...), nil }
 		return service{"a fake in memory", connect, server.Close, minute}, nil

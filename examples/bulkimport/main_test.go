@@ -308,8 +308,7 @@ func TestProgram_closedPipe(t *testing.T) {
 	assert.Equal(t, 30, p.count(created))
 }
 
-// signalUntil sends a process a signal again and again, since nothing tells when the first has been
-// noticed.
+// signalUntil sends a process a signal again and again, because the first may come too early.
 func signalUntil(gone <-chan struct{}, process *os.Process, s os.Signal) {
 	for {
 		_ = process.Signal(s) // which fails once the process is gone

@@ -73,7 +73,7 @@ func TestProgress(t *testing.T) {
 		cancel()
 		look(207*time.Second + 55*time.Millisecond)
 		require.Error(t, <-done)
-		assert.LessOrEqual(t, time.Since(start), 214*time.Second, "a service that hangs holds nobody")
+		assert.LessOrEqual(t, time.Since(start), 214*time.Second, "a service that hangs does not delay the end")
 		assertGolden(t, "screens.golden", screens.String())
 		assertGolden(t, "piped.golden", firstOfEachNotice(strings.ReplaceAll(b.out.String(), b.input, "pets.csv")))
 	})

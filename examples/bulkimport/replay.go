@@ -17,7 +17,7 @@ import (
 )
 
 // The first line of a journal claims how long that is at least, so that one which has lost its end
-// is told from one of an import that was killed: what is beyond was not acted upon yet.
+// differs from one of an import that was killed: entries beyond the claim have had no effect yet.
 const claimSize = 15
 
 func claim(size int64) []byte { return fmt.Appendf(nil, "%*d\n", claimSize-1, size) }

@@ -50,7 +50,7 @@ func (j *job) report(ctx context.Context) error {
 // status, in no known order.
 func (j *job) shown(pet petstore.NewPet, list *petstore.ListPetsResult, err error) string {
 	if list == nil {
-		return "listPets could not be asked: " + reason(err)
+		return "listPets failed: " + reason(err)
 	}
 	var ids []string
 	for _, p := range list.Pets {

@@ -179,7 +179,7 @@ func decodeJSON(text []byte, yield func(row) bool) {
 }
 
 // cellsOfJSON is strict, and so is the decoder about duplicate fields, the case of names and
-// invalid UTF-8: a lenient one would add pets that nobody meant.
+// invalid UTF-8: a lenient one would add pets by mistake.
 func cellsOfJSON(text []byte) ([]string, error) {
 	var fields struct {
 		Name       *string            `json:"name"`
