@@ -28,7 +28,8 @@ type rushed struct {
 	usage     fake.Usage
 	fallbacks int
 	trips     int
-	counts    []int // calls of each process that succeeded
+	counts    []int         // calls of each process that succeeded
+	longest   time.Duration // of a call
 }
 
 func (f rush) run(t *testing.T) (out rushed) {
@@ -49,21 +50,23 @@ func (f rush) run(t *testing.T) (out rushed) {
 		out.counts = make([]int, f.processes)
 		var limiters []*Limiter
 		var group sync.WaitGroup
+		var mu sync.Mutex
 		for i := range f.processes {
 			l := newTestLimiter(t, r, f.options...)
 			limiters = append(limiters, l)
 			client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour),
 				petstore.WithHTTPClient(&http.Client{Transport: network}))
-			var mu sync.Mutex
 			for range f.goroutines {
 				group.Go(func() {
 					for time.Now().Before(end) {
+						start := time.Now()
 						if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err != nil {
 							pause(time.Second)
 							continue
 						}
 						mu.Lock()
 						out.counts[i]++
+						out.longest = max(out.longest, time.Since(start))
 						mu.Unlock()
 					}
 				})

@@ -137,7 +137,7 @@ func (l *Limiter) note(now time.Time) {
 	text, fields := l.line(away)
 	n.away, n.next, n.count, n.repairs = away, now.Add(logEvery), a.count, a.repairs
 	// On a goroutine of its own: a handler is the caller's code, which may call the limiter.
-	go l.config.logger.LogAttrs(context.Background(), slog.LevelWarn, text, fields...)
+	go l.config.logger.LogAttrs(context.Background(), slog.LevelWarn, text, fields...) //nolint:sloglint // line's
 }
 
 // line is the text of a line of the log, and its fields.

@@ -91,14 +91,14 @@ func (c *crowd) step() {
 		c.arrive(p)
 	case n < 85:
 		c.receive(p)
-	case n < 87:
+	case n < 86:
 		c.repeat(p)
-	case n < 88 && c.rng.IntN(10) == 0:
+	case n == 86 && c.rng.IntN(10) == 0:
 		c.rush()
-	case n < 88 && c.rng.IntN(10) == 0:
+	case n == 87 && c.rng.IntN(10) == 0:
 		c.note("%s dies with %d", p.ID, len(p.permits))
 		p.dead = true
-	case n < 89 && c.rng.IntN(10) == 0:
+	case n == 88 && c.rng.IntN(10) == 0:
 		c.pass(time.Duration(c.rng.IntN(60_000)) * time.Millisecond)
 	default:
 		c.pass(time.Duration(c.rng.IntN(100)) * time.Millisecond)

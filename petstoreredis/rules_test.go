@@ -215,7 +215,7 @@ func (h *history) step() {
 		h.command.Reopen = true
 		h.exchange(0)
 	case n < 180:
-		h.pass(time.Duration(h.rng.IntN(70_000)) * time.Millisecond)
+		h.pass(time.Duration(h.rng.IntN([]int{10_000, 70_000}[h.rng.IntN(2)])) * time.Millisecond)
 	default:
 		h.pass(time.Duration(h.rng.IntN(300)) * time.Millisecond)
 	}

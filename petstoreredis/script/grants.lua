@@ -31,12 +31,18 @@ local function free(reserved)
 end
 
 -- part is how many of n free permits the process gets of those it wants: what is still missing to its part of the
--- window, or its part of what is free. A process past its part gets no single ones while others have waited for longer.
+-- window, or its part of what is free. A process past its part leaves theirs to those that have waited for longer.
 local function part(n)
   local processes = redis.call('ZCARD', LEASES)
-  local missing = s.slides and 0 or math.ceil(s.limit / processes) - taken()
-  local least = (missing > 0 or s.slides or rank() == 0) and 1 or 0
-  return math.min(command.want, n, math.max(least, math.floor(n / processes), missing))
+  local whole = math.ceil(s.limit / processes)
+  local missing = whole - taken()
+  if s.slides then
+    missing = 0
+  elseif missing <= 0 and rank() > 0 then
+    local rest = math.max(0, n - rank() * whole)
+    return math.min(command.want, math.floor(rest / processes))
+  end
+  return math.min(command.want, n, math.max(1, math.floor(n / processes), missing))
 end
 
 -- admit_ahead grants a request that goes ahead of the others, or returns in how long to ask again.
