@@ -25,85 +25,7 @@ func newLog() (*slog.Logger, *strings.Builder) {
 	return slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelWarn})), &text
 }
 
-func TestWithoutRedisAProcessKeepsToItsShare(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithStrict())
-		logger, text := newLog()
-		r.down.Store(true)
-		l := newTestLimiter(t, r, WithShare(4), WithLogger(logger))
-		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0))
-		done := 0
-		for range 60 {
-			if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err == nil {
-				done++
-			}
-		}
-		synctest.Wait()
-		assert.InDelta(t, 15, done, 1, "a quarter of the window")
-		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
-		assert.Equal(t, 60, client.RateLimit().Limit, "the key's limit, not the share")
-		elapse(2 * time.Minute)
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.NotContains(t, text.String(), "redis is back")
-		r.down.Store(false)
-		elapse(time.Second)
-		_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) // has Redis tried
-		elapse(logEvery)
-		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
-		assert.Equal(t, 1, strings.Count(text.String(), "redis is back"))
-	})
-}
-
-func TestShareIsTheLastKnownNumberOfProcesses(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		var fleet []*Limiter
-		for range 5 {
-			l := newTestLimiter(t, r)
-			fleet = append(fleet, l)
-			acquire(t, l).Release(answer(http.StatusOK, 60, 59-len(fleet), time.Now().Add(time.Minute)))
-			elapse(time.Second)
-		}
-		elapse(settled)
-		l := fleet[4]
-		r.down.Store(true)
-		for l.fallback.share == nil {
-			p, err := l.Acquire(t.Context(), time.Second)
-			require.NoError(t, err)
-			p.Release(petstore.Observation{})
-			elapse(time.Second)
-		}
-		assert.Equal(t, 5, l.fallback.share.processes)
-	})
-}
-
-func TestUnknownShareIsModest(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		l := newTestLimiter(t, r)
-		r.down.Store(true)
-		acquire(t, l).Release(petstore.Observation{})
-		synctest.Wait()
-		assert.Equal(t, unknownShare, l.fallback.share.processes)
-	})
-}
-
-func TestRedisThatHangsHoldsUpOneCallOnly(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		server := fake.NewTestServer(t)
-		r.latency = time.Minute
-		l := newTestLimiter(t, r, WithShare(1))
-		client := server.Client(petstore.WithLimiter(l))
-		start := time.Now()
-		for range 50 {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
-		}
-		assert.Equal(t, firstTimeout, time.Since(start))
-		elapse(5 * time.Minute)
-	})
-}
-
-func TestRedisIsTriedOnceASecondAndByWaitersToo(t *testing.T) {
+func TestLimiterAcquire_awayRedisIsTriedOnceASecond(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(16, 0)), fake.WithStrict())
 		l := newTestLimiter(t, r, WithShare(1))
@@ -127,26 +49,11 @@ func TestRedisIsTriedOnceASecondAndByWaitersToo(t *testing.T) {
 	})
 }
 
-func TestClosureIsKnownWithoutRedis(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		server := fake.NewTestServer(t, fake.WithStrict())
-		client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)))
-		server.BanKey(server.APIKey(), time.Hour)
-		for range 3 {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.ErrorIs(t, err, petstore.ErrRateLimited)
-			r.down.Store(true)
-			elapse(time.Minute)
-		}
-		server.AssertRequests(t, "", 1)
-	})
-}
-
-func TestClosureIsToldToARedisThatHasLostIt(t *testing.T) {
+func TestLimiterAcquire_redisThatHasLostTheClosureLearnsIt(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		l := newTestLimiter(t, r)
 		end := open(t, l, 60, 40)
-		o := answer(http.StatusTooManyRequests, 60, 0, end)
+		o := response(http.StatusTooManyRequests, 60, 0, end)
 		o.RetryAfter = time.Hour
 		acquire(t, l).Release(o)
 		synctest.Wait()
@@ -165,7 +72,7 @@ func TestClosureIsToldToARedisThatHasLostIt(t *testing.T) {
 	})
 }
 
-func TestFleetLosesRedisInTheMiddleAndGetsItBackEmpty(t *testing.T) {
+func TestLimiterAcquire_redisComesBackEmpty(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		r.latency = time.Millisecond
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(300, 0)), fake.WithBan(5, time.Hour),
@@ -197,7 +104,7 @@ func TestFleetLosesRedisInTheMiddleAndGetsItBackEmpty(t *testing.T) {
 	})
 }
 
-func TestRedisThatIsBackWaitsForWhatTheWholeFleetHasSent(t *testing.T) {
+func TestLimiterAcquire_redisComesBackToAFleetThatHasSentMeanwhile(t *testing.T) {
 	for _, limit := range []int{60, 300} {
 		bubble(t, func(t *testing.T, r *testRedis) {
 			r.latency = time.Millisecond
@@ -230,7 +137,7 @@ func TestRedisThatIsBackWaitsForWhatTheWholeFleetHasSent(t *testing.T) {
 	}
 }
 
-func TestEveryFailureOfRedisIsAFallback(t *testing.T) {
+func TestLimiterAcquire_everyFailureOfRedisIsAFallback(t *testing.T) {
 	for _, failure := range []string{
 		"LOADING Redis is loading the dataset in memory",
 		"READONLY You can't write against a read only replica.",
@@ -254,7 +161,7 @@ func TestEveryFailureOfRedisIsAFallback(t *testing.T) {
 	}
 }
 
-func TestAnswerThatIsNoneOfTheScriptIsAFallback(t *testing.T) {
+func TestLimiterAcquire_unreadableReplyIsAFallback(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		rdb := r.client(t)
 		rdb.AddHook(garbler{})
@@ -284,7 +191,7 @@ func (garbler) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func TestCallerInTheFallbackMayGiveUp(t *testing.T) {
+func TestLimiterAcquire_awayContextEndsWhileWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		l := newTestLimiter(t, r)
 		r.down.Store(true)
@@ -301,36 +208,6 @@ func TestCallerInTheFallbackMayGiveUp(t *testing.T) {
 	})
 }
 
-func TestLimiterAcquire_awayWithoutHeadersSendsOneAtATime(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		r.down.Store(true)
-		l := newTestLimiter(t, r)
-		start := time.Now()
-		for range 20 {
-			p := acquire(t, l)
-			assertRefused(t, l)
-			p.Release(answer(http.StatusOK, 0, 0, time.Time{}))
-		}
-		assert.Less(t, time.Since(start), time.Second)
-	})
-}
-
-func TestLimiterAcquire_awayStaysClosedAsLongAsA429Asks(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		r.down.Store(true)
-		l := newTestLimiter(t, r)
-		o := answer(http.StatusTooManyRequests, 60, 0, time.Now().Add(30*time.Second))
-		o.RetryAfter = time.Hour
-		acquire(t, l).Release(o)
-		limited := assertRefused(t, l)
-		assert.Equal(t, petstore.ScopeBan, limited.Scope)
-		assert.WithinDuration(t, o.Received.Add(time.Hour), limited.RetryAt, time.Second)
-		elapse(time.Hour)
-		acquire(t, l)
-		elapse(time.Minute)
-	})
-}
-
 func TestWithLogger_atMostOneLineAMinute(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		logger, text := newLog()
@@ -340,7 +217,7 @@ func TestWithLogger_atMostOneLineAMinute(t *testing.T) {
 		for i := range 300 {
 			r.down.Store(i%20 < 15) // 15 times
 			if p, err := l.Acquire(t.Context(), 0); err == nil {
-				p.Release(answer(http.StatusOK, 1000, 800-i, start.Add(time.Minute)))
+				p.Release(response(http.StatusOK, 1000, 800-i, start.Add(time.Minute)))
 			}
 			elapse(time.Second)
 		}

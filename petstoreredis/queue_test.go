@@ -150,13 +150,13 @@ func TestLimiterReopen_ofAUsedUpDay(t *testing.T) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
 		end := time.Now().Add(20 * time.Hour).Truncate(time.Second)
 		for _, n := range []int{1, 0} {
-			acquire(t, a).Release(answer(http.StatusOK, 5, n, end))
+			acquire(t, a).Release(response(http.StatusOK, 5, n, end))
 			synctest.Wait()
 		}
 		assertRefused(t, a)
 		b.Reopen("")
 		p := acquire(t, b)
-		p.Release(answer(http.StatusOK, 5000, 4990, end)) // the plan was raised
+		p.Release(response(http.StatusOK, 5000, 4990, end)) // the plan was raised
 		synctest.Wait()
 		assertRefused(t, a) // looks
 		synctest.Wait()

@@ -36,7 +36,7 @@ func scalingFleets() []fleet {
 	return fleets
 }
 
-func TestLargeFleetsGetTheirTurn(t *testing.T) {
+func TestLimiterAcquire_largeFleets(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| requests a minute | processes | goroutines in each | 429s | time over the bound | " +
 		"round trips for each request | requests of a process, least and mean |\n|---|---|---|---|---|---|---|\n")

@@ -190,7 +190,7 @@ func sweep(t *testing.T, largest int, f func(t *testing.T, f fleet)) {
 	}
 }
 
-func TestFleetsOfAllSizesAreNeverRejected(t *testing.T) {
+func TestLimiterAcquire_fleetsOfAllSizesAreNeverRejected(t *testing.T) {
 	sweep(t, 8_000, func(t *testing.T, f fleet) {
 		out := f.run(t)
 		t.Logf("ratio %.3f, %.3f round trips for each, fewest %d of %d", out.ratio, out.trips, out.fewest,
@@ -206,7 +206,7 @@ func TestFleetsOfAllSizesAreNeverRejected(t *testing.T) {
 	})
 }
 
-func TestFleetsInTroubleAreNeverRejected(t *testing.T) {
+func TestLimiterAcquire_fleetsInTroubleAreNeverRejected(t *testing.T) {
 	sweep(t, 2_400, func(t *testing.T, f fleet) {
 		if f.window == fake.WindowSliding {
 			return // a lost answer of a probe leaves open when a sliding window has room again

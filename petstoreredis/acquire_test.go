@@ -1,0 +1,285 @@
+package petstoreredis
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestLimiterAcquire_oneRequestGoesAheadForTheFleet(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
+		first := acquire(t, a)
+		assertRefused(t, a)
+		assertRefused(t, b)
+		first.Release(response(http.StatusOK, 60, 59, time.Now().Add(time.Minute).Truncate(time.Second).UTC()))
+		synctest.Wait()
+		acquire(t, b)
+		assert.Equal(t, 59, b.RateLimit().Remaining, "told by Redis, not by an answer of its own")
+		assert.Equal(t, b.RateLimit(), a.RateLimit())
+	})
+}
+
+func TestLimiterAcquire_noMoreInFlightThanRemain(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
+		end := open(t, a, 5, 3)
+		permits := []petstore.Permit{acquire(t, a), acquire(t, b), acquire(t, a)}
+		assertRefused(t, a)
+		assertRefused(t, b)
+		// Whatever the order in which they come back, the lowest holds.
+		permits[0].Release(response(http.StatusOK, 5, 0, end))
+		permits[2].Release(response(http.StatusOK, 5, 2, end))
+		assertRefused(t, a)
+		assertRefused(t, b)
+		permits[1].Release(response(http.StatusOK, 5, 1, end))
+		elapse(holdFor)
+		limited := assertRefused(t, b)
+		assert.Equal(t, petstore.ScopeMinute, limited.Scope)
+		assert.WithinDuration(t, end, limited.RetryAt, resetGrain+50*time.Millisecond)
+	})
+}
+
+func TestLimiterAcquire_closureHoldsForTheFleetAndOneRequestEndsIt(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
+		end := open(t, a, 100, 98)
+		rejected := response(http.StatusTooManyRequests, 100, 50, end)
+		rejected.RetryAfter = 20 * time.Second
+		acquire(t, a).Release(rejected)
+		synctest.Wait() // until Redis has been told
+		opens := rejected.Received.Add(rejected.RetryAfter)
+		limited := assertRefused(t, b)
+		assert.WithinDuration(t, opens, limited.RetryAt, 20*time.Millisecond)
+		var probes []petstore.Permit
+		for range 2 {
+			p := acquire(t, b)
+			assert.False(t, time.Now().Before(opens))
+			probes = append(probes, p)
+			assertRefused(t, a)
+			assertRefused(t, b)
+			if len(probes) == 1 {
+				p.Release(petstore.Observation{}) // never left: another may go
+			}
+		}
+		probes[1].Release(response(http.StatusOK, 100, 40, end))
+		synctest.Wait()
+		acquire(t, a)
+		acquire(t, b)
+	})
+}
+
+func TestLimiterAcquire_closuresInARowBackOff(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		l := newTestLimiter(t, r)
+		open(t, l, 100, 98)
+		var waits []time.Duration
+		for range 5 {
+			start := time.Now()
+			p := acquire(t, l)
+			waits = append(waits, time.Since(start).Truncate(time.Second))
+			o := response(http.StatusTooManyRequests, 100, 50, time.Now().Add(time.Minute))
+			o.RetryAfter = time.Second
+			p.Release(o)
+		}
+		assert.Equal(t, []time.Duration{0, 1, 1, 2, 4}, []time.Duration{
+			waits[0] / time.Second, waits[1] / time.Second, waits[2] / time.Second, waits[3] / time.Second, waits[4] / time.Second,
+		})
+	})
+}
+
+func TestLimiterAcquire_longClosureFailsAtOnceAndAsksRedisNowAndThen(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(100, 5)))
+		var clients []*petstore.Client
+		for range 2 {
+			clients = append(clients, server.Client(petstore.WithLimiter(newTestLimiter(t, r))))
+		}
+		for i := range 5 {
+			_, err := clients[i%2].ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+		}
+		elapse(time.Second)
+		for _, client := range clients {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			limited, ok := errors.AsType[*petstore.RateLimitError](err)
+			require.True(t, ok, "%v", err)
+			assert.Equal(t, petstore.ScopeDay, limited.Scope)
+			assert.WithinDuration(t, time.Now().Add(24*time.Hour), limited.RetryAt, 10*time.Second)
+		}
+		trips := r.trips.Load()
+		for range 100 {
+			for _, client := range clients {
+				start := time.Now()
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.ErrorIs(t, err, petstore.ErrRateLimited)
+				assert.Zero(t, time.Since(start))
+			}
+			elapse(time.Minute)
+		}
+		assert.LessOrEqual(t, r.trips.Load()-trips, int64(202), "round trips: each process looks now and then")
+		server.AssertRequests(t, "", 5)
+	})
+}
+
+func TestLimiterAcquire_banHoldsForTheFleet(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithStrict())
+		a := server.Client(petstore.WithLimiter(newTestLimiter(t, r)))
+		b := server.Client(petstore.WithLimiter(newTestLimiter(t, r)))
+		server.BanKey(server.APIKey(), time.Hour)
+		for _, client := range []*petstore.Client{a, b, a, b} {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			limited, ok := errors.AsType[*petstore.RateLimitError](err)
+			require.True(t, ok, "%v", err)
+			assert.WithinDuration(t, time.Now().Add(time.Hour), limited.RetryAt, 2*time.Second)
+		}
+		server.AssertRequests(t, "", 1)
+		elapse(time.Hour + time.Second)
+		_, err := b.ListPets(t.Context(), petstore.ListPetsParams{})
+		assert.NoError(t, err)
+	})
+}
+
+func TestLimiterAcquire_withoutHeadersTwoAtATime(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
+		acquire(t, a).Release(response(http.StatusOK, 0, 0, time.Time{}))
+		synctest.Wait()
+		p := acquire(t, a)
+		acquire(t, b)
+		assertRefused(t, a)
+		assertRefused(t, b)
+		p.Release(response(http.StatusOK, 0, 0, time.Time{}))
+		synctest.Wait()
+		acquire(t, b)
+		assert.Zero(t, b.RateLimit())
+	})
+}
+
+func TestLimiterAcquire_waitLongerThanMaxWaitFailsAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		l := newTestLimiter(t, r)
+		end := open(t, l, 60, 0)
+		start := time.Now()
+		_, err := l.Acquire(t.Context(), 10*time.Second)
+		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err = l.Acquire(ctx, time.Hour)
+		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		assert.Zero(t, time.Since(start))
+		acquire(t, l)
+		assert.False(t, time.Now().Before(end))
+	})
+}
+
+func TestLimiterAcquire_waitBehindOtherProcessesFailsAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		a, b, c := newTestLimiter(t, r), newTestLimiter(t, r), newTestLimiter(t, r)
+		end := open(t, a, 60, 1)
+		p := acquire(t, a)
+		go func() { _, _ = b.Acquire(t.Context(), time.Minute) }()
+		elapse(10 * time.Millisecond)
+		start := time.Now()
+		_, err := c.Acquire(t.Context(), 10*time.Second)
+		limited, ok := errors.AsType[*petstore.RateLimitError](err)
+		require.True(t, ok, "%v", err)
+		assert.WithinDuration(t, end, limited.RetryAt, 2*resetGrain)
+		assert.Equal(t, petstore.ScopeMinute, limited.Scope)
+		assert.Equal(t, 1, limited.RateLimit.Remaining, "as the service says")
+		assert.Zero(t, time.Since(start))
+		p.Release(petstore.Observation{})
+		elapse(holdFor + time.Second)
+		assert.Equal(t, 1, b.inFlight, "the one that has waited for longer has got what came back")
+		elapse(2 * time.Minute)
+	})
+}
+
+func TestLimiterAcquire_contextEndsWhileWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		l := newTestLimiter(t, r)
+		open(t, l, 60, 0)
+		cause := errors.New("no longer wanted")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(cause) })
+		start := time.Now()
+		_, err := l.Acquire(ctx, time.Hour)
+		assert.Equal(t, time.Second, time.Since(start))
+		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, cause)
+		assert.NotContains(t, err.Error(), "\n")
+		_, err = l.Acquire(ctx, time.Hour)
+		require.ErrorIs(t, err, cause)
+		assert.Zero(t, l.queue.len())
+	})
+}
+
+func TestLimiterAcquire_firstComeFirstServed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		l := newTestLimiter(t, r)
+		acquire(t, l).Release(response(http.StatusOK, 0, 0, time.Time{})) // no headers: two at a time
+		var mu sync.Mutex
+		var order []int
+		for i := range 50 {
+			go func() {
+				p, err := l.Acquire(t.Context(), time.Minute)
+				if !assert.NoError(t, err) {
+					return
+				}
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				p.Release(response(http.StatusOK, 0, 0, time.Time{}))
+			}()
+			synctest.Wait()
+		}
+		elapse(time.Minute)
+		require.Len(t, order, 50)
+		for i, n := range order {
+			assert.InDelta(t, i, n, 1)
+		}
+	})
+}
+
+func TestLimiterAcquire_retriedCallGoesBeforeNewOnes(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(10, 0)))
+		client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), petstore.WithMaxWait(time.Hour))
+		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: http.StatusTooManyRequests, RetryAfter: "5"})
+		var mu sync.Mutex
+		var order []string
+		call := func(name string, f func() error) {
+			go func() {
+				assert.NoError(t, f())
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, name)
+			}()
+			synctest.Wait()
+		}
+		call("retried", func() error {
+			_, err := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+			return err
+		})
+		for range 3 {
+			call("new", func() error {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				return err
+			})
+		}
+		elapse(time.Minute)
+		assert.Equal(t, []string{"retried", "new", "new", "new"}, order)
+	})
+}

@@ -1,0 +1,90 @@
+package petstoreredis
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+)
+
+// bubble runs a test in virtual time, with a Redis that takes none to answer.
+func bubble(t *testing.T, f func(t *testing.T, r *testRedis)) {
+	t.Helper()
+	r := newTestRedis(t)
+	synctest.Test(t, func(t *testing.T) { f(t, r) })
+}
+
+// response is an observation of a request that was sent now and answered a little later, in a window that ends at end.
+func response(status, limit, remaining int, end time.Time) petstore.Observation {
+	sent := time.Now()
+	time.Sleep(10 * time.Millisecond)
+	return petstore.Observation{
+		Sent: sent, Received: time.Now(), StatusCode: status,
+		RateLimit: petstore.RateLimit{Limit: limit, Remaining: remaining, Reset: end},
+		Date:      time.Now().Truncate(time.Second),
+	}
+}
+
+// elapse lets time pass, and what was due in it be done.
+func elapse(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// lost is an observation of a request that was sent now and never answered.
+func lost() petstore.Observation { return petstore.Observation{Sent: time.Now()} }
+
+func acquire(t *testing.T, l petstore.Limiter) petstore.Permit {
+	t.Helper()
+	p, err := l.Acquire(t.Context(), time.Minute)
+	require.NoError(t, err)
+	return p
+}
+
+// assertRefused checks that a call is not admitted at once. Without a limit that refuses it, it would wait for a
+// response for as long as its context allows.
+func assertRefused(t *testing.T, l petstore.Limiter) petstore.RateLimitError {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err := l.Acquire(ctx, 0)
+	require.ErrorIs(t, err, petstore.ErrRateLimited)
+	limited, ok := errors.AsType[*petstore.RateLimitError](err)
+	require.True(t, ok)
+	assert.True(t, limited.Local)
+	return *limited
+}
+
+// open shows l a window of which so much is left, by two requests: the first goes ahead, and the second alone.
+func open(t *testing.T, l petstore.Limiter, limit, remaining int) time.Time {
+	t.Helper()
+	end := time.Now().Truncate(time.Second).Add(time.Minute).UTC()
+	for _, n := range []int{remaining + 1, remaining} {
+		acquire(t, l).Release(response(http.StatusOK, limit, n, end))
+		synctest.Wait()
+	}
+	return end
+}
+
+const resetGrain = time.Second
+
+// pretend makes a limiter silent, as if its process had been stopped, or lets it go on.
+func (l *Limiter) pretend(stopped bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy = stopped
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,138 @@
+package petstoreredis
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+func TestWithShare_processKeepsToItWhileRedisIsAway(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithStrict())
+		logger, text := newLog()
+		r.down.Store(true)
+		l := newTestLimiter(t, r, WithShare(4), WithLogger(logger))
+		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0))
+		done := 0
+		for range 60 {
+			if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err == nil {
+				done++
+			}
+		}
+		synctest.Wait()
+		assert.InDelta(t, 15, done, 1, "a quarter of the window")
+		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
+		assert.Equal(t, 60, client.RateLimit().Limit, "the key's limit, not the share")
+		elapse(2 * time.Minute)
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.NotContains(t, text.String(), "redis is back")
+		r.down.Store(false)
+		elapse(time.Second)
+		_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) // has Redis tried
+		elapse(logEvery)
+		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
+		assert.Equal(t, 1, strings.Count(text.String(), "redis is back"))
+	})
+}
+
+func TestWithShare_defaultIsTheLastKnownNumberOfProcesses(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		var fleet []*Limiter
+		for range 5 {
+			l := newTestLimiter(t, r)
+			fleet = append(fleet, l)
+			acquire(t, l).Release(response(http.StatusOK, 60, 59-len(fleet), time.Now().Add(time.Minute)))
+			elapse(time.Second)
+		}
+		elapse(settled)
+		l := fleet[4]
+		r.down.Store(true)
+		for l.fallback.share == nil {
+			p, err := l.Acquire(t.Context(), time.Second)
+			require.NoError(t, err)
+			p.Release(petstore.Observation{})
+			elapse(time.Second)
+		}
+		assert.Equal(t, 5, l.fallback.share.processes)
+	})
+}
+
+func TestWithShare_defaultWhenRedisNeverReplied(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		l := newTestLimiter(t, r)
+		r.down.Store(true)
+		acquire(t, l).Release(petstore.Observation{})
+		synctest.Wait()
+		assert.Equal(t, unknownShare, l.fallback.share.processes)
+	})
+}
+
+func TestWithTimeout_redisThatHangsDelaysOneCallOnly(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t)
+		r.latency = time.Minute
+		l := newTestLimiter(t, r, WithShare(1))
+		client := server.Client(petstore.WithLimiter(l))
+		start := time.Now()
+		for range 50 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+		}
+		assert.Equal(t, firstTimeout, time.Since(start))
+		elapse(5 * time.Minute)
+	})
+}
+
+func TestLimiterAcquire_awayClosureIsKnown(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		server := fake.NewTestServer(t, fake.WithStrict())
+		client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)))
+		server.BanKey(server.APIKey(), time.Hour)
+		for range 3 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			r.down.Store(true)
+			elapse(time.Minute)
+		}
+		server.AssertRequests(t, "", 1)
+	})
+}
+
+func TestLimiterAcquire_awayWithoutHeadersSendsOneAtATime(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		r.down.Store(true)
+		l := newTestLimiter(t, r)
+		start := time.Now()
+		for range 20 {
+			p := acquire(t, l)
+			assertRefused(t, l)
+			p.Release(response(http.StatusOK, 0, 0, time.Time{}))
+		}
+		assert.Less(t, time.Since(start), time.Second)
+	})
+}
+
+func TestLimiterAcquire_awayStaysClosedAsLongAsA429Asks(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		r.down.Store(true)
+		l := newTestLimiter(t, r)
+		o := response(http.StatusTooManyRequests, 60, 0, time.Now().Add(30*time.Second))
+		o.RetryAfter = time.Hour
+		acquire(t, l).Release(o)
+		limited := assertRefused(t, l)
+		assert.Equal(t, petstore.ScopeBan, limited.Scope)
+		assert.WithinDuration(t, o.Received.Add(time.Hour), limited.RetryAt, time.Second)
+		elapse(time.Hour)
+		acquire(t, l)
+		elapse(time.Minute)
+	})
+}
