@@ -7,8 +7,9 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// Acquire implements [petstore.Limiter]. maxWait bounds how long the call waits for a window or a closed key. The
-// time that Redis takes, [WithTimeout] at the most, and that of a response which decides are not part of it.
+// Acquire implements [petstore.Limiter]. maxWait bounds how long the call waits for a window or a
+// closed key. The time that Redis takes, [WithTimeout] at the most, and that of a response which
+// decides are not part of it.
 func (l *Limiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
 	p, w, err := l.enter(ctx, maxWait)
 	switch {
@@ -72,7 +73,8 @@ func (l *Limiter) issue() uint64 {
 	return l.tickets
 }
 
-// await waits until w has a permit or is refused, its context ends, or it has waited for limits as long as it may.
+// await waits until w has a permit or is refused, its context ends, or it has waited for limits as
+// long as it may.
 func (l *Limiter) await(ctx context.Context, w *waiter) (*permit, error) {
 	why, done := w.why, func(time.Duration) {}
 	defer func() { done(w.free) }()
@@ -92,8 +94,8 @@ func (l *Limiter) await(ctx context.Context, w *waiter) (*permit, error) {
 	}
 }
 
-// left is how long w waits before it looks whether its time is over: as long as it may still wait for limits, and at
-// least as long as a command may take.
+// left is how long w waits before it looks whether its time is over: as long as it may still wait
+// for limits, and at least as long as a command may take.
 func (l *Limiter) left(w *waiter) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +148,8 @@ func (l *Limiter) withdraw(w *waiter, now time.Time) {
 	l.dispatch(now)
 }
 
-// ask asks Redis now and then, for a call that is refused, whether another process has learned more since.
+// ask asks Redis now and then, for a call that is refused, whether another process has learned more
+// since.
 func (l *Limiter) ask(now time.Time) {
 	if !l.busy && now.Sub(l.sentAt) >= askEvery && (l.fallback.share == nil || !now.Before(l.fallback.tryAt)) {
 		l.send(now)

@@ -25,7 +25,7 @@ func TestLimiterAcquire_oneRequestGoesAheadForTheFleet(t *testing.T) {
 		first.Release(response(http.StatusOK, 60, 59, time.Now().Add(time.Minute).Truncate(time.Second).UTC()))
 		synctest.Wait()
 		acquire(t, b)
-		assert.Equal(t, 59, b.RateLimit().Remaining, "told by Redis, not by an answer of its own")
+		assert.Equal(t, 59, b.RateLimit().Remaining, "known from Redis, not from a response of its own")
 		assert.Equal(t, b.RateLimit(), a.RateLimit())
 	})
 }
@@ -57,22 +57,22 @@ func TestLimiterAcquire_closureHoldsForTheFleetAndOneRequestEndsIt(t *testing.T)
 		rejected := response(http.StatusTooManyRequests, 100, 50, end)
 		rejected.RetryAfter = 20 * time.Second
 		acquire(t, a).Release(rejected)
-		synctest.Wait() // until Redis has been told
+		synctest.Wait() // until Redis knows it
 		opens := rejected.Received.Add(rejected.RetryAfter)
 		limited := assertRefused(t, b)
 		assert.WithinDuration(t, opens, limited.RetryAt, 20*time.Millisecond)
-		var probes []petstore.Permit
+		var first []petstore.Permit
 		for range 2 {
 			p := acquire(t, b)
 			assert.False(t, time.Now().Before(opens))
-			probes = append(probes, p)
+			first = append(first, p)
 			assertRefused(t, a)
 			assertRefused(t, b)
-			if len(probes) == 1 {
+			if len(first) == 1 {
 				p.Release(petstore.Observation{}) // never left: another may go
 			}
 		}
-		probes[1].Release(response(http.StatusOK, 100, 40, end))
+		first[1].Release(response(http.StatusOK, 100, 40, end))
 		synctest.Wait()
 		acquire(t, a)
 		acquire(t, b)

@@ -11,8 +11,8 @@ import (
 	"github.com/petstore/petstore-go/petstoreredis"
 )
 
-// BenchmarkRequests shows how many requests a second eight limiters admit together through one real Redis, when
-// the key has no limit that they would reach and every answer comes at once.
+// BenchmarkRequests shows how many requests a second eight limiters admit together through one real
+// Redis, when the key has no limit that they would reach and every response comes at once.
 func BenchmarkRequests(b *testing.B) {
 	server := newRedisServer(b)
 	var fleet []petstore.Limiter

@@ -14,14 +14,15 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// bubble runs a test in virtual time, with a Redis that takes none to answer.
+// bubble runs a test in virtual time, with a Redis that takes no time to reply.
 func bubble(t *testing.T, f func(t *testing.T, r *testRedis)) {
 	t.Helper()
 	r := newTestRedis(t)
 	synctest.Test(t, func(t *testing.T) { f(t, r) })
 }
 
-// response is an observation of a request that was sent now and answered a little later, in a window that ends at end.
+// response is an observation of a request that was sent now and answered a little later, in a
+// window that ends at end.
 func response(status, limit, remaining int, end time.Time) petstore.Observation {
 	sent := time.Now()
 	time.Sleep(10 * time.Millisecond)
@@ -32,7 +33,7 @@ func response(status, limit, remaining int, end time.Time) petstore.Observation 
 	}
 }
 
-// elapse lets time pass, and what was due in it be done.
+// elapse lets time pass, and waits until all that has to happen in it has happened.
 func elapse(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -48,8 +49,8 @@ func acquire(t *testing.T, l petstore.Limiter) petstore.Permit {
 	return p
 }
 
-// assertRefused checks that a call is not admitted at once. Without a limit that refuses it, it would wait for a
-// response for as long as its context allows.
+// assertRefused checks that a call is not admitted at once. Without a limit that refuses it, it
+// would wait for a response for as long as its context allows.
 func assertRefused(t *testing.T, l petstore.Limiter) petstore.RateLimitError {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -62,7 +63,8 @@ func assertRefused(t *testing.T, l petstore.Limiter) petstore.RateLimitError {
 	return *limited
 }
 
-// open shows l a window of which so much is left, by two requests: the first goes ahead, and the second alone.
+// open shows l a window of which so much is left, by two requests: the first goes ahead, and the
+// second alone.
 func open(t *testing.T, l petstore.Limiter, limit, remaining int) time.Time {
 	t.Helper()
 	end := time.Now().Truncate(time.Second).Add(time.Minute).UTC()

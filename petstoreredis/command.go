@@ -2,8 +2,8 @@ package petstoreredis
 
 import "time"
 
-// extra is how many permits a process asks for at most beyond those that its calls wait for, so that one process
-// cannot reserve a window.
+// extra is how many permits a process asks for at most beyond those that its calls wait for, so
+// that one process cannot reserve a window.
 const extra = 64
 
 // command is what a process sends to the script. Times are milliseconds.
@@ -94,8 +94,8 @@ func (l *Limiter) hold() time.Duration {
 	return min(hold, l.config.lease/2)
 }
 
-// want is how many permits to ask for: for the calls that wait, or as many as will be used while they are held, judged
-// by how fast the last ones were.
+// want is how many permits to ask for: for the calls that wait, or as many as will be used while
+// they are held, judged by how fast the last ones were.
 func (l *Limiter) want() int {
 	waiting := l.queue.len()
 	if waiting == 0 || l.fallback.share != nil {

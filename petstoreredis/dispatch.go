@@ -2,8 +2,8 @@ package petstoreredis
 
 import "time"
 
-// dispatch gives permits to the first of the queue, as many as there are, and sends a command to Redis if one must be
-// sent now.
+// dispatch gives permits to the first of the queue, as many as there are, and sends a command to
+// Redis if one must be sent now.
 func (l *Limiter) dispatch(now time.Time) {
 	l.expire(now)
 	l.queue.each(func(w *waiter, ahead int) {
@@ -22,13 +22,14 @@ func (l *Limiter) dispatch(now time.Time) {
 	l.arm(now)
 }
 
-// limited reports whether the first of the queue waits for a limit, and not for Redis or a response.
+// limited reports whether the first of the queue waits for a limit, and not for Redis or a
+// response.
 func (l *Limiter) limited(now time.Time) bool {
 	return l.earliest(now, 0).After(now) || l.fallback.share == nil && l.known.full
 }
 
-// refuse refuses the calls that cannot be served in time any more. If denied is true, the command of that number has
-// got nothing, and those that it asked for learn what they wait for.
+// refuse refuses the calls that cannot be served in time any more. If denied is true, the command
+// of that number has got nothing, and those that it asked for learn what they wait for.
 func (l *Limiter) refuse(now time.Time, seq int, denied bool) {
 	clock, limited := l.queue.clock(now), l.limited(now)
 	l.queue.each(func(w *waiter, ahead int) {

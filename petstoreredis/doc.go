@@ -1,56 +1,74 @@
-// Package petstoreredis shares the budget of one API key between processes, through a Redis they already run.
+// Package petstoreredis shares the budget of one API key between processes, through a Redis they
+// already run.
 //
 //	limiter, err := petstoreredis.NewLimiter(rdb, "petstore, production key")
 //	...
 //	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithLimiter(limiter))
 //
-// Every process of the fleet does the same; nothing else is to be set up. Sections named in this documentation are
-// those of the service document, "Pet Store Service Interface".
+// Every process of the fleet does the same; nothing else is to be set up. Sections named in this
+// documentation are those of the service document, "Pet Store Service Interface".
 //
 // # The same rules for all
 //
 // The fleet keeps to the rules of [petstore.NewLimiter] as if it were one process. One first
 // request goes ahead for all of it, and so does the first after a window has been used up. No more
-// requests are on their way than the lowest Remaining that still holds. After a 429 nobody sends
-// before the latest of Retry-After and Reset, and then one request, on whose success the others
-// follow (section 8.3); closures in a row back off. An exhausted window is waited out; a longer
-// closure fails at once, in each process, which then asks Redis at most once in ten seconds whether
-// another one has learned more. [Limiter.Reopen] has one request ask the service, for all of them.
-// Without the rate limit headers at most two requests of the fleet are on their way. What one
-// process sends before it can have heard of another's 429 cannot be taken back, as it cannot within
+// requests are on their way than the lowest Remaining that still holds. After a 429 no process
+// sends before the latest of Retry-After and Reset, and then one request, on whose success the
+// others follow (section 8.3); closures in a row back off. A call waits for an exhausted window; a
+// longer closure fails at once, in each process, which then asks Redis at most once in ten seconds
+// whether another one has learned more. [Limiter.Reopen] has one request ask the service, for all
+// of them. Without the rate limit headers at most two requests of the fleet are on their way. What
+// one process sends before it can know of another's 429 cannot be taken back, as it cannot within
 // one process.
 //
-// Calls of a process are served in the order in which they came, those that come again first. No process waits
-// for ever: each may take its part of a window, and those that wait are woken in the order in which they came.
+// Calls of a process are served in the order in which they came, retried ones first. No process
+// waits for ever: each may take its part of a window, and one that has had it leaves the rest to
+// those that have waited for longer.
 //
-// # Round trips
+// # One exchange
 //
-// A process reserves several requests at once where there is room, as many as it will use in a moment, and tells
-// Redis what became of them with its next command; only what others wait for it tells at once. What it does not
-// use goes back soon. One command is on its way at a time, however many callers there are.
+// A process reserves several requests at once where there is room, as many as it will use in a
+// moment, and reports their outcomes with its next command; only those that others wait for it
+// reports at once. What it does not use goes back soon. One command is on its way at a time,
+// however many callers there are.
 //
-// # Workers that die
+//	call            process A                     Redis, one script             process B
+//	Acquire  ──▶    queue: 3 calls
+//	                command 7: want 3,     ──▶    settle the outcomes
+//	                outcomes of 2 requests,       by the rules: 12 left,
+//	                5 held                        8 outstanding: grant 3
+//	         ◀──    3 permits              ◀──    granted 3, known 41
+//	request         ...                           lease of A: 5 s        ◀──    command 3: want 9
+//	Release  ──▶    outcome, for command 8        1 left of 12: grant 1  ──▶    1 permit; asks again
+//	                                                                            for the rest in 137 ms
 //
-// What a process has reserved is leased to it (see [WithLease]). When the lease has run out, the requests count as
-// spent, because they may have been sent, until an answer to a request sent later shows what the service has really
-// counted; then those that were not sent come back. So the death of a worker cannot exceed the budget. A process
-// that was stopped for longer than its lease finds its permits void. The clock is that of Redis; processes tell
-// durations.
+// # Processes that die
+//
+// What a process has reserved is leased to it (see [WithLease]). When the lease has run out, the
+// requests count as spent, because they may have been sent, until a response to a request sent
+// later shows what the service has really counted; then those that were not sent come back. So the
+// death of a process cannot exceed the budget. A process that was stopped for longer than its lease
+// finds its permits void. The clock is that of Redis; processes send durations.
 //
 // # Without Redis
 //
-// If Redis does not respond, in time or at all, a process goes on alone with a part of the key: Limit and Remaining
-// divided by the number of processes (see [WithShare]), beginning with what was known, where all that was on its way
-// counts as spent. Where processes are more than requests, each draws whether it sends one in a window. A process that
-// has just started waits up to a second for Redis first, and then takes the key for shared by 64. Once a second Redis
-// is tried again, and no call waits for that. A response in time ends the fallback, several in a row if there was
-// another one less than a minute before. The beginning and the end are logged, at most one line a minute.
+// If Redis does not reply, in time or at all, a process goes on alone with a part of the key: Limit
+// and Remaining divided by the number of processes (see [WithShare]), beginning with what was
+// known, where all that was on its way counts as spent. Where processes are more than requests,
+// each draws whether it sends one in a window. A process that has just started waits up to a second
+// for Redis first, and then takes the key for shared by 64. Once a second Redis is tried again, and
+// no call waits for that. A reply in time ends the fallback, several in a row if there was another
+// one less than a minute before. The beginning and the end are logged, at most one line a minute.
 //
-// What a process has seen is not forgotten: it fills a Redis that has lost its data, or has come back with older ones.
+// What a process has seen is not forgotten: it fills a Redis that has lost its data, or has come
+// back with older ones.
 //
 // # In Redis
 //
-// The state of a key is in four keys of Redis, which share a slot of a cluster and expire by themselves. Their names
-// hold a hash of the limiter's name. All is done by one script, which needs Redis 5 or later, or a server that is
-// compatible with it.
+// The state of a key is in four keys of Redis, which share a slot of a cluster and expire by
+// themselves. Their names hold a hash of the limiter's name. All is done by one script, which needs
+// Redis 5 or later, or a server that is compatible with it.
+//
+// This module uses internal packages of petstore-go, so that the two are released together under
+// one version.
 package petstoreredis

@@ -7,10 +7,11 @@ import (
 )
 
 const (
-	// tryEvery is how long Redis is left alone after it did not reply: each try may take as long as the timeout.
+	// tryEvery is how long Redis is left alone after it did not reply: each try may take as long as
+	// the timeout.
 	tryEvery = time.Second
-	// firstTimeout is how long a command may take at least until a process has settled: the first ones dial, say hello
-	// and load the script, and a process that knows nothing has no part of the key.
+	// firstTimeout is how long a command may take at least until a process has settled: the first ones
+	// dial, say hello and load the script, and a process that knows nothing has no part of the key.
 	firstTimeout = time.Second
 	// settled is how long after a process has met Redis all others have as well.
 	settled = 10 * time.Second
@@ -58,8 +59,8 @@ func (l *Limiter) timeout() time.Duration {
 	return l.config.timeout
 }
 
-// divisor is among how many processes the key is divided, and whether that is known. Just after the start Redis may
-// not know all of them yet.
+// divisor is among how many processes the key is divided, and whether that is known. Just after the
+// start Redis may not know all of them yet.
 func (l *Limiter) divisor(now time.Time) (processes int, known bool) {
 	a := &l.fallback
 	switch {
@@ -102,8 +103,8 @@ func (l *Limiter) lose(now time.Time, err error) {
 	l.refuse(now, l.seq, true)
 }
 
-// regain notes that a reply has come in time, and ends the fallback if these are enough. A Redis that now
-// and then needs too long would otherwise have the process change its mind each second.
+// regain notes that a reply has come in time, and ends the fallback if these are enough. A Redis
+// that now and then needs too long would otherwise have the process change its mind each second.
 func (l *Limiter) regain(now time.Time) {
 	a := &l.fallback
 	a.tries++
@@ -116,8 +117,9 @@ func (l *Limiter) regain(now time.Time) {
 	l.note(now)
 }
 
-// note logs what has happened since the last line: that Redis is away or back, or that its state was repaired. There
-// is at most one line in logEvery; what changes before is logged when that is over.
+// note logs what has happened since the last line: that Redis is away or back, or that its state
+// was repaired. There is at most one line in logEvery; what changes before is logged when that is
+// over.
 func (l *Limiter) note(now time.Time) {
 	a := &l.fallback
 	n := &a.log

@@ -173,7 +173,7 @@ func TestLimiterAcquire_unreadableReplyIsAFallback(t *testing.T) {
 	})
 }
 
-// garbler makes every answer of Redis one that nobody understands.
+// garbler makes every reply of Redis unreadable.
 type garbler struct{}
 
 func (garbler) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -195,7 +195,7 @@ func TestLimiterAcquire_awayContextEndsWhileWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		l := newTestLimiter(t, r)
 		r.down.Store(true)
-		acquire(t, l) // its answer is waited for
+		acquire(t, l) // the next one waits for its response
 		cause := errors.New("no longer wanted")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second/2, func() { cancel(cause) })

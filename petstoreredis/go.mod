@@ -1,5 +1,5 @@
 // The limiter shared through Redis is a module of its own because its client of Redis is nothing that users of
-// petstore-go must inherit.
+// petstore-go must inherit. It uses internal packages of petstore-go: both are released together, under one version.
 module github.com/petstore/petstore-go/petstoreredis
 
 go 1.26.0

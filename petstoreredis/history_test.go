@@ -27,19 +27,19 @@ type trip struct {
 
 // history drives the script and a quota.Budget by the same random steps, in time of its own.
 type history struct {
-	t        *testing.T
-	rng      *rand.Rand
-	service  *quotatest.Service
-	redis    *luaRedis
-	budget   quota.Budget
-	command  command
-	offset   quota.Offset
-	trips    []*trip
-	strange  func(o *quota.Observation) // changes some responses, nil if it does not
-	stranger bool                       // others use the key
-	over     string                     // the exception that ended it
-	cut      bool                       // lists are cut: the script may only be more careful
-	log      []string
+	t       *testing.T
+	rng     *rand.Rand
+	service *quotatest.Service
+	redis   *luaRedis
+	budget  quota.Budget
+	command command
+	offset  quota.Offset
+	trips   []*trip
+	strange func(o *quota.Observation) // changes some responses, nil if it does not
+	others  bool                       // use the key
+	over    string                     // the exception that ended it
+	cut     bool                       // lists are cut: the script may only be more careful
+	log     []string
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
@@ -47,8 +47,8 @@ func newHistory(t *testing.T, seed uint64) *history {
 	kinds := []quotatest.Window{quotatest.Fixed, quotatest.Aligned, quotatest.Sliding, quotatest.Drained}
 	h := &history{
 		t: t, rng: rng, redis: newLuaRedis(t), command: command{ID: "process", Lease: 1 << 40},
-		service:  &quotatest.Service{Window: kinds[rng.IntN(len(kinds))], PerMinute: 5 + rng.IntN(60), PerDay: 100 + rng.IntN(2000)},
-		stranger: rng.IntN(3) == 0,
+		service: &quotatest.Service{Window: kinds[rng.IntN(len(kinds))], PerMinute: 5 + rng.IntN(60), PerDay: 100 + rng.IntN(2000)},
+		others:  rng.IntN(3) == 0,
 	}
 	h.redis.now = time.Unix(1_000_000_000+rng.Int64N(1e6), rng.Int64N(1000)*1e6)
 	h.service.Clock = func() time.Time { return h.redis.now }
@@ -153,7 +153,7 @@ func (h *history) step() {
 		h.receive()
 	case n < 175:
 		h.drop()
-	case n < 177 && h.stranger:
+	case n < 177 && h.others:
 		for range 1 + h.rng.IntN(5) {
 			h.service.Answer()
 		}
@@ -169,8 +169,8 @@ func (h *history) step() {
 	}
 }
 
-// pass lets time go by, and steps over the milliseconds by which the ends of the window may differ: the script takes
-// the earliest of all bounds, and the Budget the latest.
+// pass lets time go by, and steps over the milliseconds by which the ends of the window may differ:
+// the script takes the earliest of all bounds, and the Budget the latest.
 func (h *history) pass(d time.Duration) {
 	h.redis.now = h.now().Add(d)
 	end := time.UnixMilli(int64(h.state().Ends))

@@ -13,7 +13,8 @@ const (
 	sameWindow = 30 * time.Second
 )
 
-// knowledge is what Redis replied last, by the local clock, with what responses to this process have added since.
+// knowledge is what Redis replied last, by the local clock, with what responses to this process
+// have added since.
 type knowledge struct {
 	slot
 
@@ -33,7 +34,8 @@ type knowledge struct {
 	waiting     int // processes that wait
 }
 
-// newKnowledge reads a reply that came at now. That is later than when the script ran, which is on the safe side.
+// newKnowledge reads a reply that came at now. That is later than when the script ran, which is on
+// the safe side.
 func newKnowledge(r reply, now time.Time) knowledge {
 	after := func(ms int64) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
 	k := knowledge{
@@ -61,8 +63,8 @@ func (k *knowledge) observe(r petstore.RateLimit) {
 	k.rateLimit = r
 }
 
-// earliest is a time before which a request with that many ahead of it in this process cannot go; now, if it is not
-// known that it cannot.
+// earliest is a time before which a request with that many ahead of it in this process cannot go;
+// now, if it is not known that it cannot.
 func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
 	at := later(now, k.gate)
 	limit, left := k.rateLimit.Limit, k.left

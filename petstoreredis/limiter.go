@@ -16,10 +16,10 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// Limiter is a [petstore.Limiter] whose budget every process shares that gives the same name to the same Redis.
-// [NewLimiter] makes one; give it to all clients of the key in this process through [petstore.WithLimiter]. It is
-// safe for concurrent use and needs no closing: at rest it has neither goroutine nor timer. The client of Redis
-// belongs to the caller, who closes it.
+// Limiter is a [petstore.Limiter] whose budget every process shares that gives the same name to the
+// same Redis. [NewLimiter] makes one; give it to all clients of the key in this process through
+// [petstore.WithLimiter]. It is safe for concurrent use and needs no closing: at rest it has
+// neither goroutine nor timer. The client of Redis belongs to the caller, who closes it.
 type Limiter struct {
 	store  store
 	config config
@@ -54,12 +54,13 @@ var (
 	_ petstore.Reopener = (*Limiter)(nil)
 )
 
-// NewLimiter returns a limiter whose state is kept by rdb under a name, such as that of the key's owner and plan. All
-// limiters with one name share one budget; the processes of a fleet must use the same version of this package. Only
-// a hash of the name leaves the process, so that it may even be the API key.
+// NewLimiter returns a limiter whose state is kept by rdb under a name, such as that of the key's
+// owner and plan. All limiters with one name share one budget; the processes of a fleet must use
+// the same version of this package. Only a hash of the name leaves the process, so that it may even
+// be the API key.
 //
-// NewLimiter does no I/O. It fails with a [petstore.ArgumentError] if rdb is nil, the name is empty, or an option is
-// wrong.
+// NewLimiter does no I/O. It fails with a [petstore.ArgumentError] if rdb is nil, the name is
+// empty, or an option is wrong.
 func NewLimiter(rdb redis.UniversalClient, name string, opts ...Option) (*Limiter, error) {
 	if v := reflect.ValueOf(rdb); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, argumentError("rdb", "is nil")
@@ -93,8 +94,9 @@ func (l *Limiter) RateLimit() petstore.RateLimit {
 	return l.known.rateLimit
 }
 
-// Reopen implements [petstore.Reopener]: all processes learn of it, and the first that has a call asks the service.
-// The budget is one for all keys that the name is used for, so that keyID does not matter.
+// Reopen implements [petstore.Reopener]: all processes learn of it, and the first that has a call
+// asks the service. The budget is one for all keys that the name is used for, so that keyID does
+// not matter.
 func (l *Limiter) Reopen(string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,9 +109,10 @@ func (l *Limiter) Reopen(string) {
 	l.dispatch(now)
 }
 
-// Flush reports to Redis what this process has done, and gives back what it has reserved and not used. It is for
-// programs that end right after their last call, so that the others need not wait for the end of the lease;
-// otherwise it is done a moment later anyway. While Redis is away Flush does nothing. The error is that of Redis.
+// Flush reports to Redis what this process has done, and gives back what it has reserved and not
+// used. It is for programs that end right after their last call, so that the others need not wait
+// for the end of the lease; otherwise it is done a moment later anyway. While Redis is away Flush
+// does nothing. The error is that of Redis.
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,8 +126,8 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	return nil
 }
 
-// earliest is a time before which a request with that many ahead of it in this process cannot go; now, if it is not
-// known that it cannot.
+// earliest is a time before which a request with that many ahead of it in this process cannot go;
+// now, if it is not known that it cannot.
 func (l *Limiter) earliest(now time.Time, ahead int) time.Time {
 	if l.fallback.share != nil {
 		return l.fallback.share.earliest(now, ahead)
@@ -140,8 +143,8 @@ func (l *Limiter) scope(now, at time.Time) petstore.LimitScope {
 	return l.known.scope(now, at)
 }
 
-// refusal is the error for a call that cannot go before at. Its limit is the key's, also while this process keeps to
-// its share.
+// refusal is the error for a call that cannot go before at. Its limit is the key's, also while this
+// process keeps to its share.
 func (l *Limiter) refusal(now, at time.Time) *petstore.RateLimitError {
 	e := &petstore.RateLimitError{RateLimit: l.known.rateLimit, Scope: l.scope(now, at), Local: true}
 	if at.After(now) {

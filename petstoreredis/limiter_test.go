@@ -49,7 +49,7 @@ func TestLimiterFlush_reportsAndGivesBackAtOnce(t *testing.T) {
 		require.ErrorContains(t, a.Flush(t.Context()), "petstoreredis: flush: ")
 		elapse(2 * time.Minute)
 		acquire(t, a)
-		require.NoError(t, a.Flush(t.Context()), "while Redis is away there is nothing to tell it")
+		require.NoError(t, a.Flush(t.Context()), "while Redis is away there is nothing to do")
 	})
 }
 
@@ -59,7 +59,7 @@ func TestLimiterFlush_waitsForTheCommandOnItsWay(t *testing.T) {
 		o := response(http.StatusTooManyRequests, 100, 50, open(t, a, 100, 98))
 		o.RetryAfter = 20 * time.Second
 		r.latency = 40 * time.Millisecond
-		acquire(t, a).Release(o) // which is told at once
+		acquire(t, a).Release(o) // which Redis learns at once
 		synctest.Wait()
 		r.latency = 0
 		require.NoError(t, a.Flush(t.Context()))
@@ -98,7 +98,8 @@ func TestWithLease_permitsOfADeadProcessComeBack(t *testing.T) {
 				elapse(2100 * time.Millisecond) // the lease, and what may have been on its way
 			}
 		}
-		// The service has never seen those of the dead, as the last answer shows: all of them are there again.
+		// The service has never seen those of the dead, as the last response shows: all of them are there
+		// again.
 		for i := range 18 - left {
 			start := time.Now()
 			acquire(t, alive).Release(response(http.StatusOK, 20, 17-left-i, end))

@@ -16,8 +16,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// luaRedis runs the script without a network, a hundred times as fast as a Redis in memory: it has the commands that
-// the script uses, on data that can be copied.
+// luaRedis runs the script without a network, a hundred times as fast as a Redis in memory: it has
+// the commands that the script uses, on data that can be copied.
 type luaRedis struct {
 	t      *testing.T
 	lua    *lua.LState

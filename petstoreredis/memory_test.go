@@ -18,8 +18,8 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// testRedis is a Redis in memory that works in a synctest bubble: it is reached through pipes, and its clock is that
-// of the goroutine that serves one. It is made outside the bubble.
+// testRedis is a Redis in memory that works in a synctest bubble: it is reached through pipes, and
+// its clock is that of the goroutine that serves one. It is made outside the bubble.
 type testRedis struct {
 	*miniredis.Miniredis
 	latency time.Duration // of a command, half of it before it is carried out
@@ -62,7 +62,8 @@ func (r *testRedis) client(t *testing.T) *redis.Client {
 	return rdb
 }
 
-// serve answers the commands of one connection. The server's own loop would tie the bubble to what is outside.
+// serve carries out the commands of one connection. The server's own loop would tie the bubble to
+// what is outside.
 func (r *testRedis) serve(conn net.Conn) {
 	defer conn.Close()
 	in, peer := bufio.NewReader(conn), server.NewPeer(bufio.NewWriter(conn))

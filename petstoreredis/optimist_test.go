@@ -12,9 +12,10 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// optimist makes each exchange of a process a compare-and-set: the process reads the state, decides, and writes if
-// nobody has written meanwhile; otherwise the same round trip brings the newer state, and it decides again. The
-// decisions are those of the script, so that only the round trips differ.
+// optimist makes each exchange of a process a compare-and-set: the process reads the state,
+// decides, and writes if nobody has written meanwhile; otherwise the same round trip brings the
+// newer state, and it decides again. The decisions are those of the script, so that only the round
+// trips differ.
 type optimist struct {
 	*testRedis
 	version *version
@@ -68,7 +69,8 @@ func (o *optimist) try(ctx context.Context, cmd redis.Cmder, next redis.ProcessH
 	return true, err
 }
 
-// TestLimiterAcquire_compareAndSet measures the alternative to a script; see "Why a script" in docs/scaling.md.
+// TestLimiterAcquire_compareAndSet measures the alternative to a script; see "Why a script" in
+// docs/scaling.md.
 func TestLimiterAcquire_compareAndSet(t *testing.T) {
 	for _, f := range []fleet{
 		{limit: 300, processes: 8, goroutines: 4},

@@ -23,28 +23,31 @@ func defaults() config {
 	return config{timeout: 500 * time.Millisecond, lease: 5 * time.Second, prefix: "petstore:"}
 }
 
-// WithLogger makes the Limiter log, at level Warn, when it begins to go on without Redis and when that is over, at most
-// one line a minute. A line tells the limiter by [Stats].Name; neither its name nor a key is ever logged. A nil
-// logger, the default, logs nothing.
+// WithLogger makes the Limiter log, at level Warn, when it goes on without Redis, when that is
+// over, and when a state in Redis could not be read, at most one line a minute. A line has
+// [Stats].Name in it; neither the limiter's name nor a key is ever logged. A nil logger, the
+// default, logs nothing.
 func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
-// WithShare says among how many processes the key is divided while Redis is away: each then keeps to its part. Where
-// they are more than the limit has requests, some send nothing in a window. The default, 0, is the number of processes
-// that Redis knew of last, or 64 if it has never answered.
+// WithShare says among how many processes the key is divided while Redis is away: each then keeps
+// to its part. Where they are more than the limit has requests, some send nothing in a window. The
+// default, 0, is the number of processes that Redis knew of last, or 64 if it has never answered.
 func WithShare(processes int) Option { return func(c *config) { c.share = processes } }
 
-// WithTimeout bounds how long a call may be held up by one command of Redis. One that takes longer, like one that
-// fails, has the process go on without Redis. The default is 500 ms: a busy machine stays below it, and so does a Redis
-// in another region, where a lost connection costs a few round trips. The first command may take a second in any case.
+// WithTimeout bounds how long a call may be held up by one command of Redis. One that takes longer,
+// like one that fails, has the process go on without Redis. The default is 500 ms: a busy machine
+// stays below it, and so does a Redis in another region, where a lost connection costs a few round
+// trips. The first command may take a second in any case.
 func WithTimeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
 
-// WithLease sets for how long what a process has reserved is kept for it when it is not heard of. The default is
-// 5 s, the least is 100 ms. A process that is busy is heard of in time; after one has died, up to its share of the
-// window cannot be used by the others for so long.
+// WithLease sets for how long what a process has reserved is kept for it when it is not heard of.
+// The default is 5 s, the least is 100 ms. A process that is busy is heard of in time; after one
+// has died, up to its share of the window cannot be used by the others for so long.
 func WithLease(d time.Duration) Option { return func(c *config) { c.lease = d } }
 
-// WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It must be the same in
-// the whole fleet, and must not have braces in it: they are what keeps the keys in one slot of a cluster.
+// WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It
+// must be the same in the whole fleet, and must not have braces in it: they are what keeps the keys
+// in one slot of a cluster.
 func WithKeyPrefix(prefix string) Option { return func(c *config) { c.prefix = prefix } }
 
 func (c *config) check() error {

@@ -31,9 +31,10 @@ type process struct {
 	last    command
 }
 
-// crowd is several processes and the service. Whatever they hold may reach the service at any moment, and must be
-// admitted then. To compare them with a Budget that sees everything would be no proof: between a response of one process
-// and its report the Budget counts the others' requests twice that the service has counted before, and the script does not.
+// crowd is several processes and the service. Whatever they hold may reach the service at any
+// moment, and must be admitted then. To compare them with a Budget that sees everything would be no
+// proof: between a response of one process and its report the Budget counts the others' requests
+// twice that the service has counted before, and the script does not.
 type crowd struct {
 	t         *testing.T
 	rng       *rand.Rand
@@ -105,7 +106,8 @@ func (c *crowd) step() {
 	}
 }
 
-// pass lets time go by. A process that is silent for its lease gives up what it holds: what it has sent is lost.
+// pass lets time go by. A process that is silent for its lease gives up what it holds: what it has
+// sent is lost.
 func (c *crowd) pass(d time.Duration) {
 	c.redis.now = c.redis.now.Add(d)
 	for _, p := range c.processes {
@@ -125,7 +127,8 @@ func (c *crowd) rush() {
 	}
 }
 
-// speak sends a command with all that p has to say, and takes what is granted. One reply in twenty gets lost.
+// speak sends a command with all that p has to say, and takes what is granted. One reply in twenty
+// gets lost.
 func (c *crowd) speak(p *process) {
 	p.permits = slices.DeleteFunc(p.permits, func(g *granted) bool { // some go back unused
 		return g.sent.IsZero() && c.rng.IntN(8) == 0
@@ -156,7 +159,8 @@ func (c *crowd) speak(p *process) {
 	}
 }
 
-// repeat sends the last command again, as a client of Redis does that has got no reply, or an earlier one.
+// repeat sends the last command again, as a client of Redis does that has got no reply, or an
+// earlier one.
 func (c *crowd) repeat(p *process) {
 	cmd := p.last
 	if cmd.ID == "" || !c.redis.now.Before(p.until) {

@@ -17,8 +17,8 @@ type permit struct {
 	released bool
 }
 
-// take makes a permit of what no call has asked for yet, or of this process's share while Redis is away. It is nil if
-// there is none.
+// take makes a permit of what no call has asked for yet, or of this process's share while Redis is
+// away. It is nil if there is none.
 func (l *Limiter) take(now time.Time) *permit {
 	if s := l.fallback.share; s != nil {
 		slot, ok := s.admit(now)

@@ -19,12 +19,12 @@ type waiter struct {
 	free     time.Duration // how long it waited for Redis and for responses, once it is done
 	asked    int           // the number of the command that asked for it last
 
-	place   *list.Element // nil once one of the following is set
-	permit  *permit
-	refused *petstore.RateLimitError
-	ready   chan struct{}      // closed when one is
-	why     chan petstore.Wait // what it waits for
-	told    bool               // that is reported
+	place    *list.Element // nil once one of the following is set
+	permit   *permit
+	refused  *petstore.RateLimitError
+	ready    chan struct{}      // closed when one is
+	why      chan petstore.Wait // what it waits for
+	reported bool               // whether that is
 }
 
 func newWaiter(ctx context.Context, now time.Time, ticket uint64, maxWait, clock time.Duration) *waiter {
@@ -47,8 +47,8 @@ func (w *waiter) late(now, at time.Time, spent time.Duration) bool {
 
 // report reports once what w waits for.
 func (w *waiter) report(why petstore.Wait) {
-	if !w.told {
-		w.told = true
+	if !w.reported {
+		w.reported = true
 		w.why <- why
 	}
 }
@@ -56,13 +56,13 @@ func (w *waiter) report(why petstore.Wait) {
 // queue is the calls that wait, by ticket.
 type queue struct {
 	waiters list.List     // of *waiter
-	limited time.Duration // how long the first has waited for a limit, and not for a response, all told
+	limited time.Duration // how long the first has waited for a limit, and not for a response, in sum
 	since   time.Time     // the same without interruption, zero while it does not
 }
 
 func (q *queue) len() int { return q.waiters.Len() }
 
-// clock is how long the first has waited for limits, all told.
+// clock is how long the first has waited for limits, in sum.
 func (q *queue) clock(now time.Time) time.Duration {
 	if q.since.IsZero() {
 		return q.limited

@@ -15,7 +15,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// waits collects what a client tells of waits.
+// waits collects the waits that a client reports.
 type waits struct {
 	mu    sync.Mutex
 	begun []petstore.Wait
@@ -41,9 +41,9 @@ func TestLimiterAcquire_reportsWaits(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		r.latency = time.Millisecond
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(5, 0)), fake.WithStrict())
-		var told waits
+		var seen waits
 		l := newTestLimiter(t, r)
-		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour), told.trace())
+		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour), seen.trace())
 		list := func() {
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
@@ -51,29 +51,29 @@ func TestLimiterAcquire_reportsWaits(t *testing.T) {
 		for range 5 {
 			list()
 		}
-		assert.Empty(t, told.begun, "a command of Redis is not a wait for the rate limit")
+		assert.Empty(t, seen.begun, "a command of Redis is not a wait for the rate limit")
 		list()
-		require.Len(t, told.begun, 1)
-		wait := told.begun[0]
+		require.Len(t, seen.begun, 1)
+		wait := seen.begun[0]
 		assert.Equal(t, petstore.WaitMinute, wait.Reason)
 		assert.Equal(t, 1, wait.Waiting)
 		assert.WithinDuration(t, time.Now(), wait.Until, 2*time.Second)
-		assert.Equal(t, 1, told.done)
+		assert.Equal(t, 1, seen.done)
 
 		r.down.Store(true)
 		for range 7 { // the fallback's part is used up as well
 			list()
 		}
-		assert.Greater(t, len(told.begun), 1)
-		assert.Len(t, told.begun, told.done)
+		assert.Greater(t, len(seen.begun), 1)
+		assert.Len(t, seen.begun, seen.done)
 	})
 }
 
 func TestLimiterAcquire_reportsWaitForResponseAsFree(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithLatency(3*time.Second))
-		var told waits
-		client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), told.trace())
+		var seen waits
+		client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), seen.trace())
 		var group sync.WaitGroup
 		for range 2 {
 			group.Go(func() {
@@ -83,8 +83,8 @@ func TestLimiterAcquire_reportsWaitForResponseAsFree(t *testing.T) {
 			synctest.Wait()
 		}
 		group.Wait()
-		require.Len(t, told.begun, 1)
-		assert.Equal(t, petstore.WaitResponse, told.begun[0].Reason)
+		require.Len(t, seen.begun, 1)
+		assert.Equal(t, petstore.WaitResponse, seen.begun[0].Reason)
 	})
 }
 

@@ -21,8 +21,8 @@ type slot struct {
 	Urgent    bool    `json:"urgent"`   // others wait for its response
 }
 
-// report is the outcome of N requests of which there is the same to say; script/window.lua describes the fields. Times
-// are milliseconds ago, or from Received on.
+// report is the outcome of N requests of which there is the same to say; script/window.lua
+// describes the fields. Times are milliseconds ago, or from Received on.
 type report struct {
 	slot
 
@@ -71,11 +71,11 @@ func newReport(s slot, over bool, o petstore.Observation, f quota.Offset) report
 	return r
 }
 
-// join adds the outcome of another request if there is the same to say of it, so that a batch of responses is one
-// report.
+// join adds the outcome of another request if there is the same to say of it, so that a batch of
+// responses is one report.
 //
-// The lowest Remaining with the highest number of known responses is what both together come to: a response to a
-// request sent when that much was known supersedes as much alone.
+// The lowest Remaining with the highest number of known responses is what both together come to: a
+// response to a request sent when that much was known supersedes as much alone.
 func (r *report) join(o report) bool {
 	if r.First || o.First || r.kind() != o.kind() {
 		return false

@@ -33,8 +33,8 @@ type exception struct {
 	outcome func(s *luaState, r *report) bool
 }
 
-// exceptions are all the differences. Besides, what a process waits for and until when is compared, but not when it
-// asks Redis again: nobody wakes a process when another one's response has come.
+// exceptions are all the differences. Besides, what a process waits for and until when is compared,
+// but not when it asks Redis again: nobody wakes a process when another one's response has come.
 var exceptions = []exception{
 	{
 		name: "first responses",
@@ -100,7 +100,7 @@ func TestScript_longLists(t *testing.T) {
 	for seed := range uint64(5) {
 		h := newHistory(t, seed)
 		h.service.Window, h.service.PerMinute, h.service.PerDay = quotatest.Fixed, 300, 0
-		h.service.NoHeaders, h.strange, h.stranger, h.cut = false, nil, false, true
+		h.service.NoHeaders, h.strange, h.others, h.cut = false, nil, false, true
 		for range 300 {
 			for range h.rng.IntN(6) {
 				h.admit()

@@ -22,7 +22,8 @@ const (
 	tableEnd        = "<!-- end -->\n"
 )
 
-// scalingFleets are the rows of the table: two and a half windows of requests, by more and more processes.
+// scalingFleets are the rows of the table: two and a half windows of requests, by more and more
+// processes.
 func scalingFleets() []fleet {
 	var fleets []fleet
 	for _, f := range []struct{ limit, processes, goroutines int }{

@@ -41,8 +41,8 @@ func newStore(client redis.UniversalClient, prefix, hash string) store {
 	return store{client, []string{base + "state", base + "leases", base + "held", base + "queue"}}
 }
 
-// exchange sends a command. The first one of a process brings the script along, which takes one round trip less than
-// to hear first that Redis does not have it.
+// exchange sends a command. The first one of a process brings the script along, which takes one
+// round trip less than to hear first that Redis does not have it.
 func (s store) exchange(ctx context.Context, c command) (r reply, err error) {
 	argument, err := json.Marshal(c)
 	if err != nil {

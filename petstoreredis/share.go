@@ -11,27 +11,28 @@ import (
 )
 
 const (
-	// unknownShare is among how many processes a key is divided if the caller has not said it and Redis has never
-	// replied: as many as the smallest plan has requests, and some more.
+	// unknownShare is among how many processes a key is divided if the caller has not said it and
+	// Redis has never replied: as many as the smallest plan has requests, and some more.
 	unknownShare = 64
 	// mostShare bounds what the guess grows to.
 	mostShare = 4096
-	// patience is how long the response to the first request of a window is waited for before another one goes. It is
-	// that of quota after a 429: many processes may be waiting for the same service.
+	// patience is how long the response to the first request of a window is waited for before another
+	// one goes. It is that of quota after a 429: many processes may be waiting for the same service.
 	patience = 10 * time.Second
 	// smallestLimit is that of the smallest plan (section 8.1).
 	smallestLimit = 60
 )
 
-// share is what a process may send while Redis is away: its part of each window. The rules are those of quota.Budget,
-// for a key whose Limit and Remaining are the process's part of what the responses say, so that processes that do not
-// see each other stay within the whole. Where there are more processes than requests, each draws whether it has one.
+// share is what a process may send while Redis is away: its part of each window. The rules are
+// those of quota.Budget, for a key whose Limit and Remaining are the process's part of what the
+// responses say, so that processes that do not see each other stay within the whole. Where there
+// are more processes than requests, each draws whether it has one.
 type share struct {
 	processes int  // among which the key is divided
 	known     bool // processes is not a guess
 	budget    quota.Budget
 
-	limit  int       // of the key, 0 before a response told it
+	limit  int       // of the key, 0 before a response showed it
 	ends   time.Time // of the window
 	part   int       // of the requests of the window
 	own    int       // of those, answered or lost
@@ -40,7 +41,8 @@ type share struct {
 	wake   time.Time // when to ask again, zero if a response decides
 }
 
-// newShare begins with what Redis and the responses have told. All that is on its way anywhere counts as spent.
+// newShare begins with what is known from Redis and the responses. All that is on its way anywhere
+// counts as spent.
 func newShare(k *knowledge, processes int, known bool, inFlight int, now time.Time) *share {
 	s := &share{processes: processes, known: known, budget: quota.Budget{Processes: 1}, limit: k.rateLimit.Limit}
 	left := k.ends.Sub(now)
@@ -88,14 +90,15 @@ func (s *share) admit(now time.Time) (quota.Slot, bool) {
 	return slot, ok
 }
 
-// open begins a window of which nothing is known yet. The first response tells when it ends.
+// open begins a window of which nothing is known yet. The first response shows when it ends.
 func (s *share) open(now time.Time) {
 	s.ends, s.opened, s.own = now.Add(windowLength), false, 0
 	s.part = s.draw()
 }
 
-// draw is how many requests of a window are this process's. If the key has fewer requests than processes it is drawn,
-// so that the sum over all of them stays below the limit except for one time in a hundred: 2.5 standard deviations.
+// draw is how many requests of a window are this process's. If the key has fewer requests than
+// processes it is drawn, so that the sum over all of them stays below the limit except for one time
+// in a hundred: 2.5 standard deviations.
 func (s *share) draw() int {
 	limit := float64(s.limit)
 	switch {
@@ -165,7 +168,7 @@ func (s *share) follow(o petstore.Observation, now time.Time) {
 	s.opened = s.opened || !o.Received.IsZero() && o.StatusCode != http.StatusTooManyRequests
 }
 
-// next is when the next request may be sent, zero if only a response can tell.
+// next is when the next request may be sent, zero if a response decides.
 func (s *share) next(time.Time) time.Time { return s.wake }
 
 // earliest is a time before which a request with that many ahead of it cannot go.

@@ -47,7 +47,8 @@ func (r *testRedis) save(t *testing.T) snapshot {
 	return s
 }
 
-// load puts an earlier state back, as a Redis does that has it on disk, or a replica that had not got all.
+// load puts an earlier state back, as a Redis does that has it on disk, or a replica that had not
+// got all.
 func (r *testRedis) load(t *testing.T, s snapshot) {
 	t.Helper()
 	r.FlushAll()
@@ -115,7 +116,7 @@ func TestLimiterAcquire_olderStateKeepsGate(t *testing.T) {
 		synctest.Wait()
 		r.load(t, old)
 		elapse(askEvery)
-		assertRefused(t, a) // looks, and tells
+		assertRefused(t, a) // asks Redis, and reports
 		synctest.Wait()
 		assert.Equal(t, petstore.ScopeBan, assertRefused(t, newTestLimiter(t, r)).Scope)
 	})

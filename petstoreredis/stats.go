@@ -19,7 +19,8 @@ type Stats struct {
 	AwayFor   time.Duration
 	// RoundTrips is the number of commands sent to Redis.
 	RoundTrips int
-	// Repairs is how often this process found a state in Redis that could not be read, and began it afresh.
+	// Repairs is how often this process found a state in Redis that could not be read, and began it
+	// afresh.
 	Repairs int
 	// Waiting is the number of calls in the queue of this process.
 	Waiting int
@@ -29,7 +30,8 @@ type Stats struct {
 	Processes int
 }
 
-// Stats returns what the limiter has done so far and holds now. It asks nobody, and is safe for concurrent use.
+// Stats returns what the limiter has done so far and holds now. It asks nobody, and is safe for
+// concurrent use.
 func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()

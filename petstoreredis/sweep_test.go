@@ -21,7 +21,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// fleet is a job that processes share, and the world they do it in.
+// fleet is a job that processes share, and the service and network they do it with.
 type fleet struct {
 	window      fake.Window
 	limit       int
@@ -29,7 +29,7 @@ type fleet struct {
 	goroutines  int // of each
 	requests    int
 	least, most time.Duration // of a request on its way and back
-	trouble     bool          // requests and answers get lost, workers die, commands of Redis fail
+	trouble     bool          // requests and responses get lost, workers die, commands of Redis fail
 	seed        uint64
 	options     []Option
 	optimistic  bool // processes compare and set the state, nil if they run the script
@@ -52,7 +52,7 @@ type outcome struct {
 	bytes    int     // of the state, if it was compared and set
 }
 
-// link is the network: it delays requests and answers, and loses some.
+// link is the network: it delays requests and responses, and loses some.
 type link struct {
 	http.RoundTripper
 	mu      sync.Mutex
@@ -154,7 +154,8 @@ func (f fleet) bound(start time.Time) time.Duration {
 	}
 }
 
-// seeds is how many worlds a sweep tries, PETSTORE_SEEDS if that is set. Otherwise it is one, without the largest fleets.
+// seeds is how many seeds a sweep tries, PETSTORE_SEEDS if that is set. Otherwise it is one,
+// without the largest fleets.
 func seeds(t *testing.T) (n uint64, all bool) {
 	t.Helper()
 	text := os.Getenv("PETSTORE_SEEDS")
@@ -209,7 +210,7 @@ func TestLimiterAcquire_fleetsOfAllSizesAreNeverRejected(t *testing.T) {
 func TestLimiterAcquire_fleetsInTroubleAreNeverRejected(t *testing.T) {
 	sweep(t, 2_400, func(t *testing.T, f fleet) {
 		if f.window == fake.WindowSliding {
-			return // a lost answer of a probe leaves open when a sliding window has room again
+			return // a lost response of the first request leaves open when a sliding window has room again
 		}
 		f.trouble = true
 		assert.Zero(t, f.run(t).rejected, "rejections")

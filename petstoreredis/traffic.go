@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// holdFor is how long a permit is kept that no call has asked for: a few times the latency of a request, so that a
-	// loop of calls finds the next permit there. UNUSED in script/state.lua is the same.
+	// holdFor is how long a permit is kept that no call has asked for: a few times the latency of a
+	// request, so that a loop of calls finds the next permit there. UNUSED in script/state.lua is the
+	// same.
 	holdFor = 500 * time.Millisecond
 	// wideHoldFor is the same while less than half of the window is taken, and no process waits.
 	wideHoldFor = 2 * time.Second
@@ -20,7 +21,8 @@ const (
 	askEvery = 10 * time.Second
 )
 
-// traffic is the exchange of commands and replies with Redis: one command at a time, with all that there is to say.
+// traffic is the exchange of commands and replies with Redis: one command at a time, with all that
+// there is to say.
 type traffic struct {
 	busy        bool          // a command is on its way
 	back        chan struct{} // closed when its reply or its failure has come
@@ -137,8 +139,8 @@ func (l *Limiter) carry(c command, sent time.Time) {
 // longestTrip is more than a command may take.
 func (l *Limiter) longestTrip() time.Duration { return l.timeout() + time.Millisecond }
 
-// restore takes back the reports of a command that failed. If it was carried out nevertheless, they are reported
-// twice, which does no harm.
+// restore takes back the reports of a command that failed. If it was carried out nevertheless, they
+// are reported twice, which does no harm.
 func (l *Limiter) restore(c command) {
 	l.reopens = l.reopens || c.Reopen
 	later := l.reports
@@ -201,7 +203,8 @@ func (l *Limiter) learn(r reply, sent, now time.Time) {
 	l.fallback.meet(r.Processes, now)
 }
 
-// barred reports whether a 429 has come that Redis does not know of yet: what it has granted since must not be used.
+// barred reports whether a 429 has come that Redis does not know of yet: what it has granted since
+// must not be used.
 func (l *Limiter) barred() bool {
 	for _, r := range l.reports {
 		if r.Rejected {
@@ -211,7 +214,8 @@ func (l *Limiter) barred() bool {
 	return false
 }
 
-// awaitReply waits, with the lock given up meanwhile, until no command is on its way or Redis is away.
+// awaitReply waits, with the lock given up meanwhile, until no command is on its way or Redis is
+// away.
 func (l *Limiter) awaitReply(ctx context.Context) error {
 	for l.busy && l.fallback.share == nil {
 		back, timeout := l.back, l.timeout()

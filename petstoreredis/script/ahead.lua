@@ -3,7 +3,8 @@
 local PATIENCE, REJECTED_PATIENCE = 1000, 10000 -- the silence after which one more goes
 local UNSENT_AHEAD = 4
 
--- needs_first reports whether nothing known covers a request, so that one has to go ahead of the others.
+-- needs_first reports whether nothing known covers a request, so that one has to go ahead of the
+-- others.
 local function needs_first(reserved)
   if s.rejected then
     return true
@@ -15,8 +16,8 @@ local function needs_first(reserved)
   return left() - s.outstanding <= reserved or (crowded() and left() < math.floor(s.limit / 4))
 end
 
--- may_go_ahead reports whether a request may go ahead of the others now, and if not, when one may: nil if only a
--- response can tell.
+-- may_go_ahead reports whether a request may go ahead of the others now, and if not, when one may:
+-- nil if a response decides.
 local function may_go_ahead()
   local roomy = not s.rejected and (s.epoch == 0 or (s.epoch > 1 and not s.slides))
   local n, most, again = #s.ahead, 2, s.ahead_at + REJECTED_PATIENCE
@@ -36,7 +37,8 @@ local function may_go_ahead()
   return now >= again, again
 end
 
--- silence puts off the next request that goes ahead after one that got no response: the service is in trouble.
+-- silence puts off the next request that goes ahead after one that got no response: the service is
+-- in trouble.
 local function silence()
   s.ahead_from = now + math.min(100 * 2 ^ math.min(s.silent, 4), PATIENCE)
   s.silent = s.silent + 1
@@ -55,7 +57,8 @@ local function settle_ahead(r)
   end
 end
 
--- drop_ahead leaves a process its first n requests that went ahead and returns how many that takes away.
+-- drop_ahead leaves a process its first n requests that went ahead and returns how many that takes
+-- away.
 local function drop_ahead(id, n)
   local before = #s.ahead
   s.ahead = keep(s.ahead, function(entry)

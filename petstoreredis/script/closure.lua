@@ -10,7 +10,8 @@ local function backoff(unknown)
   return 0
 end
 
--- scope_of is the limit that a 429 is for whose window ends at ends, nil if the response does not say.
+-- scope_of is the limit that a 429 is for whose window ends at ends, nil if the response does not
+-- say.
 local function scope_of(r, ends)
   local slack = 2000 -- Retry-After and Reset are both rounded
   ends = ends or r.received + MINUTE
@@ -49,8 +50,8 @@ local function surprise(r)
   end
 end
 
--- trickles reports whether closures are short and follow each other: requests come free one by one, and no header
--- says how many are.
+-- trickles reports whether closures are short and follow each other: requests come free one by one,
+-- and no header says how many are.
 local function trickles(r)
   return s.epoch == 0 and s.closures > 1 and r.received - s.gate < MINUTE and r.retry > 0 and r.retry < MINUTE / 2
 end

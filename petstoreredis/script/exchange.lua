@@ -1,7 +1,7 @@
 -- One command: the outcomes of the process's requests, then what it may send.
 
--- place turns how long ago into when. Where a report refers to a state that is not this one, because Redis was away
--- or has lost it, it replaces that as well.
+-- place turns how long ago into when. Where a report refers to a state that is not this one,
+-- because Redis was away or has lost it, it replaces that as well.
 local function place(r)
   r.sent, r.received = now - r.sent, now - r.received
   r.foreign = r.instance ~= s.instance
@@ -49,9 +49,9 @@ local function settle(r)
   end
 end
 
--- older reports whether the state is one of before the last command of the process: Redis has come back with what it
--- had on disk, or a replica has taken over that lagged behind. The commands since may have had the same numbers, but
--- not the same times.
+-- older reports whether the state is one of before the last command of the process: Redis has come
+-- back with what it had on disk, or a replica has taken over that lagged behind. The commands since
+-- may have had the same numbers, but not the same times.
 local function older()
   if command.instance ~= s.instance then
     return false
@@ -71,8 +71,9 @@ local function number()
   s.times[s.commands % MOST + 1] = now
 end
 
--- remember takes over from a process what this state does not know: the lower Remaining of the same window, and a
--- later window or gate, unless a request has succeeded that was sent after the process heard of that.
+-- remember takes over from a process what this state does not know: the lower Remaining of the same
+-- window, and a later window or gate, unless a request has succeeded that was sent after the
+-- process heard of that.
 local function remember(m)
   if m.window then
     place(m.window)

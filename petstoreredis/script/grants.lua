@@ -11,8 +11,9 @@ local function rank()
   return redis.call('ZRANK', QUEUE, command.id) or redis.call('ZCARD', QUEUE)
 end
 
--- at_in is in how long a process should ask again that waits for a time. The first of the queue asks then; the
--- others come one after the other when the response to the first one's request can be expected.
+-- at_in is in how long a process should ask again that waits for a time. The first of the queue
+-- asks then; the others come one after the other when the response to the first one's request can
+-- be expected.
 local function at_in(at)
   local before = rank()
   return at - now + (before > 0 and s.rtt * 2 + before or 0)
@@ -30,8 +31,9 @@ local function free(reserved)
   return math.max(0, math.min(rest, most)), rest > 0 and most < rest
 end
 
--- part is how many of n free permits the process gets of those it wants: what is still missing to its part of the
--- window, or its part of what is free. A process past its part leaves theirs to those that have waited for longer.
+-- part is how many of n free permits the process gets of those it wants: what is still missing to
+-- its part of the window, or its part of what is free. A process past its part leaves theirs to
+-- those that have waited for longer.
 local function part(n)
   local processes = redis.call('ZCARD', LEASES)
   local whole = math.ceil(s.limit / processes)
@@ -62,8 +64,8 @@ local function admit_ahead()
   return 0, 'ahead', wait + rank()
 end
 
--- admit reserves requests for the process. It returns how many, what there is to wait for after that, and in how
--- long to ask again.
+-- admit reserves requests for the process. It returns how many, what there is to wait for after
+-- that, and in how long to ask again.
 local function admit()
   local reserved = reserve()
   if command.want == 0 then

@@ -1,16 +1,19 @@
--- What each process holds: permits not used yet, and requests not reported yet. A process says how many these are in
--- each command, so that a command that is repeated or lost does no harm. One that is silent for longer than its lease
--- is taken for dead. What it held is lost, not free: it may have sent it all. The next response to a request sent
--- after that shows what the service has really counted.
+-- What each process holds: permits not used yet, and requests not reported yet. A process says how
+-- many these are in each command, so that a command that is repeated or lost does no harm. One that
+-- is silent for longer than its lease is taken for dead. What it held is lost, not free: it may
+-- have sent it all. The next response to a request sent after that shows what the service has
+-- really counted.
 
--- held_by is how much a process holds, the number of its last command, and how much it was granted of which window.
+-- held_by is how much a process holds, the number of its last command, and how much it was granted
+-- of which window.
 local function held_by(id)
   local text = redis.call('HGET', HELD, id) or '0 0 0 0'
   local held, seq, taken, epoch = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
   return tonumber(held) or 0, tonumber(seq) or 0, tonumber(taken) or 0, tonumber(epoch) or 0
 end
 
--- add_up corrects outstanding, which is kept as a sum because adding up each time would take too long.
+-- add_up corrects outstanding, which is kept as a sum because adding up each time would take too
+-- long.
 local function add_up()
   s.outstanding, s.summed = 0, now
   for _, text in ipairs(redis.call('HVALS', HELD)) do

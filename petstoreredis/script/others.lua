@@ -1,10 +1,10 @@
--- What is known of others outside the fleet who use the key (others.go), and the requests in flight that are not late
--- (young.go): late ones keep their reservation and leave the part.
+-- What is known of others outside the fleet who use the key (others.go), and the requests in flight
+-- that are not late (young.go): late ones keep their reservation and leave the part.
 
 local CROWDED, CALM = 16, 4 -- parts of what is left, as in others.go
 local FEW, RUSH = 6, 8
 local QUIET = 5000 -- after how long without a response others may have come
-local BLIND = 2    -- requests in flight as long as no response told of a limit
+local BLIND = 2    -- requests in flight as long as no response had a limit
 
 -- advance forgets the requests that have become late.
 local function advance()
@@ -22,7 +22,8 @@ local function add(n)
   s.young, s.counts[slot] = s.young + n, s.counts[slot] + n
 end
 
--- remove ends n requests that were admitted at a step. A command that is repeated removes none that are not there.
+-- remove ends n requests that were admitted at a step. A command that is repeated removes none that
+-- are not there.
 local function remove(step, n)
   if s.step - step < STEPS then
     local slot = step % STEPS + 1
@@ -52,7 +53,8 @@ end
 
 -- watch looks for requests of others in this window, after the response to a request of the fleet.
 local function watch(r, opened)
-  -- What the window has counted since the last response before the grant, without what may have been the fleet's.
+  -- What the window has counted since the last response before the grant, without what may have
+  -- been the fleet's.
   local came, span = r.base - r.remaining - s.admitted, r.received - r.heard
   if opened or r.epoch ~= s.epoch then
     came, span = s.limit - r.remaining - s.own - s.outstanding, MINUTE - (s.ends - r.received)
@@ -67,13 +69,15 @@ local function watch(r, opened)
   s.theirs = math.max(came, s.theirs - math.floor((s.theirs + 7) / 8))
 end
 
--- in_flight is the number of requests that are not late. What goes back unused is in young for a second at most.
+-- in_flight is the number of requests that are not late. What goes back unused is in young for a
+-- second at most.
 local function in_flight()
   return math.min(s.young, s.outstanding)
 end
 
--- share is how many requests that are not late may be on their way: all that is left, if nobody else uses the key.
--- In place of the unknownPart of others.go a fleet sends its first requests one by one, see open in window.lua.
+-- share is how many requests that are not late may be on their way: all that is left, if nobody
+-- else uses the key. In place of the unknownPart of others.go a fleet sends its first requests one
+-- by one, see open in window.lua.
 local function share()
   local rest, part, few = left(), 1, 0
   if crowded() or s.opening > 0 then

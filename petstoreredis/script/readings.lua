@@ -1,6 +1,6 @@
--- What the responses of this window said, as far as it counts (readings.go). The service's order is not known: the
--- lowest Remaining holds until a request that was sent after its response came has been answered too. Lists that grow
--- too long are shortened to the safe side.
+-- What the responses of this window said, as far as it counts (readings.go). The service's order is
+-- not known: the lowest Remaining holds until a request that was sent after its response came has
+-- been answered too. Lists that grow too long are shortened to the safe side.
 
 -- keep returns the entries of a list that are wanted.
 local function keep(list, wanted)
@@ -18,7 +18,8 @@ local function remaining()
   return s.low[1] and s.low[1][2] or 0
 end
 
--- losses is the number of requests of which nothing is known. lost is a list of {response, n, when given up}.
+-- losses is the number of requests of which nothing is known. lost is a list of {response, n, when
+-- given up}.
 local function losses()
   local n = 0
   for _, loss in ipairs(s.lost) do
@@ -42,8 +43,8 @@ local function rose(r)
   return s.low[1] ~= nil and r.known >= s.low[1][1] and r.remaining > s.low[1][2]
 end
 
--- miss counts n requests of which nobody knows what they left of the window. at is when they were given up, 0 if a
--- response shows that they have arrived.
+-- miss counts n requests of which nobody knows what they left of the window. at is when they were
+-- given up, 0 if a response shows that they have arrived.
 local function miss(n, at)
   s.own = s.own + n
   n = math.min(n, s.limit - losses()) -- more would change nothing

@@ -1,12 +1,13 @@
 -- The budget of one key, shared by the processes of a fleet.
 --
--- The files of this folder are one script, put together by script.go in the order of its list. One command of a
--- process reports the outcomes of its requests, and reserves some more for it. A process here is one Limiter. Times
--- are milliseconds by the clock of Redis; processes send and get durations.
+-- The files of this folder are one script, put together by script.go in the order of its list. One
+-- command of a process reports the outcomes of its requests, and reserves some more for it. A
+-- process here is one Limiter. Times are milliseconds by the clock of Redis; processes send and get
+-- durations.
 --
--- readings.lua, window.lua, others.lua, ahead.lua and closure.lua are the rules of the Go package internal/quota
--- over all processes at once, function by function under the same names, and say why there. A change of one side is
--- a change of both: rules_test.go runs them on the same histories.
+-- readings.lua, window.lua, others.lua, ahead.lua and closure.lua are the rules of the Go package
+-- internal/quota over all processes at once, function by function under the same names, and say why
+-- there. A change of one side is a change of both: rules_test.go runs them on the same histories.
 
 local STATE, LEASES, HELD, QUEUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local YEAR = 370 * 24 * 3600000
@@ -79,7 +80,8 @@ local function sound(state, time)
     and numbers(state.times) and numbers(state.counts) and #state.counts == STEPS and state.gate - time < YEAR
 end
 
--- read returns the state that Redis has, nil if any of its keys is gone. It fails if the state is not sound.
+-- read returns the state that Redis has, nil if any of its keys is gone. It fails if the state is
+-- not sound.
 local function read(time)
   local text = redis.call('GET', STATE)
   local state = text and cjson.decode(text)

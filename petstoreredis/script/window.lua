@@ -1,7 +1,8 @@
--- The window that the last responses described (window.go): the service shows the minute's or the day's, whichever
--- has fewer requests left.
+-- The window that the last responses described (window.go): the service shows the minute's or the
+-- day's, whichever has fewer requests left.
 --
--- A report r is of r.n responses that say the same but for their Remaining, of which it has the lowest:
+-- A report r is of r.n responses that say the same but for their Remaining, of which it has the
+-- lowest:
 --   limit, remaining   the headers, limit 0 if there were none
 --   reset              the header, in seconds of the service's clock, and
 --   reset_in           from when the response came until then, as long as it may be
@@ -12,8 +13,8 @@ local SAME = 30000       -- how far the Resets of one window may lie apart
 local GRAIN = 1000       -- by which Reset may have been rounded down
 local MARGIN = 1000      -- added to Reset once one proved early
 
--- end_within is when the window of a report is over for certain that was open at start, and whether its Reset is of
--- any use. grain is by how much that may have been rounded down.
+-- end_within is when the window of a report is over for certain that was open at start, and whether
+-- its Reset is of any use. grain is by how much that may have been rounded down.
 local function end_within(r, start, grain)
   local slack, hour, longest = 10000, 3600000, 400 * 24 * 3600000
   if r.reset_in > longest then
@@ -40,7 +41,8 @@ local function end_of(r, start)
   return end_within(r, start, grain())
 end
 
--- compare_by_hand is compare where Reset is of no use: the window in which the request was sent decides.
+-- compare_by_hand is compare where Reset is of no use: the window in which the request was sent
+-- decides.
 local function compare_by_hand(r)
   if r.epoch ~= s.epoch then
     return not r.over and not s.slides and 'past' or 'same'
@@ -48,7 +50,7 @@ local function compare_by_hand(r)
   return r.over and 'next' or 'same'
 end
 
--- compare places the window of a report. Resets are told apart by the service's own clock.
+-- compare places the window of a report. Resets are compared by the service's own clock.
 local function compare(r, usable)
   if s.epoch == 0 then
     return 'next'
@@ -69,8 +71,8 @@ local function compare(r, usable)
   return 'same'
 end
 
--- is_minute reports whether the window that r is the first of is a minute of the clock: it ends on one, and is
--- older than the request which otherwise would have begun it.
+-- is_minute reports whether the window that r is the first of is a minute of the clock: it ends on
+-- one, and is older than the request which otherwise would have begun it.
 local function is_minute(r)
   local young = 2000
   local ends, usable = end_of(r, r.received)
@@ -85,15 +87,15 @@ local function open(r)
   s.low = {}
   s.shared, s.was_shared, s.opening = false, s.shared, 0
   s.minutes = is_minute(r)
-  -- The second response of a fleet that begins shows whether another one began in the same instant. To wait for more
-  -- of them costs a round trip each.
+  -- The second response of a fleet that begins shows whether another one began in the same instant.
+  -- To wait for more of them costs a round trip each.
   s.look = s.epoch == 0 and 2 + s.outstanding or 0
   s.epoch = s.epoch + 1
   s.limit, s.shown, s.reset, s.by, s.start, s.ends, s.day, s.own = 0, 0, 0, 0, 0, 0, false, 0
 end
 
--- count notes when requests were counted. counted is a list of {from, to, n}; where it grows too long, the last entry
--- takes in the new ones, which makes the window end later.
+-- count notes when requests were counted. counted is a list of {from, to, n}; where it grows too
+-- long, the last entry takes in the new ones, which makes the window end later.
 local function count(r)
   local last, total = s.counted[#s.counted], 0
   if #s.counted >= MOST then
@@ -109,8 +111,8 @@ local function count(r)
   end
 end
 
--- describe_by_hand updates a window whose Reset is of no use. It is over, or if it slides has room again, a minute
--- after the oldest of its requests was counted at the latest.
+-- describe_by_hand updates a window whose Reset is of no use. It is over, or if it slides has room
+-- again, a minute after the oldest of its requests was counted at the latest.
 local function describe_by_hand(r, more)
   if more and r.remaining >= r.limit - r.n - s.outstanding then
     s.counted = {} -- nothing of before is in it
@@ -141,7 +143,8 @@ local function describe_by_hand(r, more)
   end
 end
 
--- move_reset takes over the Reset of a report that belongs to the window, and reports whether that is another one.
+-- move_reset takes over the Reset of a report that belongs to the window, and reports whether that
+-- is another one.
 local function move_reset(r)
   local moved = r.reset ~= s.reset
   if not moved and not r.over then
