@@ -31,7 +31,8 @@ func encodeNewPet(p NewPet) []byte {
 // mediaTypeFault returns what is wrong with the media type of a response that must be JSON; empty
 // if nothing is.
 func mediaTypeFault(h http.Header) string {
-	if e := h["Content-Encoding"]; len(e) > 0 && e[0] != "" && !strings.EqualFold(e[0], "identity") { // identity: none
+	// "identity" means that there is no encoding.
+	if e := h["Content-Encoding"]; len(e) > 0 && e[0] != "" && !strings.EqualFold(e[0], "identity") {
 		return "Content-Encoding was not requested"
 	}
 	if t := h["Content-Type"]; len(t) > 0 && t[0] == "application/json" {

@@ -239,8 +239,8 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 //
 // It unwraps to the cause. It matches [context.Canceled] or [context.DeadlineExceeded] only if the
 // caller's own context ended; it then also matches the [context.Cause]. It matches
-// [ErrOutcomeUnknown] if the operation is createPet and its request may have been written, unless
-// the response was a 429 or the server guaranteed over HTTP/2 that it did not process the request.
+// [ErrOutcomeUnknown] if the operation is createPet and its request may have been written, unless the
+// server answered it with 429 or guaranteed over HTTP/2 that it did not process it.
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
@@ -260,10 +260,10 @@ func (e *TransportError) Error() string {
 }
 
 // Is reports whether target is [ErrOutcomeUnknown] and the request is a create that may have been
-// written.
+// carried out.
 func (e *TransportError) Is(target error) bool {
-	// A request with a 429 response was written and not carried out, and so was one that
-	// errUnprocessed is about.
+	// A request that was answered with 429 was written, but not carried out, and neither was one
+	// that the server did not process.
 	return target == ErrOutcomeUnknown && e.Sent && e.Operation == opCreatePet &&
 		!errors.Is(e.Err, ErrRateLimited) && !errors.Is(e.Err, errUnprocessed)
 }

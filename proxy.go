@@ -7,16 +7,16 @@ import (
 	"strconv"
 )
 
-// proxyError is a proxy's refusal to connect to the service. net/http alone would report no more than the words of
-// the status, such as Forbidden, which read as if the service had responded.
+// proxyError reports that a proxy refused to connect to the service. net/http alone reports only the
+// words of the status, such as Forbidden, as if the service had responded.
 type proxyError struct{ statusCode int }
 
 func (e *proxyError) Error() string {
 	return "the proxy responded " + strconv.Itoa(e.statusCode) + " " + http.StatusText(e.statusCode) + " to CONNECT"
 }
 
-// mayPass reports whether the proxy may connect the next time. It will not after a 407: a wrong password sent again
-// and again may lock the account of the proxy's user.
+// mayPass reports whether the proxy may connect at the next attempt. After a 407 it will not, and a
+// wrong password that is sent again may lock the account of the proxy's user.
 func (e *proxyError) mayPass() bool {
 	return transientStatus(e.statusCode) || e.statusCode == http.StatusTooManyRequests
 }

@@ -97,10 +97,9 @@ func wireClients(t *testing.T, s *wireServer, trusted *tls.Config) map[string]fu
 }
 
 // checkOnePermitOneRequest makes one call, and compares its result with the requests that arrived.
-// unprocessed says that the server may have refused requests so that a create can be sent again.
+// unprocessed says that the server may refuse requests so that a create may be sent again.
 func checkOnePermitOneRequest(
-	t *testing.T, s *wireServer, client *petstore.Client, counted *countingLimiter, operation string,
-	unprocessed bool,
+	t *testing.T, s *wireServer, client *petstore.Client, counted *countingLimiter, operation string, unprocessed bool,
 ) error {
 	t.Helper()
 	before := s.requests.Load()

@@ -16,7 +16,7 @@ import (
 
 // userTransports send more than one request in the context of one, as transports of users do.
 var userTransports = map[string]func(base http.RoundTripper, r *http.Request) (*http.Response, error){
-	"logs each request with httputil.DumpRequestOut": func(base http.RoundTripper, r *http.Request) (*http.Response, error) {
+	"logs with httputil.DumpRequestOut": func(base http.RoundTripper, r *http.Request) (*http.Response, error) {
 		if _, err := httputil.DumpRequestOut(r, true); err != nil {
 			return nil, err
 		}

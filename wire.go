@@ -79,7 +79,7 @@ func (w *wire) setCreate(k *call, r *http.Request) {
 	if k.client.plain || k.client.traceable {
 		r.Body = io.NopCloser(&w.body.reader)
 		if !k.client.http1.Load() {
-			return // without GetBody net/http repeats nothing over HTTP/2, and its error says why it would have
+			return // without GetBody net/http does not repeat over HTTP/2, and its error has the reason
 		}
 	}
 	r.GetBody = func() (io.ReadCloser, error) {
@@ -109,8 +109,9 @@ func (w *wire) watch(a *attempt) context.Context {
 	}
 	if k.operation.repeatable {
 		hooks.WroteHeaders = func() { w.written.Store(true) }
-		// net/http repeats no request that had a response. A connection after that is for another request of the
-		// user's transport, which logs with httputil.DumpRequestOut, fetches a token, or retries.
+		// net/http does not repeat a request that had a response. A connection after that is for
+		// another request of the user's transport, which logs with httputil.DumpRequestOut, fetches a
+		// token, or retries.
 		hooks.GotFirstResponseByte = func() { w.written.Store(false) }
 	}
 	return httptrace.WithClientTrace(&a.context, hooks)
