@@ -23,10 +23,16 @@ func (a *API) clock(*http.Request) (any, error) {
 	return a.showClock(), nil
 }
 
-// showClock returns the service's time, and how far it is ahead of the machine's. The caller holds
-// mu.
-func (a *API) showClock() map[string]any {
-	return map[string]any{"now": a.srv.Now().UTC().Round(0), "advanced": a.ahead.String()}
+// shownClock is the service's time.
+type shownClock struct {
+	Now time.Time `json:"now"`
+	// Advanced is how far the service's time is ahead of the machine's.
+	Advanced string `json:"advanced"`
+}
+
+// showClock returns the service's time. The caller holds mu.
+func (a *API) showClock() shownClock {
+	return shownClock{a.srv.Now().UTC().Round(0), a.ahead.String()}
 }
 
 // compareClocks records how far the service's time is ahead of the machine's, in whole seconds,

@@ -154,6 +154,9 @@ func (field faultField) show() any {
 	case *[]byte:
 		return string(*at)
 	case *http.Header:
+		if len(*at) == 0 {
+			return nil
+		}
 		shown := make(map[string][]string)
 		for name, values := range *at {
 			shown[name] = append([]string{}, values...) // not null for a header that is taken away
