@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -71,6 +72,9 @@ type journal struct {
 	down   entry                 // the last, unless a create was confirmed since
 	err    error                 // the first failure; nothing is written after it
 	failed func(error)           // is called with it
+
+	syncing sync.Mutex // taken before mu
+	synced  int64      // bytes that are on the disk, guarded by syncing
 }
 
 // file is what the journal needs of an *os.File.
@@ -128,13 +132,22 @@ func (j *journal) apply(e entry, size int, sum uint32) {
 	j.states[e.Line] = unique.Make(e.Event).Value() // one string in memory for all rows
 }
 
-// write adds an entry. When it returns nil, the entry outlives the program, and sending the machine
-// as well.
+// write adds an entry. When it returns nil, the entry outlives the program, and sending the machine as
+// well.
 func (j *journal) write(e entry) error {
+	size, err := j.add(e)
+	if err == nil && e.Event == sending {
+		err = j.sync(size)
+	}
+	return err
+}
+
+// add adds an entry, and returns the size of the journal with it.
+func (j *journal) add(e entry) (int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.check(e); j.err != nil || err != nil {
-		return j.fail(err)
+		return 0, j.fail(err)
 	}
 	e.Time = time.Now().UTC().Truncate(time.Millisecond)
 	line, sum, err := seal(j.sum, e)
@@ -142,25 +155,39 @@ func (j *journal) write(e entry) error {
 		_, err = j.file.WriteAt(line, j.size)
 	}
 	if err != nil {
-		return j.fail(err)
+		return 0, j.fail(err)
 	}
-	if j.apply(e, len(line), sum); e.Event == sending {
-		err = j.flush()
-	}
-	return j.fail(err)
+	j.apply(e, len(line), sum)
+	return j.size, nil
 }
 
-// flush makes all entries outlive the machine, and claims them. A slow disk takes 10 ms for that,
-// which allows 6,000 creates a minute: more than the service does.
-func (j *journal) flush() error {
+// sync returns when the first size bytes outlive the machine, and are claimed. Concurrent callers share
+// the time of the disk: each waits for two syncs at most.
+func (j *journal) sync(size int64) error {
+	j.syncing.Lock()
+	defer j.syncing.Unlock()
+	if size <= j.synced {
+		return nil
+	}
+	j.mu.Lock()
+	size, err := j.size, j.err
+	j.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	info, err := os.Stat(j.path)
 	if err == nil && !os.SameFile(info, j.info) { // another import would not see this one
 		err = errors.New("another file has taken its place")
 	}
 	if err = errors.Join(err, j.file.Sync()); err == nil {
-		_, err = j.file.WriteAt(claim(j.size), 0)
+		_, err = j.file.WriteAt(claim(size), 0)
 	}
-	return err
+	if err == nil {
+		j.synced = size
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.fail(err)
 }
 
 // fail keeps the first error: after it the content of the disk is unknown.
@@ -172,15 +199,8 @@ func (j *journal) fail(err error) error {
 	return j.err
 }
 
-// close flushes and closes the file.
-func (j *journal) close() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.err == nil {
-		_ = j.fail(j.flush())
-	}
-	return errors.Join(j.err, j.file.Close())
-}
+// close syncs and closes the file.
+func (j *journal) close() error { return errors.Join(j.sync(math.MaxInt64), j.file.Close()) }
 
 // row returns the last event of the row that begins at a line.
 func (j *journal) row(line int) event {

@@ -368,6 +368,53 @@ func TestJournal_fullDisk(t *testing.T) {
 	})
 }
 
+// countingFile lets its first sync end once n entries have been written.
+type countingFile struct {
+	file
+	mu    sync.Mutex
+	left  int
+	all   chan struct{}
+	syncs int
+	lines int
+}
+
+func (f *countingFile) WriteAt(p []byte, at int64) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if at > 0 {
+		f.lines++
+	}
+	if f.left--; f.left == 0 {
+		close(f.all)
+	}
+	return len(p), nil
+}
+
+func (f *countingFile) Sync() error {
+	<-f.all
+	f.syncs++
+	return nil
+}
+
+func TestJournal_sharedSync(t *testing.T) {
+	t.Parallel()
+	const rows = 64
+	f := &countingFile{left: rows, all: make(chan struct{})}
+	j := openTestJournal(t, filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, j.file.Close())
+	j.file, j.states = f, slices.Repeat([]event{waiting}, rows+1)
+	var group sync.WaitGroup
+	for n := range rows {
+		group.Go(func() {
+			assert.NoError(t, j.write(entry{Line: n + 1, Event: sending}))
+		})
+	}
+	group.Wait()
+	assert.LessOrEqual(t, f.syncs, 2)
+	assert.Equal(t, rows, f.lines)
+	assert.Equal(t, j.size, j.synced)
+}
+
 func TestFollows(t *testing.T) {
 	t.Parallel()
 	for _, last := range []event{none, created, rejected, unknown} {

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -115,7 +116,7 @@ func (j *journal) resume(f *os.File) (err error) {
 	if err != nil {
 		return err
 	}
-	return j.flush()
+	return j.sync(math.MaxInt64)
 }
 
 // replay takes over the whole lines of a journal. The one that was being written when the program
