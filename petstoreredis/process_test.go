@@ -164,7 +164,7 @@ func TestOnRedisRoundTripsOfEightProcessesAreFew(t *testing.T) {
 	t.Logf("880 requests at 1000 a window: %.3f round trips to Redis for each", trips)
 }
 
-// TestOnRedisColdStart is the beginning of some rows of the table, for a run that has no half hour.
+// TestOnRedisColdStart is the beginning of some rows of the table, for a run that has no twenty minutes.
 func TestOnRedisColdStart(t *testing.T) {
 	for _, r := range []row{slow(32, 1, 60, 3*time.Second), slow(32, 4, 300, 3*time.Second)} {
 		t.Run(r.name, func(t *testing.T) {

@@ -17,13 +17,13 @@ import (
 )
 
 // The table of docs/scaling.md: a fleet of worker processes with the default options, minutes of real time, and all
-// that may go wrong with the Redis that they share. It takes half an hour, so that a release runs it:
+// that may go wrong with the Redis that they share. It takes twenty minutes, so that a release runs it:
 //
 //	go test -v -count 1 -timeout 2h -parallel 8 -run OnRedisTable . -table
 //
 // With -update as well it writes the rows that have run into the document.
 
-var wholeTable = flag.Bool("table", false, "run OnRedisTable, which takes half an hour of real time")
+var wholeTable = flag.Bool("table", false, "run OnRedisTable, which takes twenty minutes of real time")
 
 const (
 	tableDocument = "../docs/scaling.md"
@@ -77,7 +77,7 @@ type fleet struct {
 
 func TestOnRedisTable(t *testing.T) {
 	if !*wholeTable {
-		t.Skip("takes half an hour of real time: see -table")
+		t.Skip("takes twenty minutes of real time: see -table")
 	}
 	table := &table{lines: map[string]string{}}
 	t.Cleanup(func() { table.finish(t) })
