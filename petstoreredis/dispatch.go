@@ -58,8 +58,8 @@ func (l *Limiter) arm(now time.Time) {
 		ok = false
 	}
 	if s := l.fallback.share; s != nil && l.queue.len() > 0 {
-		if next := s.next(now); !next.IsZero() && (!ok || next.Before(at)) {
-			at, ok = next, true
+		if !s.wake.IsZero() && (!ok || s.wake.Before(at)) {
+			at, ok = s.wake, true
 		}
 	}
 	if !ok {

@@ -88,6 +88,39 @@ func TestLimiterAcquire_reportsWaitForResponseAsFree(t *testing.T) {
 	})
 }
 
+func TestLimiterAcquire_maxWait(t *testing.T) {
+	t.Run("does not count the wait for a response", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *testRedis) {
+			l := newTestLimiter(t, r)
+			first := acquire(t, l)
+			time.AfterFunc(time.Hour, func() {
+				first.Release(response(http.StatusOK, 60, 59, time.Now().Add(time.Minute).Truncate(time.Second)))
+			})
+			start := time.Now()
+			p, err := l.Acquire(t.Context(), 0)
+			require.NoError(t, err)
+			assert.Less(t, time.Since(start), 2*time.Second, "another one has gone ahead")
+			p.Release(petstore.Observation{})
+			elapse(2 * time.Hour)
+		})
+	})
+	t.Run("counts the wait for a window", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *testRedis) {
+			l, other := newTestLimiter(t, r), newTestLimiter(t, r)
+			end := open(t, l, 60, 1)
+			p := acquire(t, other) // it may come back unused, so that nothing is known
+			time.AfterFunc(3*time.Second, func() {
+				p.Release(response(http.StatusOK, 60, 0, end))
+			})
+			start := time.Now()
+			_, err := l.Acquire(t.Context(), 5*time.Second)
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			assert.LessOrEqual(t, time.Since(start), 5*time.Second)
+			elapse(time.Minute)
+		})
+	})
+}
+
 func TestLimiterAcquire_panicWhileWaitingLeavesNoPlaceBehind(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))

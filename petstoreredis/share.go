@@ -168,9 +168,6 @@ func (s *share) follow(o petstore.Observation, now time.Time) {
 	s.opened = s.opened || !o.Received.IsZero() && o.StatusCode != http.StatusTooManyRequests
 }
 
-// next is when the next request may be sent, zero if a response decides.
-func (s *share) next(time.Time) time.Time { return s.wake }
-
 // earliest is a time before which a request with that many ahead of it cannot go.
 func (s *share) earliest(now time.Time, ahead int) time.Time {
 	at := s.budget.Earliest(now, ahead, false)

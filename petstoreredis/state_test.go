@@ -191,7 +191,8 @@ func TestLimiterAcquire_junkInRedisIsBegunAfresh(t *testing.T) {
 				r.latency = time.Millisecond
 				server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithBan(5, time.Hour),
 					fake.WithLatency(20*time.Millisecond))
-				l := newTestLimiter(t, r)
+				logger, text := newLog()
+				l := newTestLimiter(t, r, WithLogger(logger))
 				client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour))
 				start := time.Now()
 				for i := range 100 {
@@ -203,9 +204,12 @@ func TestLimiterAcquire_junkInRedisIsBegunAfresh(t *testing.T) {
 					require.NoError(t, err)
 				}
 				assert.Zero(t, server.Usage(server.APIKey()).Limited, "429s")
-				assert.Zero(t, l.Stats().Fallbacks)
+				stats := l.Stats()
+				assert.Zero(t, stats.Fallbacks)
 				assert.Less(t, time.Since(start), 70*time.Second)
 				elapse(time.Minute)
+				assert.Equal(t, stats.Repairs, strings.Count(text.String(), "begun afresh"))
+				assert.Equal(t, stats.Repairs, strings.Count(text.String(), "name="+stats.Name))
 			})
 		})
 	}
