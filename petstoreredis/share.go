@@ -54,7 +54,7 @@ func newShare(k *knowledge, processes int, known bool, inFlight int, now time.Ti
 		s.ends, s.opened, s.part, s.own = k.ends, true, s.limit/processes, k.taken
 		o := quota.Observation{Sent: now, Received: now, StatusCode: http.StatusOK}
 		o.RateLimit = s.partOf(petstore.RateLimit{Limit: s.limit, Remaining: rest, Reset: k.rateLimit.Reset})
-		o.Date = k.rateLimit.Reset.Add(time.Second - left).Truncate(time.Second) // with which the window ends at ends
+		o.Date = k.rateLimit.Reset.Add(-left).Truncate(time.Second) // so that the window ends at k.ends or later
 		s.budget.Learn(&o, now)
 	}
 	if k.gate.After(now) {

@@ -124,7 +124,7 @@ func TestLimiterAcquire_awayWithoutHeadersSendsOneAtATime(t *testing.T) {
 func TestLimiterAcquire_awayStaysClosedAsLongAsA429Asks(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		r.down.Store(true)
-		l := newTestLimiter(t, r)
+		l := newTestLimiter(t, r, WithShare(1)) // where there are more processes, it is drawn whether one goes
 		o := response(http.StatusTooManyRequests, 60, 0, time.Now().Add(30*time.Second))
 		o.RetryAfter = time.Hour
 		acquire(t, l).Release(o)
@@ -135,4 +135,26 @@ func TestLimiterAcquire_awayStaysClosedAsLongAsA429Asks(t *testing.T) {
 		acquire(t, l)
 		elapse(time.Minute)
 	})
+}
+
+func TestWithShare_windowGoesOnWhenRedisGoesAway(t *testing.T) {
+	for _, window := range []fake.Window{fake.WindowFixed, fake.WindowAligned, fake.WindowSliding} {
+		bubble(t, func(t *testing.T, r *testRedis) {
+			elapse(17300 * time.Millisecond)
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithStrict(),
+				fake.WithBehavior(fake.Behavior{Window: window}), fake.WithLatency(10*time.Millisecond))
+			l := newTestLimiter(t, r, WithShare(1))
+			client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour))
+			start := time.Now()
+			for i := range 200 { // three windows and a part
+				r.down.Store(i > 30)
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.NoError(t, err)
+			}
+			assert.True(t, l.Stats().Away)
+			assert.Zero(t, server.Usage(server.APIKey()).Limited)
+			assert.Less(t, time.Since(start), 4*time.Minute)
+			elapse(time.Minute)
+		})
+	}
 }
