@@ -22,7 +22,7 @@ func TestLimiterAcquire_oneRequestGoesAheadForTheFleet(t *testing.T) {
 		first := acquire(t, a)
 		assertRefused(t, a)
 		assertRefused(t, b)
-		first.Release(response(http.StatusOK, 60, 59, time.Now().Add(time.Minute).Truncate(time.Second).UTC()))
+		first.Release(respond(http.StatusOK, 60, 59, time.Now().Add(time.Minute).Truncate(time.Second).UTC()))
 		synctest.Wait()
 		acquire(t, b)
 		assert.Equal(t, 59, b.RateLimit().Remaining, "known from Redis, not from a response of its own")
@@ -38,11 +38,11 @@ func TestLimiterAcquire_noMoreInFlightThanRemain(t *testing.T) {
 		assertRefused(t, a)
 		assertRefused(t, b)
 		// Whatever the order in which they come back, the lowest holds.
-		permits[0].Release(response(http.StatusOK, 5, 0, end))
-		permits[2].Release(response(http.StatusOK, 5, 2, end))
+		permits[0].Release(respond(http.StatusOK, 5, 0, end))
+		permits[2].Release(respond(http.StatusOK, 5, 2, end))
 		assertRefused(t, a)
 		assertRefused(t, b)
-		permits[1].Release(response(http.StatusOK, 5, 1, end))
+		permits[1].Release(respond(http.StatusOK, 5, 1, end))
 		elapse(holdFor)
 		limited := assertRefused(t, b)
 		assert.Equal(t, petstore.ScopeMinute, limited.Scope)
@@ -54,7 +54,7 @@ func TestLimiterAcquire_closureHoldsForTheFleetAndOneRequestEndsIt(t *testing.T)
 	bubble(t, func(t *testing.T, r *testRedis) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
 		end := open(t, a, 100, 98)
-		rejected := response(http.StatusTooManyRequests, 100, 50, end)
+		rejected := respond(http.StatusTooManyRequests, 100, 50, end)
 		rejected.RetryAfter = 20 * time.Second
 		acquire(t, a).Release(rejected)
 		synctest.Wait() // until Redis knows it
@@ -72,7 +72,7 @@ func TestLimiterAcquire_closureHoldsForTheFleetAndOneRequestEndsIt(t *testing.T)
 				p.Release(petstore.Observation{}) // never left: another may go
 			}
 		}
-		first[1].Release(response(http.StatusOK, 100, 40, end))
+		first[1].Release(respond(http.StatusOK, 100, 40, end))
 		synctest.Wait()
 		acquire(t, a)
 		acquire(t, b)
@@ -88,7 +88,7 @@ func TestLimiterAcquire_closuresInARowBackOff(t *testing.T) {
 			start := time.Now()
 			p := acquire(t, l)
 			waits = append(waits, time.Since(start).Truncate(time.Second))
-			o := response(http.StatusTooManyRequests, 100, 50, time.Now().Add(time.Minute))
+			o := respond(http.StatusTooManyRequests, 100, 50, time.Now().Add(time.Minute))
 			o.RetryAfter = time.Second
 			p.Release(o)
 		}
@@ -154,13 +154,13 @@ func TestLimiterAcquire_banHoldsForTheFleet(t *testing.T) {
 func TestLimiterAcquire_withoutHeadersTwoAtATime(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
-		acquire(t, a).Release(response(http.StatusOK, 0, 0, time.Time{}))
+		acquire(t, a).Release(respond(http.StatusOK, 0, 0, time.Time{}))
 		synctest.Wait()
 		p := acquire(t, a)
 		acquire(t, b)
 		assertRefused(t, a)
 		assertRefused(t, b)
-		p.Release(response(http.StatusOK, 0, 0, time.Time{}))
+		p.Release(respond(http.StatusOK, 0, 0, time.Time{}))
 		synctest.Wait()
 		acquire(t, b)
 		assert.Zero(t, b.RateLimit())
@@ -229,7 +229,7 @@ func TestLimiterAcquire_contextEndsWhileWaiting(t *testing.T) {
 func TestLimiterAcquire_firstComeFirstServed(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		l := newTestLimiter(t, r)
-		acquire(t, l).Release(response(http.StatusOK, 0, 0, time.Time{})) // no headers: two at a time
+		acquire(t, l).Release(respond(http.StatusOK, 0, 0, time.Time{})) // no headers: two at a time
 		var mu sync.Mutex
 		var order []int
 		for i := range 50 {
@@ -241,7 +241,7 @@ func TestLimiterAcquire_firstComeFirstServed(t *testing.T) {
 				mu.Lock()
 				order = append(order, i)
 				mu.Unlock()
-				p.Release(response(http.StatusOK, 0, 0, time.Time{}))
+				p.Release(respond(http.StatusOK, 0, 0, time.Time{}))
 			}()
 			synctest.Wait()
 		}

@@ -21,9 +21,9 @@ func bubble(t *testing.T, f func(t *testing.T, r *testRedis)) {
 	synctest.Test(t, func(t *testing.T) { f(t, r) })
 }
 
-// response is an observation of a request that was sent now and answered a little later, in a
+// respond returns the observation of a request that was sent now and answered a little later, in a
 // window that ends at end.
-func response(status, limit, remaining int, end time.Time) petstore.Observation {
+func respond(status, limit, remaining int, end time.Time) petstore.Observation {
 	sent := time.Now()
 	time.Sleep(10 * time.Millisecond)
 	return petstore.Observation{
@@ -69,7 +69,7 @@ func open(t *testing.T, l petstore.Limiter, limit, remaining int) time.Time {
 	t.Helper()
 	end := time.Now().Truncate(time.Second).Add(time.Minute).UTC()
 	for _, n := range []int{remaining + 1, remaining} {
-		acquire(t, l).Release(response(http.StatusOK, limit, n, end))
+		acquire(t, l).Release(respond(http.StatusOK, limit, n, end))
 		synctest.Wait()
 	}
 	return end

@@ -53,7 +53,7 @@ func TestLimiterAcquire_redisThatHasLostTheClosureLearnsIt(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		l := newTestLimiter(t, r)
 		end := open(t, l, 60, 40)
-		o := response(http.StatusTooManyRequests, 60, 0, end)
+		o := respond(http.StatusTooManyRequests, 60, 0, end)
 		o.RetryAfter = time.Hour
 		acquire(t, l).Release(o)
 		synctest.Wait()
@@ -217,7 +217,7 @@ func TestWithLogger_atMostOneLineAMinute(t *testing.T) {
 		for i := range 300 {
 			r.down.Store(i%20 < 15) // 15 times
 			if p, err := l.Acquire(t.Context(), 0); err == nil {
-				p.Release(response(http.StatusOK, 1000, 800-i, start.Add(time.Minute)))
+				p.Release(respond(http.StatusOK, 1000, 800-i, start.Add(time.Minute)))
 			}
 			elapse(time.Second)
 		}

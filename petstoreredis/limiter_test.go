@@ -38,7 +38,7 @@ func TestLimiterFlush_reportsAndGivesBackAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
 		end := open(t, a, 10, 8)
-		acquire(t, a).Release(response(http.StatusOK, 10, 7, end)) // and more in reserve
+		acquire(t, a).Release(respond(http.StatusOK, 10, 7, end)) // and more in reserve
 		require.NoError(t, a.Flush(t.Context()))
 		for range 7 {
 			_, err := b.Acquire(t.Context(), time.Millisecond)
@@ -56,7 +56,7 @@ func TestLimiterFlush_reportsAndGivesBackAtOnce(t *testing.T) {
 func TestLimiterFlush_waitsForTheCommandOnItsWay(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
-		o := response(http.StatusTooManyRequests, 100, 50, open(t, a, 100, 98))
+		o := respond(http.StatusTooManyRequests, 100, 50, open(t, a, 100, 98))
 		o.RetryAfter = 20 * time.Second
 		r.latency = 40 * time.Millisecond
 		acquire(t, a).Release(o) // which Redis learns at once
@@ -93,7 +93,7 @@ func TestWithLease_permitsOfADeadProcessComeBack(t *testing.T) {
 		left := 18 - dead.inFlight - len(dead.unused)
 		require.Less(t, left, 15)
 		for i := range left {
-			acquire(t, alive).Release(response(http.StatusOK, 20, 17-i, end))
+			acquire(t, alive).Release(respond(http.StatusOK, 20, 17-i, end))
 			if i == left-4 {
 				elapse(2100 * time.Millisecond) // the lease, and what may have been on its way
 			}
@@ -102,7 +102,7 @@ func TestWithLease_permitsOfADeadProcessComeBack(t *testing.T) {
 		// again.
 		for i := range 18 - left {
 			start := time.Now()
-			acquire(t, alive).Release(response(http.StatusOK, 20, 17-left-i, end))
+			acquire(t, alive).Release(respond(http.StatusOK, 20, 17-left-i, end))
 			assert.Less(t, time.Since(start), 2*time.Second)
 		}
 		assertRefused(t, alive)
@@ -153,7 +153,7 @@ func TestNewLimiter_keysShareASlotExpireAndHideTheName(t *testing.T) {
 		l, err := NewLimiter(r.client(t), secret, WithKeyPrefix("shop:"),
 			WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
 		require.NoError(t, err)
-		acquire(t, l).Release(response(http.StatusOK, 60, 0, time.Now().Add(time.Minute)))
+		acquire(t, l).Release(respond(http.StatusOK, 60, 0, time.Now().Add(time.Minute)))
 		synctest.Wait()
 		go func() { _, _ = l.Acquire(t.Context(), time.Minute) }()
 		synctest.Wait()

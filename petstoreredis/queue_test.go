@@ -94,7 +94,7 @@ func TestLimiterAcquire_maxWait(t *testing.T) {
 			l := newTestLimiter(t, r)
 			first := acquire(t, l)
 			time.AfterFunc(time.Hour, func() {
-				first.Release(response(http.StatusOK, 60, 59, time.Now().Add(time.Minute).Truncate(time.Second)))
+				first.Release(respond(http.StatusOK, 60, 59, time.Now().Add(time.Minute).Truncate(time.Second)))
 			})
 			start := time.Now()
 			p, err := l.Acquire(t.Context(), 0)
@@ -110,7 +110,7 @@ func TestLimiterAcquire_maxWait(t *testing.T) {
 			end := open(t, l, 60, 1)
 			p := acquire(t, other) // it may come back unused, so that nothing is known
 			time.AfterFunc(3*time.Second, func() {
-				p.Release(response(http.StatusOK, 60, 0, end))
+				p.Release(respond(http.StatusOK, 60, 0, end))
 			})
 			start := time.Now()
 			_, err := l.Acquire(t.Context(), 5*time.Second)
@@ -183,13 +183,13 @@ func TestLimiterReopen_ofAUsedUpDay(t *testing.T) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
 		end := time.Now().Add(20 * time.Hour).Truncate(time.Second)
 		for _, n := range []int{1, 0} {
-			acquire(t, a).Release(response(http.StatusOK, 5, n, end))
+			acquire(t, a).Release(respond(http.StatusOK, 5, n, end))
 			synctest.Wait()
 		}
 		assertRefused(t, a)
 		b.Reopen("")
 		p := acquire(t, b)
-		p.Release(response(http.StatusOK, 5000, 4990, end)) // the plan was raised
+		p.Release(respond(http.StatusOK, 5000, 4990, end)) // the plan was raised
 		synctest.Wait()
 		assertRefused(t, a) // looks
 		synctest.Wait()

@@ -50,7 +50,7 @@ func TestWithShare_defaultIsTheLastKnownNumberOfProcesses(t *testing.T) {
 		for range 5 {
 			l := newTestLimiter(t, r)
 			fleet = append(fleet, l)
-			acquire(t, l).Release(response(http.StatusOK, 60, 59-len(fleet), time.Now().Add(time.Minute)))
+			acquire(t, l).Release(respond(http.StatusOK, 60, 59-len(fleet), time.Now().Add(time.Minute)))
 			elapse(time.Second)
 		}
 		elapse(settled)
@@ -115,7 +115,7 @@ func TestLimiterAcquire_awayWithoutHeadersSendsOneAtATime(t *testing.T) {
 		for range 20 {
 			p := acquire(t, l)
 			assertRefused(t, l)
-			p.Release(response(http.StatusOK, 0, 0, time.Time{}))
+			p.Release(respond(http.StatusOK, 0, 0, time.Time{}))
 		}
 		assert.Less(t, time.Since(start), time.Second)
 	})
@@ -125,7 +125,7 @@ func TestLimiterAcquire_awayStaysClosedAsLongAsA429Asks(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		r.down.Store(true)
 		l := newTestLimiter(t, r, WithShare(1)) // where there are more processes, it is drawn whether one goes
-		o := response(http.StatusTooManyRequests, 60, 0, time.Now().Add(30*time.Second))
+		o := respond(http.StatusTooManyRequests, 60, 0, time.Now().Add(30*time.Second))
 		o.RetryAfter = time.Hour
 		acquire(t, l).Release(o)
 		limited := assertRefused(t, l)

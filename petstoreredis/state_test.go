@@ -110,7 +110,7 @@ func TestLimiterAcquire_olderStateKeepsGate(t *testing.T) {
 		end := open(t, a, 60, 40)
 		assert.NotNil(t, acquire(t, b))
 		old := r.save(t)
-		o := response(http.StatusTooManyRequests, 60, 0, end)
+		o := respond(http.StatusTooManyRequests, 60, 0, end)
 		o.RetryAfter = time.Hour
 		acquire(t, a).Release(o)
 		synctest.Wait()
