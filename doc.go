@@ -106,5 +106,5 @@
 //
 // The client sends the key to the scheme, host and port of the base URL only: it does not follow
 // redirects, and it refuses plain http except to loopback. No error, log or dump of a client
-// contains the key.
+// contains the key. With [WithInsecureHTTP], a proxy of the environment can read the key.
 package petstore

@@ -132,7 +132,8 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // GetPet fetches one pet (section 4.3).
 //
 // The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
-// [*TransportError]; the result is nil then. It matches [ErrNotFound] if there is no such pet.
+// [*TransportError]; the result is nil then. The error matches [ErrNotFound] if there is no such
+// pet.
 //
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
 // status filter instead.

@@ -25,9 +25,9 @@
 //
 // A server runs inside a testing/synctest bubble with nothing to set up, also when it was made
 // outside: there a client waits for 24 hours of Retry-After in microseconds. Several bubbles may
-// use one server one after another. Each begins in the year 2000, and when the clock goes back the
-// windows of all keys begin anew, while a ban keeps the time it had left; bubbles in which no time
-// passes share their windows, unless [Server.Reset] comes between. Outside a bubble,
+// use one server one after another. Each begins in the year 2000: when the clock goes back, the
+// windows of all keys begin anew, while a ban keeps the time it had left. If no time passes in a
+// bubble, the next one shares its windows; [Server.Reset] separates them. Outside a bubble,
 // [Server.Advance] and [Server.SetTime] move the server's clock, and no other: a client that waits
 // follows its own clock.
 //
@@ -86,7 +86,7 @@
 //	8.2      which limit the headers show       the one with fewer requests left; of two alike the
 //	                                            one that lasts longer
 //	8.2      headers without a valid key        the limits of the Free plan, untouched
-//	8.2      headers without a limit            2147483647
+//	8.2      headers of a plan without a limit  2147483647
 //	8.3      Retry-After                        whole seconds, rounded up (Behavior.RetryAfter)
 //	8.3      headers during a ban               nothing remaining; Retry-After is the ban's end, Reset
 //	                                            the end of the minute (Behavior.BanReset), so that a

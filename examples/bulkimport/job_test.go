@@ -612,7 +612,7 @@ func interruptWait(t *testing.T) {
 	assert.Equal(t, 20*time.Second, time.Since(start))
 	assert.Contains(t, b.out.String(), "100 rows: 60 created, 0 undecided, 0 rejected, 40 left\n")
 	assert.Contains(t, b.out.String(), "60 of 100 rows, ")
-	assert.Contains(t, b.out.String(), " for 60 more\n")
+	assert.Contains(t, b.out.String(), " for the next 60\n")
 }
 
 func reportInterrupted(t *testing.T) {
@@ -624,7 +624,7 @@ func reportInterrupted(t *testing.T) {
 	start := time.Now()
 	require.NoError(t, b.run(ctx), "no row is left")
 	assert.Equal(t, 20*time.Second, time.Since(start))
-	assert.Regexp(t, ` 10 of 10 rows, .*, waits until \d\d:\d\d:\d\d for 10 more\n`, b.out.String())
+	assert.Regexp(t, ` 10 of 10 rows, .*, waits until \d\d:\d\d:\d\d for the next 10\n`, b.out.String())
 	assert.Contains(t, b.report(".undecided.csv")[0][6], "listPets failed: ")
 	require.NoError(t, b.run(t.Context()))
 	assert.Contains(t, b.report(".undecided.csv")[0][6], "seen: id ")

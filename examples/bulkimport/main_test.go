@@ -338,7 +338,7 @@ func TestProgram_terminal(t *testing.T) {
 	assert.True(t, err == nil || assert.ErrorAs(t, err, &gone))
 	require.NoError(t, cmd.Wait())
 	text := screen.String()
-	assert.Regexp(t, `\r 76% 100/130, [12]s left, \d+\.\d/s, waits until \d\d:\d\d:\d\d for 100 more *\r`, text)
+	assert.Regexp(t, `\r 76% 100/130, [12]s left, \d+\.\d/s, waits until \d\d:\d\d:\d\d for the next 100 *\r`, text)
 	assert.Contains(t, text, "\r100% 130/130, 0s left, ")
 	assert.Contains(t, text, "\n130 rows: 130 created, 0 undecided, 0 rejected, 0 left\r\n")
 	assert.NotContains(t, text, "of 130 rows")

@@ -79,7 +79,7 @@ func (p *progress) holdup(now time.Time) string {
 	case look != nil:
 		return "no response, looks again at " + look.Local().Format(time.TimeOnly)
 	case waiting > 0 && limit.Limit > 0 && limit.Remaining == 0 && limit.Reset.After(now):
-		return fmt.Sprintf("waits until %s for %d more", limit.Reset.Local().Format(time.TimeOnly), limit.Limit)
+		return fmt.Sprintf("waits until %s for the next %d", limit.Reset.Local().Format(time.TimeOnly), limit.Limit)
 	case waiting > 0 && slow:
 		return "waits for the rate limit"
 	case flying > 0 && slow:
