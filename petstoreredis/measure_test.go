@@ -99,7 +99,10 @@ func (f *fleet) check(m measured) {
 	assert.LessOrEqual(f, m.limited, 2, "429s")
 	assert.False(f, m.banned, "the key is banned")
 	assert.GreaterOrEqual(f, m.part, f.goals.share, "share of the bound")
-	assert.LessOrEqual(f, m.longest, 2*minute+time.Second, "longest wait")
+	// In a fair order nobody waits for a second window while there is room for all callers in one. The rest is for
+	// Reset, which is rounded, and for what goes wrong.
+	fair := (f.processes*f.goroutines + f.limit - 1) / f.limit
+	assert.LessOrEqual(f, m.longest, time.Duration(fair)*minute+10*time.Second, "longest wait")
 	if f.goals.fairness > 0 {
 		assert.GreaterOrEqual(f, m.fairness, f.goals.fairness, "least to mean")
 	}
