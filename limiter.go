@@ -16,9 +16,9 @@ import (
 // A call waits only in these cases: the window is used up, a 429 has closed the key, or the first
 // request for the key, or the first after a 429, has no response yet. There are never more requests
 // in flight than the service has room for by its latest responses. After a 429 the limiter admits
-// nothing before Retry-After has passed nor, if the 429 used up its window, before Reset. Without the rate limit headers it admits
-// at most two requests at a time. Calls are served in the order of their arrival, background calls
-// after all others; see [WithBackground].
+// nothing before Retry-After has passed nor, if the 429 used up its window, before Reset. Without
+// the rate limit headers it admits at most two requests at a time. Calls are served in the order of
+// their arrival, background calls after all others; see [WithBackground].
 //
 // A limiter has no goroutine, and no timer unless a call waits. It implements [Reopener].
 func NewLimiter(opts ...LimiterOption) Limiter {
