@@ -36,8 +36,10 @@ type Request struct {
 	// both by the server's clock.
 	Time     time.Time
 	Duration time.Duration
-	// Fault reports whether an injected fault had a part in the response.
-	Fault bool
+	// Fault reports whether an injected fault had a part in the response, and FaultEffect says in words
+	// what that fault does; see [Fault.Effect].
+	Fault       bool
+	FaultEffect string
 	// Hint says why the request was refused, with the section of the document; it is empty if it
 	// was not.
 	Hint string
@@ -128,12 +130,16 @@ func (e *entry) request(r *redactor) Request {
 		name := r.name(e.header[i])
 		h[name] = append(h[name], r.text(e.header[i+1]))
 	}
-	a := &e.reply
+	a, effect := &e.reply, ""
+	if a.fault != nil {
+		effect = r.text(a.fault.Effect())
+	}
 	return Request{
 		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.text(e.path),
 		Header: h, Body: r.bytes(e.body),
 		StatusCode: a.status, AnswerHeader: a.sentHeader(r), Answer: r.bytes(a.payload()),
-		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil, Hint: r.text(a.hint),
+		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil, FaultEffect: effect,
+		Hint: r.text(a.hint),
 	}
 }
 
