@@ -1,7 +1,13 @@
 package requestpage
 
 import (
+	"bytes"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
@@ -9,26 +15,70 @@ import (
 )
 
 // requestParameters are the parameters of a query that requestFilter reads.
-func requestParameters() []string { return []string{"operation", "method", "status", "key", "fault"} }
+func requestParameters() []string {
+	return []string{"operation", "method", "status", "key", "fault", "violation", "text", "at"}
+}
 
-// requestFilter reads the filters of a request's query. An operation "none" is that of a request which
-// fits no operation.
-func requestFilter(q *httpjson.Query) func(fake.Request) bool {
+// requestFilter reads the filters of a request's query; nil lets every request pass. An operation "none" is
+// that of a request which fits no operation.
+func requestFilter(q *httpjson.Query) func(entry) bool {
 	operation := q.Text("operation", fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")
 	method := q.Text("method")
 	status := statusFilter(q)
 	key := keyFilter(q)
 	fault := q.Text("fault", "true", "false")
-	return func(r fake.Request) bool {
+	violation := q.Text("violation", append(fake.Rules(), "true", "false")...)
+	text := textFilter(q.Text("text"))
+	between := timeFilter(q)
+	if !slices.ContainsFunc(requestParameters(), func(name string) bool { return q.Values.Get(name) != "" }) {
+		return nil
+	}
+	return func(e entry) bool {
 		switch {
-		case operation == "none" && r.Operation != "",
-			operation != "" && operation != "none" && r.Operation != operation,
-			method != "" && r.Method != method,
-			!status(r.StatusCode), !key(r),
-			fault != "" && r.Fault != (fault == "true"):
+		case operation == "none" && e.Operation != "",
+			operation != "" && operation != "none" && e.Operation != operation,
+			method != "" && e.Method != method,
+			fault != "" && e.Fault != (fault == "true"):
 			return false
 		}
+		return status(e.StatusCode) && key(e.Request) && breaks(e.violations, violation) && between(e) && text(e)
+	}
+}
+
+// breaks reports whether there is a violation of a rule, of any for "true", of none for "false".
+func breaks(violations []fake.Violation, rule string) bool {
+	switch rule {
+	case "":
 		return true
+	case "true", "false":
+		return (len(violations) > 0) == (rule == "true")
+	}
+	return slices.ContainsFunc(violations, func(v fake.Violation) bool { return v.Rule == rule })
+}
+
+// textFilter returns whether a text is anywhere in a request or its response, in upper or lower case.
+func textFilter(text string) func(entry) bool {
+	if text = strings.ToLower(text); text == "" {
+		return func(entry) bool { return true }
+	}
+	return func(e entry) bool {
+		all := fmt.Sprintf("%s %s %s %s %s %v", e.Operation, e.Method, e.Path, e.Hint, e.FaultEffect, e.violations)
+		for _, h := range []http.Header{e.Header, e.AnswerHeader} {
+			for name, values := range h {
+				all += "\n" + name + ": " + strings.Join(values, ", ")
+			}
+		}
+		return strings.Contains(strings.ToLower(all), text) ||
+			bytes.Contains(bytes.ToLower(e.Body), []byte(text)) || bytes.Contains(bytes.ToLower(e.Answer), []byte(text))
+	}
+}
+
+// timeFilter reads the five seconds of the chart in which a request got its response.
+func timeFilter(q *httpjson.Query) func(entry) bool {
+	at := q.Number("at", 0, math.MaxUint32, -1)
+	return func(e entry) bool {
+		ended := e.Time.Add(e.Duration).Unix()
+		return at < 0 || ended >= at && ended < at+slotSeconds
 	}
 }
 

@@ -28,6 +28,7 @@ type Page struct {
 	srv     *fake.Server
 	state   func() map[string]any
 	feed    *feed
+	visits  *visits
 	traffic traffic
 	streams atomic.Int32
 	layout  layout
@@ -45,12 +46,13 @@ func (n Notifier) Notify(seq int) { n.feed.touch(seq) }
 // New returns the page of a fake. The function returns the state that the page shows beside the
 // requests, in parts that change together; each must be bounded.
 func New(srv *fake.Server, n Notifier, state func() map[string]any) *Page {
-	return &Page{srv: srv, state: state, feed: n.feed, layout: newLayout()}
+	return &Page{srv: srv, state: state, feed: n.feed, visits: newVisits(srv), layout: newLayout()}
 }
 
-// Answered records a response of the service, with status 0 if there was none.
-func (p *Page) Answered(status int, h http.Header) {
-	p.traffic.add(p.srv.Now(), status, h)
+// Answered records the response to a request of the service, with status 0 if there was none.
+func (p *Page) Answered(r *http.Request, status int, h http.Header) {
+	_, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	p.traffic.add(p.srv.Now(), p.srv.KeyNumber(key), status, h)
 	p.feed.touch(0)
 }
 
@@ -72,6 +74,12 @@ func (p *Page) Traffic() any { return p.traffic.show(p.srv.Now()) }
 // Close ends the streams of events, which do not end by themselves.
 func (p *Page) Close() { p.feed.close() }
 
+// scripts are the parts of the page's script, in the order in which they go into the one that the page
+// runs.
+var scripts = []string{
+	"elements", "program", "list", "find", "detail", "keys", "chart", "faults", "pets", "clock", "stream", "shortcuts",
+}
+
 // layout is the document of the page. Its script and its style are inline, and the policy names them
 // by their digests, so that nothing else can run or be loaded, whatever a request has put on the page.
 type layout struct {
@@ -89,13 +97,12 @@ func newLayout() layout {
 		}
 		return string(text)
 	}
-	style, script := read("page.css"), read("page.js")
-	funcs := template.FuncMap{
-		"body": newPageBody, "class": statusClass, "clock": clockTime, "hint": splitHint, "key": keyText,
-		"status": statusText, "took": tookText,
+	style, script := read("page.css"), ""
+	for _, name := range scripts {
+		script += read(name + ".js")
 	}
 	return layout{
-		template: template.Must(template.New("page").Funcs(funcs).Parse(read("page.html"))),
+		template: template.Must(template.New("page").Funcs(template.FuncMap{"body": newPageBody}).Parse(read("page.html"))),
 		style:    template.CSS(style), //nolint:gosec // a file that is embedded
 		script:   template.JS(script), //nolint:gosec // a file that is embedded
 		policy: strings.Join([]string{
