@@ -39,9 +39,9 @@ func TestChart(t *testing.T) {
 	b.press(kb.Enter)
 	b.until(`document.getElementById("fit").textContent.endsWith(" of 10")`)
 	assert.Contains(t, value[string](b, "location.search"), "at=")
-	b.text("#at", " to ")
+	b.text("#at-clear", " to ")
 	assert.Positive(t, b.rows())
 	assert.False(t, value[bool](b, `document.getElementById("rows").innerText.includes("createPet")`))
-	b.click("#at")
+	b.click("#at-clear")
 	b.until(`document.querySelectorAll("#rows tr").length === 10`)
 }

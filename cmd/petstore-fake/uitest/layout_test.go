@@ -66,7 +66,7 @@ func TestPage_parts(t *testing.T) {
 	b.until(`document.querySelectorAll("#rows tr").length > 40`)
 	for _, part := range []string{"faults-title", "pets-title", "key-title", "plot-title", "requests"} {
 		b.click(`nav a[href="#` + part + `"]`)
-		b.until(`((top) => top >= 0 && top < innerHeight / 2 || scrollY + innerHeight > document.body.scrollHeight - 2)(document.getElementById("` + part + `").getBoundingClientRect().top)`)
+		b.until(`((top) => top > -1 && top < innerHeight / 2 || scrollY + innerHeight > document.body.scrollHeight - 2)(document.getElementById("` + part + `").getBoundingClientRect().top)`)
 		b.run("scrollTo(0, 0)")
 	}
 }

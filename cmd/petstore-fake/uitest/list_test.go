@@ -68,11 +68,11 @@ func TestFilters_text(t *testing.T) {
 	p.list(2)
 	b := newTab(t)
 	b.open(p, "")
-	b.press("/")
+	b.letter("/")
 	b.press("biscuit")
-	b.text("#fit", "2 of 3") // the create, and the list that has it
+	b.text("#fit", "3 of 3") // the create, and the lists that have it
 	p.send(http.MethodGet, "/v1/pets?status=sold", "")
-	b.text("#fit", "2 of 4")
+	b.text("#fit", "3 of 4")
 	b.text("#rows tr:last-child", "POST /v1/pets")
 	assert.Contains(t, value[string](b, "location.search"), "text=biscuit")
 }

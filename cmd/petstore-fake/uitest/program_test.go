@@ -65,7 +65,7 @@ func startAt(t *testing.T, addr string, args ...string) *program {
 	theBrowser(t) // or the test is skipped
 	path, err := buildProgram()
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context())) // it outlives the tabs of the test
 	cmd := exec.CommandContext(ctx, path, append([]string{"-addr", addr}, args...)...)
 	cmd.Env = []string{}
 	stdout, err := cmd.StdoutPipe()

@@ -26,7 +26,7 @@ func TestPage_withoutJavaScript(t *testing.T) {
 		"what needs the script is not shown")
 
 	b.run(`document.querySelector('#filters [name="operation"]').value = "listPets"`)
-	b.click("#filters button")
+	b.click("#filters noscript button")
 	b.until(`location.search.includes("operation=listPets")`)
 	assert.Equal(t, 2, b.rows())
 	b.click("#rows tr:first-child a")

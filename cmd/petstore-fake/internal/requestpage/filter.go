@@ -75,10 +75,13 @@ func textFilter(text string) func(entry) bool {
 
 // timeFilter reads the five seconds of the chart in which a request got its response.
 func timeFilter(q *httpjson.Query) func(entry) bool {
-	at := q.Number("at", 0, math.MaxUint32, -1)
+	if q.Text("at") == "" {
+		return func(entry) bool { return true }
+	}
+	at := q.Number("at", 0, math.MaxUint32, 0)
 	return func(e entry) bool {
 		ended := e.Time.Add(e.Duration).Unix()
-		return at < 0 || ended >= at && ended < at+slotSeconds
+		return ended >= at && ended < at+slotSeconds
 	}
 }
 

@@ -4,11 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"html"
+	"io/fs"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -122,4 +125,30 @@ func TestShow_wrongFilters(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, i.send(r).Code, query)
 	}
 	i.browse("/_fake/?request=5") // one that is no longer in the journal
+}
+
+func TestPageFiles_size(t *testing.T) {
+	t.Parallel()
+	total := 0
+	require.NoError(t, fs.WalkDir(pageFiles, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := pageFiles.ReadFile(path)
+		total += len(text)
+		return err
+	}))
+	assert.Less(t, total, 60<<10, "bytes of the program")
+	assert.Greater(t, total, 20<<10)
+}
+
+func TestPageFiles_examplesOfFaults(t *testing.T) {
+	t.Parallel()
+	text, _ := newTestPage(t, fake.DefaultAPIKey).browse("/_fake/")
+	examples := regexp.MustCompile(`data-fault="([^"]*)"`).FindAllStringSubmatch(text, -1)
+	assert.Greater(t, len(examples), 5)
+	for _, example := range examples {
+		_, err := spec.ParseFaults(html.UnescapeString(example[1]))
+		assert.NoError(t, err, example[1])
+	}
 }

@@ -6,12 +6,12 @@ const graph = byId("graph");
 const slotTime = 5000; // milliseconds
 const slotCount = 60;
 let traffic = [], left = [];
-let pointed = -1; // the slot that the reader points at
+let pointed = 0; // the begin of the slot that the reader points at
 
 // chartEnd returns the end of the chart, a whole slot, in milliseconds.
 const chartEnd = () => (Math.floor(now() / slotTime) + 1) * slotTime;
 const slotStart = (i) => chartEnd() - (slotCount - i) * slotTime;
-const countsAt = (i) => traffic.find((s) => s.start * 1000 === slotStart(i))?.count ?? [0, 0, 0, 0, 0];
+const slotOf = (start) => Math.max(0, slotCount - (chartEnd() - start) / slotTime);
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
 function showChart() {
@@ -20,7 +20,7 @@ function showChart() {
 	const peak = Math.max(1, ...slots.map((s) => sum(s.count)));
 	const x = (ms) => Math.min(Math.max((ms - begin) / slotTime, 0), slotCount) * 5;
 	const shapes = [];
-	if (pointed >= 0) shapes.push(draw("rect", { class: "pointed", x: pointed * 5, y: 0, width: 5, height: 100 }));
+	if (pointed) shapes.push(draw("rect", { class: "pointed", x: slotOf(pointed) * 5, y: 0, width: 5, height: 100 }));
 	for (let m = 1; m < 5; m++) shapes.push(draw("path", { class: "tick", d: "M" + m * 60 + " 0V100" }));
 	for (const s of slots) {
 		let y = 100;
@@ -62,35 +62,35 @@ function showLegend(slots) {
 	match(byId("legend"), parts, ([kind]) => kind, ([kind]) => make("span", { className: kind }), (e, [, text]) => setText(e, text));
 }
 
-// showSlot says what was in the slot that the reader points at.
 function showSlot() {
-	const counts = pointed < 0 ? [] : countsAt(pointed);
+	const counts = traffic.find((s) => s.start * 1000 === pointed)?.count ?? [];
 	const list = kinds.map(([, text], kind) => counts[kind] ? counts[kind] + " × " + text : "").filter(Boolean).join(", ") || "nothing";
-	const text = pointed < 0 ? "" : clockOf(slotStart(pointed)) + ": " + list;
-	setText(byId("slot"), text);
+	const text = pointed && clockOf(pointed) + ": " + list;
+	setText(byId("slot"), text || "");
 	graph.setAttribute("aria-valuemax", slotCount - 1);
-	graph.setAttribute("aria-valuenow", pointed < 0 ? slotCount - 1 : pointed);
+	graph.setAttribute("aria-valuenow", pointed ? slotOf(pointed) : slotCount - 1);
 	graph.setAttribute("aria-valuetext", text || "the last 5 minutes");
 }
 
-function point(i) {
-	pointed = i;
+function point(start) {
+	if (start === pointed) return;
+	pointed = start;
 	showChart();
 }
 
 const slotUnder = (e) => {
 	const r = graph.getBoundingClientRect();
-	return Math.min(slotCount - 1, Math.max(0, Math.floor((e.clientX - r.left) / r.width * slotCount)));
+	return slotStart(Math.min(slotCount - 1, Math.max(0, Math.floor((e.clientX - r.left) / r.width * slotCount))));
 };
-const findPointed = () => { if (pointed >= 0) findAt(slotStart(pointed) / 1000); };
-graph.addEventListener("pointermove", (e) => { if (slotUnder(e) !== pointed) point(slotUnder(e)); });
-graph.addEventListener("pointerleave", () => point(-1));
-graph.addEventListener("blur", () => point(-1));
-graph.addEventListener("click", (e) => { point(slotUnder(e)); findPointed(); });
-graph.addEventListener("keydown", (e) => {
+const findPointed = () => { if (pointed) findAt(pointed / 1000); };
+on(graph, "pointermove", (e) => point(slotUnder(e)));
+on(graph, "pointerleave", () => point(0));
+on(graph, "blur", () => point(0));
+on(graph, "click", (e) => { point(slotUnder(e)); findPointed(); });
+on(graph, "keydown", (e) => {
 	const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, Home: -slotCount, End: slotCount }[e.key];
 	if (e.key === "Enter") findPointed();
 	if (!by) return;
 	e.preventDefault();
-	point(Math.min(slotCount - 1, Math.max(0, (pointed < 0 ? slotCount : pointed) + by)));
+	point(slotStart(Math.min(slotCount - 1, Math.max(0, (pointed ? slotOf(pointed) : slotCount) + by))));
 });

@@ -31,7 +31,7 @@ function tick() {
 }
 
 for (const b of document.querySelectorAll("[data-advance]")) {
-	b.addEventListener("click", () => act("The clock went forward.", "POST", "clock", { advance: b.dataset.advance }));
+	on(b, "click", () => act("The clock went forward.", "POST", "clock", { advance: b.dataset.advance }));
 }
 click("window-end", () => {
 	const rest = Math.ceil(Date.parse(chosenKey().minute.reset) - now());

@@ -7,7 +7,6 @@ const wide = matchMedia("(min-width: 77.5em)"); // where it stands beside the li
 let shownSeq = 0, shownOpen = false; // the request that is shown or asked for, and whether it is pending
 let form = "curl"; // in which the request is shown as code
 
-// headerList returns a header with the notes on its values.
 function headerList(header, notes = {}) {
 	const list = make("dl");
 	for (const name of Object.keys(header ?? {}).sort()) {
@@ -52,7 +51,6 @@ function codeOf(seq) {
 	return [make("h3", {}, "Send it again as"), make("p", { className: "forms" }, ...forms, whole), pre];
 }
 
-// triesOf lists the tries of the request's call.
 function triesOf(d) {
 	if (d.tries.length === 0) return [];
 	return [make("h3", { title: guess }, "Tries of this call, as far as can be guessed"), make("ol", { className: "tries" }, ...d.tries.map((r) =>
@@ -77,7 +75,7 @@ function showDetail(d) {
 	);
 }
 
-// show opens the dialog beside the list, or over everything where there is no room for it.
+// showDialog opens the request beside the list, or over everything where there is no room.
 function showDialog() {
 	const focused = document.activeElement;
 	const beside = wide.matches;
@@ -105,10 +103,24 @@ async function openRequest(seq, push = true) {
 	for (const tr of rows.children) markShown(tr);
 }
 
+function hide() {
+	const tr = byId("r" + shownSeq);
+	const { classList } = document.documentElement, at = document.activeElement;
+	const inside = !classList.contains("beside") || dialog.contains(at) || at === document.body;
+	shownSeq = 0;
+	dialog.close();
+	classList.remove("beside");
+	address();
+	if (!tr) return;
+	markShown(tr);
+	rove(tr.querySelector("a"));
+	if (inside) tr.querySelector("a").focus();
+}
+
 // closeRequest goes back to the list, in the browser's history too.
 function closeRequest() {
 	if (history.state?.opened) history.back();
-	else dialog.close();
+	else hide();
 }
 
 // step goes to the next request of the list, an older one for 1.
@@ -123,32 +135,22 @@ click("older", () => step(1));
 click("newer", () => step(-1));
 click("close", closeRequest);
 click("repeat", () => act("Sent again.", "POST", "requests/" + shownSeq + "/repeat"));
-dialog.addEventListener("click", (e) => { if (e.target === dialog && dialog.matches(":modal")) closeRequest(); });
-dialog.addEventListener("cancel", (e) => { e.preventDefault(); closeRequest(); });
-dialog.addEventListener("close", () => {
-	const tr = byId("r" + shownSeq);
-	const inside = dialog.contains(document.activeElement) || document.activeElement === document.body;
-	document.documentElement.classList.remove("beside");
-	shownSeq = 0;
-	address();
-	if (!tr) return;
-	markShown(tr);
-	rove(tr.querySelector("a"));
-	if (inside) tr.querySelector("a").focus();
-});
-dialog.addEventListener("keydown", (e) => {
+on(dialog, "click", (e) => { if (e.target === dialog && dialog.matches(":modal")) closeRequest(); });
+on(dialog, "cancel", (e) => { e.preventDefault(); closeRequest(); });
+on(dialog, "close", () => { if (!dialog.open && shownSeq) hide(); }); // by the browser itself
+on(dialog, "keydown", (e) => {
 	if (e.target.closest("pre") || (e.key !== "ArrowDown" && e.key !== "ArrowUp")) return;
 	e.preventDefault();
 	step(e.key === "ArrowDown" ? 1 : -1);
 });
-wide.addEventListener("change", () => {
-	if (!dialog.open) return;
+on(wide, "change", () => {
 	const seq = shownSeq;
-	dialog.addEventListener("close", () => { shownSeq = 0; openRequest(seq, false); }, { once: true });
-	dialog.close();
+	if (!dialog.open) return;
+	hide();
+	openRequest(seq, false);
 });
-addEventListener("popstate", () => {
+on(window, "popstate", () => {
 	const seq = Number(new URLSearchParams(location.search).get("request"));
 	if (seq > 0) openRequest(seq, false);
-	else if (dialog.open) dialog.close();
+	else if (dialog.open) hide();
 });

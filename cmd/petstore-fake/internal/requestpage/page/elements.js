@@ -1,9 +1,10 @@
 "use strict";
-// The script of the request page: these files one after another. What a request brought along goes into
-// the page as text, by textContent, and never as markup; the page's policy refuses anything else.
+// The script of the request page: these files one after another. What a request contains goes into the
+// page as text and never as markup; the page's policy refuses anything else.
 
 const byId = (id) => document.getElementById(id);
-const click = (id, f) => byId(id).addEventListener("click", f);
+const on = (e, type, f) => e.addEventListener(type, f);
+const click = (id, f) => on(byId(id), "click", f);
 
 document.documentElement.classList.add("script");
 
@@ -18,7 +19,7 @@ function make(tag, properties = {}, ...children) {
 	return e;
 }
 
-// draw returns an SVG element.
+// draw is make for SVG.
 function draw(tag, attributes = {}, ...children) {
 	const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
 	for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
@@ -39,22 +40,17 @@ function drop(e) {
 // match makes the children of a parent those of a list, and keeps the ones that are there, with
 // the focus that may be in them.
 function match(parent, list, idOf, create, update) {
-	const ids = new Set(list.map((item) => String(idOf(item))));
-	for (const e of [...parent.children]) if (!ids.has(e.dataset.id)) drop(e);
+	const ids = list.map((item) => String(idOf(item)));
+	for (const e of [...parent.children]) if (!ids.includes(e.dataset.id)) drop(e);
 	const old = new Map([...parent.children].map((e) => [e.dataset.id, e]));
 	let at = parent.firstElementChild;
-	for (const item of list) {
-		const id = String(idOf(item));
-		let e = old.get(id);
-		if (!e) {
-			e = create(item);
-			e.dataset.id = id;
-		}
+	list.forEach((item, i) => {
+		const e = old.get(ids[i]) ?? create(item);
+		e.dataset.id = ids[i];
 		update(e, item);
 		if (e === at) at = at.nextElementSibling;
 		else parent.insertBefore(e, at);
-	}
+	});
 }
 
-// button returns a button that does something.
 const button = (text, onclick, properties) => make("button", { type: "button", onclick, ...properties }, text);

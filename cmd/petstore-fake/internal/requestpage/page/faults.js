@@ -11,7 +11,6 @@ function showFaults(part) {
 	byId("faults-clear").hidden = part.total === 0;
 }
 
-// showFault says how often a fault has struck, and how long it still lasts.
 function showFault(e, f) {
 	const rest = f.until ? Date.parse(f.until) - now() : 1;
 	const active = f.active && rest > 0;
@@ -30,16 +29,16 @@ function setField(name, value) {
 }
 
 for (const b of document.querySelectorAll("[data-fault]")) {
-	b.addEventListener("click", () => {
+	on(b, "click", () => {
 		fault.value = b.dataset.fault;
 		for (const e of document.querySelectorAll("[data-field]")) if (e.value) setField(e.dataset.field, e.value);
 		fault.focus();
 	});
 }
 for (const e of document.querySelectorAll("[data-field]")) {
-	e.addEventListener("change", () => setField(e.dataset.field, e.value));
+	on(e, "change", () => setField(e.dataset.field, e.value));
 }
-byId("fault-form").addEventListener("submit", async (e) => {
+on(byId("fault-form"), "submit", async (e) => {
 	e.preventDefault();
 	let error = "";
 	try {

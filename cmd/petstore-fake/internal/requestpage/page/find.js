@@ -16,7 +16,6 @@ function address(request, push = false) {
 	history[push ? "pushState" : "replaceState"](push ? { opened: true } : history.state, "", text ? "?" + text : location.pathname);
 }
 
-// showCount says how many of how many requests are listed.
 function showCount(fit, total) {
 	const filtered = given().size > 0;
 	const listed = rows.childElementCount;
@@ -25,8 +24,8 @@ function showCount(fit, total) {
 	byId("har").href = "/_fake/har" + (filtered ? "?" + given() : "");
 	byId("clear-filters").hidden = !filtered;
 	const at = filters.elements.at.value;
-	byId("at").hidden = !at;
-	if (at) setText(byId("at"), clockOf(at * 1000) + " to " + clockOf(at * 1000 + slotTime) + " ✕");
+	byId("at-clear").hidden = !at;
+	if (at) setText(byId("at-clear"), clockOf(at * 1000) + " to " + clockOf(at * 1000 + slotTime) + " ✕");
 	const none = filtered ? "No request that fits." : "No request yet. Send one to " + byId("base").textContent + ", and it is listed here.";
 	setText(byId("shown"), fit === 0 ? none : fit > listed ? "The newest " + listed + "; the archive has all." : "");
 }
@@ -42,16 +41,16 @@ function findAt(start) {
 	find();
 }
 
-filters.addEventListener("change", find);
-filters.addEventListener("input", (e) => {
+on(filters, "change", find);
+on(filters, "input", (e) => {
 	clearTimeout(findTimer);
 	if (e.target.name === "text") findTimer = setTimeout(find, 250); // once the reader pauses
 });
-filters.addEventListener("submit", (e) => {
+on(filters, "submit", (e) => {
 	e.preventDefault();
 	find();
 });
-click("at", () => { findAt(""); filters.elements.text.focus(); });
+click("at-clear", () => { findAt(""); filters.elements.text.focus(); });
 click("clear-filters", () => {
 	for (const e of filters.elements) if (e.name) e.value = "";
 	find();

@@ -33,7 +33,6 @@ function showKey() {
 	byId("revoke").disabled = k.revoked;
 }
 
-// gauge draws how much of a window is left, and for how long the key is banned.
 function gauge(e, label, w, ban) {
 	if (!e.firstElementChild) {
 		const arc = "M 8 58 A 50 50 0 0 1 108 58";
@@ -57,7 +56,7 @@ function gauge(e, label, w, ban) {
 	e.setAttribute("aria-valuetext", e.querySelector("strong").textContent + " " + e.querySelector(".of").textContent);
 }
 
-byId("key").addEventListener("change", () => { showKey(); listen(); });
+on(byId("key"), "change", () => { showKey(); listen(); });
 
 // number returns the number in a field as text, "" after the browser has said what is wrong with it.
 const number = (id) => byId(id).reportValidity() ? String(byId(id).valueAsNumber) : "";
@@ -71,11 +70,11 @@ click("revoke", () => {
 	const k = chosenKey();
 	if (confirm("Revoke " + k.name + "? Its requests get 401 until the key is added again.")) act("The key is revoked.", "DELETE", "keys/" + k.id);
 });
-byId("plan-form").addEventListener("submit", (e) => {
+on(byId("plan-form"), "submit", (e) => {
 	e.preventDefault();
 	act("The plan is changed.", "PUT", keyPath("/plan"), { plan: byId("plan-new").value });
 });
-byId("key-form").addEventListener("submit", async (e) => {
+on(byId("key-form"), "submit", async (e) => {
 	e.preventDefault();
 	if (await act("The key is added.", "POST", "keys", { key: byId("key-new").value, plan: byId("key-plan").value })) byId("key-new").value = "";
 });

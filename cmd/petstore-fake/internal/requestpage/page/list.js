@@ -28,7 +28,6 @@ function updateRow(tr, r) {
 	tr.querySelector(".hint").replaceChildren(...why(r));
 }
 
-// markShown marks the row of the request that is open.
 function markShown(tr) {
 	tr.classList.toggle("shown", tr.row?.seq === shownSeq);
 	const link = tr.querySelector("a");
@@ -50,7 +49,6 @@ function why(r) {
 	return [...notes, make("span", {}, r.hint ?? "")];
 }
 
-// showRows takes what an event says about requests, oldest first.
 function showRows(event) {
 	const kept = new Set(event.rows.map((r) => "r" + r.seq));
 	if (event.fresh) for (const tr of [...rows.children]) if (!kept.has(tr.id)) drop(tr);
@@ -71,7 +69,7 @@ function showRows(event) {
 	showDays();
 }
 
-// showDays writes the day where it changes, and has no column for keys if there is one.
+// showDays writes the day where it changes; one key needs no column.
 function showDays() {
 	const senders = new Set();
 	let day;
@@ -105,7 +103,7 @@ function walk(tr) {
 	if (dialog.open) openRequest(tr.row.seq);
 }
 
-rows.addEventListener("keydown", (e) => {
+on(rows, "keydown", (e) => {
 	const tr = e.target.closest("tr");
 	const to = {
 		ArrowDown: tr?.nextElementSibling, ArrowUp: tr?.previousElementSibling,
@@ -116,7 +114,7 @@ rows.addEventListener("keydown", (e) => {
 	walk(to);
 });
 
-rows.addEventListener("click", (e) => {
+on(rows, "click", (e) => {
 	const tr = e.target.closest("tr");
 	if (!tr || e.ctrlKey || e.metaKey || e.shiftKey || !getSelection().isCollapsed) return;
 	e.preventDefault();

@@ -9,7 +9,7 @@ function showPets(part) {
 	match(byId("pets"), part.list, (p) => JSON.stringify([p.id, p.name, p.categoryId]), (p) => {
 		const status = make("select", { ariaLabel: "Status of " + p.name + ", id " + p.id });
 		for (const s of ["", "available", "pending", "sold"]) status.append(make("option", { value: s }, s || "none"));
-		status.addEventListener("change", () => act("Changed.", "PUT", "pets/" + p.id + "/status", { status: status.value }));
+		on(status, "change", () => act("Changed.", "PUT", "pets/" + p.id + "/status", { status: status.value }));
 		return make("tr", {}, make("td", {}, p.id), make("td", {}, make("span", { className: "clamp", title: p.name }, p.name)), make("td", {}, p.categoryId),
 			make("td", {}, status), make("td", {}, button("✕",
 			() => act("Deleted.", "DELETE", "pets/" + p.id), { className: "quiet", title: "Delete", ariaLabel: "Delete " + p.name + ", id " + p.id })));
@@ -20,7 +20,7 @@ function showPets(part) {
 	});
 }
 
-byId("add-pet").addEventListener("submit", async (e) => {
+on(byId("add-pet"), "submit", async (e) => {
 	e.preventDefault();
 	const fields = ['"name":' + JSON.stringify(byId("pet-name").value), '"categoryId":' + byId("pet-category").value];
 	const status = byId("pet-status").value;

@@ -32,7 +32,6 @@ async function ask(method, path, body, read = "json") {
 	throw new Error(reason);
 }
 
-// act does what a button is for, and says so.
 async function act(done, method, path, body) {
 	try {
 		await ask(method, path, body);

@@ -3,10 +3,10 @@
 
 const letters = byId("letters");
 letters.checked = localStorage.getItem("petstore-fake-letters") !== "off";
-letters.addEventListener("change", () => localStorage.setItem("petstore-fake-letters", letters.checked ? "on" : "off"));
+on(letters, "change", () => localStorage.setItem("petstore-fake-letters", letters.checked ? "on" : "off"));
 click("help", () => byId("keyboard").showModal());
 
-document.addEventListener("keydown", (e) => {
+on(document, "keydown", (e) => {
 	if (e.key === "Escape" && dialog.open && !document.querySelector("dialog:modal")) return closeRequest();
 	const typing = e.target.closest("input:not([type=checkbox]), select, textarea");
 	if (typing || !letters.checked || e.ctrlKey || e.metaKey || e.altKey || byId("keyboard").open) return;

@@ -60,7 +60,7 @@ function listen(fresh) {
 		lastEventId = message.lastEventId;
 		take(JSON.parse(message.data));
 	};
-	stream.addEventListener("beat", hear);
+	on(stream, "beat", hear);
 	stream.onerror = () => {
 		live("connecting");
 		if (stream.readyState === EventSource.CLOSED) retryTimer = setTimeout(listen, 2000);
@@ -68,7 +68,7 @@ function listen(fresh) {
 }
 
 // A page that nobody looks at takes none of the few connections that a browser has for a host.
-document.addEventListener("visibilitychange", () => {
+on(document, "visibilitychange", () => {
 	if (!document.hidden) {
 		if (!lost) heard &&= Date.now(); // it has not listened
 		return listen(false);
