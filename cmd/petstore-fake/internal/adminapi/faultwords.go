@@ -41,7 +41,7 @@ func howOften(f fake.Fault) string {
 		words += fmt.Sprintf(", after the first %d", f.Skip)
 	}
 	if f.For > 0 {
-		words += fmt.Sprintf(", for %v", f.For)
+		words += ", for " + requestpage.Plain(f.For)
 	}
 	return words
 }

@@ -15,8 +15,8 @@ func (a *API) state() map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return map[string]any{
-		"clock":   a.ahead.String(),
-		"latency": a.srv.Latency().String(),
+		"clock":   requestpage.Plain(a.ahead),
+		"latency": requestpage.Plain(a.srv.Latency()),
 		"keys":    a.stateKeys(),
 		"faults":  a.stateFaults(),
 		"pets":    a.statePets(),

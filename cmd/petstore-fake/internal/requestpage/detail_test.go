@@ -35,7 +35,7 @@ func TestGet(t *testing.T) {
 			}
 			for id, want := range map[string]string{
 				"2": "until 00:01:00; the next request with this key came too early, after 1.0 s",
-				"3": "until 00:01:00; the next request with this key came after 1h0m0s",
+				"3": "until 00:01:00; the next request with this key came after 1h",
 			} {
 				assert.Equal(t, want, p.detail(id).Notes["Retry-After"])
 			}

@@ -165,7 +165,19 @@ func tookText(d time.Duration) string {
 	case ms < 99_950:
 		return fmt.Sprintf("%.1f s", ms/1000)
 	}
-	return d.Round(time.Second).String()
+	return Plain(d.Round(time.Second))
+}
+
+// Plain writes a duration as time.Duration does, without the zeros at its end: 10m, not 10m0s.
+func Plain(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // statusText returns a status as the list shows it.

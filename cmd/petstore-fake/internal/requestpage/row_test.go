@@ -40,7 +40,7 @@ func TestTookText(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		0: "0 µs", 37_400: "37 µs", 999_600: "1.0 ms", 1_250_000: "1.2 ms", 9_960_000: "10 ms", 999_400_000: "999 ms",
-		999_600_000: "1.0 s", 61_234 * time.Millisecond: "61.2 s", 3 * time.Hour: "3h0m0s",
+		999_600_000: "1.0 s", 61_234 * time.Millisecond: "61.2 s", 10 * time.Minute: "10m", 90*time.Minute + time.Second: "1h30m1s", 3 * time.Hour: "3h",
 	} {
 		assert.Equal(t, want, tookText(d))
 	}

@@ -12,7 +12,7 @@ function showStrip() {
 	for (const k of keys.list) {
 		if (banned(k)) parts.push(["ban" + k.id, k.name + " is banned for " + span(banned(k)), "Lift", () => act("The ban is lifted.", "DELETE", "keys/" + k.id + "/ban")]);
 	}
-	if (ahead !== "0s") parts.push(["clock", "The clock is " + ahead.replace("-", "").replace(/(?<=[hm])0[ms]/g, "") + (ahead[0] === "-" ? " behind" : " ahead")]);
+	if (ahead !== "0s") parts.push(["clock", "The clock is " + ahead.replace("-", "") + (ahead[0] === "-" ? " behind" : " ahead")]);
 	match(byId("strip"), parts, ([id]) => id, ([, , name, f]) => make("li", {}, make("span"), ...name ? [" ", button(name, f, { className: "quiet" })] : []),
 		(e, [, text]) => setText(e.firstElementChild, text));
 }

@@ -137,7 +137,6 @@ click("close", closeRequest);
 click("repeat", () => act("Sent again.", "POST", "requests/" + shownSeq + "/repeat"));
 on(dialog, "click", (e) => { if (e.target === dialog && dialog.matches(":modal")) closeRequest(); });
 on(dialog, "cancel", (e) => { e.preventDefault(); closeRequest(); });
-on(dialog, "close", () => { if (!dialog.open && shownSeq) hide(); }); // by the browser itself
 on(dialog, "keydown", (e) => {
 	if (e.target.closest("pre") || (e.key !== "ArrowDown" && e.key !== "ArrowUp")) return;
 	e.preventDefault();
@@ -152,5 +151,5 @@ on(wide, "change", () => {
 on(window, "popstate", () => {
 	const seq = Number(new URLSearchParams(location.search).get("request"));
 	if (seq > 0) openRequest(seq, false);
-	else if (dialog.open) hide();
+	else if (shownSeq) hide();
 });
