@@ -89,7 +89,7 @@ func TestPage_frozenProgram(t *testing.T) {
 	b.text("#message.wrong", "No response from the program within 5 s.")
 	b.text("#lost", "No response from the program since")
 	b.text("#lost", "The page shows the state of then.")
-	b.text("#live", "no response")
+	b.text("#live", "lost")
 	assert.Equal(t, "grayscale(1)", value[string](b, `getComputedStyle(document.querySelector(".key")).filter`))
 	p.thaw()
 	b.until(`document.getElementById("lost").hidden`)

@@ -25,7 +25,7 @@ function watch() {
 	if (gone === lost) return;
 	lost = gone;
 	document.documentElement.classList.toggle("lost", lost);
-	live(lost ? "no response" : "live");
+	live(lost ? "lost" : "live");
 	byId("lost").hidden = !lost;
 	setText(byId("lost"), lost ? "No response from the program since " + clockOf(heard + clockOffset) + " UTC. The page shows the state of then." : "");
 }
