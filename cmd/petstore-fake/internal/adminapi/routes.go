@@ -75,7 +75,7 @@ func (a *API) faultRoutes() []route {
 	type endpoint = httpjson.Endpoint
 	return []route{
 		{get, "/_fake/faults", "the faults, with how often each has struck", endpoint(a.listFaults)},
-		{post, "/_fake/faults", `{"status":503,"times":2} injects a fault, "status=503,times=2" too`, endpoint(a.inject)},
+		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault`, endpoint(a.inject)},
 		{del, "/_fake/faults", "removes all faults", endpoint(a.removeFaults)},
 		{del, "/_fake/faults/{id}", "removes a fault", endpoint(a.removeFault)},
 		{get, "/_fake/clock", "the service's time", endpoint(a.clock)},

@@ -138,8 +138,8 @@ func listCall(query url.Values) string {
 // Fetch returns JavaScript that sends a request again by fetch.
 func Fetch(origin string, r fake.Request) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "const key = process.env.PETSTORE_API_KEY;\nconst response = await fetch(%s, {\n  method: %s,\n  headers: [",
-		script(origin+r.Path), script(r.Method))
+	b.WriteString("const key = process.env.PETSTORE_API_KEY;\n")
+	fmt.Fprintf(&b, "const response = await fetch(%s, {\n  method: %s,\n  headers: [", script(origin+r.Path), script(r.Method))
 	for name, value := range replayed(r) {
 		before, secret := strings.CutSuffix(value, redacted)
 		if fmt.Fprintf(&b, "\n    [%s, %s", script(name), script(before)); secret {

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
@@ -33,10 +35,10 @@ type shownDetail struct {
 }
 
 // find returns the request that the path of a request names.
-func (p *Page) find(r *http.Request) (entry, error) {
-	p.visits.update(p.feed.journal())
+func (p *Page) find(r *http.Request) (journal.Entry, error) {
+	p.journal.Update(p.feed.generation())
 	n, ok := httpjson.ID(r)
-	e, found := p.visits.entry(int(min(max(n, 0), math.MaxInt32)))
+	e, found := p.journal.Entry(int(min(max(n, 0), math.MaxInt32)))
 	if !ok || !found {
 		return e, httpjson.NotFound("there is no request %q in the journal", spec.Clip(r.PathValue("id")))
 	}
@@ -59,14 +61,14 @@ func (p *Page) Get(r *http.Request) (any, error) {
 
 // showDetail returns a request with its bodies, and the curl command, up to a size. r is the admin
 // request, whose Host the command calls.
-func (p *Page) showDetail(r *http.Request, e entry, size int) shownDetail {
+func (p *Page) showDetail(r *http.Request, e journal.Entry, size int) shownDetail {
 	keys := p.senders()
 	d := shownDetail{
 		BodySize: len(e.Body), AnswerSize: len(e.Answer), Row: keys.row(e), Tries: []row{},
 		Notes: p.notes(e), Curl: string(cut([]byte(replay.Curl(httpjson.Origin(r), e.Request)), size)),
 	}
-	for _, seq := range e.seqs {
-		if try, ok := p.visits.entry(seq); ok {
+	for _, seq := range e.Tries {
+		if try, ok := p.journal.Entry(seq); ok {
 			d.Tries = append(d.Tries, keys.row(try))
 		}
 	}
@@ -86,7 +88,7 @@ func layOut(body []byte) string {
 }
 
 // notes explains the times in a response's header.
-func (p *Page) notes(e entry) map[string]string {
+func (p *Page) notes(e journal.Entry) map[string]string {
 	notes := make(map[string]string)
 	ended := e.Time.Add(e.Duration)
 	const reset, wait = "X-Ratelimit-Reset", "Retry-After"
@@ -99,7 +101,7 @@ func (p *Page) notes(e entry) map[string]string {
 		return notes
 	}
 	notes[wait] = "until " + timeOn(until, ended)
-	next, ok := p.visits.entry(e.next)
+	next, ok := p.journal.Entry(e.Next)
 	switch {
 	case e.Key == 0:
 	case !ok:

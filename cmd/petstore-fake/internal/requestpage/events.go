@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 )
 
@@ -41,17 +43,17 @@ type event struct {
 // stream is one reader of events.
 type stream struct {
 	p       *Page
-	fits    func(entry) bool // nil for all
-	fitting map[int]bool     // the seqs that fit, without a filter nil
-	key     int              // whose limit the chart shows
+	fits    func(journal.Entry) bool // nil for all
+	fitting map[int]bool             // the seqs that fit, without a filter nil
+	key     int                      // whose limit the chart shows
 	at      position
 	state   map[string]json.RawMessage // as it was sent
 }
 
 // Events handles GET /_fake/events: server-sent events.
 func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
-	q := httpjson.ReadQuery(r, append(requestParameters(), "lastEventId", "chart")...)
-	s := &stream{p: p, fits: requestFilter(q), state: make(map[string]json.RawMessage)}
+	q := httpjson.ReadQuery(r, append(journal.Parameters(), "lastEventId", "chart")...)
+	s := &stream{p: p, fits: journal.Filter(q), state: make(map[string]json.RawMessage)}
 	s.key = int(q.Number("chart", 1, math.MaxInt32, 1))
 	s.at = parsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), q.Text("lastEventId")))
 	if q.Err != nil {
@@ -139,7 +141,7 @@ func (s *stream) next() []byte {
 	first := len(s.state) == 0
 	seqs, at, ok := s.p.feed.since(s.at)
 	s.at = at
-	s.p.visits.update(at.journal)
+	s.p.journal.Update(at.journal)
 	e := event{Now: s.p.srv.Now().UTC().Round(0), Rows: []row{}, Gone: []int{}, State: s.changes()}
 	if !ok || len(seqs) > maxRows || s.fits != nil && s.fitting == nil {
 		e.Fresh, seqs = true, nil
@@ -161,7 +163,7 @@ func (s *stream) next() []byte {
 func (s *stream) change(e *event, seqs []int) {
 	keys := s.p.senders()
 	for _, seq := range s.p.withTries(seqs) {
-		one, found := s.p.visits.entry(seq)
+		one, found := s.p.journal.Entry(seq)
 		switch {
 		case !found:
 		case s.fits == nil:
@@ -182,8 +184,8 @@ func (p *Page) withTries(seqs []int) []int {
 	const most = 50 // of one call
 	all := seqs
 	for _, seq := range seqs {
-		if e, ok := p.visits.entry(seq); ok && e.try == len(e.seqs) {
-			all = append(all, e.seqs[max(len(e.seqs)-most, 0):]...)
+		if e, ok := p.journal.Entry(seq); ok && e.Try == len(e.Tries) {
+			all = append(all, e.Tries[max(len(e.Tries)-most, 0):]...)
 		}
 	}
 	slices.Sort(all)
@@ -192,7 +194,7 @@ func (p *Page) withTries(seqs []int) []int {
 
 // count returns how many requests of the journal fit, and of how many.
 func (s *stream) count() (fit, total int) {
-	first, last := s.p.visits.span()
+	first, last := s.p.journal.Span()
 	total = last - first + 1
 	if s.fits == nil {
 		return total, total
@@ -205,7 +207,7 @@ func (s *stream) count() (fit, total int) {
 func (s *stream) changes() map[string]json.RawMessage {
 	changed := make(map[string]json.RawMessage)
 	parts := s.p.state()
-	parts["violations"], parts["left"] = s.p.visits.violations(), s.p.traffic.left(s.p.srv.Now(), s.key)
+	parts["violations"], parts["left"] = s.p.journal.Violations(), s.p.traffic.left(s.p.srv.Now(), s.key)
 	for name, part := range parts {
 		text, err := json.Marshal(part)
 		if err == nil && !bytes.Equal(text, s.state[name]) {

@@ -62,8 +62,8 @@ func (f *feed) restart() {
 	f.rouse()
 }
 
-// journal returns the number of the journal, another one after each clearing.
-func (f *feed) journal() int64 {
+// generation returns the number of the journal, another one after each clearing.
+func (f *feed) generation() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.at.journal

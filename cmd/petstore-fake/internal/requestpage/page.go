@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
@@ -28,7 +30,7 @@ type Page struct {
 	srv     *fake.Server
 	state   func() map[string]any
 	feed    *feed
-	visits  *visits
+	journal *journal.Journal
 	traffic traffic
 	streams atomic.Int32
 	layout  layout
@@ -46,7 +48,7 @@ func (n Notifier) Notify(seq int) { n.feed.touch(seq) }
 // New returns the page of a fake. The function returns the state that the page shows beside the
 // requests, in parts that change together; each must be bounded.
 func New(srv *fake.Server, n Notifier, state func() map[string]any) *Page {
-	return &Page{srv: srv, state: state, feed: n.feed, visits: newVisits(srv), layout: newLayout()}
+	return &Page{srv: srv, state: state, feed: n.feed, journal: journal.New(srv), layout: newLayout()}
 }
 
 // Answered records the response to a request of the service, with status 0 if there was none.
@@ -101,8 +103,9 @@ func newLayout() layout {
 	for _, name := range scripts {
 		script += read(name + ".js")
 	}
+	page := template.New("page").Funcs(template.FuncMap{"body": newPageBody})
 	return layout{
-		template: template.Must(template.New("page").Funcs(template.FuncMap{"body": newPageBody}).Parse(read("page.html"))),
+		template: template.Must(page.Parse(read("page.html"))),
 		style:    template.CSS(style), //nolint:gosec // a file that is embedded
 		script:   template.JS(script), //nolint:gosec // a file that is embedded
 		policy: strings.Join([]string{

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/fake"
 )
@@ -55,8 +57,8 @@ func showBytes(b []byte) (text string, binary []byte) {
 
 // List handles GET /_fake/requests.
 func (p *Page) List(r *http.Request) (any, error) {
-	q := httpjson.ReadQuery(r, append(requestParameters(), "since", "limit")...)
-	fits := requestFilter(q)
+	q := httpjson.ReadQuery(r, append(journal.Parameters(), "since", "limit")...)
+	fits := journal.Filter(q)
 	since := int(q.Number("since", 0, math.MaxInt32, 0))
 	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
 	if q.Err != nil {
@@ -75,28 +77,28 @@ func (p *Page) List(r *http.Request) (any, error) {
 }
 
 // fitting returns the requests of the journal that a filter lets pass, oldest first.
-func (p *Page) fitting(fits func(entry) bool) []fake.Request {
+func (p *Page) fitting(fits func(journal.Entry) bool) []fake.Request {
 	all := p.srv.Requests()
 	if fits == nil {
 		return all
 	}
-	p.visits.update(p.feed.journal())
+	p.journal.Update(p.feed.generation())
 	return slices.DeleteFunc(all, func(r fake.Request) bool {
-		e, ok := p.visits.entry(r.Seq)
+		e, ok := p.journal.Entry(r.Seq)
 		return !ok || !fits(e)
 	})
 }
 
 // newestRows returns the last requests that fit, oldest first, and, if there is a filter, the seqs of all
 // that fit.
-func (p *Page) newestRows(fits func(entry) bool) (rows []row, fitting map[int]bool) {
+func (p *Page) newestRows(fits func(journal.Entry) bool) (rows []row, fitting map[int]bool) {
 	rows, keys := []row{}, p.senders()
 	if fits != nil {
 		fitting = make(map[int]bool)
 	}
-	first, last := p.visits.span()
+	first, last := p.journal.Span()
 	for seq := last; seq >= first && (fits != nil || len(rows) < maxRows); seq-- {
-		e, ok := p.visits.entry(seq)
+		e, ok := p.journal.Entry(seq)
 		if !ok || fits != nil && !fits(e) {
 			continue
 		}
@@ -126,8 +128,8 @@ func cut(b []byte, size int) []byte {
 
 // HAR handles GET /_fake/har.
 func (p *Page) HAR(w http.ResponseWriter, r *http.Request) error {
-	q := httpjson.ReadQuery(r, requestParameters()...)
-	fits := requestFilter(q)
+	q := httpjson.ReadQuery(r, journal.Parameters()...)
+	fits := journal.Filter(q)
 	if q.Err != nil {
 		return q.Err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -35,7 +37,6 @@ type row struct {
 	Took      string `json:"took,omitempty"`
 	Try       int    `json:"try,omitempty"` // of Tries
 	Tries     int    `json:"tries,omitempty"`
-	Call      int    `json:"call,omitempty"` // seq of the first try
 	Fault     string `json:"fault,omitempty"`
 	Rules     []rule `json:"rules,omitempty"`
 	Sections  string `json:"sections,omitempty"` // of the service document, that Hint is about
@@ -48,25 +49,22 @@ type rule struct {
 	Detail string `json:"detail"`
 }
 
-func (s senders) row(e entry) row {
+func (s senders) row(e journal.Entry) row {
 	id, key := s.of(e.Request)
 	r := row{
 		Seq: e.Seq, Day: e.Time.UTC().Format(time.DateOnly), Clock: clockTime(e.Time),
 		Operation: e.Operation, Method: Shorten(e.Method), Path: Shorten(e.Path), Sender: KeyText(id, key),
-		Status: statusText(e.Request), Kind: statusKind(e.Request), Pending: pending(e.Request),
-		Try: e.try, Tries: len(e.seqs), Rules: rules(e.violations),
+		Status: statusText(e.Request), Kind: statusKind(e.Request), Pending: journal.Pending(e.Request),
+		Try: e.Try, Tries: len(e.Tries), Rules: rules(e.Violations),
 	}
-	if e.since >= 0 {
-		r.Since = "+" + tookText(e.since)
+	if e.Since >= 0 {
+		r.Since = "+" + tookText(e.Since)
 	}
 	if !r.Pending {
 		r.Took = tookText(e.Duration)
 	}
 	if e.Fault {
 		r.Fault = Shorten(e.FaultEffect)
-	}
-	if r.Tries > 0 {
-		r.Call = e.seqs[0]
 	}
 	if !strings.HasPrefix(e.Hint, "injected ") { // which Fault says in more words
 		r.Hint, r.Sections = splitHint(Shorten(plainTimes(e.Hint, e.Time)))
@@ -105,7 +103,7 @@ func rules(violations []fake.Violation) (list []rule) {
 // KeyText adds the id to a masked key, since keys may begin alike.
 func KeyText(id int, masked string) string {
 	switch {
-	case masked == keyNone:
+	case masked == journal.KeyNone:
 		return "no key"
 	case id == 0:
 		return "unknown key"
@@ -183,7 +181,7 @@ func Plain(d time.Duration) string {
 // statusText returns a status as the list shows it.
 func statusText(r fake.Request) string {
 	switch {
-	case pending(r):
+	case journal.Pending(r):
 		return "pending"
 	case r.StatusCode == 0:
 		return "none"
@@ -193,7 +191,7 @@ func statusText(r fake.Request) string {
 
 // statusKind returns the class that gives a status its colour.
 func statusKind(r fake.Request) string {
-	if pending(r) {
+	if journal.Pending(r) {
 		return "pending"
 	}
 	return kinds[kindOf(r.StatusCode)]

@@ -2,9 +2,11 @@ package requestpage
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
 )
@@ -61,5 +63,34 @@ func TestRules(t *testing.T) {
 			{Rule: fake.RuleUnknownField, Section: "2", Detail: "b"},
 			{Rule: fake.RuleDeprecated, Section: "4.3", Detail: "c"},
 		}))
+	})
+}
+
+// rowsOf returns the rows of a page, oldest first.
+func rowsOf(p testPage) []row {
+	p.t.Helper()
+	p.journal.Update(p.feed.generation())
+	rows, _ := p.newestRows(nil)
+	return rows
+}
+
+func TestRow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPage(t, fake.DefaultAPIKey, fake.WithPlan(fake.Enterprise(1, 0)))
+		p.call("GET", "/v1/pets", "")
+		p.call("GET", "/v1/pets", "")
+		time.Sleep(400 * time.Millisecond)
+		p.srv.Inject(fake.Fault{Delay: 2 * time.Second})
+		p.call("GET", "/v1/pets", "")
+		rows := rowsOf(p)
+		require.Len(t, rows, 3)
+		assert.Equal(t, row{
+			Seq: 3, Day: "2000-01-01", Clock: "00:00:00.400", Since: "+400 ms", Operation: "listPets", Method: "GET",
+			Path: "/v1/pets", Sender: "fake-api-key", Status: "429", Kind: "limited", Took: "2.0 s", Try: 2, Tries: 2,
+			Fault: "delayed by 2s", Sections: "section 8.1",
+			Hint:  "plan Enterprise allows 1 requests per minute, the next one at 00:01:00",
+			Rules: []rule{{"early by 59.6 s", "the key came back 59.6s before its Retry-After had passed (section 8.3)"}},
+		}, rows[2])
 	})
 }

@@ -7,13 +7,12 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 )
 
-// The chart has a slot for each few seconds of the last 5 minutes.
-const (
-	slotSeconds = 5
-	slotCount   = 60
-)
+// slotCount is how many slots the chart has: those of the last 5 minutes.
+const slotCount = 60
 
 // longestWait bounds a wait of so many seconds: more would overflow a duration.
 const longestWait = 365 * 24 * time.Hour
@@ -47,8 +46,8 @@ const maxSampled = 100
 func (t *traffic) add(now time.Time, key, status int, h http.Header) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	start := now.Unix() - now.Unix()%slotSeconds
-	s := &t.slots[start/slotSeconds%slotCount]
+	start := now.Unix() - now.Unix()%journal.SlotSeconds
+	s := &t.slots[start/journal.SlotSeconds%slotCount]
 	if s.Start != start {
 		*s = slot{Start: start, left: make(map[int]sample)}
 	}
@@ -86,7 +85,7 @@ func (t *traffic) show(now time.Time) []slot {
 	defer t.mu.Unlock()
 	list := []slot{}
 	for _, s := range t.slots {
-		if s.Start > now.Unix()-slotSeconds*slotCount {
+		if s.Start > now.Unix()-journal.SlotSeconds*slotCount {
 			list = append(list, s)
 		}
 	}
@@ -99,7 +98,7 @@ func (t *traffic) left(now time.Time, key int) []sample {
 	defer t.mu.Unlock()
 	list := []sample{}
 	for _, s := range t.slots {
-		if one, ok := s.left[key]; ok && s.Start > now.Unix()-slotSeconds*slotCount {
+		if one, ok := s.left[key]; ok && s.Start > now.Unix()-journal.SlotSeconds*slotCount {
 			list = append(list, one)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -49,7 +51,7 @@ func TestTraffic(t *testing.T) {
 		var traffic traffic
 		now := time.Unix(1_900_000_000, 0)
 		for range 10_000 {
-			now = now.Add(slotSeconds * time.Second)
+			now = now.Add(journal.SlotSeconds * time.Second)
 			traffic.add(now, 1, http.StatusServiceUnavailable, nil)
 		}
 		assert.LessOrEqual(t, len(traffic.show(now)), slotCount)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
@@ -76,19 +78,20 @@ const maxDetail = 16 << 10
 func (p *Page) pageData(r *http.Request) (pageData, error) {
 	// Those that the reader sees and can change.
 	q := httpjson.ReadQuery(r, "operation", "status", "key", "fault", "violation", "text", "at", "request")
-	fits := requestFilter(q)
+	fits := journal.Filter(q)
 	seq := int(q.Number("request", 1, 1<<31-1, 0))
 	if q.Err != nil {
 		return pageData{}, q.Err
 	}
-	p.visits.update(p.feed.journal())
+	p.journal.Update(p.feed.generation())
 	rows, _ := p.newestRows(fits)
 	slices.Reverse(rows)
 	d := pageData{
-		Version: petstore.Version, Origin: httpjson.Origin(r), FaultFields: strings.Join(spec.FaultFields, ", "), Filters: p.filterFields(q.Values),
-		Rows: rows, Style: p.layout.style, Script: p.layout.script, query: q.Values,
+		Version: petstore.Version, Origin: httpjson.Origin(r), FaultFields: strings.Join(spec.FaultFields, ", "),
+		Filters: p.filterFields(q.Values),
+		Rows:    rows, Style: p.layout.style, Script: p.layout.script, query: q.Values,
 	}
-	if e, ok := p.visits.entry(seq); ok {
+	if e, ok := p.journal.Entry(seq); ok {
 		detail := p.showDetail(r, e, maxDetail)
 		d.Detail = &detail
 	}
@@ -104,7 +107,7 @@ func (p *Page) filterFields(query url.Values) []filterField {
 	for _, k := range all[:min(len(all), MaxListed)] {
 		keys = append(keys, [2]string{strconv.Itoa(k.Number), KeyText(k.Number, MaskKey(k.APIKey))})
 	}
-	keys = append(keys, [2]string{keyNone, keyNone}, [2]string{keyUnknown, keyUnknown})
+	keys = append(keys, [2]string{journal.KeyNone, journal.KeyNone}, [2]string{journal.KeyUnknown, journal.KeyUnknown})
 	faults := [][2]string{{"", "any"}, {"true", "with"}, {"false", "without"}}
 	violations := slices.Clone(faults)
 	for _, name := range fake.Rules() {
@@ -121,7 +124,7 @@ func (p *Page) filterFields(query url.Values) []filterField {
 		given := query.Get(f.Name)
 		fields[i].Given = given
 		if !slices.ContainsFunc(f.Choices, func(c [2]string) bool { return c[0] == given }) { // such as the status 418
-			fields[i].Choices = append(f.Choices, [2]string{given, given})
+			fields[i].Choices = append(fields[i].Choices, [2]string{given, given})
 		}
 	}
 	return fields

@@ -1,4 +1,4 @@
-package requestpage
+package journal
 
 import (
 	"bytes"
@@ -14,14 +14,14 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// requestParameters are the parameters of a query that requestFilter reads.
-func requestParameters() []string {
+// Parameters returns the parameters of a query that Filter reads.
+func Parameters() []string {
 	return []string{"operation", "method", "status", "key", "fault", "violation", "text", "at"}
 }
 
-// requestFilter reads the filters of a request's query; nil lets every request pass. An operation "none" is
+// Filter reads the filters of a request's query; nil lets every request pass. An operation "none" is
 // that of a request which fits no operation.
-func requestFilter(q *httpjson.Query) func(entry) bool {
+func Filter(q *httpjson.Query) func(Entry) bool {
 	operation := q.Text("operation", fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")
 	method := q.Text("method")
 	status := statusFilter(q)
@@ -30,10 +30,10 @@ func requestFilter(q *httpjson.Query) func(entry) bool {
 	violation := q.Text("violation", append(fake.Rules(), "true", "false")...)
 	text := textFilter(q.Text("text"))
 	between := timeFilter(q)
-	if !slices.ContainsFunc(requestParameters(), func(name string) bool { return q.Values.Get(name) != "" }) {
+	if !slices.ContainsFunc(Parameters(), func(name string) bool { return q.Values.Get(name) != "" }) {
 		return nil
 	}
-	return func(e entry) bool {
+	return func(e Entry) bool {
 		switch {
 		case operation == "none" && e.Operation != "",
 			operation != "" && operation != "none" && e.Operation != operation,
@@ -41,7 +41,7 @@ func requestFilter(q *httpjson.Query) func(entry) bool {
 			fault != "" && e.Fault != (fault == "true"):
 			return false
 		}
-		return status(e.StatusCode) && key(e.Request) && breaks(e.violations, violation) && between(e) && text(e)
+		return status(e.StatusCode) && key(e.Request) && breaks(e.Violations, violation) && between(e) && text(e)
 	}
 }
 
@@ -57,31 +57,35 @@ func breaks(violations []fake.Violation, rule string) bool {
 }
 
 // textFilter returns whether a text is anywhere in a request or its response, in upper or lower case.
-func textFilter(text string) func(entry) bool {
+func textFilter(text string) func(Entry) bool {
 	if text = strings.ToLower(text); text == "" {
-		return func(entry) bool { return true }
+		return func(Entry) bool { return true }
 	}
-	return func(e entry) bool {
-		all := fmt.Sprintf("%s %s %s %s %s %v", e.Operation, e.Method, e.Path, e.Hint, e.FaultEffect, e.violations)
+	return func(e Entry) bool {
+		var all strings.Builder
+		fmt.Fprintf(&all, "%s %s %s %s %s %v", e.Operation, e.Method, e.Path, e.Hint, e.FaultEffect, e.Violations)
 		for _, h := range []http.Header{e.Header, e.AnswerHeader} {
 			for name, values := range h {
-				all += "\n" + name + ": " + strings.Join(values, ", ")
+				fmt.Fprintf(&all, "\n%s: %s", name, strings.Join(values, ", "))
 			}
 		}
-		return strings.Contains(strings.ToLower(all), text) ||
+		return strings.Contains(strings.ToLower(all.String()), text) ||
 			bytes.Contains(bytes.ToLower(e.Body), []byte(text)) || bytes.Contains(bytes.ToLower(e.Answer), []byte(text))
 	}
 }
 
-// timeFilter reads the five seconds of the chart in which a request got its response.
-func timeFilter(q *httpjson.Query) func(entry) bool {
+// SlotSeconds is the length of the times by which requests are counted and found, in seconds.
+const SlotSeconds = 5
+
+// timeFilter reads the begin of the five seconds in which a request got its response.
+func timeFilter(q *httpjson.Query) func(Entry) bool {
 	if q.Text("at") == "" {
-		return func(entry) bool { return true }
+		return func(Entry) bool { return true }
 	}
 	at := q.Number("at", 0, math.MaxUint32, 0)
-	return func(e entry) bool {
+	return func(e Entry) bool {
 		ended := e.Time.Add(e.Duration).Unix()
-		return ended >= at && ended < at+slotSeconds
+		return ended >= at && ended < at+SlotSeconds
 	}
 }
 
@@ -109,11 +113,25 @@ func keyFilter(q *httpjson.Query) func(fake.Request) bool {
 		return func(fake.Request) bool { return true }
 	}
 	want, err := strconv.Atoi(text)
-	if text != keyNone && text != keyUnknown && (err != nil || want < 1) {
+	if text != KeyNone && text != KeyUnknown && (err != nil || want < 1) {
 		// The error does not repeat the text, which may be a key by mistake.
-		q.Fail("key must be the id of a key, %s or %s; GET /_fake/keys lists the ids", keyNone, keyUnknown)
+		q.Fail("key must be the id of a key, %s or %s; GET /_fake/keys lists the ids", KeyNone, KeyUnknown)
 	}
 	return func(r fake.Request) bool {
-		return r.Key == want && (want > 0 || keyless(r) == text)
+		return r.Key == want && (want > 0 || Keyless(r) == text)
 	}
+}
+
+// The senders that have no key of the fake.
+const (
+	KeyNone    = "none"    // no credentials
+	KeyUnknown = "unknown" // credentials that are not a valid key
+)
+
+// Keyless returns the word for a request without a key of the fake.
+func Keyless(r fake.Request) string {
+	if r.Header.Get("Authorization") == "" {
+		return KeyNone
+	}
+	return KeyUnknown
 }
