@@ -139,7 +139,8 @@ func listCall(query url.Values) string {
 func Fetch(origin string, r fake.Request) string {
 	var b strings.Builder
 	b.WriteString("const key = process.env.PETSTORE_API_KEY;\n")
-	fmt.Fprintf(&b, "const response = await fetch(%s, {\n  method: %s,\n  headers: [", script(origin+r.Path), script(r.Method))
+	fmt.Fprintf(&b, "const response = await fetch(%s, {\n  method: %s,\n  headers: [",
+		script(origin+r.Path), script(r.Method))
 	for name, value := range replayed(r) {
 		before, secret := strings.CutSuffix(value, redacted)
 		if fmt.Fprintf(&b, "\n    [%s, %s", script(name), script(before)); secret {
