@@ -129,15 +129,15 @@ func TestList_sameWithoutJavaScript(t *testing.T) {
 	}
 	b := newTab(t)
 	b.open(p, "")
-	b.until(`document.querySelectorAll("#rows tr").length > 40`)
+	b.until(`document.querySelectorAll("#rows tr").length > 20`)
 	b.run(`document.querySelector(".one")?.classList.remove("one")`)
 	with := rows(b)
 	plain := newTab(t)
 	call(plain, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	plain.do(chromedp.Navigate(p.origin + "/_fake/"))
-	plain.until(`document.querySelectorAll("#rows tr").length > 40`)
+	plain.until(`document.querySelectorAll("#rows tr").length > 20`)
 	assert.Equal(t, rows(plain), with)
-	assert.Greater(t, len(with), 300)
+	assert.Greater(t, len(with), 150)
 }
 
 func TestList_daysAndKeys(t *testing.T) {

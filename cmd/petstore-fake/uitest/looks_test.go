@@ -32,7 +32,7 @@ func allLooks() []look {
 		}},
 		{"busy", func(_ *testing.T, p *program, b *tab) {
 			b.open(p, "")
-			b.until(`document.querySelectorAll("#rows tr").length > 40 && document.querySelectorAll("#faults li").length > 2`)
+			b.until(`document.querySelectorAll("#rows tr").length > 20 && document.querySelectorAll("#faults li").length > 2`)
 		}},
 		{"detail", func(_ *testing.T, p *program, b *tab) {
 			b.open(p, "?request=7")
@@ -42,9 +42,22 @@ func allLooks() []look {
 			b.open(p, "?violation=true&text=pets")
 			b.until(`document.getElementById("fit").textContent.includes(" of ")`)
 		}},
+		{"forms", func(_ *testing.T, p *program, b *tab) {
+			b.open(p, "")
+			b.run(`for (const e of document.querySelectorAll("details")) e.open = true`)
+			b.run(`document.getElementById("fault").value = "status=1000"`)
+			b.click("#fault-form button")
+			b.text("#fault-error", "Status is 1000")
+			b.consoleErrors() // the status 400
+		}},
+		{"keyboard", func(_ *testing.T, p *program, b *tab) {
+			b.open(p, "")
+			b.click("#help")
+			b.until(`document.getElementById("keyboard").open`)
+		}},
 		{"lost", func(_ *testing.T, p *program, b *tab) {
 			b.open(p, "")
-			b.until(`document.querySelectorAll("#rows tr").length > 40`)
+			b.until(`document.querySelectorAll("#rows tr").length > 20`)
 			p.freeze()
 			b.text("#lost", "No response from the program since") // and stays so: this look is the last
 		}},
@@ -98,7 +111,7 @@ func (b *tab) picture(name string) {
 // full starts a program of which every part of the page has something to show, some of it unwieldy.
 func full(t *testing.T) *program {
 	t.Helper()
-	p := start(t, "-plan", "enterprise:40,100")
+	p := start(t, "-plan", "enterprise:20,100")
 	long := strings.Repeat("unbroken", 40)
 	admin := func(method, path, body string) {
 		require.Less(t, p.send(method, "/_fake/"+path, body).status, 300, path)
@@ -114,7 +127,7 @@ func full(t *testing.T) *program {
 		p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
 	}
 	admin(http.MethodPost, "faults", `"delay=30ms; wire=truncate"`)
-	for range 45 {
+	for range 20 {
 		p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")
 		<-time.After(2 * time.Millisecond)
 	}
