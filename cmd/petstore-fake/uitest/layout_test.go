@@ -1,11 +1,13 @@
 package uitest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -73,5 +75,22 @@ func TestPage_parts(t *testing.T) {
 		b.click(`nav a[href="#` + part + `"]`)
 		b.until(`((top) => top > -1 && top < innerHeight / 2 || scrollY + innerHeight > document.body.scrollHeight - 2)(document.getElementById("` + part + `").getBoundingClientRect().top)`)
 		b.run("scrollTo(0, 0)")
+	}
+}
+
+// A reader who has set a larger text in the browser gets it, and need not scroll to the side.
+func TestPage_textSize(t *testing.T) {
+	p := full(t)
+	b := newTab(t)
+	call(b, page.SetFontSizes, page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: 24, Fixed: 20}}) // 150 %
+	for _, width := range []int64{480, 768, 1440, 2560} {
+		for _, query := range []string{"", "?request=7"} {
+			b.size(width, 900)
+			b.open(p, query)
+			b.until(`document.querySelectorAll("#rows tr").length > 20 && document.getElementById("detail").open === ` + fmt.Sprint(query != ""))
+			assert.Equal(t, "21px", value[string](b, `getComputedStyle(document.body).fontSize`))
+			assert.LessOrEqual(t, value[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "%d px, %q", width, query)
+			b.picture(fmt.Sprintf("large-%d-%d", width, len(query)))
+		}
 	}
 }
