@@ -29,7 +29,7 @@ func newTestJournal(t *testing.T, opts ...fake.Option) testJournal {
 	return testJournal{New(srv), t}
 }
 
-// call sends a request with the default key. A response that does not come is none of its business.
+// call sends a request with the default key. There need not be a response.
 func (j testJournal) call(method, path, body string) {
 	j.t.Helper()
 	j.callAs(fake.DefaultAPIKey, method, path, body)
