@@ -82,12 +82,16 @@ func (j *Journal) Update(generation int64) {
 	if generation != j.generation {
 		j.forget(generation)
 	}
-	for _, seq := range slices.Sorted(maps.Keys(j.open)) {
+	open, arrived := slices.Sorted(maps.Keys(j.open)), j.arrivals()
+	if len(open)+len(arrived) == 0 {
+		return // nothing is noted about a request after its response
+	}
+	for _, seq := range open {
 		if r, ok := j.srv.Request(seq); ok {
 			j.settle(r)
 		}
 	}
-	for _, r := range j.arrivals() {
+	for _, r := range arrived {
 		j.add(r)
 	}
 	j.trim()

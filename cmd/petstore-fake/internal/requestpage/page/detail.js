@@ -1,7 +1,7 @@
 
 // ---- One request
 
-const maxDetail = 16384; // bytes of a body, and of a command
+const maxDetail = 16384, maxCode = 4096; // bytes of a body, and of a command
 const dialog = byId("detail");
 const wide = matchMedia("(min-width: 77.5em)"); // where it stands beside the list
 let shownSeq = 0, shownOpen = false; // the request that is shown or asked for, and whether it is pending
@@ -40,8 +40,8 @@ function codeOf(seq) {
 		form = name;
 		forms.forEach((b, i) => b.setAttribute("aria-pressed", String(["curl", "go", "fetch"][i] === name)));
 		try {
-			const text = await ask("GET", path() + "?bytes=" + maxDetail, undefined, "text");
-			if (form === name) setText(pre, text.length < maxDetail ? text : text + "…");
+			const text = await ask("GET", path() + "?bytes=" + maxCode, undefined, "text");
+			if (form === name) setText(pre, text.length < maxCode ? text : text + "…");
 		} catch (e) { setText(pre, e.message); }
 	};
 	choose(form);
