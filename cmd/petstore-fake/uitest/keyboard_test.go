@@ -85,6 +85,8 @@ func TestKeyboard_list(t *testing.T) {
 			want = "r3"
 		}
 		assert.Equal(t, want, b.focused())
+		// On a button, a second Enter of an impatient reader would go somewhere else.
+		assert.NotEqual(t, "BUTTON", value[string](b, "document.activeElement.tagName"))
 		b.press(kb.ArrowDown)
 		b.text("#detail-title", "Request 2")
 		b.press("j")
