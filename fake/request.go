@@ -36,8 +36,10 @@ type Request struct {
 	// both by the server's clock.
 	Time     time.Time
 	Duration time.Duration
-	// Fault reports whether an injected fault had a part in the response.
-	Fault bool
+	// Fault reports whether an injected fault had a part in the response, and FaultEffect says in words
+	// what that fault does; see [Fault.Effect].
+	Fault       bool
+	FaultEffect string
 	// Hint says why the request was refused, with the section of the document; it is empty if it
 	// was not.
 	Hint string
@@ -129,6 +131,10 @@ func (s *Server) ClearRequests() { s.journal.clear() }
 func (e *entry) request(r redactor) Request {
 	a := &e.reply
 	var sent http.Header
+	effect := ""
+	if a.fault != nil {
+		effect = r.text(a.fault.Effect())
+	}
 	if a.status != 0 {
 		h := make(http.Header, 8)
 		a.header(h)
@@ -138,6 +144,7 @@ func (e *entry) request(r redactor) Request {
 		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.text(e.path),
 		Header: r.header(e.header), Body: r.bytes(e.body),
 		StatusCode: a.status, AnswerHeader: sent, Answer: r.bytes(a.payload()),
-		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil, Hint: r.text(a.hint),
+		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil,
+		FaultEffect: effect, Hint: r.text(a.hint),
 	}
 }

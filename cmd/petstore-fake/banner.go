@@ -8,7 +8,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 )
 
 // announce writes the banner to stdout. With port 0 stdout is for scripts: it gets only the port,
@@ -31,7 +31,7 @@ func banner(s settings, host string) string {
 	var b strings.Builder
 	origin, curl := "http://"+host, "curl"
 	if s.tls != "" {
-		origin, curl = "https://"+host, "curl --cacert "+requestpage.ShellQuote(s.tls)
+		origin, curl = "https://"+host, "curl --cacert "+replay.ShellQuote(s.tls)
 	}
 	fmt.Fprintf(&b, "%s %s: the Pet Store Service in memory\n\n", program, petstore.Version)
 	fmt.Fprintf(&b, "  base URL  %s/v1\n", origin)
@@ -52,7 +52,7 @@ func banner(s settings, host string) string {
   GET  `+adminapi.Path+`           the request page in a browser, the admin routes for curl
 
 `)
-	header := requestpage.ShellQuote("Authorization: Bearer " + s.keys[0].Key)
+	header := replay.ShellQuote("Authorization: Bearer " + s.keys[0].Key)
 	fmt.Fprintf(&b, "  %s -H %s %s/v1/pets\n", curl, header, origin)
 	return b.String()
 }

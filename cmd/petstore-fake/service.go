@@ -21,7 +21,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begun := time.Now()
 	// Deferred, because the fake panics to break a connection.
 	defer func() {
-		s.page.Answered(o.status, o.Header())
+		s.page.Answered(r, o.status, o.Header())
 		if s.log != nil {
 			s.log.write(r, o, time.Since(begun))
 		}

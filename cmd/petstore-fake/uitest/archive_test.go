@@ -32,7 +32,7 @@ func harSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-func TestTheArchiveIsAValidHAR(t *testing.T) {
+func TestHAR_schema(t *testing.T) {
 	schema := harSchema(t)
 	judge := func(archive string) error {
 		document, err := jsonschema.UnmarshalJSON(strings.NewReader(archive))
@@ -55,7 +55,7 @@ func TestTheArchiveIsAValidHAR(t *testing.T) {
 	}
 }
 
-func TestTheArchiveIsDownloadedFromThePage(t *testing.T) {
+func TestHAR_download(t *testing.T) {
 	p := start(t)
 	p.list(1)
 	b := newTab(t)
@@ -63,4 +63,8 @@ func TestTheArchiveIsDownloadedFromThePage(t *testing.T) {
 	size := value[int](b, `fetch(document.querySelector("a[download]").href).then((a) => a.json()).then((har) => har.log.entries.length)`)
 	assert.Equal(t, 1, size)
 	assert.Equal(t, "petstore-fake.har", b.attribute("a[download]", "download"))
+	p.send(http.MethodGet, "/v1/pets/7", "")
+	b.choose(`#filters [name="status"]`, "4xx")
+	b.text("#har", "Save 1 as HAR")
+	assert.Equal(t, "/_fake/har?status=4xx", b.attribute("#har", "href"))
 }

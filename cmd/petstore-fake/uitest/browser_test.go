@@ -285,6 +285,13 @@ func (b *tab) press(keys ...string) {
 	}
 }
 
+// letter presses a key that is a shortcut. A key that is pressed by the DevTools protocol would be typed
+// into the field that gets the focus, too.
+func (b *tab) letter(key string) {
+	b.t.Helper()
+	b.run(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: ` + quote(key) + `, bubbles: true, cancelable: true}))`)
+}
+
 // rows returns how many requests are listed.
 func (b *tab) rows() int {
 	b.t.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNothingThatARequestBringsAlongRuns(t *testing.T) {
+func TestPage_runsNothingOfARequest(t *testing.T) {
 	const evil = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script><svg onload=window.pwned=1>`
 	p := start(t)
 	pet, err := json.Marshal(map[string]any{"name": evil, "categoryId": 1})
@@ -108,7 +108,7 @@ document.body.append(frame);
 Promise.all(tries).then(() => { window.finished = true; });
 </script>`
 
-func TestNoPageOfAnotherSiteSteersTheProgramOrLooksAtIt(t *testing.T) {
+func TestPage_otherSites(t *testing.T) {
 	p := start(t)
 	p.send(http.MethodPost, "/_fake/pets", `{"name":"Rex","categoryId":1}`)
 	p.list(1)
@@ -138,7 +138,7 @@ func TestNoPageOfAnotherSiteSteersTheProgramOrLooksAtIt(t *testing.T) {
 
 // A name that its owner points to the loopback address makes the attacker's page and the program one
 // origin for the browser.
-func TestANameThatWasReboundDoesNotReachThePage(t *testing.T) {
+func TestPage_reboundName(t *testing.T) {
 	p := start(t)
 	port := p.origin[strings.LastIndex(p.origin, ":"):]
 	b := newTab(t)

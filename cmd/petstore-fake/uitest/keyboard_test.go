@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEverythingIsReachedByTheTabKeyAndSeenToBe(t *testing.T) {
+func TestKeyboard_tab(t *testing.T) {
 	p := start(t)
 	p.send(http.MethodPost, "/_fake/pets", `{"name":"Rex","categoryId":1}`)
 	p.send(http.MethodPost, "/_fake/faults", `{"status":503,"operation":"createPet"}`)
@@ -20,7 +20,7 @@ func TestEverythingIsReachedByTheTabKeyAndSeenToBe(t *testing.T) {
 	b.open(p, "")
 	b.until(`document.querySelectorAll("#faults li").length === 1`)
 	var walk []string
-	for range 60 {
+	for range 80 {
 		b.press(kb.Tab)
 		at := value[string](b, `(() => {
 			const e = document.activeElement;
@@ -34,9 +34,9 @@ func TestEverythingIsReachedByTheTabKeyAndSeenToBe(t *testing.T) {
 		walk = append(walk, at)
 	}
 	for _, want := range []string{
-		"Skip to the requests", "copy-base", "+1 minute", "+1 day", "reset", "key", "operation", "status",
-		"Save all as HAR", "clear", "listPets", "fault-operation", "fault-503", "fault-reset", "fault-429", "retry-after",
-		"latency", "latency-ms", "ban-key", "ban-seconds", "Remove", "faults-clear", "pet-name", "pet-category",
+		"Skip to the requests", "copy-base", "+1 minute", "window-end", "+1 day", "reset", "help", "Remove all", "key",
+		"Ban, plan, revoke, add", "graph", "har", "clear", "text", "operation", "status", "fault", "violation", "listPets",
+		"Inject", "503", "Cut off", "All fields", "latency", "latency-ms", "Remove", "faults-clear", "pet-name", "pet-category",
 		"pet-status", "Add",
 	} {
 		assert.Contains(t, walk, want)
@@ -48,41 +48,114 @@ func TestEverythingIsReachedByTheTabKeyAndSeenToBe(t *testing.T) {
 	}
 }
 
-func TestTheListIsWalkedAndOpenedByKeys(t *testing.T) {
+// focused returns the id of the row or the dialog that has the focus.
+func (b *tab) focused() string {
+	b.t.Helper()
+	return value[string](b, `document.activeElement.closest("tr")?.id ?? document.activeElement.closest("dialog")?.id ?? ""`)
+}
+
+func TestKeyboard_list(t *testing.T) {
 	p := start(t)
 	p.list(4)
 	b := newTab(t)
-	b.open(p, "")
-	b.until(`document.querySelectorAll("#rows tr").length === 4`)
-	focused := func() string {
-		return value[string](b, `document.activeElement.closest("tr")?.id ?? document.activeElement.closest("dialog")?.id ?? ""`)
+	for _, width := range []int64{1600, 1000} { // beside the list, and over everything
+		b.size(width, 1000)
+		b.open(p, "")
+		b.until(`document.querySelectorAll("#rows tr").length === 4`)
+		b.run(`document.querySelector('#rows a[tabindex="0"]').focus()`)
+		require.Equal(t, "r4", b.focused())
+		for _, c := range []struct{ key, want string }{
+			{kb.ArrowDown, "r3"},
+			{"j", "r2"},
+			{"k", "r3"},
+			{kb.End, "r1"},
+			{kb.ArrowDown, "r1"},
+			{kb.Home, "r4"},
+			{kb.ArrowUp, "r4"},
+			{kb.ArrowDown, "r3"},
+		} {
+			b.press(c.key)
+			assert.Equal(t, c.want, b.focused())
+		}
+		b.press(kb.Enter)
+		b.text("#detail-title", "Request 3")
+		b.until(`document.getElementById("detail").open`)
+		want := "detail"
+		if width == 1600 {
+			want = "r3"
+		}
+		assert.Equal(t, want, b.focused())
+		// On a button, a second Enter of an impatient reader would go somewhere else.
+		assert.NotEqual(t, "BUTTON", value[string](b, "document.activeElement.tagName"))
+		b.press(kb.ArrowDown)
+		b.text("#detail-title", "Request 2")
+		b.press("j")
+		b.text("#detail-title", "Request 1")
+		b.press("k")
+		b.text("#detail-title", "Request 2")
+		b.press(kb.Escape)
+		b.until(`!document.getElementById("detail").open && document.activeElement.closest("tr")?.id === "r2"`) // where the reader was
 	}
-	b.run(`document.querySelector('#rows a[tabindex="0"]').focus()`)
-	require.Equal(t, "r4", focused())
-	for _, c := range []struct{ key, want string }{
-		{kb.ArrowDown, "r3"},
-		{kb.ArrowDown, "r2"},
-		{kb.ArrowUp, "r3"},
-		{kb.End, "r1"},
-		{kb.ArrowDown, "r1"},
-		{kb.Home, "r4"},
-		{kb.ArrowUp, "r4"},
-		{kb.ArrowDown, "r3"},
-	} {
-		b.press(c.key)
-		assert.Equal(t, c.want, focused())
-	}
-	b.press(kb.Enter)
-	b.until(`document.getElementById("detail").open`)
-	assert.Equal(t, "detail", focused())
-	b.text("#detail-title", "Request 3")
-	b.press(kb.ArrowDown)
-	b.text("#detail-title", "Request 2")
-	b.press(kb.Escape)
-	b.until(`!document.getElementById("detail").open && document.activeElement.closest("tr")?.id === "r2"`) // where the reader was
 }
 
-func TestAFastReaderGetsWhatWasAskedForLast(t *testing.T) {
+// Without a pointer from the address to a fault that strikes, and to its end.
+func TestKeyboard_fault(t *testing.T) {
+	p := start(t)
+	b := newTab(t)
+	b.open(p, "")
+	for range 80 {
+		if b.press(kb.Tab); value[string](b, "document.activeElement.id") == "fault" {
+			break
+		}
+	}
+	b.press("status=503,times=")
+	b.press(kb.Enter)
+	b.text("#fault-error", `times: "" is neither a number of at least 1 nor forever`)
+	assert.Equal(t, "fault", value[string](b, "document.activeElement.id"))
+	assert.Equal(t, "true", b.attribute("#fault", "aria-invalid"))
+	b.press("2", kb.Enter)
+	b.text("#faults", "any request: status 503; the next 2")
+	b.until(`document.getElementById("fault-error").textContent === ""`)
+	assert.Equal(t, 503, p.pets())
+	b.text("#faults", "active, struck 1 ×")
+	for range 80 {
+		if b.press(kb.Tab); value[string](b, "document.activeElement.textContent") == "Remove" {
+			break
+		}
+	}
+	b.press(kb.Enter)
+	b.until(`document.querySelectorAll("#faults li").length === 0`)
+	assert.Equal(t, http.StatusOK, p.pets())
+	b.consoleErrors() // the status 400
+}
+
+func TestKeyboard_letters(t *testing.T) {
+	p := start(t)
+	p.list(2)
+	b := newTab(t)
+	b.open(p, "")
+	b.until(`document.querySelectorAll("#rows tr").length === 2`)
+	b.letter("/")
+	assert.Equal(t, "text", value[string](b, "document.activeElement.name"))
+	b.press("?", "j")
+	assert.Equal(t, "?j", value[string](b, "document.activeElement.value"), "a field takes letters as they are")
+	b.click("#clear-filters")
+	b.run("document.activeElement.blur()")
+	b.letter("?")
+	b.until(`document.getElementById("keyboard").open`)
+	b.click("#letters")
+	b.press(kb.Escape)
+	b.until(`!document.getElementById("keyboard").open`)
+	b.run("document.activeElement.blur()")
+	b.letter("?")
+	b.letter("/")
+	b.letter("j")
+	assert.False(t, value[bool](b, `document.getElementById("keyboard").open || document.activeElement !== document.body`), "they are off")
+	b.open(p, "")
+	assert.False(t, value[bool](b, `document.getElementById("letters").checked`), "and stay off")
+}
+
+func TestDetail_lastRequestAskedFor(t *testing.T) {
 	p := start(t)
 	p.list(4)
 	b := newTab(t)
@@ -91,12 +164,12 @@ func TestAFastReaderGetsWhatWasAskedForLast(t *testing.T) {
 	b.run(`for (let i = 0; i < 3; i++) document.getElementById("older").click()`)
 	b.text("#detail-title", "Request 1")
 	b.click("#older")
-	b.text("#detail-message", "no older request")
+	b.text("#message", "no older request")
 	assert.False(t, value[bool](b, `(async () => {
 		const dialog = document.getElementById("detail");
 		document.getElementById("newer").click();
 		dialog.close();
 		for (let i = 0; i < 3; i++) await ask("GET", "requests/2");
 		return dialog.open;
-	})()`), "what comes after all does not open what was closed")
+	})()`), "a late response does not open what was closed")
 }

@@ -2,15 +2,17 @@ package uitest
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func TestFiltersFindAmongAllRequestsAndStandInTheAddress(t *testing.T) {
+func TestFilters(t *testing.T) {
 	p := start(t, "-plan", "enterprise:300,0")
 	p.send(http.MethodPost, "/_fake/keys", `{"key":"second-key-0001","plan":"free"}`)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Rex"}`)
@@ -19,11 +21,13 @@ func TestFiltersFindAmongAllRequestsAndStandInTheAddress(t *testing.T) {
 	b.open(p, "")
 	b.until(`document.querySelectorAll("#rows tr").length === 200`)
 	b.text("#shown", "The newest 200; the archive has all.")
+	b.text("#fit", "251")
 
 	b.choose(`#filters [name="operation"]`, "createPet")
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)
 	b.text("#rows", "categoryId")
 	b.text("#rows", "section 4.2")
+	b.text("#fit", "1 of 251")
 	assert.Contains(t, value[string](b, "location.search"), "operation=createPet")
 
 	b.choose(`#filters [name="operation"]`, "")
@@ -33,10 +37,18 @@ func TestFiltersFindAmongAllRequestsAndStandInTheAddress(t *testing.T) {
 		p.pets()
 	}
 	b.until(`document.querySelectorAll("#rows tr").length === 11`)
+	b.text("#fit", "11 of 311")
+	b.choose(`#filters [name="violation"]`, "early-retry")
+	b.text("#fit", "10 of 311")
+	b.choose(`#filters [name="violation"]`, "")
 	b.choose(`#filters [name="status"]`, "4xx")
 	b.until(`document.querySelectorAll("#rows tr").length === 12`)
 	b.choose(`#filters [name="key"]`, "2")
 	b.until(`document.querySelectorAll("#rows tr").length === 0`)
+	b.click("#clear-filters")
+	b.text("#fit", "311")
+	assert.Empty(t, value[string](b, "location.search"))
+	b.until(`document.getElementById("clear-filters").hidden`)
 
 	b.open(p, "?operation=createPet&status=400&key=1")
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)
@@ -45,30 +57,28 @@ func TestFiltersFindAmongAllRequestsAndStandInTheAddress(t *testing.T) {
 	b.open(p, "?status=418&key=7") // which are not among the choices
 	b.text("#shown", "No request that fits.")
 	p.send(http.MethodGet, "/v1/pets", "")
-	b.text("#legend", "312 requests")
+	b.text("#fit", "0 of 312")
 	assert.Zero(t, b.rows())
 	assert.Equal(t, "418 7", value[string](b, `["status", "key"].map((n) => document.querySelector("#filters [name=" + n + "]").value).join(" ")`))
 }
 
-func TestARequestThatIsOpenShowsItsAnswerWhenItComes(t *testing.T) {
+func TestFilters_text(t *testing.T) {
 	p := start(t)
-	p.send(http.MethodPost, "/_fake/faults", `{"wire":"stall"}`)
-	ctx, cancel := context.WithCancel(t.Context())
-	stalled := make(chan error, 1)
-	go func() { stalled <- p.call(ctx) }()
+	p.send(http.MethodPost, "/v1/pets", `{"name":"Biscuit","categoryId":1}`)
+	p.list(2)
 	b := newTab(t)
 	b.open(p, "")
-	b.until(`document.querySelector("#rows b.open")`)
-	b.click("#rows tr")
-	b.text("#detail .what", "open")
-	cancel()
-	assert.ErrorIs(t, <-stalled, context.Canceled)
-	b.text("#detail .what", "none")
-	b.text("#detail .why", "fault")
+	b.letter("/")
+	b.press("biscuit")
+	b.text("#fit", "3 of 3") // the create, and the lists that have it
+	p.send(http.MethodGet, "/v1/pets?status=sold", "")
+	b.text("#fit", "3 of 4")
+	b.text("#rows tr:last-child", "POST /v1/pets")
+	assert.Contains(t, value[string](b, "location.search"), "text=biscuit")
 }
 
 // The browser closes a list of choices that are replaced.
-func TestTheChoicesOfAFilterStayWhileRequestsCome(t *testing.T) {
+func TestFilters_choicesStayWhileRequestsCome(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
 	b.open(p, "")
@@ -81,7 +91,93 @@ func TestTheChoicesOfAFilterStayWhileRequestsCome(t *testing.T) {
 	assert.Equal(t, ",1,2,none,unknown", value[string](b, `[...document.querySelector('#filters [name="key"]').options].map((o) => o.value).join()`))
 }
 
-func TestAClickShowsRequestAndAnswerInFull(t *testing.T) {
+func TestList_notes(t *testing.T) {
+	p := start(t, "-plan", "enterprise:4,0")
+	for _, fault := range []string{"status=503,retry-after=1", "wire=reset", "delay=20ms", `header="X-Note: a"`} {
+		require.Equal(t, http.StatusCreated, p.send(http.MethodPost, "/_fake/faults", quote(fault)).status)
+	}
+	for range 4 {
+		p.send(http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1}`)
+	}
+	p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")
+	p.send(http.MethodGet, "/v1/pets/1", "")
+	p.pets()
+	p.pets()
+	b := newTab(t)
+	b.open(p, "")
+	for seq, want := range map[string]string{
+		"r1": "try 1 of 3 fault status 503, Retry-After 1", "r2": "try 2 of 3 repeated create fault connection reset",
+		"r3": "fault delayed by 20ms", "r4": "fault header X-Note: a", "r6": "deprecated", "r8": "early by ",
+	} {
+		b.text("#"+seq+" .hint", want)
+	}
+	b.text("#r5 .path", "GET /v1/pets?status=available&limit=50")
+	b.text("#r5 .since", "+")
+	b.text("#violations", " violations")
+	assert.Equal(t, "none", value[string](b, `getComputedStyle(document.querySelector("#r1 .sender")).display`), "there is one key")
+	b.click("#violations")
+	b.until(`document.querySelectorAll("#rows tr").length < 8`)
+	b.until(`[...document.querySelectorAll("#rows tr")].every((tr) => tr.querySelector(".rule"))`)
+}
+
+// The template of the page and its script write the same rows, or a reader without a script would miss
+// something.
+func TestList_sameWithoutJavaScript(t *testing.T) {
+	p := full(t)
+	rows := func(b *tab) []string {
+		return value[[]string](b, `[...document.querySelectorAll("#rows td")].map((e) => e.className + ": " + e.innerText.replaceAll(/\s+/g, " ").trim())`)
+	}
+	b := newTab(t)
+	b.open(p, "")
+	b.until(`document.querySelectorAll("#rows tr").length > 20`)
+	b.run(`document.querySelector(".one")?.classList.remove("one")`)
+	with := rows(b)
+	plain := newTab(t)
+	call(plain, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	plain.do(chromedp.Navigate(p.origin + "/_fake/"))
+	plain.until(`document.querySelectorAll("#rows tr").length > 20`)
+	assert.Equal(t, rows(plain), with)
+	assert.Greater(t, len(with), 150)
+}
+
+func TestList_daysAndKeys(t *testing.T) {
+	p := start(t, "-clock", "2030-12-04T23:59:00Z")
+	p.list(2)
+	p.send(http.MethodPost, "/_fake/clock", `{"advance":"1h"}`)
+	p.list(1)
+	b := newTab(t)
+	b.open(p, "")
+	b.text("#r2 .day", "2030-12-04")
+	assert.Equal(t, 1, value[int](b, `document.querySelectorAll(".day").length`))
+	p.send(http.MethodGet, "/v1/pets/x", "")
+	b.text("#r4 .time", "00:59:")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.origin+"/v1/pets", http.NoBody)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	b.text("#r5 .sender", "no key")
+	b.text("#r1 .sender", "fake-api-key")
+}
+
+func TestDetail_pending(t *testing.T) {
+	p := start(t)
+	p.send(http.MethodPost, "/_fake/faults", `{"wire":"stall"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	stalled := make(chan error, 1)
+	go func() { stalled <- p.call(ctx) }()
+	b := newTab(t)
+	b.open(p, "")
+	b.until(`document.querySelector("#rows b.pending")`)
+	b.click("#rows tr")
+	b.text("#detail .what", "pending")
+	cancel()
+	assert.ErrorIs(t, <-stalled, context.Canceled)
+	b.text("#detail .what", "none")
+	b.text("#detail .why", "fault")
+}
+
+func TestDetail(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
 	b.open(p, "")
@@ -91,19 +187,28 @@ func TestAClickShowsRequestAndAnswerInFull(t *testing.T) {
 	b.click("#rows tr:last-child .hint")
 	b.until(`document.getElementById("detail").open`)
 	for _, want := range []string{
-		"Request 1", "201", "POST /v1/pets?dry=1", "key fake-api-key", "Authorization", "Bearer [redacted]",
-		`"name": "it's Rex"`, `"categoryId": 9223372036854775807`, "X-Ratelimit-Remaining", `"id": 1`, "52 bytes",
-		"$PETSTORE_API_KEY", `--data-raw '{"name":"it'\''s Rex"`,
+		"Request 1", "201", "POST /v1/pets?dry=1", "fake-api-key", "Authorization", "Bearer [redacted]",
+		`"name": "it's Rex"`, `"categoryId": 9223372036854775807`, "X-RateLimit-Remaining", `"id": 1`, "52 bytes",
+		"createPet has no parameter", "after this response", "$PETSTORE_API_KEY", `--data-raw '{"name":"it'\''s Rex"`,
 	} {
 		b.text("#detail", want)
 	}
 	assert.Contains(t, value[string](b, "location.search"), "request=1")
+	assert.Equal(t, "r1", value[string](b, `document.querySelector("#rows tr.shown").id`))
 
 	b.click("#newer")
 	b.text("#detail-title", "Request 2")
 	b.text("#detail-body", "No body.")
-	b.click("#older")
+	b.click(".forms button:nth-child(2)")
+	b.text("#code", "client.ListPets(")
+	b.click(".forms button:nth-child(3)")
+	b.text("#code", "await fetch(")
+	b.click("#rows tr:last-child .hint") // another row swaps
 	b.text("#detail-title", "Request 1")
+	b.text("#code", "await fetch(")
+	b.click("#repeat")
+	b.until(`document.querySelectorAll("#rows tr").length === 3`)
+	b.text("#r3", "POST /v1/pets?dry=1")
 	b.click("#close")
 	b.until(`!document.getElementById("detail").open && location.search === ""`)
 
@@ -112,46 +217,73 @@ func TestAClickShowsRequestAndAnswerInFull(t *testing.T) {
 	b.text("#detail-title", "Request 1")
 }
 
-func TestACurlCommandIsCopied(t *testing.T) {
+func TestDetail_back(t *testing.T) {
+	p := start(t)
+	p.list(3)
+	b := newTab(t)
+	for _, width := range []int64{1600, 1000} {
+		b.size(width, 1000)
+		b.open(p, "?operation=listPets")
+		b.click("#r2 .status")
+		b.until(`document.getElementById("detail").open`)
+		assert.Equal(t, width < 1240, value[bool](b, `document.getElementById("detail").matches(":modal")`))
+		b.click("#older")
+		b.text("#detail-title", "Request 1")
+		b.run("history.back()")
+		b.until(`!document.getElementById("detail").open`)
+		assert.Equal(t, "?operation=listPets", value[string](b, "location.search"))
+		b.run("history.forward()")
+		b.until(`document.getElementById("detail").open`)
+		b.text("#detail-title", "Request 1")
+	}
+	b.size(1600, 1000) // the open request moves beside the list
+	b.until(`document.getElementById("detail").open && !document.getElementById("detail").matches(":modal")`)
+}
+
+func TestDetail_copy(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
+	b.size(1000, 1000)
 	b.open(p, "")
 	p.list(1)
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)
 	b.allow("clipboard-read", p.origin)
 	b.allow("clipboard-write", p.origin)
 	b.click("#rows tr")
-	b.click("#copy-curl")
-	b.text("#detail-message", "Copied")
-	assert.Equal(t, "detail-message", value[string](b, `(() => {
-		const r = document.getElementById("detail-message").getBoundingClientRect();
-		return document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2).id;
+	b.click("#copy-code")
+	b.text("#detail .message", "Copied")
+	assert.True(t, value[bool](b, `(() => {
+		const e = document.querySelector("#detail .message"), r = e.getBoundingClientRect();
+		return document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2) === e;
 	})()`), "the open request would cover it")
 	copied := value[string](b, "navigator.clipboard.readText()")
-	var shown struct{ Curl string }
-	require.NoError(t, json.Unmarshal([]byte(p.send(http.MethodGet, "/_fake/requests/1", "").body), &shown))
-	assert.Equal(t, shown.Curl, copied)
+	assert.Equal(t, p.send(http.MethodGet, "/_fake/requests/1/curl", "").body, copied)
 	assert.Contains(t, copied, `"Authorization: Bearer $PETSTORE_API_KEY"`)
 	assert.NotContains(t, copied, "fake-api-key")
 }
 
-func TestALargeBodyIsShownInPart(t *testing.T) {
+func TestDetail_largeBodies(t *testing.T) {
 	p := start(t)
-	p.send(http.MethodPost, "/_fake/faults", `{"status":200,"body":"`+string(make40k())+`"}`)
-	p.pets()
+	p.send(http.MethodPost, "/_fake/faults", `{"status":200,"body":"`+strings.Repeat("€", 40_000)+`"}`)
+	p.send(http.MethodPost, "/v1/pets", strings.Repeat("\xff", 1<<20))
 	b := newTab(t)
-	b.open(p, "?request=1")
-	b.until(`document.getElementById("detail").open`)
+	b.open(p, "")
+	b.run(`window.longest = 0;
+		new PerformanceObserver((list) => { for (const e of list.getEntries()) window.longest = Math.max(window.longest, e.duration); })
+			.observe({type: "longtask"})`)
+	b.allow("clipboard-read", p.origin)
+	b.allow("clipboard-write", p.origin)
+	b.click("#rows tr")
+	b.text("#code", "printf")
+	b.click("#copy-code")
+	b.text("#message", "Copied")
+	longest := value[float64](b, "window.longest") // before the test itself reads what is large
+	t.Logf("the longest task with bodies of 1 MiB took %.0f ms, 0 for less than 50", longest)
+	assert.Less(t, longest, 500.0, "milliseconds")
 	b.text("#detail", "120,000 bytes")
-	b.text("#detail", "The first 65,536 bytes are shown.")
-	assert.Equal(t, 65535, value[int](b, `document.querySelector("#detail .body pre").textContent.length * 3`), "whole characters")
-}
-
-// make40k returns 40,000 characters of three bytes each.
-func make40k() []byte {
-	var text []byte
-	for range 40_000 {
-		text = append(text, "€"...)
-	}
-	return text
+	b.text("#detail", "1,048,576 bytes, as base64")
+	b.text("#detail", "The first 16,384 bytes are shown.")
+	assert.Equal(t, 16_383, value[int](b, `[...document.querySelectorAll("#detail .body pre")].at(-1).textContent.length * 3`), "whole characters")
+	assert.Less(t, value[int](b, `document.getElementById("detail").textContent.length`), 100_000)
+	assert.Equal(t, len(p.send(http.MethodGet, "/_fake/requests/1/curl", "").body), value[int](b, `navigator.clipboard.readText().then((text) => text.length)`), "the whole")
 }

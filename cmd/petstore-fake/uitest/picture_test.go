@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -21,7 +22,7 @@ var update = flag.Bool("update", false, "write the pictures of the README anew")
 // The size of the README's pictures.
 const pictureWidth, pictureHeight = 1440, 900
 
-func TestTheReadmeShowsThePageInBothThemes(t *testing.T) {
+func TestPage_pictures(t *testing.T) {
 	addr := "127.0.0.1:0"
 	if *update {
 		addr = "127.0.0.1:4010" // as readers will see it
@@ -33,7 +34,7 @@ func TestTheReadmeShowsThePageInBothThemes(t *testing.T) {
 	call(b, emulation.SetScrollbarsHidden, emulation.SetScrollbarsHiddenParams{Hidden: true})
 	b.open(p, "")
 	b.text("#rows", "503")
-	b.until(`document.querySelectorAll("#graph rect").length > 20`)
+	b.until(`document.querySelectorAll("#graph rect").length > 20 && document.querySelectorAll("#faults li").length > 3`)
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
 		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
@@ -75,17 +76,21 @@ func (p *program) morning() {
 	p.list(6)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
 	p.send(http.MethodGet, "/v1/pets/3", "")
-	admin("/_fake/faults", `{"status":503,"operation":"listPets"}`)
-	p.send(http.MethodGet, "/v1/pets", "")
-	p.send(http.MethodGet, "/v1/pets", "")
-	admin("/_fake/faults", `{"wire":"reset","operation":"createPet"}`)
-	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
-	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
+	admin("/_fake/faults", `"wire=truncate; status=503,retry-after=2,after-commit,operation=createPet"`)
+	for range 2 {
+		p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")
+	}
+	for range 2 {
+		p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
+		<-time.After(30 * time.Millisecond)
+	}
 	for _, limit := range []int{500, 5} {
 		p.send(http.MethodGet, fmt.Sprintf("/v1/pets?limit=%d", limit), "")
 	}
-	p.send(http.MethodPut, "/_fake/keys/1/plan", `{"plan":"enterprise:24,1000"}`)
-	p.send(http.MethodGet, "/v1/pets", "")
-	p.send(http.MethodGet, "/v1/pets", "")
-	admin("/_fake/faults", `{"status":429,"retryAfter":"5","operation":"createPet"}`)
+	p.send(http.MethodPut, "/_fake/keys/1/plan", `{"plan":"enterprise:25,1000"}`)
+	for range 3 {
+		p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")
+		<-time.After(400 * time.Millisecond)
+	}
+	admin("/_fake/faults", `"status=429,retry-after=5,operation=createPet; status=503,chance=0.1,times=forever,for=10m"`)
 }

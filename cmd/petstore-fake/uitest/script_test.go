@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestWithoutJavaScriptThePageStillListsTheLastRequests(t *testing.T) {
+func TestPage_withoutJavaScript(t *testing.T) {
 	p := start(t)
 	p.list(2)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Rex"}`)
@@ -26,7 +26,7 @@ func TestWithoutJavaScriptThePageStillListsTheLastRequests(t *testing.T) {
 		"what needs the script is not shown")
 
 	b.run(`document.querySelector('#filters [name="operation"]').value = "listPets"`)
-	b.click("#filters button")
+	b.click("#filters noscript button")
 	b.until(`location.search.includes("operation=listPets")`)
 	assert.Equal(t, 2, b.rows())
 	b.click("#rows tr:first-child a")
@@ -37,7 +37,7 @@ func TestWithoutJavaScriptThePageStillListsTheLastRequests(t *testing.T) {
 	b.text(".detail", "$PETSTORE_API_KEY")
 }
 
-func TestAPageThatNobodyLooksAtPausesAndGoesOnWhereItWas(t *testing.T) {
+func TestPage_hidden(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
 	b.open(p, "")
@@ -58,7 +58,7 @@ func TestAPageThatNobodyLooksAtPausesAndGoesOnWhereItWas(t *testing.T) {
 	assert.True(t, value[bool](b, `window.before === document.querySelector("#rows tr:last-child")`), "it was resumed")
 }
 
-func TestThePageComesBackWithTheProgram(t *testing.T) {
+func TestPage_comesBackWithTheProgram(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
 	p.list(3)
@@ -67,10 +67,33 @@ func TestThePageComesBackWithTheProgram(t *testing.T) {
 	b.expect("net::ERR_") // of the connection that breaks, and of those that nobody accepts
 	p.stop()
 	b.text("#live", "connecting")
-	b.click("#fault-503")
-	b.text("#message.wrong", "The program does not answer.")
+	b.click("#latency")
+	b.text("#message.wrong", "The program cannot be reached.")
+	b.text("#lost", "No response from the program since")
 	again := startAt(t, strings.TrimPrefix(p.origin, "http://"))
 	again.list(1)
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)
 	b.text("#live", "live")
+	b.until(`document.getElementById("lost").hidden`)
+}
+
+// A program that is stopped keeps its connections, so that no error shows it.
+func TestPage_frozenProgram(t *testing.T) {
+	p := start(t)
+	p.list(1)
+	b := newTab(t)
+	b.open(p, "")
+	b.until(`document.querySelectorAll("#rows tr").length === 1`)
+	p.freeze()
+	b.click("#latency") // before the loss is seen
+	b.text("#message.wrong", "No response from the program within 5 s.")
+	b.text("#lost", "No response from the program since")
+	b.text("#lost", "The page shows the state of then.")
+	b.text("#live", "lost")
+	assert.Equal(t, "grayscale(1)", value[string](b, `getComputedStyle(document.querySelector(".key")).filter`))
+	p.thaw()
+	b.until(`document.getElementById("lost").hidden`)
+	b.text("#live", "live")
+	p.list(1)
+	b.until(`document.querySelectorAll("#rows tr").length === 2`)
 }

@@ -9,27 +9,30 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// pets calls listPets and returns the status of the answer, 0 if there was none.
+// pets calls listPets and returns the status of the response, 0 if there was none.
 func (p *program) pets() int {
 	p.t.Helper()
 	return p.send(http.MethodGet, "/v1/pets", "").status
 }
 
-func TestAFaultButtonMakesTheNextCallFail(t *testing.T) {
+func TestFaults(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
 	b.open(p, "")
 	for _, c := range []struct {
-		button, message string
-		status          int
+		example, text string
+		status        int
 	}{
-		{"#fault-503", "gets 503", 503},
-		{"#fault-429", "gets 429", 429},
-		{"#fault-reset", "is reset", 0},
+		{"status=503", "any request: status 503; the next one", 503},
+		{"status=429,retry-after=5", "any request: status 429, Retry-After 5; the next one", 429},
+		{"wire=reset", "any request: connection reset; the next one", 0},
 	} {
-		b.click(c.button)
-		b.text("#message", c.message)
-		assert.Equal(t, c.status, p.pets(), c.button)
+		b.click(`[data-fault="` + c.example + `"]`)
+		assert.Equal(t, "fault", value[string](b, "document.activeElement.id"))
+		b.press(kb.Enter)
+		b.text("#message", "The fault is active.")
+		b.text("#faults li:first-child", c.text)
+		assert.Equal(t, c.status, p.pets(), c.example)
 		assert.Equal(t, http.StatusOK, p.pets(), "it strikes once")
 	}
 	b.until(`document.querySelectorAll("#faults li.done").length === 3`)
@@ -38,70 +41,112 @@ func TestAFaultButtonMakesTheNextCallFail(t *testing.T) {
 	b.text("#rows", "503")
 	b.text("#rows", "none")
 
-	b.run(`document.getElementById("retry-after").value = "77"`)
-	b.choose("#fault-operation", "createPet")
-	b.click("#fault-429")
-	b.text("#message", "The next createPet gets 429.")
-	b.text("#faults li:first-child", "on createPet with status 429, Retry-After 77, once")
+	b.choose(`[data-field="operation"]`, "createPet")
+	b.choose(`[data-field="times"]`, "5")
+	b.choose(`[data-field="chance"]`, "0.1")
+	b.choose(`[data-field="times"]`, "forever")
+	b.choose(`[data-field="chance"]`, "")
+	assert.Equal(t, "wire=reset,operation=createPet,times=forever", value[string](b, `document.getElementById("fault").value`))
+	b.run(`document.getElementById("fault").value = "status=429,retry-after=77,operation=createPet,for=10m; delay=1ms,operation=getPet"`)
+	b.click("#fault-form button")
+	b.text("#message", "2 faults are active.")
+	b.text("#strip", "2 faults active")
+	b.text("#faults li:nth-child(2)", "createPet: status 429, Retry-After 77; the next one, for 10m")
+	b.text("#faults li:nth-child(2)", "9:5") // of the 10 minutes, which count down
 	assert.Equal(t, http.StatusOK, p.pets(), "it is for another operation")
-	answer := p.send(http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1}`)
-	assert.Equal(t, http.StatusTooManyRequests, answer.status)
-	assert.Equal(t, "77", answer.header.Get("Retry-After"))
+	response := p.send(http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1}`)
+	assert.Equal(t, http.StatusTooManyRequests, response.status)
+	assert.Equal(t, "77", response.header.Get("Retry-After"))
 
-	b.click("#fault-503")
 	b.text("#faults li:first-child", "struck 0")
 	b.click("#faults li:first-child button")
 	b.text("#message", "Removed")
 	b.click("#faults-clear")
-	b.until(`document.querySelectorAll("#faults li").length === 0`)
+	b.until(`document.querySelectorAll("#faults li, #strip li").length === 0`)
 	assert.Equal(t, http.StatusCreated, p.send(http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1}`).status)
 }
 
-func TestALatencyAndABanComeAndGo(t *testing.T) {
+func TestLatency(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
 	b.open(p, "")
 	b.run(`document.getElementById("latency-ms").value = "20"`)
 	b.click("#latency")
-	b.text("#latency", "Latency: 20ms")
+	b.text("#strip", "Every response takes 20ms more")
 	assert.JSONEq(t, `{"latency":"20ms"}`, p.send(http.MethodGet, "/_fake/latency", "").body)
-	b.click("#latency-off")
-	b.until(`document.getElementById("latency").textContent === "Latency"`)
+	b.click("#strip button")
+	b.until(`document.querySelectorAll("#strip li").length === 0`)
 	assert.JSONEq(t, `{"latency":"0s"}`, p.send(http.MethodGet, "/_fake/latency", "").body)
+}
 
+func TestKey_ban(t *testing.T) {
+	p := start(t)
+	b := newTab(t)
+	b.open(p, "")
+	b.click(".key summary")
 	b.click("#ban-key")
-	b.text("#ban", "Banned for another")
+	b.text("#gauge-minute strong", "banned ")
+	b.text("#strip", "fake-api-key is banned for ")
 	assert.Equal(t, http.StatusTooManyRequests, p.pets())
 	b.text("#rows", "section 8.3")
-	b.click("#ban-lift")
-	b.until(`document.getElementById("ban").textContent === ""`)
+	b.click("#strip button")
+	b.text("#gauge-minute strong", "1,000")
 	assert.Equal(t, http.StatusOK, p.pets())
 
 	b.run(`document.getElementById("ban-seconds").value = "1"`)
 	b.click("#ban-key")
 	b.until(`!document.getElementById("ban-lift").disabled`)
-	b.until(`document.getElementById("ban").textContent === ""`)
-	assert.True(t, value[bool](b, `document.getElementById("ban-lift").disabled`), "a ban that has ended is not there to lift")
+	b.until(`document.getElementById("ban-lift").disabled`) // a ban that has ended is not there to lift
+	b.until(`document.querySelectorAll("#strip li").length === 0`)
 }
 
-func TestAWrongNumberIsLeftToTheBrowserToTell(t *testing.T) {
+func TestKey_addPlanRevoke(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
 	b.open(p, "")
-	for field, button := range map[string]string{"retry-after": "fault-429", "latency-ms": "latency", "ban-seconds": "ban-key"} {
+	b.click(".key summary")
+	b.run(`document.getElementById("key-new").value = "team-key-000001"`)
+	b.run(`document.getElementById("key-plan").value = "enterprise:3,0"`)
+	b.click("#key-form button")
+	b.text("#message", "The key is added.")
+	b.until(`document.querySelectorAll("#key option").length === 2`)
+	assert.Empty(t, value[string](b, `document.getElementById("key-new").value`))
+	b.choose("#key", "2")
+	b.text("#gauge-minute", "of 3 a minute")
+	b.text("#gauge-day", "Day: no limit")
+	b.run(`document.getElementById("plan-new").value = "free"`)
+	b.click("#plan-form button")
+	b.text("#gauge-minute", "of 60 a minute")
+	b.run(`window.confirm = (text) => text.includes("tea… #2")`)
+	b.click("#revoke")
+	b.text("#message", "The key is revoked.")
+	b.until(`document.getElementById("revoke").disabled && document.getElementById("key").innerText.includes("(revoked)")`)
+	assert.NotContains(t, value[string](b, "document.documentElement.outerHTML"), "team-key")
+	b.run(`document.getElementById("plan-new").value = "golden"`)
+	b.click("#plan-form button")
+	b.text("#message.wrong", "plan")
+	b.consoleErrors() // the status 400
+}
+
+func TestNumbers_wrong(t *testing.T) {
+	p := start(t)
+	b := newTab(t)
+	b.open(p, "")
+	b.click(".key summary")
+	for field, button := range map[string]string{"latency-ms": "latency", "ban-seconds": "ban-key"} {
 		for _, wrong := range []string{"", "-1", "1.5", "99999999"} {
 			b.run(`document.getElementById("` + field + `").value = "` + wrong + `"`)
 			b.click("#" + button)
 			assert.Equal(t, field, value[string](b, "document.activeElement.id"), "%q", wrong)
 		}
 	}
-	assert.JSONEq(t, `{"faults":[]}`, p.send(http.MethodGet, "/_fake/faults", "").body)
+	assert.JSONEq(t, `{"latency":"0s"}`, p.send(http.MethodGet, "/_fake/latency", "").body)
 	b.run(`document.getElementById("latency-ms").value = "1e1"`)
 	b.click("#latency")
-	b.text("#latency", "Latency: 10ms")
+	b.text("#strip", "takes 10ms more")
 }
 
-func TestTheClockButtonsRestoreWhatRemains(t *testing.T) {
+func TestClock(t *testing.T) {
 	p := start(t, "-plan", "enterprise:5,7")
 	b := newTab(t)
 	b.open(p, "")
@@ -112,25 +157,24 @@ func TestTheClockButtonsRestoreWhatRemains(t *testing.T) {
 	b.text("#gauge-minute", "resets in")
 	assert.Equal(t, http.StatusTooManyRequests, p.pets())
 
-	b.click(`[data-advance="1m"]`)
+	b.click("#window-end")
 	b.text("#gauge-minute strong", "5")
-	b.text("#ahead", "+1m")
-	answer := p.send(http.MethodGet, "/v1/pets", "")
-	assert.Equal(t, http.StatusOK, answer.status)
-	assert.Equal(t, "1", answer.header.Get("X-RateLimit-Remaining"), "of the day")
+	b.text("#strip", "The clock is ")
+	p.send(http.MethodPut, "/_fake/clock", `{"time":"2031-01-01T00:00:00Z"}`)
+	b.text("#clock", "2031-01-01 00:00:")
+	b.click(`[data-advance="1m"]`)
+	b.text("#clock", "2031-01-01 00:01:")
 	p.list(1)
-	b.text("#gauge-day strong", "0")
-	assert.Equal(t, http.StatusTooManyRequests, p.pets())
-
+	b.text("#gauge-minute strong", "4")
 	b.click(`[data-advance="24h"]`)
+	b.text("#clock", "2031-01-02 00:01:")
 	b.text("#gauge-day strong", "7")
-	b.until(`document.getElementById("ahead").textContent === "+24h1m"`)
 	p.list(1)
 	b.text("#gauge-day strong", "6")
 	assert.Equal(t, "6", b.attribute("#gauge-day", "aria-valuenow"))
 }
 
-func TestResetAndClearEmptyTheList(t *testing.T) {
+func TestReset(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
 	b.open(p, "")
@@ -142,14 +186,40 @@ func TestResetAndClearEmptyTheList(t *testing.T) {
 	b.until(`document.querySelector("#rows tr")?.id === "r4"`)
 	p.send(http.MethodPost, "/_fake/pets", `{"name":"Rex","categoryId":1}`)
 	b.text("#pets", "Rex")
+	b.run(`window.confirm = () => false`)
+	b.click("#reset")
+	b.text("#pets", "Rex")
+	b.run(`window.confirm = () => true`)
 	b.click("#reset")
 	b.until(`document.querySelectorAll("#rows tr, #pets tr").length === 0`)
 	b.text("#gauge-minute", "unused")
 	p.list(1)
 	b.until(`document.querySelector("#rows tr")?.id === "r1"`)
+
+	// Ids begin again, and belong to others.
+	for _, name := range []string{"Mimi", "Coco"} {
+		p.send(http.MethodPost, "/_fake/pets", `{"name":"`+name+`","categoryId":1}`)
+		p.send(http.MethodPost, "/_fake/faults", `{"status":503,"operation":"getPet","message":"`+name+`"}`)
+		b.text("#pets", name)
+		b.text("#faults", name)
+		p.send(http.MethodPost, "/_fake/reset", "")
+	}
+	b.until(`document.querySelectorAll("#pets tr, #faults li").length === 0`)
 }
 
-func TestPetsAreAddedChangedAndDeleted(t *testing.T) {
+func TestReset_inOneEvent(t *testing.T) {
+	p := start(t)
+	p.send(http.MethodPost, "/_fake/pets", `{"name":"Rex","categoryId":1}`)
+	b := newTab(t)
+	b.open(p, "")
+	b.text("#pets", "Rex")
+	b.run(`show.pets({total: 1, list: [{id: "1", name: "Mimi", categoryId: "2", status: "sold"}]})`)
+	b.text("#pets", "Mimi")
+	assert.Equal(t, 1, value[int](b, `document.querySelectorAll("#pets tr").length`))
+	assert.Contains(t, b.attribute("#pets button", "aria-label"), "Mimi")
+}
+
+func TestPets(t *testing.T) {
 	p := start(t)
 	b := newTab(t)
 	b.open(p, "")
@@ -178,7 +248,7 @@ func TestPetsAreAddedChangedAndDeleted(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, p.send(http.MethodGet, "/v1/pets/1", "").status)
 }
 
-func TestTheFocusGoesToTheNeighbourOfWhatIsDeleted(t *testing.T) {
+func TestFocus_deleted(t *testing.T) {
 	p := start(t)
 	for _, name := range []string{"Rex", "Mimi", "Coco"} {
 		p.send(http.MethodPost, "/_fake/pets", `{"name":"`+name+`","categoryId":1}`)
@@ -198,14 +268,14 @@ func TestTheFocusGoesToTheNeighbourOfWhatIsDeleted(t *testing.T) {
 }
 
 // A table that is drawn anew under the reader's hands would take the focus away.
-func TestTheFocusStaysWhileRequestsCome(t *testing.T) {
+func TestFocus_whileRequestsCome(t *testing.T) {
 	p := start(t)
 	p.send(http.MethodPost, "/_fake/pets", `{"name":"Rex","categoryId":1}`)
 	p.list(2)
 	b := newTab(t)
 	b.open(p, "")
 	rows := 2
-	for _, selector := range []string{"#pets select", "#rows tr:last-child a", `#filters [name="key"]`, "#key"} {
+	for _, selector := range []string{"#pets select", "#rows tr:last-child a", "#fault", `#filters [name="key"]`, "#key"} {
 		b.run(`document.querySelector(` + quote(selector) + `).focus(); window.before = document.activeElement`)
 		p.send(http.MethodPost, "/v1/pets", `{"name":"Mimi","categoryId":1}`)
 		rows++

@@ -1,9 +1,9 @@
 package adminapi
 
 import (
-	"fmt"
+	"bytes"
+	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
@@ -13,26 +13,6 @@ import (
 
 // MaxFaults bounds the faults that may still strike: each request is compared with all of them.
 const MaxFaults = 1_000
-
-// describe returns what a fault does, and how often, in a few words.
-func describe(f fake.Fault) string {
-	words := strings.TrimPrefix(f.String(), "fault ")
-	if f.RetryAfter != "" {
-		words += ", Retry-After " + f.RetryAfter
-	}
-	switch times := f.Times; {
-	case times == fake.Forever:
-		words += ", every time"
-	case times > 1:
-		words += fmt.Sprintf(", %d times", times)
-	default:
-		words += ", once"
-	}
-	if f.For > 0 {
-		words += fmt.Sprintf(", for %v", f.For)
-	}
-	return words
-}
 
 // shownFault is a fault as the admin routes show it.
 type shownFault map[string]any
@@ -63,7 +43,7 @@ func (a *API) inject(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := spec.ParseFaultJSON(body)
+	faults, one, err := parseFaults(body)
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +55,30 @@ func (a *API) inject(r *http.Request) (any, error) {
 			active++
 		}
 	}
-	if active >= MaxFaults {
+	if active+len(faults) > MaxFaults {
 		return nil, httpjson.Errorf(http.StatusConflict,
-			"there are %d faults at work already; remove some", MaxFaults)
+			"more than %d faults would be active; remove some", MaxFaults)
 	}
-	return httpjson.Created{Value: showFault(a.srv.Inject(f))}, nil
+	shown := []shownFault{}
+	for _, f := range faults {
+		shown = append(shown, showFault(a.srv.Inject(f)))
+	}
+	if one {
+		return httpjson.Created{Value: shown[0]}, nil
+	}
+	return httpjson.Created{Value: map[string]any{"faults": shown}}, nil
+}
+
+// parseFaults reads a fault as a JSON object, or faults in a JSON string, as -fault takes them. one reports
+// whether it was an object.
+func parseFaults(body []byte) (faults []fake.Fault, one bool, err error) {
+	var text string
+	if json.Unmarshal(body, &text) == nil && bytes.HasPrefix(bytes.TrimSpace(body), []byte(`"`)) {
+		faults, err = spec.ParseFaults(text)
+		return faults, false, err
+	}
+	f, err := spec.ParseFaultJSON(body)
+	return []fake.Fault{f}, true, err
 }
 
 // removeFaults handles DELETE /_fake/faults.

@@ -40,10 +40,12 @@ func (a *API) programRoutes() []route {
 
 func (a *API) journalRoutes() []route {
 	type endpoint = httpjson.Endpoint
-	const filters = "; filters: operation, method, status, key, fault"
+	const filters = "; filters: operation, method, status, key, fault, violation, text, at"
 	return []route{
 		{get, "/_fake/requests", "the journal" + filters + ", since, limit", endpoint(a.page.List)},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", endpoint(a.page.Get)},
+		{get, "/_fake/requests/{id}/{form}", "the request as curl, go or fetch", httpjson.Handler(a.page.Code)},
+		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", endpoint(a.page.Repeat)},
 		{del, "/_fake/requests", "clears the journal", endpoint(a.clearRequests)},
 		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, httpjson.Handler(a.page.HAR)},
 		{get, "/_fake/events", "what happens, as server-sent events" + filters, httpjson.Handler(a.page.Events)},
@@ -73,7 +75,7 @@ func (a *API) faultRoutes() []route {
 	type endpoint = httpjson.Endpoint
 	return []route{
 		{get, "/_fake/faults", "the faults, with how often each has struck", endpoint(a.listFaults)},
-		{post, "/_fake/faults", `{"status":503,"times":2} injects a fault`, endpoint(a.inject)},
+		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault`, endpoint(a.inject)},
 		{del, "/_fake/faults", "removes all faults", endpoint(a.removeFaults)},
 		{del, "/_fake/faults/{id}", "removes a fault", endpoint(a.removeFault)},
 		{get, "/_fake/clock", "the service's time", endpoint(a.clock)},

@@ -3,6 +3,7 @@ package adminapi
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
@@ -14,8 +15,8 @@ func (a *API) state() map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return map[string]any{
-		"clock":   a.ahead.String(),
-		"latency": a.srv.Latency().String(),
+		"clock":   requestpage.Plain(a.ahead),
+		"latency": requestpage.Plain(a.srv.Latency()),
 		"keys":    a.stateKeys(),
 		"faults":  a.stateFaults(),
 		"pets":    a.statePets(),
@@ -29,21 +30,29 @@ type part[T any] struct {
 	List  []T `json:"list"`
 }
 
-func (a *API) stateKeys() part[shownKey] {
+// stateKey is a key with its name on the page.
+type stateKey struct {
+	shownKey
+	Name string `json:"name"`
+}
+
+func (a *API) stateKeys() part[stateKey] {
 	all := a.srv.Keys()
-	p := part[shownKey]{len(all), []shownKey{}}
+	p := part[stateKey]{len(all), []stateKey{}}
 	for _, k := range all[:min(len(all), requestpage.MaxListed)] {
-		p.List = append(p.List, showKey(k))
+		shown := showKey(k)
+		p.List = append(p.List, stateKey{shown, requestpage.KeyText(shown.ID, shown.Key)})
 	}
 	return p
 }
 
 // stateFault is a fault in a few words.
 type stateFault struct {
-	ID     int    `json:"id"`
-	Text   string `json:"text"`
-	Fired  int    `json:"fired"`
-	Active bool   `json:"active"`
+	ID     int        `json:"id"`
+	Text   string     `json:"text"`
+	Fired  int        `json:"fired"`
+	Active bool       `json:"active"`
+	Until  *time.Time `json:"until,omitempty"`
 }
 
 // stateFaults shows the latest faults.
@@ -51,9 +60,14 @@ func (a *API) stateFaults() part[stateFault] {
 	all := a.srv.Injections()
 	p := part[stateFault]{len(all), []stateFault{}}
 	for _, i := range all[max(len(all)-requestpage.MaxListed, 0):] {
-		p.List = append(p.List, stateFault{
-			i.ID(), requestpage.Shorten(describe(i.Fault())), i.Fired(), i.Active(),
-		})
+		f := stateFault{
+			ID: i.ID(), Text: requestpage.Shorten(describeFault(i.Fault())),
+			Fired: i.Fired(), Active: i.Active(),
+		}
+		if until := i.Until().UTC(); i.Fault().For > 0 {
+			f.Until = &until
+		}
+		p.List = append(p.List, f)
 	}
 	slices.Reverse(p.List)
 	return p

@@ -6,20 +6,24 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
-	"github.com/petstore/petstore-go/fake"
 )
 
 // The bounds of the event streams.
 const (
 	maxStreams  = 16
-	batchPause  = 100 * time.Millisecond // between two events, so that a burst comes in one
-	beatPause   = 15 * time.Second       // without events, after which a stream shows that it lives
-	sendTimeout = 10 * time.Second       // for a reader to make room for an event
-	MaxListed   = 100                    // keys, faults and pets, each
+	batchPause  = 60 * time.Millisecond // between two events, so that a burst comes in one
+	beatPause   = 2 * time.Second       // without events, after which a stream shows that it lives
+	sendTimeout = 10 * time.Second      // for a reader to make room for an event
+	MaxListed   = 100                   // keys, faults and pets, each
 )
 
 // event is what a stream sends. Its size is bounded, because everything in it is.
@@ -29,22 +33,28 @@ type event struct {
 	Fresh bool  `json:"fresh"`
 	Rows  []row `json:"rows"`
 	Gone  []int `json:"gone"` // requests that changed and do not fit any more
+	// Fit is how many requests of the journal fit, of Total.
+	Fit   int `json:"fit"`
+	Total int `json:"total"`
 	// State has the parts of the state that changed.
 	State map[string]json.RawMessage `json:"state"`
 }
 
 // stream is one reader of events.
 type stream struct {
-	p     *Page
-	fits  func(fake.Request) bool
-	at    position
-	state map[string]json.RawMessage // as it was sent
+	p       *Page
+	fits    func(journal.Entry) bool // nil for all
+	fitting map[int]bool             // the seqs that fit, without a filter nil
+	key     int                      // whose limit the chart shows
+	at      position
+	state   map[string]json.RawMessage // as it was sent
 }
 
 // Events handles GET /_fake/events: server-sent events.
 func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
-	q := httpjson.ReadQuery(r, append(requestParameters(), "lastEventId")...)
-	s := &stream{p: p, fits: requestFilter(q), state: make(map[string]json.RawMessage)}
+	q := httpjson.ReadQuery(r, append(journal.Parameters(), "lastEventId", "chart")...)
+	s := &stream{p: p, fits: journal.Filter(q), state: make(map[string]json.RawMessage)}
+	s.key = int(q.Number("chart", 1, math.MaxInt32, 1))
 	s.at = parsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), q.Text("lastEventId")))
 	if q.Err != nil {
 		return q.Err
@@ -82,8 +92,10 @@ func (s *stream) serve(ctx context.Context, w http.ResponseWriter) {
 		switch sleep(ctx, s.p.feed.done, changed, beatPause) {
 		case ended:
 			return
-		case elapsed:
-			text = []byte(":\n\n")
+		case elapsed: // the state changes by itself too, when a window or a ban ends
+			if text = s.next(); len(text) == 0 {
+				text = []byte("event: beat\ndata:\n\n")
+			}
 		case woken:
 		}
 	}
@@ -129,20 +141,14 @@ func (s *stream) next() []byte {
 	first := len(s.state) == 0
 	seqs, at, ok := s.p.feed.since(s.at)
 	s.at = at
+	s.p.journal.Update(at.journal)
 	e := event{Now: s.p.srv.Now().UTC().Round(0), Rows: []row{}, Gone: []int{}, State: s.changes()}
-	if !ok || len(seqs) > maxRows {
-		e.Fresh, e.Rows, seqs = true, s.p.newestRows(s.fits), nil
+	if !ok || len(seqs) > maxRows || s.fits != nil && s.fitting == nil {
+		e.Fresh, seqs = true, nil
+		e.Rows, s.fitting = s.p.newestRows(s.fits)
 	}
-	keys := s.p.senders()
-	for _, seq := range seqs {
-		switch r, found := s.p.srv.Request(seq); {
-		case !found:
-		case s.fits(r):
-			e.Rows = append(e.Rows, keys.row(r))
-		default:
-			e.Gone = append(e.Gone, seq)
-		}
-	}
+	s.change(&e, seqs)
+	e.Fit, e.Total = s.count()
 	if !first && !e.Fresh && len(e.Rows)+len(e.Gone)+len(e.State) == 0 {
 		return nil
 	}
@@ -153,10 +159,56 @@ func (s *stream) next() []byte {
 	return fmt.Appendf(nil, "id: %s\ndata: %s\n\n", at, text)
 }
 
+// change adds the requests that have changed to an event.
+func (s *stream) change(e *event, seqs []int) {
+	keys := s.p.senders()
+	for _, seq := range s.p.withTries(seqs) {
+		one, found := s.p.journal.Entry(seq)
+		switch {
+		case !found:
+		case s.fits == nil:
+			e.Rows = append(e.Rows, keys.row(one))
+		case s.fits(one):
+			s.fitting[seq] = true
+			e.Rows = append(e.Rows, keys.row(one))
+		default:
+			delete(s.fitting, seq)
+			e.Gone = append(e.Gone, seq)
+		}
+	}
+}
+
+// withTries adds the earlier tries of those requests that are the last try of a call: these are not
+// "try 2 of 2" any more.
+func (p *Page) withTries(seqs []int) []int {
+	const most = 50 // of one call
+	all := seqs
+	for _, seq := range seqs {
+		if e, ok := p.journal.Entry(seq); ok && e.Try == len(e.Tries) {
+			all = append(all, e.Tries[max(len(e.Tries)-most, 0):]...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// count returns how many requests of the journal fit, and of how many.
+func (s *stream) count() (fit, total int) {
+	first, last := s.p.journal.Span()
+	total = last - first + 1
+	if s.fits == nil {
+		return total, total
+	}
+	maps.DeleteFunc(s.fitting, func(seq int, _ bool) bool { return seq < first })
+	return len(s.fitting), total
+}
+
 // changes returns the parts of the state that are not as they were sent.
 func (s *stream) changes() map[string]json.RawMessage {
 	changed := make(map[string]json.RawMessage)
-	for name, part := range s.p.state() {
+	parts := s.p.state()
+	parts["violations"], parts["left"] = s.p.journal.Violations(), s.p.traffic.left(s.p.srv.Now(), s.key)
+	for name, part := range parts {
 		text, err := json.Marshal(part)
 		if err == nil && !bytes.Equal(text, s.state[name]) {
 			s.state[name], changed[name] = text, text

@@ -62,6 +62,13 @@ func (f *feed) restart() {
 	f.rouse()
 }
 
+// generation returns the number of the journal, another one after each clearing.
+func (f *feed) generation() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.at.journal
+}
+
 // rouse wakes the streams that wait. The caller holds mu.
 func (f *feed) rouse() {
 	if f.wake != nil {

@@ -22,7 +22,7 @@ func TestHAR(t *testing.T) {
 	assert.NotContains(t, w.Body.String(), "fake-api-key")
 }
 
-func TestAnArchiveIsFilteredAsTheListIs(t *testing.T) {
+func TestHAR_filtered(t *testing.T) {
 	t.Parallel()
 	i := newTestPage(t, fake.DefaultAPIKey)
 	i.call("GET", "/v1/pets", "")
@@ -32,7 +32,7 @@ func TestAnArchiveIsFilteredAsTheListIs(t *testing.T) {
 }
 
 // A client may escape more of a key than it has to.
-func TestNoKeyComesToLightInAnArchive(t *testing.T) {
+func TestHAR_keys(t *testing.T) {
 	t.Parallel()
 	i := newTestPage(t, "operator-secret", fake.WithAPIKey("operator-secret"))
 	i.callAs("operator-secret", "GET", "/v1/pets?a=operator%2Dsecret&operator%2dsecret=b", "")

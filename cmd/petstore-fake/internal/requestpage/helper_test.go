@@ -41,18 +41,20 @@ func newTestPage(t *testing.T, key string, opts ...fake.Option) testPage {
 
 // ServeHTTP serves the routes of the page, and those of the service.
 func (p testPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	routes := map[string]http.Handler{
-		"/_fake/":         httpjson.Handler(p.Show),
-		"/_fake/events":   httpjson.Handler(p.Events),
-		"/_fake/har":      httpjson.Handler(p.HAR),
-		"/_fake/requests": httpjson.Endpoint(p.List),
-	}
-	if h := routes[r.URL.Path]; h != nil {
-		h.ServeHTTP(w, r)
+	if strings.HasPrefix(r.URL.Path, "/_fake/") {
+		mux := http.NewServeMux()
+		mux.Handle("/_fake/{$}", httpjson.Handler(p.Show))
+		mux.Handle("/_fake/events", httpjson.Handler(p.Events))
+		mux.Handle("/_fake/har", httpjson.Handler(p.HAR))
+		mux.Handle("/_fake/requests", httpjson.Endpoint(p.List))
+		mux.Handle("/_fake/requests/{id}", httpjson.Endpoint(p.Get))
+		mux.Handle("/_fake/requests/{id}/{form}", httpjson.Handler(p.Code))
+		mux.Handle("POST /_fake/requests/{id}/repeat", httpjson.Endpoint(p.Repeat))
+		mux.ServeHTTP(w, r)
 		return
 	}
 	recorder := httptest.NewRecorder()
-	defer func() { p.Answered(recorder.Code, recorder.Header()) }()
+	defer func() { p.Answered(r, recorder.Code, recorder.Header()) }()
 	p.srv.ServeHTTP(recorder, r)
 	w.WriteHeader(recorder.Code)
 }

@@ -1,6 +1,7 @@
 package requestpage
 
 import (
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -16,12 +17,6 @@ func MaskKey(key string) string {
 	}
 	return key[:shown] + "…"
 }
-
-// The senders that have no key of the fake.
-const (
-	keyNone    = "none"    // no credentials
-	keyUnknown = "unknown" // credentials that are not a valid key
-)
 
 // senders are the keys of the fake, masked, by their numbers.
 type senders map[int]string
@@ -40,13 +35,5 @@ func (s senders) of(r fake.Request) (id int, text string) {
 	if masked, ok := s[r.Key]; ok {
 		return r.Key, masked
 	}
-	return 0, keyless(r)
-}
-
-// keyless returns the word for a request without a key of the fake.
-func keyless(r fake.Request) string {
-	if r.Header.Get("Authorization") == "" {
-		return keyNone
-	}
-	return keyUnknown
+	return 0, journal.Keyless(r)
 }

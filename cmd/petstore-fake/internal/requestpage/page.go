@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
@@ -28,6 +30,7 @@ type Page struct {
 	srv     *fake.Server
 	state   func() map[string]any
 	feed    *feed
+	journal *journal.Journal
 	traffic traffic
 	streams atomic.Int32
 	layout  layout
@@ -45,12 +48,13 @@ func (n Notifier) Notify(seq int) { n.feed.touch(seq) }
 // New returns the page of a fake. The function returns the state that the page shows beside the
 // requests, in parts that change together; each must be bounded.
 func New(srv *fake.Server, n Notifier, state func() map[string]any) *Page {
-	return &Page{srv: srv, state: state, feed: n.feed, layout: newLayout()}
+	return &Page{srv: srv, state: state, feed: n.feed, journal: journal.New(srv), layout: newLayout()}
 }
 
-// Answered records a response of the service, with status 0 if there was none.
-func (p *Page) Answered(status int, h http.Header) {
-	p.traffic.add(p.srv.Now(), status, h)
+// Answered records the response to a request of the service, with status 0 if there was none.
+func (p *Page) Answered(r *http.Request, status int, h http.Header) {
+	_, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	p.traffic.add(p.srv.Now(), p.srv.KeyNumber(key), status, h)
 	p.feed.touch(0)
 }
 
@@ -72,6 +76,12 @@ func (p *Page) Traffic() any { return p.traffic.show(p.srv.Now()) }
 // Close ends the streams of events, which do not end by themselves.
 func (p *Page) Close() { p.feed.close() }
 
+// scripts are the parts of the page's script, in the order in which they go into the one that the page
+// runs.
+var scripts = []string{
+	"elements", "program", "list", "find", "detail", "keys", "chart", "faults", "pets", "clock", "stream", "shortcuts",
+}
+
 // layout is the document of the page. Its script and its style are inline, and the policy names them
 // by their digests, so that nothing else can run or be loaded, whatever a request has put on the page.
 type layout struct {
@@ -89,13 +99,13 @@ func newLayout() layout {
 		}
 		return string(text)
 	}
-	style, script := read("page.css"), read("page.js")
-	funcs := template.FuncMap{
-		"body": newPageBody, "class": statusClass, "clock": clockTime, "hint": splitHint, "key": keyText,
-		"status": statusText, "took": tookText,
+	style, script := read("page.css"), ""
+	for _, name := range scripts {
+		script += read(name + ".js")
 	}
+	page := template.New("page").Funcs(template.FuncMap{"body": newPageBody})
 	return layout{
-		template: template.Must(template.New("page").Funcs(funcs).Parse(read("page.html"))),
+		template: template.Must(page.Parse(read("page.html"))),
 		style:    template.CSS(style), //nolint:gosec // a file that is embedded
 		script:   template.JS(script), //nolint:gosec // a file that is embedded
 		policy: strings.Join([]string{

@@ -4,17 +4,20 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"html"
+	"io/fs"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func TestThePageLoadsAndRunsNothingButWhatStandsInIt(t *testing.T) {
+func TestShow_policy(t *testing.T) {
 	t.Parallel()
 	text, header := newTestPage(t, fake.DefaultAPIKey).browse("/_fake/")
 	policy := header.Get("Content-Security-Policy")
@@ -46,7 +49,7 @@ func TestThePageLoadsAndRunsNothingButWhatStandsInIt(t *testing.T) {
 	}
 }
 
-func TestThePageListsTheLastRequestsWithoutItsScript(t *testing.T) {
+func TestShow_withoutTheScript(t *testing.T) {
 	t.Parallel()
 	i := newTestPage(t, "operator-secret", fake.WithAPIKey("operator-secret"), fake.WithPlan(fake.Enterprise(0, 0)))
 	i.srv.AddKey("second-key-0001", fake.Enterprise(1, 0))
@@ -83,7 +86,7 @@ func TestThePageListsTheLastRequestsWithoutItsScript(t *testing.T) {
 	assert.Equal(t, maxRows, strings.Count(text, `<tr role="row" id="r`))
 }
 
-func TestThePageShowsABodyOfAnyBytesWithoutItsScript(t *testing.T) {
+func TestShow_bodyOfAnyBytes(t *testing.T) {
 	t.Parallel()
 	i := newTestPage(t, fake.DefaultAPIKey)
 	i.call("POST", "/v1/pets", "\xff\x00")
@@ -92,10 +95,10 @@ func TestThePageShowsABodyOfAnyBytesWithoutItsScript(t *testing.T) {
 	assert.Contains(t, text, "<pre>/wA=</pre>")
 	i.call("POST", "/v1/pets", strings.Repeat("x", maxDetail+1))
 	text, _ = i.browse("/_fake/?request=2")
-	assert.Contains(t, text, "65537 bytes; these are the first 65536")
+	assert.Contains(t, text, "16385 bytes; these are the first 16384")
 }
 
-func TestThePageEscapesWhateverARequestBringsAlong(t *testing.T) {
+func TestShow_escapes(t *testing.T) {
 	t.Parallel()
 	const evil = `<img src=x onerror=alert(1)></script><script>alert(2)</script>"'`
 	i := newTestPage(t, fake.DefaultAPIKey)
@@ -114,12 +117,38 @@ func TestThePageEscapesWhateverARequestBringsAlong(t *testing.T) {
 	}
 }
 
-func TestAWrongFilterOfThePageIsRefused(t *testing.T) {
+func TestShow_wrongFilters(t *testing.T) {
 	t.Parallel()
 	i := newTestPage(t, fake.DefaultAPIKey)
-	for _, query := range []string{"status=x", "request=x", "request=0", "colour=red", "fault=true", "method=GET"} {
+	for _, query := range []string{"status=x", "request=x", "request=0", "colour=red", "fault=x", "method=GET", "violation=x", "at=x"} {
 		r := request(t, "GET", "/_fake/?"+query, "")
 		assert.Equal(t, http.StatusBadRequest, i.send(r).Code, query)
 	}
 	i.browse("/_fake/?request=5") // one that is no longer in the journal
+}
+
+func TestPageFiles_size(t *testing.T) {
+	t.Parallel()
+	total := 0
+	require.NoError(t, fs.WalkDir(pageFiles, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := pageFiles.ReadFile(path)
+		total += len(text)
+		return err
+	}))
+	assert.Less(t, total, 60<<10, "bytes of the program")
+	assert.Greater(t, total, 20<<10)
+}
+
+func TestPageFiles_examplesOfFaults(t *testing.T) {
+	t.Parallel()
+	text, _ := newTestPage(t, fake.DefaultAPIKey).browse("/_fake/")
+	examples := regexp.MustCompile(`data-fault="([^"]*)"`).FindAllStringSubmatch(text, -1)
+	assert.Greater(t, len(examples), 5)
+	for _, example := range examples {
+		_, err := spec.ParseFaults(html.UnescapeString(example[1]))
+		assert.NoError(t, err, example[1])
+	}
 }

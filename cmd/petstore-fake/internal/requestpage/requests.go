@@ -7,8 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -31,6 +32,7 @@ type shownRequest struct {
 	Time         time.Time   `json:"time"`
 	DurationMS   float64     `json:"durationMs"`
 	Fault        bool        `json:"fault"`
+	FaultEffect  string      `json:"faultEffect,omitempty"`
 	Hint         string      `json:"hint"`
 }
 
@@ -38,7 +40,7 @@ func (s senders) request(r fake.Request) shownRequest {
 	shown := shownRequest{
 		Seq: r.Seq, Operation: r.Operation, Method: r.Method, Path: r.Path, Header: r.Header,
 		Status: r.StatusCode, AnswerHeader: r.AnswerHeader, Time: r.Time.UTC(), Fault: r.Fault, Hint: r.Hint,
-		DurationMS: milliseconds(r.Duration),
+		DurationMS: float64(r.Duration) / float64(time.Millisecond), FaultEffect: r.FaultEffect,
 	}
 	shown.KeyID, shown.Key = s.of(r)
 	shown.Body, shown.BodyBase64 = showBytes(r.Body)
@@ -55,20 +57,14 @@ func showBytes(b []byte) (text string, binary []byte) {
 
 // List handles GET /_fake/requests.
 func (p *Page) List(r *http.Request) (any, error) {
-	q := httpjson.ReadQuery(r, append(requestParameters(), "since", "limit")...)
-	fits := requestFilter(q)
+	q := httpjson.ReadQuery(r, append(journal.Parameters(), "since", "limit")...)
+	fits := journal.Filter(q)
 	since := int(q.Number("since", 0, math.MaxInt32, 0))
 	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
 	if q.Err != nil {
 		return nil, q.Err
 	}
-	all := p.srv.Requests()
-	fitting := all[:0]
-	for _, r := range all {
-		if r.Seq > since && fits(r) {
-			fitting = append(fitting, r)
-		}
-	}
+	fitting := slices.DeleteFunc(p.fitting(fits), func(r fake.Request) bool { return r.Seq <= since })
 	keys := p.senders()
 	shown := make([]shownRequest, 0, min(limit, len(fitting)))
 	for _, r := range fitting[max(len(fitting)-limit, 0):] {
@@ -80,38 +76,41 @@ func (p *Page) List(r *http.Request) (any, error) {
 	}{len(fitting), shown}, nil
 }
 
-// shownDetail is a request with what is useful for one alone.
-type shownDetail struct {
-	shownRequest
-	BodySize   int    `json:"bodySize"`
-	AnswerSize int    `json:"answerSize"`
-	Curl       string `json:"curl"`
+// fitting returns the requests of the journal that a filter lets pass, oldest first.
+func (p *Page) fitting(fits func(journal.Entry) bool) []fake.Request {
+	all := p.srv.Requests()
+	if fits == nil {
+		return all
+	}
+	p.journal.Update(p.feed.generation())
+	return slices.DeleteFunc(all, func(r fake.Request) bool {
+		e, ok := p.journal.Entry(r.Seq)
+		return !ok || !fits(e)
+	})
 }
 
-// Get handles GET /_fake/requests/{id}.
-func (p *Page) Get(r *http.Request) (any, error) {
-	q := httpjson.ReadQuery(r, "bytes")
-	size := int(q.Number("bytes", 0, math.MaxInt32, math.MaxInt32))
-	if q.Err != nil {
-		return nil, q.Err
+// newestRows returns the last requests that fit, oldest first, and, if there is a filter, the seqs of all
+// that fit.
+func (p *Page) newestRows(fits func(journal.Entry) bool) (rows []row, fitting map[int]bool) {
+	rows, keys := []row{}, p.senders()
+	if fits != nil {
+		fitting = make(map[int]bool)
 	}
-	n, ok := httpjson.ID(r)
-	found, ok2 := p.srv.Request(int(n))
-	if !ok || !ok2 || n > math.MaxInt32 {
-		return nil, httpjson.NotFound("there is no request %q in the journal", spec.Clip(r.PathValue("id")))
+	first, last := p.journal.Span()
+	for seq := last; seq >= first && (fits != nil || len(rows) < maxRows); seq-- {
+		e, ok := p.journal.Entry(seq)
+		if !ok || fits != nil && !fits(e) {
+			continue
+		}
+		if fits != nil {
+			fitting[seq] = true
+		}
+		if len(rows) < maxRows {
+			rows = append(rows, keys.row(e))
+		}
 	}
-	return p.showDetail(r, found, size), nil
-}
-
-// showDetail returns a request of the journal with its bodies up to a size. r is the admin request,
-// whose Host the curl command calls.
-func (p *Page) showDetail(r *http.Request, one fake.Request, size int) shownDetail {
-	d := shownDetail{
-		BodySize: len(one.Body), AnswerSize: len(one.Answer), Curl: curlCommand(httpjson.Origin(r), one),
-	}
-	one.Body, one.Answer = cut(one.Body, size), cut(one.Answer, size)
-	d.shownRequest = p.senders().request(one)
-	return d
+	slices.Reverse(rows)
+	return rows, fitting
 }
 
 // cut cuts a body after so many bytes, and no character of a text in two.
@@ -129,12 +128,12 @@ func cut(b []byte, size int) []byte {
 
 // HAR handles GET /_fake/har.
 func (p *Page) HAR(w http.ResponseWriter, r *http.Request) error {
-	q := httpjson.ReadQuery(r, requestParameters()...)
-	fits := requestFilter(q)
+	q := httpjson.ReadQuery(r, journal.Parameters()...)
+	fits := journal.Filter(q)
 	if q.Err != nil {
 		return q.Err
 	}
-	all := slices.DeleteFunc(p.srv.Requests(), func(one fake.Request) bool { return !fits(one) })
+	all := p.fitting(fits)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
 	_ = fake.WriteHAR(w, httpjson.Origin(r), all) // an error says that the client is gone

@@ -1,128 +1,114 @@
 package requestpage
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 )
 
-// The bounds of what the plot shows: slots of a few seconds, and waits.
-const (
-	slotSeconds = 5
-	slotCount   = 60
-	maxWaits    = 32
-	longestWait = 48 * time.Hour
-)
+// slotCount is how many slots the chart has: those of the last 5 minutes.
+const slotCount = 60
 
-// traffic counts the requests of the last minutes by the service's clock, and the times for which
-// answers told a client to wait. It is safe for concurrent use.
+// longestWait bounds a wait of so many seconds: more would overflow a duration.
+const longestWait = 365 * 24 * time.Hour
+
+// traffic counts the requests of the last minutes by the service's clock, and what remained of each key's
+// limit. It is safe for concurrent use.
 type traffic struct {
 	mu    sync.Mutex
 	slots [slotCount]slot
-	waits []wait
 }
 
 // slot is what came within a few seconds.
 type slot struct {
-	Start    int64 `json:"start"` // Unix time
-	Requests int   `json:"requests"`
-	Limited  int   `json:"limited"` // of these, answered with 429
+	Start int64           `json:"start"` // Unix time
+	Count [len(kinds)]int `json:"count"` // of the kinds of responses
+	left  map[int]sample  // of the keys, the last
 }
 
-// wait is a time in which a client had better send nothing.
-type wait struct {
-	From  time.Time `json:"from"`
-	Until time.Time `json:"until"`
+// sample is what the service told a client about its limit.
+type sample struct {
+	At    float64 `json:"at"` // Unix time
+	Left  int     `json:"left"`
+	Limit int     `json:"limit"`
+	Reset int64   `json:"reset"`
 }
 
-// add counts a request whose response was sent at now, with status 0 if there was none.
-func (t *traffic) add(now time.Time, status int, h http.Header) {
+// maxSampled bounds the keys of a slot of which samples are kept.
+const maxSampled = 100
+
+// add counts a request of a key whose response was sent at now, with status 0 if there was none.
+func (t *traffic) add(now time.Time, key, status int, h http.Header) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	start := now.Unix() - now.Unix()%slotSeconds
-	s := &t.slots[start/slotSeconds%slotCount]
+	start := now.Unix() - now.Unix()%journal.SlotSeconds
+	s := &t.slots[start/journal.SlotSeconds%slotCount]
 	if s.Start != start {
-		*s = slot{Start: start}
+		*s = slot{Start: start, left: make(map[int]sample)}
 	}
-	s.Requests++
-	if status == http.StatusTooManyRequests {
-		s.Limited++
-	}
-	if until := waitUntil(now, status, h); until.After(now) {
-		t.wait(now, until)
+	s.Count[kindOf(status)]++
+	if one, ok := readSample(now, h); ok && key > 0 && len(s.left) < maxSampled {
+		s.left[key] = one
 	}
 }
 
-// wait adds a wait, as a part of the last one if the two touch. The caller holds mu.
-func (t *traffic) wait(from, until time.Time) {
-	if last := len(t.waits) - 1; last >= 0 && !from.After(t.waits[last].Until) {
-		if until.After(t.waits[last].Until) {
-			t.waits[last].Until = until
-		}
-		return
-	}
-	t.waits = append(t.waits, wait{from, until})
-	if len(t.waits) > maxWaits {
-		t.waits = t.waits[1:]
-	}
-}
-
-// waitUntil returns until when a response asks its client to wait: by Retry-After, or because nothing
-// remains of the window. It is the zero time for all others.
-func waitUntil(now time.Time, status int, h http.Header) time.Time {
-	latest := now.Add(longestWait)
-	var until time.Time
-	if reset, err := strconv.ParseInt(h.Get("X-Ratelimit-Reset"), 10, 64); err == nil &&
-		h.Get("X-Ratelimit-Remaining") == "0" {
-		until = time.Unix(min(reset, latest.Unix()), 0)
-	}
-	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
-		return until
-	}
-	var retry time.Time
-	value := h.Get("Retry-After")
+// retryAfter returns the time that a Retry-After header names, at most longestWait from now for a number,
+// and the zero time for what is none.
+func retryAfter(now time.Time, value string) time.Time {
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		retry = now.Add(time.Duration(min(max(seconds, 0), int64(longestWait/time.Second))) * time.Second)
-	} else if date, err := http.ParseTime(value); err == nil && date.Before(latest) {
-		retry = date
+		return now.Add(time.Duration(min(max(seconds, 0), int64(longestWait/time.Second))) * time.Second)
 	}
-	if retry.After(until) {
-		return retry
+	date, err := http.ParseTime(value)
+	if err != nil {
+		return time.Time{}
 	}
-	return until
+	return date
 }
 
-// shownTraffic is the traffic as the page draws it.
-type shownTraffic struct {
-	SlotSeconds int    `json:"slotSeconds"`
-	SlotCount   int    `json:"slotCount"`
-	Slots       []slot `json:"slots"` // those with requests
-	Waits       []wait `json:"waits"`
+// readSample reads the rate limit headers of a response.
+func readSample(now time.Time, h http.Header) (sample, bool) {
+	left, err := strconv.Atoi(h.Get("X-Ratelimit-Remaining"))
+	limit, err2 := strconv.Atoi(h.Get("X-Ratelimit-Limit"))
+	reset, err3 := strconv.ParseInt(h.Get("X-Ratelimit-Reset"), 10, 64)
+	ok := err == nil && err2 == nil && err3 == nil
+	return sample{float64(now.UnixMilli()) / 1000, left, limit, reset}, ok
 }
 
-// show returns what is within the span of the plot that ends now.
-func (t *traffic) show(now time.Time) shownTraffic {
+// show returns the slots within the span of the chart that ends now, without empty ones.
+func (t *traffic) show(now time.Time) []slot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	begin := now.Add(-slotSeconds * slotCount * time.Second)
-	s := shownTraffic{slotSeconds, slotCount, []slot{}, []wait{}}
-	for _, slot := range t.slots {
-		if slot.Start > begin.Unix() {
-			s.Slots = append(s.Slots, slot)
+	list := []slot{}
+	for _, s := range t.slots {
+		if s.Start > now.Unix()-journal.SlotSeconds*slotCount {
+			list = append(list, s)
 		}
 	}
-	for _, w := range t.waits {
-		if w.Until.After(begin) {
-			s.Waits = append(s.Waits, wait{w.From.UTC().Round(0), w.Until.UTC().Round(0)})
+	return list
+}
+
+// left returns what remained of a key's limit in these slots, oldest first.
+func (t *traffic) left(now time.Time, key int) []sample {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := []sample{}
+	for _, s := range t.slots {
+		if one, ok := s.left[key]; ok && s.Start > now.Unix()-journal.SlotSeconds*slotCount {
+			list = append(list, one)
 		}
 	}
-	return s
+	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.At, b.At) })
+	return list
 }
 
 // reset forgets everything.
 func (t *traffic) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.slots, t.waits = [slotCount]slot{}, nil
+	t.slots = [slotCount]slot{}
 }

@@ -6,52 +6,57 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-func TestAWaitLastsAsLongAsTheAnswerSays(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_900_000_000, 500)
-	reset := strconv.FormatInt(now.Unix()+40, 10)
-	for _, c := range []struct {
-		status                  int
-		remaining, reset, retry string
-		want                    time.Time
-	}{
-		{200, "1", reset, "", time.Time{}},
-		{200, "0", reset, "", time.Unix(now.Unix()+40, 0)},
-		{200, "0", "soon", "", time.Time{}},
-		{200, "0", "9999999999999", "", time.Unix(now.Add(longestWait).Unix(), 0)},
-		{200, "5", reset, "30", time.Time{}},
-		{429, "5", reset, "30", now.Add(30 * time.Second)},
-		{429, "0", reset, "30", time.Unix(now.Unix()+40, 0)},
-		{503, "5", reset, "7", now.Add(7 * time.Second)},
-		{503, "5", reset, "-7", now},
-		{503, "5", reset, "9999999999999", now.Add(longestWait)},
-		{429, "5", reset, now.Add(time.Hour).UTC().Format(http.TimeFormat), time.Unix(now.Unix()+3600, 0)},
-		{429, "5", reset, "Fri, 31 Dec 9999 23:59:59 GMT", time.Time{}},
-		{429, "5", reset, "soon", time.Time{}},
+	for value, want := range map[string]time.Time{
+		"":                    {},
+		"soon":                {},
+		"30":                  now.Add(30 * time.Second),
+		"-7":                  now,
+		"9999999999999":       now.Add(longestWait),
+		"9999999999999999999": {},
+		now.Add(time.Hour).UTC().Format(http.TimeFormat): time.Unix(now.Unix()+3600, 0),
 	} {
-		h := http.Header{}
-		h.Set("X-RateLimit-Remaining", c.remaining)
-		h.Set("X-RateLimit-Reset", c.reset)
-		h.Set("Retry-After", c.retry)
-		assert.WithinDuration(t, c.want, waitUntil(now, c.status, h), 0, "%+v", c)
+		assert.WithinDuration(t, want, retryAfter(now, value), 0, value)
 	}
 }
 
-func TestTrafficIsBounded(t *testing.T) {
+func TestTraffic(t *testing.T) {
 	t.Parallel()
-	var traffic traffic
-	now := time.Unix(1_900_000_000, 0)
-	for range 10_000 {
-		now = now.Add(slotSeconds * time.Second)
-		traffic.add(now, http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}})
-	}
-	shown := traffic.show(now)
-	assert.LessOrEqual(t, len(shown.Slots), slotCount)
-	assert.GreaterOrEqual(t, len(shown.Slots), slotCount-1)
-	assert.Len(t, shown.Waits, maxWaits)
-	traffic.reset()
-	assert.Empty(t, traffic.show(now).Slots)
+	t.Run("counts the kinds of responses, and keeps what remained of each key's limit", func(t *testing.T) {
+		t.Parallel()
+		var traffic traffic
+		now := time.Unix(1_900_000_000, 0)
+		for i, status := range []int{200, 304, 404, 429, 500, 0} {
+			h := http.Header{"X-Ratelimit-Limit": {"9"}, "X-Ratelimit-Remaining": {strconv.Itoa(8 - i)}, "X-Ratelimit-Reset": {"1900000060"}}
+			traffic.add(now, 1+i%2, status, h)
+		}
+		traffic.add(now, 3, 200, http.Header{"X-Ratelimit-Limit": {"9"}})
+		require.Len(t, traffic.show(now), 1)
+		assert.Equal(t, [...]int{3, 1, 1, 1, 1}, traffic.show(now)[0].Count)
+		assert.Equal(t, []sample{{1_900_000_000, 4, 9, 1_900_000_060}}, traffic.left(now, 1))
+		assert.Equal(t, 3, traffic.left(now, 2)[0].Left)
+		assert.Empty(t, traffic.left(now, 3), "the response did not have the three headers")
+		assert.Empty(t, traffic.left(now.Add(6*time.Minute), 1))
+	})
+	t.Run("is bounded", func(t *testing.T) {
+		t.Parallel()
+		var traffic traffic
+		now := time.Unix(1_900_000_000, 0)
+		for range 10_000 {
+			now = now.Add(journal.SlotSeconds * time.Second)
+			traffic.add(now, 1, http.StatusServiceUnavailable, nil)
+		}
+		assert.LessOrEqual(t, len(traffic.show(now)), slotCount)
+		assert.GreaterOrEqual(t, len(traffic.show(now)), slotCount-1)
+		traffic.reset()
+		assert.Empty(t, traffic.show(now))
+	})
 }

@@ -6,13 +6,15 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -20,20 +22,22 @@ import (
 type pageData struct {
 	Version string
 	Origin  string
-	Filters []filterField
-	Rows    []row
-	Detail  *pageDetail
-	Style   template.CSS
-	Script  template.JS
-	query   url.Values
+	// FaultFields are the names of a fault's fields.
+	FaultFields string
+	Filters     []filterField
+	Rows        []row
+	Detail      *shownDetail
+	Style       template.CSS
+	Script      template.JS
+	query       url.Values
 }
 
 // Link returns the address of the page with a request open on it, with 0 none, and the same filters.
 func (d pageData) Link(seq int) string {
 	link := make(url.Values)
-	for _, f := range d.Filters {
-		if v := d.query.Get(f.Name); v != "" {
-			link.Set(f.Name, v)
+	for name := range d.query {
+		if v := d.query.Get(name); v != "" && name != "request" {
+			link.Set(name, v)
 		}
 	}
 	if seq > 0 {
@@ -42,11 +46,8 @@ func (d pageData) Link(seq int) string {
 	return "?" + link.Encode()
 }
 
-// pageDetail is a request that is open on the page without its script.
-type pageDetail struct {
-	shownDetail
-	Row row
-}
+// Given returns a parameter of the page's address.
+func (d pageData) Given(name string) string { return d.query.Get(name) }
 
 // pageBody is a body in it.
 type pageBody struct{ About, Text string }
@@ -67,144 +68,73 @@ func newPageBody(text string, binary []byte, size int) pageBody {
 
 // filterField is a filter that the reader can choose.
 type filterField struct {
-	Name    string
-	Label   string
-	Choices []filterChoice
-}
-
-type filterChoice struct {
-	Value, Text string
-	Selected    bool
+	Name, Label, Given string
+	Choices            [][2]string // value and text
 }
 
 // maxDetail is how much of a body the page shows.
-const maxDetail = 64 << 10
+const maxDetail = 16 << 10
 
 func (p *Page) pageData(r *http.Request) (pageData, error) {
-	q := httpjson.ReadQuery(r, "operation", "status", "key", "request") // those that the reader sees and can change
-	fits := requestFilter(q)
+	// Those that the reader sees and can change.
+	q := httpjson.ReadQuery(r, "operation", "status", "key", "fault", "violation", "text", "at", "request")
+	fits := journal.Filter(q)
 	seq := int(q.Number("request", 1, 1<<31-1, 0))
 	if q.Err != nil {
 		return pageData{}, q.Err
 	}
-	rows := p.newestRows(fits)
+	p.journal.Update(p.feed.generation())
+	rows, _ := p.newestRows(fits)
 	slices.Reverse(rows)
 	d := pageData{
-		Version: petstore.Version, Origin: httpjson.Origin(r), Filters: p.filterFields(q.Values),
-		Rows: rows, Style: p.layout.style, Script: p.layout.script, query: q.Values,
+		Version: petstore.Version, Origin: httpjson.Origin(r), FaultFields: strings.Join(spec.FaultFields, ", "),
+		Filters: p.filterFields(q.Values),
+		Rows:    rows, Style: p.layout.style, Script: p.layout.script, query: q.Values,
 	}
-	if found, ok := p.srv.Request(seq); ok {
-		d.Detail = &pageDetail{p.showDetail(r, found, maxDetail), p.senders().row(found)}
+	if e, ok := p.journal.Entry(seq); ok {
+		detail := p.showDetail(r, e, maxDetail)
+		d.Detail = &detail
 	}
 	return d, nil
 }
 
 func (p *Page) filterFields(query url.Values) []filterField {
-	operations := []filterChoice{
-		{Text: "any"},
-		{Value: fake.OpListPets, Text: fake.OpListPets},
-		{Value: fake.OpCreatePet, Text: fake.OpCreatePet},
-		{Value: fake.OpGetPet, Text: fake.OpGetPet},
-		{Value: "none", Text: "none"},
-	}
-	status := []filterChoice{{Text: "any"}}
-	for _, s := range []string{"2xx", "4xx", "5xx", "200", "201", "400", "401", "404", "405", "429", "500", "503"} {
-		status = append(status, filterChoice{Value: s, Text: s})
-	}
-	status = append(status, filterChoice{Value: "0", Text: "no answer"})
-	keys := []filterChoice{{Text: "any"}}
+	operations := choices(fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")
+	status := choices("2xx", "4xx", "5xx", "200", "201", "400", "401", "404", "405", "429", "500", "503")
+	status = append(status, [2]string{"0", "no response"})
+	keys := choices()
 	all := p.srv.Keys()
 	for _, k := range all[:min(len(all), MaxListed)] {
-		text := keyText(k.Number, MaskKey(k.APIKey))
-		keys = append(keys, filterChoice{Value: strconv.Itoa(k.Number), Text: text})
+		keys = append(keys, [2]string{strconv.Itoa(k.Number), KeyText(k.Number, MaskKey(k.APIKey))})
 	}
-	keys = append(keys, filterChoice{Value: keyNone, Text: keyNone}, filterChoice{Value: keyUnknown, Text: keyUnknown})
+	keys = append(keys, [2]string{journal.KeyNone, journal.KeyNone}, [2]string{journal.KeyUnknown, journal.KeyUnknown})
+	faults := [][2]string{{"", "any"}, {"true", "with"}, {"false", "without"}}
+	violations := slices.Clone(faults)
+	for _, name := range fake.Rules() {
+		violations = append(violations, [2]string{name, ruleTexts[name]})
+	}
 	fields := []filterField{
-		{"operation", "Operation", operations}, {"status", "Status", status}, {"key", "Key", keys},
+		{Name: "operation", Label: "Operation", Choices: operations},
+		{Name: "status", Label: "Status", Choices: status},
+		{Name: "key", Label: "Key", Choices: keys},
+		{Name: "fault", Label: "Fault", Choices: faults},
+		{Name: "violation", Label: "Violation", Choices: violations},
 	}
 	for i, f := range fields {
-		fields[i].Choices = chosen(f.Choices, query.Get(f.Name))
+		given := query.Get(f.Name)
+		fields[i].Given = given
+		if !slices.ContainsFunc(f.Choices, func(c [2]string) bool { return c[0] == given }) { // such as the status 418
+			fields[i].Choices = append(fields[i].Choices, [2]string{given, given})
+		}
 	}
 	return fields
 }
 
-// chosen selects a value among the choices, or beside them: an address may say 418.
-func chosen(choices []filterChoice, value string) []filterChoice {
-	i := slices.IndexFunc(choices, func(c filterChoice) bool { return c.Value == value })
-	if i < 0 {
-		return append(choices, filterChoice{value, value, true})
+// choices returns the choice of any value, and others whose texts are their values.
+func choices(values ...string) [][2]string {
+	list := [][2]string{{"", "any"}}
+	for _, value := range values {
+		list = append(list, [2]string{value, value})
 	}
-	choices[i].Selected = true
-	return choices
-}
-
-// keyText adds the id to a masked key, since keys may begin alike. The page's script does the same.
-func keyText(id int, masked string) string {
-	switch {
-	case id == 0 && masked == keyNone:
-		return "no key"
-	case id == 0:
-		return "unknown key"
-	case masked == fake.DefaultAPIKey:
-		return masked
-	}
-	return fmt.Sprintf("%s #%d", masked, id)
-}
-
-// hint is why a request was refused: a text, and the sections of the service document it refers to.
-type hint struct{ Text, Sections string }
-
-var hintSections = regexp.MustCompile(`(?s)^(.*) \((sections? [\d., and]+)\)(.*)$`)
-
-// splitHint takes the sections out of a hint, as the page's script does too.
-func splitHint(text string) hint {
-	parts := hintSections.FindStringSubmatch(text)
-	if parts == nil {
-		return hint{Text: text}
-	}
-	return hint{parts[1] + parts[3], parts[2]}
-}
-
-// clockTime is a time of a day, as the page's script writes it too.
-func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.000") }
-
-// tookText is a duration in milliseconds, as the page's script writes it too.
-func tookText(ms float64) string {
-	switch {
-	case ms < 0.9995:
-		return fmt.Sprintf("%.0f µs", ms*1000)
-	case ms < 9.95:
-		return fmt.Sprintf("%.1f ms", ms)
-	case ms < 999.5:
-		return fmt.Sprintf("%.0f ms", ms)
-	}
-	return fmt.Sprintf("%.2f s", ms/1000)
-}
-
-// statusText returns a status as the list shows it.
-func statusText(r row) string {
-	switch {
-	case r.Pending:
-		return "open"
-	case r.Status == 0:
-		return "none"
-	}
-	return strconv.Itoa(r.Status)
-}
-
-// statusClass is the class that gives a status its colour.
-func statusClass(r row) string {
-	switch {
-	case r.Pending:
-		return "open"
-	case r.Status == 0:
-		return "lost"
-	case r.Status == http.StatusTooManyRequests:
-		return "limited"
-	case r.Status >= 500:
-		return "failed"
-	case r.Status >= 400:
-		return "refused"
-	}
-	return "fine"
+	return list
 }

@@ -1,7 +1,10 @@
-package requestpage
+// Package replay writes requests of a fake's journal as code that sends them again: a command for curl, a
+// Go program, JavaScript. It also sends them again itself.
+package replay
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,9 +18,9 @@ import (
 // maxArgument is the largest body that goes into an argument of curl; systems bound these.
 const maxArgument = 64 << 10
 
-// curlCommand returns a command for a POSIX shell that sends a request of the journal again. In
+// Curl returns a command for a POSIX shell that sends a request of the journal again. In
 // place of the key, which the journal does not hold, it takes $PETSTORE_API_KEY.
-func curlCommand(origin string, r fake.Request) string {
+func Curl(origin string, r fake.Request) string {
 	words := []string{"curl"}
 	switch {
 	case r.Method == http.MethodHead && len(r.Body) == 0:
@@ -55,17 +58,25 @@ func curlTarget(origin, path string) []string {
 	return append(words, shellWord(origin+path))
 }
 
-// curlHeaders returns the header as arguments, without what curl makes itself.
-func curlHeaders(r fake.Request) []string {
+// replayed yields the header of a request without what every HTTP client makes itself.
+func replayed(r fake.Request) iter.Seq2[string, string] {
 	own := []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Transfer-Encoding"}
+	return func(yield func(name, value string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+			for _, value := range r.Header[name] {
+				if !slices.Contains(own, name) && !yield(name, value) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// curlHeaders returns the header as arguments.
+func curlHeaders(r fake.Request) []string {
 	var words []string
-	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		if slices.Contains(own, name) {
-			continue
-		}
-		for _, value := range r.Header[name] {
-			words = append(words, "--header", curlHeader(name, value))
-		}
+	for name, value := range replayed(r) {
+		words = append(words, "--header", curlHeader(name, value))
 	}
 	if len(r.Body) > 0 && len(r.Header["Content-Type"]) == 0 {
 		words = append(words, "--header", ShellQuote("Content-Type:")) // or curl makes it a form

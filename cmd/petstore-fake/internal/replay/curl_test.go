@@ -1,4 +1,4 @@
-package requestpage
+package replay
 
 import (
 	"bytes"
@@ -45,7 +45,7 @@ func runCurl(t *testing.T, command string) (args []string, input string) {
 	return parts[:n], parts[n]
 }
 
-func TestACurlCommandComesThroughAShellAsTheRequestWas(t *testing.T) {
+func TestCurl_throughAShell(t *testing.T) {
 	t.Parallel()
 	bearer := http.Header{"Authorization": {"Bearer [redacted]"}}
 	nasty := `it's $HOME \ "x" ` + "`id`" + ` $(touch pwned); & | < > * ~ # ! %s %d \n`
@@ -92,12 +92,12 @@ func TestACurlCommandComesThroughAShellAsTheRequestWas(t *testing.T) {
 			[]string{"http://h/", "--header", "X-Escape: a\tb \x1b[201~ \u202e% \xff"},
 		},
 	} {
-		args, _ := runCurl(t, curlCommand("http://h", c.request))
+		args, _ := runCurl(t, Curl("http://h", c.request))
 		assert.Equal(t, c.want, args)
 	}
 }
 
-func TestACurlCommandCarriesABodyOfAnyBytes(t *testing.T) {
+func TestCurl_bodyOfAnyBytes(t *testing.T) {
 	t.Parallel()
 	every := make([]byte, 256)
 	for i := range every {
@@ -110,7 +110,7 @@ func TestACurlCommandCarriesABodyOfAnyBytes(t *testing.T) {
 		"a new line at the end":                   []byte("{}\n"),
 		"what looks like an option":               []byte("-v \x00"),
 	} {
-		command := curlCommand("http://h", fake.Request{Method: "POST", Path: "/v1/pets", Body: body})
+		command := Curl("http://h", fake.Request{Method: "POST", Path: "/v1/pets", Body: body})
 		args, input := runCurl(t, command)
 		if args[len(args)-2] == "--data-raw" {
 			input = args[len(args)-1]

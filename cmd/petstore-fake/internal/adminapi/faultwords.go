@@ -1,0 +1,53 @@
+package adminapi
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// describeFault says in words which requests a fault strikes, what it does to them, and how often. A
+// key is shown as in the journal.
+func describeFault(f fake.Fault) string {
+	target := f.Operation
+	if target == "" {
+		target = "any request"
+	}
+	if f.APIKey != "" {
+		target += " with the key " + requestpage.MaskKey(f.APIKey)
+	}
+	return target + ": " + f.Effect() + "; " + howOften(f)
+}
+
+// howOften says how many of the requests that fit a fault it strikes.
+func howOften(f fake.Fault) string {
+	var words string
+	chance := f.Chance > 0 && f.Chance < 1
+	switch times := max(f.Times, 1); {
+	case chance && f.Times == fake.Forever:
+		words = "each with a chance of " + percent(f.Chance)
+	case chance:
+		words = fmt.Sprintf("each with a chance of %s, %d at most", percent(f.Chance), times)
+	case f.Times == fake.Forever:
+		words = "all of them"
+	case times == 1:
+		words = "the next one"
+	default:
+		words = fmt.Sprintf("the next %d", times)
+	}
+	if f.Skip > 0 {
+		words += fmt.Sprintf(", after the first %d", f.Skip)
+	}
+	if f.For > 0 {
+		words += ", for " + requestpage.Plain(f.For)
+	}
+	return words
+}
+
+// percent writes a probability with as many digits as it was given.
+func percent(p float64) string {
+	const digits = 4 // of the 17 that a float64 has, so that 0.07 is not 7.000000000000001 %
+	return strconv.FormatFloat(p*100, 'g', digits, 64) + " %"
+}

@@ -1,0 +1,222 @@
+package journal
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// testJournal is a journal with its fake.
+type testJournal struct {
+	*Journal
+	t *testing.T
+}
+
+func newTestJournal(t *testing.T, opts ...fake.Option) testJournal {
+	t.Helper()
+	srv := fake.NewServer(opts...)
+	t.Cleanup(srv.Close)
+	return testJournal{New(srv), t}
+}
+
+// call sends a request with the default key. There need not be a response.
+func (j testJournal) call(method, path, body string) {
+	j.t.Helper()
+	j.callAs(fake.DefaultAPIKey, method, path, body)
+}
+
+func (j testJournal) callAs(key, method, path, body string) {
+	j.t.Helper()
+	r, err := http.NewRequestWithContext(j.t.Context(), method, "http://fake"+path, strings.NewReader(body))
+	require.NoError(j.t, err)
+	r.Header.Set("Authorization", "Bearer "+key)
+	if resp, err := j.srv.Transport().RoundTrip(r); err == nil {
+		require.NoError(j.t, resp.Body.Close())
+	}
+}
+
+// entries returns all requests, oldest first.
+func (j testJournal) entries() (list []Entry) {
+	j.t.Helper()
+	j.Update(1)
+	first, last := j.Span()
+	for seq := first; seq <= last; seq++ {
+		e, ok := j.Entry(seq)
+		require.True(j.t, ok)
+		list = append(list, e)
+	}
+	return list
+}
+
+// tried returns the tries of requests as "seq:try/tries".
+func tried(entries []Entry) (list []string) {
+	for _, e := range entries {
+		if e.Try > 0 {
+			list = append(list, fmt.Sprintf("%d:%d/%d", e.Seq, e.Try, len(e.Tries)))
+		}
+	}
+	return list
+}
+
+func TestEntry(t *testing.T) {
+	t.Parallel()
+	const body = `{"name":"Rex","categoryId":1}`
+	bubble := func(name string, f func(t *testing.T, p testJournal)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { f(t, newTestJournal(t)) })
+		})
+	}
+	bubble("the same request after a 503, a reset and a body that was cut off is a retry", func(t *testing.T, p testJournal) {
+		p.srv.Inject(fake.Fault{Status: 503})
+		p.call("POST", "/v1/pets", body)
+		p.srv.Inject(fake.Fault{Wire: fake.WireReset})
+		p.call("POST", "/v1/pets", body)
+		p.srv.Inject(fake.Fault{Wire: fake.WireTruncate})
+		p.call("POST", "/v1/pets", body)
+		time.Sleep(RetryGap)
+		p.call("POST", "/v1/pets", body)
+		p.call("POST", "/v1/pets", body)
+		assert.Equal(t, []string{"1:1/4", "2:2/4", "3:3/4", "4:4/4"}, tried(p.entries()))
+	})
+	bubble("another body, another key, a later time and a success make none", func(t *testing.T, p testJournal) {
+		p.srv.AddKey("second-key-0001", fake.PlanFree)
+		p.srv.Inject(fake.Fault{Status: 503, Times: 3})
+		for range 3 {
+			p.call("POST", "/v1/pets", body)
+			time.Sleep(RetryGap + time.Second)
+		}
+		p.call("POST", "/v1/pets", strings.ToUpper(body))
+		p.callAs("second-key-0001", "POST", "/v1/pets", body)
+		p.call("GET", "/v1/pets", "")
+		p.call("GET", "/v1/pets", "")
+		assert.Empty(t, tried(p.entries()))
+	})
+	bubble("two that fail at once are retried once each", func(t *testing.T, p testJournal) {
+		p.srv.Inject(fake.Fault{Status: 503, Delay: time.Second, Times: 2})
+		for range 2 {
+			go p.call("POST", "/v1/pets", body)
+			synctest.Wait()
+		}
+		assert.Empty(t, tried(p.entries()))
+		time.Sleep(2 * time.Second)
+		p.call("POST", "/v1/pets", body)
+		p.call("POST", "/v1/pets", body)
+		assert.Equal(t, []string{"1:1/2", "2:1/2", "3:2/2", "4:2/2"}, tried(p.entries()))
+	})
+	bubble("each request has the time since the last one of its key", func(t *testing.T, p testJournal) {
+		p.srv.AddKey("second-key-0001", fake.PlanFree)
+		p.call("GET", "/v1/pets", "")
+		time.Sleep(time.Second)
+		p.callAs("second-key-0001", "GET", "/v1/pets", "")
+		p.callAs("unknown-key", "GET", "/v1/pets", "")
+		time.Sleep(500 * time.Millisecond)
+		p.call("GET", "/v1/pets", "")
+		var since []time.Duration
+		for _, e := range p.entries() {
+			since = append(since, e.Since)
+		}
+		assert.Equal(t, []time.Duration{-1, -1, -1, 1500 * time.Millisecond}, since)
+		assert.Equal(t, 4, p.entries()[0].Next)
+		assert.Zero(t, p.entries()[3].Next)
+	})
+	bubble("a response that comes later is taken over", func(t *testing.T, p testJournal) {
+		p.srv.Inject(fake.Fault{Delay: time.Minute})
+		go p.call("GET", "/v1/pets", "")
+		synctest.Wait()
+		assert.True(t, Pending(p.entries()[0].Request))
+		time.Sleep(2 * time.Minute)
+		assert.False(t, Pending(p.entries()[0].Request))
+		assert.Empty(t, p.open)
+	})
+	t.Run("the list follows a journal that drops requests", func(t *testing.T) {
+		t.Parallel()
+		p := newTestJournal(t, fake.WithJournal(5), fake.WithPlan(fake.Enterprise(0, 0)))
+		for range 3 {
+			p.call("GET", "/v1/pets/7", "")
+		}
+		assert.Len(t, p.entries(), 3)
+		for range 4 {
+			p.call("GET", "/v1/pets", "")
+		}
+		rows := p.entries()
+		require.Len(t, rows, 5)
+		assert.Equal(t, 3, rows[0].Seq)
+		for range 300 {
+			p.call("GET", "/v1/pets", "")
+		}
+		rows = p.entries()
+		require.Len(t, rows, 5)
+		assert.Equal(t, 303, rows[0].Seq)
+		first, last := p.Span()
+		assert.Equal(t, []int{303, 307}, []int{first, last})
+	})
+	t.Run("the list starts again with the journal", func(t *testing.T) {
+		t.Parallel()
+		p := newTestJournal(t)
+		p.call("GET", "/v1/pets/7", "")
+		p.call("GET", "/v1/pets/7", "")
+		assert.Len(t, p.entries(), 2)
+		assert.Equal(t, 2, p.Violations())
+		p.srv.Restart()
+		p.Update(2)
+		assert.Zero(t, p.Violations())
+		p.call("GET", "/v1/pets", "")
+		p.Update(2)
+		e, ok := p.Entry(1)
+		assert.True(t, ok)
+		assert.Empty(t, e.Violations)
+	})
+}
+
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	p := newTestJournal(t)
+	p.call("POST", "/v1/pets?dry=1", `{"name":"Zoë","categoryId":1}`)
+	p.srv.Inject(fake.Fault{Status: 503, RetryAfter: "77"})
+	p.call("GET", "/v1/pets", "")
+	p.call("GET", "/v1/pets/7", "")
+	p.callAs("unknown-key", "GET", "/v1/orders", "")
+	fit := func(query string) (int, error) {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/?"+query, http.NoBody)
+		q := httpjson.ReadQuery(r, Parameters()...)
+		filter, n := Filter(q), 0
+		for _, e := range p.entries() {
+			if filter == nil || filter(e) {
+				n++
+			}
+		}
+		return n, q.Err
+	}
+	for query, want := range map[string]int{
+		"": 4, "text=": 4, "text=ZOË": 1, "text=authorization: bearer": 4, "text=retry-after: 77": 1, "text=dry=1": 1,
+		"text=getpet": 1, "text=status 503": 1, "text=no such": 0, "fault=true": 1, "fault=false": 3,
+		"violation=true": 2, "violation=false": 2, "violation=deprecated-operation": 1, "violation=early-retry": 0,
+		"at=0": 0, "at=": 4, "status=5xx&text=77": 1, "operation=none": 1, "key=unknown": 1, "method=POST": 1,
+	} {
+		n, err := fit(strings.ReplaceAll(query, " ", "%20"))
+		require.NoError(t, err, query)
+		assert.Equal(t, want, n, query)
+	}
+	last := p.entries()[3].Time.Unix()
+	n, err := fit(fmt.Sprintf("at=%d", last))
+	require.NoError(t, err)
+	assert.Positive(t, n)
+	n, err = fit(fmt.Sprintf("at=%d", last-SlotSeconds))
+	require.NoError(t, err)
+	assert.Less(t, n, 4)
+	for _, query := range []string{"violation=x", "at=x", "fault=x", "operation=x", "status=x", "key=x", "colour=red"} {
+		_, err := fit(query)
+		assert.Error(t, err, query)
+	}
+}
