@@ -17,8 +17,8 @@ func TestLimiterAcquire_fair(t *testing.T) {
 	}{
 		{rush{limit: 300, processes: 8, goroutines: 8}, 0.8},
 		{rush{limit: 1000, processes: 8, goroutines: 8}, 0.8},
-		{rush{limit: 300, processes: 32, goroutines: 2}, 0.6},
-		{rush{limit: 1000, processes: 32, goroutines: 2}, 0.6},
+		{rush{limit: 300, processes: 32, goroutines: 2}, 0.7},
+		{rush{limit: 1000, processes: 32, goroutines: 2}, 0.7},
 	} {
 		f.minutes = 3
 		t.Run(fmt.Sprintf("%d processes on %d a minute", f.processes, f.limit), func(t *testing.T) {

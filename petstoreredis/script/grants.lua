@@ -37,6 +37,9 @@ end
 local function part(n)
   local processes = redis.call('ZCARD', LEASES)
   local whole = math.ceil(s.limit / processes)
+  if whole > 4 and whole * processes - s.limit >= whole then
+    whole = whole - 1 -- the parts of the first would leave nothing to the last; of four, one less is too much
+  end
   local missing = whole - taken()
   if s.slides then
     missing = 0
@@ -44,7 +47,9 @@ local function part(n)
     local rest = math.max(0, n - rank() * whole)
     return math.min(command.want, math.floor(rest / processes))
   end
-  return math.min(command.want, n, math.max(1, math.floor(n / processes), missing))
+  -- A quarter of what nobody else waits for: single ones cost a round trip each.
+  local parts = missing <= 0 and not s.slides and math.min(processes, 4) or processes
+  return math.min(command.want, n, math.max(1, math.floor(n / parts), missing))
 end
 
 -- admit_ahead grants a request that goes ahead of the others, or returns in how long to ask again.
@@ -92,7 +97,7 @@ local function admit()
   end
   -- Only what comes back unused can help, and it comes first to those who have waited for longer.
   local before = rank()
-  if available == 0 and before >= s.outstanding and not s.slides and not s.day then
+  if n == 0 and before >= available + s.outstanding and not s.slides and not s.day then
     return 0, 'window', at_in(s.ends)
   end
   if n < available then
