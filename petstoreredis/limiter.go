@@ -56,8 +56,8 @@ var (
 
 // NewLimiter returns a limiter whose state is kept by rdb under a name, such as that of the key's
 // owner and plan. All limiters with one name share one budget; the processes of a fleet must use
-// the same version of this package. Only a hash of the name leaves the process, so that it may even
-// be the API key.
+// the same version of this package, or they share the key as two fleets do. Only a hash of the name
+// leaves the process, so that it may even be the API key.
 //
 // NewLimiter does no I/O. It fails with a [petstore.ArgumentError] if rdb is nil, the name is
 // empty, or an option is wrong.

@@ -35,9 +35,14 @@ type store struct {
 	keys   []string
 }
 
+// stateForm is the number of the form that the script gives the state. It is in the names of the
+// keys, so that processes of two versions, as during an update, do not destroy each other's state:
+// they share the budget as two fleets that do not know of each other.
+const stateForm = "2"
+
 // newStore names the keys of a budget so that a cluster keeps them in one slot.
 func newStore(client redis.UniversalClient, prefix, hash string) store {
-	base := prefix + "{" + hash + "}:"
+	base := prefix + "{" + hash + "}:" + stateForm + ":"
 	return store{client, []string{base + "state", base + "leases", base + "held", base + "queue"}}
 }
 

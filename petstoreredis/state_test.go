@@ -160,7 +160,7 @@ func TestLimiterAcquire_flushedRedisAndRestartedProcessesOpenTheKeyForAll(t *tes
 }
 
 func TestLimiterAcquire_junkInRedisIsBegunAfresh(t *testing.T) {
-	const base = "petstore:{2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683}:"
+	const base = "petstore:{2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683}:2:"
 	type junk struct {
 		name string
 		put  func(r *testRedis)

@@ -26,7 +26,7 @@ func TestLimiterAcquire_shortWindowIsNotTakenForSliding(t *testing.T) {
 				}
 				took := time.Since(start)
 				elapse(time.Second)
-				text, err := r.Get("petstore:{2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683}:state")
+				text, err := r.Get("petstore:{2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683}:2:state")
 				require.NoError(t, err)
 				assert.NotContains(t, text, `"slides":true`)
 				assert.Less(t, took, 3*minute+6*time.Second)
