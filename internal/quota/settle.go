@@ -1,0 +1,109 @@
+package quota
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// GiveBack ends the reservation of a request that was not sent.
+func (b *Budget) GiveBack(s Slot) {
+	if s.era != b.era {
+		return
+	}
+	b.inFlight--
+	b.young.remove(s.step)
+	if s.ahead {
+		b.ahead.inFlight--
+	}
+}
+
+// Settle reports the outcome of an admitted request.
+func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
+	b.observe(now)
+	if s.era != b.era {
+		return
+	}
+	b.GiveBack(s)
+	if s.ahead {
+		b.ahead.settle(o, now)
+	}
+	if o.Sent.IsZero() {
+		return
+	}
+	b.responses++
+	if o.Received.IsZero() || o.RateLimit.Limit <= 0 {
+		b.miss(o)
+	} else {
+		b.learn(s, o)
+	}
+	switch {
+	case o.Received.IsZero():
+	case o.StatusCode == http.StatusTooManyRequests:
+		b.reject(s, *o)
+	case s.closures == b.gate.closures:
+		b.gate.rejected, b.gate.streak = false, 0
+	}
+	b.blind = b.blind || !o.Received.IsZero()
+}
+
+// Learn updates the Budget by the outcome of a request that it has not admitted. The response can
+// only lower what is left of the known window.
+func (b *Budget) Learn(o *Observation, now time.Time) {
+	b.observe(now)
+	b.inFlight++
+	b.young.add()
+	b.Settle(Slot{era: b.era, epoch: b.epoch, closures: b.gate.closures, step: b.young.step, heard: b.heard}, o, now)
+}
+
+// miss counts a request without a response, or without a limit in it.
+func (b *Budget) miss(o *Observation) {
+	b.own++
+	l := loss{response: b.responses}
+	if o.Received.IsZero() {
+		l.at = b.now
+	}
+	if len(b.lost) < b.limit { // with limit lost requests, nothing is left
+		b.lost = append(b.lost, l)
+	}
+}
+
+// learn updates the Budget from the headers of a response.
+func (b *Budget) learn(s Slot, o *Observation) {
+	b.offset.Narrow(o)
+	if o.Received.Sub(b.heard) > windowLength {
+		b.tight = o.Received
+	}
+	b.heard = Later(b.heard, o.Received)
+	_, usable := b.endOf(o, o.Received)
+	order := b.compare(s, o, usable)
+	switch order {
+	case windowPast:
+		return
+	case windowNext:
+		b.open(o)
+	}
+	b.describe(s, o, usable)
+	if o.StatusCode != http.StatusTooManyRequests {
+		b.own++
+	}
+	b.push(s.responses, b.responses, o.RateLimit.Remaining, o.Sent)
+	b.watch(s, o, order == windowNext)
+	if b.left() < b.limit/4 {
+		b.tight = o.Received
+	}
+	if b.left() <= b.reserve(false) && !b.exhausted {
+		b.exhausted = true
+		b.changes++
+	}
+}
+
+// open begins a new window with its first response.
+func (b *Budget) open(o *Observation) {
+	b.lost = slices.DeleteFunc(b.lost, func(l loss) bool { return !l.mayStray(o.Sent) })
+	b.low, b.floor = b.low[:0], 0
+	b.others = others{wasShared: b.others.shared, theirs: b.others.theirs}
+	b.minutes = b.isMinute(o)
+	b.window = window{epoch: b.epoch + 1, slides: b.slides}
+	b.changes++
+}
