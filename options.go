@@ -85,7 +85,7 @@ func durationOption(name string, d time.Duration, field func(*callConfig) *time.
 // WithHTTPClient makes the Client send through hc's Transport and keep cookies in hc's Jar. The
 // Client uses a copy and does not change hc. It never follows redirects, whatever hc.CheckRedirect
 // says. hc.Timeout, if set, limits each attempt, not the whole call; the shorter of hc.Timeout and
-// the client's [WithAttemptTimeout] applies.
+// the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold.
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption(func(c *clientConfig) error {
 		if hc == nil {
@@ -189,6 +189,10 @@ func WithLimiter(l Limiter) Option {
 // The result should have a method Unwrap() http.RoundTripper that returns the wrapped transport, if
 // it sends requests through that only. The client then sees the connections as it does without a
 // wrapper, and can report after a failure that nothing was sent.
+//
+// The result may send further requests with the context of an attempt, but only one after another:
+// two at the same time look like a repetition by net/http, which the client prevents. A transport
+// that hedges must give its requests contexts that do not derive from that one.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *clientConfig) error {
 		if wrap == nil {
