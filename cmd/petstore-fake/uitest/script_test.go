@@ -88,7 +88,7 @@ func TestPage_frozenProgram(t *testing.T) {
 	b.click("#latency") // before the loss is seen
 	b.text("#message.wrong", "No response from the program within 5 s.")
 	b.text("#lost", "No response from the program since")
-	b.text("#lost", "The page shows the state of then.")
+	b.text("#lost", "The page shows the state at that time.")
 	b.text("#live", "lost")
 	assert.Equal(t, "grayscale(1)", value[string](b, `getComputedStyle(document.querySelector(".key")).filter`))
 	p.thaw()

@@ -27,7 +27,7 @@ function watch() {
 	document.documentElement.classList.toggle("lost", lost);
 	live(lost ? "lost" : "live");
 	byId("lost").hidden = !lost;
-	setText(byId("lost"), lost ? "No response from the program since " + clockOf(heard + clockOffset) + " UTC. The page shows the state of then." : "");
+	setText(byId("lost"), lost ? "No response from the program since " + clockOf(heard + clockOffset) + " UTC. The page shows the state at that time." : "");
 }
 
 function hear() {
