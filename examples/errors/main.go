@@ -63,7 +63,7 @@ func handle(err error) string {
 }
 
 func show(w io.Writer, what string, err error) {
-	fmt.Fprintf(w, "%s\n  error:  %v\n  do:     %s\n\n", what, err, handle(err))
+	fmt.Fprintf(w, "%s\n  error:  %v\n  means:  %s\n\n", what, err, handle(err))
 }
 
 // onService shows the errors that a caller can cause.

@@ -107,6 +107,7 @@ func connect(minute time.Duration) (*petstore.Client, error) {
 	if os.Getenv("PETSTORE_BASE_URL") != "" {
 		return petstore.NewClientFromEnv()
 	}
+	fmt.Fprintf(os.Stdout, "a fake service with 60 requests a minute, which lasts %s here\n", minute)
 	server := fake.NewServer(fake.WithPlan(fake.PlanFree), fake.WithMinute(minute))
 	return server.Client(), nil
 }
