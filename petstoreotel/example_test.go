@@ -16,7 +16,7 @@ import (
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
-func ExampleNew() {
+func Example() {
 	server := fake.NewServer() // in place of the service
 	defer server.Close()
 	exporter := tracetest.NewInMemoryExporter() // in place of one for OTLP
