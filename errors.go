@@ -239,8 +239,8 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 //
 // It unwraps to the cause. It matches [context.Canceled] or [context.DeadlineExceeded] only if the
 // caller's own context ended; it then also matches the [context.Cause]. It matches
-// [ErrOutcomeUnknown] if the operation is createPet and its request may have been written, unless the
-// server answered it with 429 or guaranteed over HTTP/2 that it did not process it.
+// [ErrOutcomeUnknown] if the operation is createPet and its request may have been written, unless
+// the server answered it with 429 or guaranteed over HTTP/2 that it did not process it.
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string

@@ -74,14 +74,14 @@ func notHTTP(err error) bool {
 }
 
 // errUnprocessed replaces the error of a create over HTTP/2 that the server guarantees not to have
-// processed: it responded with REFUSED_STREAM, or with a GOAWAY that leaves the stream out (RFC 9113,
-// section 8.7). Servers do so for a shutdown, and after so many requests on one connection.
+// processed: it responded with REFUSED_STREAM, or with a GOAWAY that leaves the stream out (RFC
+// 9113, section 8.7). Servers do so for a shutdown, and after so many requests on one connection.
 var errUnprocessed = errors.New("the server closed the connection or stream before it processed the request")
 
 // unprocessed reports whether err guarantees that the server did not process a create. It compares
-// the texts with which net/http reports that it would have sent the request again, had it a GetBody.
-// PROTOCOL_ERROR is another reason for that, but no guarantee. The last text means that a connection
-// was about to close before anything was written.
+// the texts with which net/http reports that it would have sent the request again, had it a
+// GetBody. PROTOCOL_ERROR is another reason for that, but no guarantee. The last text means that a
+// connection was about to close before anything was written.
 func unprocessed(err error) bool {
 	text := err.Error()
 	return strings.HasPrefix(text, "http2: Transport: cannot retry err [") &&
@@ -110,7 +110,8 @@ func (k *call) attribute(a *attempt, err error) error {
 	if unprocessed(err) {
 		return errUnprocessed
 	}
-	// If the server does not speak HTTP, another attempt does not help, however late the response was.
+	// If the server does not speak HTTP, another attempt does not help, however late the response
+	// was.
 	if contextErr(&a.context) != nil && !notHTTP(err) {
 		return &attemptTimeoutError{k.config.attemptTimeout}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// week makes a call every 80 seconds, 1,080 a day, for seven days, and returns how many of each day succeeded and
-// how many the limiter refused.
+// week makes a call every 80 seconds, 1,080 a day, for seven days, and returns how many of each day
+// succeeded and how many the limiter refused.
 func week(t *testing.T, client *petstore.Client, midnight func(day int)) (succeeded, refused [7]int) {
 	t.Helper()
 	start := time.Now()

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// proxyError reports that a proxy refused to connect to the service. net/http alone reports only the
-// words of the status, such as Forbidden, as if the service had responded.
+// proxyError reports that a proxy refused to connect to the service. net/http alone reports only
+// the words of the status, such as Forbidden, as if the service had responded.
 type proxyError struct{ statusCode int }
 
 func (e *proxyError) Error() string {

@@ -20,7 +20,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// connectProxy is an HTTP proxy that responds to each CONNECT with reply, or connects if reply is empty.
+// connectProxy is an HTTP proxy that responds to each CONNECT with reply, or connects if reply is
+// empty.
 func connectProxy(t *testing.T, reply string) (proxy *wireServer, heads *sync.Map) {
 	t.Helper()
 	heads = new(sync.Map)
@@ -51,7 +52,8 @@ func connectProxy(t *testing.T, reply string) (proxy *wireServer, heads *sync.Ma
 	return proxy, heads
 }
 
-// clientBehind returns a client of server with default options, but for a quicker backoff, behind proxy.
+// clientBehind returns a client of server with default options, but for a quicker backoff, behind
+// proxy.
 func clientBehind(t *testing.T, server *httptest.Server, proxy *wireServer) *petstore.Client {
 	t.Helper()
 	address := &url.URL{Scheme: "http", Host: proxy.listener.Addr().String(), User: url.UserPassword("team", "proxy-secret")}

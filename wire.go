@@ -110,8 +110,8 @@ func (w *wire) watch(a *attempt) context.Context {
 	if k.operation.repeatable {
 		hooks.WroteHeaders = func() { w.written.Store(true) }
 		// net/http does not repeat a request that had a response. A connection after that is for
-		// another request of the user's transport, which logs with httputil.DumpRequestOut, fetches a
-		// token, or retries.
+		// another request of the user's transport, which logs with httputil.DumpRequestOut, fetches
+		// a token, or retries.
 		hooks.GotFirstResponseByte = func() { w.written.Store(false) }
 	}
 	return httptrace.WithClientTrace(&a.context, hooks)

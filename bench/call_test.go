@@ -17,12 +17,14 @@ import (
 	"github.com/petstore/petstore-go/bench/internal/peer"
 )
 
-// goroutines is the number of callers where calls are concurrent: far more than CPUs, as in a server.
+// goroutines is the number of callers where calls are concurrent: far more than CPUs, as in a
+// server.
 const goroutines = 64
 
-// BenchmarkCall measures every operation with every client, through a stub of a transport and over TCP,
-// one call after another and from 64 goroutines. The clients of one operation run next to each other, so
-// that a drift of the machine meets all of them, and in random order, so that none is always the first.
+// BenchmarkCall measures every operation with every client, through a stub of a transport and over
+// TCP, one call after another and from 64 goroutines. The clients of one operation run next to each
+// other, so that a drift of the machine meets all of them, and in random order, so that none is
+// always the first.
 func BenchmarkCall(b *testing.B) {
 	for _, via := range []string{"stub", "TCP"} {
 		b.Run("via="+via, func(b *testing.B) {
@@ -100,8 +102,8 @@ func (c client) benchmark(b *testing.B, callers int, op canned.Operation) {
 	b.ReportMetric(float64(cpuTime()-before)/float64(b.N), "cpu-ns/op")
 }
 
-// cpuTime returns the user and system time of all threads of this process in nanoseconds, those of the
-// garbage collector among them.
+// cpuTime returns the user and system time of all threads of this process in nanoseconds, those of
+// the garbage collector among them.
 func cpuTime() int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -144,7 +146,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// wantedResult is the result that every client must bring. silent: it does not tell the status of a success.
+// wantedResult is the result that every client must bring. silent: it does not tell the status of a
+// success.
 func wantedResult(op canned.Operation, silent bool) peer.Result {
 	want := peer.Result{Status: canned.ResponseTo(op).Status, RateLimit: canned.RateLimit}
 	switch op {

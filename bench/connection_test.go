@@ -31,8 +31,9 @@ const (
 	oneIn     = 100
 )
 
-// BenchmarkConnections counts the connections that a server sees when clients with their own transports
-// make 3,000 calls from 64 goroutines: that is one op. The CPU time is that of client and server.
+// BenchmarkConnections counts the connections that a server sees when clients with their own
+// transports make 3,000 calls from 64 goroutines: that is one op. The CPU time is that of client
+// and server.
 func BenchmarkConnections(b *testing.B) {
 	trustTestServers(b)
 	calls := 3000
@@ -108,8 +109,8 @@ func newCountingServer(scheme, scenario string) *countingServer {
 	return s
 }
 
-// ServeHTTP gives the usual response, but 503 to every hundredth request if that is the scenario. It
-// gives none to a call that is to be cancelled: it cancels it.
+// ServeHTTP gives the usual response, but 503 to every hundredth request if that is the scenario.
+// It gives none to a call that is to be cancelled: it cancels it.
 func (s *countingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasSuffix(r.URL.Path, fmt.Sprintf("/%d", canned.MissingID)):
@@ -125,8 +126,8 @@ func (s *countingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// callFromMany makes n calls from 64 goroutines. It returns the first error, apart from the 503s that a
-// client without retries sees.
+// callFromMany makes n calls from 64 goroutines. It returns the first error, apart from the 503s
+// that a client without retries sees.
 func (s *countingServer) callFromMany(ctx context.Context, client peer.Client, n int64) error {
 	var taken atomic.Int64
 	failures := make(chan error, n)
@@ -160,8 +161,8 @@ func (s *countingServer) call(ctx context.Context, client peer.Client, i int64) 
 	return nil
 }
 
-// BenchmarkWrites counts how often the clients write to a socket for one request, through net/http's
-// transport. req is left out: it has one of its own that takes no other connections.
+// BenchmarkWrites counts how often the clients write to a socket for one request, through
+// net/http's transport. req is left out: it has one of its own that takes no other connections.
 func BenchmarkWrites(b *testing.B) {
 	s := startServer(b, "canned")
 	for _, op := range []canned.Operation{canned.List20, canned.Create} {

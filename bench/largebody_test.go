@@ -27,9 +27,9 @@ import (
 // bound is the number of bytes of a body that our client reads by default.
 const bound = 10 << 20
 
-// BenchmarkLargeBody measures the memory that one call with a large body needs: what it allocates in
-// all, and the most at a time. Bodies beyond the bound are for ours alone: the others read until there
-// is no memory left.
+// BenchmarkLargeBody measures the memory that one call with a large body needs: what it allocates
+// in all, and the most at a time. Bodies beyond the bound are for ours alone: the others read until
+// there is no memory left.
 func BenchmarkLargeBody(b *testing.B) {
 	for _, body := range largeBodies() {
 		for i, p := range peer.WithOwnTransport() {
@@ -52,8 +52,8 @@ func BenchmarkLargeBody(b *testing.B) {
 	}
 }
 
-// peakHeap returns by how many bytes the heap grows at most while f runs, garbage included. It reads the
-// size all the time, so that it misses only what lasts a few microseconds.
+// peakHeap returns by how many bytes the heap grows at most while f runs, garbage included. It
+// reads the size all the time, so that it misses only what lasts a few microseconds.
 func peakHeap(f func()) uint64 {
 	objects := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	read := func() uint64 { metrics.Read(objects); return objects[0].Value.Uint64() }

@@ -82,8 +82,8 @@ func (s *server) line(tb testing.TB) string {
 	return strings.TrimSpace(line)
 }
 
-// serve is the server's side. It prints its base URL, then its CPU time for each line that it reads, and
-// ends with its standard input.
+// serve is the server's side. It prints its base URL, then its CPU time for each line that it
+// reads, and ends with its standard input.
 func serve(kind string) error {
 	var baseURL string
 	switch kind {
@@ -120,9 +120,9 @@ func newPets(n int) []petstore.NewPet {
 	return pets
 }
 
-// BenchmarkServer measures the CPU time that the fake needs for a list of 20 over TCP, beside a handler
-// of net/http that writes a constant response of the same size. Both serve 64 connections, each in a
-// process of its own; the client's share would hide the difference.
+// BenchmarkServer measures the CPU time that the fake needs for a list of 20 over TCP, beside a
+// handler of net/http that writes a constant response of the same size. Both serve 64 connections,
+// each in a process of its own; the client's share would hide the difference.
 func BenchmarkServer(b *testing.B) {
 	for _, kind := range []string{"canned", "fake"} {
 		b.Run("kind="+kind, func(b *testing.B) {

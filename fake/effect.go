@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Effect describes in words what the fault does to a request that it strikes, such as "delayed by 2s,
-// status 503, Retry-After 5". It does not say which requests the fault strikes, nor how often.
+// Effect describes in words what the fault does to a request that it strikes, such as "delayed by
+// 2s, status 503, Retry-After 5". It does not say which requests the fault strikes, nor how often.
 func (f Fault) Effect() string {
 	var words []string
 	add := func(applies bool, format string, args ...any) {

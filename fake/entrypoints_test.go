@@ -190,8 +190,8 @@ func TestServer(t *testing.T) {
 
 func goroutines() int { return runtime.NumGoroutine() }
 
-// assertNoMoreGoroutines fails the test if there are more goroutines than before, after a moment for
-// those that are about to end.
+// assertNoMoreGoroutines fails the test if there are more goroutines than before, after a moment
+// for those that are about to end.
 func assertNoMoreGoroutines(t *testing.T, before int) {
 	t.Helper()
 	assert.Eventually(t, func() bool { return goroutines() <= before+1 }, 10*time.Second, time.Millisecond)

@@ -36,8 +36,8 @@ type Request struct {
 	// both by the server's clock.
 	Time     time.Time
 	Duration time.Duration
-	// Fault reports whether an injected fault had a part in the response, and FaultEffect says in words
-	// what that fault does; see [Fault.Effect].
+	// Fault reports whether an injected fault had a part in the response, and FaultEffect says in
+	// words what that fault does; see [Fault.Effect].
 	Fault       bool
 	FaultEffect string
 	// Hint says why the request was refused, with the section of the document; it is empty if it

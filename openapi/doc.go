@@ -1,6 +1,6 @@
 // Package openapi tests openapi.yaml, and the fake, the client and the conformance suite with it.
-// It is a module of its own, so that validators and generators stay out of the module graph of those
-// who import the client.
+// It is a module of its own, so that validators and generators stay out of the module graph of
+// those who import the client.
 //
 //	cd openapi && go test ./...         everything but the next two
 //	cd openapi && go test . -vacuum     the linter too; it takes some minutes to build

@@ -10,8 +10,9 @@ const (
 	// tryEvery is how long Redis is left alone after it did not reply: each try may take as long as
 	// the timeout.
 	tryEvery = time.Second
-	// firstTimeout is how long a command may take at least until a process has settled: the first ones
-	// dial, say hello and load the script, and a process that knows nothing has no part of the key.
+	// firstTimeout is how long a command may take at least until a process has settled: the first
+	// ones dial, say hello and load the script, and a process that knows nothing has no part of the
+	// key.
 	firstTimeout = time.Second
 	// settled is how long after a process has met Redis all others have as well.
 	settled = 10 * time.Second

@@ -98,8 +98,8 @@ func TestWithLease_permitsOfADeadProcessComeBack(t *testing.T) {
 				elapse(2100 * time.Millisecond) // the lease, and what may have been on its way
 			}
 		}
-		// The service has never seen those of the dead, as the last response shows: all of them are there
-		// again.
+		// The service has never seen those of the dead, as the last response shows: all of them are
+		// there again.
 		for i := range 18 - left {
 			start := time.Now()
 			acquire(t, alive).Release(respond(http.StatusOK, 20, 17-left-i, end))

@@ -60,7 +60,8 @@ func (f *fleet) measure(target int, elapsed time.Duration) measured {
 	return m
 }
 
-// leastToMean compares what the processes got of the whole windows. It is negative if processes came and went.
+// leastToMean compares what the processes got of the whole windows. It is negative if processes
+// came and went.
 func (f *fleet) leastToMean(succeeded []fake.Request) float64 {
 	whole := succeeded[:min(len(succeeded), wholeWindows*f.limit)]
 	if len(f.gone) > f.processes || len(whole) == 0 {
@@ -99,8 +100,8 @@ func (f *fleet) check(m measured) {
 	assert.LessOrEqual(f, m.limited, 2, "429s")
 	assert.False(f, m.banned, "the key is banned")
 	assert.GreaterOrEqual(f, m.part, f.goals.share, "share of the bound")
-	// In a fair order nobody waits for a second window while there is room for all callers in one. The rest is for
-	// Reset, which is rounded, and for what goes wrong.
+	// In a fair order nobody waits for a second window while there is room for all callers in one.
+	// The rest is for Reset, which is rounded, and for what goes wrong.
 	fair := (f.processes*f.goroutines + f.limit - 1) / f.limit
 	assert.LessOrEqual(f, m.longest, time.Duration(fair)*minute+10*time.Second, "longest wait")
 	if f.goals.fairness > 0 {

@@ -17,12 +17,13 @@ import (
 const (
 	fleetSize  = 8
 	goroutines = 4 // of each
-	// window is the shortest in which the second by which Reset may be rounded down is small, and which no rule takes
-	// for one that slides.
+	// window is the shortest in which the second by which Reset may be rounded down is small, and
+	// which no rule takes for one that slides.
 	window  = 45 * time.Second
 	latency = 150 * time.Millisecond
-	// late is how much longer than its bound a run may take. It takes 1.03 to 1.04 times as long, most of it the second
-	// by which Reset is rounded, where two cores are free for these processes, and more where they are not.
+	// late is how much longer than its bound a run may take. It takes 1.03 to 1.04 times as long,
+	// most of it the second by which Reset is rounded, where two cores are free for these
+	// processes, and more where they are not.
 	late = 1.1
 )
 
@@ -39,8 +40,8 @@ func (s *redisServer) job(service *fake.Server, requests int) job {
 	}
 }
 
-// makespan is from the first request to the answer of the last, and what the windows allow for it: the second begins
-// when the first answer said, and what is left for it then takes its time.
+// makespan is from the first request to the answer of the last, and what the windows allow for it:
+// the second begins when the first answer said, and what is left for it then takes its time.
 func makespan(t *testing.T, service *fake.Server, limit int) (span, bound time.Duration) {
 	t.Helper()
 	requests := service.Requests()
@@ -164,7 +165,8 @@ func TestOnRedisRoundTripsOfEightProcessesAreFew(t *testing.T) {
 	t.Logf("880 requests at 1000 a window: %.3f round trips to Redis for each", trips)
 }
 
-// TestOnRedisColdStart is the beginning of some rows of the table, for a run that has no twenty minutes.
+// TestOnRedisColdStart is the beginning of some rows of the table, for a run that has no twenty
+// minutes.
 func TestOnRedisColdStart(t *testing.T) {
 	for _, r := range []row{slow(32, 1, 60, 3*time.Second), slow(32, 4, 300, 3*time.Second)} {
 		t.Run(r.name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// proxy makes a Redis far away or slow: each command takes delay longer, as does connecting, and of a hundred
-// commands drops break their connection.
+// proxy makes a Redis far away or slow: each command takes delay longer, as does connecting, and of
+// a hundred commands drops break their connection.
 type proxy struct {
 	address string
 	to      string
@@ -72,8 +72,8 @@ func (p *proxy) serve(near net.Conn) {
 	p.commands(near, far)
 }
 
-// commands passes on the commands. A client of Redis waits for the reply before it sends more, but for what it sends
-// in one piece, so that a read has one command or one pipeline.
+// commands passes on the commands. A client of Redis waits for the reply before it sends more, but
+// for what it sends in one piece, so that a read has one command or one pipeline.
 func (p *proxy) commands(near, far net.Conn) {
 	piece := make([]byte, 64<<10)
 	for {

@@ -26,7 +26,8 @@ import (
 	"github.com/petstore/petstore-go/petstoreredis"
 )
 
-// leastRights returns what docs/scaling.md says that a user of Redis needs, without name and password.
+// leastRights returns what docs/scaling.md says that a user of Redis needs, without name and
+// password.
 func leastRights(t *testing.T) []any {
 	t.Helper()
 	text, err := os.ReadFile("../docs/scaling.md")
@@ -104,8 +105,8 @@ func leastRightsSuffice(t *testing.T, server *redisServer) {
 	assert.ErrorContains(t, rdb.FlushAll(t.Context()).Err(), "NOPERM")
 }
 
-// newTLSRedisServer starts a Redis that speaks TLS only, and only with clients whose certificate is of the same
-// authority as its own.
+// newTLSRedisServer starts a Redis that speaks TLS only, and only with clients whose certificate is
+// of the same authority as its own.
 func newTLSRedisServer(t *testing.T) *redisServer {
 	t.Helper()
 	a, dir := newAuthority(t), t.TempDir()

@@ -14,7 +14,8 @@ import (
 // slowStart is how long a command takes while a fleet starts on a slow Redis.
 const slowStart = 600 * time.Millisecond
 
-// rows is the table. A Redis that goes away costs each process fallbacks, so that there is no goal for them then.
+// rows is the table. A Redis that goes away costs each process fallbacks, so that there is no goal
+// for them then.
 func rows() []row {
 	anyFallbacks := goals{fallbacks: -1}
 	return []row{
@@ -88,8 +89,8 @@ func rows() []row {
 	}
 }
 
-// slow is a fleet that starts while Redis needs 0.6 s for each command: past the first window, or until the processes
-// return to Redis in the middle of it.
+// slow is a fleet that starts while Redis needs 0.6 s for each command: past the first window, or
+// until the processes return to Redis in the middle of it.
 func slow(processes, goroutines, limit int, length time.Duration) row {
 	return row{
 		name:  fmt.Sprintf("Redis slow for the first %.0f s, %d on %d", length.Seconds(), processes, limit),
@@ -101,8 +102,8 @@ func slow(processes, goroutines, limit int, length time.Duration) row {
 	}
 }
 
-// older has Redis come back with the snapshot of a window half used: when that window is used up, and when half of the
-// next one is.
+// older has Redis come back with the snapshot of a window half used: when that window is used up,
+// and when half of the next one is.
 func older(f *fleet) {
 	f.await(f.limit / 2)
 	f.redis.do(f.T, "save")
@@ -113,8 +114,9 @@ func older(f *fleet) {
 	}
 }
 
-// closedFlushed has one 429 close the key for a day. Then Redis loses its data and two processes start afresh. If they
-// find an empty Redis, they ask the service, and all others learn from them that the key is open.
+// closedFlushed has one 429 close the key for a day. Then Redis loses its data and two processes
+// start afresh. If they find an empty Redis, they ask the service, and all others learn from them
+// that the key is open.
 func closedFlushed(f *fleet) {
 	f.closeForADay()
 	f.redis.do(f.T, "flushall")
@@ -154,7 +156,8 @@ func (f *fleet) allWork() {
 	}
 }
 
-// junk overwrites the state with what cannot be read, then with what can, and then all that there is.
+// junk overwrites the state with what cannot be read, then with what can, and then all that there
+// is.
 func junk(f *fleet) {
 	rdb := f.redis.client(f.T)
 	for i, text := range []string{"junk", `{"life": 1}`, "all"} {
@@ -218,8 +221,8 @@ func flushed(f *fleet) {
 	}
 }
 
-// failedOver has the replica lag behind, the window used up, and the master die; and again in the next window,
-// without the lag.
+// failedOver has the replica lag behind, the window used up, and the master die; and again in the
+// next window, without the lag.
 func failedOver(f *fleet) {
 	f.await(f.limit / 3)
 	f.sentinel.lag(f.T)
@@ -227,7 +230,8 @@ func failedOver(f *fleet) {
 	f.sentinel.master.stop()
 }
 
-// twice kills the whole fleet in mid-window and starts it again, first with the state in Redis, then without.
+// twice kills the whole fleet in mid-window and starts it again, first with the state in Redis,
+// then without.
 func twice(f *fleet) {
 	for i, used := range []int{f.limit / 3, f.limit * 2 / 3} {
 		f.await(used)
@@ -241,7 +245,8 @@ func twice(f *fleet) {
 	}
 }
 
-// rolling replaces one process after the other, by turns one that is told to stop and one that is killed.
+// rolling replaces one process after the other, by turns one that is told to stop and one that is
+// killed.
 func rolling(f *fleet) {
 	for i := range f.processes {
 		f.await(f.limit * (i + 1) / 6)

@@ -29,7 +29,8 @@ type exception struct {
 	name, reason string
 	// admission reports whether it is why the two decide differently.
 	admission func(s *luaState) bool
-	// outcome reports whether it applies to the outcome of a request, so that the history ends before.
+	// outcome reports whether it applies to the outcome of a request, so that the history ends
+	// before.
 	outcome func(s *luaState, r *report) bool
 }
 

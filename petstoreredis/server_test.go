@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests named OnRedis run on a real Redis, in real time. They look for redis-server on the path;
-// PETSTORE_REDIS_SERVER names another one, or a Valkey, and then a test fails that cannot run.
+// The tests named OnRedis run on a real Redis, in real time. They look for redis-server on the
+// path; PETSTORE_REDIS_SERVER names another one, or a Valkey, and then a test fails that cannot
+// run.
 
 // redisServer is a Redis on loopback. It writes to disk when it is told to SAVE, and not otherwise.
 type redisServer struct {
@@ -88,7 +89,8 @@ func (s *redisServer) stop() {
 	_ = s.cmd.Wait()
 }
 
-// signal sends a signal such as STOP by the program kill, which every Unix has, so that this compiles elsewhere.
+// signal sends a signal such as STOP by the program kill, which every Unix has, so that this
+// compiles elsewhere.
 func (s *redisServer) signal(t testing.TB, name string) {
 	t.Helper()
 	require.NoError(t, exec.Command("kill", "-"+name, strconv.Itoa(s.cmd.Process.Pid)).Run())

@@ -16,8 +16,9 @@ const (
 	unknownShare = 64
 	// mostShare bounds what the guess grows to.
 	mostShare = 4096
-	// patience is how long the response to the first request of a window is waited for before another
-	// one goes. It is that of quota after a 429: many processes may be waiting for the same service.
+	// patience is how long the response to the first request of a window is waited for before
+	// another one goes. It is that of quota after a 429: many processes may be waiting for the same
+	// service.
 	patience = 10 * time.Second
 	// smallestLimit is that of the smallest plan (section 8.1).
 	smallestLimit = 60

@@ -16,8 +16,9 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// The table of docs/scaling.md: a fleet of worker processes with the default options, minutes of real time, and all
-// that may go wrong with the Redis that they share. It takes twenty minutes, so that a release runs it:
+// The table of docs/scaling.md: a fleet of worker processes with the default options, minutes of
+// real time, and all that may go wrong with the Redis that they share. It takes twenty minutes, so
+// that a release runs it:
 //
 //	go test -v -count 1 -timeout 2h -parallel 8 -run OnRedisTable . -table
 //
@@ -91,7 +92,8 @@ func TestOnRedisTable(t *testing.T) {
 	}
 }
 
-// alone reports whether a row must not run beside others: it measures, or it keeps the machine busy.
+// alone reports whether a row must not run beside others: it measures, or it keeps the machine
+// busy.
 func (r row) alone() bool { return r.burners > 0 || r.share > 0 }
 
 // run runs a row, and returns its line of the table.

@@ -112,7 +112,8 @@ func (c cluster) client(t *testing.T) redis.UniversalClient {
 	return rdb
 }
 
-// pair is two limiters of one name, each with its own client of Redis, and the service that they use.
+// pair is two limiters of one name, each with its own client of Redis, and the service that they
+// use.
 type pair struct {
 	service  *fake.Server
 	limiters [2]*petstoreredis.Limiter
@@ -132,7 +133,8 @@ func newPair(t *testing.T, name string, limit int, client func(t *testing.T) red
 	return p
 }
 
-// list has both send requests from four goroutines each, n in all, and returns how many succeeded before ctx ended.
+// list has both send requests from four goroutines each, n in all, and returns how many succeeded
+// before ctx ended.
 func (p *pair) list(ctx context.Context, n int) int {
 	var left, done atomic.Int64
 	left.Store(int64(n))
@@ -184,7 +186,8 @@ func TestOnRedisSentinel(t *testing.T) {
 	require.Equal(t, 38, p.list(t.Context(), 38))
 	s.master.stop()
 
-	// The replica has room for forty requests. The service has it for two, and both processes want more.
+	// The replica has room for forty requests. The service has it for two, and both processes want
+	// more.
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	over := make(chan int)

@@ -8,8 +8,8 @@ import (
 
 const (
 	// holdFor is how long a permit is kept that no call has asked for: a few times the latency of a
-	// request, so that a loop of calls finds the next permit there. UNUSED in script/state.lua is the
-	// same.
+	// request, so that a loop of calls finds the next permit there. UNUSED in script/state.lua is
+	// the same.
 	holdFor = 500 * time.Millisecond
 	// wideHoldFor is the same while less than half of the window is taken, and no process waits.
 	wideHoldFor = 2 * time.Second
@@ -78,7 +78,8 @@ func (l *Limiter) due() (time.Time, bool) {
 	if len(l.unused) > 0 {
 		by(l.grantedAt.Add(l.hold()))
 	}
-	// One alone waits for the next command, or for the end of the lease: it has been counted already.
+	// One alone waits for the next command, or for the end of the lease: it has been counted
+	// already.
 	if l.inFlight == 0 && len(l.unused) == 0 && l.unreported() > 1 {
 		by(l.lastResponse.Add(idleFor))
 	}

@@ -46,7 +46,8 @@ type report struct {
 
 const (
 	jobVariable = "PETSTORE_TEST_JOB"
-	// pauseAfterError is between a call that failed and the next one: nobody should call in a loop without it.
+	// pauseAfterError is between a call that failed and the next one: nobody should call in a loop
+	// without it.
 	pauseAfterError = time.Second
 )
 
@@ -75,8 +76,8 @@ type work struct {
 	report report
 }
 
-// run begins with the first line of standard input. Each further line has the client reopen the key; the end of
-// the input ends the work.
+// run begins with the first line of standard input. Each further line has the client reopen the
+// key; the end of the input ends the work.
 func (w *work) run() error {
 	rdb := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: w.Redis, MasterName: w.Master})
 	defer func() { _ = rdb.Close() }()

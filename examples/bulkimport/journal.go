@@ -132,8 +132,8 @@ func (j *journal) apply(e entry, size int, sum uint32) {
 	j.states[e.Line] = unique.Make(e.Event).Value() // one string in memory for all rows
 }
 
-// write adds an entry. When it returns nil, the entry outlives the program, and sending the machine as
-// well.
+// write adds an entry. When it returns nil, the entry outlives the program, and sending the machine
+// as well.
 func (j *journal) write(e entry) error {
 	size, err := j.add(e)
 	if err == nil && e.Event == sending {
@@ -161,8 +161,8 @@ func (j *journal) add(e entry) (int64, error) {
 	return j.size, nil
 }
 
-// sync returns when the first size bytes outlive the machine, and are claimed. Concurrent callers share
-// the time of the disk: each waits for two syncs at most.
+// sync returns when the first size bytes outlive the machine, and are claimed. Concurrent callers
+// share the time of the disk: each waits for two syncs at most.
 func (j *journal) sync(size int64) error {
 	j.syncing.Lock()
 	defer j.syncing.Unlock()

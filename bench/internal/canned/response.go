@@ -33,8 +33,8 @@ var NewPet = petstore.NewPet{Name: "Mia", CategoryID: 3, Status: petstore.PetSta
 // NotFoundCode is the code of the Error object that NotFound gets.
 const NotFoundCode = "not_found"
 
-// Pets returns the first n pets of the catalogue: names of three to nineteen letters, a status for all
-// but every tenth.
+// Pets returns the first n pets of the catalogue: names of three to nineteen letters, a status for
+// all but every tenth.
 func Pets(n int) []petstore.Pet {
 	names := []string{"Mia", "Rex", "Bella", "Sir Barks-a-Lot", "Luna", "Captain Whiskerpaws", "Charlie", "Zoë"}
 	statuses := []petstore.PetStatus{

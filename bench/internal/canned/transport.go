@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// NewTransport returns a transport that responds on the caller's goroutine. It allocates what a real
-// one must allocate for every response and no more: the response, its header, its body.
+// NewTransport returns a transport that responds on the caller's goroutine. It allocates what a
+// real one must allocate for every response and no more: the response, its header, its body.
 func NewTransport() http.RoundTripper { return &stub{responses: newResponses()} }
 
 type stub struct {
@@ -48,7 +48,8 @@ var statusLines = map[int]string{
 	http.StatusOK: "200 OK", http.StatusCreated: "201 Created", http.StatusNotFound: "404 Not Found",
 }
 
-// header returns a header of the caller's own, with one array for all its values, as net/http reads them.
+// header returns a header of the caller's own, with one array for all its values, as net/http reads
+// them.
 func (s *stub) header(h http.Header) http.Header {
 	own, values := make(http.Header, len(h)+1), make([]string, 0, len(h)+1)
 	add := func(name, value string) {

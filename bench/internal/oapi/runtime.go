@@ -1,5 +1,6 @@
-// Package oapi is where the build finds the client that oapi-codegen writes. The generated file is laid over
-// this folder by the go command's -overlay and never stands in it; see the folder's parent program.
+// Package oapi is where the build finds the client that oapi-codegen writes. The generated file is
+// laid over this folder by the go command's -overlay and never stands in it; see the folder's
+// parent program.
 package oapi
 
 import (

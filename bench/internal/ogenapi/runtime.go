@@ -1,9 +1,11 @@
-// Package ogenapi is where the build finds the client that ogen writes. The generated files are laid over this
-// folder by the go command's -overlay and never stand in it; see the folder's parent program.
+// Package ogenapi is where the build finds the client that ogen writes. The generated files are
+// laid over this folder by the go command's -overlay and never stand in it; see the folder's parent
+// program.
 package ogenapi
 
 import (
-	// The generated code needs these, and go.mod has to know them before there is any generated code.
+	// The generated code needs these, and go.mod has to know them before there is any generated
+	// code.
 	_ "github.com/go-faster/errors"
 	_ "github.com/go-faster/jx"
 	_ "github.com/ogen-go/ogen/conv"

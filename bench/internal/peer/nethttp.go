@@ -124,7 +124,8 @@ func (c *plain) get(ctx context.Context, id int64) (*wireResult, error) {
 	return &r, err
 }
 
-// do sends a request and decodes the response into value, or into an error unless the status is want.
+// do sends a request and decodes the response into value, or into an error unless the status is
+// want.
 func (c *plain) do(
 	ctx context.Context, method, path string, body []byte, want int, r *wireResult, value any,
 ) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/petstore/petstore-go/bench/internal/canned"
 )
 
-// ours is this repository's client as NewClient makes it: limiter, retries, strict decoding and the timeout of
-// an attempt are on.
+// ours is this repository's client as NewClient makes it: limiter, retries, strict decoding and the
+// timeout of an attempt are on.
 type ours struct{ client *petstore.Client }
 
 func newOurs(t Target) (Client, error) {

@@ -14,7 +14,8 @@ import (
 
 // Peer is a kind of client.
 type Peer struct {
-	// Name is the name in the tables. It has no slash: that separates the parts of a benchmark's name.
+	// Name is the name in the tables. It has no slash: that separates the parts of a benchmark's
+	// name.
 	Name string
 	// New makes a client.
 	New func(Target) (Client, error)
@@ -40,8 +41,8 @@ func WithOwnTransport() []Peer {
 
 // Client makes the calls of a peer.
 type Client interface {
-	// Call makes one call and returns the typed value that the client hands to its user, as a pointer;
-	// or the error.
+	// Call makes one call and returns the typed value that the client hands to its user, as a
+	// pointer; or the error.
 	Call(ctx context.Context, o canned.Operation) (any, error)
 	// Read reads what Call has returned.
 	Read(value any, err error) (Result, error)
@@ -64,8 +65,8 @@ type Target struct {
 	BaseURL string
 	// Transport is used in place of the client's own. Nil: its own.
 	Transport http.RoundTripper
-	// IdleConns, if not 0, makes the client's own transport keep that many idle connections. Ours is
-	// left as it is.
+	// IdleConns, if not 0, makes the client's own transport keep that many idle connections. Ours
+	// is left as it is.
 	IdleConns int
 }
 

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience bounds every wait for the browser. The machine may be busy; what a test says about time, it
-// measures in the browser.
+// patience bounds every wait for the browser. The machine may be busy; what a test says about time,
+// it measures in the browser.
 const patience = 20 * time.Second
 
 // required reports whether a test may not be skipped for want of what it needs.
@@ -285,8 +285,8 @@ func (b *tab) press(keys ...string) {
 	}
 }
 
-// letter presses a key that is a shortcut. A key that is pressed by the DevTools protocol would be typed
-// into the field that gets the focus, too.
+// letter presses a key that is a shortcut. A key that is pressed by the DevTools protocol would be
+// typed into the field that gets the focus, too.
 func (b *tab) letter(key string) {
 	b.t.Helper()
 	b.run(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: ` + quote(key) + `, bubbles: true, cancelable: true}))`)

@@ -136,8 +136,8 @@ func TestPage_otherSites(t *testing.T) {
 	assert.Contains(t, p.send(http.MethodGet, "/_fake/pets", "").body, `"total":1`)
 }
 
-// A name that its owner points to the loopback address makes the attacker's page and the program one
-// origin for the browser.
+// A name that its owner points to the loopback address makes the attacker's page and the program
+// one origin for the browser.
 func TestPage_reboundName(t *testing.T) {
 	p := start(t)
 	port := p.origin[strings.LastIndex(p.origin, ":"):]

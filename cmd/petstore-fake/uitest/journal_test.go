@@ -107,8 +107,8 @@ func TestPage_tenThousandRequests(t *testing.T) {
 	assert.Less(t, slowest, 1000.0, "milliseconds")
 }
 
-// interact opens a request, goes to the next and filters, and returns the milliseconds that the slowest of
-// these needed up to the next frame, as the browser measures it.
+// interact opens a request, goes to the next and filters, and returns the milliseconds that the
+// slowest of these needed up to the next frame, as the browser measures it.
 func (b *tab) interact() float64 {
 	b.t.Helper()
 	b.run(`window.slowest = 0;

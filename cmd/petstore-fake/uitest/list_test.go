@@ -120,8 +120,8 @@ func TestList_notes(t *testing.T) {
 	b.until(`[...document.querySelectorAll("#rows tr")].every((tr) => tr.querySelector(".rule"))`)
 }
 
-// The template of the page and its script write the same rows, or a reader without a script would miss
-// something.
+// The template of the page and its script write the same rows, or a reader without a script would
+// miss something.
 func TestList_sameWithoutJavaScript(t *testing.T) {
 	p := full(t)
 	rows := func(b *tab) []string {

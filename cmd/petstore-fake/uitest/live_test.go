@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// appears returns after how many milliseconds a request that the page sends is in the list, at best of a
-// few: the machine may have something else to do.
+// appears returns after how many milliseconds a request that the page sends is in the list, at best
+// of a few: the machine may have something else to do.
 func (b *tab) appears() float64 {
 	b.t.Helper()
 	best := 1e9

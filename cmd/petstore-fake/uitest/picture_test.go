@@ -53,8 +53,8 @@ func TestPage_pictures(t *testing.T) {
 	}
 }
 
-// morning is what a few minutes of work look like: a job that lists and adds animals, goes on when it
-// should wait, and meets faults.
+// morning is what a few minutes of work look like: a job that lists and adds animals, goes on when
+// it should wait, and meets faults.
 func (p *program) morning() {
 	p.t.Helper()
 	admin := func(path, body string) {

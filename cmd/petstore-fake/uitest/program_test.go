@@ -91,8 +91,8 @@ type reply struct {
 	body   string
 }
 
-// send sends a request to the service with the default key, or to an admin route. A response that does
-// not come has the status 0.
+// send sends a request to the service with the default key, or to an admin route. A response that
+// does not come has the status 0.
 func (p *program) send(method, path, body string) reply {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.t.Context(), method, p.origin+path, strings.NewReader(body))

@@ -69,8 +69,8 @@ func (a *API) inject(r *http.Request) (any, error) {
 	return httpjson.Created{Value: map[string]any{"faults": shown}}, nil
 }
 
-// parseFaults reads a fault as a JSON object, or faults in a JSON string, as -fault takes them. one reports
-// whether it was an object.
+// parseFaults reads a fault as a JSON object, or faults in a JSON string, as -fault takes them. one
+// reports whether it was an object.
 func parseFaults(body []byte) (faults []fake.Fault, one bool, err error) {
 	var text string
 	if json.Unmarshal(body, &text) == nil && bytes.HasPrefix(bytes.TrimSpace(body), []byte(`"`)) {

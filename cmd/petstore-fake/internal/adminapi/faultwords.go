@@ -8,8 +8,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// describeFault says in words which requests a fault strikes, what it does to them, and how often. A
-// key is shown as in the journal.
+// describeFault says in words which requests a fault strikes, what it does to them, and how often.
+// A key is shown as in the journal.
 func describeFault(f fake.Fault) string {
 	target := f.Operation
 	if target == "" {

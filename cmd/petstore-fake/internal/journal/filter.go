@@ -19,8 +19,8 @@ func Parameters() []string {
 	return []string{"operation", "method", "status", "key", "fault", "violation", "text", "at"}
 }
 
-// Filter reads the filters of a request's query; nil lets every request pass. An operation "none" is
-// that of a request which fits no operation.
+// Filter reads the filters of a request's query; nil lets every request pass. An operation "none"
+// is that of a request which fits no operation.
 func Filter(q *httpjson.Query) func(Entry) bool {
 	operation := q.Text("operation", fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")
 	method := q.Text("method")
@@ -56,7 +56,8 @@ func breaks(violations []fake.Violation, rule string) bool {
 	return slices.ContainsFunc(violations, func(v fake.Violation) bool { return v.Rule == rule })
 }
 
-// textFilter returns whether a text is anywhere in a request or its response, in upper or lower case.
+// textFilter returns whether a text is anywhere in a request or its response, in upper or lower
+// case.
 func textFilter(text string) func(Entry) bool {
 	if text = strings.ToLower(text); text == "" {
 		return func(Entry) bool { return true }

@@ -1,5 +1,5 @@
-// Package journal follows the journal of a fake: it knows which requests are tries of one call, how long
-// after each other the requests of a key came, and what they violate, and it filters them.
+// Package journal follows the journal of a fake: it knows which requests are tries of one call, how
+// long after each other the requests of a key came, and what they violate, and it filters them.
 package journal
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// RetryGap is the longest time between a failure and a request that is taken for its retry: the minute
-// for which the service tells clients to wait, and as long again for a backoff.
+// RetryGap is the longest time between a failure and a request that is taken for its retry: the
+// minute for which the service tells clients to wait, and as long again for a backoff.
 const RetryGap = 2 * time.Minute
 
 // visit is what is known about a request besides what is in the fake's journal.
@@ -33,12 +33,12 @@ type call struct {
 	sum uint64 // of method, path and body
 }
 
-// tries are the requests that are taken for tries of one call: the same key sent the same again after a
-// 429, a 5xx or no whole response. That is a guess, since nothing in a request says so.
+// tries are the requests that are taken for tries of one call: the same key sent the same again
+// after a 429, a 5xx or no whole response. That is a guess, since nothing in a request says so.
 type tries struct{ seqs []int }
 
-// Journal is the journal of a fake with what follows from it. It reads the fake's journal only in Update.
-// It is safe for concurrent use.
+// Journal is the journal of a fake with what follows from it. It reads the fake's journal only in
+// Update. It is safe for concurrent use.
 type Journal struct {
 	srv  *fake.Server
 	seed maphash.Seed
@@ -74,8 +74,8 @@ func (j *Journal) restart(first int) {
 	j.open, j.lastOf, j.failed = make(map[int]bool), make(map[int]int), make(map[call][]int)
 }
 
-// Update reads what has changed in the journal. generation is another number after each time that the
-// journal was cleared.
+// Update reads what has changed in the journal. generation is another number after each time that
+// the journal was cleared.
 func (j *Journal) Update(generation int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -149,8 +149,8 @@ func (j *Journal) sum(r fake.Request) uint64 {
 	return h.Sum64()
 }
 
-// retried returns the tries that a request belongs to: those of the oldest failure of the same call that
-// nothing has retried yet. It returns nil if there is none.
+// retried returns the tries that a request belongs to: those of the oldest failure of the same call
+// that nothing has retried yet. It returns nil if there is none.
 func (j *Journal) retried(seq int, one visit) *tries {
 	waiting := j.failed[one.call]
 	for len(waiting) > 0 {
@@ -187,8 +187,8 @@ func (j *Journal) settle(r fake.Request) {
 	}
 }
 
-// Pending reports whether a request has no response and may still get one. A request that gets none has
-// a hint that says why.
+// Pending reports whether a request has no response and may still get one. A request that gets none
+// has a hint that says why.
 func Pending(r fake.Request) bool { return r.StatusCode == 0 && r.Hint == "" }
 
 // cutOff reports whether a response ended before its announced length.
@@ -235,8 +235,8 @@ type Entry struct {
 	Since time.Duration
 	// Next is the seq of the next request of the same key, 0 if there is none.
 	Next int
-	// Tries are the seqs of the tries of the same call, as far as can be guessed, and Try is the number of
-	// this one among them, from 1. A request that is the only try has none, and 0.
+	// Tries are the seqs of the tries of the same call, as far as can be guessed, and Try is the
+	// number of this one among them, from 1. A request that is the only try has none, and 0.
 	Tries []int
 	Try   int
 }

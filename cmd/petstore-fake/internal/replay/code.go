@@ -24,8 +24,9 @@ import (
 // longest bounds a request that is sent again, which a fault may let wait without an end.
 const longest = time.Minute
 
-// Send sends a request again to its fake, with the key it came with, and calls done with the response:
-// with the status 0 if there is none. It does not wait for that; closing the fake ends it.
+// Send sends a request again to its fake, with the key it came with, and calls done with the
+// response: with the status 0 if there is none. It does not wait for that; closing the fake ends
+// it.
 func Send(srv *fake.Server, origin string, r fake.Request, done func(*http.Request, int, http.Header)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	again, err := http.NewRequestWithContext(ctx, r.Method, origin+r.Path, bytes.NewReader(r.Body))
@@ -52,8 +53,8 @@ func Send(srv *fake.Server, origin string, r fake.Request, done func(*http.Reque
 	return nil
 }
 
-// Go returns a program that sends a request again by this module's client, or a comment if the client sends
-// no such request.
+// Go returns a program that sends a request again by this module's client, or a comment if the
+// client sends no such request.
 func Go(origin string, r fake.Request) string {
 	call := moduleCall(r)
 	if call == "" {

@@ -1,5 +1,5 @@
-// Package replay writes requests of a fake's journal as code that sends them again: a command for curl, a
-// Go program, JavaScript. It also sends them again itself.
+// Package replay writes requests of a fake's journal as code that sends them again: a command for
+// curl, a Go program, JavaScript. It also sends them again itself.
 package replay
 
 import (
@@ -95,8 +95,8 @@ func curlHeader(name, value string) string {
 	return shellWord(name + ": " + value)
 }
 
-// shellWord returns a word for a POSIX shell that a terminal can be given too: what a terminal might
-// take for a command of its own is written in digits.
+// shellWord returns a word for a POSIX shell that a terminal can be given too: what a terminal
+// might take for a command of its own is written in digits.
 func shellWord(word string) string {
 	switch {
 	case word != "" && isWord(word):

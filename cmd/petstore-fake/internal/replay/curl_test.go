@@ -17,8 +17,8 @@ import (
 
 const testKey = `$(touch pwned) "quoted" 'key'`
 
-// curlStub is a shell's curl that writes the number of its arguments and these, each with a NUL behind
-// it, and then its input.
+// curlStub is a shell's curl that writes the number of its arguments and these, each with a NUL
+// behind it, and then its input.
 const curlStub = `curl() { printf '%s\0' "$#" "$@"; case " $* " in *" @- "*) cat;; esac; }
 `
 

@@ -78,7 +78,8 @@ func (p *Page) showDetail(r *http.Request, e journal.Entry, size int) shownDetai
 	return d
 }
 
-// layOut writes a JSON text over several lines, with its numbers as they are, and another text as it is.
+// layOut writes a JSON text over several lines, with its numbers as they are, and another text as
+// it is.
 func layOut(body []byte) string {
 	var laidOut bytes.Buffer
 	if !utf8.Valid(body) || json.Indent(&laidOut, body, "", "  ") != nil {
@@ -138,7 +139,8 @@ func (p *Page) Code(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Repeat handles POST /_fake/requests/{id}/repeat: it sends the request again, with the key it came with.
+// Repeat handles POST /_fake/requests/{id}/repeat: it sends the request again, with the key it came
+// with.
 func (p *Page) Repeat(r *http.Request) (any, error) {
 	e, err := p.find(r)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 // maxChanges is how many changes a feed remembers.
 const maxChanges = 1024
 
-// feed knows what has changed lately, for the event streams. Nothing is queued for any of them: each
-// asks for what came after the position it has reached. It is safe for concurrent use.
+// feed knows what has changed lately, for the event streams. Nothing is queued for any of them:
+// each asks for what came after the position it has reached. It is safe for concurrent use.
 type feed struct {
 	mu   sync.Mutex
 	at   position

@@ -29,8 +29,8 @@ func (p *Page) senders() senders {
 	return s
 }
 
-// of returns the id and the masked form of the key that a request came with, or 0 and the word for a
-// request without one.
+// of returns the id and the masked form of the key that a request came with, or 0 and the word for
+// a request without one.
 func (s senders) of(r fake.Request) (id int, text string) {
 	if masked, ok := s[r.Key]; ok {
 		return r.Key, masked

@@ -76,14 +76,15 @@ func (p *Page) Traffic() any { return p.traffic.show(p.srv.Now()) }
 // Close ends the streams of events, which do not end by themselves.
 func (p *Page) Close() { p.feed.close() }
 
-// scripts are the parts of the page's script, in the order in which they go into the one that the page
-// runs.
+// scripts are the parts of the page's script, in the order in which they go into the one that the
+// page runs.
 var scripts = []string{
 	"elements", "program", "list", "find", "detail", "keys", "chart", "faults", "pets", "clock", "stream", "shortcuts",
 }
 
-// layout is the document of the page. Its script and its style are inline, and the policy names them
-// by their digests, so that nothing else can run or be loaded, whatever a request has put on the page.
+// layout is the document of the page. Its script and its style are inline, and the policy names
+// them by their digests, so that nothing else can run or be loaded, whatever a request has put on
+// the page.
 type layout struct {
 	template *template.Template
 	style    template.CSS
@@ -144,8 +145,8 @@ func (p *Page) Show(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// WantsHTML reports whether a client names HTML among what it accepts. That of */* takes anything, as
-// a program does.
+// WantsHTML reports whether a client names HTML among what it accepts. That of */* takes anything,
+// as a program does.
 func WantsHTML(r *http.Request) bool {
 	for accepted := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		media, params, err := mime.ParseMediaType(accepted)

@@ -13,8 +13,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// shownRequest is a request of the journal. A body that is not UTF-8, which JSON cannot carry, stands
-// in the field with Base64 in its name.
+// shownRequest is a request of the journal. A body that is not UTF-8, which JSON cannot carry,
+// stands in the field with Base64 in its name.
 type shownRequest struct {
 	Seq          int         `json:"seq"`
 	Operation    string      `json:"operation"`
@@ -89,8 +89,8 @@ func (p *Page) fitting(fits func(journal.Entry) bool) []fake.Request {
 	})
 }
 
-// newestRows returns the last requests that fit, oldest first, and, if there is a filter, the seqs of all
-// that fit.
+// newestRows returns the last requests that fit, oldest first, and, if there is a filter, the seqs
+// of all that fit.
 func (p *Page) newestRows(fits func(journal.Entry) bool) (rows []row, fitting map[int]bool) {
 	rows, keys := []row{}, p.senders()
 	if fits != nil {

@@ -126,8 +126,8 @@ func splitHint(text string) (hint, sections string) {
 
 var isoTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
-// plainTimes writes the times of a text as a clock shows them, with the day if it is another one. No
-// line can break within.
+// plainTimes writes the times of a text as a clock shows them, with the day if it is another one.
+// No line can break within.
 func plainTimes(text string, today time.Time) string {
 	return isoTime.ReplaceAllStringFunc(text, func(iso string) string {
 		t, err := time.Parse(time.RFC3339, iso)

@@ -17,8 +17,8 @@ const slotCount = 60
 // longestWait bounds a wait of so many seconds: more would overflow a duration.
 const longestWait = 365 * 24 * time.Hour
 
-// traffic counts the requests of the last minutes by the service's clock, and what remained of each key's
-// limit. It is safe for concurrent use.
+// traffic counts the requests of the last minutes by the service's clock, and what remained of each
+// key's limit. It is safe for concurrent use.
 type traffic struct {
 	mu    sync.Mutex
 	slots [slotCount]slot
@@ -57,8 +57,8 @@ func (t *traffic) add(now time.Time, key, status int, h http.Header) {
 	}
 }
 
-// retryAfter returns the time that a Retry-After header names, at most longestWait from now for a number,
-// and the zero time for what is none.
+// retryAfter returns the time that a Retry-After header names, at most longestWait from now for a
+// number, and the zero time for what is none.
 func retryAfter(now time.Time, value string) time.Time {
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
 		return now.Add(time.Duration(min(max(seconds, 0), int64(longestWait/time.Second))) * time.Second)

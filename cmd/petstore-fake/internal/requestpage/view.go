@@ -32,7 +32,8 @@ type pageData struct {
 	query       url.Values
 }
 
-// Link returns the address of the page with a request open on it, with 0 none, and the same filters.
+// Link returns the address of the page with a request open on it, with 0 none, and the same
+// filters.
 func (d pageData) Link(seq int) string {
 	link := make(url.Values)
 	for name := range d.query {
