@@ -40,8 +40,8 @@ func (s *redisServer) job(service *fake.Server, requests int) job {
 	}
 }
 
-// makespan is from the first request to the answer of the last, and what the windows allow for it:
-// the second begins when the first answer said, and what is left for it then takes its time.
+// makespan is from the first request to the response of the last, and what the windows allow for it:
+// the second begins when the first response said, and what is left for it then takes its time.
 func makespan(t *testing.T, service *fake.Server, limit int) (span, bound time.Duration) {
 	t.Helper()
 	requests := service.Requests()
