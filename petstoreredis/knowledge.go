@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 const (
@@ -66,7 +67,7 @@ func (k *knowledge) observe(r petstore.RateLimit) {
 // earliest is a time before which a request with that many ahead of it in this process cannot go;
 // now, if it is not known that it cannot.
 func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
-	at := later(now, k.gate)
+	at := quota.Later(now, k.gate)
 	limit, left := k.rateLimit.Limit, k.left
 	if k.spent {
 		left = 0
@@ -77,7 +78,7 @@ func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
 	case k.unsure || !at.Before(k.ends):
 		return at.Add(time.Duration(max(0, ahead/limit-1)) * windowLength)
 	case ahead >= left:
-		return later(at, k.ends.Add(time.Duration((ahead-left)/limit)*windowLength))
+		return quota.Later(at, k.ends.Add(time.Duration((ahead-left)/limit)*windowLength))
 	}
 	return at
 }

@@ -159,11 +159,3 @@ func (l *Limiter) ended(now time.Time, end error) error {
 	e.Err = end
 	return e
 }
-
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}

@@ -89,9 +89,9 @@ func (r *report) join(o report) bool {
 	if o.sent.Before(r.sent) {
 		r.sent = o.sent
 	}
-	r.received = later(r.received, o.received)
-	r.resetAt = later(r.resetAt, o.resetAt)
-	r.retryAt = later(r.retryAt, o.retryAt)
+	r.received = quota.Later(r.received, o.received)
+	r.resetAt = quota.Later(r.resetAt, o.resetAt)
+	r.retryAt = quota.Later(r.retryAt, o.retryAt)
 	return true
 }
 
