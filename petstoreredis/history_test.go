@@ -27,10 +27,10 @@ type trip struct {
 
 // history drives the script and a quota.Budget by the same random steps, in time of its own.
 type history struct {
-	t       *testing.T
+	scriptLog
+
 	rng     *rand.Rand
 	service *quotatest.Service
-	redis   *luaRedis
 	budget  quota.Budget
 	command command
 	offset  quota.Offset
@@ -39,14 +39,13 @@ type history struct {
 	others  bool                       // use the key
 	over    string                     // the exception that ended it
 	cut     bool                       // lists are cut: the script may only be more careful
-	log     []string
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
 	rng := rand.New(rand.NewPCG(seed, 11))
 	kinds := []quotatest.Window{quotatest.Fixed, quotatest.Aligned, quotatest.Sliding, quotatest.Drained}
 	h := &history{
-		t: t, rng: rng, redis: newLuaRedis(t), command: command{ID: "process", Lease: 1 << 40},
+		scriptLog: scriptLog{t: t, redis: newLuaRedis(t)}, rng: rng, command: command{ID: "process", Lease: 1 << 40},
 		service: &quotatest.Service{Window: kinds[rng.IntN(len(kinds))], PerMinute: 5 + rng.IntN(60), PerDay: 100 + rng.IntN(2000)},
 		others:  rng.IntN(3) == 0,
 	}
@@ -102,19 +101,26 @@ var oddities = []func(rng *rand.Rand) func(o *quota.Observation){
 	},
 }
 
-func (h *history) now() time.Time { return h.redis.now }
-
-func (h *history) note(format string, args ...any) {
-	h.log = append(h.log, h.now().UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+// scriptLog is what has happened to the script, shown when a test fails.
+type scriptLog struct {
+	t     *testing.T
+	redis *luaRedis
+	log   []string
 }
 
-func (h *history) failf(format string, args ...any) {
-	h.t.Helper()
-	for _, line := range h.log[max(0, len(h.log)-40):] {
-		h.t.Log(line)
+func (l *scriptLog) now() time.Time { return l.redis.now }
+
+func (l *scriptLog) note(format string, args ...any) {
+	l.log = append(l.log, l.now().UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+}
+
+func (l *scriptLog) failf(format string, args ...any) {
+	l.t.Helper()
+	for _, line := range l.log[max(0, len(l.log)-40):] {
+		l.t.Log(line)
 	}
-	h.t.Log(h.redis.data.state)
-	h.t.Fatalf(format, args...)
+	l.t.Log(l.redis.data.state)
+	l.t.Fatalf(format, args...)
 }
 
 func (h *history) state() *luaState {

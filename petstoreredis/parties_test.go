@@ -36,14 +36,13 @@ type process struct {
 // proof: between a response of one process and its report the Budget counts the others' requests
 // twice that the service has counted before, and the script does not.
 type crowd struct {
-	t         *testing.T
+	scriptLog
+
 	rng       *rand.Rand
-	redis     *luaRedis
 	service   *quotatest.Service
 	offset    quota.Offset
 	processes []*process
 	ends      time.Time // of the window, by the script
-	log       []string
 }
 
 const testLease = 5 * time.Second
@@ -51,7 +50,7 @@ const testLease = 5 * time.Second
 func newCrowd(t *testing.T, seed uint64) *crowd {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	c := &crowd{
-		t: t, rng: rng, redis: newLuaRedis(t),
+		scriptLog: scriptLog{t: t, redis: newLuaRedis(t)}, rng: rng,
 		service: &quotatest.Service{
 			Window:    []quotatest.Window{quotatest.Fixed, quotatest.Aligned}[rng.IntN(2)],
 			PerMinute: 5 + rng.IntN(100), PerDay: 200 + rng.IntN(2000), NoDate: rng.IntN(4) == 0,
@@ -63,19 +62,6 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 		c.processes = append(c.processes, &process{command: command{ID: fmt.Sprint(i), Lease: testLease.Milliseconds()}})
 	}
 	return c
-}
-
-func (c *crowd) failf(format string, args ...any) {
-	c.t.Helper()
-	for _, line := range c.log[max(0, len(c.log)-40):] {
-		c.t.Log(line)
-	}
-	c.t.Log(c.redis.data.state)
-	c.t.Fatalf(format, args...)
-}
-
-func (c *crowd) note(format string, args ...any) {
-	c.log = append(c.log, c.redis.now.UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 }
 
 // step does one random thing to one process.
