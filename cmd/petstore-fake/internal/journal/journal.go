@@ -199,13 +199,13 @@ func cutOff(r fake.Request) bool {
 
 // trim drops what the journal has dropped.
 func (j *Journal) trim() {
+	if _, ok := j.srv.Request(j.first); ok {
+		return // most often: each look copies a request with its bodies
+	}
 	gone := sort.Search(len(j.list), func(i int) bool {
 		_, ok := j.srv.Request(j.first + i)
 		return ok
 	})
-	if gone == 0 {
-		return
-	}
 	j.first, j.list = j.first+gone, j.list[gone:]
 	for c, waiting := range j.failed {
 		waiting = slices.DeleteFunc(waiting, func(seq int) bool { return seq < j.first })
