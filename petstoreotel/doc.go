@@ -71,8 +71,8 @@
 // calls has petstore.operation, error.type and petstore.outcome_unknown.
 //
 // The wait time counts each request that is sent, with or without a wait; a request that waited has
-// the petstore.wait.reason of its longest wait. A wait is given up when the end of the caller's
-// context cuts it short, or when it would be too long to begin; it has petstore.wait.reason and the
+// the petstore.wait.reason of its longest wait. A wait is given up when the caller's context ends
+// during it, or before it begins because it would be too long; it has petstore.wait.reason and the
 // error.type of its call. While a key is banned, each call that is refused without a request counts
 // here and in the duration of calls.
 //
@@ -102,8 +102,8 @@
 // # Propagation and baggage
 //
 // Each request carries the context of its span, as the propagators write it. Baggage becomes no
-// attribute. But if propagation.Baggage is among the propagators, as it is in many programs, all
-// baggage of the caller's context goes to the Pet Store Service with each request. To prevent that:
+// attribute. But if propagation.Baggage is among the propagators, as in many programs, each request
+// sends all baggage in the caller's context to the Pet Store Service. To prevent that:
 //
 //	petstoreotel.New(petstoreotel.WithPropagators(propagation.TraceContext{}))
 //

@@ -40,8 +40,9 @@ func (s *redisServer) job(service *fake.Server, requests int) job {
 	}
 }
 
-// makespan is from the first request to the response of the last, and what the windows allow for it:
-// the second begins when the first response said, and what is left for it then takes its time.
+// makespan returns the time from the first request to the response to the last one, and the least
+// time that the windows allow for as many requests. The second window begins at the Reset of the
+// first response.
 func makespan(t *testing.T, service *fake.Server, limit int) (span, bound time.Duration) {
 	t.Helper()
 	requests := service.Requests()

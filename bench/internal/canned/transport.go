@@ -48,8 +48,8 @@ var statusLines = map[int]string{
 	http.StatusOK: "200 OK", http.StatusCreated: "201 Created", http.StatusNotFound: "404 Not Found",
 }
 
-// header returns a header of the caller's own, with one array for all its values, as net/http reads
-// them.
+// header returns a copy of h with a Date. As in the headers that net/http reads, all values share
+// one array.
 func (s *stub) header(h http.Header) http.Header {
 	own, values := make(http.Header, len(h)+1), make([]string, 0, len(h)+1)
 	add := func(name, value string) {
