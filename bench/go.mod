@@ -15,6 +15,7 @@ require (
 	go.opentelemetry.io/otel/metric v1.36.0
 	go.opentelemetry.io/otel/trace v1.36.0
 	go.uber.org/goleak v1.3.0
+	golang.org/x/time v0.16.0
 	resty.dev/v3 v3.0.0-rc.4
 )
 

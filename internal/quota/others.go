@@ -4,7 +4,7 @@ import "time"
 
 // If other processes may use the key, only a part of what is left of the window may be in flight
 // here (rule 6): 1/8 of it with a part of 8. Parts from 2 to 32 were tried; these are the smallest
-// numbers with which internal/sim shows no ban when several processes start together.
+// numbers with which bench/sim shows no ban when several processes start together.
 const (
 	// unknownPart applies while a process does not know yet whether it is alone. Two processes that
 	// start together still fit, although half of the requests of each do not show in the responses
@@ -18,7 +18,7 @@ const (
 	calmPart = 4
 	// fewAtOnce requests may be in flight on small plans, of which a sixteenth is too little for a
 	// web page with six calls. They take at most a quarter of what would be left if the others sent
-	// rushPart times as many requests as they have in flight; 8 was enough in internal/sim.
+	// rushPart times as many requests as they have in flight; 8 was enough in bench/sim.
 	fewAtOnce = 6
 	rushPart  = 8
 )
