@@ -25,7 +25,7 @@ func TestRateLimitedCall(t *testing.T) {
 			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict(),
 				fake.WithLatency(100*time.Millisecond))
 			var log lockedBuilder
-			client := server.Client(petstore.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+			client := server.Client(petstore.WithLogger(logTo(&log, slog.LevelDebug, asText)))
 			var group sync.WaitGroup
 			for range 5 {
 				group.Go(func() { assert.NoError(t, list(client)) })

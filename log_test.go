@@ -3,10 +3,8 @@ package petstore_test
 import (
 	"bytes"
 	"context"
-	"flag"
+	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -19,36 +17,26 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/golden"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares text with a file of testdata.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), text)
-}
-
-// logTo returns a logger that writes to text, with a constant call_id. text must not be read before
-// all calls have ended.
-func logTo(text *bytes.Buffer, level slog.Level, handler func(w *bytes.Buffer, o *slog.HandlerOptions) slog.Handler) *slog.Logger {
+// logTo returns a logger that writes to text, with a constant call_id, and times in UTC wherever the
+// test runs. text must not be read before all calls have ended.
+func logTo(text io.Writer, level slog.Level, handler func(w io.Writer, o *slog.HandlerOptions) slog.Handler) *slog.Logger {
 	return slog.New(handler(text, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == "call_id" {
 			return slog.String("call_id", "id")
+		}
+		if a.Value.Kind() == slog.KindTime {
+			return slog.Time(a.Key, a.Value.Time().UTC())
 		}
 		return a
 	}}))
 }
 
-func asText(w *bytes.Buffer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) }
+func asText(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) }
 
-func asJSON(w *bytes.Buffer, o *slog.HandlerOptions) slog.Handler { return slog.NewJSONHandler(w, o) }
+func asJSON(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewJSONHandler(w, o) }
 
 func TestWithLogger(t *testing.T) {
 	t.Run("logs the lines of its table, and neither key nor body", func(t *testing.T) {
@@ -61,7 +49,7 @@ func TestWithLogger(t *testing.T) {
 			_, err := client.CreatePet(t.Context(), newPet())
 			require.NoError(t, err)
 			require.NoError(t, get(client))
-			golden(t, "log.txt", text.String())
+			golden.Assert(t, "testdata/log.txt", text.String())
 			assert.NotContains(t, text.String(), testKey)
 			assert.NotContains(t, text.String(), "Rex")
 		})
@@ -162,8 +150,8 @@ func TestErrorGoldenFiles(t *testing.T) {
 		record("an argument", err)
 		_, err = petstore.NewClient(" https://service.test/v1", testKey)
 		record("white space around the base URL", err)
-		golden(t, "errors.txt", texts.String())
-		golden(t, "errors.log", text.String())
-		golden(t, "errors.json", json.String())
+		golden.Assert(t, "testdata/errors.txt", texts.String())
+		golden.Assert(t, "testdata/errors.log", text.String())
+		golden.Assert(t, "testdata/errors.json", json.String())
 	})
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/golden"
 )
 
 func TestRequestGoldenFiles(t *testing.T) {
-	for golden, call := range map[string]func(*petstore.Client) error{
+	for name, call := range map[string]func(*petstore.Client) error{
 		"list.request": func(c *petstore.Client) error {
 			_, err := c.ListPets(t.Context(), petstore.ListPetsParams{})
 			return err
@@ -38,15 +39,13 @@ func TestRequestGoldenFiles(t *testing.T) {
 			return err
 		},
 	} {
-		t.Run(golden, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			client, service := scripted(t, []responder{status(404, ``)}, petstore.WithUserAgent("goldens/1"))
 			require.Error(t, call(client))
 			require.Len(t, service.sent(), 1)
 			assert.Equal(t, "Bearer "+testKey, service.sent()[0].header.Get("Authorization"))
 			service.sent()[0].header.Set("Authorization", "Bearer …")
-			want, err := os.ReadFile("testdata/" + golden)
-			require.NoError(t, err)
-			assert.Equal(t, string(want), service.sent()[0].dump()+"\n")
+			golden.Assert(t, "testdata/"+name, service.sent()[0].dump()+"\n")
 		})
 	}
 }

@@ -15,12 +15,13 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/golden"
 )
 
 const answerMark = "=== answer ===\n"
 
 // Each file in testdata/exchanges holds a request and its response as they are on the wire, but for
-// the CR before each line feed. UPDATE_GOLDEN=1 writes the responses anew; read the difference.
+// the CR before each line feed.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/exchanges/*.txt")
 	require.NoError(t, err)
@@ -29,14 +30,11 @@ func TestGolden(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			question, want, ok := strings.Cut(string(text), answerMark)
+			question, _, ok := strings.Cut(string(text), answerMark)
 			require.True(t, ok)
 			srv := goldenServer(t)
 			got := strings.ReplaceAll(exchangeRaw(t, srv.URL(), onWire(question)), "\r\n", "\n")
-			if os.Getenv("UPDATE_GOLDEN") != "" {
-				require.NoError(t, os.WriteFile(file, []byte(question+answerMark+got+"\n"), 0o600))
-			}
-			assert.Equal(t, want, got+"\n")
+			golden.Assert(t, file, question+answerMark+got+"\n")
 		})
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/golden"
 
 	// What the generated clients import, so that go.mod and go.sum know it.
 	_ "github.com/go-faster/errors"
@@ -48,9 +48,7 @@ func drive(t *testing.T, name string, generate func(dir string) []string) {
 	t.Helper()
 	program := build(t, name, generate)
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(6, 0)))
-	want, err := os.ReadFile("testdata/driver.golden")
-	require.NoError(t, err)
-	assert.Equal(t, string(want), run(t, program, srv.URL(), srv.APIKey()))
+	golden.Assert(t, "testdata/driver.golden", run(t, program, srv.URL(), srv.APIKey()))
 }
 
 // build generates code into a temporary folder, and builds the program in testdata/name with it.

@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/golden"
 )
 
 var npm = flag.Bool("npm", false, "run what comes from the npm registry; the step openapi of .ci/run installs it")
@@ -90,10 +92,8 @@ func TestNodeClient(t *testing.T) {
 		"--moduleResolution", "bundler", "--lib", "es2022,dom", "--skipLibCheck",
 	}
 	run(t, installed(t, ".bin", "tsc"), tsc...)
-	want, err := os.ReadFile("testdata/node/output.golden")
-	require.NoError(t, err)
 	got := run(t, "node", filepath.Join(dir, "client.mjs"), startProgram(t, "-plan", "enterprise:8,0"), "fake-api-key")
-	assert.Equal(t, string(want), got)
+	golden.Assert(t, "testdata/node/output.golden", got)
 
 	// The control: a field that the document does not have must not compile.
 	text, err := os.ReadFile(filepath.Join(dir, "client.mts"))

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/golden"
 )
 
 // optimist makes each exchange of a process a compare-and-set: the process reads the state,
@@ -78,7 +79,7 @@ func TestLimiterAcquire_compareAndSet(t *testing.T) {
 		{limit: 1000, processes: 100, goroutines: 1},
 		{limit: 1000, processes: 1000, goroutines: 1},
 	} {
-		if f.processes > 8 && !*update {
+		if f.processes > 8 && !golden.Update() {
 			continue
 		}
 		f.window, f.requests, f.seed = fake.WindowFixed, f.limit*5/2, 1

@@ -1,7 +1,6 @@
 package petstoreredis
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -12,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/golden"
 )
-
-var update = flag.Bool("update", false, "simulate the large fleets of docs/scaling.md too, and write its table")
 
 const (
 	scalingDocument = "../docs/scaling.md"
@@ -42,7 +40,7 @@ func TestLimiterAcquire_largeFleets(t *testing.T) {
 	table.WriteString("| requests a minute | processes | goroutines in each | 429s | time over the bound | " +
 		"round trips for each request | requests of a process, least and mean |\n|---|---|---|---|---|---|---|\n")
 	for _, f := range scalingFleets() {
-		if !*update && f.processes*f.limit > 100_000 {
+		if !golden.Update() && f.processes*f.limit > 100_000 {
 			continue
 		}
 		out := f.run(t)
@@ -52,7 +50,7 @@ func TestLimiterAcquire_largeFleets(t *testing.T) {
 			out.rejected, out.ratio, out.trips, out.fewest, float64(f.requests)/float64(f.processes))
 	}
 	t.Log("\n" + table.String())
-	if *update {
+	if golden.Update() {
 		writeTable(t, table.String())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/golden"
 )
 
 // The table of docs/scaling.md: a fleet of worker processes with the default options, minutes of
@@ -22,7 +23,7 @@ import (
 //
 //	go test -v -count 1 -timeout 2h -parallel 8 -run OnRedisTable . -table
 //
-// With -update as well it writes the rows that have run into the document.
+// With UPDATE_GOLDEN=1 as well it writes the rows that have run into the document.
 
 var wholeTable = flag.Bool("table", false, "run OnRedisTable, which takes twenty minutes of real time")
 
@@ -211,7 +212,7 @@ func (t *table) add(name, line string) {
 func (t *table) finish(tb testing.TB) {
 	tb.Helper()
 	tb.Logf("%d cores, load at the end of each row\n%s", runtime.NumCPU(), t.text(""))
-	if update := flag.Lookup("update"); update == nil || update.Value.String() != "true" {
+	if !golden.Update() {
 		return
 	}
 	text, err := os.ReadFile(tableDocument)

@@ -8,6 +8,6 @@
 // is one contender in one cell. Its latencies and faults come from the cell's seed by the number of
 // the request, not by the clock or the goroutine, so that a run gives the same figures every time.
 //
-// The tests of this package assert the figures that petstore-go promises, and with -update write
-// docs/limiter.md.
+// The tests of this package assert the figures that petstore-go promises, and with
+// UPDATE_GOLDEN=1 write docs/limiter.md.
 package sim

@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/golden"
 )
 
 var (
-	update = flag.Bool("update", false, "write docs/limiter.md")
-	full   = flag.Bool("full", false, "run every contender in every cell")
-	seed   = flag.Uint64("seed", defaultSeed, "the seed of the latencies, the faults and the phase")
+	full = flag.Bool("full", false, "run every contender in every cell")
+	seed = flag.Uint64("seed", defaultSeed, "the seed of the latencies, the faults and the phase")
 )
 
 const (
@@ -46,7 +46,7 @@ func TestTable(t *testing.T) {
 	misses := ""
 	for _, s := range suites(*seed) {
 		cells := s.cells
-		if *update && s.name == "job" { // the document shows no others
+		if golden.Update() && s.name == "job" { // the document shows no others
 			cells = slices.DeleteFunc(cells, func(c cell) bool { return !c.listed() })
 		}
 		rows[s.name] = make([]row, len(cells))
@@ -69,7 +69,7 @@ func TestTable(t *testing.T) {
 	d := newDocument(*seed, rows, example, misses)
 	t.Logf("429s / bans / mean (worst) time over the bound\n%s\n%s", d.JobTable, d.JobSummary)
 	t.Logf("and the share of the slowest process\n%s\nlatency\n%s\nmissed, known or not:\n%s", d.Herd, d.Load, misses)
-	if *update {
+	if golden.Update() {
 		require.False(t, t.Failed(), "the document shows no figures that fail")
 		require.NoError(t, d.write(docs))
 	}
@@ -111,12 +111,12 @@ func judge(t *testing.T, s suite, r row) {
 }
 
 func TestTable_isInTheDocument(t *testing.T) {
-	if *update {
+	if golden.Update() {
 		t.Skip("it is being written")
 	}
 	text, err := os.ReadFile(filepath.Join(docs, documentName))
 	require.NoError(t, err)
-	const again = "write it anew: go test -run TestTable -update -timeout 30m"
+	const again = "write it anew: UPDATE_GOLDEN=1 go test -run TestTable -timeout 30m"
 	for _, c := range jobs(defaultSeed).cells {
 		want := "\n| " + strings.Join(c.label(), " | ") + " |"
 		assert.Equal(t, c.listed(), strings.Contains(string(text), want), "%s: %s", c, again)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,9 +14,8 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 var (
 	// clockTime is the time of day in a zone that the test does not choose.
@@ -34,12 +31,7 @@ func assertGolden(t *testing.T, name, got string) {
 	got = clockTime.ReplaceAllString(strings.ReplaceAll(got, "\r", ""), "hh:mm:ss")
 	got = flying.ReplaceAllString(got, "N on their way")
 	got = jittered.ReplaceAllString(got, "  2mNs ${1}NmNs$2")
-	if *update {
-		require.NoError(t, os.WriteFile("testdata/"+name, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile("testdata/" + name)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got)
+	golden.Assert(t, "testdata/"+name, got)
 }
 
 // TestProgress looks at one import at several times, on terminals of several widths and piped:

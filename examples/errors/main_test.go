@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,15 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/golden"
 )
 
 func TestOnFake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		require.NoError(t, onFake(t.Context(), &out))
-		want, err := os.ReadFile("testdata/output.txt")
-		require.NoError(t, err)
-		assert.Equal(t, string(want), out.String())
+		golden.Assert(t, "testdata/output.txt", out.String())
 	})
 }
 

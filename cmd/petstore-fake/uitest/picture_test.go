@@ -2,7 +2,6 @@ package uitest
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"image/png"
 	"net/http"
@@ -17,14 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write the pictures of the README anew")
-
 // The size of the README's pictures.
 const pictureWidth, pictureHeight = 1440, 900
 
 func TestPage_pictures(t *testing.T) {
+	update := os.Getenv("UPDATE_GOLDEN") != "" // as in internal/golden
 	addr := "127.0.0.1:0"
-	if *update {
+	if update {
 		addr = "127.0.0.1:4010" // as readers will see it
 	}
 	p := startAt(t, addr, "-plan", "free", "-seed", filepath.Join("testdata", "pets.json"))
@@ -40,7 +38,7 @@ func TestPage_pictures(t *testing.T) {
 		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		require.NoError(t, err)
 		path := filepath.Join("..", "..", "..", "docs", "petstore-fake-"+theme+".png")
-		if *update {
+		if update {
 			require.NoError(t, os.WriteFile(path, shot, 0o644))
 		}
 		kept, err := os.ReadFile(path)

@@ -6,7 +6,7 @@ import (
 )
 
 // document is a copy of openapi.yaml of the module's root folder, which go:embed cannot reach. A
-// test keeps the two identical.
+// test compares the two, and writes the copy with UPDATE_GOLDEN=1.
 //
 //go:embed openapi.yaml
 var document []byte
