@@ -85,7 +85,7 @@ func (a *attempt) requestHeader(cookies http.Header) http.Header {
 // response's header, so that the next waiter need not wait for the body.
 func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 	k := a.context.call
-	var observation Observation               // nothing was sent
+	var observation Observation               // not tried
 	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
 	k.traceAttempt(a)
 	a.prepare(cookies)
@@ -93,10 +93,14 @@ func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 	resp, err := final(k.client.transport(&a.request))
 	a.sent = a.wire.mayHaveSent(k, err)
 	if err != nil {
-		if !a.sent {
-			observation = Observation{}
+		switch ended := contextErr(k.ctx.Context) != nil; {
+		case a.sent:
+			observation.Abandoned = ended
+		case ended:
+			observation = Observation{} // this shows nothing about the service
+		default:
+			observation = Observation{Received: time.Now()}
 		}
-		observation.Abandoned = a.sent && contextErr(k.ctx.Context) != nil
 		return nil, err
 	}
 	a.observe(resp)

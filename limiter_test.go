@@ -71,7 +71,7 @@ func carry(s *quotatest.Service, rng *rand.Rand) Observation {
 func lossy(s *quotatest.Service, rng *rand.Rand) Observation {
 	fate := rng.IntN(10)
 	if fate == 0 {
-		return Observation{}
+		return Observation{Received: time.Now()}
 	}
 	o := carry(s, rng)
 	if fate == 1 {
@@ -182,7 +182,7 @@ func TestLimiterColdStart(t *testing.T) {
 					p, err := l.Acquire(t.Context(), time.Minute)
 					if assert.NoError(t, err) {
 						time.Sleep(time.Second) // the connection is refused
-						p.Release(Observation{})
+						p.Release(Observation{Received: time.Now()})
 					}
 				})
 			}

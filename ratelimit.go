@@ -50,18 +50,22 @@ type Reopener interface {
 
 // Permit allows one request to be sent. The client calls Release exactly once for each Permit.
 type Permit interface {
-	// Release ends the permit and reports the outcome of the request.
+	// Release ends the permit and reports the outcome of the request. With the zero Observation the
+	// permit was not used, and the limiter is as if it had not given it.
 	Release(Observation)
 }
 
 // Observation is the outcome of a request that a [Permit] allowed. The zero Observation means that
-// nothing was sent, so that another request may use the permit's place in the budget.
+// the permit was not used. If Sent is zero, nothing was sent, so that another request may use the
+// permit's place in the budget.
 type Observation struct {
 	// Sent is the time at which the request was passed to the transport, by the local clock; zero
 	// if nothing was sent.
 	Sent time.Time
 	// Received is the time at which the response's header arrived, by the local clock; zero without
-	// a response. A request without a response counts as spent.
+	// a response. A request without a response counts as spent. If Sent is zero and Received is
+	// not, the request could not be sent, as after a refused connection, and Received is the time
+	// at which that was known.
 	Received time.Time
 	// StatusCode is the status of the response; 0 without a response.
 	StatusCode int

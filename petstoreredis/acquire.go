@@ -141,7 +141,7 @@ func (l *Limiter) wait(now, at time.Time) petstore.Wait {
 func (l *Limiter) withdraw(w *waiter, now time.Time) {
 	switch {
 	case w.permit != nil:
-		l.giveBack(w.permit, now)
+		l.giveBack(w.permit, petstore.Observation{}, now)
 	case w.place != nil:
 		l.queue.leave(w)
 	}

@@ -80,7 +80,7 @@ func (l *Limiter) command(now time.Time, want int) command {
 // returnUnused returns the permits that no call has asked for.
 func (l *Limiter) returnUnused() {
 	for _, s := range l.unused {
-		l.report(report{slot: s, N: 1, Unsent: true})
+		l.report(report{slot: s, N: 1, Unsent: true, Abandoned: true})
 	}
 	l.unused = nil
 }

@@ -295,7 +295,11 @@ func (h *history) arrive() {
 
 func (h *history) drop() {
 	if p := h.pick(func(p *trip) bool { return p.response == nil }); p != nil {
-		h.settle(p, quota.Observation{})
+		var o quota.Observation // not tried
+		if h.rng.IntN(2) == 0 {
+			o.Received = h.now() // could not be sent
+		}
+		h.settle(p, o)
 	}
 }
 

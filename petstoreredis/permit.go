@@ -52,7 +52,7 @@ func (p *permit) Release(o petstore.Observation) {
 	now := time.Now()
 	l.lastResponse = now
 	if o.Sent.IsZero() && !p.slot.First {
-		l.giveBack(p, now)
+		l.giveBack(p, o, now)
 	} else {
 		l.end(p)
 		l.settle(p, o, now)
@@ -70,11 +70,11 @@ func (l *Limiter) end(p *permit) {
 }
 
 // giveBack makes a permit that was not used available to the next call.
-func (l *Limiter) giveBack(p *permit, now time.Time) {
+func (l *Limiter) giveBack(p *permit, o petstore.Observation, now time.Time) {
 	l.end(p)
 	switch {
 	case p.share != nil:
-		p.share.settle(p.own, petstore.Observation{}, now)
+		p.share.settle(p.own, o, now)
 	case l.fallback.share == nil:
 		l.unused = append(l.unused, p.slot)
 	}

@@ -30,7 +30,7 @@ type report struct {
 	Over      bool    `json:"over"`      // sent when the window was over
 	Unsent    bool    `json:"unsent"`    // never sent: the permit goes back
 	Lost      bool    `json:"lost"`      // without a response
-	Abandoned bool    `json:"abandoned"` // lost because the caller gave up
+	Abandoned bool    `json:"abandoned"` // lost because the caller gave up, or unsent because not tried
 	Rejected  bool    `json:"rejected"`  // 429
 	Limit     int     `json:"limit"`
 	Remaining int     `json:"remaining"`
@@ -51,11 +51,10 @@ func newReport(s slot, over bool, o petstore.Observation, f quota.Offset) report
 	r := report{slot: s, N: 1, Over: over, Abandoned: o.Abandoned, sent: o.Sent, received: o.Received}
 	switch {
 	case o.Sent.IsZero():
-		r.Unsent = true
+		r.Unsent, r.Abandoned = true, o.Received.IsZero()
+		return r
 	case o.Received.IsZero():
 		r.Lost = true
-	}
-	if o.Received.IsZero() {
 		return r
 	}
 	r.Rejected = o.StatusCode == http.StatusTooManyRequests

@@ -166,7 +166,7 @@ func (s *share) follow(o petstore.Observation, now time.Time) {
 	if end := s.budget.End(); o.RateLimit.Limit > 0 && end.After(now) {
 		s.ends = end
 	}
-	s.opened = s.opened || !o.Received.IsZero() && o.StatusCode != http.StatusTooManyRequests
+	s.opened = s.opened || o.StatusCode != 0 && o.StatusCode != http.StatusTooManyRequests
 }
 
 // earliest is a time before which a request with that many ahead of it cannot go.

@@ -92,9 +92,33 @@ func TestBudget(t *testing.T) {
 	t.Run("a request that was not sent costs nothing", func(t *testing.T) {
 		p := newProcess(t)
 		p.open(10, 8)
-		p.Settle(p.send(), &quota.Observation{}, p.now)
+		p.Settle(p.send(), &quota.Observation{Received: p.now}, p.now)
 		assert.Equal(t, 8, p.RateLimit().Remaining)
 		assert.Zero(t, p.InFlight())
+	})
+	t.Run("a request that was not tried changes nothing", func(t *testing.T) {
+		p := newProcess(t)
+		for range 10 {
+			p.Settle(p.send(), &quota.Observation{}, p.now)
+		}
+		p.send()
+		p.blocked()
+		for range 10 {
+			p.now = p.now.Add(time.Second) // without a response, so that another one may follow
+			p.Settle(p.send(), &quota.Observation{}, p.now)
+			p.send()
+			p.blocked()
+		}
+	})
+	t.Run("up to four requests that cannot be sent go ahead together", func(t *testing.T) {
+		p := newProcess(t)
+		for range 5 {
+			p.Settle(p.send(), &quota.Observation{Received: p.now}, p.now)
+		}
+		for range 4 {
+			p.send()
+		}
+		p.blocked()
 	})
 	t.Run("a response without headers changes no limit", func(t *testing.T) {
 		p := newProcess(t)

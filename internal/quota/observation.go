@@ -9,8 +9,8 @@ type RateLimit struct {
 	Reset     time.Time // its end by the service's clock, in whole seconds
 }
 
-// Observation is the outcome of an admitted request. The zero Observation means that nothing was
-// sent.
+// Observation is the outcome of an admitted request. The zero Observation means that the request
+// was not tried. Received without Sent means that it was tried and could not be sent.
 type Observation struct {
 	Sent       time.Time     // by the local clock; zero if nothing was sent
 	Received   time.Time     // arrival of the header, by the local clock; zero without a response

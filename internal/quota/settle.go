@@ -6,11 +6,21 @@ import (
 	"time"
 )
 
-// GiveBack ends the reservation of a request that was not sent.
+// GiveBack ends the reservation of a request that was not tried. The Budget is then as if it had
+// not admitted it.
 func (b *Budget) GiveBack(s Slot) {
 	if s.era != b.era {
 		return
 	}
+	b.free(s)
+	b.admitted--
+	if s.ahead {
+		b.ahead.at = time.Time{} // the next one need not wait for a response to this one
+	}
+}
+
+// free ends the reservation of a request.
+func (b *Budget) free(s Slot) {
 	b.inFlight--
 	b.young.remove(s.step)
 	if s.ahead {
@@ -21,14 +31,19 @@ func (b *Budget) GiveBack(s Slot) {
 // Settle reports the outcome of an admitted request.
 func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
 	b.observe(now)
-	if s.era != b.era {
+	switch {
+	case o.Sent.IsZero() && o.Received.IsZero():
+		b.GiveBack(s)
+		return
+	case s.era != b.era:
 		return
 	}
-	b.GiveBack(s)
+	b.free(s)
 	if s.ahead {
 		b.ahead.settle(o, now)
 	}
 	if o.Sent.IsZero() {
+		b.admitted--
 		return
 	}
 	b.responses++

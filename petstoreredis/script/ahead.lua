@@ -46,7 +46,9 @@ end
 
 -- settle_ahead takes in the outcome of a request that went ahead.
 local function settle_ahead(r)
-  if r.unsent then
+  if r.unsent and r.abandoned then
+    s.ahead_at = math.min(s.ahead_at, now - REJECTED_PATIENCE) -- not tried: the next need not wait for it
+  elseif r.unsent then
     s.unsent = s.unsent + 1
   elseif r.abandoned then
     return

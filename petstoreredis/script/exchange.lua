@@ -38,6 +38,7 @@ local function settle(r)
     settle_ahead(r)
   end
   if r.unsent then
+    s.admitted = s.admitted - r.n
     take_back(r.n)
     return
   end
