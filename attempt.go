@@ -47,11 +47,7 @@ func (a *attempt) send(cookies http.Header) {
 	}
 	if err != nil {
 		err = k.attribute(a, err)
-		kind := kindOf(err)
-		if kind == failureProtocol && !a.sent { // a proxy's response to CONNECT
-			kind = failurePermanent
-		}
-		a.failed(err, kind)
+		a.failed(err, a.kindOf(err))
 	}
 	a.redact()
 	k.tracedAttempt(a)

@@ -2,9 +2,11 @@ package petstore_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -81,6 +83,67 @@ func TestCreatePetResponseLost(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCreatePetStatus checks for each status what an error says about the create, whatever happens
+// to the body of the response.
+func TestCreatePetStatus(t *testing.T) {
+	var during context.Context // what the body waits for
+	for name, read := range map[string]func(attempt context.Context) error{
+		"whole":                       func(context.Context) error { return io.EOF },
+		"reset":                       func(context.Context) error { return errReset },
+		"malformed":                   func(context.Context) error { return errors.New("malformed MIME header line: x") },
+		"stalled in the attempt":      func(attempt context.Context) error { <-attempt.Done(); return attempt.Err() },
+		"stalled in the caller's ctx": func(context.Context) error { <-during.Done(); return during.Err() },
+	} {
+		for code := 200; code < 600; code++ {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				during = ctx
+				client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+					return response(r, code, failingReader{func() error { return read(r.Context()) }}), nil
+				}})
+				_, err := client.CreatePet(ctx, newPet(), petstore.WithAttemptTimeout(time.Second-1),
+					petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+				refused := code/100 == 4 && code != http.StatusRequestTimeout || code == http.StatusNotImplemented
+				require.Equal(t, !refused, errors.Is(err, petstore.ErrOutcomeUnknown), "%s, %d: %v", name, code, err)
+				want := map[bool]int{true: 0, false: 1}[refused]
+				require.Equal(t, want, strings.Count(err.Error(), "the pet may have been created"), "%v", err)
+				require.Equal(t, during.Err() != nil, errors.Is(err, context.DeadlineExceeded), "%v", err)
+				require.Equal(t, code == http.StatusTooManyRequests, errors.Is(err, petstore.ErrRateLimited), "%v", err)
+				require.Equal(t, code == http.StatusNotFound, errors.Is(err, petstore.ErrNotFound), "%v", err)
+				require.Len(t, service.sent(), 1)
+			})
+		}
+	}
+}
+
+// An errgroup ends the contexts of the others with the error of one call as the cause.
+func TestCreatePetEndedByAnotherCall(t *testing.T) {
+	another := func(respond responder, opts ...petstore.Option) error {
+		client, _ := scripted(t, []responder{respond}, opts...)
+		return create(client)
+	}
+	for name, cause := range map[string]error{
+		"refused": another(status(400, "")), "limited": another(status(429, ""), petstore.WithMaxWait(0)),
+		"lost": another(status(503, "")), "cancelled": context.Canceled,
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			cancel(cause)
+			return hangs(r)
+		}})
+		_, err := client.CreatePet(ctx, newPet())
+		require.ErrorIs(t, err, cause, name)
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, name)
+		assert.Equal(t, 1, strings.Count(err.Error(), "the pet may have been created"), "%v", err)
+
+		_, err = client.CreatePet(ctx, newPet()) // not sent
+		assert.NotContains(t, strings.TrimSuffix(err.Error(), cause.Error()), "the pet may have been created", name)
+	}
+	err := withKeyFunc(t, "", petstore.ErrOutcomeUnknown)
+	assert.NotContains(t, err.Error(), "the pet may have been created")
 }
 
 func TestCreatePetCancelled(t *testing.T) {

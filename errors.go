@@ -78,7 +78,7 @@ func (e *APIError) Error() string {
 	case e.tooLong:
 		fmt.Fprintf(&b, ": not retried, because Retry-After %v is longer than the call may wait", e.RetryAfter)
 	}
-	return errorLine(b.String(), attemptsText(e.Attempts)+outcomeText(e))
+	return errorLine(e, b.String(), e.Attempts)
 }
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] if the
@@ -94,7 +94,7 @@ func (e *APIError) Is(target error) bool {
 	case ErrRateLimited:
 		return e.StatusCode == http.StatusTooManyRequests
 	case ErrOutcomeUnknown:
-		return e.Operation == opCreatePet && (transientStatus(e.StatusCode) || e.StatusCode/100 == 3)
+		return e.Operation == opCreatePet && e.StatusCode >= 300 && mayBeDone(e.StatusCode)
 	}
 	return false
 }
@@ -222,12 +222,13 @@ func (e *ResponseError) Error() string {
 	if e.Err != nil {
 		b.WriteString(": " + e.Err.Error())
 	}
-	return errorLine(b.String(), attemptsText(e.Attempts)+outcomeText(e))
+	return errorLine(e, b.String(), e.Attempts)
 }
 
 // Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] for createPet.
 func (e *ResponseError) Is(target error) bool {
-	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.Operation == opCreatePet
+	return target == ErrInvalidResponse ||
+		target == ErrOutcomeUnknown && e.Operation == opCreatePet && mayBeDone(e.StatusCode)
 }
 
 // Unwrap returns Err.
@@ -240,7 +241,7 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 // It unwraps to the cause. It matches [context.Canceled] or [context.DeadlineExceeded] only if the
 // caller's own context ended; it then also matches the [context.Cause]. It matches
 // [ErrOutcomeUnknown] if the operation is createPet and its request may have been written, unless
-// the server answered it with 429 or guaranteed over HTTP/2 that it did not process it.
+// the server refused it, as with 400 or 429, or guaranteed over HTTP/2 that it did not process it.
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
@@ -251,21 +252,20 @@ type TransportError struct {
 	Sent bool
 	// Err is the cause.
 	Err error
+
+	notDone bool // the service certainly did not carry out the request, although it was sent
 }
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
 	text := "petstore: " + e.Operation + ": " + trimPrefix(e.Err, e.Operation)
-	return errorLine(text, attemptsText(e.Attempts)+outcomeText(e))
+	return errorLine(e, text, e.Attempts)
 }
 
 // Is reports whether target is [ErrOutcomeUnknown] and the request is a create that may have been
 // carried out.
 func (e *TransportError) Is(target error) bool {
-	// A request that was answered with 429 was written, but not carried out, and neither was one
-	// that the server did not process.
-	return target == ErrOutcomeUnknown && e.Sent && e.Operation == opCreatePet &&
-		!errors.Is(e.Err, ErrRateLimited) && !errors.Is(e.Err, errUnprocessed)
+	return target == ErrOutcomeUnknown && e.Operation == opCreatePet && e.Sent && !e.notDone
 }
 
 // Unwrap returns Err.

@@ -1,23 +1,26 @@
 package petstore
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"unicode"
 )
 
-// outcomeText returns the end of an error's text if the outcome of a create is unknown.
-func outcomeText(err error) string {
-	if errors.Is(err, ErrOutcomeUnknown) {
-		return "; the pet may have been created"
-	}
-	return ""
+// callError is each error of a call. Its Is speaks of that call alone, where errors.Is may find
+// another one, which ended the context or failed in the function of WithAPIKeyFunc.
+type callError interface {
+	error
+	Is(target error) bool
 }
 
-// errorLine returns text and suffix on one line. It shortens the text, never the suffix.
-func errorLine(text, suffix string) string {
-	text = oneLine(text)
+// errorLine returns text with the number of attempts and, if err is about a create whose outcome is
+// unknown, with that. It shortens the text only, and text may end with the same words.
+func errorLine(err callError, text string, attempts int) string {
+	suffix := attemptsText(attempts)
+	if err.Is(ErrOutcomeUnknown) {
+		suffix += "; the pet may have been created"
+	}
+	text = oneLine(strings.TrimSuffix(text, suffix))
 	if most := maxErrorText - len(suffix); len(text) > most {
 		text = clip(text, most-len("…")) + "…"
 	}

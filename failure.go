@@ -17,6 +17,7 @@ import (
 //
 //	symptom                                       failure      error of the call
 //	dial refused, reset, timed out                connection   *TransportError
+//	REFUSED_STREAM, GOAWAY                        unprocessed  *TransportError
 //	a 2xx that is cut off                         connection   *ResponseError
 //	unknown host, certificate, TLS alert, no key  permanent    *TransportError
 //	CONNECT refused by a proxy, as with 407       permanent    *TransportError
@@ -24,11 +25,26 @@ import (
 type failure int
 
 const (
-	failureNone       failure = iota
-	failureConnection         // transient: a retry may succeed
-	failurePermanent          // a retry would fail in the same way
-	failureProtocol           // the response is not HTTP
+	failureNone        failure = iota
+	failureConnection          // transient: a retry may succeed
+	failurePermanent           // a retry would fail in the same way
+	failureProtocol            // the response is not HTTP
+	failureUnprocessed         // transient: the server did not process the request
 )
+
+// kindOf classifies the error of a. After the header of a response, any error cuts off its body.
+func (a *attempt) kindOf(err error) failure {
+	switch kind := kindOf(err); {
+	case a.statusCode != 0:
+		return failureConnection
+	case errors.Is(err, errUnprocessed):
+		return failureUnprocessed
+	case kind == failureProtocol && !a.sent: // a proxy's response to CONNECT
+		return failurePermanent
+	default:
+		return kind
+	}
+}
 
 // kindOf classifies err; an unknown error is transient.
 func kindOf(err error) failure {
@@ -172,6 +188,14 @@ func (e *endedError) Error() string {
 		text += "; last attempt: " + e.last.Error()
 	}
 	return oneLine(text)
+}
+
+// with returns e with the error of the last attempt; that error alone if e is nil.
+func (e *endedError) with(last error) error {
+	if e == nil {
+		return last
+	}
+	return &endedError{e.ended, e.cause, last}
 }
 
 func (e *endedError) Unwrap() []error {

@@ -56,7 +56,7 @@ func (e *ArgumentError) LogValue() slog.Value {
 }
 
 // errorAttrs returns the attributes that all errors have.
-func errorAttrs(err error, kind, operation string, r Response) []slog.Attr {
+func errorAttrs(err callError, kind, operation string, r Response) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("operation", operation),
 		slog.String("kind", kind),
@@ -69,7 +69,7 @@ func errorAttrs(err error, kind, operation string, r Response) []slog.Attr {
 	if !r.RateLimit.IsZero() {
 		attrs = append(attrs, slog.Any("rate_limit", r.RateLimit))
 	}
-	if errors.Is(err, ErrOutcomeUnknown) {
+	if err.Is(ErrOutcomeUnknown) {
 		attrs = append(attrs, slog.Bool("outcome_unknown", true))
 	}
 	return attrs

@@ -16,7 +16,7 @@ func (k *call) outcome(err error) error {
 	case k.refused != nil:
 		return k.refused
 	case k.last == nil: // http.Client refused the carrier
-		return &TransportError{k.operation.name, 0, false, err}
+		return k.transportError(err)
 	case k.plan.again: // the context ended before the planned attempt
 		return k.endedWhileWaiting()
 	}
@@ -40,13 +40,16 @@ func (k *call) outcome(err error) error {
 //	400, 401, 404                 *APIError         ErrBadRequest, ErrUnauthorized, ErrNotFound
 //	3xx, 408, 5xx except 501      *APIError         ErrOutcomeUnknown for a create
 //	any other status              *APIError
+//
+// If the caller's context ended while the body was read, the error also matches that of the
+// context, and is a *TransportError in place of a *ResponseError or *APIError.
 func (a *attempt) outcome() error {
-	_, ended := errors.AsType[*endedError](a.err)
+	ended, _ := errors.AsType[*endedError](a.err)
 	switch {
 	case a.failure == failureProtocol:
 		return a.responseError("not HTTP", a.err)
-	case ended, a.statusCode == 0:
-		return &TransportError{a.operation().name, a.number, a.sent, a.err}
+	case a.statusCode == 0, ended != nil && a.statusCode/100 == 2:
+		return a.transportError(a.err)
 	case a.statusCode == a.operation().success:
 		return a.successError()
 	case a.statusCode/100 == 2:
@@ -58,8 +61,10 @@ func (a *attempt) outcome() error {
 			RateLimit: a.rateLimit,
 			Scope:     a.scope(),
 			Attempts:  a.number,
-			Err:       a.apiError(),
+			Err:       ended.with(a.apiError()),
 		}
+	case ended != nil:
+		return a.transportError(ended.with(a.apiError()))
 	}
 	return a.apiError()
 }
@@ -89,6 +94,10 @@ func (a *attempt) apiError() *APIError {
 	key := a.key.secret()
 	e.Code, e.Message = redact.Text(code, key), redact.Text(message, key)
 	return e
+}
+
+func (a *attempt) transportError(err error) *TransportError {
+	return &TransportError{a.operation().name, a.number, a.sent, err, !a.mayBeDone()}
 }
 
 func (a *attempt) responseError(reason string, err error) *ResponseError {
@@ -161,7 +170,11 @@ func (k *call) endedWhileWaiting() error {
 // transportError returns the error of a call that ends with err between two attempts or before the
 // first.
 func (k *call) transportError(err error) *TransportError {
-	return &TransportError{k.operation.name, int(k.attempts.Load()), k.last != nil && k.last.sent, err}
+	e := &TransportError{Operation: k.operation.name, Attempts: int(k.attempts.Load()), Err: err}
+	if k.last != nil {
+		e.Sent, e.notDone = k.last.sent, !k.last.mayBeDone()
+	}
+	return e
 }
 
 // withLast returns err joined with the error of the last attempt, if there was one.
@@ -174,7 +187,7 @@ func (k *call) withLast(err error) error {
 		last = limited.Err // the caller makes a RateLimitError of its own
 	}
 	if ended, ok := errors.AsType[*endedError](err); ok {
-		return &endedError{ended.ended, ended.cause, last}
+		return ended.with(last)
 	}
 	if err == nil {
 		return last

@@ -18,7 +18,7 @@ func (e *proxyError) Error() string {
 // mayPass reports whether the proxy may connect at the next attempt. After a 407 it will not, and a
 // wrong password that is sent again may lock the account of the proxy's user.
 func (e *proxyError) mayPass() bool {
-	return transientStatus(e.statusCode) || e.statusCode == http.StatusTooManyRequests
+	return transientStatus(e.statusCode)
 }
 
 // checkConnect is the OnProxyConnectResponse of the client's own transport.

@@ -2,7 +2,6 @@ package petstore
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -84,11 +83,34 @@ func (b *retryBudget) succeeded() {
 	}
 }
 
-// transientStatus reports whether a retry may get a different status than this one, and whether the
-// service may nevertheless have carried out the request. 429 is not among them: the service did not
-// carry out the request.
+// transientStatus reports whether another attempt may get a different status than this one.
 func transientStatus(code int) bool {
-	return code == http.StatusRequestTimeout || code >= 500 && code != http.StatusNotImplemented
+	switch code {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return true
+	case http.StatusNotImplemented:
+		return false
+	}
+	return code >= http.StatusInternalServerError
+}
+
+// mayBeDone reports whether the service may have carried out a request with a response of this
+// status, or with none if code is 0. A refusal is certain: a gateway's 408 or 5xx is no refusal by
+// the service, and a 303 is what follows a POST that was carried out.
+func mayBeDone(code int) bool {
+	switch {
+	case code == http.StatusNotImplemented:
+		return false
+	case code/100 == 4:
+		return code == http.StatusRequestTimeout
+	}
+	return true
+}
+
+// mayBeDone reports whether the service may have carried out the request of a. All that is said
+// about a create, by retries and errors, follows from it and the function of the same name.
+func (a *attempt) mayBeDone() bool {
+	return a.sent && a.failure != failureUnprocessed && mayBeDone(a.statusCode)
 }
 
 // checkRetry is the CheckRetry of go-retryablehttp, which is called after each attempt. It makes
@@ -145,18 +167,18 @@ func (k *call) planAfter429(a *attempt) plan {
 
 // worthRepeating reports whether a may be retried, by the table of the package documentation.
 func (a *attempt) worthRepeating() bool {
-	op := a.operation()
-	switch {
-	case a.failure == failurePermanent, a.failure == failureProtocol:
-		return false
-	case a.statusCode == http.StatusTooManyRequests:
-		return true
-	case a.statusCode == 0:
-		return op.repeatable || !a.sent || errors.Is(a.err, errUnprocessed)
-	case a.statusCode == op.success:
-		return op.repeatable && a.err != nil
+	return a.transient() && (a.operation().repeatable || !a.mayBeDone())
+}
+
+// transient reports whether another attempt may have a different result.
+func (a *attempt) transient() bool {
+	switch a.statusCode {
+	case 0:
+		return a.failure != failurePermanent && a.failure != failureProtocol
+	case a.operation().success:
+		return a.err != nil
 	}
-	return op.repeatable && transientStatus(a.statusCode)
+	return transientStatus(a.statusCode)
 }
 
 // fits reports whether a wait ends before the context's deadline and, if the service asked for the

@@ -111,14 +111,14 @@ func fails(err error) responder {
 // cutOff responds with a body that ends with an error before it is complete.
 func cutOff(code int, err error) responder {
 	return func(req *http.Request) (*http.Response, error) {
-		body := io.MultiReader(strings.NewReader(`[{"id":`), failingReader{err})
+		body := io.MultiReader(strings.NewReader(`[{"id":`), failingReader{func() error { return err }})
 		return response(req, code, body), nil
 	}
 }
 
-type failingReader struct{ err error }
+type failingReader struct{ err func() error }
 
-func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
+func (r failingReader) Read([]byte) (int, error) { return 0, r.err() }
 
 // hangs waits until the request's context ends, and returns its error.
 func hangs(req *http.Request) (*http.Response, error) {
