@@ -1,11 +1,17 @@
 package petstoreredis
 
 import (
+	"context"
+	"crypto/fips140"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,4 +245,23 @@ func TestNewLimiter_badArguments(t *testing.T) {
 	var none *redis.Client
 	_, err := NewLimiter(none, "key")
 	assert.ErrorContains(t, err, "rdb: is nil")
+}
+
+// The mode is chosen at the start of a process. The Redis in memory needs SHA-1 in it: here there is
+// none.
+func TestLimiter_worksInFIPSOnlyMode(t *testing.T) {
+	if !fips140.Enforced() {
+		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+		again.Env = append(os.Environ(), "GODEBUG=fips140=only")
+		output, err := again.CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		return
+	}
+	nobody := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
+	rdb := redis.NewClient(&redis.Options{Dialer: nobody, MaxRetries: -1})
+	defer rdb.Close()
+	l, err := NewLimiter(rdb, "key")
+	require.NoError(t, err)
+	acquire(t, l).Release(petstore.Observation{})
+	assert.True(t, l.Stats().Away)
 }
