@@ -248,7 +248,8 @@ func (c *Client) sawResponse(protoMajor int, r RateLimit) {
 
 // Reopen lets the next call send one request although the limiter has closed the key, for instance
 // after a ban was lifted or a higher plan was bought. It sends nothing by itself. It has no effect
-// on an open key, without a limiter, or with a [Limiter] that does not implement [Reopener].
+// on an open key, without a limiter, or with a [Limiter] that does not implement [Reopener]. See
+// [Reopener] for how often it takes effect.
 func (c *Client) Reopen() {
 	if c == nil {
 		return

@@ -78,3 +78,24 @@ func TestClientHerd(t *testing.T) {
 		})
 	}
 }
+
+func TestClientReopenOnEachRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithBan(5, time.Hour))
+		server.BanKey(server.APIKey(), 24*time.Hour)
+		client := server.Client()
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 600 { // for a minute
+					_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+					assert.ErrorIs(t, err, petstore.ErrRateLimited)
+					client.Reopen()
+					time.Sleep(100 * time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+		assert.LessOrEqual(t, len(server.Requests()), 3)
+	})
+}

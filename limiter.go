@@ -96,8 +96,9 @@ func (l *limiter) Reopen(keyID string) {
 	defer l.mu.Unlock()
 	for id, q := range l.keys {
 		if keyID == "" || keyID == id {
-			q.budget.Reopen()
-			q.dispatch(time.Now())
+			now := time.Now()
+			q.budget.Reopen(now)
+			q.dispatch(now)
 		}
 	}
 }

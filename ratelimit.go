@@ -44,7 +44,11 @@ type Limiter interface {
 type Reopener interface {
 	// Reopen admits the next request although the key is closed; its response decides whether the
 	// key stays closed. keyID is a [Call].KeyID; empty means all keys. Reopen does not block and
-	// sends nothing by itself.
+	// sends nothing by itself. It has no effect on an open key.
+	//
+	// A program may call Reopen on each refusal. If the service rejects the admitted request, the
+	// next Reopen takes effect one minute after that, the one after it 2 minutes later, then 4, 8
+	// and 16, until a request succeeds: each such request may prolong a ban (section 8.3).
 	Reopen(keyID string)
 }
 

@@ -165,7 +165,7 @@ func (h *history) step() {
 		}
 	case n < 178 && h.rng.IntN(20) == 0:
 		h.note("reopened")
-		h.budget.Reopen()
+		h.budget.Reopen(h.now())
 		h.command.Reopen = true
 		h.exchange(0)
 	case n < 180:

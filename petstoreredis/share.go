@@ -187,9 +187,10 @@ func (s *share) scope(now, at time.Time) petstore.LimitScope {
 	return petstore.LimitScope(scope)
 }
 
-// reopen has one request ask the service.
+// reopen has one request ask the service if the key is closed.
 func (s *share) reopen(now time.Time) {
-	s.budget.Reopen()
-	s.open(now)
-	s.part = max(1, s.part)
+	if s.budget.Reopen(now) {
+		s.open(now)
+		s.part = max(1, s.part)
+	}
 }

@@ -194,12 +194,6 @@ func (b *Budget) Idle(now time.Time) bool {
 	return b.inFlight == 0 && Over(now, b.gate.until) && Over(now, b.end)
 }
 
-// Reopen lets one request go ahead although the gate is closed (rule 9).
-func (b *Budget) Reopen() {
-	b.gate.reopen()
-	b.changes++
-}
-
 // Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {

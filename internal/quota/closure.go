@@ -24,12 +24,26 @@ type gate struct {
 	streak   int       // closures in a row
 	closures int       // number of closures
 	trickle  bool      // there are no headers, and short closures follow each other
+	last     time.Time // when the last 429 came
+	reopened int       // uses of Reopen since a request has succeeded
 }
 
-// reopen opens the gate for one request.
-func (g *gate) reopen() {
+// Reopen lets one request go ahead although the key is closed, and reports whether it does (rule
+// 9). It does not if the key is open. After a request that Reopen let go ahead was rejected too, it
+// takes effect a window later, then 2 windows, up to 16: the callers may call it on each refusal,
+// and a service that bans keys counts those requests.
+func (b *Budget) Reopen(now time.Time) bool {
+	b.observe(now)
+	g := &b.gate
+	closed := !Over(now, g.until) || b.epoch > 0 && !Over(now, b.end) && b.left() <= b.reserve(false)
+	if !closed || g.reopened > 0 && !Over(now, g.last.Add(windowLength<<min(g.reopened-1, 4))) {
+		return false
+	}
 	g.until, g.scope, g.streak = time.Time{}, "", 0
 	g.rejected = true // so that one request goes ahead
+	g.reopened++
+	b.changes++
+	return true
 }
 
 // reject closes the gate after a 429.
@@ -44,7 +58,7 @@ func (b *Budget) reject(s Slot, o Observation) {
 	if b.trickles(&o) {
 		o.RetryAfter, b.gate.trickle = windowLength/2, true
 	}
-	b.gate.rejected = true
+	b.gate.rejected, b.gate.last = true, Later(b.gate.last, o.Received)
 	until, scope := b.closedUntil(&o)
 	if until.After(b.gate.until) {
 		b.gate.until, b.gate.scope = until, scope

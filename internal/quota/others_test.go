@@ -51,18 +51,58 @@ func TestBudgetShare(t *testing.T) {
 }
 
 func TestBudgetReopen(t *testing.T) {
-	p := newProcess(t)
-	p.Settle(p.send(), &quota.Observation{
-		Sent: p.now, Received: p.now, StatusCode: http.StatusTooManyRequests, RetryAfter: 24 * time.Hour, Date: p.now,
-		RateLimit: quota.RateLimit{Limit: 60, Reset: p.now.Add(time.Minute)},
-	}, p.now)
-	require.Equal(t, quota.Reason(quota.Ban), p.blocked().Reason)
-	p.Reopen()
-	asked := p.send()
-	assert.Equal(t, quota.ForResponse, p.blocked().Reason, "one request goes ahead, the others wait for its response")
-	p.respond(asked, 60, 59, p.now.Add(time.Minute))
-	p.send()
-	p.send()
+	ban := func(p *process) {
+		p.t.Helper()
+		p.Settle(p.send(), &quota.Observation{
+			Sent: p.now, Received: p.now, StatusCode: http.StatusTooManyRequests, RetryAfter: 24 * time.Hour, Date: p.now,
+			RateLimit: quota.RateLimit{Limit: 60, Reset: p.now.Add(time.Minute)},
+		}, p.now)
+		require.Equal(p.t, quota.Reason(quota.Ban), p.blocked().Reason)
+	}
+	t.Run("lets one request go ahead", func(t *testing.T) {
+		p := newProcess(t)
+		ban(p)
+		assert.True(t, p.Reopen(p.now))
+		asked := p.send()
+		assert.Equal(t, quota.ForResponse, p.blocked().Reason, "the others wait for its response")
+		p.respond(asked, 60, 59, p.now.Add(time.Minute))
+		p.send()
+		p.send()
+	})
+	t.Run("has no effect on an open key", func(t *testing.T) {
+		p := newProcess(t)
+		assert.False(t, p.Reopen(p.now))
+		p.open(60, 10)
+		assert.False(t, p.Reopen(p.now))
+		p.send()
+		p.send()
+	})
+	t.Run("opens a window that is used up", func(t *testing.T) {
+		p := newProcess(t)
+		p.open(60, 0)
+		p.blocked()
+		assert.True(t, p.Reopen(p.now))
+		p.send()
+		p.blocked()
+	})
+	t.Run("lets requests go ahead ever more rarely, until one succeeds", func(t *testing.T) {
+		p := newProcess(t)
+		ban(p)
+		var after []int // minutes after the request before
+		for begun, last := p.now, p.now; p.now.Sub(begun) < 90*time.Minute; p.now = p.now.Add(time.Second) {
+			if p.Reopen(p.now) {
+				ban(p)
+				after = append(after, int(p.now.Sub(last).Minutes()))
+				last = p.now
+			}
+		}
+		assert.Equal(t, []int{0, 1, 2, 4, 8, 16, 16, 16, 16}, after)
+		p.now = p.now.Add(16 * time.Minute)
+		require.True(t, p.Reopen(p.now))
+		p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
+		ban(p)
+		assert.True(t, p.Reopen(p.now))
+	})
 }
 
 func TestBudgetBackground(t *testing.T) {

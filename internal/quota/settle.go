@@ -57,7 +57,7 @@ func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
 	case o.StatusCode == http.StatusTooManyRequests:
 		b.reject(s, *o)
 	case s.closures == b.gate.closures:
-		b.gate.rejected, b.gate.streak = false, 0
+		b.gate.rejected, b.gate.streak, b.gate.reopened = false, 0, 0
 	}
 	b.blind = b.blind || !o.Received.IsZero()
 }

@@ -76,9 +76,14 @@ local function reject(r)
   end
 end
 
--- reopen opens the gate for one request (rule 9).
+-- reopen opens the gate for one request if it is closed, and not soon after another one (rule 9).
 local function reopen()
+  local closed = now < s.gate or (s.epoch > 0 and now < s.ends and left() <= reserve())
+  if not closed or (s.reopened > 0 and now < s.closed + MINUTE * 2 ^ math.min(s.reopened - 1, 4)) then
+    return
+  end
   s.gate, s.scope, s.streak, s.rejected = 0, '', 0, true -- rejected has one go ahead
+  s.reopened = s.reopened + 1
   s.pause = 0
   s.proved = now -- an earlier closure that a process remembers does not count any more
 end

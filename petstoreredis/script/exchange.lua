@@ -24,7 +24,7 @@ local function respond(r)
   else
     s.proved = math.max(s.proved, r.sent)
     if r.closures == s.closures then
-      s.rejected, s.streak = false, 0
+      s.rejected, s.streak, s.reopened = false, 0, 0
     end
   end
   s.blind = true

@@ -34,7 +34,8 @@ local function fresh(time)
     opening = 0, theirs = 0, shared = false, was_shared = false, tight = 0, -- others.lua
     born = time, step = 0, young = 0, counts = {0, 0, 0, 0, 0, 0, 0, 0},
     ahead = {}, ahead_at = 0, ahead_from = 0, unsent = 0, silent = 0, -- ahead.lua
-    gate = 0, scope = '', closed = 0, closures = 0, streak = 0, rejected = false, trickle = false, -- closure.lua
+    gate = 0, scope = '', closed = 0, closures = 0, streak = 0, rejected = false, trickle = false,
+    reopened = 0, -- closure.lua
     proved = 0, look = 0, pause = 0, -- exchange.lua
   }
 end
