@@ -38,6 +38,9 @@ func makeCertificate(hosts []string, file string) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
+	if ca, err = x509.ParseCertificate(caDER); err != nil { // the template has no key identifier
+		return tls.Certificate{}, err
+	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err

@@ -73,6 +73,10 @@ func TestMakeCertificate(t *testing.T) {
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"localhost", "petstore"}, leaf.DNSNames)
 	assert.Len(t, leaf.IPAddresses, 2)
+	ca, err := x509.ParseCertificate(c.Certificate[1])
+	require.NoError(t, err)
+	assert.NotEmpty(t, ca.SubjectKeyId)
+	assert.Equal(t, ca.SubjectKeyId, leaf.AuthorityKeyId, "without it, strict clients trust no chain")
 	_, err = makeCertificate(nil, filepath.Join(t.TempDir(), "no", "folder", "ca.pem"))
 	assert.ErrorContains(t, err, "cannot be written")
 }
