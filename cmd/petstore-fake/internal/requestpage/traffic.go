@@ -47,8 +47,8 @@ func (t *traffic) add(now time.Time, key, status int, h http.Header) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	start := now.Unix() - now.Unix()%journal.SlotSeconds
-	s := &t.slots[start/journal.SlotSeconds%slotCount]
-	if s.Start != start {
+	s := &t.slots[uint64(start/journal.SlotSeconds)%slotCount] //nolint:gosec // before 1970, too
+	if s.Start != start || s.left == nil {
 		*s = slot{Start: start, left: make(map[int]sample)}
 	}
 	s.Count[kindOf(status)]++
@@ -85,7 +85,7 @@ func (t *traffic) show(now time.Time) []slot {
 	defer t.mu.Unlock()
 	list := []slot{}
 	for _, s := range t.slots {
-		if s.Start > now.Unix()-journal.SlotSeconds*slotCount {
+		if s.left != nil && s.Start > now.Unix()-journal.SlotSeconds*slotCount {
 			list = append(list, s)
 		}
 	}

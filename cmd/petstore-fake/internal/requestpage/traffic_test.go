@@ -46,6 +46,17 @@ func TestTraffic(t *testing.T) {
 		assert.Empty(t, traffic.left(now, 3), "the response did not have the three headers")
 		assert.Empty(t, traffic.left(now.Add(6*time.Minute), 1))
 	})
+	t.Run("counts at any time that a clock can show", func(t *testing.T) {
+		t.Parallel()
+		for _, unix := range []int64{0, 1, 299, 300, -1, -3600} {
+			var traffic traffic
+			now := time.Unix(unix, 0)
+			h := http.Header{"X-Ratelimit-Limit": {"9"}, "X-Ratelimit-Remaining": {"8"}, "X-Ratelimit-Reset": {"60"}}
+			traffic.add(now, 1, 200, h)
+			assert.Len(t, traffic.show(now), 1, "%d", unix)
+			assert.Len(t, traffic.left(now, 1), 1, "%d", unix)
+		}
+	})
 	t.Run("is bounded", func(t *testing.T) {
 		t.Parallel()
 		var traffic traffic
