@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // The rules that [Server.Violations] reports.
@@ -34,8 +32,9 @@ const (
 	RuleZeroCategory = "zero-category"
 	// RuleDeprecated is broken by a call of getPet (section 4.3).
 	RuleDeprecated = "deprecated-operation"
-	// RuleKeyExposed is broken by an API key that stands in the URL, where logs and proxies keep it
-	// (section 5). Keys of less than 6 characters are not looked for: they stand in ordinary words.
+	// RuleKeyExposed is broken by a URL with an API key that the server knows in it, where logs and
+	// proxies keep it (section 5), whatever the request has in its Authorization header. Keys of
+	// less than 6 characters are not looked for: they stand in ordinary words.
 	RuleKeyExposed = "key-exposed"
 )
 
@@ -178,6 +177,9 @@ func (x *exchange) noteParameters(values url.Values, has ...string) {
 
 // arrival checks a request against the responses that its key got before.
 func (x *exchange) arrival() {
+	if uri := x.req.URL.RequestURI(); x.srv.Redact(uri) != uri {
+		x.note(RuleKeyExposed, "5", "the URL has an API key in it")
+	}
 	if x.key == nil {
 		return
 	}
@@ -185,19 +187,10 @@ func (x *exchange) arrival() {
 		x.note(RuleEarlyRetry, "8.3",
 			fmt.Sprintf("the key came back %v before its Retry-After had passed", early))
 	}
-	if x.exposesKey() {
-		x.note(RuleKeyExposed, "5", "the API key stands in the URL")
-	}
 	if seq := x.key.repeated(x); seq != 0 {
 		x.note(RuleRepeatedCreate, "4.2",
 			fmt.Sprintf("the same createPet as #%d, whose outcome its client could not know", seq))
 	}
-}
-
-// exposesKey reports whether the key stands in the URL, escaped or not.
-func (x *exchange) exposesKey() bool {
-	uri := x.req.URL.RequestURI()
-	return redact.Text(uri, x.cred.token) != uri
 }
 
 // repeated returns the Seq of an equal create of unknown outcome, or 0. Looking at the catalogue is

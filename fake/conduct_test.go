@@ -3,6 +3,8 @@ package fake_test
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -263,6 +265,17 @@ func TestKeyExposed(t *testing.T) {
 			path: "/pets/abc%2Bdef%2Fghi%3D%3D", auth: "Bearer abc+def/ghi==",
 		})
 		assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleDeprecated}, rules(srv))
+	})
+	t.Run("any known key, whatever the request is authorized by", func(t *testing.T) {
+		for _, auth := range []string{"-", "Basic Zm9v", "Bearer other-key", "Bearer unknown-key"} {
+			for _, path := range []string{"/pets?status=sold&limit=%64efault-key", "/default-key", "/pets#?x=default-key"} {
+				srv := fake.NewTestServer(t, fake.WithAPIKey("default-key"), fake.WithKey("other-key", fake.PlanFree))
+				viaTransport(t, srv).send(t, request{path: path, auth: auth})
+				exposed := strings.Contains(srv.Requests()[0].Path, "[redacted]")
+				assert.Equal(t, exposed, slices.Contains(rules(srv), fake.RuleKeyExposed), "%s %s", auth, path)
+				assert.Equal(t, !strings.Contains(path, "#"), exposed, path)
+			}
+		}
 	})
 	t.Run("not a short key that is a word of the URL", func(t *testing.T) {
 		for _, key := range []string{"a", "pets", "v1", "sold"} {

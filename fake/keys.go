@@ -20,6 +20,7 @@ type keyring struct {
 	ban    BanReset
 	mu     sync.RWMutex
 	keys   map[string]*apiKey // revoked ones stay, for the journal to redact
+	texts  redactor           // the same keys; never changed in place
 }
 
 // apiKey is a key with its plan and its use.
@@ -54,6 +55,8 @@ func (r *keyring) put(key string, plan Plan) {
 	number := len(r.keys) + 1
 	if known := r.keys[key]; known != nil {
 		number = known.number
+	} else {
+		r.texts = append(slices.Clip(r.texts), key)
 	}
 	r.keys[key] = &apiKey{
 		ring: r, key: key, number: number, plan: plan, minute: r.minute, day: r.day,
@@ -64,7 +67,7 @@ func (r *keyring) put(key string, plan Plan) {
 func (r *keyring) restart(keys []keyPlan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keys = make(map[string]*apiKey)
+	r.keys, r.texts = make(map[string]*apiKey), nil
 	for _, k := range keys {
 		r.put(k.key, k.plan)
 	}

@@ -14,11 +14,9 @@ type redactor []string
 
 // redactor returns one for every key that the server knows.
 func (r *keyring) redactor() redactor {
-	var keys redactor
-	for _, k := range r.all() {
-		keys = append(keys, k.key)
-	}
-	return keys
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.texts
 }
 
 // Redact returns a text with every API key that the server knows replaced by "[redacted]", however
