@@ -15,7 +15,8 @@ const (
 	// RuleEarlyRetry is broken by a key that comes back before the time its last Retry-After named
 	// (section 8.3).
 	RuleEarlyRetry = "early-retry"
-	// RuleBanProvoked is broken by a request that earns the ban of [WithBan] (section 8.3).
+	// RuleBanProvoked is broken by a request that earns the ban of [WithBan] (section 8.3), unless
+	// faults have kept all the 429 responses before it from the client.
 	RuleBanProvoked = "ban-provoked"
 	// RuleRepeatedCreate is broken by a key that sends the same createPet again after a response
 	// that leaves open whether the pet was added, without having looked at the catalogue in between
@@ -211,7 +212,7 @@ func (x *exchange) departure(a *response) {
 	if x.key == nil {
 		return
 	}
-	if a.status == http.StatusTooManyRequests && a.sent() {
+	if a.status == http.StatusTooManyRequests && a.sent() && x.req.Context().Err() == nil {
 		x.key.toldToWait(a.comeBack())
 	}
 	if x.route.operation == OpCreatePet && outcomeUnknown(x, a) {

@@ -78,6 +78,7 @@ func TestEarlyRetry(t *testing.T) {
 			"another answer":    {AfterCommit: true, Status: 500},
 			"an odd 429":        {AfterCommit: true, Status: 429},
 			"an odd RetryAfter": {AfterCommit: true, RetryAfter: "soon"},
+			"no Retry-After":    {AfterCommit: true, Header: http.Header{"retry-after": nil}},
 		} {
 			t.Run(name, func(t *testing.T) {
 				inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
@@ -105,6 +106,30 @@ func TestEarlyRetry(t *testing.T) {
 }
 
 func TestBanProvoked(t *testing.T) {
+	t.Run("not by a client that no 429 has reached", func(t *testing.T) {
+		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Minute))
+		for name, f := range map[string]fake.Fault{
+			"reset":          {AfterCommit: true, Wire: fake.WireReset},
+			"another status": {AfterCommit: true, Status: 503},
+			"given up":       {AfterCommit: true, Delay: time.Hour},
+		} {
+			inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+				d.list(t)
+				f.Times = 2
+				srv.Inject(f)
+				for range 2 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					_, _ = d.do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
+					cancel()
+				}
+				assert.NotZero(t, srv.Usage(srv.APIKey()).BannedUntil, name)
+				assert.Empty(t, rules(srv), name)
+				d.list(t)
+				d.list(t)
+				assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv), "%s: this time it got a 429", name)
+			})
+		}
+	})
 	t.Run("without a Retry-After", func(t *testing.T) {
 		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour),
 			fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))

@@ -242,8 +242,10 @@ func defaultCode(status int) string {
 // comeBack returns the time until which a 429 asks its client to wait, the zero time if it does not
 // ask. The Retry-After of a 503 concerns only the call that got it: section 8.3 is about a 429.
 func (a *response) comeBack() time.Time {
-	if a.fault != nil && (a.fault.Status != 0 || a.fault.retryAfter() != "") {
-		return a.fault.comeBack(a.now)
+	if f := a.fault; f != nil {
+		if _, changed := f.Header["Retry-After"]; changed || f.Status != 0 || f.RetryAfter != "" {
+			return f.comeBack(a.now)
+		}
 	}
 	return a.until
 }

@@ -36,8 +36,9 @@ type apiKey struct {
 	seen        time.Time // the last look at the clock
 	bannedUntil time.Time
 	banReason   string
-	streak      int // 429 responses since the last request that was admitted
-	limited     int // 429 responses so far
+	streak      int  // 429 responses since the last request that was admitted
+	told        bool // the client got a 429 since then
+	limited     int  // 429 responses so far
 	retryAt     time.Time
 	// unknown are the creates of unknown outcome, by the digest of their bodies, with their Seq.
 	unknown map[[sha256.Size]byte]int
@@ -119,7 +120,7 @@ func (r *keyring) reset() {
 func (k *apiKey) clear() {
 	k.minute, k.day = k.ring.minute, k.ring.day
 	k.seen, k.bannedUntil, k.retryAt = time.Time{}, time.Time{}, time.Time{}
-	k.streak, k.limited, k.banReason, k.unknown = 0, 0, "", nil
+	k.streak, k.told, k.limited, k.banReason, k.unknown = 0, false, 0, "", nil
 }
 
 // APIKey returns the default key: [DefaultAPIKey], unless [WithAPIKey] replaced it.
@@ -169,7 +170,7 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	defer k.mu.Unlock()
 	now := k.settle()
 	if d == 0 {
-		k.bannedUntil, k.retryAt, k.streak = time.Time{}, time.Time{}, 0
+		k.bannedUntil, k.retryAt, k.streak, k.told = time.Time{}, time.Time{}, 0, false
 		return
 	}
 	k.ban(now, d, "by BanKey")

@@ -20,7 +20,7 @@ type verdict struct {
 	now      time.Time
 	retryAt  int64  // when to come back, Unix time; 0 if the request was admitted
 	reason   string // why it was not
-	provoked bool   // this request is the one that earned the ban
+	provoked bool   // this request earned the ban, and the client had got a 429 before
 }
 
 // take admits a request and counts it, or refuses it and counts that.
@@ -35,12 +35,13 @@ func (k *apiKey) take(policy banPolicy) verdict {
 	if k.quota(sec).remaining > 0 {
 		k.minute.add(sec)
 		k.day.add(sec)
-		k.streak = 0
+		k.streak, k.told = 0, false
 		return verdict{quota: k.quota(sec), now: now}
 	}
 	k.streak++
-	provoked := policy.after > 0 && k.streak > policy.after
-	if provoked {
+	provoked := false
+	if policy.after > 0 && k.streak > policy.after {
+		provoked = k.told
 		k.ban(now, policy.d, fmt.Sprintf("for %d requests after a 429", k.streak-1))
 	}
 	return k.refuse(now, provoked)
@@ -66,7 +67,7 @@ func (k *apiKey) settle() time.Time {
 		now = k.seen
 	default:
 		k.minute, k.day = k.ring.minute, k.ring.day
-		k.streak, k.retryAt = 0, time.Time{}
+		k.streak, k.told, k.retryAt = 0, false, time.Time{}
 		if k.banned() {
 			k.bannedUntil = k.bannedUntil.Add(back)
 		}
@@ -85,7 +86,7 @@ func (k *apiKey) banned() bool { return !k.bannedUntil.IsZero() }
 // ban bans the key until a whole second, so that the headers can say when it ends.
 func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
 	k.bannedUntil = time.Unix(ceilUnix(now.Add(d)), 0)
-	k.banReason, k.streak = reason, 0
+	k.banReason, k.streak, k.told = reason, 0, false
 }
 
 // quota returns the quota for the headers: the window with fewer requests left. A ban leaves none,
@@ -157,10 +158,11 @@ func (r *keyring) waits() []time.Time {
 	return ends
 }
 
-// toldToWait notes until when a response asked the key's client to wait.
+// toldToWait notes that the key's client gets a 429, and until when that asks it to wait.
 func (k *apiKey) toldToWait(until time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.told = true
 	if until.After(k.retryAt) {
 		k.retryAt = until
 	}

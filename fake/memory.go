@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +89,7 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = errors.New(s.panicMessage(p))
+			err = notConnected(errors.New(s.panicMessage(p)))
 		}
 	}()
 	x := s.newExchange(r)
@@ -108,7 +107,10 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 	if f == nil {
 		return nil
 	}
-	return cmp.Or(x.pause(f.Delay), refused())
+	if err := x.pause(f.Delay); err != nil {
+		return notConnected(err)
+	}
+	return refused()
 }
 
 // call is a request of HTTPClient from its sending until its response body is closed.

@@ -46,6 +46,8 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 // err returns the error that a client gets in place of a response, nil if it gets one.
 func (a *response) err() error {
 	switch {
+	case a.lost != nil && a.wire == WireRefuse:
+		return notConnected(a.lost)
 	case a.lost != nil:
 		return a.lost
 	case a.wire == WireRefuse:

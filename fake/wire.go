@@ -87,7 +87,12 @@ const (
 // gone is the error of a dial to a server that is closed. It is that of a host that does not exist,
 // since a client does not try to reach such a host again.
 func gone() error {
-	return &net.OpError{Op: "dial", Net: "fake", Addr: serverAddress, Err: closedError{}}
+	return notConnected(closedError{})
+}
+
+// notConnected returns the error of a dial that failed, for a reason.
+func notConnected(reason error) error {
+	return &net.OpError{Op: "dial", Net: "fake", Addr: serverAddress, Err: reason}
 }
 
 // closedError is the reason in the error of gone.
@@ -105,10 +110,7 @@ func (closedError) Unwrap() []error {
 
 // refused is the error of a dial that no server accepted.
 func refused() error {
-	return &net.OpError{
-		Op: "dial", Net: "fake", Addr: serverAddress,
-		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
-	}
+	return notConnected(os.NewSyscallError("connect", syscall.ECONNREFUSED))
 }
 
 // wasReset is the error of an operation on a connection that was reset.

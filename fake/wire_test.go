@@ -114,6 +114,8 @@ func TestFaultWire(t *testing.T) {
 			defer cancel()
 			_, err = d.do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			dial, ok := errors.AsType[*net.OpError](err)
+			assert.True(t, ok && dial.Op == "dial", "it was never connected: %v", err)
 			assert.Equal(t, 6*time.Second, time.Since(start))
 			assert.Empty(t, srv.Requests())
 		})
