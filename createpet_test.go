@@ -18,6 +18,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestCreatePetNotWritten(t *testing.T) {
@@ -46,6 +47,7 @@ func TestCreatePetNotWritten(t *testing.T) {
 }
 
 func TestCreatePetCutOff(t *testing.T) {
+	loopback.Need(t)
 	var posts atomic.Int32
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -60,7 +62,7 @@ func TestCreatePetCutOff(t *testing.T) {
 			_ = conn.Close()
 		}
 	})
-	client := loopback(t, server)
+	client := clientOf(t, server)
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // so that the connection was used before
 	require.NoError(t, err)
 	_, err = client.CreatePet(t.Context(), newPet())

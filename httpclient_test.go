@@ -12,9 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestWithHTTPClientCookies(t *testing.T) {
+	loopback.Need(t)
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if c, err := r.Cookie("route"); err == nil {
 			w.Header().Set("X-Route", c.Value)
@@ -24,7 +26,7 @@ func TestWithHTTPClientCookies(t *testing.T) {
 	})
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
-	client := loopback(t, server, petstore.WithHTTPClient(&http.Client{Jar: jar, Transport: server.Client().Transport}))
+	client := clientOf(t, server, petstore.WithHTTPClient(&http.Client{Jar: jar, Transport: server.Client().Transport}))
 	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})

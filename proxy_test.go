@@ -18,6 +18,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // connectProxy is an HTTP proxy that responds to each CONNECT with reply, or connects if reply is
@@ -72,6 +73,7 @@ func clientBehind(t *testing.T, server *httptest.Server, proxy *wireServer) *pet
 
 func TestClientBehindProxy(t *testing.T) {
 	t.Parallel()
+	loopback.Need(t)
 	service := fake.NewTestServer(t)
 	server := httptest.NewTLSServer(service)
 	t.Cleanup(server.Close)

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // wireServer is a server of raw connections that counts the requests.
@@ -36,8 +37,7 @@ type wireServer struct {
 // test.
 func serveWire(t *testing.T, config *tls.Config, serve func(s *wireServer, conn net.Conn)) *wireServer {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := loopback.Listen(t)
 	ending, end := context.WithCancel(t.Context())
 	s := &wireServer{listener: listener, url: "http://" + listener.Addr().String() + "/v1"}
 	if config != nil {
@@ -120,6 +120,7 @@ func checkOnePermitOneRequest(
 }
 
 func TestHTTP2SendsOneRequestForAPermit(t *testing.T) {
+	loopback.Need(t)
 	certificate := httptest.NewTLSServer(nil)
 	t.Cleanup(certificate.Close)
 	trusted := certificate.Client().Transport.(*http.Transport).TLSClientConfig
@@ -171,6 +172,7 @@ func TestHTTP2SendsOneRequestForAPermit(t *testing.T) {
 }
 
 func TestCreatePetOverHTTP2(t *testing.T) {
+	loopback.Need(t)
 	certificate := httptest.NewTLSServer(nil)
 	t.Cleanup(certificate.Close)
 	trusted := certificate.Client().Transport.(*http.Transport).TLSClientConfig
@@ -284,6 +286,7 @@ func (c *http2Conn) serve(s *wireServer, end func(c *http2Conn, stream uint32)) 
 
 func TestHTTP1SendsOneRequestForAPermit(t *testing.T) {
 	t.Parallel()
+	loopback.Need(t)
 	const body = `{"id":1,"name":"Rex","categoryId":3}`
 	respond := func(conn net.Conn, r *http.Request) {
 		text, code := "["+body+"]", "200 OK"
@@ -329,6 +332,7 @@ func TestHTTP1SendsOneRequestForAPermit(t *testing.T) {
 
 func TestHTTP1RequestsAreWrittenAsWithoutABody(t *testing.T) {
 	t.Parallel()
+	loopback.Need(t)
 	written := make(chan string, 1)
 	s := serveWire(t, nil, func(_ *wireServer, conn net.Conn) {
 		var text []byte

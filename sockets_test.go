@@ -19,6 +19,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // wiretap keeps all bytes that a transport writes to its connections, above and below TLS.
@@ -89,6 +90,7 @@ func (w *wiretap) transport(trusted *tls.Config) *http.Transport {
 // work or fail, and after redirects. The key must be in the Authorization header to its origin
 // only.
 func TestKeyOnTheWire(t *testing.T) {
+	loopback.Need(t)
 	var reached atomic.Int32
 	target := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); respondJSON(w, 200, `[]`) })
 	plain, secure := serve(t, target), serveTLS(t, target)

@@ -20,13 +20,14 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // quick retries without a noticeable wait, for tests on real connections, in real time.
 var quick = petstore.RetryPolicy{MaxAttempts: 4, BaseDelay: time.Nanosecond}
 
-// loopback returns a client of a real server.
-func loopback(t *testing.T, server *httptest.Server, opts ...petstore.Option) *petstore.Client {
+// clientOf returns a client of a real server.
+func clientOf(t *testing.T, server *httptest.Server, opts ...petstore.Option) *petstore.Client {
 	t.Helper()
 	transport, ok := server.Client().Transport.(*http.Transport)
 	require.True(t, ok)
@@ -40,6 +41,7 @@ func loopback(t *testing.T, server *httptest.Server, opts ...petstore.Option) *p
 
 func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
+	loopback.Need(t)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server
@@ -52,6 +54,7 @@ func respondJSON(w http.ResponseWriter, code int, body string) {
 }
 
 func TestConnectionReuse(t *testing.T) {
+	loopback.Need(t)
 	var connections, requests atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		switch requests.Add(1) % 7 {
@@ -77,7 +80,7 @@ func TestConnectionReuse(t *testing.T) {
 	}
 	server.Start()
 	t.Cleanup(server.Close)
-	client := loopback(t, server, petstore.WithMaxResponseBytes(1000))
+	client := clientOf(t, server, petstore.WithMaxResponseBytes(1000))
 	failed := 0
 	for range 20 {
 		if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err != nil {
@@ -89,6 +92,7 @@ func TestConnectionReuse(t *testing.T) {
 }
 
 func TestRedirect(t *testing.T) {
+	loopback.Need(t)
 	var reached atomic.Int32
 	target := func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); respondJSON(w, 200, `[]`) }
 	other, secure := serve(t, target), httptest.NewTLSServer(http.HandlerFunc(target))
@@ -100,7 +104,7 @@ func TestRedirect(t *testing.T) {
 		w.WriteHeader(code)
 	}))
 	t.Cleanup(server.Close)
-	client := loopback(t, server)
+	client := clientOf(t, server)
 	for _, code = range []int{301, 302, 303, 307, 308} {
 		for name, to := range map[string]string{
 			"downgrade":  other.URL + "/v1/pets",
@@ -131,7 +135,7 @@ func TestWithMaxResponseBytes(t *testing.T) {
 				w.WriteHeader(code)
 				_, _ = w.Write(bomb)
 			})
-			client := loopback(t, server, petstore.WithMaxResponseBytes(1<<20))
+			client := clientOf(t, server, petstore.WithMaxResponseBytes(1<<20))
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			switch name {
 			case "success":
@@ -208,6 +212,7 @@ func TestRedact(t *testing.T) {
 }
 
 func TestHTTP2Reset(t *testing.T) {
+	loopback.Need(t)
 	var posts, gets atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -220,7 +225,7 @@ func TestHTTP2Reset(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	client := loopback(t, server)
+	client := clientOf(t, server)
 	_, err := client.CreatePet(t.Context(), newPet())
 	require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
 	assert.EqualValues(t, 1, posts.Load())
@@ -244,6 +249,7 @@ func (w wrapped) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func TestWithTransport(t *testing.T) {
 	t.Parallel()
+	loopback.Need(t)
 	var order []string
 	wrap := func(name string) petstore.Option {
 		return petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
@@ -272,6 +278,7 @@ func TestWithTransport(t *testing.T) {
 }
 
 func TestResponseHeaderLimit(t *testing.T) {
+	loopback.Need(t)
 	var asked atomic.Int32
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)

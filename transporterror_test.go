@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestTransportErrorSent(t *testing.T) {
@@ -90,6 +91,7 @@ func TestTransportErrorDialTimeout(t *testing.T) {
 }
 
 func TestTransportErrorCertificate(t *testing.T) {
+	loopback.Need(t)
 	var handshakes atomic.Int32
 	server := httptest.NewUnstartedServer(nil)
 	server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -117,7 +119,7 @@ func TestResponseErrorNotHTTP(t *testing.T) {
 				_ = conn.Close()
 			}
 		})
-		for operation, call := range calls(loopback(t, server)) {
+		for operation, call := range calls(clientOf(t, server)) {
 			err := call(t)
 			require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
 			assert.Equal(t, operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown))
@@ -144,7 +146,7 @@ func TestResponseErrorNotHTTP(t *testing.T) {
 					_ = conn.Close()
 				}
 			})
-			for operation, call := range calls(loopback(t, server)) {
+			for operation, call := range calls(clientOf(t, server)) {
 				err := call(t)
 				require.ErrorIs(t, err, petstore.ErrInvalidResponse, operation)
 				assert.ErrorContains(t, err, "petstore: "+operation+": invalid response: not HTTP: malformed HTTP response: status "+code)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // userTransports send more than one request in the context of one, as transports of users do.
@@ -57,6 +58,7 @@ func fetch(base http.RoundTripper, r *http.Request) error {
 
 func TestWithHTTPClientOverTLS(t *testing.T) {
 	t.Parallel()
+	loopback.Need(t)
 	for name, roundTrip := range userTransports {
 		for protocol, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 			t.Run("takes a transport that "+name+", over "+protocol, func(t *testing.T) {

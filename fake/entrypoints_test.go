@@ -19,6 +19,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestEntryPoints(t *testing.T) {
@@ -203,6 +204,7 @@ func assertNoMoreGoroutines(t *testing.T, before int) {
 
 func TestURL(t *testing.T) {
 	t.Run("opens the port at its first call, and Close closes it", func(t *testing.T) {
+		loopback.Need(t)
 		srv := fake.NewServer()
 		u, err := url.Parse(srv.URL())
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package fake_test
 import (
 	"flag"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,12 +34,14 @@ func Example_synctest() {
 	// Output: the second request came after 24h0m0s
 }
 
-// runTest does what go test does with a function of that kind. It is silent with -v, too.
+// runTest does what go test does with a function of that kind, but once, whatever -count and -cpu
+// say, and silently with -v, too.
 func runTest(f func(*testing.T)) {
 	verbose := flag.Lookup("test.v").Value
 	was := verbose.String()
 	_ = verbose.Set("false")
 	defer func() { _ = verbose.Set(was) }()
 	all := func(_, _ string) (bool, error) { return true, nil }
-	testing.RunTests(all, []testing.InternalTest{{Name: "TestExample", F: f}})
+	var once sync.Once
+	testing.RunTests(all, []testing.InternalTest{{Name: "TestExample", F: func(t *testing.T) { once.Do(func() { f(t) }) }}})
 }

@@ -16,6 +16,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/golden"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 const answerMark = "=== answer ===\n"
@@ -74,6 +75,7 @@ func exchangeRaw(t *testing.T, base, text string) string {
 
 func dialRaw(t *testing.T, base string) net.Conn {
 	t.Helper()
+	loopback.Need(t)
 	u, err := url.Parse(base)
 	require.NoError(t, err)
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", u.Host)

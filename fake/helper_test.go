@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // entryPoint is one way to a server.
@@ -67,10 +68,12 @@ func viaTransport(_ testing.TB, srv *fake.Server) entryPoint {
 }
 
 func viaURL(t testing.TB, srv *fake.Server) entryPoint {
+	loopback.Need(t)
 	return entryPoint{socketClient(t), srv.URL()}
 }
 
 func viaHandler(t testing.TB, srv *fake.Server) entryPoint {
+	loopback.Need(t)
 	hs := httptest.NewServer(srv)
 	t.Cleanup(hs.Close)
 	return entryPoint{socketClient(t), hs.URL + "/v1"}

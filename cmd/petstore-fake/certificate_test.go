@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // trusting returns a client that trusts the CA of a file.
@@ -29,8 +30,8 @@ func trusting(t *testing.T, file string) *http.Client {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	r := start(t, "-addr", "127.0.0.1:0", "-tls", file, "-fault", "wire=reset,operation=listPets,times=2")
-	host := "127.0.0.1:" + strings.TrimSpace(r.stdout)
+	r := start(t, "-addr", loopback.Host(t)+":0", "-tls", file, "-fault", "wire=reset,operation=listPets,times=2")
+	host := loopback.Host(t) + ":" + strings.TrimSpace(r.stdout)
 	assert.Contains(t, r.stderr, "https://"+host+"/v1")
 	assert.Contains(t, r.stderr, "curl --cacert '"+file+"'")
 	c := trusting(t, file)

@@ -7,14 +7,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	strict := func(t *testing.T, body string) (running, *http.Client, string) {
 		t.Helper()
-		r := start(t, "-addr", "127.0.0.1:0", "-strict")
-		host := "127.0.0.1:" + strings.TrimSpace(r.stdout)
+		r := start(t, "-addr", loopback.Host(t)+":0", "-strict")
+		host := loopback.Host(t) + ":" + strings.TrimSpace(r.stdout)
 		c := keepingClient(t)
 		status, _, err := do(c, requestTo(t, host, "POST", "/v1/pets", body))
 		require.NoError(t, err)

@@ -1,21 +1,22 @@
 package main
 
 import (
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestHealthcheck(t *testing.T) {
 	t.Parallel()
 	t.Run("a program that serves", func(t *testing.T) {
 		t.Parallel()
-		r := start(t, "-addr", "127.0.0.1:0", "-fault", "status=500,times=forever", "-latency", "1h")
-		addr := "127.0.0.1:" + strings.TrimSpace(r.stdout)
+		r := start(t, "-addr", loopback.Host(t)+":0", "-fault", "status=500,times=forever", "-latency", "1h")
+		addr := loopback.Host(t) + ":" + strings.TrimSpace(r.stdout)
 		status, stdout, stderr := runOnce(t, map[string]string{
 			"PETSTORE_FAKE_ADDR": addr, "PETSTORE_FAKE_SEED": "no-such-file.json", // not its business
 		}, "-healthcheck")
@@ -24,9 +25,7 @@ func TestHealthcheck(t *testing.T) {
 	})
 	t.Run("nothing listens", func(t *testing.T) {
 		t.Parallel()
-		var lc net.ListenConfig
-		l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-		require.NoError(t, err)
+		l := loopback.Listen(t)
 		require.NoError(t, l.Close())
 		status, _, stderr := runOnce(t, nil, "-healthcheck", "-addr", l.Addr().String())
 		assert.Equal(t, exitFailed, status)
@@ -40,9 +39,7 @@ func TestHealthcheck(t *testing.T) {
 	})
 	t.Run("something else listens", func(t *testing.T) {
 		t.Parallel()
-		var lc net.ListenConfig
-		l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-		require.NoError(t, err)
+		l := loopback.Listen(t)
 		hs := newServer(http.NotFoundHandler(), newOutput())
 		go func() { _ = hs.Serve(l) }()
 		t.Cleanup(func() { assert.NoError(t, hs.Close()) })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os/exec"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestJournal(t *testing.T) {
@@ -152,9 +152,7 @@ func TestJournal(t *testing.T) {
 			t.Skip("there is no curl")
 		}
 		i := newTestInstance(t)
-		var lc net.ListenConfig
-		l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-		require.NoError(t, err)
+		l := loopback.Listen(t)
 		hs := newServer(i, newOutput())
 		go func() { _ = hs.Serve(l) }()
 		t.Cleanup(func() { assert.NoError(t, hs.Close()) })

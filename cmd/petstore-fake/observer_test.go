@@ -14,15 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // startServer serves an instance on a loopback port, and returns its host.
 func startServer(t *testing.T, args ...string) (testInstance, string) {
 	t.Helper()
 	i := newTestInstance(t, args...)
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := loopback.Listen(t)
 	hs := newServer(i, io.Discard)
 	served := make(chan error, 1)
 	go func() { served <- hs.Serve(l) }()

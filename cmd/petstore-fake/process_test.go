@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,6 +25,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/conformance"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // These tests run the program as its users do: built, in a process of its own, ended by signals.
@@ -45,13 +48,16 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return path, nil
+	return path, exec.CommandContext(context.Background(), path, "-version").Run()
 })
 
 // command returns the program with a bare environment.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := build()
+	if errors.Is(err, fs.ErrPermission) {
+		t.Skip("TMPDIR allows no programs:", err)
+	}
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Env = append([]string{"SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}, env...)
@@ -71,14 +77,14 @@ func startProcess(t *testing.T, args ...string) *process {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
-	p := &process{cmd: command(t, []string{"PETSTORE_FAKE_ADDR=127.0.0.1:0"}, args...)}
+	p := &process{cmd: command(t, []string{"PETSTORE_FAKE_ADDR=" + loopback.Host(t) + ":0"}, args...)}
 	p.cmd.Stderr = &p.stderr
 	stdout, err := p.cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.cmd.Start())
 	port, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
-	p.host = "127.0.0.1:" + strings.TrimSpace(port)
+	p.host = loopback.Host(t) + ":" + strings.TrimSpace(port)
 	return p
 }
 

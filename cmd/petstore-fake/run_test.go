@@ -16,6 +16,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // runOnce runs the program to its end.
@@ -40,11 +41,17 @@ func start(t *testing.T, args ...string) running {
 	stdout, stderr := newOutput(), newOutput()
 	ended := make(chan int, 1)
 	go func() { ended <- run(ctx, args, noEnv, stdout, stderr) }()
-	r := running{output: stderr, stdout: <-stdout.wrote, stop: sync.OnceValue(func() int {
+	r := running{output: stderr, stop: sync.OnceValue(func() int {
 		cancel()
 		return <-ended
 	})}
 	t.Cleanup(func() { r.stop() })
+	select {
+	case r.stdout = <-stdout.wrote:
+	case status := <-ended:
+		ended <- status
+		require.FailNow(t, "it has ended", "%d: %s", status, stderr)
+	}
 	if strings.Count(r.stdout, "\n") == 1 {
 		r.stderr = <-stderr.wrote
 	}
@@ -113,9 +120,7 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("exits with 1 if the address is in use", func(t *testing.T) {
 		t.Parallel()
-		var lc net.ListenConfig
-		l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-		require.NoError(t, err)
+		l := loopback.Listen(t)
 		t.Cleanup(func() { assert.NoError(t, l.Close()) })
 		status, stdout, stderr := runOnce(t, nil, "-addr", l.Addr().String())
 		assert.Equal(t, 1, status)
@@ -128,18 +133,19 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("exits with 1 if the address is another machine's", func(t *testing.T) {
 		t.Parallel()
+		loopback.Need(t) // a sandbox without a network may let a program listen anywhere
 		status, _, stderr := runOnce(t, nil, "-addr", "192.0.2.1:4010", "-public")
 		assert.Equal(t, 1, status)
 		assert.Contains(t, stderr, "cannot listen on 192.0.2.1:4010")
 	})
 	t.Run("prints only the port if it is 0", func(t *testing.T) {
 		t.Parallel()
-		r := start(t, "-addr", "127.0.0.1:0")
+		r := start(t, "-addr", loopback.Host(t)+":0")
 		port, err := strconv.Atoi(strings.TrimSuffix(r.stdout, "\n"))
 		require.NoError(t, err)
 		assert.Equal(t, strconv.Itoa(port)+"\n", r.stdout)
-		assert.Contains(t, r.stderr, "http://127.0.0.1:"+strconv.Itoa(port)+"/v1\n")
-		status, body, err := get(t, keepingClient(t), "127.0.0.1:"+strconv.Itoa(port))
+		assert.Contains(t, r.stderr, "http://"+loopback.Host(t)+":"+strconv.Itoa(port)+"/v1\n")
+		status, body, err := get(t, keepingClient(t), loopback.Host(t)+":"+strconv.Itoa(port))
 		require.NoError(t, err)
 		assert.Equal(t, 200, status)
 		assert.Equal(t, "[]", body)
@@ -147,11 +153,11 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("serves the SDK with a seed, a fault and a variant", func(t *testing.T) {
 		t.Parallel()
-		r := start(t, "-addr", "127.0.0.1:0", "-key", "operator-secret", "-plan", "pro",
+		r := start(t, "-addr", loopback.Host(t)+":0", "-key", "operator-secret", "-plan", "pro",
 			"-seed", writeFile(t, `[{"name":"Rex","categoryId":1},{"name":"Mimi","categoryId":2}]`),
 			"-fault", "status=503,operation=createPet", "-variant", "order=descending")
 		client, err := petstore.NewClient(
-			"http://127.0.0.1:"+strings.TrimSpace(r.stdout)+"/v1", "operator-secret",
+			"http://"+loopback.Host(t)+":"+strings.TrimSpace(r.stdout)+"/v1", "operator-secret",
 			petstore.WithHTTPClient(keepingClient(t)))
 		require.NoError(t, err)
 		listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})

@@ -1,0 +1,73 @@
+// Package loopback gives tests a port of this machine, of IPv4 or of IPv6, and skips them where
+// there is no loopback interface, as in a sandbox without a network.
+package loopback
+
+import (
+	"context"
+	"flag"
+	"net"
+	"testing"
+)
+
+// Host returns the loopback address as it stands in a URL. Without one it skips the test.
+func Host(t testing.TB) string {
+	t.Helper()
+	host, err := host()
+	if err != nil {
+		t.Skip("this test needs a loopback interface:", err)
+	}
+	return host
+}
+
+// Need skips the test without a loopback interface.
+func Need(t testing.TB) {
+	t.Helper()
+	Host(t)
+}
+
+// Listen opens a port, which the caller closes. Without a loopback interface it skips the test.
+func Listen(t testing.TB) net.Listener {
+	t.Helper()
+	var config net.ListenConfig
+	l, err := config.Listen(t.Context(), "tcp", Host(t)+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// SkipExamples has go test skip the examples if there is no loopback interface, since an example
+// cannot skip itself. It must be called by TestMain.
+func SkipExamples() {
+	if _, err := host(); err == nil {
+		return
+	}
+	if skip := flag.Lookup("test.skip"); skip.Value.String() == "" {
+		_ = skip.Value.Set("^Example") // go test -v lists what has run
+	}
+}
+
+// host connects to the addresses: those of an interface that is down can be listened on, too.
+func host() (host string, err error) {
+	for _, host = range []string{"127.0.0.1", "[::1]"} {
+		if err = reach(host); err == nil {
+			break
+		}
+	}
+	return host, err
+}
+
+func reach(host string) error {
+	var config net.ListenConfig
+	l, err := config.Listen(context.Background(), "tcp", host+":0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(context.Background(), "tcp", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
