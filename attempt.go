@@ -58,8 +58,9 @@ func (a *attempt) send(cookies http.Header) {
 func (a *attempt) prepare(cookies http.Header) {
 	k := a.context.call
 	r := http.Request{Method: k.operation.method, URL: &k.url, Host: k.url.Host, Header: a.requestHeader(cookies)}
-	a.wire.setBody(k, &r)
-	a.request = *r.WithContext(a.wire.watch(a))
+	http1 := k.client.http1.Load()
+	a.wire.setBody(k, &r, http1)
+	a.request = *r.WithContext(a.wire.watch(a, http1))
 }
 
 // requestHeader returns the header of the request. Requests share the values of headers. The

@@ -41,6 +41,7 @@ type Client struct {
 	templates [3]string // path templates, by the index of the operation
 	engine    *retryablehttp.Client
 	transport roundTripper // sends the attempts
+	own       bool         // transport is the client's own, unchanged
 	plain     bool         // transport is an http.Transport
 	traceable bool         // transport calls the hooks of httptrace
 	http1     atomic.Bool  // the last response came over HTTP/1
@@ -151,8 +152,9 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		petsURL:   base.JoinPath("pets"),
 		engine:    newEngine(hc),
 		transport: transport.RoundTrip,
+		own:       config.httpClient == nil && len(config.wraps) == 0,
 		plain:     plain,
-		traceable: callsHooks(transport) && (!plain || config.httpClient == nil),
+		traceable: callsHooks(transport),
 		key:       key,
 		rotates:   config.keyFunc != nil,
 		limiter:   config.limiter,

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,11 +64,22 @@ func kindOf(err error) failure {
 	return failureConnection
 }
 
-// neverConnected reports whether err shows that there was no connection to write to.
+// neverConnected reports whether err shows that there was no connection to write to. A transport may
+// join the errors of several requests: then each must show that.
 func neverConnected(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	_, refused := errors.AsType[*proxyError](err)
-	return ok && (op.Op == "dial" || op.Op == "proxyconnect") || refused || noTLS(err)
+	switch e := err.(type) { //nolint:errorlint // one layer at a time
+	case *net.OpError:
+		if e.Op == "dial" || e.Op == "proxyconnect" || e.Op == "socks connect" {
+			return true
+		}
+	case *proxyError, *tls.CertificateVerificationError, tls.RecordHeaderError:
+		return true
+	case interface{ Unwrap() []error }:
+		joined := e.Unwrap()
+		return len(joined) > 0 && !slices.ContainsFunc(joined, func(err error) bool { return !neverConnected(err) })
+	}
+	inner := errors.Unwrap(err)
+	return inner != nil && neverConnected(inner)
 }
 
 // noTLS reports whether the TLS handshake failed because of the server: its certificate is not
@@ -123,7 +135,7 @@ func (k *call) attribute(a *attempt, err error) error {
 	if a.wire.repeated.Load() {
 		return errNotRepeated
 	}
-	if unprocessed(err) {
+	if a.wire.connected.Load() && unprocessed(err) { // else the words are of another request
 		return errUnprocessed
 	}
 	// If the server does not speak HTTP, another attempt does not help, however late the response

@@ -47,9 +47,9 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 		at: time.Now(), method: req.Method, url: req.URL.String(), header: req.Header.Clone(),
 		contentLength: req.ContentLength,
 	}
-	if req.Body != nil {
-		b, _ := io.ReadAll(req.Body)
-		_ = req.Body.Close()
+	if req.GetBody != nil {
+		copied, _ := req.GetBody() // a body that was read counts as sent
+		b, _ := io.ReadAll(copied)
 		r.body = string(b)
 	}
 	s.mu.Lock()

@@ -46,38 +46,32 @@ func TestTransportErrorSent(t *testing.T) {
 			assert.ErrorIs(t, err, petstore.ErrRateLimited)
 		})
 	})
-	t.Run("is true if a registered protocol or a second transport may have written it", func(t *testing.T) {
-		lost := responder(func(r *http.Request) (*http.Response, error) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			return nil, io.EOF
-		})
-		registered := &http.Transport{}
-		registered.RegisterProtocol("https", lost)
-		unreachable := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			return nil, errRefused
-		}}
-		for name, transport := range map[string]http.RoundTripper{
-			"registered": registered,
-			"second":     fallback{unreachable, lost},
+	t.Run("is true if a registered protocol may have written it", func(t *testing.T) {
+		for name, err := range map[string]error{
+			"lost": io.EOF, "refused in the end": errRefused, "left to the transport, which is refused": http.ErrSkipAltProtocol,
 		} {
-			client, err := petstore.NewClient("https://service.test/v1", testKey,
-				petstore.WithHTTPClient(&http.Client{Transport: transport}))
-			require.NoError(t, err)
-			_, err = client.CreatePet(t.Context(), newPet())
-			assert.ErrorIs(t, err, petstore.ErrOutcomeUnknown, name)
+			lost := responder(func(r *http.Request) (*http.Response, error) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				return nil, err
+			})
+			for _, scheme := range []string{"http", "https"} {
+				registers := func(rt http.RoundTripper) http.RoundTripper {
+					transport := rt.(*http.Transport)
+					transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, errRefused }
+					transport.RegisterProtocol(scheme, lost)
+					return transport
+				}
+				for _, option := range []petstore.Option{
+					petstore.WithHTTPClient(&http.Client{Transport: registers(new(http.Transport))}),
+					petstore.WithTransport(registers),
+				} {
+					client, err := petstore.NewClient(scheme+"://127.0.0.1/v1", testKey, option, petstore.WithRetryPolicy(quick))
+					require.NoError(t, err)
+					assert.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown, "%s over %s", name, scheme)
+				}
+			}
 		}
 	})
-}
-
-// fallback uses the second transport if the first one fails.
-type fallback struct{ first, second http.RoundTripper }
-
-func (f fallback) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := f.first.RoundTrip(r)
-	if err != nil {
-		return f.second.RoundTrip(r)
-	}
-	return resp, nil
 }
 
 func TestTransportErrorDialTimeout(t *testing.T) {

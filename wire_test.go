@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"io"
+	"net/http/httptrace"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,4 +22,30 @@ func TestEmptyBody(t *testing.T) {
 		})
 		assert.Zero(t, allocations)
 	})
+}
+
+// Over HTTP/2, net/http calls the hooks of one request from two goroutines.
+func TestRepetition(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		hooks    string // of all requests: a connection, a header written, a first byte of a response
+		repeated bool
+	}{
+		{"sees a second request without a response to the first", "cwc", true},
+		{"allows a request of a transport after a response", "cwrcwr", false},
+		{"allows one after a response that came before the hook of the header", "crwcrwcwr", false},
+		{"sees a repetition after such a response", "crwcwc", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := attemptOf(t, listPets, &callConfig{})
+			hooks := httptrace.ContextClientTrace(a.wire.watch(a, false))
+			for _, hook := range c.hooks {
+				map[rune]func(){
+					'c': func() { hooks.GotConn(httptrace.GotConnInfo{}) },
+					'w': hooks.WroteHeaders, 'r': hooks.GotFirstResponseByte,
+				}[hook]()
+			}
+			assert.Equal(t, c.repeated, a.wire.repeated.Load())
+		})
+	}
 }
