@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
@@ -16,17 +17,27 @@ import (
 )
 
 // WriteHAR writes requests of the journal as an HTTP Archive (HAR 1.2), which browsers and
-// debugging proxies open. origin is put before the paths of the requests, such as
-// "http://127.0.0.1:4010". The journal holds no API key, and so the archive holds none. The error
-// is that of w.
-func WriteHAR(w io.Writer, origin string, requests []Request) error {
-	entries := make([]object, len(requests))
-	for i, r := range requests {
-		entries[i] = harEntry(origin, r)
+// debugging proxies open, one after the other. origin is put before the paths of the requests, such
+// as "http://127.0.0.1:4010". The journal holds no API key, and so the archive holds none. The
+// error is that of w.
+func WriteHAR(w io.Writer, origin string, requests iter.Seq[Request]) error {
+	before := `{"log":{"version":"1.2","creator":{"name":"petstore-go fake","version":"` + petstore.Version +
+		`"},"entries":[`
+	encoder := json.NewEncoder(w)
+	for r := range requests {
+		_, err := io.WriteString(w, before)
+		if err == nil {
+			err = encoder.Encode(harEntry(origin, r))
+		}
+		if err != nil {
+			return fmt.Errorf("fake: WriteHAR: %w", err)
+		}
+		before = ","
 	}
-	creator := object{"name": "petstore-go fake", "version": petstore.Version}
-	archive := object{"log": object{"version": "1.2", "creator": creator, "entries": entries}}
-	if err := json.NewEncoder(w).Encode(archive); err != nil {
+	if before == "," {
+		before = ""
+	}
+	if _, err := io.WriteString(w, before+"]}}\n"); err != nil {
 		return fmt.Errorf("fake: WriteHAR: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,10 +99,20 @@ func TestArtifacts(t *testing.T) {
 }
 
 func TestWriteHAR(t *testing.T) {
-	err := fake.WriteHAR(brokenWriter{}, "http://x", []fake.Request{{Path: "*"}, {Path: "http://other/v1"}})
+	err := fake.WriteHAR(brokenWriter{}, "http://x", slices.Values([]fake.Request{{Path: "*"}, {Path: "http://other/v1"}}))
 	require.EqualError(t, err, "fake: WriteHAR: disk full")
 	var b strings.Builder
-	require.NoError(t, fake.WriteHAR(&b, "http://x", nil))
+	one := fake.Request{Path: "/v1/pets", Body: []byte("a body")}
+	err = fake.WriteHAR(&b, "http://x", func(yield func(fake.Request) bool) {
+		for i := range 3 {
+			assert.Equal(t, i, strings.Count(b.String(), "a body"), "each is written before the next is read")
+			yield(one)
+		}
+	})
+	require.NoError(t, err)
+	assert.True(t, json.Valid([]byte(b.String())))
+	b.Reset()
+	require.NoError(t, fake.WriteHAR(&b, "http://x", slices.Values([]fake.Request(nil))))
 	assert.Contains(t, b.String(), `"entries":[]`)
 }
 

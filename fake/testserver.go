@@ -82,7 +82,7 @@ func (s *Server) keepJournal(requests []Request) {
 	s.tb.Helper()
 	file, err := os.CreateTemp(dir, "petstore-fake-*.har") // a test may have several servers
 	if err == nil {
-		err = errors.Join(WriteHAR(file, "http://petstore-fake", requests), file.Close())
+		err = errors.Join(WriteHAR(file, "http://petstore-fake", slices.Values(requests)), file.Close())
 	}
 	if err != nil {
 		s.tb.Logf("fake: the journal could not be written: %v", err)

@@ -42,7 +42,7 @@ func (a *API) journalRoutes() []route {
 	type endpoint = httpjson.Endpoint
 	const filters = "; filters: operation, method, status, key, fault, violation, text, at"
 	return []route{
-		{get, "/_fake/requests", "the journal" + filters + ", since, limit", endpoint(a.page.List)},
+		{get, "/_fake/requests", "the journal" + filters + ", since, limit", httpjson.Handler(a.page.List)},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", endpoint(a.page.Get)},
 		{get, "/_fake/requests/{id}/{form}", "the request as curl, go or fetch", httpjson.Handler(a.page.Code)},
 		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", endpoint(a.page.Repeat)},

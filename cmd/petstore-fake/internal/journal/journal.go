@@ -82,17 +82,14 @@ func (j *Journal) Update(generation int64) {
 	if generation != j.generation {
 		j.forget(generation)
 	}
-	open, arrived := slices.Sorted(maps.Keys(j.open)), j.arrivals()
-	if len(open)+len(arrived) == 0 {
-		return // nothing is noted about a request after its response
-	}
+	open := slices.Sorted(maps.Keys(j.open))
 	for _, seq := range open {
 		if r, ok := j.srv.Request(seq); ok {
 			j.settle(r)
 		}
 	}
-	for _, r := range arrived {
-		j.add(r)
+	if arrived := j.arrivals(); len(open) == 0 && !arrived {
+		return // nothing is noted about a request after its response
 	}
 	j.trim()
 	all := j.srv.Violations()
@@ -102,27 +99,25 @@ func (j *Journal) Update(generation int64) {
 	j.noticed = len(all)
 }
 
-// arrivals returns the requests that came after those of the list.
-func (j *Journal) arrivals() (list []fake.Request) {
-	const few = 200 // more are cheaper in one piece
+// arrivals appends the requests that came after those of the list, and reports whether there are
+// any. It copies one at a time: all together may be as large as the journal.
+func (j *Journal) arrivals() bool {
 	next := j.first + len(j.list)
 	last, ok := j.srv.LastRequest()
-	switch {
-	case !ok || last.Seq < next:
-		return nil
-	case last.Seq-next >= few:
-		list = slices.DeleteFunc(j.srv.Requests(), func(r fake.Request) bool { return r.Seq < next })
-	default:
-		for seq := next; seq <= last.Seq; seq++ {
-			if r, ok := j.srv.Request(seq); ok {
-				list = append(list, r)
-			}
+	if !ok || last.Seq < next {
+		return false
+	}
+	for seq := next; seq <= last.Seq; seq++ {
+		r, ok := j.srv.Request(seq)
+		if !ok {
+			continue
 		}
+		if seq != j.first+len(j.list) { // the journal has dropped what came between
+			j.restart(seq)
+		}
+		j.add(r)
 	}
-	if len(list) > 0 && list[0].Seq != next { // the journal has dropped what came between
-		j.restart(list[0].Seq)
-	}
-	return list
+	return true
 }
 
 // add appends a request.

@@ -2,6 +2,7 @@ package requestpage
 
 import (
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -29,6 +30,22 @@ func TestHAR_filtered(t *testing.T) {
 	i.call("GET", "/v1/pets/7", "")
 	assert.Equal(t, 1, strings.Count(i.call("GET", "/_fake/har?status=4xx", "").Body.String(), "startedDateTime"))
 	assert.Equal(t, 400, i.call("GET", "/_fake/har?status=x", "").Code)
+}
+
+// The measure is one for the process: this test is not parallel.
+func TestHAR_andListCopyOneRequestAtATime(t *testing.T) { //nolint:paralleltest // see above
+	i := newTestPage(t, fake.DefaultAPIKey)
+	const size, n = 1 << 20, 40
+	body := `{"name":"` + strings.Repeat("x", size-64) + `","categoryId":1}`
+	for range n {
+		i.call("POST", "/v1/pets", body)
+	}
+	i.call("GET", "/_fake/requests?limit=1", "") // from now on the page knows the journal
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.Equal(t, http.StatusOK, i.call("GET", "/_fake/requests?limit=1", "").Code)
+	runtime.ReadMemStats(&after)
+	assert.Less(t, int(after.TotalAlloc-before.TotalAlloc), n*size/2, "the other bodies are not copied")
 }
 
 // A client may escape more of a key than it has to.

@@ -46,7 +46,7 @@ func (p testPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		mux.Handle("/_fake/{$}", httpjson.Handler(p.Show))
 		mux.Handle("/_fake/events", httpjson.Handler(p.Events))
 		mux.Handle("/_fake/har", httpjson.Handler(p.HAR))
-		mux.Handle("/_fake/requests", httpjson.Endpoint(p.List))
+		mux.Handle("/_fake/requests", httpjson.Handler(p.List))
 		mux.Handle("/_fake/requests/{id}", httpjson.Endpoint(p.Get))
 		mux.Handle("/_fake/requests/{id}/{form}", httpjson.Handler(p.Code))
 		mux.Handle("POST /_fake/requests/{id}/repeat", httpjson.Endpoint(p.Repeat))

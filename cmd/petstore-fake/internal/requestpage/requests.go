@@ -1,6 +1,10 @@
 package requestpage
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -55,38 +59,55 @@ func showBytes(b []byte) (text string, binary []byte) {
 	return "", b
 }
 
-// List handles GET /_fake/requests.
-func (p *Page) List(r *http.Request) (any, error) {
+// List handles GET /_fake/requests. It encodes one request at a time: all together may be as large
+// as the journal.
+func (p *Page) List(w http.ResponseWriter, r *http.Request) error {
 	q := httpjson.ReadQuery(r, append(journal.Parameters(), "since", "limit")...)
 	fits := journal.Filter(q)
 	since := int(q.Number("since", 0, math.MaxInt32, 0))
 	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
 	if q.Err != nil {
-		return nil, q.Err
+		return q.Err
 	}
-	fitting := slices.DeleteFunc(p.fitting(fits), func(r fake.Request) bool { return r.Seq <= since })
-	keys := p.senders()
-	shown := make([]shownRequest, 0, min(limit, len(fitting)))
-	for _, r := range fitting[max(len(fitting)-limit, 0):] {
-		shown = append(shown, keys.request(r))
+	fitting := p.fitting(fits, since)
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"total":%d,"requests":[`, len(fitting))
+	keys, separator := p.senders(), ""
+	for one := range p.read(fitting[max(len(fitting)-limit, 0):]) {
+		text, _ := json.Marshal(keys.request(one)) // nothing in it cannot be encoded
+		if _, err := fmt.Fprintf(w, "%s%s", separator, text); err != nil {
+			return nil // the client is gone
+		}
+		separator = ","
 	}
-	return struct {
-		Total    int            `json:"total"`
-		Requests []shownRequest `json:"requests"`
-	}{len(fitting), shown}, nil
+	_, _ = io.WriteString(w, "]}\n")
+	return nil
 }
 
-// fitting returns the requests of the journal that a filter lets pass, oldest first.
-func (p *Page) fitting(fits func(journal.Entry) bool) []fake.Request {
-	all := p.srv.Requests()
-	if fits == nil {
-		return all
-	}
+// fitting returns the seqs of the requests after since that a filter lets pass, oldest first.
+func (p *Page) fitting(fits func(journal.Entry) bool, since int) (seqs []int) {
 	p.journal.Update(p.feed.generation())
-	return slices.DeleteFunc(all, func(r fake.Request) bool {
-		e, ok := p.journal.Entry(r.Seq)
-		return !ok || !fits(e)
-	})
+	first, last := p.journal.Span()
+	for seq := max(first, since+1); seq <= last; seq++ {
+		if fits != nil {
+			if e, ok := p.journal.Entry(seq); !ok || !fits(e) {
+				continue
+			}
+		}
+		seqs = append(seqs, seq)
+	}
+	return seqs
+}
+
+// read yields those of the requests that the journal still holds.
+func (p *Page) read(seqs []int) iter.Seq[fake.Request] {
+	return func(yield func(fake.Request) bool) {
+		for _, seq := range seqs {
+			if r, ok := p.srv.Request(seq); ok && !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // newestRows returns the last requests that fit, oldest first, and, if there is a filter, the seqs
@@ -133,9 +154,9 @@ func (p *Page) HAR(w http.ResponseWriter, r *http.Request) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	all := p.fitting(fits)
+	fitting := p.fitting(fits, 0)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
-	_ = fake.WriteHAR(w, httpjson.Origin(r), all) // an error says that the client is gone
+	_ = fake.WriteHAR(w, httpjson.Origin(r), p.read(fitting)) // an error says that the client is gone
 	return nil
 }
