@@ -1,6 +1,12 @@
 package petstoreredis
 
-import "time"
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/petstore/petstore-go"
+)
 
 // extra is how many permits a process asks for at most beyond those that its calls wait for, so
 // that one process cannot reserve a window.
@@ -56,6 +62,30 @@ type reply struct {
 	Commands    int    `json:"commands"` // that the state has seen
 	At          int64  `json:"at"`       // when this one was carried out, by the clock of Redis
 	Repaired    bool   `json:"repaired"` // the state could not be read, and has begun afresh
+}
+
+// problem returns why the script cannot have replied this to a command that asked for want permits,
+// empty if it can: somebody else may have written what a client of Redis gets.
+func (r *reply) problem(want int) string {
+	const year, longest = 370 * 24 * 3600_000, 1 << 42 // milliseconds; longest is 139 years
+	tooLong := func(ms int64) bool { return ms < -longest || ms > longest }
+	counts := []int{r.Limit, r.Left, r.Taken, r.Outstanding, r.Waiting, r.Commands, r.Epoch}
+	switch {
+	case r.Instance == "":
+		return "it has no instance"
+	case r.Granted < 0 || r.Granted > want:
+		return "it grants what was not asked for"
+	case r.Wait > year || slices.ContainsFunc([]int64{r.Wait, r.Ends, r.Gate, r.Closed}, tooLong):
+		return "a time in it is too long"
+	case r.Processes < 1 || slices.ContainsFunc(counts, func(n int) bool { return n < 0 || n > math.MaxInt32 }):
+		return "a number in it cannot be"
+	case r.Shown < 0 || r.Shown > math.MaxInt32*100:
+		return "its Reset is no time"
+	case !slices.Contains([]petstore.LimitScope{"", petstore.ScopeMinute, petstore.ScopeDay, petstore.ScopeBan},
+		petstore.LimitScope(r.Scope)):
+		return "its scope is unknown"
+	}
+	return ""
 }
 
 // command makes the next command, which asks for that many permits.

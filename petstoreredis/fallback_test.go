@@ -161,20 +161,49 @@ func TestLimiterAcquire_everyFailureOfRedisIsAFallback(t *testing.T) {
 	}
 }
 
-func TestLimiterAcquire_unreadableReplyIsAFallback(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		rdb := r.client(t)
-		rdb.AddHook(garbler{})
-		l, err := NewLimiter(rdb, "key")
-		require.NoError(t, err)
-		acquire(t, l)
-		synctest.Wait()
-		assert.NotNil(t, l.fallback.share)
-	})
+func TestLimiterAcquire_replyThatTheScriptCannotHaveMade(t *testing.T) {
+	const good = `"instance":"a","processes":1`
+	for _, text := range []string{
+		"garbage", "", "null", "[]", "{}", `{"granted":1}`, `{"processes":1}`, `{"instance":"a"}`,
+		`{"instance":"a","processes":-1}`, `{` + good + `,"granted":1073741824}`, `{` + good + `,"granted":-1}`,
+		`{` + good + `,"wait":9223372036854775807}`,
+		`{` + good + `,"wait":-18446744073709552}`, `{` + good + `,"gate":9223372036854}`, `{` + good + `,"ends":-9223372036854}`,
+		`{` + good + `,"limit":-5}`, `{` + good + `,"left":-1}`, `{` + good + `,"epoch":1,"shown":-1}`,
+		`{` + good + `,"scope":"none of ours"}`,
+	} {
+		bubble(t, func(t *testing.T, r *testRedis) {
+			rdb := r.client(t)
+			rdb.AddHook(garbler{text, new(int)})
+			l, err := NewLimiter(rdb, "key")
+			require.NoError(t, err)
+			acquire(t, l)
+			synctest.Wait()
+			assert.NotNil(t, l.fallback.share, text)
+		})
+	}
 }
 
-// garbler makes every reply of Redis unreadable.
-type garbler struct{}
+func TestLimiterAcquire_replyWithoutAWaitIsNoBusyLoop(t *testing.T) {
+	for _, wait := range []string{"0", "-1", "1"} {
+		bubble(t, func(t *testing.T, r *testRedis) {
+			rdb, n := r.client(t), 0
+			rdb.AddHook(garbler{`{"instance":"a","processes":1,"reason":"full","wait":` + wait + `}`, &n})
+			l, err := NewLimiter(rdb, "key")
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err = l.Acquire(ctx, time.Hour)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.LessOrEqual(t, n, 1+int(time.Second/leastWait))
+		})
+	}
+}
+
+// garbler replaces every reply of Redis, and counts them.
+type garbler struct {
+	text string
+	n    *int
+}
 
 func (garbler) DialHook(next redis.DialHook) redis.DialHook { return next }
 
@@ -182,10 +211,11 @@ func (garbler) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	return next
 }
 
-func (garbler) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+func (g garbler) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	return func(_ context.Context, cmd redis.Cmder) error {
 		if c, ok := cmd.(*redis.Cmd); ok {
-			c.SetVal("garbage")
+			c.SetVal(g.text)
+			*g.n++
 		}
 		return nil
 	}

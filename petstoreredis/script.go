@@ -5,6 +5,7 @@ import (
 	"crypto/fips140"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -70,6 +71,9 @@ func (s store) exchange(ctx context.Context, c command) (r reply, err error) {
 	}
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return r, fmt.Errorf("reply of the script: %w", err)
+	}
+	if problem := r.problem(c.Want); problem != "" && !r.Stale {
+		return r, errors.New("reply of the script: " + problem)
 	}
 	return r, nil
 }

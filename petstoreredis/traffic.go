@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 const (
@@ -17,6 +19,9 @@ const (
 	idleFor = 20 * time.Millisecond
 	// keptReports bounds what there is to report after Redis was away.
 	keptReports = 32
+	// leastWait is the least time between two commands for calls that got nothing. The script says
+	// longer ones; whatever a reply says, there is no busy loop.
+	leastWait = 5 * time.Millisecond
 	// askEvery is how often at most Redis is asked for calls that are refused without asking.
 	askEvery = 10 * time.Second
 )
@@ -169,6 +174,9 @@ func (l *Limiter) miss(seq int) {
 // hear takes in a reply.
 func (l *Limiter) hear(c command, r reply, sent, now time.Time) {
 	l.learn(r, sent, now)
+	if r.Granted < c.Want {
+		l.askAt = quota.Later(l.askAt, now.Add(leastWait))
+	}
 	switch {
 	case l.fallback.share == nil:
 		if !l.barred() {
