@@ -45,9 +45,9 @@ const grace = 8 * time.Second
 
 // newJob opens the journal. An error means that nothing was begun.
 func newJob(ctx context.Context, in *input, to service, o options) (*job, error) {
-	j := &job{input: in, base: in.path, to: to, done: make(chan outcome, steady)}
+	j := &job{input: in, base: in.file, to: to, done: make(chan outcome, steady)}
 	if o.dir != "" {
-		j.base = filepath.Join(o.dir, filepath.Base(in.path))
+		j.base = filepath.Join(o.dir, filepath.Base(in.file))
 	}
 	j.stopping, j.stop = context.WithCancelCause(ctx)
 	var err error

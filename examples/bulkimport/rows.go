@@ -21,7 +21,8 @@ import (
 // input is a file of rows. Its text stays in memory, so that a change of the file during the import
 // does no harm.
 type input struct {
-	path   string
+	path   string // as the user named it
+	file   string // the same without symbolic links: one file has one journal
 	text   []byte
 	sum    string // SHA-256 of the text, in hexadecimal
 	rows   int
@@ -35,7 +36,11 @@ func readInput(path string, check func(row)) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &input{path: path, text: text, sum: fmt.Sprintf("%x", sha256.Sum256(text))}
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{path: path, file: file, text: text, sum: fmt.Sprintf("%x", sha256.Sum256(text))}
 	in.states = make([]event, bytes.Count(text, []byte("\n"))+2) // from line 1 to a last one without an end
 	err = in.decode(func(r row) bool {
 		in.states[r.line] = waiting
@@ -100,6 +105,9 @@ func (in *input) all() iter.Seq[row] {
 // decode calls yield for the rows until that returns false. The error is about the whole input.
 func (in *input) decode(yield func(row) bool) error {
 	text := bytes.TrimPrefix(in.text, []byte(byteOrderMark))
+	if isWide(text) {
+		return errors.New("the file is in UTF-16 or UTF-32: save it as UTF-8")
+	}
 	switch strings.ToLower(filepath.Ext(in.path)) {
 	case ".csv":
 		return decodeCSV(text, yield)
@@ -108,6 +116,13 @@ func (in *input) decode(yield func(row) bool) error {
 		return nil
 	}
 	return errors.New("the file is named neither .csv nor .jsonl nor .ndjson")
+}
+
+// isWide reports whether a text has characters of two or four bytes, as spreadsheets save "Unicode
+// text": it begins with the mark of that, or with a zero among the bytes of an ASCII character.
+func isWide(text []byte) bool {
+	start := text[:min(len(text), 2)]
+	return bytes.Equal(start, []byte("\xff\xfe")) || bytes.Equal(start, []byte("\xfe\xff")) || bytes.IndexByte(start, 0) >= 0
 }
 
 func decodeCSV(all []byte, yield func(row) bool) error {

@@ -175,6 +175,20 @@ func TestReadInput(t *testing.T) {
 	assert.Equal(t, 10, in.rows)
 	assert.Len(t, slices.Collect(in.all()), 10, "a change of the file shows in the next run only")
 
+	other := filepath.Join(t.TempDir(), "other.csv")
+	require.NoError(t, os.Symlink(path, other))
+	again, err := readInput(other, func(row) {})
+	require.NoError(t, err)
+	assert.Equal(t, in.file, again.file, "two names of one file have one journal")
+	assert.Equal(t, other, again.path)
+
+	for _, text := range []string{"\xff\xfen\x00", "\xfe\xff\x00n", "n\x00a\x00", "\x00n\x00a", "\xff\xfe\x00\x00n", "\x00\x00\xfe\xff"} {
+		for _, name := range []string{"pets.csv", "pets.jsonl"} {
+			_, err = readRows(name, text)
+			assert.ErrorContains(t, err, "UTF-16", "%q", text)
+		}
+	}
+
 	_, err = readInput(t.TempDir(), func(row) {})
 	assert.ErrorContains(t, err, "is a directory")
 	_, err = readRows("pets.txt", "")
