@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -45,11 +46,22 @@ func ObservedDifferences(file string) ([]Observation, error) {
 	return follow(&b, list), nil
 }
 
+// maxObserved bounds the bytes of a file of observations, which has about 10 kB.
+const maxObserved = 1 << 20
+
 // readObserved reads and checks a file of observations.
 func readObserved(file string) ([]Observation, error) {
-	text, err := os.ReadFile(file) //nolint:gosec // the caller names it
+	f, err := os.Open(file) //nolint:gosec // the caller names it
 	if err != nil {
 		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxObserved+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxObserved {
+		return nil, fmt.Errorf("%s is no file of observations: it is larger than 1 MiB", file)
 	}
 	var content struct {
 		Format       int           `json:"format"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	petstore "github.com/petstore/petstore-go"
@@ -12,7 +13,7 @@ import (
 
 // readSeed reads the pets of a file. Its errors begin with the file, line and column.
 func readSeed(name string) ([]petstore.NewPet, error) {
-	text, err := os.ReadFile(name) //nolint:gosec // the user names the file, on the command line
+	text, err := readFile(name, 64<<20)
 	if err != nil {
 		return nil, err
 	}
@@ -24,4 +25,18 @@ func readSeed(name string) ([]petstore.NewPet, error) {
 		return nil, fmt.Errorf("%s:%d:%d: %w", name, line, column, err)
 	}
 	return pets, err
+}
+
+// readFile reads a file that has at most limit bytes, as a pipe or a device may not.
+func readFile(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name) //nolint:gosec // the user names the file, on the command line
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("%s is larger than %d MiB", name, limit>>20)
+	}
+	return text, err
 }

@@ -56,3 +56,13 @@ func TestReadSeed(t *testing.T) {
 		}
 	})
 }
+
+func TestReadFile(t *testing.T) {
+	t.Parallel()
+	name := writeFile(t, strings.Repeat("x", 1<<20))
+	text, err := readFile(name, 1<<20)
+	require.NoError(t, err)
+	assert.Len(t, text, 1<<20)
+	_, err = readFile(writeFile(t, strings.Repeat("x", 1<<20+1)), 1<<20)
+	assert.ErrorContains(t, err, "is larger than 1 MiB")
+}
