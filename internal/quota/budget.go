@@ -34,7 +34,6 @@ type Budget struct {
 	admitted int       // number of requests admitted
 	blind    bool      // there were responses, but none with a limit
 	heard    time.Time // when the last response with a limit came
-	tight    time.Time // when less than a quarter of the window was left, or nothing was known
 	changes  int       // see Changes
 }
 

@@ -23,7 +23,6 @@ type gate struct {
 	rejected bool      // since the last 429, no request sent after it has succeeded
 	streak   int       // closures in a row
 	closures int       // number of closures
-	trickle  bool      // there are no headers, and short closures follow each other
 	last     time.Time // when the last 429 came
 	reopened int       // uses of Reopen since a request has succeeded
 }
@@ -56,7 +55,7 @@ func (b *Budget) reject(s Slot, o Observation) {
 		b.surprise(s, &o)
 	}
 	if b.trickles(&o) {
-		o.RetryAfter, b.gate.trickle = windowLength/2, true
+		o.RetryAfter = windowLength / 2
 	}
 	b.gate.rejected, b.gate.last = true, Later(b.gate.last, o.Received)
 	until, scope := b.closedUntil(&o)
@@ -72,8 +71,8 @@ func (b *Budget) surprise(s Slot, o *Observation) {
 	case s.ahead && s.epoch > 0: // the window was taken for over, but was not
 		b.margin = resetMargin
 		b.distrust = b.distrust || !b.offset.Known
-	case !s.ahead && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0:
-		b.others.shared = true // another process used up the window
+	case !s.ahead && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 && o.RetryAfter <= windowLength:
+		b.others.alone = -b.limit // another process used up the window
 	}
 }
 
@@ -116,13 +115,14 @@ func OpensAt(o *Observation, end time.Time) time.Time {
 // known.
 func ScopeOf(o *Observation, end time.Time) Scope {
 	const slack = 2 * time.Second // Retry-After and Reset are both rounded
+	opens := OpensAt(o, end)
 	if end.IsZero() {
 		end = o.Received.Add(windowLength)
 	}
 	switch {
-	case o.Received.Add(o.RetryAfter).Sub(end) > slack:
+	case opens.Sub(end) > slack:
 		return Ban
-	case end.Sub(o.Received) > windowLength+slack:
+	case opens.Sub(o.Received) > windowLength+slack:
 		return Day
 	}
 	return Minute

@@ -12,27 +12,59 @@ import (
 )
 
 func TestBudgetShare(t *testing.T) {
-	t.Run("an eighth may be in flight while nothing is known about others", func(t *testing.T) {
+	t.Run("six may be in flight while nothing is known about others", func(t *testing.T) {
 		p := newSharedProcess(t)
 		p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
-		for range 7 {
+		sendSix(p)
+		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
+	})
+	t.Run("eight responses that show nobody else allow all that is left", func(t *testing.T) {
+		p := newSharedProcess(t)
+		reset := p.now.Add(time.Minute)
+		p.respond(p.send(), 60, 59, reset)
+		for left := 58; left > 50; left-- {
+			p.respond(p.send(), 60, left, reset)
+		}
+		for range 51 {
 			p.send()
 		}
+		assert.Equal(t, quota.Reason(quota.Minute), p.blocked().Reason)
+	})
+	t.Run("a request of others narrows the way at once, also in the next window", func(t *testing.T) {
+		p := newSharedProcess(t)
+		reset := p.now.Add(time.Minute)
+		p.respond(p.send(), 60, 59, reset)
+		for left := 58; left > 48; left-- {
+			p.respond(p.send(), 60, left, reset)
+		}
+		p.respond(p.send(), 60, 46, reset) // 47 without the one of others
+		for range 5 {
+			p.respond(p.send(), 60, 45, reset)
+		}
+		sendSix(p)
 		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
+	})
+	t.Run("a 429 is no evidence of how many others there are", func(t *testing.T) {
+		p := newSharedProcess(t)
+		reset := p.now.Add(time.Minute)
+		p.respond(p.send(), 60, 59, reset)
+		p.Settle(p.send(), &quota.Observation{
+			Sent: p.now, Received: p.now, StatusCode: http.StatusTooManyRequests, RetryAfter: 10 * time.Hour, Date: p.now,
+			RateLimit: quota.RateLimit{Limit: 60, Reset: reset},
+		}, p.now)
+		p.now = p.now.Add(10 * time.Hour)
+		p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
+		sendSix(p)
 	})
 	t.Run("a late request leaves its place and keeps its reservation", func(t *testing.T) {
 		p := newSharedProcess(t)
 		p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
-		for range 7 {
-			p.send()
-		}
+		sendSix(p)
 		wake := p.blocked().Wake
 		assert.LessOrEqual(t, wake.Sub(p.now), time.Second)
 		p.now = wake
-		for range 7 {
-			p.send()
-		}
-		assert.Equal(t, 14, p.InFlight())
+		sendSix(p)
+		assert.Equal(t, 12, p.InFlight())
 	})
 	t.Run("the requests that others have in flight are left to them", func(t *testing.T) {
 		p := newSharedProcess(t)
@@ -48,6 +80,37 @@ func TestBudgetShare(t *testing.T) {
 		p.send()
 		assert.Equal(t, quota.Reason(quota.Minute), p.blocked().Reason)
 	})
+}
+
+func sendSix(p *process) {
+	for range 6 {
+		p.send()
+	}
+}
+
+func TestBudgetScope(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	for _, test := range []struct {
+		name       string
+		retryAfter time.Duration
+		remaining  int
+		end        time.Duration
+		want       quota.Scope
+	}{
+		{"the minute is used up", 30 * time.Second, 0, 30 * time.Second, quota.Minute},
+		{"the day is used up", 10 * time.Hour, 0, 10 * time.Hour, quota.Day},
+		{"the day is used up, and Retry-After is shorter", 5 * time.Second, 0, 10 * time.Hour, quota.Day},
+		{"something short while the day has room", 5 * time.Second, 500, 10 * time.Hour, quota.Minute},
+		{"Retry-After is beyond the window", 5 * time.Minute, 0, 30 * time.Second, quota.Ban},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := &quota.Observation{
+				Received: now, RetryAfter: test.retryAfter,
+				RateLimit: quota.RateLimit{Limit: 1000, Remaining: test.remaining, Reset: now.Add(test.end)},
+			}
+			assert.Equal(t, test.want, quota.ScopeOf(o, now.Add(test.end)))
+		})
+	}
 }
 
 func TestBudgetReopen(t *testing.T) {

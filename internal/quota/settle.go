@@ -86,9 +86,6 @@ func (b *Budget) miss(o *Observation) {
 // learn updates the Budget from the headers of a response.
 func (b *Budget) learn(s Slot, o *Observation) {
 	b.offset.Narrow(o)
-	if o.Received.Sub(b.heard) > windowLength {
-		b.tight = o.Received
-	}
 	b.heard = Later(b.heard, o.Received)
 	_, usable := b.endOf(o, o.Received)
 	order := b.compare(s, o, usable)
@@ -99,13 +96,10 @@ func (b *Budget) learn(s Slot, o *Observation) {
 		b.open(o)
 	}
 	b.describe(s, o, usable)
-	if o.StatusCode != http.StatusTooManyRequests {
-		b.own++
-	}
 	b.push(s.responses, b.responses, o.RateLimit.Remaining, o.Sent)
-	b.watch(s, o, order == windowNext)
-	if b.left() < b.limit/4 {
-		b.tight = o.Received
+	if o.StatusCode != http.StatusTooManyRequests { // a 429 may be of another window than it shows
+		b.own++
+		b.watch(s, o, order == windowNext)
 	}
 	if b.left() <= b.reserve(false) && !b.exhausted {
 		b.exhausted = true
@@ -117,7 +111,7 @@ func (b *Budget) learn(s Slot, o *Observation) {
 func (b *Budget) open(o *Observation) {
 	b.lost = slices.DeleteFunc(b.lost, func(l loss) bool { return !l.mayStray(o.Sent) })
 	b.low, b.floor = b.low[:0], 0
-	b.others = others{wasShared: b.others.shared, theirs: b.others.theirs}
+	b.others.alone = max(b.others.alone, b.others.alone/2) // halves it below zero
 	b.minutes = b.isMinute(o)
 	b.window = window{epoch: b.epoch + 1, slides: b.slides}
 	b.changes++

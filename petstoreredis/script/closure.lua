@@ -10,21 +10,9 @@ local function backoff(unknown)
   return 0
 end
 
--- scope_of is the limit that a 429 is for whose window ends at ends, nil if the response does not
--- say.
-local function scope_of(r, ends)
-  local slack = 2000 -- Retry-After and Reset are both rounded
-  ends = ends or r.received + MINUTE
-  if r.received + r.retry - ends > slack then
-    return 'ban'
-  elseif ends - r.received > MINUTE + slack then
-    return 'day'
-  end
-  return 'minute'
-end
-
--- closed_until is the latest time that a 429 asks to wait for, and why.
+-- closed_until returns the time until which a 429 closes the key, and the limit that closed it.
 local function closed_until(r)
+  local slack = 2000 -- Retry-After and Reset are both rounded
   local ends, usable = nil, false
   if r.limit > 0 then
     ends, usable = end_within(r, r.received, r.retry > 0 and 0 or grain()) -- Retry-After is rounded up
@@ -32,12 +20,17 @@ local function closed_until(r)
   if not usable then
     ends = nil
   end
-  local at = r.retry > 0 and r.received + r.retry or 0
-  if ends and (r.remaining == 0 or at == 0) then
-    at = math.max(at, ends)
+  local opens = r.retry > 0 and r.received + r.retry or 0
+  if ends and (r.remaining == 0 or opens == 0) then
+    opens = math.max(opens, ends)
   end
-  local least = r.received + backoff(not ends and r.retry <= 0)
-  return math.max(at, least), scope_of(r, ends)
+  local scope = 'minute'
+  if opens - (ends or r.received + MINUTE) > slack then
+    scope = 'ban'
+  elseif opens - r.received > MINUTE + slack then
+    scope = 'day'
+  end
+  return math.max(opens, r.received + backoff(not ends and r.retry <= 0)), scope
 end
 
 -- surprise draws the lesson from a 429 to a request for which there should have been room.
@@ -45,8 +38,8 @@ local function surprise(r)
   if r.ahead and r.epoch > 0 then -- the window was over, and it was not
     s.margin = MARGIN
     s.distrust = s.distrust or not r.dated
-  elseif not r.ahead and r.limit > 0 and r.remaining == 0 then
-    s.shared = true -- somebody else took it
+  elseif not r.ahead and r.limit > 0 and r.remaining == 0 and r.retry <= MINUTE then
+    s.alone = -s.limit -- somebody else used up the window
   end
 end
 
@@ -66,7 +59,7 @@ local function reject(r)
     surprise(r)
   end
   if trickles(r) then
-    r.retry, s.trickle = MINUTE / 2, true
+    r.retry = MINUTE / 2
   end
   s.rejected = true
   s.closed = math.max(s.closed, r.received)

@@ -1,9 +1,9 @@
 -- What is known of others outside the fleet who use the key (others.go), and the requests in flight
 -- that are not late (young.go): late ones keep their reservation and leave the part.
 
-local CROWDED, CALM = 16, 4 -- parts of what is left, as in others.go
-local FEW, RUSH = 6, 8
-local QUIET = 5000 -- after how long without a response others may have come
+local UNKNOWN, QUIET_PART = 16, 4 -- parts of what is left, as in others.go
+local FEW, FEW_PART, RUSH = 6, 4, 8
+local QUIET = 5000 -- the time without a response after which others may have come
 local BLIND = 2    -- requests in flight as long as no response had a limit
 
 -- advance forgets the requests that have become late.
@@ -42,8 +42,9 @@ local function late_in()
   return nil
 end
 
+-- crowded reports whether others have used the key in the last windows.
 local function crowded()
-  return s.shared or s.was_shared
+  return s.alone < 0
 end
 
 -- reserve is how much of the window a request has to leave for those that others have on their way.
@@ -51,16 +52,26 @@ local function reserve()
   return crowded() and math.min(math.max(1, s.theirs), math.max(0, s.limit - 1)) or 0
 end
 
--- watch looks for requests of others in this window, after the response to a request of the fleet.
+-- watch infers from the response to a request of the fleet how many requests of others the window
+-- has.
 local function watch(r, opened)
   -- What the window has counted since the last response before the grant, without what may have
   -- been the fleet's.
   local came, span = r.base - r.remaining - s.admitted, r.received - r.heard
-  if opened or r.epoch ~= s.epoch then
+  opened = opened or r.epoch ~= s.epoch
+  if opened and s.day then
+    return -- most of what a day has counted is long over
+  elseif opened then
     came, span = s.limit - r.remaining - s.own - s.outstanding, MINUTE - (s.ends - r.received)
-    s.opening = math.max(0, came)
+    if came > 0 then
+      s.alone = math.min(s.alone, 0)
+    elseif s.epoch > 1 and s.alone >= 0 then
+      s.alone = math.max(s.alone, TRUSTED)
+    end
   elseif came > 0 then
-    s.shared = true
+    s.alone = -s.limit
+  elseif not r.ahead then
+    s.alone = s.alone + r.n
   end
   span = math.max(span, r.took)
   if span > 0 and came > 0 then
@@ -75,21 +86,17 @@ local function in_flight()
   return math.min(s.young, s.outstanding)
 end
 
--- share is how many requests that are not late may be on their way: all that is left, if nobody
--- else uses the key. In place of the unknownPart of others.go a fleet sends its first requests one
--- by one, see open in window.lua.
+-- share returns how many requests that are not late may be in flight.
 local function share()
-  local rest, part, few = left(), 1, 0
-  if crowded() or s.opening > 0 then
-    few = math.min(FEW, math.floor((rest - RUSH * s.theirs) / CALM))
-    rest, part = rest - 2 * s.theirs, now - s.tight >= MINUTE and CALM or CROWDED
-  elseif s.slides or now - s.heard > QUIET then
-    part, few = CALM, FEW
+  local part = math.max(1, math.floor(UNKNOWN / 2 ^ math.floor(math.max(0, s.alone) / 2)))
+  if now - s.heard > QUIET then
+    part = math.max(part, QUIET_PART)
   end
-  return math.max(1, math.floor(rest / part), few)
+  local few = math.min(FEW, math.floor((left() - RUSH * s.theirs) / FEW_PART))
+  return math.max(1, math.floor((left() - 2 * s.theirs) / part), few)
 end
 
--- blindly is how many requests may be on their way without rate limit headers.
+-- blindly returns how many requests may be in flight without rate limit headers.
 local function blindly()
-  return s.trickle and 1 or BLIND
+  return s.closures > 0 and 1 or BLIND
 end

@@ -17,6 +17,7 @@ local RETURN = 1000      -- until when all processes have come back to a Redis t
 local UNUSED = 500       -- after which a process gives back what it does not use, holdFor in courier.go
 local KEPT = 600000      -- how long the state outlasts the window and the closure
 local MOST = 32          -- entries of a list, so that the state stays at about 2 kB
+local TRUSTED = 8        -- as in others.go; a fleet begins with it, since it looks at the first two responses
 local STEPS, STEP = 8, 125 -- a request is late after a second, counted by eighths
 
 local command = cjson.decode(ARGV[1])
@@ -31,10 +32,10 @@ local function fresh(time)
     responses = 0, low = {}, lost = {}, counted = {}, -- readings.lua
     epoch = 0, limit = 0, shown = 0, reset = 0, by = 0, start = 0, ends = 0, day = false, -- window.lua
     own = 0, slides = false, minutes = false, margin = 0, distrust = false, blind = false, heard = 0,
-    opening = 0, theirs = 0, shared = false, was_shared = false, tight = 0, -- others.lua
+    theirs = 0, alone = TRUSTED, -- others.lua
     born = time, step = 0, young = 0, counts = {0, 0, 0, 0, 0, 0, 0, 0},
     ahead = {}, ahead_at = 0, ahead_from = 0, unsent = 0, silent = 0, -- ahead.lua
-    gate = 0, scope = '', closed = 0, closures = 0, streak = 0, rejected = false, trickle = false,
+    gate = 0, scope = '', closed = 0, closures = 0, streak = 0, rejected = false,
     reopened = 0, -- closure.lua
     proved = 0, look = 0, pause = 0, -- exchange.lua
   }

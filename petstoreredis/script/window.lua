@@ -85,7 +85,7 @@ local function open(r)
     return may_stray(loss, r.sent)
   end)
   s.low = {}
-  s.shared, s.was_shared, s.opening = false, s.shared, 0
+  s.alone = math.max(s.alone, math.ceil(s.alone / 2)) -- halves it below zero
   s.minutes = is_minute(r)
   -- The second response of a fleet that begins shows whether another one began in the same instant.
   -- To wait for more of them costs a round trip each.
@@ -183,9 +183,6 @@ end
 
 -- learn takes over what the headers of a response say.
 local function learn(r)
-  if r.received - s.heard > MINUTE then
-    s.tight = r.received
-  end
   s.heard = math.max(s.heard, r.received)
   local _, usable = end_of(r, r.received)
   local order = compare(r, usable)
@@ -201,10 +198,7 @@ local function learn(r)
   push(r.known, r.sent, r.remaining)
   if r.foreign then -- the others may have sent some without the state as well, and have not reported them yet
     s.look, s.pause = s.own + 1, now + RETURN
-  else
+  elseif not r.rejected then -- a 429 may be of another window than it shows
     watch(r, order == 'next')
-  end
-  if left() < math.floor(s.limit / 4) then
-    s.tight = r.received
   end
 end
