@@ -113,7 +113,8 @@ func decodeError(b *buffer, body []byte) (code, message string) {
 	return code, message
 }
 
-// finish returns err with its place in the body, or an error if data follows the decoded value.
+// finish returns err with its offset in the body, or an error if data follows the decoded value. The
+// decoder's JSON pointer has names from the body, escaped in its own way: it may contain the key.
 func finish(d *jsontext.Decoder, err error) error {
 	if err == nil {
 		if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
@@ -121,10 +122,11 @@ func finish(d *jsontext.Decoder, err error) error {
 		}
 		return fmt.Errorf("data after top-level value, at offset %d", d.InputOffset())
 	}
-	if _, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return err // its text has the place
+	offset := d.InputOffset()
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		err, offset = syntactic.Err, syntactic.ByteOffset
 	}
-	return fmt.Errorf("%w, at %q", err, string(d.StackPointer()))
+	return fmt.Errorf("%w, at offset %d", err, offset)
 }
 
 // The fields of a Pet that the document requires (section 2).

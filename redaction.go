@@ -33,7 +33,7 @@ func (a *attempt) bodyStart() []byte {
 	more := redact.MaxEscape * len(key) // a key that begins within the limit is then found
 	start := string(a.body[:min(len(a.body), maxErrorBody+more)])
 	if len(a.body) > len(start) {
-		clean := redact.Text(start, key)
+		clean := redact.Cut(start, key)
 		clean = clean[:max(0, len(clean)-more)]
 		return []byte(clean[:min(len(clean), maxErrorBody)])
 	}

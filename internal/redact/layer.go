@@ -58,6 +58,10 @@ func (l layer) whole(key string) []part {
 	}
 }
 
+// longestCut is the length of the longest rest of an escape before an ellipsis: of an escape of an
+// escape of one.
+const longestCut = 3 * MaxEscape
+
 // cut returns the parts of the original text that hold the beginning of a key before an ellipsis,
 // which may have cut off an escape, too.
 func (l layer) cut(key string) []part {
@@ -66,9 +70,13 @@ func (l layer) cut(key string) []part {
 		if c != Ellipsis {
 			continue
 		}
-		for _, end := range []int{i, lastEscape(l.text[:i])} {
+		for end := i; end >= max(0, i-longestCut); end-- {
+			if end < i && strings.IndexByte(`%\&~`, l.text[end]) < 0 {
+				continue
+			}
 			if n := overlap(l.text[:end], key); n >= MinKey {
 				found = append(found, part{l.at[end-n], l.at[i]})
+				break
 			}
 		}
 	}
@@ -84,14 +92,6 @@ func overlap(text, key string) int {
 	return n
 }
 
-// lastEscape returns the length of a text without the part of an escape at its end.
-func lastEscape(text string) int {
-	if i := strings.LastIndexAny(text, `%\&`); i >= max(0, len(text)-MaxEscape) {
-		return i
-	}
-	return len(text)
-}
-
 // character returns the ASCII character at the start of a text, and the length of its escape. What
 // is no escape of an ASCII character stands for itself.
 func character(text string) (c byte, length int) {
@@ -100,6 +100,13 @@ func character(text string) (c byte, length int) {
 		return hex(text, 1, 2)
 	case '\\':
 		return backslash(text)
+	case '~': // in a JSON pointer
+		if strings.HasPrefix(text, "~0") {
+			return '~', 2
+		}
+		if strings.HasPrefix(text, "~1") {
+			return '/', 2
+		}
 	case '&':
 		const longest = MaxEscape + 2 // names are longer than numbers: &lbrack;
 		if end := strings.IndexByte(text[:min(len(text), longest)], ';'); end > 0 {
@@ -119,18 +126,24 @@ func backslash(text string) (c byte, length int) {
 		return hex(text, 2, 4)
 	case text[1] == 'x':
 		return hex(text, 2, 2)
+	case text[1] == '0' || text[1] == '1':
+		return number(text, 1, 3, 8)
 	case strings.IndexByte(`"'/\%&`, text[1]) >= 0:
 		return text[1], 2
 	}
 	return text[0], 1
 }
 
-// hex reads the digits of an escape that follow a prefix.
+// hex reads the hexadecimal digits of an escape that follow a prefix.
 func hex(text string, prefix, digits int) (c byte, length int) {
+	return number(text, prefix, digits, 16)
+}
+
+func number(text string, prefix, digits, base int) (c byte, length int) {
 	if len(text) < prefix+digits {
 		return text[0], 1
 	}
-	n, err := strconv.ParseUint(text[prefix:prefix+digits], 16, 32)
+	n, err := strconv.ParseUint(text[prefix:prefix+digits], base, 32)
 	if err != nil || n >= 0x80 {
 		return text[0], 1
 	}

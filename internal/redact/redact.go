@@ -1,6 +1,6 @@
 // Package redact takes API keys out of texts that may repeat them. Software that repeats what it
 // was sent escapes it for what it writes, and may be the second to do so: a key is found as it is,
-// escaped for JSON, Go, a URL or HTML, and escaped several times.
+// escaped for JSON, a JSON pointer, Go, a URL or HTML, and escaped several times.
 package redact
 
 import (
@@ -80,6 +80,12 @@ func foldName(name, key string) string {
 			return name[:start] + "Redacted" + name[start+len(key):]
 		}
 	}
+	if hasEscape(name) {
+		lowered := strings.ToLower(name)
+		if clean := Text(lowered, strings.ToLower(key)); clean != lowered {
+			return strings.ReplaceAll(clean, Mark, "Redacted")
+		}
+	}
 	return name
 }
 
@@ -87,7 +93,7 @@ func foldName(name, key string) string {
 // response, and strings.ContainsAny would take several times as long.
 func hasEscape(text string) bool {
 	return strings.IndexByte(text, '%') >= 0 || strings.IndexByte(text, '\\') >= 0 ||
-		strings.IndexByte(text, '&') >= 0
+		strings.IndexByte(text, '&') >= 0 || strings.IndexByte(text, '~') >= 0
 }
 
 // part is a part of a text, from one byte to before another.

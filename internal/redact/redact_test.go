@@ -1,15 +1,20 @@
 package redact
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"html/template"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const slashedKey = "c2Vj+cmV0/a2V5=="
@@ -88,9 +93,63 @@ func TestHeader(t *testing.T) {
 	h := http.Header{"X-Echo": {"Bearer " + key, "other"}, "X-Secret-Key-1234": {"yes"}, "Date": {"today"}}
 	want := http.Header{"X-Echo": {"Bearer " + Mark, "other"}, "X-Redacted": {"yes"}, "Date": {"today"}}
 	assert.Equal(t, want, Header(h, key))
+	escaped := http.Header{"X-Secret%2dkey%2d1234": {"yes"}}
+	assert.Equal(t, http.Header{"X-Redacted": {"yes"}}, Header(escaped, key))
 	assert.Contains(t, h, "X-Secret-Key-1234", "the transport's own stays as it is")
 
 	clean := http.Header{"Date": {"today"}}
 	Header(clean, key).Set("Date", "tomorrow")
 	assert.Equal(t, "tomorrow", clean.Get("Date"), "without the key there is no copy")
+}
+
+// escapes are the ways in which software may write each character of a key.
+var escapes = []string{"%c", `\u%04x`, `\u%04X`, `\x%02x`, `\%03o`, "%%%02X", "%%%02x", "&#%d;", "&#x%x;", "~/"}
+
+// escaped returns text with some of its characters, or all, escaped.
+func escaped(rng *rand.Rand, text, format string) string {
+	if format == "~/" {
+		return strings.NewReplacer("~", "~0", "/", "~1").Replace(text)
+	}
+	var b strings.Builder
+	every := rng.IntN(2) == 0
+	for _, c := range []byte(text) {
+		if every || rng.IntN(3) == 0 || strings.IndexByte(`%\&`, c) >= 0 {
+			fmt.Fprintf(&b, format, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// FuzzText draws keys of 8 to 500 characters and a text that repeats one in one or two escapes, and
+// may end within it. No 8 characters of the key stay, however often the escapes are resolved.
+func FuzzText(f *testing.F) {
+	count, err := strconv.ParseUint(cmp.Or(os.Getenv("PETSTORE_KEYS"), "500"), 10, 64)
+	require.NoError(f, err)
+	for seed := range count {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		const alphabet = "ABCXYZabcxyz0123489-._~+/"
+		key := make([]byte, 8+rng.IntN(492))
+		for i := range key {
+			key[i] = alphabet[rng.IntN(len(alphabet))]
+		}
+		text := escaped(rng, string(key)+strings.Repeat("=", rng.IntN(3)), escapes[rng.IntN(len(escapes))])
+		text = "it is " + escaped(rng, text, escapes[rng.IntN(len(escapes))]) + " again"
+		clean := Text(text, string(key))
+		if rng.IntN(2) == 0 {
+			text = text[:rng.IntN(len(text))]
+			clean = Cut(text, string(key))
+		}
+		for l := range layers(clean) {
+			for i := range max(0, len(l.text)-7) {
+				if strings.Contains(string(key), l.text[i:i+8]) {
+					t.Fatalf("%q of key %s stays in %q of %q", l.text[i:i+8], key, clean, text)
+				}
+			}
+		}
+	})
 }
