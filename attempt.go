@@ -38,20 +38,27 @@ type attempt struct {
 
 // send sends the request and reads the response into a.
 func (a *attempt) send(cookies http.Header) {
-	k := a.context.call
 	a.context.begin(a.ready)
 	defer a.context.end()
+	a.exchange(cookies)
+	a.context.call.reportGate(a)
+}
+
+// exchange is send without the report about the gate.
+func (a *attempt) exchange(cookies http.Header) {
+	k := a.context.call
+	defer k.tracedAttempt(a)
+	a.err = errPanicked               // for the trace, if a function of the user panics
 	resp, err := a.roundTrip(cookies) //nolint:bodyclose // readBody closes it
 	if err == nil {
 		err = a.readBody(resp)
 	}
+	a.err = nil
 	if err != nil {
 		err = k.attribute(a, err)
 		a.failed(err, a.kindOf(err))
 	}
 	a.redact()
-	k.tracedAttempt(a)
-	k.reportGate(a)
 }
 
 // prepare builds the request without http.NewRequest, which would parse and check its parts again.

@@ -67,6 +67,7 @@ type call struct {
 	body      []byte
 	url       url.URL
 	ctx       callContext
+	traced    *tracedCall // nil without a trace
 	carrier   http.Request
 	engine    retryablehttp.Request
 	first     attempt  // saves an allocation: most calls have one attempt
@@ -77,6 +78,7 @@ type call struct {
 	refused error        // why the next attempt was not begun
 	newKey  atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
 	free    atomic.Int64 // time in the current Acquire that WithMaxWait does not count, in ns
+	waits   atomic.Bool  // it counts in client.waiting
 
 	attempts atomic.Int32 // number of attempts begun
 	waited   atomic.Int64 // time waited for the rate limit, in ns
@@ -111,9 +113,9 @@ func perform[T any](
 	if err != nil {
 		return value, response, err
 	}
-	done := k.traceCall()
-	defer func() { done(err) }()
-	err = errPanicked // done reports it if the code below panics
+	err = errPanicked // traceDone reports it if the code below panics
+	defer func() { k.traceDone(err) }()
+	k.traceStart()
 	if timeout := k.config.callTimeout; timeout > 0 {
 		cause := errors.New("WithCallTimeout of " + timeout.String())
 		bounded, cancel := context.WithTimeoutCause(k.ctx.Context, timeout, cause)
@@ -129,7 +131,7 @@ func perform[T any](
 	return value, response, err
 }
 
-// errPanicked is the error in CallDoneInfo for a call that panicked.
+// errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
 var errPanicked = errors.New("petstore: the call panicked")
 
 func decodeResponse[T any](k *call, decode func(*buffer) (T, error)) (value T, response Response, err error) {

@@ -105,20 +105,36 @@ func (l *limiter) Reopen(keyID string) {
 
 // Acquire implements [Limiter].
 func (l *limiter) Acquire(ctx context.Context, maxWait time.Duration) (Permit, error) {
-	p, w, err := l.enter(ctx, maxWait)
+	p, w, err := l.enter(ctx, maxWait, nil)
 	switch {
 	case err != nil:
 		return nil, err
 	case p != nil:
 		return p, nil
 	}
-	done := w.report(ctx)
-	defer func() { done(w.free) }()
-	return w.await(ctx)
+	// The call has no place in the queue yet: StartWait runs functions of the user, which may panic,
+	// or make a call that would wait for the response to this one.
+	done := StartWait(ctx, w.wait)
+	if p, _, err = l.enter(ctx, maxWait, w); p == nil && err == nil {
+		p, err = w.await(ctx)
+	}
+	reported := false
+	defer func() {
+		if !reported && p != nil {
+			p.Release(Observation{})
+		}
+	}()
+	done(w.free)
+	reported = true
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
-// enter returns a permit, a waiter in the queue, or an error.
-func (l *limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *waiter, error) {
+// enter returns a permit, a waiter, or an error. With nil for w the waiter is a new one, whose wait
+// must be reported first; else it is w, in the queue.
+func (l *limiter) enter(ctx context.Context, maxWait time.Duration, w *waiter) (*permit, *waiter, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -134,16 +150,23 @@ func (l *limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *w
 			return &permit{queue: q, slot: slot}, nil, nil
 		}
 	}
-	w := &waiter{
-		queue: q, ticket: ticket, background: call.Background,
-		maxWait: max(0, maxWait), entered: now, clock: q.clock(now),
+	reported := w != nil
+	if !reported {
+		w = &waiter{
+			queue: q, ticket: ticket, background: call.Background,
+			maxWait: max(0, maxWait), entered: now, clock: q.clock(now),
+		}
+		w.deadline, _ = ctx.Deadline()
+		w.wait = Wait{Reason: w.reason(), Until: q.why.Until, Waiting: q.len() + 1}
 	}
-	w.deadline, _ = ctx.Deadline()
 	if at := q.earliest(now, w, q.before(w)); w.late(now, at) {
 		return nil, nil, q.refusal(now, at)
 	}
-	q.push(w)
-	q.arm(now)
+	if reported {
+		w.queue = q
+		q.push(w)
+		q.arm(now)
+	}
 	return nil, w, nil
 }
 

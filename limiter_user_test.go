@@ -1,9 +1,12 @@
 package petstore_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 func TestWithLimiterOfTheUser(t *testing.T) {
@@ -119,4 +123,112 @@ func TestLimiterOfTheUser(t *testing.T) {
 		assert.Equal(t, []uint64{1, 1}, first.seen)
 		assert.Equal(t, []uint64{101, 101}, second.seen)
 	})
+}
+
+// panicking calls the functions of a user: hook, with the name of the function.
+type panicking struct {
+	petstore.Limiter
+	hook func(where string)
+}
+
+func (p panicking) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+	p.hook("Acquire")
+	permit, err := p.Limiter.Acquire(ctx, maxWait)
+	if err != nil {
+		return nil, err
+	}
+	return panickingPermit{permit, p.hook}, nil
+}
+
+type panickingPermit struct {
+	petstore.Permit
+	hook func(where string)
+}
+
+func (p panickingPermit) Release(o petstore.Observation) {
+	p.Permit.Release(o)
+	p.hook("Release")
+}
+
+// trace returns a trace that also counts the starts without an end.
+func (p panicking) trace(open *atomic.Int64) *petstore.ClientTrace {
+	return &petstore.ClientTrace{
+		CallStart: func(ctx context.Context, _ petstore.Call) context.Context {
+			open.Add(1)
+			p.hook("CallStart")
+			return ctx
+		},
+		CallDone:     func(context.Context, petstore.CallDoneInfo) { open.Add(-1); p.hook("CallDone") },
+		WaitStart:    func(context.Context, petstore.WaitStartInfo) { open.Add(1); p.hook("WaitStart") },
+		WaitDone:     func(context.Context, petstore.WaitDoneInfo) { open.Add(-1); p.hook("WaitDone") },
+		AttemptStart: func(context.Context, petstore.Call) { open.Add(1); p.hook("AttemptStart") },
+		AttemptDone:  func(context.Context, petstore.AttemptDoneInfo) { open.Add(-1); p.hook("AttemptDone") },
+		GateClosed:   func(context.Context, petstore.GateInfo) { p.hook("GateClosed") },
+		GateOpened:   func(context.Context, petstore.GateInfo) { p.hook("GateOpened") },
+	}
+}
+
+// transport returns a transport that calls the hook before rt.
+func (p panicking) transport(rt http.RoundTripper) http.RoundTripper {
+	return responder(func(r *http.Request) (*http.Response, error) {
+		p.hook("transport")
+		return rt.RoundTrip(r)
+	})
+}
+
+// TestPanicOfTheUser has a panic in each function of the user, which must leave nothing held.
+func TestPanicOfTheUser(t *testing.T) {
+	for _, function := range []string{
+		"CallStart", "CallDone", "WaitStart", "WaitDone", "AttemptStart", "AttemptDone", "GateClosed", "GateOpened",
+		"Acquire", "Release", "transport", "key",
+	} {
+		t.Run(function, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var on atomic.Bool
+				var panics atomic.Int64
+				var open [3]atomic.Int64
+				p := panicking{petstore.NewLimiter(), func(where string) {
+					if where == function && on.Load() {
+						panics.Add(1)
+						panic("user")
+					}
+				}}
+				harmless := panicking{hook: func(string) {}}
+				waiting := -1
+				server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(30, 0)), fake.WithLatency(100*time.Millisecond))
+				client := server.Client(petstore.WithMaxWait(time.Hour), petstore.WithLimiter(p), petstore.WithTransport(p.transport),
+					petstore.WithTrace(harmless.trace(&open[0])), petstore.WithTrace(p.trace(&open[1])), petstore.WithTrace(harmless.trace(&open[2])),
+					petstore.WithTrace(&petstore.ClientTrace{GateClosed: func(_ context.Context, info petstore.GateInfo) { waiting = info.Waiting }}),
+					petstore.WithAPIKeyFunc(func(context.Context) (string, error) { p.hook("key"); return server.APIKey(), nil }))
+				succeed := func(n int) (succeeded int64) {
+					var all sync.WaitGroup
+					var ok atomic.Int64
+					for range n {
+						all.Go(func() {
+							defer func() { _ = recover() }()
+							if list(client) == nil {
+								ok.Add(1)
+							}
+						})
+					}
+					all.Wait()
+					return ok.Load()
+				}
+				on.Store(true)
+				server.BanKey(server.APIKey(), time.Second)
+				succeed(60)
+				assert.Positive(t, panics.Load())
+				on.Store(false)
+				assert.EqualValues(t, 40, succeed(40))
+				for i := range open {
+					assert.Zero(t, open[i].Load(), "each start has its end")
+				}
+				time.Sleep(time.Hour)
+				server.BanKey(server.APIKey(), time.Hour)
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(0))
+				require.Error(t, err)
+				assert.Zero(t, waiting, "GateInfo.Waiting")
+			})
+		})
+	}
 }

@@ -8,7 +8,14 @@ import (
 // ClientTrace is a set of functions that a [Client] calls during each API call, similar to
 // [net/http/httptrace.ClientTrace]. Each may be nil. The functions are called on the goroutine of
 // the call: one at a time for one call, but at the same time for different calls. They must be safe
-// for concurrent use, and quick, since the call waits for them.
+// for concurrent use, and quick, since the call waits for them. [CallFromContext] returns the call
+// from their context.
+//
+// A panic in a function ends the call, and reaches its caller. The functions of other traces that
+// belong to the same event, and those of its end, are called nevertheless.
+//
+// WaitDone and AttemptStart are called while the call has its permit. They must not make a call
+// with the same limiter: it might wait for the response to this one.
 //
 // Their arguments contain nothing secret; the functions may keep them.
 type ClientTrace struct {
@@ -94,34 +101,59 @@ type GateInfo struct {
 	Waiting int
 }
 
-// trace calls one function of all traces, in the order of the options.
+// trace calls one function of each trace, in the order of the options, and of the later ones also
+// if one panics: a trace that got the start of something gets its end.
 func trace[T any](ctx context.Context, k *call, info T, function func(*ClientTrace) func(context.Context, T)) {
-	for _, t := range k.client.traces {
-		if f := function(t); f != nil {
-			f(ctx, info)
+	traceAll(ctx, k.client.traces, info, function)
+}
+
+func traceAll[T any](
+	ctx context.Context, traces []*ClientTrace, info T, function func(*ClientTrace) func(context.Context, T),
+) {
+	if len(traces) == 0 {
+		return
+	}
+	defer traceAll(ctx, traces[1:], info, function)
+	if f := function(traces[0]); f != nil {
+		f(ctx, info)
+	}
+}
+
+// tracedCall is what the functions of a call's traces get.
+type tracedCall struct {
+	callContext                 // context of the first CallStart
+	last        context.Context // of all CallStart so far; without the timeout of WithCallTimeout
+	begun       time.Time
+}
+
+// traceStart calls the CallStart functions.
+func (k *call) traceStart() {
+	if traces := k.client.traces; len(traces) > 0 {
+		k.traced = &tracedCall{callContext: callContext{k.ctx.Context, k}, begun: time.Now()}
+		k.traced.last = &k.traced.callContext
+		k.callStart(traces)
+	}
+}
+
+// callStart calls the CallStart functions of traces, as trace calls the others.
+func (k *call) callStart(traces []*ClientTrace) {
+	if len(traces) == 0 {
+		k.ctx.Context = k.traced.last
+		return
+	}
+	defer k.callStart(traces[1:])
+	if start := traces[0].CallStart; start != nil {
+		if ctx := start(k.traced.last, k.describe()); ctx != nil {
+			k.traced.last = ctx
 		}
 	}
 }
 
-// traceCall calls the CallStart functions, and returns the function that calls the CallDone
-// functions.
-func (k *call) traceCall() func(error) {
-	if len(k.client.traces) == 0 {
-		return func(error) {}
-	}
-	begun := time.Now()
-	for _, t := range k.client.traces {
-		if t.CallStart == nil {
-			continue
-		}
-		if ctx := t.CallStart(k.ctx.Context, k.describe()); ctx != nil {
-			k.ctx.Context = ctx //nolint:fatcontext // once for each trace
-		}
-	}
-	ctx := k.ctx.Context // without the timeout of WithCallTimeout, which has ended when the call is done
-	return func(err error) {
-		info := CallDoneInfo{k.describe(), time.Since(begun), err}
-		trace(ctx, k, info, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone })
+// traceDone calls the CallDone functions.
+func (k *call) traceDone(err error) {
+	if t := k.traced; t != nil {
+		info := CallDoneInfo{k.describe(), time.Since(t.begun), err}
+		trace(t.last, k, info, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone })
 	}
 }
 

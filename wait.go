@@ -48,20 +48,35 @@ func StartWait(ctx context.Context, w Wait) (done func(free time.Duration)) {
 
 // startWait calls the WaitStart functions, and returns the function that calls the WaitDone
 // functions.
-func (k *call) startWait(w Wait) func(free time.Duration) {
+func (k *call) startWait(w Wait) (done func(free time.Duration)) {
 	begun := time.Now()
-	k.client.waiting.Add(1)
-	start := WaitStartInfo{k.describe(), w}
-	trace(k.ctx.Context, k, start, func(t *ClientTrace) func(context.Context, WaitStartInfo) { return t.WaitStart })
+	if !k.waits.Swap(true) {
+		k.client.waiting.Add(1)
+	}
 	var ended atomic.Bool
-	return func(free time.Duration) {
+	end := func(free time.Duration) {
 		if ended.Swap(true) {
 			return
 		}
-		k.client.waiting.Add(-1)
+		k.stopWaiting()
 		k.free.Add(int64(max(0, free)))
 		info := WaitDoneInfo{k.describe(), w, time.Since(begun)}
 		trace(k.ctx.Context, k, info, func(t *ClientTrace) func(context.Context, WaitDoneInfo) { return t.WaitDone })
+	}
+	defer func() {
+		if done == nil {
+			end(0) // a WaitStart panicked
+		}
+	}()
+	start := WaitStartInfo{k.describe(), w}
+	trace(k.ctx.Context, k, start, func(t *ClientTrace) func(context.Context, WaitStartInfo) { return t.WaitStart })
+	return end
+}
+
+// stopWaiting ends the wait of the call in GateInfo.Waiting.
+func (k *call) stopWaiting() {
+	if k.waits.Swap(false) {
+		k.client.waiting.Add(-1)
 	}
 }
 

@@ -18,6 +18,7 @@ type waiter struct {
 	entered    time.Time
 	clock      time.Duration // queue.clock when the waiter entered
 	free       time.Duration // set at the end: time waited for responses, not for limits
+	wait       Wait          // as it is reported
 
 	place   *list.Element // nil once permit or refused is set
 	permit  *permit
@@ -32,26 +33,6 @@ func (w *waiter) class() int {
 	return foreground
 }
 
-// report reports the start of the wait through StartWait, and returns the function that reports its
-// end. If a function of the user panics in it, w leaves the queue.
-func (w *waiter) report(ctx context.Context) func(time.Duration) {
-	q := w.queue
-	q.limiter.mu.Lock()
-	wait := Wait{Reason: w.reason(), Until: q.why.Until, Waiting: q.len()}
-	q.limiter.mu.Unlock()
-	reported := false
-	defer func() {
-		if !reported {
-			q.limiter.mu.Lock()
-			defer q.limiter.mu.Unlock()
-			q.withdraw(w, time.Now())
-		}
-	}()
-	done := StartWait(ctx, wait)
-	reported = true
-	return done
-}
-
 // reason returns what w waits for.
 func (w *waiter) reason() WaitReason {
 	if w.background && w.queue.why.Reason == quota.Reason(quota.Minute) {
@@ -61,16 +42,16 @@ func (w *waiter) reason() WaitReason {
 }
 
 // await waits until w has a permit or is refused, its context ends, or maxWait is used up.
-func (w *waiter) await(ctx context.Context) (Permit, error) {
+func (w *waiter) await(ctx context.Context) (*permit, error) {
 	for {
-		if done, p, err := w.wait(ctx); done {
+		if done, p, err := w.awaitEvent(ctx); done {
 			return p, err
 		}
 	}
 }
 
-// wait waits for the first of these events, and reports whether it ends the wait of w.
-func (w *waiter) wait(ctx context.Context) (done bool, _ Permit, _ error) {
+// awaitEvent waits for the first of these events, and reports whether it ends the wait of w.
+func (w *waiter) awaitEvent(ctx context.Context) (done bool, _ *permit, _ error) {
 	q := w.queue
 	var timeout <-chan time.Time
 	if left := w.left(); left > 0 { // else block refuses w as soon as a limit is the reason
