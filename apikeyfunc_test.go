@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 func TestWithAPIKeyFuncAfter401(t *testing.T) {
@@ -93,6 +97,79 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			assert.Empty(t, service.sent())
 		}
 	})
+}
+
+func TestWithAPIKeyFuncWhileWaiting(t *testing.T) {
+	const calls = 10
+	for name, c := range map[string]struct {
+		key     func(asked int) string
+		permits int // for each call
+	}{
+		"a permit stays if the key is the same":               {func(int) string { return "key" }, 1},
+		"one permit is given back if there is another key":    {func(n int) string { return fmt.Sprintf("key-%d", n/2) }, 2},
+		"two permits are enough if the key changes each time": {func(n int) string { return fmt.Sprintf("key-%d", n) }, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked, limiter := 0, &countingLimiter{}
+				service := &service{responders: []responder{status(200, "[]")}}
+				client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithMaxWait(time.Hour),
+					petstore.WithLimiter(slowLimiter{limiter, 2 * time.Second}),
+					petstore.WithHTTPClient(&http.Client{Transport: service}),
+					petstore.WithAPIKeyFunc(func(context.Context) (string, error) { asked++; return c.key(asked), nil }))
+				require.NoError(t, err)
+				for range calls {
+					require.NoError(t, list(client))
+				}
+				assert.Len(t, service.sent(), calls)
+				assert.Equal(t, c.permits*calls, limiter.acquired)
+				assert.Len(t, limiter.released, limiter.acquired)
+				assert.Equal(t, 2*calls, asked)
+			})
+		})
+	}
+}
+
+// TestWithAPIKeyFuncInAFleet has told processes that want more than a window: the function makes no
+// difference.
+func TestWithAPIKeyFuncInAFleet(t *testing.T) {
+	sent := map[bool]int{}
+	for _, rotates := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			const processes = 8
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithBan(5, time.Hour),
+				fake.WithLatency(100*time.Millisecond))
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+			defer cancel()
+			var asked atomic.Int64
+			var all sync.WaitGroup
+			for range processes {
+				opts := []petstore.Option{petstore.WithLimiter(petstore.NewLimiter(petstore.Processes(processes)))}
+				if rotates {
+					opts = append(opts, petstore.WithAPIKeyFunc(func(context.Context) (string, error) {
+						asked.Add(1)
+						return server.APIKey(), nil
+					}))
+				}
+				client := server.Client(opts...)
+				for range 4 {
+					all.Go(func() {
+						for {
+							if _, err := client.ListPets(ctx, petstore.ListPetsParams{}); err != nil {
+								return // the next window is after the end of ctx
+							}
+						}
+					})
+				}
+			}
+			all.Wait()
+			usage := server.Usage(server.APIKey())
+			assert.Zero(t, usage.Limited)
+			sent[rotates] = len(server.Requests())
+			assert.LessOrEqual(t, asked.Load(), 3*int64(sent[rotates]), "once for each wait that ended")
+		})
+	}
+	assert.InEpsilon(t, sent[false], sent[true], 0.05, "the order of callers at one instant is random")
 }
 
 func wantKey(t *testing.T, key string, code int) responder {

@@ -19,44 +19,76 @@ type plan struct {
 	tooLong   bool          // there is none, because the Retry-After of a 503 is too long
 }
 
-// keyFreshness is the longest time for which a key is used without a new call of WithAPIKeyFunc
-// while the call waits: a key that rotates may change during a wait of minutes, but hardly within a
+// keyFreshness is the longest wait after which the key is used without a new call of
+// WithAPIKeyFunc: a key that rotates may change during a wait of minutes, but hardly within a
 // second.
 const keyFreshness = time.Second
 
 // admit waits until one request may be sent, and returns the attempt with its permit. All waits of
 // a call are here. An error is the error of the call; the attempt then has no permit.
-func (k *call) admit() (*attempt, error) {
+func (k *call) admit() (_ *attempt, err error) {
 	if k.plan.pause > 0 {
 		if err := k.sleep(Wait{Reason: k.plan.reason}, k.plan.pause); err != nil {
 			return nil, k.endedWhileWaiting()
 		}
 	}
 	a := k.nextAttempt()
-	for {
+	admitted := false
+	defer func() {
+		if !admitted { // also after a panic of the user's limiter or function
+			a.release(Observation{})
+		}
+	}()
+	if err := k.prepareAdmission(a); err != nil {
+		return nil, err
+	}
+	if err := k.acquireForKey(a); err != nil {
+		return nil, err
+	}
+	// The limiter may be the user's own and ignore Retry-After, or there may be no limiter.
+	for !quota.Over(a.ready, k.plan.notBefore) {
+		a.release(Observation{})
+		wait := k.plan.notBefore.Sub(a.ready)
+		if err := k.sleep(Wait{Reason: k.rateLimitReason(), Until: k.plan.notBefore}, wait); err != nil {
+			return nil, k.refusal(err)
+		}
+		k.waited.Add(int64(wait))
 		if err := k.prepareAdmission(a); err != nil {
 			return nil, err
 		}
-		asked := time.Now()
-		if err := k.acquire(a, asked); err != nil {
-			return nil, k.refusal(err)
-		}
-		switch {
-		case k.client.rotates && a.ready.Sub(asked) > keyFreshness:
-			a.release(Observation{}) // the key, and with it the budget, may have changed
-		case quota.Over(a.ready, k.plan.notBefore):
-			k.attempts.Add(1)
-			return a, nil
-		default:
-			// The limiter may be the user's own and ignore Retry-After, or there may be no limiter.
-			a.release(Observation{})
-			wait := k.plan.notBefore.Sub(a.ready)
-			if err := k.sleep(Wait{Reason: k.rateLimitReason(), Until: k.plan.notBefore}, wait); err != nil {
-				return nil, k.refusal(err)
-			}
-			k.waited.Add(int64(wait))
+		if err := k.acquireForKey(a); err != nil {
+			return nil, err
 		}
 	}
+	admitted = true
+	k.attempts.Add(1)
+	return a, nil
+}
+
+// acquireForKey gets a's permit. After a long wait it asks for the key again. If that is another
+// one, it gives the permit back and gets one for the new key, but only once: a function that
+// returns another key each time, with a slow limiter, would never send a request.
+func (k *call) acquireForKey(a *attempt) error {
+	asked := time.Now()
+	if err := k.acquire(a, asked); err != nil {
+		return k.refusal(err)
+	}
+	if !k.client.rotates || a.ready.Sub(asked) <= keyFreshness {
+		return nil
+	}
+	before := *a.key.id
+	if err := k.prepareAdmission(a); err != nil {
+		return err
+	}
+	if *a.key.id == before {
+		a.ready = time.Now()
+		return nil
+	}
+	a.release(Observation{})
+	if err := k.acquire(a, time.Now()); err != nil {
+		return k.refusal(err)
+	}
+	return nil
 }
 
 // nextAttempt returns the attempt that follows the last one.
@@ -115,6 +147,7 @@ func (k *call) askKey(number int) (apiKey, error) {
 func (k *call) acquire(a *attempt, asked time.Time) error {
 	if k.client.limiter != nil {
 		k.free.Store(0)
+		defer k.stopWaiting() // if the limiter panics, or forgets to
 		left := k.config.maxWait - time.Duration(k.waited.Load())
 		permit, err := k.client.limiter.Acquire(&k.ctx, max(0, left))
 		if err = realError(err); err != nil && permit != nil {
@@ -128,11 +161,7 @@ func (k *call) acquire(a *attempt, asked time.Time) error {
 	a.ready = time.Now()
 	k.waited.Add(int64(max(0, a.ready.Sub(asked)-time.Duration(k.free.Load()))))
 	a.waited = time.Duration(k.waited.Load())
-	if ended := endOf(k.ctx.Context); ended != nil { // even if the permit came at the same time
-		a.release(Observation{})
-		return ended
-	}
-	return nil
+	return endOf(k.ctx.Context) // even if the permit came at the same time
 }
 
 // realError returns err, or nil if err holds a nil pointer: a Limiter that declares its error as a
