@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -21,16 +20,16 @@ func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
 }
 
 func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Client {
-	all := []petstore.Option{
-		petstore.WithHTTPClient(s.HTTPClient()),
-		// An option, so that a WithAPIKeyFunc of the caller's wins over it.
-		petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, nil }),
+	all := append([]petstore.Option{petstore.WithHTTPClient(s.HTTPClient())}, opts...)
+	c, err := petstore.NewClient(baseURL, key, all...)
+	if err == nil {
+		return c
 	}
-	c, err := petstore.NewClient(baseURL, "", append(all, opts...)...)
-	if err != nil {
-		misuse(where, "%v", err)
+	if c, errOwn := petstore.NewClient(baseURL, "", all...); errOwn == nil {
+		return c // the options have a WithAPIKeyFunc, which rules out a fixed key
 	}
-	return c
+	misuse(where, "%v", err)
+	return nil
 }
 
 // ClientFor returns a client of the service that reaches the server in memory with the given key,
