@@ -163,7 +163,7 @@ func TestLimiterContext(t *testing.T) {
 						time.AfterFunc(time.Duration(rng.Int64N(int64(40*time.Second))), stop)
 						p, err := l.Acquire(ctx, time.Duration(rng.Int64N(int64(time.Minute))))
 						if err == nil {
-							p.Release(lossy(s, rng))
+							p.Release(carryLossy(s, rng))
 						}
 						cancel()
 						stop()

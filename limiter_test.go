@@ -67,8 +67,8 @@ func carry(s *quotatest.Service, rng *rand.Rand) Observation {
 	}
 }
 
-// lossy is carry over a network that refuses one connection in ten and loses one response in ten.
-func lossy(s *quotatest.Service, rng *rand.Rand) Observation {
+// carryLossy is carry over a network that refuses one connection in ten and loses one response in ten.
+func carryLossy(s *quotatest.Service, rng *rand.Rand) Observation {
 	fate := rng.IntN(10)
 	if fate == 0 {
 		return Observation{Received: time.Now()}
