@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // maxBody bounds the body of a request.
@@ -210,16 +209,3 @@ func kind(k jsontext.Kind) string {
 	}
 	return "a number"
 }
-
-// maxQuote bounds the bytes of a request that a message repeats.
-const maxQuote = 64
-
-// clip cuts a long text off. The journal recognises the part of a key that it leaves.
-func clip(s string) string {
-	if len(s) > maxQuote {
-		return s[:maxQuote] + string(redact.Ellipsis)
-	}
-	return s
-}
-
-func quote(s string) string { return strconv.Quote(clip(s)) }

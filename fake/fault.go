@@ -239,20 +239,11 @@ func defaultCode(status int) string {
 	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text)
 }
 
-// comeBack returns the time until which a 429 asks its client to wait, the zero time if it does not
-// ask. The Retry-After of a 503 concerns only the call that got it: section 8.3 is about a 429.
-func (a *response) comeBack() time.Time {
-	if f := a.fault; f != nil {
-		if _, changed := f.Header["Retry-After"]; changed || f.Status != 0 || f.RetryAfter != "" {
-			return f.comeBack(a.now)
-		}
-	}
-	return a.until
-}
-
-// retryAfter is the Retry-After header that a fault gives a response, empty if it does not.
+// retryAfter returns the Retry-After header that a fault gives a response, empty if it gives none.
 func (f *Fault) retryAfter() string { return cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter) }
 
+// comeBack returns the time until which that header asks the client to wait, the zero time if it
+// does not ask.
 func (f *Fault) comeBack(now time.Time) time.Time {
 	value := f.retryAfter()
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil && seconds > 0 {

@@ -3,6 +3,7 @@ package fake
 import (
 	"bytes"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/petstore/petstore-go/internal/redact"
@@ -54,3 +55,18 @@ func (r redactor) bytes(b []byte) []byte {
 	}
 	return []byte(r.text(string(b)))
 }
+
+// maxQuote bounds the bytes of a request that a message repeats.
+const maxQuote = 64
+
+// clip returns the beginning of a long text, and a short one as it is. The journal recognises the
+// part of a key at the end of what is left.
+func clip(s string) string {
+	if len(s) > maxQuote {
+		return s[:maxQuote] + string(redact.Ellipsis)
+	}
+	return s
+}
+
+// quote returns a text, clipped, in quotes.
+func quote(s string) string { return strconv.Quote(clip(s)) }

@@ -94,3 +94,17 @@ func (a *response) payload() []byte {
 func bodiless(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusNotModified
 }
+
+// sent reports whether anything of a response is sent.
+func (a *response) sent() bool { return a.lost == nil && a.wire.shows() }
+
+// comeBack returns the time until which a 429 asks its client to wait, the zero time if it does not
+// ask. The Retry-After of a 503 concerns only the call that got it: section 8.3 is about a 429.
+func (a *response) comeBack() time.Time {
+	if f := a.fault; f != nil {
+		if _, changed := f.Header["Retry-After"]; changed || f.Status != 0 || f.RetryAfter != "" {
+			return f.comeBack(a.now)
+		}
+	}
+	return a.until
+}

@@ -123,6 +123,3 @@ func wasReset(op string) error {
 
 // errMalformed is the error of Transport for garbage, in the words of net/http.
 var errMalformed = errors.New("net/http: HTTP/1.x transport connection broken: malformed HTTP response")
-
-// sent reports whether anything of a response is sent.
-func (a *response) sent() bool { return a.lost == nil && a.wire.shows() }
