@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// linkedByConsumer are the modules that a program with the client links.
+var linkedByConsumer = []string{
+	"github.com/go-json-experiment/json", "github.com/hashicorp/go-cleanhttp",
+	"github.com/hashicorp/go-retryablehttp", modulePath,
+}
+
+// checkConsumer checks a module elsewhere that requires this one: it builds, links what the client
+// needs and nothing else, and passes a test of its own with package fake.
+func checkConsumer(r repository) error {
+	if err := os.CopyFS(r.temp, os.DirFS(r.path("testdata", "consumer"))); err != nil {
+		return err
+	}
+	for _, args := range []string{
+		"go mod edit -replace " + modulePath + "=" + r.root,
+		"go get " + modulePath + "@v0.0.0-00010101000000-000000000000",
+		"go mod tidy", "go vet ./...", "go test ./...", "go build -o consumer .",
+	} {
+		if err := r.show(in(r.temp, strings.Fields(args)...)); err != nil {
+			return err
+		}
+	}
+	info, err := output(in(r.temp, "go", "version", "-m", "consumer"))
+	if err != nil {
+		return err
+	}
+	if linked := dependencies(info); !slices.Equal(linked, linkedByConsumer) {
+		return fmt.Errorf("it links %s", linked)
+	}
+	return nil
+}
+
+// dependencies returns the modules that go version -m says a program links, in order.
+func dependencies(info string) (paths []string) {
+	for line := range strings.Lines(info) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "dep" {
+			paths = append(paths, fields[1])
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// checkDeprecated checks that staticcheck reports a caller of GetPet, which is deprecated, and
+// reports nothing for other callers.
+func checkDeprecated(r repository) error {
+	staticcheck := []string{r.tool("staticcheck"), "-checks", "SA1019"}
+	return errors.Join(r.show(in(r.root, append(staticcheck, "./testdata/deprecated/control")...)),
+		refuse(in(r.root, append(staticcheck, "./testdata/deprecated/caller")...), "GetPet", "(SA1019)"))
+}
+
+// checkModules checks that go.mod and go.sum of every module are tidy, and the modules of those that
+// ship are what was published.
+func checkModules(r repository) error {
+	folders, err := modules(r.root)
+	for _, folder := range folders {
+		err = errors.Join(err, r.show(in(r.path(folder), "go", "mod", "tidy", "-diff")))
+		if shipped(folder) {
+			err = errors.Join(err, r.show(in(r.path(folder), "go", "mod", "verify")))
+		}
+	}
+	return err
+}
+
+// runExamples runs every program under examples/ as it is, against the fake, and shows what it
+// prints.
+func runExamples(r repository) error {
+	list, err := output(in(r.root, "go", "list", "-f", `{{if eq .Name "main"}}{{.Dir}}{{end}}`, "./examples/..."))
+	if err != nil {
+		return err
+	}
+	for dir := range strings.FieldsSeq(list) {
+		err = errors.Join(err, r.runExample(dir))
+	}
+	// A module of its own, which keeps a journal beside its input. Three of its rows are bad on
+	// purpose.
+	folder := r.path("examples", "bulkimport")
+	imports := r.runExample(folder, "-dir", r.temp, filepath.Join(folder, "pets.csv"))
+	if exit, ok := errors.AsType[*exec.ExitError](imports); !ok || exit.ExitCode() != 3 {
+		err = errors.Join(err, imports, errors.New("bulkimport: not the exit status 3"))
+	}
+	return err
+}
+
+func (r repository) runExample(dir string, args ...string) error {
+	program := r.path("bin", "examples", filepath.Base(dir))
+	if err := r.show(in(dir, "go", "build", "-buildvcs=false", "-o", program, ".")); err != nil {
+		return err
+	}
+	return r.show(in(r.root, append([]string{"timeout", "120", program}, args...)...))
+}
+
+// checkNested lints and tests the nested modules, with their short tests where other steps have the
+// long ones.
+func checkNested(r repository) error {
+	return r.checkModulesIf(false, func(string) bool { return true })
+}
+
+// checkChanged lints and tests, in short, the nested modules that the changes since origin/main reach.
+func checkChanged(r repository) error {
+	files, err := output(in(r.root, "git", "diff", "--name-only", "origin/main"))
+	if err != nil {
+		return err
+	}
+	return r.checkModulesIf(true, func(folder string) bool { return reached(folder, strings.Fields(files)) })
+}
+
+func (r repository) checkModulesIf(short bool, wanted func(folder string) bool) error {
+	folders, err := modules(r.root)
+	for _, folder := range folders {
+		if test := testOf(folder, short); test != nil && wanted(folder) {
+			r.printf("-- %s\n", folder)
+			err = errors.Join(err, r.show(in(r.path(folder), r.tool("golangci-lint"), "run", "./...")),
+				r.show(in(r.path(folder), test...)))
+		}
+	}
+	return err
+}
+
+// testOf returns the command that tests a nested module, nil if there is none.
+func testOf(folder string, short bool) []string {
+	switch {
+	case folder == ".", folder == "openapi/vacuum": // which pins a program and has no code of its own
+		return nil
+	case strings.HasSuffix(folder, "/uitest"): // the step ui runs them
+		return []string{"go", "vet", "./..."}
+	case short, folder == "petstoreredis": // the step redis runs the others
+		return []string{"go", "test", "-short", "./..."}
+	case folder == "bench": // with the generated clients
+		return []string{"./run", "check"}
+	}
+	return []string{"go", "test", "./..."}
+}
+
+// reached reports whether changed files have an effect on a nested module: its own, and those of the
+// root module that are not tests.
+func reached(folder string, files []string) bool {
+	return slices.ContainsFunc(files, func(file string) bool {
+		code := strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go")
+		root := code && !regexp.MustCompile(`^(bench|tools)/`).MatchString(file) || file == "openapi.yaml"
+		return strings.HasPrefix(file, folder+"/") || root && folder != "tools"
+	})
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// checkRelease builds all that a release ships, from a tag of a clone and without a network: twice
+// with the same bytes. The binaries are of this version, and the image's program runs. With
+// RELEASE_FRESH=1 the second build has an empty build cache.
+func checkRelease(r repository) error {
+	version, err := r.taggedClone("one")
+	if err != nil {
+		return err
+	}
+	if _, err := r.taggedClone("two"); err != nil {
+		return err
+	}
+	for _, module := range released { // so that what follows needs no network
+		if err := r.show(in(r.path(module), "go", "mod", "download")); err != nil {
+			return err
+		}
+	}
+	again := r.release("two", "again")
+	if os.Getenv("RELEASE_FRESH") != "" {
+		again.env = append(again.env, "GOCACHE="+r.temp+"/cache")
+	}
+	for _, c := range []command{
+		r.release("one", "out"), again, in(r.temp, "diff", "-r", "out", "again"),
+		in(r.temp+"/out", "sha256sum", "--quiet", "-c", "SHA256SUMS"),
+	} {
+		if err := r.show(c); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(r.checkBinaries(version), r.checkImage(version), r.checkRefusals(version))
+}
+
+// release returns the command that builds a release from a clone, without a network where that is
+// possible.
+func (r repository) release(clone, to string) command {
+	args := []string{"bash", r.temp + "/" + clone + "/.ci/release", r.temp + "/" + to}
+	if _, err := output(in(r.temp, "unshare", "-rn", "true")); err == nil {
+		args = append([]string{"unshare", "-rn"}, args...)
+	}
+	return command{r.temp, []string{"TOOLS=" + r.path("bin", "tools")}, args}
+}
+
+// checkBinaries checks that there is a binary for each system, static, of this version and from a
+// clean tree.
+func (r repository) checkBinaries(version string) error {
+	const systems = "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64"
+	for system := range strings.FieldsSeq(systems) {
+		goos, goarch, _ := strings.Cut(system, "/")
+		file := "petstore-fake_" + version + "_" + goos + "_" + goarch
+		if goos == "windows" {
+			file += ".exe"
+		}
+		if err := expect(in(r.temp+"/out", "go", "version", "-m", file), "\tGOOS="+goos+"\n", "\tGOARCH="+goarch+"\n",
+			"\tCGO_ENABLED=0\n", "\tvcs.modified=false", "\tmod\t"+modulePath+"\tv"+version+"\t\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkImage unpacks the image for this machine and runs its program as the image says: with only
+// the image's files where chroot is allowed, and on a loopback port.
+func (r repository) checkImage(version string) error {
+	archive := r.temp + "/out/petstore-fake_" + version + "_image.tar"
+	if err := cmp.Or(r.show(in(r.temp, "mkdir", "-m", "755", "layout", "rootfs")),
+		r.show(in(r.temp, "chmod", "755", ".")), // for the image's user
+		r.show(in(r.temp, "tar", "-xf", archive, "-C", "layout"))); err != nil {
+		return err
+	}
+	platform := "linux/" + runtime.GOARCH
+	unpack := in(r.temp, r.tool("ociimage"), "unpack", "-platform", platform, "-rootfs", "rootfs.tar", "layout")
+	list, err := output(unpack)
+	if err != nil {
+		return err
+	}
+	image := map[string]string{}
+	for line := range strings.Lines(list) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		image[name] = value
+	}
+	entrypoint := image["entrypoint"]
+	if image["user"] != "65532:65532" || image["health"] != "CMD "+entrypoint+" -healthcheck" {
+		return fmt.Errorf("the image is %q", image)
+	}
+	if err := r.show(in(r.temp, "tar", "-xpf", "rootfs.tar", "-C", "rootfs")); err != nil {
+		return err
+	}
+	// skopeo publishes the image, without changing it.
+	publish := in(r.temp, "skopeo", "copy", "--quiet", "--all", "--preserve-digests", "oci-archive:"+archive,
+		"dir:copy")
+	if err := r.show(publish); err != nil && !errors.Is(err, exec.ErrNotFound) {
+		return err
+	}
+	run := []string{r.temp + "/rootfs" + entrypoint}
+	if os.Geteuid() == 0 {
+		run = []string{"chroot", "--userspec=" + image["user"], r.temp + "/rootfs", entrypoint}
+	}
+	return cmp.Or(expect(in(r.temp, append(run, "-version")...), "petstore-fake "+version), serves(in(r.temp, run...)))
+}
+
+// serves checks that the program serves on a free port, says that it is healthy, and ends when told.
+func serves(program command) error {
+	program.env = []string{"PETSTORE_FAKE_ADDR=127.0.0.1:0"}
+	cmd := program.cmd()
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	port, err := bufio.NewReader(stdout).ReadString('\n')
+	address := "127.0.0.1:" + strings.TrimSpace(port)
+	if err == nil {
+		_, err = output(command{"", []string{"PETSTORE_FAKE_ADDR=" + address}, append(program.args, "-healthcheck")})
+	}
+	if err == nil {
+		const key = "Authorization: Bearer fake-api-key"
+		err = expect(in("", "curl", "-fsS", "-H", key, "http://"+address+"/v1/pets"), "[]")
+	}
+	return errors.Join(err, cmd.Process.Signal(syscall.SIGTERM), cmd.Wait())
+}
+
+// checkRefusals checks that a release is refused which nobody could get: without the tag of a module,
+// and with a module that requires a placeholder.
+func (r repository) checkRefusals(version string) error {
+	if _, err := output(in(r.temp+"/two", "git", "tag", "-d", "petstoreotel/v"+version)); err != nil {
+		return err
+	}
+	if err := refuse(r.release("two", "refused"), "has no tag petstoreotel/"); err != nil {
+		return err
+	}
+	const require = modulePath + "@v0.0.0-00010101000000-000000000000"
+	commit := in(r.temp+"/one", "git", "commit", "-qam", "require a placeholder")
+	commit.env = []string{
+		"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com",
+		"GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com",
+	}
+	if err := cmp.Or(r.show(in(r.temp+"/one/petstoreredis", "go", "mod", "edit", "-require", require)),
+		r.show(commit), tag(r.temp+"/one", version)); err != nil {
+		return err
+	}
+	return refuse(r.release("one", "refused"), "requires "+modulePath+" at v0.0.0-")
+}
