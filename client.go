@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/hashicorp/go-cleanhttp"
@@ -25,6 +26,7 @@ const (
 	envAPIKey     = "PETSTORE_API_KEY"
 	envAPIKeyFile = "PETSTORE_API_KEY_FILE"
 	envInsecure   = "PETSTORE_INSECURE_HTTP"
+	envProcesses  = "PETSTORE_PROCESSES"
 )
 
 // idleConnections is the number of idle connections that the default transport keeps. It talks to
@@ -96,24 +98,24 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 // error to set both. White space around the key in the file is ignored. With [WithAPIKeyFunc]
 // neither is needed. Errors name the variable and never repeat its value.
 //
+// PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
+// effect of WithLimiter(NewLimiter([Processes](n))), unless opts have a [WithLimiter].
+//
 // PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for test deployments without a
 // certificate. The key is then sent unencrypted, so never set it together with the key of a real
 // service.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	config, err := newClientConfig(opts)
+	fromEnv, err := optionsFromEnv()
+	if err != nil {
+		return nil, withOperation(err, "NewClient")
+	}
+	config, err := newClientConfig(append(fromEnv, opts...))
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
 	}
 	baseURL := os.Getenv(envBaseURL)
 	if baseURL == "" {
 		return nil, withOperation(invalid(envBaseURL, "is not set"), "NewClient")
-	}
-	switch os.Getenv(envInsecure) {
-	case "", "0":
-	case "1":
-		config.insecureHTTP = true
-	default:
-		return nil, withOperation(invalid(envInsecure, "is neither 0 nor 1"), "NewClient")
 	}
 	apiKey, source, err := apiKeyFromEnv()
 	if err != nil {
@@ -127,6 +129,25 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 		e.Argument = cmp.Or(map[string]string{"baseURL": envBaseURL, "apiKey": source}[e.Argument], e.Argument)
 	}
 	return client, err
+}
+
+// optionsFromEnv returns the options that variables stand for.
+func optionsFromEnv() (opts []Option, err error) {
+	switch os.Getenv(envInsecure) {
+	case "", "0":
+	case "1":
+		opts = append(opts, WithInsecureHTTP())
+	default:
+		return nil, invalid(envInsecure, "is neither 0 nor 1")
+	}
+	if text := os.Getenv(envProcesses); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, invalid(envProcesses, "is not a number of processes")
+		}
+		opts = append(opts, WithLimiter(NewLimiter(Processes(n))))
+	}
+	return opts, nil
 }
 
 func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {

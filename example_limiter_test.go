@@ -60,3 +60,26 @@ func ExampleLimiter() {
 	fmt.Println(len(server.Requests()), "requests, at most 2 at a time")
 	// Output: 10 requests, at most 2 at a time
 }
+
+// Four processes that share one key, each told how many they are. Set PETSTORE_PROCESSES=4 for
+// NewClientFromEnv instead.
+func ExampleProcesses() {
+	server := fake.NewServer(fake.WithPlan(fake.PlanFree)) // 60 requests a minute
+	defer server.Close()
+
+	var processes sync.WaitGroup
+	for range 4 {
+		client := server.Client(petstore.WithLimiter(petstore.NewLimiter(petstore.Processes(4))))
+		processes.Go(func() {
+			for range 12 {
+				if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+					fmt.Println(err)
+				}
+			}
+		})
+	}
+	processes.Wait()
+	usage := server.Usage(server.APIKey())
+	fmt.Println(usage.Minute, "requests,", usage.Limited, "429s")
+	// Output: 48 requests, 0 429s
+}

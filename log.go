@@ -3,6 +3,7 @@ package petstore
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,9 @@ func logTrace(logger *slog.Logger) *ClientTrace {
 type clientLog struct {
 	logger *slog.Logger
 	warned atomic.Bool // about the deprecated operation
+
+	rejected atomic.Int64 // time of the last 429 for which the minute's window was used up
+	crowded  atomic.Bool  // warned about other processes
 }
 
 // deprecated logs the first call of getPet.
@@ -53,6 +57,23 @@ func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {
 		attrs = append(attrs, slog.String("error", oneLine(info.Err.Error())))
 	}
 	l.logger.LogAttrs(ctx, slog.LevelDebug, "petstore: attempt", attrs...)
+	if info.StatusCode == http.StatusTooManyRequests {
+		l.shared(ctx, info)
+	}
+}
+
+// shared warns once if two 429s within a minute say that the window is used up: the limiter of one
+// process keeps to its limit, so others use the key.
+func (l *clientLog) shared(ctx context.Context, info AttemptDoneInfo) {
+	if r := info.RateLimit; r.IsZero() || r.Remaining > 0 || info.RetryAfter > time.Minute {
+		return
+	}
+	now := time.Now()
+	last := l.rejected.Swap(now.UnixNano())
+	if last > 0 && now.Sub(time.Unix(0, last)) <= time.Minute && !l.crowded.Swap(true) {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: other processes use the key", append(callAttrs(info.Call),
+			slog.String("cure", "set PETSTORE_PROCESSES or Processes(n), or share a limiter with petstoreredis"))...)
+	}
 }
 
 // wait logs each wait.

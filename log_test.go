@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -52,6 +53,20 @@ func TestWithLogger(t *testing.T) {
 			golden.Assert(t, "testdata/log.txt", text.String())
 			assert.NotContains(t, text.String(), testKey)
 			assert.NotContains(t, text.String(), "Rex")
+		})
+	})
+	t.Run("warns once, with the cure, when 429s show that other processes use the key", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+			var text bytes.Buffer
+			client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+			for range 3 {
+				server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Header: http.Header{"X-Ratelimit-Remaining": {"0"}}})
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.NoError(t, err)
+			}
+			assert.Equal(t, 1, strings.Count(text.String(), "other processes use the key"))
+			assert.Contains(t, text.String(), "PETSTORE_PROCESSES")
 		})
 	})
 	t.Run("logs one line when a ban of ten hours begins, and one when it is over", func(t *testing.T) {

@@ -104,9 +104,11 @@ func WithHTTPClient(hc *http.Client) Option {
 //	petstore: rate limit closed     Warn   scope until waiting; once for each closure
 //	petstore: rate limit open again Info   scope until waiting; once for each closure
 //	petstore: deprecated operation  Warn   removal instead; once for each client
+//	petstore: other processes use the key
+//	                                Warn   cure; once for each client
 //
 // Each line also has operation and call_id, which is the same on all lines of a call. reason is a
-// [WaitReason], and scope a [LimitScope]; an attribute that is not known is left out. The API key
+// [WaitReason], scope a [LimitScope], and cure what to do; an attribute that is not known is left out. The API key
 // and bodies are never logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(c *clientConfig) error {
