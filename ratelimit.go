@@ -198,6 +198,10 @@ func parseRetryAfterValue(value string, date time.Time) (longest time.Duration) 
 	return longest
 }
 
+// minUnix is the smallest number that may be a Unix timestamp, in 1973. Without it, a number of
+// seconds would be one for a service whose clock starts at the epoch.
+const minUnix = 100_000_000
+
 // parseDelay parses a number. It is a Unix timestamp if that would be within the next year, else a
 // number of seconds.
 func parseDelay(s string, date time.Time) time.Duration {
@@ -208,7 +212,7 @@ func parseDelay(s string, date time.Time) time.Duration {
 	if err != nil || seconds > maxUnix {
 		return 0
 	}
-	if d := time.Unix(int64(math.Ceil(seconds)), 0).Sub(date); d > 0 && d <= maxRetryAfter {
+	if d := time.Unix(int64(math.Ceil(seconds)), 0).Sub(date); seconds >= minUnix && d > 0 && d <= maxRetryAfter {
 		return d
 	}
 	if seconds > maxRetryAfter.Seconds() {

@@ -138,7 +138,7 @@ func delayOf(number string, service time.Time) time.Duration {
 	if !ok {
 		return 0
 	}
-	if exact.Cmp(big.NewRat(maxUnix, 1)) <= 0 {
+	if nineDigits := big.NewRat(100_000_000, 1); exact.Cmp(nineDigits) >= 0 && exact.Cmp(big.NewRat(maxUnix, 1)) <= 0 {
 		moment, _ := exact.Float64() // precise to a quarter of a microsecond
 		at := new(big.Rat).SetInt64(int64(math.Ceil(moment)) - service.Unix())
 		if d := believed(at); d > 0 {

@@ -88,6 +88,11 @@ func TestParseRetryAfter(t *testing.T) {
 			assert.Zero(t, parseRetryAfter(in(-time.Minute), date, date), "it is past")
 			assert.Zero(t, parseRetryAfter(in(400*24*time.Hour), date, date), "it is too far away")
 		}
+		for seconds := range 100 {
+			h := http.Header{headerRetryAfter: {strconv.Itoa(seconds)}}
+			epoch := time.Unix(int64(seconds)/2, 0)
+			assert.Equal(t, time.Duration(seconds)*time.Second, parseRetryAfter(h, epoch, epoch), "a timestamp has nine digits")
+		}
 	})
 	t.Run("ignores an invalid value", func(t *testing.T) {
 		date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
