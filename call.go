@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -138,8 +139,9 @@ func decodeResponse[T any](k *call, decode func(*buffer) (T, error)) (value T, r
 	if k.buffer.size() == 0 { // the decoder would report no more than EOF
 		return value, response, k.last.responseError("body is empty", nil)
 	}
-	if reason := mediaTypeFault(k.last.header); reason != "" {
-		return value, response, k.last.responseError(reason, nil)
+	// The header in which the key is replaced decides nothing: the key may be a usual word.
+	if reason := mediaTypeFault(k.last.raw.Header); reason != "" {
+		return value, response, k.last.responseError(cmp.Or(mediaTypeFault(k.last.header), "Content-Type"), nil)
 	}
 	if value, err = decode(k.buffer); err != nil {
 		return value, response, k.last.decodeError(err)

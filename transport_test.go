@@ -190,6 +190,16 @@ func TestRedact(t *testing.T) {
 		_, err = client.CreatePet(t.Context(), newPet())
 		assert.EqualError(t, err, "petstore: createPet: cannot send Bearer [redacted]; the pet may have been created")
 	})
+	t.Run("a key that is a usual word changes no result", func(t *testing.T) {
+		for _, word := range []string{"application", "content", "Content-Type", "identity", "X-RateLimit-Limit"} {
+			service := &service{responders: []responder{status(200, twoPets, quota(60, 59, time.Minute)...)}}
+			client, err := petstore.NewClient("https://service.test/v1", word, petstore.WithHTTPClient(&http.Client{Transport: service}))
+			require.NoError(t, err)
+			listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err, word)
+			assert.Equal(t, 59, listed.RateLimit.Remaining)
+		}
+	})
 	t.Run("does not change a header that a transport shares", func(t *testing.T) {
 		shared := http.Header{"Content-Type": {"application/json"}, "X-Echo": {"Bearer " + testKey}}
 		client, _ := scripted(t, []responder{func(req *http.Request) (*http.Response, error) {
