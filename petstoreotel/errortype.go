@@ -34,6 +34,13 @@ func contextErrorType(err error) string {
 	return ""
 }
 
+// The numbers of a socket's errors on Windows, where the constants of package syscall are others. No
+// other system has errors of these numbers.
+const (
+	wsaConnReset   = syscall.Errno(10054)
+	wsaConnRefused = syscall.Errno(10061)
+)
+
 // errorType is the class of err, never its text, which may hold anything, such as a URL or the API
 // key.
 func errorType(err error) string {
@@ -50,9 +57,9 @@ func errorType(err error) string {
 		return "name_resolution"
 	case certificate:
 		return "certificate"
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaConnRefused):
 		return "connection_refused"
-	case errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, wsaConnReset):
 		return "connection_reset"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection_closed"

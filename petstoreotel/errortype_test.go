@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,3 +140,20 @@ func TestErrorTypeOfTransportErrors(t *testing.T) {
 type x string
 
 func (e x) Error() string { return string(e) }
+
+func TestErrorTypeOnWindows(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[syscall.Errno]string{10061: "connection_refused", 10054: "connection_reset"} {
+		s := newHarness(t)
+		client := s.newClient(roundTripper(func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("wsarecv", number)}
+		}), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.Error(t, err)
+		spans := s.spans.Ended()
+		require.NotEmpty(t, spans)
+		for _, span := range spans {
+			assert.Contains(t, span.Attributes(), semconv.ErrorTypeKey.String(want))
+		}
+	}
+}
