@@ -46,7 +46,8 @@ type Client struct {
 	own       bool         // transport is the client's own, unchanged
 	plain     bool         // transport is an http.Transport
 	traceable bool         // transport calls the hooks of httptrace
-	http1     atomic.Bool  // the last response came over HTTP/1
+	proxy     func(*http.Request) (*url.URL, error)
+	http1     atomic.Bool // the last response came over HTTP/1
 	key       keySource
 	rotates   bool // key calls the function of WithAPIKeyFunc
 	limiter   Limiter
@@ -168,6 +169,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		userAgent = config.product + " " + userAgent
 	}
 	_, plain := transport.(*http.Transport)
+	sends := httpTransport(transport)
 	c := &Client{
 		base:      base.String(),
 		petsURL:   base.JoinPath("pets"),
@@ -175,7 +177,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		transport: transport.RoundTrip,
 		own:       config.httpClient == nil && len(config.wraps) == 0,
 		plain:     plain,
-		traceable: callsHooks(transport),
+		traceable: sends != nil,
 		key:       key,
 		rotates:   config.keyFunc != nil,
 		limiter:   config.limiter,
@@ -187,6 +189,9 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	}
 	for _, op := range []*operation{listPets, createPet, getPet} {
 		c.templates[op.index] = c.petsURL.Path + op.template
+	}
+	if sends != nil {
+		c.proxy = sends.Proxy
 	}
 	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
 	return c, nil

@@ -38,6 +38,8 @@ func (a *attempt) kindOf(err error) failure {
 	switch kind := kindOf(err); {
 	case a.statusCode != 0:
 		return failureConnection
+	case a.refusedByProxy(err):
+		return failurePermanent
 	case errors.Is(err, errUnprocessed):
 		return failureUnprocessed
 	case kind == failureProtocol && !a.sent: // a proxy's response to CONNECT
@@ -54,9 +56,6 @@ func kindOf(err error) failure {
 	}
 	dns, ok := errors.AsType[*net.DNSError](err)
 	_, alert := errors.AsType[tls.AlertError](err)
-	if proxy, ok := errors.AsType[*proxyError](err); ok && !proxy.mayPass() {
-		return failurePermanent
-	}
 	if ok && dns.IsNotFound || alert || noTLS(err) || errors.Is(err, errNothing) || containsAny(err.Error(),
 		"unsupported protocol scheme", "server gave HTTP response to HTTPS client") {
 		return failurePermanent

@@ -2,9 +2,13 @@ package petstore
 
 import (
 	"context"
+	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // proxyError reports that a proxy refused to connect to the service. net/http alone reports only
@@ -19,6 +23,38 @@ func (e *proxyError) Error() string {
 // wrong password that is sent again may lock the account of the proxy's user.
 func (e *proxyError) mayPass() bool {
 	return transientStatus(e.statusCode)
+}
+
+// refusedByProxy reports whether a proxy refused to connect and would again, by the error of a
+// transport without checkConnect: it has only the words of the status, and the proxy may choose
+// others. The error of a dial to a proxy is another one, a *net.OpError.
+func (a *attempt) refusedByProxy(err error) bool {
+	if refused, ok := errors.AsType[*proxyError](err); ok {
+		return !refused.mayPass()
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Op == "socks connect" && containsAny(op.Error(), "authentication")
+	}
+	if errors.Unwrap(err) != nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return false
+	}
+	for code := http.StatusMultipleChoices; code < 600; code++ {
+		if words := http.StatusText(code); words != "" && strings.EqualFold(err.Error(), words) {
+			return !transientStatus(code)
+		}
+	}
+	_, network := errors.AsType[net.Error](err)
+	return !network && a.wire.asked.Load() && !a.wire.connected.Load() && a.proxied()
+}
+
+// proxied reports whether the transport connects through a proxy, if it can be seen.
+func (a *attempt) proxied() bool {
+	of := a.context.call.client.proxy
+	if of == nil {
+		return false
+	}
+	proxy, err := of(&a.request)
+	return err == nil && proxy != nil
 }
 
 // checkConnect is the OnProxyConnectResponse of the client's own transport.

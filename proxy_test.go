@@ -53,20 +53,23 @@ func connectProxy(t *testing.T, reply string) (proxy *wireServer, heads *sync.Ma
 	return proxy, heads
 }
 
-// clientBehind returns a client of server with default options, but for a quicker backoff, behind
-// proxy.
-func clientBehind(t *testing.T, server *httptest.Server, proxy *wireServer) *petstore.Client {
+// clientBehind returns a client of server behind proxy, with its own transport or one of the user.
+func clientBehind(t *testing.T, server *httptest.Server, proxy *wireServer, users bool) *petstore.Client {
 	t.Helper()
 	address := &url.URL{Scheme: "http", Host: proxy.listener.Addr().String(), User: url.UserPassword("team", "proxy-secret")}
-	client, err := petstore.NewClient(server.URL+"/v1", fake.DefaultAPIKey,
-		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Microsecond}),
-		petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
-			tuned := rt.(*http.Transport)
-			tuned.Proxy = http.ProxyURL(address)
-			tuned.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-			t.Cleanup(tuned.CloseIdleConnections)
-			return tuned
-		}))
+	behind := func(rt http.RoundTripper) http.RoundTripper {
+		tuned := rt.(*http.Transport)
+		tuned.Proxy = http.ProxyURL(address)
+		tuned.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		t.Cleanup(tuned.CloseIdleConnections)
+		return tuned
+	}
+	transport := petstore.WithTransport(behind)
+	if users {
+		transport = petstore.WithHTTPClient(&http.Client{Transport: behind(new(http.Transport))})
+	}
+	client, err := petstore.NewClient(server.URL+"/v1", fake.DefaultAPIKey, transport,
+		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Microsecond}))
 	require.NoError(t, err)
 	return client
 }
@@ -79,7 +82,7 @@ func TestClientBehindProxy(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Run("sends the proxy neither the key nor a path", func(t *testing.T) {
 		proxy, heads := connectProxy(t, "")
-		client := clientBehind(t, server, proxy)
+		client := clientBehind(t, server, proxy, false)
 		_, err := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
 		require.NoError(t, err)
 		require.NoError(t, list(client))
@@ -94,27 +97,29 @@ func TestClientBehindProxy(t *testing.T) {
 		reply, text string
 		attempts    int
 	}{
-		"407":          {"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "the proxy responded 407 Proxy Authentication Required", 1},
-		"403 in HTML":  {"HTTP/1.1 403 No\r\nContent-Type: text/html\r\n\r\n<html>", "the proxy responded 403 Forbidden", 1},
-		"429":          {"HTTP/1.1 429 Slow\r\nRetry-After: 9\r\n\r\n", "the proxy responded 429 Too Many Requests", 4},
-		"502":          {"HTTP/1.1 502 Bad Gateway\r\n\r\n", "the proxy responded 502 Bad Gateway", 4},
+		"407":          {"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "Proxy Authentication Required", 1},
+		"407, wrong":   {"HTTP/1.1 407 Wrong password\r\n\r\n", "", 1},
+		"403 in HTML":  {"HTTP/1.1 403 Forbidden\r\nContent-Type: text/html\r\n\r\n<html>", "Forbidden", 1},
+		"429":          {"HTTP/1.1 429 too many requests\r\nRetry-After: 9\r\n\r\n", "oo ", 4},
+		"502":          {"HTTP/1.1 502 Bad Gateway\r\n\r\n", "Bad Gateway", 4},
 		"not HTTP":     {"SSH-2.0-server\r\n\r\n", "malformed HTTP response", 1},
 		"a bad header": {"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "malformed MIME header", 1},
 		"cut off":      {"HTTP/1.1 200 O", "unexpected EOF", 4},
 	} {
 		t.Run("leaves no doubt about a create if its response to CONNECT is "+name, func(t *testing.T) {
 			proxy, _ := connectProxy(t, c.reply)
-			client := clientBehind(t, server, proxy)
-			for operation, call := range calls(client) {
-				before := proxy.requests.Load()
-				err := call(t)
-				failed, ok := errors.AsType[*petstore.TransportError](err)
-				require.True(t, ok, "%s: %T %v", operation, err, err)
-				assert.ErrorContains(t, err, c.text)
-				assert.False(t, failed.Sent)
-				assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-				assert.NotContains(t, err.Error(), "proxy-secret")
-				assert.EqualValues(t, c.attempts, proxy.requests.Load()-before)
+			for _, users := range []bool{false, true} {
+				for operation, call := range calls(clientBehind(t, server, proxy, users)) {
+					before := proxy.requests.Load()
+					err := call(t)
+					failed, ok := errors.AsType[*petstore.TransportError](err)
+					require.True(t, ok, "%s: %T %v", operation, err, err)
+					assert.ErrorContains(t, err, c.text)
+					assert.False(t, failed.Sent)
+					assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+					assert.NotContains(t, err.Error(), "proxy-secret")
+					assert.EqualValues(t, c.attempts, proxy.requests.Load()-before, "the user's: %v", users)
+				}
 			}
 		})
 	}

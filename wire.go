@@ -168,14 +168,14 @@ func (w *wire) mayHaveSent(k *call, err error) bool {
 	return !w.hooked || !k.client.traceable
 }
 
-// callsHooks reports whether t is an http.Transport, or wraps one and has the Unwrap method that
-// WithTransport describes.
-func callsHooks(t http.RoundTripper) bool {
+// httpTransport returns t if it is an http.Transport, or the one that it wraps if it has the Unwrap
+// method that WithTransport describes; else nil.
+func httpTransport(t http.RoundTripper) *http.Transport {
 	for {
 		wrapper, ok := t.(interface{ Unwrap() http.RoundTripper })
 		if !ok {
-			_, ok = t.(*http.Transport)
-			return ok
+			found, _ := t.(*http.Transport)
+			return found
 		}
 		t = wrapper.Unwrap()
 	}
