@@ -61,7 +61,7 @@ type APIError struct {
 // Error returns one line of at most 512 bytes. Text of the server is quoted.
 func (e *APIError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "petstore: %s: %d", e.Operation, e.StatusCode)
+	b.WriteString(prefix(e.Operation) + strconv.Itoa(e.StatusCode))
 	switch {
 	case e.Code != "":
 		b.WriteString(" " + token(e.Code))
@@ -127,11 +127,7 @@ type RateLimitError struct {
 // Error returns one line of at most 512 bytes.
 func (e *RateLimitError) Error() string {
 	var b strings.Builder
-	b.WriteString("petstore: ")
-	if e.Operation != "" {
-		b.WriteString(e.Operation + ": ")
-	}
-	b.WriteString("rate limited")
+	b.WriteString(prefix(e.Operation) + "rate limited")
 	if e.Scope != "" {
 		b.WriteString(" (" + string(e.Scope) + ")")
 	}
@@ -182,12 +178,12 @@ func withOperation(err error, operation string) error {
 		e.Operation = operation
 		return e
 	}
-	return fmt.Errorf("petstore: %s: %w", operation, err)
+	return fmt.Errorf("%s%w", prefix(operation), err)
 }
 
 // Error returns one line of at most 512 bytes.
 func (e *ArgumentError) Error() string {
-	return oneLine("petstore: " + e.Operation + ": " + e.Argument + ": " + e.Reason)
+	return oneLine(prefix(e.Operation) + strings.TrimPrefix(e.Argument+": ", ": ") + e.Reason)
 }
 
 // Is reports whether target is [ErrInvalidArgument].
@@ -214,7 +210,7 @@ type ResponseError struct {
 // Error returns one line of at most 512 bytes.
 func (e *ResponseError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "petstore: %s: invalid response", e.Operation)
+	b.WriteString(prefix(e.Operation) + "invalid response")
 	if e.StatusCode != 0 {
 		fmt.Fprintf(&b, " (status %d)", e.StatusCode)
 	}
@@ -258,7 +254,7 @@ type TransportError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
-	text := "petstore: " + e.Operation + ": " + trimPrefix(e.Err, e.Operation)
+	text := prefix(e.Operation) + trimPrefix(e.Err, e.Operation)
 	return errorLine(e, text, e.Attempts)
 }
 

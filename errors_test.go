@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
 )
@@ -107,13 +110,34 @@ func TestErrorText(t *testing.T) {
 		err := &petstore.TransportError{Operation: "createPet", Err: long}
 		assert.NotContains(t, err.Error(), "may have been")
 	})
-	t.Run("of a zero error is not empty", func(t *testing.T) {
-		for _, err := range []error{
-			&petstore.APIError{}, &petstore.ArgumentError{}, &petstore.RateLimitError{}, &petstore.ResponseError{},
-			&petstore.TransportError{}, &petstore.TransportError{Operation: "createPet", Attempts: 2},
+	t.Run("leaves out what is not known", func(t *testing.T) {
+		for want, err := range map[string]error{
+			"petstore: 404 Not Found": &petstore.APIError{Response: petstore.Response{StatusCode: 404}},
+			"petstore: 0":             &petstore.APIError{}, "petstore: rate limited": &petstore.RateLimitError{},
+			"petstore: invalid response: ": &petstore.ResponseError{}, "petstore: ": &petstore.ArgumentError{},
+			"petstore: no response":                         &petstore.TransportError{},
+			"petstore: createPet: no response (2 attempts)": &petstore.TransportError{Operation: "createPet", Attempts: 2},
 		} {
-			assert.NotPanics(t, func() { assert.NotEmpty(t, err.Error()) }, "%T", err)
+			assert.EqualError(t, err, want)
 		}
+	})
+	t.Run("has no port of the client, so that errors can be grouped", func(t *testing.T) {
+		local, remote := &net.TCPAddr{IP: net.IPv6loopback, Port: 53412}, &net.TCPAddr{IP: net.IPv6loopback, Port: 443}
+		reset := &net.OpError{Op: "read", Net: "tcp", Source: local, Addr: remote, Err: syscall.ECONNRESET}
+		for want, err := range map[string]error{
+			"read tcp [::1]:443: connection reset by peer": reset,
+			"lookup a.test on [::1]:53: read udp [::1]:53: i/o timeout": &net.DNSError{
+				Err: "read udp [::1]:40001->[::1]:53: i/o timeout", Name: "a.test", Server: "[::1]:53",
+			},
+			"a->b: x:y->z": errors.New("a->b: x:y->z"),
+		} {
+			client, _ := scripted(t, []responder{fails(err)})
+			got := create(client)
+			require.EqualError(t, got, "petstore: createPet: "+want+"; the pet may have been created")
+			assert.ErrorIs(t, got, err)
+		}
+		client, _ := scripted(t, []responder{cutOff(200, reset)}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		assert.ErrorContains(t, list(client), "cut off: read tcp [::1]:443: connection reset by peer")
 	})
 }
 

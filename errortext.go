@@ -35,6 +35,14 @@ func attemptsText(n int) string {
 	return " (" + strconv.Itoa(n) + " attempts)"
 }
 
+// prefix returns how each error begins; the operation may be unknown.
+func prefix(operation string) string {
+	if operation == "" {
+		return "petstore: "
+	}
+	return "petstore: " + operation + ": "
+}
+
 // trimPrefix returns err's text without the "petstore: operation: " that the wrapping error writes.
 func trimPrefix(err error, operation string) string {
 	if err == nil {
