@@ -97,8 +97,8 @@ func (c *conduct) reset() {
 }
 
 // Violations returns what clients did that a well-behaved one does not, in the order in which it
-// was noticed, the first 10,000. Requests that were already on their way when a 429 was sent count
-// as early when they arrive after it. The result is the caller's own.
+// was noticed, the first 10,000. Requests that were already in flight when a 429 was sent count as
+// early when they arrive after it. The result is the caller's own.
 func (s *Server) Violations() []Violation {
 	r := s.keys.redactor()
 	s.conduct.mu.Lock()

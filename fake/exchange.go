@@ -3,18 +3,16 @@ package fake
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"strings"
 	"time"
 )
 
-// exchange is one request on its way through the server, the same for every entry point.
+// exchange is one request in the server, the same for every entry point.
 type exchange struct {
 	srv     *Server
 	req     *http.Request
@@ -58,7 +56,7 @@ func findRoute(method string, u *url.URL) route {
 	return route{allow: "GET, POST"}
 }
 
-// unescape is a segment of a path without the escapes of a URL.
+// unescape returns a segment of a path without the escapes of a URL.
 func unescape(segment string) string {
 	s, _ := url.PathUnescape(segment) // net/url lets no path pass with an escape that is none
 	return s
@@ -124,26 +122,12 @@ func (s *Server) notify(x *exchange) {
 	}
 }
 
-// quota returns the quota for the headers: without a valid key, that of an unused Free plan.
-func (x *exchange) quota(now time.Time) quota {
-	if x.key == nil {
-		return quota{PlanFree.PerMinute, PlanFree.PerMinute, now.Unix() + minute}
-	}
-	return x.key.peek()
-}
-
 // panicked returns the response to a request whose handling panicked.
 func (s *Server) panicked(x *exchange, p any) response {
 	if x.entry == nil {
 		x.entry = s.journal.add(x)
 	}
 	return refusal(http.StatusInternalServerError, CodeInternal, s.panicMessage(p))
-}
-
-// panicMessage keeps a panic for the test, and returns the message for the client.
-func (s *Server) panicMessage(p any) string {
-	s.inflight.panicked(fmt.Sprintf("%v\n%s", p, debug.Stack()))
-	return "the fake server panicked: " + clip(fmt.Sprint(p))
 }
 
 // readBody reads the request's body as far as the server takes it.
@@ -211,62 +195,4 @@ func (s *Server) operate(x *exchange) response {
 			quote(x.method), x.route.allow))
 	a.set("Allow", x.route.allow)
 	return a
-}
-
-// limited refuses a request over the limit or from a banned key (section 8.3).
-func (s *Server) limited(x *exchange, v verdict) response {
-	if v.provoked {
-		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
-	}
-	a := refusal(http.StatusTooManyRequests, CodeRateLimited, v.reason)
-	a.quota = v.quota
-	switch s.config.behavior.LimitBody {
-	case BodyEmpty:
-		a.body, a.contentType = nil, ""
-	case BodyHTML:
-		a.body = []byte("<html><body><h1>429 Too Many Requests</h1></body></html>\n")
-		a.contentType = "text/html; charset=utf-8"
-	}
-	end := time.Unix(v.retryAt, 0)
-	switch s.config.behavior.RetryAfter {
-	case RetryAfterSeconds:
-		seconds := max(ceilUnix(time.Unix(0, 0).Add(end.Sub(v.now))), 1)
-		a.set("Retry-After", fmt.Sprint(seconds))
-	case RetryAfterDate:
-		a.set("Retry-After", end.UTC().Format(http.TimeFormat))
-	case RetryAfterAbsent:
-		return a
-	}
-	a.until = end
-	return a
-}
-
-// pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it
-// ends early, and returns an error that says so. The channels are made here and not with the
-// server: while a bubble waits on a channel from outside, its time does not pass.
-func (x *exchange) pause(d time.Duration) error {
-	if d == 0 {
-		return nil
-	}
-	quit := make(chan struct{})
-	f := &x.srv.inflight
-	if !enter(f, f.waiting, quit, x) {
-		return errClosed
-	}
-	defer leave(f, f.waiting, quit)
-	var timeout <-chan time.Time
-	if d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		timeout = t.C
-	}
-	ctx := x.req.Context()
-	select {
-	case <-timeout:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-quit:
-		return errClosed
-	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// removal is when getPet is announced to be gone (sections 4.3 and 9).
+// removal returns the announced date of the removal of getPet (sections 4.3 and 9).
 func removal() time.Time { return time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC) }
 
 // getPet serves GET /pets/{petId} (section 4.3), which is deprecated.
@@ -15,8 +15,8 @@ func (s *Server) getPet(x *exchange) response {
 	x.note(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
 	a := s.findPet(x)
 	if s.config.behavior.DeprecationHeaders {
-		// The document does not say since when. A day before every clock, a bubble's included, is
-		// in the past, which is what it says.
+		// The document does not say since when getPet is deprecated. This is a date before that of
+		// any clock, that of a bubble included.
 		a.set("Deprecation", "@915148800")
 		a.set("Sunset", removal().Format(http.TimeFormat))
 		a.set("Link", `</v1/pets>; rel="successor-version"`)

@@ -1,11 +1,14 @@
 package fake
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 )
 
 // errClosed is the error of a request that was still waiting when the server closed.
@@ -116,4 +119,40 @@ func (f *inflight) breakOff() {
 // String names a request without its query, which may hold a key.
 func (x *exchange) String() string {
 	return fmt.Sprintf("%s %s", x.method, x.req.URL.Path)
+}
+
+// pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it
+// ends early, and returns an error that says so. The channels are made here and not with the
+// server: while a bubble waits on a channel from outside, its time does not pass.
+func (x *exchange) pause(d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	quit := make(chan struct{})
+	f := &x.srv.inflight
+	if !enter(f, f.waiting, quit, x) {
+		return errClosed
+	}
+	defer leave(f, f.waiting, quit)
+	var timeout <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		timeout = t.C
+	}
+	ctx := x.req.Context()
+	select {
+	case <-timeout:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-quit:
+		return errClosed
+	}
+}
+
+// panicMessage keeps a panic for the test, and returns the message for the client.
+func (s *Server) panicMessage(p any) string {
+	s.inflight.panicked(fmt.Sprintf("%v\n%s", p, debug.Stack()))
+	return "the fake server panicked: " + clip(fmt.Sprint(p))
 }

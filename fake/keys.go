@@ -15,7 +15,7 @@ import (
 // keyring holds the API keys that the server knows.
 type keyring struct {
 	clock  *clock
-	minute window // unused, as every key begins
+	minute window // unused: each key begins with a copy
 	day    window
 	ban    BanReset
 	mu     sync.RWMutex
@@ -51,7 +51,7 @@ func (r *keyring) add(key string, plan Plan) {
 	r.put(key, plan)
 }
 
-// put is add for a caller that holds mu.
+// put does what add does, for a caller that holds mu.
 func (r *keyring) put(key string, plan Plan) {
 	number := len(r.keys) + 1
 	if known := r.keys[key]; known != nil {

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -118,7 +119,7 @@ func (k *apiKey) comeBack(q quota) int64 {
 	return q.reset
 }
 
-// refuse is the verdict on a request over the limit or from a banned key.
+// refuse returns the verdict on a request over the limit or from a banned key.
 func (k *apiKey) refuse(now time.Time, provoked bool) verdict {
 	sec := now.Unix()
 	q := k.quota(sec)
@@ -177,4 +178,40 @@ func (k *apiKey) early() time.Duration {
 		return 0
 	}
 	return max(k.retryAt.Sub(now), 0)
+}
+
+// limited refuses a request over the limit or from a banned key (section 8.3).
+func (s *Server) limited(x *exchange, v verdict) response {
+	if v.provoked {
+		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
+	}
+	a := refusal(http.StatusTooManyRequests, CodeRateLimited, v.reason)
+	a.quota = v.quota
+	switch s.config.behavior.LimitBody {
+	case BodyEmpty:
+		a.body, a.contentType = nil, ""
+	case BodyHTML:
+		a.body = []byte("<html><body><h1>429 Too Many Requests</h1></body></html>\n")
+		a.contentType = "text/html; charset=utf-8"
+	}
+	end := time.Unix(v.retryAt, 0)
+	switch s.config.behavior.RetryAfter {
+	case RetryAfterSeconds:
+		seconds := max(ceilUnix(time.Unix(0, 0).Add(end.Sub(v.now))), 1)
+		a.set("Retry-After", fmt.Sprint(seconds))
+	case RetryAfterDate:
+		a.set("Retry-After", end.UTC().Format(http.TimeFormat))
+	case RetryAfterAbsent:
+		return a
+	}
+	a.until = end
+	return a
+}
+
+// quota returns the quota for the headers: without a valid key, that of an unused Free plan.
+func (x *exchange) quota(now time.Time) quota {
+	if x.key == nil {
+		return quota{PlanFree.PerMinute, PlanFree.PerMinute, now.Unix() + minute}
+	}
+	return x.key.peek()
 }

@@ -35,7 +35,7 @@ type response struct {
 	lost        error     // why there is no response
 }
 
-// refusal is a response with an Error object.
+// refusal returns a response with an Error object.
 func refusal(status int, code, message string) response {
 	return response{
 		status:      status,

@@ -11,8 +11,8 @@ const (
 // unlimited stands in the headers of a key without a limit, since every response carries them.
 const unlimited = math.MaxInt32
 
-// window counts requests over a minute or a day. Nothing runs between requests: what is over is
-// noticed when somebody looks. All times are Unix seconds.
+// window counts requests over a minute or a day. Nothing runs between requests: a
+// window ends when the next request or reader finds that it has. All times are Unix seconds.
 type window struct {
 	kind  Window
 	span  int64
@@ -97,8 +97,8 @@ func (w *window) quota(limit int, sec int64) quota {
 	return quota{limit, max(limit-w.count, 0), w.reset(limit, sec)}
 }
 
-// tighter returns the quota with fewer requests left; of two alike the one that lasts longer, since
-// that is the one which binds.
+// tighter returns the quota with fewer requests left. Of two with the same number it returns the
+// one that ends later, because a client has to wait for that.
 func tighter(a, b quota) quota {
 	if a.remaining < b.remaining || a.remaining == b.remaining && a.reset > b.reset {
 		return a

@@ -84,8 +84,8 @@ const (
 	clientAddress address = "fake-client"
 )
 
-// gone is the error of a dial to a server that is closed. It is that of a host that does not exist,
-// since a client does not try to reach such a host again.
+// gone returns the error of a dial to a server that is closed. It is that of a host that does not
+// exist, since a client does not try to reach such a host again.
 func gone() error {
 	return notConnected(closedError{})
 }
@@ -108,12 +108,12 @@ func (closedError) Unwrap() []error {
 	}
 }
 
-// refused is the error of a dial that no server accepted.
+// refused returns the error of a dial that no server accepted.
 func refused() error {
 	return notConnected(os.NewSyscallError("connect", syscall.ECONNREFUSED))
 }
 
-// wasReset is the error of an operation on a connection that was reset.
+// wasReset returns the error of an operation on a connection that was reset.
 func wasReset(op string) error {
 	return &net.OpError{
 		Op: op, Net: "fake", Source: clientAddress, Addr: serverAddress,

@@ -94,8 +94,8 @@ func (l *Limiter) await(ctx context.Context, w *waiter) (*permit, error) {
 	}
 }
 
-// left is how long w waits before it looks whether its time is over: as long as it may still wait
-// for limits, and at least as long as a command may take.
+// left returns how long w waits before it checks whether its time is over: as long as it may still
+// wait for limits, and at least as long as a command may take.
 func (l *Limiter) left(w *waiter) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,12 +17,12 @@ type command struct {
 	ID       string   `json:"id"`
 	Seq      int      `json:"seq"`
 	Lease    int64    `json:"lease"`
-	Holding  int      `json:"holding"` // permits not used yet, and requests on their way
-	First    int      `json:"ahead"`   // those among them that go ahead of the others
+	Holding  int      `json:"holding"` // unused permits, and requests in flight
+	First    int      `json:"ahead"`   // the probes among them
 	Want     int      `json:"want"`
 	Reports  []report `json:"reports,omitempty"`
 	Memory   *memory  `json:"memory,omitempty"`
-	Reopen   bool     `json:"reopen"`   // one request is to ask the service, closed or not
+	Reopen   bool     `json:"reopen"`   // one request must be a probe, closed or not
 	Instance string   `json:"instance"` // of the state that replied last
 	Commands int      `json:"commands"` // that it had seen then
 	At       int64    `json:"at"`       // when that was, by the clock of Redis
@@ -115,7 +115,7 @@ func (l *Limiter) returnUnused() {
 	l.unused = nil
 }
 
-// hold is how long a permit is kept that no call has asked for.
+// hold returns how long to keep a permit that no call has asked for.
 func (l *Limiter) hold() time.Duration {
 	hold := holdFor
 	if l.known.waiting == 0 && l.known.outstanding < l.known.left/2 {
@@ -124,8 +124,8 @@ func (l *Limiter) hold() time.Duration {
 	return min(hold, l.config.lease/2)
 }
 
-// want is how many permits to ask for: for the calls that wait, or as many as will be used while
-// they are held, judged by how fast the last ones were.
+// want returns how many permits to ask for: for the calls that wait, or as many as will be used
+// while they are held, judged by how fast the last ones were.
 func (l *Limiter) want() int {
 	waiting := l.queue.len()
 	if waiting == 0 || l.fallback.share != nil {
@@ -137,7 +137,7 @@ func (l *Limiter) want() int {
 	return max(waiting, min(pace, 4*used, extra))
 }
 
-// memory is what this process knows, nil if there is nothing that Redis could have forgotten.
+// memory returns what this process knows, nil if there is nothing that Redis could have lost.
 func (l *Limiter) memory(now time.Time) *memory {
 	m := memory{Scope: string(l.known.closedBy)}
 	if l.known.gate.After(now) {
@@ -159,7 +159,7 @@ func (l *Limiter) memory(now time.Time) *memory {
 	return &m
 }
 
-// milliseconds rounds up.
+// milliseconds returns d in milliseconds, rounded up.
 func milliseconds(d time.Duration) int64 {
 	return (d + time.Millisecond - 1).Milliseconds()
 }

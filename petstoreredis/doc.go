@@ -10,27 +10,26 @@
 //
 // # The same rules for all
 //
-// The fleet keeps to the rules of [petstore.NewLimiter] as if it were one process. One first
-// request goes ahead for all of it, and so does the first after a window has been used up. No more
-// requests are on their way than the lowest Remaining that still holds. After a 429 no process
+// The fleet keeps to the rules of [petstore.NewLimiter] as if it were one process. The first
+// request is a probe for all of it, and so is the first after a window has been used up. No more
+// requests are in flight than the lowest Remaining that still holds. After a 429 no process
 // sends before the latest of Retry-After and Reset, and then one request, on whose success the
 // others follow (section 8.3); closures in a row back off. A call waits for an exhausted window; a
 // longer closure fails at once, in each process, which then asks Redis at most once in ten seconds
 // whether another one has learned more. [Limiter.Reopen] has one request ask the service, for all
-// of them. Without the rate limit headers at most two requests of the fleet are on their way. What
-// one process sends before it can know of another's 429 cannot be taken back, as it cannot within
-// one process.
+// of them. Without the rate limit headers at most two requests of the fleet are in flight. What
+// one process sends before it can know of another's 429 is sent, as within one process.
 //
 // Calls of a process are served in the order in which they came, retried ones first. No process
-// waits for ever: each may take its part of a window, and one that has had it leaves the rest to
-// those that have waited for longer.
+// waits for ever: each may take its part of a window, and after that it leaves the rest to those
+// that have waited for longer.
 //
 // # One exchange
 //
 // A process reserves several requests at once where there is room, as many as it will use in a
 // moment, and reports their outcomes with its next command; only those that others wait for it
-// reports at once. What it does not use goes back soon. One command is on its way at a time,
-// however many callers there are.
+// reports at once. What it does not use goes back soon. One command is in flight at a time, however
+// many callers there are.
 //
 //	call            process A                     Redis, one script             process B
 //	Acquire  ──▶    queue: 3 calls
@@ -54,14 +53,15 @@
 //
 // If Redis does not reply, in time or at all, a process goes on alone with a part of the key: Limit
 // and Remaining divided by the number of processes (see [WithShare]), beginning with what was
-// known, where all that was on its way counts as spent. Where processes are more than requests,
-// each draws whether it sends one in a window. A process that has just started waits up to a second
-// for Redis first, and then takes the key for shared by 64. Once a second Redis is tried again, and
-// no call waits for that. A reply in time ends the fallback, several in a row if there was another
-// one less than a minute before. The beginning and the end are logged, at most one line a minute.
+// known, where all that was in flight counts as spent. If there are more processes than requests,
+// each draws at random whether it sends one in a window. A process that has just started waits up
+// to a second for Redis first, and then assumes 64 processes. Once a second Redis is tried again,
+// and no call waits for that. A reply in time ends the fallback, several in a row if there was
+// another one less than a minute before. The beginning and the end are logged, at most one line a
+// minute.
 //
-// What a process has seen is not forgotten: it fills a Redis that has lost its data, or has come
-// back with older ones.
+// Each process remembers what it has seen, and tells it to a Redis that has lost its data or has
+// come back with older data.
 //
 // # In Redis
 //

@@ -14,9 +14,10 @@ const (
 	// ones dial, say hello and load the script, and a process that knows nothing has no part of the
 	// key.
 	firstTimeout = time.Second
-	// settled is how long after a process has met Redis all others have as well.
+	// settled is how long after the first reply to this process Redis knows all other processes,
+	// too.
 	settled = 10 * time.Second
-	// calm is how long Redis has to be there for the next fallback to count as the first.
+	// calm is how long Redis must reply until the next fallback counts as the first again.
 	calm = time.Minute
 	// mostTries bounds how many commands in a row have to succeed before a fallback ends.
 	mostTries = 8
@@ -24,7 +25,7 @@ const (
 	logEvery = time.Minute
 )
 
-// fallback is what a limiter knows of the times without Redis.
+// fallback is the state of the times without Redis, the present and the past.
 type fallback struct {
 	heard  time.Time // when Redis replied first
 	most   int       // processes that it knew of at a time within the last minute
@@ -52,7 +53,7 @@ type notes struct {
 	timer   *time.Timer
 }
 
-// timeout is how long the command that is sent now may take.
+// timeout returns how long a command that is sent now may take.
 func (l *Limiter) timeout() time.Duration {
 	if heard := l.fallback.heard; heard.IsZero() || time.Since(heard) < settled {
 		return max(l.config.timeout, firstTimeout)
@@ -60,8 +61,8 @@ func (l *Limiter) timeout() time.Duration {
 	return l.config.timeout
 }
 
-// divisor is among how many processes the key is divided, and whether that is known. Just after the
-// start Redis may not know all of them yet.
+// divisor returns among how many processes the key is divided, and whether that is known. Just
+// after the start Redis may not know all of them yet.
 func (l *Limiter) divisor(now time.Time) (processes int, known bool) {
 	a := &l.fallback
 	switch {
@@ -73,8 +74,8 @@ func (l *Limiter) divisor(now time.Time) (processes int, known bool) {
 	return a.most, true
 }
 
-// meet notes how many processes there are.
-func (a *fallback) meet(processes int, now time.Time) {
+// countProcesses takes over how many processes Redis knows.
+func (a *fallback) countProcesses(processes int, now time.Time) {
 	if a.heard.IsZero() {
 		a.heard = now
 	}
@@ -83,8 +84,8 @@ func (a *fallback) meet(processes int, now time.Time) {
 	}
 }
 
-// lose goes on without Redis.
-func (l *Limiter) lose(now time.Time, err error) {
+// startFallback goes on without Redis, unless the process does so already.
+func (l *Limiter) startFallback(now time.Time, err error) {
 	a := &l.fallback
 	a.tryAt, a.tries = now.Add(tryEvery), 0
 	if a.share != nil {
@@ -104,9 +105,9 @@ func (l *Limiter) lose(now time.Time, err error) {
 	l.refuse(now, l.seq, true)
 }
 
-// regain notes that a reply has come in time, and ends the fallback if these are enough. A Redis
-// that now and then needs too long would otherwise have the process change its mind each second.
-func (l *Limiter) regain(now time.Time) {
+// endFallback counts a reply that came in time, and ends the fallback after enough of them.
+// Otherwise a Redis that is too slow now and then would start and end a fallback each second.
+func (l *Limiter) endFallback(now time.Time) {
 	a := &l.fallback
 	a.tries++
 	a.tryAt = now.Add(tryEvery)
@@ -143,7 +144,7 @@ func (l *Limiter) note(now time.Time) {
 	go l.config.logger.LogAttrs(context.Background(), slog.LevelWarn, text, fields...) //nolint:sloglint // line's
 }
 
-// line is the text of a line of the log, and its fields.
+// line returns the text of a line of the log, and its fields.
 func (l *Limiter) line(away bool) (string, []slog.Attr) {
 	a := &l.fallback
 	fields := []slog.Attr{

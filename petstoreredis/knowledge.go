@@ -15,14 +15,14 @@ const (
 )
 
 // knowledge is what Redis replied last, by the local clock, with what responses to this process
-// have added since.
+// have shown since.
 type knowledge struct {
 	slot
 
 	rateLimit   petstore.RateLimit
-	left        int  // of the window, whatever the fleet has on its way
+	left        int  // of the window, whatever the fleet has in flight
 	taken       int  // of it by this process, used or not
-	outstanding int  // on its way, or reserved, by the last reply of Redis
+	outstanding int  // in flight or reserved, by the last reply of Redis
 	spent       bool // nothing of the window can come to this process any more
 	full        bool // only what another process returns unused can come to this one
 	ends        time.Time
@@ -64,8 +64,8 @@ func (k *knowledge) observe(r petstore.RateLimit) {
 	k.rateLimit = r
 }
 
-// earliest is a time before which a request with that many ahead of it in this process cannot go;
-// now, if it is not known that it cannot.
+// earliest returns a time before which a request cannot be sent that has so many others before it
+// in the queue of this process; now, if nothing known prevents it.
 func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
 	at := quota.Later(now, k.gate)
 	limit, left := k.rateLimit.Limit, k.left
@@ -83,7 +83,7 @@ func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
 	return at
 }
 
-// scope is the limit that keeps a request from going before at, zero if nothing that is known.
+// scope returns the limit because of which a request must wait until at, empty if no known one.
 func (k *knowledge) scope(now, at time.Time) petstore.LimitScope {
 	switch {
 	case now.Before(k.gate):

@@ -40,7 +40,7 @@ type Limiter struct {
 	grantedAt    time.Time // when that was
 	usedAt       time.Time // when the last of them was given to a call
 	inFlight     int
-	first        int       // of those, requests that go ahead of the others
+	first        int       // of those, the probes
 	lastResponse time.Time // when the last request ended
 
 	traffic
@@ -126,8 +126,8 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	return nil
 }
 
-// earliest is a time before which a request with that many ahead of it in this process cannot go;
-// now, if it is not known that it cannot.
+// earliest returns a time before which a request cannot be sent that has so many others before it
+// in the queue of this process; now, if nothing known prevents it.
 func (l *Limiter) earliest(now time.Time, ahead int) time.Time {
 	if l.fallback.share != nil {
 		return l.fallback.share.earliest(now, ahead)
@@ -135,7 +135,7 @@ func (l *Limiter) earliest(now time.Time, ahead int) time.Time {
 	return l.known.earliest(now, ahead)
 }
 
-// scope is the limit that keeps a request from going before at, zero if nothing that is known.
+// scope returns the limit because of which a request must wait until at, empty if no known one.
 func (l *Limiter) scope(now, at time.Time) petstore.LimitScope {
 	if l.fallback.share != nil {
 		return l.fallback.share.scope(now, at)
@@ -143,8 +143,8 @@ func (l *Limiter) scope(now, at time.Time) petstore.LimitScope {
 	return l.known.scope(now, at)
 }
 
-// refusal is the error for a call that cannot go before at. Its limit is the key's, also while this
-// process keeps to its share.
+// refusal returns the error for a call whose request cannot be sent before at. Its rate limit is
+// that of the whole key, also while this process keeps to its share.
 func (l *Limiter) refusal(now, at time.Time) *petstore.RateLimitError {
 	e := &petstore.RateLimitError{RateLimit: l.known.rateLimit, Scope: l.scope(now, at), Local: true}
 	if at.After(now) {
@@ -153,7 +153,7 @@ func (l *Limiter) refusal(now, at time.Time) *petstore.RateLimitError {
 	return e
 }
 
-// ended is the error for a call whose context has ended.
+// ended returns the error for a call whose context has ended.
 func (l *Limiter) ended(now time.Time, end error) error {
 	e := l.refusal(now, l.earliest(now, 0))
 	e.Err = end

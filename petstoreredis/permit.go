@@ -11,14 +11,14 @@ import (
 type permit struct {
 	limiter  *Limiter
 	slot     slot
-	over     bool       // the window was over when it was given to a call
-	share    *share     // of which it is; nil if Redis granted it
-	own      quota.Slot // in the budget of share
+	over     bool       // the window had ended when a call got the permit
+	share    *share     // nil if Redis granted it
+	own      quota.Slot // of the budget of share
 	released bool
 }
 
-// take makes a permit of what no call has asked for yet, or of this process's share while Redis is
-// away. It is nil if there is none.
+// take returns a permit for a call: one that no call has asked for yet or, while Redis is away, one
+// of this process's share. It returns nil if there is none.
 func (l *Limiter) take(now time.Time) *permit {
 	if s := l.fallback.share; s != nil {
 		slot, ok := s.admit(now)
@@ -60,7 +60,7 @@ func (p *permit) Release(o petstore.Observation) {
 	l.dispatch(now)
 }
 
-// end ends what take began.
+// end marks a permit as released.
 func (l *Limiter) end(p *permit) {
 	p.released = true
 	l.inFlight--
@@ -80,7 +80,7 @@ func (l *Limiter) giveBack(p *permit, o petstore.Observation, now time.Time) {
 	}
 }
 
-// settle notes the outcome of a request.
+// settle takes over the outcome of a request, for the next command and for the share.
 func (l *Limiter) settle(p *permit, o petstore.Observation, now time.Time) {
 	seen := observation(o)
 	if seen.RateLimit.Limit > 0 {
@@ -88,9 +88,9 @@ func (l *Limiter) settle(p *permit, o petstore.Observation, now time.Time) {
 	}
 	r := newReport(p.slot, p.over, o, l.offset)
 	if r.Rejected {
-		l.unused = nil // the gate is closed, whatever there was room for
+		l.unused = nil // the gate is closed: these must not be used
 	}
-	if l.others(r, o) {
+	if l.othersWait(r, o) {
 		l.urgent = true
 	}
 	if r.Limit > 0 {
@@ -110,8 +110,8 @@ func (l *Limiter) settle(p *permit, o petstore.Observation, now time.Time) {
 	}
 }
 
-// others reports whether others wait for what r says.
-func (l *Limiter) others(r report, o petstore.Observation) bool {
+// othersWait reports whether other processes wait for what r says, so that it is sent at once.
+func (l *Limiter) othersWait(r report, o petstore.Observation) bool {
 	shown := l.known.rateLimit
 	news := r.Limit > 0 && (r.Limit != shown.Limit || o.RateLimit.Reset.Sub(shown.Reset) > sameWindow)
 	return news || r.Urgent || r.First && r.Unsent || r.Rejected || l.anyResponse && l.queue.len() > 0

@@ -34,10 +34,10 @@ func newWaiter(ctx context.Context, now time.Time, ticket uint64, maxWait, clock
 	return w
 }
 
-// spent is how long w has waited for limits.
+// spent returns how long w has waited for limits.
 func (w *waiter) spent(clock time.Duration) time.Duration { return clock - w.clock }
 
-// late reports whether w, which has waited for so long, cannot wait until at.
+// late reports whether w, which has spent some of its time, cannot wait until at.
 func (w *waiter) late(now, at time.Time, spent time.Duration) bool {
 	if !at.After(now) {
 		return false
@@ -45,7 +45,7 @@ func (w *waiter) late(now, at time.Time, spent time.Duration) bool {
 	return at.Sub(now) > w.maxWait-spent || !w.deadline.IsZero() && at.After(w.deadline)
 }
 
-// report reports once what w waits for.
+// report tells the caller of w, once, what it waits for.
 func (w *waiter) report(why petstore.Wait) {
 	if !w.reported {
 		w.reported = true
@@ -53,7 +53,7 @@ func (w *waiter) report(why petstore.Wait) {
 	}
 }
 
-// queue is the calls that wait, by ticket.
+// queue holds the calls that wait, in the order of their tickets.
 type queue struct {
 	waiters list.List     // of *waiter
 	limited time.Duration // how long the first has waited for a limit, and not for a response, in sum
@@ -62,7 +62,7 @@ type queue struct {
 
 func (q *queue) len() int { return q.waiters.Len() }
 
-// clock is how long the first has waited for limits, in sum.
+// clock returns how long the first waiter, whoever it was, has waited for limits in sum.
 func (q *queue) clock(now time.Time) time.Duration {
 	if q.since.IsZero() {
 		return q.limited
@@ -70,7 +70,7 @@ func (q *queue) clock(now time.Time) time.Duration {
 	return q.limited + now.Sub(q.since)
 }
 
-// note notes whether the first waits for a limit.
+// note starts or stops the clock: it runs while the first waiter waits for a limit.
 func (q *queue) note(now time.Time, limited bool) {
 	switch {
 	case !limited:
@@ -116,7 +116,7 @@ func (q *queue) each(f func(w *waiter, ahead int)) {
 	}
 }
 
-// endOf is the end of a caller's context as an error, nil if it has not ended.
+// endOf returns the end of a caller's context as an error, nil if it has not ended.
 func endOf(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {

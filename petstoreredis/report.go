@@ -8,21 +8,21 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// slot is what the state in Redis has to know again of a request that it admitted.
+// slot is what the script says about a request that it admits, and gets back with the outcome.
 type slot struct {
 	Instance  string  `json:"instance"` // of the state
 	Responses int     `json:"known"`    // that it knew
 	Epoch     int     `json:"epoch"`    // windows so far
 	Closures  int     `json:"closures"` // so far
 	Step      int     `json:"step"`     // the eighth of a second in which it was admitted
-	Base      int     `json:"base"`     // left, less what was on its way, if nothing had ever been admitted
+	Base      int     `json:"base"`     // left, less what was in flight, if nothing had ever been admitted
 	Heard     float64 `json:"heard"`    // when that was known, by the clock of Redis, in milliseconds
-	First     bool    `json:"ahead"`    // it goes ahead of the fleet
+	First     bool    `json:"ahead"`    // it is a probe
 	Urgent    bool    `json:"urgent"`   // others wait for its response
 }
 
-// report is the outcome of N requests of which there is the same to say; script/window.lua
-// describes the fields. Times are milliseconds ago, or from Received on.
+// report is the outcome of N requests that differ in nothing that the script asks for;
+// script/window.lua describes the fields. Times are milliseconds ago, or from Received on.
 type report struct {
 	slot
 
@@ -70,11 +70,11 @@ func newReport(s slot, over bool, o petstore.Observation, f quota.Offset) report
 	return r
 }
 
-// join adds the outcome of another request if there is the same to say of it, so that a batch of
-// responses is one report.
+// join adds the outcome of another request if it is of the same kind, so that a batch of responses
+// is one report. It returns whether it did.
 //
-// The lowest Remaining with the highest number of known responses is what both together come to: a
-// response to a request sent when that much was known supersedes as much alone.
+// Both together mean the lowest Remaining with the highest number of known responses: a response
+// supersedes all that was known when its request was sent.
 func (r *report) join(o report) bool {
 	if r.First || o.First || r.kind() != o.kind() {
 		return false
@@ -94,7 +94,7 @@ func (r *report) join(o report) bool {
 	return true
 }
 
-// kind is r without what may differ between reports that are joined.
+// kind returns r without what may differ between reports that are joined.
 func (r *report) kind() report {
 	return report{
 		slot: slot{Instance: r.Instance, Epoch: r.Epoch, Closures: r.Closures, Step: r.Step},
@@ -103,7 +103,7 @@ func (r *report) kind() report {
 	}
 }
 
-// at is the report as it is sent now.
+// at returns the report as it is sent at now, with durations in place of times.
 func (r *report) at(now time.Time) report {
 	c := *r
 	c.Sent = max(0, now.Sub(r.sent).Milliseconds())

@@ -15,8 +15,8 @@ import (
 //go:embed script/*.lua
 var scripts embed.FS
 
-// newScript returns the shared budget: it runs in Redis, one command at a time. Redis knows a script
-// by its SHA-1, which protects nothing, so that a process in FIPS-only mode may compute it.
+// newScript returns the shared budget: it runs in Redis, one command at a time. Redis knows a
+// script by its SHA-1, which protects nothing, so that a process in FIPS-only mode may compute it.
 func newScript() (s *redis.Script) {
 	fips140.WithoutEnforcement(func() { s = redis.NewScript(source()) })
 	return s

@@ -42,7 +42,7 @@ type share struct {
 	wake   time.Time // when to ask again, zero if a response decides
 }
 
-// newShare begins with what is known from Redis and the responses. All that is on its way anywhere
+// newShare begins with what is known from Redis and the responses. All that is in flight anywhere
 // counts as spent.
 func newShare(k *knowledge, processes int, known bool, inFlight int, now time.Time) *share {
 	s := &share{processes: processes, known: known, budget: quota.Budget{Processes: 1}, limit: k.rateLimit.Limit}
@@ -97,7 +97,7 @@ func (s *share) open(now time.Time) {
 	s.part = s.draw()
 }
 
-// draw is how many requests of a window are this process's. If the key has fewer requests than
+// draw returns how many requests of a window are this process's. If the key has fewer requests than
 // processes it is drawn, so that the sum over all of them stays below the limit except for one time
 // in a hundred: 2.5 standard deviations.
 func (s *share) draw() int {
@@ -116,7 +116,7 @@ func (s *share) draw() int {
 	return 0
 }
 
-// partOf is the process's part of what a response says.
+// partOf returns the process's part of the rate limit of a response.
 func (s *share) partOf(r petstore.RateLimit) quota.RateLimit {
 	return quota.RateLimit{
 		Limit:     max(1, r.Limit/s.processes),
@@ -142,7 +142,7 @@ func (s *share) learn(o petstore.Observation, now time.Time) {
 	s.follow(o, now)
 }
 
-// translate is what an outcome says of the process's part.
+// translate returns an outcome with the process's part in place of the key's rate limit.
 func (s *share) translate(o petstore.Observation) quota.Observation {
 	own := observation(o)
 	if o.StatusCode == http.StatusTooManyRequests && !s.known {
@@ -169,7 +169,7 @@ func (s *share) follow(o petstore.Observation, now time.Time) {
 	s.opened = s.opened || o.StatusCode != 0 && o.StatusCode != http.StatusTooManyRequests
 }
 
-// earliest is a time before which a request with that many ahead of it cannot go.
+// earliest returns a time before which a request cannot be sent that has so many others before it.
 func (s *share) earliest(now time.Time, ahead int) time.Time {
 	at := s.budget.Earliest(now, ahead, false)
 	if s.part == 0 && at.Before(s.ends) {
@@ -178,7 +178,7 @@ func (s *share) earliest(now time.Time, ahead int) time.Time {
 	return at
 }
 
-// scope is the limit that keeps a request from going before at, zero if nothing that is known.
+// scope returns the limit because of which a request must wait until at, empty if no known one.
 func (s *share) scope(now, at time.Time) petstore.LimitScope {
 	scope := s.budget.Scope(now, at)
 	if scope == "" && at.After(now) {

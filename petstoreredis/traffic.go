@@ -26,15 +26,15 @@ const (
 	askEvery = 10 * time.Second
 )
 
-// traffic is the exchange of commands and replies with Redis: one command at a time, with all that
-// there is to say.
+// traffic is the exchange of commands and replies with Redis: one command at a time, with all
+// outcomes since the last one.
 type traffic struct {
-	busy        bool          // a command is on its way
+	busy        bool          // a command is in flight
 	back        chan struct{} // closed when its reply or its failure has come
 	seq         int           // its number
 	sentAt      time.Time     // when it was sent
-	overdue     *time.Timer   // gives it up
-	missed      bool          // it was given up
+	overdue     *time.Timer   // fires when it takes too long
+	missed      bool          // it took too long
 	reports     []report
 	urgent      bool      // others wait for the reports
 	askAt       time.Time // when to ask for the calls that wait
@@ -44,7 +44,7 @@ type traffic struct {
 	stateTime   int64     // when that was, by the clock of Redis in milliseconds
 }
 
-// report adds what there is to say.
+// report adds an outcome to those of the next command.
 func (t *traffic) report(r report) {
 	for i := range t.reports {
 		if t.reports[i].join(r) {
@@ -57,7 +57,7 @@ func (t *traffic) report(r report) {
 	}
 }
 
-// unreported is the number of requests that Redis does not know the outcome of.
+// unreported returns the number of requests whose outcome Redis does not know.
 func (t *traffic) unreported() int {
 	n := 0
 	for _, r := range t.reports {
@@ -66,7 +66,8 @@ func (t *traffic) unreported() int {
 	return n
 }
 
-// due is when to send a command, if no call and no response comes before.
+// due returns when to send the next command, if no call and no response comes before, and whether
+// there is one to send.
 func (l *Limiter) due() (time.Time, bool) {
 	switch {
 	case l.fallback.share != nil:
@@ -94,33 +95,33 @@ func (l *Limiter) due() (time.Time, bool) {
 	return at, ok
 }
 
-// send sends a command with all that there is to say.
+// send sends a command with all outcomes so far, unless one is in flight.
 func (l *Limiter) send(now time.Time) {
 	if l.busy {
 		return
 	}
 	c := l.command(now, l.want())
 	l.begin(c, now)
-	go l.carry(c, now)
+	go l.sendCommand(c, now)
 }
 
-// begin notes that a command is on its way.
+// begin notes that a command is in flight.
 func (l *Limiter) begin(c command, now time.Time) {
 	l.busy, l.back, l.urgent, l.sentAt = true, make(chan struct{}), false, now
 	l.reopens, l.missed = false, false
-	l.overdue = time.AfterFunc(l.timeout(), func() { l.miss(c.Seq) })
+	l.overdue = time.AfterFunc(l.timeout(), func() { l.onTimeout(c.Seq) })
 }
 
-// finish notes that it is not any more.
+// finish notes that no command is in flight any more.
 func (l *Limiter) finish() {
 	l.overdue.Stop()
 	l.busy = false
 	close(l.back)
 }
 
-// carry sends a command and takes in the reply.
-func (l *Limiter) carry(c command, sent time.Time) {
-	// Not every client of Redis heeds its deadline: miss does not depend on it.
+// sendCommand runs a command on a goroutine of its own, and takes over its reply.
+func (l *Limiter) sendCommand(c command, sent time.Time) {
+	// Not every client of Redis heeds its deadline: onTimeout does not depend on it.
 	ctx, cancel := context.WithTimeout(context.Background(), l.longestTrip())
 	defer cancel()
 	r, err := l.store.exchange(ctx, c)
@@ -133,16 +134,16 @@ func (l *Limiter) carry(c command, sent time.Time) {
 	}
 	switch {
 	case err != nil:
-		l.lose(now, err)
+		l.startFallback(now, err)
 	case r.Stale:
 		l.askAt = now.Add(holdFor)
 	default:
-		l.hear(c, r, sent, now)
+		l.onReply(c, r, sent, now)
 	}
 	l.dispatch(now)
 }
 
-// longestTrip is more than a command may take.
+// longestTrip returns a time that is longer than a command may take.
 func (l *Limiter) longestTrip() time.Duration { return l.timeout() + time.Millisecond }
 
 // restore takes back the reports of a command that failed. If it was carried out nevertheless, they
@@ -159,20 +160,20 @@ func (l *Limiter) restore(c command) {
 // errSlow is the reason of a fallback when Redis does not respond in time.
 var errSlow = errors.New("no response in time")
 
-// miss goes on without Redis when a command takes too long. Its reply may still come.
-func (l *Limiter) miss(seq int) {
+// onTimeout goes on without Redis when a command takes too long. Its reply may still come.
+func (l *Limiter) onTimeout(seq int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.busy && l.seq == seq {
 		now := time.Now()
 		l.missed = true
-		l.lose(now, errSlow)
+		l.startFallback(now, errSlow)
 		l.dispatch(now)
 	}
 }
 
-// hear takes in a reply.
-func (l *Limiter) hear(c command, r reply, sent, now time.Time) {
+// onReply takes over a reply: what it says, and the permits that it grants.
+func (l *Limiter) onReply(c command, r reply, sent, now time.Time) {
 	l.learn(r, sent, now)
 	if r.Granted < c.Want {
 		l.askAt = quota.Later(l.askAt, now.Add(leastWait))
@@ -185,7 +186,7 @@ func (l *Limiter) hear(c command, r reply, sent, now time.Time) {
 			}
 		}
 	case !l.missed: // a late reply does not end a fallback
-		l.regain(now)
+		l.endFallback(now)
 	}
 	l.refuse(now, c.Seq, r.Granted == 0)
 }
@@ -209,11 +210,11 @@ func (l *Limiter) learn(r reply, sent, now time.Time) {
 		l.fallback.repairs++
 		l.note(now)
 	}
-	l.fallback.meet(r.Processes, now)
+	l.fallback.countProcesses(r.Processes, now)
 }
 
-// barred reports whether a 429 has come that Redis does not know of yet: what it has granted since
-// must not be used.
+// barred reports whether there is a 429 that Redis does not know of yet: permits that it has
+// granted since must not be used.
 func (l *Limiter) barred() bool {
 	for _, r := range l.reports {
 		if r.Rejected {
@@ -223,7 +224,7 @@ func (l *Limiter) barred() bool {
 	return false
 }
 
-// awaitReply waits, with the lock given up meanwhile, until no command is on its way or Redis is
+// awaitReply waits, with the lock given up meanwhile, until no command is in flight or Redis is
 // away.
 func (l *Limiter) awaitReply(ctx context.Context) error {
 	for l.busy && l.fallback.share == nil {

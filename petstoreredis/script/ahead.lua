@@ -1,10 +1,10 @@
--- The requests that go ahead of the others (ahead.go). ahead is a list of {process, when granted}.
+-- The probes, which go ahead of the other requests (ahead.go). ahead is a list of {process, when
+-- granted}.
 
 local PATIENCE, REJECTED_PATIENCE = 1000, 10000 -- the silence after which one more goes
 local UNSENT_AHEAD = 4
 
--- needs_first reports whether nothing known covers a request, so that one has to go ahead of the
--- others.
+-- needs_first reports whether nothing known covers a request, so that one has to be a probe.
 local function needs_first(reserved)
   if s.rejected then
     return true
@@ -16,7 +16,7 @@ local function needs_first(reserved)
   return left() - s.outstanding <= reserved or (crowded() and left() < math.floor(s.limit / 4))
 end
 
--- may_go_ahead reports whether a request may go ahead of the others now, and if not, when one may:
+-- may_go_ahead reports whether a probe may be sent now, and if not, when one may:
 -- nil if a response decides.
 local function may_go_ahead()
   local roomy = not s.rejected and (s.epoch == 0 or (s.epoch > 1 and not s.slides))
@@ -37,7 +37,7 @@ local function may_go_ahead()
   return now >= again, again
 end
 
--- silence puts off the next request that goes ahead after one that got no response: the service is
+-- silence delays the next probe after one that got no response: the service is
 -- in trouble.
 local function silence()
   s.ahead_from = now + math.min(100 * 2 ^ math.min(s.silent, 4), PATIENCE)

@@ -1,6 +1,7 @@
 -- The gate that a 429 closes for the whole fleet (closure.go).
 
--- backoff is the least time to stay away after a 429: nothing after the first that says how long.
+-- backoff returns the least time to stay away after a 429: nothing after the first that says how
+-- long.
 local function backoff(unknown)
   if unknown then
     return MINUTE * 2 ^ math.min(s.streak - 1, 4)
@@ -51,7 +52,7 @@ end
 
 -- reject closes the gate after a 429.
 local function reject(r)
-  if r.closures == s.closures then -- the first of those that were on their way together
+  if r.closures == s.closures then -- the first of those that were in flight together
     s.closures = s.closures + 1
     s.streak = s.streak + 1
   end

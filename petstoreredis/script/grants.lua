@@ -1,25 +1,26 @@
 -- Who of the fleet may send how much, and who has to wait for how long.
 
--- response_in is in how long to ask for a response that is waited for since then: not too often.
+-- response_in returns in how long to ask for a response that is waited for since then: not too
+-- often.
 local function response_in(since)
   local waited = now - since
   return math.max(5, s.rtt * 1.25 - waited, waited)
 end
 
--- rank is the number of processes that wait for longer than this one.
+-- rank returns the number of processes that wait for longer than this one.
 local function rank()
   return redis.call('ZRANK', QUEUE, command.id) or redis.call('ZCARD', QUEUE)
 end
 
--- at_in is in how long a process should ask again that waits for a time. The first of the queue
--- asks then; the others come one after the other when the response to the first one's request can
--- be expected.
+-- at_in returns in how long a process should ask again that waits for a time. The first of the
+-- queue asks then; the others come one after the other when the response to the first one's request
+-- can be expected.
 local function at_in(at)
   local before = rank()
   return at - now + (before > 0 and s.rtt * 2 + before or 0)
 end
 
--- free is how many requests more may be on their way, and whether a response makes that grow.
+-- free returns how many more requests may be in flight, and whether a response makes that grow.
 local function free(reserved)
   if s.epoch == 0 then
     return math.max(0, blindly() - in_flight()), true
@@ -31,8 +32,8 @@ local function free(reserved)
   return math.max(0, math.min(rest, most)), rest > 0 and most < rest
 end
 
--- part is how many of n free permits the process gets of those it wants: what is still missing to
--- its part of the window, or its part of what is free. A process past its part leaves theirs to
+-- part returns how many of n free permits the process gets of those it wants: what is still missing
+-- to its part of the window, or its part of what is free. A process past its part leaves theirs to
 -- those that have waited for longer.
 local function part(n)
   local processes = redis.call('ZCARD', LEASES)
@@ -52,7 +53,7 @@ local function part(n)
   return math.min(command.want, n, math.max(1, math.floor(n / parts), missing))
 end
 
--- admit_ahead grants a request that goes ahead of the others, or returns in how long to ask again.
+-- admit_ahead grants a probe, or returns in how long to ask again.
 local function admit_ahead()
   local may, at = may_go_ahead()
   if may then

@@ -4,8 +4,8 @@
 -- have sent it all. The next response to a request sent after that shows what the service has
 -- really counted.
 
--- held_by is how much a process holds, the number of its last command, and how much it was granted
--- of which window.
+-- held_by returns how much a process holds, the number of its last command, and how much it was
+-- granted of which window.
 local function held_by(id)
   local text = redis.call('HGET', HELD, id) or '0 0 0 0'
   local held, seq, taken, epoch = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
@@ -21,7 +21,7 @@ local function add_up()
   end
 end
 
--- taken is how much the process was granted of this window, less what it has returned.
+-- taken returns how much the process was granted of this window, less what it has returned.
 local function taken()
   local _, _, n, epoch = held_by(command.id)
   return epoch == s.epoch and n or 0

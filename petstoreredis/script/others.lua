@@ -32,7 +32,7 @@ local function remove(step, n)
   end
 end
 
--- late_in is in how long the oldest request in flight will be late, nil if there is none.
+-- late_in returns in how long the oldest request in flight will be late, nil if there is none.
 local function late_in()
   for step = math.max(0, s.step - STEPS + 1), s.step do
     if s.counts[step % STEPS + 1] > 0 then
@@ -47,7 +47,7 @@ local function crowded()
   return s.alone < 0
 end
 
--- reserve is how much of the window a request has to leave for those that others have on their way.
+-- reserve returns how much of the window to leave for the requests that others have in flight.
 local function reserve()
   return crowded() and math.min(math.max(1, s.theirs), math.max(0, s.limit - 1)) or 0
 end
@@ -80,8 +80,8 @@ local function watch(r, opened)
   s.theirs = math.max(came, s.theirs - math.floor((s.theirs + 7) / 8))
 end
 
--- in_flight is the number of requests that are not late. What goes back unused is in young for a
--- second at most.
+-- in_flight returns the number of requests that are not late. What goes back unused is in young for
+-- a second at most.
 local function in_flight()
   return math.min(s.young, s.outstanding)
 end

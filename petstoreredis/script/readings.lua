@@ -13,13 +13,14 @@ local function keep(list, wanted)
   return kept
 end
 
--- remaining is the lowest that holds. low is a list of {response, remaining}, increasing in both.
+-- remaining returns the lowest Remaining that holds. low is a list of {response, remaining},
+-- increasing in both.
 local function remaining()
   return s.low[1] and s.low[1][2] or 0
 end
 
--- losses is the number of requests of which nothing is known. lost is a list of {response, n, when
--- given up}.
+-- losses returns the number of requests whose response was lost. lost is a list of {response, n,
+-- when given up}.
 local function losses()
   local n = 0
   for _, loss in ipairs(s.lost) do
@@ -28,7 +29,7 @@ local function losses()
   return n
 end
 
--- left is what remains of the window by the responses, whatever is outstanding.
+-- left returns what remains of the window by the responses, whatever is in flight.
 local function left()
   return math.max(0, remaining() - losses())
 end

@@ -12,9 +12,9 @@
 local STATE, LEASES, HELD, QUEUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local YEAR = 370 * 24 * 3600000
 local MINUTE = 60000     -- the window of the plans (section 8.1)
-local STRAY = 1000       -- how long a request may still be on its way when nobody waits for it any more
+local STRAY = 1000       -- how long a request may still be in flight when nobody waits for it any more
 local RETURN = 1000      -- until when all processes have come back to a Redis that has lost its state
-local UNUSED = 500       -- after which a process gives back what it does not use, holdFor in courier.go
+local UNUSED = 500       -- after which a process gives back what it does not use, holdFor in traffic.go
 local KEPT = 600000      -- how long the state outlasts the window and the closure
 local MOST = 32          -- entries of a list, so that the state stays at about 2 kB
 local TRUSTED = 8        -- as in others.go; a fleet begins with it, since it looks at the first two responses

@@ -13,8 +13,8 @@ local SAME = 30000       -- how far the Resets of one window may lie apart
 local GRAIN = 1000       -- by which Reset may have been rounded down
 local MARGIN = 1000      -- added to Reset once one proved early
 
--- end_within is when the window of a report is over for certain that was open at start, and whether
--- its Reset is of any use. grain is by how much that may have been rounded down.
+-- end_within returns when the window of a report is certainly over that was open at start, and
+-- whether its Reset is of any use. grain is by how much that may have been rounded down.
 local function end_within(r, start, grain)
   local slack, hour, longest = 10000, 3600000, 400 * 24 * 3600000
   if r.reset_in > longest then
@@ -41,8 +41,8 @@ local function end_of(r, start)
   return end_within(r, start, grain())
 end
 
--- compare_by_hand is compare where Reset is of no use: the window in which the request was sent
--- decides.
+-- compare_by_hand does what compare does where Reset is of no use: the window in which the request
+-- was sent decides.
 local function compare_by_hand(r)
   if r.epoch ~= s.epoch then
     return not r.over and not s.slides and 'past' or 'same'

@@ -133,7 +133,7 @@ func (j *Journal) add(r fake.Request) {
 	j.settle(r)
 }
 
-// sum is a digest of what is the same in every try of a call.
+// sum returns a digest of what is the same in every try of a call.
 func (j *Journal) sum(r fake.Request) uint64 {
 	var h maphash.Hash
 	h.SetSeed(j.seed)
