@@ -1,7 +1,6 @@
 package petstoreredis
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -67,9 +66,12 @@ type reply struct {
 // problem returns why the script cannot have replied this to a command that asked for want permits,
 // empty if it can: somebody else may have written what a client of Redis gets.
 func (r *reply) problem(want int) string {
-	const year, longest = 370 * 24 * 3600_000, 1 << 42 // milliseconds; longest is 139 years
+	const year, longest, most = 370 * 24 * 3600_000, 1 << 42, 1 << 40 // longest is 139 years in milliseconds
 	tooLong := func(ms int64) bool { return ms < -longest || ms > longest }
-	counts := []int{r.Limit, r.Left, r.Taken, r.Outstanding, r.Waiting, r.Commands, r.Epoch}
+	counts := []int64{
+		int64(r.Limit), int64(r.Left), int64(r.Taken), int64(r.Outstanding), int64(r.Waiting), int64(r.Commands),
+		int64(r.Epoch), r.Shown,
+	}
 	switch {
 	case r.Instance == "":
 		return "it has no instance"
@@ -77,10 +79,8 @@ func (r *reply) problem(want int) string {
 		return "it grants what was not asked for"
 	case r.Wait > year || slices.ContainsFunc([]int64{r.Wait, r.Ends, r.Gate, r.Closed}, tooLong):
 		return "a time in it is too long"
-	case r.Processes < 1 || slices.ContainsFunc(counts, func(n int) bool { return n < 0 || n > math.MaxInt32 }):
-		return "a number in it cannot be"
-	case r.Shown < 0 || r.Shown > math.MaxInt32*100:
-		return "its Reset is no time"
+	case r.Processes < 1 || slices.ContainsFunc(counts, func(n int64) bool { return n < 0 || n > most }):
+		return "a number in it is negative or too large"
 	case !slices.Contains([]petstore.LimitScope{"", petstore.ScopeMinute, petstore.ScopeDay, petstore.ScopeBan},
 		petstore.LimitScope(r.Scope)):
 		return "its scope is unknown"
