@@ -13,14 +13,15 @@ import (
 // the empty line are set before the request is sent, because other goroutines may read them then,
 // for instance a dialer of the transport that calls CallFromContext.
 type attempt struct {
-	context attemptContext
-	number  int           // within the call, starting at 1
-	waited  time.Duration // time that the call waited for the rate limit before this attempt
-	key     apiKey
-	permit  Permit    // nil once it is released
-	ready   time.Time // when Acquire returned
-	request http.Request
-	wire    wire
+	context  attemptContext
+	number   int           // within the call, starting at 1
+	waited   time.Duration // time that the call waited for the rate limit before this attempt
+	key      apiKey
+	permit   Permit    // nil once it is released
+	closures uint64    // Client.closure.count when it asked for the permit
+	ready    time.Time // when Acquire returned
+	request  http.Request
+	wire     wire
 
 	sent       bool // the request may have been written
 	received   time.Time

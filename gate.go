@@ -50,7 +50,7 @@ func (k *call) admit() (_ *attempt, err error) {
 		a.release(Observation{})
 		wait := k.plan.notBefore.Sub(a.ready)
 		if err := k.sleep(Wait{Reason: k.rateLimitReason(), Until: k.plan.notBefore}, wait); err != nil {
-			return nil, k.refusal(err)
+			return nil, k.refusal(a, err)
 		}
 		k.waited.Add(int64(wait))
 		if err := k.prepareAdmission(a); err != nil {
@@ -71,7 +71,7 @@ func (k *call) admit() (_ *attempt, err error) {
 func (k *call) acquireForKey(a *attempt) error {
 	asked := time.Now()
 	if err := k.acquire(a, asked); err != nil {
-		return k.refusal(err)
+		return k.refusal(a, err)
 	}
 	if !k.client.rotates || a.ready.Sub(asked) <= keyFreshness {
 		return nil
@@ -86,7 +86,7 @@ func (k *call) acquireForKey(a *attempt) error {
 	}
 	a.release(Observation{})
 	if err := k.acquire(a, time.Now()); err != nil {
-		return k.refusal(err)
+		return k.refusal(a, err)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (k *call) nextAttempt() *attempt {
 // prepareAdmission gets the key for a, because the limiter has a budget for each key.
 func (k *call) prepareAdmission(a *attempt) error {
 	if ended := endOf(k.ctx.Context); ended != nil {
-		return k.refusal(ended)
+		return k.refusal(a, ended)
 	}
 	key, err := k.askKey(a.number)
 	if err != nil {
@@ -145,6 +145,7 @@ func (k *call) askKey(number int) (apiKey, error) {
 // acquire gets a's permit from the limiter. The time that this takes counts as waited, except the
 // part that the limiter reported through StartWait as free.
 func (k *call) acquire(a *attempt, asked time.Time) error {
+	a.closures = k.client.closure.count.Load()
 	if k.client.limiter != nil {
 		k.free.Store(0)
 		defer k.stopWaiting() // if the limiter panics, or forgets to
@@ -211,8 +212,8 @@ func (k *call) rateLimitReason() WaitReason {
 	return WaitRetryAfter
 }
 
-// refusal returns the error of the call after err, because of which no request was sent.
-func (k *call) refusal(err error) error {
+// refusal returns the error of the call after err, because of which a was not sent.
+func (k *call) refusal(a *attempt, err error) error {
 	if limited, ok := errors.AsType[*RateLimitError](err); ok && limited != nil {
 		e := *limited
 		e.Operation = k.operation.name
@@ -220,7 +221,11 @@ func (k *call) refusal(err error) error {
 		e.Local = e.Attempts == 0
 		e.Err = k.withLast(e.Err)
 		if e.RetryAt.After(time.Now()) && endOf(k.ctx.Context) == nil {
-			k.gateClosed(e.Scope, e.RetryAt)
+			left := e.RateLimit.Remaining
+			if e.Scope == ScopeBan {
+				left = -1
+			}
+			k.gateClosed(a, e.Scope, e.RetryAt, left)
 		}
 		return &e
 	}

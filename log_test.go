@@ -88,6 +88,53 @@ func TestWithLogger(t *testing.T) {
 			assert.Contains(t, text.String(), `level=INFO msg="petstore: rate limit open again"`)
 		})
 	})
+	t.Run("logs one line when the day ends under 64 goroutines, and one when the next begins", func(t *testing.T) {
+		for _, headers := range []bool{true, false} { // of the day
+			synctest.Test(t, func(t *testing.T) {
+				perMinute := 100
+				if !headers {
+					perMinute = 50 // the headers show the minute, which has less left
+				}
+				server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(perMinute, 300)), fake.WithLatency(100*time.Millisecond))
+				var text bytes.Buffer
+				client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+				var all sync.WaitGroup
+				for range 64 {
+					all.Go(func() {
+						for range 60 {
+							_ = list(client)
+							time.Sleep(10 * time.Second)
+						}
+					})
+				}
+				all.Wait()
+				assert.Equal(t, 1, strings.Count(text.String(), "\n"), text.String())
+				assert.Contains(t, text.String(), "rate limit closed")
+				time.Sleep(24 * time.Hour)
+				for range 64 {
+					all.Go(func() { assert.NoError(t, list(client)) })
+				}
+				all.Wait()
+				assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
+				assert.Contains(t, text.String(), "open again")
+			})
+		}
+	})
+	t.Run("logs one line when a key that was closed early is open again", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 5)))
+			var text bytes.Buffer
+			client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+			for range 6 {
+				_ = list(client)
+			}
+			server.SetPlan(server.APIKey(), fake.Enterprise(60, 500))
+			client.Reopen()
+			require.NoError(t, list(client))
+			require.NoError(t, list(client))
+			assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
+		})
+	})
 	t.Run("logs nothing at Info about 300 calls in a queue", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(150, 0)))
