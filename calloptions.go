@@ -43,9 +43,13 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 	})
 }
 
-// WithMaxWait limits the time that a call waits for the rate limit, over all its attempts. The
-// default is 2 minutes; 0 means never to wait. A call that would have to wait longer fails
-// immediately with a [*RateLimitError]. The limit also applies to the Retry-After of each 503.
+// WithMaxWait limits the time that a call waits for a new window or the end of a closure, over all
+// its attempts. The default is 2 minutes and 2 seconds, for two windows. A call that would have to
+// wait longer fails immediately with a [*RateLimitError]. The limit also applies to the Retry-After
+// of each 503.
+//
+// The wait for the responses to requests in flight does not count, so that a call with 0 may wait
+// for these; see [NewLimiter]. The end of the call's context ends each wait.
 func WithMaxWait(d time.Duration) CallOption {
 	return durationOption("WithMaxWait", d, func(c *callConfig) *time.Duration { return &c.maxWait })
 }

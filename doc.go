@@ -15,7 +15,7 @@
 // [NewClient] takes all options. A call takes those marked with *, and they override the client's.
 //
 //	option                 default            what it sets
-//	WithMaxWait *          2 min              longest wait for the rate limit, over all attempts
+//	WithMaxWait *          2 min 2 s          longest wait for the rate limit, over all attempts
 //	WithAttemptTimeout *   30 s               time for each attempt, without the waits
 //	WithCallTimeout *      none               time for a call with its attempts and waits
 //	WithRetryPolicy *      4, 500 ms, 30 s    attempts, first and longest backoff

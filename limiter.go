@@ -141,7 +141,7 @@ func (l *limiter) enter(ctx context.Context, maxWait time.Duration, w *waiter) (
 	call, _ := CallFromContext(ctx)
 	q := l.queue(call.KeyID, now)
 	if end := endOf(ctx); end != nil {
-		return nil, nil, q.ended(now, end, "before the request was sent")
+		return nil, nil, q.ended(now, end, w != nil)
 	}
 	ticket := Ticket(ctx, l, l.issue)
 	q.dispatch(now)
@@ -211,13 +211,23 @@ func (p *permit) Release(o Observation) {
 	q.dispatch(now)
 }
 
-// ended returns the error for a call whose context has ended. when is the part of the text that
-// says what the call was doing.
-func (q *keyQueue) ended(now time.Time, end error, when string) *RateLimitError {
+// ended returns the error for a call whose context has ended. waited is whether that was in the
+// queue.
+func (q *keyQueue) ended(now time.Time, end error, waited bool) *RateLimitError {
 	e := q.refusal(now, q.budget.Earliest(now, 0, false))
 	e.Err = end
-	if e.Scope == "" {
-		e.Err = fmt.Errorf("%s: %w", when, end)
+	if e.Scope != "" {
+		return e
+	}
+	e.RetryAt = time.Time{} // a response decides
+	switch inFlight := q.budget.InFlight(); {
+	case !waited:
+		e.Err = fmt.Errorf("before the request was sent: %w", end)
+	case e.RateLimit.IsZero():
+		e.Err = fmt.Errorf("while waiting for a response, with %d in flight: %w", inFlight, end)
+	default:
+		e.Err = fmt.Errorf("while waiting for a response, with %d in flight and %d left: %w",
+			inFlight, max(0, e.RateLimit.Remaining-inFlight), end)
 	}
 	return e
 }

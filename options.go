@@ -11,9 +11,9 @@ import (
 
 // The defaults of a Client.
 const (
-	// A window of the plans lasts one minute: two minutes let a call wait for the next window, and
-	// for one more if others use up that one.
-	defaultMaxWait = 2 * time.Minute
+	// A window of the plans lasts one minute, and its Reset has a grain of a second: this lets a
+	// call wait for the next window, and for one more if others use up that one.
+	defaultMaxWait = 2 * (time.Minute + time.Second)
 	// A response that takes longer than 30 seconds is taken for lost.
 	defaultAttemptTimeout = 30 * time.Second
 	// 10 MiB: about 100,000 pets of 100 bytes, where the document allows 100.

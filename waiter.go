@@ -67,18 +67,19 @@ func (w *waiter) awaitEvent(ctx context.Context) (done bool, _ *permit, _ error)
 	q.limiter.mu.Lock()
 	defer q.limiter.mu.Unlock()
 	now := time.Now()
+	q.dispatch(now) // the wait may be over at the same time as maxWait
 	spent := q.clock(now) - w.clock
 	w.free = now.Sub(w.entered) - spent
 	if end := endOf(ctx); end != nil { // even if the permit came at the same time
 		q.withdraw(w, now)
-		return true, nil, q.ended(now, end, "while waiting for the response of a request that went ahead")
+		return true, nil, q.ended(now, end, true)
 	}
 	switch {
 	case w.permit != nil:
 		return true, w.permit, nil
 	case w.refused != nil:
 		return true, nil, w.refused
-	case spent < w.maxWait:
+	case spent < w.maxWait, q.since.IsZero(): // else it waits for a response, which is free
 		return false, nil, nil
 	}
 	q.withdraw(w, now)
@@ -92,11 +93,13 @@ func (w *waiter) left() time.Duration {
 	return w.maxWait - (w.queue.clock(time.Now()) - w.clock)
 }
 
-// late reports whether w cannot wait until at.
+// late reports whether w cannot wait until at. Each window after the next one may begin up to a
+// second late, the grain of Reset: 1/60 of the time that at is after the next one.
 func (w *waiter) late(now, at time.Time) bool {
 	if !at.After(now) {
 		return false // as far as known, w need not wait for a limit
 	}
+	at = at.Add(at.Sub(w.queue.earliest(now, w, 0)) / 60)
 	spent := w.queue.clock(now) - w.clock
 	return at.Sub(now) > w.maxWait-spent || !w.deadline.IsZero() && at.After(w.deadline)
 }
