@@ -25,7 +25,7 @@ func TestCallAllocations(t *testing.T) {
 	}{
 		"list of 20":  {200, pets(20), list, 34},
 		"list of 100": {200, pets(100), list, 114},
-		"create":      {201, onePet, create, 19},
+		"create":      {201, onePet, create, 18},
 		"get":         {200, onePet, get, 13},
 	} {
 		t.Run(name, func(t *testing.T) {

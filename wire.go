@@ -46,6 +46,9 @@ func (b *requestBody) Read(p []byte) (int, error) {
 
 func (b *requestBody) Close() error { return nil }
 
+// ReadAt is for those who look at the body, and close it, but do not send it.
+func (b *requestBody) ReadAt(p []byte, off int64) (int, error) { return b.reader.ReadAt(p, off) }
+
 // bodyCopy is a copy of the body of a create. Who records or signs a request reads the copy before
 // a connection is asked for, and seldom closes it; who sends the copy must close it.
 type bodyCopy struct {
@@ -66,9 +69,6 @@ func (b *bodyCopy) Close() error {
 	}
 	return nil
 }
-
-// ReadAt is for those who look at the copy and close it, but do not send it.
-func (b *bodyCopy) ReadAt(p []byte, off int64) (int, error) { return b.reader.ReadAt(p, off) }
 
 // identity means no transfer coding. With it, net/http writes a body of unknown length unchanged.
 // Without it, net/http would start a goroutine that reads the first byte, to choose a coding.

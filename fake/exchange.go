@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -135,7 +136,11 @@ func (x *exchange) readBody() {
 	if x.req.Body == nil || x.req.Body == http.NoBody {
 		return
 	}
-	body, err := readBounded(x.req.Body)
+	from := io.Reader(x.req.Body)
+	if at, ok := from.(io.ReaderAt); ok { // the client takes a body for sent once Read was called
+		from = io.NewSectionReader(at, 0, math.MaxInt64)
+	}
+	body, err := readBounded(from)
 	switch {
 	case err != nil:
 		x.bodyErr = fmt.Errorf("the request body cannot be read: %w", err)

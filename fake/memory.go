@@ -101,9 +101,6 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 		defer func() { _ = body.Close() }()
 		x.req = r.WithContext(r.Context())
 		x.req.Body = body
-		if at, ok := body.(io.ReaderAt); ok { // the client takes a body for sent once Read was called
-			x.req.Body = io.NopCloser(io.NewSectionReader(at, 0, r.ContentLength))
-		}
 		x.readBody()
 	}
 	f := s.faults.pick(x, true)

@@ -3,13 +3,13 @@ package chaos
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -27,7 +27,8 @@ type request struct {
 
 // untouched reports whether certainly nothing of the request was written.
 func (q *request) untouched() bool {
-	return errors.Is(q.err, syscall.ECONNREFUSED) || q.err != nil && q.dialled.Load() && !q.connected.Load()
+	failed, ok := errors.AsType[*net.OpError](q.err)
+	return ok && failed.Op == "dial" || q.err != nil && q.dialled.Load() && !q.connected.Load()
 }
 
 // recorder is the transport below the client: it records each request, and sets the header that
