@@ -37,12 +37,19 @@ type others struct {
 	// it to minus the limit, and each new window halves that.
 	alone  int
 	theirs int // estimate of the requests of others in flight
+	// took is the time of the last request, at most twice that of the one before: a single slow
+	// response says more about us than about others.
+	took time.Duration
 }
 
 // watch infers from the response to one of our requests how many requests of others the window has.
 func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 	x := &b.others
 	took := o.Received.Sub(o.Sent)
+	if x.took == 0 {
+		x.took = took
+	}
+	x.took = min(took, 2*x.took)
 	// came: requests that the window counted since the last response before ours was sent, without
 	// those that may have been ours. span: the time in which they came.
 	came, span := s.base-o.RateLimit.Remaining-b.admitted, o.Received.Sub(s.heard)
@@ -65,7 +72,7 @@ func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 	// The estimate: as many as came during our request are in flight now. It falls slowly, by 1/8
 	// with each response, so that one quick response does not make others seem gone.
 	if span = max(span, took); span > 0 && came > 0 {
-		came = int((time.Duration(came)*took + span - 1) / span)
+		came = int((time.Duration(came)*x.took + span - 1) / span)
 	}
 	x.theirs = max(came, x.theirs-(x.theirs+7)/8)
 }

@@ -73,6 +73,25 @@ func TestBudgetShare(t *testing.T) {
 		p.respond(p.send(), 60, 5, reset) // 53 requests of others while ours was in flight
 		assert.Equal(t, quota.Reason(quota.Minute), p.blocked().Reason)
 	})
+	t.Run("what came during a single slow response of ours is not in flight now", func(t *testing.T) {
+		p := newSharedProcess(t)
+		reset := p.now.Add(time.Minute)
+		p.respond(p.send(), 60, 59, reset)
+		left := 59
+		for _, took := range []time.Duration{10 * time.Millisecond, 10 * time.Millisecond, 2 * time.Second} {
+			slot, sent := p.send(), p.now
+			p.now = p.now.Add(took)
+			left--
+			if took > time.Second {
+				left -= 30 // requests of others, one after the other
+			}
+			p.Settle(slot, &quota.Observation{
+				Sent: sent, Received: p.now, StatusCode: http.StatusOK, Date: p.now.Truncate(time.Second),
+				RateLimit: quota.RateLimit{Limit: 60, Remaining: left, Reset: reset},
+			}, p.now)
+		}
+		sendSix(p)
+	})
 	t.Run("with Processes 8, seven requests are left to the others", func(t *testing.T) {
 		p := newProcess(t)
 		p.Processes = 8

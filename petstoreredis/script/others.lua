@@ -57,6 +57,7 @@ end
 local function watch(r, opened)
   -- What the window has counted since the last response before the grant, without what may have
   -- been the fleet's.
+  s.took = s.took == 0 and r.took or math.min(r.took, 2 * s.took)
   local came, span = r.base - r.remaining - s.admitted, r.received - r.heard
   opened = opened or r.epoch ~= s.epoch
   if opened and s.day then
@@ -75,7 +76,7 @@ local function watch(r, opened)
   end
   span = math.max(span, r.took)
   if span > 0 and came > 0 then
-    came = math.ceil(came * r.took / span)
+    came = math.ceil(came * s.took / span)
   end
   s.theirs = math.max(came, s.theirs - math.floor((s.theirs + 7) / 8))
 end

@@ -32,7 +32,7 @@ local function fresh(time)
     responses = 0, low = {}, lost = {}, counted = {}, -- readings.lua
     epoch = 0, limit = 0, shown = 0, reset = 0, by = 0, start = 0, ends = 0, day = false, -- window.lua
     own = 0, slides = false, minutes = false, margin = 0, distrust = false, blind = false, heard = 0,
-    theirs = 0, alone = TRUSTED, -- others.lua
+    theirs = 0, alone = TRUSTED, took = 0, -- others.lua
     born = time, step = 0, young = 0, counts = {0, 0, 0, 0, 0, 0, 0, 0},
     ahead = {}, ahead_at = 0, ahead_from = 0, unsent = 0, silent = 0, -- ahead.lua
     gate = 0, scope = '', closed = 0, closures = 0, streak = 0, rejected = false,
