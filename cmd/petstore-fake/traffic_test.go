@@ -11,19 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shownTraffic is the traffic as the stream of events sends it.
-type shownTraffic []struct {
-	Start int64
-	Count []int // 2xx, 4xx, 429, 5xx, none
-}
-
-func (i testInstance) traffic() (shown shownTraffic, text string) {
+// part returns a part of the page as the stream of events sends it.
+func (i testInstance) part(name string) string {
 	i.t.Helper()
 	_, data, _ := strings.Cut(i.call("GET", "/_fake/events", "").Body.String(), "data: ")
-	var event struct{ State map[string]json.RawMessage }
+	var event struct{ State map[string]string }
 	require.NoError(i.t, json.NewDecoder(strings.NewReader(data)).Decode(&event))
-	require.NoError(i.t, json.Unmarshal(event.State["traffic"], &shown))
-	return shown, string(event.State["traffic"])
+	require.Contains(i.t, event.State, name)
+	return event.State[name]
 }
 
 func TestTraffic(t *testing.T) {
@@ -33,17 +28,17 @@ func TestTraffic(t *testing.T) {
 		for range 5 {
 			i.call("GET", "/v1/pets", "")
 		}
-		shown, _ := i.traffic()
-		require.Len(t, shown, 1)
-		assert.Equal(t, time.Now().Unix(), shown[0].Start)
-		assert.Equal(t, []int{3, 0, 2, 0, 0}, shown[0].Count)
+		assert.Contains(t, i.part("graph"), `data-text="3 × 2xx, 2 × 429"`)
+		assert.Contains(t, i.part("graph"), "0 of 3 left")
+		assert.Contains(t, i.part("legend"), `<span class="limited">429 2</span>`)
 
 		i.object("POST", "/_fake/clock", `{"advance":"2m"}`)
 		i.call("GET", "/v1/pets", "")
-		shown, _ = i.traffic()
-		assert.Len(t, shown, 2)
+		assert.Equal(t, 2, strings.Count(i.part("graph"), "data-at="))
+		assert.Contains(t, i.part("graph"), "2 of 3 left")
+		time.Sleep(61 * time.Second)
+		assert.Contains(t, i.part("graph"), "3 of 3 left", "the window has ended")
 		i.object("POST", "/_fake/clock", `{"advance":"24h"}`)
-		_, text := i.traffic()
-		assert.Equal(t, "[]", text)
+		assert.NotContains(t, i.part("graph"), "data-at=")
 	})
 }

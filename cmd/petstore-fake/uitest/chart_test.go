@@ -23,9 +23,9 @@ func TestChart(t *testing.T) {
 	} {
 		b.text("#legend ."+kind, want)
 	}
-	b.until(`document.querySelectorAll("#graph rect.limited, #graph rect.failed, #graph rect.lost").length >= 3`)
+	b.until(`document.querySelectorAll("#graph line.limited, #graph line.failed, #graph line.lost").length >= 3`)
 	b.until(`document.querySelector("#graph .left").getAttribute("d").startsWith("M")`)
-	b.text("#limit", "5 left")
+	b.until(`document.querySelector("#graph .end").textContent === "0 of 5 left"`)
 
 	b.run(`document.getElementById("graph").focus()`)
 	for range 60 {
@@ -37,9 +37,9 @@ func TestChart(t *testing.T) {
 	b.press(kb.Enter)
 	b.until(`document.getElementById("fit").textContent.endsWith(" of 10")`)
 	assert.Contains(t, value[string](b, "location.search"), "at=")
-	b.text("#at-clear", " to ")
+	b.text(`[data-clear="at"]`, " to ")
 	assert.Positive(t, b.rows())
 	assert.False(t, value[bool](b, `document.getElementById("rows").innerText.includes("createPet")`))
-	b.click("#at-clear")
+	b.click(`[data-clear="at"]`)
 	b.until(`document.querySelectorAll("#rows tr").length === 10`)
 }

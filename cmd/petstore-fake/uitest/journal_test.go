@@ -26,7 +26,7 @@ func (p *program) flood(times int) {
 	for worker := range workers {
 		group.Go(func() {
 			for i := worker; i < times && failed[worker] == nil; i += workers {
-				failed[worker] = p.call(p.t.Context())
+				failed[worker] = p.call(p.t.Context(), "/v1/pets", "fake-api-key")
 			}
 		})
 	}
@@ -36,12 +36,13 @@ func (p *program) flood(times int) {
 	}
 }
 
-func (p *program) call(ctx context.Context) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.origin+"/v1/pets", http.NoBody)
+// call sends a GET with a key.
+func (p *program) call(ctx context.Context, path, key string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.origin+path, http.NoBody)
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer fake-api-key")
+	r.Header.Set("Authorization", "Bearer "+key)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err

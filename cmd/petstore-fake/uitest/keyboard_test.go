@@ -34,14 +34,14 @@ func TestKeyboard_tab(t *testing.T) {
 		walk = append(walk, at)
 	}
 	for _, want := range []string{
-		"Skip to the requests", "copy-base", "+1 minute", "window-end", "+1 day", "reset", "help", "Remove all", "key",
-		"Ban, plan, revoke, add", "graph", "har", "clear", "text", "operation", "status", "fault", "violation", "listPets",
-		"Inject", "503", "Cut off", "All fields", "latency", "latency-ms", "Remove", "faults-clear", "pet-name", "pet-category",
+		"Skip to the requests", "Copy", "+1 minute", "window-end", "+1 day", "reset", "help", "Remove all", "key",
+		"Ban, plan, revoke, add", "graph", "har", "clear", "text", "operation", "status", "fault", "violation", "listPets GET /v1/pets",
+		"Inject", "503", "Cut off", "fault-key", "latency", "latency-ms", "Remove", "pet-name", "pet-category",
 		"pet-status", "Add",
 	} {
 		assert.Contains(t, walk, want)
 	}
-	rows := slices.DeleteFunc(slices.Clone(walk), func(s string) bool { return s != "listPets" })
+	rows := slices.DeleteFunc(slices.Clone(walk), func(s string) bool { return s != "listPets GET /v1/pets" })
 	assert.Len(t, rows, 1, "the list takes one stop, and the arrow keys from there")
 	for _, at := range walk {
 		assert.NotContains(t, at, "UNSEEN")
@@ -161,13 +161,16 @@ func TestDetail_lastRequestAskedFor(t *testing.T) {
 	b := newTab(t)
 	b.open(p, "?request=4")
 	b.text("#detail-title", "Request 4")
-	b.run(`for (let i = 0; i < 3; i++) document.getElementById("older").click()`)
+	b.run(`document.querySelector("[data-step=older]").click()`)
+	b.text("#detail-title", "Request 3")
+	b.run(`byId("detail").close()`)
+	b.open(p, "?request=1")
 	b.text("#detail-title", "Request 1")
-	b.click("#older")
+	b.click("[data-step=older]")
 	b.text("#message", "no older request")
 	assert.False(t, value[bool](b, `(async () => {
 		const dialog = document.getElementById("detail");
-		document.getElementById("newer").click();
+		document.querySelector("[data-step=newer]").click();
 		dialog.close();
 		for (let i = 0; i < 3; i++) await ask("GET", "requests/2");
 		return dialog.open;

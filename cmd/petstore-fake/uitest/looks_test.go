@@ -59,7 +59,7 @@ func allLooks() []look {
 			b.open(p, "")
 			b.until(`document.querySelectorAll("#rows tr").length > 20`)
 			p.freeze()
-			b.text("#lost", "No response from the program since") // and stays so: this look is the last
+			b.text(".gone", "No response from the program since") // and stays so: this look is the last
 		}},
 	}
 }
@@ -144,5 +144,5 @@ func TestPage_looks(t *testing.T) {
 	if *looks == "" {
 		t.Skip("no pictures are asked for")
 	}
-	eachLook(t, []int64{360, 768, 1440, 2560}, func(*testing.T, *tab, string) {})
+	eachLook(t, []int64{360, 1024, 1280, 2560}, func(*testing.T, *tab, string) {})
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // The size of the README's pictures.
-const pictureWidth, pictureHeight = 1440, 900
+const pictureWidth, pictureHeight = 1280, 800
 
 func TestPage_pictures(t *testing.T) {
 	update := os.Getenv("UPDATE_GOLDEN") != "" // as in internal/golden
@@ -32,7 +32,7 @@ func TestPage_pictures(t *testing.T) {
 	call(b, emulation.SetScrollbarsHidden, emulation.SetScrollbarsHiddenParams{Hidden: true})
 	b.open(p, "")
 	b.text("#rows", "503")
-	b.until(`document.querySelectorAll("#graph rect").length > 20 && document.querySelectorAll("#faults li").length > 3`)
+	b.until(`document.querySelectorAll("#graph line").length > 20 && document.querySelectorAll("#faults li").length > 3`)
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
 		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())

@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 
@@ -44,11 +45,15 @@ func (a *API) inject(r *http.Request) (any, error) {
 		return nil, err
 	}
 	faults, one, err := parseFaults(body)
-	if err != nil {
+	q := httpjson.ReadQuery(r, "key")
+	if err = cmp.Or(err, q.Err); err != nil {
 		return nil, err
 	}
 	a.mu.Lock() // so that concurrent requests cannot exceed the bound
 	defer a.mu.Unlock()
+	if err := a.forKey(faults, q); err != nil {
+		return nil, err
+	}
 	active := 0
 	for _, i := range a.srv.Injections() {
 		if i.Active() {
@@ -67,6 +72,22 @@ func (a *API) inject(r *http.Request) (any, error) {
 		return httpjson.Created{Value: shown[0]}, nil
 	}
 	return httpjson.Created{Value: map[string]any{"faults": shown}}, nil
+}
+
+// forKey makes faults strike the requests with one key, if its id is given.
+func (a *API) forKey(faults []fake.Fault, q *httpjson.Query) error {
+	if q.Text("key") == "" {
+		return nil
+	}
+	id, keys := q.Number("key", 1, maxKeys, 0), a.srv.Keys()
+	if q.Err != nil || int(id) > len(keys) {
+		// The error does not repeat the text, which may be a key by mistake.
+		return httpjson.NotFound("there is no key with this id; GET /_fake/keys lists the ids")
+	}
+	for i := range faults {
+		faults[i].APIKey = keys[id-1].APIKey
+	}
+	return nil
 }
 
 // parseFaults reads a fault as a JSON object, or faults in a JSON string, as -fault takes them. one

@@ -41,7 +41,7 @@ func howOften(f fake.Fault) string {
 		words += fmt.Sprintf(", after the first %d", f.Skip)
 	}
 	if f.For > 0 {
-		words += ", for " + requestpage.Plain(f.For)
+		words += ", for " + requestpage.Words(f.For)
 	}
 	return words
 }

@@ -4,8 +4,7 @@ import "net/http"
 
 // clearRequests handles DELETE /_fake/requests.
 func (a *API) clearRequests(*http.Request) (any, error) {
-	a.srv.ClearRequests()
-	a.page.Restart()
+	a.page.Clear()
 	return nil, nil
 }
 

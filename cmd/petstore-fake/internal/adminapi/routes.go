@@ -40,11 +40,11 @@ func (a *API) programRoutes() []route {
 
 func (a *API) journalRoutes() []route {
 	type endpoint = httpjson.Endpoint
-	const filters = "; filters: operation, method, status, key, fault, violation, text, at"
+	const filters = "; filters: operation, method, status, key, fault, violation, text, at, before"
 	return []route{
 		{get, "/_fake/requests", "the journal" + filters + ", since, limit", httpjson.Handler(a.page.List)},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", endpoint(a.page.Get)},
-		{get, "/_fake/requests/{id}/{form}", "the request as curl, go or fetch", httpjson.Handler(a.page.Code)},
+		{get, "/_fake/requests/{id}/{form}", "the request as curl, go or fetch, or as html", httpjson.Handler(a.page.Code)},
 		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", endpoint(a.page.Repeat)},
 		{del, "/_fake/requests", "clears the journal", endpoint(a.clearRequests)},
 		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, httpjson.Handler(a.page.HAR)},
@@ -75,7 +75,7 @@ func (a *API) faultRoutes() []route {
 	type endpoint = httpjson.Endpoint
 	return []route{
 		{get, "/_fake/faults", "the faults, with how often each has struck", endpoint(a.listFaults)},
-		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault`, endpoint(a.inject)},
+		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault; key: the id of a key`, endpoint(a.inject)},
 		{del, "/_fake/faults", "removes all faults", endpoint(a.removeFaults)},
 		{del, "/_fake/faults/{id}", "removes a fault", endpoint(a.removeFault)},
 		{get, "/_fake/clock", "the service's time", endpoint(a.clock)},
@@ -125,6 +125,7 @@ func (a *API) index(r *http.Request) (any, error) {
 func (a *API) reset(*http.Request) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.page.Reset() // so that nobody can take a new request for an old one with the same number
 	a.srv.Restart()
 	a.compareClocks()
 	a.page.Reset()

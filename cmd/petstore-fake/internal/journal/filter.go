@@ -16,7 +16,7 @@ import (
 
 // Parameters returns the parameters of a query that Filter reads.
 func Parameters() []string {
-	return []string{"operation", "method", "status", "key", "fault", "violation", "text", "at"}
+	return []string{"operation", "method", "status", "key", "fault", "violation", "text", "at", "before"}
 }
 
 // Filter reads the filters of a request's query; nil lets every request pass. An operation "none"
@@ -30,6 +30,10 @@ func Filter(q *httpjson.Query) func(Entry) bool {
 	violation := q.Text("violation", append(fake.Rules(), "true", "false")...)
 	text := textFilter(q.Text("text"))
 	between := timeFilter(q)
+	before := math.MaxInt
+	if q.Text("before") != "" { // forms send empty fields
+		before = int(q.Number("before", 0, math.MaxInt32, 0))
+	}
 	if !slices.ContainsFunc(Parameters(), func(name string) bool { return q.Values.Get(name) != "" }) {
 		return nil
 	}
@@ -38,6 +42,7 @@ func Filter(q *httpjson.Query) func(Entry) bool {
 		case operation == "none" && e.Operation != "",
 			operation != "" && operation != "none" && e.Operation != operation,
 			method != "" && e.Method != method,
+			e.Seq >= before,
 			fault != "" && e.Fault != (fault == "true"):
 			return false
 		}

@@ -45,6 +45,7 @@ type Journal struct {
 
 	mu         sync.Mutex
 	generation int64
+	begun      int // seq of the first request since the journal was cleared
 	first      int // seq of list[0]
 	list       []visit
 	open       map[int]bool   // requests without a response
@@ -56,14 +57,14 @@ type Journal struct {
 
 // New returns the journal of a fake, which is empty before the first Update.
 func New(srv *fake.Server) *Journal {
-	j := &Journal{srv: srv, seed: maphash.MakeSeed()}
+	j := &Journal{srv: srv, seed: maphash.MakeSeed(), first: 1}
 	j.forget(0)
 	return j
 }
 
 // forget starts with another journal. The caller holds mu.
 func (j *Journal) forget(generation int64) {
-	j.generation, j.noticed = generation, 0
+	j.generation, j.noticed, j.begun = generation, 0, j.first+len(j.list)
 	j.rules = make(map[int][]fake.Violation)
 	j.restart(1)
 }
@@ -112,8 +113,11 @@ func (j *Journal) arrivals() bool {
 		if !ok {
 			continue
 		}
-		if seq != j.first+len(j.list) { // the journal has dropped what came between
+		if seq != j.first+len(j.list) { // the journal was cleared, or has dropped what came between
 			j.restart(seq)
+		}
+		if seq < j.begun { // the numbers begin again after a reset
+			j.begun = 1
 		}
 		j.add(r)
 	}
@@ -250,8 +254,9 @@ func (j *Journal) Entry(seq int) (Entry, bool) {
 		e.Since = one.arrived.Sub(before.arrived)
 	}
 	if one.tries != nil {
-		e.Tries = slices.Clone(one.tries.seqs)
-		e.Try = slices.Index(e.Tries, seq) + 1
+		e.Tries = slices.Clip(one.tries.seqs) // only ever appended to; a copy is long after thousands of refusals
+		at, _ := slices.BinarySearch(e.Tries, seq)
+		e.Try = at + 1
 	}
 	return e, true
 }
@@ -261,6 +266,16 @@ func (j *Journal) Span() (first, last int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.first, j.first + len(j.list) - 1
+}
+
+// Dropped returns how many requests the fake's journal has dropped for newer ones.
+func (j *Journal) Dropped() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.list) == 0 {
+		return 0
+	}
+	return max(j.first-j.begun, 0)
 }
 
 // Violations returns how many violations there are, those of requests that were dropped included.

@@ -53,9 +53,9 @@ func Send(srv *fake.Server, origin string, r fake.Request, done func(*http.Reque
 	return nil
 }
 
-// Go returns a program that sends a request again by this module's client, or a comment if the
-// client sends no such request.
-func Go(origin string, r fake.Request) string {
+// Go returns a program that sends a request again by this module's client, with a key as for
+// [Curl], or a comment if the client sends no such request.
+func Go(origin string, r fake.Request, key string) string {
 	call := moduleCall(r)
 	if call == "" {
 		return "// The client of petstore-go does not send such a request.\n"
@@ -64,19 +64,19 @@ func Go(origin string, r fake.Request) string {
 	if u, err := url.Parse(origin); err == nil && u.Scheme == "http" && !spec.IsLoopback(u.Hostname()) {
 		option = ", petstore.WithInsecureHTTP()"
 	}
+	key, imported := goKey(key)
 	return fmt.Sprintf(`package main
 
 import (
 	"context"
 	"fmt"
-	"log"
-	"os"
+	"log"%s
 
 	petstore "github.com/petstore/petstore-go"
 )
 
 func main() {
-	client, err := petstore.NewClient(%q, os.Getenv("PETSTORE_API_KEY")%s)
+	client, err := petstore.NewClient(%q, %s%s)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -86,7 +86,15 @@ func main() {
 	}
 	fmt.Printf("%%+v\n", result)
 }
-`, origin+"/v1", option, call)
+`, imported, origin+"/v1", key, option, call)
+}
+
+// goKey returns the expression for a key, and the import that it needs.
+func goKey(key string) (expression, imported string) {
+	if key == "" {
+		return `os.Getenv("PETSTORE_API_KEY")`, "\n\t\"os\""
+	}
+	return strconv.Quote(key), ""
 }
 
 // moduleCall returns the call of the module's client that sends a request, "" if there is none.
@@ -136,12 +144,15 @@ func listCall(query url.Values) string {
 	return "ListPets(context.Background(), petstore.ListPetsParams{" + strings.Join(fields, ", ") + "})"
 }
 
-// Fetch returns JavaScript that sends a request again by fetch.
-func Fetch(origin string, r fake.Request) string {
+// Fetch returns JavaScript that sends a request again by fetch, with a key as for [Curl].
+func Fetch(origin string, r fake.Request, key string) string {
+	expression := "process.env.PETSTORE_API_KEY"
+	if key != "" {
+		expression = script(key)
+	}
 	var b strings.Builder
-	b.WriteString("const key = process.env.PETSTORE_API_KEY;\n")
-	fmt.Fprintf(&b, "const response = await fetch(%s, {\n  method: %s,\n  headers: [",
-		script(origin+r.Path), script(r.Method))
+	fmt.Fprintf(&b, "const key = %s;\nconst response = await fetch(%s, {\n  method: %s,\n  headers: [",
+		expression, script(origin+r.Path), script(r.Method))
 	for name, value := range replayed(r) {
 		before, secret := strings.CutSuffix(value, redacted)
 		if fmt.Fprintf(&b, "\n    [%s, %s", script(name), script(before)); secret {

@@ -25,7 +25,7 @@ func TestGo(t *testing.T) {
 			Operation: fake.OpCreatePet, Path: "/v1/pets", Body: []byte(`{"name":"\"Rex\\","categoryId":-9}`),
 		},
 	} {
-		assert.Contains(t, Go("http://127.0.0.1:4010", r), want)
+		assert.Contains(t, Go("http://127.0.0.1:4010", r, ""), want)
 	}
 	for _, r := range []fake.Request{
 		{Path: "/v1/orders"},
@@ -38,31 +38,33 @@ func TestGo(t *testing.T) {
 		{Operation: fake.OpCreatePet, Path: "/v1/pets", Body: []byte(`{"name":"Rex"}`)},
 		{Operation: fake.OpCreatePet, Path: "/v1/pets?dry=1", Body: []byte(`{"name":"Rex","categoryId":1}`)},
 	} {
-		assert.Equal(t, "// The client of petstore-go does not send such a request.\n", Go("http://127.0.0.1:4010", r), "%+v", r)
+		assert.Equal(t, "// The client of petstore-go does not send such a request.\n", Go("http://127.0.0.1:4010", r, ""), "%+v", r)
 	}
 }
 
 func TestGo_compiles(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "main.go")
-	text := Go("http://192.0.2.1:4010", fake.Request{
-		Operation: fake.OpCreatePet, Path: "/v1/pets", Body: []byte(`{"name":"a\nb","categoryId":1,"status":"sold"}`),
-	})
-	assert.Contains(t, text, "petstore.WithInsecureHTTP()")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "vet", path).CombinedOutput()
-	assert.NoError(t, err, "%s", out)
+	for _, key := range []string{"", "public"} {
+		path := filepath.Join(t.TempDir(), "main.go")
+		text := Go("http://192.0.2.1:4010", fake.Request{
+			Operation: fake.OpCreatePet, Path: "/v1/pets", Body: []byte(`{"name":"a\nb","categoryId":1,"status":"sold"}`),
+		}, key)
+		assert.Contains(t, text, "petstore.WithInsecureHTTP()")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		out, err := exec.CommandContext(t.Context(), "go", "vet", path).CombinedOutput()
+		assert.NoError(t, err, "%s", out)
+	}
 }
 
 // With the real Node.js, where there is one.
 func TestFetch(t *testing.T) {
 	t.Parallel()
-	binary := Fetch("http://h", fake.Request{Method: "POST", Path: "/v1/pets", Body: []byte("\xff\x00")})
+	binary := Fetch("http://h", fake.Request{Method: "POST", Path: "/v1/pets", Body: []byte("\xff\x00")}, "")
 	assert.Contains(t, binary, `Uint8Array.from(atob("/wA=")`)
 	text := Fetch("http://h", fake.Request{
 		Method: "POST", Path: "/v1/pets?a=\"b", Body: []byte("it's </script> \u2028"),
 		Header: http.Header{"Authorization": {"Bearer [redacted]"}, "Content-Length": {"9"}, "X-Trace": {"a"}},
-	})
+	}, "")
 	assert.NotContains(t, text, "Content-Length")
 	node, err := exec.LookPath("node")
 	if err != nil {

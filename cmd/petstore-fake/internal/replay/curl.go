@@ -18,9 +18,12 @@ import (
 // maxArgument is the largest body that goes into an argument of curl; systems bound these.
 const maxArgument = 64 << 10
 
-// Curl returns a command for a POSIX shell that sends a request of the journal again. In
-// place of the key, which the journal does not hold, it takes $PETSTORE_API_KEY.
-func Curl(origin string, r fake.Request) string {
+// Curl returns a command for a POSIX shell that sends a request of the journal again, with a key
+// that anybody may see. Without one it takes $PETSTORE_API_KEY: the journal does not hold keys.
+func Curl(origin string, r fake.Request, key string) string {
+	if key == "" {
+		key = "$PETSTORE_API_KEY"
+	}
 	words := []string{"curl"}
 	switch {
 	case r.Method == http.MethodHead && len(r.Body) == 0:
@@ -32,7 +35,7 @@ func Curl(origin string, r fake.Request) string {
 		words = append(words, "--request", shellWord(r.Method))
 	}
 	words = append(words, curlTarget(origin, r.Path)...)
-	words = append(words, curlHeaders(r)...)
+	words = append(words, curlHeaders(r, key)...)
 	switch {
 	case len(r.Body) == 0:
 	case len(r.Body) <= maxArgument && isPrintable(string(r.Body)):
@@ -73,10 +76,10 @@ func replayed(r fake.Request) iter.Seq2[string, string] {
 }
 
 // curlHeaders returns the header as arguments.
-func curlHeaders(r fake.Request) []string {
+func curlHeaders(r fake.Request, key string) []string {
 	var words []string
 	for name, value := range replayed(r) {
-		words = append(words, "--header", curlHeader(name, value))
+		words = append(words, "--header", curlHeader(name, value, key))
 	}
 	if len(r.Body) > 0 && len(r.Header["Content-Type"]) == 0 {
 		words = append(words, "--header", ShellQuote("Content-Type:")) // or curl makes it a form
@@ -84,11 +87,11 @@ func curlHeaders(r fake.Request) []string {
 	return words
 }
 
-func curlHeader(name, value string) string {
+func curlHeader(name, value, key string) string {
 	scheme, found := strings.CutSuffix(value, redacted)
 	switch {
 	case name == "Authorization" && found && isWord(strings.TrimSuffix(scheme, " ")):
-		return `"` + name + ": " + scheme + `$PETSTORE_API_KEY"`
+		return `"` + name + ": " + scheme + key + `"`
 	case value == "":
 		return shellWord(name + ";") // curl's way to say that there is no value
 	}

@@ -2,11 +2,15 @@ package requestpage
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -18,74 +22,215 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// shownDetail is a request with what is useful for one alone.
-type shownDetail struct {
-	shownRequest
-	BodySize   int    `json:"bodySize"`
-	AnswerSize int    `json:"answerSize"`
-	Curl       string `json:"curl"`
-	// BodyText and AnswerText are the bodies laid out for reading.
-	BodyText   string `json:"bodyText"`
-	AnswerText string `json:"answerText"`
-	// Row is the request in the words of the page, and Tries are the tries of its call.
-	Row   row   `json:"row"`
-	Tries []row `json:"tries"`
-	// Notes explain values of the response's header.
-	Notes map[string]string `json:"notes"`
+// The bounds of what the page shows of one request: bytes of a body and of a command, and tries.
+const (
+	maxDetail = 16 << 10
+	maxCode   = 4 << 10
+	maxTries  = 20
+)
+
+// detail is a request with what is useful for one alone.
+type detail struct {
+	row
+	Journal string // which the request is in
+	Request []headerField
+	Body    shownBody
+	Answer  []headerField
+	Reply   shownBody
+	Calls   []try
+	Curl    string
+	Partial bool // Curl is not the whole
+	Pending bool
 }
 
-// find returns the request that the path of a request names.
-func (p *Page) find(r *http.Request) (journal.Entry, error) {
-	p.journal.Update(p.feed.generation())
+// headerField is a header with what it means.
+type headerField struct{ Name, Value, Note string }
+
+// shownBody is a body, or the beginning of one.
+type shownBody struct {
+	About, Text string
+	Partial     bool
+}
+
+// try is a try of a call. Its numbers are in percent of the longest wait of the call.
+type try struct {
+	row
+	Wait          string
+	Waited, Asked float64
+}
+
+// find returns the request that the path of a request names, in the journal that its query names.
+func (p *Page) find(r *http.Request, q *httpjson.Query) (journal.Entry, error) {
+	now := p.feed.position().journal
+	p.journal.Update(now)
+	if at := q.Text("journal"); at != "" && at != strconv.FormatInt(now, 16) {
+		return journal.Entry{}, httpjson.Errorf(http.StatusConflict, "the journal was cleared since; this request is not in it")
+	}
 	n, ok := httpjson.ID(r)
 	e, found := p.journal.Entry(int(min(max(n, 0), math.MaxInt32)))
 	if !ok || !found {
 		return e, httpjson.NotFound("there is no request %q in the journal", spec.Clip(r.PathValue("id")))
 	}
-	return e, nil
+	return e, q.Err
 }
 
 // Get handles GET /_fake/requests/{id}.
 func (p *Page) Get(r *http.Request) (any, error) {
-	q := httpjson.ReadQuery(r, "bytes")
-	size := int(q.Number("bytes", 0, math.MaxInt32, math.MaxInt32))
-	if q.Err != nil {
-		return nil, q.Err
-	}
-	e, err := p.find(r)
+	e, err := p.find(r, httpjson.ReadQuery(r))
 	if err != nil {
 		return nil, err
 	}
-	return p.showDetail(r, e, size), nil
+	keys := p.senders()
+	return struct {
+		shownRequest
+		Curl string `json:"curl"`
+	}{keys.request(e.Request), replay.Curl(httpjson.Origin(r), e.Request, keys.public(e.Request))}, nil
 }
 
-// showDetail returns a request with its bodies, and the curl command, up to a size. r is the admin
-// request, whose Host the command calls.
-func (p *Page) showDetail(r *http.Request, e journal.Entry, size int) shownDetail {
-	keys := p.senders()
-	d := shownDetail{
-		BodySize: len(e.Body), AnswerSize: len(e.Answer), Row: keys.row(e), Tries: []row{},
-		Notes: p.notes(e), Curl: string(cut([]byte(replay.Curl(httpjson.Origin(r), e.Request)), size)),
+// Code handles GET /_fake/requests/{id}/{form}: the request as code that sends it again, or as the
+// page shows it.
+func (p *Page) Code(w http.ResponseWriter, r *http.Request) error {
+	form := r.PathValue("form")
+	if form == "html" {
+		return p.showDetail(w, r)
 	}
-	for _, seq := range e.Tries {
-		if try, ok := p.journal.Entry(seq); ok {
-			d.Tries = append(d.Tries, keys.row(try))
+	write := map[string]func(string, fake.Request, string) string{
+		"curl": replay.Curl, "go": replay.Go, "fetch": replay.Fetch,
+	}[form]
+	if write == nil {
+		return httpjson.NotFound("there is no form %q; there are curl, go, fetch and html", spec.Clip(form))
+	}
+	e, err := p.find(r, httpjson.ReadQuery(r, "journal"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	// An error says that the client is gone.
+	_, _ = w.Write([]byte(write(httpjson.Origin(r), e.Request, p.senders().public(e.Request))))
+	return nil
+}
+
+// Repeat handles POST /_fake/requests/{id}/repeat: it sends the request again, with the key it came
+// with.
+func (p *Page) Repeat(r *http.Request) (any, error) {
+	e, err := p.find(r, httpjson.ReadQuery(r, "journal"))
+	if err != nil {
+		return nil, err
+	}
+	return nil, replay.Send(p.srv, httpjson.Origin(r), e.Request, p.Answered)
+}
+
+// showDetail writes a request as the page shows it, or the next older or newer one that fits.
+func (p *Page) showDetail(w http.ResponseWriter, r *http.Request) error {
+	v, q := p.newView(r, "journal", "step")
+	step := q.Text("step", "older", "newer")
+	e, err := p.find(r, q)
+	if err != nil {
+		return err
+	}
+	if step != "" {
+		if e = v.neighbour(e, step); e.Seq == 0 {
+			w.WriteHeader(http.StatusNoContent)
+			return nil
 		}
 	}
-	e.Body, e.Answer = cut(e.Body, size), cut(e.Answer, size)
-	d.BodyText, d.AnswerText = layOut(e.Body), layOut(e.Answer)
-	d.shownRequest = keys.request(e.Request)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write([]byte(p.render("detail", v.detail(e)))) // an error says that the client is gone
+	return nil
+}
+
+// neighbour returns the next request that fits, older or newer, and the zero Entry if there is none.
+func (v *view) neighbour(e journal.Entry, step string) journal.Entry {
+	by := 1
+	if step == "older" {
+		by = -1
+	}
+	first, last := v.p.journal.Span()
+	for seq := e.Seq + by; seq >= first && seq <= last; seq += by {
+		if one, ok := v.p.journal.Entry(seq); ok && (v.fits == nil || v.fits(one)) {
+			return one
+		}
+	}
+	return journal.Entry{}
+}
+
+// detail returns a request with its bodies, and the curl command, up to a size.
+func (v *view) detail(e journal.Entry) *detail {
+	keys := v.p.senders()
+	d := &detail{
+		row: keys.row(e, ""), Journal: strconv.FormatInt(v.p.feed.position().journal, 16), Pending: journal.Pending(e.Request),
+		Request: headerFields(e.Header, nil), Answer: headerFields(e.AnswerHeader, v.p.notes(e)),
+		Body: newShownBody(e.Body, "No body."), Reply: newShownBody(e.Answer, "No body."),
+		Calls: v.tries(e, keys), Curl: replay.Curl(v.origin, e.Request, keys.public(e.Request)),
+	}
+	if len(d.Curl) > maxCode {
+		d.Curl, d.Partial = string(cut([]byte(d.Curl), maxCode))+"…", true
+	}
+	switch {
+	case d.Pending:
+		d.Reply.About = "No response yet."
+	case e.StatusCode == 0:
+		d.Reply.About = "No response."
+	}
 	return d
 }
 
-// layOut writes a JSON text over several lines, with its numbers as they are, and another text as
-// it is.
-func layOut(body []byte) string {
-	var laidOut bytes.Buffer
-	if !utf8.Valid(body) || json.Indent(&laidOut, body, "", "  ") != nil {
-		return string(body)
+func headerFields(h http.Header, notes map[string]string) (fields []headerField) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, value := range h[name] {
+			fields = append(fields, headerField{strings.Replace(name, "X-Ratelimit", "X-RateLimit", 1), value, notes[name]})
+		}
 	}
-	return laidOut.String()
+	return fields
+}
+
+// newShownBody lays a body out for reading: a JSON text over several lines, with its numbers as they
+// are, and bytes that are no text as base64.
+func newShownBody(body []byte, none string) shownBody {
+	part := cut(body, maxDetail)
+	b := shownBody{many(len(body), "byte"), string(part), len(part) < len(body)}
+	var laidOut bytes.Buffer
+	switch {
+	case len(body) == 0:
+		b.About = none
+	case !utf8.Valid(part):
+		b.About, b.Text = b.About+", as base64", base64.StdEncoding.EncodeToString(part)
+	case json.Indent(&laidOut, part, "", "  ") == nil:
+		b.Text = laidOut.String()
+	}
+	if b.Partial {
+		b.About += fmt.Sprintf("; these are the first %s", count(len(part)))
+	}
+	return b
+}
+
+// tries returns the tries of a request's call that stand around it, with the waits between them and
+// the waits that Retry-After asked for.
+func (v *view) tries(e journal.Entry, keys senders) (list []try) {
+	from := min(max(e.Try-maxTries/2, 0), max(len(e.Tries)-maxTries, 0))
+	var before journal.Entry
+	var waits, asked []time.Duration
+	longest := time.Duration(1)
+	for i, seq := range e.Tries[from:min(from+maxTries, len(e.Tries))] {
+		one, _ := v.p.journal.Entry(seq)
+		t := try{row: keys.row(one, v.link(seq))}
+		waits, asked = append(waits, 0), append(asked, 0)
+		if ended := before.Time.Add(before.Duration); i > 0 {
+			waits[i] = max(one.Time.Sub(ended), 0)
+			t.Wait = "waited " + Words(waits[i])
+			if until := retryAfter(ended, before.AnswerHeader.Get("Retry-After")); !until.IsZero() {
+				asked[i] = max(until.Sub(ended), 0)
+				t.Wait += " of " + Words(asked[i])
+			}
+		}
+		longest = max(longest, waits[i], asked[i])
+		before, list = one, append(list, t)
+	}
+	for i := range list {
+		list[i].Waited = float64(waits[i]) * 100 / float64(longest)
+		list[i].Asked = float64(asked[i]) * 100 / float64(longest)
+	}
+	return list
 }
 
 // notes explains the times in a response's header.
@@ -95,7 +240,7 @@ func (p *Page) notes(e journal.Entry) map[string]string {
 	const reset, wait = "X-Ratelimit-Reset", "Retry-After"
 	if unix, err := strconv.ParseInt(e.AnswerHeader.Get(reset), 10, 64); err == nil && unix < math.MaxUint32 {
 		t := time.Unix(unix, 0)
-		notes[reset] = fmt.Sprintf("%s, %s after this response", timeOn(t, ended), tookText(max(t.Sub(ended), 0)))
+		notes[reset] = fmt.Sprintf("%s, %s after this response", timeOn(t, ended), Words(max(t.Sub(ended), 0)))
 	}
 	until := retryAfter(ended, e.AnswerHeader.Get(wait))
 	if until.IsZero() {
@@ -103,48 +248,16 @@ func (p *Page) notes(e journal.Entry) map[string]string {
 	}
 	notes[wait] = "until " + timeOn(until, ended)
 	next, ok := p.journal.Entry(e.Next)
+	early := ""
 	switch {
 	case e.Key == 0:
+		return notes
 	case !ok:
 		notes[wait] += "; no request with this key came since"
+		return notes
 	case next.Time.Before(until):
-		notes[wait] += fmt.Sprintf("; the next request with this key came too early, after %s",
-			tookText(max(next.Time.Sub(ended), 0)))
-	default:
-		notes[wait] += fmt.Sprintf("; the next request with this key came after %s", tookText(next.Time.Sub(ended)))
+		early = "too early, "
 	}
+	notes[wait] += fmt.Sprintf("; the next request with this key came %safter %s", early, Words(max(next.Time.Sub(ended), 0)))
 	return notes
-}
-
-// Code handles GET /_fake/requests/{id}/{form}: the request as code that sends it again.
-func (p *Page) Code(w http.ResponseWriter, r *http.Request) error {
-	q := httpjson.ReadQuery(r, "bytes")
-	size := int(q.Number("bytes", 0, math.MaxInt32, math.MaxInt32))
-	if q.Err != nil {
-		return q.Err
-	}
-	form := r.PathValue("form")
-	write := map[string]func(string, fake.Request) string{
-		"curl": replay.Curl, "go": replay.Go, "fetch": replay.Fetch,
-	}[form]
-	if write == nil {
-		return httpjson.NotFound("there is no form %q; there are curl, go and fetch", spec.Clip(form))
-	}
-	e, err := p.find(r)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write(cut([]byte(write(httpjson.Origin(r), e.Request)), size)) // an error says that the client is gone
-	return nil
-}
-
-// Repeat handles POST /_fake/requests/{id}/repeat: it sends the request again, with the key it came
-// with.
-func (p *Page) Repeat(r *http.Request) (any, error) {
-	e, err := p.find(r)
-	if err != nil {
-		return nil, err
-	}
-	return nil, replay.Send(p.srv, httpjson.Origin(r), e.Request, p.Answered)
 }

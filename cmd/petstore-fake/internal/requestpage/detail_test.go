@@ -1,8 +1,10 @@
 package requestpage
 
 import (
-	"encoding/json"
+	"fmt"
+	"html"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,15 +17,14 @@ import (
 )
 
 // detail returns a request as the page shows it.
-func (p testPage) detail(id string) (d shownDetail) {
+func (p testPage) detail(id string) string {
 	p.t.Helper()
 	w := p.call("GET", "/_fake/requests/"+id, "")
 	require.Equal(p.t, http.StatusOK, w.Code, w.Body)
-	require.NoError(p.t, json.Unmarshal(w.Body.Bytes(), &d))
-	return d
+	return html.UnescapeString(w.Body.String())
 }
 
-func TestGet(t *testing.T) {
+func TestDetail(t *testing.T) {
 	t.Parallel()
 	t.Run("notes say until when a client had to wait, and what it did", func(t *testing.T) {
 		t.Parallel()
@@ -33,46 +34,102 @@ func TestGet(t *testing.T) {
 				time.Sleep(pause)
 				p.call("GET", "/v1/pets", "")
 			}
-			for id, want := range map[string]string{
-				"2": "until 00:01:00; the next request with this key came too early, after 1.0 s",
-				"3": "until 00:01:00; the next request with this key came after 1h",
-			} {
-				assert.Equal(t, want, p.detail(id).Notes["Retry-After"])
-			}
-			assert.Equal(t, "00:01:00, 59.0 s after this response", p.detail("3").Notes["X-Ratelimit-Reset"])
-			assert.NotContains(t, p.detail("1").Notes, "Retry-After")
+			assert.Contains(t, p.detail("2/html"), "until 00:01:00; the next request with this key came too early, after 1 s")
+			third := p.detail("3/html")
+			assert.Contains(t, third, "until 00:01:00; the next request with this key came after 1 h")
+			assert.Contains(t, third, "00:01:00, 59 s after this response")
+			assert.Contains(t, third, "try 2 of 2")
+			assert.NotContains(t, p.detail("1/html"), "until ")
 			p.call("GET", "/v1/pets", "")
-			assert.Contains(t, p.detail("5").Notes["Retry-After"], "no request with this key came since")
+			assert.Contains(t, p.detail("5/html"), "no request with this key came since")
 		})
 	})
-	t.Run("the tries of a call are listed", func(t *testing.T) {
+	t.Run("the tries of a call have their waits beside what Retry-After asked for", func(t *testing.T) {
 		t.Parallel()
-		p := newTestPage(t, fake.DefaultAPIKey)
-		p.srv.Inject(fake.Fault{Status: 503})
-		p.call("GET", "/v1/pets", "")
-		p.call("GET", "/v1/pets", "")
-		require.Len(t, p.detail("1").Tries, 2)
-		assert.Equal(t, 2, p.detail("2").Row.Try)
-		assert.Equal(t, "503", p.detail("2").Tries[0].Status)
+		synctest.Test(t, func(t *testing.T) {
+			p := newTestPage(t, fake.DefaultAPIKey)
+			p.srv.Inject(fake.Fault{Status: 503, Times: 2, RetryAfter: "4"})
+			for _, pause := range []time.Duration{0, time.Second, 8 * time.Second} {
+				time.Sleep(pause)
+				p.call("GET", "/v1/pets", "")
+			}
+			text := p.detail("2/html")
+			assert.Equal(t, 3, strings.Count(text, "data-open="))
+			for _, want := range []string{
+				`<rect class="asked" width="50" height="10"/><rect class="waited" y="3" width="12.5"`, "waited 1 s of 4 s",
+				`<rect class="asked" width="50" height="10"/><rect class="waited" y="3" width="100"`, "waited 8 s of 4 s",
+			} {
+				assert.Contains(t, text, want)
+			}
+			for range 3 * maxTries {
+				p.srv.Inject(fake.Fault{Status: 500})
+				p.call("GET", "/v1/pets/1", "")
+			}
+			for id, first := range map[string]int{"5": 4, "33": 24, "63": 44} {
+				text := p.detail(id + "/html")
+				assert.Equal(t, maxTries, strings.Count(text, "data-open="), id)
+				assert.Contains(t, text, fmt.Sprintf(`data-open="%d"`, first), id)
+			}
+		})
 	})
 	t.Run("a JSON body is laid out with its numbers as they are", func(t *testing.T) {
 		t.Parallel()
 		p := newTestPage(t, fake.DefaultAPIKey)
 		p.call("POST", "/v1/pets", `{"name":"\u00e9","categoryId":9223372036854775807,"categoryId":1}`)
-		assert.Equal(t, "{\n  \"name\": \"\\u00e9\",\n  \"categoryId\": 9223372036854775807,\n  \"categoryId\": 1\n}", p.detail("1").BodyText)
+		assert.Contains(t, p.detail("1/html"), "{\n  \"name\": \"\\u00e9\",\n  \"categoryId\": 9223372036854775807,\n  \"categoryId\": 1\n}")
 		p.call("POST", "/v1/pets", `{"name":`)
-		assert.Equal(t, `{"name":`, p.detail("2").BodyText)
+		assert.Contains(t, p.detail("2/html"), `>{"name":</pre>`)
 	})
-	t.Run("a part of a request has a part of the command", func(t *testing.T) {
+	t.Run("a large request is shown in part", func(t *testing.T) {
 		t.Parallel()
 		p := newTestPage(t, fake.DefaultAPIKey)
 		p.call("POST", "/v1/pets", strings.Repeat("\xff", 1<<20))
-		whole := p.call("GET", "/_fake/requests/1", "").Body.Len()
-		assert.Greater(t, whole, 4<<20)
-		assert.Less(t, p.call("GET", "/_fake/requests/1?bytes=16384", "").Body.Len(), 256<<10)
-		assert.Greater(t, p.call("GET", "/_fake/requests/1/curl", "").Body.Len(), 4<<20)
-		assert.Equal(t, 100, p.call("GET", "/_fake/requests/1/fetch?bytes=100", "").Body.Len())
+		assert.Less(t, len(p.detail("1/html")), 64<<10)
+		assert.Greater(t, len(p.detail("1/curl")), 4<<20)
+		assert.Greater(t, len(p.detail("1")), 1<<20)
 	})
+	t.Run("no response is not an empty one", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newTestPage(t, fake.DefaultAPIKey)
+			p.srv.Inject(fake.Fault{Delay: time.Second, Status: 204})
+			go p.call("GET", "/v1/pets", "")
+			synctest.Wait()
+			assert.Contains(t, p.detail("1/html"), "No response yet.")
+			time.Sleep(2 * time.Second)
+			assert.NotContains(t, p.detail("1/html"), "No response")
+			assert.Equal(t, 2, strings.Count(p.detail("1/html"), "No body."))
+		})
+	})
+	t.Run("a step leads to the next request that fits, also to one that is not listed", func(t *testing.T) {
+		t.Parallel()
+		p := newTestPage(t, fake.DefaultAPIKey, fake.WithPlan(fake.Enterprise(0, 0)))
+		p.call("GET", "/v1/pets/1", "")
+		for range maxRows + 10 {
+			p.call("GET", "/v1/pets", "")
+		}
+		assert.Contains(t, p.detail("5/html?step=older"), "Request 4<")
+		assert.Contains(t, p.detail("5/html?step=newer"), "Request 6<")
+		assert.Contains(t, p.detail("5/html?step=older&status=404"), "Request 1<")
+		assert.Equal(t, http.StatusNoContent, p.call("GET", "/_fake/requests/1/html?step=older", "").Code)
+	})
+}
+
+func TestFind_otherJournal(t *testing.T) {
+	t.Parallel()
+	p := newTestPage(t, fake.DefaultAPIKey)
+	p.call("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
+	at := regexp.MustCompile(`data-journal="(\w+)"`).FindStringSubmatch(p.detail("1/html"))[1]
+	for _, empty := range []func(){p.Clear, func() { p.srv.Reset(); p.Reset() }} {
+		empty()
+		p.call("GET", "/v1/pets", "")
+	}
+	for path, method := range map[string]string{"html": "GET", "curl": "GET", "repeat": "POST"} {
+		w := p.call(method, "/_fake/requests/1/"+path+"?journal="+at, "")
+		assert.Equal(t, http.StatusConflict, w.Code, path)
+		assert.Contains(t, w.Body.String(), "the journal was cleared since")
+	}
+	assert.Len(t, p.srv.Requests(), 1, "nothing was sent")
 }
 
 func TestCode(t *testing.T) {
@@ -83,9 +140,12 @@ func TestCode(t *testing.T) {
 		w := p.call("GET", "/_fake/requests/1/"+form, "")
 		assert.Contains(t, w.Body.String(), want)
 		assert.Equal(t, "text/plain; charset=utf-8", w.Header().Get("Content-Type"))
-		assert.NotContains(t, w.Body.String(), "fake-api-key")
+		assert.Contains(t, w.Body.String(), "fake-api-key", "anybody may see this key")
 	}
-	for path, want := range map[string]int{"1/perl": 404, "2/curl": 404, "x/curl": 404, "1/curl?bytes=x": 400, "1/curl?size=1": 400} {
+	p.srv.AddKey("second-key-0001", fake.PlanFree)
+	p.callAs("second-key-0001", "GET", "/v1/pets", "")
+	assert.Contains(t, p.detail("2/curl"), `"Authorization: Bearer $PETSTORE_API_KEY"`)
+	for path, want := range map[string]int{"1/perl": 404, "3/curl": 404, "x/curl": 404, "1/curl?size=1": 400, "1/html?status=x": 400, "1?bytes=1": 400} {
 		assert.Equal(t, want, p.call("GET", "/_fake/requests/"+path, "").Code, path)
 	}
 }
@@ -100,7 +160,7 @@ func TestRepeat(t *testing.T) {
 		synctest.Wait()
 		rows := rowsOf(p)
 		require.Len(t, rows, 2)
-		assert.True(t, rows[1].Pending)
+		assert.Equal(t, "pending", rows[1].Status)
 		assert.Equal(t, "ope… #1", rows[1].Sender)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()

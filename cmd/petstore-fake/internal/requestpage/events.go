@@ -5,14 +5,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"math"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
-
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 )
@@ -23,44 +20,41 @@ const (
 	batchPause  = 60 * time.Millisecond // between two events, so that a burst comes in one
 	beatPause   = 2 * time.Second       // without events, after which a stream shows that it lives
 	sendTimeout = 10 * time.Second      // for a reader to make room for an event
-	MaxListed   = 100                   // keys, faults and pets, each
 )
 
 // event is what a stream sends. Its size is bounded, because everything in it is.
 type event struct {
 	Now time.Time `json:"now"`
 	// Fresh means that Rows are in place of all that came before, the newest that fit.
-	Fresh bool  `json:"fresh"`
-	Rows  []row `json:"rows"`
-	Gone  []int `json:"gone"` // requests that changed and do not fit any more
-	// Fit is how many requests of the journal fit, of Total.
-	Fit   int `json:"fit"`
-	Total int `json:"total"`
-	// State has the parts of the state that changed.
-	State map[string]json.RawMessage `json:"state"`
+	Fresh bool              `json:"fresh"`
+	Rows  []listed          `json:"rows"`
+	Gone  []int             `json:"gone"`  // requests that changed and do not fit any more
+	State map[string]string `json:"state"` // the parts beside the rows that changed, as HTML
+}
+
+// listed is a request of an event, with its row as HTML.
+type listed struct {
+	Seq  int    `json:"seq"`
+	HTML string `json:"html"`
 }
 
 // stream is one reader of events.
 type stream struct {
-	p       *Page
-	fits    func(journal.Entry) bool // nil for all
-	fitting map[int]bool             // the seqs that fit, without a filter nil
-	key     int                      // whose limit the chart shows
-	at      position
-	state   map[string]json.RawMessage // as it was sent
+	*view
+	at    position
+	state map[string]any // as it was sent
 }
 
 // Events handles GET /_fake/events: server-sent events.
 func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
-	q := httpjson.ReadQuery(r, append(journal.Parameters(), "lastEventId", "chart")...)
-	s := &stream{p: p, fits: journal.Filter(q), state: make(map[string]json.RawMessage)}
-	s.key = int(q.Number("chart", 1, math.MaxInt32, 1))
+	v, q := p.newView(r, "lastEventId")
+	s := &stream{view: v, state: make(map[string]any)}
 	s.at = parsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), q.Text("lastEventId")))
 	if q.Err != nil {
 		return q.Err
 	}
+	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {
-		w.Header().Set("Content-Type", "text/event-stream")
 		return nil // a HEAD has no body, and would wait for events
 	}
 	defer p.streams.Add(-1)
@@ -69,7 +63,6 @@ func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
 		return httpjson.Errorf(http.StatusServiceUnavailable,
 			"there are %d event streams already", maxStreams)
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
 	s.serve(r.Context(), w)
 	return nil
 }
@@ -142,35 +135,41 @@ func (s *stream) next() []byte {
 	seqs, at, ok := s.p.feed.since(s.at)
 	s.at = at
 	s.p.journal.Update(at.journal)
-	e := event{Now: s.p.srv.Now().UTC().Round(0), Rows: []row{}, Gone: []int{}, State: s.changes()}
-	if !ok || len(seqs) > maxRows || s.fits != nil && s.fitting == nil {
-		e.Fresh, seqs = true, nil
-		e.Rows, s.fitting = s.p.newestRows(s.fits)
+	e := event{Now: s.p.srv.Now().UTC().Round(0), Rows: []listed{}, Gone: []int{}, Fresh: !ok || len(seqs) > maxRows}
+	if e.Fresh = e.Fresh || s.fits != nil && s.fitting == nil; e.Fresh {
+		for _, r := range slices.Backward(s.newest()) {
+			e.Rows = append(e.Rows, listed{r.Seq, s.p.render("row", r)})
+		}
+	} else {
+		s.change(&e, seqs)
 	}
-	s.change(&e, seqs)
-	e.Fit, e.Total = s.count()
+	oldest, _ := s.p.journal.Span()
+	maps.DeleteFunc(s.fitting, func(seq int, _ bool) bool { return seq < oldest })
+	e.State = s.changes()
 	if !first && !e.Fresh && len(e.Rows)+len(e.Gone)+len(e.State) == 0 {
 		return nil
 	}
-	text, err := json.Marshal(e)
-	if err != nil {
+	text := bytes.NewBufferString("id: " + at.String() + "\ndata: ")
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false) // which would make the rows half as long again
+	if encoder.Encode(e) != nil {
 		return nil // it consists of texts and numbers
 	}
-	return fmt.Appendf(nil, "id: %s\ndata: %s\n\n", at, text)
+	return append(text.Bytes(), '\n')
 }
 
 // change adds the requests that have changed to an event.
 func (s *stream) change(e *event, seqs []int) {
 	keys := s.p.senders()
-	for _, seq := range s.p.withTries(seqs) {
+	for _, seq := range s.p.withFirst(seqs) {
 		one, found := s.p.journal.Entry(seq)
 		switch {
 		case !found:
-		case s.fits == nil:
-			e.Rows = append(e.Rows, keys.row(one))
-		case s.fits(one):
-			s.fitting[seq] = true
-			e.Rows = append(e.Rows, keys.row(one))
+		case s.fits == nil || s.fits(one):
+			if s.fits != nil {
+				s.fitting[seq] = true
+			}
+			e.Rows = append(e.Rows, listed{seq, s.p.render("row", keys.row(one, s.link(seq)))})
 		default:
 			delete(s.fitting, seq)
 			e.Gone = append(e.Gone, seq)
@@ -178,40 +177,25 @@ func (s *stream) change(e *event, seqs []int) {
 	}
 }
 
-// withTries adds the earlier tries of those requests that are the last try of a call: these are not
-// "try 2 of 2" any more.
-func (p *Page) withTries(seqs []int) []int {
-	const most = 50 // of one call
+// withFirst adds the first tries of those requests that are second tries: before these they were
+// the only ones.
+func (p *Page) withFirst(seqs []int) []int {
 	all := seqs
 	for _, seq := range seqs {
-		if e, ok := p.journal.Entry(seq); ok && e.Try == len(e.Tries) {
-			all = append(all, e.Tries[max(len(e.Tries)-most, 0):]...)
+		if e, ok := p.journal.Entry(seq); ok && e.Try == 2 {
+			all = append(all, e.Tries[0])
 		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// count returns how many requests of the journal fit, and of how many.
-func (s *stream) count() (fit, total int) {
-	first, last := s.p.journal.Span()
-	total = last - first + 1
-	if s.fits == nil {
-		return total, total
-	}
-	maps.DeleteFunc(s.fitting, func(seq int, _ bool) bool { return seq < first })
-	return len(s.fitting), total
-}
-
-// changes returns the parts of the state that are not as they were sent.
-func (s *stream) changes() map[string]json.RawMessage {
-	changed := make(map[string]json.RawMessage)
-	parts := s.p.state()
-	parts["violations"], parts["left"] = s.p.journal.Violations(), s.p.traffic.left(s.p.srv.Now(), s.key)
-	for name, part := range parts {
-		text, err := json.Marshal(part)
-		if err == nil && !bytes.Equal(text, s.state[name]) {
-			s.state[name], changed[name] = text, text
+// changes returns the parts that are not as they were sent.
+func (s *stream) changes() map[string]string {
+	changed := make(map[string]string)
+	for name, part := range s.parts() {
+		if sent, ok := s.state[name]; !ok || !reflect.DeepEqual(part, sent) {
+			s.state[name], changed[name] = part, s.p.render(name, part)
 		}
 	}
 	return changed

@@ -62,11 +62,11 @@ func (f *feed) restart() {
 	f.rouse()
 }
 
-// generation returns the number of the journal, another one after each clearing.
-func (f *feed) generation() int64 {
+// position returns the present position.
+func (f *feed) position() position {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.at.journal
+	return f.at
 }
 
 // rouse wakes the streams that wait. The caller holds mu.

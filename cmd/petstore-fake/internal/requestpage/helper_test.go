@@ -28,10 +28,7 @@ func newTestPage(t *testing.T, key string, opts ...fake.Option) testPage {
 	t.Helper()
 	n := NewNotifier()
 	srv := fake.NewServer(append(opts, fake.WithNotify(n.Notify))...)
-	state := func() map[string]any {
-		return map[string]any{"pets": len(srv.Pets()), "limited": srv.Usage(key).Limited}
-	}
-	p := New(srv, n, state)
+	p := New(srv, n, func() State { return State{} })
 	t.Cleanup(func() {
 		p.Close()
 		srv.Close()

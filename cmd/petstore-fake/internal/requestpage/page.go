@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 
@@ -28,7 +29,7 @@ var pageFiles embed.FS
 // concurrent use.
 type Page struct {
 	srv     *fake.Server
-	state   func() map[string]any
+	state   func() State
 	feed    *feed
 	journal *journal.Journal
 	traffic traffic
@@ -45,9 +46,8 @@ func NewNotifier() Notifier { return Notifier{newFeed()} }
 // Notify records that the request with the number seq has changed.
 func (n Notifier) Notify(seq int) { n.feed.touch(seq) }
 
-// New returns the page of a fake. The function returns the state that the page shows beside the
-// requests, in parts that change together; each must be bounded.
-func New(srv *fake.Server, n Notifier, state func() map[string]any) *Page {
+// New returns the page of a fake. The function returns what the page cannot ask the fake for.
+func New(srv *fake.Server, n Notifier, state func() State) *Page {
 	return &Page{srv: srv, state: state, feed: n.feed, journal: journal.New(srv), layout: newLayout()}
 }
 
@@ -61,8 +61,12 @@ func (p *Page) Answered(r *http.Request, status int, h http.Header) {
 // Changed records that the state has changed.
 func (p *Page) Changed() { p.feed.touch(0) }
 
-// Restart records that the journal was cleared.
-func (p *Page) Restart() { p.feed.restart() }
+// Clear clears the journal.
+func (p *Page) Clear() {
+	p.journal.Update(p.feed.position().journal) // so that what is cleared does not count as dropped
+	p.srv.ClearRequests()
+	p.feed.restart()
+}
 
 // Reset forgets the traffic, and records that the journal was cleared.
 func (p *Page) Reset() {
@@ -70,16 +74,13 @@ func (p *Page) Reset() {
 	p.feed.restart()
 }
 
-// Traffic returns the requests of the last minutes, for the state.
-func (p *Page) Traffic() any { return p.traffic.show(p.srv.Now()) }
-
 // Close ends the streams of events, which do not end by themselves.
 func (p *Page) Close() { p.feed.close() }
 
 // scripts are the parts of the page's script, in the order in which they go into the one that the
 // page runs.
 var scripts = []string{
-	"elements", "program", "list", "find", "detail", "keys", "chart", "faults", "pets", "clock", "stream", "shortcuts",
+	"elements", "program", "list", "find", "detail", "chart", "stream", "shortcuts",
 }
 
 // layout is the document of the page. Its script and its style are inline, and the policy names
@@ -104,15 +105,15 @@ func newLayout() layout {
 	for _, name := range scripts {
 		script += read(name + ".js")
 	}
-	page := template.New("page").Funcs(template.FuncMap{"body": newPageBody})
+	page := template.New("page").Funcs(template.FuncMap{"count": count, "many": many, "milli": time.Time.UnixMilli, "statuses": statuses})
 	return layout{
-		template: template.Must(page.Parse(read("page.html"))),
+		template: template.Must(page.Parse(read("page.html") + read("parts.html"))),
 		style:    template.CSS(style), //nolint:gosec // a file that is embedded
 		script:   template.JS(script), //nolint:gosec // a file that is embedded
 		policy: strings.Join([]string{
 			"default-src 'none'", "script-src " + digest(script), "style-src " + digest(style),
 			"connect-src 'self'", "img-src data:", "form-action 'self'", "base-uri 'none'",
-			"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+			"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types page",
 		}, "; "),
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"math"
 	"net/http"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -86,7 +85,7 @@ func (p *Page) List(w http.ResponseWriter, r *http.Request) error {
 
 // fitting returns the seqs of the requests after since that a filter lets pass, oldest first.
 func (p *Page) fitting(fits func(journal.Entry) bool, since int) (seqs []int) {
-	p.journal.Update(p.feed.generation())
+	p.journal.Update(p.feed.position().journal)
 	first, last := p.journal.Span()
 	for seq := max(first, since+1); seq <= last; seq++ {
 		if fits != nil {
@@ -108,30 +107,6 @@ func (p *Page) read(seqs []int) iter.Seq[fake.Request] {
 			}
 		}
 	}
-}
-
-// newestRows returns the last requests that fit, oldest first, and, if there is a filter, the seqs
-// of all that fit.
-func (p *Page) newestRows(fits func(journal.Entry) bool) (rows []row, fitting map[int]bool) {
-	rows, keys := []row{}, p.senders()
-	if fits != nil {
-		fitting = make(map[int]bool)
-	}
-	first, last := p.journal.Span()
-	for seq := last; seq >= first && (fits != nil || len(rows) < maxRows); seq-- {
-		e, ok := p.journal.Entry(seq)
-		if !ok || fits != nil && !fits(e) {
-			continue
-		}
-		if fits != nil {
-			fitting[seq] = true
-		}
-		if len(rows) < maxRows {
-			rows = append(rows, keys.row(e))
-		}
-	}
-	slices.Reverse(rows)
-	return rows, fitting
 }
 
 // cut cuts a body after so many bytes, and no character of a text in two.

@@ -20,54 +20,54 @@ const (
 	maxText = 512
 )
 
-// row is a request as the page lists it. All of it is in the words of the page, so that the page's
-// template and its script write the same.
+// row is a request in the words of the page.
 type row struct {
-	Seq       int    `json:"seq"`
-	Day       string `json:"day"`
-	Clock     string `json:"clock"`
-	Since     string `json:"since,omitempty"` // the last request of the same key
-	Operation string `json:"operation"`
-	Method    string `json:"method"`
-	Path      string `json:"path"`
-	Sender    string `json:"sender"`
-	Status    string `json:"status"`
-	Kind      string `json:"kind"` // of the status
-	Pending   bool   `json:"pending,omitempty"`
-	Took      string `json:"took,omitempty"`
-	Try       int    `json:"try,omitempty"` // of Tries
-	Tries     int    `json:"tries,omitempty"`
-	Fault     string `json:"fault,omitempty"`
-	Rules     []rule `json:"rules,omitempty"`
-	Sections  string `json:"sections,omitempty"` // of the service document, that Hint is about
-	Hint      string `json:"hint,omitempty"`
+	Seq       int
+	Link      string // to the page with the request open on it
+	Day       string
+	Clock     string
+	Since     string // the last request of the same key
+	Operation string
+	Method    string
+	Path      string
+	Sender    string
+	Status    string
+	Kind      string // of the status
+	Took      string
+	Call      int // the first of the tries of its call, 0 for the only one
+	Try       int // of Tries
+	Tries     int
+	Fault     string
+	Rules     []rule
+	Sections  string // of the service document, that Hint is about
+	Hint      string
 }
 
 // rule is a violation in the fewest words.
-type rule struct {
-	Text   string `json:"text"`
-	Detail string `json:"detail"`
-}
+type rule struct{ Text, Detail string }
 
-func (s senders) row(e journal.Entry) row {
+func (s senders) row(e journal.Entry, link string) row {
 	id, key := s.of(e.Request)
 	r := row{
-		Seq: e.Seq, Day: e.Time.UTC().Format(time.DateOnly), Clock: clockTime(e.Time),
+		Seq: e.Seq, Link: link, Day: e.Time.UTC().Format(time.DateOnly), Clock: e.Time.UTC().Format("15:04:05.000"),
 		Operation: e.Operation, Method: Shorten(e.Method), Path: Shorten(e.Path), Sender: KeyText(id, key),
-		Status: statusText(e.Request), Kind: statusKind(e.Request), Pending: journal.Pending(e.Request),
+		Status: statusText(e.Request), Kind: statusKind(e.Request),
 		Try: e.Try, Tries: len(e.Tries), Rules: rules(e.Violations),
 	}
-	if e.Since >= 0 {
-		r.Since = "+" + tookText(e.Since)
+	if r.Tries > 0 {
+		r.Call = e.Tries[0]
 	}
-	if !r.Pending {
-		r.Took = tookText(e.Duration)
+	if e.Since >= 0 {
+		r.Since = "+" + Words(e.Since)
+	}
+	if !journal.Pending(e.Request) {
+		r.Took = Words(e.Duration)
 	}
 	if e.Fault {
-		r.Fault = Shorten(e.FaultEffect)
+		r.Fault = Shorten(plain(e.FaultEffect, e.Time))
 	}
 	if !strings.HasPrefix(e.Hint, "injected ") { // which Fault says in more words
-		r.Hint, r.Sections = splitHint(Shorten(plainTimes(e.Hint, e.Time)))
+		r.Hint, r.Sections = splitHint(Shorten(plain(e.Hint, e.Time)))
 	}
 	return r
 }
@@ -86,11 +86,9 @@ func rules(violations []fake.Violation) (list []rule) {
 	for _, v := range violations {
 		text := ruleTexts[v.Rule]
 		if found := earlyBy.FindStringSubmatch(v.Detail); v.Rule == fake.RuleEarlyRetry && found != nil {
-			if d, err := time.ParseDuration(found[1]); err == nil {
-				text = "early by " + tookText(d)
-			}
+			text = plain("early by "+found[1], time.Time{})
 		}
-		detail := fmt.Sprintf("%s (section %s)", Shorten(v.Detail), v.Section)
+		detail := fmt.Sprintf("%s (section %s)", Shorten(plain(v.Detail, time.Time{})), v.Section)
 		if i := slices.IndexFunc(list, func(r rule) bool { return r.Text == text }); i >= 0 {
 			list[i].Detail += "; " + detail
 			continue
@@ -124,60 +122,6 @@ func splitHint(text string) (hint, sections string) {
 	return parts[1] + parts[3], parts[2]
 }
 
-var isoTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-
-// plainTimes writes the times of a text as a clock shows them, with the day if it is another one.
-// No line can break within.
-func plainTimes(text string, today time.Time) string {
-	return isoTime.ReplaceAllStringFunc(text, func(iso string) string {
-		t, err := time.Parse(time.RFC3339, iso)
-		if err != nil {
-			return iso
-		}
-		return timeOn(t, today)
-	})
-}
-
-// timeOn writes a time as a clock shows it on a day, with its own day if that is another one.
-func timeOn(t, today time.Time) string {
-	t = t.UTC()
-	if t.Format(time.DateOnly) == today.UTC().Format(time.DateOnly) {
-		return t.Format(time.TimeOnly)
-	}
-	return strings.ReplaceAll(t.Format("2 Jan 2006 15:04:05"), " ", "\u00a0")
-}
-
-// clockTime is a time of a day.
-func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.000") }
-
-// tookText is a duration in one unit.
-func tookText(d time.Duration) string {
-	ms := float64(d) / float64(time.Millisecond)
-	switch {
-	case ms < 0.9995:
-		return fmt.Sprintf("%.0f µs", ms*1000)
-	case ms < 9.95:
-		return fmt.Sprintf("%.1f ms", ms)
-	case ms < 999.5:
-		return fmt.Sprintf("%.0f ms", ms)
-	case ms < 99_950:
-		return fmt.Sprintf("%.1f s", ms/1000)
-	}
-	return Plain(d.Round(time.Second))
-}
-
-// Plain writes a duration as time.Duration does, without the zeros at its end: 10m, not 10m0s.
-func Plain(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
 // statusText returns a status as the list shows it.
 func statusText(r fake.Request) string {
 	switch {
@@ -194,11 +138,13 @@ func statusKind(r fake.Request) string {
 	if journal.Pending(r) {
 		return "pending"
 	}
-	return kinds[kindOf(r.StatusCode)]
+	return kinds[kindOf(r.StatusCode)].Class
 }
 
 // kinds are the kinds of responses, in the order in which the chart stacks them.
-var kinds = [...]string{"fine", "refused", "limited", "failed", "lost"}
+var kinds = [...]struct{ Class, Text string }{
+	{"fine", "2xx"}, {"refused", "4xx"}, {"limited", "429"}, {"failed", "5xx"}, {"lost", "none"},
+}
 
 // kindOf returns the index of a status in kinds.
 func kindOf(status int) int {
@@ -213,12 +159,4 @@ func kindOf(status int) int {
 		return 1
 	}
 	return 0
-}
-
-// Shorten cuts a long text, between two characters.
-func Shorten(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }

@@ -26,17 +26,17 @@ type traffic struct {
 
 // slot is what came within a few seconds.
 type slot struct {
-	Start int64           `json:"start"` // Unix time
-	Count [len(kinds)]int `json:"count"` // of the kinds of responses
+	Start int64           // Unix time
+	Count [len(kinds)]int // of the kinds of responses
 	left  map[int]sample  // of the keys, the last
 }
 
 // sample is what the service told a client about its limit.
 type sample struct {
-	At    float64 `json:"at"` // Unix time
-	Left  int     `json:"left"`
-	Limit int     `json:"limit"`
-	Reset int64   `json:"reset"`
+	At    float64 // Unix time
+	Left  int
+	Limit int
+	Reset int64 // Unix time
 }
 
 // maxSampled bounds the keys of a slot of which samples are kept.

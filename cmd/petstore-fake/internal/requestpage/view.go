@@ -1,14 +1,15 @@
 package requestpage
 
 import (
-	"encoding/base64"
-	"fmt"
 	"html/template"
+	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 
@@ -18,53 +19,106 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// pageData is what the page shows before, and without, its script.
-type pageData struct {
-	Version string
-	Origin  string
-	// FaultFields are the names of a fault's fields.
-	FaultFields string
-	Filters     []filterField
-	Rows        []row
-	Detail      *shownDetail
-	Style       template.CSS
-	Script      template.JS
-	query       url.Values
+// view is what a reader looks at.
+type view struct {
+	p       *Page
+	query   url.Values
+	fits    func(journal.Entry) bool // nil for all
+	fitting map[int]bool             // the seqs that fit, without a filter nil
+	key     int                      // whose limit the chart shows
+	origin  string
 }
 
-// Link returns the address of the page with a request open on it, with 0 none, and the same
+// newView reads the query of a request, which may have further parameters.
+func (p *Page) newView(r *http.Request, others ...string) (*view, *httpjson.Query) {
+	q := httpjson.ReadQuery(r, append(journal.Parameters(), append(others, "chart")...)...)
+	v := &view{p: p, query: q.Values, fits: journal.Filter(q), origin: httpjson.Origin(r)}
+	v.key = int(q.Number("chart", 1, math.MaxInt32, 1))
+	return v, q
+}
+
+// filters returns the filters that are set.
+func (v *view) filters() url.Values {
+	set := maps.Clone(v.query)
+	maps.DeleteFunc(set, func(name string, given []string) bool {
+		return given[0] == "" || !slices.Contains(journal.Parameters(), name)
+	})
+	return set
+}
+
+// link returns the address of the page with a request open on it, with 0 none, and the same
 // filters.
-func (d pageData) Link(seq int) string {
-	link := make(url.Values)
-	for name := range d.query {
-		if v := d.query.Get(name); v != "" && name != "request" {
-			link.Set(name, v)
-		}
-	}
+func (v *view) link(seq int) string {
+	link := v.filters()
 	if seq > 0 {
 		link.Set("request", strconv.Itoa(seq))
 	}
 	return "?" + link.Encode()
 }
 
+// newest returns the last requests that fit, newest first, and notes the seqs of all that fit.
+func (v *view) newest() (rows []row) {
+	if v.fits != nil {
+		v.fitting = make(map[int]bool)
+	}
+	keys := v.p.senders()
+	first, last := v.p.journal.Span()
+	for seq := last; seq >= first && (v.fits != nil || len(rows) < maxRows); seq-- {
+		e, ok := v.p.journal.Entry(seq)
+		if !ok || v.fits != nil && !v.fits(e) {
+			continue
+		}
+		if v.fits != nil {
+			v.fitting[seq] = true
+		}
+		if len(rows) < maxRows {
+			rows = append(rows, keys.row(e, v.link(seq)))
+		}
+	}
+	return rows
+}
+
+// chips are the filters that have no field, by their names.
+func (v *view) chips() map[string]string {
+	chips := make(map[string]string)
+	if at, err := strconv.ParseInt(v.query.Get("at"), 10, 64); err == nil {
+		from := time.Unix(at, 0).UTC()
+		chips["at"] = from.Format(time.TimeOnly) + " to " + from.Add(journal.SlotSeconds*time.Second).Format(time.TimeOnly)
+	}
+	if before := v.query.Get("before"); before != "" {
+		chips["before"] = "before request " + before
+	}
+	if len(v.filters()) > 0 {
+		chips[""] = "Clear filters"
+	}
+	return chips
+}
+
+// pageData is what the page shows before, and without, its script.
+type pageData struct {
+	*view
+	Version     string
+	Origin      string
+	Port        string
+	FaultFields string
+	Position    string // of the feed
+	Filters     []filterField
+	Rows        []row
+	Detail      *detail
+	Style       template.CSS
+	Script      template.JS
+	parts       map[string]any
+}
+
+// Link is link for the template.
+func (d pageData) Link(seq int) string { return d.link(seq) }
+
 // Given returns a parameter of the page's address.
 func (d pageData) Given(name string) string { return d.query.Get(name) }
 
-// pageBody is a body in it.
-type pageBody struct{ About, Text string }
-
-func newPageBody(text string, binary []byte, size int) pageBody {
-	b := pageBody{fmt.Sprintf("%d bytes", size), text}
-	if size == 0 {
-		b.About = "No body."
-	}
-	if binary != nil {
-		b = pageBody{b.About + ", as base64", base64.StdEncoding.EncodeToString(binary)}
-	}
-	if size > maxDetail {
-		b.About += fmt.Sprintf("; these are the first %d", maxDetail)
-	}
-	return b
+// Part returns a part of the state.
+func (d pageData) Part(name string) template.HTML {
+	return template.HTML(d.p.render(name, d.parts[name])) //nolint:gosec // a template has escaped it
 }
 
 // filterField is a filter that the reader can choose.
@@ -73,52 +127,42 @@ type filterField struct {
 	Choices            [][2]string // value and text
 }
 
-// maxDetail is how much of a body the page shows.
-const maxDetail = 16 << 10
-
 func (p *Page) pageData(r *http.Request) (pageData, error) {
-	// Those that the reader sees and can change.
-	q := httpjson.ReadQuery(r, "operation", "status", "key", "fault", "violation", "text", "at", "request")
-	fits := journal.Filter(q)
-	seq := int(q.Number("request", 1, 1<<31-1, 0))
+	v, q := p.newView(r, "request")
+	seq := int(q.Number("request", 1, math.MaxInt32, 0))
+	if q.Values.Get("method") != "" {
+		q.Fail("the page has no filter for the method")
+	}
 	if q.Err != nil {
 		return pageData{}, q.Err
 	}
-	p.journal.Update(p.feed.generation())
-	rows, _ := p.newestRows(fits)
-	slices.Reverse(rows)
+	at := p.feed.position() // before the rows, so that the stream repeats what comes in between
+	p.journal.Update(at.journal)
 	d := pageData{
-		Version: petstore.Version, Origin: httpjson.Origin(r), FaultFields: strings.Join(spec.FaultFields, ", "),
-		Filters: p.filterFields(q.Values),
-		Rows:    rows, Style: p.layout.style, Script: p.layout.script, query: q.Values,
+		view: v, Version: petstore.Version, Origin: v.origin, FaultFields: strings.Join(spec.FaultFields, ", "),
+		Position: at.String(), Filters: filterFields(v.query), Rows: v.newest(),
+		Style: p.layout.style, Script: p.layout.script,
 	}
+	if u, err := url.Parse(v.origin); err == nil {
+		d.Port = u.Port()
+	}
+	d.parts = v.parts()
 	if e, ok := p.journal.Entry(seq); ok {
-		detail := p.showDetail(r, e, maxDetail)
-		d.Detail = &detail
+		d.Detail = v.detail(e)
 	}
 	return d, nil
 }
 
-func (p *Page) filterFields(query url.Values) []filterField {
-	operations := choices(fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")
-	status := choices("2xx", "4xx", "5xx", "200", "201", "400", "401", "404", "405", "429", "500", "503")
-	status = append(status, [2]string{"0", "no response"})
-	keys := choices()
-	all := p.srv.Keys()
-	for _, k := range all[:min(len(all), MaxListed)] {
-		keys = append(keys, [2]string{strconv.Itoa(k.Number), KeyText(k.Number, MaskKey(k.APIKey))})
-	}
-	keys = append(keys, [2]string{journal.KeyNone, journal.KeyNone}, [2]string{journal.KeyUnknown, journal.KeyUnknown})
-	faults := [][2]string{{"", "any"}, {"true", "with"}, {"false", "without"}}
-	violations := slices.Clone(faults)
+func filterFields(query url.Values) []filterField {
+	status := choices("status", "2xx", "4xx", "5xx", "200", "201", "400", "401", "404", "405", "429", "500", "503")
+	violations := [][2]string{{"", "any conduct"}, {"true", "any violation"}, {"false", "no violation"}}
 	for _, name := range fake.Rules() {
 		violations = append(violations, [2]string{name, ruleTexts[name]})
 	}
 	fields := []filterField{
-		{Name: "operation", Label: "Operation", Choices: operations},
-		{Name: "status", Label: "Status", Choices: status},
-		{Name: "key", Label: "Key", Choices: keys},
-		{Name: "fault", Label: "Fault", Choices: faults},
+		{Name: "operation", Label: "Operation", Choices: choices("operation", fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")},
+		{Name: "status", Label: "Status", Choices: append(status, [2]string{"0", "no response"})},
+		{Name: "fault", Label: "Fault", Choices: [][2]string{{"", "any fault"}, {"true", "with"}, {"false", "without"}}},
 		{Name: "violation", Label: "Violation", Choices: violations},
 	}
 	for i, f := range fields {
@@ -132,8 +176,8 @@ func (p *Page) filterFields(query url.Values) []filterField {
 }
 
 // choices returns the choice of any value, and others whose texts are their values.
-func choices(values ...string) [][2]string {
-	list := [][2]string{{"", "any"}}
+func choices(noun string, values ...string) [][2]string {
+	list := [][2]string{{"", "any " + noun}}
 	for _, value := range values {
 		list = append(list, [2]string{value, value})
 	}

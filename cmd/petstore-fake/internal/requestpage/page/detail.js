@@ -1,78 +1,25 @@
 
 // ---- One request
 
-const maxDetail = 16384, maxCode = 4096; // bytes of a body, and of a command
+const maxCode = 4096; // characters of the code that are shown
 const dialog = byId("detail");
 const wide = matchMedia("(min-width: 77.5em)"); // where it stands beside the list
-let shownSeq = 0, shownOpen = false; // the request that is shown or asked for, and whether it is pending
+let shown = { seq: 0 }; // what is shown: its seq, its journal and path, and whether it is pending
+let asked = 0; // the request that was asked for last
 let form = "curl"; // in which the request is shown as code
 
-function headerList(header, notes = {}) {
-	const list = make("dl");
-	for (const name of Object.keys(header ?? {}).sort()) {
-		for (const value of header[name]) {
-			list.append(make("div", {}, make("dt", {}, name.replace("X-Ratelimit", "X-RateLimit")),
-				make("dd", {}, value, ...notes[name] ? [" ", make("em", {}, notes[name])] : [])));
-		}
-	}
-	return list;
-}
+// code returns the whole of the request as code.
+const code = () => ask("GET", shown.path + "/" + form + "?journal=" + shown.journal);
 
-function bodyOf(seq, text, laidOut, binary, size) {
-	if (size === 0) return make("p", { className: "dim" }, "No body.");
-	const raw = binary ?? text;
-	const pre = make("pre", { tabIndex: 0 }, binary ?? laidOut);
-	const box = make("div", { className: "body" }, make("p", { className: "dim" }, many(size, "byte"), binary ? ", as base64 " : " ",
-		button(size > maxDetail ? "Copy this part" : "Copy", () => copy(raw, pre), { className: "quiet" })), pre);
-	if (size > maxDetail) {
-		box.append(make("p", {}, "The first " + count(maxDetail) + " bytes are shown. ",
-			make("a", { href: "/_fake/requests/" + seq, target: "_blank", rel: "noopener" }, "The whole as JSON")));
-	}
-	return box;
-}
-
-// codeOf shows a part of the request as code; what is copied is the whole.
-function codeOf(seq) {
-	const pre = make("pre", { tabIndex: 0, id: "code" }, "…");
-	const path = () => "requests/" + seq + "/" + form;
-	const forms = ["curl", "go", "fetch"].map((name) => button(name === "go" ? "Go" : name, () => choose(name)));
-	const choose = async (name) => {
-		form = name;
-		forms.forEach((b, i) => b.setAttribute("aria-pressed", String(["curl", "go", "fetch"][i] === name)));
-		try {
-			const text = await ask("GET", path() + "?bytes=" + maxCode, undefined, "text");
-			if (form === name) setText(pre, text.length < maxCode ? text : text + "…");
-		} catch (e) { setText(pre, e.message); }
-	};
-	choose(form);
-	const whole = button("Copy", async () => {
-		try { await copy(await ask("GET", path(), undefined, "text"), pre); } catch (e) { say(e.message, true); }
-	}, { id: "copy-code" });
-	return [make("h3", {}, "Send it again as"), make("p", { className: "forms" }, ...forms, whole), pre];
-}
-
-function triesOf(d) {
-	if (d.tries.length === 0) return [];
-	return [make("h3", { title: guess }, "Tries of this call, as far as can be guessed"), make("ol", { className: "tries" }, ...d.tries.map((r) =>
-		make("li", {}, button(r.clock, () => openRequest(r.seq), { className: "quiet", disabled: r.seq === d.seq }), " ",
-			make("b", { className: r.kind }, r.status), " ", r.fault ?? "")))];
-}
-
-function showDetail(d) {
-	const r = d.row;
-	shownOpen = Boolean(r.pending);
-	setText(byId("detail-title"), "Request " + d.seq);
-	byId("detail-body").replaceChildren(
-		make("p", { className: "what" }, make("b", { className: r.kind }, r.status), " ", make("code", {}, d.method + " " + d.path)),
-		make("p", { className: "dim" }, [d.operation || "no operation", r.sender, r.day + " " + r.clock + " UTC",
-			...r.since ? [r.since + " since the last request of the key"] : [], ...r.took ? [r.took] : []].join(" · ")),
-		make("p", { className: "why" }, ...why(r)),
-		...(r.rules ?? []).map((rule) => make("p", { className: "why" }, rule.detail)),
-		...triesOf(d),
-		make("h3", {}, "Request"), headerList(d.header), bodyOf(d.seq, d.body, d.bodyText, d.bodyBase64, d.bodySize),
-		make("h3", {}, "Response"), headerList(d.answerHeader, d.notes), bodyOf(d.seq, d.answer, d.answerText, d.answerBase64, d.answerSize),
-		...codeOf(d.seq),
-	);
+async function choose(name) {
+	form = name;
+	for (const b of dialog.querySelectorAll("[data-form]")) b.setAttribute("aria-pressed", String(b.dataset.form === form));
+	setText(dialog.querySelector("#copy-code span"), dialog.querySelector("[aria-pressed=true]").textContent);
+	const { path } = shown;
+	try {
+		const text = name === "curl" ? "" : await code();
+		if (text && form === name && shown.path === path) setText(byId("code"), text.length < maxCode ? text : text.slice(0, maxCode) + "…");
+	} catch (e) { say(e.message, true); }
 }
 
 // showDialog opens the request beside the list, or over everything where there is no room.
@@ -85,34 +32,47 @@ function showDialog() {
 	if (focused !== document.body) focused.focus({ preventScroll: true });
 }
 
-async function openRequest(seq, push = true) {
-	const before = shownSeq, wasOpen = dialog.open;
-	shownSeq = seq;
+// openRequest shows a request, or with a step the next one that fits the filters.
+async function openRequest(seq, { push = true, step = "" } = {}) {
+	const wasOpen = dialog.open, query = given(), turn = ++asked;
+	query.set("journal", step ? shown.journal : journal);
+	if (step) query.set("step", step);
+	let part;
 	try {
-		const detail = await ask("GET", "requests/" + seq + "?bytes=" + maxDetail);
-		if (shownSeq !== seq || wasOpen && !dialog.open) return; // the reader has gone on, or closed it
-		showDetail(detail);
-	} catch (e) {
-		if (shownSeq === seq) shownSeq = before;
-		say(e.message, true);
-		return;
-	}
+		part = parse(await ask("GET", "requests/" + seq + "/html?" + query));
+	} catch (e) { return say(e.message, true); }
+	if (turn !== asked || wasOpen && !dialog.open) return; // the reader has gone on, or closed it
+	if (!part.firstChild) return say("There is no " + step + " request in the list.");
+	const { path, journal: at, pending } = part.querySelector(".what").dataset;
+	const other = path !== shown.path;
+	shown = { seq: Number(path.split("/")[1]), path, journal: at, pending: pending === "true" };
+	morphAll(byId("detail-body"), part);
 	if (!dialog.open) showDialog();
-	if (seq !== before) dialog.scrollTop = 0;
-	address(seq, push && !wasOpen);
-	for (const tr of rows.children) markShown(tr);
+	if (other) byId("detail-body").scrollTop = dialog.scrollTop = 0;
+	choose(form);
+	part = byId("r" + shown.seq)?.querySelector("a");
+	if (step && part) rove(part);
+	address(shown.seq, push && !wasOpen);
+	mark();
+}
+
+// forget says that the open request is in no journal any more.
+function forget() {
+	if (!dialog.open || shown.journal === journal) return;
+	say("The journal was cleared. The open request is no longer in it.", true);
+	for (const b of dialog.querySelectorAll("#repeat, #copy-code, [data-form], [data-step]")) b.disabled = true;
 }
 
 function hide() {
-	const tr = byId("r" + shownSeq);
+	const tr = byId("r" + shown.seq);
 	const { classList } = document.documentElement, at = document.activeElement;
 	const inside = !classList.contains("beside") || dialog.contains(at) || at === document.body;
-	shownSeq = 0;
+	shown = { seq: 0 };
 	dialog.close();
 	classList.remove("beside");
 	address();
+	mark();
 	if (!tr) return;
-	markShown(tr);
 	rove(tr.querySelector("a"));
 	if (inside) tr.querySelector("a").focus();
 }
@@ -123,33 +83,37 @@ function closeRequest() {
 	else hide();
 }
 
-// step goes to the next request of the list, an older one for 1.
-function step(by) {
-	const tr = byId("r" + shownSeq);
-	const to = tr ? (by > 0 ? tr.nextElementSibling : tr.previousElementSibling) : rows.firstElementChild;
-	if (to) openRequest(Number(to.id.slice(1)));
-	else say("The list has no " + (by > 0 ? "older" : "newer") + " request.");
-}
+const step = (name) => openRequest(shown.seq, { step: name });
 
-click("older", () => step(1));
-click("newer", () => step(-1));
-click("close", closeRequest);
-click("repeat", () => act("Sent again.", "POST", "requests/" + shownSeq + "/repeat"));
-on(dialog, "click", (e) => { if (e.target === dialog && dialog.matches(":modal")) closeRequest(); });
+on(dialog, "click", async ({ target }) => {
+	const b = target.closest("button, a");
+	if (target === dialog && dialog.matches(":modal") || b?.id === "close") closeRequest();
+	else if (b?.dataset.step) step(b.dataset.step);
+	else if (b?.dataset.form) choose(b.dataset.form);
+	else if (b?.id === "copy-code") {
+		try { await copy(await code(), byId("code")); } catch (e) { say(e.message, true); }
+	}
+});
+on(dialog, "click", (e) => {
+	const a = e.target.closest("[data-open]");
+	if (!a || e.ctrlKey || e.metaKey || e.shiftKey) return;
+	e.preventDefault();
+	openRequest(Number(a.dataset.open));
+});
 on(dialog, "cancel", (e) => { e.preventDefault(); closeRequest(); });
 on(dialog, "keydown", (e) => {
 	if (e.target.closest("pre") || (e.key !== "ArrowDown" && e.key !== "ArrowUp")) return;
 	e.preventDefault();
-	step(e.key === "ArrowDown" ? 1 : -1);
+	step(e.key === "ArrowDown" ? "older" : "newer");
 });
 on(wide, "change", () => {
-	const seq = shownSeq;
+	const { seq } = shown;
 	if (!dialog.open) return;
 	hide();
-	openRequest(seq, false);
+	openRequest(seq, { push: false });
 });
 on(window, "popstate", () => {
 	const seq = Number(new URLSearchParams(location.search).get("request"));
-	if (seq > 0) openRequest(seq, false);
-	else if (shownSeq) hide();
+	if (seq > 0) openRequest(seq, { push: false });
+	else if (shown.seq) hide();
 });

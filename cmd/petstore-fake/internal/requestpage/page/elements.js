@@ -1,56 +1,62 @@
 "use strict";
-// The script of the request page: these files one after another. What a request contains goes into the
-// page as text and never as markup; the page's policy refuses anything else.
+// The script of the request page: these files one after another. Rows, the open request and all that
+// stands beside the rows come from the program as HTML, in which the program's templates have escaped what
+// a request contains. The page's policy runs no other script, and takes no other text for markup.
 
 const byId = (id) => document.getElementById(id);
 const on = (e, type, f) => e.addEventListener(type, f);
-const click = (id, f) => on(byId(id), "click", f);
+const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
+const markup = trustedTypes.createPolicy("page", { createHTML: (html) => html });
+let clockOffset = 0; // the service's clock minus the browser's, in milliseconds
+
+const now = () => Date.now() + clockOffset;
+const clockOf = (ms) => new Date(ms).toISOString().slice(11, 19);
 
 document.documentElement.classList.add("script");
 
-// make returns an element with properties, attributes and children.
-function make(tag, properties = {}, ...children) {
-	const e = document.createElement(tag);
-	for (const [name, value] of Object.entries(properties)) {
-		if (name in e) e[name] = value;
-		else e.setAttribute(name, value);
+// parse returns the elements of a text of the program's.
+function parse(html) {
+	const template = document.createElement("template");
+	template.innerHTML = markup.createHTML(html);
+	return template.content;
+}
+
+// Attributes that the script gives to elements of the program's.
+const own = ["class", "aria-current", "aria-pressed", "tabindex"];
+
+// morph makes an element what another one is. What is the same stays, with the focus, the scrolling and the
+// open list that may be in it. Rows are the same if their ids are, and other elements if their places are.
+function morph(to, from) {
+	for (const name of to.getAttributeNames()) if (!from.hasAttribute(name) && !own.includes(name)) to.removeAttribute(name);
+	for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);
+	morphAll(to, from);
+	if (to.localName === "select" && from.value !== to.value) to.value = from.value;
+}
+
+// morphAll makes the children of an element those of another one.
+function morphAll(to, from) {
+	let at = to.firstChild;
+	for (const wanted of [...from.childNodes]) {
+		const fits = wanted.id ? [...to.children].find((e) => e.id === wanted.id) : at;
+		if (fits?.nodeName !== wanted.nodeName || !wanted.id && fits.id) {
+			to.insertBefore(wanted, at);
+			continue;
+		}
+		while (wanted.id && at !== fits) at = drop(at);
+		at = at.nextSibling;
+		if (fits.isEqualNode(wanted)) continue;
+		if (wanted.nodeType === Node.ELEMENT_NODE) morph(fits, wanted);
+		else fits.data = wanted.data;
 	}
-	e.append(...children);
-	return e;
+	while (at) at = drop(at);
 }
 
-// draw is make for SVG.
-function draw(tag, attributes = {}, ...children) {
-	const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-	for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
-	e.append(...children);
-	return e;
-}
-
-const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
-
-// drop removes an element. The focus, if it was in there, goes to the neighbour.
+// drop removes a node and returns the next one. The focus, if it was in there, goes to the neighbour.
 function drop(e) {
+	const next = e.nextSibling;
+	const heirs = [e.nextElementSibling, e.previousElementSibling, e.parentElement.closest("section, dialog, header")];
 	const focused = e.contains(document.activeElement);
-	const heir = e.nextElementSibling ?? e.previousElementSibling ?? e.closest("section");
 	e.remove();
-	if (focused) heir?.querySelector("button, a")?.focus();
+	if (focused) heirs.map((heir) => heir?.querySelector("button, a")).find(Boolean)?.focus();
+	return next;
 }
-
-// match makes the children of a parent those of a list, and keeps the ones that are there, with
-// the focus that may be in them.
-function match(parent, list, idOf, create, update) {
-	const ids = list.map((item) => String(idOf(item)));
-	for (const e of [...parent.children]) if (!ids.includes(e.dataset.id)) drop(e);
-	const old = new Map([...parent.children].map((e) => [e.dataset.id, e]));
-	let at = parent.firstElementChild;
-	list.forEach((item, i) => {
-		const e = old.get(ids[i]) ?? create(item);
-		e.dataset.id = ids[i];
-		update(e, item);
-		if (e === at) at = at.nextElementSibling;
-		else parent.insertBefore(e, at);
-	});
-}
-
-const button = (text, onclick, properties) => make("button", { type: "button", onclick, ...properties }, text);

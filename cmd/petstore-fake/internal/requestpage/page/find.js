@@ -2,7 +2,7 @@
 // ---- Finding among the requests
 
 const filters = byId("filters");
-let findTimer;
+let findTimer, telling = false; // whether the reader is to hear how many requests fit
 
 // given returns the filters that are set.
 const given = () => new URLSearchParams([...new FormData(filters)].filter(([, value]) => value));
@@ -16,28 +16,15 @@ function address(request, push = false) {
 	history[push ? "pushState" : "replaceState"](push ? { opened: true } : history.state, "", text ? "?" + text : location.pathname);
 }
 
-function showCount(fit, total) {
-	const filtered = given().size > 0;
-	const listed = rows.childElementCount;
-	setText(byId("fit"), filtered ? count(fit) + " of " + count(total) : count(total));
-	setText(byId("har"), filtered ? "Save " + count(fit) + " as HAR" : "Save as HAR");
-	byId("har").href = "/_fake/har" + (filtered ? "?" + given() : "");
-	byId("clear-filters").hidden = !filtered;
-	const at = filters.elements.at.value;
-	byId("at-clear").hidden = !at;
-	if (at) setText(byId("at-clear"), clockOf(at * 1000) + " to " + clockOf(at * 1000 + slotTime) + " ✕");
-	const none = filtered ? "No request that fits." : "No request yet. Send one to " + byId("base").textContent + ", and it is listed here.";
-	setText(byId("shown"), fit === 0 ? none : fit > listed ? "The newest " + listed + "; the archive has all." : "");
-}
-
 function find() {
 	clearTimeout(findTimer);
-	address(shownSeq);
+	address(shown.seq);
+	telling = true;
 	listen(true);
 }
 
-function findAt(start) {
-	filters.elements.at.value = start;
+function filter(name, value) {
+	filters.elements[name].value = value;
 	find();
 }
 
@@ -50,15 +37,21 @@ on(filters, "submit", (e) => {
 	e.preventDefault();
 	find();
 });
-click("at-clear", () => { findAt(""); filters.elements.text.focus(); });
-click("clear-filters", () => {
-	for (const e of filters.elements) if (e.name) e.value = "";
-	find();
-	filters.elements.text.focus();
+on(byId("requests"), "click", ({ target }) => {
+	if (target.id === "further") {
+		filter("before", seqOf(rows.lastElementChild));
+		byId("requests").focus();
+	} else if (target.dataset.clear) {
+		filter(target.dataset.clear, "");
+		filters.elements.text.focus();
+	} else if (target.id === "clear-filters") {
+		for (const e of filters.elements) if (e.name) e.value = "";
+		find();
+		filters.elements.text.focus();
+	}
 });
-click("violations", () => {
-	filters.elements.violation.value = "true";
-	find();
+on(document.querySelector("header"), "click", ({ target }) => {
+	if (target.id !== "violations") return;
+	filter("violation", "true");
 	byId("requests").scrollIntoView();
 });
-click("clear", () => act("The journal is empty.", "DELETE", "requests"));

@@ -3,95 +3,81 @@
 
 const maxRows = 200; // as many as the program sends
 const rows = byId("rows");
-const guess = "A guess: the same key sent the same again within 2 minutes of a 429, a 5xx or no whole response";
+const seqOf = (tr) => Number(tr.id.slice(1));
+let pointed = false; // whether the pointer is on the list, which then holds still
+let pressed = null; // the row under the pointer when it was pressed
+const waiting = new Map(); // rows that are not listed yet, by their ids
 
-function createRow(r) {
-	const cell = (kind, ...children) => make("td", { className: kind, role: "cell" }, ...children);
-	return make("tr", { id: "r" + r.seq, role: "row" },
-		cell("time"), cell("since"),
-		cell("op", make("a", { href: "?request=" + r.seq, tabIndex: -1 }), " ", make("span", { className: "path" })),
-		cell("sender"), cell("status", make("b")), cell("took"), cell("hint"));
-}
-
-function updateRow(tr, r) {
-	tr.row = r;
-	tr.className = r.tries ? "tried" + (r.try === 1 ? " first" : "") + (r.try === r.tries ? " last" : "") : "";
-	markShown(tr);
-	setText(tr.querySelector(".since"), r.since ?? "");
-	setText(tr.querySelector("a"), r.operation || "none");
-	setText(tr.querySelector(".path"), r.method + " " + r.path);
-	setText(tr.querySelector(".sender"), r.sender);
-	const badge = tr.querySelector("b");
-	badge.className = r.kind;
-	setText(badge, r.status);
-	setText(tr.querySelector(".took"), r.took ?? "");
-	tr.querySelector(".hint").replaceChildren(...why(r));
-}
-
-function markShown(tr) {
-	tr.classList.toggle("shown", tr.row?.seq === shownSeq);
-	const link = tr.querySelector("a");
-	if (tr.row?.seq === shownSeq) link.setAttribute("aria-current", "true");
-	else link.removeAttribute("aria-current");
-}
-
-// why returns the notes on a request: tries, violations, fault, section of the service document, hint.
-function why(r) {
-	const notes = [];
-	const badge = (className, text, title = "") => notes.push(make("i", title ? { className, title } : { className }, text), " ");
-	if (r.tries) badge("try", "try " + r.try + " of " + r.tries, guess);
-	for (const rule of r.rules ?? []) badge("rule", rule.text, rule.detail);
-	if (r.fault) {
-		badge("fault", "fault");
-		notes.push(make("span", {}, r.fault), " ");
+// showRows lists what an event has. Nothing moves under the pointer: new rows wait until it leaves.
+function showRows({ fresh, rows: list, gone }, asked) {
+	if (fresh && (asked || !pointed)) {
+		waiting.clear();
+		const kept = new Set(list.map(({ seq }) => "r" + seq));
+		for (const tr of [...rows.children]) if (!kept.has(tr.id)) drop(tr);
 	}
-	if (r.sections) badge("", r.sections);
-	return [...notes, make("span", {}, r.hint ?? "")];
+	const missing = [];
+	for (const tr of [...parse(list.map(({ html }) => html).join("")).children]) {
+		const here = byId(tr.id);
+		if (here) morph(here, tr);
+		else missing.push(tr);
+	}
+	for (const tr of missing) waiting.set(tr.id, tr);
+	for (const seq of gone) waiting.delete("r" + seq) || byId("r" + seq)?.setAttribute("data-gone", "");
+	if (asked || !pointed) release();
+	while (waiting.size > maxRows) waiting.delete(waiting.keys().next().value);
+	const held = [...waiting.keys()].length;
+	byId("held").hidden = held === 0;
+	setText(byId("held"), held + " new");
 }
 
-function showRows(event) {
-	const kept = new Set(event.rows.map((r) => "r" + r.seq));
-	if (event.fresh) for (const tr of [...rows.children]) if (!kept.has(tr.id)) drop(tr);
-	for (const seq of event.gone) if (byId("r" + seq)) drop(byId("r" + seq));
-	for (const r of event.rows) {
-		let tr = byId("r" + r.seq);
-		if (!tr) {
-			tr = createRow(r);
-			// Late ones stand where they belong.
-			let before = rows.firstElementChild;
-			while (before && Number(before.id.slice(1)) > r.seq) before = before.nextElementSibling;
-			rows.insertBefore(tr, before);
-		}
-		updateRow(tr, r);
+// release lists the rows that wait.
+function release() {
+	for (const tr of waiting.values()) {
+		// Late ones stand where they belong.
+		let before = rows.firstElementChild;
+		while (before && seqOf(before) > seqOf(tr)) before = before.nextElementSibling;
+		rows.insertBefore(tr, before);
 	}
+	waiting.clear();
+	for (const tr of rows.querySelectorAll("[data-gone]")) drop(tr);
 	while (rows.childElementCount > maxRows) drop(rows.lastElementChild);
-	rove();
-	showDays();
+	byId("held").hidden = true;
+	arrange();
 }
 
-// showDays writes the day where it changes; one key needs no column.
-function showDays() {
-	const senders = new Set();
-	let day;
+// arrange does what depends on the rows around a row: the day where it changes, the sentence once for a run
+// of refusals, a bracket for tries that follow each other. One key needs no column.
+function arrange() {
+	const senders = new Set(), told = new Set();
+	let before;
 	for (const tr of rows.children) {
-		const r = tr.row;
-		if (!r) return; // the rows of the document, before the first event
-		senders.add(r.sender);
-		const other = day && day !== r.day ? r.day : "";
-		const time = tr.querySelector(".time");
-		if (time.textContent !== (other && other + " ") + r.clock) {
-			time.replaceChildren(...other ? [make("span", { className: "day" }, other), " "] : [], r.clock);
-		}
-		day = r.day;
+		const { day, call, sender } = tr.dataset, sentence = tr.lastElementChild.textContent;
+		const joins = call !== "0" && call === before?.dataset.call;
+		if (!sentence) told.clear();
+		tr.classList.toggle("newday", before !== undefined && day !== before.dataset.day);
+		tr.classList.toggle("told", sentence !== "" && !told.has(sentence));
+		tr.classList.toggle("later", joins);
+		before?.classList.toggle("earlier", joins);
+		told.add(sentence);
+		senders.add(sender);
+		before = tr;
 	}
-	rows.parentElement.classList.toggle("one", senders.size < 2);
+	before?.classList.remove("earlier");
+	byId("requests").classList.toggle("one", senders.size < 2);
+	mark();
+	rove();
+}
+
+// mark shows which row is open.
+function mark() {
+	for (const a of rows.querySelectorAll("[aria-current]")) a.removeAttribute("aria-current");
+	byId("r" + shown.seq)?.querySelector("a").setAttribute("aria-current", "true");
 }
 
 // rove leaves one link of the list to the tab key; the arrow keys go from one to the next.
 function rove(to) {
 	const reached = to ?? rows.querySelector('a[tabindex="0"]') ?? rows.querySelector("a");
-	for (const a of rows.querySelectorAll('a[tabindex="0"]')) if (a !== reached) a.tabIndex = -1;
-	if (reached) reached.tabIndex = 0;
+	for (const a of rows.querySelectorAll("a")) a.tabIndex = a === reached ? 0 : -1;
 }
 
 // walk moves the focus to a row. The open request follows where it stands beside the list.
@@ -100,7 +86,7 @@ function walk(tr) {
 	if (!link) return;
 	rove(link);
 	link.focus();
-	if (dialog.open) openRequest(tr.row.seq);
+	if (dialog.open) openRequest(seqOf(tr));
 }
 
 on(rows, "keydown", (e) => {
@@ -114,9 +100,18 @@ on(rows, "keydown", (e) => {
 	walk(to);
 });
 
+on(rows, "pointerenter", () => { pointed = true; });
+on(rows, "pointerleave", () => {
+	pointed = false;
+	release();
+});
+on(rows, "pointerdown", (e) => {
+	pointed = true;
+	pressed = e.target.closest("tr");
+});
 on(rows, "click", (e) => {
-	const tr = e.target.closest("tr");
+	const tr = e.detail > 0 && pressed || e.target.closest("tr"); // Enter on the link is a click without a press
 	if (!tr || e.ctrlKey || e.metaKey || e.shiftKey || !getSelection().isCollapsed) return;
 	e.preventDefault();
-	openRequest(Number(tr.id.slice(1)));
+	openRequest(seqOf(tr));
 });

@@ -14,33 +14,20 @@ function say(text, wrong = false) {
 	messageTimer = setTimeout(() => { e.textContent = ""; }, wrong ? 10000 : 4000);
 }
 
-// ask calls an admin route. body is a value, or JSON text.
-async function ask(method, path, body, read = "json") {
-	const init = { method, headers: { "Content-Type": "application/json" }, signal: AbortSignal.timeout(patience) };
-	if (body !== undefined) init.body = typeof body === "string" ? body : JSON.stringify(body);
+// ask calls an admin route with JSON and returns the text of the response.
+async function ask(method, path, body) {
 	let response, text;
 	try {
-		response = await fetch("/_fake/" + path, init);
-		if (response.ok && response.status !== 204) return await response[read]();
+		const headers = { "Content-Type": "application/json" };
+		response = await fetch("/_fake/" + path, { method, headers, body, signal: AbortSignal.timeout(patience) });
 		text = await response.text();
 	} catch (e) {
 		throw new Error(e.name === "TimeoutError" ? "No response from the program within 5 s." : "The program cannot be reached.");
 	}
-	if (response.ok) return null;
+	if (response.ok) return text;
 	let reason = "The program responded with status " + response.status + ".";
 	try { reason = JSON.parse(text).error; } catch { /* it is no JSON */ }
 	throw new Error(reason);
-}
-
-async function act(done, method, path, body) {
-	try {
-		await ask(method, path, body);
-		say(done);
-		return true;
-	} catch (e) {
-		say(e.message, true);
-		return false;
-	}
 }
 
 async function copy(text, from) {
@@ -48,24 +35,77 @@ async function copy(text, from) {
 		await navigator.clipboard.writeText(text);
 		say("Copied.");
 	} catch {
+		setText(from, text);
 		getSelection().selectAllChildren(from); // without a clipboard, as over plain http in a network
 		say("Selected; copy it with the keyboard.");
 	}
 }
 
-// ---- Time and numbers
-
-let clockOffset = 0; // the service's clock minus the browser's, in milliseconds
-
-const now = () => Date.now() + clockOffset;
-const count = (n) => n.toLocaleString("en");
-const many = (n, word) => count(n) + " " + word + (n === 1 ? "" : "s");
-const clockOf = (ms) => new Date(ms).toISOString().slice(11, 19);
-
-// span writes the time until a moment.
-function span(ms) {
-	const s = Math.max(0, Math.ceil(ms / 1000));
-	const two = (n) => String(n).padStart(2, "0");
-	if (s < 3600) return Math.floor(s / 60) + ":" + two(s % 60);
-	return Math.floor(s / 3600) + ":" + two(Math.floor(s / 60) % 60) + ":" + two(s % 60);
+// act does what an element says: a method and the paths to call it with, what to say then, and perhaps a
+// question before.
+async function act(e, body) {
+	const chosen = byId("key").selectedOptions[0];
+	const [method, ...paths] = e.dataset.act.replace("{key}", chosen?.value).split(" ");
+	if (e.dataset.confirm && !confirm(e.dataset.confirm.replace("{name}", chosen?.text))) return false;
+	try {
+		for (const path of paths) await ask(method, path, body);
+		say(e.dataset.done);
+		return true;
+	} catch (error) {
+		say(error.message, true);
+		return false;
+	}
 }
+
+on(document, "click", (e) => {
+	const b = e.target.closest?.("button[data-act], button[data-copy]");
+	if (b?.dataset.act) act(b, b.dataset.body);
+	else if (b) copy(byId(b.dataset.copy).textContent, byId(b.dataset.copy));
+});
+
+// written writes a field as JSON. A category is a 64-bit integer, which a number of JavaScript's may not hold.
+const written = (e) => e.hasAttribute("data-raw") ? e.value
+	: JSON.stringify((e.type === "number" ? e.valueAsNumber : e.value) + (e.dataset.unit ?? ""));
+
+for (const form of document.querySelectorAll("form[data-act]")) {
+	on(form, "submit", async (e) => {
+		e.preventDefault();
+		const fields = [...form.elements].filter((f) => f.name && f.value).map((f) => JSON.stringify(f.name) + ":" + written(f));
+		if (await act(form, "{" + fields.join() + "}")) for (const f of form.querySelectorAll(".once")) f.value = "";
+	});
+}
+
+// ---- Faults
+
+const fault = byId("fault");
+
+async function inject(text) {
+	let error = "";
+	try {
+		// A string: the text of a fault as -fault takes it.
+		const made = JSON.parse(await ask("POST", "faults?key=" + byId("fault-key").value, JSON.stringify(text))).faults;
+		say(made.length === 1 ? "The fault is active." : made.length + " faults are active.");
+	} catch (e) { error = e.message; }
+	setText(byId("fault-error"), error);
+	fault.setAttribute("aria-invalid", String(error !== ""));
+	if (error) fault.focus();
+}
+
+on(byId("presets"), "click", (e) => {
+	if (!e.target.dataset.fault) return;
+	const fields = e.target.dataset.fault.split(",");
+	for (const { dataset, value } of document.querySelectorAll("[data-field]")) {
+		const given = fields.findIndex((f) => f.startsWith(dataset.field + "="));
+		if (value) fields.splice(given < 0 ? fields.length : given, given < 0 ? 0 : 1, dataset.field + "=" + value);
+	}
+	fault.value = fields.join(); // to be changed for the next one
+	inject(fault.value);
+});
+on(byId("fault-form"), "submit", (e) => {
+	e.preventDefault();
+	inject(fault.value);
+});
+on(document, "change", ({ target }) => {
+	const id = target.dataset.pet;
+	if (id) act({ dataset: { act: "PUT pets/" + id + "/status", done: "Changed." } }, JSON.stringify({ status: target.value }));
+});

@@ -1,0 +1,236 @@
+package requestpage
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// MaxListed bounds the keys, the faults and the pets that the page lists, each.
+const MaxListed = 100
+
+// State is what the page shows and cannot ask the fake for.
+type State struct {
+	Ahead  time.Duration // of the service's clock
+	Faults []Fault       // the latest first, at most MaxListed
+}
+
+// Fault is a fault in a few words.
+type Fault struct {
+	ID     int
+	Text   string
+	Fired  int
+	Active bool
+	Until  time.Time // zero without an end
+}
+
+// MaskKey returns what is shown of a key: enough to recognise it, too little to use it. The default
+// key is in the documentation.
+func MaskKey(key string) string {
+	const shown, long = 3, 12
+	switch {
+	case key == fake.DefaultAPIKey:
+		return key
+	case len(key) < long:
+		return "…"
+	}
+	return key[:shown] + "…"
+}
+
+// senders are the keys of the fake, masked, by their numbers.
+type senders map[int]string
+
+func (p *Page) senders() senders {
+	s := make(senders)
+	for _, k := range p.srv.Keys() {
+		s[k.Number] = MaskKey(k.APIKey)
+	}
+	return s
+}
+
+// of returns the id and the masked form of the key that a request came with, or 0 and the word for
+// a request without one.
+func (s senders) of(r fake.Request) (id int, text string) {
+	if masked, ok := s[r.Key]; ok {
+		return r.Key, masked
+	}
+	return 0, journal.Keyless(r)
+}
+
+// public returns the key that a request came with if anybody may see it, and otherwise "".
+func (s senders) public(r fake.Request) string {
+	if s[r.Key] == fake.DefaultAPIKey {
+		return fake.DefaultAPIKey
+	}
+	return ""
+}
+
+// strip is what makes the service behave otherwise than at the start.
+type strip struct {
+	Latency, Ahead, Behind string
+	Faults                 int // that are active
+	Banned                 []keyPart
+}
+
+// keyPart is a key with its windows.
+type keyPart struct {
+	ID          int
+	Name, Plan  string
+	Revoked     bool
+	Limited     int
+	BannedUntil int64 // Unix time in milliseconds, 0 for a key that is not banned
+	Minute, Day gauge
+}
+
+// gauge is a window of a key.
+type gauge struct {
+	Label, Left, Limit string // Limit is "" for none
+	Remaining, Most    int
+	Share              float64   // of the limit that is left, in percent
+	Reset              time.Time // zero for an unused window
+}
+
+// counts are how many requests there are, and how many fit the filters.
+type counts struct {
+	Fit, Total, Dropped, Listed int
+	Filtered                    bool
+	Archive                     string // the address of those that fit
+	Curl                        string // for a first request
+}
+
+// pets are the pets that were added last.
+type pets struct {
+	Total int
+	List  []petstore.Pet
+}
+
+func newKeyPart(k fake.Key, now time.Time) keyPart {
+	name := KeyText(k.Number, MaskKey(k.APIKey))
+	if k.Revoked {
+		name += " (revoked)"
+	}
+	part := keyPart{
+		ID: k.Number, Name: name, Plan: k.Plan.String(), Revoked: k.Revoked, Limited: k.Limited,
+		Minute: newGauge("Minute", k.Minute, k.Plan.PerMinute, k.MinuteReset),
+		Day:    newGauge("Day", k.Day, k.Plan.PerDay, k.DayReset),
+	}
+	if k.BannedUntil.After(now) {
+		part.BannedUntil = k.BannedUntil.UnixMilli()
+	}
+	return part
+}
+
+func newGauge(label string, used, limit int, reset time.Time) gauge {
+	g := gauge{Label: label, Left: "∞", Share: 100, Remaining: 1, Most: 1}
+	if used > 0 {
+		g.Reset = reset
+	}
+	if limit > 0 {
+		g.Remaining, g.Most = max(limit-used, 0), limit
+		g.Left, g.Limit, g.Share = count(g.Remaining), count(limit), float64(g.Remaining)*100/float64(limit)
+	}
+	return g
+}
+
+// parts returns what stands beside the rows, by the names of the templates that show it.
+func (v *view) parts() map[string]any {
+	srv, now, state := v.p.srv, v.p.srv.Now(), v.p.state()
+	keys := []keyPart{}
+	all := srv.Keys()
+	for _, k := range all[:min(len(all), MaxListed)] {
+		keys = append(keys, newKeyPart(k, now))
+	}
+	chosen := keys[min(v.key, len(keys))-1]
+	c := newChart(now, v.p.traffic.show(now), v.p.traffic.left(now, chosen.ID), chosen.Name)
+	n := v.counts(all[0].APIKey)
+	return map[string]any{
+		"strip": newStrip(srv.Latency(), state, keys, now), "keys": names(keys), "key": chosen,
+		"faults": state.Faults, "pets": newPets(srv.Pets()), "graph": c, "legend": c.Legend,
+		"violations": v.p.journal.Violations(), "fit": n, "har": n, "shown": n, "chips": v.chips(),
+	}
+}
+
+func newStrip(latency time.Duration, state State, keys []keyPart, now time.Time) strip {
+	s := strip{}
+	if latency > 0 {
+		s.Latency = Words(latency)
+	}
+	switch {
+	case state.Ahead > 0:
+		s.Ahead = Words(state.Ahead)
+	case state.Ahead < 0:
+		s.Behind = Words(-state.Ahead)
+	}
+	for _, f := range state.Faults {
+		if f.Active && (f.Until.IsZero() || f.Until.After(now)) {
+			s.Faults++
+		}
+	}
+	for _, k := range keys {
+		if k.BannedUntil > 0 {
+			s.Banned = append(s.Banned, k)
+		}
+	}
+	return s
+}
+
+// names returns the names of keys, by their ids.
+func names(keys []keyPart) (list [][2]any) {
+	for _, k := range keys {
+		list = append(list, [2]any{k.ID, k.Name})
+	}
+	return list
+}
+
+func newPets(all []petstore.Pet) pets {
+	list := slices.Clone(all[max(len(all)-MaxListed, 0):])
+	slices.Reverse(list)
+	for i := range list {
+		list[i].Name = Shorten(list[i].Name)
+	}
+	return pets{len(all), list}
+}
+
+// statuses returns the statuses that a pet can be given, and the one that it has.
+func statuses(has petstore.PetStatus) []petstore.PetStatus {
+	list := append([]petstore.PetStatus{""}, petstore.PetStatuses()...)
+	if !slices.Contains(list, has) {
+		list = append(list, has)
+	}
+	return list
+}
+
+// counts counts the requests that fit. key is that of the command for a first request.
+func (v *view) counts(key string) counts {
+	first, last := v.p.journal.Span()
+	filters := v.filters().Encode()
+	n := counts{Total: last - first + 1, Dropped: v.p.journal.Dropped(), Archive: "/_fake/har", Filtered: filters != ""}
+	if n.Filtered {
+		n.Archive += "?" + filters
+	}
+	n.Fit = n.Total
+	if v.fits != nil {
+		n.Fit = len(v.fitting)
+	}
+	n.Listed = min(n.Fit, maxRows)
+	if n.Total == 0 {
+		r := fake.Request{Method: "GET", Path: "/v1/pets", Header: map[string][]string{"Authorization": {"Bearer [redacted]"}}}
+		n.Curl = replay.Curl(v.origin, r, senders{0: MaskKey(key)}.public(r))
+	}
+	return n
+}
+
+// render returns what a template of the page shows.
+func (p *Page) render(name string, data any) string {
+	var text bytes.Buffer
+	if err := p.layout.template.ExecuteTemplate(&text, name, data); err != nil {
+		return "" // the templates are tested, and writing to memory does not fail
+	}
+	return strings.TrimSpace(text.String())
+}
