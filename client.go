@@ -282,8 +282,16 @@ func (c *Client) Reopen() {
 	if c == nil {
 		return
 	}
-	if r, ok := c.limiter.(Reopener); ok {
-		r.Reopen(c.keyID())
+	for l := c.limiter; l != nil; {
+		if r, ok := l.(Reopener); ok {
+			r.Reopen(c.keyID())
+			return
+		}
+		w, ok := l.(interface{ Unwrap() Limiter })
+		if !ok {
+			return
+		}
+		l = w.Unwrap()
 	}
 }
 

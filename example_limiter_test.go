@@ -17,6 +17,9 @@ type fewAtOnce struct {
 	inFlight chan struct{}
 }
 
+// Unwrap lets Client.Reopen find the limiter in l.
+func (l fewAtOnce) Unwrap() petstore.Limiter { return l.Limiter }
+
 func (l fewAtOnce) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
 	select {
 	case l.inFlight <- struct{}{}:

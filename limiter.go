@@ -20,6 +20,9 @@ import (
 // the rate limit headers it admits at most two requests at a time. Calls are served in the order of
 // their arrival, background calls after all others; see [WithBackground].
 //
+// If Acquire gets a context without a call, the request counts for the key of the latest request,
+// or, before there was one, for the key of the first.
+//
 // A limiter has no goroutine, and no timer unless a call waits. It implements [Reopener].
 func NewLimiter(opts ...LimiterOption) Limiter {
 	l := &limiter{keys: make(map[string]*keyQueue), budget: quota.Budget{Reserve: defaultReserve}}
@@ -139,6 +142,9 @@ func (l *limiter) enter(ctx context.Context, maxWait time.Duration, w *waiter) (
 	defer l.mu.Unlock()
 	now := time.Now()
 	call, _ := CallFromContext(ctx)
+	if call.KeyID == "" && l.last != nil {
+		call.KeyID = l.last.id // Acquire outside a call
+	}
 	q := l.queue(call.KeyID, now)
 	if end := endOf(ctx); end != nil {
 		return nil, nil, q.ended(now, end, w != nil)
@@ -176,6 +182,11 @@ func (l *limiter) queue(keyID string, now time.Time) *keyQueue {
 		return l.last
 	}
 	q := l.keys[keyID]
+	if first := l.keys[""]; q == nil && first != nil { // of an Acquire outside a call, before any key was known
+		delete(l.keys, "")
+		q, first.id = first, keyID
+		l.keys[keyID] = q
+	}
 	if q == nil {
 		if len(l.keys) >= manyKeys {
 			for id, q := range l.keys {

@@ -48,6 +48,24 @@ func TestLimiterKeys(t *testing.T) {
 	})
 }
 
+func TestLimiterOutsideACall(t *testing.T) {
+	for _, handFirst := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter()
+			ctx := callOfKey(t.Context(), "key", false)
+			if handFirst {
+				one(t, l, ok(60, 1, time.Minute))
+			}
+			p, err := l.Acquire(ctx, 0)
+			require.NoError(t, err)
+			p.Release(ok(60, 0, time.Minute))
+			_, err = l.Acquire(t.Context(), 0)
+			_ = refused(t, err)
+			assert.Len(t, l.(*limiter).keys, 1, "there is one budget")
+		})
+	}
+}
+
 func TestLimiterReopen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter()

@@ -150,7 +150,7 @@ func (q *keyQueue) leave(w *waiter) {
 // queue.
 func (q *keyQueue) withdraw(w *waiter, now time.Time) {
 	switch {
-	case w.permit != nil:
+	case w.permit != nil && !w.permit.released:
 		w.permit.released = true
 		q.budget.GiveBack(w.permit.slot)
 	case w.place != nil:

@@ -40,7 +40,8 @@ type Limiter interface {
 }
 
 // Reopener is a [Limiter] that can admit a request although the key is closed; [Client.Reopen] uses
-// it.
+// it. A Limiter around another one should have a method Unwrap() Limiter that returns that one:
+// Client.Reopen then finds its Reopen.
 type Reopener interface {
 	// Reopen admits the next request although the key is closed; its response decides whether the
 	// key stays closed. keyID is a [Call].KeyID; empty means all keys. Reopen does not block and

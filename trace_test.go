@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 func TestCallFromContext(t *testing.T) {
@@ -243,6 +244,32 @@ func TestClientTrace(t *testing.T) {
 		_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithTrace(nil))
 		_, ok := errors.AsType[*petstore.ArgumentError](err)
 		assert.True(t, ok)
+	})
+}
+
+func TestCallFromContextInTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var client *petstore.Client
+		nested := 0
+		server := fake.NewTestServer(t)
+		found := func(ctx context.Context, of petstore.Call) {
+			c, _ := petstore.CallFromContext(ctx)
+			assert.Equal(t, of.ID, c.ID)
+		}
+		server.BanKey(server.APIKey(), time.Second)
+		client = server.Client(petstore.WithTrace(&petstore.ClientTrace{
+			CallStart: func(ctx context.Context, c petstore.Call) context.Context { found(ctx, c); return ctx },
+			CallDone:  func(ctx context.Context, info petstore.CallDoneInfo) { found(ctx, info.Call) },
+			WaitStart: func(ctx context.Context, info petstore.WaitStartInfo) {
+				found(ctx, info.Call)
+				if nested++; nested == 1 {
+					assert.NoError(t, list(client), "a call from WaitStart does not wait for this one")
+				}
+			},
+			AttemptDone: func(ctx context.Context, info petstore.AttemptDoneInfo) { found(ctx, info.Call) },
+		}))
+		require.NoError(t, list(client))
+		assert.Positive(t, nested)
 	})
 }
 

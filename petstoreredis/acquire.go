@@ -140,7 +140,7 @@ func (l *Limiter) wait(now, at time.Time) petstore.Wait {
 // withdraw takes back what w waited for.
 func (l *Limiter) withdraw(w *waiter, now time.Time) {
 	switch {
-	case w.permit != nil:
+	case w.permit != nil && !w.permit.released:
 		l.giveBack(w.permit, petstore.Observation{}, now)
 	case w.place != nil:
 		l.queue.leave(w)

@@ -22,6 +22,9 @@ var errStopped = errors.New("the import is being stopped")
 // lineKey is the context's key for the line of the row that a request adds.
 type lineKey struct{}
 
+// Unwrap lets [petstore.Client.Reopen] find the limiter in g.
+func (g *gate) Unwrap() petstore.Limiter { return g.Limiter }
+
 // Acquire implements [petstore.Limiter].
 func (g *gate) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
 	permit, err := g.admit(ctx, maxWait)
