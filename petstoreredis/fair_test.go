@@ -10,6 +10,7 @@ import (
 )
 
 func TestLimiterAcquire_fair(t *testing.T) {
+	long(t)
 	for _, f := range []struct {
 		rush
 

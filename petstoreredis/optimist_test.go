@@ -73,6 +73,7 @@ func (o *optimist) try(ctx context.Context, cmd redis.Cmder, next redis.ProcessH
 // TestLimiterAcquire_compareAndSet measures the alternative to a script; see "Why a script" in
 // docs/scaling.md.
 func TestLimiterAcquire_compareAndSet(t *testing.T) {
+	long(t)
 	for _, f := range []fleet{
 		{limit: 300, processes: 8, goroutines: 4},
 		{limit: 1000, processes: 8, goroutines: 4},

@@ -70,6 +70,9 @@ var exceptions = []exception{
 func steps(t *testing.T, fallback int) int {
 	t.Helper()
 	text := os.Getenv("PETSTORE_STEPS")
+	if text == "" && testing.Short() {
+		return fallback / 10
+	}
 	if text == "" {
 		return fallback
 	}
@@ -100,6 +103,7 @@ func TestScript_sameRulesAsQuota(t *testing.T) {
 }
 
 func TestScript_longLists(t *testing.T) {
+	long(t)
 	longest := 0
 	for seed := range uint64(5) {
 		h := newHistory(t, seed)

@@ -36,6 +36,7 @@ func scalingFleets() []fleet {
 }
 
 func TestLimiterAcquire_largeFleets(t *testing.T) {
+	long(t)
 	var table strings.Builder
 	table.WriteString("| requests a minute | processes | goroutines in each | 429s | time over the bound | " +
 		"round trips for each request | requests of a process, least and mean |\n|---|---|---|---|---|---|---|\n")

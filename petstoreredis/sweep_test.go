@@ -154,6 +154,14 @@ func (f fleet) bound(start time.Time) time.Duration {
 	}
 }
 
+// long skips a test that takes seconds, with -short.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
+}
+
 // seeds is how many seeds a sweep tries, PETSTORE_SEEDS if that is set. Otherwise it is one,
 // without the largest fleets.
 func seeds(t *testing.T) (n uint64, all bool) {
@@ -170,6 +178,7 @@ func seeds(t *testing.T) (n uint64, all bool) {
 // sweep calls f with fleets of all windows, plans and sizes up to a plan and number of processes.
 func sweep(t *testing.T, largest int, f func(t *testing.T, f fleet)) {
 	t.Helper()
+	long(t)
 	n, all := seeds(t)
 	for _, window := range []fake.Window{fake.WindowFixed, fake.WindowAligned, fake.WindowSliding} {
 		for _, limit := range []int{10, 60, 300, 1000} {

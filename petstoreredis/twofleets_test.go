@@ -15,6 +15,7 @@ import (
 )
 
 func TestNewLimiter_twoNamesForOneKey(t *testing.T) {
+	long(t)
 	for seed := range uint64(3) {
 		bubble(t, func(t *testing.T, r *testRedis) {
 			r.latency = time.Millisecond

@@ -63,7 +63,7 @@ func reach(host string) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(context.Background(), "tcp", l.Addr().String())
 	if err != nil {
