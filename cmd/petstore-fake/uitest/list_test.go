@@ -116,7 +116,7 @@ func TestList_notes(t *testing.T) {
 	b := newTab(t)
 	b.open(p, "")
 	for seq, want := range map[string]string{
-		"r1": "try 1 fault status 503, Retry-After 1", "r2": "try 2 repeated create fault connection reset",
+		"r1": "try 1 fault status 503, Retry-After 1", "r2": "repeated create try 2 fault connection reset",
 		"r3": "fault delayed by 20 ms", "r4": "fault header X-Note: a", "r6": "deprecated", "r8": "early by ",
 	} {
 		b.until(fmt.Sprintf(`document.querySelector("#%s").innerText.replaceAll(/\s+/g, " ").includes(%q)`, seq, want))
