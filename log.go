@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -14,7 +15,8 @@ import (
 func logTrace(logger *slog.Logger) *ClientTrace {
 	l := &clientLog{logger: logger}
 	return &ClientTrace{
-		AttemptDone: l.attempt, WaitStart: l.wait, GateClosed: l.closed, GateOpened: l.opened, CallStart: l.deprecated,
+		AttemptDone: l.attempt, WaitStart: l.wait, GateClosed: l.closed, GateOpened: l.opened,
+		CallStart: l.deprecated, CallDone: l.unknown,
 	}
 }
 
@@ -38,6 +40,14 @@ func (l *clientLog) deprecated(ctx context.Context, c Call) context.Context {
 
 // removalOfGetPet is the day on which the service removes the operation (section 4.3).
 const removalOfGetPet = "2030-12-05"
+
+// unknown logs a call whose outcome is unknown: a person has to look for the pet.
+func (l *clientLog) unknown(ctx context.Context, info CallDoneInfo) {
+	if errors.Is(info.Err, ErrOutcomeUnknown) {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: outcome unknown", append(callAttrs(info.Call),
+			slog.Duration("duration", info.Duration), slog.String("error", oneLine(info.Err.Error())))...)
+	}
+}
 
 // attempt logs each request.
 func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {

@@ -148,6 +148,20 @@ func TestWithLogger(t *testing.T) {
 			assert.Empty(t, text.String())
 		})
 	})
+	t.Run("warns about each create whose outcome is unknown, and about no other failure", func(t *testing.T) {
+		var text bytes.Buffer
+		client, _ := scripted(t, []responder{
+			status(503, testKey), status(400, ""), status(501, ""), cutOff(201, errReset),
+		}, petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+		for range 4 {
+			require.Error(t, create(client))
+		}
+		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
+		assert.Equal(t, 2, strings.Count(text.String(), `level=WARN msg="petstore: outcome unknown" operation=createPet call_id=id`))
+		assert.Contains(t, text.String(), "503")
+		assert.NotContains(t, text.String(), testKey)
+		assert.NotContains(t, text.String(), "Rex")
+	})
 	t.Run("warns once about a deprecated operation", func(t *testing.T) {
 		var text bytes.Buffer
 		client, _ := scripted(t, []responder{status(200, onePet), status(200, onePet)},

@@ -101,6 +101,7 @@ func WithHTTPClient(hc *http.Client) Option {
 //	petstore: attempt               Debug  method path attempt duration status rate_limit
 //	                                       retry_after error
 //	petstore: waiting               Debug  reason until waiting
+//	petstore: outcome unknown       Warn   duration error; the pet may have been created
 //	petstore: rate limit closed     Warn   scope until waiting; once for each closure
 //	petstore: rate limit open again Info   scope until waiting; once for each closure
 //	petstore: deprecated operation  Warn   removal instead; once for each client
