@@ -48,8 +48,18 @@ func (s *Server) authenticate(x *exchange) {
 
 // unauthorized refuses a request without a valid key.
 func unauthorized(x *exchange) response {
-	a := refusal(http.StatusUnauthorized, CodeUnauthorized,
-		x.cred.problem+"; every operation requires a valid key as a bearer token (section 5)")
+	message := x.cred.problem + "; every operation requires a valid key as a bearer token (section 5)"
+	if isPreflight(x.req) { // browsers send no key with it, so that the key is not what is wrong
+		message = "this is the preflight request of a web page, whose origin " + quote(x.req.Header.Get("Origin")) +
+			" is not allowed to call; the flag -cors of petstore-fake allows origins"
+	}
+	a := refusal(http.StatusUnauthorized, CodeUnauthorized, message)
 	a.set("Www-Authenticate", "Bearer")
 	return a
+}
+
+// isPreflight reports whether a browser asks with a request whether a web page may send another
+// (the CORS protocol).
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }

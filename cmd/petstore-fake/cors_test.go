@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,13 +12,14 @@ import (
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	const page = "http://localhost:3000"
-	preflight := func(i testInstance, path, origin string) http.Header {
+	ask := func(i testInstance, path, origin string) *httptest.ResponseRecorder {
 		r := request(t, http.MethodOptions, path, "")
 		r.Header.Set("Origin", origin)
 		r.Header.Set("Access-Control-Request-Method", http.MethodPost)
 		r.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
-		return i.send(r).Header()
+		return i.send(r)
 	}
+	preflight := func(i testInstance, path, origin string) http.Header { return ask(i, path, origin).Header() }
 	list := func(i testInstance, origin string) http.Header {
 		r := request(t, http.MethodGet, "/v1/pets", "")
 		r.Header.Set("Authorization", "Bearer fake-api-key")
@@ -34,6 +36,16 @@ func TestCORS(t *testing.T) {
 		i := newTestInstance(t)
 		assert.Empty(t, preflight(i, "/v1/pets", page).Get("Access-Control-Allow-Origin"))
 		assert.Empty(t, list(i, page).Get("Access-Control-Allow-Origin"))
+	})
+	t.Run("the preflight of another origin is reported as that", func(t *testing.T) {
+		t.Parallel()
+		for _, args := range [][]string{nil, {"-cors", "https://a.test"}} {
+			i := newTestInstance(t, args...)
+			body := ask(i, "/v1/pets", page).Body.String()
+			assert.Len(t, i.srv.Requests(), 1)
+			assert.Contains(t, body, `origin \"http://localhost:3000\" is not allowed`)
+			assert.NotContains(t, body, "Authorization")
+		}
 	})
 	t.Run("a preflight is answered and does not count", func(t *testing.T) {
 		t.Parallel()

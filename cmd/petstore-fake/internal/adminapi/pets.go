@@ -11,14 +11,6 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
-// shownPet is a pet as the admin routes show it, always with all its fields.
-type shownPet struct {
-	ID         int64              `json:"id"`
-	Name       string             `json:"name"`
-	CategoryID int64              `json:"categoryId"`
-	Status     petstore.PetStatus `json:"status"`
-}
-
 // parseStatus reads a status that the service document names, or none.
 func parseStatus(text string) (petstore.PetStatus, error) {
 	s := petstore.PetStatus(text)
@@ -38,19 +30,19 @@ func (a *API) listPets(r *http.Request) (any, error) {
 	if err := cmp.Or(q.Err, err); err != nil {
 		return nil, err
 	}
-	total, shown := 0, []shownPet{}
+	total, shown := 0, []petstore.Pet{}
 	for _, p := range a.srv.Pets() {
 		if status != "" && p.Status != status {
 			continue
 		}
 		total++
 		if p.ID > after && len(shown) < limit {
-			shown = append(shown, shownPet(p))
+			shown = append(shown, p)
 		}
 	}
 	return struct {
 		Total int        `json:"total"`
-		Pets  []shownPet `json:"pets"`
+		Pets  []petstore.Pet `json:"pets"`
 	}{total, shown}, nil
 }
 
@@ -67,7 +59,7 @@ func (a *API) addPet(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return httpjson.Created{Value: shownPet(a.srv.AddPet(p))}, nil
+	return httpjson.Created{Value: a.srv.AddPet(p)}, nil
 }
 
 // addPets adds the pets of an array: all, or none if one is refused.
@@ -76,9 +68,9 @@ func (a *API) addPets(body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	added := []shownPet{}
+	added := []petstore.Pet{}
 	for _, p := range list {
-		added = append(added, shownPet(a.srv.AddPet(p)))
+		added = append(added, a.srv.AddPet(p))
 	}
 	return httpjson.Created{Value: map[string]any{"pets": added}}, nil
 }
@@ -90,7 +82,7 @@ func (a *API) getPet(r *http.Request) (any, error) {
 	if !ok {
 		return nil, noSuchPet(r)
 	}
-	return shownPet(p), nil
+	return p, nil
 }
 
 // setStatus handles PUT /_fake/pets/{id}/status.
