@@ -32,7 +32,7 @@ func rules(t *testing.T) (all []rule) {
 	for _, group := range file.Groups {
 		all = append(all, group.Rules...)
 	}
-	require.Len(t, all, 5)
+	require.Len(t, all, 6)
 	return all
 }
 
@@ -65,8 +65,12 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 			want: []string{"PetstoreFewRequestsLeft", "PetstoreCallsWait"},
 		},
 		"a day that is nearly used up": {
-			plan: fake.Enterprise(0, 100), work: calls(5),
+			plan: fake.Enterprise(0, 100), work: upTo(95, calls(5)),
 			want: []string{"PetstoreFewRequestsLeft"},
+		},
+		"a day that is used up": {
+			plan: fake.Enterprise(0, 100), work: calls(5),
+			want: []string{"PetstoreFewRequestsLeft", "PetstoreDayUsedUp"},
 		},
 		"a create that was reset": {
 			plan: fake.PlanFree, fault: &fake.Fault{Wire: fake.WireReset}, work: calls(2),
@@ -85,6 +89,15 @@ func calls(n int) func(context.Context, *petstore.Client) {
 	return func(ctx context.Context, client *petstore.Client) {
 		for range n {
 			go func() { _, _ = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"}) }()
+		}
+	}
+}
+
+// upTo does no more work once it has made about so many calls.
+func upTo(most int, work func(context.Context, *petstore.Client)) func(context.Context, *petstore.Client) {
+	return func(ctx context.Context, client *petstore.Client) {
+		if r := client.RateLimit(); r.IsZero() || r.Limit-r.Remaining < most {
+			work(ctx, client)
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exported are the series that Prometheus gets from a run of the example.
+// exported returns the series that Prometheus gets from a run of the example, and those of a ban
+// for a used-up day as well, which the example does not reach.
 func exported(t *testing.T) (series []labels.Labels) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -24,6 +25,9 @@ func exported(t *testing.T) (series []labels.Labels) {
 		require.NoError(t, tel.record(t.Context(), io.Discard))
 		for _, sample := range scrape(t, tel.registry) {
 			series = append(series, sample.Metric)
+			if sample.Metric.Has("petstore_rate_limit_scope") {
+				series = append(series, labels.NewBuilder(sample.Metric).Set("petstore_rate_limit_scope", "day").Labels())
+			}
 		}
 		require.NoError(t, tel.shutdown(t.Context()))
 	})
