@@ -125,12 +125,25 @@ func (b *Budget) fits(now time.Time, reserve int) (Wait, bool) {
 	if b.epoch == 0 {
 		most = b.blindly()
 	} else if b.left()-b.inFlight <= reserve {
+		if b.hopes() > reserve {
+			return Wait{Reason: ForResponse, Wake: b.young.wake()}, false
+		}
 		return Wait{Reason(b.window.scope()), b.end, b.end}, false
 	}
 	if b.young.total < most {
 		return Wait{}, true
 	}
 	return Wait{Reason: ForResponse, Wake: b.young.wake()}, false
+}
+
+// hopes returns how many more requests the window may allow, once the responses to those in flight
+// have come: the lowest Remaining may count some of these already, and then left counts them twice.
+// It returns 0 if nothing can show that soon.
+func (b *Budget) hopes() int {
+	if b.Processes > 1 || b.crowded() || b.young.total == 0 {
+		return 0
+	}
+	return min(b.left(), b.limit-b.others.opening-b.own-b.inFlight)
 }
 
 // left returns how many requests the window has left by the responses, including those in flight.
@@ -151,7 +164,7 @@ func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time 
 		// The response may show a window that is about to end: it does not delay the request.
 		return at.Add(time.Duration(max(0, before/b.limit-1)) * windowLength)
 	}
-	if free := b.left() - b.inFlight - reserve; before >= free {
+	if free := max(b.left()-b.inFlight, b.hopes()) - reserve; before >= free {
 		return Later(at, b.end.Add(time.Duration((before-max(0, free))/b.limit)*windowLength))
 	}
 	return at

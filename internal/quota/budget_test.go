@@ -76,6 +76,18 @@ func TestBudget(t *testing.T) {
 		p.respond(first, 10, 7, reset)
 		assert.Equal(t, 5, p.RateLimit().Remaining)
 	})
+	t.Run("a Remaining that counts requests in flight already is no used-up window", func(t *testing.T) {
+		p := newProcess(t)
+		reset := p.now.Add(time.Minute)
+		p.respond(p.send(), 4, 3, reset)
+		first, second := p.send(), p.send()
+		p.respond(second, 4, 1, reset) // the service has counted first, too
+		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
+		assert.Equal(t, p.now, p.Earliest(p.now, 0, false))
+		p.respond(first, 4, 2, reset)
+		p.send()
+		assert.Equal(t, quota.Reason(quota.Minute), p.blocked().Reason)
+	})
 	t.Run("a request without a response counts as spent until a later response", func(t *testing.T) {
 		p := newProcess(t)
 		reset := p.open(10, 8)

@@ -35,8 +35,9 @@ const blindInFlight = 2
 type others struct {
 	// alone is the number of responses in a row that showed nobody else. A request of others sets
 	// it to minus the limit, and each new window halves that.
-	alone  int
-	theirs int // estimate of the requests of others in flight
+	alone   int
+	opening int // requests in this window before our first one: of others, or our own before a restart
+	theirs  int // estimate of the requests of others in flight
 	// took is the time of the last request, at most twice that of the one before: a single slow
 	// response says more about us than about others.
 	took time.Duration
@@ -58,8 +59,9 @@ func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 		return // most of what a day has counted is long over
 	case opened:
 		came, span = b.limit-o.RateLimit.Remaining-b.own-b.inFlight, windowLength-b.end.Sub(o.Received)
+		x.opening = max(0, came)
 		switch {
-		case came > 0: // perhaps our own, before a restart
+		case came > 0:
 			x.alone = min(x.alone, 0)
 		case b.epoch > 1 && x.alone >= 0: // nobody else waited for this window
 			x.alone = max(x.alone, trusted)
