@@ -1,11 +1,14 @@
 package petstore_test
 
 import (
+	"context"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +16,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 // These house tests are about documentation, links between documents, goroutines and sleeps. The
@@ -133,6 +139,31 @@ func TestHouseOptionTablesAreComplete(t *testing.T) {
 		for _, match := range regexp.MustCompile(`(?m)^func (With\w+)\(`).FindAllStringSubmatch(text, -1) {
 			assert.Contains(t, tables, "//\t"+match[1]+" ", "the table of doc.go")
 			assert.Contains(t, tables, "`"+match[1]+"(", "the table of README.md")
+		}
+	}
+}
+
+// TestHouseOperationsAreEverywhere compares the lists that cannot be read from code with the methods
+// of the client, and those with the operations of the fake.
+func TestHouseOperationsAreEverywhere(t *testing.T) {
+	t.Parallel()
+	var operations []string
+	for method := range reflect.TypeFor[*petstore.Client]().Methods() {
+		if method.Type.NumIn() > 1 && method.Type.In(1) == reflect.TypeFor[context.Context]() {
+			operations = append(operations, strings.ToLower(method.Name[:1])+method.Name[1:])
+		}
+	}
+	assert.ElementsMatch(t, operations, fake.Operations(), "the client and the fake")
+	for path, form := range map[string]string{
+		"openapi.yaml": `operationId: %s\n`, "openapi/document_test.go": `"%s"`, "openapi/contract_test.go": `\b%s\b`,
+		"README.md": `(?i)\b%s\b`, "doc.go": `(?i)\b%s\b`, "docs/conformance.md": `\b%s\b`,
+		"internal/chaos/call_test.go": `(?i)\.%s\(`, "petstoreotel/doc.go": `\b%s\b`,
+		"cmd/petstore-fake/internal/replay/code.go": `(?i)\bcase fake.Op%s:|"%[1]s"`,
+	} {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, operation := range operations {
+			assert.True(t, regexp.MustCompile(fmt.Sprintf(form, operation)).Match(text), "%s lacks %s", path, operation)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (f *Fault) problem() string {
 		return "Code and Message need a Status of 400 or above"
 	case !validHeaderValue(f.RetryAfter):
 		return "RetryAfter holds a control character"
-	case f.Wire < WireNone || f.Wire > WireRefuse:
+	case !f.Wire.known():
 		return fmt.Sprintf("there is no Wire %d", f.Wire)
 	case f.Wire == WireTruncate && bodiless(f.Status):
 		return fmt.Sprintf("a response of status %d has no body to truncate", f.Status)

@@ -37,7 +37,7 @@ func TestFaultStatus(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
 		d := viaTransport(t, srv)
 		d.admitted(t)
-		for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "-"}, {path: "/orders"}, {method: "PUT", path: "/pets"}} {
+		for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "-"}, {path: "/no-such-path"}, {method: "PUT", path: "/pets"}} {
 			srv.Inject(fake.Fault{Status: 502})
 			assert.Equal(t, 502, d.send(t, q).status)
 		}
@@ -55,7 +55,10 @@ func TestFaultStatus(t *testing.T) {
 }
 
 func TestFaultAfterCommit(t *testing.T) {
-	for wire := range fake.WireRefuse {
+	for _, wire := range fake.Wires() {
+		if wire == fake.WireRefuse {
+			continue // which reaches no server
+		}
 		f := fake.Fault{AfterCommit: true, Wire: wire}
 		if wire == fake.WireNone {
 			f.Status = 500

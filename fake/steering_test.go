@@ -115,7 +115,7 @@ func TestParsePlan(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, p, parsed)
 	}
-	for _, text := range []string{"", "gold", "enterprise", "enterprise:", "enterprise:5", "enterprise:-1,5", "enterprise:1,x"} {
+	for _, text := range []string{"", "no-such-plan", "enterprise", "enterprise:", "enterprise:5", "enterprise:-1,5", "enterprise:1,x"} {
 		_, err := fake.ParsePlan(text)
 		assert.ErrorContains(t, err, "fake: ParsePlan: ", text)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -41,27 +42,36 @@ const (
 	WireRefuse
 )
 
+// wireNames returns the names of all wires, in the order of the constants.
+func wireNames() []string {
+	return []string{"none", "reset", "close", "truncate", "garbage", "stall", "drip", "refuse"}
+}
+
+// Wires returns all wires, [WireNone] first.
+func Wires() []Wire {
+	wires := make([]Wire, len(wireNames()))
+	for i := range wires {
+		wires[i] = Wire(i)
+	}
+	return wires
+}
+
+func (w Wire) known() bool { return w >= 0 && int(w) < len(wireNames()) }
+
 // String returns the name of the constant in lower case, without Wire.
 func (w Wire) String() string {
-	names := [...]string{
-		"none", "reset", "close", "truncate", "garbage", "stall", "drip", "refuse",
-	}
-	if w < 0 || int(w) >= len(names) {
+	if !w.known() {
 		return fmt.Sprintf("Wire(%d)", int(w))
 	}
-	return names[w]
+	return wireNames()[w]
 }
 
 // ParseWire reads what [Wire.String] writes.
 func ParseWire(text string) (Wire, error) {
-	var names []string
-	for w := WireNone; w <= WireRefuse; w++ {
-		if w.String() == text {
-			return w, nil
-		}
-		names = append(names, w.String())
+	if i := slices.Index(wireNames(), text); i >= 0 {
+		return Wire(i), nil
 	}
-	return 0, fmt.Errorf("fake: ParseWire: %s is not one of %s", quote(text), strings.Join(names, ", "))
+	return 0, fmt.Errorf("fake: ParseWire: %s is not one of %s", quote(text), strings.Join(wireNames(), ", "))
 }
 
 // dripPause is the time between two bytes of WireDrip.

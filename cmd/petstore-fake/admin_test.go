@@ -95,6 +95,14 @@ func TestDocumentation(t *testing.T) {
 			assert.Regexp(t, `\b`+name+`\b`, fields)
 		}
 	})
+	t.Run("names every wire of a fault", func(t *testing.T) {
+		t.Parallel()
+		_, wires, _ := strings.Cut(documentation, "and wire (")
+		wires, _, _ = strings.Cut(wires, ")")
+		for _, wire := range fake.Wires()[1:] {
+			assert.Regexp(t, `\b`+wire.String()+`\b`, wires, "doc.go lacks a wire in its list")
+		}
+	})
 	t.Run("names every behaviour with its choices", func(t *testing.T) {
 		t.Parallel()
 		_, err := fake.ParseBehavior("=")
@@ -157,7 +165,7 @@ func TestAdminRoutes(t *testing.T) {
 			{"GET", "/_fake/requests?limit=ten", "", 400, "limit"},
 			{"GET", "/_fake/requests?limit=1&limit=2", "", 400, "twice"},
 			{"GET", "/_fake/requests?colour=red", "", 400, `\"colour\"`},
-			{"GET", "/_fake/requests?operation=deletePet", "", 400, "operation"},
+			{"GET", "/_fake/requests?operation=noSuchOperation", "", 400, "operation"},
 			{"GET", "/_fake/requests?status=abc", "", 400, "status"},
 			{"GET", "/_fake/requests?fault=perhaps", "", 400, "fault"},
 			{"GET", "/_fake/requests?since=-1", "", 400, "since"},
@@ -184,13 +192,13 @@ func TestAdminRoutes(t *testing.T) {
 			{"DELETE", "/_fake/faults/x", "", 404, `\"x\"`},
 			{"POST", "/_fake/keys", `{"key":"","plan":"pro"}`, 400, "key"},
 			{"POST", "/_fake/keys", `{"key":"a b","plan":"pro"}`, 400, "key"},
-			{"POST", "/_fake/keys", `{"key":"a-key","plan":"gold"}`, 400, "plan"},
+			{"POST", "/_fake/keys", `{"key":"a-key","plan":"no-such-plan"}`, 400, "plan"},
 			{"POST", "/_fake/keys", `{"key":"a-key","plan":"pro","owner":"me"}`, 400, `\"owner\"`},
 			{"GET", "/_fake/keys/2", "", 404, "no key"},
 			{"GET", "/_fake/keys/0", "", 404, "no key"},
 			{"DELETE", "/_fake/keys/x", "", 404, "no key"},
 			{"PUT", "/_fake/keys/9/plan", `{"plan":"pro"}`, 404, "no key"},
-			{"PUT", "/_fake/keys/1/plan", `{"plan":"gold"}`, 400, "plan"},
+			{"PUT", "/_fake/keys/1/plan", `{"plan":"no-such-plan"}`, 400, "plan"},
 			{"PUT", "/_fake/keys/1/plan", `{"plan":5}`, 400, "plan"},
 			{"PUT", "/_fake/keys/1/ban", `{"duration":"0s"}`, 400, "duration"},
 			{"PUT", "/_fake/keys/1/ban", `{"duration":"soon"}`, 400, "duration"},

@@ -99,9 +99,9 @@ func TestRun(t *testing.T) {
 			{[]string{"-addr"}, nil, "flag needs an argument: -addr"},
 			{[]string{"pets.json"}, nil, `unexpected argument "pets.json"`},
 			{[]string{"-log", "text", "json"}, nil, `unexpected argument "json"`},
-			{[]string{"-plan", "gold"}, nil, `-plan: there is no plan "gold"`},
+			{[]string{"-plan", "no-such-plan"}, nil, `-plan: there is no plan "no-such-plan"`},
 			{[]string{"-addr", "0.0.0.0:4010"}, nil, "not a loopback address"},
-			{nil, map[string]string{"PETSTORE_FAKE_PLAN": "gold"}, `PETSTORE_FAKE_PLAN: there is no plan "gold"`},
+			{nil, map[string]string{"PETSTORE_FAKE_PLAN": "no-such-plan"}, `PETSTORE_FAKE_PLAN: there is no plan "no-such-plan"`},
 			{nil, map[string]string{"PETSTORE_FAKE_ADDR": ":4010"}, "not a loopback address"},
 			{nil, map[string]string{"PETSTORE_FAKE_VERSION": "0.1.0"}, "PETSTORE_FAKE_VERSION: "},
 		} {

@@ -145,7 +145,7 @@ func TestReadSettings(t *testing.T) {
 			{"cors", "", "not an origin"},
 			{"healthcheck", "maybe", "neither true nor false"},
 			{"key", "schlüssel", "printable ASCII"},
-			{"plan", "gold", "free, pro, business or enterprise:M,D"},
+			{"plan", "no-such-plan", "free, pro, business or enterprise:M,D"},
 			{"plan", "enterprise:5", "enterprise:M,D"},
 			{"plan", "enterprise:-1,5", "enterprise:M,D"},
 			{"seed", "no-such-file.json", "no-such-file.json"},

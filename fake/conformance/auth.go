@@ -1,17 +1,21 @@
 package conformance
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/petstore/petstore-go/fake"
+)
 
 // authClauses are those of section 5.
 func authClauses() []clause {
 	list := []clause{
 		{"5", "a valid key is accepted", keyAccepted},
-		{"5", "another scheme than Bearer is 401", keyRefused(0, otherScheme)},
+		{"5", "another scheme than Bearer is 401", keyRefused(fake.OpListPets, otherScheme)},
 	}
-	for i, name := range []string{"listPets", "createPet", "getPet"} {
+	for _, name := range fake.Operations() {
 		list = append(list,
-			clause{"5", name + " without a key is 401", keyRefused(i, noKey)},
-			clause{"5", name + " with an invalid key is 401", keyRefused(i, invalidKey)},
+			clause{"5", name + " without a key is 401", keyRefused(name, noKey)},
+			clause{"5", name + " with an invalid key is 401", keyRefused(name, invalidKey)},
 		)
 	}
 	return list
@@ -24,7 +28,7 @@ func keyAccepted(s *session) {
 	}
 }
 
-func keyRefused(operation int, auth credential) func(*session) {
+func keyRefused(operation string, auth credential) func(*session) {
 	return func(s *session) {
 		s.withoutKey(s.operations()[operation], auth).want(http.StatusUnauthorized)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/petstore/petstore-go/fake"
 )
 
 // The requests that clauses and probes share. Each is sent once, whichever clause comes first, so
@@ -102,11 +104,11 @@ func removed(x *exchange) bool {
 }
 
 // operations returns a request of each operation that needs nothing but a key.
-func (s *session) operations() []request {
-	return []request{
-		get("/pets"),
-		post(s.newPet(s.petName("without a key"), "")),
-		get("/pets/1"),
+func (s *session) operations() map[string]request {
+	return map[string]request{
+		fake.OpListPets:  get("/pets"),
+		fake.OpCreatePet: post(s.newPet(s.petName("without a key"), "")),
+		fake.OpGetPet:    get("/pets/1"),
 	}
 }
 
@@ -125,7 +127,8 @@ func (s *session) samples() {
 	}
 	s.ask(post("{}"))
 	s.fetchUnknown()
-	for _, r := range s.operations() {
+	for _, name := range fake.Operations() {
+		r := s.operations()[name]
 		s.withoutKey(r, noKey)
 	}
 }

@@ -22,7 +22,7 @@ func Parameters() []string {
 // Filter reads the filters of a request's query; nil lets every request pass. An operation "none"
 // is that of a request which fits no operation.
 func Filter(q *httpjson.Query) func(Entry) bool {
-	operation := q.Text("operation", fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")
+	operation := q.Text("operation", append(fake.Operations(), "none")...)
 	method := q.Text("method")
 	status := statusFilter(q)
 	key := keyFilter(q)

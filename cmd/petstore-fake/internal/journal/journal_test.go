@@ -186,7 +186,7 @@ func TestFilter(t *testing.T) {
 	p.srv.Inject(fake.Fault{Status: 503, RetryAfter: "77"})
 	p.call("GET", "/v1/pets", "")
 	p.call("GET", "/v1/pets/7", "")
-	p.callAs("unknown-key", "GET", "/v1/orders", "")
+	p.callAs("unknown-key", "GET", "/v1/no-such-path", "")
 	fit := func(query string) (int, error) {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "/?"+query, http.NoBody)
 		q := httpjson.ReadQuery(r, Parameters()...)

@@ -363,7 +363,7 @@ func TestEvents_HEAD(t *testing.T) {
 func TestEvents_wrongFilters(t *testing.T) {
 	t.Parallel()
 	i := newTestPage(t, fake.DefaultAPIKey)
-	for _, query := range []string{"status=abc", "key=x", "operation=deletePet", "colour=red"} {
+	for _, query := range []string{"status=abc", "key=x", "operation=noSuchOperation", "colour=red"} {
 		w := i.call("GET", "/_fake/events?"+query, "")
 		assert.Equal(t, http.StatusBadRequest, w.Code, query)
 		assert.Zero(t, i.streams.Load())

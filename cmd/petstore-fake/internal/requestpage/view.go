@@ -160,7 +160,7 @@ func filterFields(query url.Values) []filterField {
 		violations = append(violations, [2]string{name, ruleTexts[name]})
 	}
 	fields := []filterField{
-		{Name: "operation", Label: "Operation", Choices: choices("operation", fake.OpListPets, fake.OpCreatePet, fake.OpGetPet, "none")},
+		{Name: "operation", Label: "Operation", Choices: choices("operation", append(fake.Operations(), "none")...)},
 		{Name: "status", Label: "Status", Choices: append(status, [2]string{"0", "no response"})},
 		{Name: "fault", Label: "Fault", Choices: [][2]string{{"", "any fault"}, {"true", "with"}, {"false", "without"}}},
 		{Name: "violation", Label: "Violation", Choices: violations},

@@ -66,10 +66,7 @@ func TestParseFaults(t *testing.T) {
 
 	t.Run("knows every wire", func(t *testing.T) {
 		t.Parallel()
-		for _, w := range []fake.Wire{
-			fake.WireNone, fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage,
-			fake.WireStall, fake.WireDrip, fake.WireRefuse,
-		} {
+		for _, w := range fake.Wires() {
 			faults, err := ParseFaults("wire=" + w.String())
 			require.NoError(t, err)
 			assert.Equal(t, w, faults[0].Wire)
@@ -96,7 +93,7 @@ func TestParseFaults(t *testing.T) {
 			"status=abc":                   "status",
 			"status=99":                    "Status is 99",
 			"status=500,status=501":        "status is given twice",
-			"operation=deletePet":          "operation",
+			"operation=noSuchOperation":    "operation",
 			"skip=-1":                      "Skip is negative",
 			"skip=1.5":                     "skip",
 			"times=0":                      "times",
@@ -108,7 +105,7 @@ func TestParseFaults(t *testing.T) {
 			"delay=5":                      "delay",
 			"delay=-5s":                    "delay",
 			"after-commit=perhaps":         "after-commit",
-			"wire=cut":                     "wire",
+			"wire=no-such-wire":            "wire",
 			`retry-after="1\n2"`:           "RetryAfter",
 			"header=X Y: 1":                "header",
 			`header="X: 1\r\nY: 2"`:        "Header holds",
