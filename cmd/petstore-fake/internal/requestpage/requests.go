@@ -87,7 +87,7 @@ func (p *Page) List(w http.ResponseWriter, r *http.Request) error {
 func (p *Page) fitting(fits func(journal.Entry) bool, since int) (seqs []int) {
 	p.journal.Update(p.feed.position().journal)
 	first, last := p.journal.Span()
-	for seq := max(first, since+1); seq <= last; seq++ {
+	for seq := max(first, min(since, last)+1); seq <= last; seq++ {
 		if fits != nil {
 			if e, ok := p.journal.Entry(seq); !ok || !fits(e) {
 				continue
