@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/petstore/petstore-go/internal/errtext"
 )
 
 // encodeNewPet returns the body of createPet. It always has categoryId; an empty status is left out
@@ -43,7 +44,7 @@ func mediaTypeFault(h http.Header) string {
 	case err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter):
 		return "Content-Type is missing or invalid"
 	case mediaType != "application/json":
-		return "Content-Type is " + quote(mediaType) + ", not application/json"
+		return "Content-Type is " + errtext.Quote(mediaType) + ", not application/json"
 	}
 	return ""
 }

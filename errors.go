@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/errtext"
 )
 
 // The sentinels that an error of a call matches with [errors.Is]. One error may match several.
@@ -32,11 +34,29 @@ var (
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
 )
 
-// How much of a response an error keeps, in bytes.
-const (
-	maxErrorText = 512     // one line of a log
-	maxErrorBody = 4 << 10 // enough for an Error object, or to recognise a gateway's HTML page
-)
+// maxErrorBody is how much of a response's body an error keeps, in bytes: enough for an Error
+// object, or to recognise a gateway's HTML page.
+const maxErrorBody = 4 << 10
+
+// callError is each error of a call. Its Is speaks of that call alone, where errors.Is may find
+// another one, which ended the context or failed in the function of WithAPIKeyFunc.
+type callError interface {
+	error
+	Is(target error) bool
+}
+
+// errorLine returns text with the number of attempts and, if err is about a create whose outcome is
+// unknown, with that.
+func errorLine(err callError, text string, attempts int) string {
+	suffix := ""
+	if attempts > 1 {
+		suffix = " (" + strconv.Itoa(attempts) + " attempts)"
+	}
+	if err.Is(ErrOutcomeUnknown) {
+		suffix += "; the pet may have been created"
+	}
+	return errtext.LineWith(text, suffix)
+}
 
 // APIError reports a response other than the operation's success: an Error object of the service
 // (sections 2 and 7), a redirect, or the response of a proxy or gateway. [errors.AsType] finds it
@@ -61,15 +81,15 @@ type APIError struct {
 // Error returns one line of at most 512 bytes. Text of the server is quoted.
 func (e *APIError) Error() string {
 	var b strings.Builder
-	b.WriteString(prefix(e.Operation) + strconv.Itoa(e.StatusCode))
+	b.WriteString(errtext.Prefix(e.Operation) + strconv.Itoa(e.StatusCode))
 	switch {
 	case e.Code != "":
-		b.WriteString(" " + token(e.Code))
+		b.WriteString(" " + errtext.Token(e.Code))
 	case http.StatusText(e.StatusCode) != "":
 		b.WriteString(" " + http.StatusText(e.StatusCode))
 	}
 	if e.Message != "" {
-		b.WriteString(": " + quote(e.Message))
+		b.WriteString(": " + errtext.Quote(e.Message))
 	}
 	switch {
 	case e.StatusCode == http.StatusNotModified: // no redirect
@@ -127,7 +147,7 @@ type RateLimitError struct {
 // Error returns one line of at most 512 bytes.
 func (e *RateLimitError) Error() string {
 	var b strings.Builder
-	b.WriteString(prefix(e.Operation) + "rate limited")
+	b.WriteString(errtext.Prefix(e.Operation) + "rate limited")
 	if e.Scope != "" {
 		b.WriteString(" (" + string(e.Scope) + ")")
 	}
@@ -138,9 +158,9 @@ func (e *RateLimitError) Error() string {
 		b.WriteString(", nothing was sent")
 	}
 	if e.Err != nil {
-		b.WriteString(": " + trimPrefix(e.Err, e.Operation))
+		b.WriteString(": " + errtext.TrimPrefix(e.Err, e.Operation))
 	}
-	return oneLine(b.String())
+	return errtext.Line(b.String())
 }
 
 // RetryAfter returns RetryAt as the value of a Retry-After header, for a server that passes the
@@ -178,12 +198,12 @@ func withOperation(err error, operation string) error {
 		e.Operation = operation
 		return e
 	}
-	return fmt.Errorf("%s%w", prefix(operation), err)
+	return fmt.Errorf("%s%w", errtext.Prefix(operation), err)
 }
 
 // Error returns one line of at most 512 bytes.
 func (e *ArgumentError) Error() string {
-	return oneLine(prefix(e.Operation) + strings.TrimPrefix(e.Argument+": ", ": ") + e.Reason)
+	return errtext.Line(errtext.Prefix(e.Operation) + strings.TrimPrefix(e.Argument+": ", ": ") + e.Reason)
 }
 
 // Is reports whether target is [ErrInvalidArgument].
@@ -210,7 +230,7 @@ type ResponseError struct {
 // Error returns one line of at most 512 bytes.
 func (e *ResponseError) Error() string {
 	var b strings.Builder
-	b.WriteString(prefix(e.Operation) + "invalid response")
+	b.WriteString(errtext.Prefix(e.Operation) + "invalid response")
 	if e.StatusCode != 0 {
 		fmt.Fprintf(&b, " (status %d)", e.StatusCode)
 	}
@@ -254,7 +274,7 @@ type TransportError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
-	text := prefix(e.Operation) + trimPrefix(e.Err, e.Operation)
+	text := errtext.Prefix(e.Operation) + errtext.TrimPrefix(e.Err, e.Operation)
 	return errorLine(e, text, e.Attempts)
 }
 

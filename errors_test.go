@@ -124,19 +124,11 @@ func TestErrorText(t *testing.T) {
 	t.Run("has no port of the client, so that errors can be grouped", func(t *testing.T) {
 		local, remote := &net.TCPAddr{IP: net.IPv6loopback, Port: 53412}, &net.TCPAddr{IP: net.IPv6loopback, Port: 443}
 		reset := &net.OpError{Op: "read", Net: "tcp", Source: local, Addr: remote, Err: syscall.ECONNRESET}
-		for want, err := range map[string]error{
-			"read tcp [::1]:443: connection reset by peer": reset,
-			"lookup a.test on [::1]:53: read udp [::1]:53: i/o timeout": &net.DNSError{
-				Err: "read udp [::1]:40001->[::1]:53: i/o timeout", Name: "a.test", Server: "[::1]:53",
-			},
-			"a->b: x:y->z": errors.New("a->b: x:y->z"),
-		} {
-			client, _ := scripted(t, []responder{fails(err)})
-			got := create(client)
-			require.EqualError(t, got, "petstore: createPet: "+want+"; the pet may have been created")
-			assert.ErrorIs(t, got, err)
-		}
-		client, _ := scripted(t, []responder{cutOff(200, reset)}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+		client, _ := scripted(t, []responder{fails(reset)})
+		err := create(client)
+		require.EqualError(t, err, "petstore: createPet: read tcp [::1]:443: connection reset by peer; the pet may have been created")
+		assert.ErrorIs(t, err, reset)
+		client, _ = scripted(t, []responder{cutOff(200, reset)}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
 		assert.ErrorContains(t, list(client), "cut off: read tcp [::1]:443: connection reset by peer")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
@@ -149,36 +150,8 @@ func (k *call) attribute(a *attempt, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return &foreignContextError{err}
 	}
-	if text := withoutOwnPort(err.Error()); text != err.Error() {
-		return &plainError{err, text}
-	}
-	return err
+	return errtext.WithoutOwnPort(err)
 }
-
-// withoutOwnPort returns text without the client's end of a connection, as of "read tcp
-// 10.0.0.7:53412->10.0.0.9:443": its port differs from error to error, so that they could not be
-// grouped.
-func withoutOwnPort(text string) string {
-	before, after, found := strings.Cut(text, "->")
-	if !found {
-		return text
-	}
-	start := strings.LastIndexByte(before, ' ') + 1
-	if _, port, err := net.SplitHostPort(before[start:]); err != nil || strings.Trim(port, "0123456789") != "" {
-		start = len(before) + len("->")
-		return text[:start] + withoutOwnPort(after)
-	}
-	return before[:start] + withoutOwnPort(after)
-}
-
-// plainError is err with another text.
-type plainError struct {
-	err  error
-	text string
-}
-
-func (e *plainError) Error() string { return e.text }
-func (e *plainError) Unwrap() error { return e.err }
 
 // attemptTimeoutError reports that an attempt exceeded WithAttemptTimeout. It does not match
 // context.DeadlineExceeded, which is for the caller's context.
@@ -226,7 +199,7 @@ func (e *endedError) Error() string {
 	if e.last != nil {
 		text += "; last attempt: " + e.last.Error()
 	}
-	return oneLine(text)
+	return errtext.Line(text)
 }
 
 // with returns e with the error of the last attempt; that error alone if e is nil.

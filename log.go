@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/errtext"
 )
 
 // logTrace returns the trace that writes the log. The comment of WithLogger has the table of
@@ -45,7 +47,7 @@ const removalOfGetPet = "2030-12-05"
 func (l *clientLog) unknown(ctx context.Context, info CallDoneInfo) {
 	if errors.Is(info.Err, ErrOutcomeUnknown) {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: outcome unknown", append(callAttrs(info.Call),
-			slog.Duration("duration", info.Duration), slog.String("error", oneLine(info.Err.Error())))...)
+			slog.Duration("duration", info.Duration), slog.String("error", errtext.Line(info.Err.Error())))...)
 	}
 }
 
@@ -64,7 +66,7 @@ func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {
 		attrs = append(attrs, slog.Duration("retry_after", info.RetryAfter))
 	}
 	if info.Err != nil {
-		attrs = append(attrs, slog.String("error", oneLine(info.Err.Error())))
+		attrs = append(attrs, slog.String("error", errtext.Line(info.Err.Error())))
 	}
 	l.logger.LogAttrs(ctx, slog.LevelDebug, "petstore: attempt", attrs...)
 	if info.StatusCode == http.StatusTooManyRequests {

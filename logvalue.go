@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/errtext"
 )
 
 // All errors have the same names for their attributes in a log: operation, kind (api, rate_limit,
@@ -15,7 +17,7 @@ import (
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {
 	attrs := append(errorAttrs(e, "api", e.Operation, e.Response),
-		slog.String("code", oneLine(e.Code)), slog.String("message", oneLine(e.Message)))
+		slog.String("code", errtext.Line(e.Code)), slog.String("message", errtext.Line(e.Message)))
 	if e.RetryAfter > 0 {
 		attrs = append(attrs, slog.Duration("retry_after", e.RetryAfter))
 	}
@@ -39,7 +41,7 @@ func (e *RateLimitError) LogValue() slog.Value {
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *ResponseError) LogValue() slog.Value {
-	attrs := append(errorAttrs(e, "response", e.Operation, e.Response), slog.String("reason", oneLine(e.Reason)))
+	attrs := append(errorAttrs(e, "response", e.Operation, e.Response), slog.String("reason", errtext.Line(e.Reason)))
 	return slog.GroupValue(attrs...)
 }
 
@@ -51,7 +53,7 @@ func (e *TransportError) LogValue() slog.Value {
 // LogValue returns the error as a group of attributes.
 func (e *ArgumentError) LogValue() slog.Value {
 	attrs := append(errorAttrs(e, "argument", e.Operation, Response{}),
-		slog.String("argument", oneLine(e.Argument)), slog.String("reason", oneLine(e.Reason)))
+		slog.String("argument", errtext.Line(e.Argument)), slog.String("reason", errtext.Line(e.Reason)))
 	return slog.GroupValue(attrs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/redact"
 )
@@ -108,7 +109,7 @@ func (a *attempt) responseError(reason string, err error) *ResponseError {
 // decoder's error, shortened and without the key: the decoder quotes names from the body, which may
 // be long and contain anything.
 func (a *attempt) decodeError(err error) *ResponseError {
-	return a.responseError("body", errors.New(oneLine(redact.Text(err.Error(), a.key.secret()))))
+	return a.responseError("body", errors.New(errtext.Line(redact.Text(err.Error(), a.key.secret()))))
 }
 
 func (a *attempt) response() Response {

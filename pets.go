@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/petstore/petstore-go/internal/errtext"
 )
 
 // PetStatus is the availability of a pet (section 2). The service may add statuses to the three
@@ -179,7 +181,7 @@ func (p NewPet) validate() error {
 
 func validateStatus(operation string, s PetStatus) error {
 	if s != "" && !s.Valid() {
-		return &ArgumentError{operation, "Status", quote(string(s)) + " is none of available, pending, sold"}
+		return &ArgumentError{operation, "Status", errtext.Quote(string(s)) + " is none of available, pending, sold"}
 	}
 	return nil
 }

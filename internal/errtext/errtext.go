@@ -1,0 +1,127 @@
+// Package errtext writes the texts of errors: one bounded line out of any text.
+package errtext
+
+import (
+	"net"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Prefix returns how each error begins; the operation may be unknown.
+func Prefix(operation string) string {
+	if operation == "" {
+		return "petstore: "
+	}
+	return "petstore: " + operation + ": "
+}
+
+// TrimPrefix returns err's text without the "petstore: operation: " that the wrapping error writes.
+func TrimPrefix(err error, operation string) string {
+	if err == nil {
+		return "no response"
+	}
+	text := strings.TrimPrefix(err.Error(), "petstore: ")
+	if operation == "" {
+		return text
+	}
+	return strings.TrimPrefix(text, operation+": ")
+}
+
+// Token returns a code of the server: unchanged if it is a short word of ASCII letters, digits and
+// _-., else quoted. 64 bytes are more than any usual code has.
+func Token(s string) string {
+	plain := func(r rune) bool {
+		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.", r))
+	}
+	if len(s) <= 64 && strings.TrimFunc(s, plain) == "" {
+		return s
+	}
+	return Quote(s)
+}
+
+// Quote returns text of the server as a Go string literal. At most 320 of the 512 bytes of an
+// error's line are for the literal; the others are for the operation, the status and the outcome.
+func Quote(s string) string {
+	const most = 320
+	q := strconv.Quote(s)
+	for n := min(len(s), most); len(q) > most; n = n * 3 / 4 {
+		q = strconv.Quote(clip(s, n)) + "…"
+	}
+	return q
+}
+
+// Max is the length of the longest line in bytes: one line of a log.
+const Max = 512
+
+// Line returns s on one line of at most [Max] bytes, with a space for each character that is unfit
+// for a line.
+func Line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unfitForLine(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	return shorten(s, Max)
+}
+
+// LineWith returns text as [Line] does, with suffix at its end: it shortens only the text, which may
+// end with suffix already.
+func LineWith(text, suffix string) string {
+	return shorten(Line(strings.TrimSuffix(text, suffix)), Max-len(suffix)) + suffix
+}
+
+// shorten returns s; if it is longer than most bytes, its start and an ellipsis.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return clip(s, most-len("…")) + "…"
+}
+
+// unfitForLine reports whether r ends a line, moves the cursor of a terminal or changes the reading
+// direction.
+func unfitForLine(r rune) bool {
+	return unicode.IsControl(r) || r > unicode.MaxLatin1 && unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+}
+
+// clip returns at most the first n bytes of s, without a part of a rune at the end.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
+
+// WithoutOwnPort returns err without the client's end of a connection in its text, as of "read tcp
+// 10.0.0.7:53412->10.0.0.9:443": its port differs from error to error, so that they could not be
+// grouped.
+func WithoutOwnPort(err error) error {
+	if text := withoutOwnPort(err.Error()); text != err.Error() {
+		return &otherText{err, text}
+	}
+	return err
+}
+
+func withoutOwnPort(text string) string {
+	before, after, found := strings.Cut(text, "->")
+	if !found {
+		return text
+	}
+	start := strings.LastIndexByte(before, ' ') + 1
+	if _, port, err := net.SplitHostPort(before[start:]); err != nil || strings.Trim(port, "0123456789") != "" {
+		start = len(before) + len("->")
+		return text[:start] + withoutOwnPort(after)
+	}
+	return before[:start] + withoutOwnPort(after)
+}
+
+// otherText is err with another text.
+type otherText struct {
+	err  error
+	text string
+}
+
+func (e *otherText) Error() string { return e.text }
+func (e *otherText) Unwrap() error { return e.err }

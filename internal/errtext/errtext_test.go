@@ -1,0 +1,56 @@
+package errtext_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/petstore/petstore-go/internal/errtext"
+)
+
+func TestLine(t *testing.T) {
+	for s, want := range map[string]string{
+		"犬 🐾 Zoë Łata שלום":         "犬 🐾 Zoë Łata שלום",
+		"a\nb\u2028c\u2029d\u0085e": "a b c d e",
+		"a\u202eb\u2066c\x1b[31md":  "a b c [31md",
+		strings.Repeat("x", 513):    strings.Repeat("x", 509) + "…",
+		strings.Repeat("日", 200):    strings.Repeat("日", 169) + "…",
+	} {
+		assert.Equal(t, want, errtext.Line(s))
+	}
+	assert.Equal(t, "a; done", errtext.LineWith("a; done", "; done"), "the suffix stands there once")
+	assert.Equal(t, strings.Repeat("x", 506)+"…end", errtext.LineWith(strings.Repeat("x", 600), "end"))
+}
+
+func TestToken(t *testing.T) {
+	for code, want := range map[string]string{
+		"rate_limited": "rate_limited", "v1.2-b": "v1.2-b", "no such\ncode": `"no such\ncode"`, "é": `"é"`,
+		strings.Repeat("x", 65): `"` + strings.Repeat("x", 65) + `"`,
+	} {
+		assert.Equal(t, want, errtext.Token(code))
+	}
+	assert.LessOrEqual(t, len(errtext.Quote(strings.Repeat("\x00", 1000))), 320+len("…"))
+}
+
+func TestPrefix(t *testing.T) {
+	for _, operation := range []string{"", "getPet"} {
+		err := errors.New(errtext.Prefix(operation) + "not found")
+		assert.Equal(t, "not found", errtext.TrimPrefix(err, operation))
+	}
+	assert.Equal(t, "no response", errtext.TrimPrefix(nil, "getPet"))
+}
+
+func TestWithoutOwnPort(t *testing.T) {
+	for text, want := range map[string]string{
+		"read tcp [::1]:53412->[::1]:443: reset":        "read tcp [::1]:443: reset",
+		"lookup a: read udp [::1]:4001->[::1]:53: late": "lookup a: read udp [::1]:53: late",
+		"a->b: x:y->z": "a->b: x:y->z",
+	} {
+		err := errors.New(text)
+		got := errtext.WithoutOwnPort(err)
+		assert.EqualError(t, got, want)
+		assert.ErrorIs(t, got, err)
+	}
+}
