@@ -2,6 +2,7 @@ package fake
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,6 +22,9 @@ var (
 	PlanBusiness = Plan{"Business", 1_000, 100_000}
 )
 
+// namedPlans returns the plans whose names say everything.
+func namedPlans() []Plan { return []Plan{PlanFree, PlanPro, PlanBusiness} }
+
 // Enterprise returns the Enterprise plan with custom limits, 0 for unlimited. A server refuses a
 // plan with negative limits.
 func Enterprise(perMinute, perDay int) Plan { return Plan{"Enterprise", perMinute, perDay} }
@@ -28,8 +32,7 @@ func Enterprise(perMinute, perDay int) Plan { return Plan{"Enterprise", perMinut
 // String returns the plan as [ParsePlan] reads it: free, pro, business, or enterprise:M,D with the
 // requests per minute and per day of any other plan.
 func (p Plan) String() string {
-	switch p {
-	case PlanFree, PlanPro, PlanBusiness:
+	if slices.Contains(namedPlans(), p) {
 		return strings.ToLower(p.Name)
 	}
 	return fmt.Sprintf("enterprise:%d,%d", p.PerMinute, p.PerDay)
@@ -38,15 +41,17 @@ func (p Plan) String() string {
 // ParsePlan reads the name of a plan in any case: free, pro, business, or enterprise:M,D with the
 // requests per minute and per day, 0 for unlimited.
 func ParsePlan(text string) (Plan, error) {
-	for _, p := range []Plan{PlanFree, PlanPro, PlanBusiness} {
+	var names []string
+	for _, p := range namedPlans() {
 		if strings.EqualFold(text, p.Name) {
 			return p, nil
 		}
+		names = append(names, p.String())
 	}
 	custom, ok := strings.CutPrefix(strings.ToLower(text), "enterprise:")
 	if !ok {
-		return Plan{}, fmt.Errorf("fake: ParsePlan: there is no plan %s; it is free, pro, business"+
-			" or enterprise:M,D", quote(text))
+		return Plan{}, fmt.Errorf("fake: ParsePlan: there is no plan %s; it is %s or enterprise:M,D",
+			quote(text), strings.Join(names, ", "))
 	}
 	perMinute, perDay, ok := strings.Cut(custom, ",")
 	m, err1 := strconv.Atoi(perMinute)

@@ -95,6 +95,20 @@ func TestDocumentation(t *testing.T) {
 			assert.Regexp(t, `\b`+name+`\b`, fields)
 		}
 	})
+	t.Run("names every plan", func(t *testing.T) {
+		t.Parallel()
+		_, err := fake.ParsePlan("no-such-plan")
+		require.Error(t, err)
+		_, names, _ := strings.Cut(err.Error(), "it is ")
+		names, _, _ = strings.Cut(names, " or enterprise:M,D")
+		_, plans, _ := strings.Cut(documentation, "of the keys without one: ")
+		plans, _, _ = strings.Cut(plans, "enterprise:M,D")
+		_, keyErr := spec.ParseKeys("a-key=no-such-plan")
+		for name := range strings.SplitSeq(names, ", ") {
+			assert.Contains(t, plans, name, "doc.go lacks a plan in its list")
+			assert.ErrorContains(t, keyErr, name)
+		}
+	})
 	t.Run("names every wire of a fault", func(t *testing.T) {
 		t.Parallel()
 		_, wires, _ := strings.Cut(documentation, "and wire (")
