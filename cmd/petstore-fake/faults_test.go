@@ -111,3 +111,17 @@ func TestRandomSeed(t *testing.T) {
 	assert.Equal(t, first, again)
 	assert.NotEqual(t, first, statuses("8"))
 }
+
+func TestFaults_forAKey(t *testing.T) {
+	t.Parallel()
+	i := newTestInstance(t)
+	i.object("POST", "/_fake/keys", `{"key":"second-key-0001","plan":"free"}`)
+	i.object("POST", "/_fake/faults?key=2", `"status=503"`)
+	assert.Equal(t, 200, i.call("GET", "/v1/pets", "").Code)
+	assert.Equal(t, 503, i.callAs("second-key-0001", "GET", "/v1/pets", "").Code)
+	for _, wrong := range []string{"0", "3", "x", "second-key-0001"} {
+		w := i.call("POST", "/_fake/faults?key="+wrong, `{"status":503}`)
+		assert.Equal(t, 404, w.Code, wrong)
+		assert.NotContains(t, w.Body.String(), "second-key")
+	}
+}

@@ -54,17 +54,3 @@ func TestHAR_schema(t *testing.T) {
 		assert.Error(t, judge(strings.ReplaceAll(archive, spoilt, `"other"`)), spoilt)
 	}
 }
-
-func TestHAR_download(t *testing.T) {
-	p := start(t)
-	p.list(1)
-	b := newTab(t)
-	b.open(p, "")
-	size := value[int](b, `fetch(document.querySelector("a[download]").href).then((a) => a.json()).then((har) => har.log.entries.length)`)
-	assert.Equal(t, 1, size)
-	assert.Equal(t, "petstore-fake.har", b.attribute("a[download]", "download"))
-	p.send(http.MethodGet, "/v1/pets/7", "")
-	b.choose(`#filters [name="status"]`, "4xx")
-	b.text("#har", "Save 1 as HAR")
-	assert.Equal(t, "/_fake/har?status=4xx", b.attribute("#har", "href"))
-}

@@ -135,22 +135,3 @@ func TestPage_otherSites(t *testing.T) {
 	assert.JSONEq(t, `{"faults":[]}`, p.send(http.MethodGet, "/_fake/faults", "").body)
 	assert.Contains(t, p.send(http.MethodGet, "/_fake/pets", "").body, `"total":1`)
 }
-
-// A name that its owner points to the loopback address makes the attacker's page and the program
-// one origin for the browser.
-func TestPage_reboundName(t *testing.T) {
-	p := start(t)
-	port := p.origin[strings.LastIndex(p.origin, ":"):]
-	b := newTab(t)
-	b.do(chromedp.Navigate("http://rebound.test" + port + "/_fake/"))
-	b.text("body", "the Host of an admin request must be a loopback name")
-	status := value[[]int](b, `Promise.all([
-		fetch("/_fake/requests"), fetch("/_fake/reset", {method: "POST", headers: {"Content-Type": "application/json"}}),
-		fetch("/_fake/events"),
-	]).then((answers) => answers.map((a) => a.status))`)
-	assert.Equal(t, []int{403, 403, 403}, status)
-	b.consoleErrors() // the refusals
-
-	b.do(chromedp.Navigate("http://fake.localhost" + port + "/_fake/"))
-	b.text("#live", "live")
-}

@@ -98,37 +98,6 @@ func TestKeyboard_list(t *testing.T) {
 	}
 }
 
-// Without a pointer from the address to a fault that strikes, and to its end.
-func TestKeyboard_fault(t *testing.T) {
-	p := start(t)
-	b := newTab(t)
-	b.open(p, "")
-	for range 80 {
-		if b.press(kb.Tab); value[string](b, "document.activeElement.id") == "fault" {
-			break
-		}
-	}
-	b.press("status=503,times=")
-	b.press(kb.Enter)
-	b.text("#fault-error", `times: "" is neither a number of at least 1 nor forever`)
-	assert.Equal(t, "fault", value[string](b, "document.activeElement.id"))
-	assert.Equal(t, "true", b.attribute("#fault", "aria-invalid"))
-	b.press("2", kb.Enter)
-	b.text("#faults", "any request: status 503; the next 2")
-	b.until(`document.getElementById("fault-error").textContent === ""`)
-	assert.Equal(t, 503, p.pets())
-	b.text("#faults", "active, struck 1 ×")
-	for range 80 {
-		if b.press(kb.Tab); value[string](b, "document.activeElement.textContent") == "Remove" {
-			break
-		}
-	}
-	b.press(kb.Enter)
-	b.until(`document.querySelectorAll("#faults li").length === 0`)
-	assert.Equal(t, http.StatusOK, p.pets())
-	b.consoleErrors() // the status 400
-}
-
 func TestKeyboard_letters(t *testing.T) {
 	p := start(t)
 	p.list(2)

@@ -67,20 +67,6 @@ func TestPage_axe(t *testing.T) {
 	require.Equal(t, 56, looks)
 }
 
-// Otherwise all requests lie between the reader and the buttons.
-func TestPage_parts(t *testing.T) {
-	p := full(t)
-	b := newTab(t)
-	b.size(360, 700)
-	b.open(p, "")
-	b.until(`document.querySelectorAll("#rows tr").length > 20`)
-	for _, part := range []string{"faults-title", "pets-title", "key-title", "plot-title", "requests"} {
-		b.click(`nav a[href="#` + part + `"]`)
-		b.until(`((top) => top > -1 && top < innerHeight / 2 || scrollY + innerHeight > document.body.scrollHeight - 2)(document.getElementById("` + part + `").getBoundingClientRect().top)`)
-		b.run("scrollTo(0, 0)")
-	}
-}
-
 // A reader who has set a larger text in the browser gets it, and need not scroll to the side.
 func TestPage_textSize(t *testing.T) {
 	p := full(t)

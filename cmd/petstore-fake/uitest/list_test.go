@@ -28,6 +28,8 @@ func TestFilters(t *testing.T) {
 	b.text("#rows", "categoryId")
 	b.text("#rows", "section 4.2")
 	b.text("#fit", "1 of 251")
+	b.text("#har", "Save 1 as HAR")
+	assert.Equal(t, "/_fake/har?operation=createPet", b.attribute("#har", "href"))
 	b.text("#told", "1 of 251 requests fit.") // for who hears the page
 	assert.Contains(t, value[string](b, "location.search"), "operation=createPet")
 
@@ -70,35 +72,6 @@ func TestFilters(t *testing.T) {
 	b.text("#fit", "0 of 312")
 	assert.Zero(t, b.rows())
 	assert.Equal(t, "418 7", value[string](b, `["status", "key"].map((n) => document.querySelector("#filters [name=" + n + "]").value).join(" ")`))
-}
-
-func TestFilters_text(t *testing.T) {
-	p := start(t)
-	p.send(http.MethodPost, "/v1/pets", `{"name":"Biscuit","categoryId":1}`)
-	p.list(2)
-	b := newTab(t)
-	b.open(p, "")
-	b.letter("/")
-	b.press("biscuit")
-	b.text("#fit", "3 of 3") // the create, and the lists that have it
-	p.send(http.MethodGet, "/v1/pets?status=sold", "")
-	b.text("#fit", "3 of 4")
-	b.text("#rows tr:last-child", "POST /v1/pets")
-	assert.Contains(t, value[string](b, "location.search"), "text=biscuit")
-}
-
-// The browser closes a list of choices that are replaced.
-func TestFilters_choicesStayWhileRequestsCome(t *testing.T) {
-	p := start(t)
-	b := newTab(t)
-	b.open(p, "")
-	b.until(`document.querySelectorAll('#filters [name="key"] option').length === 4`)
-	b.run(`window.before = [...document.querySelector('#filters [name="key"]').options]`)
-	p.list(1)
-	p.send(http.MethodPost, "/_fake/keys", `{"key":"second-key-0001","plan":"free"}`)
-	b.until(`document.querySelectorAll('#filters [name="key"] option').length === 5`)
-	assert.True(t, value[bool](b, `window.before.every((o) => o.isConnected)`))
-	assert.Equal(t, ",1,2,none,unknown", value[string](b, `[...document.querySelector('#filters [name="key"]').options].map((o) => o.value).join()`))
 }
 
 func TestList_notes(t *testing.T) {

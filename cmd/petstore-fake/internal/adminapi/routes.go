@@ -44,7 +44,7 @@ func (a *API) journalRoutes() []route {
 	return []route{
 		{get, "/_fake/requests", "the journal" + filters + ", since, limit", httpjson.Handler(a.page.List)},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", endpoint(a.page.Get)},
-		{get, "/_fake/requests/{id}/{form}", "the request as curl, go or fetch, or as html", httpjson.Handler(a.page.Code)},
+		{get, "/_fake/requests/{id}/{form}", "the request as curl, go, fetch or html", httpjson.Handler(a.page.Code)},
 		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", endpoint(a.page.Repeat)},
 		{del, "/_fake/requests", "clears the journal", endpoint(a.clearRequests)},
 		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, httpjson.Handler(a.page.HAR)},
@@ -75,7 +75,7 @@ func (a *API) faultRoutes() []route {
 	type endpoint = httpjson.Endpoint
 	return []route{
 		{get, "/_fake/faults", "the faults, with how often each has struck", endpoint(a.listFaults)},
-		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault; key: the id of a key`, endpoint(a.inject)},
+		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault; key: an id`, endpoint(a.inject)},
 		{del, "/_fake/faults", "removes all faults", endpoint(a.removeFaults)},
 		{del, "/_fake/faults/{id}", "removes a fault", endpoint(a.removeFault)},
 		{get, "/_fake/clock", "the service's time", endpoint(a.clock)},

@@ -220,3 +220,17 @@ func TestFilter(t *testing.T) {
 		assert.Error(t, err, query)
 	}
 }
+
+func TestDropped(t *testing.T) {
+	t.Parallel()
+	p := newTestJournal(t, fake.WithJournal(3), fake.WithPlan(fake.Enterprise(0, 0)))
+	for generation, empty := range []func(){func() {}, p.srv.ClearRequests, p.srv.Reset} {
+		p.Update(int64(generation))
+		empty()
+		for range 5 {
+			p.call("GET", "/v1/pets", "")
+		}
+		p.Update(int64(generation) + 1)
+		assert.Equal(t, 2, p.Dropped(), generation)
+	}
+}

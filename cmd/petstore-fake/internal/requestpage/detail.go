@@ -38,6 +38,7 @@ type detail struct {
 	Answer  []headerField
 	Reply   shownBody
 	Calls   []try
+	Longest time.Duration // of their waits
 	Curl    string
 	Partial bool // Curl is not the whole
 	Pending bool
@@ -52,11 +53,11 @@ type shownBody struct {
 	Partial     bool
 }
 
-// try is a try of a call. Its numbers are in percent of the longest wait of the call.
+// try is a try of a call, with the time since the one before and what that one's Retry-After asked
+// for, zero for nothing.
 type try struct {
 	row
-	Wait          string
-	Waited, Asked float64
+	Waited, Asked time.Duration
 }
 
 // find returns the request that the path of a request names, in the journal that its query names.
@@ -64,7 +65,8 @@ func (p *Page) find(r *http.Request, q *httpjson.Query) (journal.Entry, error) {
 	now := p.feed.position().journal
 	p.journal.Update(now)
 	if at := q.Text("journal"); at != "" && at != strconv.FormatInt(now, 16) {
-		return journal.Entry{}, httpjson.Errorf(http.StatusConflict, "the journal was cleared since; this request is not in it")
+		return journal.Entry{}, httpjson.Errorf(http.StatusConflict,
+			"the journal was cleared since; this request is not in it")
 	}
 	n, ok := httpjson.ID(r)
 	e, found := p.journal.Entry(int(min(max(n, 0), math.MaxInt32)))
@@ -158,11 +160,13 @@ func (v *view) neighbour(e journal.Entry, step string) journal.Entry {
 func (v *view) detail(e journal.Entry) *detail {
 	keys := v.p.senders()
 	d := &detail{
-		row: keys.row(e, ""), Journal: strconv.FormatInt(v.p.feed.position().journal, 16), Pending: journal.Pending(e.Request),
+		row: keys.row(e, ""), Journal: strconv.FormatInt(v.p.feed.position().journal, 16),
+		Pending: journal.Pending(e.Request),
 		Request: headerFields(e.Header, nil), Answer: headerFields(e.AnswerHeader, v.p.notes(e)),
 		Body: newShownBody(e.Body, "No body."), Reply: newShownBody(e.Answer, "No body."),
-		Calls: v.tries(e, keys), Curl: replay.Curl(v.origin, e.Request, keys.public(e.Request)),
+		Curl: replay.Curl(v.origin, e.Request, keys.public(e.Request)),
 	}
+	d.Calls, d.Longest = v.tries(e, keys)
 	if len(d.Curl) > maxCode {
 		d.Curl, d.Partial = string(cut([]byte(d.Curl), maxCode))+"…", true
 	}
@@ -178,7 +182,8 @@ func (v *view) detail(e journal.Entry) *detail {
 func headerFields(h http.Header, notes map[string]string) (fields []headerField) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
-			fields = append(fields, headerField{strings.Replace(name, "X-Ratelimit", "X-RateLimit", 1), value, notes[name]})
+			shown := strings.Replace(name, "X-Ratelimit", "X-RateLimit", 1)
+			fields = append(fields, headerField{shown, value, notes[name]})
 		}
 	}
 	return fields
@@ -204,33 +209,21 @@ func newShownBody(body []byte, none string) shownBody {
 	return b
 }
 
-// tries returns the tries of a request's call that stand around it, with the waits between them and
-// the waits that Retry-After asked for.
-func (v *view) tries(e journal.Entry, keys senders) (list []try) {
+// tries returns the tries of a request's call that stand around it, and the longest of their waits.
+func (v *view) tries(e journal.Entry, keys senders) (list []try, longest time.Duration) {
 	from := min(max(e.Try-maxTries/2, 0), max(len(e.Tries)-maxTries, 0))
 	var before journal.Entry
-	var waits, asked []time.Duration
-	longest := time.Duration(1)
 	for i, seq := range e.Tries[from:min(from+maxTries, len(e.Tries))] {
 		one, _ := v.p.journal.Entry(seq)
 		t := try{row: keys.row(one, v.link(seq))}
-		waits, asked = append(waits, 0), append(asked, 0)
 		if ended := before.Time.Add(before.Duration); i > 0 {
-			waits[i] = max(one.Time.Sub(ended), 0)
-			t.Wait = "waited " + Words(waits[i])
-			if until := retryAfter(ended, before.AnswerHeader.Get("Retry-After")); !until.IsZero() {
-				asked[i] = max(until.Sub(ended), 0)
-				t.Wait += " of " + Words(asked[i])
-			}
+			t.Waited = max(one.Time.Sub(ended), 1)
+			t.Asked = max(retryAfter(ended, before.AnswerHeader.Get("Retry-After")).Sub(ended), 0)
 		}
-		longest = max(longest, waits[i], asked[i])
+		longest = max(longest, t.Waited, t.Asked)
 		before, list = one, append(list, t)
 	}
-	for i := range list {
-		list[i].Waited = float64(waits[i]) * 100 / float64(longest)
-		list[i].Asked = float64(asked[i]) * 100 / float64(longest)
-	}
-	return list
+	return list, longest
 }
 
 // notes explains the times in a response's header.
@@ -258,6 +251,7 @@ func (p *Page) notes(e journal.Entry) map[string]string {
 	case next.Time.Before(until):
 		early = "too early, "
 	}
-	notes[wait] += fmt.Sprintf("; the next request with this key came %safter %s", early, Words(max(next.Time.Sub(ended), 0)))
+	after := Words(max(next.Time.Sub(ended), 0))
+	notes[wait] += fmt.Sprintf("; the next request with this key came %safter %s", early, after)
 	return notes
 }

@@ -29,7 +29,7 @@ func TestDetail(t *testing.T) {
 	t.Run("notes say until when a client had to wait, and what it did", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			p := newTestPage(t, fake.DefaultAPIKey, fake.WithPlan(fake.Enterprise(1, 0)))
+			p := newTestPage(t, fake.WithPlan(fake.Enterprise(1, 0)))
 			for _, pause := range []time.Duration{0, 0, time.Second, time.Hour} {
 				time.Sleep(pause)
 				p.call("GET", "/v1/pets", "")
@@ -47,7 +47,7 @@ func TestDetail(t *testing.T) {
 	t.Run("the tries of a call have their waits beside what Retry-After asked for", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			p := newTestPage(t, fake.DefaultAPIKey)
+			p := newTestPage(t)
 			p.srv.Inject(fake.Fault{Status: 503, Times: 2, RetryAfter: "4"})
 			for _, pause := range []time.Duration{0, time.Second, 8 * time.Second} {
 				time.Sleep(pause)
@@ -56,8 +56,8 @@ func TestDetail(t *testing.T) {
 			text := p.detail("2/html")
 			assert.Equal(t, 3, strings.Count(text, "data-open="))
 			for _, want := range []string{
-				`<rect class="asked" width="50" height="10"/><rect class="waited" y="3" width="12.5"`, "waited 1 s of 4 s",
-				`<rect class="asked" width="50" height="10"/><rect class="waited" y="3" width="100"`, "waited 8 s of 4 s",
+				`viewBox="0 0 8000000 10"`, `width="4000000" height="10"/><rect class="waited" y="3" width="1000000"`,
+				"waited 1 s of 4 s", `<rect class="waited" y="3" width="8000000"`, "waited 8 s of 4 s",
 			} {
 				assert.Contains(t, text, want)
 			}
@@ -74,7 +74,7 @@ func TestDetail(t *testing.T) {
 	})
 	t.Run("a JSON body is laid out with its numbers as they are", func(t *testing.T) {
 		t.Parallel()
-		p := newTestPage(t, fake.DefaultAPIKey)
+		p := newTestPage(t)
 		p.call("POST", "/v1/pets", `{"name":"\u00e9","categoryId":9223372036854775807,"categoryId":1}`)
 		assert.Contains(t, p.detail("1/html"), "{\n  \"name\": \"\\u00e9\",\n  \"categoryId\": 9223372036854775807,\n  \"categoryId\": 1\n}")
 		p.call("POST", "/v1/pets", `{"name":`)
@@ -82,7 +82,7 @@ func TestDetail(t *testing.T) {
 	})
 	t.Run("a large request is shown in part", func(t *testing.T) {
 		t.Parallel()
-		p := newTestPage(t, fake.DefaultAPIKey)
+		p := newTestPage(t)
 		p.call("POST", "/v1/pets", strings.Repeat("\xff", 1<<20))
 		assert.Less(t, len(p.detail("1/html")), 64<<10)
 		assert.Greater(t, len(p.detail("1/curl")), 4<<20)
@@ -91,7 +91,7 @@ func TestDetail(t *testing.T) {
 	t.Run("no response is not an empty one", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			p := newTestPage(t, fake.DefaultAPIKey)
+			p := newTestPage(t)
 			p.srv.Inject(fake.Fault{Delay: time.Second, Status: 204})
 			go p.call("GET", "/v1/pets", "")
 			synctest.Wait()
@@ -103,7 +103,7 @@ func TestDetail(t *testing.T) {
 	})
 	t.Run("a step leads to the next request that fits, also to one that is not listed", func(t *testing.T) {
 		t.Parallel()
-		p := newTestPage(t, fake.DefaultAPIKey, fake.WithPlan(fake.Enterprise(0, 0)))
+		p := newTestPage(t, fake.WithPlan(fake.Enterprise(0, 0)))
 		p.call("GET", "/v1/pets/1", "")
 		for range maxRows + 10 {
 			p.call("GET", "/v1/pets", "")
@@ -117,7 +117,7 @@ func TestDetail(t *testing.T) {
 
 func TestFind_otherJournal(t *testing.T) {
 	t.Parallel()
-	p := newTestPage(t, fake.DefaultAPIKey)
+	p := newTestPage(t)
 	p.call("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
 	at := regexp.MustCompile(`data-journal="(\w+)"`).FindStringSubmatch(p.detail("1/html"))[1]
 	for _, empty := range []func(){p.Clear, func() { p.srv.Reset(); p.Reset() }} {
@@ -134,7 +134,7 @@ func TestFind_otherJournal(t *testing.T) {
 
 func TestCode(t *testing.T) {
 	t.Parallel()
-	p := newTestPage(t, fake.DefaultAPIKey)
+	p := newTestPage(t)
 	p.call("GET", "/v1/pets?limit=5", "")
 	for form, want := range map[string]string{"curl": "curl 'http://", "go": "client.ListPets(", "fetch": "await fetch("} {
 		w := p.call("GET", "/_fake/requests/1/"+form, "")
@@ -153,7 +153,7 @@ func TestCode(t *testing.T) {
 func TestRepeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPage(t, "operator-secret", fake.WithAPIKey("operator-secret"))
+		p := newTestPage(t, fake.WithAPIKey("operator-secret"))
 		p.callAs("operator-secret", "POST", "/v1/pets?dry=1", `{"name":"Rex","categoryId":1}`)
 		p.srv.SetLatency(time.Hour)
 		assert.Equal(t, http.StatusNoContent, p.call("POST", "/_fake/requests/1/repeat", "").Code)

@@ -69,27 +69,19 @@ func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
 
 // serve sends events until the reader is gone, or so slow that it is as good as gone.
 func (s *stream) serve(ctx context.Context, w http.ResponseWriter) {
-	text := append([]byte("retry: 1000\n"), s.next()...)
-	for {
-		if len(text) > 0 && send(w, text) != nil {
-			return
-		}
-		if wait := sleep(ctx, s.p.feed.done, nil, batchPause); wait == ended {
-			return
-		}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.p.feed.open, cancel)()
+	for text := append([]byte("retry: 1000\n"), s.next()...); send(w, text) == nil && pause(ctx, nil, batchPause); {
 		// Asked for before looking, so that no change falls in between.
 		changed := s.p.feed.changed()
 		if text = s.next(); len(text) > 0 {
 			continue
 		}
-		switch sleep(ctx, s.p.feed.done, changed, beatPause) {
-		case ended:
-			return
-		case elapsed: // the state changes by itself too, when a window or a ban ends
-			if text = s.next(); len(text) == 0 {
-				text = []byte("event: beat\ndata:\n\n")
-			}
-		case woken:
+		beat := pause(ctx, changed, beatPause)
+		// The state changes by itself too, when a window or a ban ends.
+		if text = s.next(); len(text) == 0 && beat {
+			text = []byte("event: beat\ndata:\n\n")
 		}
 	}
 }
@@ -104,29 +96,17 @@ func send(w http.ResponseWriter, text []byte) error {
 	return conn.Flush()
 }
 
-// The reasons for which a sleep ends.
-type awakening int
-
-const (
-	ended awakening = iota
-	woken
-	elapsed
-)
-
-// sleep waits for a channel or a time, unless the stream has to end.
-func sleep(ctx context.Context, done, wake <-chan struct{}, d time.Duration) awakening {
+// pause waits for a time, and reports whether all of it has passed.
+func pause(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ended
-	case <-done:
-		return ended
 	case <-wake:
-		return woken
 	case <-timer.C:
-		return elapsed
+		return true
 	}
+	return false
 }
 
 // next returns the next event as text, nothing if the reader knows everything.

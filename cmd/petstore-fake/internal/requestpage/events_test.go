@@ -127,7 +127,7 @@ func seqs(e event) []string {
 func TestEvents_beginWithTheJournalAndGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newTestPage(t, fake.DefaultAPIKey)
+		i := newTestPage(t)
 		i.call("GET", "/v1/pets", "")
 		i.call("GET", "/v1/pets/7", "")
 		s := follow(t, servePipes(t, i), "", "")
@@ -158,7 +158,7 @@ func TestEvents_beginWithTheJournalAndGoOn(t *testing.T) {
 func TestEvents_requestBeforeItsResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newTestPage(t, fake.DefaultAPIKey)
+		i := newTestPage(t)
 		i.srv.Inject(delayed(10 * time.Second))
 		s := follow(t, servePipes(t, i), "", "")
 		s.next()
@@ -181,7 +181,7 @@ func TestEvents_requestBeforeItsResponse(t *testing.T) {
 func TestEvents_resume(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newTestPage(t, fake.DefaultAPIKey)
+		i := newTestPage(t)
 		dial := servePipes(t, i)
 		i.call("GET", "/v1/pets", "")
 		s := follow(t, dial, "", "")
@@ -219,7 +219,7 @@ func TestEvents_beginAnewWithTheJournal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				i := newTestPage(t, fake.DefaultAPIKey)
+				i := newTestPage(t)
 				s := follow(t, servePipes(t, i), "", "")
 				s.next()
 				i.call("GET", "/v1/pets", "")
@@ -238,7 +238,7 @@ func TestEvents_beginAnewWithTheJournal(t *testing.T) {
 func TestEvents_burstInOneBoundedEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newTestPage(t, fake.DefaultAPIKey, fake.WithPlan(fake.Enterprise(0, 0)))
+		i := newTestPage(t, fake.WithPlan(fake.Enterprise(0, 0)))
 		dial := servePipes(t, i)
 		s := follow(t, dial, "", "")
 		s.next()
@@ -260,7 +260,7 @@ func TestEvents_burstInOneBoundedEvent(t *testing.T) {
 func TestEvents_firstOfTwoTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newTestPage(t, fake.DefaultAPIKey)
+		i := newTestPage(t)
 		s := follow(t, servePipes(t, i), "", "")
 		s.next()
 		i.srv.Inject(fake.Fault{Status: 503, Times: 2})
@@ -274,7 +274,7 @@ func TestEvents_firstOfTwoTries(t *testing.T) {
 func TestEvents_shortenRows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newTestPage(t, fake.DefaultAPIKey)
+		i := newTestPage(t)
 		i.call("GET", "/v1/pets/"+strings.Repeat("x", 6_000), "")
 		first := follow(t, servePipes(t, i), "", "").next()
 		assert.Contains(t, first.Rows[0].HTML, "x…")
@@ -285,7 +285,7 @@ func TestEvents_shortenRows(t *testing.T) {
 func TestEvents_requestsThatFitNoLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newTestPage(t, fake.DefaultAPIKey)
+		i := newTestPage(t)
 		i.srv.Inject(delayed(time.Second))
 		s := follow(t, servePipes(t, i), "?status=0", "")
 		s.next()
@@ -300,7 +300,7 @@ func TestEvents_requestsThatFitNoLonger(t *testing.T) {
 func TestEvents_beatWhileIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := follow(t, servePipes(t, newTestPage(t, fake.DefaultAPIKey)), "", "")
+		s := follow(t, servePipes(t, newTestPage(t)), "", "")
 		s.next()
 		require.True(t, s.lines.Scan())
 		assert.Empty(t, s.lines.Text(), "the end of the event")
@@ -314,7 +314,7 @@ func TestEvents_beatWhileIdle(t *testing.T) {
 func TestEvents_dropAReaderThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newTestPage(t, fake.DefaultAPIKey)
+		i := newTestPage(t)
 		conn := servePipes(t, i)()
 		_, err := io.WriteString(conn, "GET /_fake/events HTTP/1.1\r\nHost: "+testHost+"\r\n\r\n")
 		require.NoError(t, err)
@@ -331,7 +331,7 @@ func TestEvents_dropAReaderThatTakesNothing(t *testing.T) {
 func TestEvents_boundedStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newTestPage(t, fake.DefaultAPIKey)
+		i := newTestPage(t)
 		dial := servePipes(t, i)
 		var streams []*eventReader
 		for range maxStreams {
@@ -352,7 +352,7 @@ func TestEvents_boundedStreams(t *testing.T) {
 
 func TestEvents_HEAD(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, fake.DefaultAPIKey)
+	i := newTestPage(t)
 	w := httptest.NewRecorder()
 	i.ServeHTTP(w, request(t, http.MethodHead, "/_fake/events", "")) // would wait for the request's context
 	assert.Equal(t, http.StatusOK, w.Code)
@@ -362,7 +362,7 @@ func TestEvents_HEAD(t *testing.T) {
 
 func TestEvents_wrongFilters(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, fake.DefaultAPIKey)
+	i := newTestPage(t)
 	for _, query := range []string{"status=abc", "key=x", "operation=noSuchOperation", "colour=red"} {
 		w := i.call("GET", "/_fake/events?"+query, "")
 		assert.Equal(t, http.StatusBadRequest, w.Code, query)

@@ -1,6 +1,7 @@
 package requestpage
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -13,12 +14,12 @@ const maxChanges = 1024
 // feed knows what has changed lately, for the event streams. Nothing is queued for any of them:
 // each asks for what came after the position it has reached. It is safe for concurrent use.
 type feed struct {
-	mu   sync.Mutex
-	at   position
-	seqs [maxChanges]int // of the last changes, 0 for one that is about no request
-	wake chan struct{}   // closed at the next change; nil while no stream waits
-	done chan struct{}
-	once sync.Once
+	mu    sync.Mutex
+	at    position
+	seqs  [maxChanges]int // of the last changes, 0 for one that is about no request
+	wake  chan struct{}   // closed at the next change; nil while no stream waits
+	open  context.Context // until the page is closed
+	close func()
 }
 
 // position is a place in a feed. The zero position is in no feed.
@@ -39,11 +40,9 @@ func parsePosition(id string) (p position) {
 }
 
 func newFeed() *feed {
-	return &feed{at: position{journal: time.Now().UnixNano()}, done: make(chan struct{})}
+	open, end := context.WithCancel(context.Background())
+	return &feed{at: position{journal: time.Now().UnixNano()}, open: open, close: end}
 }
-
-// close ends all streams.
-func (f *feed) close() { f.once.Do(func() { close(f.done) }) }
 
 // touch notes that something about a request has changed, or with 0 about anything else.
 func (f *feed) touch(seq int) {

@@ -14,7 +14,7 @@ import (
 
 func TestHAR(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, fake.DefaultAPIKey)
+	i := newTestPage(t)
 	i.call("POST", "/v1/pets?dry=1", `{"name":"Rex","categoryId":1}`)
 	w := i.call("GET", "/_fake/har", "")
 	require.Equal(t, http.StatusOK, w.Code)
@@ -25,7 +25,7 @@ func TestHAR(t *testing.T) {
 
 func TestHAR_filtered(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, fake.DefaultAPIKey)
+	i := newTestPage(t)
 	i.call("GET", "/v1/pets", "")
 	i.call("GET", "/v1/pets/7", "")
 	assert.Equal(t, 1, strings.Count(i.call("GET", "/_fake/har?status=4xx", "").Body.String(), "startedDateTime"))
@@ -34,7 +34,7 @@ func TestHAR_filtered(t *testing.T) {
 
 // The measure is one for the process: this test is not parallel.
 func TestHAR_andListCopyOneRequestAtATime(t *testing.T) { //nolint:paralleltest // see above
-	i := newTestPage(t, fake.DefaultAPIKey)
+	i := newTestPage(t)
 	const size, n = 1 << 20, 40
 	body := `{"name":"` + strings.Repeat("x", size-64) + `","categoryId":1}`
 	for range n {
@@ -51,7 +51,7 @@ func TestHAR_andListCopyOneRequestAtATime(t *testing.T) { //nolint:paralleltest 
 // A client may escape more of a key than it has to.
 func TestHAR_keys(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, "operator-secret", fake.WithAPIKey("operator-secret"))
+	i := newTestPage(t, fake.WithAPIKey("operator-secret"))
 	i.callAs("operator-secret", "GET", "/v1/pets?a=operator%2Dsecret&operator%2dsecret=b", "")
 	text := i.call("GET", "/_fake/har", "").Body.String()
 	assert.NotContains(t, text, "operator-secret")

@@ -23,8 +23,8 @@ type testPage struct {
 	t *testing.T
 }
 
-// newTestPage returns a page of a fake whose first key is key.
-func newTestPage(t *testing.T, key string, opts ...fake.Option) testPage {
+// newTestPage returns a page of a fake.
+func newTestPage(t *testing.T, opts ...fake.Option) testPage {
 	t.Helper()
 	n := NewNotifier()
 	srv := fake.NewServer(append(opts, fake.WithNotify(n.Notify))...)

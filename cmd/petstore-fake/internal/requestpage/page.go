@@ -105,7 +105,9 @@ func newLayout() layout {
 	for _, name := range scripts {
 		script += read(name + ".js")
 	}
-	page := template.New("page").Funcs(template.FuncMap{"count": count, "many": many, "milli": time.Time.UnixMilli, "statuses": statuses})
+	page := template.New("page").Funcs(template.FuncMap{
+		"count": count, "many": many, "words": Words, "milli": time.Time.UnixMilli, "statuses": statuses,
+	})
 	return layout{
 		template: template.Must(page.Parse(read("page.html") + read("parts.html"))),
 		style:    template.CSS(style), //nolint:gosec // a file that is embedded

@@ -19,7 +19,7 @@ import (
 
 func TestShow_policy(t *testing.T) {
 	t.Parallel()
-	text, header := newTestPage(t, fake.DefaultAPIKey).browse("/_fake/")
+	text, header := newTestPage(t).browse("/_fake/")
 	policy := header.Get("Content-Security-Policy")
 	for _, directive := range []string{
 		"default-src 'none'", "connect-src 'self'", "img-src data:", "form-action 'self'", "base-uri 'none'",
@@ -52,7 +52,7 @@ func TestShow_policy(t *testing.T) {
 
 func TestShow_withoutTheScript(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, "operator-secret", fake.WithAPIKey("operator-secret"), fake.WithPlan(fake.Enterprise(0, 0)))
+	i := newTestPage(t, fake.WithAPIKey("operator-secret"), fake.WithPlan(fake.Enterprise(0, 0)))
 	i.srv.AddKey("second-key-0001", fake.Enterprise(1, 0))
 	for range 2 {
 		i.callAs("second-key-0001", "GET", "/v1/pets?limit=3", "")
@@ -71,14 +71,14 @@ func TestShow_withoutTheScript(t *testing.T) {
 
 	text, _ = i.browse("/_fake/?status=429&operation=&key=2")
 	assert.Equal(t, 1, strings.Count(text, `<tr role="row" id="r`))
-	assert.Contains(t, text, `<option value="429" selected>`)
+	assert.Contains(t, text, `<option selected>429</option>`)
 	assert.Contains(t, text, `<a href="?key=2&amp;request=2&amp;status=429" aria-label="listPets GET /v1/pets?limit=3 429">`, "what is open stands beside the filters")
 	text, _ = i.browse("/_fake/?request=1")
 	assert.Contains(t, text, "Bearer [redacted]")
 	assert.Contains(t, text, "$PETSTORE_API_KEY")
 	text, _ = i.browse("/_fake/?status=418")
 	assert.Zero(t, strings.Count(text, `<tr role="row" id="r`))
-	assert.Contains(t, text, `<option value="418" selected>418</option>`, "or the reader does not know why")
+	assert.Contains(t, text, `<option selected>418</option>`, "or the reader does not know why")
 
 	for range maxRows + 5 {
 		i.callAs("operator-secret", "GET", "/v1/pets", "")
@@ -89,17 +89,17 @@ func TestShow_withoutTheScript(t *testing.T) {
 
 func TestShow_first(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, fake.DefaultAPIKey)
+	i := newTestPage(t)
 	text, _ := i.browse("/_fake/")
 	assert.Contains(t, html.UnescapeString(text), `curl 'http://127.0.0.1:4010/v1/pets' --header "Authorization: Bearer fake-api-key"</pre>`)
-	secret := newTestPage(t, "operator-secret", fake.WithAPIKey("operator-secret"))
+	secret := newTestPage(t, fake.WithAPIKey("operator-secret"))
 	text, _ = secret.browse("/_fake/")
 	assert.Contains(t, text, "Bearer $PETSTORE_API_KEY")
 }
 
 func TestShow_kept(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, fake.DefaultAPIKey, fake.WithPlan(fake.Enterprise(0, 0)), fake.WithJournal(250))
+	i := newTestPage(t, fake.WithPlan(fake.Enterprise(0, 0)), fake.WithJournal(250))
 	for range 1000 {
 		i.call("GET", "/v1/pets", "")
 	}
@@ -118,7 +118,7 @@ func TestShow_kept(t *testing.T) {
 
 func TestShow_bodyOfAnyBytes(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, fake.DefaultAPIKey)
+	i := newTestPage(t)
 	i.call("POST", "/v1/pets", "\xff\x00")
 	text, _ := i.browse("/_fake/?request=1")
 	assert.Contains(t, text, "2 bytes, as base64")
@@ -131,7 +131,7 @@ func TestShow_bodyOfAnyBytes(t *testing.T) {
 func TestShow_escapes(t *testing.T) {
 	t.Parallel()
 	const evil = `<img src=x onerror=alert(1)></script><script>alert(2)</script>"'`
-	i := newTestPage(t, fake.DefaultAPIKey)
+	i := newTestPage(t)
 	body, err := json.Marshal(map[string]any{"name": evil, "categoryId": 1, evil: 1})
 	require.NoError(t, err)
 	r := request(t, "POST", "/v1/pets?"+strings.ReplaceAll(evil, " ", ""), string(body))
@@ -149,7 +149,7 @@ func TestShow_escapes(t *testing.T) {
 
 func TestShow_wrongFilters(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, fake.DefaultAPIKey)
+	i := newTestPage(t)
 	for _, query := range []string{"status=x", "request=x", "request=0", "colour=red", "fault=x", "method=GET", "violation=x", "at=x"} {
 		r := request(t, "GET", "/_fake/?"+query, "")
 		assert.Equal(t, http.StatusBadRequest, i.send(r).Code, query)
@@ -174,7 +174,7 @@ func TestPageFiles_size(t *testing.T) {
 
 func TestPageFiles_examplesOfFaults(t *testing.T) {
 	t.Parallel()
-	text, _ := newTestPage(t, fake.DefaultAPIKey).browse("/_fake/")
+	text, _ := newTestPage(t).browse("/_fake/")
 	examples := regexp.MustCompile(`data-fault="([^"]*)"`).FindAllStringSubmatch(text, -1)
 	assert.Greater(t, len(examples), 5)
 	for _, example := range examples {

@@ -2,6 +2,7 @@ package requestpage
 
 import (
 	"bytes"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -73,27 +74,25 @@ func (s senders) public(r fake.Request) string {
 
 // strip is what makes the service behave otherwise than at the start.
 type strip struct {
-	Latency, Ahead, Behind string
-	Faults                 int // that are active
-	Banned                 []keyPart
+	Latency, Ahead time.Duration
+	Faults         int // that are active
+	Banned         []keyPart
 }
 
 // keyPart is a key with its windows.
 type keyPart struct {
 	ID          int
 	Name, Plan  string
-	Revoked     bool
 	Limited     int
 	BannedUntil int64 // Unix time in milliseconds, 0 for a key that is not banned
-	Minute, Day gauge
+	Windows     [2]window
 }
 
-// gauge is a window of a key.
-type gauge struct {
-	Label, Left, Limit string // Limit is "" for none
-	Remaining, Most    int
-	Share              float64   // of the limit that is left, in percent
-	Reset              time.Time // zero for an unused window
+// window is a window of a key, with a Limit of 0 for none and a zero Reset while it is unused.
+type window struct {
+	Name        string
+	Left, Limit int
+	Reset       time.Time
 }
 
 // counts are how many requests there are, and how many fit the filters.
@@ -111,14 +110,15 @@ type pets struct {
 }
 
 func newKeyPart(k fake.Key, now time.Time) keyPart {
-	name := KeyText(k.Number, MaskKey(k.APIKey))
-	if k.Revoked {
-		name += " (revoked)"
-	}
 	part := keyPart{
-		ID: k.Number, Name: name, Plan: k.Plan.String(), Revoked: k.Revoked, Limited: k.Limited,
-		Minute: newGauge("Minute", k.Minute, k.Plan.PerMinute, k.MinuteReset),
-		Day:    newGauge("Day", k.Day, k.Plan.PerDay, k.DayReset),
+		ID: k.Number, Name: KeyText(k.Number, MaskKey(k.APIKey)), Plan: k.Plan.String(), Limited: k.Limited,
+		Windows: [2]window{
+			newWindow("minute", k.Minute, k.Plan.PerMinute, k.MinuteReset),
+			newWindow("day", k.Day, k.Plan.PerDay, k.DayReset),
+		},
+	}
+	if k.Revoked {
+		part.Name += " (revoked)"
 	}
 	if k.BannedUntil.After(now) {
 		part.BannedUntil = k.BannedUntil.UnixMilli()
@@ -126,66 +126,42 @@ func newKeyPart(k fake.Key, now time.Time) keyPart {
 	return part
 }
 
-func newGauge(label string, used, limit int, reset time.Time) gauge {
-	g := gauge{Label: label, Left: "∞", Share: 100, Remaining: 1, Most: 1}
-	if used > 0 {
-		g.Reset = reset
-	}
+func newWindow(name string, used, limit int, reset time.Time) window {
+	w := window{Name: name, Left: 1, Limit: limit}
 	if limit > 0 {
-		g.Remaining, g.Most = max(limit-used, 0), limit
-		g.Left, g.Limit, g.Share = count(g.Remaining), count(limit), float64(g.Remaining)*100/float64(limit)
+		w.Left = max(limit-used, 0)
 	}
-	return g
+	if used > 0 {
+		w.Reset = reset
+	}
+	return w
 }
 
 // parts returns what stands beside the rows, by the names of the templates that show it.
 func (v *view) parts() map[string]any {
 	srv, now, state := v.p.srv, v.p.srv.Now(), v.p.state()
-	keys := []keyPart{}
-	all := srv.Keys()
-	for _, k := range all[:min(len(all), MaxListed)] {
-		keys = append(keys, newKeyPart(k, now))
+	st := strip{Latency: srv.Latency(), Ahead: state.Ahead}
+	for _, f := range state.Faults {
+		if f.Active && (f.Until.IsZero() || f.Until.After(now)) {
+			st.Faults++
+		}
 	}
-	chosen := keys[min(v.key, len(keys))-1]
+	all, names, chosen := srv.Keys(), make(map[int]string), keyPart{}
+	for _, k := range all[:min(len(all), MaxListed)] {
+		part := newKeyPart(k, now)
+		if names[part.ID] = part.Name; part.BannedUntil > 0 {
+			st.Banned = append(st.Banned, part)
+		}
+		if part.ID == v.key || part.ID == 1 {
+			chosen = part
+		}
+	}
 	c := newChart(now, v.p.traffic.show(now), v.p.traffic.left(now, chosen.ID), chosen.Name)
 	n := v.counts(all[0].APIKey)
 	return map[string]any{
-		"strip": newStrip(srv.Latency(), state, keys, now), "keys": names(keys), "key": chosen,
-		"faults": state.Faults, "pets": newPets(srv.Pets()), "graph": c, "legend": c.Legend,
-		"violations": v.p.journal.Violations(), "fit": n, "har": n, "shown": n, "chips": v.chips(),
+		"strip": st, "keys": names, "key": chosen, "faults": state.Faults, "pets": newPets(srv.Pets()), "graph": c,
+		"legend": c, "violations": v.p.journal.Violations(), "fit": n, "har": n, "shown": n, "chips": v.chips(),
 	}
-}
-
-func newStrip(latency time.Duration, state State, keys []keyPart, now time.Time) strip {
-	s := strip{}
-	if latency > 0 {
-		s.Latency = Words(latency)
-	}
-	switch {
-	case state.Ahead > 0:
-		s.Ahead = Words(state.Ahead)
-	case state.Ahead < 0:
-		s.Behind = Words(-state.Ahead)
-	}
-	for _, f := range state.Faults {
-		if f.Active && (f.Until.IsZero() || f.Until.After(now)) {
-			s.Faults++
-		}
-	}
-	for _, k := range keys {
-		if k.BannedUntil > 0 {
-			s.Banned = append(s.Banned, k)
-		}
-	}
-	return s
-}
-
-// names returns the names of keys, by their ids.
-func names(keys []keyPart) (list [][2]any) {
-	for _, k := range keys {
-		list = append(list, [2]any{k.ID, k.Name})
-	}
-	return list
 }
 
 func newPets(all []petstore.Pet) pets {
@@ -220,7 +196,7 @@ func (v *view) counts(key string) counts {
 	}
 	n.Listed = min(n.Fit, maxRows)
 	if n.Total == 0 {
-		r := fake.Request{Method: "GET", Path: "/v1/pets", Header: map[string][]string{"Authorization": {"Bearer [redacted]"}}}
+		r := fake.Request{Method: "GET", Path: "/v1/pets", Header: http.Header{"Authorization": {"Bearer [redacted]"}}}
 		n.Curl = replay.Curl(v.origin, r, senders{0: MaskKey(key)}.public(r))
 	}
 	return n

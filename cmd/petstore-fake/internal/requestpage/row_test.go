@@ -59,7 +59,7 @@ func rowsOf(p testPage) []row {
 func TestRow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPage(t, fake.DefaultAPIKey, fake.WithPlan(fake.Enterprise(1, 0)))
+		p := newTestPage(t, fake.WithPlan(fake.Enterprise(1, 0)))
 		p.call("GET", "/v1/pets", "")
 		p.call("GET", "/v1/pets", "")
 		time.Sleep(400 * time.Millisecond)

@@ -83,7 +83,8 @@ func (v *view) chips() map[string]string {
 	chips := make(map[string]string)
 	if at, err := strconv.ParseInt(v.query.Get("at"), 10, 64); err == nil {
 		from := time.Unix(at, 0).UTC()
-		chips["at"] = from.Format(time.TimeOnly) + " to " + from.Add(journal.SlotSeconds*time.Second).Format(time.TimeOnly)
+		to := from.Add(journal.SlotSeconds * time.Second)
+		chips["at"] = from.Format(time.TimeOnly) + " to " + to.Format(time.TimeOnly)
 	}
 	if before := v.query.Get("before"); before != "" {
 		chips["before"] = "before request " + before
@@ -102,7 +103,8 @@ type pageData struct {
 	Port        string
 	FaultFields string
 	Position    string // of the feed
-	Filters     []filterField
+	Operations  []string
+	Rules       map[string]string
 	Rows        []row
 	Detail      *detail
 	Style       template.CSS
@@ -121,12 +123,6 @@ func (d pageData) Part(name string) template.HTML {
 	return template.HTML(d.p.render(name, d.parts[name])) //nolint:gosec // a template has escaped it
 }
 
-// filterField is a filter that the reader can choose.
-type filterField struct {
-	Name, Label, Given string
-	Choices            [][2]string // value and text
-}
-
 func (p *Page) pageData(r *http.Request) (pageData, error) {
 	v, q := p.newView(r, "request")
 	seq := int(q.Number("request", 1, math.MaxInt32, 0))
@@ -140,7 +136,7 @@ func (p *Page) pageData(r *http.Request) (pageData, error) {
 	p.journal.Update(at.journal)
 	d := pageData{
 		view: v, Version: petstore.Version, Origin: v.origin, FaultFields: strings.Join(spec.FaultFields, ", "),
-		Position: at.String(), Filters: filterFields(v.query), Rows: v.newest(),
+		Position: at.String(), Operations: fake.Operations(), Rules: ruleTexts, Rows: v.newest(),
 		Style: p.layout.style, Script: p.layout.script,
 	}
 	if u, err := url.Parse(v.origin); err == nil {
@@ -151,35 +147,4 @@ func (p *Page) pageData(r *http.Request) (pageData, error) {
 		d.Detail = v.detail(e)
 	}
 	return d, nil
-}
-
-func filterFields(query url.Values) []filterField {
-	status := choices("status", "2xx", "4xx", "5xx", "200", "201", "400", "401", "404", "405", "429", "500", "503")
-	violations := [][2]string{{"", "any conduct"}, {"true", "any violation"}, {"false", "no violation"}}
-	for _, name := range fake.Rules() {
-		violations = append(violations, [2]string{name, ruleTexts[name]})
-	}
-	fields := []filterField{
-		{Name: "operation", Label: "Operation", Choices: choices("operation", append(fake.Operations(), "none")...)},
-		{Name: "status", Label: "Status", Choices: append(status, [2]string{"0", "no response"})},
-		{Name: "fault", Label: "Fault", Choices: [][2]string{{"", "any fault"}, {"true", "with"}, {"false", "without"}}},
-		{Name: "violation", Label: "Violation", Choices: violations},
-	}
-	for i, f := range fields {
-		given := query.Get(f.Name)
-		fields[i].Given = given
-		if !slices.ContainsFunc(f.Choices, func(c [2]string) bool { return c[0] == given }) { // such as the status 418
-			fields[i].Choices = append(fields[i].Choices, [2]string{given, given})
-		}
-	}
-	return fields
-}
-
-// choices returns the choice of any value, and others whose texts are their values.
-func choices(noun string, values ...string) [][2]string {
-	list := [][2]string{{"", "any " + noun}}
-	for _, value := range values {
-		list = append(list, [2]string{value, value})
-	}
-	return list
 }

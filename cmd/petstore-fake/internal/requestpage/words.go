@@ -1,41 +1,25 @@
 package requestpage
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Words writes a duration in one unit, or in hours and minutes.
+var unit = regexp.MustCompile(`h|ms|µs|s|m`)
+
+// Words writes a duration with its units as people do.
 func Words(d time.Duration) string {
-	number := func(v float64, digits int) string {
-		return strings.TrimSuffix(strconv.FormatFloat(v, 'f', digits, 64), ".0")
-	}
-	us, seconds := float64(d)/float64(time.Microsecond), d.Seconds()
-	switch {
-	case us < 999.5:
-		return number(us, 0) + " µs"
-	case us < 9_950:
-		return number(us/1000, 1) + " ms"
-	case us < 999_500:
-		return number(us/1000, 0) + " ms"
-	case seconds < 99.95:
-		return number(seconds, 1) + " s"
-	}
-	var parts []string
-	rest := d.Round(time.Second)
-	for _, unit := range []struct {
-		name string
-		size time.Duration
-	}{{"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}} {
-		if n := rest / unit.size; n > 0 {
-			parts = append(parts, fmt.Sprint(int64(n), " ", unit.name))
-			rest %= unit.size
+	precision := time.Second
+	for _, finer := range []time.Duration{1e8, 1e6, 1e5, 1e3} { // nanoseconds
+		if d.Abs() < finer*999 { // to three digits
+			precision = finer
 		}
 	}
-	return strings.Join(parts, " ")
+	text := strings.TrimSpace(unit.ReplaceAllString(d.Round(precision).String(), " $0 "))
+	text = strings.ReplaceAll(text, " m ", " min ")
+	return strings.TrimSuffix(strings.TrimSuffix(text, " 0 s"), " 0 min")
 }
 
 var (

@@ -10,9 +10,9 @@ import (
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		0: "0 µs", 37_400: "37 µs", 999_600: "1 ms", 1_250_000: "1.2 ms", 9_960_000: "10 ms", 999_400_000: "999 ms",
-		999_600_000: "1 s", 61_234 * time.Millisecond: "61.2 s", 10 * time.Minute: "10 min",
-		90*time.Minute + time.Second: "1 h 30 min 1 s", 72 * time.Hour: "72 h",
+		0: "0 s", 37_400: "37 µs", 999_600: "1 ms", 1_250_000: "1.3 ms", 9_960_000: "10 ms", 998_400_000: "998 ms",
+		999_600_000: "1 s", 58_949 * time.Millisecond: "58.9 s", 61_234 * time.Millisecond: "1 min 1.2 s",
+		10 * time.Minute: "10 min", 90*time.Minute + 1100*time.Millisecond: "1 h 30 min 1 s", 72 * time.Hour: "72 h",
 	} {
 		assert.Equal(t, want, Words(d))
 	}

@@ -25,9 +25,8 @@ function showRows({ fresh, rows: list, gone }, asked) {
 	for (const seq of gone) waiting.delete("r" + seq) || byId("r" + seq)?.setAttribute("data-gone", "");
 	if (asked || !pointed) release();
 	while (waiting.size > maxRows) waiting.delete(waiting.keys().next().value);
-	const held = [...waiting.keys()].length;
-	byId("held").hidden = held === 0;
-	setText(byId("held"), held + " new");
+	byId("held").hidden = waiting.size === 0;
+	setText(byId("held"), waiting.size + " new");
 }
 
 // release lists the rows that wait.
