@@ -8,6 +8,7 @@
 //	ci deprecated   checks that staticcheck reports a caller of GetPet
 //	ci examples     runs every program under examples/
 //	ci files        finds large files that are not text
+//	ci fips         uses each module that ships in FIPS-only mode
 //	ci getmodules   gets each module of a release, as users do
 //	ci licenses     compares what is linked with docs/licenses.csv
 //	ci modules      checks go.mod and go.sum of every module
@@ -33,7 +34,8 @@ func main() {
 	steps := map[string]func(repository) error{
 		"api": checkAPI, "changed": checkChanged, "consumer": checkConsumer,
 		"dependabot": checkDependabot, "deprecated": checkDeprecated,
-		"examples": runExamples, "files": checkFiles, "getmodules": getModules, "licenses": checkLicenses,
+		"examples": runExamples, "files": checkFiles, "fips": checkFIPS, "getmodules": getModules,
+		"licenses": checkLicenses,
 		"modules": checkModules, "nested": checkNested, "release": checkRelease,
 		"sbom": writeSBOMs, "vuln": checkVulnerabilities,
 	}
