@@ -7,6 +7,8 @@ import (
 	"maps"
 	"net/http"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/headers"
 )
 
 // attempt is one request of a call, with its context, its permit and its response. The fields above
@@ -148,9 +150,9 @@ func (a *attempt) observe(resp *http.Response) {
 	a.raw = resp
 	a.statusCode = resp.StatusCode
 	a.header = resp.Header
-	a.rateLimit = parseRateLimit(resp.Header)
-	a.date = c.dates.parse(resp.Header)
-	a.retryAfter = parseRetryAfter(resp.Header, a.date, a.received)
+	a.rateLimit = RateLimit(headers.RateLimit(resp.Header))
+	a.date = c.dates.Parse(resp.Header)
+	a.retryAfter = headers.RetryAfter(resp.Header, a.date, a.received)
 	c.sawResponse(resp.ProtoMajor, a.rateLimit)
 }
 

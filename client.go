@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/go-cleanhttp"
 	"github.com/hashicorp/go-retryablehttp"
+	"github.com/petstore/petstore-go/internal/headers"
 )
 
 // Version is the version of this module; it is part of the User-Agent.
@@ -56,7 +57,7 @@ type Client struct {
 	headers   http.Header // of each request
 	maxBody   int64
 	buffers   bufferPool
-	dates     dateParser
+	dates     headers.Dates
 
 	call    callConfig
 	retries retryBudget

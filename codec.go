@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/petstore/petstore-go/internal/decimal"
 	"github.com/petstore/petstore-go/internal/errtext"
 )
 
@@ -200,7 +201,7 @@ func readInt(d *jsontext.Decoder) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n, ok := parseDecimal(v, maxDecimal); ok {
+	if n, ok := decimal.Parse(v, decimal.Max); ok {
 		return n, nil
 	}
 	n, err := strconv.ParseInt(string(v), 10, 64) // the decoder refuses plus signs and leading zeros

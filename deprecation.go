@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/headers"
 )
 
 // Deprecation has the headers with which a response announces the removal of its operation (RFC
@@ -26,7 +28,7 @@ func (r Response) Deprecation() (Deprecation, bool) {
 	d := Deprecation{Link: strings.Join(r.Header.Values("Link"), ", ")}
 	// A date by RFC 9651: "@" and a Unix time.
 	if seconds, ok := strings.CutPrefix(r.Header.Get("Deprecation"), "@"); ok {
-		if n, err := strconv.ParseInt(seconds, 10, 64); err == nil && n >= 0 && n <= maxUnix {
+		if n, err := strconv.ParseInt(seconds, 10, 64); err == nil && n >= 0 && n <= headers.MaxUnix {
 			d.At = time.Unix(n, 0).UTC()
 		}
 	}

@@ -118,7 +118,7 @@ func (a *attempt) response() Response {
 
 // retryAt returns the time from which a 429 allows the next request, by the local clock; zero if
 // the response does not say.
-func (a *attempt) retryAt() time.Time { return opensAt(a.observation(time.Time{}), a.windowEnd()) }
+func (a *attempt) retryAt() time.Time { return opensAt(a.observation(time.Time{})) }
 
 // notPast returns t, or now if t has passed, for instance while a slow body was read or the machine
 // was suspended. The zero time stays zero.
@@ -134,21 +134,7 @@ func (a *attempt) scope() LimitScope {
 	if a.statusCode != http.StatusTooManyRequests {
 		return ""
 	}
-	return scopeOf(a.observation(time.Time{}), a.windowEnd())
-}
-
-// windowEnd returns the end of the response's window by the local clock: if the response has a
-// Date, as much after its arrival as Reset is after Date. It is zero if the end is not known or has
-// passed.
-func (a *attempt) windowEnd() time.Time {
-	end := a.rateLimit.Reset
-	if !a.date.IsZero() {
-		end = a.received.Add(end.Sub(a.date))
-	}
-	if a.rateLimit.IsZero() || !end.After(a.received) {
-		return time.Time{}
-	}
-	return end
+	return scopeOf(a.observation(time.Time{}))
 }
 
 // endedWhileWaiting returns the error of a call whose context ended between two attempts or before

@@ -2,12 +2,10 @@ package petstore
 
 import (
 	"context"
-	"math"
-	"net/http"
-	"strconv"
-	"strings"
-	"sync/atomic"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // RateLimit is the caller's quota by the X-RateLimit headers of one response (section 8.2).
@@ -25,6 +23,26 @@ type RateLimit struct {
 
 // IsZero reports whether nothing is known, because a header was missing or malformed.
 func (r RateLimit) IsZero() bool { return r == RateLimit{} }
+
+// LimitScope is the limit that refused a request, or would have refused it: that of the minute,
+// that of the day, or a ban (section 8). The service does not report it, so the client infers it:
+//
+//   - ScopeBan after a 429 whose Retry-After ends after the Reset of the same response, or after
+//     more than a minute if there is no Reset. A ban that ends before the window cannot be
+//     recognised.
+//   - ScopeDay for a used-up window that was more than a minute from its Reset in its first
+//     response.
+//   - ScopeMinute for all others.
+//
+// The zero LimitScope means that the limit is not known.
+type LimitScope string
+
+// The limits of section 8.
+const (
+	ScopeMinute LimitScope = "minute"
+	ScopeDay    LimitScope = "day"
+	ScopeBan    LimitScope = "ban"
+)
 
 // Limiter admits the requests of one API key. A [Client] calls Acquire before each attempt,
 // including retries, and reports the outcome of each attempt to the [Permit]. Implementations must
@@ -86,146 +104,23 @@ type Observation struct {
 	Abandoned bool
 }
 
-// The rate limit headers in their canonical spelling: with the spelling of the document, a look-up
-// would allocate.
-const (
-	headerLimit      = "X-Ratelimit-Limit"
-	headerRemaining  = "X-Ratelimit-Remaining"
-	headerReset      = "X-Ratelimit-Reset"
-	headerRetryAfter = "Retry-After"
-	headerDate       = "Date"
-)
-
-// maxUnix is the last second of the year 9999: RFC 3339 has no form for later times.
-const maxUnix = 253402300799
-
-// maxRetryAfter is one year. A longer Retry-After is a mistake, such as milliseconds instead of
-// seconds, and would stop a process until its restart; it is ignored.
-const maxRetryAfter = 366 * 24 * time.Hour
-
-// parseRateLimit returns the zero RateLimit if one of the headers is missing or malformed, because
-// the others are of no use without it.
-func parseRateLimit(h http.Header) RateLimit {
-	limit, ok1 := parseCount(h[headerLimit], math.MaxInt32)
-	remaining, ok2 := parseCount(h[headerRemaining], math.MaxInt32)
-	reset, ok3 := parseCount(h[headerReset], maxUnix)
-	if !ok1 || !ok2 || !ok3 {
-		return RateLimit{}
+// quota returns o as the type of package quota, which cannot import this package.
+func (o *Observation) quota() quota.Observation {
+	return quota.Observation{
+		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode,
+		RateLimit: quota.RateLimit(o.RateLimit), RetryAfter: o.RetryAfter, Date: o.Date, Abandoned: o.Abandoned,
 	}
-	return RateLimit{int(limit), int(remaining), time.Unix(reset, 0).UTC()}
 }
 
-// parseCount parses a header with one value of decimal digits, up to most.
-func parseCount(values []string, most int64) (int64, bool) {
-	if len(values) != 1 {
-		return 0, false
-	}
-	return parseDecimal(values[0], most)
+// opensAt returns the time from which a 429 allows the next request; zero if the response does not
+// say.
+func opensAt(o Observation) time.Time {
+	q := o.quota()
+	return quota.OpensAt(&q, headers.WindowEnd(q.RateLimit, q.Date, q.Received))
 }
 
-// maxDecimal is the largest limit of parseDecimal: with it, a further digit cannot overflow.
-const maxDecimal = math.MaxInt64/10 - 1
-
-// parseDecimal parses digits and nothing else, up to most, which is at most maxDecimal. A response
-// has three such numbers and each Pet two; strconv, which also parses signs and other bases, takes
-// three times as long.
-func parseDecimal[T ~string | ~[]byte](digits T, most int64) (n int64, ok bool) {
-	for i := range len(digits) {
-		c := digits[i]
-		if c < '0' || c > '9' || n > most {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	return n, n <= most && len(digits) > 0
-}
-
-// dateParser parses the Date header. It keeps the last Date, because the responses of one second
-// have the same one, and parsing it takes 5 % of the CPU time of a small call: 0.15 of 3 µs.
-type dateParser struct{ last atomic.Pointer[parsedDate] }
-
-type parsedDate struct {
-	text string
-	time time.Time
-}
-
-// parse returns the service's clock; zero without a valid Date header.
-func (p *dateParser) parse(h http.Header) time.Time {
-	values := h[headerDate]
-	if len(values) == 0 {
-		return time.Time{}
-	}
-	if last := p.last.Load(); last != nil && last.text == values[0] {
-		return last.time
-	}
-	t, err := http.ParseTime(values[0])
-	if err == nil {
-		p.last.Store(&parsedDate{strings.Clone(values[0]), t})
-	}
-	return t
-}
-
-// parseRetryAfter returns how long to wait after the arrival of the response; 0 without a valid
-// Retry-After. The document does not define its unit and format (section 8.4): it may be seconds,
-// also with a fraction, an HTTP-date in one of its three forms, or a Unix timestamp. A time is
-// compared with date, which is from the same response, so that it does not matter if the two clocks
-// differ. The longest of several values counts.
-func parseRetryAfter(h http.Header, date, received time.Time) time.Duration {
-	if date.IsZero() {
-		date = received
-	}
-	var longest time.Duration
-	for _, value := range h[headerRetryAfter] {
-		longest = max(longest, parseRetryAfterValue(value, date))
-	}
-	return longest
-}
-
-// parseRetryAfterValue parses one header line and returns its longest value. Commas separate
-// values, but there is also one in a date, after the day of the week.
-func parseRetryAfterValue(value string, date time.Time) (longest time.Duration) {
-	var day string
-	for part := range strings.SplitSeq(value, ",") {
-		part = strings.TrimSpace(part)
-		if t, err := http.ParseTime(day + ", " + part); err == nil {
-			longest = max(longest, believable(t.Sub(date)))
-		} else if t, err := http.ParseTime(part); err == nil { // the format of asctime has no comma
-			longest = max(longest, believable(t.Sub(date)))
-		} else {
-			longest = max(longest, parseDelay(part, date))
-		}
-		day = part
-	}
-	return longest
-}
-
-// minUnix is the smallest number that may be a Unix timestamp, in 1973. Without it, a number of
-// seconds would be one for a service whose clock starts at the epoch.
-const minUnix = 100_000_000
-
-// parseDelay parses a number. It is a Unix timestamp if that would be within the next year, else a
-// number of seconds.
-func parseDelay(s string, date time.Time) time.Duration {
-	if s == "" || strings.Trim(s, "0123456789.") != "" {
-		return 0 // a sign, an exponent, NaN, a hexadecimal number or a word
-	}
-	seconds, err := strconv.ParseFloat(s, 64)
-	if err != nil || seconds > maxUnix {
-		return 0
-	}
-	if d := time.Unix(int64(math.Ceil(seconds)), 0).Sub(date); seconds >= minUnix && d > 0 && d <= maxRetryAfter {
-		return d
-	}
-	if seconds > maxRetryAfter.Seconds() {
-		return 0
-	}
-	return time.Duration(math.Ceil(seconds * float64(time.Second)))
-}
-
-// believable returns d, or 0 if d is negative or more than a year.
-func believable(d time.Duration) time.Duration {
-	if d < 0 || d > maxRetryAfter {
-		return 0
-	}
-	return d
+// scopeOf returns the scope of a 429.
+func scopeOf(o Observation) LimitScope {
+	q := o.quota()
+	return LimitScope(quota.ScopeOf(&q, headers.WindowEnd(q.RateLimit, q.Date, q.Received)))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/headers"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -21,7 +22,7 @@ func FuzzRetryPolicy(f *testing.F) {
 	f.Add(2, int64(0), int64(1), 1, 0, int64(0), false, true)
 	f.Add(-1, int64(-1), int64(-1), -1, 302, int64(-1), false, false)
 	f.Add(2, int64(2), int64(1), 1, 201, int64(0), false, false)
-	f.Add(math.MaxInt, int64(math.MaxInt64), int64(0), math.MaxInt-1, 408, int64(maxRetryAfter), true, false)
+	f.Add(math.MaxInt, int64(math.MaxInt64), int64(0), math.MaxInt-1, 408, int64(headers.MaxRetryAfter), true, false)
 	f.Fuzz(func(t *testing.T, most int, base, longest int64, attempts, code int, retryAfter int64, repeatable, sent bool) {
 		p := RetryPolicy{most, time.Duration(base), time.Duration(longest)}
 		var config callConfig
@@ -40,7 +41,7 @@ func FuzzRetryPolicy(f *testing.F) {
 		}
 		a := attemptOf(t, operation, &config)
 		a.number, a.received, a.statusCode, a.sent = attempts, time.Now(), code, sent || code != 0
-		a.retryAfter = min(max(time.Duration(retryAfter), 0), maxRetryAfter)
+		a.retryAfter = min(max(time.Duration(retryAfter), 0), headers.MaxRetryAfter)
 		checkPlan(t, a)
 	})
 }
@@ -114,9 +115,9 @@ func TestRetryAfterWithLongBackoff(t *testing.T) {
 	config := callConfig{retry: p, maxWait: math.MaxInt64}
 	for range 2000 { // the backoff is random, and one in a hundred is long enough for an overflow
 		a := attemptOf(t, listPets, &config)
-		a.number, a.statusCode, a.retryAfter = 1, http.StatusServiceUnavailable, maxRetryAfter
+		a.number, a.statusCode, a.retryAfter = 1, http.StatusServiceUnavailable, headers.MaxRetryAfter
 		plan := a.context.call.decide(a)
 		assert.True(t, plan.again)
-		assert.GreaterOrEqual(t, plan.pause, maxRetryAfter)
+		assert.GreaterOrEqual(t, plan.pause, headers.MaxRetryAfter)
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -126,4 +128,25 @@ func decided(t *testing.T, op *operation, like result) string {
 		return unknown
 	}
 	return once
+}
+
+func TestRetryPolicyBackoff(t *testing.T) {
+	for _, p := range []RetryPolicy{
+		{},
+		{BaseDelay: 1},
+		{BaseDelay: time.Hour},
+		{MaxDelay: time.Millisecond},
+		{BaseDelay: math.MaxInt64 / 3, MaxDelay: math.MaxInt64},
+		{BaseDelay: time.Second, MaxDelay: time.Second},
+	} {
+		p := p.withDefaults()
+		assert.LessOrEqual(t, p.BaseDelay, p.MaxDelay)
+		full := p.BaseDelay
+		for n := 1; n <= 100; n++ {
+			d := p.backoff(n)
+			assert.GreaterOrEqual(t, d, full/2, "attempt %d of %+v", n, p)
+			assert.LessOrEqual(t, d, full, "attempt %d of %+v", n, p)
+			full += min(full, p.MaxDelay-full)
+		}
+	}
 }

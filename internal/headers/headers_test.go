@@ -1,22 +1,22 @@
-package petstore
+package headers
 
 import (
-	"math"
 	"net/http"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
-func TestParseRateLimit(t *testing.T) {
+func TestRateLimit(t *testing.T) {
 	whole := func() http.Header {
 		return http.Header{headerLimit: {"60"}, headerRemaining: {"0"}, headerReset: {"1795000000"}}
 	}
-	want := RateLimit{Limit: 60, Remaining: 0, Reset: time.Unix(1795000000, 0).UTC()}
-	assert.Equal(t, want, parseRateLimit(whole()))
-	assert.False(t, want.IsZero(), "exhausted is not missing")
+	want := quota.RateLimit{Limit: 60, Remaining: 0, Reset: time.Unix(1795000000, 0).UTC()}
+	assert.Equal(t, want, RateLimit(whole()))
 	for _, key := range []string{headerLimit, headerRemaining, headerReset} {
 		for _, bad := range [][]string{
 			nil,
@@ -38,7 +38,7 @@ func TestParseRateLimit(t *testing.T) {
 		} {
 			h := whole()
 			h[key] = bad
-			assert.True(t, parseRateLimit(h).IsZero(), "%s: %q", key, bad)
+			assert.Zero(t, RateLimit(h), "%s: %q", key, bad)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestHeaderKeys(t *testing.T) {
 	}
 }
 
-func TestParseRetryAfter(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	t.Run("understands all formats", func(t *testing.T) {
 		date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 		received := date.Add(-7 * time.Minute) // by a clock of our own that is wrong
@@ -73,7 +73,7 @@ func TestParseRetryAfter(t *testing.T) {
 			"31622400":                           366 * 24 * time.Hour,
 		} {
 			t.Run(value, func(t *testing.T) {
-				assert.Equal(t, want, parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, received), value)
+				assert.Equal(t, want, RetryAfter(http.Header{headerRetryAfter: {value}}, date, received), value)
 			})
 		}
 	})
@@ -83,15 +83,15 @@ func TestParseRetryAfter(t *testing.T) {
 			in := func(d time.Duration) http.Header {
 				return http.Header{headerRetryAfter: {strconv.FormatInt(date.Add(d).Unix(), 10)}}
 			}
-			assert.Equal(t, time.Minute, parseRetryAfter(in(time.Minute), date, date), year)
-			assert.Equal(t, 300*24*time.Hour, parseRetryAfter(in(300*24*time.Hour), date, date), year)
-			assert.Zero(t, parseRetryAfter(in(-time.Minute), date, date), "it is past")
-			assert.Zero(t, parseRetryAfter(in(400*24*time.Hour), date, date), "it is too far away")
+			assert.Equal(t, time.Minute, RetryAfter(in(time.Minute), date, date), year)
+			assert.Equal(t, 300*24*time.Hour, RetryAfter(in(300*24*time.Hour), date, date), year)
+			assert.Zero(t, RetryAfter(in(-time.Minute), date, date), "it is past")
+			assert.Zero(t, RetryAfter(in(400*24*time.Hour), date, date), "it is too far away")
 		}
 		for seconds := range 100 {
 			h := http.Header{headerRetryAfter: {strconv.Itoa(seconds)}}
 			epoch := time.Unix(int64(seconds)/2, 0)
-			assert.Equal(t, time.Duration(seconds)*time.Second, parseRetryAfter(h, epoch, epoch), "a timestamp has nine digits")
+			assert.Equal(t, time.Duration(seconds)*time.Second, RetryAfter(h, epoch, epoch), "a timestamp has nine digits")
 		}
 	})
 	t.Run("ignores an invalid value", func(t *testing.T) {
@@ -103,41 +103,20 @@ func TestParseRetryAfter(t *testing.T) {
 			"1795262399", "Sat, 21 Nov 2026", "\x00",
 		} {
 			t.Run(value, func(t *testing.T) {
-				got := parseRetryAfter(http.Header{headerRetryAfter: {value}}, date, date)
+				got := RetryAfter(http.Header{headerRetryAfter: {value}}, date, date)
 				assert.Zero(t, got, "%q", value)
 			})
 		}
-		assert.Zero(t, parseRetryAfter(http.Header{}, date, date))
+		assert.Zero(t, RetryAfter(http.Header{}, date, date))
 	})
 	t.Run("the longest of several values counts", func(t *testing.T) {
 		date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 		h := http.Header{headerRetryAfter: {"3", "Sat, 21 Nov 2026 12:00:20 GMT", "garbage", "7"}}
-		assert.Equal(t, 20*time.Second, parseRetryAfter(h, date, date))
+		assert.Equal(t, 20*time.Second, RetryAfter(h, date, date))
 	})
 	t.Run("uses the local clock without a Date", func(t *testing.T) {
 		received := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 		h := http.Header{headerRetryAfter: {"Sat, 21 Nov 2026 12:00:20 GMT"}}
-		assert.Equal(t, 20*time.Second, parseRetryAfter(h, time.Time{}, received))
+		assert.Equal(t, 20*time.Second, RetryAfter(h, time.Time{}, received))
 	})
-}
-
-func TestRetryPolicyBackoff(t *testing.T) {
-	for _, p := range []RetryPolicy{
-		{},
-		{BaseDelay: 1},
-		{BaseDelay: time.Hour},
-		{MaxDelay: time.Millisecond},
-		{BaseDelay: math.MaxInt64 / 3, MaxDelay: math.MaxInt64},
-		{BaseDelay: time.Second, MaxDelay: time.Second},
-	} {
-		p := p.withDefaults()
-		assert.LessOrEqual(t, p.BaseDelay, p.MaxDelay)
-		full := p.BaseDelay
-		for n := 1; n <= 100; n++ {
-			d := p.backoff(n)
-			assert.GreaterOrEqual(t, d, full/2, "attempt %d of %+v", n, p)
-			assert.LessOrEqual(t, d, full, "attempt %d of %+v", n, p)
-			full += min(full, p.MaxDelay-full)
-		}
-	}
 }

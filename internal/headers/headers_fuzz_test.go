@@ -1,4 +1,4 @@
-package petstore
+package headers
 
 import (
 	"math"
@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // digits matches a header value of section 8.2: a number and nothing else.
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// decimal parses a header value with math/big, which cannot overflow.
-func decimal(s string, most int64) (int64, bool) {
+// exact parses a header value with math/big, which cannot overflow.
+func exact(s string, most int64) (int64, bool) {
 	n, ok := new(big.Int).SetString(s, 10)
 	if !digits.MatchString(s) || !ok || n.Cmp(big.NewInt(most)) > 0 {
 		return 0, false
@@ -33,13 +35,13 @@ func FuzzRateLimit(f *testing.F) {
 	f.Add("007", "1_0", "٣", "Thu, 01 Jan 0001 00:00:00 GMT")
 	f.Fuzz(func(t *testing.T, limit, remaining, reset, date string) {
 		h := http.Header{headerLimit: {limit}, headerRemaining: {remaining}, headerReset: {reset}, headerDate: {date}}
-		got := parseRateLimit(h)
-		l, ok1 := decimal(limit, math.MaxInt32)
-		r, ok2 := decimal(remaining, math.MaxInt32)
-		end, ok3 := decimal(reset, maxUnix)
-		want := RateLimit{}
+		got := RateLimit(h)
+		l, ok1 := exact(limit, math.MaxInt32)
+		r, ok2 := exact(remaining, math.MaxInt32)
+		end, ok3 := exact(reset, MaxUnix)
+		want := quota.RateLimit{}
 		if ok1 && ok2 && ok3 {
-			want = RateLimit{int(l), int(r), time.Unix(end, 0).UTC()}
+			want = quota.RateLimit{Limit: int(l), Remaining: int(r), Reset: time.Unix(end, 0).UTC()}
 			_, err := got.Reset.MarshalText()
 			assert.NoError(t, err, "a time that can be logged")
 		}
@@ -57,19 +59,19 @@ func checkDate(t *testing.T, h http.Header, date string) {
 	if err != nil {
 		want = time.Time{}
 	}
-	var dates dateParser
+	var dates Dates
 	for range 2 {
-		assert.True(t, want.Equal(dates.parse(h)), "%q: %v", date, want)
+		assert.True(t, want.Equal(dates.Parse(h)), "%q: %v", date, want)
 	}
 }
 
-// checkWindowEnd checks that for each pair of Reset and Date, windowEnd is zero or in the future.
-func checkWindowEnd(t *testing.T, r RateLimit, h http.Header) {
+// checkWindowEnd checks that for each pair of Reset and Date, WindowEnd is zero or in the future.
+func checkWindowEnd(t *testing.T, r quota.RateLimit, h http.Header) {
 	t.Helper()
-	a := attempt{received: time.Unix(1795262400, 0), rateLimit: r, date: new(dateParser).parse(h)}
-	if end := a.windowEnd(); !end.IsZero() {
-		assert.True(t, end.After(a.received))
-		assert.False(t, r.IsZero())
+	received := time.Unix(1795262400, 0)
+	if end := WindowEnd(r, new(Dates).Parse(h), received); !end.IsZero() {
+		assert.True(t, end.After(received))
+		assert.NotZero(t, r)
 	}
 }
 
@@ -91,8 +93,8 @@ func FuzzRetryAfter(f *testing.F) {
 			service = time.Time{}
 		}
 		parse := func(values ...string) time.Duration {
-			d := parseRetryAfter(http.Header{headerRetryAfter: values}, service, received)
-			assert.True(t, d >= 0 && d <= maxRetryAfter, "%q: %v", values, d)
+			d := RetryAfter(http.Header{headerRetryAfter: values}, service, received)
+			assert.True(t, d >= 0 && d <= MaxRetryAfter, "%q: %v", values, d)
 			return d
 		}
 		a, b := parse(first), parse(second)
@@ -138,7 +140,7 @@ func delayOf(number string, service time.Time) time.Duration {
 	if !ok {
 		return 0
 	}
-	if nineDigits := big.NewRat(100_000_000, 1); exact.Cmp(nineDigits) >= 0 && exact.Cmp(big.NewRat(maxUnix, 1)) <= 0 {
+	if nineDigits := big.NewRat(100_000_000, 1); exact.Cmp(nineDigits) >= 0 && exact.Cmp(big.NewRat(MaxUnix, 1)) <= 0 {
 		moment, _ := exact.Float64() // precise to a quarter of a microsecond
 		at := new(big.Rat).SetInt64(int64(math.Ceil(moment)) - service.Unix())
 		if d := believed(at); d > 0 {
@@ -150,7 +152,7 @@ func delayOf(number string, service time.Time) time.Duration {
 
 // believed returns exact seconds as a wait; 0 if they are negative or more than a year.
 func believed(exact *big.Rat) time.Duration {
-	if exact.Sign() < 0 || exact.Cmp(big.NewRat(int64(maxRetryAfter/time.Second), 1)) > 0 {
+	if exact.Sign() < 0 || exact.Cmp(big.NewRat(int64(MaxRetryAfter/time.Second), 1)) > 0 {
 		return 0
 	}
 	d, _ := new(big.Rat).Mul(exact, big.NewRat(int64(time.Second), 1)).Float64()

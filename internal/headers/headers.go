@@ -1,0 +1,156 @@
+// Package headers reads the headers of a response that say when the next request may be sent: the
+// X-RateLimit headers, Retry-After and Date (sections 8.2 and 8.4).
+package headers
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/decimal"
+	"github.com/petstore/petstore-go/internal/quota"
+)
+
+// The rate limit headers in their canonical spelling: with the spelling of the document, a look-up
+// would allocate.
+const (
+	headerLimit      = "X-Ratelimit-Limit"
+	headerRemaining  = "X-Ratelimit-Remaining"
+	headerReset      = "X-Ratelimit-Reset"
+	headerRetryAfter = "Retry-After"
+	headerDate       = "Date"
+)
+
+// MaxUnix is the last second of the year 9999: RFC 3339 has no form for later times.
+const MaxUnix = 253402300799
+
+// MaxRetryAfter is one year. A longer Retry-After is a mistake, such as milliseconds instead of
+// seconds, and would stop a process until its restart; it is ignored.
+const MaxRetryAfter = 366 * 24 * time.Hour
+
+// RateLimit returns the zero RateLimit if one of the headers is missing or malformed, because
+// the others are of no use without it.
+func RateLimit(h http.Header) quota.RateLimit {
+	limit, ok1 := parseCount(h[headerLimit], math.MaxInt32)
+	remaining, ok2 := parseCount(h[headerRemaining], math.MaxInt32)
+	reset, ok3 := parseCount(h[headerReset], MaxUnix)
+	if !ok1 || !ok2 || !ok3 {
+		return quota.RateLimit{}
+	}
+	return quota.RateLimit{Limit: int(limit), Remaining: int(remaining), Reset: time.Unix(reset, 0).UTC()}
+}
+
+// parseCount parses a header with one value of decimal digits, up to most.
+func parseCount(values []string, most int64) (int64, bool) {
+	if len(values) != 1 {
+		return 0, false
+	}
+	return decimal.Parse(values[0], most)
+}
+
+// Dates parses Date headers. It keeps the last Date, because the responses of one second
+// have the same one, and parsing it takes 5 % of the CPU time of a small call: 0.15 of 3 µs.
+type Dates struct{ last atomic.Pointer[parsedDate] }
+
+type parsedDate struct {
+	text string
+	time time.Time
+}
+
+// Parse returns the service's clock; zero without a valid Date header.
+func (p *Dates) Parse(h http.Header) time.Time {
+	values := h[headerDate]
+	if len(values) == 0 {
+		return time.Time{}
+	}
+	if last := p.last.Load(); last != nil && last.text == values[0] {
+		return last.time
+	}
+	t, err := http.ParseTime(values[0])
+	if err == nil {
+		p.last.Store(&parsedDate{strings.Clone(values[0]), t})
+	}
+	return t
+}
+
+// RetryAfter returns how long to wait after the arrival of the response; 0 without a valid
+// Retry-After. The document does not define its unit and format (section 8.4): it may be seconds,
+// also with a fraction, an HTTP-date in one of its three forms, or a Unix timestamp. A time is
+// compared with date, which is from the same response, so that it does not matter if the two clocks
+// differ. The longest of several values counts.
+func RetryAfter(h http.Header, date, received time.Time) time.Duration {
+	if date.IsZero() {
+		date = received
+	}
+	var longest time.Duration
+	for _, value := range h[headerRetryAfter] {
+		longest = max(longest, parseValue(value, date))
+	}
+	return longest
+}
+
+// parseValue parses one header line and returns its longest value. Commas separate
+// values, but there is also one in a date, after the day of the week.
+func parseValue(value string, date time.Time) (longest time.Duration) {
+	var day string
+	for part := range strings.SplitSeq(value, ",") {
+		part = strings.TrimSpace(part)
+		if t, err := http.ParseTime(day + ", " + part); err == nil {
+			longest = max(longest, plausible(t.Sub(date)))
+		} else if t, err := http.ParseTime(part); err == nil { // the format of asctime has no comma
+			longest = max(longest, plausible(t.Sub(date)))
+		} else {
+			longest = max(longest, parseDelay(part, date))
+		}
+		day = part
+	}
+	return longest
+}
+
+// minUnix is the smallest number that may be a Unix timestamp, in 1973. Without it, a number of
+// seconds would be one for a service whose clock starts at the epoch.
+const minUnix = 100_000_000
+
+// parseDelay parses a number. It is a Unix timestamp if that would be within the next year, else a
+// number of seconds.
+func parseDelay(s string, date time.Time) time.Duration {
+	if s == "" || strings.Trim(s, "0123456789.") != "" {
+		return 0 // a sign, an exponent, NaN, a hexadecimal number or a word
+	}
+	seconds, err := strconv.ParseFloat(s, 64)
+	if err != nil || seconds > MaxUnix {
+		return 0
+	}
+	if d := time.Unix(int64(math.Ceil(seconds)), 0).Sub(date); seconds >= minUnix && d > 0 && d <= MaxRetryAfter {
+		return d
+	}
+	if seconds > MaxRetryAfter.Seconds() {
+		return 0
+	}
+	return time.Duration(math.Ceil(seconds * float64(time.Second)))
+}
+
+// plausible returns d, or 0 if d is negative or more than a year.
+func plausible(d time.Duration) time.Duration {
+	if d < 0 || d > MaxRetryAfter {
+		return 0
+	}
+	return d
+}
+
+// WindowEnd returns the end of the window of r by the local clock: if the response, which arrived at
+// received, has a Date, as much after its arrival as Reset is after Date. It is zero if the end is
+// not known or has passed.
+func WindowEnd(r quota.RateLimit, date, received time.Time) time.Time {
+	end := r.Reset
+	if !date.IsZero() {
+		end = received.Add(end.Sub(date))
+	}
+	if r == (quota.RateLimit{}) || !end.After(received) {
+		return time.Time{}
+	}
+	return end
+}
