@@ -93,6 +93,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			assert.False(t, transport.Sent)
 			assert.Equal(t, name == "an error", errors.Is(err, boom))
 			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			assert.ErrorIs(t, err, petstore.ErrNotSent)
 			assert.NotContains(t, err.Error(), "hush")
 			assert.Empty(t, service.sent())
 		}

@@ -99,6 +99,7 @@ func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 	observation.Sent = a.ready
 	resp, err := final(k.client.transport(&a.request))
 	a.sent = a.wire.mayHaveSent(k, err)
+	k.sent = k.sent || a.sent
 	if err != nil {
 		switch ended := contextErr(k.ctx.Context) != nil; {
 		case a.sent:

@@ -77,6 +77,7 @@ type call struct {
 
 	plan    plan         // what to do after the last attempt
 	refused error        // why the next attempt was not begun
+	sent    bool         // a request may have been written
 	newKey  atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
 	free    atomic.Int64 // time in the current Acquire that WithMaxWait does not count, in ns
 	waits   atomic.Bool  // it counts in client.waiting

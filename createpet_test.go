@@ -129,7 +129,7 @@ func TestCreatePetEndedByAnotherCall(t *testing.T) {
 	}
 	for name, cause := range map[string]error{
 		"refused": another(status(400, "")), "limited": another(status(429, ""), petstore.WithMaxWait(0)),
-		"lost": another(status(503, "")), "cancelled": context.Canceled,
+		"lost": another(status(503, "")), "not sent": another(fails(errRefused)), "cancelled": context.Canceled,
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
@@ -139,10 +139,13 @@ func TestCreatePetEndedByAnotherCall(t *testing.T) {
 		_, err := client.CreatePet(ctx, newPet())
 		require.ErrorIs(t, err, cause, name)
 		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, name)
+		require.NotErrorIs(t, err, petstore.ErrNotSent, name)
 		assert.Equal(t, 1, strings.Count(err.Error(), "the pet may have been created"), "%v", err)
 
 		_, err = client.CreatePet(ctx, newPet()) // not sent
 		assert.NotContains(t, strings.TrimSuffix(err.Error(), cause.Error()), "the pet may have been created", name)
+		require.ErrorIs(t, err, petstore.ErrNotSent, name)
+		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, name)
 	}
 	err := withKeyFunc(t, "", petstore.ErrOutcomeUnknown)
 	assert.NotContains(t, err.Error(), "the pet may have been created")

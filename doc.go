@@ -84,8 +84,8 @@
 //	*TransportError   no response: the connection, the key, or the caller's context failed
 //
 // With [errors.Is] they match [ErrBadRequest], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited],
-// [ErrOutcomeUnknown], [ErrInvalidResponse], [ErrInvalidArgument] and, if the caller's own context
-// ended, that context's error and cause. The text of each error is one line of at most 512 bytes.
+// [ErrOutcomeUnknown], [ErrInvalidResponse], [ErrInvalidArgument], [ErrNotSent] and, if the caller's
+// own context ended, that context's error and cause. [RetryAfter] returns how long to wait. The text of each error is one line of at most 512 bytes.
 //
 // # Tests
 //

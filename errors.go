@@ -25,13 +25,16 @@ var (
 	// 8.3). The request was not carried out.
 	ErrRateLimited = errors.New("petstore: rate limited")
 	// ErrOutcomeUnknown is matched by an error of CreatePet after which the pet may or may not have
-	// been added. The client never sends such a request again: the service cannot distinguish a
-	// repetition from a second pet.
+	// been added. After any other error the pet was not created. The client never sends such a
+	// request again: the service cannot distinguish a repetition from a second pet.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
 	// ErrInvalidResponse is matched by a ResponseError: the response does not follow the document.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
+	// ErrNotSent is matched by every error of a call that sent nothing: an ArgumentError, a refusal
+	// by the limiter, and a TransportError of a call without a connection, key or context.
+	ErrNotSent = errors.New("petstore: not sent")
 )
 
 // maxErrorBody is how much of a response's body an error keeps, in bytes: enough for an Error
@@ -138,7 +141,7 @@ type RateLimitError struct {
 	Scope LimitScope
 	// Local reports whether the call was refused before anything was sent.
 	Local bool
-	// Attempts is the number of requests that the call sent.
+	// Attempts is the number of attempts begun.
 	Attempts int
 	// Err is the *APIError of the 429, the end of the context, or both; nil if there is neither.
 	Err error
@@ -163,10 +166,10 @@ func (e *RateLimitError) Error() string {
 	return errtext.Line(b.String())
 }
 
-// RetryAfter returns RetryAt as the value of a Retry-After header, for a server that passes the
-// refusal on to its own clients: whole seconds from now, rounded up, at least 1. It returns the
+// RetryAfterHeader returns RetryAt as the value of a Retry-After header, for a server that passes
+// the refusal on to its own clients: whole seconds from now, rounded up, at least 1. It returns the
 // empty string if RetryAt is not known.
-func (e *RateLimitError) RetryAfter() string {
+func (e *RateLimitError) RetryAfterHeader() string {
 	if e.RetryAt.IsZero() {
 		return ""
 	}
@@ -174,14 +177,16 @@ func (e *RateLimitError) RetryAfter() string {
 	return strconv.FormatInt(int64(max(1, seconds)), 10)
 }
 
-// Is reports whether target is [ErrRateLimited].
-func (e *RateLimitError) Is(target error) bool { return target == ErrRateLimited }
+// Is reports whether target is [ErrRateLimited], or [ErrNotSent] for a Local refusal.
+func (e *RateLimitError) Is(target error) bool {
+	return target == ErrRateLimited || target == ErrNotSent && e.Local
+}
 
 // Unwrap returns Err.
 func (e *RateLimitError) Unwrap() error { return e.Err }
 
 // ArgumentError reports an argument that the service document rules out, or that cannot be sent.
-// Nothing was sent. It matches [ErrInvalidArgument].
+// Nothing was sent. It matches [ErrInvalidArgument] and [ErrNotSent].
 type ArgumentError struct {
 	// Operation is the name of the operation, or "NewClient".
 	Operation string
@@ -189,6 +194,18 @@ type ArgumentError struct {
 	Argument string
 	// Reason is what is wrong with the argument.
 	Reason string
+}
+
+// RetryAfter returns how long to wait before the call may be tried again, for a 429, a 503 and a
+// refusal of the limiter alike; 0 if that time has passed. It returns false if err does not say.
+func RetryAfter(err error) (time.Duration, bool) {
+	if e, ok := errors.AsType[*RateLimitError](err); ok && !e.RetryAt.IsZero() {
+		return max(0, time.Until(e.RetryAt)), true
+	}
+	if e, ok := errors.AsType[*APIError](err); ok && e.RetryAfter > 0 {
+		return e.RetryAfter, true
+	}
+	return 0, false
 }
 
 // withOperation adds the operation to the field of an ArgumentError, or to the text of another
@@ -206,8 +223,10 @@ func (e *ArgumentError) Error() string {
 	return errtext.Line(errtext.Prefix(e.Operation) + strings.TrimPrefix(e.Argument+": ", ": ") + e.Reason)
 }
 
-// Is reports whether target is [ErrInvalidArgument].
-func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
+// Is reports whether target is [ErrInvalidArgument] or [ErrNotSent].
+func (e *ArgumentError) Is(target error) bool {
+	return target == ErrInvalidArgument || target == ErrNotSent
+}
 
 // ResponseError reports a response that does not follow the service document: an undocumented
 // success status, a media type other than JSON, malformed or truncated JSON, a missing required
@@ -258,6 +277,7 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 // caller's own context ended; it then also matches the [context.Cause]. It matches
 // [ErrOutcomeUnknown] if the operation is createPet and its request may have been written, unless
 // the server refused it, as with 400 or 429, or guaranteed over HTTP/2 that it did not process it.
+// It matches [ErrNotSent] if no request of the call was sent.
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
@@ -270,6 +290,7 @@ type TransportError struct {
 	Err error
 
 	notDone bool // the service certainly did not carry out the request, although it was sent
+	earlier bool // a request before the last may have been written
 }
 
 // Error returns one line of at most 512 bytes.
@@ -278,10 +299,11 @@ func (e *TransportError) Error() string {
 	return errorLine(e, text, e.Attempts)
 }
 
-// Is reports whether target is [ErrOutcomeUnknown] and the request is a create that may have been
-// carried out.
+// Is reports whether target is [ErrNotSent] and nothing was sent, or [ErrOutcomeUnknown] and the
+// request is a create that may have been carried out.
 func (e *TransportError) Is(target error) bool {
-	return target == ErrOutcomeUnknown && e.Operation == opCreatePet && e.Sent && !e.notDone
+	return target == ErrNotSent && !e.Sent && !e.earlier ||
+		target == ErrOutcomeUnknown && e.Operation == opCreatePet && e.Sent && !e.notDone
 }
 
 // Unwrap returns Err.

@@ -1,14 +1,17 @@
 package petstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -20,6 +23,7 @@ import (
 var sentinels = []error{
 	petstore.ErrBadRequest, petstore.ErrUnauthorized, petstore.ErrNotFound, petstore.ErrRateLimited,
 	petstore.ErrOutcomeUnknown, petstore.ErrInvalidResponse, petstore.ErrInvalidArgument,
+	petstore.ErrNotSent,
 }
 
 func TestAPIErrorIs(t *testing.T) {
@@ -152,4 +156,85 @@ func TestAPIErrorLogValue(t *testing.T) {
 	}
 	assert.NotContains(t, log.String(), "hush")
 	assert.NotContains(t, log.String(), "the body")
+}
+
+func TestErrNotSent(t *testing.T) {
+	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
+	twice := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2})
+	for name, row := range map[string]struct {
+		responders []responder
+		opts       []petstore.Option
+		want       bool
+	}{
+		"the dial fails":               {[]responder{fails(errRefused)}, []petstore.Option{twice}, true},
+		"the dial fails after a reset": {[]responder{fails(errReset), fails(errRefused)}, []petstore.Option{twice}, false},
+		"the dial fails after a 503":   {[]responder{status(503, ""), fails(errRefused)}, []petstore.Option{twice}, false},
+		"a reset":                      {[]responder{fails(errReset)}, []petstore.Option{once}, false},
+		"a 400":                        {[]responder{status(400, "")}, nil, false},
+		"a 429":                        {[]responder{status(429, "")}, []petstore.Option{once}, false},
+		"a body that is not JSON":      {[]responder{status(200, "<html>")}, nil, false},
+		"the limiter refuses":          {nil, []petstore.Option{petstore.WithLimiter(closed{})}, true},
+		"the limiter refuses after a failed dial": {
+			[]responder{fails(errRefused)}, []petstore.Option{twice, petstore.WithLimiter(&closes{})}, true,
+		},
+		"the limiter refuses after a reset": {
+			[]responder{fails(errReset)}, []petstore.Option{twice, petstore.WithLimiter(&closes{})}, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, _ := scripted(t, row.responders, row.opts...)
+				err := list(client)
+				require.Error(t, err)
+				assert.Equal(t, row.want, errors.Is(err, petstore.ErrNotSent), "%v", err)
+			})
+		})
+	}
+}
+
+// closed is a limiter that refuses each request.
+type closed struct{}
+
+func (closed) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
+func (closed) Acquire(context.Context, time.Duration) (petstore.Permit, error) {
+	return nil, &petstore.RateLimitError{}
+}
+
+// closes is a limiter that refuses each request after the first.
+type closes struct {
+	closed
+	admitted atomic.Bool
+}
+
+func (l *closes) Release(petstore.Observation) {}
+func (l *closes) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+	if l.admitted.Swap(true) {
+		return l.closed.Acquire(ctx, maxWait)
+	}
+	return l, nil
+}
+
+func TestRetryAfterOfError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := &petstore.APIError{RetryAfter: 7 * time.Second, Response: petstore.Response{StatusCode: 503}}
+		for name, row := range map[string]struct {
+			err   error
+			after time.Duration
+			known bool
+		}{
+			"a refusal":             {&petstore.RateLimitError{RetryAt: time.Now().Add(time.Hour)}, time.Hour, true},
+			"its time has passed":   {&petstore.RateLimitError{RetryAt: time.Now().Add(-time.Hour)}, 0, true},
+			"its time is not known": {&petstore.RateLimitError{}, 0, false},
+			"a 503":                 {busy, 7 * time.Second, true},
+			"wrapped":               {fmt.Errorf("import: %w", busy), 7 * time.Second, true},
+			"a 429 within":          {&petstore.RateLimitError{Err: busy}, 7 * time.Second, true},
+			"a 503 without":         {&petstore.APIError{}, 0, false},
+			"another error":         {errReset, 0, false},
+			"none":                  {nil, 0, false},
+		} {
+			after, known := petstore.RetryAfter(row.err)
+			assert.Equal(t, row.known, known, name)
+			assert.Equal(t, row.after, after, name)
+		}
+	})
 }

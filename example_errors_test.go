@@ -29,6 +29,35 @@ func ExampleAPIError() {
 	// petstore: listPets: 403 suspended: "the account is suspended"
 }
 
+// After an error of CreatePet there are three cases: the pet may have been created, nothing was sent,
+// or the service refused the request.
+func ExampleClient_CreatePet_errors() {
+	server := fake.NewServer()
+	defer server.Close()
+	client := server.Client(petstore.WithMaxWait(0))
+	server.Inject(fake.Fault{AfterCommit: true, Wire: fake.WireReset}) // the response is lost
+	server.Inject(fake.Fault{Status: http.StatusBadRequest})
+	server.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "90"})
+
+	for range 4 {
+		_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+		after, _ := petstore.RetryAfter(err)
+		switch {
+		case errors.Is(err, petstore.ErrOutcomeUnknown):
+			fmt.Println("look whether there is a pet before you send it again")
+		case errors.Is(err, petstore.ErrNotSent):
+			fmt.Println("not sent: try again in", after.Round(time.Second))
+		case err != nil:
+			fmt.Println("refused: try again in", after.Round(time.Second))
+		}
+	}
+	// Output:
+	// look whether there is a pet before you send it again
+	// refused: try again in 0s
+	// refused: try again in 1m30s
+	// not sent: try again in 1m30s
+}
+
 func ExampleAPIError_Is() {
 	server := fake.NewServer()
 	defer server.Close()
@@ -101,14 +130,14 @@ func ExampleTransportError() {
 }
 
 // A handler does not let its own clients wait for the rate limit: it responds when to try again.
-func ExampleRateLimitError_RetryAfter() {
+func ExampleRateLimitError_RetryAfterHeader() {
 	server := fake.NewServer()
 	defer server.Close()
 	client := server.Client(petstore.WithMaxWait(0))
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		result, err := client.ListPets(r.Context(), petstore.ListPetsParams{})
 		if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
-			w.Header().Set("Retry-After", limited.RetryAfter()) // the seconds until limited.RetryAt
+			w.Header().Set("Retry-After", limited.RetryAfterHeader()) // the seconds until limited.RetryAt
 			http.Error(w, "try again later", http.StatusServiceUnavailable)
 			return
 		}

@@ -212,12 +212,23 @@ func (e *endedError) with(last error) error {
 
 func (e *endedError) Unwrap() []error {
 	errs := []error{e.ended}
-	for _, err := range []error{e.cause, e.last} {
-		if err != nil {
-			errs = append(errs, err)
-		}
+	if e.cause != nil {
+		errs = append(errs, &causeError{e.cause})
+	}
+	if e.last != nil {
+		errs = append(errs, e.last)
 	}
 	return errs
+}
+
+// causeError is the cause of a context: it matches what the cause matches, except the outcome. The
+// cause may be the error of another call, and says nothing about the requests of this one.
+type causeError struct{ cause error }
+
+func (e *causeError) Error() string      { return e.cause.Error() }
+func (e *causeError) As(target any) bool { return errors.As(e.cause, target) }
+func (e *causeError) Is(target error) bool {
+	return target != ErrOutcomeUnknown && target != ErrNotSent && errors.Is(e.cause, target)
 }
 
 // endOf returns an *endedError if the context has ended, else nil.

@@ -218,7 +218,7 @@ func (k *call) refusal(a *attempt, err error) error {
 		e := *limited
 		e.Operation = k.operation.name
 		e.Attempts = int(k.attempts.Load())
-		e.Local = e.Attempts == 0
+		e.Local = !k.sent
 		e.Err = k.withLast(e.Err)
 		if e.RetryAt.After(time.Now()) && endOf(k.ctx.Context) == nil {
 			left := e.RateLimit.Remaining

@@ -98,7 +98,7 @@ func (a *attempt) apiError() *APIError {
 }
 
 func (a *attempt) transportError(err error) *TransportError {
-	return &TransportError{a.operation().name, a.number, a.sent, err, !a.mayBeDone()}
+	return &TransportError{a.operation().name, a.number, a.sent, err, !a.mayBeDone(), a.context.call.sent}
 }
 
 func (a *attempt) responseError(reason string, err error) *ResponseError {
@@ -157,7 +157,7 @@ func (k *call) endedWhileWaiting() error {
 // transportError returns the error of a call that ends with err between two attempts or before the
 // first.
 func (k *call) transportError(err error) *TransportError {
-	e := &TransportError{Operation: k.operation.name, Attempts: int(k.attempts.Load()), Err: err}
+	e := &TransportError{Operation: k.operation.name, Attempts: int(k.attempts.Load()), Err: err, earlier: k.sent}
 	if k.last != nil {
 		e.Sent, e.notDone = k.last.sent, !k.last.mayBeDone()
 	}

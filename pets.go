@@ -115,7 +115,7 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 
 // CreatePet adds a pet (section 4.2). It is not idempotent, and the service has no idempotency key:
 // therefore the client never repeats a request that the service may have carried out; the error
-// then matches [ErrOutcomeUnknown].
+// then matches [ErrOutcomeUnknown]. After any other error the pet was not created.
 //
 // The error is an [*ArgumentError], [*APIError], [*RateLimitError], [*ResponseError] or
 // [*TransportError]; the result is nil then.

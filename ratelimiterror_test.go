@@ -36,13 +36,13 @@ func (r sleepyReader) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-func TestRateLimitErrorRetryAfter(t *testing.T) {
+func TestRateLimitErrorRetryAfterHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for d, want := range map[time.Duration]string{
 			time.Second: "1", 1001 * time.Millisecond: "2", -time.Hour: "1", 0: "1", 10 * time.Hour: "36000",
 		} {
-			assert.Equal(t, want, (&petstore.RateLimitError{RetryAt: time.Now().Add(d)}).RetryAfter())
+			assert.Equal(t, want, (&petstore.RateLimitError{RetryAt: time.Now().Add(d)}).RetryAfterHeader())
 		}
-		assert.Empty(t, new(petstore.RateLimitError).RetryAfter())
+		assert.Empty(t, new(petstore.RateLimitError).RetryAfterHeader())
 	})
 }
