@@ -24,16 +24,18 @@ type operation struct {
 	repeatable bool   // a repetition has no further effect
 }
 
+// The operations of the service (section 4), as the Operation fields of errors and of [Call] name
+// them.
 const (
-	opListPets  = "listPets"
-	opCreatePet = "createPet"
-	opGetPet    = "getPet"
+	OpListPets  = "listPets"
+	OpCreatePet = "createPet"
+	OpGetPet    = "getPet"
 )
 
 var (
-	listPets  = &operation{0, opListPets, http.MethodGet, "", http.StatusOK, true}
-	createPet = &operation{1, opCreatePet, http.MethodPost, "", http.StatusCreated, false}
-	getPet    = &operation{2, opGetPet, http.MethodGet, "/{petId}", http.StatusOK, true}
+	listPets  = &operation{0, OpListPets, http.MethodGet, "", http.StatusOK, true}
+	createPet = &operation{1, OpCreatePet, http.MethodPost, "", http.StatusCreated, false}
+	getPet    = &operation{2, OpGetPet, http.MethodGet, "/{petId}", http.StatusOK, true}
 )
 
 // request has the parameters of an operation.

@@ -91,8 +91,8 @@ func TestLimiterQueue(t *testing.T) {
 			ask(time.Hour)
 			assert.Equal(t, []Wait{
 				{Reason: WaitResponse, Waiting: 1},
-				{Reason: WaitMinute, Until: start.Add(32 * time.Second), Waiting: 1},
-				{Reason: WaitBan, Until: start.Add(32*time.Second + 10*time.Minute), Waiting: 1},
+				{Reason: WaitReason(ScopeMinute), Until: start.Add(32 * time.Second), Waiting: 1},
+				{Reason: WaitReason(ScopeBan), Until: start.Add(32*time.Second + 10*time.Minute), Waiting: 1},
 			}, told)
 		})
 	})

@@ -163,8 +163,8 @@ func (p panicking) trace(open *atomic.Int64) *petstore.ClientTrace {
 		WaitDone:     func(context.Context, petstore.WaitDoneInfo) { open.Add(-1); p.hook("WaitDone") },
 		AttemptStart: func(context.Context, petstore.Call) { open.Add(1); p.hook("AttemptStart") },
 		AttemptDone:  func(context.Context, petstore.AttemptDoneInfo) { open.Add(-1); p.hook("AttemptDone") },
-		GateClosed:   func(context.Context, petstore.GateInfo) { p.hook("GateClosed") },
-		GateOpened:   func(context.Context, petstore.GateInfo) { p.hook("GateOpened") },
+		LimitClosed:  func(context.Context, petstore.LimitInfo) { p.hook("LimitClosed") },
+		LimitOpened:  func(context.Context, petstore.LimitInfo) { p.hook("LimitOpened") },
 	}
 }
 
@@ -179,7 +179,7 @@ func (p panicking) transport(rt http.RoundTripper) http.RoundTripper {
 // TestPanicOfTheUser has a panic in each function of the user, which must leave nothing held.
 func TestPanicOfTheUser(t *testing.T) {
 	for _, function := range []string{
-		"CallStart", "CallDone", "WaitStart", "WaitDone", "AttemptStart", "AttemptDone", "GateClosed", "GateOpened",
+		"CallStart", "CallDone", "WaitStart", "WaitDone", "AttemptStart", "AttemptDone", "LimitClosed", "LimitOpened",
 		"Acquire", "Release", "transport", "key",
 	} {
 		t.Run(function, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestPanicOfTheUser(t *testing.T) {
 				server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(30, 0)), fake.WithLatency(100*time.Millisecond))
 				client := server.Client(petstore.WithMaxWait(time.Hour), petstore.WithLimiter(p), petstore.WithTransport(p.transport),
 					petstore.WithTrace(harmless.trace(&open[0])), petstore.WithTrace(p.trace(&open[1])), petstore.WithTrace(harmless.trace(&open[2])),
-					petstore.WithTrace(&petstore.ClientTrace{GateClosed: func(_ context.Context, info petstore.GateInfo) { waiting = info.Waiting }}),
+					petstore.WithTrace(&petstore.ClientTrace{LimitClosed: func(_ context.Context, info petstore.LimitInfo) { waiting = info.Waiting }}),
 					petstore.WithAPIKeyFunc(func(context.Context) (string, error) { p.hook("key"); return server.APIKey(), nil }))
 				succeed := func(n int) (succeeded int64) {
 					var all sync.WaitGroup
@@ -227,7 +227,7 @@ func TestPanicOfTheUser(t *testing.T) {
 				server.BanKey(server.APIKey(), time.Hour)
 				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(0))
 				require.Error(t, err)
-				assert.Zero(t, waiting, "GateInfo.Waiting")
+				assert.Zero(t, waiting, "LimitInfo.Waiting")
 			})
 		})
 	}

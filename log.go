@@ -17,7 +17,7 @@ import (
 func logTrace(logger *slog.Logger) *ClientTrace {
 	l := &clientLog{logger: logger}
 	return &ClientTrace{
-		AttemptDone: l.attempt, WaitStart: l.wait, GateClosed: l.closed, GateOpened: l.opened,
+		AttemptDone: l.attempt, WaitStart: l.wait, LimitClosed: l.closed, LimitOpened: l.opened,
 		CallStart: l.deprecated, CallDone: l.unknown,
 	}
 }
@@ -33,9 +33,9 @@ type clientLog struct {
 
 // deprecated logs the first call of getPet.
 func (l *clientLog) deprecated(ctx context.Context, c Call) context.Context {
-	if c.Operation == opGetPet && !l.warned.Swap(true) {
+	if c.Operation == OpGetPet && !l.warned.Swap(true) {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: deprecated operation", append(callAttrs(c),
-			slog.String("removal", removalOfGetPet), slog.String("instead", opListPets))...)
+			slog.String("removal", removalOfGetPet), slog.String("instead", OpListPets))...)
 	}
 	return nil
 }
@@ -96,12 +96,12 @@ func (l *clientLog) wait(ctx context.Context, info WaitStartInfo) {
 }
 
 // closed logs the start of each closure.
-func (l *clientLog) closed(ctx context.Context, info GateInfo) {
+func (l *clientLog) closed(ctx context.Context, info LimitInfo) {
 	l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: rate limit closed", gateAttrs(info)...)
 }
 
 // opened logs the end of each closure.
-func (l *clientLog) opened(ctx context.Context, info GateInfo) {
+func (l *clientLog) opened(ctx context.Context, info LimitInfo) {
 	l.logger.LogAttrs(ctx, slog.LevelInfo, "petstore: rate limit open again", gateAttrs(info)...)
 }
 
@@ -113,7 +113,7 @@ func callAttrs(c Call) []slog.Attr {
 	}
 }
 
-func gateAttrs(info GateInfo) []slog.Attr {
+func gateAttrs(info LimitInfo) []slog.Attr {
 	attrs := callAttrs(info.Call)
 	if info.Scope != "" {
 		attrs = append(attrs, slog.String("scope", string(info.Scope)))

@@ -57,17 +57,13 @@ type Pet struct {
 	Status PetStatus `json:"status,omitempty"`
 }
 
-// The bounds of [ListPetsParams.Limit], and the service's default if none is sent (section 4.1).
-const (
-	MinLimit     = 1
-	MaxLimit     = 100
-	DefaultLimit = 20
-)
+// MaxLimit is the largest [ListPetsParams.Limit] (section 4.1).
+const MaxLimit = 100
 
 // ListPetsParams has the parameters of [Client.ListPets]. A zero field is not sent, so the zero
-// value asks for [DefaultLimit] pets of any status.
+// value asks for the service's default, 20 pets of any status.
 type ListPetsParams struct {
-	// Limit is the largest number of pets to return, from MinLimit to MaxLimit.
+	// Limit is the largest number of pets to return, from 1 to [MaxLimit].
 	Limit int
 	// Status selects the pets with this status.
 	Status PetStatus
@@ -149,10 +145,10 @@ func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*Get
 }
 
 func (p ListPetsParams) validate() error {
-	if p.Limit != 0 && (p.Limit < MinLimit || p.Limit > MaxLimit) {
-		return &ArgumentError{opListPets, "Limit", "must be 1 to 100, or 0 for the service's default"}
+	if p.Limit != 0 && (p.Limit < 1 || p.Limit > MaxLimit) {
+		return &ArgumentError{OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default"}
 	}
-	return validateStatus(opListPets, p.Status)
+	return validateStatus(OpListPets, p.Status)
 }
 
 func (p ListPetsParams) query() string {
@@ -172,11 +168,11 @@ func (p ListPetsParams) query() string {
 func (p NewPet) validate() error {
 	switch {
 	case p.Name == "":
-		return &ArgumentError{opCreatePet, "Name", "is empty"}
+		return &ArgumentError{OpCreatePet, "Name", "is empty"}
 	case !utf8.ValidString(p.Name):
-		return &ArgumentError{opCreatePet, "Name", "is not valid UTF-8"}
+		return &ArgumentError{OpCreatePet, "Name", "is not valid UTF-8"}
 	}
-	return validateStatus(opCreatePet, p.Status)
+	return validateStatus(OpCreatePet, p.Status)
 }
 
 func validateStatus(operation string, s PetStatus) error {

@@ -33,12 +33,12 @@ type ClientTrace struct {
 	AttemptStart func(ctx context.Context, c Call)
 	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
-	// GateClosed is called once for each closure of the rate limit: after a 429, or when a call is
+	// LimitClosed is called once for each closure of the rate limit: after a 429, or when a call is
 	// refused because its wait would be too long. Waiting for the next window is no closure.
-	GateClosed func(ctx context.Context, info GateInfo)
-	// GateOpened is called after GateClosed, when the service has accepted a request again.
+	LimitClosed func(ctx context.Context, info LimitInfo)
+	// LimitOpened is called after LimitClosed, when the service has accepted a request again.
 	// info.Until is the time at which that was expected.
-	GateOpened func(ctx context.Context, info GateInfo)
+	LimitOpened func(ctx context.Context, info LimitInfo)
 }
 
 // CallDoneInfo is the argument of [ClientTrace].CallDone.
@@ -89,8 +89,8 @@ type AttemptDoneInfo struct {
 	Err error
 }
 
-// GateInfo is the argument of [ClientTrace].GateClosed and GateOpened.
-type GateInfo struct {
+// LimitInfo is the argument of [ClientTrace].LimitClosed and LimitOpened.
+type LimitInfo struct {
 	// Call is the call that was refused, or whose response closed or opened the gate.
 	Call Call
 	// Scope is the limit that seems to have closed the gate; empty if not known.

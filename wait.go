@@ -10,11 +10,8 @@ import (
 // [LimitScope].
 type WaitReason string
 
-// The reasons to wait.
+// The reasons to wait, beside each LimitScope.
 const (
-	WaitMinute     = WaitReason(ScopeMinute)   // the minute's window is used up, or closed by a 429
-	WaitDay        = WaitReason(ScopeDay)      // the day's window is used up
-	WaitBan        = WaitReason(ScopeBan)      // the key is banned
 	WaitResponse   = WaitReason("response")    // another request must get its response first
 	WaitBackground = WaitReason("background")  // the window is used up, except for the reserve
 	WaitBackoff    = WaitReason("backoff")     // the backoff after a failed attempt
@@ -73,7 +70,7 @@ func (k *call) startWait(w Wait) (done func(free time.Duration)) {
 	return end
 }
 
-// stopWaiting ends the wait of the call in GateInfo.Waiting.
+// stopWaiting ends the wait of the call in LimitInfo.Waiting.
 func (k *call) stopWaiting() {
 	if k.waits.Swap(false) {
 		k.client.waiting.Add(-1)

@@ -51,10 +51,10 @@ func (w *waits) add(reason petstore.WaitReason, d time.Duration) {
 func forRateLimit(reason petstore.WaitReason) bool { return reason != petstore.WaitBackoff }
 
 func (i *instrumentation) waitStart(ctx context.Context, info petstore.WaitStartInfo) {
-	switch reason := info.Wait.Reason; reason {
-	case petstore.WaitMinute, petstore.WaitDay, petstore.WaitBan:
+	switch scope := petstore.LimitScope(info.Wait.Reason); scope {
+	case petstore.ScopeMinute, petstore.ScopeDay, petstore.ScopeBan:
 		if i.budgets != nil {
-			i.budgets.closed(i.keyOf(info.Call), petstore.LimitScope(reason), info.Wait.Until)
+			i.budgets.closed(i.keyOf(info.Call), scope, info.Wait.Until)
 		}
 	}
 	if k := i.callOf(ctx); k != nil && forRateLimit(info.Wait.Reason) {

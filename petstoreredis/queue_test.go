@@ -55,7 +55,7 @@ func TestLimiterAcquire_reportsWaits(t *testing.T) {
 		list()
 		require.Len(t, seen.begun, 1)
 		wait := seen.begun[0]
-		assert.Equal(t, petstore.WaitMinute, wait.Reason)
+		assert.Equal(t, petstore.WaitReason(petstore.ScopeMinute), wait.Reason)
 		assert.Equal(t, 1, wait.Waiting)
 		assert.WithinDuration(t, time.Now(), wait.Until, 2*time.Second)
 		assert.Equal(t, 1, seen.done)
