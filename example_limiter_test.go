@@ -70,18 +70,17 @@ func ExampleProcesses() {
 	server := fake.NewServer(fake.WithPlan(fake.PlanFree)) // 60 requests a minute
 	defer server.Close()
 
-	var processes sync.WaitGroup
+	var processes []*petstore.Client
 	for range 4 {
-		client := server.Client(petstore.WithLimiter(petstore.NewLimiter(petstore.Processes(4))))
-		processes.Go(func() {
-			for range 12 {
-				if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
-					fmt.Println(err)
-				}
-			}
-		})
+		processes = append(processes, server.Client(petstore.WithLimiter(petstore.NewLimiter(petstore.Processes(4)))))
 	}
-	processes.Wait()
+	for range 12 {
+		for _, client := range processes {
+			if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
+				fmt.Println(err)
+			}
+		}
+	}
 	usage := server.Usage(server.APIKey())
 	fmt.Println(usage.Minute, "requests,", usage.Limited, "429s")
 	// Output: 48 requests, 0 429s

@@ -262,7 +262,8 @@ func TestCreatePetThroughTransports(t *testing.T) {
 		}
 	}
 	err := createThrough(t, twice{
-		[2]http.RoundTripper{unreachable()["a host"], &creates{leftOpen: true}}, copied, contexts["its context"],
+		[2]http.RoundTripper{unreachable()["a host"], &creates{leftOpen: true}},
+		copied, contexts["its context"],
 		false, false, returns["the first error"],
 	})
 	require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, "a copy that was read after the dial and not closed")

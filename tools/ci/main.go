@@ -36,7 +36,7 @@ func main() {
 		"dependabot": checkDependabot, "deprecated": checkDeprecated,
 		"examples": runExamples, "files": checkFiles, "fips": checkFIPS, "getmodules": getModules,
 		"licenses": checkLicenses,
-		"modules": checkModules, "nested": checkNested, "release": checkRelease,
+		"modules":  checkModules, "nested": checkNested, "release": checkRelease,
 		"sbom": writeSBOMs, "vuln": checkVulnerabilities,
 	}
 	if len(os.Args) < 2 || steps[os.Args[1]] == nil {

@@ -41,7 +41,7 @@ func (a *API) listPets(r *http.Request) (any, error) {
 		}
 	}
 	return struct {
-		Total int        `json:"total"`
+		Total int            `json:"total"`
 		Pets  []petstore.Pet `json:"pets"`
 	}{total, shown}, nil
 }
