@@ -13,7 +13,7 @@ local function needs_first(reserved)
   elseif now < s.ends then
     return false
   end
-  return left() - s.outstanding <= reserved or (crowded() and left() < math.floor(s.limit / 4))
+  return left() - s.outstanding <= reserved or (s.alone < 0 and left() < math.floor(s.limit / 4))
 end
 
 -- may_go_ahead reports whether a probe may be sent now, and if not, when one may:

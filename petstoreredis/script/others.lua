@@ -3,8 +3,7 @@
 
 local UNKNOWN, QUIET_PART = 16, 4 -- parts of what is left, as in others.go
 local FEW, FEW_PART, RUSH = 6, 4, 8
-local QUIET = 5000 -- the time without a response after which others may have come
-local BLIND = 2    -- requests in flight as long as no response had a limit
+local QUIET, BLIND = 5000, 2
 
 -- advance forgets the requests that have become late.
 local function advance()
@@ -22,8 +21,7 @@ local function add(n)
   s.young, s.counts[slot] = s.young + n, s.counts[slot] + n
 end
 
--- remove ends n requests that were admitted at a step. A command that is repeated removes none that
--- are not there.
+-- remove ends n requests that were admitted at a step, and none that are not there.
 local function remove(step, n)
   if s.step - step < STEPS then
     local slot = step % STEPS + 1
@@ -42,18 +40,12 @@ local function late_in()
   return nil
 end
 
--- crowded reports whether others have used the key in the last windows.
-local function crowded()
-  return s.alone < 0
-end
-
 -- reserve returns how much of the window to leave for the requests that others have in flight.
 local function reserve()
-  return crowded() and math.min(math.max(1, s.theirs), math.max(0, s.limit - 1)) or 0
+  return s.alone < 0 and math.min(math.max(1, s.theirs), math.max(0, s.limit - 1)) or 0
 end
 
--- watch infers from the response to a request of the fleet how many requests of others the window
--- has.
+-- watch infers how many requests of others the window has.
 local function watch(r, opened)
   -- What the window has counted since the last response before the grant, without what may have
   -- been the fleet's.
