@@ -28,13 +28,11 @@ func (p *program) storm(rate int, keys ...string) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		ticks := time.NewTicker(time.Second / time.Duration(rate))
-		defer ticks.Stop()
 		for i := 0; ; i++ {
 			select {
 			case <-ctx.Done():
 				return
-			case <-ticks.C:
+			case <-time.After(time.Second / time.Duration(rate)):
 				_ = p.call(ctx, "/v1/pets?status=available&limit=50", keys[i%len(keys)])
 			}
 		}

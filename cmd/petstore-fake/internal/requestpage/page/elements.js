@@ -6,7 +6,8 @@
 const byId = (id) => document.getElementById(id);
 const on = (e, type, f) => e.addEventListener(type, f);
 const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
-const markup = trustedTypes.createPolicy("page", { createHTML: (html) => html });
+const asItIs = { createHTML: (html) => html };
+const markup = window.trustedTypes?.createPolicy("page", asItIs) ?? asItIs; // some browsers have no such policies
 let clockOffset = 0; // the service's clock minus the browser's, in milliseconds
 
 const now = () => Date.now() + clockOffset;

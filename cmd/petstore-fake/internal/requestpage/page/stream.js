@@ -55,10 +55,7 @@ function take(event, id) {
 	clockOffset = Date.parse(event.now) - Date.now();
 	hear();
 	for (const [name, html] of Object.entries(event.state)) {
-		for (const e of document.querySelectorAll('[data-part="' + name + '"]')) {
-			morphAll(e, parse(html));
-			if (e.localName === "optgroup" && !e.parentElement.value) e.parentElement.selectedIndex = 0;
-		}
+		for (const e of document.querySelectorAll('[data-part="' + name + '"]')) morphAll(e, parse(html));
 	}
 	showRows(event, anew || other);
 	if (other) forget();
