@@ -53,7 +53,8 @@ func TestFilters(t *testing.T) {
 	assert.Empty(t, value[string](b, "location.search"))
 	b.until(`!document.getElementById("clear-filters")`)
 
-	b.open(p, "?operation=createPet&status=400&key=1")
+	b.open(p, "?operation=createPet&status=400&key=1&violation=false")
+	assert.Equal(t, "no violation", value[string](b, `filters.elements.violation.selectedOptions[0].text`))
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)
 	assert.Equal(t, "400", value[string](b, `document.querySelector('#filters [name="status"]').value`))
 

@@ -56,8 +56,8 @@ func TestDetail(t *testing.T) {
 			text := p.detail("2/html")
 			assert.Equal(t, 3, strings.Count(text, "data-open="))
 			for _, want := range []string{
-				`viewBox="0 0 8000000 10"`, `width="4000000" height="10"/><rect class="waited" y="3" width="1000000"`,
-				"waited 1 s of 4 s", `<rect class="waited" y="3" width="8000000"`, "waited 8 s of 4 s",
+				`viewBox="0 0 8 10"`, `width="4" height="10"/><rect class="waited" y="3" width="1"`,
+				"waited 1 s of 4 s", `<rect class="waited" y="3" width="8"`, "waited 8 s of 4 s",
 			} {
 				assert.Contains(t, text, want)
 			}

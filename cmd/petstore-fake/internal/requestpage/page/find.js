@@ -55,3 +55,11 @@ on(document.querySelector("header"), "click", ({ target }) => {
 	filter("violation", "true");
 	byId("requests").scrollIntoView();
 });
+
+// What the page was asked for stands first in a field, by its value; the field may have it in words.
+for (const select of filters.querySelectorAll("select")) {
+	const inWords = [...select.options].findLast((o) => o.value === select.value);
+	if (inWords === select.options[0]) continue;
+	inWords.selected = true;
+	if (select.options[0].value) select.options[0].remove();
+}
