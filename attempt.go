@@ -178,10 +178,10 @@ func (a *attempt) readBody(resp *http.Response) (err error) {
 	defer func() { _ = resp.Body.Close() }() // after a complete read, Close cannot report a lost byte
 	k := a.context.call
 	if k.buffer == nil { // taken late, so that calls that wait for a response hold no buffer
-		k.buffer = k.client.buffers.get()
+		k.buffer = k.client.buffers.Get()
 	}
-	a.tooLarge, err = k.buffer.fill(resp.Body, resp.ContentLength, k.client.maxBody)
-	a.body = k.buffer.bytes
+	a.tooLarge, err = k.buffer.Fill(resp.Body, resp.ContentLength, k.client.maxBody)
+	a.body = k.buffer.Bytes
 	if a.tooLarge {
 		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
 	}

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/petstore/petstore-go/internal/body"
 )
 
 // operation is one of the three operations of the service (section 4).
@@ -73,9 +75,9 @@ type call struct {
 	traced    *tracedCall // nil without a trace
 	carrier   http.Request
 	engine    retryablehttp.Request
-	first     attempt  // saves an allocation: most calls have one attempt
-	last      *attempt // nil before the first
-	buffer    *buffer  // body of the last response
+	first     attempt      // saves an allocation: most calls have one attempt
+	last      *attempt     // nil before the first
+	buffer    *body.Buffer // body of the last response
 
 	plan    plan         // what to do after the last attempt
 	refused error        // why the next attempt was not begun
@@ -111,7 +113,7 @@ type callKey struct{}
 
 // perform makes a call. It decodes the body of the documented success; all else is an error.
 func perform[T any](
-	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*buffer) (T, error),
+	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
 ) (value T, response Response, err error) {
 	k, err := c.newCall(ctx, r, opts)
 	if err != nil {
@@ -131,27 +133,27 @@ func perform[T any](
 	} else {
 		value, response, err = decodeResponse(k, decode)
 	}
-	c.buffers.put(k.buffer)
+	c.buffers.Put(k.buffer)
 	return value, response, err
 }
 
 // errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
 var errPanicked = errors.New("petstore: the call panicked")
 
-func decodeResponse[T any](k *call, decode func(*buffer) (T, error)) (value T, response Response, err error) {
-	if k.buffer.size() == 0 { // the decoder would report no more than EOF
+func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
+	if k.buffer.Size() == 0 { // the decoder would report no more than EOF
 		return value, response, k.last.responseError("body is empty", nil)
 	}
 	// The header in which the key is replaced decides nothing: the key may be a usual word.
-	if reason := mediaTypeFault(k.last.raw.Header); reason != "" {
-		return value, response, k.last.responseError(cmp.Or(mediaTypeFault(k.last.header), "Content-Type"), nil)
+	if reason := body.MediaTypeProblem(k.last.raw.Header); reason != "" {
+		return value, response, k.last.responseError(cmp.Or(body.MediaTypeProblem(k.last.header), "Content-Type"), nil)
 	}
 	if value, err = decode(k.buffer); err != nil {
 		return value, response, k.last.decodeError(err)
 	}
 	response = k.last.response()
 	if k.config.rawBody {
-		response.RawBody = k.buffer.whole()
+		response.RawBody = k.buffer.Whole()
 	}
 	return value, response, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/go-cleanhttp"
 	"github.com/hashicorp/go-retryablehttp"
+	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/headers"
 )
 
@@ -56,7 +57,7 @@ type Client struct {
 	noCookies http.Header
 	headers   http.Header // of each request
 	maxBody   int64
-	buffers   bufferPool
+	buffers   body.Pool
 	dates     headers.Dates
 
 	call    callConfig

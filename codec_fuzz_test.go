@@ -3,12 +3,18 @@ package petstore
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/body"
 )
 
 // wirePet is a Pet of section 2 for json/v2. Its pointers show whether a required field is present.
@@ -31,10 +37,57 @@ func (p *wirePet) pet() Pet {
 	return pet
 }
 
+func TestDecodePetsMemory(t *testing.T) {
+	t.Run("a long list in pieces takes its size once more", func(t *testing.T) {
+		const pet = `{"id":7,"name":"%s","categoryId":3},`
+		name := strings.Repeat("x", 100_000)
+		list := strings.Repeat(strings.Replace(pet, "%s", name, 1), MaxLimit)
+		list = "[" + strings.TrimSuffix(list, ",") + "]"
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var b body.Buffer
+		_, err := b.Fill(strings.NewReader(list), -1, math.MaxInt64)
+		require.NoError(t, err)
+		pets, err := decodePets(&b)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, err)
+		require.Len(t, pets, MaxLimit)
+		for _, p := range pets {
+			require.Equal(t, Pet{ID: 7, Name: name, CategoryID: 3}, p)
+		}
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(list)*5/2), "the pieces, and the names")
+
+		_, err = b.Fill(strings.NewReader(list+"x"), -1, math.MaxInt64)
+		require.NoError(t, err)
+		_, err = decodePets(&b)
+		assert.ErrorContains(t, err, "offset "+strconv.Itoa(len(list)))
+	})
+	t.Run("more pets than the document allows take their size once more", func(t *testing.T) {
+		const pets = 100_000
+		list := "[" + strings.TrimSuffix(strings.Repeat(`{"id":7,"name":"x","categoryId":3},`, pets), ",") + "]"
+		for _, length := range []int64{-1, int64(len(list))} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			var b body.Buffer
+			_, err := b.Fill(strings.NewReader(list), length, math.MaxInt64)
+			require.NoError(t, err)
+			got, err := decodePets(&b)
+			runtime.ReadMemStats(&after)
+			require.NoError(t, err)
+			assert.Len(t, got, pets)
+			if racing {
+				continue // the race detector allocates as well
+			}
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(list)+pets*(48+16)+2<<20),
+				"the body, the pets with their names, and the joined pieces")
+		}
+	})
+}
+
 // FuzzDecoding compares the three decoders with json/v2: they return the same values, and refuse
 // the same bodies and those in which a required field is missing.
 func FuzzDecoding(f *testing.F) {
-	for _, body := range []string{
+	for _, text := range []string{
 		``, ` `, `null`, `[]`, `{}`, `[null]`, `[[]]`, `[1]`, `"x"`, `[{}]`, `[][]`, `[]x`, `<html>`,
 		`{"id":7,"name":"Rex","categoryId":3,"status":"available"}`,
 		`[{"id":7,"name":"Rex","categoryId":3,"status":"available"},{"id":8,"name":"Ada","categoryId":0}]`,
@@ -50,18 +103,18 @@ func FuzzDecoding(f *testing.F) {
 		`{"code":"c","message":"m","status":404}`, `{"message":"m\u0000"}`, `{"code":404}`, `{"code":null,"message":"m"}`,
 		`{"code":"c","message":"m","message":"n"}`, `{"code":"c"} {}`, `[{"code":"c"}]`,
 	} {
-		f.Add([]byte(body))
+		f.Add([]byte(text))
 	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		b := &buffer{bytes: bytes.Clone(body)}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		b := &body.Buffer{Bytes: bytes.Clone(text)}
 		pets, errPets := decodePets(b)
 		pet, errPet := decodePet(b)
-		code, message := decodeError(b, b.bytes)
-		assert.Equal(t, body, b.bytes, "decoding does not change the body")
-		clear(b.bytes) // the next call overwrites the buffer, while the caller still has the result
-		checkPets(t, body, pets, errPets)
-		checkPet(t, body, pet, errPet)
-		checkError(t, body, code, message)
+		code, message := b.ErrorObject(b.Bytes)
+		assert.Equal(t, text, b.Bytes, "decoding does not change the body")
+		clear(b.Bytes) // the next call overwrites the buffer, while the caller still has the result
+		checkPets(t, text, pets, errPets)
+		checkPet(t, text, pet, errPet)
+		checkError(t, text, code, message)
 	})
 }
 

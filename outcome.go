@@ -91,7 +91,7 @@ func (a *attempt) apiError() *APIError {
 		Response:   a.response(),
 		tooLong:    a.context.call.plan.tooLong,
 	}
-	code, message := decodeError(a.context.call.buffer, a.body)
+	code, message := a.context.call.buffer.ErrorObject(a.body)
 	key := a.key.secret()
 	e.Code, e.Message = redact.Text(code, key), redact.Text(message, key)
 	return e

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/errtext"
 )
 
@@ -137,7 +138,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
 	r := request{operation: getPet, id: id}
-	pet, response, err := perform(ctx, c, r, opts, func(b *buffer) (Pet, error) { return decodePetWithID(b, id) })
+	pet, response, err := perform(ctx, c, r, opts, func(b *body.Buffer) (Pet, error) { return decodePetWithID(b, id) })
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/body"
 )
 
 // result is the result of an attempt.
@@ -119,7 +121,7 @@ func decided(t *testing.T, op *operation, like result) string {
 	t.Helper()
 	config := callConfig{retry: RetryPolicy{}.withDefaults(), maxWait: defaultMaxWait}
 	a := attemptOf(t, op, &config)
-	a.context.call.buffer = new(buffer)
+	a.context.call.buffer = new(body.Buffer)
 	a.number, a.sent, a.statusCode, a.err, a.failure = 1, like.sent, like.statusCode, like.err, like.failure
 	if a.context.call.decide(a).again {
 		return again

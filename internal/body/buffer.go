@@ -1,4 +1,5 @@
-package petstore
+// Package body reads the body of a response: into memory up to a limit, and as JSON.
+package body
 
 import (
 	"bytes"
@@ -20,31 +21,36 @@ const (
 	// maxPooled is the capacity of the largest buffer that goes back to the pool, so that one long
 	// response does not keep its memory for ever.
 	maxPooled = 256 << 10
+	// maxTrusted is the longest Content-Length for which memory is taken at once.
+	maxTrusted = 10 << 20
 )
 
-// buffer holds the body of one response and decodes it. Results and errors get copies, so that the
-// buffer can be used again.
-type buffer struct {
-	bytes   []byte
-	rest    [][]byte // the rest of a long body, in pieces
+// Buffer holds the body of one response and decodes it. Results and errors get copies, so that the
+// Buffer can be used again.
+type Buffer struct {
+	Bytes   []byte   // the body, or its start if it is long
+	rest    [][]byte // of a long body, in pieces
 	source  bytes.Buffer
 	decoder jsontext.Decoder
 }
 
-// size returns the length of the whole body.
-func (b *buffer) size() int {
-	n := len(b.bytes)
+// Size returns the length of the whole body.
+func (b *Buffer) Size() int {
+	n := len(b.Bytes)
 	for _, piece := range b.rest {
 		n += len(piece)
 	}
 	return n
 }
 
-// whole returns a copy of the whole body.
-func (b *buffer) whole() []byte { return slices.Concat(append([][]byte{b.bytes}, b.rest...)...) }
+// Whole returns a copy of the whole body.
+func (b *Buffer) Whole() []byte { return slices.Concat(append([][]byte{b.Bytes}, b.rest...)...) }
 
-// open returns a decoder of body and rest, to be used until the next call of open.
-func (b *buffer) open(body []byte, rest ...[]byte) *jsontext.Decoder {
+// Open returns a decoder of the body, to be used until the next call of Open.
+func (b *Buffer) Open() *jsontext.Decoder { return b.open(b.Bytes, b.rest...) }
+
+// open returns a decoder of body and rest.
+func (b *Buffer) open(body []byte, rest ...[]byte) *jsontext.Decoder {
 	b.source = *bytes.NewBuffer(body) // the decoder does not copy a bytes.Buffer
 	if len(rest) == 0 {
 		b.decoder.Reset(&b.source)
@@ -58,34 +64,36 @@ func (b *buffer) open(body []byte, rest ...[]byte) *jsontext.Decoder {
 	return &b.decoder
 }
 
-// bufferPool keeps the buffers of one client for its next calls.
-type bufferPool struct{ pool sync.Pool }
+// Pool keeps the buffers of one client for its next calls.
+type Pool struct{ pool sync.Pool }
 
-func (p *bufferPool) get() *buffer {
-	if b, ok := p.pool.Get().(*buffer); ok {
+// Get returns an empty buffer, or one to be used again.
+func (p *Pool) Get() *Buffer {
+	if b, ok := p.pool.Get().(*Buffer); ok {
 		return b
 	}
-	return new(buffer)
+	return new(Buffer)
 }
 
-func (p *bufferPool) put(b *buffer) {
-	if b != nil && cap(b.bytes) <= maxPooled {
+// Put takes a buffer back, which must not be used afterwards; nil has no effect.
+func (p *Pool) Put(b *Buffer) {
+	if b != nil && cap(b.Bytes) <= maxPooled {
 		p.pool.Put(b)
 	}
 }
 
-// fill reads r to its end, but hardly more than most bytes. length is the Content-Length, negative
-// if unknown. fill reports whether the body is longer than most; then the buffer keeps the first
+// Fill reads r to its end, but hardly more than most bytes. length is the Content-Length, negative
+// if unknown. Fill reports whether the body is longer than most; then the buffer keeps the first
 // bytes. It reads a long body in pieces, because one growing buffer would take three times the
 // body's size. It joins only as many pieces as an Error object may have.
-func (b *buffer) fill(r io.Reader, length, most int64) (tooLarge bool, err error) {
+func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error) {
 	// A server may announce any length: memory for a long one is taken only as the bytes arrive.
-	if length < 0 || length > min(most, defaultMaxResponseBytes) {
+	if length < 0 || length > min(most, maxTrusted) {
 		length = usualSize
 	}
-	b.bytes, b.rest = slices.Grow(b.bytes[:0], int(length)+1), nil // one byte more, to see the end
-	end, err := readInto(r, &b.bytes)
-	size := int64(len(b.bytes))
+	b.Bytes, b.rest = slices.Grow(b.Bytes[:0], int(length)+1), nil // one byte more, to see the end
+	end, err := readInto(r, &b.Bytes)
+	size := int64(len(b.Bytes))
 	var pieces [][]byte
 	for !end && size <= most {
 		piece := make([]byte, 0, pieceSize)
@@ -95,11 +103,11 @@ func (b *buffer) fill(r io.Reader, length, most int64) (tooLarge bool, err error
 	}
 	switch {
 	case size > most:
-		b.bytes = b.bytes[:min(int64(len(b.bytes)), most)]
+		b.Bytes = b.Bytes[:min(int64(len(b.Bytes)), most)]
 		return true, err
 	case pieces != nil:
 		n := min(len(pieces), maxErrorObject/pieceSize)
-		b.bytes = slices.Concat(append([][]byte{b.bytes}, pieces[:n]...)...)
+		b.Bytes = slices.Concat(append([][]byte{b.Bytes}, pieces[:n]...)...)
 		b.rest = pieces[n:]
 	}
 	return false, err

@@ -1,0 +1,153 @@
+package body
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/petstore/petstore-go/internal/decimal"
+	"github.com/petstore/petstore-go/internal/errtext"
+)
+
+// MediaTypeProblem returns what is wrong with the media type of a response that must be JSON; empty
+// if nothing is.
+func MediaTypeProblem(h http.Header) string {
+	// "identity" means that there is no encoding.
+	if e := h["Content-Encoding"]; len(e) > 0 && e[0] != "" && !strings.EqualFold(e[0], "identity") {
+		return "Content-Encoding was not requested"
+	}
+	if t := h["Content-Type"]; len(t) > 0 && t[0] == "application/json" {
+		return "" // without the parser, for most responses
+	}
+	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	switch {
+	case err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter):
+		return "Content-Type is missing or invalid"
+	case mediaType != "application/json":
+		return "Content-Type is " + errtext.Quote(mediaType) + ", not application/json"
+	}
+	return ""
+}
+
+// maxErrorObject is the size of the longest body that is decoded as an Error object, in bytes. A
+// real one has less than 1 KiB, and decoding needs a second copy of the body in memory.
+const maxErrorObject = 1 << 20
+
+// ErrorObject returns code and message of the Error object that text is. It returns empty strings for any other
+// body: a 502, for example, often comes from a gateway, with a body in HTML.
+func (b *Buffer) ErrorObject(text []byte) (code, message string) {
+	if len(text) > maxErrorObject {
+		return "", ""
+	}
+	d := b.open(text)
+	err := Object(d, func(name []byte) (err error) {
+		switch string(name) {
+		case "code":
+			code, err = String(d, Optional)
+		case "message":
+			message, err = String(d, Optional)
+		default:
+			err = d.SkipValue()
+		}
+		return err
+	})
+	if Finish(d, err) != nil {
+		return "", ""
+	}
+	return code, message
+}
+
+// Finish returns err with its offset in the body, or an error if data follows the decoded value. The
+// decoder's JSON pointer has names from the body, escaped in its own way: it may contain the key.
+func Finish(d *jsontext.Decoder, err error) error {
+	if err == nil {
+		if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		return fmt.Errorf("data after top-level value, at offset %d", d.InputOffset())
+	}
+	offset := d.InputOffset()
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		err, offset = syntactic.Err, syntactic.ByteOffset
+	}
+	return fmt.Errorf("%w, at offset %d", err, offset)
+}
+
+// Object reads an object and calls field for each name. The name is valid until field reads the
+// value.
+func Object(d *jsontext.Decoder, field func(name []byte) error) error {
+	if err := Delimiter(d, '{'); err != nil {
+		return err
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if err := field(Text(name)); err != nil {
+			return err
+		}
+	}
+	return Delimiter(d, '}')
+}
+
+// Int reads an int64.
+func Int(d *jsontext.Decoder) (int64, error) {
+	v, err := d.ReadValue()
+	if err != nil {
+		return 0, err
+	}
+	if n, ok := decimal.Parse(v, decimal.Max); ok {
+		return n, nil
+	}
+	n, err := strconv.ParseInt(string(v), 10, 64) // the decoder refuses plus signs and leading zeros
+	if err != nil {
+		return 0, errors.New("not an int64")
+	}
+	return n, nil
+}
+
+// Whether a string may be null instead.
+const (
+	Required = false
+	Optional = true
+)
+
+// String reads a string. If orNull is set, null counts as the empty one.
+func String(d *jsontext.Decoder, orNull bool) (string, error) {
+	v, err := d.ReadValue()
+	switch {
+	case err != nil:
+		return "", err
+	case v.Kind() == '"':
+		return string(Text(v)), nil
+	case v.Kind() == 'n' && orNull:
+		return "", nil
+	}
+	return "", errors.New("not a string")
+}
+
+// Text returns the text of a JSON string. It copies the text only if it has an escape.
+func Text(v jsontext.Value) []byte {
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v[1 : len(v)-1]
+	}
+	b, _ := jsontext.AppendUnquote(nil, v) // the decoder has checked v
+	return b
+}
+
+// Delimiter reads a delimiter.
+func Delimiter(d *jsontext.Decoder, kind jsontext.Kind) error {
+	t, err := d.ReadToken()
+	if err == nil && t.Kind() != kind {
+		return fmt.Errorf("found %v instead of %v", t.Kind(), kind)
+	}
+	return err
+}
