@@ -259,7 +259,7 @@ func TestLimiter_worksInFIPSOnlyMode(t *testing.T) {
 	}
 	nobody := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
 	rdb := redis.NewClient(&redis.Options{Dialer: nobody, MaxRetries: -1})
-	defer rdb.Close()
+	defer func() { _ = rdb.Close() }()
 	l, err := NewLimiter(rdb, "key")
 	require.NoError(t, err)
 	acquire(t, l).Release(petstore.Observation{})

@@ -122,7 +122,8 @@ func (in *input) decode(yield func(row) bool) error {
 // text": it begins with the mark of that, or with a zero among the bytes of an ASCII character.
 func isWide(text []byte) bool {
 	start := text[:min(len(text), 2)]
-	return bytes.Equal(start, []byte("\xff\xfe")) || bytes.Equal(start, []byte("\xfe\xff")) || bytes.IndexByte(start, 0) >= 0
+	return bytes.Equal(start, []byte("\xff\xfe")) || bytes.Equal(start, []byte("\xfe\xff")) ||
+		bytes.IndexByte(start, 0) >= 0
 }
 
 func decodeCSV(all []byte, yield func(row) bool) error {
