@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -13,35 +14,39 @@ import (
 // WithBackground marks a call as background work: it queues behind all other calls and leaves them
 // a reserve of each window of the rate limit; see [BackgroundReserve].
 func WithBackground() CallOption {
-	return callOption(func(c *callConfig) error {
-		c.background = true
-		return nil
-	})
+	return callValue(backgroundKind, none{})
 }
+
+var backgroundKind = &optionKind[callConfig, none]{"WithBackground", func(c *callConfig, _ none) error {
+	c.background = true
+	return nil
+}, noText}
 
 // WithRawBody keeps the unchanged body of a success in [Response].RawBody, for instance to read a
 // field that the service document does not name.
-func WithRawBody() CallOption {
-	return callOption(func(c *callConfig) error {
-		c.rawBody = true
-		return nil
-	})
-}
+func WithRawBody() CallOption { return callValue(rawBodyKind, none{}) }
+
+var rawBodyKind = &optionKind[callConfig, none]{"WithRawBody", func(c *callConfig, _ none) error {
+	c.rawBody = true
+	return nil
+}, noText}
 
 // WithRetryPolicy replaces the retry policy. The package documentation has the table of what is
 // retried.
 func WithRetryPolicy(p RetryPolicy) CallOption {
-	return callOption(func(c *callConfig) error {
-		if p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0 {
-			return invalid("WithRetryPolicy", "has a negative field")
-		}
-		if p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay {
-			return invalid("WithRetryPolicy", "has a MaxDelay below its BaseDelay")
-		}
-		c.retry = p.withDefaults()
-		return nil
-	})
+	return callValue(retryKind, p)
 }
+
+var retryKind = &optionKind[callConfig, RetryPolicy]{"WithRetryPolicy", func(c *callConfig, p RetryPolicy) error {
+	if p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0 {
+		return invalid("WithRetryPolicy", "has a negative field")
+	}
+	if p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay {
+		return invalid("WithRetryPolicy", "has a MaxDelay below its BaseDelay")
+	}
+	c.retry = p.withDefaults()
+	return nil
+}, func(p RetryPolicy) string { return fmt.Sprintf("%+v", p) }}
 
 // WithMaxWait limits the time that a call waits for a new window or the end of a closure, over all
 // its attempts. The default is 2 minutes and 2 seconds, for two windows. A call that would have to
@@ -51,48 +56,59 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 // The wait for the responses to requests in flight does not count, so that a call with 0 may wait
 // for these; see [NewLimiter]. The end of the call's context ends each wait.
 func WithMaxWait(d time.Duration) CallOption {
-	return durationOption("WithMaxWait", d, func(c *callConfig) *time.Duration { return &c.maxWait })
+	return callValue(maxWaitKind, d)
 }
+
+var maxWaitKind = durationKind("WithMaxWait", func(c *callConfig) *time.Duration { return &c.maxWait })
 
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
 // body. The default is 30 seconds; 0 means that only the context limits it. It does not limit the
 // waits between attempts; [WithCallTimeout] does.
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return durationOption("WithAttemptTimeout", d, func(c *callConfig) *time.Duration { return &c.attemptTimeout })
+	return callValue(attemptTimeoutKind, d)
 }
+
+var attemptTimeoutKind = durationKind("WithAttemptTimeout", func(c *callConfig) *time.Duration { return &c.attemptTimeout })
 
 // WithCallTimeout limits each call with all its attempts and waits, as if its context had that
 // deadline. If a wait for the rate limit would exceed it, the call fails immediately with a
 // [*RateLimitError]. A call that is not done in time fails with an error that matches
 // [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
-	return durationOption("WithCallTimeout", d, func(c *callConfig) *time.Duration { return &c.callTimeout })
+	return callValue(callTimeoutKind, d)
 }
+
+var callTimeoutKind = durationKind("WithCallTimeout", func(c *callConfig) *time.Duration { return &c.callTimeout })
 
 // WithHeader sets a header of the requests. It refuses the headers that the Client itself sets or
 // relies on: Authorization, Accept, Accept-Encoding, Content-Type, Content-Length, Host, User-Agent
 // and those about the connection. It also refuses Idempotency-Key: the service document has none,
 // and net/http would repeat a create that has one.
 func WithHeader(key, value string) CallOption {
-	return callOption(func(c *callConfig) error {
-		if !validToken(key) {
-			return invalid("WithHeader", "has an invalid key")
-		}
-		key := textproto.CanonicalMIMEHeaderKey(key)
-		if reservedHeader(key) {
-			return invalid("WithHeader", key+" is set by the client")
-		}
-		if !validHeaderValue(value) {
-			return invalid("WithHeader", key+" has an invalid value")
-		}
-		c.header = maps.Clone(c.header)
-		if c.header == nil {
-			c.header = make(http.Header)
-		}
-		c.header[key] = []string{value}
-		return nil
-	})
+	return callValue(headerKind, header{key, value})
 }
+
+type header struct{ key, value string }
+
+// The value may be a secret.
+var headerKind = &optionKind[callConfig, header]{"WithHeader", func(c *callConfig, h header) error {
+	if !validToken(h.key) {
+		return invalid("WithHeader", "has an invalid key")
+	}
+	key := textproto.CanonicalMIMEHeaderKey(h.key)
+	if reservedHeader(key) {
+		return invalid("WithHeader", key+" is set by the client")
+	}
+	if !validHeaderValue(h.value) {
+		return invalid("WithHeader", key+" has an invalid value")
+	}
+	c.header = maps.Clone(c.header)
+	if c.header == nil {
+		c.header = make(http.Header)
+	}
+	c.header[key] = []string{h.value}
+	return nil
+}, func(h header) string { return strconv.Quote(h.key) + ", …" }}
 
 // with returns c with opts applied; c itself if there are none.
 func (c *callConfig) with(opts []CallOption) (*callConfig, error) {

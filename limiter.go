@@ -36,12 +36,18 @@ func NewLimiter(opts ...LimiterOption) Limiter {
 	return l
 }
 
-// LimiterOption configures [NewLimiter].
-type LimiterOption interface{ limiterOption(*quota.Budget) }
+// LimiterOption configures [NewLimiter]. It is a value like [Option].
+type LimiterOption interface {
+	fmt.Stringer
+	limiterOption(*quota.Budget)
+}
 
-type limiterOption func(*quota.Budget)
+// limiterOption sets one number of a budget.
+type limiterOption struct {
+	option[quota.Budget, int]
+}
 
-func (o limiterOption) limiterOption(b *quota.Budget) { o(b) }
+func (o limiterOption) limiterOption(b *quota.Budget) { _ = o.kind.apply(b, o.value) }
 
 // Processes sets the number of processes that use each API key, including this one, each with its
 // own limiter. From the first request on, the limiter then has fewer requests in flight, and leaves
@@ -49,14 +55,24 @@ func (o limiterOption) limiterOption(b *quota.Budget) { o(b) }
 // and if n is not positive, the limiter infers from the responses whether others use the key; if
 // eight processes start together, that is too late for some of them.
 func Processes(n int) LimiterOption {
-	return limiterOption(func(b *quota.Budget) { b.Processes = max(0, n) })
+	return limiterOption{option[quota.Budget, int]{processesKind, n}}
 }
+
+var processesKind = &optionKind[quota.Budget, int]{name: "Processes", apply: func(b *quota.Budget, n int) error {
+	b.Processes = max(0, n)
+	return nil
+}}
 
 // BackgroundReserve sets the part of each window that background calls leave to other calls, in
 // percent from 0 to 90. The default is 10.
 func BackgroundReserve(percent int) LimiterOption {
-	return limiterOption(func(b *quota.Budget) { b.Reserve = min(max(0, percent), 90) })
+	return limiterOption{option[quota.Budget, int]{reserveKind, percent}}
 }
+
+var reserveKind = &optionKind[quota.Budget, int]{name: "BackgroundReserve", apply: func(b *quota.Budget, n int) error {
+	b.Reserve = min(max(0, n), 90)
+	return nil
+}}
 
 const (
 	// defaultReserve is the default of BackgroundReserve in percent: of a window of 100 requests,

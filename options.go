@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -20,8 +21,11 @@ const (
 	defaultMaxResponseBytes = 10 << 20
 )
 
-// Option configures a [Client] in [NewClient].
+// Option configures a [Client] in [NewClient]. Options are values: they can be compared with ==,
+// and String returns them as they are written in Go, without secrets. An option with a function
+// equals only itself.
 type Option interface {
+	fmt.Stringer
 	applyClient(*clientConfig) error
 }
 
@@ -62,24 +66,16 @@ func invalid(argument, reason string) *ArgumentError {
 	return &ArgumentError{Argument: argument, Reason: reason}
 }
 
-type clientOption func(*clientConfig) error
-
-func (o clientOption) applyClient(c *clientConfig) error { return o(c) }
-
-type callOption func(*callConfig) error
-
-func (o callOption) applyClient(c *clientConfig) error { return o(&c.call) }
-func (o callOption) applyCall(c *callConfig) error     { return o(c) }
-
-// durationOption sets a field of a callConfig to d, which must not be negative.
-func durationOption(name string, d time.Duration, field func(*callConfig) *time.Duration) CallOption {
-	return callOption(func(c *callConfig) error {
+// durationKind is the kind of an option that sets a field of a callConfig to a time that is not
+// negative.
+func durationKind(name string, field func(*callConfig) *time.Duration) *optionKind[callConfig, time.Duration] {
+	return &optionKind[callConfig, time.Duration]{name: name, apply: func(c *callConfig, d time.Duration) error {
 		if d < 0 {
 			return invalid(name, "is negative")
 		}
 		*field(c) = d
 		return nil
-	})
+	}}
 }
 
 // WithHTTPClient makes the Client send through hc's Transport and keep cookies in hc's Jar. The
@@ -87,14 +83,16 @@ func durationOption(name string, d time.Duration, field func(*callConfig) *time.
 // says. hc.Timeout, if set, limits each attempt, not the whole call; the shorter of hc.Timeout and
 // the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold.
 func WithHTTPClient(hc *http.Client) Option {
-	return clientOption(func(c *clientConfig) error {
-		if hc == nil {
-			return invalid("WithHTTPClient", "is nil")
-		}
-		c.httpClient = hc
-		return nil
-	})
+	return clientValue(httpClientKind, hc)
 }
+
+var httpClientKind = &optionKind[clientConfig, *http.Client]{"WithHTTPClient", func(c *clientConfig, v *http.Client) error {
+	if v == nil {
+		return invalid("WithHTTPClient", "is nil")
+	}
+	c.httpClient = v
+	return nil
+}, typeText[*http.Client]}
 
 // WithLogger makes the Client log to l. The messages, levels and attributes are stable:
 //
@@ -112,25 +110,29 @@ func WithHTTPClient(hc *http.Client) Option {
 // [WaitReason], scope a [LimitScope], and cure what to do; an attribute that is not known is left out. The API key
 // and bodies are never logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return clientOption(func(c *clientConfig) error {
-		if l != nil {
-			c.traces = append(c.traces, logTrace(l))
-		}
-		return nil
-	})
+	return clientValue(loggerKind, l)
 }
+
+var loggerKind = &optionKind[clientConfig, *slog.Logger]{"WithLogger", func(c *clientConfig, v *slog.Logger) error {
+	if v != nil {
+		c.traces = append(c.traces, logTrace(v))
+	}
+	return nil
+}, typeText[*slog.Logger]}
 
 // WithUserAgent puts product, such as "myapp/1.2", before the SDK's own name in the User-Agent
 // header.
 func WithUserAgent(product string) Option {
-	return clientOption(func(c *clientConfig) error {
-		if strings.TrimSpace(product) == "" || !validHeaderValue(product) {
-			return invalid("WithUserAgent", "is empty or not a valid header value")
-		}
-		c.product = product
-		return nil
-	})
+	return clientValue(userAgentKind, product)
 }
+
+var userAgentKind = &optionKind[clientConfig, string]{"WithUserAgent", func(c *clientConfig, v string) error {
+	if strings.TrimSpace(v) == "" || !validHeaderValue(v) {
+		return invalid("WithUserAgent", "is empty or not a valid header value")
+	}
+	c.product = v
+	return nil
+}, strconv.Quote}
 
 // WithAPIKeyFunc calls f before each attempt to get the API key, for keys that rotate; the apiKey
 // of NewClient must then be "". f gets a context like the attempt's, and must be safe for
@@ -143,45 +145,56 @@ func WithUserAgent(product string) Option {
 // It does so for a create as well: the service did not carry out a request that it answered with
 // 401.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return clientOption(func(c *clientConfig) error {
-		if f == nil {
-			return invalid("WithAPIKeyFunc", "is nil")
-		}
-		c.keyFunc = f
-		return nil
-	})
+	return clientValue(keyFuncKind, &f)
 }
+
+// keyFunc is the function of WithAPIKeyFunc.
+type keyFunc = func(context.Context) (string, error)
+
+var keyFuncKind = &optionKind[clientConfig, *keyFunc]{"WithAPIKeyFunc", func(c *clientConfig, v *keyFunc) error {
+	if *v == nil {
+		return invalid("WithAPIKeyFunc", "is nil")
+	}
+	c.keyFunc = *v
+	return nil
+}, funcText[keyFunc]}
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
 // is then sent unencrypted.
 func WithInsecureHTTP() Option {
-	return clientOption(func(c *clientConfig) error {
-		c.insecureHTTP = true
-		return nil
-	})
+	return clientValue(insecureKind, none{})
 }
+
+var insecureKind = &optionKind[clientConfig, none]{"WithInsecureHTTP", func(c *clientConfig, _ none) error {
+	c.insecureHTTP = true
+	return nil
+}, noText}
 
 // WithMaxResponseBytes limits the body of a response to n bytes, counted after decompression. The
 // default is 10 MiB. If the body of a success is longer, the call fails with a [*ResponseError].
 func WithMaxResponseBytes(n int64) Option {
-	return clientOption(func(c *clientConfig) error {
-		if n <= 0 {
-			return invalid("WithMaxResponseBytes", "must be positive")
-		}
-		c.maxResponseBytes = n
-		return nil
-	})
+	return clientValue(maxResponseKind, n)
 }
+
+var maxResponseKind = &optionKind[clientConfig, int64]{"WithMaxResponseBytes", func(c *clientConfig, v int64) error {
+	if v <= 0 {
+		return invalid("WithMaxResponseBytes", "must be positive")
+	}
+	c.maxResponseBytes = v
+	return nil
+}, nil}
 
 // WithLimiter replaces the Client's own limiter, which is [NewLimiter]. Give one limiter to all
 // clients with the same API key, so that they share its budget. A nil limiter switches limiting
 // off: a call then still waits for the Retry-After of its own 429.
 func WithLimiter(l Limiter) Option {
-	return clientOption(func(c *clientConfig) error {
-		c.limiter = l
-		return nil
-	})
+	return clientValue(limiterKind, comparableOf(l))
 }
+
+var limiterKind = &optionKind[clientConfig, any]{"WithLimiter", func(c *clientConfig, v any) error {
+	c.limiter = original[Limiter](v)
+	return nil
+}, typeText[any]}
 
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
 // or that of [WithHTTPClient], and returns the one to use instead. It is called once for each
@@ -202,28 +215,35 @@ func WithLimiter(l Limiter) Option {
 // body itself was read. Only a transport that keeps the body, as the RoundTripper of
 // go-retryablehttp does, can still send a create twice: it must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return clientOption(func(c *clientConfig) error {
-		if wrap == nil {
-			return invalid("WithTransport", "is nil")
-		}
-		c.wraps = append(c.wraps, wrap)
-		return nil
-	})
+	return clientValue(transportKind, &wrap)
 }
+
+// wrapFunc is the function of WithTransport.
+type wrapFunc = func(http.RoundTripper) http.RoundTripper
+
+var transportKind = &optionKind[clientConfig, *wrapFunc]{"WithTransport", func(c *clientConfig, v *wrapFunc) error {
+	if *v == nil {
+		return invalid("WithTransport", "is nil")
+	}
+	c.wraps = append(c.wraps, *v)
+	return nil
+}, funcText[wrapFunc]}
 
 // WithTrace makes the Client call the functions of t during each call. With several WithTrace
 // options, the functions are called in the order of the options. The Client uses a copy of t. A nil
 // t is an error.
 func WithTrace(t *ClientTrace) Option {
-	return clientOption(func(c *clientConfig) error {
-		if t == nil {
-			return invalid("WithTrace", "is nil")
-		}
-		trace := *t
-		c.traces = append(c.traces, &trace)
-		return nil
-	})
+	return clientValue(traceKind, t)
 }
+
+var traceKind = &optionKind[clientConfig, *ClientTrace]{"WithTrace", func(c *clientConfig, v *ClientTrace) error {
+	if v == nil {
+		return invalid("WithTrace", "is nil")
+	}
+	trace := *v
+	c.traces = append(c.traces, &trace)
+	return nil
+}, typeText[*ClientTrace]}
 
 // newClientConfig returns the defaults with opts applied.
 func newClientConfig(opts []Option) (*clientConfig, error) {
