@@ -44,7 +44,7 @@ func BenchmarkCall(b *testing.B) {
 			defer server.Close()
 			opts := []petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: server.Transport()})}
 			if bm.opts != nil {
-				opts = append(opts, petstoreotel.New(bm.opts...)...)
+				opts = append(opts, petstoreotel.New(bm.opts...))
 			}
 			client := server.Client(opts...)
 			b.ReportAllocs()

@@ -14,8 +14,8 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// AttributeScope is the key of the attribute with a [petstore.LimitScope]: minute, day or ban.
-const AttributeScope = attribute.Key("petstore.rate_limit.scope")
+// attributeScope is the key of the attribute with a [petstore.LimitScope]: minute, day or ban.
+const attributeScope = attribute.Key("petstore.rate_limit.scope")
 
 // budgetKey identifies an API key at a service.
 type budgetKey struct {
@@ -171,11 +171,11 @@ func (f *figures) add(b *budget, closures map[petstore.LimitScope]closure) {
 
 // watch has the meter read the figures whenever it collects.
 func (bs *budgets) watch(meter metric.Meter) (stop func()) {
-	limit, err1 := meter.Int64ObservableGauge(MetricLimit, metric.WithUnit("{request}"),
+	limit, err1 := meter.Int64ObservableGauge(metricLimit, metric.WithUnit("{request}"),
 		metric.WithDescription("Requests that the current window of the rate limit allows."))
-	remaining, err2 := meter.Int64ObservableGauge(MetricRemaining, metric.WithUnit("{request}"),
+	remaining, err2 := meter.Int64ObservableGauge(metricRemaining, metric.WithUnit("{request}"),
 		metric.WithDescription("Requests left in the current window of the rate limit."))
-	closedUntil, err3 := meter.Float64ObservableGauge(MetricClosedUntil, metric.WithUnit("s"),
+	closedUntil, err3 := meter.Float64ObservableGauge(metricClosedUntil, metric.WithUnit("s"),
 		metric.WithDescription("When the gate that the rate limit has closed opens, as Unix time."))
 	stop = func() {}
 	if err := errors.Join(err1, err2, err3); err != nil {
@@ -192,7 +192,7 @@ func (bs *budgets) watch(meter metric.Meter) (stop func()) {
 			}
 			for scope, until := range f.closedUntil {
 				o.ObserveFloat64(closedUntil, float64(until.UnixMilli())/1000, served,
-					metric.WithAttributes(AttributeScope.String(string(scope))))
+					metric.WithAttributes(attributeScope.String(string(scope))))
 			}
 		}
 		return nil

@@ -99,7 +99,7 @@ func TestClosedGate(t *testing.T) {
 	t.Run("is not that of another key", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newHarness(t, fake.WithKey("another-key", fake.PlanFree))
-			options := append(petstoreotel.New(s.opts...), petstore.WithHTTPClient(s.server.HTTPClient()))
+			options := append([]petstore.Option{petstoreotel.New(s.opts...)}, petstore.WithHTTPClient(s.server.HTTPClient()))
 			first, err := petstore.NewClient("https://service.test/v1", s.server.APIKey(), options...)
 			require.NoError(t, err)
 			second, err := petstore.NewClient("https://service.test/v1", "another-key", options...)

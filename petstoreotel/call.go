@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// AttributeCallID is the key of the attribute with the number of a call, in hexadecimal: the
+	// attributeCallID is the key of the attribute with the number of a call, in hexadecimal: the
 	// call_id of the log.
-	AttributeCallID = attribute.Key("petstore.call.id")
-	// AttributeAttempts is the key of the attribute with the number of requests that a call took.
-	AttributeAttempts = attribute.Key("petstore.attempts")
+	attributeCallID = attribute.Key("petstore.call.id")
+	// attributeAttempts is the key of the attribute with the number of requests that a call took.
+	attributeAttempts = attribute.Key("petstore.attempts")
 	// AttributeOutcomeUnknown is the key of the attribute that is true for a call whose error
 	// matches [petstore.ErrOutcomeUnknown], and absent for any other.
 	AttributeOutcomeUnknown = attribute.Key("petstore.outcome_unknown")
@@ -77,7 +77,7 @@ func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) contex
 		return ctx
 	}
 	if span.IsRecording() {
-		span.SetAttributes(AttributeCallID.String(strconv.FormatUint(c.ID, 16)))
+		span.SetAttributes(attributeCallID.String(strconv.FormatUint(c.ID, 16)))
 	}
 	return context.WithValue(ctx, callKey{i}, &call{instrumentation: i, endpoint: at, span: span})
 }
@@ -108,7 +108,7 @@ func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneIn
 	if !k.span.IsRecording() {
 		return
 	}
-	k.span.SetAttributes(AttributeAttempts.Int(info.Call.Attempt))
+	k.span.SetAttributes(attributeAttempts.Int(info.Call.Attempt))
 	if k.statusCode != 0 {
 		k.span.SetAttributes(semconv.HTTPResponseStatusCode(k.statusCode))
 	}

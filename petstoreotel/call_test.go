@@ -114,7 +114,7 @@ func TestNewTakesTheGlobalProvidersByDefault(t *testing.T) {
 		otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator())
 	})
 	client := s.bareClient(s.base(), petstoreotel.New(petstoreotel.WithTracerProvider(nil),
-		petstoreotel.WithMeterProvider(nil), petstoreotel.WithPropagators(nil), nil)...)
+		petstoreotel.WithMeterProvider(nil), petstoreotel.WithPropagators(nil), nil))
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	assert.Len(t, s.ended(), 2)

@@ -94,7 +94,7 @@ func TestNewKnowsARequestThatWasNeverWritten(t *testing.T) {
 				cancel()
 			}
 		})))))
-	client, err := petstore.NewClient(s.server.URL(), s.server.APIKey(), petstoreotel.New(s.opts...)...)
+	client, err := petstore.NewClient(s.server.URL(), s.server.APIKey(), petstoreotel.New(s.opts...))
 	require.NoError(t, err)
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
 	require.ErrorIs(t, err, context.Canceled)
@@ -116,7 +116,7 @@ func TestTransportWritesAndDialsAsAnyOtherWrapper(t *testing.T) {
 	dials, writes := s.connections(petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
 		return wrapper{base}
 	}))
-	recordedDials, recordedWrites := s.connections(petstoreotel.New(s.opts...)...)
+	recordedDials, recordedWrites := s.connections(petstoreotel.New(s.opts...))
 	assert.EqualValues(t, 1, recordedDials)
 	assert.Equal(t, dials, recordedDials)
 	assert.Equal(t, writes, recordedWrites)

@@ -1,7 +1,7 @@
 // Package petstoreotel records the calls of a [petstore.Client] as OpenTelemetry traces and
 // metrics.
 //
-//	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New()...)
+//	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New())
 //
 // It follows the HTTP semantic conventions, version 1.43.0. It changes nothing in what the client
 // sends or returns, and keeps the client's transport below its own.
@@ -92,7 +92,7 @@
 // its transport is below the one of New (by petstore.WithHTTPClient) or above (by a
 // petstore.WithTransport after New). [WithCallsOnly] leaves the requests to otelhttp:
 //
-//	options := append(petstoreotel.New(petstoreotel.WithCallsOnly()),
+//	options := petstore.Options(petstoreotel.New(petstoreotel.WithCallsOnly()),
 //		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return otelhttp.NewTransport(base) }))
 //
 // Its spans are then below those of the calls. Setting it as http.DefaultTransport has no effect: a

@@ -22,11 +22,11 @@ func Example() {
 	exporter := tracetest.NewInMemoryExporter() // in place of one for OTLP
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
 
-	options := petstoreotel.New(petstoreotel.WithTracerProvider(provider)) // New() if otel.SetTracerProvider was called
-	options = append(options,
-		petstore.WithHTTPClient(server.HTTPClient()), // your own, if you have one
+	options := petstore.Options(
+		petstoreotel.New(petstoreotel.WithTracerProvider(provider)), // New() if otel.SetTracerProvider was called
+		petstore.WithHTTPClient(server.HTTPClient()),                // your own, if you have one
 		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Nanosecond}))
-	client, err := petstore.NewClient("https://petstore.example.com/v1", server.APIKey(), options...)
+	client, err := petstore.NewClient("https://petstore.example.com/v1", server.APIKey(), options)
 	if err != nil {
 		log.Fatal(err)
 	}

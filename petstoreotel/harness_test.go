@@ -53,7 +53,7 @@ func newHarness(t *testing.T, opts ...fake.Option) *harness {
 		petstoreotel.WithMeterProvider(s.meters),
 		petstoreotel.WithPropagators(propagation.TraceContext{}),
 	}
-	s.options = petstoreotel.New(s.opts...)
+	s.options = []petstore.Option{petstoreotel.New(s.opts...)}
 	s.client = s.bareClient(s.base(), s.options...)
 	return s
 }
@@ -69,7 +69,7 @@ func (s *harness) transport() http.RoundTripper {
 // newClient returns a client that is recorded, and sends through base.
 func (s *harness) newClient(base http.RoundTripper, opts ...petstore.Option) *petstore.Client {
 	s.t.Helper()
-	return s.bareClient(base, append(petstoreotel.New(s.opts...), opts...)...)
+	return s.bareClient(base, append([]petstore.Option{petstoreotel.New(s.opts...)}, opts...)...)
 }
 
 // bareClient returns a client that is not recorded.
@@ -83,7 +83,7 @@ func (s *harness) bareClient(base http.RoundTripper, opts ...petstore.Option) *p
 
 // rotating returns a client that is recorded and asks f for its key.
 func (s *harness) rotating(f func(context.Context) (string, error)) (*petstore.Client, error) {
-	return petstore.NewClient("https://service.test/v1", "", append(petstoreotel.New(s.opts...),
+	return petstore.NewClient("https://service.test/v1", "", append([]petstore.Option{petstoreotel.New(s.opts...)},
 		petstore.WithHTTPClient(s.server.HTTPClient()), petstore.WithAPIKeyFunc(f))...)
 }
 

@@ -24,19 +24,19 @@ const ScopeName = "github.com/petstore/petstore-go/petstoreotel"
 // listPets, createPet or getPet.
 const AttributeOperation = attribute.Key("petstore.operation")
 
-// New returns the options that record the calls of a client, their waits and their requests as
+// New returns an option that records the calls of a client, their waits and their requests as
 // spans and metrics:
 //
-//	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New()...)
+//	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New())
 //
-// Give the same options to all clients of a program: their instruments are then made once. The
+// Give the same option to all clients of a program: their instruments are then made once. The
 // transport of the client, its own or that of [petstore.WithHTTPClient], stays below the one that
 // records the requests.
 //
 // New never fails: if the meter provider refuses an instrument, New reports that to the global
 // error handler of OpenTelemetry and records no durations and waits. With the no-op providers of
 // OpenTelemetry New records nothing, and costs next to nothing.
-func New(opts ...Option) []petstore.Option {
+func New(opts ...Option) petstore.Option {
 	c := newConfig(opts)
 	i := newInstrumentation(c)
 	var options []petstore.Option
@@ -50,7 +50,7 @@ func New(opts ...Option) []petstore.Option {
 			return &transport{i, base}
 		}))
 	}
-	return options
+	return petstore.Options(options...)
 }
 
 // instrumentation records the calls and requests of some clients.

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/petstoreotel"
@@ -23,7 +24,7 @@ func TestNewLeavesTheMeterWhenNoClientIsLeft(t *testing.T) {
 	meters := &watchedProvider{}
 	meters.unregistered.Store(-1)
 	s := newHarness(t)
-	client := s.bareClient(s.base(), petstoreotel.New(petstoreotel.WithMeterProvider(meters))...)
+	client := s.bareClient(s.base(), petstoreotel.New(petstoreotel.WithMeterProvider(meters)))
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
 	runtime.GC()
@@ -125,4 +126,20 @@ func (m refusingMeter) Int64ObservableGauge(name string, _ ...metric.Int64Observ
 
 func (m refusingMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
 	return noop.Registration{}, m.refuses("callback")
+}
+
+func TestOptionsAreValues(t *testing.T) {
+	providers := func() petstoreotel.Option { return petstoreotel.WithMeterProvider(noop.NewMeterProvider()) }
+	for want, o := range map[string]func() petstoreotel.Option{
+		"WithMeterProvider(noop.MeterProvider)": providers, "WithCallsOnly()": petstoreotel.WithCallsOnly,
+		"WithTracerProvider(<nil>)": func() petstoreotel.Option { return petstoreotel.WithTracerProvider(nil) },
+	} {
+		assert.Equal(t, want, o().String())
+		assert.True(t, o() == o(), want)
+	}
+	// An empty composite propagator is a slice, which cannot be compared.
+	o := petstoreotel.WithPropagators(propagation.NewCompositeTextMapPropagator())
+	assert.True(t, o == o) //nolint:gocritic,staticcheck // some values panic
+	once := petstoreotel.New()
+	assert.True(t, once == once) //nolint:gocritic,staticcheck // as above
 }

@@ -143,7 +143,7 @@ func TestMetricsAddUpClientsByServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiny := fake.Plan{Name: "tiny", PerMinute: 2}
 		s := newHarness(t, fake.WithPlan(tiny), fake.WithKey("another-key", fake.PlanFree))
-		options := append(petstoreotel.New(s.opts...), petstore.WithHTTPClient(s.server.HTTPClient()))
+		options := append([]petstore.Option{petstoreotel.New(s.opts...)}, petstore.WithHTTPClient(s.server.HTTPClient()))
 		limiter := petstore.NewLimiter()
 		var clients []*petstore.Client
 		for _, c := range []struct {

@@ -37,7 +37,7 @@ func TestNewCostsNextToNothingWhereNothingIsRecorded(t *testing.T) {
 		{"no SDK installed, calls only", []petstoreotel.Option{petstoreotel.WithCallsOnly()}, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.LessOrEqual(t, allocations(t, petstoreotel.New(c.opts...)...)-bare, c.more)
+			assert.LessOrEqual(t, allocations(t, petstoreotel.New(c.opts...))-bare, c.more)
 		})
 	}
 }
@@ -70,7 +70,7 @@ func TestNewWithoutATracerStillPropagates(t *testing.T) {
 			s.server.Reset()
 			client := s.bareClient(s.base(), petstoreotel.New(append(opts,
 				petstoreotel.WithTracerProvider(tracenoop.NewTracerProvider()),
-				petstoreotel.WithPropagators(propagation.TraceContext{}))...)...)
+				petstoreotel.WithPropagators(propagation.TraceContext{}))...))
 			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
 			require.NoError(t, err)
 			sent := s.server.Requests()[0].Header.Get("Traceparent")

@@ -35,7 +35,7 @@ func TestWithCallsOnlyLeavesRequestsToOtelhttp(t *testing.T) {
 				s.opts = append(s.opts, c.opts...)
 				wrap := func(base http.RoundTripper) http.RoundTripper { return s.otelhttp(base) }
 				client := s.bareClient(s.base(), append([]petstore.Option{petstore.WithTransport(wrap)},
-					petstoreotel.New(s.opts...)...)...)
+					petstoreotel.New(s.opts...))...)
 				if c.above {
 					client = s.newClient(s.base(), petstore.WithTransport(wrap))
 				}

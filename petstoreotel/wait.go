@@ -12,9 +12,9 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// EventWait is the name of the event for a wait on the span of a call. Its time is the beginning of
+// eventWait is the name of the event for a wait on the span of a call. Its time is the beginning of
 // the wait.
-const EventWait = "petstore.wait"
+const eventWait = "petstore.wait"
 
 const (
 	// AttributeWaitReason is the key of the attribute with a [petstore.WaitReason]: minute, day,
@@ -22,9 +22,9 @@ const (
 	AttributeWaitReason = attribute.Key("petstore.wait.reason")
 	// AttributeWaitDuration is the key of the attribute with the length of a wait in seconds.
 	AttributeWaitDuration = attribute.Key("petstore.wait.duration")
-	// AttributeWaitingCalls is the key of the attribute with the number of calls in the queue when
+	// attributeWaitingCalls is the key of the attribute with the number of calls in the queue when
 	// a wait began, the waiting one included.
-	AttributeWaitingCalls = attribute.Key("petstore.wait.waiting_calls")
+	attributeWaitingCalls = attribute.Key("petstore.wait.waiting_calls")
 )
 
 // waits are the waits of a call since its last request.
@@ -71,10 +71,10 @@ func (i *instrumentation) waitDone(ctx context.Context, info petstore.WaitDoneIn
 		i.metrics.waitingCalls.Add(ctx, -1, k.endpoint.served)
 	}
 	if k.span.IsRecording() {
-		k.span.AddEvent(EventWait, trace.WithTimestamp(time.Now().Add(-info.Duration)), trace.WithAttributes(
+		k.span.AddEvent(eventWait, trace.WithTimestamp(time.Now().Add(-info.Duration)), trace.WithAttributes(
 			AttributeWaitReason.String(string(info.Wait.Reason)),
 			AttributeWaitDuration.Float64(info.Duration.Seconds()),
-			AttributeWaitingCalls.Int(info.Wait.Waiting)))
+			attributeWaitingCalls.Int(info.Wait.Waiting)))
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

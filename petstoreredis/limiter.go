@@ -73,7 +73,7 @@ func NewLimiter(rdb redis.UniversalClient, name string, opts ...Option) (*Limite
 		if opt == nil {
 			return nil, argumentError("opts", "has a nil option")
 		}
-		opt(&config)
+		opt.apply(&config)
 	}
 	if err := config.check(); err != nil {
 		return nil, err

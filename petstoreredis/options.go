@@ -1,6 +1,7 @@
 package petstoreredis
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -8,8 +9,39 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// Option configures a [Limiter] in [NewLimiter].
-type Option func(*config)
+// Option configures a [Limiter] in [NewLimiter]. It is a value like [petstore.Option].
+type Option interface {
+	fmt.Stringer
+	apply(*config)
+}
+
+// option sets one field of a config.
+type option[T comparable] struct {
+	name  string
+	value T
+	field *func(*config) *T // a pointer, because functions cannot be compared
+}
+
+func (o option[T]) apply(c *config) { *(*o.field)(c) = o.value }
+
+// String returns the option as it is written in Go, with the type of a logger.
+func (o option[T]) String() string {
+	switch v := any(o.value).(type) {
+	case *slog.Logger:
+		return fmt.Sprintf("%s(%T)", o.name, v)
+	case string:
+		return fmt.Sprintf("%s(%q)", o.name, v)
+	}
+	return fmt.Sprintf("%s(%v)", o.name, o.value)
+}
+
+var (
+	loggerField  = func(c *config) **slog.Logger { return &c.logger }
+	shareField   = func(c *config) *int { return &c.share }
+	timeoutField = func(c *config) *time.Duration { return &c.timeout }
+	leaseField   = func(c *config) *time.Duration { return &c.lease }
+	prefixField  = func(c *config) *string { return &c.prefix }
+)
 
 type config struct {
 	logger  *slog.Logger
@@ -27,28 +59,38 @@ func defaults() config {
 // over, and when a state in Redis could not be read, at most one line a minute. A line has
 // [Stats].Name in it; neither the limiter's name nor a key is ever logged. A nil logger, the
 // default, logs nothing.
-func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
+func WithLogger(l *slog.Logger) Option {
+	return option[*slog.Logger]{"WithLogger", l, &loggerField}
+}
 
 // WithShare says among how many processes the key is divided while Redis is away: each then keeps
 // to its part. Where they are more than the limit has requests, some send nothing in a window. The
 // default, 0, is the number of processes that Redis knew of last, or 64 if it has never answered.
-func WithShare(processes int) Option { return func(c *config) { c.share = processes } }
+func WithShare(processes int) Option {
+	return option[int]{"WithShare", processes, &shareField}
+}
 
 // WithTimeout bounds how long a call may be held up by one command of Redis. One that takes longer,
 // like one that fails, has the process go on without Redis. The default is 500 ms: a busy machine
 // stays below it, and so does a Redis in another region, where a lost connection costs a few round
 // trips. The first command may take a second in any case.
-func WithTimeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
+func WithTimeout(d time.Duration) Option {
+	return option[time.Duration]{"WithTimeout", d, &timeoutField}
+}
 
 // WithLease sets for how long what a process has reserved is kept for it when it is not heard of.
 // The default is 5 s, the least is 100 ms. A process that is busy is heard of in time; after one
 // has died, up to its share of the window cannot be used by the others for so long.
-func WithLease(d time.Duration) Option { return func(c *config) { c.lease = d } }
+func WithLease(d time.Duration) Option {
+	return option[time.Duration]{"WithLease", d, &leaseField}
+}
 
 // WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It
 // must be the same in the whole fleet, and must not have braces in it: they are what keeps the keys
 // in one slot of a cluster.
-func WithKeyPrefix(prefix string) Option { return func(c *config) { c.prefix = prefix } }
+func WithKeyPrefix(prefix string) Option {
+	return option[string]{"WithKeyPrefix", prefix, &prefixField}
+}
 
 func (c *config) check() error {
 	switch {

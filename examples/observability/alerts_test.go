@@ -114,8 +114,8 @@ func simulate(
 		defer service.Close()
 		tel, err := startTelemetry()
 		require.NoError(t, err)
-		client, err := petstore.NewClient("https://petstore.example.com/v1", service.APIKey(), append(
-			petstoreotel.New(petstoreotel.WithMeterProvider(tel.meters)), petstore.WithHTTPClient(service.HTTPClient()))...)
+		client, err := petstore.NewClient("https://petstore.example.com/v1", service.APIKey(),
+			petstoreotel.New(petstoreotel.WithMeterProvider(tel.meters)), petstore.WithHTTPClient(service.HTTPClient()))
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer synctest.Wait()

@@ -45,9 +45,9 @@ func run(ctx context.Context, w io.Writer) error {
 func (t *telemetry) record(ctx context.Context, w io.Writer) error {
 	service := fake.NewServer(fake.WithLatency(40 * time.Millisecond))
 	defer service.Close()
-	client, err := petstore.NewClient("https://petstore.example.com/v1", service.APIKey(), append(
+	client, err := petstore.NewClient("https://petstore.example.com/v1", service.APIKey(),
 		petstoreotel.New(petstoreotel.WithTracerProvider(t.tracers), petstoreotel.WithMeterProvider(t.meters)),
-		petstore.WithHTTPClient(service.HTTPClient()))...) // yours, if you have one
+		petstore.WithHTTPClient(service.HTTPClient())) // yours, if you have one
 	if err != nil {
 		return err
 	}
