@@ -2,6 +2,8 @@ package petstore_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"log"
 	"net/http"
@@ -21,6 +23,20 @@ func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Unwrap lets the client see the connections of the wrapped transport.
 func (l logging) Unwrap() http.RoundTripper { return l.next }
+
+// A client for a service whose certificate another authority has signed.
+func ExampleWithTransport_certificates() {
+	authorities, _ := x509.SystemCertPool() // and AppendCertsFromPEM
+	baseURL, apiKey := "https://petstore.example.com/v1", "my-api-key"
+	client, err := petstore.NewClient(baseURL, apiKey,
+		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
+			transport := base.(*http.Transport).Clone()
+			transport.TLSClientConfig = &tls.Config{RootCAs: authorities}
+			return transport
+		}))
+	fmt.Println(client, err)
+	// Output: petstore.Client(https://petstore.example.com/v1) <nil>
+}
 
 // A transport of your own around that of the client.
 func ExampleWithTransport() {

@@ -122,7 +122,7 @@ func TestHouseReadmeIsShort(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	assert.Less(t, len(lines), 200, "a reader should be able to read it in one visit")
+	assert.LessOrEqual(t, len(lines), 150, "a reader should be able to read it in one visit")
 	assert.Contains(t, lines, "```go")
 	assert.Less(t, slices.Index(lines, "```go"), 20, "the first Go code is within the first 20 lines")
 	assert.Contains(t, string(text), "go run ./examples/quickstart")
@@ -178,14 +178,33 @@ func TestHouseLinksBetweenDocuments(t *testing.T) {
 	for path, text := range texts(t, ".md") {
 		prose := markdownCode.ReplaceAllString(text, "")
 		for _, match := range markdownLink.FindAllStringSubmatch(prose, -1) {
-			target, _, _ := strings.Cut(match[1], "#")
-			if target == "" || strings.Contains(target, ":") {
+			target, anchor, _ := strings.Cut(match[1], "#")
+			if strings.Contains(target, ":") {
 				continue
 			}
-			_, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(target)))
+			file := path
+			if target != "" {
+				file = filepath.Join(filepath.Dir(path), filepath.FromSlash(target))
+			}
+			_, err := os.Stat(file)
 			assert.NoErrorf(t, err, "%s links to %s", path, target)
+			if anchor != "" {
+				assert.Containsf(t, anchors(t, file), anchor, "%s links to %s", path, match[1])
+			}
 		}
 	}
+}
+
+// anchors returns the anchors of a document's headings, as GitHub makes them.
+func anchors(t *testing.T, path string) (found []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, match := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
+		anchor := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(match[1]), "")
+		found = append(found, strings.ReplaceAll(anchor, " ", "-"))
+	}
+	return found
 }
 
 // leaveGoroutines are the folders whose tests need not use goleak, with the reason.

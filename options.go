@@ -199,7 +199,8 @@ var limiterKind = &optionKind[clientConfig, any]{"WithLimiter", func(c *clientCo
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
 // or that of [WithHTTPClient], and returns the one to use instead. It is called once for each
 // client. With several WithTransport options, a later one wraps the result of an earlier one. The
-// result must be safe for concurrent use. [CallFromContext] returns the call of a request from its
+// result must be safe for concurrent use. The client's own transport is an *http.Transport: wrap may
+// return a Clone of it with other settings. [CallFromContext] returns the call of a request from its
 // context.
 //
 // The result should have a method Unwrap() http.RoundTripper that returns the wrapped transport, if
