@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/headers"
 )
 
@@ -15,7 +16,8 @@ import (
 // the empty line are set before the request is sent, because other goroutines may read them then,
 // for instance a dialer of the transport that calls CallFromContext.
 type attempt struct {
-	context  attemptContext
+	call     *call
+	context  deadline.Context
 	number   int           // within the call, starting at 1
 	waited   time.Duration // time that the call waited for the rate limit before this attempt
 	key      apiKey
@@ -41,15 +43,20 @@ type attempt struct {
 
 // send sends the request and reads the response into a.
 func (a *attempt) send(cookies http.Header) {
-	a.context.begin(a.ready)
-	defer a.context.end()
+	a.begin(a.ready)
+	defer a.context.End()
 	a.exchange(cookies)
-	a.context.call.reportGate(a)
+	a.call.reportGate(a)
+}
+
+// begin begins the context of a.
+func (a *attempt) begin(now time.Time) {
+	a.context.Begin(&a.call.ctx, callKey{}, a, now, a.call.config.attemptTimeout)
 }
 
 // exchange is send without the report about the gate.
 func (a *attempt) exchange(cookies http.Header) {
-	k := a.context.call
+	k := a.call
 	defer k.tracedAttempt(a)
 	a.err = errPanicked               // for the trace, if a function of the user panics
 	resp, err := a.roundTrip(cookies) //nolint:bodyclose // readBody closes it
@@ -66,7 +73,7 @@ func (a *attempt) exchange(cookies http.Header) {
 
 // prepare builds the request without http.NewRequest, which would parse and check its parts again.
 func (a *attempt) prepare(cookies http.Header) {
-	k := a.context.call
+	k := a.call
 	r := http.Request{Method: k.operation.method, URL: &k.url, Host: k.url.Host, Header: a.requestHeader(cookies)}
 	http1 := k.client.http1.Load()
 	a.wire.setBody(k, &r, http1)
@@ -77,7 +84,7 @@ func (a *attempt) prepare(cookies http.Header) {
 // capacity of each value is its length, so that appending to a value of one request does not change
 // another.
 func (a *attempt) requestHeader(cookies http.Header) http.Header {
-	k := a.context.call
+	k := a.call
 	h := maps.Clone(k.client.headers) // faster than filling a new map
 	maps.Copy(h, cookies)
 	maps.Copy(h, k.config.header)
@@ -91,7 +98,7 @@ func (a *attempt) requestHeader(cookies http.Header) http.Header {
 // roundTrip sends the request and returns the response. It releases the permit when it has the
 // response's header, so that the next waiter need not wait for the body.
 func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
-	k := a.context.call
+	k := a.call
 	var observation Observation               // not tried
 	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
 	k.traceAttempt(a)
@@ -101,7 +108,7 @@ func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 	a.sent = a.wire.mayHaveSent(k, err)
 	k.sent = k.sent || a.sent
 	if err != nil {
-		switch ended := contextErr(k.ctx.Context) != nil; {
+		switch ended := deadline.Err(k.ctx.Context) != nil; {
 		case a.sent:
 			observation.Abandoned = ended
 		case ended:
@@ -146,7 +153,7 @@ func final(resp *http.Response, err error) (*http.Response, error) {
 
 // observe records the status and the headers of the response.
 func (a *attempt) observe(resp *http.Response) {
-	c := a.context.call.client
+	c := a.call.client
 	a.received = time.Now()
 	a.raw = resp
 	a.statusCode = resp.StatusCode
@@ -176,7 +183,7 @@ const drainBytes = 64 << 10
 // readBody reads the body up to its limit and closes it.
 func (a *attempt) readBody(resp *http.Response) (err error) {
 	defer func() { _ = resp.Body.Close() }() // after a complete read, Close cannot report a lost byte
-	k := a.context.call
+	k := a.call
 	if k.buffer == nil { // taken late, so that calls that wait for a response hold no buffer
 		k.buffer = k.client.buffers.Get()
 	}

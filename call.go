@@ -129,7 +129,7 @@ func perform[T any](
 		k.ctx.Context = bounded //nolint:fatcontext // once for each call
 	}
 	if err = k.run(); err != nil {
-		k.awaitEnd(err)
+		awaitCause(k.ctx.Context, err)
 	} else {
 		value, response, err = decodeResponse(k, decode)
 	}

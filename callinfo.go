@@ -69,7 +69,7 @@ func (k *call) describe() Call {
 
 // describe returns the call as it was when a began; another attempt may have begun since.
 func (a *attempt) describe() Call {
-	c := a.context.call.describe()
+	c := a.call.describe()
 	c.Attempt, c.Waited = a.number, a.waited
 	if a.key.id != nil {
 		c.KeyID = *a.key.id

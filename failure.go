@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // failure is the kind of an attempt's error, as the retries distinguish it.
@@ -140,7 +140,7 @@ func (k *call) attribute(a *attempt, err error) error {
 	}
 	// If the server does not speak HTTP, another attempt does not help, however late the response
 	// was.
-	if contextErr(&a.context) != nil && !notHTTP(err) {
+	if deadline.Err(&a.context) != nil && !notHTTP(err) {
 		return &attemptTimeoutError{k.config.attemptTimeout}
 	}
 	_, ofKey := errors.AsType[*keyError](err)
@@ -171,102 +171,3 @@ func (e *foreignContextError) Timeout() bool {
 	err, ok := errors.AsType[net.Error](e.err)
 	return ok && err.Timeout()
 }
-
-// contextErr returns ctx.Err(), or context.DeadlineExceeded once the deadline has passed: a
-// connection may report the deadline a moment before the context's own timer fires.
-func contextErr(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if deadline, ok := ctx.Deadline(); ok && quota.Over(time.Now(), deadline) {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
-
-// endedError reports that the caller's context ended during a call.
-type endedError struct {
-	ended error // context.Canceled or context.DeadlineExceeded
-	cause error // context.Cause, if it is a different error
-	last  error // error of the last attempt, if there was one
-}
-
-func (e *endedError) Error() string {
-	text := e.ended.Error()
-	if e.cause != nil {
-		text += ": " + e.cause.Error()
-	}
-	if e.last != nil {
-		text += "; last attempt: " + e.last.Error()
-	}
-	return errtext.Line(text)
-}
-
-// with returns e with the error of the last attempt; that error alone if e is nil.
-func (e *endedError) with(last error) error {
-	if e == nil {
-		return last
-	}
-	return &endedError{e.ended, e.cause, last}
-}
-
-func (e *endedError) Unwrap() []error {
-	errs := []error{e.ended}
-	if e.cause != nil {
-		errs = append(errs, &causeError{e.cause})
-	}
-	if e.last != nil {
-		errs = append(errs, e.last)
-	}
-	return errs
-}
-
-// causeError is the cause of a context: it matches what the cause matches, except the outcome. The
-// cause may be the error of another call, and says nothing about the requests of this one.
-type causeError struct{ cause error }
-
-func (e *causeError) Error() string      { return e.cause.Error() }
-func (e *causeError) As(target any) bool { return errors.As(e.cause, target) }
-func (e *causeError) Is(target error) bool {
-	return target != ErrOutcomeUnknown && target != ErrNotSent && errors.Is(e.cause, target)
-}
-
-// endOf returns an *endedError if the context has ended, else nil.
-func endOf(ctx context.Context) error {
-	err := contextErr(ctx)
-	if err == nil {
-		return nil
-	}
-	ended := &endedError{ended: err}
-	ended.learnCause(ctx)
-	return ended
-}
-
-// learnCause adds the cause of ctx, if it has one.
-func (e *endedError) learnCause(ctx context.Context) {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(e.ended, cause) {
-		e.cause = cause
-	}
-}
-
-// awaitEnd waits until a context whose deadline has passed has ended: only then it has its cause.
-// Its timer should fire within microseconds. awaitEnd stops after endGrace, because the context may
-// be of a type that never ends at its deadline.
-func (k *call) awaitEnd(err error) {
-	ctx := k.ctx.Context
-	ended, ok := errors.AsType[*endedError](err)
-	if !ok || ended.cause != nil || contextErr(ctx) == nil {
-		return
-	}
-	timer := time.NewTimer(endGrace)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-	ended.learnCause(ctx)
-}
-
-// endGrace is the longest wait for a context whose deadline has passed: on a busy machine, timers
-// fire up to some 10 ms late.
-const endGrace = 100 * time.Millisecond

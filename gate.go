@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
@@ -97,7 +98,7 @@ func (k *call) nextAttempt() *attempt {
 	if k.last != nil {
 		a = new(attempt)
 	}
-	a.context.call, a.context.attempt = k, a
+	a.call = k
 	a.number = int(k.attempts.Load()) + 1
 	return a
 }
@@ -131,10 +132,9 @@ func (k *call) askKey(number int) (apiKey, error) {
 	if !k.client.rotates {
 		return k.client.key(nil)
 	}
-	asking := &attempt{number: number, waited: time.Duration(k.waited.Load())}
-	asking.context.call, asking.context.attempt = k, asking
-	asking.context.begin(time.Now())
-	defer asking.context.end()
+	asking := &attempt{call: k, number: number, waited: time.Duration(k.waited.Load())}
+	asking.begin(time.Now())
+	defer asking.context.End()
 	key, err := k.client.key(&asking.context)
 	if err != nil {
 		return key, k.attribute(asking, err)
@@ -177,11 +177,6 @@ func realError(err error) error {
 	return err
 }
 
-// slice returns how long to wait for d before the next look at the wall clock: while a machine is
-// suspended, timers stop. 10 seconds, because after a suspension a call may be that late without
-// harm; d/64 for long waits, because each look wakes up the process, and 64 of them are cheap.
-func slice(d time.Duration) time.Duration { return min(d, max(10*time.Second, d/64)) }
-
 // sleep waits for d by the monotonic or the wall clock. It returns an error if the context has
 // ended.
 func (k *call) sleep(w Wait, d time.Duration) error {
@@ -193,7 +188,7 @@ func (k *call) sleep(w Wait, d time.Duration) error {
 	done := k.startWait(w)
 	defer done(0)
 	for now := time.Now(); !quota.Over(now, end); now = time.Now() {
-		timer := time.NewTimer(slice(end.Sub(now)))
+		timer := time.NewTimer(deadline.Slice(end.Sub(now)))
 		select {
 		case <-timer.C:
 		case <-k.ctx.Done():

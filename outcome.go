@@ -81,7 +81,7 @@ func (a *attempt) successError() error {
 	return nil
 }
 
-func (a *attempt) operation() *operation { return a.context.call.operation }
+func (a *attempt) operation() *operation { return a.call.operation }
 
 func (a *attempt) apiError() *APIError {
 	e := &APIError{
@@ -89,16 +89,16 @@ func (a *attempt) apiError() *APIError {
 		RetryAfter: a.retryAfter,
 		Body:       a.bodyStart(),
 		Response:   a.response(),
-		tooLong:    a.context.call.plan.tooLong,
+		tooLong:    a.call.plan.tooLong,
 	}
-	code, message := a.context.call.buffer.ErrorObject(a.body)
+	code, message := a.call.buffer.ErrorObject(a.body)
 	key := a.key.secret()
 	e.Code, e.Message = redact.Text(code, key), redact.Text(message, key)
 	return e
 }
 
 func (a *attempt) transportError(err error) *TransportError {
-	return &TransportError{a.operation().name, a.number, a.sent, err, !a.mayBeDone(), a.context.call.sent}
+	return &TransportError{a.operation().name, a.number, a.sent, err, !a.mayBeDone(), a.call.sent}
 }
 
 func (a *attempt) responseError(reason string, err error) *ResponseError {

@@ -49,7 +49,7 @@ func (a *attempt) refusedByProxy(err error) bool {
 
 // proxied reports whether the transport connects through a proxy, if it can be seen.
 func (a *attempt) proxied() bool {
-	of := a.context.call.client.proxy
+	of := a.call.client.proxy
 	if of == nil {
 		return false
 	}

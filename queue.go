@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
@@ -164,7 +165,7 @@ func (q *keyQueue) withdraw(w *waiter, now time.Time) {
 func (q *keyQueue) arm(now time.Time) {
 	var at time.Time
 	if q.len() > 0 && !q.why.Wake.IsZero() {
-		at = now.Add(slice(q.why.Wake.Sub(now)))
+		at = now.Add(deadline.Slice(q.why.Wake.Sub(now)))
 	}
 	if at.Equal(q.wakeAt) || !at.IsZero() && !q.wakeAt.IsZero() && q.wakeAt.After(now) && q.wakeAt.Before(at) {
 		return // the timer fires early enough, and wake sets it again

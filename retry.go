@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
@@ -132,7 +133,7 @@ func (k *call) decide(a *attempt) plan {
 	switch refused := a.statusCode == http.StatusUnauthorized && k.client.rotates; {
 	case !refused && !a.worthRepeating(),
 		a.number >= k.config.retry.MaxAttempts,
-		contextErr(k.ctx.Context) != nil:
+		deadline.Err(k.ctx.Context) != nil:
 		return plan{}
 	case refused:
 		return plan{again: !k.newKey.Swap(true)} // prepareAdmission ends the call if the key is the same

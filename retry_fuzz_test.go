@@ -64,14 +64,15 @@ func checkBackoff(t *testing.T, p RetryPolicy, attempts int) {
 func attemptOf(t *testing.T, o *operation, config *callConfig) *attempt {
 	k := &call{client: new(Client), operation: o, config: config}
 	k.ctx = callContext{t.Context(), k}
-	k.first.context.call, k.first.context.attempt = k, &k.first
+	k.first.call = k
+	k.first.begin(time.Now())
 	return &k.first
 }
 
 // checkPlan checks whether the request is sent again, and that it is not sent before Retry-After.
 func checkPlan(t *testing.T, a *attempt) {
 	t.Helper()
-	k := a.context.call
+	k := a.call
 	p := k.decide(a)
 	if p.again {
 		assert.Less(t, a.number, k.config.retry.MaxAttempts)
@@ -116,7 +117,7 @@ func TestRetryAfterWithLongBackoff(t *testing.T) {
 	for range 2000 { // the backoff is random, and one in a hundred is long enough for an overflow
 		a := attemptOf(t, listPets, &config)
 		a.number, a.statusCode, a.retryAfter = 1, http.StatusServiceUnavailable, headers.MaxRetryAfter
-		plan := a.context.call.decide(a)
+		plan := a.call.decide(a)
 		assert.True(t, plan.again)
 		assert.GreaterOrEqual(t, plan.pause, headers.MaxRetryAfter)
 	}

@@ -110,9 +110,9 @@ func decided(t *testing.T, op *operation, like result) string {
 	t.Helper()
 	config := callConfig{retry: RetryPolicy{}.withDefaults(), maxWait: defaultMaxWait}
 	a := attemptOf(t, op, &config)
-	a.context.call.buffer = new(body.Buffer)
+	a.call.buffer = new(body.Buffer)
 	a.number, a.sent, a.statusCode, a.err, a.failure = 1, like.sent, like.statusCode, like.err, like.failure
-	if a.context.call.decide(a).again {
+	if a.call.decide(a).again {
 		return again
 	}
 	if errors.Is(a.outcome(), ErrOutcomeUnknown) {

@@ -83,7 +83,7 @@ func callOf(ctx context.Context) *call {
 	case *call:
 		return found
 	case *attempt:
-		return found.context.call
+		return found.call
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func (w *wire) setCreate(k *call, r *http.Request, http1 bool) {
 // watch returns the context of the request. It adds hooks only where they are needed: for a create,
 // and for a read without a body.
 func (w *wire) watch(a *attempt, http1 bool) context.Context {
-	k := a.context.call
+	k := a.call
 	if k.operation.repeatable && http1 {
 		return &a.context
 	}
@@ -131,7 +131,7 @@ func (w *wire) watch(a *attempt, http1 bool) context.Context {
 		GotConn: func(httptrace.GotConnInfo) {
 			if w.connected.Swap(true) && w.written.Load() > 0 {
 				w.repeated.Store(true)
-				a.context.end()
+				a.context.End()
 			}
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/deadline"
 )
 
 // waiter is a call in the queue.
@@ -118,13 +119,9 @@ func (q *queue) each(f func(w *waiter, ahead int)) {
 
 // endOf returns the end of a caller's context as an error, nil if it has not ended.
 func endOf(ctx context.Context) error {
-	err := ctx.Err()
+	err := deadline.Err(ctx)
 	if err == nil {
-		// The context's own timer may not have fired yet.
-		if deadline, ok := ctx.Deadline(); !ok || time.Now().Before(deadline) {
-			return nil
-		}
-		err = context.DeadlineExceeded
+		return nil
 	}
 	if cause := context.Cause(ctx); cause != nil && cause != err { //nolint:errorlint // the same one, not one like it
 		return fmt.Errorf("%w: %w", err, cause)

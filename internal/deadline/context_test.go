@@ -1,4 +1,4 @@
-package petstore
+package deadline
 
 import (
 	"context"
@@ -11,16 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// attemptIn returns the context of an attempt that begins now; ctx is the context of its call.
-func attemptIn(ctx context.Context, timeout time.Duration) *attemptContext {
-	k := &call{config: &callConfig{attemptTimeout: timeout}}
-	k.ctx = callContext{ctx, k}
-	k.first.context.call, k.first.context.attempt = k, &k.first
-	k.first.context.begin(time.Now())
-	return &k.first.context
+// contextIn returns a context that begins now; ctx is its parent.
+func contextIn(ctx context.Context, timeout time.Duration) *Context {
+	var c Context
+	c.Begin(ctx, ownKey{}, "own", time.Now(), timeout)
+	return &c
 }
 
-func TestAttemptContext(t *testing.T) {
+func TestContext(t *testing.T) {
 	// The result is that of package context before and after the end, whether Done or Err is called
 	// first, and for derived contexts.
 	t.Run("behaves like a context of package context", func(t *testing.T) {
@@ -48,8 +46,8 @@ func TestAttemptContext(t *testing.T) {
 							parent, stop = context.WithTimeout(parent, c.parent)
 							defer stop()
 						}
-						a := attemptIn(parent, c.timeout)
-						defer a.end()
+						a := contextIn(parent, c.timeout)
+						defer a.End()
 						var child context.Context
 						if looks == "before" {
 							child = context.WithValue(a, markKey{}, true)
@@ -58,7 +56,7 @@ func TestAttemptContext(t *testing.T) {
 						}
 						time.Sleep(c.lasts)
 						if c.ends {
-							a.end()
+							a.End()
 						}
 						if c.cancels {
 							cancel(cause)
@@ -103,21 +101,21 @@ func TestAttemptContext(t *testing.T) {
 				{caller, time.Millisecond, time.Millisecond},
 				{caller, 0, time.Second},
 			} {
-				deadline, ok := attemptIn(c.parent, c.timeout).Deadline()
+				deadline, ok := contextIn(c.parent, c.timeout).Deadline()
 				assert.True(t, ok)
 				assert.Equal(t, c.want, deadline.Sub(start))
 			}
-			_, ok := attemptIn(t.Context(), 0).Deadline()
+			_, ok := contextIn(t.Context(), 0).Deadline()
 			assert.False(t, ok)
 		})
 	})
 	t.Run("keeps its error", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			ended, late := attemptIn(t.Context(), time.Second), attemptIn(t.Context(), time.Second)
-			ended.end()
+			ended, late := contextIn(t.Context(), time.Second), contextIn(t.Context(), time.Second)
+			ended.End()
 			time.Sleep(time.Second)
 			require.ErrorIs(t, late.Err(), context.DeadlineExceeded)
-			late.end()
+			late.End()
 			for range 2 {
 				assert.Equal(t, context.Canceled, ended.Err())
 				assert.Equal(t, context.DeadlineExceeded, late.Err())
@@ -128,15 +126,19 @@ func TestAttemptContext(t *testing.T) {
 	})
 	t.Run("has no timer before the first Done", func(t *testing.T) {
 		t.Parallel()
-		a := attemptIn(t.Context(), time.Minute)
-		defer a.end()
+		a := contextIn(t.Context(), time.Minute)
+		defer a.End()
 		require.NoError(t, a.Err())
 		_, _ = a.Deadline()
 		assert.Nil(t, a.Value(markKey{}))
+		assert.Equal(t, "own", a.Value(ownKey{}))
 		assert.Nil(t, a.armed)
 		_ = a.Done()
 		assert.NotNil(t, a.armed)
 	})
 }
 
-type markKey struct{}
+type (
+	markKey struct{}
+	ownKey  struct{}
+)
