@@ -18,6 +18,8 @@ type cell struct {
 	perMinute  int
 	goroutines int // of the job
 	load       load
+	burst      burst
+	fleet      fleet
 	seed       uint64
 }
 
@@ -43,6 +45,9 @@ func windowName(w fake.Window) string {
 
 // items is how many requests the job asks for: four windows and a half of the larger plan.
 func (c cell) items() int {
+	if c.burst.calls > 0 {
+		return c.burst.calls
+	}
 	if c.condition.planChange > 0 {
 		return max(c.perMinute, c.laterPlan()) * 9 / 2
 	}
@@ -53,8 +58,13 @@ func (c cell) items() int {
 func (c cell) plan() fake.Plan {
 	day := map[int]int{60: 1_000, 300: 10_000, 1_000: 100_000}[c.perMinute]
 	switch {
+	case c.fleet.running:
+		day = 0
 	case c.condition.shortDay:
 		day = 3 * c.perMinute
+		if c.condition.hidden {
+			day -= c.perMinute / 2
+		}
 	case c.condition.planChange != 0:
 		day = 0 // the day's limit of one plan would end the run on the other
 	}
@@ -96,6 +106,9 @@ const (
 // leg returns what happens to the i-th request that is sent in this cell, counted from 0. Before
 // and after the service counts it time passes, so that requests and responses overtake each other.
 func (c cell) leg(i int) leg {
+	if took := c.burst.took; took > 0 {
+		return leg{out: took / 2, back: took / 2}
+	}
 	r := c.chance(i)
 	total := minLatency + time.Duration(r.Int64N(int64(maxLatency-minLatency)))
 	l := leg{out: time.Duration(float64(total) * (0.1 + 0.8*r.Float64()))}

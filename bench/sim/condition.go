@@ -28,6 +28,8 @@ type condition struct {
 	header func(h http.Header, now time.Time, i int)
 	// headerless: no response shows its limit. absurd: Reset cannot be understood.
 	headerless, absurd bool
+	// hidden: the headers show the window of the minute, also when that of the day is used up.
+	hidden bool
 }
 
 // The headers of section 8.2, and what conditions do to them.
@@ -89,6 +91,7 @@ func conditions() []condition {
 		{name: "reset-far", text: "Reset is in ten years", header: resetIn(10 * 365 * 24 * time.Hour), absurd: true},
 		{name: "plan-change", text: "another plan after 100 seconds", planChange: 100 * time.Second},
 		{name: "day", text: "the day's quota ends after three windows", shortDay: true},
+		{name: "day-hidden", text: "the same, and the headers always show the minute", shortDay: true, hidden: true},
 		{name: "slow", text: "one response in fifty takes 10 seconds more", slow: 0.02},
 		{name: "lost", text: "one response in fifty is lost", lost: 0.02},
 		{name: "undialled", text: "one request in fifty gets no connection", undialled: 0.02},

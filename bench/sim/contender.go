@@ -28,8 +28,6 @@ type program func(c cell, via http.RoundTripper) func() client
 type contender struct {
 	name, text string
 	program    program
-	// assisted programs share all that they know, although they are unaware of each other.
-	assisted bool
 }
 
 // clients returns the n clients of a cell: of one program or, if they are unaware of each other, of
@@ -37,7 +35,7 @@ type contender struct {
 func (k contender) clients(c cell, via http.RoundTripper, n int) []client {
 	newClient, clients := k.program(c, via), make([]client, n)
 	for i := range clients {
-		if c.condition.unaware && !k.assisted {
+		if c.condition.unaware || c.burst.before.restart {
 			newClient = k.program(c, via)
 		}
 		clients[i] = newClient()
@@ -63,16 +61,13 @@ func contenders() []contender {
 				"1/limit minute, burst 1, taken by every attempt",
 		},
 		{
-			name: "ATB", program: retryableProgram(governedBy(newTokenBucket)),
-			text: "the same behind the adaptive token bucket of arXiv 2510.04516, with steps of our own",
+			name: "serial", program: retryableProgram(newSerial),
+			text: "one request in flight; waits for Reset when nothing is left, and for Retry-After after a 429, as " +
+				"discord.js, twilight, nirn-proxy and prawcore do",
 		},
 		{
-			name: "PRAW", program: retryableProgram(governedBy(newPRAW)),
-			text: "the same behind a pace by Remaining and Reset, as PRAW has it",
-		},
-		{
-			name: "AWS adaptive", program: retryableProgram(governedBy(newAWS)),
-			text: "the same behind the rate limiter of the AWS SDKs' adaptive retry mode",
+			name: "counter", program: retryableProgram(newCounter),
+			text: "counts down from the lowest Remaining; one request goes ahead at the end of a window and after a 429",
 		},
 	}
 }
@@ -112,7 +107,7 @@ func petstoreProgram(knows bool) program {
 		switch {
 		case c.load.noWait:
 			opts = append(opts, petstore.WithMaxWait(0))
-		case c.load.percent == 0:
+		case c.load.percent == 0 && c.burst.calls == 0:
 			opts = append(opts, petstore.WithMaxWait(time.Hour))
 		}
 		return func() client {
@@ -120,7 +115,7 @@ func petstoreProgram(knows bool) program {
 			if err != nil {
 				panic(err) // the arguments are constants
 			}
-			return petstoreClient{p, c.load.percent > 0}
+			return petstoreClient{p, c.load.percent > 0 || c.burst.calls > 0}
 		}
 	}
 }

@@ -12,12 +12,14 @@ import (
 type figure struct {
 	bans, failed    int           // at most
 	perWindow       int           // rejections in a window, at most
+	rejected        int           // in all; 0 promises nothing beyond perWindow
+	share           float64       // of what the service admits, at least
 	ratio           float64       // elapsed time over the bound, at most; 0 promises nothing
 	exact           bool          // the bound knows which requests are sent
 	p50, p99, worst time.Duration // what the limiter adds to a call of a load, at most
 }
 
-func (c cell) jobFigure() figure {
+func (c cell) jobFigure(int) figure {
 	f := figure{ratio: 1.01, exact: c.condition.cancels == 0}
 	switch {
 	case c.window == fake.WindowSliding && c.perMinute == 1_000:
@@ -34,6 +36,9 @@ func (c cell) jobFigure() figure {
 	if c.window == fake.WindowSliding && c.condition.planChange > 0 && c.laterPlan() < c.perMinute {
 		f.perWindow = 1 // the Reset of a response before the change is too early after it
 	}
+	if c.condition.hidden {
+		f.perWindow, f.bans = math.MaxInt, 1 // those in flight when the day ends
+	}
 	if c.byChance() {
 		f.failed = 1 // with bad luck in all four attempts
 	}
@@ -44,7 +49,7 @@ func (c cell) jobFigure() figure {
 }
 
 // herdFigure promises nothing for more than eight processes.
-func (c cell) herdFigure() figure {
+func (c cell) herdFigure(int) figure {
 	switch n := c.condition.clients; {
 	case n > 8:
 		return figure{bans: math.MaxInt, failed: math.MaxInt, perWindow: math.MaxInt}
@@ -57,7 +62,7 @@ func (c cell) herdFigure() figure {
 // loadFigure is the largest latency that the limiter may add. A program whose first calls begin
 // together waits for the first response once, and on 60 a minute a page of ten is a sixth of the
 // window, which goes in two or three parts when others use the key or the window slides.
-func (c cell) loadFigure() figure {
+func (c cell) loadFigure(int) figure {
 	f := figure{p99: 150 * time.Millisecond, worst: 250 * time.Millisecond}
 	calls := c.perMinute * c.load.percent / 100 * int(loadTime/time.Minute)
 	switch cold := c.load.programs * (c.load.batch - 1); {
@@ -94,6 +99,8 @@ func (f figure) misses(r result) []string {
 	miss(r.failed > f.failed, "%d calls failed", r.failed)
 	miss(r.bans > f.bans, "%d bans", r.bans)
 	miss(r.worstWindow() > f.perWindow, "%d rejections in a window, at most %d", r.worstWindow(), f.perWindow)
+	miss(f.rejected > 0 && len(r.rejected) > f.rejected, "%d rejections, at most %d", len(r.rejected), f.rejected)
+	miss(r.share < f.share, "%.3f of the bound, at least %.2f", r.share, f.share)
 	miss(f.ratio > 0 && r.ratio() > f.ratio, "%.4f × the bound, at most %.2f", r.ratio(), f.ratio)
 	miss(f.exact && r.ratio() < 1, "%.4f × the bound: the bound is wrong", r.ratio())
 	if f.worst > 0 {

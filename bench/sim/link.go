@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -100,6 +101,9 @@ func (l *link) arrive(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Since(l.start)
+	if l.cell.condition.hidden {
+		showMinute(resp, l.server.Usage(l.server.APIKey()))
+	}
 	if resp.StatusCode != http.StatusTooManyRequests {
 		l.accepted = append(l.accepted, now)
 		return resp, nil
@@ -133,4 +137,15 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// showMinute has the headers show the window of the minute, as used up by a 429.
+func showMinute(resp *http.Response, u fake.Usage) {
+	left := u.Plan.PerMinute - u.Minute
+	if resp.StatusCode == http.StatusTooManyRequests {
+		left = 0
+	}
+	resp.Header.Set(headerLimit, strconv.Itoa(u.Plan.PerMinute))
+	resp.Header.Set(headerRemaining, strconv.Itoa(left))
+	resp.Header.Set(headerReset, strconv.FormatInt(u.MinuteReset.Unix(), 10))
 }

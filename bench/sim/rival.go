@@ -9,178 +9,168 @@ import (
 	"time"
 )
 
-// The rivals from the literature, each written from its published description. They are limiters in
-// front of every attempt of go-retryablehttp.
+// The rivals read the headers, as clients of other services do. Each is a transport that sends a
+// request again after a 429, when the service allows.
 
-// governor decides when a request may leave, and learns from each response.
-type governor interface {
-	// delay reserves one request, and returns how long it has to wait.
-	delay(now time.Time) time.Duration
-	observe(resp *http.Response, now time.Time)
-}
-
-// governed asks a governor before each request.
-type governed struct {
+// serial has one request in flight, as the clients discord.js, twilight, nirn-proxy and prawcore
+// have for each route. It waits for Reset when nothing is left, and for Retry-After after a 429.
+type serial struct {
 	http.RoundTripper
-	governor governor
-	mu       *sync.Mutex // of the governor
+	turn chan struct{}
+	from *time.Time // earliest time of the next request; for who holds turn
 }
 
-func (g governed) RoundTrip(r *http.Request) (*http.Response, error) {
+func newSerial(_ cell, via http.RoundTripper) http.RoundTripper {
+	return serial{via, make(chan struct{}, 1), new(time.Time)}
+}
+
+func (s serial) RoundTrip(r *http.Request) (*http.Response, error) {
 	inTurn(r.Context())
-	g.mu.Lock()
-	wait := g.governor.delay(time.Now())
-	g.mu.Unlock()
-	if err := sleep(r.Context(), wait); err != nil {
-		return nil, err
+	select {
+	case s.turn <- struct{}{}:
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
 	}
-	resp, err := g.RoundTripper.RoundTrip(r)
-	if err == nil {
-		g.mu.Lock()
-		g.governor.observe(resp, time.Now())
-		g.mu.Unlock()
-	}
-	return resp, err
-}
-
-// governedBy returns a function that puts a new governor ahead of a transport.
-func governedBy(newGovernor func() governor) func(cell, http.RoundTripper) http.RoundTripper {
-	return func(_ cell, via http.RoundTripper) http.RoundTripper {
-		return governed{via, newGovernor(), new(sync.Mutex)}
-	}
-}
-
-// bucket is a token bucket of which rate and capacity change.
-type bucket struct {
-	rate, capacity, tokens float64
-	at                     time.Time
-}
-
-func (b *bucket) refill(now time.Time) {
-	if !b.at.IsZero() {
-		b.tokens = min(b.capacity, b.tokens+b.rate*now.Sub(b.at).Seconds())
-	}
-	b.at = now
-}
-
-// take reserves a token, and returns how long it is until there is one.
-func (b *bucket) take(now time.Time) time.Duration {
-	b.refill(now)
-	b.tokens--
-	if b.tokens >= 0 {
-		return 0
-	}
-	return time.Duration(-b.tokens / b.rate * float64(time.Second))
-}
-
-// tokenBucket adapts its rate to the congestion that it infers (ATB of arXiv 2510.04516): more by
-// steps while requests are admitted, half when one is rejected. The steps are ours: the description
-// has no figures for a service that counts by the minute.
-type tokenBucket struct {
-	bucket
-	halved time.Time
-}
-
-func newTokenBucket() governor {
-	return &tokenBucket{bucket: bucket{rate: 10, capacity: 10, tokens: 10}}
-}
-
-func (t *tokenBucket) delay(now time.Time) time.Duration { return t.take(now) }
-
-func (t *tokenBucket) observe(resp *http.Response, now time.Time) {
-	t.refill(now)
-	switch {
-	case resp.StatusCode != http.StatusTooManyRequests:
-		t.rate = min(t.rate+0.05, 100)
-	case now.Sub(t.halved) > time.Second: // the rejections of a round are one congestion
-		t.rate, t.halved = max(t.rate/2, 0.1), now
-	}
-	t.capacity = max(1, t.rate)
-}
-
-// prawPacing spreads what remains over the time to Reset, as PRAW does: a request waits as long as
-// the window's use is ahead of its time, for at most ten seconds, and for the Reset when nothing
-// remains.
-type prawPacing struct{ next time.Time }
-
-func newPRAW() governor { return &prawPacing{} }
-
-func (p *prawPacing) delay(now time.Time) time.Duration { return max(0, p.next.Sub(now)) }
-
-func (p *prawPacing) observe(resp *http.Response, now time.Time) {
-	limit, err := strconv.Atoi(resp.Header.Get(headerLimit))
-	remaining, err2 := strconv.Atoi(resp.Header.Get(headerRemaining))
-	reset, err3 := strconv.ParseInt(resp.Header.Get(headerReset), 10, 64)
-	date, err4 := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil || err2 != nil || err3 != nil || err4 != nil || limit <= 0 {
-		return
-	}
-	left := time.Unix(reset, 0).Sub(date)
-	if remaining <= 0 {
-		p.next = now.Add(left)
-		return
-	}
-	used := time.Duration(float64(time.Minute) * float64(limit-remaining) / float64(limit))
-	ahead := left - (time.Minute - used)
-	p.next = now.Add(min(max(ahead, 0), 10*time.Second, max(left, 0)))
-}
-
-// awsAdaptive is the client-side rate limiter of the AWS SDKs' adaptive retry mode: nothing until
-// the first rejection, then a token bucket whose rate follows a cubic curve around the rate of the
-// last one.
-type awsAdaptive struct {
-	bucket
-	enabled                  bool
-	measured, lastMax, count float64
-	slot                     int64 // half a second of the measured rate
-	begun, throttled         time.Time
-}
-
-const (
-	awsBeta  = 0.7 // what is left of the rate after a rejection
-	awsScale = 0.4 // of the cubic curve
-)
-
-func newAWS() governor { return &awsAdaptive{bucket: bucket{rate: 0.5, capacity: 1}} }
-
-func (a *awsAdaptive) delay(now time.Time) time.Duration {
-	if !a.enabled {
-		return 0
-	}
-	return a.take(now)
-}
-
-func (a *awsAdaptive) observe(resp *http.Response, now time.Time) {
-	a.measure(now)
-	var rate float64
-	if resp.StatusCode == http.StatusTooManyRequests {
-		a.lastMax = a.measured
-		if a.enabled {
-			a.lastMax = min(a.measured, a.rate)
+	defer func() { <-s.turn }()
+	for {
+		if err := sleep(r.Context(), time.Until(*s.from)); err != nil {
+			return nil, err
 		}
-		a.throttled, a.enabled = now, true
-		rate = a.lastMax * awsBeta
-	} else {
-		since := now.Sub(a.throttled).Seconds() - math.Cbrt(a.lastMax*(1-awsBeta)/awsScale)
-		rate = awsScale*since*since*since + a.lastMax
+		resp, err := s.RoundTripper.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		h := readHeaders(resp)
+		if h.known && h.remaining == 0 {
+			*s.from = h.reset
+		}
+		if resp.StatusCode != http.StatusTooManyRequests {
+			return resp, nil
+		}
+		_ = resp.Body.Close()
+		*s.from = time.Now().Add(h.retryAfter)
 	}
-	a.refill(now)
-	a.rate = max(min(rate, 2*a.measured), 0.5)
-	a.capacity = max(a.rate, 1)
-	a.tokens = min(a.tokens, a.capacity)
 }
 
-// measure smooths the rate at which responses come, by half seconds.
-func (a *awsAdaptive) measure(now time.Time) {
-	if a.begun.IsZero() {
-		a.begun = now
+// counter counts down from the lowest Remaining of the window. At its end, and after a 429, one
+// request goes ahead; another one follows if it has no response after a second.
+type counter struct {
+	http.RoundTripper
+
+	mu      sync.Mutex
+	changed chan struct{} // closed, and replaced, with each response
+	left    int
+	reset   time.Time // end of the window; zero if none is known
+	closed  time.Time // nothing is sent before
+	probed  time.Time // when the request that goes ahead was sent; zero without one
+}
+
+func newCounter(_ cell, via http.RoundTripper) http.RoundTripper {
+	return &counter{RoundTripper: via, changed: make(chan struct{})}
+}
+
+func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	inTurn(r.Context())
+	for {
+		if err := c.admit(r.Context()); err != nil {
+			return nil, err
+		}
+		resp, err := c.RoundTripper.RoundTrip(r)
+		c.settle(resp)
+		if err != nil || resp.StatusCode != http.StatusTooManyRequests {
+			return resp, err
+		}
+		_ = resp.Body.Close()
 	}
-	a.count++
-	if slot := int64(now.Sub(a.begun) / (500 * time.Millisecond)); slot > a.slot {
-		rate := a.count / (float64(slot-a.slot) / 2)
-		a.measured = 0.8*rate + 0.2*a.measured
-		a.count, a.slot = 0, slot
+}
+
+// admit waits until a request may be sent.
+func (c *counter) admit(ctx context.Context) error {
+	for {
+		again, changed := c.try(time.Now())
+		if again.IsZero() {
+			return nil
+		}
+		timer := time.NewTimer(time.Until(again))
+		select {
+		case <-changed:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+		timer.Stop()
+		inTurn(ctx)
 	}
+}
+
+// try admits a request, or returns when to try again if there is no response before.
+func (c *counter) try(now time.Time) (again time.Time, changed chan struct{}) {
+	const patience = time.Second
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch over := c.reset.IsZero() || !now.Before(c.reset); {
+	case now.Before(c.closed):
+		return c.closed, c.changed
+	case over && now.Before(c.probed.Add(patience)):
+		return c.probed.Add(patience), c.changed
+	case over:
+		c.probed = now
+	case c.left <= 0:
+		return c.reset, c.changed
+	default:
+		c.left--
+	}
+	return time.Time{}, nil
+}
+
+func (c *counter) settle(resp *http.Response) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer func() { close(c.changed); c.changed = make(chan struct{}) }()
+	c.probed = time.Time{}
+	if resp == nil {
+		return
+	}
+	h := readHeaders(resp)
+	if next := h.reset.Sub(c.reset) > 30*time.Second || !time.Now().Before(c.reset); h.known && next {
+		c.left, c.reset = h.remaining, h.reset
+	} else if h.known {
+		c.left = min(c.left, h.remaining)
+	}
+	if resp.StatusCode == http.StatusTooManyRequests {
+		c.closed, c.left = time.Now().Add(h.retryAfter), 0
+	}
+}
+
+// headers is what a rival reads in a response. reset is by the local clock, rounded up by a second,
+// and an absurd one is a minute from now.
+type headers struct {
+	known      bool
+	remaining  int
+	reset      time.Time
+	retryAfter time.Duration
+}
+
+func readHeaders(resp *http.Response) (h headers) {
+	now, service := time.Now(), time.Now()
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		service = date
+	}
+	remaining, err := strconv.Atoi(resp.Header.Get(headerRemaining))
+	reset, err2 := strconv.ParseInt(resp.Header.Get(headerReset), 10, 64)
+	h.known, h.remaining, h.retryAfter = err == nil && err2 == nil, remaining, time.Minute
+	in := time.Duration(min(max(0, reset-service.Unix()), math.MaxInt32)) * time.Second
+	if in == 0 || in > 25*time.Hour {
+		in = time.Minute
+	}
+	h.reset = now.Add(in + time.Second)
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
+		h.retryAfter = time.Duration(s) * time.Second
+	} else if at, err := http.ParseTime(resp.Header.Get("Retry-After")); err == nil {
+		h.retryAfter = max(time.Second, at.Sub(service))
+	}
+	return h
 }
 
 // inTurn orders what the callers do at one instant by the seed.

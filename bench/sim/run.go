@@ -18,7 +18,9 @@ type result struct {
 	left         int // calls whose callers gave up
 	elapsed      time.Duration
 	bound        time.Duration // for all items of a job but those left; 0 for a load
+	night        time.Duration // in which the day's quota is used up
 	perClient    []int         // calls that each has done
+	share        float64       // of the requests that the service admits, in a fleet
 	// waits is what each call took more than the service and the network did, sorted.
 	waits []time.Duration
 	record
@@ -32,12 +34,12 @@ func (r *result) fewest() float64 {
 	return float64(slices.Min(r.perClient)*len(r.perClient)) / float64(r.done)
 }
 
-// ratio is how much longer a job took than the bound.
+// ratio is how much longer a job took than the bound, without the night.
 func (r *result) ratio() float64 {
 	if r.bound == 0 {
 		return 0
 	}
-	return r.elapsed.Seconds() / r.bound.Seconds()
+	return max(0, r.elapsed-r.night).Seconds() / (r.bound - r.night).Seconds()
 }
 
 // quantile returns the wait that a part q of all calls does not exceed.
@@ -82,17 +84,25 @@ func run(c cell, k contender) result {
 	}
 	r := &runner{cell: c}
 	newClients := func(n int) []client { return k.clients(c, l, n) }
-	if c.load.percent > 0 {
+	start := l.start
+	switch {
+	case c.load.percent > 0:
 		r.doLoad(newClients)
-	} else {
+	case c.fleet.running:
+		r.doFleet(newClients(c.condition.clients))
+	case c.burst.calls > 0:
+		start = r.doBurst(newClients)
+		r.bound = c.unlimited()
+	default:
 		r.doJob(newClients(max(1, c.condition.clients)))
+		r.bound = c.bound(begin, c.items()-r.left)
+		if c.condition.shortDay {
+			r.night = 24*time.Hour - 3*time.Minute
+		}
 	}
-	r.elapsed = time.Since(l.start)
+	r.elapsed = time.Since(start)
 	l.strays.Wait()
 	r.record = l.record
-	if c.load.percent == 0 {
-		r.bound = c.bound(begin, c.items()-r.left)
-	}
 	slices.Sort(r.waits)
 	return r.result
 }
@@ -163,6 +173,11 @@ func (r *runner) calls(c client, program, first, n int) {
 func (r *runner) call(c client, n, i int, t *trip) {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), tripKey{}, t))
 	defer cancel()
+	if d := r.cell.burst.budget; d > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, d)
+		defer end()
+	}
 	if d := r.cell.impatience(i); d > 0 {
 		defer time.AfterFunc(d, cancel).Stop()
 	}
@@ -176,7 +191,7 @@ func (r *runner) call(c client, n, i int, t *trip) {
 		r.done++
 		r.perClient[n]++
 		r.waits = append(r.waits, wait)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && r.cell.burst.calls == 0:
 		r.left++
 	default:
 		r.failed++

@@ -12,9 +12,13 @@ type suite struct {
 	name       string
 	contenders []contender
 	ours       int // the first contenders, which are held to the figures
-	figure     func(cell) figure
+	figure     func(c cell, contender int) figure
 	cells      []cell
 	compared   func(cell) bool // reports whether the other contenders run in a cell
+
+	heading []string            // of the summary: what label returns
+	label   func(cell) []string // cells with equal labels share a line
+	entry   func(total) string
 }
 
 // grid returns a cell of a condition for each window and plan.
@@ -29,13 +33,22 @@ func grid(k condition, seed uint64) []cell {
 }
 
 // suites returns all of them.
-func suites(seed uint64) []suite { return []suite{jobs(seed), loads(seed), herds(seed)} }
+func suites(seed uint64) []suite {
+	return []suite{jobs(seed), loads(seed), bursts(seed), herds(seed), fleets(seed)}
+}
 
 // jobs has every condition with every window, plan and number of goroutines.
 func jobs(seed uint64) suite {
-	s := suite{name: "job", contenders: contenders(), ours: 1, figure: cell.jobFigure, compared: cell.listed}
+	s := suite{
+		name: "job", contenders: contenders(), ours: 1, figure: cell.jobFigure, compared: cell.listed,
+		heading: []string{"condition", "what"}, entry: jobEntry,
+		label: func(c cell) []string { return []string{c.condition.name, c.condition.text} },
+	}
 	for _, k := range conditions() {
 		for _, c := range grid(k, seed) {
+			if k.hidden && c.window == fake.WindowSliding {
+				continue // no header shows that the day slides: no client can know
+			}
 			for _, c.goroutines = range []int{1, 8, 64, 512} {
 				s.cells = append(s.cells, c)
 			}
@@ -44,8 +57,10 @@ func jobs(seed uint64) suite {
 	return s
 }
 
-// listed reports whether the cell has a row of its own in the table: all of the document's
-// condition, of the others one for each window.
+func always(cell) bool { return true }
+
+// listed reports whether all contenders run in the cell: in each of the document's condition, of the
+// others in one for each window.
 func (c cell) listed() bool {
 	return c.condition.name == plain ||
 		c.window == fake.WindowFixed && c.perMinute == 60 && c.goroutines == 8 ||
@@ -53,7 +68,7 @@ func (c cell) listed() bool {
 		c.window == fake.WindowSliding && c.perMinute == 1_000 && c.goroutines == 512
 }
 
-// exampleCell is the cell that the document shows minute by minute.
+// exampleCell is the usual cell.
 func exampleCell(seed uint64) cell {
 	return cell{condition: conditions()[0], perMinute: 300, goroutines: 64, seed: seed}
 }
@@ -61,10 +76,10 @@ func exampleCell(seed uint64) cell {
 // loads has every pattern with every window and plan, for a fifth and a half of it, by one,
 // two and eight programs.
 func loads(seed uint64) suite {
-	all := contenders()
 	s := suite{
-		name: "load", contenders: []contender{all[0], all[2]}, ours: 1,
-		figure: cell.loadFigure, compared: func(cell) bool { return true },
+		name: "load", contenders: contenders(), ours: 1, figure: cell.loadFigure, compared: always,
+		heading: []string{"load"}, entry: loadEntry,
+		label: func(c cell) []string { return []string{c.load.text} },
 	}
 	for _, p := range patterns() {
 		k := condition{name: p.name, cancels: p.impatient, slow: p.slow, slowBy: 25 * time.Second, banAfter: strictBan}
@@ -90,13 +105,11 @@ func herds(seed uint64) suite {
 	told := contender{
 		name: "petstore-go, told", text: "with `NewLimiter(Processes(n))`", program: petstoreProgram(true),
 	}
-	assisted := contender{
-		name: "AATB", text: "ATB, all processes adapting one bucket, as its assisted form does by telemetry",
-		program: retryableProgram(governedBy(newTokenBucket)), assisted: true,
-	}
 	s := suite{
-		name: "herd", contenders: append([]contender{all[0], told, assisted}, all[1:]...), ours: 2,
+		name: "herd", contenders: append([]contender{all[0], told}, all[1:]...), ours: 2,
 		figure: cell.herdFigure, compared: func(c cell) bool { return c.condition.clients == 8 },
+		heading: []string{"processes"}, entry: herdEntry,
+		label: func(c cell) []string { return []string{fmt.Sprint(c.condition.clients)} },
 	}
 	for _, n := range []int{2, 4, 8, 32, 100} {
 		for _, c := range grid(condition{name: fmt.Sprintf("herd-%d", n), clients: n, unaware: true}, seed) {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,40 +14,33 @@ type row struct {
 	results []result
 }
 
-// label is what a row of the table begins with.
-func (c cell) label() []string {
-	return []string{c.condition.name, windowName(c.window), fmt.Sprint(c.perMinute), fmt.Sprint(c.goroutines)}
-}
-
-// listing returns the listed rows as a table.
-func (s suite) listing(rows []row) string {
-	lines := [][]string{s.heading("condition", "window", "plan", "goroutines", "bound")}
+// csv returns all rows, a line for each contender in each cell.
+func (s suite) csv(rows []row) [][]string {
+	lines := [][]string{{"cell", "client", "429s", "bans", "failed", "done", "over bound", "share", "p50 ms", "p99 ms", "worst ms", "least share"}}
 	for _, r := range rows {
-		if !r.cell.listed() || len(r.results) < len(s.contenders) {
-			continue
+		for i, result := range r.results {
+			ms := func(q float64) string { return fmt.Sprint(result.quantile(q).Milliseconds()) }
+			lines = append(lines, []string{
+				r.cell.String(), s.contenders[i].name, fmt.Sprint(len(result.rejected)), fmt.Sprint(result.bans),
+				fmt.Sprint(result.failed), fmt.Sprint(result.done), fmt.Sprintf("%.3f", result.ratio()),
+				fmt.Sprintf("%.3f", result.share), ms(0.5), ms(0.99), ms(1), fmt.Sprintf("%.2f", result.fewest()),
+			})
 		}
-		line := append(r.cell.label(), fmt.Sprintf("%.1f s", r.results[0].bound.Seconds()))
-		for _, result := range r.results {
-			entry := fmt.Sprintf("%d / %d / %.3f", len(result.rejected), result.bans, result.ratio())
-			line = append(line, entry+failures(result.failed))
-		}
-		lines = append(lines, line)
 	}
-	return markdown(lines)
+	return lines
 }
 
-// summary returns a table with a line for each group of cells with equal labels. heading names the
-// labels.
-func (s suite) summary(rows []row, label func(cell) []string, entry func(total) string, heading ...string) string {
-	lines, at, totals := [][]string{s.heading(heading...)}, map[string]int{}, [][]total{nil}
+// summary returns a table with a line for each group of cells with equal labels.
+func (s suite) summary(rows []row) string {
+	lines, at, totals := [][]string{s.headings()}, map[string]int{}, [][]total{nil}
 	for _, r := range rows {
 		if len(r.results) == 0 { // not chosen by -run
 			continue
 		}
-		key := strings.Join(label(r.cell), "|")
+		key := strings.Join(s.label(r.cell), "|")
 		if at[key] == 0 {
 			at[key] = len(lines)
-			lines, totals = append(lines, label(r.cell)), append(totals, make([]total, len(s.contenders)))
+			lines, totals = append(lines, s.label(r.cell)), append(totals, make([]total, len(s.contenders)))
 		}
 		for i := range r.results {
 			totals[at[key]][i].add(&r.results[i])
@@ -58,7 +50,7 @@ func (s suite) summary(rows []row, label func(cell) []string, entry func(total) 
 		for _, t := range groups {
 			text := "-"
 			if t.cells > 0 {
-				text = entry(t)
+				text = s.entry(t)
 			}
 			lines[i] = append(lines[i], text)
 		}
@@ -66,25 +58,27 @@ func (s suite) summary(rows []row, label func(cell) []string, entry func(total) 
 	return markdown(lines)
 }
 
-func (s suite) heading(labels ...string) []string {
+func (s suite) headings() []string {
+	line := slices.Clone(s.heading)
 	for _, k := range s.contenders {
-		labels = append(labels, k.name)
+		line = append(line, k.name)
 	}
-	return labels
+	return line
 }
 
 // total is a number of results of one contender.
 type total struct {
 	cells, rejected, bans, failed int
 	sum, worst                    float64          // of ratios
-	fewest                        float64          // of all results
+	fewest, share                 float64          // of all results
 	waits                         [3]time.Duration // the largest p50, p99 and wait
 }
 
 func (t *total) add(r *result) {
-	if t.cells++; t.cells == 1 || r.fewest() < t.fewest {
-		t.fewest = r.fewest()
+	if t.cells++; t.cells == 1 {
+		t.fewest, t.share = r.fewest(), r.share
 	}
+	t.fewest, t.share = min(t.fewest, r.fewest()), min(t.share, r.share)
 	t.rejected += len(r.rejected)
 	t.bans += r.bans
 	t.failed += r.failed
@@ -108,33 +102,18 @@ func loadEntry(t total) string {
 		t.waits[2].Milliseconds(), t.rejected, t.bans, t.failed)
 }
 
+// burstEntry is the entry of bursts: calls that failed, and the worst time without a limiter.
+func burstEntry(t total) string { return fmt.Sprintf("%d / %.1f", t.failed, t.worst) }
+
+func fleetEntry(t total) string {
+	return fmt.Sprintf("%d / %d / %.2f / %.2f", t.rejected, t.bans, t.share, t.fewest)
+}
+
 func failures(n int) string {
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" / %d failed", n)
-}
-
-// progress returns a table of the requests that the service had admitted after some minutes.
-func (s suite) progress(r row) string {
-	minutes := []int{1, 2, 4, 8, 16, 32}
-	lines := [][]string{{"client", "429s", "bans", "done after"}}
-	for _, m := range minutes {
-		lines[0] = append(lines[0], fmt.Sprintf("%d min", m))
-	}
-	for i, result := range r.results {
-		line := []string{
-			s.contenders[i].name, fmt.Sprint(len(result.rejected)), fmt.Sprint(result.bans),
-			result.elapsed.Truncate(time.Second).String(),
-		}
-		for _, m := range minutes {
-			later := func(at time.Duration) bool { return at > time.Duration(m)*time.Minute }
-			n := slices.IndexFunc(append(result.accepted, math.MaxInt64), later)
-			line = append(line, fmt.Sprint(n))
-		}
-		lines = append(lines, line)
-	}
-	return markdown(lines)
 }
 
 // markdown makes lines of fields a table.

@@ -40,6 +40,10 @@ func (w *windows) count(at time.Time) {
 	minute := latest(w.changed, w.next(w.minute, time.Minute, w.perMinute, at))
 	day := w.next(w.day, 24*time.Hour, w.perDay, at)
 	switch w.kind {
+	case fake.WindowFixed:
+		if !at.Before(minute.Add(time.Minute)) { // nothing opened a window before, as at the end of a day
+			minute = at.Truncate(time.Second)
+		}
 	case fake.WindowAligned:
 		minute, day = latest(minute, at.Truncate(time.Minute)), latest(day, at.Truncate(24*time.Hour))
 	case fake.WindowSliding: // to the second; each request takes its place for a span from then on
