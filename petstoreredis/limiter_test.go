@@ -268,10 +268,10 @@ func TestLimiter_worksInFIPSOnlyMode(t *testing.T) {
 
 func TestOptionsAreValues(t *testing.T) {
 	for want, o := range map[string]func() Option{
-		"WithLease(1s)":            func() Option { return petstoreredis.WithLease(time.Second) },
-		"WithShare(8)":             func() Option { return petstoreredis.WithShare(8) },
-		`WithKeyPrefix("p:")`:      func() Option { return petstoreredis.WithKeyPrefix("p:") },
-		"WithLogger(*slog.Logger)": func() Option { return petstoreredis.WithLogger(nil) },
+		"WithLease(1s)":            func() Option { return WithLease(time.Second) },
+		"WithShare(8)":             func() Option { return WithShare(8) },
+		`WithKeyPrefix("p:")`:      func() Option { return WithKeyPrefix("p:") },
+		"WithLogger(*slog.Logger)": func() Option { return WithLogger(nil) },
 	} {
 		assert.Equal(t, want, o().String())
 		assert.True(t, o() == o(), want)
