@@ -112,3 +112,23 @@ func TestClientReopenOnEachRefusal(t *testing.T) {
 		assert.LessOrEqual(t, len(server.Requests()), 3)
 	})
 }
+
+func TestClientHerdWaitsForNothingInVain(t *testing.T) {
+	for _, maxWait := range []time.Duration{time.Minute, 2 * time.Minute, 122 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(370 * time.Millisecond) // Reset is in whole seconds
+			server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+			client := server.Client(petstore.WithMaxWait(maxWait))
+			start := time.Now()
+			var herd sync.WaitGroup
+			for range 300 {
+				herd.Go(func() {
+					if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err != nil {
+						assert.Less(t, time.Since(start), time.Second, "%v: %v", maxWait, err)
+					}
+				})
+			}
+			herd.Wait()
+		})
+	}
+}
