@@ -206,7 +206,7 @@ func (b *tab) theme(name string) {
 func (b *tab) open(p *program, query string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(p.origin + "/_fake/" + query))
-	b.until(`document.getElementById("live").dataset.state === "live" && document.getElementById("clock").dateTime !== ""`)
+	b.until(`document.getElementById("live")?.dataset.state === "live" && document.getElementById("clock").dateTime !== ""`)
 }
 
 // value returns what an expression of JavaScript comes to in the page.
