@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 	b.text("#faults li:first-child", "struck 0")
 	b.click("#faults li:first-child button")
 	b.text("#message", "Removed")
-	b.click("#strip button")
+	b.click("#faults-clear")
 	b.until(`document.querySelectorAll("#faults li, #strip li").length === 0`)
 	assert.Equal(t, http.StatusCreated, p.send(http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1}`).status)
 }
