@@ -11,6 +11,34 @@
 // It fails on demand ([Server.Inject]), keeps a journal of the requests ([Server.Requests]) and
 // reports requests that a well-behaved client does not send ([Server.Violations]).
 //
+// # To make … inject …
+//
+//	To make                                     inject a Fault with
+//	a 503 once, then twice more                 Status: 503, Times: 3
+//	about half of the creates fail              Operation: OpCreatePet, Status: 500, Chance: 0.5, Times: Forever
+//	an outage of a minute                       Status: 503, Times: Forever, For: time.Minute
+//	a 429 with a wait                           Status: 429, RetryAfter: "30"
+//	a 429 by the real limit                     nothing: WithPlan(Enterprise(3, 0))
+//	a used-up day, a ban                        nothing: WithPlan(Enterprise(0, 3)), Server.BanKey
+//	a 401 for a key that was good               nothing: Server.RevokeKey
+//	a create that was carried out, response lost
+//	                                            Operation: OpCreatePet, AfterCommit: true, Wire: WireReset
+//	a create that was not carried out           Operation: OpCreatePet, Wire: WireReset
+//	a refused connection                        Wire: WireRefuse
+//	a slow response, one that never comes       Delay: time.Second; Wire: WireStall
+//	a body that is cut off, or drips            Wire: WireTruncate; Wire: WireDrip
+//	a login page in place of the service        Status: 200, Header: text/html, Body: "<h1>Log in</h1>"
+//	a response without the rate limit headers   Header: {"X-RateLimit-Limit": nil}, and the other two
+//	a sequence                                  one Fault after another: the first that matches and is not
+//	                                            used up strikes; Skip lets requests pass before
+//
+// # Mocks
+//
+// A test that needs no service at all can have an interface of your own with the methods that it
+// uses of *petstore.Client; examples/mock shows it. Prefer the fake where errors, limits or what was
+// sent matter: a mock returns what you believe, the fake what the document says. In a suite, make a
+// server in SetupTest, not in SetupSuite, so that no test finds the pets of another.
+//
 // # Options
 //
 //	WithAPIKey, WithPlan, WithKey         the keys and their plans
@@ -51,48 +79,8 @@
 //
 // # Where the document is silent
 //
-// These are the server's choices. [Behavior] changes those that clients can come to depend on, and
-// [Variants] runs a test under all of them.
-//
-//	section  what is open                       the server
-//	1        other paths and methods            404; 405 with Allow; both with an Error body
-//	2        limits of name                     any non-empty string of valid UTF-8
-//	2        unknown fields                     ignored, and a violation
-//	2        duplicate fields, trailing data    400
-//	2        half of a surrogate pair           400
-//	2        null                               400 for name and categoryId; status: as if left out
-//	2        categoryId 1.0 or 1e3              400: an integer has neither fraction nor exponent
-//	2        categoryId 0                       a category; a violation under WithStrict
-//	3        status omitted on creation         stays omitted (Behavior.DefaultStatus)
-//	4.1      order of pets                      by ascending id (Behavior.Order)
-//	4.1, 7   limit invalid, status unknown      400 (Behavior.InvalidLimit, Behavior.InvalidStatus)
-//	4.1      limit +5 or 005                    no number: there is one spelling of an integer
-//	4.1      a parameter given twice            400
-//	4.1      unknown parameters                 ignored, and a violation
-//	4.2      media type missing or not JSON     400
-//	4.2      body compressed or over 1 MiB      400
-//	4.3      petId that is no int64, +1 or 01   404
-//	4.3, 9   after 5 December 2030              as before (Behavior.Removal)
-//	4.3      headers about the deprecation      none (Behavior.DeprecationHeaders)
-//	5        case of the scheme                 any
-//	5        two Authorization headers          401
-//	5        headers of a 401                   WWW-Authenticate: Bearer
-//	7        codes                              the Code constants
-//	7        body of a 429                      an Error object (Behavior.LimitBody)
-//	8.1      windows                            begun by their first request, on the whole second
-//	                                            before it (Behavior.Window)
-//	8.1      what counts                        every request with a valid key for a path of the
-//	                                            service, unless it is refused with a 429
-//	8.2      which limit the headers show       the one with fewer requests left; of two alike the
-//	                                            one that lasts longer
-//	8.2      headers without a valid key        the limits of the Free plan, untouched
-//	8.2      headers of a plan without a limit  2147483647
-//	8.3      Retry-After                        whole seconds, rounded up (Behavior.RetryAfter)
-//	8.3      headers during a ban               nothing remaining; Retry-After is the ban's end, Reset
-//	                                            the end of the minute (Behavior.BanReset), so that a
-//	                                            client recognises a ban that outlasts the minute
-//	8.3      when a key is banned               never (WithBan, Server.BanKey)
-//	8.4      plan of a key                      Business for the default key (WithPlan, WithKey)
+// docs/conformance.md has a table of the server's choices. [Behavior] changes those that clients can
+// come to depend on, and [Variants] runs a test under all of them.
 //
 // Package [github.com/petstore/petstore-go/fake/conformance] observes what a real service chose,
 // and [WithObserved] makes a server choose the same.

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,12 +37,11 @@ func unquoted(cell string) string { return strings.Trim(cell, "`") }
 func TestDocs(t *testing.T) {
 	t.Run("names every clause", func(t *testing.T) {
 		var documented, existing []string
-		for _, row := range rows(t, "| section | clause | subtest |") {
-			require.Len(t, row, 3, "%q", row)
-			name := unquoted(row[2])
-			section, _, _ := strings.Cut(row[0], ",")
-			assert.Truef(t, strings.HasPrefix(name, section+" "), "%q stands under section %s", name, section)
-			documented = append(documented, name)
+		for _, row := range rows(t, "| section | subtests, after the number of the section |") {
+			require.Len(t, row, 2, "%q", row)
+			for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+				documented = append(documented, row[0]+" "+name[1])
+			}
 		}
 		for _, c := range clauses() {
 			existing = append(existing, c.name())
