@@ -1,8 +1,6 @@
 package petstore
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/internal/wire"
 )
 
 // attempt is one request of a call, with its context, its permit and its response. The fields above
@@ -25,7 +24,7 @@ type attempt struct {
 	closures uint64    // Client.closure.count when it asked for the permit
 	ready    time.Time // when Acquire returned
 	request  http.Request
-	wire     wire
+	wire     wire.Record
 
 	sent       bool // the request may have been written
 	received   time.Time
@@ -37,7 +36,7 @@ type attempt struct {
 	body       []byte
 	tooLarge   bool // body is cut off at the limit
 	err        error
-	failure    failure
+	failure    wire.Failure
 	raw        *http.Response // the response of the transport
 }
 
@@ -76,8 +75,8 @@ func (a *attempt) prepare(cookies http.Header) {
 	k := a.call
 	r := http.Request{Method: k.operation.method, URL: &k.url, Host: k.url.Host, Header: a.requestHeader(cookies)}
 	http1 := k.client.http1.Load()
-	a.wire.setBody(k, &r, http1)
-	a.request = *r.WithContext(a.wire.watch(a, http1))
+	a.wire.SetBody(&k.client.sends, &r, k.body, k.operation.repeatable, http1)
+	a.request = *r.WithContext(a.wire.Watch(&a.context, http1))
 }
 
 // requestHeader returns the header of the request. Requests share the values of headers. The
@@ -104,8 +103,8 @@ func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 	k.traceAttempt(a)
 	a.prepare(cookies)
 	observation.Sent = a.ready
-	resp, err := final(k.client.transport(&a.request))
-	a.sent = a.wire.mayHaveSent(k, err)
+	resp, err := wire.CheckResponse(k.client.transport(&a.request))
+	a.sent = a.wire.MayHaveSent(err)
 	k.sent = k.sent || a.sent
 	if err != nil {
 		switch ended := deadline.Err(k.ctx.Context) != nil; {
@@ -129,26 +128,6 @@ func (a *attempt) release(o Observation) {
 		a.permit = nil
 		permit.Release(o)
 	}
-}
-
-var errNothing = errors.New("the transport returned neither a response nor an error")
-
-// final returns an error for a response that cannot be final: nil, which a transport must not
-// return, and a status from 000 to 199, which net/http passes on. A nil body becomes an empty one.
-func final(resp *http.Response, err error) (*http.Response, error) {
-	switch {
-	case err != nil:
-		return nil, err
-	case resp == nil:
-		return nil, errNothing
-	case resp.Body == nil:
-		resp.Body = http.NoBody
-	}
-	if resp.StatusCode >= http.StatusOK {
-		return resp, nil
-	}
-	_ = resp.Body.Close() // the body is not used
-	return nil, fmt.Errorf("malformed HTTP response: status %03d", resp.StatusCode)
 }
 
 // observe records the status and the headers of the response.
@@ -195,7 +174,7 @@ func (a *attempt) readBody(resp *http.Response) (err error) {
 	return err
 }
 
-func (a *attempt) failed(err error, kind failure) { a.err, a.failure = err, kind }
+func (a *attempt) failed(err error, kind wire.Failure) { a.err, a.failure = err, kind }
 
 // carrierResponse returns the response for http.Client, without the parts that http.Client would
 // act on: the body, which has been read, and the Location of a redirect, since http.Client parses

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/internal/wire"
 )
 
 // Version is the version of this module; it is part of the User-Agent.
@@ -44,12 +45,9 @@ type Client struct {
 	petsURL   *url.URL
 	templates [3]string // path templates, by the index of the operation
 	engine    *retryablehttp.Client
-	transport roundTripper // sends the attempts
-	own       bool         // transport is the client's own, unchanged
-	plain     bool         // transport is an http.Transport
-	traceable bool         // transport calls the hooks of httptrace
-	proxy     func(*http.Request) (*url.URL, error)
-	http1     atomic.Bool // the last response came over HTTP/1
+	transport roundTripper   // sends the attempts
+	sends     wire.Transport // what transport is
+	http1     atomic.Bool    // the last response came over HTTP/1
 	key       keySource
 	rotates   bool // key calls the function of WithAPIKeyFunc
 	limiter   Limiter
@@ -170,16 +168,12 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if config.product != "" {
 		userAgent = config.product + " " + userAgent
 	}
-	_, plain := transport.(*http.Transport)
-	sends := httpTransport(transport)
 	c := &Client{
 		base:      base.String(),
 		petsURL:   base.JoinPath("pets"),
 		engine:    newEngine(hc),
 		transport: transport.RoundTrip,
-		own:       config.httpClient == nil && len(config.wraps) == 0,
-		plain:     plain,
-		traceable: sends != nil,
+		sends:     wire.NewTransport(transport, config.httpClient == nil && len(config.wraps) == 0),
 		key:       key,
 		rotates:   config.keyFunc != nil,
 		limiter:   config.limiter,
@@ -191,9 +185,6 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	}
 	for _, op := range []*operation{listPets, createPet, getPet} {
 		c.templates[op.index] = c.petsURL.Path + op.template
-	}
-	if sends != nil {
-		c.proxy = sends.Proxy
 	}
 	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
 	return c, nil
@@ -246,7 +237,7 @@ func defaultTransport() http.RoundTripper {
 	t.MaxResponseHeaderBytes = maxHeaderBytes
 	t.MaxIdleConns = idleConnections
 	t.MaxIdleConnsPerHost = idleConnections
-	t.OnProxyConnectResponse = checkConnect
+	t.OnProxyConnectResponse = wire.CheckConnect
 	return t
 }
 

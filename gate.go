@@ -9,6 +9,7 @@ import (
 
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/quota"
+	"github.com/petstore/petstore-go/internal/wire"
 )
 
 // plan is the decision about the next attempt.
@@ -111,7 +112,7 @@ func (k *call) prepareAdmission(a *attempt) error {
 	key, err := k.askKey(a.number)
 	if err != nil {
 		k.attempts.Add(1)
-		a.failed(err, failurePermanent)
+		a.failed(err, wire.Permanent)
 		k.last = a
 		k.plan = plan{}
 		return a.outcome()

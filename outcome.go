@@ -8,6 +8,7 @@ import (
 	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/wire"
 )
 
 // outcome returns the error of the call, nil for a success, after go-retryablehttp has ended its
@@ -47,7 +48,7 @@ func (k *call) outcome(err error) error {
 func (a *attempt) outcome() error {
 	ended, _ := errors.AsType[*endedError](a.err)
 	switch {
-	case a.failure == failureProtocol:
+	case a.failure == wire.Protocol:
 		return a.responseError("not HTTP", a.err)
 	case a.statusCode == 0, ended != nil && a.statusCode/100 == 2:
 		return a.transportError(a.err)

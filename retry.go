@@ -10,6 +10,7 @@ import (
 
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/quota"
+	"github.com/petstore/petstore-go/internal/wire"
 )
 
 // RetryPolicy sets how often a call is retried and with which backoff; the package documentation
@@ -84,17 +85,6 @@ func (b *retryBudget) succeeded() {
 	}
 }
 
-// transientStatus reports whether another attempt may get a different status than this one.
-func transientStatus(code int) bool {
-	switch code {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return true
-	case http.StatusNotImplemented:
-		return false
-	}
-	return code >= http.StatusInternalServerError
-}
-
 // mayBeDone reports whether the service may have carried out a request with a response of this
 // status, or with none if code is 0. A refusal is certain: a gateway's 408 or 5xx is no refusal by
 // the service, and a 303 is what follows a POST that was carried out.
@@ -111,7 +101,7 @@ func mayBeDone(code int) bool {
 // mayBeDone reports whether the service may have carried out the request of a. All that is said
 // about a create, by retries and errors, follows from it and the function of the same name.
 func (a *attempt) mayBeDone() bool {
-	return a.sent && a.failure != failureUnprocessed && mayBeDone(a.statusCode)
+	return a.sent && a.failure != wire.Unprocessed && mayBeDone(a.statusCode)
 }
 
 // checkRetry is the CheckRetry of go-retryablehttp, which is called after each attempt. It makes
@@ -175,11 +165,11 @@ func (a *attempt) worthRepeating() bool {
 func (a *attempt) transient() bool {
 	switch a.statusCode {
 	case 0:
-		return a.failure != failurePermanent && a.failure != failureProtocol
+		return a.failure != wire.Permanent && a.failure != wire.Protocol
 	case a.operation().success:
 		return a.err != nil
 	}
-	return transientStatus(a.statusCode)
+	return wire.TransientStatus(a.statusCode)
 }
 
 // fits reports whether a wait ends before the context's deadline and, if the service asked for the

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/internal/body"
+	"github.com/petstore/petstore-go/internal/wire"
 )
 
 // result is the result of an attempt.
@@ -22,7 +23,7 @@ type result struct {
 	sent       bool
 	statusCode int
 	err        error
-	failure    failure
+	failure    wire.Failure
 }
 
 // The words of the tables.
@@ -54,22 +55,22 @@ func TestRetryTable(t *testing.T) {
 			once, unknown, statuses(202, 204, 206, 299),
 		},
 		{"body cut off", "", again, unknown, []result{
-			{statusCode: http.StatusOK, sent: true, err: errors.New("EOF"), failure: failureConnection},
+			{statusCode: http.StatusOK, sent: true, err: errors.New("EOF"), failure: wire.Connection},
 		}},
 		{"connection or stream reset, attempt timed out", "reset, cut off, attempt timed out", again, unknown, []result{
-			{sent: true, err: errors.New("reset"), failure: kindOf(errors.New("reset"))},
-			{sent: true, err: &attemptTimeoutError{}, failure: kindOf(&attemptTimeoutError{})},
+			{sent: true, err: errors.New("reset"), failure: wire.KindOf(errors.New("reset"))},
+			{sent: true, err: &attemptTimeoutError{}, failure: wire.KindOf(&attemptTimeoutError{})},
 		}},
 		{
 			"connection refused: nothing was written", "nothing was written, as a refused dial", again, again,
-			[]result{{err: dial, failure: kindOf(dial)}},
+			[]result{{err: dial, failure: wire.KindOf(dial)}},
 		},
 		{"unknown host, bad certificate", "unknown host, TLS certificate", once, once, []result{
-			{err: &net.DNSError{IsNotFound: true}, failure: kindOf(&net.DNSError{IsNotFound: true})},
-			{err: tls.AlertError(42), failure: kindOf(tls.AlertError(42))},
+			{err: &net.DNSError{IsNotFound: true}, failure: wire.KindOf(&net.DNSError{IsNotFound: true})},
+			{err: tls.AlertError(42), failure: wire.KindOf(tls.AlertError(42))},
 		}},
 		{"bytes that are not HTTP", "a response that is not HTTP", once, unknown, []result{
-			{sent: true, err: errors.New("malformed HTTP"), failure: kindOf(errors.New("malformed HTTP"))},
+			{sent: true, err: errors.New("malformed HTTP"), failure: wire.KindOf(errors.New("malformed HTTP"))},
 		}},
 	} {
 		if row.doc != "" {

@@ -1,4 +1,5 @@
-package petstore
+// Package wire sends a request at most once over net/http, and says what its error means.
+package wire
 
 import (
 	"bytes"
@@ -7,10 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync/atomic"
 )
 
-// wire records whether net/http may have written one request, and prevents that net/http writes it
+// Record records whether net/http may have written one request, and prevents that net/http writes it
 // twice.
 //
 // net/http repeats a request by itself in two cases:
@@ -23,14 +25,16 @@ import (
 //     additional frame, which gateways turn into a chunked body. There a read has no body; instead,
 //     its context ends when net/http gets a second connection for it, and HTTP/2 checks the context
 //     before it writes.
-type wire struct {
-	body      requestBody
-	copySent  atomic.Bool  // a copy of body, from GetBody, was sent, as it seems, and not only recorded
-	hooked    bool         // the request has hooks of httptrace
-	asked     atomic.Bool  // hook: the transport asked for a connection
-	connected atomic.Bool  // hook: the transport got a connection
-	written   atomic.Int32 // hook: number of headers written, minus that of responses
-	repeated  atomic.Bool  // net/http was about to send the request again
+type Record struct {
+	transport  *Transport
+	repeatable bool
+	body       requestBody
+	copySent   atomic.Bool  // a copy of body, from GetBody, was sent, as it seems, and not only recorded
+	hooked     bool         // the request has hooks of httptrace
+	asked      atomic.Bool  // hook: the transport asked for a connection
+	connected  atomic.Bool  // hook: the transport got a connection
+	written    atomic.Int32 // hook: number of headers written, minus that of responses
+	repeated   atomic.Bool  // net/http was about to send the request again
 }
 
 // requestBody is the body of a create. It records whether it was read.
@@ -53,19 +57,19 @@ func (b *requestBody) ReadAt(p []byte, off int64) (int, error) { return b.reader
 // a connection is asked for, and seldom closes it; who sends the copy must close it.
 type bodyCopy struct {
 	requestBody
-	wire *wire
+	record *Record
 }
 
 func (b *bodyCopy) Read(p []byte) (int, error) {
-	if b.wire.asked.Load() {
-		b.wire.copySent.Store(true)
+	if b.record.asked.Load() {
+		b.record.copySent.Store(true)
 	}
 	return b.requestBody.Read(p)
 }
 
 func (b *bodyCopy) Close() error {
 	if b.read.Load() {
-		b.wire.copySent.Store(true)
+		b.record.copySent.Store(true)
 	}
 	return nil
 }
@@ -82,14 +86,16 @@ func (emptyBody) Read([]byte) (int, error)         { return 0, io.EOF }
 func (emptyBody) WriteTo(io.Writer) (int64, error) { return 0, nil }
 func (emptyBody) Close() error                     { return nil }
 
-// setBody sets the body of r.
-func (w *wire) setBody(k *call, r *http.Request, http1 bool) {
-	w.body.reader.Reset(k.body)
+// SetBody sets the body of r, which t will send; nil for none. repeatable is whether sending it again
+// has no further effect. http1 is whether it goes over HTTP/1. It must be called first.
+func (w *Record) SetBody(t *Transport, r *http.Request, body []byte, repeatable, http1 bool) {
+	w.transport, w.repeatable = t, repeatable
+	w.body.reader.Reset(body)
 	switch {
-	case k.body != nil:
-		w.setCreate(k, r, http1)
+	case body != nil:
+		w.setCreate(r, body, http1)
 	case !http1:
-	case k.client.plain:
+	case t.plain:
 		r.Body, r.TransferEncoding = io.NopCloser(&w.body.reader), identity
 	default:
 		r.Body, r.TransferEncoding = emptyBody{}, identity
@@ -99,31 +105,36 @@ func (w *wire) setBody(k *call, r *http.Request, http1 bool) {
 // setCreate sets the body of a create. For an http.Transport, which calls hooks, the body has a type
 // that net/http knows to be in memory, so that it writes header and body together. It asks for a copy
 // only to send the request again, also after a registered protocol that did.
-func (w *wire) setCreate(k *call, r *http.Request, http1 bool) {
-	r.ContentLength = int64(len(k.body))
+func (w *Record) setCreate(r *http.Request, body []byte, http1 bool) {
+	r.ContentLength = int64(len(body))
 	r.Body = &w.body
-	if k.client.plain {
+	if w.transport.plain {
 		r.Body = io.NopCloser(&w.body.reader)
 	}
-	if !http1 && (k.client.plain || k.client.traceable) {
+	if !http1 && (w.transport.plain || w.transport.traceable) {
 		return // without GetBody net/http does not repeat over HTTP/2, and its error has the reason
 	}
 	r.GetBody = func() (io.ReadCloser, error) {
-		if k.client.plain || w.connected.Load() || w.body.read.Load() {
-			return nil, errNotRepeated
+		if w.transport.plain || w.connected.Load() || w.body.read.Load() {
+			return nil, ErrNotRepeated
 		}
-		copied := &bodyCopy{wire: w}
-		copied.reader.Reset(k.body)
+		copied := &bodyCopy{record: w}
+		copied.reader.Reset(body)
 		return copied, nil
 	}
 }
 
-// watch returns the context of the request. It adds hooks only where they are needed: for a create,
+// Context is the context of one request; End ends it.
+type Context interface {
+	context.Context
+	End()
+}
+
+// Watch returns the context of the request, which is ctx or derived from it. It adds hooks only where they are needed: for a create,
 // and for a read without a body.
-func (w *wire) watch(a *attempt, http1 bool) context.Context {
-	k := a.call
-	if k.operation.repeatable && http1 {
-		return &a.context
+func (w *Record) Watch(ctx Context, http1 bool) context.Context {
+	if w.repeatable && http1 {
+		return ctx
 	}
 	w.hooked = true
 	hooks := &httptrace.ClientTrace{
@@ -131,41 +142,67 @@ func (w *wire) watch(a *attempt, http1 bool) context.Context {
 		GotConn: func(httptrace.GotConnInfo) {
 			if w.connected.Swap(true) && w.written.Load() > 0 {
 				w.repeated.Store(true)
-				a.context.End()
+				ctx.End()
 			}
 		},
 	}
-	if k.operation.repeatable {
+	if w.repeatable {
 		hooks.WroteHeaders = func() { w.written.Add(1) }
 		// net/http does not repeat a request that had a response. A connection after that is for
 		// another request of the user's transport, which logs with httputil.DumpRequestOut, fetches
 		// a token, or retries. Over HTTP/2, the response may come before WroteHeaders.
 		hooks.GotFirstResponseByte = func() { w.written.Add(-1) }
 	}
-	return httptrace.WithClientTrace(&a.context, hooks)
+	return httptrace.WithClientTrace(ctx, hooks)
 }
 
-// errNotRepeated replaces an error after which net/http would have sent the request again.
-var errNotRepeated = errors.New("the connection or stream failed before a response")
+// ErrNotRepeated replaces an error after which net/http would have sent the request again.
+var ErrNotRepeated = errors.New("the connection or stream failed before a response")
 
-// mayHaveSent reports whether the request of k may have been written; err is the error of the
+// MayHaveSent reports whether the request may have been written; err is the error of the
 // transport. It returns false only if nothing was written for certain: the dial or the handshake
 // failed, or net/http had no connection yet. Hooks and errors alone are not certain: a transport of
 // the user may send the body by other means, in other contexts, and return the error of a later
 // dial. But it cannot send a body that it did not read. And an http.Transport asks for a connection
 // unless the request is that of a registered protocol.
-func (w *wire) mayHaveSent(k *call, err error) bool {
+func (w *Record) MayHaveSent(err error) bool {
 	switch {
 	case err == nil, w.connected.Load(), w.body.read.Load(), w.copySent.Load():
 		return true
-	case k.client.plain && w.hooked:
-		return !w.asked.Load() && !k.client.own
+	case w.transport.plain && w.hooked:
+		return !w.asked.Load() && !w.transport.own
 	case neverConnected(err):
 		return false
 	case w.asked.Load():
-		return k.operation.repeatable && !k.client.traceable
+		return w.repeatable && !w.transport.traceable
 	}
-	return !w.hooked || !k.client.traceable
+	return !w.hooked || !w.transport.traceable
+}
+
+// Repeated reports whether net/http was about to send the request again.
+func (w *Record) Repeated() bool { return w.repeated.Load() }
+
+// Unprocessed reports whether err guarantees that the server did not process the create.
+func (w *Record) Unprocessed(err error) bool {
+	return w.connected.Load() && unprocessed(err) // else the words are of another request
+}
+
+// Transport has what the sending of a request depends on.
+type Transport struct {
+	own       bool // it is the client's own, unchanged
+	plain     bool // it is an http.Transport
+	traceable bool // it calls the hooks of httptrace
+	proxy     func(*http.Request) (*url.URL, error)
+}
+
+// NewTransport returns what is known about t. own is whether t is the client's own, unchanged.
+func NewTransport(t http.RoundTripper, own bool) Transport {
+	_, plain := t.(*http.Transport)
+	found := Transport{own: own, plain: plain}
+	if sends := httpTransport(t); sends != nil {
+		found.traceable, found.proxy = true, sends.Proxy
+	}
+	return found
 }
 
 // httpTransport returns t if it is an http.Transport, or the one that it wraps if it has the Unwrap

@@ -1,4 +1,4 @@
-package petstore
+package wire
 
 import (
 	"context"
@@ -22,13 +22,13 @@ func (e *proxyError) Error() string {
 // mayPass reports whether the proxy may connect at the next attempt. After a 407 it will not, and a
 // wrong password that is sent again may lock the account of the proxy's user.
 func (e *proxyError) mayPass() bool {
-	return transientStatus(e.statusCode)
+	return TransientStatus(e.statusCode)
 }
 
 // refusedByProxy reports whether a proxy refused to connect and would again, by the error of a
-// transport without checkConnect: it has only the words of the status, and the proxy may choose
+// transport without CheckConnect: it has only the words of the status, and the proxy may choose
 // others. The error of a dial to a proxy is another one, a *net.OpError.
-func (a *attempt) refusedByProxy(err error) bool {
+func (w *Record) refusedByProxy(err error, r *http.Request) bool {
 	if refused, ok := errors.AsType[*proxyError](err); ok {
 		return !refused.mayPass()
 	}
@@ -40,25 +40,24 @@ func (a *attempt) refusedByProxy(err error) bool {
 	}
 	for code := http.StatusMultipleChoices; code < 600; code++ {
 		if words := http.StatusText(code); words != "" && strings.EqualFold(err.Error(), words) {
-			return !transientStatus(code)
+			return !TransientStatus(code)
 		}
 	}
 	_, network := errors.AsType[net.Error](err)
-	return !network && a.wire.asked.Load() && !a.wire.connected.Load() && a.proxied()
+	return !network && w.asked.Load() && !w.connected.Load() && w.transport.proxied(r)
 }
 
-// proxied reports whether the transport connects through a proxy, if it can be seen.
-func (a *attempt) proxied() bool {
-	of := a.call.client.proxy
-	if of == nil {
+// proxied reports whether t connects through a proxy for r, if it can be seen.
+func (t *Transport) proxied(r *http.Request) bool {
+	if t.proxy == nil {
 		return false
 	}
-	proxy, err := of(&a.request)
+	proxy, err := t.proxy(r)
 	return err == nil && proxy != nil
 }
 
-// checkConnect is the OnProxyConnectResponse of the client's own transport.
-func checkConnect(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+// CheckConnect is the OnProxyConnectResponse of the client's own transport.
+func CheckConnect(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}

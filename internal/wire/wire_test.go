@@ -1,7 +1,9 @@
-package petstore
+package wire
 
 import (
+	"context"
 	"io"
+	"net/http"
 	"net/http/httptrace"
 	"testing"
 
@@ -37,15 +39,21 @@ func TestRepetition(t *testing.T) {
 		{"sees a repetition after such a response", "crwcwc", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := attemptOf(t, listPets, &callConfig{})
-			hooks := httptrace.ContextClientTrace(a.wire.watch(a, false))
+			var w Record
+			w.SetBody(new(Transport), new(http.Request), nil, true, false)
+			hooks := httptrace.ContextClientTrace(w.Watch(endless{t.Context()}, false))
 			for _, hook := range c.hooks {
 				map[rune]func(){
 					'c': func() { hooks.GotConn(httptrace.GotConnInfo{}) },
 					'w': hooks.WroteHeaders, 'r': hooks.GotFirstResponseByte,
 				}[hook]()
 			}
-			assert.Equal(t, c.repeated, a.wire.repeated.Load())
+			assert.Equal(t, c.repeated, w.Repeated())
 		})
 	}
 }
+
+// endless is a context without an end.
+type endless struct{ context.Context }
+
+func (endless) End() {}

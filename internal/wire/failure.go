@@ -1,0 +1,153 @@
+package wire
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+)
+
+// Failure is the kind of an attempt's error, as the retries distinguish it.
+//
+//	symptom                                       failure      error of the call
+//	dial refused, reset, timed out                connection   *TransportError
+//	REFUSED_STREAM, GOAWAY                        unprocessed  *TransportError
+//	a 2xx that is cut off                         connection   *ResponseError
+//	unknown host, certificate, TLS alert, no key  permanent    *TransportError
+//	CONNECT refused by a proxy, as with 407       permanent    *TransportError
+//	bytes that are not HTTP                       protocol     *ResponseError
+type Failure int
+
+// The kinds of failures.
+const (
+	None        Failure = iota
+	Connection          // transient: a retry may succeed
+	Permanent           // a retry would fail in the same way
+	Protocol            // the response is not HTTP
+	Unprocessed         // transient: the server did not process the request
+)
+
+// KindOf classifies the error of the request r, which got no response.
+func (w *Record) KindOf(err error, r *http.Request, sent bool) Failure {
+	switch kind := KindOf(err); {
+	case w.refusedByProxy(err, r):
+		return Permanent
+	case errors.Is(err, ErrUnprocessed):
+		return Unprocessed
+	case kind == Protocol && !sent: // a proxy's response to CONNECT
+		return Permanent
+	default:
+		return kind
+	}
+}
+
+// KindOf classifies err; an unknown error is transient.
+func KindOf(err error) Failure {
+	if NotHTTP(err) {
+		return Protocol
+	}
+	dns, ok := errors.AsType[*net.DNSError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	if ok && dns.IsNotFound || alert || noTLS(err) || errors.Is(err, errNothing) || containsAny(err.Error(),
+		"unsupported protocol scheme", "server gave HTTP response to HTTPS client") {
+		return Permanent
+	}
+	return Connection
+}
+
+// neverConnected reports whether err shows that there was no connection to write to. A transport may
+// join the errors of several requests: then each must show that.
+func neverConnected(err error) bool {
+	switch e := err.(type) { //nolint:errorlint // one layer at a time
+	case *net.OpError:
+		if e.Op == "dial" || e.Op == "proxyconnect" || e.Op == "socks connect" {
+			return true
+		}
+	case *proxyError, *tls.CertificateVerificationError, tls.RecordHeaderError:
+		return true
+	case interface{ Unwrap() []error }:
+		joined := e.Unwrap()
+		return len(joined) > 0 && !slices.ContainsFunc(joined, func(err error) bool { return !neverConnected(err) })
+	}
+	inner := errors.Unwrap(err)
+	return inner != nil && neverConnected(inner)
+}
+
+// noTLS reports whether the TLS handshake failed because of the server: its certificate is not
+// trusted, or it does not speak TLS.
+func noTLS(err error) bool {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, record := errors.AsType[tls.RecordHeaderError](err)
+	return certificate || record
+}
+
+// NotHTTP reports whether the response was not HTTP. It compares texts, because net/http has no
+// exported types for most of these errors.
+func NotHTTP(err error) bool {
+	if _, ok := errors.AsType[textproto.ProtocolError](err); ok {
+		return true
+	}
+	return containsAny(err.Error(), "malformed HTTP", "malformed MIME header", "bad Content-Length",
+		"multiple Content-Length", "transfer encoding", "response headers exceeded",
+		"connection error: PROTOCOL_ERROR")
+}
+
+// ErrUnprocessed replaces the error of a create over HTTP/2 that the server guarantees not to have
+// processed: it responded with REFUSED_STREAM, or with a GOAWAY that leaves the stream out (RFC
+// 9113, section 8.7). Servers do so for a shutdown, and after so many requests on one connection.
+var ErrUnprocessed = errors.New("the server closed the connection or stream before it processed the request")
+
+// unprocessed reports whether err guarantees that the server did not process a create. It compares
+// the texts with which net/http reports that it would have sent the request again, had it a
+// GetBody. PROTOCOL_ERROR is another reason for that, but no guarantee. The last text means that a
+// connection was about to close before anything was written.
+func unprocessed(err error) bool {
+	text := err.Error()
+	return strings.HasPrefix(text, "http2: Transport: cannot retry err [") &&
+		containsAny(text, "graceful shutdown GOAWAY]", "; REFUSED_STREAM") ||
+		text == "net/http: cannot rewind body after connection loss"
+}
+
+func containsAny(s string, substrings ...string) bool {
+	for _, sub := range substrings {
+		if strings.Contains(s, sub) {
+			return true
+		}
+	}
+	return false
+}
+
+var errNothing = errors.New("the transport returned neither a response nor an error")
+
+// CheckResponse returns an error for a response that cannot be final: nil, which a transport must not
+// return, and a status from 000 to 199, which net/http passes on. A nil body becomes an empty one.
+func CheckResponse(resp *http.Response, err error) (*http.Response, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case resp == nil:
+		return nil, errNothing
+	case resp.Body == nil:
+		resp.Body = http.NoBody
+	}
+	if resp.StatusCode >= http.StatusOK {
+		return resp, nil
+	}
+	_ = resp.Body.Close() // the body is not used
+	return nil, fmt.Errorf("malformed HTTP response: status %03d", resp.StatusCode)
+}
+
+// TransientStatus reports whether another attempt may get a different status than this one.
+func TransientStatus(code int) bool {
+	switch code {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return true
+	case http.StatusNotImplemented:
+		return false
+	}
+	return code >= http.StatusInternalServerError
+}
