@@ -77,7 +77,7 @@ func TestCreatePetResponseLost(t *testing.T) {
 				server := fake.NewTestServer(t, fake.WithStrict())
 				client := server.Client()
 				require.NoError(t, list(client), "so that the connection was used before")
-				server.Inject(fake.Fault{Wire: wire, AfterCommit: true, Operation: fake.OpCreatePet})
+				server.Inject(fake.Fault{Wire: wire, AfterCommit: true, Operation: petstore.OpCreatePet})
 				_, err := client.CreatePet(t.Context(), newPet())
 				require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, "wire %d", wire)
 				require.NotErrorIs(t, err, context.DeadlineExceeded)

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // These house tests are about documentation, links between documents, goroutines and sleeps. The
@@ -153,12 +153,12 @@ func TestHouseOperationsAreEverywhere(t *testing.T) {
 			operations = append(operations, strings.ToLower(method.Name[:1])+method.Name[1:])
 		}
 	}
-	assert.ElementsMatch(t, operations, fake.Operations(), "the client and the fake")
+	assert.ElementsMatch(t, operations, fakecontrol.Operations(), "the client and the fake")
 	for path, form := range map[string]string{
 		"openapi.yaml": `operationId: %s\n`, "openapi/document_test.go": `"%s"`, "openapi/contract_test.go": `\b%s\b`,
 		"README.md": `(?i)\b%s\b`, "doc.go": `(?i)\b%s\b`, "docs/conformance.md": `\b%s\b`,
 		"internal/chaos/call_test.go": `(?i)\.%s\(`, "petstoreotel/doc.go": `\b%s\b`,
-		"cmd/petstore-fake/internal/replay/code.go": `(?i)\bcase fake.Op%s:|"%[1]s"`,
+		"cmd/petstore-fake/internal/replay/code.go": `(?i)\bcase petstore.Op%s:|"%[1]s"`,
 	} {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)

@@ -85,7 +85,7 @@ func TestWithHTTPClientOverTLS(t *testing.T) {
 				require.NoError(t, err)
 				for range 2 { // the second call knows the protocol
 					if name == "sends a read again after a 503" {
-						service.Inject(fake.Fault{Operation: fake.OpListPets, Status: http.StatusServiceUnavailable})
+						service.Inject(fake.Fault{Operation: petstore.OpListPets, Status: http.StatusServiceUnavailable})
 					}
 					listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 					require.NoError(t, err)

@@ -53,7 +53,7 @@ func unauthorized(x *exchange) response {
 		message = "this is the preflight request of a web page, whose origin " + quote(x.req.Header.Get("Origin")) +
 			" is not allowed to call; the flag -cors of petstore-fake allows origins"
 	}
-	a := refusal(http.StatusUnauthorized, CodeUnauthorized, message)
+	a := refusal(http.StatusUnauthorized, codeUnauthorized, message)
 	a.set("Www-Authenticate", "Bearer")
 	return a
 }

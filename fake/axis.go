@@ -61,7 +61,7 @@ func newAxis[T comparable](
 }
 
 // String returns the choices that differ from the default, such as
-// "retry-after=date,window=sliding", or "default". [ParseBehavior] reads it.
+// "retry-after=date,window=sliding", or "default". The program petstore-fake reads it.
 func (b Behavior) String() string {
 	var words []string
 	for _, a := range axes() {
@@ -94,28 +94,6 @@ func (b Behavior) problem() string {
 		}
 	}
 	return ""
-}
-
-// ParseBehavior reads what [Behavior.String] writes: "default", or a list of choices separated by
-// commas, such as "retry-after=date,window=sliding". What the list does not name has its default.
-// The names that [Variants] yields are such lists. The error names what is not a choice.
-func ParseBehavior(text string) (Behavior, error) {
-	var b Behavior
-	if text == "default" {
-		return b, nil
-	}
-	seen := make(map[string]bool)
-	for word := range strings.SplitSeq(text, ",") {
-		name, choice, _ := strings.Cut(strings.TrimSpace(word), "=")
-		if seen[name] {
-			return Behavior{}, fmt.Errorf("fake: ParseBehavior: %s is given twice", quote(name))
-		}
-		seen[name] = true
-		if err := choose(&b, name, choice); err != nil {
-			return Behavior{}, fmt.Errorf("fake: ParseBehavior: %w", err)
-		}
-	}
-	return b, nil
 }
 
 // choose sets one field of b.

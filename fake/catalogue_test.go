@@ -86,7 +86,7 @@ func TestReset(t *testing.T) {
 	srv.AddPet(petstore.NewPet{Name: "Rex"})
 	d.admitted(t)
 	srv.BanKey(srv.APIKey(), 1<<60)
-	never := srv.Inject(fake.Fault{Status: 500, Operation: fake.OpCreatePet})
+	never := srv.Inject(fake.Fault{Status: 500, Operation: petstore.OpCreatePet})
 	d.send(t, request{path: "/pets/1"})
 	before := srv.Now()
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	petstore "github.com/petstore/petstore-go"
 )
 
 // The rules that [Server.Violations] reports.
@@ -39,8 +41,8 @@ const (
 	RuleKeyExposed = "key-exposed"
 )
 
-// Rules returns the Rule constants.
-func Rules() []string {
+// rules returns the Rule constants.
+func rules() []string {
 	return []string{
 		RuleEarlyRetry, RuleBanProvoked, RuleRepeatedCreate, RuleUnknownParameter, RuleUnknownField,
 		RuleZeroCategory, RuleDeprecated, RuleKeyExposed,
@@ -48,11 +50,11 @@ func Rules() []string {
 }
 
 // checkRules returns an error if there is no such rule.
-func checkRules(rules []string) error {
-	for _, r := range rules {
-		if !slices.Contains(Rules(), r) {
+func checkRules(list []string) error {
+	for _, r := range list {
+		if !slices.Contains(rules(), r) {
 			return fmt.Errorf("there is no rule %s; the rules are %s",
-				quote(r), strings.Join(Rules(), ", "))
+				quote(r), strings.Join(rules(), ", "))
 		}
 	}
 	return nil
@@ -143,9 +145,24 @@ func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
 	}
 	got := len(s.RequestsOf(operation))
 	if got != n {
-		tb.Errorf("fake: %d requests of %q arrived, want %d", got, operation, n)
+		tb.Errorf("fake: %s of %q arrived, want %d", plural(got, "request"), operation, n)
 	}
 	return got == n
+}
+
+// AssertNoLimited reports an error of the test for each key, revoked or not, that the server refused
+// a request of with 429 since it was made or reset, and returns whether there was none. A 429 by a
+// [Fault] does not count.
+func (s *Server) AssertNoLimited(tb TB) bool {
+	tb.Helper()
+	ok := true
+	direct{s}.EachKey(func(number int, key string, _ bool) {
+		if n := s.Usage(key).Limited; n > 0 {
+			tb.Errorf("fake: the server refused %s of key %d with 429", plural(n, "request"), number)
+			ok = false
+		}
+	})
+	return ok
 }
 
 // note records a violation by the request.
@@ -178,7 +195,7 @@ func (x *exchange) noteParameters(values url.Values, has ...string) {
 
 // arrival checks a request against the responses that its key got before.
 func (x *exchange) arrival() {
-	if uri := x.req.URL.RequestURI(); x.srv.Redact(uri) != uri {
+	if uri := x.req.URL.RequestURI(); x.srv.keys.redactor().text(uri) != uri {
 		x.note(RuleKeyExposed, "5", "the URL has an API key in it")
 	}
 	if x.key == nil {
@@ -199,7 +216,7 @@ func (x *exchange) arrival() {
 func (k *apiKey) repeated(x *exchange) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if x.route.operation != OpCreatePet || len(k.unknown) == 0 {
+	if x.route.operation != petstore.OpCreatePet || len(k.unknown) == 0 {
 		k.unknown = nil
 		return 0
 	}
@@ -215,7 +232,7 @@ func (x *exchange) departure(a *response) {
 	if a.status == http.StatusTooManyRequests && a.sent() && x.req.Context().Err() == nil {
 		x.key.toldToWait(a.comeBack())
 	}
-	if x.route.operation == OpCreatePet && outcomeUnknown(x, a) {
+	if x.route.operation == petstore.OpCreatePet && outcomeUnknown(x, a) {
 		x.key.remember(x)
 	}
 }
@@ -248,7 +265,7 @@ func outcomeUnknown(x *exchange, a *response) bool {
 
 // delivered forgets a create of unknown outcome: the last byte of its response is on the way.
 func (x *exchange) delivered() {
-	if x.key == nil || x.route.operation != OpCreatePet {
+	if x.key == nil || x.route.operation != petstore.OpCreatePet {
 		return
 	}
 	x.key.mu.Lock()

@@ -11,7 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // rules returns the rules that were broken so far, in order.
@@ -269,11 +271,11 @@ func TestViolations(t *testing.T) {
 		viaTransport(t, srv).send(t, request{path: "/pets/1"})
 		tb := &recorder{}
 		assert.False(t, srv.AssertNoViolations(tb))
-		assert.False(t, srv.AssertRequests(tb, fake.OpListPets, 1))
+		assert.False(t, srv.AssertRequests(tb, petstore.OpListPets, 1))
 		assert.Contains(t, tb.errors.String(), "deprecated-operation")
 		assert.Contains(t, tb.errors.String(), `0 requests of "listPets" arrived, want 1`)
 		assert.True(t, srv.AssertNoViolations(t, fake.RuleEarlyRetry))
-		assert.True(t, srv.AssertRequests(t, fake.OpGetPet, 1))
+		assert.True(t, srv.AssertRequests(t, petstore.OpGetPet, 1))
 		assert.True(t, srv.AssertRequests(t, "", 1))
 	})
 }
@@ -294,7 +296,7 @@ func TestKeyExposed(t *testing.T) {
 	t.Run("any known key, whatever the request is authorized by", func(t *testing.T) {
 		for _, auth := range []string{"-", "Basic Zm9v", "Bearer other-key", "Bearer unknown-key"} {
 			for _, path := range []string{"/pets?status=sold&limit=%64efault-key", "/default-key", "/pets#?x=default-key"} {
-				srv := fake.NewTestServer(t, fake.WithAPIKey("default-key"), fake.WithKey("other-key", fake.PlanFree))
+				srv := fakecontrol.New("default-key", nil, fake.WithKey("other-key", fake.PlanFree)).Server
 				viaTransport(t, srv).send(t, request{path: path, auth: auth})
 				exposed := strings.Contains(srv.Requests()[0].Path, "[redacted]")
 				assert.Equal(t, exposed, slices.Contains(rules(srv), fake.RuleKeyExposed), "%s %s", auth, path)
@@ -317,7 +319,7 @@ func TestWithStrict(t *testing.T) {
 		want string
 	}{
 		"strict":  {with(fake.WithStrict()), "fake: deprecated-operation (section 4.3)"},
-		"allowed": {with(fake.WithStrict(), fake.WithAllowed(fake.RuleDeprecated)), ""},
+		"allowed": {with(fake.WithStrict(fake.RuleDeprecated)), ""},
 		"lenient": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -329,4 +331,19 @@ func TestWithStrict(t *testing.T) {
 			assert.Equal(t, c.want != "", tb.Failed())
 		})
 	}
+}
+
+func TestAssertNoLimited(t *testing.T) {
+	tb := &recorder{}
+	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithFaults(fake.Fault{Status: 429, Times: 2}))
+	d := viaTransport(t, srv)
+	for range 3 {
+		d.list(t)
+	}
+	assert.True(t, srv.AssertNoLimited(tb), "a fault is no limit")
+	for range 2 {
+		d.list(t)
+	}
+	assert.False(t, srv.AssertNoLimited(tb))
+	assert.Equal(t, "fake: the server refused 2 requests of key 1 with 429\n", tb.errors.String())
 }

@@ -177,11 +177,11 @@ func FuzzRoute(f *testing.F) {
 		assert.Equal(t, want != "", got.known())
 		switch {
 		case want == "/v1/pets" && req.Method == http.MethodGet:
-			assert.Equal(t, route{operation: OpListPets}, got)
+			assert.Equal(t, route{operation: petstore.OpListPets}, got)
 		case want == "/v1/pets" && req.Method == http.MethodPost:
-			assert.Equal(t, route{operation: OpCreatePet}, got)
+			assert.Equal(t, route{operation: petstore.OpCreatePet}, got)
 		case want != "" && req.Method == http.MethodGet:
-			assert.Equal(t, route{operation: OpGetPet, petID: id}, got)
+			assert.Equal(t, route{operation: petstore.OpGetPet, petID: id}, got)
 		default:
 			assert.Empty(t, got.operation)
 		}

@@ -21,7 +21,7 @@ func (s *Server) createPet(x *exchange) response {
 	x.noteParameters(x.req.URL.Query())
 	p, err := readNewPet(x)
 	if err != nil {
-		return refusal(http.StatusBadRequest, CodeInvalidRequest,
+		return refusal(http.StatusBadRequest, codeInvalidRequest,
 			fmt.Sprintf("createPet: %v (section 4.2)", err))
 	}
 	pet := s.AddPet(p)
@@ -51,19 +51,6 @@ func readNewPet(x *exchange) (petstore.NewPet, error) {
 }
 
 func noSuchField(name string) string { return "NewPet has no field " + quote(name) }
-
-// ParseNewPet reads a NewPet object as createPet does (section 4.2), and is stricter in one point:
-// a field that NewPet does not have is an error. The error says what is wrong.
-func ParseNewPet(text []byte) (petstore.NewPet, error) {
-	pet, unknown, err := parseNewPet("the text", text)
-	switch {
-	case err != nil:
-		return petstore.NewPet{}, fmt.Errorf("fake: ParseNewPet: %w", err)
-	case len(unknown) > 0:
-		return petstore.NewPet{}, errors.New("fake: ParseNewPet: " + noSuchField(unknown[0]))
-	}
-	return pet, nil
-}
 
 // NewPet reads the body of a createPet request as the server does (section 4.2).
 func (r Request) NewPet() (petstore.NewPet, error) {

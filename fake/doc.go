@@ -15,15 +15,15 @@
 //
 //	To make                                     inject a Fault with
 //	a 503 once, then twice more                 Status: 503, Times: 3
-//	about half of the creates fail              Operation: OpCreatePet, Status: 500, Chance: 0.5, Times: Forever
+//	about half of the creates fail              Operation: petstore.OpCreatePet, Status: 500, Chance: 0.5, Times: Forever
 //	an outage of a minute                       Status: 503, Times: Forever, For: time.Minute
 //	a 429 with a wait                           Status: 429, RetryAfter: "30"
 //	a 429 by the real limit                     nothing: WithPlan(Enterprise(3, 0))
 //	a used-up day, a ban                        nothing: WithPlan(Enterprise(0, 3)), Server.BanKey
 //	a 401 for a key that was good               nothing: Server.RevokeKey
 //	a create that was carried out, response lost
-//	                                            Operation: OpCreatePet, AfterCommit: true, Wire: WireReset
-//	a create that was not carried out           Operation: OpCreatePet, Wire: WireReset
+//	                                            Operation: petstore.OpCreatePet, AfterCommit: true, Wire: WireReset
+//	a create that was not carried out           Operation: petstore.OpCreatePet, Wire: WireReset
 //	a refused connection                        Wire: WireRefuse
 //	a slow response, one that never comes       Delay: time.Second; Wire: WireStall
 //	a body that is cut off, or drips            Wire: WireTruncate; Wire: WireDrip
@@ -41,13 +41,13 @@
 //
 // # Options
 //
-//	WithAPIKey, WithPlan, WithKey         the keys and their plans
+//	WithPlan, WithKey                     the keys and their plans
 //	WithPets, WithFaults                  the pets and the faults at the start
 //	WithClock, WithTime, WithMinute       the server's time and the minute of its limits
 //	WithBehavior, WithObserved, WithSeed  choices where the document is silent, and random ones
 //	WithBan, WithLatency                  bans for repeated requests, and delays
-//	WithStrict, WithAllowed               violations that fail the test
-//	WithJournal, WithNotify               the size of the journal, and a function for each request
+//	WithStrict                            violations that fail the test
+//	WithJournal                           the size of the journal
 //
 // # Time
 //

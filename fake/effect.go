@@ -5,12 +5,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
-// Effect describes in words what the fault does to a request that it strikes, such as "delayed by
+// effect describes in words what the fault does to a request that it strikes, such as "delayed by
 // 2s, status 503, Retry-After 5". It does not say which requests the fault strikes, nor how often.
-func (f Fault) Effect() string {
+func (f *Fault) effect() string {
 	var words []string
 	add := func(applies bool, format string, args ...any) {
 		if applies {
@@ -56,7 +55,3 @@ func (w Wire) effect() string {
 	}
 	return ""
 }
-
-// Until returns when the time of [Fault.For] ends, by the server's clock; the zero time for a fault
-// without one.
-func (i *Injection) Until() time.Time { return i.until }

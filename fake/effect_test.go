@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestFault_Effect(t *testing.T) {
 	for want, f := range map[string]fake.Fault{
-		"no change": {Operation: fake.OpGetPet, Times: fake.Forever, Chance: 0.5},
+		"no change": {Operation: petstore.OpGetPet, Times: fake.Forever, Chance: 0.5},
 		"carried out, delayed by 2s, status 503, code busy, message \"later\", Retry-After 5, " +
 			"header X-A: 1, 2, no header X-B, another body of 2 bytes, body cut off after its first half": {
 			AfterCommit: true, Delay: 2 * time.Second, Status: 503, Code: "busy", Message: "later", RetryAfter: "5",
@@ -26,7 +28,7 @@ func TestFault_Effect(t *testing.T) {
 		"a byte of the body every 100ms":        {Wire: fake.WireDrip},
 		"connection refused":                    {Wire: fake.WireRefuse},
 	} {
-		assert.Equal(t, want, f.Effect())
+		assert.Equal(t, want, fakecontrol.Effect(f))
 	}
 }
 
@@ -46,11 +48,8 @@ func TestRequest_FaultEffect(t *testing.T) {
 }
 
 func TestInjection_Until(t *testing.T) {
-	srv := fake.NewTestServer(t)
+	srv := fakecontrol.New("", nil)
 	i := srv.Inject(fake.Fault{Status: 503, For: time.Minute})
-	assert.WithinDuration(t, srv.Now().Add(time.Minute), i.Until(), 10*time.Second)
-	assert.Zero(t, srv.Inject(fake.Fault{Status: 503}).Until())
-	for _, i := range srv.Injections() {
-		i.Remove()
-	}
+	assert.WithinDuration(t, srv.Now().Add(time.Minute), i.Until, 10*time.Second)
+	assert.Zero(t, srv.Inject(fake.Fault{Status: 503}).Until)
 }

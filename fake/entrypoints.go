@@ -52,8 +52,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 	x := s.newExchange(r)
 	if !enter(&s.inflight, s.inflight.exchanges, x, true) {
-		a := refusal(http.StatusServiceUnavailable, CodeInternal, closedError{}.Error())
-		a.now, a.quota = x.arrived, x.quota(x.arrived)
+		a := refusal(http.StatusServiceUnavailable, codeInternal, closedError{}.Error())
+		a.now, a.quota, a.size = x.arrived, x.quota(x.arrived), len(a.body)
 		s.write(w, x, &a)
 		return
 	}

@@ -36,7 +36,7 @@ func TestEntryPoints(t *testing.T) {
 		for i, p := range srv.Pets() {
 			assert.Equal(t, petstore.Pet{ID: int64(i + 1), Name: names[i], CategoryID: 1}, p)
 		}
-		srv.AssertRequests(t, fake.OpCreatePet, 4)
+		srv.AssertRequests(t, petstore.OpCreatePet, 4)
 		assert.Equal(t, 4, srv.Usage(srv.APIKey()).Minute)
 	})
 	t.Run("every response has the three headers and the server's date", func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestEntryPoints(t *testing.T) {
 			resp.Body.Close()
 			assert.Equal(t, http.StatusOK, resp.StatusCode)
 		}
-		assert.Equal(t, fake.OpListPets, srv.Requests()[1].Operation)
+		assert.Equal(t, petstore.OpListPets, srv.Requests()[1].Operation)
 		assert.Equal(t, http.MethodGet, srv.Requests()[1].Method)
 	})
 	t.Run("serve many requests at once", func(t *testing.T) {

@@ -23,7 +23,7 @@ func Example() {
 	}
 	fmt.Println(list.Pets[0].Name, "and", list.RateLimit.Remaining, "more requests in this minute")
 
-	srv.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: http.StatusBadGateway})
+	srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: http.StatusBadGateway})
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Mia", CategoryID: 1})
 	fmt.Println("outcome unknown:", errors.Is(err, petstore.ErrOutcomeUnknown))
 

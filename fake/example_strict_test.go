@@ -11,7 +11,7 @@ import (
 // A strict test fails for what a well-behaved client does not do.
 func ExampleWithStrict() {
 	t := &printed{} // in a test, its *testing.T
-	srv := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleDeprecated))
+	srv := fake.NewTestServer(t, fake.WithStrict(fake.RuleDeprecated))
 	// The categoryId is missing in the file, and decoding makes it 0.
 	_, err := srv.Client().CreatePet(context.Background(), petstore.NewPet{Name: "Rex"})
 	fmt.Println(err)
@@ -19,8 +19,8 @@ func ExampleWithStrict() {
 	// Output:
 	// <nil>
 	// fake: zero-category (section 2): categoryId is 0, a legal value, or a field that was missing in what the program decoded, request #1
-	// fake: the server of TestImport served 1 requests
-	// 	#1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":0}" → 201
+	// fake: the server of TestImport served 1 request
+	// 	+0s #1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":0}" → 201
 }
 
 // printed stands in for the *testing.T of a test, since an example has none.

@@ -52,15 +52,15 @@ func ExampleNewTestServer() {
 	t.cleanups[0]() // what the end of the test does
 	// Output:
 	// 1 pets, want 2
-	// fake: the server of TestImport served 1 requests
-	// 	#1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
+	// fake: the server of TestImport served 1 request
+	// 	+0s #1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
 }
 
 func ExampleServer_Inject() {
 	srv := fake.NewServer()
 	defer srv.Close()
 	srv.Inject(fake.Fault{
-		Operation:   fake.OpCreatePet,
+		Operation:   petstore.OpCreatePet,
 		AfterCommit: true, // the pet is added, and then the response is lost
 		Wire:        fake.WireReset,
 	})
@@ -79,7 +79,7 @@ func ExampleFault_match() {
 	srv := fake.NewServer()
 	defer srv.Close()
 	badName := srv.Inject(fake.Fault{
-		Operation: fake.OpCreatePet,
+		Operation: petstore.OpCreatePet,
 		Match: func(r *http.Request) bool {
 			body, _ := io.ReadAll(r.Body)
 			return strings.Contains(string(body), "Bobby")
@@ -113,7 +113,7 @@ func ExampleServer_Requests() {
 	r := srv.Requests()[0]
 	fmt.Println(r.Seq, r.Operation, r.Method, r.Path)
 	fmt.Println(r.Header.Get("Authorization"))
-	fmt.Println(r.StatusCode, string(r.Answer))
+	fmt.Println(r.StatusCode, string(r.ResponseBody))
 	// Output:
 	// 1 listPets GET /v1/pets?limit=5&status=pending
 	// Bearer [redacted]

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	petstore "github.com/petstore/petstore-go"
 )
 
 // exchange is one request in the server, the same for every entry point.
@@ -46,13 +48,13 @@ func findRoute(method string, u *url.URL) route {
 	case one && (id == "" || strings.Contains(id, "/")):
 		return route{}
 	case one && method == http.MethodGet:
-		return route{operation: OpGetPet, petID: unescape(id)}
+		return route{operation: petstore.OpGetPet, petID: unescape(id)}
 	case one:
 		return route{allow: "GET"}
 	case method == http.MethodGet:
-		return route{operation: OpListPets}
+		return route{operation: petstore.OpListPets}
 	case method == http.MethodPost:
-		return route{operation: OpCreatePet}
+		return route{operation: petstore.OpCreatePet}
 	}
 	return route{allow: "GET, POST"}
 }
@@ -92,7 +94,7 @@ func (s *Server) respond(x *exchange, refusing bool) (a response) {
 	x.entry = s.journal.add(x)
 	s.notify(x)
 	x.arrival()
-	if err := x.pause(s.Latency()); err != nil {
+	if err := x.pause(time.Duration(s.latency.Load())); err != nil {
 		return response{lost: err, hint: "the client gave up before there was a response"}
 	}
 	if f := s.faults.pick(x, false); f != nil {
@@ -106,6 +108,7 @@ func (s *Server) respond(x *exchange, refusing bool) (a response) {
 func (s *Server) finish(x *exchange, a *response) {
 	a.now = s.Now()
 	a.head = x.method == http.MethodHead
+	a.size = len(a.body)
 	if a.quota == (quota{}) {
 		a.quota = x.quota(a.now)
 	}
@@ -128,7 +131,7 @@ func (s *Server) panicked(x *exchange, p any) response {
 	if x.entry == nil {
 		x.entry = s.journal.add(x)
 	}
-	return refusal(http.StatusInternalServerError, CodeInternal, s.panicMessage(p))
+	return refusal(http.StatusInternalServerError, codeInternal, s.panicMessage(p))
 }
 
 // readBody reads the request's body as far as the server takes it.
@@ -168,7 +171,7 @@ func readBounded(r io.Reader) ([]byte, error) {
 // exists, then the limits, then the operation.
 func (s *Server) carryOut(x *exchange) response {
 	if !x.route.known() {
-		return refusal(http.StatusNotFound, CodeNotFound,
+		return refusal(http.StatusNotFound, codeNotFound,
 			fmt.Sprintf("the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)",
 				quote(x.req.URL.Path)))
 	}
@@ -188,14 +191,14 @@ func (s *Server) carryOut(x *exchange) response {
 // operate runs the operation that an admitted request asks for.
 func (s *Server) operate(x *exchange) response {
 	switch x.route.operation {
-	case OpListPets:
+	case petstore.OpListPets:
 		return s.listPets(x)
-	case OpCreatePet:
+	case petstore.OpCreatePet:
 		return s.createPet(x)
-	case OpGetPet:
+	case petstore.OpGetPet:
 		return s.getPet(x)
 	}
-	a := refusal(http.StatusMethodNotAllowed, CodeMethodNotAllowed,
+	a := refusal(http.StatusMethodNotAllowed, codeMethodNotAllowed,
 		fmt.Sprintf("%s is not a method of this path; it has %s (section 4)",
 			quote(x.method), x.route.allow))
 	a.set("Allow", x.route.allow)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestFaultStatus(t *testing.T) {
@@ -55,7 +56,7 @@ func TestFaultStatus(t *testing.T) {
 }
 
 func TestFaultAfterCommit(t *testing.T) {
-	for _, wire := range fake.Wires() {
+	for _, wire := range fakecontrol.Wires() {
 		if wire == fake.WireRefuse {
 			continue // which reaches no server
 		}
@@ -152,7 +153,7 @@ func TestFaultHeader(t *testing.T) {
 			assert.NotContains(t, r.header, "Content-Type")
 			assert.Equal(t, `[{"id":"1"}]`, r.body)
 			assert.Equal(t, "12", r.header.Get("Content-Length"))
-			assert.Equal(t, []byte(`[{"id":"1"}]`), srv.Requests()[0].Answer)
+			assert.Equal(t, []byte(`[{"id":"1"}]`), srv.Requests()[0].ResponseBody)
 		})
 	})
 	t.Run("a wrong Content-Length breaks the body off", func(t *testing.T) {

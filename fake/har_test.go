@@ -2,10 +2,11 @@ package fake_test
 
 import (
 	"encoding/json"
-	"errors"
+	"flag"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // artifactRecorder is a TB with an artifact directory.
@@ -26,7 +28,20 @@ func (r *artifactRecorder) ArtifactDir() string { return r.dir }
 // minimalTB is a TB with no method but those of fake.TB.
 type minimalTB struct{ fake.TB }
 
+// keepArtifacts sets the flag -artifacts until the end of a test.
+func keepArtifacts(t *testing.T, on string) {
+	t.Helper()
+	f := flag.Lookup("test.artifacts")
+	if f == nil {
+		t.Skip("this release of Go has no artifacts")
+	}
+	before := f.Value.String()
+	t.Cleanup(func() { require.NoError(t, f.Value.Set(before)) })
+	require.NoError(t, f.Value.Set(on))
+}
+
 func TestArtifacts(t *testing.T) {
+	keepArtifacts(t, "true")
 	t.Run("hold the journal of a failed test", func(t *testing.T) {
 		tb := &artifactRecorder{&recorder{}, t.TempDir()}
 		for range 2 {
@@ -77,6 +92,17 @@ func TestArtifacts(t *testing.T) {
 		assert.Equal(t, "base64", e[2].Response.Content.Encoding)
 		assert.Equal(t, "/w==", e[2].Response.Content.Text)
 	})
+	t.Run("are not written if nothing keeps them", func(t *testing.T) {
+		keepArtifacts(t, "false")
+		tb := &artifactRecorder{&recorder{}, t.TempDir()}
+		viaTransport(t, fake.NewTestServer(tb)).list(t)
+		tb.Errorf("something else")
+		tb.end()
+		assert.NotContains(t, tb.log.String(), "the whole journal")
+		files, err := os.ReadDir(tb.dir)
+		require.NoError(t, err)
+		assert.Empty(t, files)
+	})
 	t.Run("are not required", func(t *testing.T) {
 		for name, wrap := range map[string]func(*recorder) fake.TB{
 			"no method":           func(r *recorder) fake.TB { return minimalTB{r} },
@@ -98,24 +124,32 @@ func TestArtifacts(t *testing.T) {
 	})
 }
 
-func TestWriteHAR(t *testing.T) {
-	err := fake.WriteHAR(brokenWriter{}, "http://x", slices.Values([]fake.Request{{Path: "*"}, {Path: "http://other/v1"}}))
-	require.EqualError(t, err, "fake: WriteHAR: disk full")
-	var b strings.Builder
-	one := fake.Request{Path: "/v1/pets", Body: []byte("a body")}
-	err = fake.WriteHAR(&b, "http://x", func(yield func(fake.Request) bool) {
-		for i := range 3 {
-			assert.Equal(t, i, strings.Count(b.String(), "a body"), "each is written before the next is read")
-			yield(one)
+// TestArchiveMemory bounds what an archive of the journal allocates beside it, once the keys are out
+// of it: nothing is copied.
+func TestArchiveMemory(t *testing.T) {
+	srv := fakecontrol.New("", nil, fake.WithPlan(fake.Enterprise(0, 0)))
+	defer srv.Close()
+	d := viaTransport(t, srv.Server)
+	for _, body := range []string{"a pet ", `\u0041 "`, `a\/`, "\xff ", fake.DefaultAPIKey + " "} {
+		srv.Inject(fake.Fault{Body: []byte(strings.Repeat(body, 1<<20/len(body))), Times: 8})
+		for range 8 {
+			d.list(t)
 		}
-	})
-	require.NoError(t, err)
-	assert.True(t, json.Valid([]byte(b.String())))
-	b.Reset()
-	require.NoError(t, fake.WriteHAR(&b, "http://x", slices.Values([]fake.Request(nil))))
-	assert.Contains(t, b.String(), `"entries":[]`)
+	}
+	requests := func(yield func(fake.Request) bool) {
+		for seq := range 40 {
+			if r, ok := srv.Request(seq + 1); !ok || !yield(r) {
+				return
+			}
+		}
+	}
+	var first strings.Builder
+	require.NoError(t, srv.WriteHAR(&first, "http://x", requests))
+	assert.NotContains(t, first.String(), fake.DefaultAPIKey)
+	assert.Equal(t, 8*(1<<20/(len(fake.DefaultAPIKey)+1)), strings.Count(first.String(), "[redacted] "))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.NoError(t, srv.WriteHAR(io.Discard, "http://x", requests))
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), "40 MiB of bodies")
 }
-
-type brokenWriter struct{}
-
-func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }

@@ -57,20 +57,8 @@ func (s *Server) Inject(f Fault) *Injection {
 	return i
 }
 
-// maxEnded bounds the injections that Injections returns though they are over.
+// maxEnded bounds the injections that are kept though they are over.
 const maxEnded = 1_000
-
-// Injections returns the injections in the order in which they were injected: those that may still
-// strike, and the last 1,000 that have struck as often as they were to. Removed ones are not among
-// them.
-func (s *Server) Injections() []*Injection {
-	l := &s.faults
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := slices.Concat(l.ended, l.list)
-	slices.SortFunc(all, func(a, b *Injection) int { return a.id - b.id })
-	return all
-}
 
 // clone returns a copy that shares nothing with f.
 func (f Fault) clone() Fault {
@@ -88,22 +76,7 @@ func canonical(h http.Header) http.Header {
 	return c
 }
 
-// ID returns the number of the injection: injections count from 1 since the server was made or
-// reset.
-func (i *Injection) ID() int { return i.id }
-
-// Fault returns a copy of the fault.
-func (i *Injection) Fault() Fault { return i.fault.clone() }
-
-// Active reports whether the fault may still strike: whether it was not removed, has not struck as
-// often as it was to, and the time of [Fault.For] has not passed.
-func (i *Injection) Active() bool {
-	i.srv.faults.mu.Lock()
-	defer i.srv.faults.mu.Unlock()
-	return i.active()
-}
-
-// active is Active for a caller that holds mu.
+// active reports whether the fault may still strike. The caller holds mu.
 func (i *Injection) active() bool {
 	return slices.Contains(i.srv.faults.list, i) && (i.until.IsZero() || i.srv.Now().Before(i.until))
 }

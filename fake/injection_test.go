@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestFaultTimes(t *testing.T) {
@@ -47,14 +49,15 @@ func TestFaultTimes(t *testing.T) {
 func TestFaultFor(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
 	d := viaTransport(t, srv)
-	outage := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever, For: time.Minute})
+	srv.Inject(fake.Fault{Status: 503, Times: fake.Forever, For: time.Minute})
 	assert.Equal(t, 503, d.list(t).status)
 	srv.Advance(time.Minute - 1)
 	assert.Equal(t, 503, d.list(t).status)
-	assert.True(t, outage.Active())
+	require.Len(t, fakecontrol.Of(srv).Injections(), 1)
+	assert.True(t, fakecontrol.Of(srv).Injections()[0].Active)
 	srv.Advance(1)
 	assert.Equal(t, 200, d.list(t).status)
-	assert.False(t, outage.Active())
+	assert.False(t, fakecontrol.Of(srv).Injections()[0].Active)
 }
 
 func TestFaultMatch(t *testing.T) {
@@ -63,7 +66,7 @@ func TestFaultMatch(t *testing.T) {
 		d := viaTransport(t, srv)
 		other := request{path: "/pets", auth: "Bearer other-key"}
 
-		srv.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: 500})
+		srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 500})
 		assert.Equal(t, 200, d.list(t).status)
 		assert.Equal(t, 500, d.send(t, create("Rex")).status)
 
@@ -94,7 +97,7 @@ func TestFaultMatch(t *testing.T) {
 		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			inner := srv.HTTPClient()
 			var injected *fake.Injection
-			injected = srv.Inject(fake.Fault{Status: 500, Operation: fake.OpCreatePet, Match: func(r *http.Request) bool {
+			injected = srv.Inject(fake.Fault{Status: 500, Operation: petstore.OpCreatePet, Match: func(r *http.Request) bool {
 				body, err := io.ReadAll(r.Body)
 				assert.NoError(t, err)
 				assert.Equal(t, "/v1/pets", r.RequestURI)
@@ -154,25 +157,24 @@ func TestFaultMatch(t *testing.T) {
 }
 
 func TestInjections(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	once := srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})
+	srv := fakecontrol.New("", nil)
+	srv.Inject(fake.Fault{Status: 500, Header: http.Header{"x-a": {"1"}}})
 	often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
-	removed := srv.Inject(fake.Fault{Status: 503})
-	removed.Remove()
+	srv.Inject(fake.Fault{Status: 503}).Remove()
 	for range 3 {
-		viaTransport(t, srv).list(t)
+		viaTransport(t, srv.Server).list(t)
 	}
-	assert.Equal(t, []*fake.Injection{once, often}, srv.Injections())
-	assert.Equal(t, []int{1, 2}, []int{once.ID(), often.ID()})
-	assert.Equal(t, []int{1, 2}, []int{once.Fired(), often.Fired()})
-	assert.Equal(t, []bool{false, true, false}, []bool{once.Active(), often.Active(), removed.Active()})
-	f := once.Fault()
-	assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, f)
-	f.Header.Set("X-A", "2")
-	assert.Equal(t, "1", once.Fault().Header.Get("X-A"), "the result is a copy")
-	once.Remove()
-	assert.Equal(t, []*fake.Injection{often}, srv.Injections())
+	all := srv.Injections()
+	require.Len(t, all, 2)
+	assert.Equal(t, []int{1, 2}, []int{all[0].ID, all[1].ID})
+	assert.Equal(t, []int{1, 2}, []int{all[0].Fired(), all[1].Fired()})
+	assert.Equal(t, []bool{false, true}, []bool{all[0].Active, all[1].Active})
+	assert.Equal(t, fake.Fault{Status: 500, Header: http.Header{"X-A": {"1"}}}, all[0].Fault)
+	all[0].Fault.Header.Set("X-A", "2")
+	assert.Equal(t, "1", srv.Injections()[0].Fault.Header.Get("X-A"), "the result is a copy")
+	all[0].Remove()
+	assert.Equal(t, []fakecontrol.Injection{all[1]}, srv.Injections())
+	assert.Equal(t, often.Injection, all[1].Injection)
 	srv.Reset()
-	assert.False(t, often.Active())
 	assert.Empty(t, srv.Injections())
 }

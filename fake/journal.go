@@ -16,7 +16,8 @@ const (
 	maxJournalBytes = 64 << 20
 )
 
-// entry is a Request as the journal keeps it: with the keys that are taken out when it is read.
+// entry is a Request as the journal keeps it: with the keys that are taken out when it is read. No
+// byte of a body is ever changed in place.
 type entry struct {
 	seq       int
 	operation string
@@ -27,8 +28,9 @@ type entry struct {
 	body      []byte
 	time      time.Time
 	duration  time.Duration
-	reply     response // the zero response until there is one
+	reply     response // the zero response until there is one; its body is what was sent
 	size      int      // bytes of memory, roughly
+	redacted  [2]int   // how many of the server's keys were taken out of the body, and of the reply's
 }
 
 // journal keeps the last requests.
@@ -73,7 +75,8 @@ func (j *journal) add(x *exchange) *entry {
 func (j *journal) finish(e *entry, a *response) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e.duration, e.reply = a.now.Sub(e.time), *a
+	e.duration, e.reply, e.redacted[1] = a.now.Sub(e.time), *a, 0
+	e.reply.body = a.payload()
 	if !a.sent() {
 		e.reply.status, e.reply.body = 0, nil
 	}

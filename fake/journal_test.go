@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestJournalBytes(t *testing.T) {
@@ -41,11 +43,11 @@ func TestJournalBytes(t *testing.T) {
 			for range c.kept + 2 {
 				send()
 			}
-			_, there := srv.Request(2)
+			_, there := fakecontrol.Of(srv).Request(2)
 			assert.False(t, there)
-			_, there = srv.Request(3)
+			_, there = fakecontrol.Of(srv).Request(3)
 			assert.True(t, there)
-			srv.ClearRequests()
+			fakecontrol.Of(srv).ClearRequests()
 			send()
 			assert.Len(t, srv.Requests(), 1)
 		})
@@ -63,14 +65,14 @@ func TestJournal(t *testing.T) {
 			require.Len(t, srv.Requests(), 1)
 			r := srv.Requests()[0]
 			assert.Equal(t, 1, r.Seq)
-			assert.Equal(t, fake.OpCreatePet, r.Operation)
+			assert.Equal(t, petstore.OpCreatePet, r.Operation)
 			assert.Equal(t, http.MethodPost, r.Method)
 			assert.Equal(t, "/v1/pets?dry=1", r.Path)
 			assert.Equal(t, []string{"a", "b"}, r.Header.Values("X-Trace"))
 			assert.Equal(t, "Bearer [redacted]", r.Header.Get("Authorization"))
 			assert.Equal(t, `{"name":"Rex","categoryId":1}`, string(r.Body))
 			assert.Equal(t, answer.status, r.StatusCode)
-			assert.Equal(t, answer.body, string(r.Answer))
+			assert.Equal(t, answer.body, string(r.ResponseBody))
 			assert.WithinDuration(t, before, r.Time, 10*time.Second)
 			assert.False(t, r.Fault)
 			assert.Empty(t, r.Hint)
@@ -83,7 +85,7 @@ func TestJournal(t *testing.T) {
 			d.send(t, q)
 		}
 		d.send(t, request{path: "/pets/1"})
-		for i, want := range []string{"", "", "", fake.OpGetPet} {
+		for i, want := range []string{"", "", "", petstore.OpGetPet} {
 			assert.Equal(t, want, srv.Requests()[i].Operation)
 		}
 	})
@@ -91,11 +93,11 @@ func TestJournal(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		viaTransport(t, srv).send(t, create("Rex"))
 		r := srv.Requests()[0]
-		r.Body[2], r.Answer[2] = 'X', 'X'
+		r.Body[2], r.ResponseBody[2] = 'X', 'X'
 		r.Header.Set("Authorization", "gone")
 		again := srv.Requests()[0]
 		assert.Contains(t, string(again.Body), "name")
-		assert.Contains(t, string(again.Answer), `"id"`)
+		assert.Contains(t, string(again.ResponseBody), `"id"`)
 		assert.Equal(t, "Bearer [redacted]", again.Header.Get("Authorization"))
 	})
 	t.Run("holds as many requests as WithJournal says", func(t *testing.T) {
@@ -133,14 +135,14 @@ func TestJournal(t *testing.T) {
 					"Content-Type", "Content-Length", "Date", "X-Ratelimit-Limit", "X-Ratelimit-Remaining",
 					"X-Ratelimit-Reset", "Retry-After",
 				} {
-					assert.Equal(t, answers[i].header.Values(name), r.AnswerHeader.Values(name), "%d: %s", i, name)
+					assert.Equal(t, answers[i].header.Values(name), r.ResponseHeader.Values(name), "%d: %s", i, name)
 				}
 			}
-			first := srv.Requests()[0].AnswerHeader
+			first := srv.Requests()[0].ResponseHeader
 			assert.Equal(t, []string{"a", "b [redacted]"}, first["X-Trace"])
 			assert.NotContains(t, first, "X-Ratelimit-Reset")
 			first["X-Trace"][0] = "changed"
-			assert.Equal(t, "a", srv.Requests()[0].AnswerHeader.Get("X-Trace"))
+			assert.Equal(t, "a", srv.Requests()[0].ResponseHeader.Get("X-Trace"))
 		})
 	})
 	t.Run("holds no header of a response that did not come", func(t *testing.T) {
@@ -149,8 +151,8 @@ func TestJournal(t *testing.T) {
 		_, err := viaTransport(t, srv).try(t, request{path: "/pets"})
 		require.Error(t, err)
 		r := srv.Requests()[0]
-		assert.Nil(t, r.AnswerHeader)
-		assert.Empty(t, r.Answer)
+		assert.Nil(t, r.ResponseHeader)
+		assert.Empty(t, r.ResponseBody)
 		assert.Zero(t, r.StatusCode)
 	})
 	t.Run("names a key by its number", func(t *testing.T) {
@@ -168,13 +170,13 @@ func TestJournal(t *testing.T) {
 			assert.Equal(t, want, srv.Requests()[i].Key, "request %d", i+1)
 		}
 		for key, want := range map[string]int{fake.DefaultAPIKey: 1, "second-key": 2, "third-key": 3, "unknown-key": 0} {
-			assert.Equal(t, want, srv.KeyNumber(key), key)
+			assert.Equal(t, want, fakecontrol.Of(srv).KeyNumber(key), key)
 		}
 	})
 	t.Run("finds a request by its Seq", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithJournal(3))
 		d := viaTransport(t, srv)
-		_, found := srv.Request(1)
+		_, found := fakecontrol.Of(srv).Request(1)
 		assert.False(t, found)
 		_, found = srv.LastRequest()
 		assert.False(t, found)
@@ -182,13 +184,13 @@ func TestJournal(t *testing.T) {
 			d.list(t)
 		}
 		for seq, want := range map[int]bool{-1: false, 0: false, 2: false, 3: true, 5: true, 6: false} {
-			r, found := srv.Request(seq)
+			r, found := fakecontrol.Of(srv).Request(seq)
 			require.Equal(t, want, found, "seq %d", seq)
 			if found {
 				assert.Equal(t, seq, r.Seq)
 			}
 		}
-		r, _ := srv.Request(4)
+		r, _ := fakecontrol.Of(srv).Request(4)
 		assert.Equal(t, srv.Requests()[1], r)
 		r, found = srv.LastRequest()
 		assert.True(t, found)
@@ -213,7 +215,7 @@ func TestJournalSecrets(t *testing.T) {
 		srv.RevokeKey(key)
 		all := fmt.Sprintf("%+v %v", srv.Requests(), srv.Violations())
 		for _, r := range srv.Requests() {
-			all += string(r.Body) + string(r.Answer)
+			all += string(r.Body) + string(r.ResponseBody)
 		}
 		for _, secret := range []string{key, url.QueryEscape(key), url.PathEscape(key), "unknown-key", "longer"} {
 			assert.NotContains(t, all, secret)
@@ -238,8 +240,8 @@ func TestJournalSecrets(t *testing.T) {
 			require.True(t, ok)
 			assert.Equal(t, "[redacted]", last.Method)
 			assert.Contains(t, last.Path, "[redacted]")
-			assert.NotContains(t, last.Path+last.Hint+string(last.Answer), "secret", "%s", target)
-			assert.NotContains(t, last.Path+last.Hint+string(last.Answer), "%2525", "%s", target)
+			assert.NotContains(t, last.Path+last.Hint+string(last.ResponseBody), "secret", "%s", target)
+			assert.NotContains(t, last.Path+last.Hint+string(last.ResponseBody), "%2525", "%s", target)
 		}
 		srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets?status=a%2Fb", nil))
 		last, _ := srv.LastRequest()
@@ -253,7 +255,7 @@ func TestClearRequests(t *testing.T) {
 		d := viaTransport(t, srv)
 		d.send(t, create("Rex"))
 		d.send(t, request{path: "/pets/1"})
-		srv.ClearRequests()
+		fakecontrol.Of(srv).ClearRequests()
 		assert.Empty(t, srv.Requests())
 		assert.Len(t, srv.Violations(), 1)
 		assert.Len(t, srv.Pets(), 1)
@@ -264,15 +266,15 @@ func TestClearRequests(t *testing.T) {
 	})
 	// The responses of requests that were cleared away meanwhile must take no room in the journal.
 	t.Run("the response to a request that is gone takes no room", func(t *testing.T) {
-		var srv *fake.Server
+		var srv *fakecontrol.Server
 		clearing := true
-		srv = fake.NewTestServer(t, fake.WithNotify(func(seq int) {
+		srv = fakecontrol.New("", func(seq int) {
 			if _, found := srv.Request(seq); found && clearing {
 				srv.ClearRequests()
 			}
-		}))
+		})
 		srv.Inject(fake.Fault{Status: 200, Body: make([]byte, 1<<20), Times: fake.Forever})
-		d := viaTransport(t, srv)
+		d := viaTransport(t, srv.Server)
 		for range 65 {
 			d.list(t)
 		}
@@ -283,19 +285,17 @@ func TestClearRequests(t *testing.T) {
 	})
 }
 
-func TestWithNotify(t *testing.T) {
+func TestNotify(t *testing.T) {
 	var noted []string
-	var srv *fake.Server
-	opts := []fake.Option{fake.WithNotify(func(seq int) {
+	var srv *fakecontrol.Server
+	srv = fakecontrol.New("", func(seq int) {
 		r, found := srv.Request(seq)
 		noted = append(noted, fmt.Sprint(seq, found, r.StatusCode))
-	})}
-	throughEveryEntryPoint(t, opts, func(t *testing.T, s *fake.Server, d entryPoint) {
-		srv, noted = s, nil
-		d.list(t)
-		assert.Equal(t, []string{"1 true 0", "1 true 200"}, noted)
-		srv.Inject(fake.Fault{Status: 503})
-		d.list(t)
-		assert.Equal(t, []string{"2 true 0", "2 true 503"}, noted[2:])
 	})
+	d := viaTransport(t, srv.Server)
+	d.list(t)
+	assert.Equal(t, []string{"1 true 0", "1 true 200"}, noted)
+	srv.Inject(fake.Fault{Status: 503})
+	d.list(t)
+	assert.Equal(t, []string{"2 true 0", "2 true 503"}, noted[2:])
 }

@@ -2,8 +2,6 @@ package fake
 
 import (
 	"crypto/sha256"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -123,7 +121,7 @@ func (k *apiKey) clear() {
 	k.streak, k.told, k.limited, k.banReason, k.unknown = 0, false, 0, "", nil
 }
 
-// APIKey returns the default key: [DefaultAPIKey], unless [WithAPIKey] replaced it.
+// APIKey returns the default key, [DefaultAPIKey].
 func (s *Server) APIKey() string { return s.config.apiKey }
 
 // AddKey makes the server accept an API key on a plan, with unused windows. A key that it knows is
@@ -176,15 +174,6 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	k.ban(now, d, "by BanKey")
 }
 
-// KeyNumber returns the number by which [Request.Key] names an API key, 0 for one that the server
-// does not know. A key that is revoked, or added again, keeps its number.
-func (s *Server) KeyNumber(key string) int {
-	if k := s.keys.lookup(key); k != nil {
-		return k.number
-	}
-	return 0
-}
-
 // Usage is what an API key has used up.
 type Usage struct {
 	// Plan is the plan the key is on.
@@ -197,36 +186,6 @@ type Usage struct {
 	BannedUntil time.Time
 	// Limited is the number of 429 responses so far, faults not included.
 	Limited int
-}
-
-// Key is an API key that the server knows.
-type Key struct {
-	// Number is the number by which [Request.Key] names the key, from 1.
-	Number int
-	// APIKey is the key itself.
-	APIKey string
-	// Revoked reports whether requests with the key get 401.
-	Revoked bool
-	// Usage is what the key has used up.
-	Usage
-}
-
-// String describes the key without repeating it.
-func (k Key) String() string { return fmt.Sprintf("key %d on plan %s", k.Number, k.Plan) }
-
-// Format writes String for every verb, so that no test log shows the key.
-func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
-
-// Keys returns the keys that the server knows, revoked ones included, by ascending number. The
-// result belongs to the caller.
-func (s *Server) Keys() []Key {
-	all := s.keys.all()
-	slices.SortFunc(all, func(a, b *apiKey) int { return a.number - b.number })
-	keys := make([]Key, len(all))
-	for i, k := range all {
-		keys[i] = Key{k.number, k.key, k.revoked.Load(), k.usage()}
-	}
-	return keys
 }
 
 // Usage returns what a key has used up, the zero Usage for a key that the server does not know.

@@ -185,7 +185,7 @@ func (s *Server) limited(x *exchange, v verdict) response {
 	if v.provoked {
 		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
 	}
-	a := refusal(http.StatusTooManyRequests, CodeRateLimited, v.reason)
+	a := refusal(http.StatusTooManyRequests, codeRateLimited, v.reason)
 	a.quota = v.quota
 	switch s.config.behavior.LimitBody {
 	case BodyEmpty:

@@ -10,6 +10,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 const allRules = "early-retry, ban-provoked, repeated-create, unknown-parameter, unknown-field, " +
@@ -23,7 +24,7 @@ func TestMisuse(t *testing.T) {
 			"WithKey: the key must be non-empty printable ASCII without spaces": func() {
 				fake.WithKey("two words", fake.PlanFree)
 			},
-			"WithAPIKey: the key must be non-empty printable ASCII without spaces": func() { fake.WithAPIKey("") },
+			"New: the key must be non-empty printable ASCII without spaces": func() { fakecontrol.New(" ", nil) },
 			"WithPlan: plan \"Lost\" allows -1 requests per minute and 0 per day; no limit is written 0": func() {
 				fake.WithPlan(lost)
 			},
@@ -35,7 +36,6 @@ func TestMisuse(t *testing.T) {
 			},
 			"WithFaults: Skip is negative":              func() { fake.WithFaults(fake.Fault{Skip: -1}) },
 			"WithClock: the clock is nil":               func() { fake.WithClock(nil) },
-			"WithNotify: the function is nil":           func() { fake.WithNotify(nil) },
 			"WithMinute: 0s is not a positive duration": func() { fake.WithMinute(0) },
 			"WithBan: -1 is a negative number of requests": func() {
 				fake.WithBan(-1, time.Hour)
@@ -48,8 +48,8 @@ func TestMisuse(t *testing.T) {
 				fake.WithTime(time.Unix(-14182940, 0))
 			},
 			"SetTime: 0001-01-01T00:00:00Z is not between 1970 and 2292": func() { srv.SetTime(time.Time{}) },
-			"WithAllowed: there is no rule \"deprecated\"; the rules are " + allRules: func() {
-				fake.WithAllowed("deprecated")
+			"WithStrict: there is no rule \"deprecated\"; the rules are " + allRules: func() {
+				fake.WithStrict("deprecated")
 			},
 			"WithBehavior: retry-after is out of range; it must be one of seconds, date, absent": func() {
 				fake.WithBehavior(fake.Behavior{RetryAfter: 7})
@@ -92,7 +92,7 @@ func TestMisuse(t *testing.T) {
 				return srv.AssertRequests(tb, "ListPets", 0)
 			},
 			"AssertRequests: -1 is a negative number of requests": func(tb fake.TB) bool {
-				return srv.AssertRequests(tb, fake.OpListPets, -1)
+				return srv.AssertRequests(tb, petstore.OpListPets, -1)
 			},
 			"AssertNoViolations: there is no rule \"deprecated\"; the rules are " + allRules: func(tb fake.TB) bool {
 				return srv.AssertNoViolations(tb, "deprecated")
@@ -118,7 +118,7 @@ func TestZeroCategory(t *testing.T) {
 	}{
 		"a violation": {nil, "fake: zero-category (section 2): categoryId is 0, a legal value, or a field" +
 			" that was missing in what the program decoded, request #1\n"},
-		"allowed": {[]fake.Option{fake.WithAllowed(fake.RuleZeroCategory)}, ""},
+		"allowed": {[]fake.Option{fake.WithStrict(fake.RuleZeroCategory)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tb := &recorder{}

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Observation is what a service does where the service document is silent. Package conformance
+// Finding is what a service does where the service document is silent. Package conformance
 // observes a service and writes a file; [WithObserved] reads it.
-type Observation struct {
+type Finding struct {
 	Key      string `json:"key"`      // names the question
 	Section  string `json:"section"`  // of the service document
 	Question string `json:"question"` // in words
@@ -37,7 +37,7 @@ func WithObserved(file string) Option {
 // ObservedDifferences returns the observations in a file that a server made [WithObserved] of that
 // file does not reproduce, because there is no [Behavior] for them: a test that depends on one of
 // these proves nothing about the observed service.
-func ObservedDifferences(file string) ([]Observation, error) {
+func ObservedDifferences(file string) ([]Finding, error) {
 	list, err := readObserved(file)
 	if err != nil {
 		return nil, fmt.Errorf("fake: ObservedDifferences: %w", err)
@@ -50,7 +50,7 @@ func ObservedDifferences(file string) ([]Observation, error) {
 const maxObserved = 1 << 20
 
 // readObserved reads and checks a file of observations.
-func readObserved(file string) ([]Observation, error) {
+func readObserved(file string) ([]Finding, error) {
 	f, err := os.Open(file) //nolint:gosec // the caller names it
 	if err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func readObserved(file string) ([]Observation, error) {
 		return nil, fmt.Errorf("%s is no file of observations: it is larger than 1 MiB", file)
 	}
 	var content struct {
-		Format       int           `json:"format"`
-		Observations []Observation `json:"observations"`
+		Format       int       `json:"format"`
+		Observations []Finding `json:"observations"`
 	}
 	if err := json.Unmarshal(text, &content); err != nil {
 		return nil, fmt.Errorf("%s is no file of observations: %w", file, err)
@@ -80,7 +80,7 @@ func readObserved(file string) ([]Observation, error) {
 	return content.Observations, nil
 }
 
-func checkObserved(list []Observation) error {
+func checkObserved(list []Finding) error {
 	if len(list) == 0 {
 		return errors.New("there are no observations in it")
 	}
@@ -97,15 +97,8 @@ func checkObserved(list []Observation) error {
 	return nil
 }
 
-// BehaviorOf returns the [Behavior] that reproduces observations best, and those observations that
-// a server of that behaviour does not reproduce.
-func BehaviorOf(list []Observation) (b Behavior, differences []Observation) {
-	differences = follow(&b, list)
-	return b, differences
-}
-
 // follow changes b to what was observed, and returns the observations that it cannot reproduce.
-func follow(b *Behavior, list []Observation) []Observation {
+func follow(b *Behavior, list []Finding) []Finding {
 	seen := make(map[string]string, len(list))
 	for _, o := range list {
 		if o.Answer != unseen {
@@ -121,7 +114,7 @@ func follow(b *Behavior, list []Observation) []Observation {
 		}
 		answers[q.key] = q.answers[axis.get(b)]
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(o Observation) bool {
+	return slices.DeleteFunc(slices.Clone(list), func(o Finding) bool {
 		return o.Answer == unseen || o.Answer == answers[o.Key]
 	})
 }
@@ -198,10 +191,10 @@ func fixedAnswers() map[string]string {
 		"petid-large":        "404 Error",
 		"scheme-case":        "accepted",
 		"challenge":          "Bearer",
-		"code-400":           CodeInvalidRequest,
-		"code-401":           CodeUnauthorized,
-		"code-404":           CodeNotFound,
-		"code-429":           CodeRateLimited,
+		"code-400":           codeInvalidRequest,
+		"code-401":           codeUnauthorized,
+		"code-404":           codeNotFound,
+		"code-429":           codeRateLimited,
 		"limit-on-401":       "60",
 		"counts-400":         "counted",
 		"counts-404":         "counted",

@@ -11,6 +11,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // observedFile writes a file for WithObserved.
@@ -103,7 +104,7 @@ func TestBehaviorOf(t *testing.T) {
 	} {
 		seen := make(map[fake.Behavior]string)
 		for _, answer := range answers {
-			b, differences := fake.BehaviorOf([]fake.Observation{{Key: key, Answer: answer}})
+			b, differences := fakecontrol.BehaviorOf([]fake.Finding{{Key: key, Answer: answer}})
 			assert.Empty(t, differences, "%s %s", key, answer)
 			assert.Empty(t, seen[b], "%s: %s is like %s", key, answer, seen[b])
 			seen[b] = answer
@@ -112,7 +113,7 @@ func TestBehaviorOf(t *testing.T) {
 	for answer, want := range map[string]fake.InvalidParam{
 		"422 JSON": fake.InvalidReject, "7 animals": fake.InvalidIgnore, "clamped": fake.InvalidClamp,
 	} {
-		b, _ := fake.BehaviorOf([]fake.Observation{
+		b, _ := fakecontrol.BehaviorOf([]fake.Finding{
 			{Key: "limit-zero", Answer: "not seen"}, {Key: "limit-above", Answer: answer},
 		})
 		assert.Equal(t, want, b.InvalidLimit, answer)

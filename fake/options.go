@@ -43,13 +43,6 @@ func misuse(where, format string, args ...any) {
 	panic("fake: " + where + ": " + fmt.Sprintf(format, args...))
 }
 
-// WithAPIKey replaces [DefaultAPIKey] as the default key, which [Server.APIKey] returns. It panics
-// where [WithKey] does.
-func WithAPIKey(key string) Option {
-	mustBeToken("WithAPIKey", key)
-	return func(c *config) { c.apiKey = key }
-}
-
 // WithKey makes the server accept one more API key, on the given plan. It panics if no
 // Authorization header can carry the key: if it is empty or has spaces or control characters. It
 // also panics if a limit of the plan is negative.
@@ -74,7 +67,7 @@ func WithPets(pets ...petstore.NewPet) Option {
 }
 
 // WithFaults injects faults from the start; [Server.Reset] injects them again. It panics where
-// [Server.Inject] does. [Server.Injections] returns them.
+// [Server.Inject] does.
 func WithFaults(faults ...Fault) Option {
 	for _, f := range faults {
 		mustBeFault("WithFaults", f)
@@ -135,22 +128,18 @@ func WithLatency(d time.Duration) Option {
 	return func(c *config) { c.latency = d }
 }
 
-// WithStrict fails the test of [NewTestServer] for each [Violation], except those of the rules
-// given to [WithAllowed], and for all that Close has to break off: requests without a response, and
-// response bodies that were never closed, which only [Server.Client] and [Server.HTTPClient] can
-// see. It also makes the server record violations of [RuleZeroCategory]. For a server of
-// [NewServer] that is all it does.
-func WithStrict() Option { return func(c *config) { c.strict = true } }
-
-// WithAllowed names rules that [WithStrict] does not enforce, such as [RuleDeprecated] for a
-// program that still calls getPet. [Server.Violations] returns their violations all the same.
-// WithAllowed panics on a rule that does not exist.
-func WithAllowed(rules ...string) Option {
-	if err := checkRules(rules); err != nil {
-		misuse("WithAllowed", "%v", err)
+// WithStrict fails the test of [NewTestServer] for each [Violation], except those of the rules that
+// it allows, such as [RuleDeprecated] for a program that still calls getPet, and for all that Close
+// has to break off: requests without a response, and response bodies that were never closed, which
+// only [Server.Client] and [Server.HTTPClient] can see. It also makes the server record violations
+// of [RuleZeroCategory]. For a server of [NewServer] that is all it does. WithStrict panics on a
+// rule that does not exist.
+func WithStrict(allowed ...string) Option {
+	if err := checkRules(allowed); err != nil {
+		misuse("WithStrict", "%v", err)
 	}
-	rules = slices.Clone(rules)
-	return func(c *config) { c.allowed = append(c.allowed, rules...) }
+	allowed = slices.Clone(allowed)
+	return func(c *config) { c.strict, c.allowed = true, append(c.allowed, allowed...) }
 }
 
 // WithBehavior chooses what the server does where the service document is silent. It panics if
@@ -169,15 +158,4 @@ func WithJournal(n int) Option {
 		misuse("WithJournal", "%d is a negative number of requests", n)
 	}
 	return func(c *config) { c.journal = n }
-}
-
-// WithNotify calls f twice for each request of the journal, with its [Request.Seq]: when the
-// request is in the journal, and when its response is, before the client has it. f runs on the
-// goroutine that serves the request, which waits for it, and on several at a time; no lock is held,
-// so that it may call the server. WithNotify panics if f is nil.
-func WithNotify(f func(seq int)) Option {
-	if f == nil {
-		misuse("WithNotify", "the function is nil")
-	}
-	return func(c *config) { c.notify = f }
 }

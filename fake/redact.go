@@ -20,10 +20,6 @@ func (r *keyring) redactor() redactor {
 	return r.texts
 }
 
-// Redact returns a text with every API key that the server knows replaced by "[redacted]", however
-// the key is escaped, as the journal does it. Keys of less than 6 characters stay.
-func (s *Server) Redact(text string) string { return s.keys.redactor().text(text) }
-
 func (r redactor) text(s string) string { return redact.Text(s, r...) }
 
 // name returns the name of a header without keys. net/http changes the case of names.
@@ -48,12 +44,32 @@ func (r redactor) header(h http.Header) http.Header {
 	return clean
 }
 
-// bytes returns a copy without keys.
+// piece is how many bytes of a body are searched at a time, roughly.
+const piece = 32 << 10
+
+// bytes returns b without keys: b itself if there is none in it.
 func (r redactor) bytes(b []byte) []byte {
-	if len(b) == 0 {
-		return bytes.Clone(b)
+	var clean []byte
+	changed := false
+	for from := 0; from < len(b); {
+		to := min(from+piece, len(b))
+		for to < len(b) && b[to] > ' ' { // no key has a space, and no escape
+			to++
+		}
+		found := string(b[from:to])
+		text := r.text(found)
+		if text != found && !changed {
+			clean, changed = bytes.Clone(b[:from]), true
+		}
+		if changed {
+			clean = append(clean, text...)
+		}
+		from = to
 	}
-	return []byte(r.text(string(b)))
+	if changed {
+		return clean
+	}
+	return b
 }
 
 // maxQuote bounds the bytes of a request that a message repeats.

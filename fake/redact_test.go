@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // everyByte writes a text with a format for each of its bytes.
@@ -46,17 +47,17 @@ func TestRedact(t *testing.T) {
 		"%XX of %XX of %XX":     strings.ReplaceAll(everyByte("%%%02x", key), "%", "%2525"),
 		"%XX of \\u00xx":        url.QueryEscape(everyByte(`\u%04X`, key)),
 	} {
-		assert.Equal(t, "a[redacted]b[redacted]%c", srv.Redact("a"+form+"b"+form+"%c"), name)
+		assert.Equal(t, "a[redacted]b[redacted]%c", fakecontrol.Of(srv).Redact("a"+form+"b"+form+"%c"), name)
 	}
 	for _, text := range []string{
 		"", "short", "%", `\`, "&", "&amp;", "%2", `\u00`, "100%25 …", "op%41&", "…", "déjà\\u00e9 %C3%A9",
 		"op…", `"x\"` + key[:5],
 	} {
-		assert.Equal(t, text, srv.Redact(text))
+		assert.Equal(t, text, fakecontrol.Of(srv).Redact(text))
 	}
-	assert.Equal(t, "GET [redacted]…", srv.Redact("GET "+key[:9]+"…"), "what a message cut off")
-	assert.Equal(t, "GET [redacted]…", srv.Redact("GET "+everyByte("%%%02X", key[:9])+"%4…"))
-	assert.Equal(t, "[redacted]", srv.Redact("fake-api-fake-api-key")[9:])
+	assert.Equal(t, "GET [redacted]…", fakecontrol.Of(srv).Redact("GET "+key[:9]+"…"), "what a message cut off")
+	assert.Equal(t, "GET [redacted]…", fakecontrol.Of(srv).Redact("GET "+everyByte("%%%02X", key[:9])+"%4…"))
+	assert.Equal(t, "[redacted]", fakecontrol.Of(srv).Redact("fake-api-fake-api-key")[9:])
 }
 
 func TestRedactHeaders(t *testing.T) {
@@ -67,7 +68,7 @@ func TestRedactHeaders(t *testing.T) {
 	}})
 	last, ok := srv.LastRequest()
 	require.True(t, ok)
-	text := strings.ToLower(fmt.Sprint(last.Header, last.AnswerHeader))
+	text := strings.ToLower(fmt.Sprint(last.Header, last.ResponseHeader))
 	assert.NotContains(t, text, "api")
-	assert.Equal(t, []string{"[redacted]"}, last.AnswerHeader["[redacted]"])
+	assert.Equal(t, []string{"[redacted]"}, last.ResponseHeader["[redacted]"])
 }

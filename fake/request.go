@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -16,7 +17,7 @@ type Request struct {
 	// Operation is the name of the operation (section 4), empty if the request fits none.
 	Operation string
 	// Key is the number of the API key it came with, 0 without a valid one. Keys count from 1 in
-	// the order in which the server got to know them: [DefaultAPIKey] is 1. See [Server.KeyNumber].
+	// the order in which the server got to know them: [DefaultAPIKey] is 1.
 	Key int
 	// Method and Path are those of the request; Path has its query.
 	Method string
@@ -27,17 +28,17 @@ type Request struct {
 	Body []byte
 	// StatusCode is that of the response; 0 if there was none, or none yet.
 	StatusCode int
-	// AnswerHeader is the header of the response, but for additions of net/http. Nil if there is no
+	// ResponseHeader is the header of the response, but for additions of net/http. Nil if there is no
 	// response.
-	AnswerHeader http.Header
-	// Answer is the body of the response.
-	Answer []byte
+	ResponseHeader http.Header
+	// ResponseBody is the body of the response.
+	ResponseBody []byte
 	// Time is when the request arrived, and Duration how long it took until the response began,
 	// both by the server's clock.
 	Time     time.Time
 	Duration time.Duration
 	// Fault reports whether an injected fault had a part in the response, and FaultEffect says in
-	// words what that fault does; see [Fault.Effect].
+	// words what that fault does.
 	Fault       bool
 	FaultEffect string
 	// Hint says why the request was refused, with the section of the document; it is empty if it
@@ -50,22 +51,25 @@ type Request struct {
 // has arrived whole, and its response before the client has the first byte of it. Requests that a
 // [WireRefuse] kept away never arrived. The result is the caller's own.
 func (s *Server) Requests() []Request {
-	return s.read(func(j *journal) []*entry { return j.entries })
-}
-
-// Request returns the request of the journal with that [Request.Seq], and false if it holds none.
-// The result is the caller's own.
-func (s *Server) Request(seq int) (Request, bool) {
-	return first(s.read(func(j *journal) []*entry { return j.find(seq) }))
+	return own(s.read(func(j *journal) []*entry { return j.entries }))
 }
 
 // LastRequest returns the latest request of the journal, and false if there is none. The result is
 // the caller's own.
 func (s *Server) LastRequest() (Request, bool) {
-	return first(s.read(func(j *journal) []*entry { return j.find(j.seq) }))
+	return first(own(s.read(func(j *journal) []*entry { return j.find(j.seq) })))
 }
 
-// read copies entries of the journal.
+// own gives requests bodies of their own.
+func own(requests []Request) []Request {
+	for i := range requests {
+		r := &requests[i]
+		r.Body, r.ResponseBody = bytes.Clone(r.Body), bytes.Clone(r.ResponseBody)
+	}
+	return requests
+}
+
+// read returns entries of the journal. Requests share their bodies with it.
 func (s *Server) read(pick func(*journal) []*entry) []Request {
 	r := s.keys.redactor()
 	s.journal.mu.Lock()
@@ -123,17 +127,24 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	return nil
 }
 
-// ClearRequests empties the journal and nothing else: [Request.Seq] counts on, and violations stay.
-// [Server.Reset] starts afresh.
-func (s *Server) ClearRequests() { s.journal.clear() }
+// redact takes the keys out of the bodies, once: bodies are large, and are read again and again.
+func (e *entry) redact(r redactor) {
+	for i, body := range []*[]byte{&e.body, &e.reply.body} {
+		if e.redacted[i] < len(r) {
+			*body = r[e.redacted[i]:].bytes(*body)
+			e.redacted[i] = len(r)
+		}
+	}
+}
 
-// request copies an entry.
+// request returns the entry, whose bodies it shares. The caller holds the journal's mu.
 func (e *entry) request(r redactor) Request {
+	e.redact(r)
 	a := &e.reply
 	var sent http.Header
 	effect := ""
 	if a.fault != nil {
-		effect = r.text(a.fault.Effect())
+		effect = r.text(a.fault.effect())
 	}
 	if a.status != 0 {
 		h := make(http.Header, 8)
@@ -142,8 +153,8 @@ func (e *entry) request(r redactor) Request {
 	}
 	return Request{
 		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.text(e.path),
-		Header: r.header(e.header), Body: r.bytes(e.body),
-		StatusCode: a.status, AnswerHeader: sent, Answer: r.bytes(a.payload()),
+		Header: r.header(e.header), Body: e.body,
+		StatusCode: a.status, ResponseHeader: sent, ResponseBody: a.body,
 		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil,
 		FaultEffect: effect, Hint: r.text(a.hint),
 	}

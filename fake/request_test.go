@@ -11,6 +11,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestRequestsOf(t *testing.T) {
@@ -20,16 +21,16 @@ func TestRequestsOf(t *testing.T) {
 	_, err := srv.ClientFor("second-key").CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 7})
 	require.NoError(t, err)
 	d.send(t, request{path: "/pets", body: "{}"})
-	creates := srv.RequestsOf(fake.OpCreatePet)
+	creates := srv.RequestsOf(petstore.OpCreatePet)
 	require.Len(t, creates, 2)
-	assert.Equal(t, srv.KeyNumber("second-key"), creates[0].Key)
+	assert.Equal(t, fakecontrol.Of(srv).KeyNumber("second-key"), creates[0].Key)
 	pet, err := creates[0].NewPet()
 	require.NoError(t, err)
 	assert.Equal(t, petstore.NewPet{Name: "Rex", CategoryID: 7}, pet)
 	_, err = creates[1].NewPet()
 	require.EqualError(t, err, "fake: request #3: the required fields name and categoryId are missing")
 	assert.Len(t, srv.RequestsOf(""), 3)
-	assert.Empty(t, srv.RequestsOf(fake.OpGetPet))
+	assert.Empty(t, srv.RequestsOf(petstore.OpGetPet))
 }
 
 func TestWaitForRequests(t *testing.T) {

@@ -9,12 +9,12 @@ import (
 // The codes of Error objects. The document fixes none (section 7): these are the fake's own, for
 // tests of the fake, and no promise of the service.
 const (
-	CodeInvalidRequest   = "invalid_request"
-	CodeUnauthorized     = "unauthorized"
-	CodeNotFound         = "not_found"
-	CodeMethodNotAllowed = "method_not_allowed"
-	CodeRateLimited      = "rate_limited"
-	CodeInternal         = "internal_error"
+	codeInvalidRequest   = "invalid_request"
+	codeUnauthorized     = "unauthorized"
+	codeNotFound         = "not_found"
+	codeMethodNotAllowed = "method_not_allowed"
+	codeRateLimited      = "rate_limited"
+	codeInternal         = "internal_error"
 )
 
 const mediaJSON = "application/json"
@@ -32,6 +32,7 @@ type response struct {
 	fault       *Fault
 	until       time.Time // when a 429 allows the next request, zero if it does not say
 	head        bool      // the request was a HEAD, whose response has no body
+	size        int       // of body, for Content-Length
 	lost        error     // why there is no response
 }
 
@@ -57,7 +58,7 @@ func (a *response) header(h http.Header) {
 	if a.contentType != "" {
 		set("Content-Type", a.contentType)
 	}
-	set("Content-Length", strconv.Itoa(len(a.body)))
+	set("Content-Length", strconv.Itoa(a.size))
 	set("Date", a.now.UTC().Format(http.TimeFormat))
 	set("X-Ratelimit-Limit", strconv.Itoa(a.quota.limit))
 	set("X-Ratelimit-Remaining", strconv.Itoa(a.quota.remaining))
@@ -70,7 +71,7 @@ func (a *response) header(h http.Header) {
 	if a.fault != nil {
 		a.fault.header(h)
 	}
-	if a.wire == WireTruncate && len(a.body) == 0 {
+	if a.wire == WireTruncate && a.size == 0 {
 		h["Content-Length"] = []string{"1"} // so that nothing is less than was announced
 	}
 	if bodiless(a.status) {

@@ -9,28 +9,24 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	petstore "github.com/petstore/petstore-go"
 )
 
 // DefaultAPIKey is the key every [Server] accepts from the start, on [PlanBusiness] unless
 // [WithPlan] says otherwise. [Server.APIKey] returns it.
 const DefaultAPIKey = "fake-api-key"
 
-// The operations of the service (section 4), as [Fault.Operation] and [Request.Operation] name
-// them.
-const (
-	OpListPets  = "listPets"
-	OpCreatePet = "createPet"
-	OpGetPet    = "getPet"
-)
-
-// Operations returns the operations of the service.
-func Operations() []string { return []string{OpListPets, OpCreatePet, OpGetPet} }
+// operations returns the operations of the service.
+func operations() []string {
+	return []string{petstore.OpListPets, petstore.OpCreatePet, petstore.OpGetPet}
+}
 
 // checkOperation returns an error if there is no such operation; empty stands for any.
 func checkOperation(operation string) error {
-	if operation != "" && !slices.Contains(Operations(), operation) {
+	if operation != "" && !slices.Contains(operations(), operation) {
 		return fmt.Errorf("there is no operation %s; the operations are %s",
-			quote(operation), strings.Join(Operations(), ", "))
+			quote(operation), strings.Join(operations(), ", "))
 	}
 	return nil
 }
@@ -81,14 +77,12 @@ func NewServer(opts ...Option) *Server {
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
 	s.inflight.prepare()
 	s.memory = s.newMemoryTransport()
-	s.Restart()
+	s.restart()
 	return s
 }
 
-// Restart puts everything back to where [NewServer] left it: the keys and plans of the options and
-// no others, the latency of [WithLatency], the clock, and all that [Server.Reset] puts back. Entry
-// points and connections stay open.
-func (s *Server) Restart() {
+// restart puts everything back to where NewServer left it.
+func (s *Server) restart() {
 	s.clock.start(s.config.start)
 	s.latency.Store(int64(s.config.latency))
 	s.keys.restart(append([]keyPlan{{s.config.apiKey, s.config.plan}}, s.config.keys...))
@@ -171,9 +165,6 @@ func (s *Server) SetLatency(d time.Duration) {
 	mustBeLatency("SetLatency", d)
 	s.latency.Store(int64(d))
 }
-
-// Latency returns how long every response is held back.
-func (s *Server) Latency() time.Duration { return time.Duration(s.latency.Load()) }
 
 func mustBeLatency(where string, d time.Duration) {
 	if d < 0 {

@@ -12,15 +12,17 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		srv := fake.NewTestServer(t,
-			fake.WithAPIKey("own-default-key"), fake.WithPlan(fake.PlanFree), fake.WithKey("second-key", fake.PlanPro),
+		srv := fakecontrol.New("own-default-key", nil,
+			fake.WithPlan(fake.PlanFree), fake.WithKey("second-key", fake.PlanPro),
 			fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}), fake.WithTime(start),
 			fake.WithLatency(time.Second), fake.WithFaults(fake.Fault{Status: 503}))
+		defer srv.Close()
 		state := func() string {
 			return fmt.Sprint(srv.Now(), srv.Latency(), srv.Keys(), srv.Pets(), len(srv.Requests()),
 				len(srv.Injections()), srv.Injections()[0].Fired(), srv.Usage("own-default-key"))
@@ -71,7 +73,7 @@ func TestKeys(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
 	viaTransport(t, srv).list(t)
 	srv.RevokeKey("second-key")
-	keys := srv.Keys()
+	keys := fakecontrol.Of(srv).Keys()
 	require.Len(t, keys, 2)
 	assert.Equal(t, 1, keys[0].Number)
 	assert.Equal(t, fake.DefaultAPIKey, keys[0].APIKey)
@@ -85,12 +87,12 @@ func TestKeys(t *testing.T) {
 
 func TestParseBehavior(t *testing.T) {
 	for name := range fake.Variants() {
-		b, err := fake.ParseBehavior(name)
+		b, err := fakecontrol.ParseBehavior(name)
 		require.NoError(t, err)
 		assert.Equal(t, name, b.String())
 		require.NoError(t, b.Validate())
 	}
-	b, err := fake.ParseBehavior(" window=sliding, default-status=sold")
+	b, err := fakecontrol.ParseBehavior(" window=sliding, default-status=sold")
 	require.NoError(t, err)
 	assert.Equal(t, fake.Behavior{Window: fake.WindowSliding, DefaultStatus: petstore.PetStatusSold}, b)
 	for text, message := range map[string]string{
@@ -100,8 +102,8 @@ func TestParseBehavior(t *testing.T) {
 		"removal":                     `removal is ""; it must be one of off, on`,
 		"window=fixed,window=sliding": `"window" is given twice`,
 	} {
-		_, err := fake.ParseBehavior(text)
-		assert.EqualError(t, err, "fake: ParseBehavior: "+message)
+		_, err := fakecontrol.ParseBehavior(text)
+		assert.EqualError(t, err, message)
 	}
 	broken := fake.Behavior{Order: -1}
 	require.EqualError(t, broken.Validate(),
@@ -111,18 +113,18 @@ func TestParseBehavior(t *testing.T) {
 
 func TestParsePlan(t *testing.T) {
 	for _, p := range []fake.Plan{fake.PlanFree, fake.PlanPro, fake.PlanBusiness, fake.Enterprise(0, 7)} {
-		parsed, err := fake.ParsePlan(p.String())
+		parsed, err := fakecontrol.ParsePlan(p.String())
 		require.NoError(t, err)
 		assert.Equal(t, p, parsed)
 	}
 	for _, text := range []string{"", "no-such-plan", "enterprise", "enterprise:", "enterprise:5", "enterprise:-1,5", "enterprise:1,x"} {
-		_, err := fake.ParsePlan(text)
-		assert.ErrorContains(t, err, "fake: ParsePlan: ", text)
+		_, err := fakecontrol.ParsePlan(text)
+		assert.Error(t, err, text)
 	}
 }
 
 func TestParseNewPet(t *testing.T) {
-	p, err := fake.ParseNewPet([]byte(` {"name":"Rex","categoryId":7,"status":"sold"} `))
+	p, err := fakecontrol.ParseNewPet([]byte(` {"name":"Rex","categoryId":7,"status":"sold"} `))
 	require.NoError(t, err)
 	assert.Equal(t, petstore.NewPet{Name: "Rex", CategoryID: 7, Status: "sold"}, p)
 	for text, message := range map[string]string{
@@ -130,9 +132,9 @@ func TestParseNewPet(t *testing.T) {
 		`{"name":"Rex"}`: `the required field categoryId is missing`,
 		`[]`:             `the text is an array; it must be an object`,
 	} {
-		_, err := fake.ParseNewPet([]byte(text))
-		assert.EqualError(t, err, "fake: ParseNewPet: "+message)
+		_, err := fakecontrol.ParseNewPet([]byte(text))
+		assert.EqualError(t, err, message)
 	}
-	_, err = fake.ParseNewPet(nil)
-	assert.ErrorContains(t, err, "fake: ParseNewPet: the text is not acceptable: it is not JSON")
+	_, err = fakecontrol.ParseNewPet(nil)
+	assert.ErrorContains(t, err, "the text is not acceptable: it is not JSON")
 }

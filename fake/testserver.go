@@ -2,10 +2,12 @@ package fake
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // TB is the part of testing.TB that [NewTestServer] needs. It keeps the testing package, and its
@@ -28,8 +30,8 @@ type TB interface {
 // NewTestServer returns a server for a test, a benchmark or a synctest bubble. It closes itself at
 // the end of the test. The test fails if an injected fault never struck, if [Fault.Match] panicked
 // and, with [WithStrict], if a client misbehaved. A test that failed gets the last 100 requests of
-// the journal in its log, and the whole journal as HTTP Archive in its artifact directory if it has
-// one: go test -artifacts keeps that. The log of any test names what Close had to break off.
+// the journal in its log, and under go test -artifacts the whole journal as HTTP Archive in its
+// artifact directory. The log of any test names what Close had to break off.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()
 	s := NewServer(opts...)
@@ -67,28 +69,34 @@ func (s *Server) report() {
 		}
 	}
 	if s.tb.Failed() {
-		requests := s.Requests()
+		requests := s.read(func(j *journal) []*entry { return j.entries })
 		s.tb.Logf("%s", s.transcript(requests))
 		s.keepJournal(requests)
 	}
 }
 
-// keepJournal writes the whole journal into the artifact directory of a test that has one.
+// keepJournal writes the whole journal into the artifact directory of a test that has one, if that
+// is kept: without -artifacts it is gone before anybody can read what is in it.
 func (s *Server) keepJournal(requests []Request) {
+	kept := flag.Lookup("test.artifacts")
+	if kept == nil || kept.Value.String() != "true" || len(requests) == 0 {
+		return
+	}
 	dir := artifactDir(s.tb)
-	if dir == "" || len(requests) == 0 {
+	if dir == "" {
 		return
 	}
 	s.tb.Helper()
 	file, err := os.CreateTemp(dir, "petstore-fake-*.har") // a test may have several servers
 	if err == nil {
-		err = errors.Join(WriteHAR(file, "http://petstore-fake", slices.Values(requests)), file.Close())
+		err = direct{s}.WriteHAR(file, "http://petstore-fake", slices.Values(requests))
+		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
 		s.tb.Logf("fake: the journal could not be written: %v", err)
 		return
 	}
-	s.tb.Logf("fake: the whole journal is in %s, which go test -artifacts keeps", file.Name())
+	s.tb.Logf("fake: the whole journal is in %s", file.Name())
 }
 
 // artifactDir returns the result of testing.TB.ArtifactDir, which Go has since 1.26, or an empty
@@ -113,18 +121,30 @@ func (f *inflight) findings() (panics, leaks []string) {
 // maxTranscript bounds the requests that a failed test prints.
 const maxTranscript = 100
 
-// transcript writes the end of the journal, a line for each request.
+// transcript writes the end of the journal, a line for each request, with the time since the first.
 func (s *Server) transcript(requests []Request) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "fake: the server of %s served %d requests", s.tb.Name(), len(requests))
+	var first time.Time
+	if len(requests) > 0 {
+		first = requests[0].Time
+	}
+	fmt.Fprintf(&b, "fake: the server of %s served %s", s.tb.Name(), plural(len(requests), "request"))
 	if skip := len(requests) - maxTranscript; skip > 0 {
 		fmt.Fprintf(&b, ", the last %d of them", maxTranscript)
 		requests = requests[skip:]
 	}
 	for _, r := range requests {
-		b.WriteString("\n\t" + r.String())
+		fmt.Fprintf(&b, "\n\t+%v %v", r.Time.Sub(first).Round(time.Millisecond), r)
 	}
 	return b.String()
+}
+
+// plural returns a number of things in words.
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // String returns the request and its response as one line.

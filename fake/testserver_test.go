@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -24,9 +26,10 @@ func TestNewTestServer(t *testing.T) {
 	})
 	t.Run("prints the journal of a failed test", func(t *testing.T) {
 		tb := &recorder{}
-		srv := fake.NewTestServer(tb)
+		srv := fake.NewTestServer(tb, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
 		d := viaMemory(t, srv)
 		d.send(t, create("Rex"))
+		srv.Advance(1500 * time.Millisecond)
 		d.send(t, request{path: "/pets?limit=0&key=" + srv.APIKey()})
 		srv.Inject(fake.Fault{Wire: fake.WireClose})
 		_, err := d.try(t, request{path: "/pets"})
@@ -34,15 +37,15 @@ func TestNewTestServer(t *testing.T) {
 		tb.Errorf("something else")
 		tb.end()
 		assert.Equal(t, `fake: the server of TestRecorded served 3 requests
-	#1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
-	#2 GET /v1/pets?limit=0&key=[redacted] → 400: listPets: limit is "0"; it must be an integer from 1 to 100 (section 4.1)
-	#3 GET /v1/pets → no response, by a fault: injected fault by close
+	+0s #1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":1}" → 201
+	+1.5s #2 GET /v1/pets?limit=0&key=[redacted] → 400: listPets: limit is "0"; it must be an integer from 1 to 100 (section 4.1)
+	+1.5s #3 GET /v1/pets → no response, by a fault: injected fault by close
 `, tb.log.String())
 	})
 	t.Run("a fault that never struck fails the test", func(t *testing.T) {
 		tb := &recorder{}
 		srv := fake.NewTestServer(tb)
-		srv.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: 500})
+		srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 500})
 		srv.Inject(fake.Fault{Wire: fake.WireReset, Skip: 5})
 		srv.Inject(fake.Fault{Status: 502}).Remove()
 		srv.Inject(fake.Fault{Status: 503, Chance: 1e-9, Times: fake.Forever})

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -47,15 +45,6 @@ func wireNames() []string {
 	return []string{"none", "reset", "close", "truncate", "garbage", "stall", "drip", "refuse"}
 }
 
-// Wires returns all wires, [WireNone] first.
-func Wires() []Wire {
-	wires := make([]Wire, len(wireNames()))
-	for i := range wires {
-		wires[i] = Wire(i)
-	}
-	return wires
-}
-
 func (w Wire) known() bool { return w >= 0 && int(w) < len(wireNames()) }
 
 // String returns the name of the constant in lower case, without Wire.
@@ -64,14 +53,6 @@ func (w Wire) String() string {
 		return fmt.Sprintf("Wire(%d)", int(w))
 	}
 	return wireNames()[w]
-}
-
-// ParseWire reads what [Wire.String] writes.
-func ParseWire(text string) (Wire, error) {
-	if i := slices.Index(wireNames(), text); i >= 0 {
-		return Wire(i), nil
-	}
-	return 0, fmt.Errorf("fake: ParseWire: %s is not one of %s", quote(text), strings.Join(wireNames(), ", "))
 }
 
 // dripPause is the time between two bytes of WireDrip.

@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestFaultWire(t *testing.T) {
@@ -91,7 +93,7 @@ func TestFaultWire(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		d := viaMemory(t, srv)
 		srv.Inject(fake.Fault{Status: 500})
-		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Operation: fake.OpListPets})
+		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Operation: petstore.OpListPets})
 		_, err := d.try(t, request{path: "/pets"})
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		assert.Equal(t, 500, d.list(t).status)
@@ -129,18 +131,18 @@ func TestFaultWire(t *testing.T) {
 		})
 	})
 	t.Run("every wire has a name", func(t *testing.T) {
-		assert.Equal(t, "[none reset close truncate garbage stall drip refuse]", fmt.Sprint(fake.Wires()))
+		assert.Equal(t, "[none reset close truncate garbage stall drip refuse]", fmt.Sprint(fakecontrol.Wires()))
 		assert.Equal(t, "Wire(-1) Wire(99)", fmt.Sprint(fake.Wire(-1), " ", fake.Wire(99)))
 	})
 }
 
 func TestParseWire(t *testing.T) {
-	for _, w := range fake.Wires() {
-		parsed, err := fake.ParseWire(w.String())
+	for _, w := range fakecontrol.Wires() {
+		parsed, err := fakecontrol.ParseWire(w.String())
 		require.NoError(t, err)
 		assert.Equal(t, w, parsed)
 	}
-	_, err := fake.ParseWire("no such wire")
-	assert.EqualError(t, err, `fake: ParseWire: "no such wire" is not one of none, reset, close, truncate, garbage,`+
+	_, err := fakecontrol.ParseWire("no such wire")
+	assert.EqualError(t, err, `"no such wire" is not one of none, reset, close, truncate, garbage,`+
 		` stall, drip, refuse`)
 }

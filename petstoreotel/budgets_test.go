@@ -78,7 +78,7 @@ func TestClosedGate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newHarness(t)
 			early := s.another()
-			s.server.Inject(fake.Fault{Operation: fake.OpGetPet, Delay: time.Second})
+			s.server.Inject(fake.Fault{Operation: petstore.OpGetPet, Delay: time.Second})
 			s.ban(time.Hour)
 			done := make(chan struct{})
 			go func() {

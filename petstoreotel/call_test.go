@@ -155,7 +155,7 @@ func TestCallSpanIsThatOfTheKeyFunction(t *testing.T) {
 func TestRequestSpanOfARequestForAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newHarness(t)
-		s.server.Inject(fake.Fault{Operation: fake.OpGetPet, Status: 503})
+		s.server.Inject(fake.Fault{Operation: petstore.OpGetPet, Status: 503})
 		rt := s.transport()
 		client, err := s.rotating(func(ctx context.Context) (string, error) {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://login.test/token/4711?secret=x", http.NoBody)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
@@ -57,7 +58,7 @@ func faults() map[string]fake.Fault {
 		"none": {}, "unavailable": {Status: 503}, "rate limited": {Status: 429, RetryAfter: "2"},
 		"unavailable for ever": {Status: 503, Times: fake.Forever}, "not what was asked for": {Status: 404},
 	}
-	for _, wire := range fake.Wires()[1:] {
+	for _, wire := range fakecontrol.Wires()[1:] {
 		all[wire.String()] = fake.Fault{Wire: wire}
 		all[wire.String()+" for ever"] = fake.Fault{Wire: wire, Times: fake.Forever}
 		if wire != fake.WireRefuse {

@@ -257,7 +257,7 @@ func TestLimiterAcquire_retriedCallGoesBeforeNewOnes(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(10, 0)))
 		client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), petstore.WithMaxWait(time.Hour))
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: http.StatusTooManyRequests, RetryAfter: "5"})
+		server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: http.StatusTooManyRequests, RetryAfter: "5"})
 		call := func(f func() error) {
 			go func() { assert.NoError(t, f()) }()
 			synctest.Wait()
@@ -277,7 +277,7 @@ func TestLimiterAcquire_retriedCallGoesBeforeNewOnes(t *testing.T) {
 		for _, r := range server.Requests() {
 			order = append(order, r.Operation)
 		}
-		list, create := fake.OpListPets, fake.OpCreatePet
+		list, create := petstore.OpListPets, petstore.OpCreatePet
 		assert.Equal(t, []string{create, create, list, list, list}, order)
 	})
 }

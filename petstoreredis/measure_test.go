@@ -131,9 +131,9 @@ func (f *fleet) facts() {
 			continue
 		}
 		f.Logf("%8.3f s worker %s: %d after %s, %s of %s left, Reset %s, Retry-After %q", r.Time.Sub(f.start).Seconds(),
-			r.Header.Get("X-Worker"), r.StatusCode, r.Duration, r.AnswerHeader.Get("X-RateLimit-Remaining"),
-			r.AnswerHeader.Get("X-RateLimit-Limit"), r.AnswerHeader.Get("X-RateLimit-Reset"),
-			r.AnswerHeader.Get("Retry-After"))
+			r.Header.Get("X-Worker"), r.StatusCode, r.Duration, r.ResponseHeader.Get("X-RateLimit-Remaining"),
+			r.ResponseHeader.Get("X-RateLimit-Limit"), r.ResponseHeader.Get("X-RateLimit-Reset"),
+			r.ResponseHeader.Get("Retry-After"))
 	}
 	for _, r := range f.reports {
 		f.Logf("%+v", r)
@@ -145,7 +145,7 @@ func (f *fleet) spread() {
 	f.Helper()
 	counts := map[string]map[string]int{}
 	for _, r := range f.service.Requests() {
-		window := r.AnswerHeader.Get("X-RateLimit-Reset")
+		window := r.ResponseHeader.Get("X-RateLimit-Reset")
 		if counts[window] == nil {
 			counts[window] = map[string]int{}
 		}

@@ -48,7 +48,7 @@ func makespan(t *testing.T, service *fake.Server, limit int) (span, bound time.D
 	requests := service.Requests()
 	first, last := requests[0], requests[len(requests)-1]
 	span = last.Time.Add(last.Duration).Sub(first.Time)
-	reset, err := strconv.ParseInt(first.AnswerHeader.Get("X-RateLimit-Reset"), 10, 64)
+	reset, err := strconv.ParseInt(first.ResponseHeader.Get("X-RateLimit-Reset"), 10, 64)
 	require.NoError(t, err)
 	rest := len(requests) - limit
 	rounds := (rest + goroutines*fleetSize - 1) / (goroutines * fleetSize)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/internal/golden"
 )
 
@@ -120,8 +121,8 @@ func (r row) run(t *testing.T) string {
 func newFleet(t *testing.T, r row) *fleet {
 	t.Helper()
 	f := &fleet{T: t, row: r}
-	f.service = fake.NewServer(fake.WithPlan(fake.Enterprise(r.limit, 0)), fake.WithBan(5, time.Hour),
-		fake.WithLatency(tableLatency), fake.WithNotify(func(int) { f.responses.Add(1) }))
+	f.service = fakecontrol.New("", func(int) { f.responses.Add(1) }, fake.WithPlan(fake.Enterprise(r.limit, 0)),
+		fake.WithBan(5, time.Hour), fake.WithLatency(tableLatency)).Server
 	t.Cleanup(f.service.Close)
 	if r.failover {
 		f.sentinel = newSentinel(t)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // curlRequest returns the request that a command for curl sends.
@@ -97,7 +97,7 @@ func TestDocumentation(t *testing.T) {
 	})
 	t.Run("names every plan", func(t *testing.T) {
 		t.Parallel()
-		_, err := fake.ParsePlan("no-such-plan")
+		_, err := fakecontrol.ParsePlan("no-such-plan")
 		require.Error(t, err)
 		_, names, _ := strings.Cut(err.Error(), "it is ")
 		names, _, _ = strings.Cut(names, " or enterprise:M,D")
@@ -113,20 +113,20 @@ func TestDocumentation(t *testing.T) {
 		t.Parallel()
 		_, wires, _ := strings.Cut(documentation, "and wire (")
 		wires, _, _ = strings.Cut(wires, ")")
-		for _, wire := range fake.Wires()[1:] {
+		for _, wire := range fakecontrol.Wires()[1:] {
 			assert.Regexp(t, `\b`+wire.String()+`\b`, wires, "doc.go lacks a wire in its list")
 		}
 	})
 	t.Run("names every behaviour with its choices", func(t *testing.T) {
 		t.Parallel()
-		_, err := fake.ParseBehavior("=")
+		_, err := fakecontrol.ParseBehavior("=")
 		require.Error(t, err)
 		_, names, _ := strings.Cut(err.Error(), "a list of ")
 		for name := range strings.SplitSeq(names, ", ") {
 			found := regexp.MustCompile(`(?m)^//\t` + name + ` +(.*)$`).FindStringSubmatch(documentation)
 			require.NotNil(t, found, name)
 			for choice := range strings.SplitSeq(found[1], ", ") {
-				_, err := fake.ParseBehavior(name + "=" + choice)
+				_, err := fakecontrol.ParseBehavior(name + "=" + choice)
 				assert.NoError(t, err)
 			}
 		}

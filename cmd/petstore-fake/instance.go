@@ -8,11 +8,12 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // instance is the fake with its admin routes, its log and CORS: the program without a port.
 type instance struct {
-	srv     *fake.Server
+	srv     *fakecontrol.Server
 	service http.Handler
 	admin   *adminapi.API
 }
@@ -20,7 +21,7 @@ type instance struct {
 // newInstance returns an instance with some settings.
 func newInstance(s settings, stderr io.Writer) *instance {
 	n := requestpage.NewNotifier()
-	srv := fake.NewServer(append(s.fakeOptions(), fake.WithNotify(n.Notify))...)
+	srv := fakecontrol.New(s.keys[0].Key, n.Notify, s.fakeOptions()...)
 	a := adminapi.New(adminapi.Config{Server: srv, Notifier: n, Public: s.public, Names: s.names})
 	service := &service{srv: srv, page: a.Page(), log: newRequestLog(stderr, s.log, srv)}
 	return &instance{srv, allowOrigins(s.origins, service), a}
@@ -30,7 +31,7 @@ func newInstance(s settings, stderr io.Writer) *instance {
 // restart of the fake puts everything back.
 func (s *settings) fakeOptions() []fake.Option {
 	opts := []fake.Option{
-		fake.WithAPIKey(s.keys[0].Key), fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...),
+		fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...),
 		fake.WithLatency(s.latency), fake.WithFaults(s.faults...), fake.WithSeed(s.seed),
 		fake.WithBan(s.ban.after, s.ban.duration), fake.WithBehavior(s.behavior),
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // The values of -log.
@@ -21,11 +21,11 @@ const (
 // requestLog writes a line for each request of the service. No key is in it.
 type requestLog struct {
 	logger *slog.Logger
-	srv    *fake.Server
+	srv    *fakecontrol.Server
 }
 
 // newRequestLog returns a log in a format, and nil for the empty format.
-func newRequestLog(w io.Writer, format string, srv *fake.Server) *requestLog {
+func newRequestLog(w io.Writer, format string, srv *fakecontrol.Server) *requestLog {
 	switch format {
 	case logText:
 		return &requestLog{slog.New(slog.NewTextHandler(w, nil)), srv}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // option is a flag with its environment variable. doc.go describes each.
@@ -25,14 +26,14 @@ func (s *settings) options() []option {
 		{"tls", bind(&s.tls, parseText), false},
 		{"cors", bind(&s.origins, parseOrigins), false},
 		{"key", collect(&s.keys, spec.ParseKeys), false},
-		{"plan", bind(&s.plan, spec.ParsePlan), false},
+		{"plan", bind(&s.plan, fakecontrol.ParsePlan), false},
 		{"minute", bind(&s.minute, parseMinute), false},
 		{"ban", bind(&s.ban, parseBan), false},
 		{"clock", bind(&s.clock, spec.ParseTime), false},
 		{"seed", bind(&s.pets, readSeed), false},
 		{"latency", bind(&s.latency, spec.ParseDuration), false},
 		{"fault", collect(&s.faults, spec.ParseFaults), false},
-		{"variant", bind(&s.behavior, spec.ParseBehavior), false},
+		{"variant", bind(&s.behavior, fakecontrol.ParseBehavior), false},
 		{"observed", bind(&s.observed, parseObserved), false},
 		{"random-seed", bind(&s.seed, parseSeed), false},
 		{"strict", bind(&s.strict, spec.ParseBool), true},

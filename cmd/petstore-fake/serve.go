@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // Bounds for clients that are slow or gone. The values are generous for a network of one machine.
@@ -106,7 +107,7 @@ func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 }
 
 // serveUntil serves until ctx ends, and then lets open requests end within grace.
-func serveUntil(ctx context.Context, hs *http.Server, l net.Listener, srv *fake.Server) error {
+func serveUntil(ctx context.Context, hs *http.Server, l net.Listener, srv *fakecontrol.Server) error {
 	requests, cancel := context.WithCancel(context.Background())
 	defer cancel() // ends the requests that still wait
 	hs.BaseContext = func(net.Listener) context.Context { return requests }

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // service is the fake with a log, which also counts its responses for the request page.
 type service struct {
-	srv  *fake.Server
+	srv  *fakecontrol.Server
 	page *requestpage.Page
 	log  *requestLog // nil for none
 }

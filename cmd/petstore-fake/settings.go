@@ -41,7 +41,7 @@ type settings struct {
 // observed is the value of -observed. The zero value changes nothing.
 type observed struct {
 	option      fake.Option
-	differences []fake.Observation // observations that the fake does not follow
+	differences []fake.Finding // observations that the fake does not follow
 }
 
 // ban is the value of -ban.

@@ -152,7 +152,7 @@ func sentTo(t *testing.T, server *fake.Server) map[int]int {
 	t.Helper()
 	times := map[int]int{}
 	for _, r := range server.Requests() {
-		if r.Operation != fake.OpCreatePet || r.StatusCode == http.StatusTooManyRequests {
+		if r.Operation != petstore.OpCreatePet || r.StatusCode == http.StatusTooManyRequests {
 			continue
 		}
 		var pet petstore.NewPet
@@ -233,7 +233,7 @@ func TestReport(t *testing.T) {
 }
 
 func importSample(t *testing.T) {
-	server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory), fake.WithBan(1, time.Hour), fake.WithPlan(fake.PlanPro))
+	server := fake.NewTestServer(t, fake.WithStrict(fake.RuleZeroCategory), fake.WithBan(1, time.Hour), fake.WithPlan(fake.PlanPro))
 	sample, err := os.ReadFile("pets.csv")
 	require.NoError(t, err)
 	b := newBenchOf(t, server, string(sample))
@@ -252,7 +252,7 @@ func importSample(t *testing.T) {
 }
 
 func importRows(t *testing.T) {
-	server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory))
+	server := fake.NewTestServer(t, fake.WithStrict(fake.RuleZeroCategory))
 	b := newBenchOf(t, server, "name,categoryId,status\n小白,0,\n小白,0,\n\" \"\"x\"\", y\n\",-7,sold\n")
 	require.NoError(t, b.run(t.Context()))
 	var got []petstore.NewPet
@@ -270,7 +270,7 @@ func importTwice(t *testing.T) {
 	require.NoError(t, b.run(t.Context()))
 	require.NoError(t, b.run(t.Context()))
 	assert.Contains(t, b.out.String(), "20 of 20 rows were done before")
-	server.AssertRequests(t, fake.OpCreatePet, 20)
+	server.AssertRequests(t, petstore.OpCreatePet, 20)
 }
 
 // injectChaos makes one create in ten fail in ways that leave open, but for the 429, whether the
@@ -282,7 +282,7 @@ func injectChaos(server *fake.Server) {
 		{Chance: 0.03, Status: http.StatusServiceUnavailable},
 		{Chance: 0.01, Status: http.StatusTooManyRequests, RetryAfter: "1"},
 	} {
-		fault.Operation, fault.Times = fake.OpCreatePet, fake.Forever
+		fault.Operation, fault.Times = petstore.OpCreatePet, fake.Forever
 		server.Inject(fault)
 	}
 }
@@ -304,8 +304,8 @@ func importInChaos(t *testing.T) {
 
 func reportUndecided(t *testing.T) {
 	server := fake.NewTestServer(t, fake.WithPets(petstore.NewPet{Name: "Pet 2", CategoryID: 9, Status: "sold"}))
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Match: adds(t, 2), AfterCommit: true, Wire: fake.WireReset})
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Match: adds(t, 3), Status: http.StatusServiceUnavailable})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Match: adds(t, 2), AfterCommit: true, Wire: fake.WireReset})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Match: adds(t, 3), Status: http.StatusServiceUnavailable})
 	b := newBench(t, server, 12)
 	require.NoError(t, b.run(t.Context()))
 	b.assertUndecided(map[string]string{"3": "seen: id ", "4": "not seen: it is not among the 12 pets"})
@@ -335,8 +335,8 @@ func reportFullList(t *testing.T) {
 	for range 100 {
 		server.AddPet(petstore.NewPet{Name: "Other", Status: "sold"})
 	}
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireClose, AfterCommit: true})
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireClose})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Wire: fake.WireClose, AfterCommit: true})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Wire: fake.WireClose})
 	b := newBenchOf(t, server, "name,categoryId,status\nRex,1,sold\nRex,1,sold\n")
 	require.NoError(t, b.run(t.Context()))
 	const full = "cannot tell: listPets shows 100 pets and there may be more"
@@ -345,7 +345,7 @@ func reportFullList(t *testing.T) {
 
 func reportEqualRows(t *testing.T) {
 	server := fake.NewTestServer(t)
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireReset})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Wire: fake.WireReset})
 	b := newBenchOf(t, server, "name,categoryId,status\nRex,1,\nRex,1,\n")
 	require.NoError(t, b.run(t.Context()))
 	require.Len(t, server.Pets(), 1)
@@ -357,7 +357,7 @@ func reportRejected(t *testing.T) {
 	server := fake.NewTestServer(t)
 	for i, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity} {
 		server.Inject(fake.Fault{
-			Operation: fake.OpCreatePet, Match: adds(t, i+2), Status: status, Message: "no\nsuch category",
+			Operation: petstore.OpCreatePet, Match: adds(t, i+2), Status: status, Message: "no\nsuch category",
 		})
 	}
 	b := newBench(t, server, 10)
@@ -382,7 +382,7 @@ func TestImport_stoppedByResponse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := fake.NewTestServer(t, fake.WithLatency(time.Millisecond))
-				fault.Operation, fault.Skip, fault.Times = fake.OpCreatePet, 20, fake.Forever
+				fault.Operation, fault.Skip, fault.Times = petstore.OpCreatePet, 20, fake.Forever
 				failing := server.Inject(fault)
 				b := newBench(t, server, 100)
 				require.Error(t, b.run(t.Context()))
@@ -404,10 +404,10 @@ func outages() map[string]fake.Fault {
 		"reset":                {Wire: fake.WireReset},
 		"stall":                {Wire: fake.WireStall},
 		"refused":              {Wire: fake.WireRefuse},
-		"creates only":         {Operation: fake.OpCreatePet, Status: http.StatusBadGateway},
-		"redirect":             {Operation: fake.OpCreatePet, Status: http.StatusFound, Header: http.Header{"Location": {"/login"}}},
-		"redirect, after that": {Operation: fake.OpCreatePet, Status: http.StatusSeeOther, AfterCommit: true},
-		"one response for all": {Operation: fake.OpCreatePet, Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)},
+		"creates only":         {Operation: petstore.OpCreatePet, Status: http.StatusBadGateway},
+		"redirect":             {Operation: petstore.OpCreatePet, Status: http.StatusFound, Header: http.Header{"Location": {"/login"}}},
+		"redirect, after that": {Operation: petstore.OpCreatePet, Status: http.StatusSeeOther, AfterCommit: true},
+		"one response for all": {Operation: petstore.OpCreatePet, Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)},
 	}
 }
 
@@ -461,9 +461,9 @@ func TestImport_outage(t *testing.T) {
 
 func importCarefully(t *testing.T) {
 	server := fake.NewTestServer(t)
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Delay: time.Second})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Delay: time.Second})
 	b := newBench(t, server, 20)
-	time.AfterFunc(900*time.Millisecond, func() { server.AssertRequests(t, fake.OpCreatePet, 1) })
+	time.AfterFunc(900*time.Millisecond, func() { server.AssertRequests(t, petstore.OpCreatePet, 1) })
 	require.NoError(t, b.run(t.Context()))
 }
 
@@ -475,7 +475,7 @@ func importWithWrongSuccesses(t *testing.T) {
 		7: `{"id":107,"name":"Pet 7","categoryId":9}`,
 		9: `{"id":109,"name":"Pet 9","categoryId":4,"status":"sold"}`,
 	} {
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Match: adds(t, n), Status: http.StatusCreated, Body: []byte(body)})
+		server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Match: adds(t, n), Status: http.StatusCreated, Body: []byte(body)})
 	}
 	b := newBench(t, server, 12)
 	require.NoError(t, b.run(t.Context()))
@@ -544,7 +544,7 @@ func importDuringBan(t *testing.T) {
 }
 
 func importBeyondDay(t *testing.T) {
-	server := fake.NewTestServer(t, fake.WithStrict(), fake.WithAllowed(fake.RuleZeroCategory), fake.WithPlan(fake.Enterprise(100, 150)))
+	server := fake.NewTestServer(t, fake.WithStrict(fake.RuleZeroCategory), fake.WithPlan(fake.Enterprise(100, 150)))
 	b := newBench(t, server, 200)
 	err := b.run(t.Context())
 	limited, ok := errors.AsType[*petstore.RateLimitError](err)
@@ -571,7 +571,7 @@ func importWithBannedKey(t *testing.T) {
 
 func importWaits(t *testing.T) {
 	server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Skip: 9, Status: 429, RetryAfter: "20"})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Skip: 9, Status: 429, RetryAfter: "20"})
 	b := newBench(t, server, 100)
 	later := newBench(t, server, 100)
 	for _, d := range []time.Duration{10 * time.Second, 30 * time.Second} { // after the 429, and in the first window
@@ -617,7 +617,7 @@ func interruptWait(t *testing.T) {
 
 func reportInterrupted(t *testing.T) {
 	server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(10, 0)))
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, AfterCommit: true, Wire: fake.WireReset})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, AfterCommit: true, Wire: fake.WireReset})
 	b := newBench(t, server, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Second, cancel)
@@ -632,8 +632,8 @@ func reportInterrupted(t *testing.T) {
 
 func reportNothing(t *testing.T) {
 	server := fake.NewTestServer(t)
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Wire: fake.WireReset})
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: http.StatusBadRequest})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Wire: fake.WireReset})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: http.StatusBadRequest})
 	b := newBench(t, server, 5)
 	require.NoError(t, b.run(t.Context()))
 	assert.Len(t, b.report(".undecided.csv"), 1)
@@ -661,7 +661,7 @@ func importSecretly(t *testing.T) {
 	const key = "do-not-write-me-down"
 	server := fake.NewTestServer(t, fake.WithKey(key, fake.PlanBusiness))
 	injectChaos(server)
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, Skip: 30, Status: 400, Message: "bad key " + key})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Skip: 30, Status: 400, Message: "bad key " + key})
 	b := newBench(t, server, 200)
 	connect := func(opts ...petstore.Option) (*petstore.Client, error) {
 		return petstore.NewClient("https://host/v1", key, append(opts, petstore.WithHTTPClient(server.HTTPClient()))...)
@@ -691,7 +691,7 @@ func importWithoutJournal(t *testing.T) {
 
 func reportImported(t *testing.T) {
 	server := fake.NewTestServer(t)
-	refusal := server.Inject(fake.Fault{Operation: fake.OpCreatePet, Status: http.StatusBadRequest, Times: fake.Forever})
+	refusal := server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: http.StatusBadRequest, Times: fake.Forever})
 	pets := []string{"=1+1,-7,sold", "'=x,1,", "@me,2,", "\"a \"\"b\"\",\nc\",3,", "-,4,pending"}
 	b := newBenchOf(t, server, "name,categoryId,status\n"+strings.Join(pets, "\n")+"\nBo,x,\nRex\n")
 	require.NoError(t, b.run(t.Context()))

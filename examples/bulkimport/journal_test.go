@@ -194,7 +194,7 @@ func TestJournal_damage(t *testing.T) {
 			right++
 			assert.Equalf(t, want, b.summary, "%s at byte %d", what, at)
 			for _, r := range b.server.Requests()[before:] {
-				assert.NotEqualf(t, fake.OpCreatePet, r.Operation, "%s at byte %d", what, at)
+				assert.NotEqualf(t, petstore.OpCreatePet, r.Operation, "%s at byte %d", what, at)
 			}
 		}
 		for at := range whole {
@@ -230,7 +230,7 @@ func TestJournal_crash(t *testing.T) {
 		b := newBench(t, fake.NewTestServer(t), rows)
 		injectEvents(t, b.server)
 		b.server.Inject(fake.Fault{
-			Operation: fake.OpCreatePet, Chance: 0.5, Delay: time.Millisecond, Times: fake.Forever,
+			Operation: petstore.OpCreatePet, Chance: 0.5, Delay: time.Millisecond, Times: fake.Forever,
 			Match: func(*http.Request) bool {
 				mu.Lock()
 				defer mu.Unlock()
@@ -269,7 +269,7 @@ func injectEvents(t *testing.T, server *fake.Server) {
 		{Status: 429, RetryAfter: "3"},
 		{Wire: fake.WireRefuse},
 	} {
-		f.Operation, f.Match = fake.OpCreatePet, adds(t, i+2)
+		f.Operation, f.Match = petstore.OpCreatePet, adds(t, i+2)
 		server.Inject(f)
 	}
 }

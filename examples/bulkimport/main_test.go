@@ -28,6 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -184,7 +185,7 @@ func (p *port) injectAll(chance float64) {
 		{Status: http.StatusBadRequest},
 		{Status: http.StatusTooManyRequests, RetryAfter: "0.1", Chance: chance / 10},
 	} {
-		f.Operation, f.Times = fake.OpCreatePet, fake.Forever
+		f.Operation, f.Times = petstore.OpCreatePet, fake.Forever
 		if f.Chance == 0 {
 			f.Chance = chance
 		}
@@ -253,7 +254,7 @@ func TestProgram_interrupt(t *testing.T) {
 	assert.Contains(t, p.out.String(), "bulkimport: interrupt signal received: run it again to go on\n")
 	assert.Zero(t, p.count(unknown)+p.count(sending))
 
-	stalled := p.server.Inject(fake.Fault{Operation: fake.OpCreatePet, Times: fake.Forever, Wire: fake.WireStall})
+	stalled := p.server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Times: fake.Forever, Wire: fake.WireStall})
 	gone := make(chan struct{})
 	cmd = p.start(1, false, func(program *os.Process) { go signalUntil(gone, program, os.Interrupt) })
 	require.Error(t, cmd.Wait())

@@ -59,8 +59,8 @@ func TestProgress(t *testing.T) {
 		}
 		look(20*time.Second + 55*time.Millisecond)
 		look(75*time.Second + 55*time.Millisecond)
-		server.Inject(fake.Fault{Operation: fake.OpListPets, Times: fake.Forever, Status: 503})
-		server.Inject(fake.Fault{Operation: fake.OpCreatePet, Times: fake.Forever, Wire: fake.WireRefuse})
+		server.Inject(fake.Fault{Operation: petstore.OpListPets, Times: fake.Forever, Status: 503})
+		server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Times: fake.Forever, Wire: fake.WireRefuse})
 		time.Sleep(time.Until(start.Add(205*time.Second + 55*time.Millisecond)))
 		cancel()
 		look(207*time.Second + 55*time.Millisecond)

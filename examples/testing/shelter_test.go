@@ -30,7 +30,7 @@ func TestReport(t *testing.T) {
 func TestReportDuringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t)
-		server.Inject(fake.Fault{Operation: fake.OpListPets, Status: http.StatusServiceUnavailable, Times: 2})
+		server.Inject(fake.Fault{Operation: petstore.OpListPets, Status: http.StatusServiceUnavailable, Times: 2})
 		_, err := Shelter{server.Client()}.Report(t.Context())
 		require.NoError(t, err)
 		assert.Len(t, server.Requests(), 5, "three lists and two retries")
@@ -40,7 +40,7 @@ func TestReportDuringAnOutage(t *testing.T) {
 // The worst case of a create: the service adds the pet, but the response is lost.
 func TestAdmitWithUnknownOutcome(t *testing.T) {
 	server := fake.NewTestServer(t, fake.WithStrict()) // fails the test if a create is repeated
-	server.Inject(fake.Fault{Operation: fake.OpCreatePet, AfterCommit: true, Status: http.StatusBadGateway})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, AfterCommit: true, Status: http.StatusBadGateway})
 	pet, err := Shelter{server.Client()}.Admit(t.Context(), "Rex", 1)
 	require.NoError(t, err)
 	assert.Equal(t, "Rex", pet.Name)

@@ -3,16 +3,17 @@ package conformance
 import (
 	"net/http"
 
-	"github.com/petstore/petstore-go/fake"
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // authClauses are those of section 5.
 func authClauses() []clause {
 	list := []clause{
 		{"5", "a valid key is accepted", keyAccepted},
-		{"5", "another scheme than Bearer is 401", keyRefused(fake.OpListPets, otherScheme)},
+		{"5", "another scheme than Bearer is 401", keyRefused(petstore.OpListPets, otherScheme)},
 	}
-	for _, name := range fake.Operations() {
+	for _, name := range fakecontrol.Operations() {
 		list = append(list,
 			clause{"5", name + " without a key is 401", keyRefused(name, noKey)},
 			clause{"5", name + " with an invalid key is 401", keyRefused(name, invalidKey)},

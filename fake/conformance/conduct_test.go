@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -129,7 +130,7 @@ func TestRunConduct(t *testing.T) {
 	t.Run("follows no redirects", func(t *testing.T) {
 		srv, s := politely(t)
 		srv.Inject(fake.Fault{
-			Operation: fake.OpListPets, Times: fake.Forever, Status: http.StatusFound,
+			Operation: petstore.OpListPets, Times: fake.Forever, Status: http.StatusFound,
 			Header: http.Header{"Location": {"http://elsewhere.example/v1/pets"}},
 		})
 		err := attempt(func() { s.list("").want(http.StatusOK) })

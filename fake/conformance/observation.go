@@ -7,13 +7,14 @@ import (
 	"os"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // Observation is the answer of a service to a question that the service document leaves open. Keys
 // do not change from one release to the next. The answer is [Unseen] if the service did not show
 // one; one that begins with a number is a status, followed by the form of the body, such as "400
 // Error".
-type Observation = fake.Observation
+type Observation = fake.Finding
 
 // Unseen is the answer to a question that the service did not show an answer to, such as how long a
 // list gets where there are too few pets.
@@ -29,7 +30,7 @@ const format = 1
 // fake.WithBehavior, and the observations that it does not reproduce: a test that depends on one of
 // these proves nothing about the observed service.
 func (o Observations) Behavior() (b fake.Behavior, differences Observations) {
-	return fake.BehaviorOf(o)
+	return fakecontrol.BehaviorOf(o)
 }
 
 // WriteFile writes the observations as JSON. The fake reads the file: see fake.WithObserved.

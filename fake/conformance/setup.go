@@ -5,7 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/petstore/petstore-go/fake"
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // The requests that clauses and probes share. Each is sent once, whichever clause comes first, so
@@ -106,9 +107,9 @@ func removed(x *exchange) bool {
 // operations returns a request of each operation that needs nothing but a key.
 func (s *session) operations() map[string]request {
 	return map[string]request{
-		fake.OpListPets:  get("/pets"),
-		fake.OpCreatePet: post(s.newPet(s.petName("without a key"), "")),
-		fake.OpGetPet:    get("/pets/1"),
+		petstore.OpListPets:  get("/pets"),
+		petstore.OpCreatePet: post(s.newPet(s.petName("without a key"), "")),
+		petstore.OpGetPet:    get("/pets/1"),
 	}
 }
 
@@ -127,7 +128,7 @@ func (s *session) samples() {
 	}
 	s.ask(post("{}"))
 	s.fetchUnknown()
-	for _, name := range fake.Operations() {
+	for _, name := range fakecontrol.Operations() {
 		r := s.operations()[name]
 		s.withoutKey(r, noKey)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 )
 
 // call is one call, as it was drawn, with its result.
@@ -90,7 +89,7 @@ var realTime = pace{
 // drawCall draws the n-th call of a caller.
 func drawCall(r *rand.Rand, p pace, trouble float64, name string) *call {
 	c := &call{
-		operation: pick(r, fake.OpListPets, fake.OpGetPet, fake.OpCreatePet, fake.OpCreatePet, fake.OpCreatePet),
+		operation: pick(r, petstore.OpListPets, petstore.OpGetPet, petstore.OpCreatePet, petstore.OpCreatePet, petstore.OpCreatePet),
 		pet: petstore.NewPet{
 			Name: name, CategoryID: r.Int64(),
 			Status: pick(r, "", petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold),
@@ -158,13 +157,13 @@ func (c *call) ask(ctx context.Context, client *petstore.Client) {
 		petstore.WithHeader("Chaos-Call", c.pet.Name),
 	}
 	switch c.operation {
-	case fake.OpCreatePet:
+	case petstore.OpCreatePet:
 		result, err := client.CreatePet(ctx, c.pet, opts...)
 		c.returned(result, result == nil, err)
-	case fake.OpListPets:
+	case petstore.OpListPets:
 		result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...)
 		c.returned(result, result == nil, err)
-	case fake.OpGetPet:
+	case petstore.OpGetPet:
 		result, err := client.GetPet(ctx, c.id, opts...) //nolint:staticcheck // it lives until 5 December 2030
 		c.returned(result, result == nil, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go/fake"
+	petstore "github.com/petstore/petstore-go"
 )
 
 const (
@@ -113,7 +113,7 @@ func (f *figures) add(r *report) {
 func (f *figures) assertDone(t *testing.T) {
 	t.Helper()
 	done := 0
-	for _, operation := range []string{fake.OpListPets, fake.OpCreatePet, fake.OpGetPet} {
+	for _, operation := range []string{petstore.OpListPets, petstore.OpCreatePet, petstore.OpGetPet} {
 		done += f.outcomes[operation+" done"]
 	}
 	assert.Greater(t, 4*done, f.calls, "calls that succeeded: %d", done)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // report has the figures and findings of a scenario.
@@ -78,14 +79,14 @@ func (r *report) check(srv *fake.Server) {
 		r.found("journal", "it begins with #%d: the scenario has too many requests for it", journal[0].Seq)
 	}
 	for _, q := range journal {
-		if name := q.Header.Get("Chaos-Call"); q.Operation == fake.OpCreatePet {
+		if name := q.Header.Get("Chaos-Call"); q.Operation == petstore.OpCreatePet {
 			has.creates[name] = append(has.creates[name], q)
 		}
 	}
 	wanted := map[string]bool{"Rex": true, "Ada": true}
 	for _, calls := range r.scenario.callers {
 		for _, c := range calls {
-			wanted[c.pet.Name] = c.operation == fake.OpCreatePet
+			wanted[c.pet.Name] = c.operation == petstore.OpCreatePet
 			r.checkCall(c, has)
 		}
 	}
@@ -107,7 +108,7 @@ func (r *report) checkConduct(srv *fake.Server, journal []fake.Request) {
 		}
 	}
 	for _, v := range srv.Violations() {
-		q, _ := srv.Request(v.Seq)
+		q, _ := fakecontrol.Of(srv).Request(v.Seq)
 		switch {
 		case v.Rule == fake.RuleDeprecated:
 		case v.Rule == fake.RuleEarlyRetry && answered[q.Time]:
@@ -139,7 +140,7 @@ func (r *report) checkCall(c *call, has *catalogue) {
 	case *petstore.GetPetResult:
 		r.checkRead(c, has, result.Pet)
 	}
-	if c.operation == fake.OpCreatePet {
+	if c.operation == petstore.OpCreatePet {
 		r.checkCreate(c, has)
 		r.checkResponses(c, has.creates[c.pet.Name])
 	}
@@ -157,7 +158,7 @@ func (r *report) checkRequests(c *call) {
 	for i, q := range c.requests {
 		// In real time, an attempt of 200 ms may time out on a busy machine while its response
 		// arrives.
-		late := r.scenario.entry.real && q.err != nil && c.operation != fake.OpCreatePet
+		late := r.scenario.entry.real && q.err != nil && c.operation != petstore.OpCreatePet
 		if i < n-1 && !late && !q.mayBeFollowed(c.operation) {
 			r.found("sent again", "after request %d: %v", i+1, c)
 		}
@@ -172,7 +173,7 @@ func (q *request) mayBeFollowed(operation string) bool {
 	switch {
 	case q.untouched() || q.status == http.StatusTooManyRequests:
 		return true
-	case operation == fake.OpCreatePet:
+	case operation == petstore.OpCreatePet:
 		return false
 	case q.err != nil:
 		return !strings.Contains(q.err.Error(), "malformed HTTP")
@@ -235,7 +236,7 @@ func (r *report) checkError(c *call) {
 		r.found("error", "it matches the end of the caller's context, which has not ended: %v", c)
 	case ended && c.over && !errors.Is(c.err, errImpatient):
 		r.found("error", "it does not match the cause: %v", c)
-	case errors.Is(c.err, petstore.ErrOutcomeUnknown) && c.operation != fake.OpCreatePet:
+	case errors.Is(c.err, petstore.ErrOutcomeUnknown) && c.operation != petstore.OpCreatePet:
 		r.found("error", "a read matches ErrOutcomeUnknown: %v", c)
 	}
 }

@@ -141,7 +141,7 @@ func TestChaosFindsWrongErrors(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			r := &report{scenario: &scenario{}}
-			c.operation = fake.OpListPets
+			c.operation = petstore.OpListPets
 			r.checkCall(c, &catalogue{})
 			assert.True(t, slices.ContainsFunc(r.findings, func(f finding) bool {
 				return strings.HasPrefix(f.String(), want)

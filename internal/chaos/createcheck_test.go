@@ -72,7 +72,7 @@ func (r *report) checkResponses(c *call, journal []fake.Request) {
 	last := journal[len(journal)-1]
 	var answered petstore.Pet
 	if !c.requests[len(c.requests)-1].kind.whole || last.StatusCode != http.StatusCreated ||
-		json.Unmarshal(last.Answer, &answered) != nil {
+		json.Unmarshal(last.ResponseBody, &answered) != nil {
 		return
 	}
 	if result, ok := c.result.(*petstore.CreatePetResult); !ok || !reflect.DeepEqual(result.Pet, answered) {

@@ -11,7 +11,7 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // Path is the path of the admin routes.
@@ -20,7 +20,7 @@ const Path = "/_fake/"
 // Config is the configuration of an [API].
 type Config struct {
 	// Server is the fake that the routes belong to; the caller closes it.
-	Server *fake.Server
+	Server *fakecontrol.Server
 	// Notifier is called by the server for each change of its journal.
 	Notifier requestpage.Notifier
 	// Public allows the admin routes to be called by any IP address, and by Names.
@@ -30,7 +30,7 @@ type Config struct {
 
 // API serves the routes that steer the fake and show its state. It is safe for concurrent use.
 type API struct {
-	srv   *fake.Server
+	srv   *fakecontrol.Server
 	guard guard
 	mux   *http.ServeMux
 	page  *requestpage.Page

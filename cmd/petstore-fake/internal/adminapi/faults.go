@@ -10,6 +10,7 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // MaxFaults bounds the faults that may still strike: each request is compared with all of them.
@@ -19,13 +20,13 @@ const MaxFaults = 1_000
 type shownFault map[string]any
 
 // showFault returns a fault as the admin routes accept it, with its id and how often it has struck.
-func showFault(i *fake.Injection) shownFault {
-	f := i.Fault()
+func showFault(i fakecontrol.Injection) shownFault {
+	f := i.Fault
 	if f.APIKey != "" {
 		f.APIKey = requestpage.MaskKey(f.APIKey)
 	}
 	shown := shownFault(spec.ShowFault(f))
-	shown["id"], shown["fired"], shown["active"] = i.ID(), i.Fired(), i.Active()
+	shown["id"], shown["fired"], shown["active"] = i.ID, i.Fired(), i.Active
 	return shown
 }
 
@@ -56,7 +57,7 @@ func (a *API) inject(r *http.Request) (any, error) {
 	}
 	active := 0
 	for _, i := range a.srv.Injections() {
-		if i.Active() {
+		if i.Active {
 			active++
 		}
 	}
@@ -114,7 +115,7 @@ func (a *API) removeFaults(*http.Request) (any, error) {
 func (a *API) removeFault(r *http.Request) (any, error) {
 	n, _ := httpjson.ID(r)
 	for _, i := range a.srv.Injections() {
-		if int64(i.ID()) == n {
+		if int64(i.ID) == n {
 			i.Remove()
 			return nil, nil
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // describeFault says in words which requests a fault strikes, what it does to them, and how often.
@@ -18,7 +19,7 @@ func describeFault(f fake.Fault) string {
 	if f.APIKey != "" {
 		target += " with the key " + requestpage.MaskKey(f.APIKey)
 	}
-	return target + ": " + f.Effect() + "; " + howOften(f)
+	return target + ": " + fakecontrol.Effect(f) + "; " + howOften(f)
 }
 
 // howOften says how many of the requests that fit a fault it strikes.

@@ -7,7 +7,7 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // shownKey is an API key as the admin routes show it.
@@ -40,7 +40,7 @@ func showWindow(used, limit int, reset time.Time) shownWindow {
 	return w
 }
 
-func showKey(k fake.Key) shownKey {
+func showKey(k fakecontrol.Key) shownKey {
 	s := shownKey{
 		ID: k.Number, Key: requestpage.MaskKey(k.APIKey), Plan: k.Plan.String(), Revoked: k.Revoked,
 		Minute:  showWindow(k.Minute, k.Plan.PerMinute, k.MinuteReset),
@@ -73,7 +73,7 @@ func (a *API) addKey(r *http.Request) (any, error) {
 		return nil, err
 	}
 	key := body["key"]
-	plan, err := spec.ParsePlan(body["plan"])
+	plan, err := fakecontrol.ParsePlan(body["plan"])
 	if err != nil {
 		return nil, httpjson.BadRequest("plan: %v", err)
 	}
@@ -114,7 +114,7 @@ func (a *API) revokeKey(r *http.Request) (any, error) {
 
 // setPlan handles PUT /_fake/keys/{id}/plan.
 func (a *API) setPlan(r *http.Request) (any, error) {
-	plan, err := httpjson.ReadField(r, "plan", spec.ParsePlan)
+	plan, err := httpjson.ReadField(r, "plan", fakecontrol.ParsePlan)
 	if err != nil {
 		return nil, err
 	}

@@ -14,10 +14,7 @@ func (a *API) state() requestpage.State {
 	all := a.srv.Injections()
 	for _, i := range slices.Backward(all[max(len(all)-requestpage.MaxListed, 0):]) {
 		f := requestpage.Fault{
-			ID: i.ID(), Text: requestpage.Shorten(describeFault(i.Fault())), Fired: i.Fired(), Active: i.Active(),
-		}
-		if i.Fault().For > 0 {
-			f.Until = i.Until()
+			ID: i.ID, Text: requestpage.Shorten(describeFault(i.Fault)), Fired: i.Fired(), Active: i.Active, Until: i.Until,
 		}
 		s.Faults = append(s.Faults, f)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // Parameters returns the parameters of a query that Filter reads.
@@ -22,12 +23,12 @@ func Parameters() []string {
 // Filter reads the filters of a request's query; nil lets every request pass. An operation "none"
 // is that of a request which fits no operation.
 func Filter(q *httpjson.Query) func(Entry) bool {
-	operation := q.Text("operation", append(fake.Operations(), "none")...)
+	operation := q.Text("operation", append(fakecontrol.Operations(), "none")...)
 	method := q.Text("method")
 	status := statusFilter(q)
 	key := keyFilter(q)
 	fault := q.Text("fault", "true", "false")
-	violation := q.Text("violation", append(fake.Rules(), "true", "false")...)
+	violation := q.Text("violation", append(fakecontrol.Rules(), "true", "false")...)
 	text := textFilter(q.Text("text"))
 	between := timeFilter(q)
 	before := math.MaxInt
@@ -70,13 +71,13 @@ func textFilter(text string) func(Entry) bool {
 	return func(e Entry) bool {
 		var all strings.Builder
 		fmt.Fprintf(&all, "%s %s %s %s %s %v", e.Operation, e.Method, e.Path, e.Hint, e.FaultEffect, e.Violations)
-		for _, h := range []http.Header{e.Header, e.AnswerHeader} {
+		for _, h := range []http.Header{e.Header, e.ResponseHeader} {
 			for name, values := range h {
 				fmt.Fprintf(&all, "\n%s: %s", name, strings.Join(values, ", "))
 			}
 		}
 		return strings.Contains(strings.ToLower(all.String()), text) ||
-			bytes.Contains(bytes.ToLower(e.Body), []byte(text)) || bytes.Contains(bytes.ToLower(e.Answer), []byte(text))
+			bytes.Contains(bytes.ToLower(e.Body), []byte(text)) || bytes.Contains(bytes.ToLower(e.ResponseBody), []byte(text))
 	}
 }
 

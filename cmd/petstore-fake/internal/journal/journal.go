@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // RetryGap is the longest time between a failure and a request that is taken for its retry: the
@@ -40,7 +41,7 @@ type tries struct{ seqs []int }
 // Journal is the journal of a fake with what follows from it. It reads the fake's journal only in
 // Update. It is safe for concurrent use.
 type Journal struct {
-	srv  *fake.Server
+	srv  *fakecontrol.Server
 	seed maphash.Seed
 
 	mu         sync.Mutex
@@ -56,7 +57,7 @@ type Journal struct {
 }
 
 // New returns the journal of a fake, which is empty before the first Update.
-func New(srv *fake.Server) *Journal {
+func New(srv *fakecontrol.Server) *Journal {
 	j := &Journal{srv: srv, seed: maphash.MakeSeed(), first: 1}
 	j.forget(0)
 	return j
@@ -101,7 +102,7 @@ func (j *Journal) Update(generation int64) {
 }
 
 // arrivals appends the requests that came after those of the list, and reports whether there are
-// any. It copies one at a time: all together may be as large as the journal.
+// any.
 func (j *Journal) arrivals() bool {
 	next := j.first + len(j.list)
 	last, ok := j.srv.LastRequest()
@@ -192,14 +193,14 @@ func Pending(r fake.Request) bool { return r.StatusCode == 0 && r.Hint == "" }
 
 // cutOff reports whether a response ended before its announced length.
 func cutOff(r fake.Request) bool {
-	announced, err := strconv.Atoi(r.AnswerHeader.Get("Content-Length"))
-	return err == nil && len(r.Answer) < announced && r.Method != http.MethodHead
+	announced, err := strconv.Atoi(r.ResponseHeader.Get("Content-Length"))
+	return err == nil && len(r.ResponseBody) < announced && r.Method != http.MethodHead
 }
 
 // trim drops what the journal has dropped.
 func (j *Journal) trim() {
 	if _, ok := j.srv.Request(j.first); ok {
-		return // most often: each look copies a request with its bodies
+		return // most often
 	}
 	gone := sort.Search(len(j.list), func(i int) bool {
 		_, ok := j.srv.Request(j.first + i)

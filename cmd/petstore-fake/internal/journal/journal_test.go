@@ -14,6 +14,7 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // testJournal is a journal with its fake.
@@ -24,7 +25,7 @@ type testJournal struct {
 
 func newTestJournal(t *testing.T, opts ...fake.Option) testJournal {
 	t.Helper()
-	srv := fake.NewServer(opts...)
+	srv := fakecontrol.New("", nil, opts...)
 	t.Cleanup(srv.Close)
 	return testJournal{New(srv), t}
 }

@@ -19,6 +19,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // longest bounds a request that is sent again, which a fault may let wait without an end.
@@ -27,7 +28,7 @@ const longest = time.Minute
 // Send sends a request again to its fake, with the key it came with, and calls done with the
 // response: with the status 0 if there is none. It does not wait for that; closing the fake ends
 // it.
-func Send(srv *fake.Server, origin string, r fake.Request, done func(*http.Request, int, http.Header)) error {
+func Send(srv *fakecontrol.Server, origin string, r fake.Request, done func(*http.Request, int, http.Header)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	again, err := http.NewRequestWithContext(ctx, r.Method, origin+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
@@ -100,21 +101,21 @@ func goKey(key string) (expression, imported string) {
 // moduleCall returns the call of the module's client that sends a request, "" if there is none.
 func moduleCall(r fake.Request) string {
 	target, err := url.ParseRequestURI(r.Path)
-	if err != nil || r.Operation != fake.OpCreatePet && len(r.Body) > 0 {
+	if err != nil || r.Operation != petstore.OpCreatePet && len(r.Body) > 0 {
 		return ""
 	}
 	query := target.Query()
 	switch r.Operation {
-	case fake.OpListPets:
+	case petstore.OpListPets:
 		return listCall(query)
-	case fake.OpCreatePet:
-		pet, err := fake.ParseNewPet(r.Body)
+	case petstore.OpCreatePet:
+		pet, err := fakecontrol.ParseNewPet(r.Body)
 		if err != nil || len(query) > 0 {
 			return ""
 		}
 		return fmt.Sprintf("CreatePet(context.Background(), petstore.NewPet{Name: %q, CategoryID: %d, Status: %q})",
 			pet.Name, pet.CategoryID, pet.Status)
-	case fake.OpGetPet:
+	case petstore.OpGetPet:
 		id, err := strconv.ParseInt(strings.TrimPrefix(target.Path, "/v1/pets/"), 10, 64)
 		if err != nil || len(query) > 0 {
 			return ""

@@ -12,31 +12,33 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestGo(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]fake.Request{
-		`client.ListPets(context.Background(), petstore.ListPetsParams{})`:                          {Operation: fake.OpListPets, Path: "/v1/pets"},
-		`client.ListPets(context.Background(), petstore.ListPetsParams{Limit: 50, Status: "sold"})`: {Operation: fake.OpListPets, Path: "/v1/pets?status=sold&limit=50"},
-		`client.GetPet(context.Background(), 7)`:                                                    {Operation: fake.OpGetPet, Path: "/v1/pets/7"},
+		`client.ListPets(context.Background(), petstore.ListPetsParams{})`:                          {Operation: petstore.OpListPets, Path: "/v1/pets"},
+		`client.ListPets(context.Background(), petstore.ListPetsParams{Limit: 50, Status: "sold"})`: {Operation: petstore.OpListPets, Path: "/v1/pets?status=sold&limit=50"},
+		`client.GetPet(context.Background(), 7)`:                                                    {Operation: petstore.OpGetPet, Path: "/v1/pets/7"},
 		`client.CreatePet(context.Background(), petstore.NewPet{Name: "\"Rex\\", CategoryID: -9, Status: ""})`: {
-			Operation: fake.OpCreatePet, Path: "/v1/pets", Body: []byte(`{"name":"\"Rex\\","categoryId":-9}`),
+			Operation: petstore.OpCreatePet, Path: "/v1/pets", Body: []byte(`{"name":"\"Rex\\","categoryId":-9}`),
 		},
 	} {
 		assert.Contains(t, Go("http://127.0.0.1:4010", r, ""), want)
 	}
 	for _, r := range []fake.Request{
 		{Path: "/v1/orders"},
-		{Operation: fake.OpListPets, Path: "/v1/pets?limit=500"},
-		{Operation: fake.OpListPets, Path: "/v1/pets?limit=5&limit=6"},
-		{Operation: fake.OpListPets, Path: "/v1/pets?colour=red"},
-		{Operation: fake.OpListPets, Path: "/v1/pets", Body: []byte("{}")},
-		{Operation: fake.OpGetPet, Path: "/v1/pets/x"},
-		{Operation: fake.OpGetPet, Path: "/v1/pets/7?a=b"},
-		{Operation: fake.OpCreatePet, Path: "/v1/pets", Body: []byte(`{"name":"Rex"}`)},
-		{Operation: fake.OpCreatePet, Path: "/v1/pets?dry=1", Body: []byte(`{"name":"Rex","categoryId":1}`)},
+		{Operation: petstore.OpListPets, Path: "/v1/pets?limit=500"},
+		{Operation: petstore.OpListPets, Path: "/v1/pets?limit=5&limit=6"},
+		{Operation: petstore.OpListPets, Path: "/v1/pets?colour=red"},
+		{Operation: petstore.OpListPets, Path: "/v1/pets", Body: []byte("{}")},
+		{Operation: petstore.OpGetPet, Path: "/v1/pets/x"},
+		{Operation: petstore.OpGetPet, Path: "/v1/pets/7?a=b"},
+		{Operation: petstore.OpCreatePet, Path: "/v1/pets", Body: []byte(`{"name":"Rex"}`)},
+		{Operation: petstore.OpCreatePet, Path: "/v1/pets?dry=1", Body: []byte(`{"name":"Rex","categoryId":1}`)},
 	} {
 		assert.Equal(t, "// The client of petstore-go does not send such a request.\n", Go("http://127.0.0.1:4010", r, ""), "%+v", r)
 	}
@@ -47,7 +49,7 @@ func TestGo_compiles(t *testing.T) {
 	for _, key := range []string{"", "public"} {
 		path := filepath.Join(t.TempDir(), "main.go")
 		text := Go("http://192.0.2.1:4010", fake.Request{
-			Operation: fake.OpCreatePet, Path: "/v1/pets", Body: []byte(`{"name":"a\nb","categoryId":1,"status":"sold"}`),
+			Operation: petstore.OpCreatePet, Path: "/v1/pets", Body: []byte(`{"name":"a\nb","categoryId":1,"status":"sold"}`),
 		}, key)
 		assert.Contains(t, text, "petstore.WithInsecureHTTP()")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -83,7 +85,7 @@ func TestFetch(t *testing.T) {
 func TestSend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := fake.NewServer()
+		srv := fakecontrol.New("", nil)
 		defer srv.Close()
 		type outcome struct {
 			key    string

@@ -162,8 +162,8 @@ func (v *view) detail(e journal.Entry) *detail {
 	d := &detail{
 		row: keys.row(e, ""), Journal: strconv.FormatInt(v.p.feed.position().journal, 16),
 		Pending: journal.Pending(e.Request),
-		Request: headerFields(e.Header, nil), Answer: headerFields(e.AnswerHeader, v.p.notes(e)),
-		Body: newShownBody(e.Body, "No body."), Reply: newShownBody(e.Answer, "No body."),
+		Request: headerFields(e.Header, nil), Answer: headerFields(e.ResponseHeader, v.p.notes(e)),
+		Body: newShownBody(e.Body, "No body."), Reply: newShownBody(e.ResponseBody, "No body."),
 		Curl: replay.Curl(v.origin, e.Request, keys.public(e.Request)),
 	}
 	d.Calls, d.Longest = v.tries(e, keys)
@@ -218,7 +218,7 @@ func (v *view) tries(e journal.Entry, keys senders) (list []try, longest time.Du
 		t := try{row: keys.row(one, v.link(seq))}
 		if ended := before.Time.Add(before.Duration); i > 0 {
 			t.Waited = max(one.Time.Sub(ended), 1)
-			t.Asked = max(retryAfter(ended, before.AnswerHeader.Get("Retry-After")).Sub(ended), 0)
+			t.Asked = max(retryAfter(ended, before.ResponseHeader.Get("Retry-After")).Sub(ended), 0)
 		}
 		longest = max(longest, t.Waited, t.Asked)
 		before, list = one, append(list, t)
@@ -231,11 +231,11 @@ func (p *Page) notes(e journal.Entry) map[string]string {
 	notes := make(map[string]string)
 	ended := e.Time.Add(e.Duration)
 	const reset, wait = "X-Ratelimit-Reset", "Retry-After"
-	if unix, err := strconv.ParseInt(e.AnswerHeader.Get(reset), 10, 64); err == nil && unix < math.MaxUint32 {
+	if unix, err := strconv.ParseInt(e.ResponseHeader.Get(reset), 10, 64); err == nil && unix < math.MaxUint32 {
 		t := time.Unix(unix, 0)
 		notes[reset] = fmt.Sprintf("%s, %s after this response", timeOn(t, ended), Words(max(t.Sub(ended), 0)))
 	}
-	until := retryAfter(ended, e.AnswerHeader.Get(wait))
+	until := retryAfter(ended, e.ResponseHeader.Get(wait))
 	if until.IsZero() {
 		return notes
 	}

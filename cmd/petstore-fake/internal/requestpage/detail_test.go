@@ -153,7 +153,7 @@ func TestCode(t *testing.T) {
 func TestRepeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPage(t, fake.WithAPIKey("operator-secret"))
+		p := newTestPageOf(t, "operator-secret")
 		p.callAs("operator-secret", "POST", "/v1/pets?dry=1", `{"name":"Rex","categoryId":1}`)
 		p.srv.SetLatency(time.Hour)
 		assert.Equal(t, http.StatusNoContent, p.call("POST", "/_fake/requests/1/repeat", "").Code)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go/fake"
 )
 
 func TestHAR(t *testing.T) {
@@ -51,7 +50,7 @@ func TestHAR_andListCopyOneRequestAtATime(t *testing.T) { //nolint:paralleltest 
 // A client may escape more of a key than it has to.
 func TestHAR_keys(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, fake.WithAPIKey("operator-secret"))
+	i := newTestPageOf(t, "operator-secret")
 	i.callAs("operator-secret", "GET", "/v1/pets?a=operator%2Dsecret&operator%2dsecret=b", "")
 	text := i.call("GET", "/_fake/har", "").Body.String()
 	assert.NotContains(t, text, "operator-secret")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 const testHost = "127.0.0.1:4010"
@@ -26,8 +27,14 @@ type testPage struct {
 // newTestPage returns a page of a fake.
 func newTestPage(t *testing.T, opts ...fake.Option) testPage {
 	t.Helper()
+	return newTestPageOf(t, "", opts...)
+}
+
+// newTestPageOf returns a page of a fake whose default key is key.
+func newTestPageOf(t *testing.T, key string, opts ...fake.Option) testPage {
+	t.Helper()
 	n := NewNotifier()
-	srv := fake.NewServer(append(opts, fake.WithNotify(n.Notify))...)
+	srv := fakecontrol.New(key, n.Notify, opts...)
 	p := New(srv, n, func() State { return State{} })
 	t.Cleanup(func() {
 		p.Close()

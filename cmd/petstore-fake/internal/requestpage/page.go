@@ -17,7 +17,7 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // pageFiles are the parts of the request page. They go out as one document.
@@ -28,7 +28,7 @@ var pageFiles embed.FS
 // Page is the request page, and the routes that it and programs read the journal by. It is safe for
 // concurrent use.
 type Page struct {
-	srv     *fake.Server
+	srv     *fakecontrol.Server
 	state   func() State
 	feed    *feed
 	journal *journal.Journal
@@ -40,14 +40,14 @@ type Page struct {
 // Notifier is what the fake calls for each change of its journal, before there is a [Page].
 type Notifier struct{ feed *feed }
 
-// NewNotifier returns a notifier for [New] and [fake.WithNotify].
+// NewNotifier returns a notifier for [New] and [fakecontrol.New].
 func NewNotifier() Notifier { return Notifier{newFeed()} }
 
 // Notify records that the request with the number seq has changed.
 func (n Notifier) Notify(seq int) { n.feed.touch(seq) }
 
 // New returns the page of a fake. The function returns what the page cannot ask the fake for.
-func New(srv *fake.Server, n Notifier, state func() State) *Page {
+func New(srv *fakecontrol.Server, n Notifier, state func() State) *Page {
 	return &Page{srv: srv, state: state, feed: n.feed, journal: journal.New(srv), layout: newLayout()}
 }
 

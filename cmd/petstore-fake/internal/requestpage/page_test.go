@@ -52,7 +52,7 @@ func TestShow_policy(t *testing.T) {
 
 func TestShow_withoutTheScript(t *testing.T) {
 	t.Parallel()
-	i := newTestPage(t, fake.WithAPIKey("operator-secret"), fake.WithPlan(fake.Enterprise(0, 0)))
+	i := newTestPageOf(t, "operator-secret", fake.WithPlan(fake.Enterprise(0, 0)))
 	i.srv.AddKey("second-key-0001", fake.Enterprise(1, 0))
 	for range 2 {
 		i.callAs("second-key-0001", "GET", "/v1/pets?limit=3", "")
@@ -92,7 +92,7 @@ func TestShow_first(t *testing.T) {
 	i := newTestPage(t)
 	text, _ := i.browse("/_fake/")
 	assert.Contains(t, html.UnescapeString(text), `curl 'http://127.0.0.1:4010/v1/pets' --header "Authorization: Bearer fake-api-key"</pre>`)
-	secret := newTestPage(t, fake.WithAPIKey("operator-secret"))
+	secret := newTestPageOf(t, "operator-secret")
 	text, _ = secret.browse("/_fake/")
 	assert.Contains(t, text, "Bearer $PETSTORE_API_KEY")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // MaxListed bounds the keys, the faults and the pets that the page lists, each.
@@ -109,7 +110,7 @@ type pets struct {
 	List  []petstore.Pet
 }
 
-func newKeyPart(k fake.Key, now time.Time) keyPart {
+func newKeyPart(k fakecontrol.Key, now time.Time) keyPart {
 	part := keyPart{
 		ID: k.Number, Name: KeyText(k.Number, MaskKey(k.APIKey)), Plan: k.Plan.String(), Limited: k.Limited,
 		Windows: [2]window{

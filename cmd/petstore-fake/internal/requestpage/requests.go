@@ -42,12 +42,12 @@ type shownRequest struct {
 func (s senders) request(r fake.Request) shownRequest {
 	shown := shownRequest{
 		Seq: r.Seq, Operation: r.Operation, Method: r.Method, Path: r.Path, Header: r.Header,
-		Status: r.StatusCode, AnswerHeader: r.AnswerHeader, Time: r.Time.UTC(), Fault: r.Fault, Hint: r.Hint,
+		Status: r.StatusCode, AnswerHeader: r.ResponseHeader, Time: r.Time.UTC(), Fault: r.Fault, Hint: r.Hint,
 		DurationMS: float64(r.Duration) / float64(time.Millisecond), FaultEffect: r.FaultEffect,
 	}
 	shown.KeyID, shown.Key = s.of(r)
 	shown.Body, shown.BodyBase64 = showBytes(r.Body)
-	shown.Answer, shown.AnswerBase64 = showBytes(r.Answer)
+	shown.Answer, shown.AnswerBase64 = showBytes(r.ResponseBody)
 	return shown
 }
 
@@ -132,6 +132,6 @@ func (p *Page) HAR(w http.ResponseWriter, r *http.Request) error {
 	fitting := p.fitting(fits, 0)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
-	_ = fake.WriteHAR(w, httpjson.Origin(r), p.read(fitting)) // an error says that the client is gone
+	_ = p.srv.WriteHAR(w, httpjson.Origin(r), p.read(fitting)) // an error says that the client is gone
 	return nil
 }

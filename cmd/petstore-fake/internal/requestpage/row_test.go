@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestSplitHint(t *testing.T) {
@@ -31,7 +32,7 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	t.Run("every rule has a text", func(t *testing.T) {
 		t.Parallel()
-		for _, name := range fake.Rules() {
+		for _, name := range fakecontrol.Rules() {
 			assert.NotEmpty(t, ruleTexts[name], name)
 		}
 	})

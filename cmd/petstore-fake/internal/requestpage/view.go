@@ -16,7 +16,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // view is what a reader looks at.
@@ -136,7 +136,7 @@ func (p *Page) pageData(r *http.Request) (pageData, error) {
 	p.journal.Update(at.journal)
 	d := pageData{
 		view: v, Version: petstore.Version, Origin: v.origin, FaultFields: strings.Join(spec.FaultFields, ", "),
-		Position: at.String(), Operations: fake.Operations(), Rules: ruleTexts, Rows: v.newest(),
+		Position: at.String(), Operations: fakecontrol.Operations(), Rules: ruleTexts, Rows: v.newest(),
 		Style: p.layout.style, Script: p.layout.script,
 	}
 	if u, err := url.Parse(v.origin); err == nil {

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func TestParseFaults(t *testing.T) {
@@ -23,7 +25,7 @@ func TestParseFaults(t *testing.T) {
 			{
 				"status=503,operation=createPet,times=2,after-commit",
 				`{"status":503,"operation":"createPet","times":2,"afterCommit":true}`,
-				fake.Fault{Status: 503, Operation: fake.OpCreatePet, Times: 2, AfterCommit: true},
+				fake.Fault{Status: 503, Operation: petstore.OpCreatePet, Times: 2, AfterCommit: true},
 			},
 			{
 				`status=429, retry-after="Fri, 31 Dec 2032 23:59:59 GMT", times=forever`,
@@ -66,7 +68,7 @@ func TestParseFaults(t *testing.T) {
 
 	t.Run("knows every wire", func(t *testing.T) {
 		t.Parallel()
-		for _, w := range fake.Wires() {
+		for _, w := range fakecontrol.Wires() {
 			faults, err := ParseFaults("wire=" + w.String())
 			require.NoError(t, err)
 			assert.Equal(t, w, faults[0].Wire)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // faultField is a field of a fault with its name in texts.
@@ -94,8 +95,7 @@ func (field faultField) set(value string) (err error) {
 			addHeader(at, name)
 		}
 	case *fake.Wire:
-		*at, err = fake.ParseWire(value)
-		err = plain(err)
+		*at, err = fakecontrol.ParseWire(value)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", field.name, err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // Key is an API key with its plan.
@@ -21,7 +22,7 @@ func ParseKeys(text string) ([]Key, error) {
 	for word := range strings.FieldsSeq(text) {
 		k := Key{Key: word}
 		if i := strings.LastIndexByte(word, '='); i > 0 && i < len(word)-1 {
-			plan, err := ParsePlan(word[i+1:])
+			plan, err := fakecontrol.ParsePlan(word[i+1:])
 			if err != nil {
 				return nil, errors.New("the text behind = is not a plan; a plan is free, pro, business or" +
 					" enterprise:M,D, and a key that has = within needs one: KEY=PLAN")
@@ -47,16 +48,4 @@ func CheckKey(key string) error {
 		return errKey
 	}
 	return nil
-}
-
-// ParsePlan reads a plan: free, pro, business or enterprise:M,D.
-func ParsePlan(text string) (fake.Plan, error) {
-	p, err := fake.ParsePlan(text)
-	return p, plain(err)
-}
-
-// ParseBehavior reads a list of behaviours, such as retry-after=date,window=sliding.
-func ParseBehavior(text string) (fake.Behavior, error) {
-	b, err := fake.ParseBehavior(text)
-	return b, plain(err)
 }

@@ -8,14 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // ParsePet reads a NewPet object as the service does. A field that NewPet does not have is an error
 // here, although the service ignores it: in a file it is a mistake.
 func ParsePet(text []byte) (petstore.NewPet, error) {
-	p, err := fake.ParseNewPet(text)
-	return p, plain(err)
+	return fakecontrol.ParseNewPet(text)
 }
 
 // ParsePets reads a JSON array of NewPet objects. Its errors are of type [*PositionError].

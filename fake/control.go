@@ -1,0 +1,156 @@
+package fake
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake/internal/har"
+)
+
+// The methods of direct beside RoundTrip are for the program petstore-fake and for package
+// conformance. Package internal/fakecontrol documents and calls them. Those that do not use srv work
+// without a server.
+
+func (d direct) Restart()                  { d.srv.restart() }
+func (d direct) ClearRequests()            { d.srv.journal.clear() }
+func (d direct) Latency() time.Duration    { return time.Duration(d.srv.latency.Load()) }
+func (d direct) Redact(text string) string { return d.srv.keys.redactor().text(text) }
+
+func (d direct) Prepare(apiKey string, notify func(seq int)) {
+	d.srv.config.notify = notify
+	if apiKey != "" {
+		mustBeToken("New", apiKey)
+		d.srv.config.apiKey = apiKey
+	}
+	d.srv.restart()
+}
+
+func (d direct) KeyNumber(key string) int {
+	if k := d.srv.keys.lookup(key); k != nil {
+		return k.number
+	}
+	return 0
+}
+
+func (d direct) EachKey(f func(number int, key string, revoked bool)) {
+	all := d.srv.keys.all()
+	slices.SortFunc(all, func(a, b *apiKey) int { return a.number - b.number })
+	for _, k := range all {
+		f(k.number, k.key, k.revoked.Load())
+	}
+}
+
+func (d direct) Request(seq int) (Request, bool) {
+	return first(d.srv.read(func(j *journal) []*entry { return j.find(seq) }))
+}
+
+func (d direct) WriteHAR(w io.Writer, origin string, requests iter.Seq[Request]) error {
+	return har.Write(w, petstore.Version, origin, func(yield func(har.Entry) bool) {
+		for r := range requests {
+			if !yield(har.Entry{
+				Method: r.Method, Path: r.Path, RequestHeader: r.Header, RequestBody: r.Body,
+				Status: r.StatusCode, ResponseHeader: r.ResponseHeader, ResponseBody: r.ResponseBody,
+				Time: r.Time, Duration: r.Duration, Comment: r.Hint,
+			}) {
+				return
+			}
+		}
+	})
+}
+
+func (d direct) EachInjection(f func(*Injection)) {
+	l := &d.srv.faults
+	l.mu.Lock()
+	all := slices.Concat(l.ended, l.list)
+	l.mu.Unlock()
+	slices.SortFunc(all, func(a, b *Injection) int { return a.id - b.id })
+	for _, i := range all {
+		f(i)
+	}
+}
+
+func (d direct) Injection(i *Injection) (id int, f Fault, until time.Time, active bool) {
+	d.srv.faults.mu.Lock()
+	defer d.srv.faults.mu.Unlock()
+	return i.id, i.fault.clone(), i.until, i.active()
+}
+
+func (direct) Rules() []string      { return rules() }
+func (direct) Operations() []string { return operations() }
+
+func (direct) Wires() []Wire {
+	wires := make([]Wire, len(wireNames()))
+	for i := range wires {
+		wires[i] = Wire(i)
+	}
+	return wires
+}
+
+func (direct) ParseWire(text string) (Wire, error) {
+	if i := slices.Index(wireNames(), text); i >= 0 {
+		return Wire(i), nil
+	}
+	return 0, fmt.Errorf("%s is not one of %s", quote(text), strings.Join(wireNames(), ", "))
+}
+
+func (direct) ParsePlan(text string) (Plan, error) {
+	var names []string
+	for _, p := range namedPlans() {
+		if strings.EqualFold(text, p.Name) {
+			return p, nil
+		}
+		names = append(names, p.String())
+	}
+	custom, ok := strings.CutPrefix(strings.ToLower(text), "enterprise:")
+	if !ok {
+		return Plan{}, fmt.Errorf("there is no plan %s; it is %s or enterprise:M,D",
+			quote(text), strings.Join(names, ", "))
+	}
+	perMinute, perDay, ok := strings.Cut(custom, ",")
+	m, err1 := strconv.Atoi(perMinute)
+	d, err2 := strconv.Atoi(perDay)
+	if !ok || err1 != nil || err2 != nil || m < 0 || d < 0 {
+		return Plan{}, fmt.Errorf("%s is not enterprise:M,D with the requests per minute and per day,"+
+			" such as enterprise:2000,500000; 0 is unlimited", quote(text))
+	}
+	return Enterprise(m, d), nil
+}
+func (direct) Effect(f Fault) string { return f.effect() }
+
+func (direct) ParseNewPet(text []byte) (petstore.NewPet, error) {
+	pet, unknown, err := parseNewPet("the text", text)
+	if err == nil && len(unknown) > 0 {
+		return petstore.NewPet{}, fmt.Errorf("%s", noSuchField(unknown[0]))
+	}
+	return pet, err
+}
+
+func (direct) ParseBehavior(text string) (Behavior, error) {
+	var b Behavior
+	if text == "default" {
+		return b, nil
+	}
+	seen := make(map[string]bool)
+	for word := range strings.SplitSeq(text, ",") {
+		name, choice, _ := strings.Cut(strings.TrimSpace(word), "=")
+		if seen[name] {
+			return Behavior{}, fmt.Errorf("%s is given twice", quote(name))
+		}
+		seen[name] = true
+		if err := choose(&b, name, choice); err != nil {
+			return Behavior{}, err
+		}
+	}
+	return b, nil
+}
+
+func (direct) BehaviorOf(list []Finding) (b Behavior, differences []Finding) {
+	differences = follow(&b, list)
+	return b, differences
+}

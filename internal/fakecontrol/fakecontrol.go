@@ -1,0 +1,173 @@
+// Package fakecontrol steers a [fake.Server] beyond what a test needs: for the program
+// petstore-fake and for package conformance. The functions are those of package fake itself, which
+// offers them by the value that [fake.Server.Transport] returns, so that they are no part of its API.
+package fakecontrol
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// Server is a fake with all that a program can do with it.
+type Server struct {
+	*fake.Server
+	Control
+}
+
+// Control is what package fake offers beyond its API.
+type Control interface {
+	// Restart puts everything back to where [New] left it: the keys and plans of the options and
+	// no others, the latency of WithLatency, the clock, and all that Reset puts back. Entry points
+	// and connections stay open.
+	Restart()
+	// Latency returns how long every response is held back.
+	Latency() time.Duration
+	// KeyNumber returns the number by which Request.Key names an API key, 0 for one that the server
+	// does not know. A key that is revoked, or added again, keeps its number.
+	KeyNumber(key string) int
+	// Redact returns a text with every API key that the server knows replaced by "[redacted]",
+	// however the key is escaped, as the journal does it. Keys of less than 6 characters stay.
+	Redact(text string) string
+	// Request returns the request of the journal with that Seq, and false if it holds none. It
+	// shares its bodies with the journal: they must not be changed.
+	Request(seq int) (fake.Request, bool)
+	// ClearRequests empties the journal and nothing else: Request.Seq counts on, and violations
+	// stay. Reset starts afresh.
+	ClearRequests()
+	// WriteHAR writes requests as an HTTP Archive, one after the other. origin is put before their
+	// paths, such as "http://127.0.0.1:4010". The error is that of w.
+	WriteHAR(w io.Writer, origin string, requests iter.Seq[fake.Request]) error
+}
+
+// door is what the round tripper of a fake has.
+type door interface {
+	Control
+
+	Prepare(apiKey string, notify func(seq int))
+	EachKey(f func(number int, key string, revoked bool))
+	EachInjection(f func(*fake.Injection))
+	Injection(i *fake.Injection) (id int, f fake.Fault, until time.Time, active bool)
+	Operations() []string
+	Rules() []string
+	Wires() []fake.Wire
+	Effect(f fake.Fault) string
+	ParsePlan(text string) (fake.Plan, error)
+	ParseWire(text string) (fake.Wire, error)
+	ParseNewPet(text []byte) (petstore.NewPet, error)
+	ParseBehavior(text string) (fake.Behavior, error)
+	BehaviorOf(list []fake.Finding) (fake.Behavior, []fake.Finding)
+}
+
+// of returns what package fake offers for a server, or for none: nil.
+func of(s *fake.Server) door { return s.Transport().(door) } //nolint:forcetypeassert // of this module
+
+// New returns a fake of some options whose default key is apiKey, or [fake.DefaultAPIKey] if that is
+// empty. If notify is not nil, it is called twice for each request of the journal, with its Seq:
+// when the request is in the journal, and when its response is, before the client has it. notify
+// runs on the goroutine that serves the request, which waits for it, and on several at a time; no
+// lock is held, so that it may call the server.
+func New(apiKey string, notify func(seq int), opts ...fake.Option) *Server {
+	s := fake.NewServer(opts...)
+	of(s).Prepare(apiKey, notify)
+	return Of(s)
+}
+
+// Of returns a fake with its controls.
+func Of(s *fake.Server) *Server { return &Server{s, of(s)} }
+
+// Key is an API key that a fake knows.
+type Key struct {
+	// Number is the number by which Request.Key names the key, from 1.
+	Number int
+	// APIKey is the key itself.
+	APIKey string
+	// Revoked reports whether requests with the key get 401.
+	Revoked bool
+	// Usage is what the key has used up.
+	fake.Usage
+}
+
+// String describes the key without repeating it.
+func (k Key) String() string { return fmt.Sprintf("key %d on plan %s", k.Number, k.Plan) }
+
+// Format writes String for every verb, so that no test log shows the key.
+func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
+
+// Keys returns the keys that the fake knows, revoked ones included, by ascending number.
+func (s *Server) Keys() (keys []Key) {
+	of(s.Server).EachKey(func(number int, key string, revoked bool) {
+		keys = append(keys, Key{number, key, revoked, s.Usage(key)})
+	})
+	return keys
+}
+
+// Injection is a fault at work.
+type Injection struct {
+	*fake.Injection
+
+	// ID is the number of the injection, from 1 since the server was made or reset.
+	ID    int
+	Fault fake.Fault
+	// Until is when the time of [fake.Fault.For] ends, by the server's clock; the zero time for a
+	// fault without one.
+	Until time.Time
+	// Active reports whether the fault may still strike: whether it was not removed, has not struck
+	// as often as it was to, and its time has not passed.
+	Active bool
+}
+
+// Inject makes a fault strike the requests to come, as that of package fake.
+func (s *Server) Inject(f fake.Fault) Injection { return s.injection(s.Server.Inject(f)) }
+
+// Injections returns the injections in the order in which they were injected: those that may still
+// strike, and the last 1,000 that have struck as often as they were to. Removed ones are not among
+// them.
+func (s *Server) Injections() (all []Injection) {
+	of(s.Server).EachInjection(func(i *fake.Injection) { all = append(all, s.injection(i)) })
+	return all
+}
+
+func (s *Server) injection(i *fake.Injection) Injection {
+	id, f, until, active := of(s.Server).Injection(i)
+	return Injection{i, id, f, until, active}
+}
+
+// Operations returns the operations of the service.
+func Operations() []string { return of(nil).Operations() }
+
+// Wires returns all wires, [fake.WireNone] first.
+func Wires() []fake.Wire { return of(nil).Wires() }
+
+// Rules returns the rules of [fake.Server.Violations].
+func Rules() []string { return of(nil).Rules() }
+
+// Effect describes in words what a fault does to a request that it strikes, such as "delayed by 2s,
+// status 503, Retry-After 5". It does not say which requests the fault strikes, nor how often.
+func Effect(f fake.Fault) string { return of(nil).Effect(f) }
+
+// ParsePlan reads the name of a plan in any case: free, pro, business, or enterprise:M,D with the
+// requests per minute and per day, 0 for unlimited.
+func ParsePlan(text string) (fake.Plan, error) { return of(nil).ParsePlan(text) }
+
+// ParseWire reads what [fake.Wire.String] writes.
+func ParseWire(text string) (fake.Wire, error) { return of(nil).ParseWire(text) }
+
+// ParseNewPet reads a NewPet object as createPet does (section 4.2), and is stricter in one point: a
+// field that NewPet does not have is an error. The error says what is wrong.
+func ParseNewPet(text []byte) (petstore.NewPet, error) { return of(nil).ParseNewPet(text) }
+
+// ParseBehavior reads what [fake.Behavior.String] writes: "default", or a list of choices separated
+// by commas, such as "retry-after=date,window=sliding". What the list does not name has its default.
+// The names that [fake.Variants] yields are such lists. The error names what is not a choice.
+func ParseBehavior(text string) (fake.Behavior, error) { return of(nil).ParseBehavior(text) }
+
+// BehaviorOf returns the behaviour that reproduces findings best, and those findings that a server
+// of that behaviour does not reproduce.
+func BehaviorOf(list []fake.Finding) (b fake.Behavior, differences []fake.Finding) {
+	return of(nil).BehaviorOf(list)
+}
