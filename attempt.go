@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/headers"
 	"github.com/petstore/petstore-go/internal/wire"
@@ -19,7 +20,7 @@ type attempt struct {
 	context  deadline.Context
 	number   int           // within the call, starting at 1
 	waited   time.Duration // time that the call waited for the rate limit before this attempt
-	key      apiKey
+	key      credential.Key
 	permit   Permit    // nil once it is released
 	closures uint64    // Client.closure.count when it asked for the permit
 	ready    time.Time // when Acquire returned
@@ -87,7 +88,7 @@ func (a *attempt) requestHeader(cookies http.Header) http.Header {
 	h := maps.Clone(k.client.headers) // faster than filling a new map
 	maps.Copy(h, cookies)
 	maps.Copy(h, k.config.header)
-	h["Authorization"] = a.key.header()
+	h["Authorization"] = a.key.Header()
 	if k.body != nil {
 		h["Content-Type"] = h["Accept"]
 	}

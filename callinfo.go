@@ -71,8 +71,8 @@ func (k *call) describe() Call {
 func (a *attempt) describe() Call {
 	c := a.call.describe()
 	c.Attempt, c.Waited = a.number, a.waited
-	if a.key.id != nil {
-		c.KeyID = *a.key.id
+	if a.key.ID != nil {
+		c.KeyID = *a.key.ID
 	}
 	return c
 }

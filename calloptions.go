@@ -7,8 +7,9 @@ import (
 	"net/textproto"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/credential"
 )
 
 // WithBackground marks a call as background work: it queues behind all other calls and leaves them
@@ -92,14 +93,14 @@ type header struct{ key, value string }
 
 // The value may be a secret.
 var headerKind = &optionKind[callConfig, header]{"WithHeader", func(c *callConfig, h header) error {
-	if !validToken(h.key) {
+	if !credential.ValidToken(h.key) {
 		return invalid("WithHeader", "has an invalid key")
 	}
 	key := textproto.CanonicalMIMEHeaderKey(h.key)
 	if reservedHeader(key) {
 		return invalid("WithHeader", key+" is set by the client")
 	}
-	if !validHeaderValue(h.value) {
+	if !credential.ValidHeaderValue(h.value) {
 		return invalid("WithHeader", key+" has an invalid value")
 	}
 	c.header = maps.Clone(c.header)
@@ -134,30 +135,6 @@ func reservedHeader(key string) bool {
 		"Transfer-Encoding", "Upgrade", "Expect", "Content-Encoding",
 		"Idempotency-Key", "X-Idempotency-Key", // with these, net/http repeats a POST by itself
 	}, key)
-}
-
-// validToken reports whether s is a token (RFC 9110, section 5.6.2), as each header name must be.
-func validToken(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !alphanumeric(c) && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// validHeaderValue reports whether s can be a header value: no control character except the tab.
-func validHeaderValue(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-func alphanumeric(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
 // shorter returns the shorter of two time limits; 0 means no limit.

@@ -1,36 +1,25 @@
 package petstore
 
 import (
-	"cmp"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"math"
 	"net/http"
 	"net/url"
-	"os"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/hashicorp/go-cleanhttp"
 	"github.com/hashicorp/go-retryablehttp"
 	"github.com/petstore/petstore-go/internal/body"
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/headers"
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
 // Version is the version of this module; it is part of the User-Agent.
 const Version = "0.2.0"
-
-// The environment variables that NewClientFromEnv reads.
-const (
-	envBaseURL    = "PETSTORE_BASE_URL"
-	envAPIKey     = "PETSTORE_API_KEY"
-	envAPIKeyFile = "PETSTORE_API_KEY_FILE"
-	envInsecure   = "PETSTORE_INSECURE_HTTP"
-	envProcesses  = "PETSTORE_PROCESSES"
-)
 
 // idleConnections is the number of idle connections that the default transport keeps. It talks to
 // one host only, and with the usual two or three per host, 64 goroutines would dial most of the
@@ -48,7 +37,7 @@ type Client struct {
 	transport roundTripper   // sends the attempts
 	sends     wire.Transport // what transport is
 	http1     atomic.Bool    // the last response came over HTTP/1
-	key       keySource
+	key       credential.Source
 	rotates   bool // key calls the function of WithAPIKeyFunc
 	limiter   Limiter
 	traces    []*ClientTrace
@@ -94,67 +83,10 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	return newClient(baseURL, apiKey, config)
 }
 
-// NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
-// PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which has at most 64 KiB. It is an
-// error to set both. White space around the key in the file is ignored. With [WithAPIKeyFunc]
-// neither is needed. Errors name the variable and never repeat its value.
-//
-// PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
-// effect of WithLimiter(NewLimiter([Processes](n))), unless opts have a [WithLimiter].
-//
-// PETSTORE_INSECURE_HTTP=1 has the effect of [WithInsecureHTTP], for test deployments without a
-// certificate. The key is then sent unencrypted, so never set it together with the key of a real
-// service.
-func NewClientFromEnv(opts ...Option) (*Client, error) {
-	fromEnv, err := optionsFromEnv()
-	if err != nil {
-		return nil, withOperation(err, "NewClient")
-	}
-	config, err := newClientConfig(append(fromEnv, opts...))
-	if err != nil {
-		return nil, withOperation(err, "NewClient")
-	}
-	baseURL := os.Getenv(envBaseURL)
-	if baseURL == "" {
-		return nil, withOperation(invalid(envBaseURL, "is not set"), "NewClient")
-	}
-	apiKey, source, err := apiKeyFromEnv()
-	if err != nil {
-		return nil, withOperation(err, "NewClient")
-	}
-	if apiKey == "" && config.keyFunc == nil {
-		return nil, withOperation(invalid(envAPIKey, "is not set, nor is "+envAPIKeyFile), "NewClient")
-	}
-	client, err := newClient(baseURL, apiKey, config)
-	if e, ok := errors.AsType[*ArgumentError](err); ok {
-		e.Argument = cmp.Or(map[string]string{"baseURL": envBaseURL, "apiKey": source}[e.Argument], e.Argument)
-	}
-	return client, err
-}
-
-// optionsFromEnv returns the options that variables stand for.
-func optionsFromEnv() (opts []Option, err error) {
-	switch os.Getenv(envInsecure) {
-	case "", "0":
-	case "1":
-		opts = append(opts, WithInsecureHTTP())
-	default:
-		return nil, invalid(envInsecure, "is neither 0 nor 1")
-	}
-	if text := os.Getenv(envProcesses); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, invalid(envProcesses, "is not a number of processes")
-		}
-		opts = append(opts, WithLimiter(NewLimiter(Processes(n))))
-	}
-	return opts, nil
-}
-
 func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
-	base, err := parseBaseURL(baseURL, config.insecureHTTP)
-	if err != nil {
-		return nil, withOperation(err, "NewClient")
+	base, reason := credential.ParseBaseURL(baseURL, config.insecureHTTP)
+	if reason != "" {
+		return nil, withOperation(invalid("baseURL", reason), "NewClient")
 	}
 	key, err := newKeySource(apiKey, config.keyFunc)
 	if err != nil {
@@ -188,6 +120,19 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	}
 	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
 	return c, nil
+}
+
+// newKeySource returns a source of key, or of the keys that f returns.
+func newKeySource(key string, f func(context.Context) (string, error)) (credential.Source, error) {
+	switch reason := credential.KeyProblem(key); {
+	case f != nil && key != "":
+		return nil, invalid("apiKey", "is set although WithAPIKeyFunc is used")
+	case f != nil:
+		return credential.From(f), nil
+	case reason != "":
+		return nil, invalid("apiKey", reason)
+	}
+	return credential.Always(key), nil
 }
 
 // newHTTPClient returns the http.Client for the carrier requests and the transport for the
@@ -297,7 +242,7 @@ func (c *Client) keyID() string {
 	if err != nil {
 		return ""
 	}
-	return *key.id
+	return *key.ID
 }
 
 // BaseURL returns the base URL that was given to NewClient, without a trailing slash; empty for the

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/wire"
@@ -37,7 +38,7 @@ func (k *call) attribute(a *attempt, err error) error {
 	if deadline.Err(&a.context) != nil && !wire.NotHTTP(err) {
 		return &attemptTimeoutError{k.config.attemptTimeout}
 	}
-	_, ofKey := errors.AsType[*keyError](err)
+	_, ofKey := errors.AsType[*credential.FuncError](err)
 	if urlErr, ok := errors.AsType[*url.Error](err); ok && !ofKey {
 		err = urlErr.Err // no URL in an error
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/wire"
@@ -78,11 +79,11 @@ func (k *call) acquireForKey(a *attempt) error {
 	if !k.client.rotates || a.ready.Sub(asked) <= keyFreshness {
 		return nil
 	}
-	before := *a.key.id
+	before := *a.key.ID
 	if err := k.prepareAdmission(a); err != nil {
 		return err
 	}
-	if *a.key.id == before {
+	if *a.key.ID == before {
 		a.ready = time.Now()
 		return nil
 	}
@@ -117,19 +118,19 @@ func (k *call) prepareAdmission(a *attempt) error {
 		k.plan = plan{}
 		return a.outcome()
 	}
-	if last := k.last; last != nil && last.statusCode == http.StatusUnauthorized && *last.key.id == *key.id {
+	if last := k.last; last != nil && last.statusCode == http.StatusUnauthorized && *last.key.ID == *key.ID {
 		return last.outcome() // the service has refused this key; there is no other
 	}
 	a.key = key
-	if k.keyID.Load() != key.id {
-		k.keyID.Store(key.id)
+	if k.keyID.Load() != key.ID {
+		k.keyID.Store(key.ID)
 	}
 	return nil
 }
 
 // askKey returns the key of the next attempt. The function of WithAPIKeyFunc gets a context like
 // the attempt's, with the attempt's timeout.
-func (k *call) askKey(number int) (apiKey, error) {
+func (k *call) askKey(number int) (credential.Key, error) {
 	if !k.client.rotates {
 		return k.client.key(nil)
 	}

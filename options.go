@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/credential"
 )
 
 // The defaults of a Client.
@@ -127,7 +129,7 @@ func WithUserAgent(product string) Option {
 }
 
 var userAgentKind = &optionKind[clientConfig, string]{"WithUserAgent", func(c *clientConfig, v string) error {
-	if strings.TrimSpace(v) == "" || !validHeaderValue(v) {
+	if strings.TrimSpace(v) == "" || !credential.ValidHeaderValue(v) {
 		return invalid("WithUserAgent", "is empty or not a valid header value")
 	}
 	c.product = v

@@ -93,7 +93,7 @@ func (a *attempt) apiError() *APIError {
 		tooLong:    a.call.plan.tooLong,
 	}
 	code, message := a.call.buffer.ErrorObject(a.body)
-	key := a.key.secret()
+	key := a.key.Secret()
 	e.Code, e.Message = redact.Text(code, key), redact.Text(message, key)
 	return e
 }
@@ -110,7 +110,7 @@ func (a *attempt) responseError(reason string, err error) *ResponseError {
 // decoder's error, shortened and without the key: the decoder quotes names from the body, which may
 // be long and contain anything.
 func (a *attempt) decodeError(err error) *ResponseError {
-	return a.responseError("body", errors.New(errtext.Line(redact.Text(err.Error(), a.key.secret()))))
+	return a.responseError("body", errors.New(errtext.Line(redact.Text(err.Error(), a.key.Secret()))))
 }
 
 func (a *attempt) response() Response {

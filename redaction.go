@@ -9,7 +9,7 @@ import (
 // redact removes the key from the header and the error of a; bodyStart does so for the body. It
 // copies the header first, because the transport may share it with other requests.
 func (a *attempt) redact() {
-	key := a.key.secret()
+	key := a.key.Secret()
 	a.header = redact.Header(a.header, key)
 	if _, ended := errors.AsType[*endedError](a.err); a.err != nil && !ended {
 		a.err = redactError(a.err, key)
@@ -29,7 +29,7 @@ func redactError(err error, key string) error {
 // bodyStart returns the part of the body that an error keeps, as a copy, so that an error does not
 // keep the whole body in memory.
 func (a *attempt) bodyStart() []byte {
-	key := a.key.secret()
+	key := a.key.Secret()
 	more := redact.MaxEscape * len(key) // a key that begins within the limit is then found
 	start := string(a.body[:min(len(a.body), maxErrorBody+more)])
 	if len(a.body) > len(start) {

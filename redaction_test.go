@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/redact"
 )
 
@@ -20,7 +21,7 @@ func TestBodyStart(t *testing.T) {
 	for _, form := range []string{slashedKey, escaped.String()} {
 		for before := maxErrorBody - len(form) - 1; before <= maxErrorBody+1; before++ {
 			body := strings.Repeat(".", before) + form + strings.Repeat(form, 100)
-			a := attempt{body: []byte(body), key: newAPIKey(slashedKey)}
+			a := attempt{body: []byte(body), key: credential.New(slashedKey)}
 			start := string(a.bodyStart())
 			assert.LessOrEqual(t, len(start), maxErrorBody)
 			clean := strings.Repeat(".", before) + strings.Repeat(redact.Mark, 101)

@@ -1,4 +1,4 @@
-package petstore
+package credential
 
 import (
 	"net/netip"
@@ -9,37 +9,37 @@ import (
 	"unicode/utf8"
 )
 
-// parseBaseURL parses and checks a base URL. It does not return the error of url.Parse, which
+// ParseBaseURL parses and checks a base URL; problem is empty if it is valid. It does not return the error of url.Parse, which
 // repeats the URL and with it any password in it.
-func parseBaseURL(s string, insecure bool) (*url.URL, error) {
+func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 	if strings.TrimSpace(s) != s {
-		return nil, invalid("baseURL", "has white space around it")
+		return nil, "has white space around it"
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return nil, invalid("baseURL", "is not a URL")
+		return nil, "is not a URL"
 	}
 	if !utf8.ValidString(u.Host) {
-		return nil, invalid("baseURL", "has a host that is not UTF-8")
+		return nil, "has a host that is not UTF-8"
 	}
 	// Hosts are case-insensitive, but net/http bypasses the proxy only for a lower-case
 	// "localhost".
 	u.Host = strings.ToLower(u.Host)
-	if reason := baseURLFault(u, insecure); reason != "" {
-		return nil, invalid("baseURL", reason)
+	if reason := baseURLProblem(u, insecure); reason != "" {
+		return nil, reason
 	}
 	if _, err := url.Parse(u.String()); err != nil { // an IPv6 zone may not survive String and Parse
-		return nil, invalid("baseURL", "is not a URL")
+		return nil, "is not a URL"
 	}
 	if strings.HasSuffix(s, "#") { // url.Parse drops an empty fragment
-		return nil, invalid("baseURL", "has a fragment")
+		return nil, "has a fragment"
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
-	return u, nil
+	return u, ""
 }
 
-// baseURLFault returns what is wrong with a base URL; empty if nothing is.
-func baseURLFault(u *url.URL, insecure bool) string {
+// baseURLProblem returns what is wrong with a base URL; empty if nothing is.
+func baseURLProblem(u *url.URL, insecure bool) string {
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return "does not start with https:// or http://"
@@ -50,7 +50,7 @@ func baseURLFault(u *url.URL, insecure bool) string {
 	case !validPort(u):
 		return "has an invalid port"
 	}
-	if reason := pathFault(u); reason != "" {
+	if reason := pathProblem(u); reason != "" {
 		return reason
 	}
 	if u.Scheme == "http" && !insecure && !loopback(u.Hostname()) {
@@ -59,8 +59,8 @@ func baseURLFault(u *url.URL, insecure bool) string {
 	return ""
 }
 
-// pathFault returns what is wrong with the part of a base URL after its host; empty if nothing is.
-func pathFault(u *url.URL) string {
+// pathProblem returns what is wrong with the part of a base URL after its host; empty if nothing is.
+func pathProblem(u *url.URL) string {
 	switch {
 	case u.RawQuery != "" || u.ForceQuery:
 		return "has a query"

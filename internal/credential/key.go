@@ -1,0 +1,132 @@
+// Package credential tells which base URLs, API keys and headers are valid, and keeps a key so that no
+// dump shows it. Its reasons do not repeat what they are about.
+package credential
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+)
+
+// Key is the API key of an attempt. The key is in a closure, so that no dump can print it.
+type Key struct {
+	header func() []string
+	ID     *string // Call.KeyID
+}
+
+// Header returns the value of the Authorization header.
+func (k Key) Header() []string { return k.header() }
+
+// Secret returns the key itself; empty if the attempt has none.
+func (k Key) Secret() string {
+	if k.header == nil {
+		return ""
+	}
+	return strings.TrimPrefix(k.header()[0], "Bearer ")
+}
+
+// Source returns the key for an attempt.
+type Source func(context.Context) (Key, error)
+
+// Always returns a source of one key.
+func Always(key string) Source {
+	fixed := New(key)
+	return func(context.Context) (Key, error) { return fixed, nil }
+}
+
+// From returns a source that asks f for the key.
+func From(f func(context.Context) (string, error)) Source {
+	return func(ctx context.Context) (Key, error) {
+		key, err := f(ctx)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return Key{}, &FuncError{func() error { return err }}
+		}
+		if reason := KeyProblem(key); reason != "" {
+			return Key{}, errors.New("API key: " + reason)
+		}
+		return New(key), nil
+	}
+}
+
+// New returns a key.
+func New(key string) Key {
+	header := []string{"Bearer " + key}
+	id := keyID(key)
+	return Key{func() []string { return header }, &id}
+}
+
+// keySalt is random, so that a KeyID cannot be compared with keys outside this process.
+var keySalt = newSalt()
+
+func newSalt() [sha256.BlockSize]byte {
+	var salt [sha256.BlockSize]byte
+	_, _ = rand.Read(salt[:]) // never fails
+	return salt
+}
+
+// keyID returns a hash of key. 64 bits are enough to distinguish the keys of one process.
+func keyID(key string) string {
+	sum := sha256.Sum256(append(keySalt[:len(keySalt):len(keySalt)], key...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// FuncError is the failure of the function of WithAPIKeyFunc. The function's error may contain a
+// key, which cannot be redacted because it is not known here. Therefore the text does not repeat
+// it, and a closure holds it: errors.Is finds it there, and a dump does not.
+type FuncError struct{ cause func() error }
+
+func (e *FuncError) Error() string {
+	return "API key: the function of WithAPIKeyFunc failed; use errors.Is or errors.Unwrap for its error"
+}
+func (e *FuncError) Unwrap() error { return e.cause() }
+
+// KeyProblem returns why key cannot be a bearer token (RFC 6750, section 2.1); empty if it can. The
+// text does not repeat the key.
+func KeyProblem(key string) string {
+	if key == "" {
+		return "is empty"
+	}
+	if len(key) > 7 && strings.EqualFold(key[:7], "bearer ") {
+		return "starts with the scheme; pass the key alone"
+	}
+	body := strings.TrimRight(key, "=")
+	for i := range len(body) {
+		if c := body[i]; !alphanumeric(c) && strings.IndexByte("-._~+/", c) < 0 {
+			return "has a character that a bearer token cannot have"
+		}
+	}
+	if body == "" {
+		return "is not a bearer token"
+	}
+	return ""
+}
+
+// ValidToken reports whether s is a token (RFC 9110, section 5.6.2), as each header name must be.
+func ValidToken(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !alphanumeric(c) && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// ValidHeaderValue reports whether s can be a header value: no control character except the tab.
+func ValidHeaderValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func alphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
