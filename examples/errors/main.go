@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -20,12 +21,14 @@ import (
 )
 
 func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	var err error
 	if os.Getenv("PETSTORE_BASE_URL") != "" {
-		err = onService(context.Background(), os.Stdout)
+		err = onService(ctx, os.Stdout)
 	} else {
-		err = onFake(context.Background(), os.Stdout)
+		err = onFake(ctx, os.Stdout)
 	}
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -53,6 +56,8 @@ func handle(err error) string {
 		return "there is no such pet"
 	case errors.Is(err, petstore.ErrInvalidResponse):
 		return "this is not the response of the service: check the network"
+	case errors.Is(err, context.Canceled):
+		return "this program was asked to stop"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the deadline of this program has passed"
 	}

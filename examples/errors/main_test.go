@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/golden"
 )
 
@@ -19,6 +21,14 @@ func TestOnFake(t *testing.T) {
 		require.NoError(t, onFake(t.Context(), &out))
 		golden.Assert(t, "testdata/output.txt", out.String())
 	})
+}
+
+func TestHandleOfACancelledCall(t *testing.T) {
+	server := fake.NewTestServer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
+	assert.Equal(t, "this program was asked to stop", handle(err))
 }
 
 func TestHandleOfARetryAtInThePast(t *testing.T) {

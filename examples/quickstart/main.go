@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"text/tabwriter"
 
 	"github.com/petstore/petstore-go"
@@ -18,11 +19,14 @@ import (
 )
 
 func main() {
-	client, where, err := connect()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	client, where, done, err := connect()
 	if err == nil {
 		fmt.Printf("Pet Store quickstart on %s\n", where)
-		err = run(context.Background(), client, os.Stdout)
+		err = run(ctx, client, os.Stdout)
+		done()
 	}
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -68,13 +72,14 @@ func printPets(w io.Writer, title string, pets []petstore.Pet) {
 	_ = table.Flush() // it fails only if w does
 }
 
-// connect returns a client of the service in PETSTORE_BASE_URL, or else of a fake.
-func connect() (*petstore.Client, string, error) {
+// connect returns a client of the service in PETSTORE_BASE_URL, or else of a fake, which done closes.
+func connect() (client *petstore.Client, where string, done func(), err error) {
 	if os.Getenv("PETSTORE_BASE_URL") != "" {
-		client, err := petstore.NewClientFromEnv()
-		return client, os.Getenv("PETSTORE_BASE_URL"), err
+		client, err = petstore.NewClientFromEnv()
+		return client, os.Getenv("PETSTORE_BASE_URL"), func() {}, err
 	}
-	return newFake().Client(), "a fake service in memory", nil
+	server := newFake()
+	return server.Client(), "a fake service in memory", server.Close, nil
 }
 
 func newFake() *fake.Server {

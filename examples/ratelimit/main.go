@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,10 +29,13 @@ func main() {
 	minute := flag.Duration("minute", 6*time.Second, "how long a minute of the fake service lasts")
 	flag.Parse()
 
-	client, err := connect(*minute)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	client, done, err := connect(*minute)
 	if err == nil {
-		err = run(context.Background(), client, *requests, os.Stdout)
+		err = run(ctx, client, *requests, os.Stdout)
+		done()
 	}
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -69,6 +73,11 @@ func run(ctx context.Context, client *petstore.Client, requests int, w io.Writer
 	group.Wait()
 	fmt.Fprintf(w, "%d requests from %d goroutines in %s, 429s: %d\n",
 		progress.count, goroutines, time.Since(start).Round(time.Second), limited.Load())
+	if limit := client.RateLimit().Limit; limit > 0 && failure == nil {
+		fmt.Fprintf(w, "The limit is %d a minute: that needs %d waits for the next one at least. A client without\n"+
+			"limiter gets a 429 for each request too many, up to %d here, and the service may ban its key.\n",
+			limit, (requests-1)/limit, max(0, requests-limit))
+	}
 	return failure
 }
 
@@ -103,11 +112,12 @@ func (p *progress) done() {
 		time.Since(p.start).Round(time.Second), strings.Repeat("#", tenths), p.count, window)
 }
 
-func connect(minute time.Duration) (*petstore.Client, error) {
+func connect(minute time.Duration) (client *petstore.Client, done func(), err error) {
 	if os.Getenv("PETSTORE_BASE_URL") != "" {
-		return petstore.NewClientFromEnv()
+		client, err = petstore.NewClientFromEnv()
+		return client, func() {}, err
 	}
 	fmt.Fprintf(os.Stdout, "a fake service with 60 requests a minute, which lasts %s here\n", minute)
 	server := fake.NewServer(fake.WithPlan(fake.PlanFree), fake.WithMinute(minute))
-	return server.Client(), nil
+	return server.Client(), server.Close, nil
 }

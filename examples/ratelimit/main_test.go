@@ -21,6 +21,8 @@ func TestRun(t *testing.T) {
 		assert.Contains(t, out.String(), "150 requests from 64 goroutines")
 		assert.Contains(t, out.String(), ", 429s: 0\n")
 		assert.Contains(t, out.String(), "[##########]")
+		assert.Contains(t, out.String(), "needs 2 waits")
+		assert.Contains(t, out.String(), "up to 90 here")
 		assert.Zero(t, server.Usage(server.APIKey()).Limited)
 		assert.Len(t, server.Requests(), 150)
 		assert.InDelta(t, 120, time.Since(start).Seconds(), 3, "there were waits for two windows")

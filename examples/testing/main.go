@@ -18,9 +18,10 @@ import (
 )
 
 func main() {
-	client, err := connect()
+	client, done, err := connect()
 	if err == nil {
 		err = run(context.Background(), Shelter{client}, os.Stdout)
+		done()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -41,9 +42,11 @@ func run(ctx context.Context, shelter Shelter, w io.Writer) error {
 	return nil
 }
 
-func connect() (*petstore.Client, error) {
+func connect() (client *petstore.Client, done func(), err error) {
 	if os.Getenv("PETSTORE_BASE_URL") != "" {
-		return petstore.NewClientFromEnv()
+		client, err = petstore.NewClientFromEnv()
+		return client, func() {}, err
 	}
-	return fake.NewServer().Client(), nil
+	server := fake.NewServer()
+	return server.Client(), server.Close, nil
 }
