@@ -1,0 +1,29 @@
+package faketest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/faketest"
+)
+
+func TestBubble(t *testing.T) {
+	var used *fake.Server
+	faketest.Bubble(t, func(t *testing.T, s *fake.Server) {
+		used = s
+		client, start := s.Client(), time.Now()
+		for range 3 { // the second waits for a minute, and the third for another
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.NoError(t, err)
+		}
+		assert.Equal(t, 2*time.Minute, time.Since(start).Truncate(time.Minute))
+		s.AssertNoLimited(t)
+	}, fake.WithPlan(fake.Enterprise(1, 0)))
+	_, err := used.Client().ListPets(t.Context(), petstore.ListPetsParams{})
+	require.ErrorIs(t, err, petstore.ErrNotSent, "the server is closed")
+}
