@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake/internal/link"
 )
 
 // caller is the server's end of a connection from which it reads given bytes and then EOF.
@@ -36,8 +37,8 @@ func (c *caller) Close() error {
 	return nil
 }
 
-func (c *caller) LocalAddr() net.Addr              { return serverAddress }
-func (c *caller) RemoteAddr() net.Addr             { return clientAddress }
+func (c *caller) LocalAddr() net.Addr              { return link.ServerAddress }
+func (c *caller) RemoteAddr() net.Addr             { return link.ClientAddress }
 func (c *caller) SetDeadline(time.Time) error      { return nil }
 func (c *caller) SetReadDeadline(time.Time) error  { return nil }
 func (c *caller) SetWriteDeadline(time.Time) error { return nil }

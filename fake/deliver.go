@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+
+	"github.com/petstore/petstore-go/fake/internal/link"
 )
 
 // deliver sends a response over a connection, or does to the connection what a fault asks for.
@@ -27,10 +29,10 @@ func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *response) {
 // breakOff closes or resets a connection instead of answering.
 func breakOff(w http.ResponseWriter, reset bool) {
 	c := hijack(w)
-	if own, inMemory := c.(*conn); !inMemory {
+	if own, inMemory := c.(*link.Conn); !inMemory {
 		_, _ = io.WriteString(c, interim)
 	} else if reset {
-		own.link.reset()
+		own.Reset()
 	}
 	if l, ok := c.(interface{ SetLinger(sec int) error }); ok && reset {
 		_ = l.SetLinger(0) // so that Close resets

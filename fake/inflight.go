@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/petstore/petstore-go/fake/internal/link"
 )
 
 // errClosed is the error of a request that was still waiting when the server closed.
@@ -21,7 +23,7 @@ type inflight struct {
 	exchanges map[*exchange]bool // requests in progress
 	waiting   map[chan struct{}]*exchange
 	calls     map[*call]bool        // requests of HTTPClient whose body is still open
-	links     map[*link]bool        // connections in memory
+	links     map[*link.Link]bool   // connections in memory
 	ports     map[net.Listener]bool // the loopback port while it accepts connections
 	sockets   map[net.Conn]bool     // connections of the loopback port, true while one is busy
 	panics    []string
@@ -32,7 +34,7 @@ func (f *inflight) prepare() {
 	f.exchanges = make(map[*exchange]bool)
 	f.waiting = make(map[chan struct{}]*exchange)
 	f.calls = make(map[*call]bool)
-	f.links = make(map[*link]bool)
+	f.links = make(map[*link.Link]bool)
 	f.ports = make(map[net.Listener]bool)
 	f.sockets = make(map[net.Conn]bool)
 }
@@ -112,7 +114,7 @@ func (f *inflight) breakOff() {
 		c.end()
 	}
 	for _, l := range links {
-		l.reset()
+		l.Reset()
 	}
 }
 

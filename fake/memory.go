@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+
+	"github.com/petstore/petstore-go/fake/internal/link"
 )
 
 // HTTPClient returns a client whose requests reach the server in memory, for any host and for http
@@ -157,14 +159,13 @@ func (b *callBody) Close() error {
 // connection in its life and accepts it here, so that no goroutine waits for others; and since it
 // is never used again, its WaitGroup belongs to one synctest bubble only.
 func (s *Server) dial() (net.Conn, error) {
-	l := newLink()
-	l.closed = func() { leave(&s.inflight, s.inflight.links, l) }
+	l := link.New(func(l *link.Link) { leave(&s.inflight, s.inflight.links, l) })
 	if !enter(&s.inflight, s.inflight.links, l, true) {
 		return nil, gone()
 	}
 	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, false) })
-	_ = hs.Serve(&oneConn{conn: l.server}) // it returns once a goroutine has the connection
-	return l.client, nil
+	_ = hs.Serve(&oneConn{conn: l.Server}) // it returns once a goroutine has the connection
+	return l.Client, nil
 }
 
 // oneConn is a listener that accepts one connection.
@@ -184,4 +185,4 @@ func (o *oneConn) Accept() (net.Conn, error) {
 func (o *oneConn) Close() error { return nil }
 
 // Addr returns the address of the server in memory.
-func (o *oneConn) Addr() net.Addr { return serverAddress }
+func (o *oneConn) Addr() net.Addr { return link.ServerAddress }

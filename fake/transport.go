@@ -8,6 +8,8 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+
+	"github.com/petstore/petstore-go/fake/internal/link"
 )
 
 // Transport returns an entry point without a net/http server or a connection: RoundTrip runs the
@@ -53,7 +55,7 @@ func (a *response) err() error {
 	case a.wire == WireRefuse:
 		return refused()
 	case a.wire == WireReset:
-		return wasReset("read")
+		return link.WasReset("read")
 	case a.wire == WireClose:
 		return io.EOF
 	case a.wire == WireGarbage:

@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/petstore/petstore-go/fake/internal/link"
 )
 
 // Wire is something that happens to the connection, as part of a [Fault]. What a client observes is
@@ -64,17 +66,6 @@ const interim = "HTTP/1.1 100 Continue\r\n\r\n"
 // garbage is what WireGarbage sends.
 const garbage = "\x16\x03\x00these-bytes-are-no-HTTP-response\r\n\r\n"
 
-// address is the net.Addr of an entry point in memory.
-type address string
-
-func (address) Network() string  { return "fake" }
-func (a address) String() string { return string(a) }
-
-const (
-	serverAddress address = "fake-server"
-	clientAddress address = "fake-client"
-)
-
 // gone returns the error of a dial to a server that is closed. It is that of a host that does not
 // exist, since a client does not try to reach such a host again.
 func gone() error {
@@ -83,7 +74,7 @@ func gone() error {
 
 // notConnected returns the error of a dial that failed, for a reason.
 func notConnected(reason error) error {
-	return &net.OpError{Op: "dial", Net: "fake", Addr: serverAddress, Err: reason}
+	return &net.OpError{Op: "dial", Net: "fake", Addr: link.ServerAddress, Err: reason}
 }
 
 // closedError is the reason in the error of gone.
@@ -102,14 +93,6 @@ func (closedError) Unwrap() []error {
 // refused returns the error of a dial that no server accepted.
 func refused() error {
 	return notConnected(os.NewSyscallError("connect", syscall.ECONNREFUSED))
-}
-
-// wasReset returns the error of an operation on a connection that was reset.
-func wasReset(op string) error {
-	return &net.OpError{
-		Op: op, Net: "fake", Source: clientAddress, Addr: serverAddress,
-		Err: os.NewSyscallError(op, syscall.ECONNRESET),
-	}
 }
 
 // errMalformed is the error of Transport for garbage, in the words of net/http.

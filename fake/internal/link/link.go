@@ -1,4 +1,6 @@
-package fake
+// Package link is a connection in memory whose two ends may be in different synctest bubbles, or in
+// none.
+package link
 
 import (
 	"io"
@@ -6,56 +8,64 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
 // maxPipe bounds the bytes on their way in one direction of a link, as a socket buffer does.
 const maxPipe = 64 << 10
 
-// link is a connection in memory. It waits on sync.Cond alone: a goroutine of a synctest bubble
+// Link is a connection in memory. It waits on sync.Cond alone: a goroutine of a synctest bubble
 // that waits there counts as blocked wherever the link was made, so that virtual time passes while
 // a connection is idle. The channels of net.Pipe belong to one bubble. Once Go 1.26 is out of
 // support, the server in memory of net/http/httptest can take the place of this file.
-type link struct {
-	client, server *conn
-	open           atomic.Int32 // ends
-	closed         func()       // called once, when both ends are closed
+type Link struct {
+	// Client and Server are its ends.
+	Client, Server *Conn
+
+	open   atomic.Int32 // ends
+	closed func()       // called once, when both ends are closed
 }
 
-// newLink returns a connection that both ends have open.
-func newLink() *link {
-	l := &link{}
+// New returns a connection that both ends have open. closed is called once, with the connection,
+// when both are closed.
+func New(closed func(*Link)) *Link {
+	l := &Link{}
+	l.closed = func() { closed(l) }
 	l.open.Store(2)
 	up, down := newPipe(), newPipe()
-	l.client = &conn{link: l, in: down, out: up, local: clientAddress, remote: serverAddress}
-	l.server = &conn{link: l, in: up, out: down, local: serverAddress, remote: clientAddress}
+	l.Client = &Conn{link: l, in: down, out: up, local: ClientAddress, remote: ServerAddress}
+	l.Server = &Conn{link: l, in: up, out: down, local: ServerAddress, remote: ClientAddress}
 	return l
 }
 
-// reset cuts the connection in both directions: what is on its way is lost.
-func (l *link) reset() {
-	for _, p := range []*pipe{l.client.in, l.client.out} {
+// Reset cuts the connection in both directions: what is on its way is lost.
+func (l *Link) Reset() {
+	for _, p := range []*pipe{l.Client.in, l.Client.out} {
 		p.change(func() { p.broken, p.buf = true, nil })
 	}
 }
 
-// conn is one end of a link.
-type conn struct {
-	link          *link
+// Conn is one end of a link.
+type Conn struct {
+	link          *Link
 	in, out       *pipe
-	local, remote address
+	local, remote Address
 	close         sync.Once
 }
 
+// Reset resets the link of this end.
+func (c *Conn) Reset() { c.link.Reset() }
+
 // Read waits for bytes from the other end.
-func (c *conn) Read(p []byte) (int, error) { return c.in.read(p) }
+func (c *Conn) Read(p []byte) (int, error) { return c.in.read(p) }
 
 // Write hands bytes to the other end, and waits while too many are on their way.
-func (c *conn) Write(p []byte) (int, error) { return c.out.write(p) }
+func (c *Conn) Write(p []byte) (int, error) { return c.out.write(p) }
 
 // Close ends both directions: the other end reads what was sent and then EOF, and what it writes is
 // lost.
-func (c *conn) Close() error {
+func (c *Conn) Close() error {
 	err := net.ErrClosed
 	c.close.Do(func() {
 		err = nil
@@ -69,26 +79,26 @@ func (c *conn) Close() error {
 }
 
 // LocalAddr returns the address of this end.
-func (c *conn) LocalAddr() net.Addr { return c.local }
+func (c *Conn) LocalAddr() net.Addr { return c.local }
 
 // RemoteAddr returns the address of the other end.
-func (c *conn) RemoteAddr() net.Addr { return c.remote }
+func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
 // SetDeadline sets both deadlines.
-func (c *conn) SetDeadline(t time.Time) error {
+func (c *Conn) SetDeadline(t time.Time) error {
 	c.in.setDeadline(&c.in.reader, t)
 	c.out.setDeadline(&c.out.writer, t)
 	return nil
 }
 
 // SetReadDeadline makes Read fail from t on.
-func (c *conn) SetReadDeadline(t time.Time) error {
+func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.in.setDeadline(&c.in.reader, t)
 	return nil
 }
 
 // SetWriteDeadline makes Write fail from t on.
-func (c *conn) SetWriteDeadline(t time.Time) error {
+func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.out.setDeadline(&c.out.writer, t)
 	return nil
 }
@@ -124,7 +134,7 @@ func (p *pipe) read(b []byte) (int, error) {
 		case p.reader.closed:
 			return 0, net.ErrClosed
 		case p.broken:
-			return 0, wasReset("read")
+			return 0, WasReset("read")
 		case p.reader.expired():
 			return 0, os.ErrDeadlineExceeded
 		case len(p.buf) > 0:
@@ -148,7 +158,7 @@ func (p *pipe) write(b []byte) (int, error) {
 		case p.writer.closed:
 			return done, net.ErrClosed
 		case p.broken || p.reader.closed:
-			return done, wasReset("write")
+			return done, WasReset("write")
 		case p.writer.expired():
 			return done, os.ErrDeadlineExceeded
 		}
@@ -193,4 +203,24 @@ func (p *pipe) setDeadline(s *side, t time.Time) {
 			s.timer = time.AfterFunc(time.Until(t), func() { p.change(func() {}) })
 		}
 	})
+}
+
+// Address is the net.Addr of an entry point in memory.
+type Address string
+
+func (Address) Network() string  { return "fake" }
+func (a Address) String() string { return string(a) }
+
+// The addresses of the two ends.
+const (
+	ServerAddress Address = "fake-server"
+	ClientAddress Address = "fake-client"
+)
+
+// WasReset returns the error of an operation on a connection that was reset.
+func WasReset(op string) error {
+	return &net.OpError{
+		Op: op, Net: "fake", Source: ClientAddress, Addr: ServerAddress,
+		Err: os.NewSyscallError(op, syscall.ECONNRESET),
+	}
 }
