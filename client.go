@@ -54,20 +54,6 @@ type Client struct {
 	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
 }
 
-// Response describes the last HTTP exchange of the call that returned a result or an [APIError].
-type Response struct {
-	// StatusCode is the HTTP status code.
-	StatusCode int
-	// Header is the response's header.
-	Header http.Header
-	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
-	RateLimit RateLimit
-	// Attempts is the number of requests that the call sent.
-	Attempts int
-	// RawBody is the unchanged body of a success; nil without [WithRawBody].
-	RawBody []byte
-}
-
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the
 // version prefix, as https://host/v1 does (section 1); one trailing slash is allowed. The client
 // sends apiKey as a bearer token (section 5).

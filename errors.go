@@ -41,26 +41,6 @@ var (
 // object, or to recognise a gateway's HTML page.
 const maxErrorBody = 4 << 10
 
-// callError is each error of a call. Its Is speaks of that call alone, where errors.Is may find
-// another one, which ended the context or failed in the function of WithAPIKeyFunc.
-type callError interface {
-	error
-	Is(target error) bool
-}
-
-// errorLine returns text with the number of attempts and, if err is about a create whose outcome is
-// unknown, with that.
-func errorLine(err callError, text string, attempts int) string {
-	suffix := ""
-	if attempts > 1 {
-		suffix = " (" + strconv.Itoa(attempts) + " attempts)"
-	}
-	if err.Is(ErrOutcomeUnknown) {
-		suffix += "; the pet may have been created"
-	}
-	return errtext.LineWith(text, suffix)
-}
-
 // APIError reports a response other than the operation's success: an Error object of the service
 // (sections 2 and 7), a redirect, or the response of a proxy or gateway. [errors.AsType] finds it
 // in the error of a call, also inside a [RateLimitError].

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
-	"time"
 
 	"github.com/petstore/petstore-go/internal/errtext"
 )
@@ -77,21 +76,22 @@ func errorAttrs(err callError, kind, operation string, r Response) []slog.Attr {
 	return attrs
 }
 
-// LogValue returns limit, remaining and reset as a group; the group of the zero RateLimit is empty.
-func (r RateLimit) LogValue() slog.Value {
-	if r.IsZero() {
-		return slog.GroupValue()
-	}
-	return slog.GroupValue(
-		slog.Int("limit", r.Limit), slog.Int("remaining", r.Remaining), slog.Time("reset", r.Reset.UTC()))
+// callError is each error of a call. Its Is speaks of that call alone, where errors.Is may find
+// another one, which ended the context or failed in the function of WithAPIKeyFunc.
+type callError interface {
+	error
+	Is(target error) bool
 }
 
-// String returns the rate limit as text, such as "59 of 60 left until 2026-11-21T12:01:30Z";
-// "unknown" for the zero RateLimit.
-func (r RateLimit) String() string {
-	if r.IsZero() {
-		return "unknown"
+// errorLine returns text with the number of attempts and, if err is about a create whose outcome is
+// unknown, with that.
+func errorLine(err callError, text string, attempts int) string {
+	suffix := ""
+	if attempts > 1 {
+		suffix = " (" + strconv.Itoa(attempts) + " attempts)"
 	}
-	left := strconv.Itoa(r.Remaining) + " of " + strconv.Itoa(r.Limit)
-	return left + " left until " + r.Reset.UTC().Format(time.RFC3339)
+	if err.Is(ErrOutcomeUnknown) {
+		suffix += "; the pet may have been created"
+	}
+	return errtext.LineWith(text, suffix)
 }

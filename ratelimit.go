@@ -2,6 +2,8 @@ package petstore
 
 import (
 	"context"
+	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/headers"
@@ -23,6 +25,25 @@ type RateLimit struct {
 
 // IsZero reports whether nothing is known, because a header was missing or malformed.
 func (r RateLimit) IsZero() bool { return r == RateLimit{} }
+
+// LogValue returns limit, remaining and reset as a group; the group of the zero RateLimit is empty.
+func (r RateLimit) LogValue() slog.Value {
+	if r.IsZero() {
+		return slog.GroupValue()
+	}
+	return slog.GroupValue(
+		slog.Int("limit", r.Limit), slog.Int("remaining", r.Remaining), slog.Time("reset", r.Reset.UTC()))
+}
+
+// String returns the rate limit as text, such as "59 of 60 left until 2026-11-21T12:01:30Z";
+// "unknown" for the zero RateLimit.
+func (r RateLimit) String() string {
+	if r.IsZero() {
+		return "unknown"
+	}
+	left := strconv.Itoa(r.Remaining) + " of " + strconv.Itoa(r.Limit)
+	return left + " left until " + r.Reset.UTC().Format(time.RFC3339)
+}
 
 // LimitScope is the limit that refused a request, or would have refused it: that of the minute,
 // that of the day, or a ban (section 8). The service does not report it, so the client infers it:

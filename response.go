@@ -9,6 +9,20 @@ import (
 	"github.com/petstore/petstore-go/internal/headers"
 )
 
+// Response describes the last HTTP exchange of the call that returned a result or an [APIError].
+type Response struct {
+	// StatusCode is the HTTP status code.
+	StatusCode int
+	// Header is the response's header.
+	Header http.Header
+	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
+	RateLimit RateLimit
+	// Attempts is the number of requests that the call sent.
+	Attempts int
+	// RawBody is the unchanged body of a success; nil without [WithRawBody].
+	RawBody []byte
+}
+
 // Deprecation has the headers with which a response announces the removal of its operation (RFC
 // 9745, RFC 8594). The service document announces the removal of getPet in its text (section 4.3);
 // a service may send these headers as well.
