@@ -94,23 +94,6 @@ type call struct {
 	ticket ticket     // first of a linked list with one ticket for each limiter
 }
 
-// callContext is the caller's context; its Value also finds the call.
-type callContext struct {
-	context.Context
-	call *call
-}
-
-// Value implements [context.Context].
-func (c *callContext) Value(key any) any {
-	if _, ok := key.(callKey); ok {
-		return c.call
-	}
-	return c.Context.Value(key)
-}
-
-// callKey is the context's key for a *call, or for the *attempt that a request belongs to.
-type callKey struct{}
-
 // perform makes a call. It decodes the body of the documented success; all else is an error.
 func perform[T any](
 	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*body.Buffer) (T, error),

@@ -76,3 +76,31 @@ func (a *attempt) describe() Call {
 	}
 	return c
 }
+
+// callContext is the caller's context; its Value also finds the call.
+type callContext struct {
+	context.Context
+	call *call
+}
+
+// Value implements [context.Context].
+func (c *callContext) Value(key any) any {
+	if _, ok := key.(callKey); ok {
+		return c.call
+	}
+	return c.Context.Value(key)
+}
+
+// callKey is the context's key for a *call, or for the *attempt that a request belongs to.
+type callKey struct{}
+
+// callOf returns the call of ctx; nil if there is none.
+func callOf(ctx context.Context) *call {
+	switch found := ctx.Value(callKey{}).(type) {
+	case *call:
+		return found
+	case *attempt:
+		return found.call
+	}
+	return nil
+}

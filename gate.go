@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"reflect"
@@ -12,15 +11,6 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/wire"
 )
-
-// plan is the decision about the next attempt.
-type plan struct {
-	again     bool          // there is a next attempt
-	pause     time.Duration // wait before it: backoff, and the Retry-After of a 503
-	reason    WaitReason    // of pause
-	notBefore time.Time     // earliest time of the next attempt after a 429
-	tooLong   bool          // there is none, because the Retry-After of a 503 is too long
-}
 
 // keyFreshness is the longest wait after which the key is used without a new call of
 // WithAPIKeyFunc: a key that rotates may change during a wait of minutes, but hardly within a
@@ -230,39 +220,4 @@ func (k *call) refusal(a *attempt, err error) error {
 		return k.endedWhileWaiting()
 	}
 	return k.transportError(k.withLast(err))
-}
-
-// ticket is a call's number in the queue of one limiter.
-type ticket struct {
-	limiter Limiter
-	number  uint64
-	next    *ticket // for another limiter
-}
-
-// Ticket returns the number of a call in the queue of l; ctx is the context of the call. The first
-// time for a call and l it calls issue for a new number; later it returns the same number, so that
-// a call keeps its place in the queue over its retries. Each limiter has its own tickets. l must be
-// comparable, as pointers are. If ctx has no call, Ticket returns issue().
-//
-// A [Limiter] uses Ticket in Acquire to serve callers in the order of their arrival. It may call
-// Ticket at any time during Acquire, also from several goroutines. issue is called with a lock of
-// the call held, so it must not call Ticket.
-func Ticket(ctx context.Context, l Limiter, issue func() uint64) uint64 {
-	k := callOf(ctx)
-	if k == nil {
-		return issue()
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.ticket.limiter == nil {
-		k.ticket = ticket{l, issue(), nil}
-	}
-	for t := &k.ticket; ; t = t.next {
-		if t.limiter == l {
-			return t.number
-		}
-		if t.next == nil {
-			t.next = &ticket{l, issue(), nil}
-		}
-	}
 }

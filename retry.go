@@ -118,6 +118,15 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 
 func noBackoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return 0 }
 
+// plan is the decision about the next attempt.
+type plan struct {
+	again     bool          // there is a next attempt
+	pause     time.Duration // wait before it: backoff, and the Retry-After of a 503
+	reason    WaitReason    // of pause
+	notBefore time.Time     // earliest time of the next attempt after a 429
+	tooLong   bool          // there is none, because the Retry-After of a 503 is too long
+}
+
 // decide returns the plan after a.
 func (k *call) decide(a *attempt) plan {
 	switch refused := a.statusCode == http.StatusUnauthorized && k.client.rotates; {

@@ -77,13 +77,37 @@ func (k *call) stopWaiting() {
 	}
 }
 
-// callOf returns the call of ctx; nil if there is none.
-func callOf(ctx context.Context) *call {
-	switch found := ctx.Value(callKey{}).(type) {
-	case *call:
-		return found
-	case *attempt:
-		return found.call
+// ticket is a call's number in the queue of one limiter.
+type ticket struct {
+	limiter Limiter
+	number  uint64
+	next    *ticket // for another limiter
+}
+
+// Ticket returns the number of a call in the queue of l; ctx is the context of the call. The first
+// time for a call and l it calls issue for a new number; later it returns the same number, so that
+// a call keeps its place in the queue over its retries. Each limiter has its own tickets. l must be
+// comparable, as pointers are. If ctx has no call, Ticket returns issue().
+//
+// A [Limiter] uses Ticket in Acquire to serve callers in the order of their arrival. It may call
+// Ticket at any time during Acquire, also from several goroutines. issue is called with a lock of
+// the call held, so it must not call Ticket.
+func Ticket(ctx context.Context, l Limiter, issue func() uint64) uint64 {
+	k := callOf(ctx)
+	if k == nil {
+		return issue()
 	}
-	return nil
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ticket.limiter == nil {
+		k.ticket = ticket{l, issue(), nil}
+	}
+	for t := &k.ticket; ; t = t.next {
+		if t.limiter == l {
+			return t.number
+		}
+		if t.next == nil {
+			t.next = &ticket{l, issue(), nil}
+		}
+	}
 }
