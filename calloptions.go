@@ -69,7 +69,8 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 	return callValue(attemptTimeoutKind, d)
 }
 
-var attemptTimeoutKind = durationKind("WithAttemptTimeout", func(c *callConfig) *time.Duration { return &c.attemptTimeout })
+var attemptTimeoutKind = durationKind("WithAttemptTimeout",
+	func(c *callConfig) *time.Duration { return &c.attemptTimeout })
 
 // WithCallTimeout limits each call with all its attempts and waits, as if its context had that
 // deadline. If a wait for the rate limit would exceed it, the call fails immediately with a

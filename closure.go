@@ -68,7 +68,8 @@ func (k *call) reportGate(a *attempt) {
 	default:
 		if info, was := k.client.closure.open(a); was {
 			info.Call, info.Waiting = a.describe(), int(k.client.waiting.Load())
-			trace(k.ctx.Context, k, info, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitOpened })
+			trace(k.ctx.Context, k, info,
+				func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitOpened })
 		}
 	}
 }

@@ -85,7 +85,8 @@
 //
 // With [errors.Is] they match [ErrBadRequest], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited],
 // [ErrOutcomeUnknown], [ErrInvalidResponse], [ErrInvalidArgument], [ErrNotSent] and, if the caller's
-// own context ended, that context's error and cause. [RetryAfter] returns how long to wait. The text of each error is one line of at most 512 bytes.
+// own context ended, that context's error and cause. [RetryAfter] returns how long to wait. The text
+// of each error is one line of at most 512 bytes.
 //
 // # Tests
 //

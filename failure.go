@@ -108,8 +108,11 @@ func (e *endedError) Unwrap() []error {
 // cause may be the error of another call, and says nothing about the requests of this one.
 type causeError struct{ cause error }
 
-func (e *causeError) Error() string      { return e.cause.Error() }
-func (e *causeError) As(target any) bool { return errors.As(e.cause, target) }
+func (e *causeError) Error() string { return e.cause.Error() }
+func (e *causeError) As(target any) bool {
+	return errors.As(e.cause, target) //nolint:forbidigo // it passes the caller's variable on
+}
+
 func (e *causeError) Is(target error) bool {
 	return target != ErrOutcomeUnknown && target != ErrNotSent && errors.Is(e.cause, target)
 }

@@ -88,7 +88,9 @@ func WithHTTPClient(hc *http.Client) Option {
 	return clientValue(httpClientKind, hc)
 }
 
-var httpClientKind = &optionKind[clientConfig, *http.Client]{"WithHTTPClient", func(c *clientConfig, v *http.Client) error {
+var httpClientKind = &optionKind[clientConfig, *http.Client]{"WithHTTPClient", func(
+	c *clientConfig, v *http.Client,
+) error {
 	if v == nil {
 		return invalid("WithHTTPClient", "is nil")
 	}

@@ -51,7 +51,7 @@ func TestOptionsAreValues(t *testing.T) {
 	} {
 		assert.Equal(t, want, option().String())
 		assert.Equal(t, want, fmt.Sprintf("%#v", option()))
-		assert.True(t, option() == option(), want)
+		assert.True(t, option() == option(), want) //nolint:testifylint // it is about ==
 	}
 	for want, o := range map[string]petstore.Option{
 		"WithAPIKeyFunc(func)":           petstore.WithAPIKeyFunc(key),
@@ -59,11 +59,11 @@ func TestOptionsAreValues(t *testing.T) {
 		"WithLimiter(*petstore.Limiter)": petstore.WithLimiter(uncomparable{}),
 	} {
 		assert.Equal(t, want, o.String())
-		assert.True(t, o == o, want) //nolint:gocritic,staticcheck // some values do not equal themselves, or panic
+		assert.True(t, o == o, want) //nolint:gocritic,testifylint // some values do not equal themselves, or panic
 	}
-	assert.False(t, petstore.WithMaxWait(0) == petstore.WithMaxWait(1))
-	assert.False(t, petstore.WithMaxWait(0) == petstore.WithCallTimeout(0))
-	assert.False(t, petstore.Option(petstore.WithMaxWait(0)) == petstore.Options(petstore.WithMaxWait(0)))
+	assert.False(t, petstore.WithMaxWait(0) == petstore.WithMaxWait(1))                                    //nolint:testifylint // it is about ==
+	assert.False(t, petstore.WithMaxWait(0) == petstore.WithCallTimeout(0))                                //nolint:testifylint // it is about ==
+	assert.False(t, petstore.Option(petstore.WithMaxWait(0)) == petstore.Options(petstore.WithMaxWait(0))) //nolint:testifylint // it is about ==
 }
 
 func TestOptions(t *testing.T) {

@@ -138,7 +138,7 @@ func (k *call) traceStart() {
 // callStart calls the CallStart functions of traces, as trace calls the others.
 func (k *call) callStart(traces []*ClientTrace) {
 	if len(traces) == 0 {
-		k.ctx.Context = k.traced.last
+		k.ctx.Context = k.traced.last //nolint:fatcontext // each trace wraps the context of the one before
 		return
 	}
 	defer k.callStart(traces[1:])

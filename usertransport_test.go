@@ -220,7 +220,7 @@ func TestCreatePetThroughTransports(t *testing.T) {
 	}
 	contexts := map[string]func(context.Context) context.Context{
 		"its context":     func(ctx context.Context) context.Context { return ctx },
-		"another context": func(context.Context) context.Context { return context.Background() },
+		"another context": func(context.Context) context.Context { return t.Context() },
 	}
 	returns := map[string]func(first, second error) error{
 		"the first error": func(first, _ error) error { return first },

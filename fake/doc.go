@@ -15,7 +15,8 @@
 //
 //	To make                                     inject a Fault with
 //	a 503 once, then twice more                 Status: 503, Times: 3
-//	about half of the creates fail              Operation: petstore.OpCreatePet, Status: 500, Chance: 0.5, Times: Forever
+//	about half of the creates fail              Operation: petstore.OpCreatePet, Status: 500,
+//	                                            Chance: 0.5, Times: Forever
 //	an outage of a minute                       Status: 503, Times: Forever, For: time.Minute
 //	a 429 with a wait                           Status: 429, RetryAfter: "30"
 //	a 429 by the real limit                     nothing: WithPlan(Enterprise(3, 0))

@@ -68,15 +68,15 @@ func reportViolations(violations []fake.Violation, stderr io.Writer) error {
 	return nil
 }
 
-// wsaAddrInUse is EADDRINUSE of a socket on Windows; no other system has an error of this number.
-const wsaAddrInUse = syscall.Errno(10048)
+// errWSAAddrInUse is EADDRINUSE of a socket on Windows; no other system has an error of this number.
+const errWSAAddrInUse = syscall.Errno(10048)
 
 // listen opens the port. Without -public it refuses a name that does not resolve to loopback.
 func listen(ctx context.Context, s settings) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", s.addr.String())
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaAddrInUse):
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, errWSAAddrInUse):
 		return nil, fmt.Errorf("the address %s is in use; choose another one with -addr, such as"+
 			" -addr 127.0.0.1:0 for any free port", s.addr)
 	case err != nil:

@@ -48,7 +48,7 @@ func main() {
 	handler := pets(server.Client())
 	for range 3 {
 		w := httptest.NewRecorder()
-		handler(w, httptest.NewRequest(http.MethodGet, "/pets", nil))
+		handler(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/pets", nil))
 		fmt.Println(w.Code, w.Header().Get("Retry-After"), w.Body)
 	}
 }

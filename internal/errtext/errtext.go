@@ -99,7 +99,7 @@ func clip(s string, n int) string {
 // grouped.
 func WithoutOwnPort(err error) error {
 	if text := withoutOwnPort(err.Error()); text != err.Error() {
-		return &otherText{err, text}
+		return &textError{err, text}
 	}
 	return err
 }
@@ -117,11 +117,11 @@ func withoutOwnPort(text string) string {
 	return before[:start] + withoutOwnPort(after)
 }
 
-// otherText is err with another text.
-type otherText struct {
+// textError is err with another text.
+type textError struct {
 	err  error
 	text string
 }
 
-func (e *otherText) Error() string { return e.text }
-func (e *otherText) Unwrap() error { return e.err }
+func (e *textError) Error() string { return e.text }
+func (e *textError) Unwrap() error { return e.err }

@@ -127,11 +127,12 @@ func (w *Record) setCreate(r *http.Request, body []byte, http1 bool) {
 // Context is the context of one request; End ends it.
 type Context interface {
 	context.Context
+	// End ends the context.
 	End()
 }
 
-// Watch returns the context of the request, which is ctx or derived from it. It adds hooks only where they are needed: for a create,
-// and for a read without a body.
+// Watch returns the context of the request, which is ctx or derived from it. It adds hooks only where
+// they are needed: for a create, and for a read without a body.
 func (w *Record) Watch(ctx Context, http1 bool) context.Context {
 	if w.repeatable && http1 {
 		return ctx

@@ -14,7 +14,8 @@ func (a *API) state() requestpage.State {
 	all := a.srv.Injections()
 	for _, i := range slices.Backward(all[max(len(all)-requestpage.MaxListed, 0):]) {
 		f := requestpage.Fault{
-			ID: i.ID, Text: requestpage.Shorten(describeFault(i.Fault)), Fired: i.Fired(), Active: i.Active, Until: i.Until,
+			ID: i.ID, Text: requestpage.Shorten(describeFault(i.Fault)),
+			Fired: i.Fired(), Active: i.Active, Until: i.Until,
 		}
 		s.Faults = append(s.Faults, f)
 	}

@@ -77,7 +77,8 @@ func textFilter(text string) func(Entry) bool {
 			}
 		}
 		return strings.Contains(strings.ToLower(all.String()), text) ||
-			bytes.Contains(bytes.ToLower(e.Body), []byte(text)) || bytes.Contains(bytes.ToLower(e.ResponseBody), []byte(text))
+			bytes.Contains(bytes.ToLower(e.Body), []byte(text)) ||
+			bytes.Contains(bytes.ToLower(e.ResponseBody), []byte(text))
 	}
 }
 
