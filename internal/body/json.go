@@ -40,8 +40,8 @@ func MediaTypeProblem(h http.Header) string {
 // real one has less than 1 KiB, and decoding needs a second copy of the body in memory.
 const maxErrorObject = 1 << 20
 
-// ErrorObject returns code and message of the Error object that text is. It returns empty strings for any other
-// body: a 502, for example, often comes from a gateway, with a body in HTML.
+// ErrorObject returns code and message of the Error object that text is. It returns empty strings
+// for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
 func (b *Buffer) ErrorObject(text []byte) (code, message string) {
 	if len(text) > maxErrorObject {
 		return "", ""
@@ -64,8 +64,9 @@ func (b *Buffer) ErrorObject(text []byte) (code, message string) {
 	return code, message
 }
 
-// Finish returns err with its offset in the body, or an error if data follows the decoded value. The
-// decoder's JSON pointer has names from the body, escaped in its own way: it may contain the key.
+// Finish returns err with its offset in the body, or an error if data follows the decoded value.
+// The decoder's JSON pointer has names from the body, escaped in its own way: it may contain the
+// key.
 func Finish(d *jsontext.Decoder, err error) error {
 	if err == nil {
 		if _, err = d.ReadToken(); errors.Is(err, io.EOF) {

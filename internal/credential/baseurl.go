@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// ParseBaseURL parses and checks a base URL; problem is empty if it is valid. It does not return the error of url.Parse, which
-// repeats the URL and with it any password in it.
+// ParseBaseURL parses and checks a base URL; problem is empty if it is valid. It does not return
+// the error of url.Parse, which repeats the URL and with it any password in it.
 func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 	if strings.TrimSpace(s) != s {
 		return nil, "has white space around it"
@@ -59,7 +59,8 @@ func baseURLProblem(u *url.URL, insecure bool) string {
 	return ""
 }
 
-// pathProblem returns what is wrong with the part of a base URL after its host; empty if nothing is.
+// pathProblem returns what is wrong with the part of a base URL after its host; empty if nothing
+// is.
 func pathProblem(u *url.URL) string {
 	switch {
 	case u.RawQuery != "" || u.ForceQuery:

@@ -10,9 +10,9 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// Context is the context of one attempt: that of its call, with an earlier deadline and one value of
-// its own. Its timer starts with the first call of Done: not every transport calls it, and a timer
-// costs more than the rest of the context.
+// Context is the context of one attempt: that of its call, with an earlier deadline and one value
+// of its own. Its timer starts with the first call of Done: not every transport calls it, and a
+// timer costs more than the rest of the context.
 type Context struct {
 	parent     context.Context
 	key, value any
@@ -24,8 +24,8 @@ type Context struct {
 	over   bool // End was called
 }
 
-// Begin begins c, with the value for key. The deadline is now + timeout, or that of parent if that is
-// earlier or timeout is 0. It must be called before all other methods.
+// Begin begins c, with the value for key. The deadline is now + timeout, or that of parent if that
+// is earlier or timeout is 0. It must be called before all other methods.
 func (c *Context) Begin(parent context.Context, key, value any, now time.Time, timeout time.Duration) {
 	c.parent, c.key, c.value = parent, key, value
 	if timeout > 0 {

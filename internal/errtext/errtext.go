@@ -66,8 +66,8 @@ func Line(s string) string {
 	return shorten(s, Max)
 }
 
-// LineWith returns text as [Line] does, with suffix at its end: it shortens only the text, which may
-// end with suffix already.
+// LineWith returns text as [Line] does, with suffix at its end: it shortens only the text, which
+// may end with suffix already.
 func LineWith(text, suffix string) string {
 	return shorten(Line(strings.TrimSuffix(text, suffix)), Max-len(suffix)) + suffix
 }

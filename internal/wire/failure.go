@@ -59,8 +59,8 @@ func KindOf(err error) Failure {
 	return Connection
 }
 
-// neverConnected reports whether err shows that there was no connection to write to. A transport may
-// join the errors of several requests: then each must show that.
+// neverConnected reports whether err shows that there was no connection to write to. A transport
+// may join the errors of several requests: then each must show that.
 func neverConnected(err error) bool {
 	switch e := err.(type) { //nolint:errorlint // one layer at a time
 	case *net.OpError:
@@ -123,8 +123,9 @@ func containsAny(s string, substrings ...string) bool {
 
 var errNothing = errors.New("the transport returned neither a response nor an error")
 
-// CheckResponse returns an error for a response that cannot be final: nil, which a transport must not
-// return, and a status from 000 to 199, which net/http passes on. A nil body becomes an empty one.
+// CheckResponse returns an error for a response that cannot be final: nil, which a transport must
+// not return, and a status from 000 to 199, which net/http passes on. A nil body becomes an empty
+// one.
 func CheckResponse(resp *http.Response, err error) (*http.Response, error) {
 	switch {
 	case err != nil:

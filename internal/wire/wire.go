@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// Record records whether net/http may have written one request, and prevents that net/http writes it
-// twice.
+// Record records whether net/http may have written one request, and prevents that net/http writes
+// it twice.
 //
 // net/http repeats a request by itself in two cases:
 //
@@ -86,8 +86,8 @@ func (emptyBody) Read([]byte) (int, error)         { return 0, io.EOF }
 func (emptyBody) WriteTo(io.Writer) (int64, error) { return 0, nil }
 func (emptyBody) Close() error                     { return nil }
 
-// SetBody sets the body of r, which t will send; nil for none. repeatable is whether sending it again
-// has no further effect. http1 is whether it goes over HTTP/1. It must be called first.
+// SetBody sets the body of r, which t will send; nil for none. repeatable is whether sending it
+// again has no further effect. http1 is whether it goes over HTTP/1. It must be called first.
 func (w *Record) SetBody(t *Transport, r *http.Request, body []byte, repeatable, http1 bool) {
 	w.transport, w.repeatable = t, repeatable
 	w.body.reader.Reset(body)
@@ -102,9 +102,9 @@ func (w *Record) SetBody(t *Transport, r *http.Request, body []byte, repeatable,
 	}
 }
 
-// setCreate sets the body of a create. For an http.Transport, which calls hooks, the body has a type
-// that net/http knows to be in memory, so that it writes header and body together. It asks for a copy
-// only to send the request again, also after a registered protocol that did.
+// setCreate sets the body of a create. For an http.Transport, which calls hooks, the body has a
+// type that net/http knows to be in memory, so that it writes header and body together. It asks for
+// a copy only to send the request again, also after a registered protocol that did.
 func (w *Record) setCreate(r *http.Request, body []byte, http1 bool) {
 	r.ContentLength = int64(len(body))
 	r.Body = &w.body
@@ -131,8 +131,8 @@ type Context interface {
 	End()
 }
 
-// Watch returns the context of the request, which is ctx or derived from it. It adds hooks only where
-// they are needed: for a create, and for a read without a body.
+// Watch returns the context of the request, which is ctx or derived from it. It adds hooks only
+// where they are needed: for a create, and for a read without a body.
 func (w *Record) Watch(ctx Context, http1 bool) context.Context {
 	if w.repeatable && http1 {
 		return ctx
