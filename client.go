@@ -27,31 +27,37 @@ const Version = "0.2.0"
 const idleConnections = 64
 
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
-// keep it; it needs no closing. It never prints its API key. The zero Client is not usable: each of
-// its calls fails with an [*ArgumentError].
+// keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
+// The zero Client is not usable: each of its calls fails with an [*ArgumentError].
 type Client struct {
+	clientParts
+	key     credential.Source
+	rotates bool         // key calls the function of WithAPIKeyFunc
+	http1   atomic.Bool  // the last response came over HTTP/1
+	waiting atomic.Int64 // number of calls that wait at the gate
+	closure closure
+	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
+}
+
+// clientParts is what clients with different keys share; see WithKey.
+type clientParts struct {
 	base      string // URL, without a trailing slash
 	petsURL   *url.URL
-	templates [3]string // path templates, by the index of the operation
+	templates [4]string // path templates, by the index of the operation
 	engine    *retryablehttp.Client
 	transport roundTripper   // sends the attempts
 	sends     wire.Transport // what transport is
-	http1     atomic.Bool    // the last response came over HTTP/1
-	key       credential.Source
-	rotates   bool // key calls the function of WithAPIKeyFunc
+	closeIdle func()         // closes the idle connections of the client's own transport
 	limiter   Limiter
+	stop      context.Context //nolint:containedctx // of WithStop; nil for none
 	traces    []*ClientTrace
 	noCookies http.Header
 	headers   http.Header // of each request
 	maxBody   int64
-	buffers   body.Pool
-	dates     headers.Dates
-
-	call    callConfig
-	retries retryBudget
-	waiting atomic.Int64 // number of calls that wait at the gate
-	closure closure
-	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
+	buffers   *body.Pool
+	dates     *headers.Dates
+	retries   *retryBudget
+	call      callConfig
 }
 
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the
@@ -78,6 +84,12 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
 	}
+	closeIdle := func() {} // the transport of WithHTTPClient belongs to the caller
+	if config.httpClient == nil {
+		own := defaultTransport()
+		closeIdle = own.CloseIdleConnections
+		config.httpClient, config.ownTransport = &http.Client{Transport: own}, true
+	}
 	hc, transport, err := newHTTPClient(config)
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
@@ -86,19 +98,23 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if config.product != "" {
 		userAgent = config.product + " " + userAgent
 	}
-	c := &Client{
+	c := &Client{key: key, rotates: config.keyFunc != nil}
+	c.clientParts = clientParts{
 		base:      base.String(),
 		petsURL:   base.JoinPath("pets"),
 		engine:    newEngine(hc),
 		transport: transport.RoundTrip,
-		sends:     wire.NewTransport(transport, config.httpClient == nil && len(config.wraps) == 0),
-		key:       key,
-		rotates:   config.keyFunc != nil,
+		sends:     wire.NewTransport(transport, config.ownTransport && len(config.wraps) == 0),
+		closeIdle: closeIdle,
 		limiter:   config.limiter,
+		stop:      config.stop,
 		traces:    config.traces,
 		noCookies: make(http.Header),
 		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent}},
 		maxBody:   config.maxResponseBytes,
+		buffers:   new(body.Pool),
+		dates:     new(headers.Dates),
+		retries:   new(retryBudget),
 		call:      config.call,
 	}
 	for _, op := range []*operation{listPets, createPet, getPet} {
@@ -124,16 +140,13 @@ func newKeySource(key string, f func(context.Context) (string, error)) (credenti
 // newHTTPClient returns the http.Client for the carrier requests and the transport for the
 // attempts.
 func newHTTPClient(config *clientConfig) (*http.Client, http.RoundTripper, error) {
-	hc := http.Client{Transport: defaultTransport()}
-	if config.httpClient != nil {
-		hc = *config.httpClient
-		if hc.Transport == nil {
-			hc.Transport = http.DefaultTransport
-		}
-		if t := hc.Timeout; t > 0 {
-			config.call.attemptTimeout = shorter(config.call.attemptTimeout, t)
-			hc.Timeout = 0
-		}
+	hc := *config.httpClient
+	if hc.Transport == nil {
+		hc.Transport = http.DefaultTransport
+	}
+	if t := hc.Timeout; t > 0 {
+		config.call.attemptTimeout = shorter(config.call.attemptTimeout, t)
+		hc.Timeout = 0
 	}
 	transport := hc.Transport
 	for _, wrap := range config.wraps {
@@ -163,13 +176,38 @@ func newEngine(hc *http.Client) *retryablehttp.Client {
 // than 1 KiB. The default of net/http is ten times as much, which each concurrent call could take.
 const maxHeaderBytes = 1 << 20
 
-func defaultTransport() http.RoundTripper {
+func defaultTransport() *http.Transport {
 	t := cleanhttp.DefaultPooledTransport()
 	t.MaxResponseHeaderBytes = maxHeaderBytes
 	t.MaxIdleConns = idleConnections
 	t.MaxIdleConnsPerHost = idleConnections
 	t.OnProxyConnectResponse = wire.CheckConnect
 	return t
+}
+
+// WithKey returns a client with another key, which must be a bearer token, and the same transport,
+// limiter and options, for a program with many keys: its clients then share one pool of
+// connections. It replaces the function of [WithAPIKeyFunc], if there is one.
+func (c *Client) WithKey(apiKey string) (*Client, error) {
+	if c == nil || c.engine == nil {
+		return nil, &ArgumentError{"WithKey", "Client", "was not made by NewClient"}
+	}
+	key, err := newKeySource(apiKey, nil)
+	if err != nil {
+		return nil, withOperation(err, "WithKey")
+	}
+	other := &Client{clientParts: c.clientParts, key: key}
+	other.http1.Store(c.http1.Load())
+	return other, nil
+}
+
+// CloseIdleConnections closes the idle connections of the client's own transport, which it shares
+// with the clients of [Client.WithKey]. It does nothing to the transport of [WithHTTPClient]. The
+// client can be used further.
+func (c *Client) CloseIdleConnections() {
+	if c != nil && c.closeIdle != nil {
+		c.closeIdle()
+	}
 }
 
 // RateLimit returns the most recent rate limit known for the key, also from responses to other

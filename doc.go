@@ -27,9 +27,10 @@
 //	WithTransport          none               wraps that transport
 //	WithMaxResponseBytes   10 MiB             longest body of a response, decompressed
 //	WithUserAgent          the SDK's alone    product before the SDK's in User-Agent
-//	WithAPIKeyFunc         none               function that returns the key, for keys that rotate
+//	WithAPIKeyFunc         none               function that returns the key, for keys that rotate (APIKeyFile)
 //	WithInsecureHTTP       refused            plain http to hosts other than loopback
 //	WithLogger             silent             slog.Logger for attempts, waits and closures
+//	WithStop               none               ends the waits, not the requests, of all calls
 //	WithTrace              none               functions that the client calls during each call
 //
 // [NewLimiter] takes [Processes] (default: inferred) and [BackgroundReserve] (default: 10 percent).

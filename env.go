@@ -2,13 +2,13 @@ package petstore
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"strconv"
-	"strings"
+
+	"github.com/petstore/petstore-go/internal/credential"
 )
 
 // The environment variables that NewClientFromEnv reads.
@@ -21,9 +21,8 @@ const (
 )
 
 // NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
-// PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which has at most 64 KiB. It is an
-// error to set both. White space around the key in the file is ignored. With [WithAPIKeyFunc]
-// neither is needed. Errors name the variable and never repeat its value.
+// PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which is read by [APIKeyFile]: again
+// when it has changed. It is an error to set both. With [WithAPIKeyFunc] neither is needed. Errors name the variable and never repeat its value.
 //
 // PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
 // effect of WithLimiter(NewLimiter([Processes](n))), unless opts have a [WithLimiter].
@@ -44,7 +43,7 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	if baseURL == "" {
 		return nil, withOperation(invalid(envBaseURL, "is not set"), "NewClient")
 	}
-	apiKey, source, err := apiKeyFromEnv()
+	apiKey, source, err := apiKeyFromEnv(config)
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
 	}
@@ -77,46 +76,25 @@ func optionsFromEnv() (opts []Option, err error) {
 	return opts, nil
 }
 
-// maxKeyFile is the size of the longest key file in bytes. No key is that long; the limit is for a
-// device or a log file named by mistake.
-const maxKeyFile = 64 << 10
-
-// apiKeyFromEnv returns the key and the name of the variable that it comes from.
-func apiKeyFromEnv() (key, source string, err error) {
+// apiKeyFromEnv returns the key and the name of the variable that it comes from. For a key file, it
+// sets the function of config instead.
+func apiKeyFromEnv(config *clientConfig) (key, source string, err error) {
 	key, file := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile)
-	if file == "" {
+	switch {
+	case file == "":
 		return key, envAPIKey, nil
-	}
-	if key != "" {
+	case key != "":
 		return "", "", invalid(envAPIKeyFile, "is set although "+envAPIKey+" is set")
+	case config.keyFunc != nil:
+		return "", "", invalid(envAPIKeyFile, "is set although WithAPIKeyFunc is used")
 	}
-	text, err := readKeyFile(file)
-	if err != nil {
-		return "", "", err
+	config.keyFunc = APIKeyFile(file)
+	key, err = config.keyFunc(context.Background()) // so that a wrong file is reported early
+	if wrong, ok := errors.AsType[*credential.FileError](err); ok {
+		return "", "", fmt.Errorf("%s: %w", envAPIKeyFile, wrong.Err)
 	}
-	key = strings.TrimSpace(string(text))
-	if key == "" {
-		return "", "", invalid(envAPIKeyFile, "names an empty file")
+	if reason := credential.KeyProblem(key); reason != "" {
+		return "", "", invalid(envAPIKeyFile, reason)
 	}
-	return key, envAPIKeyFile, nil
-}
-
-// readKeyFile returns the contents of the file. Its errors do not repeat the path: a user may have
-// set the variable to the key itself.
-func readKeyFile(name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err == nil {
-		defer file.Close()
-		text, readErr := io.ReadAll(io.LimitReader(file, maxKeyFile+1))
-		if len(text) > maxKeyFile {
-			return nil, invalid(envAPIKeyFile, "names a file of more than 64 KiB")
-		}
-		if err = readErr; err == nil {
-			return text, nil
-		}
-	}
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pathErr.Err
-	}
-	return nil, fmt.Errorf("%s: %w", envAPIKeyFile, err)
+	return "", envAPIKeyFile, nil
 }

@@ -47,7 +47,7 @@ func TestNewClientFromEnv(t *testing.T) {
 		"no key":         {"https://service.test/v1", "", "", "PETSTORE_API_KEY: is not set, nor is PETSTORE_API_KEY_FILE"},
 		"both":           {"https://service.test/v1", testKey, file, "PETSTORE_API_KEY_FILE: is set although PETSTORE_API_KEY is set"},
 		"no such file":   {"https://service.test/v1", "", "/nowhere/" + testKey, "PETSTORE_API_KEY_FILE: no such file"},
-		"an empty file":  {"https://service.test/v1", "", empty, "names an empty file"},
+		"an empty file":  {"https://service.test/v1", "", empty, "PETSTORE_API_KEY_FILE: is empty"},
 		"a wrong option": {"https://service.test/v1", testKey, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

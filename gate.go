@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"reflect"
@@ -97,7 +98,7 @@ func (k *call) nextAttempt() *attempt {
 
 // prepareAdmission gets the key for a, because the limiter has a budget for each key.
 func (k *call) prepareAdmission(a *attempt) error {
-	if ended := endOf(k.ctx.Context); ended != nil {
+	if ended := k.ended(); ended != nil {
 		return k.refusal(a, ended)
 	}
 	key, err := k.askKey(a.number)
@@ -127,11 +128,45 @@ func (k *call) askKey(number int) (credential.Key, error) {
 	asking := &attempt{call: k, number: number, waited: time.Duration(k.waited.Load())}
 	asking.begin(time.Now())
 	defer asking.context.End()
-	key, err := k.client.key(&asking.context)
-	if err != nil {
-		return key, k.attribute(asking, err)
+	ctx, release := k.untilStop(&asking.context)
+	defer release()
+	key, err := k.client.key(ctx)
+	if err == nil {
+		return key, nil
 	}
-	return key, nil
+	if ended := k.ended(); ended != nil {
+		return key, ended
+	}
+	return key, k.attribute(asking, err)
+}
+
+// ended returns an *endedError if the call must not send anything more: its context has ended, or
+// that of WithStop.
+func (k *call) ended() error {
+	if err := endOf(k.ctx.Context); err != nil || k.client.stop == nil {
+		return err
+	}
+	return endOf(k.client.stop)
+}
+
+// stopped returns the channel that the end of WithStop closes; nil without one.
+func (c *Client) stopped() <-chan struct{} {
+	if c.stop == nil {
+		return nil
+	}
+	return c.stop.Done()
+}
+
+// untilStop returns ctx, which WithStop also ends, and a function to call when it is not needed any
+// more.
+func (k *call) untilStop(ctx context.Context) (context.Context, func()) {
+	stop := k.client.stop
+	if stop == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	forget := context.AfterFunc(stop, func() { cancel(context.Cause(stop)) })
+	return ctx, func() { forget(); cancel(nil) }
 }
 
 // acquire gets a's permit from the limiter. The time that this takes counts as waited, except the
@@ -142,7 +177,9 @@ func (k *call) acquire(a *attempt, asked time.Time) error {
 		k.free.Store(0)
 		defer k.stopWaiting() // if the limiter panics, or forgets to
 		left := k.config.maxWait - time.Duration(k.waited.Load())
-		permit, err := k.client.limiter.Acquire(&k.ctx, max(0, left))
+		ctx, release := k.untilStop(&k.ctx)
+		defer release()
+		permit, err := k.client.limiter.Acquire(ctx, max(0, left))
 		if err = realError(err); err != nil && permit != nil {
 			permit.Release(Observation{}) // after an error, a permit must not stay reserved
 		}
@@ -154,7 +191,7 @@ func (k *call) acquire(a *attempt, asked time.Time) error {
 	a.ready = time.Now()
 	k.waited.Add(int64(max(0, a.ready.Sub(asked)-time.Duration(k.free.Load()))))
 	a.waited = time.Duration(k.waited.Load())
-	return endOf(k.ctx.Context) // even if the permit came at the same time
+	return k.ended() // even if the permit came at the same time
 }
 
 // realError returns err, or nil if err holds a nil pointer: a Limiter that declares its error as a
@@ -185,10 +222,13 @@ func (k *call) sleep(w Wait, d time.Duration) error {
 		case <-timer.C:
 		case <-k.ctx.Done():
 			timer.Stop()
-			return endOf(k.ctx.Context)
+			return k.ended()
+		case <-k.client.stopped():
+			timer.Stop()
+			return k.ended()
 		}
 	}
-	return endOf(k.ctx.Context)
+	return k.ended()
 }
 
 // rateLimitReason returns the reason for the wait until plan.notBefore.
@@ -207,7 +247,7 @@ func (k *call) refusal(a *attempt, err error) error {
 		e.Attempts = int(k.attempts.Load())
 		e.Local = !k.sent
 		e.Err = k.withLast(e.Err)
-		if e.RetryAt.After(time.Now()) && endOf(k.ctx.Context) == nil {
+		if e.RetryAt.After(time.Now()) && k.ended() == nil {
 			left := e.RateLimit.Remaining
 			if e.Scope == ScopeBan {
 				left = -1
@@ -216,7 +256,7 @@ func (k *call) refusal(a *attempt, err error) error {
 		}
 		return &e
 	}
-	if endOf(k.ctx.Context) != nil {
+	if k.ended() != nil {
 		return k.endedWhileWaiting()
 	}
 	return k.transportError(k.withLast(err))

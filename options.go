@@ -41,7 +41,9 @@ type CallOption interface {
 // clientConfig is the result of all options of NewClient.
 type clientConfig struct {
 	httpClient       *http.Client
+	ownTransport     bool // httpClient is the client's own
 	product          string
+	stop             context.Context //nolint:containedctx // of WithStop
 	keyFunc          func(context.Context) (string, error)
 	insecureHTTP     bool
 	maxResponseBytes int64
@@ -197,6 +199,25 @@ func WithLimiter(l Limiter) Option {
 
 var limiterKind = &optionKind[clientConfig, any]{"WithLimiter", func(c *clientConfig, v any) error {
 	c.limiter = original[Limiter](v)
+	return nil
+}, typeText[any]}
+
+// WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
+// between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
+// or begins then fails with an error that matches the cause of ctx, and [ErrNotSent] if the call had
+// sent nothing. Requests on their way finish, unless the call's own context ends:
+//
+//	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+//	defer cancel()
+//	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithStop(stop))
+//	...
+//	result, err := client.CreatePet(context.Background(), pet) // not with stop
+func WithStop(ctx context.Context) Option { return clientValue(stopKind, comparableOf(ctx)) }
+
+var stopKind = &optionKind[clientConfig, any]{"WithStop", func(c *clientConfig, v any) error {
+	if c.stop = original[context.Context](v); c.stop == nil {
+		return invalid("WithStop", "is nil")
+	}
 	return nil
 }, typeText[any]}
 

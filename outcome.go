@@ -141,7 +141,7 @@ func (a *attempt) scope() LimitScope {
 // endedWhileWaiting returns the error of a call whose context ended between two attempts or before
 // the first.
 func (k *call) endedWhileWaiting() error {
-	err := k.withLast(endOf(k.ctx.Context))
+	err := k.withLast(k.ended())
 	if k.last == nil || k.last.statusCode != http.StatusTooManyRequests {
 		return k.transportError(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/wire"
 )
@@ -132,7 +131,7 @@ func (k *call) decide(a *attempt) plan {
 	switch refused := a.statusCode == http.StatusUnauthorized && k.client.rotates; {
 	case !refused && !a.worthRepeating(),
 		a.number >= k.config.retry.MaxAttempts,
-		deadline.Err(k.ctx.Context) != nil:
+		k.ended() != nil:
 		return plan{}
 	case refused:
 		return plan{again: !k.newKey.Swap(true)} // prepareAdmission ends the call if the key is the same

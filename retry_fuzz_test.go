@@ -62,7 +62,7 @@ func checkBackoff(t *testing.T, p RetryPolicy, attempts int) {
 
 // attemptOf returns an attempt that is not sent.
 func attemptOf(t *testing.T, o *operation, config *callConfig) *attempt {
-	k := &call{client: new(Client), operation: o, config: config}
+	k := &call{client: &Client{clientParts: clientParts{retries: new(retryBudget)}}, operation: o, config: config}
 	k.ctx = callContext{t.Context(), k}
 	k.first.call = k
 	k.first.begin(time.Now())

@@ -44,6 +44,9 @@ func From(f func(context.Context) (string, error)) Source {
 		if err == nil {
 			err = ctx.Err()
 		}
+		if file, ok := errors.AsType[*FileError](err); ok {
+			return Key{}, file
+		}
 		if err != nil {
 			return Key{}, &FuncError{func() error { return err }}
 		}
@@ -85,6 +88,13 @@ func (e *FuncError) Error() string {
 	return "API key: the function of WithAPIKeyFunc failed; use errors.Is or errors.Unwrap for its error"
 }
 func (e *FuncError) Unwrap() error { return e.cause() }
+
+// FileError is an error of APIKeyFile. Its text may be shown, unlike that of other functions: it has
+// neither a path nor a key.
+type FileError struct{ Err error }
+
+func (e *FileError) Error() string { return "API key file: " + e.Err.Error() }
+func (e *FileError) Unwrap() error { return e.Err }
 
 // KeyProblem returns why key cannot be a bearer token (RFC 6750, section 2.1); empty if it can. The
 // text does not repeat the key.
