@@ -150,9 +150,9 @@ func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
 	return got == n
 }
 
-// AssertNoLimited reports an error of the test for each key, revoked or not, that the server refused
-// a request of with 429 since it was made or reset, and returns whether there was none. A 429 by a
-// [Fault] does not count.
+// AssertNoLimited reports an error of the test for each key that the server refused a request of
+// with 429 since it was made or reset, and returns whether there was none. A 429 by a [Fault] does not
+// count.
 func (s *Server) AssertNoLimited(tb TB) bool {
 	tb.Helper()
 	ok := true

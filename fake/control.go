@@ -14,8 +14,8 @@ import (
 )
 
 // The methods of direct beside RoundTrip are for the program petstore-fake and for package
-// conformance. Package internal/fakecontrol documents and calls them. Those that do not use srv work
-// without a server.
+// conformance. Package internal/fakecontrol documents and calls them. Those that do not use srv
+// work without a server.
 
 func (d direct) Restart()                  { d.srv.restart() }
 func (d direct) ClearRequests()            { d.srv.journal.clear() }

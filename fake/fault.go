@@ -25,7 +25,8 @@ const Forever = -1
 // One fault strikes a request: of those that fit, the one injected first; only a [WireRefuse] comes
 // before it, since it strikes before anything has reached the server.
 type Fault struct { //nolint:recvcheck // requests are served without a copy of the fault
-	// Operation is the operation it strikes, such as [petstore.OpCreatePet]. Empty: any request at all.
+	// Operation is the operation it strikes, such as [petstore.OpCreatePet]. Empty: any request at
+	// all.
 	Operation string
 	// APIKey strikes only requests that present this key. Empty: any.
 	APIKey string

@@ -1,6 +1,7 @@
 // Package fakecontrol steers a [fake.Server] beyond what a test needs: for the program
 // petstore-fake and for package conformance. The functions are those of package fake itself, which
-// offers them by the value that [fake.Server.Transport] returns, so that they are no part of its API.
+// offers them by the value that [fake.Server.Transport] returns, so that they are no part of its
+// API.
 package fakecontrol
 
 import (
@@ -64,10 +65,10 @@ type door interface {
 }
 
 // of returns what package fake offers for a server, or for none: nil.
-func of(s *fake.Server) door { return s.Transport().(door) } //nolint:forcetypeassert // of this module
+func of(s *fake.Server) door { return s.Transport().(door) } //nolint:forcetypeassert // ours
 
-// New returns a fake of some options whose default key is apiKey, or [fake.DefaultAPIKey] if that is
-// empty. If notify is not nil, it is called twice for each request of the journal, with its Seq:
+// New returns a fake of some options whose default key is apiKey, or [fake.DefaultAPIKey] if that
+// is empty. If notify is not nil, it is called twice for each request of the journal, with its Seq:
 // when the request is in the journal, and when its response is, before the client has it. notify
 // runs on the goroutine that serves the request, which waits for it, and on several at a time; no
 // lock is held, so that it may call the server.
@@ -157,13 +158,13 @@ func ParsePlan(text string) (fake.Plan, error) { return of(nil).ParsePlan(text) 
 // ParseWire reads what [fake.Wire.String] writes.
 func ParseWire(text string) (fake.Wire, error) { return of(nil).ParseWire(text) }
 
-// ParseNewPet reads a NewPet object as createPet does (section 4.2), and is stricter in one point: a
-// field that NewPet does not have is an error. The error says what is wrong.
+// ParseNewPet reads a NewPet object as createPet does (section 4.2), and is stricter in one point:
+// a field that NewPet does not have is an error. The error says what is wrong.
 func ParseNewPet(text []byte) (petstore.NewPet, error) { return of(nil).ParseNewPet(text) }
 
 // ParseBehavior reads what [fake.Behavior.String] writes: "default", or a list of choices separated
-// by commas, such as "retry-after=date,window=sliding". What the list does not name has its default.
-// The names that [fake.Variants] yields are such lists. The error names what is not a choice.
+// by commas, such as "retry-after=date,window=sliding". What the list does not name has its
+// default. The names that [fake.Variants] yields are such lists. The error names what is not a choice.
 func ParseBehavior(text string) (fake.Behavior, error) { return of(nil).ParseBehavior(text) }
 
 // BehaviorOf returns the behaviour that reproduces findings best, and those findings that a server

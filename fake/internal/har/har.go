@@ -1,5 +1,6 @@
-// Package har writes an HTTP Archive (HAR 1.2), which browsers and debugging proxies open. It writes
-// a body piece by piece and copies none, so that an archive costs no memory beside its bodies.
+// Package har writes an HTTP Archive (HAR 1.2), which browsers and debugging proxies open. It
+// writes a body piece by piece and copies none, so that an archive costs no memory beside its
+// bodies.
 package har
 
 import (
