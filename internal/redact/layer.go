@@ -11,15 +11,15 @@ import (
 // byte and of the end.
 type layer struct {
 	text string
-	at   []int
+	at   []int32 // half the memory of int: a text of 1 MiB may have many layers
 }
 
 // layers yields a text, and what is left of it each time that its escapes are resolved.
 func layers(text string) iter.Seq[layer] {
 	return func(yield func(layer) bool) {
-		l := layer{text, make([]int, len(text)+1)}
+		l := layer{text, make([]int32, len(text)+1)}
 		for i := range l.at {
-			l.at[i] = i
+			l.at[i] = int32(i) //nolint:gosec // no text has 2 GiB
 		}
 		for range maxLayers + 1 {
 			if !yield(l) {
@@ -36,7 +36,7 @@ func layers(text string) iter.Seq[layer] {
 
 // resolve resolves one layer of escapes.
 func (l layer) resolve() layer {
-	text, at := make([]byte, 0, len(l.text)), make([]int, 0, len(l.at))
+	text, at := make([]byte, 0, len(l.text)), make([]int32, 0, len(l.at))
 	for i := 0; i < len(l.text); {
 		c, n := character(l.text[i:])
 		text, at = append(text, c), append(at, l.at[i])
@@ -54,7 +54,7 @@ func (l layer) whole(key string) []part {
 			return found
 		}
 		i += next
-		found = append(found, part{l.at[i], l.at[i+len(key)]})
+		found = append(found, part{int(l.at[i]), int(l.at[i+len(key)])})
 	}
 }
 
@@ -75,7 +75,7 @@ func (l layer) cut(key string) []part {
 				continue
 			}
 			if n := overlap(l.text[:end], key); n >= MinKey {
-				found = append(found, part{l.at[end-n], l.at[i]})
+				found = append(found, part{int(l.at[end-n]), int(l.at[i])})
 				break
 			}
 		}
