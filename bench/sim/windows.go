@@ -41,8 +41,8 @@ func (w *windows) count(at time.Time) {
 	day := w.next(w.day, 24*time.Hour, w.perDay, at)
 	switch w.kind {
 	case fake.WindowFixed:
-		if !at.Before(minute.Add(time.Minute)) { // nothing opened a window before, as at the end of a day
-			minute = at.Truncate(time.Second)
+		if !day.Before(minute.Add(time.Minute)) { // the day was used up: nothing opened this window before
+			minute = day
 		}
 	case fake.WindowAligned:
 		minute, day = latest(minute, at.Truncate(time.Minute)), latest(day, at.Truncate(24*time.Hour))

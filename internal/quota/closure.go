@@ -72,7 +72,7 @@ func (b *Budget) surprise(s Slot, o *Observation) {
 		b.margin = resetMargin
 		b.distrust = b.distrust || !b.offset.Known
 	case !s.ahead && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 && o.RetryAfter <= windowLength:
-		b.others.alone = -b.limit // another process used up the window
+		b.others.alone = crowded // another process used up the window
 	}
 }
 

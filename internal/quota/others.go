@@ -13,6 +13,8 @@ const (
 	// trusted is with how many responses in a row that show nobody else the part becomes 1: it is
 	// halved with every two.
 	trusted = 8
+	// crowded lasts until the third window after the last request of others, as it is halved.
+	crowded = -4
 	// quietPart applies after a time without a response.
 	quietPart = 4
 	// fewAtOnce requests may be in flight on small plans, of which a sixteenth is too little for a
@@ -34,7 +36,7 @@ const blindInFlight = 2
 // others is what is known about other processes that use the key.
 type others struct {
 	// alone is the number of responses in a row that showed nobody else. A request of others sets
-	// it to minus the limit, and each new window halves that.
+	// it to crowded, and each new window halves that.
 	alone   int
 	opening int // requests in this window before our first one: of others, or our own before a restart
 	theirs  int // estimate of the requests of others in flight
@@ -67,8 +69,8 @@ func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 			x.alone = max(x.alone, trusted)
 		}
 	case came > 0:
-		x.alone = -b.limit
-	case !s.ahead:
+		x.alone = crowded
+	case !s.ahead && x.alone >= 0:
 		x.alone++
 	}
 	// The estimate: as many as came during our request are in flight now. It falls slowly, by 1/8

@@ -40,7 +40,7 @@ local function surprise(r)
     s.margin = MARGIN
     s.distrust = s.distrust or not r.dated
   elseif not r.ahead and r.limit > 0 and r.remaining == 0 and r.retry <= MINUTE then
-    s.alone = -s.limit -- somebody else used up the window
+    s.alone = CROWDED -- somebody else used up the window
   end
 end
 

@@ -62,8 +62,8 @@ local function watch(r, opened)
       s.alone = math.max(s.alone, TRUSTED)
     end
   elseif came > 0 then
-    s.alone = -s.limit
-  elseif not r.ahead then
+    s.alone = CROWDED
+  elseif not r.ahead and s.alone >= 0 then
     s.alone = s.alone + r.n
   end
   span = math.max(span, r.took)

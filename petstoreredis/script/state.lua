@@ -17,7 +17,7 @@ local RETURN = 1000      -- until when all processes have come back to a Redis t
 local UNUSED = 500       -- after which a process gives back what it does not use, holdFor in traffic.go
 local KEPT = 600000      -- how long the state outlasts the window and the closure
 local MOST = 32          -- entries of a list, so that the state stays at about 2 kB
-local TRUSTED = 8        -- as in others.go; a fleet begins with it, since it looks at the first two responses
+local TRUSTED, CROWDED = 8, -4 -- as in others.go; a fleet begins trusted, and looks at the first two responses
 local STEPS, STEP = 8, 125 -- a request is late after a second, counted by eighths
 
 local command = cjson.decode(ARGV[1])
