@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -22,8 +23,12 @@ type operation struct {
 	name       string // operationId of the document
 	method     string
 	template   string // path template below /pets
-	success    int    // documented status
+	success    int    // documented status; 0 for any 2xx
 	repeatable bool   // a repetition has no further effect
+}
+
+func (o *operation) succeeds(code int) bool {
+	return code == o.success || o.success == 0 && code/100 == 2
 }
 
 // The operations of the service (section 4), as the Operation fields of errors and of [Call] name
@@ -43,7 +48,9 @@ var (
 // request has the parameters of an operation.
 type request struct {
 	operation *operation
-	id        int64 // of getPet
+	id        int64  // of getPet
+	path      string // of Do, below the base URL
+	decodes   bool   // Do decodes the body
 	query     string
 	body      []byte // nil for none
 }
@@ -82,6 +89,7 @@ type call struct {
 	plan    plan         // what to do after the last attempt
 	refused error        // why the next attempt was not begun
 	sent    bool         // a request may have been written
+	drops   bool         // the body of a success is not decoded
 	newKey  atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
 	free    atomic.Int64 // time in the current Acquire that WithMaxWait does not count, in ns
 	waits   atomic.Bool  // it counts in client.waiting
@@ -124,7 +132,12 @@ func perform[T any](
 var errPanicked = errors.New("petstore: the call panicked")
 
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
-	if k.buffer.Size() == 0 { // the decoder would report no more than EOF
+	none := k.operation.success == 0 && k.last.statusCode == http.StatusNoContent
+	switch {
+	case k.drops, none:
+		response = k.last.response()
+		return value, response, nil
+	case k.buffer.Size() == 0: // the decoder would report no more than EOF
 		return value, response, k.last.responseError("body is empty", nil)
 	}
 	// The header in which the key is replaced decides nothing: the key may be a usual word.
@@ -153,6 +166,10 @@ func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*ca
 	if r.operation == getPet {
 		k.url.Path = string(strconv.AppendInt(append([]byte(k.url.Path), '/'), r.id, 10))
 	}
+	if r.path != "" {
+		k.url.Path = strings.TrimSuffix(k.url.Path, "/pets") + r.path
+	}
+	k.drops = r.path != "" && !r.decodes
 	k.url.RawQuery = r.query
 	var err error
 	if k.config, err = c.call.with(opts); err != nil {

@@ -120,7 +120,8 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	for _, op := range []*operation{listPets, createPet, getPet} {
 		c.templates[op.index] = c.petsURL.Path + op.template
 	}
-	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
+	c.templates[3] = base.Path + "/{path}" // of Do
+	c.http1.Store(base.Scheme == "http")   // for https, only a response shows the protocol
 	return c, nil
 }
 

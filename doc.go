@@ -89,6 +89,10 @@
 // own context ended, that context's error and cause. [RetryAfter] returns how long to wait. The text
 // of each error is one line of at most 512 bytes.
 //
+// # Other requests
+//
+// [Client.Do] sends a request that this package has no method for, under the same rules.
+//
 // # Tests
 //
 // In a bubble of [testing/synctest], the waits of a client take no time:

@@ -97,7 +97,7 @@ func (e *APIError) Is(target error) bool {
 	case ErrRateLimited:
 		return e.StatusCode == http.StatusTooManyRequests
 	case ErrOutcomeUnknown:
-		return e.Operation == OpCreatePet && e.StatusCode >= 300 && mayBeDone(e.StatusCode)
+		return writes(e.Operation) && e.StatusCode >= 300 && mayBeDone(e.StatusCode)
 	}
 	return false
 }
@@ -243,7 +243,7 @@ func (e *ResponseError) Error() string {
 // Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] for createPet.
 func (e *ResponseError) Is(target error) bool {
 	return target == ErrInvalidResponse ||
-		target == ErrOutcomeUnknown && e.Operation == OpCreatePet && mayBeDone(e.StatusCode)
+		target == ErrOutcomeUnknown && writes(e.Operation) && mayBeDone(e.StatusCode)
 }
 
 // Unwrap returns Err.
@@ -283,7 +283,7 @@ func (e *TransportError) Error() string {
 // request is a create that may have been carried out.
 func (e *TransportError) Is(target error) bool {
 	return target == ErrNotSent && !e.Sent && !e.earlier ||
-		target == ErrOutcomeUnknown && e.Operation == OpCreatePet && e.Sent && !e.notDone
+		target == ErrOutcomeUnknown && writes(e.Operation) && e.Sent && !e.notDone
 }
 
 // Unwrap returns Err.

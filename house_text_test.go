@@ -149,6 +149,9 @@ func TestHouseOperationsAreEverywhere(t *testing.T) {
 	t.Parallel()
 	var operations []string
 	for method := range reflect.TypeFor[*petstore.Client]().Methods() {
+		if method.Name == "Do" {
+			continue // for what is no operation of the document
+		}
 		if method.Type.NumIn() > 1 && method.Type.In(1) == reflect.TypeFor[context.Context]() {
 			operations = append(operations, strings.ToLower(method.Name[:1])+method.Name[1:])
 		}

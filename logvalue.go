@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"strings"
 
 	"github.com/petstore/petstore-go/internal/errtext"
 )
@@ -90,7 +91,10 @@ func errorLine(err callError, text string, attempts int) string {
 	if attempts > 1 {
 		suffix = " (" + strconv.Itoa(attempts) + " attempts)"
 	}
-	if err.Is(ErrOutcomeUnknown) {
+	switch unknown := err.Is(ErrOutcomeUnknown); {
+	case unknown && strings.HasPrefix(text, "petstore: "+opDo):
+		suffix += "; the request may have been carried out"
+	case unknown:
 		suffix += "; the pet may have been created"
 	}
 	return errtext.LineWith(text, suffix)

@@ -52,7 +52,7 @@ func (a *attempt) outcome() error {
 		return a.responseError("not HTTP", a.err)
 	case a.statusCode == 0, ended != nil && a.statusCode/100 == 2:
 		return a.transportError(a.err)
-	case a.statusCode == a.operation().success:
+	case a.operation().succeeds(a.statusCode):
 		return a.successError()
 	case a.statusCode/100 == 2:
 		return a.responseError("status is not the documented one", nil)

@@ -171,10 +171,10 @@ func (a *attempt) worthRepeating() bool {
 
 // transient reports whether another attempt may have a different result.
 func (a *attempt) transient() bool {
-	switch a.statusCode {
-	case 0:
+	switch {
+	case a.statusCode == 0:
 		return a.failure != wire.Permanent && a.failure != wire.Protocol
-	case a.operation().success:
+	case a.operation().succeeds(a.statusCode):
 		return a.err != nil
 	}
 	return wire.TransientStatus(a.statusCode)
