@@ -1,4 +1,4 @@
-// Stop adds pets until SIGTERM or Ctrl-C, and then takes no more work, but lets the create in flight
+// Stop adds pets until SIGTERM or Ctrl-C, and then sends no more, but lets the create in flight
 // finish: a create that is cut off has an unknown outcome.
 //
 //	go run ./examples/stop
@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -17,16 +18,15 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// grace is how long the last create may take: shorter than the grace period of the platform.
-const grace = 20 * time.Second
-
-// work adds pets until stop ends, and returns how many it has added.
+// work adds pets until stop ends, and returns how many it has added. It is given a client that has
+// WithStop(stop), and calls with a context that does not end: a create in flight finishes.
 func work(stop context.Context, client *petstore.Client, pets int) (added int, err error) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(stop))
-	defer cancel()
-	defer context.AfterFunc(stop, func() { time.AfterFunc(grace, cancel) })()
-	for ; added < pets && stop.Err() == nil; added++ {
-		if _, err := client.CreatePet(ctx, petstore.NewPet{Name: fmt.Sprint("Pet ", added)}); err != nil {
+	for ; added < pets; added++ {
+		_, err := client.CreatePet(context.WithoutCancel(stop), petstore.NewPet{Name: fmt.Sprint("Pet ", added)})
+		switch {
+		case stop.Err() != nil && errors.Is(err, petstore.ErrNotSent):
+			return added, nil // nothing was lost
+		case err != nil:
 			return added, err
 		}
 	}
@@ -38,7 +38,7 @@ func main() {
 	defer done()
 	server := fake.NewServer(fake.WithLatency(100 * time.Millisecond))
 	defer server.Close()
-	added, err := work(stop, server.Client(), 20)
+	added, err := work(stop, server.Client(petstore.WithStop(stop)), 20)
 	if err != nil {
 		log.Print(err)
 	}

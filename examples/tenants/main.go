@@ -1,5 +1,5 @@
-// Tenants calls the service with the keys of two customers: each has a client with a limiter of its
-// own, and both share the connections of one http.Client.
+// Tenants calls the service with the keys of two customers: each has a client and a budget of its
+// own, and both share connections.
 //
 //	go run ./examples/tenants
 package main
@@ -8,17 +8,16 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"net/http"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
 // clients returns a client for each tenant. One tenant that has used up its limit delays no other.
-func clients(baseURL string, connections *http.Client, keys map[string]string) (map[string]*petstore.Client, error) {
+func clients(first *petstore.Client, keys map[string]string) (map[string]*petstore.Client, error) {
 	all := map[string]*petstore.Client{}
 	for tenant, key := range keys {
-		client, err := petstore.NewClient(baseURL, key, petstore.WithHTTPClient(connections), petstore.WithMaxWait(0))
+		client, err := first.WithKey(key)
 		if err != nil {
 			return nil, fmt.Errorf("tenant %s: %w", tenant, err)
 		}
@@ -28,9 +27,10 @@ func clients(baseURL string, connections *http.Client, keys map[string]string) (
 }
 
 func main() {
-	server := fake.NewServer(fake.WithKey("key-of-the-zoo", fake.Enterprise(1, 0)), fake.WithKey("key-of-the-farm", fake.PlanPro))
+	server := fake.NewServer(fake.WithKey("key-of-the-zoo", fake.Enterprise(1, 0)),
+		fake.WithKey("key-of-the-farm", fake.PlanPro))
 	defer server.Close()
-	all, err := clients("https://petstore.example.com/v1", server.HTTPClient(),
+	all, err := clients(server.Client(petstore.WithMaxWait(0)),
 		map[string]string{"zoo": "key-of-the-zoo", "farm": "key-of-the-farm"})
 	if err != nil {
 		log.Print(err)
