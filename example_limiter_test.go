@@ -74,7 +74,7 @@ func ExampleProcesses() {
 	for range 4 {
 		processes = append(processes, server.Client(petstore.WithLimiter(petstore.NewLimiter(petstore.Processes(4)))))
 	}
-	for range 12 {
+	for range 6 {
 		for _, client := range processes {
 			if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
 				fmt.Println(err)
@@ -83,5 +83,5 @@ func ExampleProcesses() {
 	}
 	usage := server.Usage(server.APIKey())
 	fmt.Println(usage.Minute, "requests,", usage.Limited, "429s")
-	// Output: 48 requests, 0 429s
+	// Output: 24 requests, 0 429s
 }
