@@ -22,7 +22,8 @@ const (
 
 // NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
 // PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which is read by [APIKeyFile]: again
-// when it has changed. It is an error to set both. With [WithAPIKeyFunc] neither is needed. Errors name the variable and never repeat its value.
+// when it has changed. It is an error to set both. With [WithAPIKeyFunc] neither is needed. Errors
+// name the variable and never repeat its value.
 //
 // PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
 // effect of WithLimiter(NewLimiter([Processes](n))), unless opts have a [WithLimiter].

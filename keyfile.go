@@ -67,7 +67,7 @@ func (f *keyFile) get(anew bool) (string, error) {
 
 // readKeyFile returns the key in a file.
 func readKeyFile(name string) (string, fs.FileInfo, error) {
-	file, err := os.Open(name)
+	file, err := os.Open(name) //nolint:gosec // the user names the file
 	if err != nil {
 		return "", nil, newKeyFileError(err)
 	}

@@ -1,8 +1,6 @@
 package petstore_test
 
 import (
-	"context"
-	"errors"
 	"io/fs"
 	"net/http"
 	"os"
@@ -57,13 +55,13 @@ func TestAPIKeyFileReadsANewFileEachTime(t *testing.T) {
 	get := petstore.APIKeyFile(file)
 	for _, key := range []string{"a", "b", "c"} { // of the same size, within the grain of the time
 		require.NoError(t, os.WriteFile(file, []byte(key), 0o600))
-		got, err := get(context.Background())
+		got, err := get(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, key, got)
 	}
 	require.NoError(t, os.WriteFile(file, []byte(" \n"), 0o600))
-	_, err := get(context.Background())
+	_, err := get(t.Context())
 	require.EqualError(t, err, "API key file: is empty")
-	_, err = petstore.APIKeyFile("")(context.Background())
-	require.True(t, errors.Is(err, fs.ErrNotExist), err)
+	_, err = petstore.APIKeyFile("")(t.Context())
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -37,8 +37,8 @@ func contextErrorType(err error) string {
 // The numbers of a socket's errors on Windows, where the constants of package syscall are others. No
 // other system has errors of these numbers.
 const (
-	wsaConnReset   = syscall.Errno(10054)
-	wsaConnRefused = syscall.Errno(10061)
+	errWSAConnReset   = syscall.Errno(10054)
+	errWSAConnRefused = syscall.Errno(10061)
 )
 
 // errorType is the class of err, never its text, which may hold anything, such as a URL or the API
@@ -57,9 +57,9 @@ func errorType(err error) string {
 		return "name_resolution"
 	case certificate:
 		return "certificate"
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaConnRefused):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, errWSAConnRefused):
 		return "connection_refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, wsaConnReset):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, errWSAConnReset):
 		return "connection_reset"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection_closed"

@@ -135,11 +135,11 @@ func TestOptionsAreValues(t *testing.T) {
 		"WithTracerProvider(<nil>)": func() petstoreotel.Option { return petstoreotel.WithTracerProvider(nil) },
 	} {
 		assert.Equal(t, want, o().String())
-		assert.True(t, o() == o(), want)
+		assert.True(t, o() == o(), want) //nolint:testifylint // it is about ==
 	}
 	// An empty composite propagator is a slice, which cannot be compared.
 	o := petstoreotel.WithPropagators(propagation.NewCompositeTextMapPropagator())
-	assert.True(t, o == o) //nolint:gocritic,staticcheck // some values panic
+	assert.True(t, o == o) //nolint:gocritic,testifylint // some values panic
 	once := petstoreotel.New()
-	assert.True(t, once == once) //nolint:gocritic,staticcheck // as above
+	assert.True(t, once == once) //nolint:gocritic,testifylint // as above
 }

@@ -274,6 +274,6 @@ func TestOptionsAreValues(t *testing.T) {
 		"WithLogger(*slog.Logger)": func() Option { return WithLogger(nil) },
 	} {
 		assert.Equal(t, want, o().String())
-		assert.True(t, o() == o(), want)
+		assert.True(t, o() == o(), want) //nolint:testifylint // it is about ==
 	}
 }

@@ -67,7 +67,8 @@ func contenders() []contender {
 		},
 		{
 			name: "counter", program: retryableProgram(newCounter),
-			text: "counts down from the lowest Remaining; one request goes ahead at the end of a window and after a 429",
+			text: "counts down from the lowest Remaining; one request goes ahead at the end of a window and after " +
+				"a 429",
 		},
 	}
 }

@@ -48,7 +48,8 @@ func (d document) write(folder string) error {
 	if err := t.Execute(&b, d); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, documentName), []byte(b.String()), 0o644) //nolint:gosec // for all to read
+	path := filepath.Join(folder, documentName)
+	return os.WriteFile(path, []byte(b.String()), 0o644) //nolint:gosec // for all to read
 }
 
 // writeCSV puts all rows of a suite into a file of a folder.
@@ -57,5 +58,6 @@ func (s suite) writeCSV(folder string, rows []row) error {
 	if err := csv.NewWriter(&b).WriteAll(s.csv(rows)); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, s.name+".csv"), []byte(b.String()), 0o644) //nolint:gosec // for all to read
+	path := filepath.Join(folder, s.name+".csv")
+	return os.WriteFile(path, []byte(b.String()), 0o644) //nolint:gosec // for all to read
 }

@@ -32,7 +32,8 @@ func fleets(seed uint64) suite {
 			for _, w := range []fake.Window{fake.WindowFixed, fake.WindowAligned, fake.WindowSliding} {
 				for _, perMinute := range []int{60, 300, 1_000} {
 					s.cells = append(s.cells, cell{
-						condition: k, window: w, perMinute: perMinute, goroutines: 8 * n, seed: seed, fleet: fleet{true, apart},
+						condition: k, window: w, perMinute: perMinute, goroutines: 8 * n, seed: seed,
+						fleet: fleet{true, apart},
 					})
 				}
 			}

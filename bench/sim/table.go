@@ -16,7 +16,10 @@ type row struct {
 
 // csv returns all rows, a line for each contender in each cell.
 func (s suite) csv(rows []row) [][]string {
-	lines := [][]string{{"cell", "client", "429s", "bans", "failed", "done", "over bound", "share", "p50 ms", "p99 ms", "worst ms", "least share"}}
+	lines := [][]string{{
+		"cell", "client", "429s", "bans", "failed", "done", "over bound", "share", "p50 ms", "p99 ms", "worst ms",
+		"least share",
+	}}
 	for _, r := range rows {
 		for i, result := range r.results {
 			ms := func(q float64) string { return fmt.Sprint(result.quantile(q).Milliseconds()) }

@@ -19,7 +19,7 @@ func layers(text string) iter.Seq[layer] {
 	return func(yield func(layer) bool) {
 		l := layer{text, make([]int32, len(text)+1)}
 		for i := range l.at {
-			l.at[i] = int32(i) //nolint:gosec // no text has 2 GiB
+			l.at[i] = int32(i) // no text has 2 GiB
 		}
 		for range maxLayers + 1 {
 			if !yield(l) {

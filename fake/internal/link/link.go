@@ -208,7 +208,10 @@ func (p *pipe) setDeadline(s *side, t time.Time) {
 // Address is the net.Addr of an entry point in memory.
 type Address string
 
-func (Address) Network() string  { return "fake" }
+// Network implements [net.Addr].
+func (Address) Network() string { return "fake" }
+
+// String implements [net.Addr].
 func (a Address) String() string { return string(a) }
 
 // The addresses of the two ends.
