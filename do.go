@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/petstore/petstore-go/internal/body"
 )
@@ -76,10 +77,10 @@ func pathBelow(escaped, query string) (path, problem string) {
 		return "", "is empty"
 	case strings.Count(path, "/") != strings.Count(strings.TrimPrefix(escaped, "/"), "/"):
 		return "", "has an escaped slash"
-	case strings.ContainsAny(path, "%\\") || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
+	case strings.ContainsAny(path, "%\\") || strings.ContainsFunc(path, unicode.IsControl):
 		return "", "has an escaped percent sign, backslash or control character"
 	}
-	for _, segment := range strings.Split(strings.TrimSuffix(path, "/"), "/") {
+	for segment := range strings.SplitSeq(strings.TrimSuffix(path, "/"), "/") {
 		name, _, _ := strings.Cut(segment, ";")
 		if name == "." || name == ".." || segment == "" {
 			return "", "has the segment ., .. or an empty one"
