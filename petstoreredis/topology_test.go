@@ -53,7 +53,7 @@ sentinel failover-timeout %[2]s 5000
 	require.Eventually(t, func() bool { // Sentinel asks the master every ten seconds for its replicas
 		found, err := sentinels.Replicas(t.Context(), sentinelMaster).Result()
 		return err == nil && len(found) == 1 && found[0]["master-link-status"] == "ok"
-	}, 30*time.Second, 100*time.Millisecond)
+	}, 90*time.Second, 100*time.Millisecond)
 	return s
 }
 
