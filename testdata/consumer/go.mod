@@ -3,3 +3,8 @@
 module consumer.example
 
 go 1.26.0
+
+require (
+	github.com/stretchr/testify v1.12.1
+	go.uber.org/mock v0.6.0
+)
