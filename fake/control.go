@@ -82,7 +82,7 @@ func (d direct) Injection(i *Injection) (id int, f Fault, until time.Time, activ
 }
 
 func (direct) Rules() []string      { return rules() }
-func (direct) Operations() []string { return operations() }
+func (direct) Operations() []string { return operationNames() }
 
 func (direct) Wires() []Wire {
 	wires := make([]Wire, len(wireNames()))

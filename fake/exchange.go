@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,39 @@ type exchange struct {
 	entry   *entry // nil until it has arrived whole
 }
 
+// operation is an operation of the service (section 4).
+type operation struct {
+	name    string // as in petstore.Call
+	method  string
+	ofOne   bool // its path ends in the id of a pet
+	respond func(*Server, *exchange) response
+}
+
+// operations returns the operations of the service. This is the list from which routes, the Allow
+// header, faults and petstore-fake have them.
+func operations() []operation {
+	return []operation{
+		{petstore.OpListPets, http.MethodGet, false, (*Server).listPets},
+		{petstore.OpCreatePet, http.MethodPost, false, (*Server).createPet},
+		{petstore.OpGetPet, http.MethodGet, true, (*Server).getPet},
+	}
+}
+
+func operationNames() (names []string) {
+	for _, o := range operations() {
+		names = append(names, o.name)
+	}
+	return names
+}
+
+// checkOperation returns an error if there is no such operation; empty stands for any.
+func checkOperation(operation string) error {
+	if names := operationNames(); operation != "" && !slices.Contains(names, operation) {
+		return fmt.Errorf("there is no operation %s; the operations are %s", quote(operation), strings.Join(names, ", "))
+	}
+	return nil
+}
+
 // route is what a method and a path mean (section 4).
 type route struct {
 	operation string // empty if they fit none
@@ -42,21 +76,26 @@ func findRoute(method string, u *url.URL) route {
 	path, rooted := strings.CutPrefix(u.EscapedPath(), "/")
 	version, path, _ := strings.Cut(path, "/")
 	pets, id, one := strings.Cut(path, "/")
-	switch {
-	case !rooted || unescape(version) != "v1" || unescape(pets) != "pets":
+	if !rooted || unescape(version) != "v1" || unescape(pets) != "pets" || one && (id == "" || strings.Contains(id, "/")) {
 		return route{}
-	case one && (id == "" || strings.Contains(id, "/")):
-		return route{}
-	case one && method == http.MethodGet:
-		return route{operation: petstore.OpGetPet, petID: unescape(id)}
-	case one:
-		return route{allow: "GET"}
-	case method == http.MethodGet:
-		return route{operation: petstore.OpListPets}
-	case method == http.MethodPost:
-		return route{operation: petstore.OpCreatePet}
 	}
-	return route{allow: "GET, POST"}
+	for _, o := range operations() {
+		if o.ofOne == one && o.method == method {
+			return route{operation: o.name, petID: unescape(id)}
+		}
+	}
+	return route{allow: methods(one)}
+}
+
+// methods returns the methods of a path for the Allow header.
+func methods(ofOne bool) string {
+	var all []string
+	for _, o := range operations() {
+		if o.ofOne == ofOne {
+			all = append(all, o.method)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // unescape returns a segment of a path without the escapes of a URL.
@@ -190,13 +229,10 @@ func (s *Server) carryOut(x *exchange) response {
 
 // operate runs the operation that an admitted request asks for.
 func (s *Server) operate(x *exchange) response {
-	switch x.route.operation {
-	case petstore.OpListPets:
-		return s.listPets(x)
-	case petstore.OpCreatePet:
-		return s.createPet(x)
-	case petstore.OpGetPet:
-		return s.getPet(x)
+	for _, o := range operations() {
+		if o.name == x.route.operation {
+			return o.respond(s, x)
+		}
 	}
 	a := refusal(http.StatusMethodNotAllowed, codeMethodNotAllowed,
 		fmt.Sprintf("%s is not a method of this path; it has %s (section 4)",

@@ -4,32 +4,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	petstore "github.com/petstore/petstore-go"
 )
 
 // DefaultAPIKey is the key every [Server] accepts from the start, on [PlanBusiness] unless
 // [WithPlan] says otherwise. [Server.APIKey] returns it.
 const DefaultAPIKey = "fake-api-key"
-
-// operations returns the operations of the service.
-func operations() []string {
-	return []string{petstore.OpListPets, petstore.OpCreatePet, petstore.OpGetPet}
-}
-
-// checkOperation returns an error if there is no such operation; empty stands for any.
-func checkOperation(operation string) error {
-	if operation != "" && !slices.Contains(operations(), operation) {
-		return fmt.Errorf("there is no operation %s; the operations are %s",
-			quote(operation), strings.Join(operations(), ", "))
-	}
-	return nil
-}
 
 // Server is the Pet Store Service in memory. It has four entry points, which share the same
 // catalogue, limits, faults, journal and clock:
