@@ -1,15 +1,20 @@
 package petstore_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -218,5 +223,315 @@ func TestNewClientLocalhost(t *testing.T) {
 	for _, base := range []string{"http://[::1%25lo]/v1", "http://localhoſt/v1", "http://localhost./v1"} {
 		_, err := petstore.NewClient(base, testKey)
 		assert.ErrorContains(t, err, "not loopback", base)
+	}
+}
+
+func TestWithStopLosesNoCreate(t *testing.T) {
+	cause := errors.New("interrupt signal received")
+	for name, plan := range map[string]fake.Plan{"in flight": fake.PlanBusiness, "waiting for the minute": fake.PlanFree} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := fake.NewTestServer(t, fake.WithPlan(plan), fake.WithLatency(100*time.Millisecond))
+				stop, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(1550*time.Millisecond, func() { cancel(cause) })
+				client := server.Client(petstore.WithStop(stop))
+				var left, created atomic.Int64
+				left.Store(500)
+				start := time.Now()
+				var group sync.WaitGroup
+				for range 16 {
+					group.Go(func() {
+						for left.Add(-1) >= 0 {
+							if err := create(client); err != nil {
+								assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+								assert.ErrorIs(t, err, petstore.ErrNotSent)
+								assert.ErrorIs(t, err, cause)
+								return
+							}
+							created.Add(1)
+						}
+					})
+				}
+				group.Wait()
+				assert.EqualValues(t, len(server.Pets()), created.Load())
+				assert.Positive(t, left.Load())
+				assert.Greater(t, created.Load(), int64(40))
+				assert.Less(t, time.Since(start), 2*time.Second)
+			})
+		})
+	}
+}
+
+func TestWithStopEndsEachWait(t *testing.T) {
+	cause := errors.New("interrupt signal received")
+	busy := status(503, "", "Retry-After: 60")
+	waits := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+	for name, row := range map[string]struct {
+		respond responder
+		opts    []petstore.Option
+		sent    int
+	}{
+		"Retry-After of a 503": {busy, nil, 1},
+		"Retry-After of a 429": {status(429, "", "Retry-After: 60"), nil, 1},
+		"backoff":              {fails(errRefused), []petstore.Option{petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Hour})}, 0},
+		"limiter":              {nil, []petstore.Option{petstore.WithLimiter(blocks{})}, 0},
+		"key":                  {nil, []petstore.Option{petstore.WithAPIKeyFunc(waits), petstore.WithAttemptTimeout(0)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stop, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(10*time.Second, func() { cancel(cause) })
+				key := testKey
+				if name == "key" {
+					key = ""
+				}
+				service := &service{responders: []responder{row.respond}}
+				client, err := petstore.NewClient("https://service.test/v1", key, append([]petstore.Option{
+					petstore.WithLimiter(nil), petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithStop(stop),
+				}, row.opts...)...)
+				require.NoError(t, err)
+				start := time.Now()
+				err = list(client)
+				require.ErrorIs(t, err, cause)
+				assert.Equal(t, row.sent == 0, errors.Is(err, petstore.ErrNotSent), "%v", err)
+				assert.Equal(t, 10*time.Second, time.Since(start))
+			})
+		})
+	}
+	_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithStop(nil)) //nolint:staticcheck // nil is the case
+	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
+}
+
+// blocks is a limiter that waits for the end of the context.
+type blocks struct{ closed }
+
+func (blocks) Acquire(ctx context.Context, _ time.Duration) (petstore.Permit, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestClientWithKey(t *testing.T) {
+	const keys = 1000
+	var opts []fake.Option
+	for n := range keys {
+		opts = append(opts, fake.WithKey(fmt.Sprintf("key-%d", n), fake.PlanFree))
+	}
+	server := fake.NewTestServer(t, opts...)
+	client, err := petstore.NewClient(server.URL(), "key-0", petstore.WithHeader("X-A", "1"))
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	for n := range keys {
+		other, err := client.WithKey(fmt.Sprintf("key-%d", n))
+		require.NoError(t, err)
+		group.Go(func() { assert.NoError(t, list(other)) })
+	}
+	group.Wait()
+	assert.LessOrEqual(t, server.Usage("key-7").Minute, 1)
+	client.CloseIdleConnections() // TestMain looks for goroutines
+
+	_, err = client.WithKey("two words")
+	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
+	for _, none := range []*petstore.Client{nil, {}} {
+		_, err = none.WithKey("key")
+		require.ErrorIs(t, err, petstore.ErrInvalidArgument)
+		none.CloseIdleConnections()
+	}
+	own := &countsCloses{}
+	client, err = petstore.NewClient(server.URL(), "key-0", petstore.WithHTTPClient(&http.Client{Transport: own}))
+	require.NoError(t, err)
+	client.CloseIdleConnections()
+	assert.Zero(t, own.closed.Load(), "the transport is the caller's")
+}
+
+// countsCloses is a transport that counts the calls of CloseIdleConnections.
+type countsCloses struct {
+	http.Transport
+	closed atomic.Int32
+}
+
+func (c *countsCloses) CloseIdleConnections() { c.closed.Add(1) }
+
+func TestClientHerd(t *testing.T) {
+	t.Parallel()
+	const minute = 300 // requests of the Pro plan
+	for name, c := range map[string]struct {
+		calls, succeed int
+		within         time.Duration // until the last success
+		context        func(ctx context.Context, n int) (context.Context, context.CancelFunc)
+		at             time.Duration // of all failures
+		is             error
+	}{
+		"sends all of a minute's requests in seconds": {calls: minute, succeed: minute, within: 3 * time.Second},
+		"refuses at once what has to wait longer than WithMaxWait": {
+			calls: 3 * minute, succeed: 2 * minute, within: 61 * time.Second, at: 50 * time.Millisecond, is: petstore.ErrRateLimited,
+		},
+		"refuses at once what has a deadline before the next minute": {
+			calls: 2 * minute, succeed: minute, within: 3 * time.Second, at: 50 * time.Millisecond, is: petstore.ErrRateLimited,
+			context: func(ctx context.Context, _ int) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(ctx, 30*time.Second)
+			},
+		},
+		"gives the places of cancelled calls to the others": {
+			calls: 2 * minute, succeed: minute, within: 3 * time.Second, at: 20 * time.Millisecond, is: context.Canceled,
+			context: func(ctx context.Context, n int) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(ctx)
+				if n%2 == 1 {
+					time.AfterFunc(20*time.Millisecond, cancel)
+				}
+				return ctx, cancel
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := fake.NewTestServer(t, fake.WithPlan(fake.PlanPro), fake.WithLatency(50*time.Millisecond),
+					fake.WithBan(1, time.Hour))
+				client := server.Client(petstore.WithMaxWait(90 * time.Second))
+				var succeeded atomic.Int32
+				start := time.Now()
+				var herd sync.WaitGroup
+				for n := range c.calls {
+					herd.Go(func() {
+						ctx, cancel := t.Context(), context.CancelFunc(func() {})
+						if c.context != nil {
+							ctx, cancel = c.context(ctx, n)
+						}
+						defer cancel()
+						if _, err := client.ListPets(ctx, petstore.ListPetsParams{}); err != nil {
+							assert.ErrorIs(t, err, c.is)
+							assert.Equal(t, c.at, time.Since(start), "%v", err)
+							return
+						}
+						succeeded.Add(1)
+						assert.LessOrEqual(t, time.Since(start), c.within)
+					})
+				}
+				herd.Wait()
+				assert.EqualValues(t, c.succeed, succeeded.Load())
+				require.Empty(t, server.Violations())
+			})
+		})
+	}
+}
+
+func TestClientReopenOfAWrappedLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		client := server.Client(petstore.WithLimiter(fewAtOnce{petstore.NewLimiter(), make(chan struct{}, 2)}))
+		server.BanKey(server.APIKey(), time.Hour)
+		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+		server.BanKey(server.APIKey(), 0)
+		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+		client.Reopen()
+		require.NoError(t, list(client))
+	})
+}
+
+func TestClientReopenOnEachRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithBan(5, time.Hour))
+		server.BanKey(server.APIKey(), 24*time.Hour)
+		client := server.Client()
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 600 { // for a minute
+					_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+					assert.ErrorIs(t, err, petstore.ErrRateLimited)
+					client.Reopen()
+					time.Sleep(100 * time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+		assert.LessOrEqual(t, len(server.Requests()), 3)
+	})
+}
+
+func TestClientHerdWaitsForNothingInVain(t *testing.T) {
+	for _, maxWait := range []time.Duration{time.Minute, 2 * time.Minute, 122 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(370 * time.Millisecond) // Reset is in whole seconds
+			server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+			client := server.Client(petstore.WithMaxWait(maxWait))
+			start := time.Now()
+			var herd sync.WaitGroup
+			for range 300 {
+				herd.Go(func() {
+					if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err != nil {
+						assert.Less(t, time.Since(start), time.Second, "%v: %v", maxWait, err)
+					}
+				})
+			}
+			herd.Wait()
+		})
+	}
+}
+
+// week makes a call every 80 seconds, 1,080 a day, for seven days, and returns how many of each day
+// succeeded and how many the limiter refused.
+func week(t *testing.T, client *petstore.Client, midnight func(day int)) (succeeded, refused [7]int) {
+	t.Helper()
+	start := time.Now()
+	for day := range succeeded {
+		midnight(day)
+		for n := range 1080 {
+			time.Sleep(time.Until(start.Add(time.Duration(day*1080+n) * 80 * time.Second)))
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			limited, ok := errors.AsType[*petstore.RateLimitError](err)
+			switch {
+			case err == nil:
+				succeeded[day]++
+			case ok && limited.Local:
+				assert.Equal(t, petstore.ScopeDay, limited.Scope)
+				refused[day]++
+			default:
+				require.NoError(t, err)
+			}
+		}
+	}
+	return succeeded, refused
+}
+
+func TestClientForAWeek(t *testing.T) {
+	t.Parallel()
+	const quota = 1000 // requests a day of the Free plan
+	for name, c := range map[string]struct {
+		window  fake.Window
+		rotates bool
+	}{
+		"of days that begin with a request":                 {window: fake.WindowFixed},
+		"of days of the calendar":                           {window: fake.WindowAligned},
+		"of days of the calendar, with a new key every day": {window: fake.WindowAligned, rotates: true},
+	} {
+		t.Run("uses all of the quota "+name+", and logs two lines a day", func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree), fake.WithBan(1, time.Hour), fake.WithJournal(10),
+					fake.WithBehavior(fake.Behavior{Window: c.window}))
+				var log bytes.Buffer
+				key := fake.DefaultAPIKey
+				client, err := petstore.NewClient("https://service.test/v1", "",
+					petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, nil }),
+					petstore.WithHTTPClient(&http.Client{Transport: server.Transport()}),
+					petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+				require.NoError(t, err)
+				succeeded, refused := week(t, client, func(day int) {
+					if c.rotates {
+						server.RevokeKey(key)
+						key = fmt.Sprintf("key-of-day-%d", day)
+						server.AddKey(key, fake.PlanFree)
+					}
+				})
+				for day := range succeeded {
+					assert.InDelta(t, quota, succeeded[day], 1, "day %d", day) // the last call of a day may wait for the next one
+					assert.Equal(t, 1080, succeeded[day]+refused[day])
+				}
+				assert.Empty(t, server.Violations())
+				assert.Equal(t, 7, strings.Count(log.String(), "rate limit closed"))
+				assert.LessOrEqual(t, strings.Count(log.String(), "\n"), 14, log.String())
+			})
+		})
 	}
 }

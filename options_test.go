@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +20,75 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
+
+// uncomparable is a limiter that cannot be compared.
+type uncomparable struct {
+	closed
+	_ []int
+}
+
+func TestOptionsAreValues(t *testing.T) {
+	hc, logger, limiter, trace := &http.Client{}, slog.Default(), petstore.NewLimiter(), &petstore.ClientTrace{}
+	key := func(context.Context) (string, error) { return "a-secret", nil }
+	wrap := func(rt http.RoundTripper) http.RoundTripper { return rt }
+	for want, option := range map[string]func() fmt.Stringer{
+		"WithMaxWait(5s)":                  func() fmt.Stringer { return petstore.WithMaxWait(5 * time.Second) },
+		"WithAttemptTimeout(0s)":           func() fmt.Stringer { return petstore.WithAttemptTimeout(0) },
+		"WithCallTimeout(1m0s)":            func() fmt.Stringer { return petstore.WithCallTimeout(time.Minute) },
+		"WithBackground()":                 func() fmt.Stringer { return petstore.WithBackground() },
+		"WithRawBody()":                    func() fmt.Stringer { return petstore.WithRawBody() },
+		`WithHeader("X-Tenant", …)`:        func() fmt.Stringer { return petstore.WithHeader("X-Tenant", "a-secret") },
+		`WithUserAgent("app/1.2")`:         func() fmt.Stringer { return petstore.WithUserAgent("app/1.2") },
+		"WithInsecureHTTP()":               func() fmt.Stringer { return petstore.WithInsecureHTTP() },
+		"WithMaxResponseBytes(100)":        func() fmt.Stringer { return petstore.WithMaxResponseBytes(100) },
+		"WithHTTPClient(*http.Client)":     func() fmt.Stringer { return petstore.WithHTTPClient(hc) },
+		"WithLogger(*slog.Logger)":         func() fmt.Stringer { return petstore.WithLogger(logger) },
+		"WithTrace(*petstore.ClientTrace)": func() fmt.Stringer { return petstore.WithTrace(trace) },
+		"WithLimiter(*petstore.limiter)":   func() fmt.Stringer { return petstore.WithLimiter(limiter) },
+		"WithLimiter(<nil>)":               func() fmt.Stringer { return petstore.WithLimiter(nil) },
+		"Processes(8)":                     func() fmt.Stringer { return petstore.Processes(8) },
+		"BackgroundReserve(20)":            func() fmt.Stringer { return petstore.BackgroundReserve(20) },
+		"Options()":                        func() fmt.Stringer { return petstore.Options() },
+		"Options(WithMaxWait(0s), Options())": func() fmt.Stringer {
+			return petstore.Options(petstore.WithMaxWait(0), petstore.Options())
+		},
+		"WithRetryPolicy({MaxAttempts:1 BaseDelay:0s MaxDelay:0s})": func() fmt.Stringer {
+			return petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
+		},
+	} {
+		assert.Equal(t, want, option().String())
+		assert.Equal(t, want, fmt.Sprintf("%#v", option()))
+		assert.True(t, option() == option(), want) //nolint:testifylint // it is about ==
+	}
+	for want, o := range map[string]petstore.Option{
+		"WithAPIKeyFunc(func)":           petstore.WithAPIKeyFunc(key),
+		"WithTransport(func)":            petstore.WithTransport(wrap),
+		"WithLimiter(*petstore.Limiter)": petstore.WithLimiter(uncomparable{}),
+	} {
+		assert.Equal(t, want, o.String())
+		assert.True(t, o == o, want) //nolint:gocritic,testifylint // some values do not equal themselves, or panic
+	}
+	assert.False(t, petstore.WithMaxWait(0) == petstore.WithMaxWait(1))                                    //nolint:testifylint // it is about ==
+	assert.False(t, petstore.WithMaxWait(0) == petstore.WithCallTimeout(0))                                //nolint:testifylint // it is about ==
+	assert.False(t, petstore.Option(petstore.WithMaxWait(0)) == petstore.Options(petstore.WithMaxWait(0))) //nolint:testifylint // it is about ==
+}
+
+func TestOptions(t *testing.T) {
+	client, service := scripted(t, []responder{status(503, "")}, petstore.Options(
+		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}), petstore.Options(), petstore.WithHeader("X-A", "1")))
+	require.Error(t, list(client))
+	assert.Len(t, service.sent(), 1)
+	assert.Equal(t, "1", service.sent()[0].header.Get("X-A"))
+
+	_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.Options(nil))
+	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
+	_, err = petstore.NewClient("https://service.test/v1", testKey, petstore.Options(petstore.WithMaxWait(-1)))
+	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
+	_, err = petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(uncomparable{}))
+	require.NoError(t, err)
+}
 
 func TestWithMaxWait(t *testing.T) {
 	t.Run("fails a call immediately if its wait would be too long", func(t *testing.T) {
@@ -211,4 +282,85 @@ func TestWithAttemptTimeoutDrippingBody(t *testing.T) {
 		require.Error(t, err)
 		assert.Equal(t, 3*time.Second, time.Since(start), "the call's timeout ends the second attempt of a list")
 	})
+}
+
+func TestWithHTTPClientCookies(t *testing.T) {
+	loopback.Need(t)
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if c, err := r.Cookie("route"); err == nil {
+			w.Header().Set("X-Route", c.Value)
+		}
+		http.SetCookie(w, &http.Cookie{Name: "route", Value: "b7"})
+		respondJSON(w, 200, `[]`)
+	})
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := clientOf(t, server, petstore.WithHTTPClient(&http.Client{Jar: jar, Transport: server.Client().Transport}))
+	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	assert.Equal(t, "b7", result.Header.Get("X-Route"))
+}
+
+func TestWithHTTPClientIncompleteResponse(t *testing.T) {
+	for name, c := range map[string]struct {
+		response *http.Response
+		want     string
+	}{
+		"nothing":                 {nil, "the transport returned neither a response nor an error"},
+		"neither header nor body": {&http.Response{StatusCode: http.StatusNotFound}, "404 Not Found"},
+		"a status that is none":   {&http.Response{}, "malformed HTTP response: status 000"},
+	} {
+		attempts := 0
+		client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{
+			Transport: responder(func(*http.Request) (*http.Response, error) {
+				attempts++
+				return c.response, nil
+			}),
+		}))
+		require.NoError(t, err)
+		for operation, call := range calls(client) {
+			attempts = 0
+			require.ErrorContains(t, call(t), c.want, "%s, %s", name, operation)
+			assert.Equal(t, 1, attempts, "%s, %s: a retry would fail in the same way", name, operation)
+		}
+	}
+}
+
+func TestWithHTTPClientUnwrap(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	client, err := petstore.NewClient("https://service.test/v1", testKey,
+		petstore.WithHTTPClient(&http.Client{Transport: wrapped{new(http.Transport), cancel}}))
+	require.NoError(t, err)
+	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "the transport did not ask for a connection")
+}
+
+func TestWithHTTPClientTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := &service{responders: []responder{hangs, status(429, ``, "Retry-After: 60"), success("listPets")}}
+		client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(nil),
+			petstore.WithHTTPClient(&http.Client{Transport: service, Timeout: 2 * time.Second}))
+		require.NoError(t, err)
+		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, 3, result.Attempts)
+		gap := service.sent()[1].at.Sub(service.sent()[0].at)
+		assert.Less(t, gap, 3*time.Second)
+	})
+}
+
+func TestWithHTTPClient(t *testing.T) {
+	hc := &http.Client{Transport: &service{responders: []responder{status(200, `[]`)}}, Timeout: time.Second}
+	before := *hc
+	client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(hc))
+	require.NoError(t, err)
+	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.NoError(t, err)
+	assert.Equal(t, before.Transport, hc.Transport)
+	assert.Nil(t, hc.CheckRedirect)
+	assert.Equal(t, time.Second, hc.Timeout)
 }
