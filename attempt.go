@@ -76,7 +76,7 @@ func (a *attempt) prepare(cookies http.Header) {
 	k := a.call
 	r := http.Request{Method: k.operation.method, URL: &k.url, Host: k.url.Host, Header: a.requestHeader(cookies)}
 	http1 := k.client.http1.Load()
-	a.wire.SetBody(&k.client.sends, &r, k.body, k.body == nil, http1)
+	a.wire.SetBody(&k.client.sends, &r, k.body, k.operation.repeatable, http1)
 	a.request = *r.WithContext(a.wire.Watch(&a.context, http1))
 }
 

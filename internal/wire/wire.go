@@ -4,6 +4,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
@@ -25,15 +26,22 @@ import (
 //     additional frame, which gateways turn into a chunked body. There a read has no body; instead,
 //     its context ends when net/http gets a second connection for it, and HTTP/2 checks the context
 //     before it writes.
+//
+// A write without a body, as a DELETE, must look like one of net/http, since servers refuse a POST
+// without a length: it has no body, but the hooks. Over HTTP/1, net/http repeats it only if nothing
+// was written.
 type Record struct {
 	transport  *Transport
-	repeatable bool
+	repeatable bool // sending it again has no further effect
+	hasBody    bool
 	body       requestBody
 	copySent   atomic.Bool  // a copy of body, from GetBody, was sent, as it seems, and not only recorded
 	hooked     bool         // the request has hooks of httptrace
 	asked      atomic.Bool  // hook: the transport asked for a connection
 	connected  atomic.Bool  // hook: the transport got a connection
 	written    atomic.Int32 // hook: number of headers written, minus that of responses
+	http1      bool         // responses came over HTTP/1 until now
+	http2      atomic.Bool  // hook: the last connection speaks HTTP/2, or may
 	repeated   atomic.Bool  // net/http was about to send the request again
 }
 
@@ -89,12 +97,12 @@ func (emptyBody) Close() error                     { return nil }
 // SetBody sets the body of r, which t will send; nil for none. repeatable is whether sending it
 // again has no further effect. http1 is whether it goes over HTTP/1. It must be called first.
 func (w *Record) SetBody(t *Transport, r *http.Request, body []byte, repeatable, http1 bool) {
-	w.transport, w.repeatable = t, repeatable
+	w.transport, w.repeatable, w.hasBody = t, repeatable, body != nil
 	w.body.reader.Reset(body)
 	switch {
 	case body != nil:
 		w.setCreate(r, body, http1)
-	case !http1:
+	case !http1, !repeatable:
 	case t.plain:
 		r.Body, r.TransferEncoding = io.NopCloser(&w.body.reader), identity
 	default:
@@ -132,22 +140,24 @@ type Context interface {
 }
 
 // Watch returns the context of the request, which is ctx or derived from it. It adds hooks only
-// where they are needed: for a create, and for a read without a body.
+// where they are needed: for a write, and for a read without a body.
 func (w *Record) Watch(ctx Context, http1 bool) context.Context {
 	if w.repeatable && http1 {
 		return ctx
 	}
-	w.hooked = true
+	w.hooked, w.http1 = true, http1
 	hooks := &httptrace.ClientTrace{
 		GetConn: func(string) { w.asked.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) {
-			if w.connected.Swap(true) && w.written.Load() > 0 {
+		GotConn: func(info httptrace.GotConnInfo) {
+			if w.connected.Swap(true) && w.written.Load() > 0 && w.http2.Load() {
 				w.repeated.Store(true)
 				ctx.End()
 			}
+			conn, ok := info.Conn.(*tls.Conn)
+			w.http2.Store(!w.http1 || ok && conn.ConnectionState().NegotiatedProtocol == "h2")
 		},
 	}
-	if w.repeatable {
+	if !w.hasBody {
 		hooks.WroteHeaders = func() { w.written.Add(1) }
 		// net/http does not repeat a request that had a response. A connection after that is for
 		// another request of the user's transport, which logs with httputil.DumpRequestOut, fetches
@@ -175,7 +185,7 @@ func (w *Record) MayHaveSent(err error) bool {
 	case neverConnected(err):
 		return false
 	case w.asked.Load():
-		return w.repeatable && !w.transport.traceable
+		return !w.hasBody && !w.transport.traceable
 	}
 	return !w.hooked || !w.transport.traceable
 }
