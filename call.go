@@ -17,9 +17,9 @@ import (
 	"github.com/petstore/petstore-go/internal/body"
 )
 
-// operation is one of the three operations of the service (section 4).
+// operation is an operation of the service (section 4), or a request of Do.
 type operation struct {
-	index      int    // in Client.templates
+	index      int    // in Client.templates; 0 for Do
 	name       string // operationId of the document
 	method     string
 	template   string // path template below /pets
@@ -40,15 +40,20 @@ const (
 )
 
 var (
-	listPets  = &operation{0, OpListPets, http.MethodGet, "", http.StatusOK, true}
-	createPet = &operation{1, OpCreatePet, http.MethodPost, "", http.StatusCreated, false}
-	getPet    = &operation{2, OpGetPet, http.MethodGet, "/{petId}", http.StatusOK, true}
+	listPets  = &operation{1, OpListPets, http.MethodGet, "", http.StatusOK, true}
+	createPet = &operation{2, OpCreatePet, http.MethodPost, "", http.StatusCreated, false}
+	getPet    = &operation{3, OpGetPet, http.MethodGet, ofOne, http.StatusOK, true}
+
+	operations = [...]*operation{listPets, createPet, getPet} // in the order of their index
 )
+
+// ofOne is the template of the operations on a single pet.
+const ofOne = "/{petId}"
 
 // request has the parameters of an operation.
 type request struct {
 	operation *operation
-	id        int64  // of getPet
+	id        int64  // of the pet in the path
 	path      string // of Do, below the base URL
 	decodes   bool   // Do decodes the body
 	query     string
@@ -163,7 +168,7 @@ func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*ca
 	}
 	k := &call{id: rand.Uint64(), client: c, operation: r.operation, body: r.body, url: *c.petsURL}
 	k.ctx = callContext{ctx, k}
-	if r.operation == getPet {
+	if r.operation.template == ofOne {
 		k.url.Path = string(strconv.AppendInt(append([]byte(k.url.Path), '/'), r.id, 10))
 	}
 	if r.path != "" {

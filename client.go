@@ -43,7 +43,7 @@ type Client struct {
 type clientParts struct {
 	base      string // URL, without a trailing slash
 	petsURL   *url.URL
-	templates [4]string // path templates, by the index of the operation
+	templates [1 + len(operations)]string // path templates, by the index of the operation
 	engine    *retryablehttp.Client
 	transport roundTripper   // sends the attempts
 	sends     wire.Transport // what transport is
@@ -117,11 +117,11 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		retries:   new(retryBudget),
 		call:      config.call,
 	}
-	for _, op := range []*operation{listPets, createPet, getPet} {
+	c.templates[0] = base.Path + "/{path}" // of Do
+	for _, op := range operations {
 		c.templates[op.index] = c.petsURL.Path + op.template
 	}
-	c.templates[3] = base.Path + "/{path}" // of Do
-	c.http1.Store(base.Scheme == "http")   // for https, only a response shows the protocol
+	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
 	return c, nil
 }
 

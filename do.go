@@ -18,7 +18,12 @@ const opDo = "do "
 
 // writes reports whether a request of the operation must not be sent twice.
 func writes(operation string) bool {
-	return operation == OpCreatePet || strings.HasPrefix(operation, opDo) && operation != opDo+http.MethodGet
+	for _, op := range operations {
+		if op.name == operation {
+			return !op.repeatable
+		}
+	}
+	return strings.HasPrefix(operation, opDo) && operation != opDo+http.MethodGet
 }
 
 // Do sends a request that the SDK has no method for, below the base URL, with the client's key,
@@ -37,7 +42,7 @@ func (c *Client) Do(
 	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
 		return nil, &ArgumentError{"do", "method", few}
 	}
-	op := &operation{index: 3, name: opDo + method, method: method, repeatable: method == http.MethodGet}
+	op := &operation{name: opDo + method, method: method, repeatable: method == http.MethodGet}
 	r := request{operation: op, decodes: out != nil}
 	path, r.query, _ = strings.Cut(path, "?")
 	var problem string
