@@ -21,7 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 )
 
 var (
@@ -259,15 +258,4 @@ func TestRetryBudget(t *testing.T) {
 			assert.Less(t, time.Since(start), time.Minute)
 		})
 	})
-}
-
-// With these headers, net/http repeats a POST if a kept connection breaks.
-func TestWithHeaderIdempotencyKey(t *testing.T) {
-	server := fake.NewTestServer(t)
-	for _, key := range []string{"Idempotency-Key", "x-idempotency-key"} {
-		client := server.Client()
-		_, err := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1}, petstore.WithHeader(key, "1"))
-		_, ok := errors.AsType[*petstore.ArgumentError](err)
-		assert.True(t, ok, "%s: %v", key, err)
-	}
 }

@@ -1,0 +1,133 @@
+package credential_test
+
+import (
+	"bufio"
+	"bytes"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/credential"
+)
+
+// refusedURLs are base URLs with what is wrong with them.
+var refusedURLs = map[string]string{
+	"":                                 "does not start with https:// or http://",
+	"service.test/v1":                  "does not start with https:// or http://",
+	"//service.test/v1":                "does not start with https:// or http://",
+	"ftp://service.test/v1":            "does not start with https:// or http://",
+	"file:///v1":                       "does not start with https:// or http://",
+	"https://service\xff.test/v1":      "has a host that is not UTF-8",
+	"https:///v1":                      "has no host",
+	"https://:443/v1":                  "has no host",
+	"https:service.test/v1":            "has no host",
+	"https://service.test:0/v1":        "has an invalid port",
+	"https://service.test:65536/v1":    "has an invalid port",
+	"https://service.test:/v1":         "has an invalid port",
+	"https://service.test:port/v1":     "is not a URL",
+	"https://s%zz/v1":                  "is not a URL",
+	"https://s t/v1":                   "is not a URL",
+	"https://service.test/v1\n":        "has white space around it",
+	"https://user:pw@service.test/v1":  "has user information; pass the API key as apiKey",
+	"https://user@service.test/v1":     "has user information; pass the API key as apiKey",
+	"https://service.test/v1?x=hidden": "has a query",
+	"https://service.test/v1?":         "has a query",
+	"https://service.test/v1#hidden":   "has a fragment",
+	"https://service.test/v1#":         "has a fragment",
+	"https://service.test":             "does not end in the version prefix /v1",
+	"https://service.test/":            "does not end in the version prefix /v1",
+	"https://service.test/v2":          "does not end in the version prefix /v1",
+	"https://service.test/v1/pets":     "does not end in the version prefix /v1",
+	"https://service.test/v1//":        "has a path that is not clean",
+	"https://service.test/x/../v1":     "has a path that is not clean",
+	"https://service.test/%76%31":      "has a path that is not clean",
+	"http://service.test/v1":           "is plain http to a host that is not loopback; see WithInsecureHTTP",
+	"http://localhost.evil.test/v1":    "is plain http to a host that is not loopback; see WithInsecureHTTP",
+	"http://127.0.0.1.evil.test/v1":    "is plain http to a host that is not loopback; see WithInsecureHTTP",
+	"http://[::1%25lo]/v1":             "is plain http to a host that is not loopback; see WithInsecureHTTP",
+	"http://localhoſt/v1":              "is plain http to a host that is not loopback; see WithInsecureHTTP",
+	"http://localhost./v1":             "is plain http to a host that is not loopback; see WithInsecureHTTP",
+}
+
+var acceptedURLs = []string{
+	"https://service.test/v1", "https://service.test/v1/", "https://service.test:8443/v1",
+	"HTTPS://service.test/v1", "https://service.test/api/store/v1", "https://[2001:db8::1]/v1",
+	"http://localhost/v1", "http://LOCALHOST:80/v1", "http://127.0.0.1:4010/v1", "http://127.9.9.9/v1",
+	"http://[::1]:4010/v1", "http://[::ffff:127.0.0.1]/v1",
+}
+
+func TestParseBaseURL(t *testing.T) {
+	for text, want := range refusedURLs {
+		u, problem := credential.ParseBaseURL(text, false)
+		assert.Equal(t, want, problem, text)
+		assert.Nil(t, u, text)
+	}
+	for _, text := range acceptedURLs {
+		_, problem := credential.ParseBaseURL(text, false)
+		assert.Empty(t, problem, text)
+	}
+	u, problem := credential.ParseBaseURL("http://Service.test:80/v1/", true)
+	assert.Empty(t, problem)
+	assert.Equal(t, "http://service.test:80/v1", u.String())
+}
+
+// FuzzParseBaseURL compares with net/url and net/http: an accepted base URL keeps its scheme, host,
+// port and path, and net/http can write and read a request to it. The text of a refusal is one of
+// the table's, so that it cannot repeat the refused value.
+func FuzzParseBaseURL(f *testing.F) {
+	for _, text := range acceptedURLs {
+		f.Add(text, false)
+	}
+	reasons := map[string]bool{}
+	for text, reason := range refusedURLs {
+		reasons[reason] = true
+		f.Add(text, false)
+		f.Add(text, true)
+	}
+	for _, text := range []string{
+		"https://[fe80::1%25eth0]/v1", "https://service.test/%2fv1", "https://sérvice.test/v1", "https://a\\@b/v1",
+		"http://127.1/v1", "https://service.test/ü/v1", "https://service.test/a b/v1",
+	} {
+		f.Add(text, false)
+		f.Add(text, true)
+	}
+	f.Fuzz(func(t *testing.T, text string, insecure bool) {
+		got, problem := credential.ParseBaseURL(text, insecure)
+		if problem != "" {
+			assert.True(t, reasons[problem], problem)
+			return
+		}
+		want, err := url.Parse(text)
+		require.NoError(t, err)
+		assert.Nil(t, want.User)
+		assert.Empty(t, want.RawQuery+want.Fragment)
+		assert.True(t, want.Scheme == "https" || insecure || isLoopback(want.Hostname()), "the key is sent unencrypted")
+		sent, err := url.Parse(got.JoinPath("pets").String())
+		require.NoError(t, err)
+		assert.Equal(t, want.Scheme, sent.Scheme)
+		assert.Equal(t, strings.ToLower(want.Host), sent.Host)
+		assert.Equal(t, strings.TrimSuffix(want.Path, "/")+"/pets", sent.Path)
+		checkOnTheWire(t, sent)
+	})
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// checkOnTheWire checks that net/http can write a request to u and read it again.
+func checkOnTheWire(t *testing.T, u *url.URL) {
+	t.Helper()
+	var wire bytes.Buffer
+	req := &http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}}
+	require.NoError(t, req.Write(&wire))
+	read, err := http.ReadRequest(bufio.NewReader(&wire))
+	require.NoError(t, err, "%s", wire.String())
+	assert.Equal(t, u.Path, read.URL.Path)
+}
