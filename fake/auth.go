@@ -33,24 +33,11 @@ func readCredential(h http.Header) credential {
 	return credential{token: token}
 }
 
-// authenticate finds the key of a request. Without one, the headers show what the Free plan gives,
-// untouched.
-func (s *Server) authenticate(x *exchange) {
-	x.cred = readCredential(x.req.Header)
-	if x.cred.token == "" {
-		return
-	}
-	x.key = s.keys.find(x.cred.token)
-	if x.key == nil {
-		x.cred.problem = "the API key is not known to the server, or was revoked"
-	}
-}
-
 // unauthorized refuses a request without a valid key.
-func unauthorized(x *exchange) response {
-	message := x.cred.problem + "; every operation requires a valid key as a bearer token (section 5)"
-	if isPreflight(x.req) { // browsers send no key with it, so that the key is not what is wrong
-		message = "this is the preflight request of a web page, whose origin " + quote(x.req.Header.Get("Origin")) +
+func unauthorized(r *http.Request, problem string) response {
+	message := problem + "; every operation requires a valid key as a bearer token (section 5)"
+	if isPreflight(r) { // browsers send no key with it, so that the key is not what is wrong
+		message = "this is the preflight request of a web page, whose origin " + quote(r.Header.Get("Origin")) +
 			" is not allowed to call; the flag -cors of petstore-fake allows origins"
 	}
 	a := refusal(http.StatusUnauthorized, codeUnauthorized, message)

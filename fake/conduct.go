@@ -112,59 +112,6 @@ func (s *Server) Violations() []Violation {
 	return violations
 }
 
-// AssertNoViolations reports each violation of the given rules, or of all rules, as an error of the
-// test, and returns whether there was none.
-func (s *Server) AssertNoViolations(tb TB, rules ...string) bool {
-	tb.Helper()
-	if err := checkRules(rules); err != nil {
-		tb.Errorf("fake: AssertNoViolations: %v", err)
-		return false
-	}
-	ok := true
-	for _, v := range s.Violations() {
-		if len(rules) == 0 || slices.Contains(rules, v.Rule) {
-			tb.Errorf("fake: %v", v)
-			ok = false
-		}
-	}
-	return ok
-}
-
-// AssertRequests reports an error of the test unless exactly n requests of an operation arrived, of
-// any operation if it is empty, and returns whether they did. It counts those that
-// [Server.Requests] returns.
-func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
-	tb.Helper()
-	if err := checkOperation(operation); err != nil {
-		tb.Errorf("fake: AssertRequests: %v", err)
-		return false
-	}
-	if n < 0 {
-		tb.Errorf("fake: AssertRequests: %d is a negative number of requests", n)
-		return false
-	}
-	got := len(s.RequestsOf(operation))
-	if got != n {
-		tb.Errorf("fake: %s of %q arrived, want %d", plural(got, "request"), operation, n)
-	}
-	return got == n
-}
-
-// AssertNoLimited reports an error of the test for each key that the server refused a request of
-// with 429 since it was made or reset, and returns whether there was none. A 429 by a [Fault] does not
-// count.
-func (s *Server) AssertNoLimited(tb TB) bool {
-	tb.Helper()
-	ok := true
-	direct{s}.EachKey(func(number int, key string, _ bool) {
-		if n := s.Usage(key).Limited; n > 0 {
-			tb.Errorf("fake: the server refused %s of key %d with 429", plural(n, "request"), number)
-			ok = false
-		}
-	})
-	return ok
-}
-
 // note records a violation by the request.
 func (x *exchange) note(rule, section, detail string) {
 	c := &x.srv.conduct
@@ -193,8 +140,8 @@ func (x *exchange) noteParameters(values url.Values, has ...string) {
 	}
 }
 
-// arrival checks a request against the responses that its key got before.
-func (x *exchange) arrival() {
+// checkConduct checks a request against the responses that its key got before.
+func (x *exchange) checkConduct() {
 	if uri := x.req.URL.RequestURI(); x.srv.keys.redactor().text(uri) != uri {
 		x.note(RuleKeyExposed, "5", "the URL has an API key in it")
 	}
@@ -223,9 +170,9 @@ func (k *apiKey) repeated(x *exchange) int {
 	return k.unknown[sha256.Sum256(x.body)]
 }
 
-// departure notes when the client of a response may come back, and whether the response leaves open
+// noteResponse notes when the client of a response may come back, and whether the response leaves open
 // if a create was carried out.
-func (x *exchange) departure(a *response) {
+func (x *exchange) noteResponse(a *response) {
 	if x.key == nil {
 		return
 	}

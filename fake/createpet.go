@@ -13,9 +13,6 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// maxBody bounds the body of a request.
-const maxBody = 1 << 20
-
 // createPet serves POST /pets (section 4.2).
 func (s *Server) createPet(x *exchange) response {
 	x.noteParameters(x.req.URL.Query())

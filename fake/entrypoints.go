@@ -51,13 +51,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // here; through Client and HTTPClient it strikes earlier, before there is a connection.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 	x := s.newExchange(r)
-	if !enter(&s.inflight, s.inflight.exchanges, x, true) {
+	if !x.enter() {
 		a := refusal(http.StatusServiceUnavailable, codeInternal, closedError{}.Error())
 		a.now, a.quota, a.size = x.arrived, x.quota(x.arrived), len(a.body)
 		s.write(w, x, &a)
 		return
 	}
-	defer leave(&s.inflight, s.inflight.exchanges, x)
+	defer x.leave()
 	a := s.respond(x, refusing)
 	s.deliver(w, x, &a)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -163,57 +164,32 @@ func (f Fault) String() string {
 	return strings.Join(words, " ")
 }
 
-// shows reports whether the client gets to see the response, or a part of it.
-func (w Wire) shows() bool { return w == WireNone || w == WireTruncate || w == WireDrip }
-
-// fail lets a fault strike a request.
-func (s *Server) fail(x *exchange, f *Fault) response {
-	var a response
-	if f.AfterCommit {
-		a = s.carryOut(x)
-	}
-	if err := x.pause(f.Delay); err != nil {
-		return response{fault: f, lost: err, hint: "the client gave up during an injected delay"}
-	}
-	if !f.AfterCommit && f.Status == 0 && f.Wire.shows() {
-		a = s.carryOut(x)
-	}
-	a.fault, a.wire = f, f.Wire
-	f.apply(&a)
-	if f.Wire == WireStall {
-		a.lost = x.pause(-1)
-	}
-	return a
-}
-
-// apply changes a response as the fault says.
-func (f *Fault) apply(a *response) {
-	if f.Status != 0 {
-		a.status = f.Status
-		a.hint = "injected " + f.String()
-	}
-	if f.Status >= http.StatusBadRequest {
-		code, message := f.Code, f.Message
-		if code == "" {
-			code = defaultCode(f.Status)
-		}
-		if message == "" {
-			message = "injected " + f.String()
-		}
-		a.contentType, a.body = mediaJSON, appendError(nil, code, message, f.Status)
-	}
-	if f.Body != nil {
-		a.body = f.Body
-		if a.contentType == "" {
-			a.contentType = mediaJSON
+// effect describes in words what the fault does to a request that it strikes, such as "delayed by
+// 2s, status 503, Retry-After 5". It does not say which requests the fault strikes, nor how often.
+func (f *Fault) effect() string {
+	var words []string
+	add := func(applies bool, format string, args ...any) {
+		if applies {
+			words = append(words, fmt.Sprintf(format, args...))
 		}
 	}
-	if !f.Wire.shows() {
-		a.hint = "injected " + f.String()
+	add(f.AfterCommit, "carried out")
+	add(f.Delay > 0, "delayed by %v", f.Delay)
+	add(f.Status != 0, "status %d", f.Status)
+	add(f.Code != "", "code %s", f.Code)
+	add(f.Message != "", "message %s", quote(f.Message))
+	add(f.RetryAfter != "", "Retry-After %s", f.RetryAfter)
+	for _, name := range slices.Sorted(maps.Keys(f.Header)) {
+		values := f.Header[name]
+		add(len(values) == 0, "no header %s", name)
+		add(len(values) > 0, "header %s: %s", name, strings.Join(values, ", "))
 	}
-	if f.RetryAfter != "" {
-		a.set("Retry-After", f.RetryAfter)
+	add(f.Body != nil, "another body of %d bytes", len(f.Body))
+	add(f.Wire != WireNone, "%s", f.Wire.row().effect)
+	if len(words) == 0 {
+		return "no change"
 	}
+	return strings.Join(words, ", ")
 }
 
 // header applies Header to a response's header.
@@ -221,23 +197,6 @@ func (f *Fault) header(h http.Header) {
 	for name, values := range f.Header {
 		h[name] = slices.Clone(values) // a nil one stays: it keeps net/http from adding its own
 	}
-}
-
-// defaultCode makes a code of a status, in the manner of the other codes.
-func defaultCode(status int) string {
-	switch status {
-	case http.StatusBadRequest:
-		return codeInvalidRequest
-	case http.StatusTooManyRequests:
-		return codeRateLimited
-	case http.StatusInternalServerError:
-		return codeInternal
-	}
-	text := strings.ToLower(http.StatusText(status))
-	if text == "" {
-		return "injected"
-	}
-	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text)
 }
 
 // retryAfter returns the Retry-After header that a fault gives a response, empty if it gives none.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -20,8 +19,8 @@ var errClosed = fmt.Errorf("fake: the server is closed: %w", net.ErrClosed)
 type inflight struct {
 	mu        sync.Mutex
 	closed    bool
-	exchanges map[*exchange]bool // requests in progress
-	waiting   map[chan struct{}]*exchange
+	exchanges map[fmt.Stringer]bool // requests in progress
+	waiting   map[chan struct{}]fmt.Stringer
 	calls     map[*call]bool        // requests of HTTPClient whose body is still open
 	links     map[*link.Link]bool   // connections in memory
 	ports     map[net.Listener]bool // the loopback port while it accepts connections
@@ -31,8 +30,8 @@ type inflight struct {
 }
 
 func (f *inflight) prepare() {
-	f.exchanges = make(map[*exchange]bool)
-	f.waiting = make(map[chan struct{}]*exchange)
+	f.exchanges = make(map[fmt.Stringer]bool)
+	f.waiting = make(map[chan struct{}]fmt.Stringer)
 	f.calls = make(map[*call]bool)
 	f.links = make(map[*link.Link]bool)
 	f.ports = make(map[net.Listener]bool)
@@ -118,21 +117,12 @@ func (f *inflight) breakOff() {
 	}
 }
 
-// String names a request without its query, which may hold a key.
-func (x *exchange) String() string {
-	return fmt.Sprintf("%s %s", x.method, x.req.URL.Path)
-}
-
-// pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it
-// ends early, and returns an error that says so. The channels are made here and not with the
-// server: while a bubble waits on a channel from outside, its time does not pass.
-func (x *exchange) pause(d time.Duration) error {
-	if d == 0 {
-		return nil
-	}
+// pause waits for d, or for ever if d is negative. It ends early, and returns an error that says so,
+// if ctx ends or the server closes. The channels are made here and not with the server: while a
+// bubble waits on a channel from outside, its time does not pass.
+func (f *inflight) pause(ctx context.Context, who fmt.Stringer, d time.Duration) error {
 	quit := make(chan struct{})
-	f := &x.srv.inflight
-	if !enter(f, f.waiting, quit, x) {
+	if !enter(f, f.waiting, quit, who) {
 		return errClosed
 	}
 	defer leave(f, f.waiting, quit)
@@ -142,7 +132,6 @@ func (x *exchange) pause(d time.Duration) error {
 		defer t.Stop()
 		timeout = t.C
 	}
-	ctx := x.req.Context()
 	select {
 	case <-timeout:
 		return nil
@@ -151,10 +140,4 @@ func (x *exchange) pause(d time.Duration) error {
 	case <-quit:
 		return errClosed
 	}
-}
-
-// panicMessage keeps a panic for the test, and returns the message for the client.
-func (s *Server) panicMessage(p any) string {
-	s.inflight.panicked(fmt.Sprintf("%v\n%s", p, debug.Stack()))
-	return "the fake server panicked: " + clip(fmt.Sprint(p))
 }

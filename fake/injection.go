@@ -3,10 +3,8 @@ package fake
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -132,7 +130,7 @@ func (i *Injection) fits(x *exchange) bool {
 	case f.APIKey != "" && f.APIKey != x.cred.token:
 		return false
 	}
-	return f.Match == nil || f.Match(x.requestCopy())
+	return f.Match == nil || f.Match(x.copyRequest())
 }
 
 // strike decides about one fitting request. A fault that has done its work leaves the list.
@@ -170,16 +168,4 @@ func (l *faultList) unfired() []string {
 			i.fault.String(), i.seen, i.fault.Skip))
 	}
 	return out
-}
-
-// requestCopy returns the request as Match gets it, the same through every entry point.
-func (x *exchange) requestCopy() *http.Request {
-	r := x.req.Clone(x.req.Context())
-	r.Body = io.NopCloser(bytes.NewReader(x.body))
-	r.Method = x.method
-	r.ContentLength = int64(len(x.body))
-	r.RequestURI = x.req.URL.RequestURI()
-	r.URL = &url.URL{Path: x.req.URL.Path, RawPath: x.req.URL.RawPath, RawQuery: x.req.URL.RawQuery}
-	r.GetBody = nil
-	return r
 }

@@ -50,15 +50,8 @@ func (j *journal) reset(limit int) {
 }
 
 // add enters a request that has arrived whole.
-func (j *journal) add(x *exchange) *entry {
-	e := &entry{
-		operation: x.route.operation, method: x.method, path: x.req.URL.RequestURI(),
-		header: withoutCredentials(x.req.Header), body: x.body, time: x.arrived,
-	}
+func (j *journal) add(e *entry) {
 	e.size = sizeOf(e)
-	if x.key != nil {
-		e.key = x.key.number
-	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.seq++
@@ -67,7 +60,6 @@ func (j *journal) add(x *exchange) *entry {
 	j.entries = append(j.entries, e)
 	j.bytes += e.size
 	j.trim()
-	return e
 }
 
 // finish adds the response to an entry. One that was dropped meanwhile takes it too, and is not

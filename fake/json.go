@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,6 +31,34 @@ func appendPet(b []byte, p petstore.Pet) []byte {
 		b = appendString(b, string(p.Status))
 	}
 	return append(b, '}')
+}
+
+// The codes of Error objects. The document fixes none (section 7): these are the fake's own, for
+// tests of the fake, and no promise of the service.
+const (
+	codeInvalidRequest   = "invalid_request"
+	codeUnauthorized     = "unauthorized"
+	codeNotFound         = "not_found"
+	codeMethodNotAllowed = "method_not_allowed"
+	codeRateLimited      = "rate_limited"
+	codeInternal         = "internal_error"
+)
+
+// defaultCode makes a code of a status, in the manner of the other codes.
+func defaultCode(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return codeInvalidRequest
+	case http.StatusTooManyRequests:
+		return codeRateLimited
+	case http.StatusInternalServerError:
+		return codeInternal
+	}
+	text := strings.ToLower(http.StatusText(status))
+	if text == "" {
+		return "injected"
+	}
+	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text)
 }
 
 // appendError appends an Error object (section 7).

@@ -94,6 +94,13 @@ func (r *keyring) all() []*apiKey {
 	return slices.Collect(maps.Values(r.keys))
 }
 
+// redactor returns one for every key that the server knows.
+func (r *keyring) redactor() redactor {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.texts
+}
+
 // mustBeToken panics on a key that no Authorization header can carry, without repeating it.
 func mustBeToken(where, key string) {
 	if !isToken(key) {

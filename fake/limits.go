@@ -180,14 +180,11 @@ func (k *apiKey) early() time.Duration {
 	return max(k.retryAt.Sub(now), 0)
 }
 
-// limited refuses a request over the limit or from a banned key (section 8.3).
-func (s *Server) limited(x *exchange, v verdict) response {
-	if v.provoked {
-		x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
-	}
+// limited returns the 429 to a request over the limit or from a banned key (section 8.3).
+func (b Behavior) limited(v verdict) response {
 	a := refusal(http.StatusTooManyRequests, codeRateLimited, v.reason)
 	a.quota = v.quota
-	switch s.config.behavior.LimitBody {
+	switch b.LimitBody {
 	case BodyEmpty:
 		a.body, a.contentType = nil, ""
 	case BodyHTML:
@@ -195,7 +192,7 @@ func (s *Server) limited(x *exchange, v verdict) response {
 		a.contentType = "text/html; charset=utf-8"
 	}
 	end := time.Unix(v.retryAt, 0)
-	switch s.config.behavior.RetryAfter {
+	switch b.RetryAfter {
 	case RetryAfterSeconds:
 		seconds := max(ceilUnix(time.Unix(0, 0).Add(end.Sub(v.now))), 1)
 		a.set("Retry-After", fmt.Sprint(seconds))
@@ -206,12 +203,4 @@ func (s *Server) limited(x *exchange, v verdict) response {
 	}
 	a.until = end
 	return a
-}
-
-// quota returns the quota for the headers: without a valid key, that of an unused Free plan.
-func (x *exchange) quota(now time.Time) quota {
-	if x.key == nil {
-		return quota{PlanFree.PerMinute, PlanFree.PerMinute, now.Unix() + minute}
-	}
-	return x.key.peek()
 }

@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -36,11 +35,6 @@ type config struct {
 type keyPlan struct {
 	key  string
 	plan Plan
-}
-
-// misuse panics: the caller, and no client, made a mistake. No message repeats a key.
-func misuse(where, format string, args ...any) {
-	panic("fake: " + where + ": " + fmt.Sprintf(format, args...))
 }
 
 // WithKey makes the server accept one more API key, on the given plan. It panics if no

@@ -3,7 +3,6 @@ package fake
 import (
 	"bytes"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/petstore/petstore-go/internal/redact"
@@ -12,13 +11,6 @@ import (
 // redactor takes keys out of what the journal returns. Keys shorter than redact.MinKey stay where
 // they are outside Authorization: a key "pro" would tear holes into words, and keeps no secret.
 type redactor []string
-
-// redactor returns one for every key that the server knows.
-func (r *keyring) redactor() redactor {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.texts
-}
 
 func (r redactor) text(s string) string { return redact.Text(s, r...) }
 
@@ -71,18 +63,3 @@ func (r redactor) bytes(b []byte) []byte {
 	}
 	return b
 }
-
-// maxQuote bounds the bytes of a request that a message repeats.
-const maxQuote = 64
-
-// clip returns the beginning of a long text, and a short one as it is. The journal recognises the
-// part of a key at the end of what is left.
-func clip(s string) string {
-	if len(s) > maxQuote {
-		return s[:maxQuote] + string(redact.Ellipsis)
-	}
-	return s
-}
-
-// quote returns a text, clipped, in quotes.
-func quote(s string) string { return strconv.Quote(clip(s)) }

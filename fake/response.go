@@ -1,20 +1,10 @@
 package fake
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
-)
-
-// The codes of Error objects. The document fixes none (section 7): these are the fake's own, for
-// tests of the fake, and no promise of the service.
-const (
-	codeInvalidRequest   = "invalid_request"
-	codeUnauthorized     = "unauthorized"
-	codeNotFound         = "not_found"
-	codeMethodNotAllowed = "method_not_allowed"
-	codeRateLimited      = "rate_limited"
-	codeInternal         = "internal_error"
 )
 
 const mediaJSON = "application/json"
@@ -47,6 +37,27 @@ func refusal(status int, code, message string) response {
 }
 
 func (a *response) set(key, value string) { a.extra = append(a.extra, [2]string{key, value}) }
+
+// apply changes a response as a fault says.
+func (a *response) apply(f *Fault) {
+	a.fault, a.wire = f, f.Wire
+	if f.Status != 0 {
+		a.status = f.Status
+	}
+	if f.Status != 0 || !f.Wire.shows() {
+		a.hint = "injected " + f.String()
+	}
+	if f.Status >= http.StatusBadRequest {
+		a.contentType = mediaJSON
+		a.body = appendError(nil, cmp.Or(f.Code, defaultCode(f.Status)), cmp.Or(f.Message, a.hint), f.Status)
+	}
+	if f.Body != nil {
+		a.body, a.contentType = f.Body, cmp.Or(a.contentType, mediaJSON)
+	}
+	if f.RetryAfter != "" {
+		a.set("Retry-After", f.RetryAfter)
+	}
+}
 
 // header writes the header into h, whose keys are canonical. One array holds all values.
 func (a *response) header(h http.Header) {

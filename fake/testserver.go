@@ -44,6 +44,59 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 	return s
 }
 
+// AssertNoViolations reports each violation of the given rules, or of all rules, as an error of the
+// test, and returns whether there was none.
+func (s *Server) AssertNoViolations(tb TB, rules ...string) bool {
+	tb.Helper()
+	if err := checkRules(rules); err != nil {
+		tb.Errorf("fake: AssertNoViolations: %v", err)
+		return false
+	}
+	ok := true
+	for _, v := range s.Violations() {
+		if len(rules) == 0 || slices.Contains(rules, v.Rule) {
+			tb.Errorf("fake: %v", v)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// AssertRequests reports an error of the test unless exactly n requests of an operation arrived, of
+// any operation if it is empty, and returns whether they did. It counts those that
+// [Server.Requests] returns.
+func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
+	tb.Helper()
+	if err := checkOperation(operation); err != nil {
+		tb.Errorf("fake: AssertRequests: %v", err)
+		return false
+	}
+	if n < 0 {
+		tb.Errorf("fake: AssertRequests: %d is a negative number of requests", n)
+		return false
+	}
+	got := len(s.RequestsOf(operation))
+	if got != n {
+		tb.Errorf("fake: %s of %q arrived, want %d", plural(got, "request"), operation, n)
+	}
+	return got == n
+}
+
+// AssertNoLimited reports an error of the test for each key that the server refused a request of
+// with 429 since it was made or reset, and returns whether there was none. A 429 by a [Fault] does not
+// count.
+func (s *Server) AssertNoLimited(tb TB) bool {
+	tb.Helper()
+	ok := true
+	direct{s}.EachKey(func(number int, key string, _ bool) {
+		if n := s.Usage(key).Limited; n > 0 {
+			tb.Errorf("fake: the server refused %s of key %d with 429", plural(n, "request"), number)
+			ok = false
+		}
+	})
+	return ok
+}
+
 // report fails the test if something happened that must not, and logs the rest.
 func (s *Server) report() {
 	s.tb.Helper()
@@ -137,14 +190,6 @@ func (s *Server) transcript(requests []Request) string {
 		fmt.Fprintf(&b, "\n\t+%v %v", r.Time.Sub(first).Round(time.Millisecond), r)
 	}
 	return b.String()
-}
-
-// plural returns a number of things in words.
-func plural(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // String returns the request and its response as one line.

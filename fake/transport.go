@@ -8,8 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
-
-	"github.com/petstore/petstore-go/fake/internal/link"
 )
 
 // Transport returns an entry point without a net/http server or a connection: RoundTrip runs the
@@ -34,10 +32,10 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("fake: the request has no URL")
 	}
 	x := d.srv.newExchange(r)
-	if !enter(&d.srv.inflight, d.srv.inflight.exchanges, x, true) {
+	if !x.enter() {
 		return nil, gone()
 	}
-	defer leave(&d.srv.inflight, d.srv.inflight.exchanges, x)
+	defer x.leave()
 	a := d.srv.respond(x, true)
 	if err := a.err(); err != nil {
 		return nil, err
@@ -52,14 +50,8 @@ func (a *response) err() error {
 		return notConnected(a.lost)
 	case a.lost != nil:
 		return a.lost
-	case a.wire == WireRefuse:
-		return refused()
-	case a.wire == WireReset:
-		return link.WasReset("read")
-	case a.wire == WireClose:
-		return io.EOF
-	case a.wire == WireGarbage:
-		return errMalformed
+	case !a.wire.shows():
+		return a.wire.row().err()
 	}
 	return nil
 }

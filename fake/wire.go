@@ -3,7 +3,9 @@ package fake
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"syscall"
 	"time"
@@ -42,19 +44,61 @@ const (
 	WireRefuse
 )
 
-// wireNames returns the names of all wires, in the order of the constants.
-func wireNames() []string {
-	return []string{"none", "reset", "close", "truncate", "garbage", "stall", "drip", "refuse"}
+// wireRow says what one Wire does. In place of a response that no client sees, Transport returns
+// err, and breakOff ends a connection.
+type wireRow struct {
+	name     string
+	effect   string // in words
+	shows    bool   // the client sees the response, or a part of it
+	err      func() error
+	breakOff func(http.ResponseWriter)
 }
 
-func (w Wire) known() bool { return w >= 0 && int(w) < len(wireNames()) }
+// wires has a row for each constant: what else has a list of them is compared with this one.
+var wires = [...]wireRow{
+	WireNone:  {name: "none", shows: true},
+	WireReset: {name: "reset", effect: "connection reset", err: wasReset, breakOff: reset},
+	WireClose: {
+		name: "close", effect: "connection closed without a response",
+		err: func() error { return io.EOF }, breakOff: hangUp,
+	},
+	WireTruncate: {name: "truncate", effect: "body cut off after its first half", shows: true},
+	WireGarbage: {
+		name: "garbage", effect: "bytes that are not HTTP",
+		err:      func() error { return errMalformed },
+		breakOff: func(w http.ResponseWriter) { sendRaw(w, garbage) },
+	},
+	WireStall: {
+		name: "stall", effect: "no response until the client gives up",
+		err: func() error { return errClosed }, breakOff: abort,
+	},
+	WireDrip:   {name: "drip", effect: "a byte of the body every " + dripPause.String(), shows: true},
+	WireRefuse: {name: "refuse", effect: "connection refused", err: refused, breakOff: reset},
+}
+
+func (w Wire) known() bool { return w >= 0 && int(w) < len(wires) }
+
+// row returns the row of a wire that is known.
+func (w Wire) row() *wireRow { return &wires[w] }
+
+// shows reports whether the client gets to see the response, or a part of it.
+func (w Wire) shows() bool { return w.row().shows }
+
+// wireNames returns the names of all wires, in the order of the constants.
+func wireNames() []string {
+	names := make([]string, len(wires))
+	for i := range wires {
+		names[i] = wires[i].name
+	}
+	return names
+}
 
 // String returns the name of the constant in lower case, without Wire.
 func (w Wire) String() string {
 	if !w.known() {
 		return fmt.Sprintf("Wire(%d)", int(w))
 	}
-	return wireNames()[w]
+	return w.row().name
 }
 
 // dripPause is the time between two bytes of WireDrip.
@@ -65,6 +109,48 @@ const interim = "HTTP/1.1 100 Continue\r\n\r\n"
 
 // garbage is what WireGarbage sends.
 const garbage = "\x16\x03\x00these-bytes-are-no-HTTP-response\r\n\r\n"
+
+// abort closes a connection without a response.
+func abort(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+
+// hangUp closes a connection, in place of a response, so that the client does not repeat a request.
+func hangUp(w http.ResponseWriter) { _ = passOver(hijack(w)).Close() }
+
+// reset resets a connection in place of a response.
+func reset(w http.ResponseWriter) {
+	c := passOver(hijack(w))
+	if own, inMemory := c.(*link.Conn); inMemory {
+		own.Reset()
+	}
+	if l, ok := c.(interface{ SetLinger(sec int) error }); ok {
+		_ = l.SetLinger(0) // so that Close resets
+	}
+	_ = c.Close()
+}
+
+// sendRaw sends bytes in place of a response, and closes the connection.
+func sendRaw(w http.ResponseWriter, text string) {
+	c := hijack(w)
+	_, _ = io.WriteString(c, text) // the client may be gone
+	_ = c.Close()
+}
+
+// hijack takes the connection over.
+func hijack(w http.ResponseWriter) net.Conn {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return conn
+}
+
+// passOver sends an interim response on a socket, and returns it.
+func passOver(c net.Conn) net.Conn {
+	if _, inMemory := c.(*link.Conn); !inMemory {
+		_, _ = io.WriteString(c, interim) // the client may be gone
+	}
+	return c
+}
 
 // gone returns the error of a dial to a server that is closed. It is that of a host that does not
 // exist, since a client does not try to reach such a host again.
@@ -94,6 +180,9 @@ func (closedError) Unwrap() []error {
 func refused() error {
 	return notConnected(os.NewSyscallError("connect", syscall.ECONNREFUSED))
 }
+
+// wasReset returns the error of a connection that was reset.
+func wasReset() error { return link.WasReset("read") }
 
 // errMalformed is the error of Transport for garbage, in the words of net/http.
 var errMalformed = errors.New("net/http: HTTP/1.x transport connection broken: malformed HTTP response")

@@ -1,0 +1,36 @@
+package fake
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/petstore/petstore-go/internal/redact"
+)
+
+// misuse panics: the caller, and no client, made a mistake. No message repeats a key.
+func misuse(where, format string, args ...any) {
+	panic("fake: " + where + ": " + fmt.Sprintf(format, args...))
+}
+
+// maxQuote bounds the bytes of a request that a message repeats.
+const maxQuote = 64
+
+// clip returns the beginning of a long text, and a short one as it is. The journal recognises the
+// part of a key at the end of what is left.
+func clip(s string) string {
+	if len(s) > maxQuote {
+		return s[:maxQuote] + string(redact.Ellipsis)
+	}
+	return s
+}
+
+// quote returns a text, clipped, in quotes.
+func quote(s string) string { return strconv.Quote(clip(s)) }
+
+// plural returns a number of things in words.
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
