@@ -20,9 +20,7 @@ type axis struct {
 // axes returns the fields of Behavior in the order in which String writes them.
 func axes() []axis {
 	return []axis{
-		newAxis("default-status", []string{"none", "available", "pending", "sold"},
-			func(b *Behavior) *petstore.PetStatus { return &b.DefaultStatus },
-			"", "available", "pending", "sold"),
+		statusAxis(),
 		newAxis("retry-after", []string{"seconds", "date", "absent"},
 			func(b *Behavior) *RetryAfterForm { return &b.RetryAfter },
 			RetryAfterSeconds, RetryAfterDate, RetryAfterAbsent),
@@ -58,6 +56,15 @@ func newAxis[T comparable](
 		func(b *Behavior) int { return slices.Index(values, *field(b)) },
 		func(b *Behavior, i int) { *field(b) = values[i] },
 	}
+}
+
+func statusAxis() axis {
+	values := []petstore.PetStatus{""}
+	for _, s := range statuses() {
+		values = append(values, petstore.PetStatus(s))
+	}
+	return newAxis("default-status", append([]string{"none"}, statuses()...),
+		func(b *Behavior) *petstore.PetStatus { return &b.DefaultStatus }, values...)
 }
 
 // String returns the choices that differ from the default, such as

@@ -99,28 +99,34 @@ func (direct) ParseWire(text string) (Wire, error) {
 	return 0, fmt.Errorf("%s is not one of %s", quote(text), strings.Join(wireNames(), ", "))
 }
 
-func (direct) ParsePlan(text string) (Plan, error) {
-	var names []string
+func (direct) PlanNames() string {
+	names := make([]string, 0, len(namedPlans())+1)
+	for _, p := range namedPlans() {
+		names = append(names, p.String())
+	}
+	return oneOf(append(names, "enterprise:M,D"))
+}
+
+func (d direct) ParsePlan(text string) (Plan, error) {
 	for _, p := range namedPlans() {
 		if strings.EqualFold(text, p.Name) {
 			return p, nil
 		}
-		names = append(names, p.String())
 	}
 	custom, ok := strings.CutPrefix(strings.ToLower(text), "enterprise:")
 	if !ok {
-		return Plan{}, fmt.Errorf("there is no plan %s; it is %s or enterprise:M,D",
-			quote(text), strings.Join(names, ", "))
+		return Plan{}, fmt.Errorf("there is no plan %s; it is %s", quote(text), d.PlanNames())
 	}
 	perMinute, perDay, ok := strings.Cut(custom, ",")
 	m, err1 := strconv.Atoi(perMinute)
-	d, err2 := strconv.Atoi(perDay)
-	if !ok || err1 != nil || err2 != nil || m < 0 || d < 0 {
+	n, err2 := strconv.Atoi(perDay)
+	if !ok || err1 != nil || err2 != nil || m < 0 || n < 0 {
 		return Plan{}, fmt.Errorf("%s is not enterprise:M,D with the requests per minute and per day,"+
 			" such as enterprise:2000,500000; 0 is unlimited", quote(text))
 	}
-	return Enterprise(m, d), nil
+	return Enterprise(m, n), nil
 }
+
 func (direct) Effect(f Fault) string { return f.effect() }
 
 func (direct) ParseNewPet(text []byte) (petstore.NewPet, error) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,7 +19,7 @@ func (s *Server) createPet(x *exchange) response {
 	x.noteParameters(x.req.URL.Query())
 	p, err := readNewPet(x)
 	if err != nil {
-		return refusal(http.StatusBadRequest, codeInvalidRequest,
+		return refusal(http.StatusBadRequest,
 			fmt.Sprintf("createPet: %v (section 4.2)", err))
 	}
 	pet := s.AddPet(p)
@@ -104,7 +105,7 @@ type newPetReader struct {
 }
 
 // read takes one member of the object.
-func (r *newPetReader) read(name string, value jsontext.Value) error {
+func (r *newPetReader) read(name string, value jsontext.Value) (err error) {
 	if r.seen[name] {
 		return fmt.Errorf("the field %s is given twice", quote(name))
 	}
@@ -116,7 +117,8 @@ func (r *newPetReader) read(name string, value jsontext.Value) error {
 	case name == "categoryId" && k == '0':
 		return r.readCategory(string(value))
 	case name == "status" && k == '"':
-		return r.readStatus(value)
+		r.pet.Status, err = readStatus(unquoted(value))
+		return err
 	case name == "status" && k == 'n': // as if it was left out
 	case name == "name" || name == "status":
 		return fmt.Errorf("%s is %s; it must be a string", name, kind(k))
@@ -149,15 +151,6 @@ func (r *newPetReader) readCategory(digits string) (err error) {
 	return nil
 }
 
-func (r *newPetReader) readStatus(value jsontext.Value) error {
-	r.pet.Status = petstore.PetStatus(unquoted(value))
-	if !known(r.pet.Status) {
-		return fmt.Errorf("status is %s; it must be available, pending or sold",
-			quote(string(r.pet.Status)))
-	}
-	return nil
-}
-
 // missing returns an error if a required field was not there.
 func (r *newPetReader) missing() error {
 	switch {
@@ -171,10 +164,16 @@ func (r *newPetReader) missing() error {
 	return nil
 }
 
-// known reports whether the document names a status (section 2). It does not ask the client's
-// package, whose list is under test here.
-func known(s petstore.PetStatus) bool {
-	return s == "available" || s == "pending" || s == "sold"
+// statuses returns the statuses of the document (section 2), and does not ask the client's package,
+// whose list is under test here.
+func statuses() []string { return []string{"available", "pending", "sold"} }
+
+// readStatus reads a status of the document. The error says what is wrong.
+func readStatus(s string) (petstore.PetStatus, error) {
+	if !slices.Contains(statuses(), s) {
+		return "", fmt.Errorf("status is %s; it must be %s", quote(s), oneOf(statuses()))
+	}
+	return petstore.PetStatus(s), nil
 }
 
 // kind names the type of a JSON value.

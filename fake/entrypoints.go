@@ -52,7 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 	x := s.newExchange(r)
 	if !x.enter() {
-		a := refusal(http.StatusServiceUnavailable, codeInternal, closedError{}.Error())
+		a := refusal(http.StatusServiceUnavailable, closedError{}.Error())
 		a.now, a.quota, a.size = x.arrived, x.quota(x.arrived), len(a.body)
 		s.write(w, x, &a)
 		return

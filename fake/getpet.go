@@ -26,18 +26,18 @@ func (s *Server) getPet(x *exchange) response {
 
 func (s *Server) findPet(x *exchange) response {
 	if s.config.behavior.Removal && !x.now.Before(removal()) {
-		return refusal(http.StatusNotFound, codeNotFound,
+		return refusal(http.StatusNotFound,
 			"getPet was removed on 5 December 2030; use listPets (section 9)")
 	}
 	id, err := parseInteger(x.route.petID)
 	if err != nil {
-		return refusal(http.StatusNotFound, codeNotFound,
+		return refusal(http.StatusNotFound,
 			fmt.Sprintf("getPet: petId is %s, which is not an int64 in decimal digits, so there is no"+
 				" such animal (section 4.3)", quote(x.route.petID)))
 	}
 	pet, ok := s.catalogue.get(id)
 	if !ok {
-		return refusal(http.StatusNotFound, codeNotFound,
+		return refusal(http.StatusNotFound,
 			fmt.Sprintf("getPet: there is no animal %d (section 4.3)", id))
 	}
 	return response{status: http.StatusOK, contentType: mediaJSON, body: appendPet(nil, pet)}

@@ -33,26 +33,16 @@ func appendPet(b []byte, p petstore.Pet) []byte {
 	return append(b, '}')
 }
 
-// The codes of Error objects. The document fixes none (section 7): these are the fake's own, for
-// tests of the fake, and no promise of the service.
-const (
-	codeInvalidRequest   = "invalid_request"
-	codeUnauthorized     = "unauthorized"
-	codeNotFound         = "not_found"
-	codeMethodNotAllowed = "method_not_allowed"
-	codeRateLimited      = "rate_limited"
-	codeInternal         = "internal_error"
-)
-
-// defaultCode makes a code of a status, in the manner of the other codes.
-func defaultCode(status int) string {
+// codeOf returns the code of the Error objects of a status. The document fixes none (section 7):
+// these are the fake's own, for tests of the fake, and no promise of the service.
+func codeOf(status int) string {
 	switch status {
 	case http.StatusBadRequest:
-		return codeInvalidRequest
+		return "invalid_request"
 	case http.StatusTooManyRequests:
-		return codeRateLimited
+		return "rate_limited"
 	case http.StatusInternalServerError:
-		return codeInternal
+		return "internal_error"
 	}
 	text := strings.ToLower(http.StatusText(status))
 	if text == "" {

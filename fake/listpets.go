@@ -22,7 +22,7 @@ const (
 func (s *Server) listPets(x *exchange) response {
 	q := query{limit: defaultLimit, order: s.config.behavior.Order}
 	if err := x.readQuery(&q); err != nil {
-		return refusal(http.StatusBadRequest, codeInvalidRequest,
+		return refusal(http.StatusBadRequest,
 			fmt.Sprintf("listPets: %v (section 4.1)", err))
 	}
 	const petSize = 80 // a guess that spares most responses a second allocation
@@ -95,12 +95,10 @@ func (b Behavior) readStatus(q *query, values []string) error {
 	if len(values) > 1 {
 		return errors.New("status is given twice")
 	}
-	status := petstore.PetStatus(values[0])
-	switch {
-	case known(status):
-		q.status = status
-	case b.InvalidStatus == InvalidReject:
-		return fmt.Errorf("status is %s; it must be available, pending or sold", quote(values[0]))
+	status, err := readStatus(values[0])
+	if err != nil && b.InvalidStatus == InvalidReject {
+		return err
 	}
+	q.status = status
 	return nil
 }

@@ -84,7 +84,7 @@ func (s *Server) fail(x *exchange, f *Fault) response {
 // exists, then the limits, then the operation.
 func (s *Server) carryOut(x *exchange) response {
 	if !x.route.known() {
-		return refusal(http.StatusNotFound, codeNotFound,
+		return refusal(http.StatusNotFound,
 			fmt.Sprintf("the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)",
 				quote(x.req.URL.Path)))
 	}
@@ -109,7 +109,7 @@ func (s *Server) operate(x *exchange) response {
 	if x.route.respond != nil {
 		return x.route.respond(s, x)
 	}
-	a := refusal(http.StatusMethodNotAllowed, codeMethodNotAllowed,
+	a := refusal(http.StatusMethodNotAllowed,
 		fmt.Sprintf("%s is not a method of this path; it has %s (section 4)",
 			quote(x.method), x.route.allow))
 	a.set("Allow", x.route.allow)
@@ -121,7 +121,7 @@ func (s *Server) panicked(x *exchange, p any) response {
 	if x.entry == nil {
 		s.enterJournal(x)
 	}
-	return refusal(http.StatusInternalServerError, codeInternal, s.panicMessage(p))
+	return refusal(http.StatusInternalServerError, s.panicMessage(p))
 }
 
 // panicMessage keeps a panic for the test, and returns the message for the client.

@@ -27,11 +27,11 @@ type response struct {
 }
 
 // refusal returns a response with an Error object.
-func refusal(status int, code, message string) response {
+func refusal(status int, message string) response {
 	return response{
 		status:      status,
 		contentType: mediaJSON,
-		body:        appendError(nil, code, message, status),
+		body:        appendError(nil, codeOf(status), message, status),
 		hint:        message,
 	}
 }
@@ -49,7 +49,7 @@ func (a *response) apply(f *Fault) {
 	}
 	if f.Status >= http.StatusBadRequest {
 		a.contentType = mediaJSON
-		a.body = appendError(nil, cmp.Or(f.Code, defaultCode(f.Status)), cmp.Or(f.Message, a.hint), f.Status)
+		a.body = appendError(nil, cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint), f.Status)
 	}
 	if f.Body != nil {
 		a.body, a.contentType = f.Body, cmp.Or(a.contentType, mediaJSON)

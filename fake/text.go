@@ -3,6 +3,7 @@ package fake
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/petstore/petstore-go/internal/redact"
 )
@@ -33,4 +34,10 @@ func plural(n int, thing string) string {
 		thing += "s"
 	}
 	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// oneOf returns a list in words, such as "a, b or c".
+func oneOf(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -97,16 +97,11 @@ func TestDocumentation(t *testing.T) {
 	})
 	t.Run("names every plan", func(t *testing.T) {
 		t.Parallel()
-		_, err := fakecontrol.ParsePlan("no-such-plan")
-		require.Error(t, err)
-		_, names, _ := strings.Cut(err.Error(), "it is ")
-		names, _, _ = strings.Cut(names, " or enterprise:M,D")
 		_, plans, _ := strings.Cut(documentation, "of the keys without one: ")
 		plans, _, _ = strings.Cut(plans, "enterprise:M,D")
-		_, keyErr := spec.ParseKeys("a-key=no-such-plan")
-		for name := range strings.SplitSeq(names, ", ") {
+		names := strings.ReplaceAll(fakecontrol.PlanNames(), " or ", ", ")
+		for name := range strings.SplitSeq(strings.TrimSuffix(names, ", enterprise:M,D"), ", ") {
 			assert.Contains(t, plans, name, "doc.go lacks a plan in its list")
-			assert.ErrorContains(t, keyErr, name)
 		}
 	})
 	t.Run("names every wire of a fault", func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 func writeFile(t *testing.T, text string) string {
@@ -145,7 +146,7 @@ func TestReadSettings(t *testing.T) {
 			{"cors", "", "not an origin"},
 			{"healthcheck", "maybe", "neither true nor false"},
 			{"key", "schlüssel", "printable ASCII"},
-			{"plan", "no-such-plan", "free, pro, business or enterprise:M,D"},
+			{"plan", "no-such-plan", fakecontrol.PlanNames()},
 			{"plan", "enterprise:5", "enterprise:M,D"},
 			{"plan", "enterprise:-1,5", "enterprise:M,D"},
 			{"seed", "no-such-file.json", "no-such-file.json"},

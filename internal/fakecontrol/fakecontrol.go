@@ -57,6 +57,7 @@ type door interface {
 	Rules() []string
 	Wires() []fake.Wire
 	Effect(f fake.Fault) string
+	PlanNames() string
 	ParsePlan(text string) (fake.Plan, error)
 	ParseWire(text string) (fake.Wire, error)
 	ParseNewPet(text []byte) (petstore.NewPet, error)
@@ -151,8 +152,11 @@ func Rules() []string { return of(nil).Rules() }
 // status 503, Retry-After 5". It does not say which requests the fault strikes, nor how often.
 func Effect(f fake.Fault) string { return of(nil).Effect(f) }
 
-// ParsePlan reads the name of a plan in any case: free, pro, business, or enterprise:M,D with the
-// requests per minute and per day, 0 for unlimited.
+// PlanNames returns what ParsePlan reads, in words: free, pro, business or enterprise:M,D.
+func PlanNames() string { return of(nil).PlanNames() }
+
+// ParsePlan reads the name of a plan in any case, or enterprise:M,D with the requests per minute and
+// per day, 0 for unlimited.
 func ParsePlan(text string) (fake.Plan, error) { return of(nil).ParsePlan(text) }
 
 // ParseWire reads what [fake.Wire.String] writes.

@@ -24,8 +24,8 @@ func ParseKeys(text string) ([]Key, error) {
 		if i := strings.LastIndexByte(word, '='); i > 0 && i < len(word)-1 {
 			plan, err := fakecontrol.ParsePlan(word[i+1:])
 			if err != nil {
-				return nil, errors.New("the text behind = is not a plan; a plan is free, pro, business or" +
-					" enterprise:M,D, and a key that has = within needs one: KEY=PLAN")
+				return nil, errors.New("the text behind = is not a plan; a plan is " + fakecontrol.PlanNames() +
+					", and a key that has = within needs one: KEY=PLAN")
 			}
 			k = Key{word[:i], &plan}
 		}
