@@ -9,12 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -171,6 +174,39 @@ func (g *heapGauge) look() {
 func (g *heapGauge) Read(p []byte) (int, error) {
 	g.look()
 	return g.Reader.Read(p)
+}
+
+// TestListPetsMemory limits what a list takes in memory.
+func TestListPetsMemory(t *testing.T) {
+	for name, c := range map[string]struct {
+		name string
+		pets int
+		most func(size int) int
+	}{
+		"a long list takes its size twice": {
+			strings.Repeat("x", 100_000), petstore.MaxLimit, func(size int) int { return size * 5 / 2 }, // the pieces, and the names
+		},
+		"more pets than the document allows take their size once more": {
+			"x", 100_000, func(size int) int { return size + 100_000*(48+16) + 2<<20 }, // the body, the pets with names, the joined pieces
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pet := `{"id":7,"name":"` + c.name + `","categoryId":3}`
+			body := "[" + strings.Repeat(pet+",", c.pets-1) + pet + "]"
+			client, _ := scripted(t, []responder{status(200, body), status(200, body+"x")}, petstore.WithMaxResponseBytes(math.MaxInt64))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			runtime.ReadMemStats(&after)
+			require.NoError(t, err)
+			require.Len(t, result.Pets, c.pets)
+			for _, p := range result.Pets {
+				require.Equal(t, petstore.Pet{ID: 7, Name: c.name, CategoryID: 3}, p)
+			}
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(c.most(len(body))))
+			require.ErrorContains(t, list(client), "offset "+strconv.Itoa(len(body)))
+		})
+	}
 }
 
 // TestCallAllocations limits the allocations of a call with limiter, retries and strict decoding.

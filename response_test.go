@@ -260,19 +260,29 @@ func TestResponseErrorKeepsNeitherTheKeyNorMegabytes(t *testing.T) {
 
 func TestAPIErrorBodyHasNoPartOfTheKey(t *testing.T) {
 	t.Parallel()
-	const key = "secret-key-0123456789"
-	for most := range int64(60) {
-		client, err := petstore.NewClient("https://service.test/v1", key, petstore.WithMaxResponseBytes(most+1),
-			petstore.WithHTTPClient(&http.Client{Transport: &service{responders: []responder{
-				status(400, `{"message":"no such key: `+key+`"}`, "X-Secret-Key-0123456789: "+key),
-			}}}))
+	const key = "c2Vj+cmV0/a2V5=="
+	bodyOf := func(text string, opts ...petstore.Option) string {
+		client, err := petstore.NewClient("https://service.test/v1", key, append(opts,
+			petstore.WithHTTPClient(&http.Client{Transport: &service{responders: []responder{status(400, text)}}}))...)
 		require.NoError(t, err)
-		_, err = client.CreatePet(t.Context(), newPet())
-		refused, ok := errors.AsType[*petstore.APIError](err)
-		require.True(t, ok, "%v", err)
-		assert.NotContains(t, string(refused.Body), key[:6], most)
-		for name, values := range refused.Header {
-			assert.NotContains(t, strings.ToLower(name+strings.Join(values, " ")), key[:12])
-		}
+		refused, ok := errors.AsType[*petstore.APIError](create(client))
+		require.True(t, ok)
+		return string(refused.Body)
 	}
+	t.Run("cut off by WithMaxResponseBytes", func(t *testing.T) {
+		for most := range int64(60) {
+			body := bodyOf(`{"message":"no such key: `+key+`"}`, petstore.WithMaxResponseBytes(most+1))
+			assert.NotContains(t, body, key[:8], most)
+		}
+	})
+	t.Run("cut off at 4 KiB", func(t *testing.T) {
+		for _, form := range []string{key, each(key, `\u%04x`)} {
+			for before := 4096 - len(form) - 1; before <= 4097; before++ {
+				body := bodyOf(strings.Repeat(".", before) + strings.Repeat(form, 101))
+				assert.LessOrEqual(t, len(body), 4096)
+				clean := strings.Repeat(".", before) + strings.Repeat("[redacted]", 101)
+				assert.True(t, strings.HasPrefix(clean, body), "%d: %s", before, strings.Trim(body, "."))
+			}
+		}
+	})
 }
