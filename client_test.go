@@ -261,7 +261,11 @@ func TestClientWithKey(t *testing.T) {
 		opts = append(opts, fake.WithKey(fmt.Sprintf("key-%d", n), fake.PlanFree))
 	}
 	server := fake.NewTestServer(t, opts...)
-	client, err := petstore.NewClient(server.URL(), "key-0", petstore.WithHeader("X-A", "1"))
+	tap := new(wiretap)
+	client, err := petstore.NewClient(server.URL(), "key-0", petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
+		own.(*http.Transport).DialContext = tap.dial
+		return own
+	}))
 	require.NoError(t, err)
 	var group sync.WaitGroup
 	for n := range keys {
@@ -271,7 +275,9 @@ func TestClientWithKey(t *testing.T) {
 	}
 	group.Wait()
 	assert.LessOrEqual(t, server.Usage("key-7").Minute, 1)
+	assert.Eventually(t, func() bool { return tap.open() <= 64 }, 10*time.Second, time.Millisecond)
 	client.CloseIdleConnections() // TestMain looks for goroutines
+	assert.Eventually(t, func() bool { return tap.open() == 0 }, 10*time.Second, time.Millisecond)
 
 	_, err = client.WithKey("two words")
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)

@@ -34,6 +34,12 @@ type tappedConn struct {
 	address string
 	mu      sync.Mutex
 	written bytes.Buffer
+	closed  atomic.Bool
+}
+
+func (c *tappedConn) Close() error {
+	c.closed.Store(true)
+	return c.Conn.Close()
 }
 
 func (c *tappedConn) Write(p []byte) (int, error) {
@@ -47,6 +53,18 @@ func (c *tappedConn) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.written.String()
+}
+
+// open returns the number of connections that the client has not closed.
+func (w *wiretap) open() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.conns {
+		if !c.closed.Load() {
+			n++
+		}
+	}
+	return n
 }
 
 func (w *wiretap) tap(conn net.Conn, address string) *tappedConn {
