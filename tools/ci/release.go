@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -71,32 +70,22 @@ func (r repository) checkBinaries(version string) error {
 	return nil
 }
 
-// checkImage unpacks the image for this machine and runs its program as the image says: with only
-// the image's files where chroot is allowed, and on a loopback port.
+// checkImage checks that the image has the program of each platform, and runs that of this machine as
+// the image says: with only the image's files where chroot is allowed, and on a loopback port.
 func (r repository) checkImage(version string) error {
-	archive := r.temp + "/out/petstore-fake_" + version + "_image.tar"
-	if err := cmp.Or(r.show(in(r.temp, "mkdir", "-m", "755", "layout", "rootfs")),
-		r.show(in(r.temp, "chmod", "755", ".")), // for the image's user
-		r.show(in(r.temp, "tar", "-xf", archive, "-C", "layout"))); err != nil {
+	archive, image := r.temp+"/out/petstore-fake_"+version+"_image.tar", "ocidir://layout:"+version
+	if err := r.show(in(r.temp, r.tool("regctl"), "image", "import", image, archive)); err != nil {
 		return err
 	}
-	platform := "linux/" + runtime.GOARCH
-	unpack := in(r.temp, r.tool("ociimage"), "unpack", "-platform", platform, "-rootfs", "rootfs.tar", "layout")
-	list, err := output(unpack)
-	if err != nil {
-		return err
-	}
-	image := map[string]string{}
-	for line := range strings.Lines(list) {
-		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		image[name] = value
-	}
-	entrypoint := image["entrypoint"]
-	if image["user"] != "65532:65532" || image["health"] != "CMD "+entrypoint+" -healthcheck" {
-		return fmt.Errorf("the image is %q", image)
-	}
-	if err := r.show(in(r.temp, "tar", "-xpf", "rootfs.tar", "-C", "rootfs")); err != nil {
-		return err
+	const config = "{{.Config.User}} {{.Config.Entrypoint}} {{.Config.Healthcheck.Test}}"
+	for _, arch := range []string{"amd64", "arm64"} {
+		binary := "out/petstore-fake_" + version + "_linux_" + arch
+		inspect := in(r.temp, r.tool("regctl"), "image", "inspect", "-p", "linux/"+arch, "--format", config, image)
+		file := in(r.temp, r.tool("regctl"), "image", "get-file", "-p", "linux/"+arch, image, "petstore-fake", arch)
+		if err := cmp.Or(expect(inspect, "65532:65532 [/petstore-fake] [CMD /petstore-fake -healthcheck]"),
+			r.show(file), r.show(in(r.temp, "cmp", arch, binary))); err != nil {
+			return err
+		}
 	}
 	// skopeo publishes the image, without changing it.
 	publish := in(r.temp, "skopeo", "copy", "--quiet", "--all", "--preserve-digests", "oci-archive:"+archive,
@@ -104,9 +93,14 @@ func (r repository) checkImage(version string) error {
 	if err := r.show(publish); err != nil && !errors.Is(err, exec.ErrNotFound) {
 		return err
 	}
-	run := []string{r.temp + "/rootfs" + entrypoint}
+	const unpack = `mkdir -m 755 rootfs && chmod 755 . && "$0" blob get "$1" $("$0" manifest get -p "linux/$2" \
+		--format '{{(index .Layers 0).Digest}}' "$1") | tar -xzp -C rootfs`
+	if err := r.show(in(r.temp, "sh", "-c", unpack, r.tool("regctl"), image, runtime.GOARCH)); err != nil {
+		return err
+	}
+	run := []string{r.temp + "/rootfs/petstore-fake"}
 	if os.Geteuid() == 0 {
-		run = []string{"chroot", "--userspec=" + image["user"], r.temp + "/rootfs", entrypoint}
+		run = []string{"chroot", "--userspec=65532:65532", r.temp + "/rootfs", "/petstore-fake"}
 	}
 	return cmp.Or(expect(in(r.temp, append(run, "-version")...), "petstore-fake "+version), serves(in(r.temp, run...)))
 }
