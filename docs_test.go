@@ -314,7 +314,7 @@ func TestHouseOperationsAreEverywhere(t *testing.T) {
 	}
 	assert.ElementsMatch(t, operations, fakecontrol.Operations(), "the client and the fake")
 	for path, form := range map[string]string{
-		"openapi.yaml": `operationId: %s\n`, "openapi/document_test.go": `"%s"`, "openapi/contract_test.go": `\b%s\b`,
+		"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`, "openapi/document_test.go": `"%s"`, "openapi/contract_test.go": `\b%s\b`,
 		"README.md": `(?i)\b%s\b`, "doc.go": `(?i)\b%s\b`, "docs/conformance.md": `\b%s\b`,
 		"internal/chaos/call_test.go": `(?i)\.%s\(`, "petstoreotel/doc.go": `\b%s\b`,
 		"cmd/petstore-fake/internal/replay/code.go": `(?i)\bcase petstore.Op%s:|"%[1]s"`,

@@ -23,7 +23,7 @@ import (
 	_ "github.com/ogen-go/ogen/validate"
 )
 
-const document = "../openapi.yaml"
+const document = "../cmd/petstore-fake/openapi.yaml"
 
 func TestClientGeneratedByOgenDrivesTheFake(t *testing.T) {
 	t.Parallel()

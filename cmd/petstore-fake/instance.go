@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"io"
 	"net/http"
 	"strings"
@@ -18,11 +19,16 @@ type instance struct {
 	admin   *adminapi.API
 }
 
+// document describes the service for tools. It is the only one: the checks of openapi/ read it, too.
+//
+//go:embed openapi.yaml
+var document []byte
+
 // newInstance returns an instance with some settings.
 func newInstance(s settings, stderr io.Writer) *instance {
 	n := requestpage.NewNotifier()
 	srv := fakecontrol.New(s.keys[0].Key, n.Notify, s.fakeOptions()...)
-	a := adminapi.New(adminapi.Config{Server: srv, Notifier: n, Public: s.public, Names: s.names})
+	a := adminapi.New(adminapi.Config{Server: srv, Notifier: n, Document: document, Public: s.public, Names: s.names})
 	service := &service{srv: srv, page: a.Page(), log: newRequestLog(stderr, s.log, srv)}
 	return &instance{srv, allowOrigins(s.origins, service), a}
 }

@@ -111,7 +111,7 @@ func TestReached(t *testing.T) {
 		{"petstoreotel", "petstoreotel/attempt_test.go", true},
 		{"petstoreotel", "call.go", true},
 		{"petstoreotel", "call_test.go README.md", false},
-		{"openapi", "openapi.yaml", true},
+		{"openapi", "cmd/petstore-fake/openapi.yaml", true},
 		{"bench", "fake/server.go", true},
 		{"tools", "call.go", false},
 		{"petstoreotel", "bench/call.go", false},

@@ -23,6 +23,8 @@ type Config struct {
 	Server *fakecontrol.Server
 	// Notifier is called by the server for each change of its journal.
 	Notifier requestpage.Notifier
+	// Document is the OpenAPI document of the service, in YAML.
+	Document []byte
 	// Public allows the admin routes to be called by any IP address, and by Names.
 	Public bool
 	Names  []string
@@ -34,6 +36,7 @@ type API struct {
 	guard guard
 	mux   *http.ServeMux
 	page  *requestpage.Page
+	doc   []byte
 
 	mu    sync.Mutex    // held for changes that depend on the state
 	ahead time.Duration // how far the service's time is ahead of the machine's
@@ -42,7 +45,7 @@ type API struct {
 // New returns the admin routes of a fake. The caller closes them.
 func New(c Config) *API {
 	a := &API{
-		srv: c.Server, mux: http.NewServeMux(),
+		srv: c.Server, mux: http.NewServeMux(), doc: c.Document,
 		guard: guard{public: c.Public, names: c.Names},
 	}
 	a.compareClocks()

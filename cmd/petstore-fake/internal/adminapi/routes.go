@@ -33,7 +33,7 @@ func (a *API) programRoutes() []route {
 	return []route{
 		{get, "/_fake/{$}", "the request page for a browser, these routes for others", page(a.front)},
 		{get, Health, "status 200 as soon as the program serves", httpjson.Endpoint(a.health)},
-		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", http.HandlerFunc(openapi)},
+		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", http.HandlerFunc(a.openapi)},
 		{post, "/_fake/reset", "puts everything back to the start of the program", httpjson.Endpoint(a.reset)},
 	}
 }
@@ -119,6 +119,12 @@ func (a *API) index(r *http.Request) (any, error) {
 		BaseURL string       `json:"baseUrl"`
 		Routes  []shownRoute `json:"routes"`
 	}{"petstore-fake", petstore.Version, httpjson.Origin(r) + "/v1", list}, nil
+}
+
+// openapi handles GET /_fake/openapi.
+func (a *API) openapi(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/yaml")
+	_, _ = w.Write(a.doc) // the client may be gone
 }
 
 // reset handles POST /_fake/reset.
