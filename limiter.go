@@ -3,9 +3,9 @@ package petstore
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/queue"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
@@ -28,13 +28,13 @@ import (
 //
 // A limiter has no goroutine, and no timer unless a call waits. It implements [Reopener].
 func NewLimiter(opts ...LimiterOption) Limiter {
-	l := &limiter{keys: make(map[string]*keyQueue), budget: quota.Budget{Reserve: defaultReserve}}
+	budget := quota.Budget{Reserve: defaultReserve}
 	for _, opt := range opts {
 		if opt != nil {
-			opt.limiterOption(&l.budget)
+			opt.limiterOption(&budget)
 		}
 	}
-	return l
+	return &limiter{queue.NewLimiter(budget, reportWait)}
 }
 
 // LimiterOption configures [NewLimiter]. It is a value like [Option].
@@ -75,199 +75,63 @@ var reserveKind = &optionKind[quota.Budget, int]{name: "BackgroundReserve", appl
 	return nil
 }}
 
-const (
-	// defaultReserve is the default of BackgroundReserve in percent: of a window of 100 requests,
-	// 10 stay free for calls that should not wait while background work runs.
-	defaultReserve = 10
-	// manyKeys is the number of budgets from which on those without useful knowledge are dropped,
-	// so that a key that rotates each hour does not fill the memory over years.
-	manyKeys = 64
-)
+// defaultReserve is the default of BackgroundReserve in percent: of a window of 100 requests, 10 stay
+// free for calls that should not wait while background work runs.
+const defaultReserve = 10
 
-// limiter has a queue and a budget for each key, all under one lock.
-type limiter struct {
-	mu      sync.Mutex
-	budget  quota.Budget // copied for each new key
-	keys    map[string]*keyQueue
-	last    *keyQueue // of the latest request
-	tickets uint64    // number of tickets issued
-}
+// limiter is a queue.Limiter for the types of this package.
+type limiter struct{ *queue.Limiter }
 
 var _ Reopener = (*limiter)(nil)
 
-// permit allows one request to be sent.
-type permit struct {
-	queue    *keyQueue
-	slot     quota.Slot
-	released bool
-}
+// permit is a queue.Permit, without an allocation of its own.
+type permit queue.Permit
 
 // RateLimit implements [Limiter]. It returns the rate limit of the key that was used last.
-func (l *limiter) RateLimit() RateLimit {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.last == nil {
-		return RateLimit{}
-	}
-	return RateLimit(l.last.budget.RateLimit())
-}
-
-// Reopen implements [Reopener].
-func (l *limiter) Reopen(keyID string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for id, q := range l.keys {
-		if keyID == "" || keyID == id {
-			now := time.Now()
-			q.budget.Reopen(now)
-			q.dispatch(now)
-		}
-	}
-}
+func (l *limiter) RateLimit() RateLimit { return RateLimit(l.Limiter.RateLimit()) }
 
 // Acquire implements [Limiter].
 func (l *limiter) Acquire(ctx context.Context, maxWait time.Duration) (Permit, error) {
-	p, w, err := l.enter(ctx, maxWait, nil)
-	switch {
-	case err != nil:
-		return nil, err
-	case p != nil:
-		return p, nil
-	}
-	// The call has no place in the queue yet: StartWait runs functions of the user, which may panic,
-	// or make a call that would wait for the response to this one.
-	done := StartWait(ctx, w.wait)
-	if p, _, err = l.enter(ctx, maxWait, w); p == nil && err == nil {
-		p, err = w.await(ctx)
-	}
-	reported := false
-	defer func() {
-		if !reported && p != nil {
-			p.Release(Observation{})
-		}
-	}()
-	done(w.free)
-	reported = true
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-// enter returns a permit, a waiter, or an error. With nil for w the waiter is a new one, whose wait
-// must be reported first; else it is w, in the queue.
-func (l *limiter) enter(ctx context.Context, maxWait time.Duration, w *waiter) (*permit, *waiter, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
 	call, _ := CallFromContext(ctx)
-	if call.KeyID == "" && l.last != nil {
-		call.KeyID = l.last.id // Acquire outside a call
+	p, refused := l.Limiter.Acquire(ctx, queue.Call{
+		KeyID: call.KeyID, Ticket: Ticket(ctx, l, l.Issue), Background: call.Background, MaxWait: maxWait,
+	})
+	if refused != nil {
+		return nil, refusalError(ctx, refused)
 	}
-	q := l.queue(call.KeyID, now)
-	if end := endOf(ctx); end != nil {
-		return nil, nil, q.ended(now, end, w != nil)
-	}
-	ticket := Ticket(ctx, l, l.issue)
-	q.dispatch(now)
-	if q.passes(call.Background) {
-		if slot, ok := q.admit(now, call.Background); ok {
-			return &permit{queue: q, slot: slot}, nil, nil
-		}
-	}
-	reported := w != nil
-	if !reported {
-		w = &waiter{
-			queue: q, ticket: ticket, background: call.Background,
-			maxWait: max(0, maxWait), entered: now, clock: q.clock(now),
-		}
-		w.deadline, _ = ctx.Deadline()
-		w.wait = Wait{Reason: w.reason(), Until: q.why.Until, Waiting: q.len() + 1}
-	}
-	if at := q.earliest(now, w, q.before(w)); w.late(now, at) {
-		return nil, nil, q.refusal(now, at)
-	}
-	if reported {
-		w.queue = q
-		q.push(w)
-		q.arm(now)
-	}
-	return nil, w, nil
+	return (*permit)(p), nil
 }
 
-// queue returns the queue of a key.
-func (l *limiter) queue(keyID string, now time.Time) *keyQueue {
-	if l.last != nil && l.last.id == keyID {
-		return l.last
-	}
-	q := l.keys[keyID]
-	if first := l.keys[""]; q == nil && first != nil { // of an Acquire outside a call, before any key was known
-		delete(l.keys, "")
-		q, first.id = first, keyID
-		l.keys[keyID] = q
-	}
-	if q == nil {
-		if len(l.keys) >= manyKeys {
-			for id, q := range l.keys {
-				if q.len() == 0 && q.budget.Idle(now) {
-					delete(l.keys, id)
-				}
-			}
-		}
-		q = &keyQueue{limiter: l, id: keyID, budget: l.budget}
-		l.keys[keyID] = q
-	}
-	l.last = q
-	return q
-}
-
-// issue returns the next ticket.
-func (l *limiter) issue() uint64 {
-	l.tickets++
-	return l.tickets
+// reportWait is the limiter's queue.Start.
+func reportWait(ctx context.Context, w queue.Wait) func(time.Duration) {
+	return StartWait(ctx, Wait{Reason: WaitReason(w.Reason), Until: w.Until, Waiting: w.Waiting})
 }
 
 // Release implements [Permit].
 func (p *permit) Release(o Observation) {
-	q := p.queue
-	q.limiter.mu.Lock()
-	defer q.limiter.mu.Unlock()
-	if p.released {
-		return
-	}
-	p.released = true
-	now, outcome := time.Now(), o.quota()
-	q.budget.Settle(p.slot, &outcome, now)
-	q.dispatch(now)
+	outcome := o.quota()
+	(*queue.Permit)(p).Release(&outcome)
 }
 
-// ended returns the error for a call whose context has ended. waited is whether that was in the
-// queue.
-func (q *keyQueue) ended(now time.Time, end error, waited bool) *RateLimitError {
-	e := q.refusal(now, q.budget.Earliest(now, 0, false))
-	e.Err = end
+// refusalError returns the error of a call that gets no permit.
+func refusalError(ctx context.Context, r *queue.Refusal) *RateLimitError {
+	e := &RateLimitError{RetryAt: r.RetryAt, RateLimit: RateLimit(r.RateLimit), Scope: LimitScope(r.Scope), Local: true}
+	if !r.Ended {
+		return e
+	}
+	e.Err = endOf(ctx)
 	if e.Scope != "" {
 		return e
 	}
 	e.RetryAt = time.Time{} // a response decides
-	switch inFlight := q.budget.InFlight(); {
-	case !waited:
-		e.Err = fmt.Errorf("before the request was sent: %w", end)
+	switch {
+	case !r.Waited:
+		e.Err = fmt.Errorf("before the request was sent: %w", e.Err)
 	case e.RateLimit.IsZero():
-		e.Err = fmt.Errorf("while waiting for a response, with %d in flight: %w", inFlight, end)
+		e.Err = fmt.Errorf("while waiting for a response, with %d in flight: %w", r.InFlight, e.Err)
 	default:
 		e.Err = fmt.Errorf("while waiting for a response, with %d in flight and %d left: %w",
-			inFlight, max(0, e.RateLimit.Remaining-inFlight), end)
+			r.InFlight, max(0, e.RateLimit.Remaining-r.InFlight), e.Err)
 	}
 	return e
-}
-
-// refusal returns the error for a call that cannot be admitted before at.
-func (q *keyQueue) refusal(now, at time.Time) *RateLimitError {
-	return &RateLimitError{
-		RetryAt:   at,
-		RateLimit: RateLimit(q.budget.RateLimit()),
-		Scope:     LimitScope(q.budget.Scope(now, at)),
-		Local:     true,
-	}
 }

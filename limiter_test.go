@@ -1,11 +1,9 @@
-package petstore
+package petstore_test
 
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"net/http"
-	"sync"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,188 +11,118 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go/internal/quota/quotatest"
+	"github.com/petstore/petstore-go"
 )
 
-// ok is a 200 that took no time.
-func ok(limit, remaining int, reset time.Duration) Observation {
+// spent returns the outcome of a request that took no time.
+func spent(status, remaining int, reset time.Duration) petstore.Observation {
 	now := time.Now()
-	return Observation{
-		Sent: now, Received: now, StatusCode: http.StatusOK,
-		RateLimit: RateLimit{limit, remaining, now.Add(reset)}, Date: now.Truncate(time.Second),
+	return petstore.Observation{
+		Sent: now, Received: now, StatusCode: status, Date: now.Truncate(time.Second),
+		RateLimit: petstore.RateLimit{Limit: 1000, Remaining: remaining, Reset: now.Add(reset)},
 	}
 }
 
-// tooMany is a 429 that took no time.
-func tooMany(limit, remaining int, reset, retryAfter time.Duration) Observation {
-	o := ok(limit, remaining, reset)
-	o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, retryAfter
-	return o
+// inCall is a limiter that calls a function within a call.
+type inCall func(ctx context.Context)
+
+func (f inCall) Acquire(ctx context.Context, _ time.Duration) (petstore.Permit, error) {
+	f(ctx)
+	return new(countingLimiter), nil
+}
+func (f inCall) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
+
+func TestLimiterAllocations(t *testing.T) {
+	l := petstore.NewLimiter()
+	var allocations float64
+	client, _ := scripted(t, []responder{success("listPets")}, petstore.WithLimiter(inCall(func(ctx context.Context) {
+		o := spent(200, 999, time.Hour)
+		allocations = testing.AllocsPerRun(1000, func() {
+			p, err := l.Acquire(ctx, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Release(o)
+		})
+	})))
+	require.NoError(t, list(client))
+	assert.LessOrEqual(t, allocations, 1.0)
 }
 
-// one makes a request that must be admitted immediately.
-func one(t *testing.T, l Limiter, o Observation) {
-	t.Helper()
-	p, err := l.Acquire(t.Context(), 0)
-	require.NoError(t, err)
-	p.Release(o)
+func TestLimiterErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		why := errors.New("shutting down")
+		ended, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		soon := func() context.Context {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			t.Cleanup(cancel)
+			return ctx
+		}
+		l := petstore.NewLimiter()
+		check := func(ctx context.Context, target error, text string) *petstore.RateLimitError {
+			t.Helper()
+			_, err := l.Acquire(ctx, time.Minute)
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			require.ErrorIs(t, err, target)
+			assert.ErrorContains(t, err, text)
+			limited, _ := errors.AsType[*petstore.RateLimitError](err)
+			assert.True(t, limited.Local)
+			return limited
+		}
+		check(ended, context.Canceled, "before the request was sent: context canceled: shutting down")
+		check(ended, why, "")
+		first, err := l.Acquire(t.Context(), 0)
+		require.NoError(t, err)
+		e := check(soon(), context.DeadlineExceeded, "while waiting for a response, with 1 in flight: ")
+		assert.Zero(t, e.RetryAt)
+		first.Release(spent(200, 999, time.Minute))
+		inFlight := 0
+		var p petstore.Permit
+		for err == nil {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			if next, refused := l.Acquire(ctx, time.Minute); refused == nil {
+				p = next
+				inFlight++
+			} else {
+				err = refused
+			}
+			cancel()
+		}
+		require.ErrorContains(t, err, fmt.Sprintf("with %d in flight and %d left", inFlight, 999-inFlight))
+		p.Release(spent(429, 0, time.Hour))
+		e = check(t.Context(), petstore.ErrRateLimited, "(day)")
+		assert.Equal(t, petstore.ScopeDay, e.Scope)
+	})
 }
 
-func refused(t *testing.T, err error) *RateLimitError {
-	t.Helper()
-	e, ok := errors.AsType[*RateLimitError](err)
-	require.True(t, ok, "%v", err)
-	assert.ErrorIs(t, err, ErrRateLimited)
-	assert.True(t, e.Local)
-	return e
-}
-
-func newService(perMinute int) *quotatest.Service {
-	return &quotatest.Service{Clock: time.Now, Window: quotatest.Fixed, PerMinute: perMinute}
-}
-
-// carry simulates a request and its response, which take 20 to 200 ms.
-func carry(s *quotatest.Service, rng *rand.Rand) Observation {
-	sent := time.Now()
-	whole := 20*time.Millisecond + time.Duration(rng.Int64N(int64(180*time.Millisecond)))
-	out := time.Duration(rng.Int64N(int64(whole)))
-	time.Sleep(out)
-	o := s.Answer()
-	time.Sleep(whole - out)
-	return Observation{
-		Sent: sent, Received: time.Now(), StatusCode: o.StatusCode,
-		RateLimit: RateLimit(o.RateLimit), RetryAfter: o.RetryAfter, Date: o.Date,
-	}
-}
-
-// carryLossy is carry over a network that refuses one connection in ten and loses one response in ten.
-func carryLossy(s *quotatest.Service, rng *rand.Rand) Observation {
-	fate := rng.IntN(10)
-	if fate == 0 {
-		return Observation{Received: time.Now()}
-	}
-	o := carry(s, rng)
-	if fate == 1 {
-		o = Observation{Sent: o.Sent}
-	}
-	return o
-}
-
-// ask makes one call as a client does: with one ticket, and again after a 429 or without a
-// response.
-func ask(l Limiter, s *quotatest.Service, rng *rand.Rand) bool {
-	ctx := callIn(context.Background())
-	for {
-		p, err := l.Acquire(ctx, 30*time.Minute)
+func BenchmarkUncontended(b *testing.B) {
+	l := petstore.NewLimiter()
+	o := spent(200, 999, time.Hour)
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := l.Acquire(b.Context(), time.Minute)
 		if err != nil {
-			return false
+			b.Fatal(err)
 		}
-		o := carry(s, rng)
 		p.Release(o)
-		if !o.Received.IsZero() && o.StatusCode != http.StatusTooManyRequests {
-			return true
-		}
 	}
 }
 
-// assertAtRest checks that finished calls leave nothing behind.
-func assertAtRest(t *testing.T, l *limiter) {
-	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	assert.Zero(t, l.queue("", time.Now()).budget.InFlight(), "in flight")
-	assert.Zero(t, l.queue("", time.Now()).len(), "waiting")
-	assert.Nil(t, l.queue("", time.Now()).timer, "timer")
-}
-
-func TestLimiterColdStart(t *testing.T) {
-	t.Run("one request goes ahead, and its response admits the others", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter().(*limiter)
-			assert.True(t, l.RateLimit().IsZero())
-			s := newService(60)
-			var all sync.WaitGroup
-			for g := range 100 {
-				all.Go(func() { assert.True(t, ask(l, s, rand.New(rand.NewPCG(1, uint64(g))))) })
+// Benchmark512Goroutines has 512 goroutines of which 400 may have a request in flight.
+func Benchmark512Goroutines(b *testing.B) {
+	l := petstore.NewLimiter(petstore.Processes(1))
+	o := spent(200, 400, time.Hour)
+	b.SetParallelism(256)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			p, err := l.Acquire(b.Context(), 2*time.Hour)
+			if err != nil {
+				b.Error(err)
+				return
 			}
-			time.Sleep(10 * time.Millisecond)
-			synctest.Wait()
-			l.mu.Lock()
-			assert.Equal(t, 1, l.queue("", time.Now()).budget.InFlight(), "before the first response")
-			l.mu.Unlock()
-			time.Sleep(5 * time.Second)
-			synctest.Wait()
-			assert.Len(t, s.Arrivals(), 60, "in the first window")
-			l.mu.Lock()
-			assert.Equal(t, 40, l.queue("", time.Now()).len())
-			l.mu.Unlock()
-			all.Wait()
-			assert.Zero(t, s.Rejected())
-			assertAtRest(t, l)
-		})
+			p.Release(o)
+		}
 	})
-	t.Run("one more goes ahead for each second without a response", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter().(*limiter)
-			start := time.Now()
-			var mu sync.Mutex
-			var admitted []time.Duration
-			var permits []Permit
-			for range 4 {
-				go func() {
-					p, err := l.Acquire(t.Context(), time.Minute)
-					if assert.NoError(t, err) {
-						mu.Lock()
-						defer mu.Unlock()
-						admitted = append(admitted, time.Since(start))
-						permits = append(permits, p)
-					}
-				}()
-			}
-			time.Sleep(30 * time.Second)
-			synctest.Wait()
-			assert.Equal(t, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, admitted)
-			for _, p := range permits {
-				p.Release(ok(60, 57, time.Minute))
-			}
-			assertAtRest(t, l)
-		})
-	})
-	// Callers give up after their request was sent and before there was a response.
-	t.Run("a caller that gives up delays no other", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter()
-			start := time.Now()
-			for range 20 {
-				one(t, l, Observation{Sent: time.Now(), Abandoned: true})
-			}
-			assert.Equal(t, start, time.Now())
-			one(t, l, ok(60, 30, time.Minute))
-		})
-	})
-	t.Run("a service that cannot be reached fails soon for all", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter()
-			start := time.Now()
-			var all sync.WaitGroup
-			for range 64 {
-				all.Go(func() {
-					p, err := l.Acquire(t.Context(), time.Minute)
-					if assert.NoError(t, err) {
-						time.Sleep(time.Second) // the connection is refused
-						p.Release(Observation{Received: time.Now()})
-					}
-				})
-			}
-			all.Wait()
-			assert.Less(t, time.Since(start), 20*time.Second)
-		})
-	})
-}
-
-// callIn is the context of a call of listPets in ctx, as a Limiter is given it.
-func callIn(ctx context.Context, traces ...*ClientTrace) context.Context {
-	k := &call{client: &Client{clientParts: clientParts{traces: traces}}, operation: listPets, config: &callConfig{}}
-	k.ctx = callContext{ctx, k}
-	return &k.ctx
 }

@@ -1,4 +1,4 @@
-package petstore
+package queue
 
 import (
 	"context"
@@ -11,19 +11,21 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 func TestLimiterGate(t *testing.T) {
 	t.Run("one request goes ahead after a 429, then the others", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter()
+			l := newLimiter()
 			one(t, l, tooMany(60, 12, 7*time.Second, 20*time.Second))
 			var admitted atomic.Int64
 			var all sync.WaitGroup
 			for range 50 {
 				all.Go(func() {
-					p, err := l.Acquire(t.Context(), time.Hour)
-					if assert.NoError(t, err) {
+					p, refused := acquire(t.Context(), l, time.Hour)
+					if assert.Nil(t, refused) {
 						n := admitted.Add(1)
 						time.Sleep(50 * time.Millisecond)
 						p.Release(ok(60, 60-int(n), time.Minute))
@@ -46,31 +48,30 @@ func TestLimiterGate(t *testing.T) {
 			remaining         int
 			reset, retryAfter time.Duration
 			want              time.Duration
-			scope             LimitScope
+			scope             quota.Scope
 		}{
-			{"exhausted, Reset is later", 0, 50 * time.Second, 20 * time.Second, 50 * time.Second, ScopeMinute},
-			{"exhausted, Retry-After is later", 0, 50 * time.Second, 51 * time.Second, 51 * time.Second, ScopeMinute},
-			{"not exhausted", 5, 50 * time.Second, 20 * time.Second, 20 * time.Second, ScopeMinute},
-			{"not exhausted, no Retry-After", 5, 50 * time.Second, 0, 51 * time.Second, ScopeMinute},
-			{"the day", 0, 5 * time.Hour, 5 * time.Hour, 5 * time.Hour, ScopeDay},
-			{"a ban", 0, 50 * time.Second, 5 * time.Minute, 5 * time.Minute, ScopeBan},
-			{"Reset is past", 0, -time.Hour, 30 * time.Second, 30 * time.Second, ScopeMinute},
-			{"nothing usable", 0, -time.Hour, 0, time.Minute, ScopeMinute},
+			{"exhausted, Reset is later", 0, 50 * time.Second, 20 * time.Second, 50 * time.Second, quota.Minute},
+			{"exhausted, Retry-After is later", 0, 50 * time.Second, 51 * time.Second, 51 * time.Second, quota.Minute},
+			{"not exhausted", 5, 50 * time.Second, 20 * time.Second, 20 * time.Second, quota.Minute},
+			{"not exhausted, no Retry-After", 5, 50 * time.Second, 0, 51 * time.Second, quota.Minute},
+			{"the day", 0, 5 * time.Hour, 5 * time.Hour, 5 * time.Hour, quota.Day},
+			{"a ban", 0, 50 * time.Second, 5 * time.Minute, 5 * time.Minute, quota.Ban},
+			{"Reset is past", 0, -time.Hour, 30 * time.Second, 30 * time.Second, quota.Minute},
+			{"nothing usable", 0, -time.Hour, 0, time.Minute, quota.Minute},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l := NewLimiter()
+					l := newLimiter()
 					now := time.Now()
 					one(t, l, tooMany(60, c.remaining, c.reset, c.retryAfter))
-					_, err := l.Acquire(t.Context(), time.Second)
-					e := refused(t, err)
-					assert.Equal(t, c.scope, e.Scope)
-					assert.Equal(t, c.want, e.RetryAt.Sub(now))
-					assert.Contains(t, err.Error(), "("+string(c.scope)+")")
+					_, refused := acquire(t.Context(), l, time.Second)
+					require.NotNil(t, refused)
+					assert.Equal(t, c.scope, refused.Scope)
+					assert.Equal(t, c.want, refused.RetryAt.Sub(now))
 
 					time.Sleep(c.want - 1)
-					_, err = l.Acquire(t.Context(), 0)
-					_ = refused(t, err)
+					_, refused = acquire(t.Context(), l, 0)
+					require.NotNil(t, refused)
 					time.Sleep(time.Nanosecond)
 					one(t, l, ok(60, 59, time.Minute))
 				})
@@ -79,12 +80,12 @@ func TestLimiterGate(t *testing.T) {
 	})
 	t.Run("closures in a row back off", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter()
+			l := newLimiter()
 			var waited []time.Duration
 			for range 9 {
 				start := time.Now()
-				p, err := l.Acquire(t.Context(), time.Hour)
-				require.NoError(t, err)
+				p, refused := acquire(t.Context(), l, time.Hour)
+				require.Nil(t, refused)
 				waited = append(waited, time.Since(start))
 				p.Release(tooMany(60, 5, time.Hour, 10*time.Millisecond))
 			}
@@ -94,14 +95,14 @@ func TestLimiterGate(t *testing.T) {
 	})
 	t.Run("waiters are refused when the gate closes for too long", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter().(*limiter)
-			p, err := l.Acquire(t.Context(), 0)
-			require.NoError(t, err)
+			l := newLimiter()
+			p, refused := acquire(t.Context(), l, 0)
+			require.Nil(t, refused)
 			var all sync.WaitGroup
 			for range 50 {
 				all.Go(func() {
-					_, err := l.Acquire(t.Context(), time.Minute)
-					assert.Equal(t, ScopeBan, refused(t, err).Scope)
+					_, refused := acquire(t.Context(), l, time.Minute)
+					assert.True(t, refused != nil && refused.Scope == quota.Ban)
 				})
 			}
 			synctest.Wait()
@@ -118,54 +119,55 @@ func TestLimiterGate(t *testing.T) {
 func TestLimiterMaxWait(t *testing.T) {
 	t.Run("0 waits for the response to the first request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter()
-			p, err := l.Acquire(t.Context(), 0)
-			require.NoError(t, err)
+			l := newLimiter()
+			p, refused := acquire(t.Context(), l, 0)
+			require.Nil(t, refused)
 			time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
 			start := time.Now()
 			one(t, l, ok(60, 58, time.Minute))
 			assert.Equal(t, 300*time.Millisecond, time.Since(start))
-			assertAtRest(t, l.(*limiter))
+			assertAtRest(t, l)
 		})
 	})
 	t.Run("0 fails immediately if the window is used up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter()
+			l := newLimiter()
 			start := time.Now()
 			one(t, l, ok(60, 0, 30*time.Second))
 			for _, maxWait := range []time.Duration{0, -time.Second} {
-				_, err := l.Acquire(t.Context(), maxWait)
-				e := refused(t, err)
-				assert.Equal(t, start.Add(31*time.Second), e.RetryAt)
-				assert.Equal(t, ScopeMinute, e.Scope)
+				_, refused := acquire(t.Context(), l, maxWait)
+				require.NotNil(t, refused)
+				assert.Equal(t, start.Add(31*time.Second), refused.RetryAt)
+				assert.Equal(t, quota.Minute, refused.Scope)
 			}
 			assert.Equal(t, start, time.Now())
 		})
 	})
 	t.Run("0 fails as soon as the response shows that the window is used up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter()
-			p, err := l.Acquire(t.Context(), 0)
-			require.NoError(t, err)
+			l := newLimiter()
+			p, refused := acquire(t.Context(), l, 0)
+			require.Nil(t, refused)
 			time.AfterFunc(300*time.Millisecond, func() { p.Release(ok(60, 0, time.Minute)) })
 			start := time.Now()
-			_, err = l.Acquire(t.Context(), 0)
-			assert.True(t, refused(t, err).RetryAt.After(time.Now()))
+			_, refused = acquire(t.Context(), l, 0)
+			assert.True(t, refused.RetryAt.After(time.Now()))
 			assert.Equal(t, 300*time.Millisecond, time.Since(start))
-			assertAtRest(t, l.(*limiter))
+			assertAtRest(t, l)
 		})
 	})
 	t.Run("only the wait for the window counts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter()
-			p, err := l.Acquire(t.Context(), 0)
-			require.NoError(t, err)
+			l := newLimiter()
+			p, refused := acquire(t.Context(), l, 0)
+			require.Nil(t, refused)
 			time.AfterFunc(700*time.Millisecond, func() { p.Release(ok(60, 0, 30*time.Second)) })
 			var free time.Duration
-			ctx := callIn(t.Context(), &ClientTrace{})
-			p, err = l.Acquire(ctx, 32*time.Second)
-			require.NoError(t, err)
-			free = time.Duration(callOf(ctx).free.Load())
+			l.last.calls.start = func(context.Context, Wait) func(time.Duration) {
+				return func(d time.Duration) { free = d }
+			}
+			p, refused = acquire(t.Context(), l, 32*time.Second)
+			require.Nil(t, refused)
 			assert.Equal(t, 700*time.Millisecond, free, "reported as not counted")
 			p.Release(ok(60, 59, time.Minute))
 		})
@@ -174,31 +176,31 @@ func TestLimiterMaxWait(t *testing.T) {
 
 func TestLimiterWaitTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter().(*limiter)
+		l := newLimiter()
 		one(t, l, ok(60, 0, 40*time.Second))
 		start := time.Now()
 
-		_, err := l.Acquire(t.Context(), 39*time.Second)
-		e := refused(t, err)
-		assert.Equal(t, ScopeMinute, e.Scope)
-		assert.Equal(t, start.Add(41*time.Second), e.RetryAt)
-		assert.Equal(t, 60, e.RateLimit.Limit)
+		_, refused := acquire(t.Context(), l, 39*time.Second)
+		require.NotNil(t, refused)
+		assert.Equal(t, quota.Minute, refused.Scope)
+		assert.Equal(t, start.Add(41*time.Second), refused.RetryAt)
+		assert.Equal(t, 60, refused.RateLimit.Limit)
 
 		ctx, cancel := context.WithTimeout(t.Context(), 39*time.Second)
 		defer cancel()
-		_, err = l.Acquire(ctx, time.Hour)
-		_ = refused(t, err)
-		assert.NotErrorIs(t, err, context.DeadlineExceeded, "it has not ended")
+		_, refused = acquire(ctx, l, time.Hour)
+		require.NotNil(t, refused)
+		assert.False(t, refused.Ended)
 
 		// The next window is for the calls in the queue; the one after that begins a minute later.
 		leave, stop := context.WithCancel(t.Context())
 		for range 60 {
-			go func() { _, _ = l.Acquire(leave, time.Hour) }()
+			go func() { _, _ = acquire(leave, l, time.Hour) }()
 		}
 		synctest.Wait()
-		_, err = l.Acquire(t.Context(), 99*time.Second)
-		e = refused(t, err)
-		assert.Equal(t, start.Add(101*time.Second), e.RetryAt)
+		_, refused = acquire(t.Context(), l, 99*time.Second)
+		require.NotNil(t, refused)
+		assert.Equal(t, start.Add(101*time.Second), refused.RetryAt)
 		assert.Equal(t, start, time.Now(), "no time has passed")
 		stop()
 		synctest.Wait()
@@ -210,26 +212,26 @@ func TestLimiterDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(60)
 		s.PerDay = 100
-		l := NewLimiter()
+		l := newLimiter()
 		rng := rand.New(rand.NewPCG(3, 3))
 		start := time.Now()
 		for range 100 {
-			p, err := l.Acquire(t.Context(), 2*time.Minute)
-			require.NoError(t, err)
+			p, refused := acquire(t.Context(), l, 2*time.Minute)
+			require.Nil(t, refused)
 			p.Release(carry(s, rng))
 		}
 		for range 23 {
-			_, err := l.Acquire(t.Context(), 2*time.Minute)
-			e := refused(t, err)
-			assert.Equal(t, ScopeDay, e.Scope)
-			assert.WithinDuration(t, start.Add(24*time.Hour), e.RetryAt, 2*time.Second)
+			_, refused := acquire(t.Context(), l, 2*time.Minute)
+			require.NotNil(t, refused)
+			assert.Equal(t, quota.Day, refused.Scope)
+			assert.WithinDuration(t, start.Add(24*time.Hour), refused.RetryAt, 2*time.Second)
 			time.Sleep(time.Hour)
 		}
 		assert.Len(t, s.Arrivals(), 100, "nothing was sent meanwhile")
 		time.Sleep(time.Until(start.Add(24*time.Hour - time.Minute)))
 		for range 10 {
-			p, err := l.Acquire(t.Context(), 2*time.Minute)
-			require.NoError(t, err)
+			p, refused := acquire(t.Context(), l, 2*time.Minute)
+			require.Nil(t, refused)
 			p.Release(carry(s, rng))
 		}
 		assert.Zero(t, s.Rejected())

@@ -1,8 +1,7 @@
-package petstore
+package queue
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -11,19 +10,21 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 func TestLimiterQueue(t *testing.T) {
 	t.Run("admits calls in the order of their arrival", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newService(20)
-			l := NewLimiter()
+			l := newLimiter()
 			admitted := make([]time.Time, 90)
 			var all sync.WaitGroup
 			for i := range admitted {
 				all.Go(func() {
-					p, err := l.Acquire(t.Context(), time.Hour)
-					if assert.NoError(t, err) {
+					p, refused := acquire(t.Context(), l, time.Hour)
+					if assert.Nil(t, refused) {
 						admitted[i] = time.Now()
 						p.Release(carry(s, rand.New(rand.NewPCG(2, uint64(i)))))
 					}
@@ -40,16 +41,16 @@ func TestLimiterQueue(t *testing.T) {
 	})
 	t.Run("a retried call keeps its place", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter()
-			first := callIn(t.Context())
-			p, err := l.Acquire(first, 0)
-			require.NoError(t, err)
+			l := newLimiter()
+			first := Call{Ticket: l.Issue(), MaxWait: time.Hour}
+			p, refused := l.Acquire(t.Context(), first)
+			require.Nil(t, refused)
 			var mu sync.Mutex
 			var order []string
 			for _, name := range []string{"second", "third"} {
 				go func() {
-					p, err := l.Acquire(t.Context(), time.Hour)
-					assert.NoError(t, err)
+					p, refused := acquire(t.Context(), l, time.Hour)
+					assert.Nil(t, refused)
 					mu.Lock()
 					order = append(order, name)
 					mu.Unlock()
@@ -58,8 +59,8 @@ func TestLimiterQueue(t *testing.T) {
 				synctest.Wait()
 			}
 			p.Release(tooMany(60, 5, time.Minute, 2*time.Second))
-			p, err = l.Acquire(first, time.Hour)
-			require.NoError(t, err)
+			p, refused = l.Acquire(t.Context(), first)
+			require.Nil(t, refused)
 			assert.Empty(t, order, "calls that came later wait")
 			p.Release(ok(60, 51, time.Minute))
 			synctest.Wait()
@@ -68,56 +69,75 @@ func TestLimiterQueue(t *testing.T) {
 	})
 	t.Run("reports to each call what it waits for", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter().(*limiter)
-			start := time.Now()
 			var told []Wait
+			l := NewLimiter(quota.Budget{}, nil)
+			l.start = func(_ context.Context, w Wait) func(time.Duration) {
+				l.RateLimit() // would wait for ever if the lock were held
+				told = append(told, w)
+				return func(time.Duration) {}
+			}
+			start := time.Now()
 			ask := func(maxWait time.Duration) {
-				ctx := callIn(t.Context(), &ClientTrace{WaitStart: func(_ context.Context, info WaitStartInfo) {
-					if assert.True(t, l.mu.TryLock(), "it is called without the lock") {
-						l.mu.Unlock()
-					}
-					told = append(told, info.Wait)
-				}})
-				if p, err := l.Acquire(ctx, maxWait); err == nil {
-					p.Release(Observation{})
+				if p, refused := acquire(t.Context(), l, maxWait); refused == nil {
+					p.Release(&quota.Observation{})
 				}
 			}
-			p, err := l.Acquire(t.Context(), 0)
-			require.NoError(t, err)
+			p, refused := acquire(t.Context(), l, 0)
+			require.Nil(t, refused)
 			ask(time.Second)
 			p.Release(ok(60, 0, 30*time.Second))
 			ask(time.Minute)
 			one(t, l, tooMany(60, 0, 30*time.Second, 10*time.Minute))
 			ask(time.Hour)
 			assert.Equal(t, []Wait{
-				{Reason: WaitResponse, Waiting: 1},
-				{Reason: WaitReason(ScopeMinute), Until: start.Add(32 * time.Second), Waiting: 1},
-				{Reason: WaitReason(ScopeBan), Until: start.Add(32*time.Second + 10*time.Minute), Waiting: 1},
+				{Reason: quota.ForResponse, Waiting: 1},
+				{Reason: quota.Reason(quota.Minute), Until: start.Add(32 * time.Second), Waiting: 1},
+				{Reason: quota.Reason(quota.Ban), Until: start.Add(32*time.Second + 10*time.Minute), Waiting: 1},
 			}, told)
 		})
 	})
-	t.Run("a panic in a trace loses no permit", func(t *testing.T) {
+	for name, panics := range map[string]Start{
+		"start": func(context.Context, Wait) func(time.Duration) { panic("logger") },
+		"end":   func(context.Context, Wait) func(time.Duration) { return func(time.Duration) { panic("logger") } },
+	} {
+		t.Run("a panic of the user at the "+name+" of a wait loses no permit", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := NewLimiter(quota.Budget{}, panics)
+				p, refused := acquire(t.Context(), l, 0)
+				require.Nil(t, refused)
+				time.AfterFunc(time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
+				assert.Panics(t, func() { _, _ = acquire(t.Context(), l, time.Minute) })
+				time.Sleep(time.Millisecond)
+				assertAtRest(t, l)
+			})
+		})
+	}
+	t.Run("a function of the user may make a call that waits for the response to this one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter().(*limiter)
-			p, err := l.Acquire(t.Context(), 0)
-			require.NoError(t, err)
-			ctx := callIn(t.Context(), &ClientTrace{WaitStart: func(context.Context, WaitStartInfo) { panic("logger") }})
-			assert.Panics(t, func() { _, _ = l.Acquire(ctx, time.Minute) })
-			p.Release(ok(60, 59, time.Minute))
+			l, nested := NewLimiter(quota.Budget{}, nil), false
+			l.start = func(context.Context, Wait) func(time.Duration) {
+				if !nested {
+					nested = true
+					one(t, l, ok(60, 58, time.Minute))
+				}
+				return func(time.Duration) {}
+			}
+			p, refused := acquire(t.Context(), l, 0)
+			require.Nil(t, refused)
+			time.AfterFunc(time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
+			one(t, l, ok(60, 57, time.Minute))
 			assertAtRest(t, l)
 		})
 	})
 	t.Run("has no timer while no call waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter().(*limiter)
+			l := newLimiter()
 			ctx, cancel := context.WithCancel(t.Context())
 			one(t, l, ok(60, 0, 30*time.Second))
 			assertAtRest(t, l)
-			go func() { _, _ = l.Acquire(ctx, time.Hour) }()
+			go func() { _, _ = acquire(ctx, l, time.Hour) }()
 			synctest.Wait()
-			l.mu.Lock()
-			assert.NotNil(t, l.queue("", time.Now()).timer)
-			l.mu.Unlock()
+			assert.NotNil(t, l.last.alarm.timer)
 			cancel()
 			synctest.Wait()
 			assertAtRest(t, l)
@@ -128,21 +148,21 @@ func TestLimiterQueue(t *testing.T) {
 func TestLimiterContext(t *testing.T) {
 	t.Run("admits nothing once it has ended", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter().(*limiter)
-			why := errors.New("shutting down")
-			ctx, cancel := context.WithCancelCause(t.Context())
-			cancel(why)
-			_, err := l.Acquire(ctx, time.Hour)
-			_ = refused(t, err)
-			assert.ErrorIs(t, err, context.Canceled)
-			assert.ErrorIs(t, err, why)
+			l := newLimiter()
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, refused := acquire(ctx, l, time.Hour)
+			require.NotNil(t, refused)
+			assert.True(t, refused.Ended)
+			assert.False(t, refused.Waited)
 
 			// The permit and the deadline come at the same time. The call must always fail.
 			one(t, l, ok(60, 0, 10*time.Second))
 			for range 50 {
 				ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(11*time.Second))
-				_, err := l.Acquire(ctx, time.Hour)
-				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				_, refused := acquire(ctx, l, time.Hour)
+				require.NotNil(t, refused)
+				assert.True(t, refused.Ended)
 				cancel()
 				one(t, l, ok(60, 0, 10*time.Second))
 			}
@@ -152,7 +172,7 @@ func TestLimiterContext(t *testing.T) {
 	t.Run("random cancels leak nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newService(60)
-			l := NewLimiter().(*limiter)
+			l := newLimiter()
 			var all sync.WaitGroup
 			for g := range 300 {
 				rng := rand.New(rand.NewPCG(4, uint64(g)))
@@ -161,8 +181,8 @@ func TestLimiterContext(t *testing.T) {
 						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rng.Int64N(int64(40*time.Second))))
 						ctx, stop := context.WithCancel(ctx)
 						time.AfterFunc(time.Duration(rng.Int64N(int64(40*time.Second))), stop)
-						p, err := l.Acquire(ctx, time.Duration(rng.Int64N(int64(time.Minute))))
-						if err == nil {
+						p, refused := acquire(ctx, l, time.Duration(rng.Int64N(int64(time.Minute))))
+						if refused == nil {
 							p.Release(carryLossy(s, rng))
 						}
 						cancel()
@@ -177,18 +197,18 @@ func TestLimiterContext(t *testing.T) {
 	})
 	t.Run("10,000 cancelled waits leave nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter().(*limiter)
+			l := newLimiter()
 			one(t, l, ok(10, 0, time.Minute))
 			ctx, cancel := context.WithCancel(t.Context())
 			var waits sync.WaitGroup
 			for range 10_000 {
 				waits.Go(func() {
-					_, err := l.Acquire(ctx, time.Hour*24)
-					assert.ErrorIs(t, err, context.Canceled)
+					_, refused := acquire(ctx, l, time.Hour*24)
+					assert.True(t, refused != nil && refused.Ended && refused.Waited)
 				})
 			}
 			synctest.Wait()
-			assert.Equal(t, 10_000, l.queue("", time.Now()).len())
+			assert.Equal(t, 10_000, l.last.calls.Len())
 			cancel()
 			waits.Wait()
 			assertAtRest(t, l)
@@ -198,19 +218,19 @@ func TestLimiterContext(t *testing.T) {
 
 func TestLimiterSecondRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter().(*limiter)
-		p, err := l.Acquire(t.Context(), 0)
-		require.NoError(t, err)
+		l := newLimiter()
+		p, refused := acquire(t.Context(), l, 0)
+		require.Nil(t, refused)
 		p.Release(ok(60, 59, time.Minute))
 		p.Release(tooMany(60, 0, time.Minute, time.Hour))
-		p.Release(Observation{})
+		p.Release(&quota.Observation{})
 		assertAtRest(t, l)
 		one(t, l, ok(60, 58, time.Minute))
 	})
 }
 
 func TestLimiterInSeveralBubbles(t *testing.T) {
-	l := NewLimiter()
+	l := newLimiter()
 	one(t, l, ok(60, 0, time.Minute))
 	for range 3 { // the time in each bubble begins in the year 2000
 		synctest.Test(t, func(t *testing.T) {
@@ -221,9 +241,9 @@ func TestLimiterInSeveralBubbles(t *testing.T) {
 			}
 			assert.Zero(t, s.Rejected())
 			assert.Less(t, time.Since(s.Arrivals()[0]), 3*time.Minute)
-			p, err := l.Acquire(t.Context(), time.Hour)
-			require.NoError(t, err)
-			defer p.Release(Observation{})
+			p, refused := acquire(t.Context(), l, time.Hour)
+			require.Nil(t, refused)
+			defer p.Release(&quota.Observation{})
 		})
 	}
 	one(t, l, ok(60, 59, time.Minute))

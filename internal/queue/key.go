@@ -1,0 +1,95 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/petstore/petstore-go/internal/quota"
+)
+
+// keyQueue has the budget of one key and the calls that wait for it.
+type keyQueue struct {
+	limiter *Limiter
+	id      string // Call.KeyID
+	budget  quota.Budget
+	calls   Queue[*Permit]
+	why     quota.Wait // what the first waiter waits for; zero if there is none
+	checked int        // budget.Changes when the waiters were last checked
+	alarm   Alarm
+}
+
+var _ Budget[*Permit] = (*keyQueue)(nil)
+
+func (q *keyQueue) Lock()   { q.limiter.mu.Lock() }
+func (q *keyQueue) Unlock() { q.limiter.mu.Unlock() }
+
+// Dispatch implements [Budget].
+func (q *keyQueue) Dispatch(now time.Time) {
+	for w, asBackground := q.calls.First(now); w != nil; w, asBackground = q.calls.First(now) {
+		slot, ok := q.admit(now, asBackground)
+		if !ok {
+			break
+		}
+		q.calls.Grant(w, &Permit{queue: q, slot: slot})
+	}
+	if q.calls.Len() == 0 {
+		q.block(now, quota.Wait{})
+	}
+	q.alarm.Set(now, q.why.Wake)
+}
+
+// admit asks the budget for one request. If the budget refuses, admit records what to wait for.
+func (q *keyQueue) admit(now time.Time, inBackground bool) (quota.Slot, bool) {
+	slot, why, ok := q.budget.Admit(now, inBackground)
+	if ok {
+		q.calls.Count(inBackground)
+	} else {
+		q.block(now, why)
+	}
+	return slot, ok
+}
+
+// block records what the first waiter waits for. When that is a limit, waiters that cannot wait so
+// long are refused immediately.
+func (q *keyQueue) block(now time.Time, why quota.Wait) {
+	q.why = why
+	begins := q.calls.SetLimited(now, !why.Until.IsZero())
+	if begins || q.checked != q.budget.Changes() {
+		q.checked = q.budget.Changes()
+		q.calls.RefuseLate(now)
+	}
+}
+
+// reason returns what a call waits for.
+func (q *keyQueue) reason(inBackground bool) quota.Reason {
+	if inBackground && q.why.Reason == quota.Reason(quota.Minute) {
+		return ForReserve
+	}
+	return q.why.Reason
+}
+
+// wake is called by the alarm.
+func (q *keyQueue) wake() {
+	q.Lock()
+	defer q.Unlock()
+	if now := time.Now(); q.alarm.Fired(now) {
+		q.Dispatch(now)
+	}
+}
+
+// Earliest implements [Budget].
+func (q *keyQueue) Earliest(now time.Time, before int, inBackground bool) time.Time {
+	return q.budget.Earliest(now, before, inBackground)
+}
+
+// Refusal implements [Budget].
+func (q *keyQueue) Refusal(now, at time.Time) *Refusal {
+	return &Refusal{
+		RetryAt: at, RateLimit: q.budget.RateLimit(), Scope: q.budget.Scope(now, at), InFlight: q.budget.InFlight(),
+	}
+}
+
+// GiveBack implements [Budget].
+func (q *keyQueue) GiveBack(p *Permit, _ time.Time) {
+	p.released = true
+	q.budget.GiveBack(p.slot)
+}

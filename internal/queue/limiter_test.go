@@ -1,0 +1,192 @@
+package queue
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/quota"
+	"github.com/petstore/petstore-go/internal/quota/quotatest"
+)
+
+// newLimiter returns a limiter for calls outside a client, which report no waits.
+func newLimiter() *Limiter { return limiterWith(quota.Budget{}) }
+
+func limiterWith(b quota.Budget) *Limiter {
+	return NewLimiter(b, func(context.Context, Wait) func(time.Duration) { return func(time.Duration) {} })
+}
+
+// acquire asks for a permit for a new call.
+func acquire(ctx context.Context, l *Limiter, maxWait time.Duration) (*Permit, *Refusal) {
+	return l.Acquire(ctx, Call{Ticket: l.Issue(), MaxWait: maxWait})
+}
+
+// ok is a 200 that took no time.
+func ok(limit, remaining int, reset time.Duration) *quota.Observation {
+	now := time.Now()
+	return &quota.Observation{
+		Sent: now, Received: now, StatusCode: http.StatusOK,
+		RateLimit: quota.RateLimit{Limit: limit, Remaining: remaining, Reset: now.Add(reset)}, Date: now.Truncate(time.Second),
+	}
+}
+
+// tooMany is a 429 that took no time.
+func tooMany(limit, remaining int, reset, retryAfter time.Duration) *quota.Observation {
+	o := ok(limit, remaining, reset)
+	o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, retryAfter
+	return o
+}
+
+// one makes a request that must be admitted immediately.
+func one(t *testing.T, l *Limiter, o *quota.Observation) {
+	t.Helper()
+	p, refused := acquire(t.Context(), l, 0)
+	require.Nil(t, refused)
+	p.Release(o)
+}
+
+func newService(perMinute int) *quotatest.Service {
+	return &quotatest.Service{Clock: time.Now, Window: quotatest.Fixed, PerMinute: perMinute}
+}
+
+// carry simulates a request and its response, which take 20 to 200 ms.
+func carry(s *quotatest.Service, rng *rand.Rand) *quota.Observation {
+	sent := time.Now()
+	whole := 20*time.Millisecond + time.Duration(rng.Int64N(int64(180*time.Millisecond)))
+	out := time.Duration(rng.Int64N(int64(whole)))
+	time.Sleep(out)
+	o := s.Answer()
+	time.Sleep(whole - out)
+	return &quota.Observation{
+		Sent: sent, Received: time.Now(), StatusCode: o.StatusCode,
+		RateLimit: o.RateLimit, RetryAfter: o.RetryAfter, Date: o.Date,
+	}
+}
+
+// carryLossy is carry over a network that refuses one connection in ten and loses one response in ten.
+func carryLossy(s *quotatest.Service, rng *rand.Rand) *quota.Observation {
+	fate := rng.IntN(10)
+	if fate == 0 {
+		return &quota.Observation{Received: time.Now()}
+	}
+	o := carry(s, rng)
+	if fate == 1 {
+		o = &quota.Observation{Sent: o.Sent}
+	}
+	return o
+}
+
+// ask makes one call as a client does: with one ticket, and again after a 429 or without a
+// response.
+func ask(l *Limiter, s *quotatest.Service, rng *rand.Rand) bool {
+	call := Call{Ticket: l.Issue(), MaxWait: 30 * time.Minute}
+	for {
+		p, refused := l.Acquire(context.Background(), call)
+		if refused != nil {
+			return false
+		}
+		o := carry(s, rng)
+		p.Release(o)
+		if !o.Received.IsZero() && o.StatusCode != http.StatusTooManyRequests {
+			return true
+		}
+	}
+}
+
+// assertAtRest checks that finished calls leave nothing behind.
+func assertAtRest(t *testing.T, l *Limiter) {
+	t.Helper()
+	synctest.Wait()
+	assert.Zero(t, l.last.budget.InFlight(), "in flight")
+	assert.Zero(t, l.last.calls.Len(), "waiting")
+	assert.Zero(t, l.last.calls.reporting, "reporting")
+	assert.Nil(t, l.last.alarm.timer, "timer")
+}
+
+func TestLimiterColdStart(t *testing.T) {
+	t.Run("one request goes ahead, and its response admits the others", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter()
+			assert.True(t, l.RateLimit() == quota.RateLimit{})
+			s := newService(60)
+			var all sync.WaitGroup
+			for g := range 100 {
+				all.Go(func() { assert.True(t, ask(l, s, rand.New(rand.NewPCG(1, uint64(g))))) })
+			}
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+			assert.Equal(t, 1, l.last.budget.InFlight(), "before the first response")
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			assert.Len(t, s.Arrivals(), 60, "in the first window")
+			assert.Equal(t, 40, l.last.calls.Len())
+			all.Wait()
+			assert.Zero(t, s.Rejected())
+			assertAtRest(t, l)
+		})
+	})
+	t.Run("one more goes ahead for each second without a response", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter()
+			start := time.Now()
+			var mu sync.Mutex
+			var admitted []time.Duration
+			var permits []*Permit
+			for range 4 {
+				go func() {
+					p, refused := acquire(t.Context(), l, time.Minute)
+					if assert.Nil(t, refused) {
+						mu.Lock()
+						defer mu.Unlock()
+						admitted = append(admitted, time.Since(start))
+						permits = append(permits, p)
+					}
+				}()
+			}
+			time.Sleep(30 * time.Second)
+			synctest.Wait()
+			assert.Equal(t, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, admitted)
+			for _, p := range permits {
+				p.Release(ok(60, 57, time.Minute))
+			}
+			assertAtRest(t, l)
+		})
+	})
+	// Callers give up after their request was sent and before there was a response.
+	t.Run("a caller that gives up delays no other", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter()
+			start := time.Now()
+			for range 20 {
+				one(t, l, &quota.Observation{Sent: time.Now(), Abandoned: true})
+			}
+			assert.Equal(t, start, time.Now())
+			one(t, l, ok(60, 30, time.Minute))
+		})
+	})
+	t.Run("a service that cannot be reached fails soon for all", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter()
+			start := time.Now()
+			var all sync.WaitGroup
+			for range 64 {
+				all.Go(func() {
+					p, refused := acquire(t.Context(), l, time.Minute)
+					if assert.Nil(t, refused) {
+						time.Sleep(time.Second) // the connection is refused
+						p.Release(&quota.Observation{Received: time.Now()})
+					}
+				})
+			}
+			all.Wait()
+			assert.Less(t, time.Since(start), 20*time.Second)
+		})
+	})
+}

@@ -1,0 +1,236 @@
+package queue
+
+import (
+	"container/list"
+	"context"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/deadline"
+	"github.com/petstore/petstore-go/internal/quota"
+)
+
+// Call is a call that wants a permit.
+type Call struct {
+	KeyID      string        // empty outside a call
+	Ticket     uint64        // orders the calls of a class
+	Background bool          // it queues behind the others
+	MaxWait    time.Duration // longest wait for limits
+}
+
+// Wait is what a call is told about its wait.
+type Wait struct {
+	Reason  quota.Reason // at the start of the wait
+	Until   time.Time    // zero if a response decides
+	Waiting int          // calls in the queue, including this one
+}
+
+// Start reports the start of a wait, and returns what reports its end. free is the part of the wait
+// that was not for a limit. Both run functions of the user. ctx is that of the call.
+type Start func(ctx context.Context, w Wait) (done func(free time.Duration))
+
+// Waiter is a call in a [Queue].
+type Waiter[P any] struct {
+	Number int // of its arrival in the queue
+
+	ticket     uint64
+	background bool
+	maxWait    time.Duration
+	deadline   time.Time // of the context; zero if it has none
+	entered    time.Time
+	clock      time.Duration // Queue.Clock when the waiter entered
+	free       time.Duration // set at the end: time waited for responses, not for limits
+
+	wait      *Wait // to be reported
+	told      bool  // wait has been set
+	reporting bool  // the waiter left the queue to report, and will come back
+
+	place   *list.Element // nil while the waiter is not in the queue
+	permit  P
+	granted bool
+	refused *Refusal
+	ready   chan struct{} // receives a value when wait, permit or refused is set
+}
+
+// NewWaiter returns a waiter for c, which is not in the queue yet, or a refusal if c cannot be
+// served in time.
+func (q *Queue[P]) NewWaiter(ctx context.Context, now time.Time, c Call) (*Waiter[P], *Refusal) {
+	w := &Waiter[P]{
+		ticket: c.Ticket, background: c.Background, maxWait: max(0, c.MaxWait), entered: now,
+		clock: q.Clock(now), ready: make(chan struct{}, 1),
+	}
+	w.deadline, _ = ctx.Deadline()
+	if at := q.earliest(now, w, q.before(w)); q.late(now, w, at) {
+		return nil, q.budget.Refusal(now, at)
+	}
+	return w, nil
+}
+
+func (w *Waiter[P]) class() int {
+	if w.background {
+		return background
+	}
+	return foreground
+}
+
+// Tell has w report, once, what it waits for. Meanwhile w is not in the queue: the user's functions
+// may make a call that would wait for the response to this one.
+func (q *Queue[P]) Tell(w *Waiter[P], wait Wait) {
+	if w.told {
+		return
+	}
+	w.told, w.wait, w.reporting = true, &wait, true
+	q.reporting++
+	q.leave(w)
+}
+
+// Join puts w into the queue, unless it cannot be served in time.
+func (q *Queue[P]) Join(now time.Time, w *Waiter[P]) {
+	q.budget.Dispatch(now)
+	if at := q.earliest(now, w, q.before(w)); q.late(now, w, at) {
+		q.Refuse(w, q.budget.Refusal(now, at))
+		return
+	}
+	q.push(w)
+	q.budget.Dispatch(now)
+}
+
+// Await waits until w has a permit or is refused, its context ends, or it has waited for limits as
+// long as it may. The lock must not be held.
+func (q *Queue[P]) Await(ctx context.Context, w *Waiter[P]) (P, *Refusal) {
+	finished := false
+	defer func() {
+		if !finished { // a function of the user panicked
+			q.budget.Lock()
+			defer q.budget.Unlock()
+			q.withdraw(w, time.Now())
+		}
+	}()
+	permit, refused := q.await(ctx, w)
+	finished = true
+	return permit, refused
+}
+
+func (q *Queue[P]) await(ctx context.Context, w *Waiter[P]) (P, *Refusal) {
+	done := func(time.Duration) {}
+	defer func() { done(w.free) }()
+	for {
+		wait, over := q.check(ctx, w)
+		switch {
+		case over:
+			return w.permit, w.refused
+		case wait != nil:
+			done = q.start(ctx, *wait)
+			q.comeBack(w)
+		default:
+			q.awaitEvent(ctx, w)
+		}
+	}
+}
+
+// check returns what w has to report, or reports whether its wait is over.
+func (q *Queue[P]) check(ctx context.Context, w *Waiter[P]) (report *Wait, over bool) {
+	q.budget.Lock()
+	defer q.budget.Unlock()
+	if report, w.wait = w.wait, nil; report != nil {
+		return report, false
+	}
+	now := time.Now()
+	q.budget.Dispatch(now) // the wait may be over at the same time as maxWait
+	spent := q.spent(now, w)
+	w.free = now.Sub(w.entered) - spent
+	switch {
+	case deadline.Err(ctx) != nil: // even if the permit came at the same time
+		q.withdraw(w, now)
+		w.refused = q.Ended(now, true)
+	case w.granted, w.refused != nil:
+	case w.wait != nil, spent < w.maxWait, spent == 0, q.since.IsZero(): // without a limit the wait is free
+		return nil, false
+	default:
+		q.withdraw(w, now)
+		w.refused = q.budget.Refusal(now, q.earliest(now, w, 0))
+	}
+	return nil, true
+}
+
+// Ended returns the refusal of a call whose context has ended. waited is whether that was in the
+// queue.
+func (q *Queue[P]) Ended(now time.Time, waited bool) *Refusal {
+	r := q.budget.Refusal(now, q.budget.Earliest(now, 0, false))
+	r.Ended, r.Waited = true, waited
+	return r
+}
+
+// comeBack puts w into the queue after it has reported.
+func (q *Queue[P]) comeBack(w *Waiter[P]) {
+	q.budget.Lock()
+	defer q.budget.Unlock()
+	q.reported(w)
+	q.Join(time.Now(), w)
+}
+
+func (q *Queue[P]) reported(w *Waiter[P]) {
+	if w.reporting {
+		w.reporting = false
+		q.reporting--
+	}
+}
+
+// awaitEvent waits for the first event that may end the wait of w.
+func (q *Queue[P]) awaitEvent(ctx context.Context, w *Waiter[P]) {
+	var timeout <-chan time.Time
+	if left := q.left(w); left > 0 { // else w is refused as soon as a limit is the reason
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case <-w.ready:
+	case <-timeout:
+	case <-ctx.Done():
+	}
+}
+
+// left returns how long w may still wait for limits, and at least as long as the budget needs.
+func (q *Queue[P]) left(w *Waiter[P]) time.Duration {
+	q.budget.Lock()
+	defer q.budget.Unlock()
+	left := w.maxWait - q.spent(time.Now(), w)
+	if q.least != nil {
+		left = max(left, q.least())
+	}
+	return left
+}
+
+// spent returns how long w has waited for limits.
+func (q *Queue[P]) spent(now time.Time, w *Waiter[P]) time.Duration { return q.Clock(now) - w.clock }
+
+// late reports whether w cannot wait until at. Each window after the next one may begin up to a
+// second late, the grain of Reset: 1/60 of the time that at is after the next one.
+func (q *Queue[P]) late(now time.Time, w *Waiter[P], at time.Time) bool {
+	if !at.After(now) {
+		return false // as far as known, w need not wait for a limit
+	}
+	at = at.Add(at.Sub(q.earliest(now, w, 0)) / 60)
+	return at.Sub(now) > w.maxWait-q.spent(now, w) || !w.deadline.IsZero() && at.After(w.deadline)
+}
+
+// withdraw ends the wait of w: it gives back the permit that w may have got, or removes w from the
+// queue.
+func (q *Queue[P]) withdraw(w *Waiter[P], now time.Time) {
+	q.reported(w)
+	if w.granted {
+		var none P
+		q.budget.GiveBack(w.permit, now)
+		w.permit, w.granted = none, false
+	}
+	q.leave(w)
+	q.budget.Dispatch(now)
+}
+
+// wake has await look at w again.
+func (w *Waiter[P]) wake() {
+	select {
+	case w.ready <- struct{}{}:
+	default:
+	}
+}
