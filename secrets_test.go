@@ -147,7 +147,7 @@ func failures() map[string]func(*testing.T) error {
 			return err
 		},
 	}
-	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage, fake.WireRefuse} {
+	for _, wire := range quickWires() {
 		all["a connection: "+wire.String()] = func(t *testing.T) error { return struck(t, fake.Fault{Wire: wire}) }
 	}
 	for _, code := range []int{201, 202, 302, 400, 401, 404, 408, 429, 503, 999} {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
@@ -168,12 +170,7 @@ func tappedClient(t *testing.T, tap *wiretap, trusted *tls.Config, base string) 
 
 // everyFailure returns the failures after which a client sends the request again, or gives up.
 func everyFailure() []fake.Fault {
-	return []fake.Fault{
-		{Wire: fake.WireReset},
-		{Wire: fake.WireClose},
-		{Wire: fake.WireTruncate},
-		{Wire: fake.WireGarbage},
-		{Wire: fake.WireRefuse},
+	all := []fake.Fault{
 		{Status: 401},
 		{Status: 408},
 		{Status: 429, RetryAfter: "1"},
@@ -181,6 +178,17 @@ func everyFailure() []fake.Fault {
 		{Status: 503, AfterCommit: true},
 		{Status: 302},
 	}
+	for _, wire := range quickWires() {
+		all = append(all, fake.Fault{Wire: wire})
+	}
+	return all
+}
+
+// quickWires returns the wires that break a response without a wait.
+func quickWires() []fake.Wire {
+	return slices.DeleteFunc(fakecontrol.Wires()[1:], func(w fake.Wire) bool {
+		return w == fake.WireStall || w == fake.WireDrip
+	})
 }
 
 // check checks that each origin got at least that many requests with the key in the header, that no

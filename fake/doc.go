@@ -22,43 +22,56 @@
 //	a 429 by the real limit                     nothing: WithPlan(Enterprise(3, 0))
 //	a used-up day, a ban                        nothing: WithPlan(Enterprise(0, 3)), Server.BanKey
 //	a 401 for a key that was good               nothing: Server.RevokeKey
-//	a create that was carried out, response lost
-//	                                            Operation: petstore.OpCreatePet, AfterCommit: true, Wire: WireReset
 //	a create that was not carried out           Operation: petstore.OpCreatePet, Wire: WireReset
+//	one that was, but whose response is lost    the same, and AfterCommit: true
 //	a refused connection                        Wire: WireRefuse
+//	a connection closed without a response      Wire: WireClose
 //	a slow response, one that never comes       Delay: time.Second; Wire: WireStall
 //	a body that is cut off, or drips            Wire: WireTruncate; Wire: WireDrip
-//	a login page in place of the service        Status: 200, Header: text/html, Body: "<h1>Log in</h1>"
+//	bytes that are not HTTP                     Wire: WireGarbage
+//	a login page in place of the service        Status: 200, Body: "<h1>Log in</h1>",
+//	                                            Header: {"Content-Type": {"text/html"}}
 //	a response without the rate limit headers   Header: {"X-RateLimit-Limit": nil}, and the other two
-//	a sequence                                  one Fault after another: the first that matches and is not
-//	                                            used up strikes; Skip lets requests pass before
+//	a sequence: a 503, a 429, then a success    two Faults, one after the other
+//
+// [Server.Inject] and [WithFaults] take them. Of several faults, the first that matches a request
+// and is not used up strikes it: faults strike in the order in which they were injected, and
+// [Fault.Skip] lets requests pass before. [Fault] documents all fields.
 //
 // # Mocks
 //
-// A test that needs no service at all can have an interface of your own with the methods that it
-// uses of *petstore.Client; examples/mock shows it. Prefer the fake where errors, limits or what was
-// sent matter: a mock returns what you believe, the fake what the document says. In a suite, make a
-// server in SetupTest, not in SetupSuite, so that no test finds the pets of another.
+// A test that needs no service at all can have an interface with the methods that it uses of
+// [petstore.Client], for a mock by hand, gomock or testify (examples/mock):
+//
+//	type lister interface {
+//		ListPets(context.Context, petstore.ListPetsParams, ...petstore.CallOption) (
+//			*petstore.ListPetsResult, error)
+//	}
+//
+// Prefer the fake where errors, limits or what was sent matter: a mock returns what you believe, the
+// fake what the document says. In a suite, make a server in SetupTest, not in SetupSuite, so that no
+// test finds the pets of another.
 //
 // # Options
 //
-//	WithPlan, WithKey                     the keys and their plans
-//	WithPets, WithFaults                  the pets and the faults at the start
-//	WithClock, WithTime, WithMinute       the server's time and the minute of its limits
-//	WithBehavior, WithObserved, WithSeed  choices where the document is silent, and random ones
-//	WithBan, WithLatency                  bans for repeated requests, and delays
-//	WithStrict                            violations that fail the test
-//	WithJournal                           the size of the journal
+//   - [WithPlan], [WithKey]: the keys and their plans
+//   - [WithPets], [WithFaults]: the pets and the faults at the start
+//   - [WithClock], [WithTime], [WithMinute]: the server's time and the minute of its limits
+//   - [WithBehavior], [WithObserved]: choices where the document is silent
+//   - [WithSeed]: what decides random choices
+//   - [WithBan], [WithLatency]: bans for repeated requests, and delays
+//   - [WithStrict]: violations that fail the test
+//   - [WithJournal]: the size of the journal
 //
 // # Time
 //
-// A server runs inside a testing/synctest bubble with nothing to set up, also when it was made
-// outside: there a client waits for 24 hours of Retry-After in microseconds. Several bubbles may
-// use one server one after another. Each begins in the year 2000: when the clock goes back, the
-// windows of all keys begin anew, while a ban keeps the time it had left. If no time passes in a
-// bubble, the next one shares its windows; [Server.Reset] separates them. Outside a bubble,
-// [Server.Advance] and [Server.SetTime] move the server's clock, and no other: a client that waits
-// follows its own clock.
+// [github.com/petstore/petstore-go/fake/faketest.Bubble] runs a test with a server inside a
+// testing/synctest bubble, where a client waits for 24 hours of Retry-After in microseconds. A
+// server that was made outside works there too, with nothing to set up. Several bubbles may use one
+// server one after another. Each begins in the year 2000: when the clock goes back, the windows of
+// all keys begin anew, while a ban keeps the time it had left. If no time passes in a bubble, the
+// next one shares its windows; [Server.Reset] separates them. Outside a bubble, [Server.Advance] and
+// [Server.SetTime] move the server's clock, and no other: a client that waits follows its own clock.
 //
 // # Misuse
 //

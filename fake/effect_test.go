@@ -21,12 +21,6 @@ func TestFault_Effect(t *testing.T) {
 			AfterCommit: true, Delay: 2 * time.Second, Status: 503, Code: "busy", Message: "later", RetryAfter: "5",
 			Header: http.Header{"X-B": nil, "X-A": {"1", "2"}}, Body: []byte("{}"), Wire: fake.WireTruncate,
 		},
-		"connection reset":                      {Wire: fake.WireReset},
-		"connection closed without a response":  {Wire: fake.WireClose},
-		"bytes that are not HTTP":               {Wire: fake.WireGarbage},
-		"no response until the client gives up": {Wire: fake.WireStall},
-		"a byte of the body every 100ms":        {Wire: fake.WireDrip},
-		"connection refused":                    {Wire: fake.WireRefuse},
 	} {
 		assert.Equal(t, want, fakecontrol.Effect(f))
 	}

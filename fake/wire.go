@@ -42,6 +42,8 @@ const (
 	// again (http.Request.GetBody). Through URL and ServeHTTP the connection exists already, so
 	// that it is reset in place of a response, as by WireReset.
 	WireRefuse
+
+	wireEnd // counts the constants
 )
 
 // wireRow says what one Wire does. In place of a response that no client sees, Transport returns
@@ -55,7 +57,7 @@ type wireRow struct {
 }
 
 // wires has a row for each constant: what else has a list of them is compared with this one.
-var wires = [...]wireRow{
+var wires = [wireEnd]wireRow{
 	WireNone:  {name: "none", shows: true},
 	WireReset: {name: "reset", effect: "connection reset", err: wasReset, breakOff: reset},
 	WireClose: {
@@ -76,7 +78,7 @@ var wires = [...]wireRow{
 	WireRefuse: {name: "refuse", effect: "connection refused", err: refused, breakOff: reset},
 }
 
-func (w Wire) known() bool { return w >= 0 && int(w) < len(wires) }
+func (w Wire) known() bool { return w >= 0 && w < wireEnd }
 
 // row returns the row of a wire that is known.
 func (w Wire) row() *wireRow { return &wires[w] }

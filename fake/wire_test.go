@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,9 +24,8 @@ import (
 
 func TestFaultWire(t *testing.T) {
 	t.Run("the client sees each wire as itself", func(t *testing.T) {
-		isReset := func(t *testing.T, err error) { assert.ErrorIs(t, err, syscall.ECONNRESET) }
-		for wire, check := range map[fake.Wire]func(*testing.T, error){
-			fake.WireReset: isReset,
+		checks := map[fake.Wire]func(*testing.T, error){
+			fake.WireReset: func(t *testing.T, err error) { assert.ErrorIs(t, err, syscall.ECONNRESET) },
 			fake.WireClose: func(t *testing.T, err error) {
 				assert.True(t, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF), "%v", err)
 			},
@@ -32,7 +33,13 @@ func TestFaultWire(t *testing.T) {
 			fake.WireGarbage: func(t *testing.T, err error) {
 				assert.ErrorContains(t, err, "malformed HTTP response")
 			},
-		} {
+		}
+		for _, wire := range fakecontrol.Wires()[1:] {
+			if slices.Contains([]fake.Wire{fake.WireStall, fake.WireDrip, fake.WireRefuse}, wire) {
+				continue // which have tests of their own below
+			}
+			check := checks[wire]
+			require.NotNil(t, check, "%v has no check", wire)
 			t.Run(wire.String(), func(t *testing.T) {
 				throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 					d.list(t) // so that sockets are kept and used again
@@ -130,19 +137,28 @@ func TestFaultWire(t *testing.T) {
 			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		})
 	})
-	t.Run("every wire has a name", func(t *testing.T) {
-		assert.Equal(t, "[none reset close truncate garbage stall drip refuse]", fmt.Sprint(fakecontrol.Wires()))
+	t.Run("a number that is no wire has a text", func(t *testing.T) {
 		assert.Equal(t, "Wire(-1) Wire(99)", fmt.Sprint(fake.Wire(-1), " ", fake.Wire(99)))
 	})
 }
 
-func TestParseWire(t *testing.T) {
-	for _, w := range fakecontrol.Wires() {
+// Each wire has a name, words, and its place in the table of the package's documentation.
+func TestWires(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	assert.Equal(t, fake.WireNone, fakecontrol.Wires()[0])
+	for _, w := range fakecontrol.Wires()[1:] {
+		require.NotEmpty(t, w.String(), "wire %d has no row in wire.go", w)
+		assert.NotEmpty(t, strings.TrimPrefix(fakecontrol.Effect(fake.Fault{Wire: w}), "no change"), w)
+		constant := "Wire"
+		for word := range strings.SplitSeq(w.String(), "-") {
+			constant += strings.ToUpper(word[:1]) + word[1:]
+		}
+		assert.True(t, strings.Contains(string(doc), "Wire: "+constant), "doc.go lacks %s in its table", constant)
 		parsed, err := fakecontrol.ParseWire(w.String())
 		require.NoError(t, err)
 		assert.Equal(t, w, parsed)
 	}
-	_, err := fakecontrol.ParseWire("no such wire")
-	assert.EqualError(t, err, `"no such wire" is not one of none, reset, close, truncate, garbage,`+
-		` stall, drip, refuse`)
+	_, err = fakecontrol.ParseWire("no such wire")
+	assert.ErrorContains(t, err, `"no such wire" is not one of none, reset, close`)
 }

@@ -61,8 +61,8 @@ func faults() map[string]fake.Fault {
 	for _, wire := range fakecontrol.Wires()[1:] {
 		all[wire.String()] = fake.Fault{Wire: wire}
 		all[wire.String()+" for ever"] = fake.Fault{Wire: wire, Times: fake.Forever}
-		if wire != fake.WireRefuse {
-			all[wire.String()+" after commit"] = fake.Fault{Wire: wire, AfterCommit: true}
+		if after := (fake.Fault{Wire: wire, AfterCommit: true}); after.Validate() == nil {
+			all[wire.String()+" after commit"] = after
 		}
 	}
 	return all

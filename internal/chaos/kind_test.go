@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // kindHeader is the header of a request by which the fake selects its failure.
@@ -31,9 +32,13 @@ func kinds() []*kind {
 	for _, status := range []int{408, 500, 502, 503, 504} {
 		all = append(all, beforeAndAfter(fmt.Sprint(status), fake.Fault{Status: status})...)
 	}
-	for _, wire := range []fake.Wire{fake.WireReset, fake.WireClose, fake.WireGarbage, fake.WireStall} {
-		all = append(all, beforeAndAfter(wire.String(), fake.Fault{Wire: wire})...)
+	for _, wire := range fakecontrol.Wires()[1:] {
+		for _, k := range beforeAndAfter(wire.String(), fake.Fault{Wire: wire}) {
+			k.whole = wire == fake.WireDrip
+			all = append(all, k)
+		}
 	}
+	all = slices.DeleteFunc(all, func(k *kind) bool { return k.fault.Validate() != nil }) // refused after commit
 	return all
 }
 
@@ -41,11 +46,8 @@ func kinds() []*kind {
 func brokenConnections() []*kind {
 	const late = 700 * time.Millisecond
 	return []*kind{
-		{name: "refuse", fault: fake.Fault{Wire: fake.WireRefuse}},
 		{name: "refuse late", slow: true, fault: fake.Fault{Wire: fake.WireRefuse, Delay: late}},
-		{name: "truncate", fault: fake.Fault{Wire: fake.WireTruncate}},
 		{name: "truncate of a 500", fault: fake.Fault{Wire: fake.WireTruncate, Status: 500}},
-		{name: "drip", fault: fake.Fault{Wire: fake.WireDrip}, whole: true},
 		{name: "delay", fault: fake.Fault{Delay: late}, whole: true, slow: true},
 		{name: "delay after commit", fault: fake.Fault{Delay: late, AfterCommit: true}, whole: true, slow: true},
 		{
