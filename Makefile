@@ -22,7 +22,6 @@ ci: # all checks of CI
 # The cost of a call, compared with other clients. It takes some minutes; see docs/benchmarks.md.
 bench:
 	bench/run
-	bench/tables
 
 # Each fuzz target for FUZZTIME, one after another; see docs/fuzzing.md.
 FUZZTIME ?= 10m

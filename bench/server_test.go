@@ -3,13 +3,14 @@ package bench_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/bench/internal/canned"
 	"github.com/petstore/petstore-go/bench/internal/peer"
+	"github.com/petstore/petstore-go/bench/internal/rounds"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -65,14 +67,14 @@ func startServer(tb testing.TB, kind string) *server {
 	return s
 }
 
-// cpuTime asks the server for the CPU time that it has used, in nanoseconds.
-func (s *server) cpuTime(tb testing.TB) int64 {
+// cpuTime asks the server for the CPU time that it has used.
+func (s *server) cpuTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	_, err := io.WriteString(s.stdin, "\n")
 	require.NoError(tb, err)
 	n, err := strconv.ParseInt(s.line(tb), 10, 64)
 	require.NoError(tb, err)
-	return n
+	return time.Duration(n)
 }
 
 func (s *server) line(tb testing.TB) string {
@@ -107,7 +109,7 @@ func serve(kind string) error {
 	fmt.Println(baseURL)
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		fmt.Println(cpuTime())
+		fmt.Println(rounds.CPU().Nanoseconds())
 	}
 	return lines.Err()
 }
@@ -120,43 +122,61 @@ func newPets(n int) []petstore.NewPet {
 	return pets
 }
 
-// BenchmarkServer measures the CPU time that the fake needs for a list of 20 over TCP, beside a
-// handler of net/http that writes a constant response of the same size. Both serve 64 connections,
-// each in a process of its own; the client's share would hide the difference.
-func BenchmarkServer(b *testing.B) {
-	for _, kind := range []string{"canned", "fake"} {
-		b.Run("kind="+kind, func(b *testing.B) {
-			s := startServer(b, kind)
-			transport := &http.Transport{MaxIdleConnsPerHost: goroutines}
-			defer transport.CloseIdleConnections()
-			fromMany(func() { s.list(b, transport) }) // makes the connections
-			b.SetParallelism(max(1, goroutines/runtime.GOMAXPROCS(0)))
-			b.ResetTimer()
-			before := s.cpuTime(b)
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					s.list(b, transport)
-				}
-			})
-			b.ReportMetric(float64(s.cpuTime(b)-before)/float64(b.N), "server-cpu-ns/op")
-		})
+// serverContender makes lists of 20 over 64 connections to a server of that kind, and has the CPU
+// time of the server alone: the client's share would hide the difference.
+func serverContender(t *testing.T, kind string) rounds.Contender {
+	t.Helper()
+	s := startServer(t, kind)
+	transport := &http.Transport{MaxIdleConnsPerHost: goroutines}
+	t.Cleanup(transport.CloseIdleConnections)
+	return rounds.Contender{
+		Name: kind,
+		Do: func(n int) error {
+			return fromMany(goroutines, n, func() error { return list(t, transport, s.baseURL) })
+		},
+		CPU: func() time.Duration { return s.cpuTime(t) },
 	}
 }
 
-func (s *server) list(b *testing.B, transport http.RoundTripper) {
-	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, s.baseURL+"/pets?limit=20", nil)
+// list asks for a list of 20, as far as a server sees it.
+func list(t *testing.T, transport http.RoundTripper, baseURL string) error {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, baseURL+"/pets?limit=20", nil)
 	if err != nil {
-		b.Error(err)
-		return
+		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+peer.APIKey)
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		b.Error(err)
-		return
+		return err
 	}
 	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
-		b.Error(resp.Status, err)
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
 	}
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// startFake starts a fake and makes a first request; startConstant does so with a constant handler.
+func startFake(t *testing.T) error {
+	t.Helper()
+	srv := fake.NewServer(fake.WithKey(peer.APIKey, fake.Enterprise(0, 0)))
+	defer srv.Close()
+	return first(t, srv.URL())
+}
+
+func startConstant(t *testing.T, handler http.Handler) error {
+	t.Helper()
+	srv := httptest.NewServer(handler)
+	defer srv.Close()
+	return first(t, srv.URL+"/v1")
+}
+
+func first(t *testing.T, baseURL string) error {
+	t.Helper()
+	transport := &http.Transport{DisableKeepAlives: true}
+	return list(t, transport, baseURL)
 }

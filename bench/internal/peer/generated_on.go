@@ -2,5 +2,5 @@
 
 package peer
 
-// generated returns the clients made of generated code.
-func generated() []Peer { return []Peer{{"oapi-codegen", newOAPI}, {"ogen", newOgen}} }
+// generated returns the client made of generated code.
+func generated() []Peer { return []Peer{{"ogen", newOgen}} }

@@ -26,19 +26,8 @@ type plain struct {
 // attemptTimeout is the default of ours.
 const attemptTimeout = 30 * time.Second
 
-// newTimedNetHTTP returns the yardstick: net/http with a timeout for each request.
-func newTimedNetHTTP(t Target) (Client, error) {
-	c := newPlain(t)
-	c.timeout = attemptTimeout
-	return c, nil
-}
-
-// newNetHTTP returns net/http without a timeout.
+// newNetHTTP returns the yardstick: net/http with a timeout for each request.
 func newNetHTTP(t Target) (Client, error) {
-	return newPlain(t), nil
-}
-
-func newPlain(t Target) *plain {
 	client := &http.Client{Transport: t.transport()}
 	send := func(ctx context.Context, method, url string, body []byte) (*http.Response, error) {
 		var r io.Reader
@@ -52,7 +41,7 @@ func newPlain(t Target) *plain {
 		setHeader(req.Header, body != nil)
 		return client.Do(req)
 	}
-	return &plain{baseURL: t.BaseURL, send: send}
+	return &plain{baseURL: t.BaseURL, timeout: attemptTimeout, send: send}, nil
 }
 
 // newRetryable returns go-retryablehttp with its defaults, but silent.

@@ -14,29 +14,20 @@ import (
 
 // Peer is a kind of client.
 type Peer struct {
-	// Name is the name in the tables. It has no slash: that separates the parts of a benchmark's
-	// name.
 	Name string
 	// New makes a client.
 	New func(Target) (Client, error)
 }
 
-// Peers returns all clients of this build: ours, the yardstick (net/http with a timeout for each
-// request), and the others. Those made of generated code are missing in a build without that code.
+// Peers returns the clients of this build: the yardstick, which is net/http with a timeout for each
+// request, then ours and the others. The one made of generated code is missing in a build without
+// that code.
 func Peers() []Peer {
-	peers := append(WithOwnTransport(), Peer{"nethttp", newNetHTTP})
-	peers = append(peers, generated()...)
-	return append(peers, Peer{"resty", newResty}, Peer{"req", newReq})
-}
-
-// WithOwnTransport returns the peers whose handling of connections and of large bodies is compared:
-// ours, net/http and go-retryablehttp.
-func WithOwnTransport() []Peer {
-	return []Peer{
+	return append([]Peer{
+		{"net/http", newNetHTTP},
 		{"petstore-go", newOurs},
-		{"nethttp-timeout", newTimedNetHTTP},
 		{"go-retryablehttp", newRetryable},
-	}
+	}, generated()...)
 }
 
 // Client makes the calls of a peer.

@@ -1,0 +1,122 @@
+package bench_test
+
+import (
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/bench/internal/canned"
+	"github.com/petstore/petstore-go/bench/internal/peer"
+	"github.com/petstore/petstore-go/bench/internal/rounds"
+)
+
+var (
+	roundsFlag = flag.Int("rounds", 2, "how many rounds TestMeasure makes for each row of its table")
+	outFlag    = flag.String("out", "", "the file that TestMeasure writes its rows to, as CSV; none by default")
+)
+
+// turn is how long a contender works before it is another's turn. It is a few cycles of the garbage
+// collector, and short beside what else a machine does.
+const turn = 20 * time.Millisecond
+
+// row is one line of the CSV: a ratio, or a number of allocations.
+type row struct {
+	what, client string
+	rounds.Ratio
+}
+
+// TestMeasure measures all rows of docs/benchmarks.md. bench/run runs it with enough rounds and with
+// both toolchains.
+func TestMeasure(t *testing.T) {
+	var all []row
+	length := turn
+	if *outFlag == "" {
+		length = time.Millisecond // only whether it works
+	}
+	add := func(what string, contenders []rounds.Contender) {
+		ratios, err := rounds.Compare(contenders, *roundsFlag, length)
+		require.NoError(t, err, what)
+		for i, r := range ratios {
+			all = append(all, row{what, contenders[i].Name, r})
+			t.Logf("%-40s %-18s %.3f %.3f %.3f", what, contenders[i].Name, r.Median, r.Low, r.High)
+		}
+	}
+	for _, via := range targets(t) {
+		clients := newClients(t, via.target)
+		for _, op := range []canned.Operation{canned.List20, canned.List100, canned.Create, canned.Get} {
+			add(via.name+" "+op.String(), contenders(t, clients, op, via.callers))
+		}
+	}
+	constant := canned.NewHandler()
+	add("server list20", []rounds.Contender{serverContender(t, "canned"), serverContender(t, "fake")})
+	add("server start", []rounds.Contender{
+		{Name: "canned", Do: times(func() error { return startConstant(t, constant) })},
+		{Name: "fake", Do: times(func() error { return startFake(t) })},
+	})
+	all = append(all, allocations(t)...)
+	if *outFlag != "" {
+		write(t, *outFlag, all)
+	}
+}
+
+// target is a way to the canned responses, and how many goroutines call at a time.
+type target struct {
+	name    string
+	target  peer.Target
+	callers int
+}
+
+func targets(t *testing.T) []target {
+	t.Helper()
+	stub := peer.Target{BaseURL: "http://127.0.0.1/v1", Transport: canned.NewTransport()}
+	tcp := peer.Target{BaseURL: startServer(t, "canned").baseURL, IdleConns: goroutines}
+	return []target{{"stub", stub, 1}, {"TCP", tcp, 1}, {"TCP64", tcp, goroutines}}
+}
+
+func contenders(t *testing.T, clients []client, op canned.Operation, callers int) []rounds.Contender {
+	t.Helper()
+	var all []rounds.Contender
+	for _, c := range clients {
+		all = append(all, rounds.Contender{Name: c.name, Do: func(n int) error { return c.calls(t, op, callers, n) }})
+	}
+	return all
+}
+
+func times(f func() error) func(int) error {
+	return func(n int) error { return fromMany(1, n, f) }
+}
+
+// allocations counts what one call allocates, with the five of the stub.
+func allocations(t *testing.T) []row {
+	t.Helper()
+	var all []row
+	for _, c := range newClients(t, peer.Target{BaseURL: "http://127.0.0.1/v1", Transport: canned.NewTransport()}) {
+		for _, op := range canned.Operations() {
+			n := testing.AllocsPerRun(1000, func() {
+				if _, err := c.Call(t.Context(), op); err != nil && op != canned.NotFound {
+					t.Error(err)
+				}
+			})
+			all = append(all, row{"allocations " + op.String(), c.name, rounds.Ratio{Median: n, Low: n, High: n}})
+		}
+	}
+	return all
+}
+
+func write(t *testing.T, path string, all []row) {
+	t.Helper()
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	for _, r := range all {
+		number := func(x float64) string { return fmt.Sprintf("%.3f", x) }
+		require.NoError(t, w.Write([]string{r.what, r.client, number(r.Median), number(r.Low), number(r.High)}))
+	}
+	w.Flush()
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
+}
