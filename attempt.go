@@ -1,14 +1,17 @@
 package petstore
 
 import (
+	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
@@ -16,143 +19,118 @@ import (
 // the empty line are set before the request is sent, because other goroutines may read them then,
 // for instance a dialer of the transport that calls CallFromContext.
 type attempt struct {
-	call     *call
-	context  deadline.Context
-	number   int           // within the call, starting at 1
-	waited   time.Duration // time that the call waited for the rate limit before this attempt
-	key      credential.Key
-	permit   Permit    // nil once it is released
-	closures uint64    // Client.closure.count when it asked for the permit
-	ready    time.Time // when Acquire returned
-	request  http.Request
-	wire     wire.Record
+	attemptProgress
+	admission
+	context deadline.Context
+	message http.Request
+	wire    wire.Record
 
-	sent       bool // the request may have been written
-	received   time.Time
-	statusCode int // 0 without a response
-	header     http.Header
-	rateLimit  RateLimit
-	retryAfter time.Duration
-	date       time.Time
-	body       []byte
-	tooLarge   bool // body is cut off at the limit
-	err        error
-	failure    wire.Failure
-	raw        *http.Response // the response of the transport
+	sent     bool           // the request may have been written
+	raw      *http.Response // the response of the transport
+	header   http.Header    // without the key
+	response Observation
+	buffer   *body.Buffer
+	body     []byte // in buffer
+	tooLarge bool   // body is cut off at the limit
+	err      error  // why there is no complete response
+	failure  retry.Failure
 }
+
+// errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
+var errPanicked = errors.New("petstore: the call panicked")
 
 // send sends the request and reads the response into a.
 func (a *attempt) send(cookies http.Header) {
-	a.begin(a.ready)
+	a.hadWaited, a.usedKey = time.Duration(a.waited.Load()), a.key.ID
+	a.context.Begin(&a.ctx, callKey{}, &a.attemptProgress, a.ready, a.request.config.attemptTimeout)
 	defer a.context.End()
 	a.exchange(cookies)
-	a.call.reportGate(a)
+	a.reportLimit()
 }
 
-// begin begins the context of a.
-func (a *attempt) begin(now time.Time) {
-	a.context.Begin(&a.call.ctx, callKey{}, a, now, a.call.config.attemptTimeout)
-}
-
-// exchange is send without the report about the gate.
+// exchange is send without the report about the rate limit.
 func (a *attempt) exchange(cookies http.Header) {
-	k := a.call
-	defer k.tracedAttempt(a)
+	defer a.reportDone()
 	a.err = errPanicked               // for the trace, if a function of the user panics
 	resp, err := a.roundTrip(cookies) //nolint:bodyclose // readBody closes it
 	if err == nil {
 		err = a.readBody(resp)
 	}
+	key := a.key.Secret()
+	a.header = redact.Header(a.header, key) // a copy: the transport may share it with other requests
 	a.err = nil
 	if err != nil {
-		err = k.attribute(a, err)
-		a.failed(err, a.kindOf(err))
+		a.fail(err, key)
 	}
-	a.redact()
+}
+
+// roundTrip sends the request and returns the response. It releases the permit when it has the
+// response's header, so that the next waiter need not wait for the body.
+func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
+	var observation Observation               // not tried
+	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
+	if tracer := &a.core.tracer; tracer.on() {
+		tracer.attemptStart(a.ctx.Context, a.describe())
+	}
+	a.prepare(cookies)
+	observation.Sent = a.ready
+	resp, err := wire.CheckResponse(a.core.transport(&a.message))
+	a.sent = a.wire.MayHaveSent(err)
+	if err == nil {
+		a.observe(resp)
+		observation = a.response
+		return resp, nil
+	}
+	observation.NotDone = !a.sent || a.wire.Unprocessed(err)
+	switch ended := deadline.Err(a.ctx.Context) != nil; {
+	case a.sent:
+		observation.Abandoned = ended
+	case ended:
+		observation = Observation{} // this shows nothing about the service
+	default:
+		observation.Sent, observation.Received = time.Time{}, time.Now()
+	}
+	return nil, err
 }
 
 // prepare builds the request without http.NewRequest, which would parse and check its parts again.
 func (a *attempt) prepare(cookies http.Header) {
-	k := a.call
-	r := http.Request{Method: k.operation.method, URL: &k.url, Host: k.url.Host, Header: a.requestHeader(cookies)}
-	http1 := k.client.http1.Load()
-	a.wire.SetBody(&k.client.sends, &r, k.body, k.operation.repeatable, http1)
-	a.request = *r.WithContext(a.wire.Watch(&a.context, http1))
+	r := a.request
+	m := http.Request{Method: r.operation.method, URL: &r.url, Host: r.url.Host, Header: a.requestHeader(cookies)}
+	http1 := a.core.http1.Load()
+	a.wire.SetBody(&a.core.sends, &m, r.body, r.operation.repeatable, http1)
+	a.message = *m.WithContext(a.wire.Watch(&a.context, http1))
 }
 
 // requestHeader returns the header of the request. Requests share the values of headers. The
 // capacity of each value is its length, so that appending to a value of one request does not change
 // another.
 func (a *attempt) requestHeader(cookies http.Header) http.Header {
-	k := a.call
-	h := maps.Clone(k.client.headers) // faster than filling a new map
+	h := maps.Clone(a.core.headers) // faster than filling a new map
 	maps.Copy(h, cookies)
-	maps.Copy(h, k.config.header)
+	maps.Copy(h, a.request.config.header)
 	h["Authorization"] = a.key.Header()
-	if k.body != nil {
+	if a.request.body != nil {
 		h["Content-Type"] = h["Accept"]
 	}
 	return h
 }
 
-// roundTrip sends the request and returns the response. It releases the permit when it has the
-// response's header, so that the next waiter need not wait for the body.
-func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
-	k := a.call
-	var observation Observation               // not tried
-	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
-	k.traceAttempt(a)
-	a.prepare(cookies)
-	observation.Sent = a.ready
-	resp, err := wire.CheckResponse(k.client.transport(&a.request))
-	a.sent = a.wire.MayHaveSent(err)
-	k.sent = k.sent || a.sent
-	if err != nil {
-		switch ended := deadline.Err(k.ctx.Context) != nil; {
-		case a.sent:
-			observation.Abandoned = ended
-		case ended:
-			observation = Observation{} // this shows nothing about the service
-		default:
-			observation = Observation{Received: time.Now()}
-		}
-		return nil, err
-	}
-	a.observe(resp)
-	observation = a.observation(a.ready)
-	return resp, nil
-}
-
-// release releases the permit and reports the outcome of the request. Further calls have no effect.
-func (a *attempt) release(o Observation) {
-	if permit := a.permit; permit != nil {
-		a.permit = nil
-		permit.Release(o)
-	}
-}
-
 // observe records the status and the headers of the response.
 func (a *attempt) observe(resp *http.Response) {
-	c := a.call.client
-	a.received = time.Now()
-	a.raw = resp
-	a.statusCode = resp.StatusCode
-	a.header = resp.Header
-	a.rateLimit = RateLimit(headers.RateLimit(resp.Header))
-	a.date = c.dates.Parse(resp.Header)
-	a.retryAfter = headers.RetryAfter(resp.Header, a.date, a.received)
-	c.sawResponse(resp.ProtoMajor, a.rateLimit)
-}
-
-func (a *attempt) observation(sent time.Time) Observation {
-	return Observation{
-		Sent:       sent,
-		Received:   a.received,
-		StatusCode: a.statusCode,
-		RateLimit:  a.rateLimit,
-		RetryAfter: a.retryAfter,
-		Date:       a.date,
+	now := time.Now()
+	date := a.core.dates.Parse(resp.Header)
+	a.raw, a.header = resp, resp.Header
+	a.response = Observation{
+		Sent:       a.ready,
+		Received:   now,
+		StatusCode: resp.StatusCode,
+		RateLimit:  RateLimit(headers.RateLimit(resp.Header)),
+		RetryAfter: headers.RetryAfter(resp.Header, date, now),
+		Date:       date,
+		NotDone:    !retry.Status(resp.StatusCode).Done,
 	}
+	a.core.sawResponse(resp.ProtoMajor, a.response.RateLimit)
 }
 
 // drainBytes is how much of a body past its limit is read and dropped. net/http can use a
@@ -163,32 +141,85 @@ const drainBytes = 64 << 10
 // readBody reads the body up to its limit and closes it.
 func (a *attempt) readBody(resp *http.Response) (err error) {
 	defer func() { _ = resp.Body.Close() }() // after a complete read, Close cannot report a lost byte
-	k := a.call
-	if k.buffer == nil { // taken late, so that calls that wait for a response hold no buffer
-		k.buffer = k.client.buffers.Get()
+	if a.buffer == nil {                     // taken late, so that calls that wait for a response hold no buffer
+		a.buffer = a.core.buffers.Get()
 	}
-	a.tooLarge, err = k.buffer.Fill(resp.Body, resp.ContentLength, k.client.maxBody)
-	a.body = k.buffer.Bytes
+	a.tooLarge, err = a.buffer.Fill(resp.Body, resp.ContentLength, a.core.maxBody)
+	a.body = a.buffer.Bytes
 	if a.tooLarge {
 		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
 	}
 	return err
 }
 
-func (a *attempt) failed(err error, kind wire.Failure) { a.err, a.failure = err, kind }
+// fail records the error of the transport, or of reading the body, without the key.
+func (a *attempt) fail(err error, key string) {
+	ended := endOf(a.ctx.Context)
+	if a.err = ended; ended == nil {
+		a.err = a.cause(err)
+	}
+	a.failure = retry.Connection
+	if a.response.StatusCode == 0 { // else the error has cut off the body
+		a.failure = a.wire.KindOf(a.err, &a.message, a.sent)
+	}
+	if ended == nil {
+		a.err = redact.Error(a.err, key)
+	}
+}
 
-// carrierResponse returns the response for http.Client, without the parts that http.Client would
-// act on: the body, which has been read, and the Location of a redirect, since http.Client parses
-// it even if it does not follow it, and drops the response if the Location is malformed.
-func (a *attempt) carrierResponse() (*http.Response, error) {
-	resp := a.raw
-	if resp == nil {
-		return nil, a.err
+// cause returns err, or what is known about its reason: net/http, or the timeout of the attempt and
+// not another one, such as a dialer's.
+func (a *attempt) cause(err error) error {
+	switch {
+	case a.wire.Repeated():
+		return wire.ErrNotRepeated
+	case a.wire.Unprocessed(err):
+		return wire.ErrUnprocessed
+	// If the server does not speak HTTP, another attempt does not help, however late the response
+	// was.
+	case deadline.Err(&a.context) != nil && !wire.NotHTTP(err):
+		return &deadline.TimeoutError{After: a.request.config.attemptTimeout}
 	}
-	resp.Body = http.NoBody
-	if resp.StatusCode/100 == 3 {
-		resp.Header = maps.Clone(resp.Header)
-		resp.Header.Del("Location")
+	return wire.Cause(err)
+}
+
+// result returns what decides about another attempt.
+func (a *attempt) result() retry.Result {
+	code := a.response.StatusCode
+	return retry.Result{Sent: a.sent, Status: code, Success: a.request.operation.succeeds(code), Failure: a.failure}
+}
+
+// scope returns the limit that a 429 seems to be for; empty for any other response.
+func (a *attempt) scope() LimitScope {
+	if a.response.StatusCode != http.StatusTooManyRequests {
+		return ""
 	}
-	return resp, nil
+	return scopeOf(a.response)
+}
+
+// reportLimit reports to the traces if the response closes or opens the rate limit.
+func (a *attempt) reportLimit() {
+	switch tracer := &a.core.tracer; {
+	case !tracer.on() || a.response.StatusCode == 0:
+	case a.response.StatusCode == http.StatusTooManyRequests:
+		info := LimitInfo{Call: a.progress.describe(), Scope: a.scope(), Until: opensAt(a.response)}
+		tracer.limitClosed(a.ctx.Context, info, -1, a.closures)
+	default:
+		tracer.limitOpened(a.ctx.Context, a.describe(), a.ready, a.response.RateLimit.Remaining, a.closures)
+	}
+}
+
+// reportDone reports the end of the attempt to the traces.
+func (a *attempt) reportDone() {
+	if tracer := &a.core.tracer; tracer.on() {
+		tracer.attemptDone(a.ctx.Context, AttemptDoneInfo{
+			Call:       a.describe(),
+			Duration:   time.Since(a.ready),
+			StatusCode: a.response.StatusCode,
+			RateLimit:  a.response.RateLimit,
+			RetryAfter: a.response.RetryAfter,
+			Sent:       a.sent,
+			Err:        a.err,
+		})
+	}
 }

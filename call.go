@@ -6,52 +6,42 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-
-	"github.com/hashicorp/go-retryablehttp"
+	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
+	"github.com/petstore/petstore-go/internal/deadline"
+	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// operation is an operation of the service (section 4), or a request of Do.
-type operation struct {
-	index      int    // in Client.templates; 0 for Do
-	name       string // operationId of the document
-	method     string
-	template   string // path template below /pets
-	success    int    // documented status; 0 for any 2xx
-	repeatable bool   // a repetition has no further effect
+// call is one API call with all its attempts. These are the steps of a create whose first response
+// is a 429 and whose second is a 201:
+//
+//	pets.go      CreatePet validates and encodes; perform makes the call
+//	engine.go    run passes a placeholder request to go-retryablehttp, the loop around the attempts
+//	call.go      attempt, below http.Client: one admission, one request
+//	gate.go      admit gets the key and a permit of the limiter
+//	attempt.go   send writes the request, releases the permit and reads the 429
+//	call.go      again asks internal/retry: a retry, not before Retry-After has passed
+//	gate.go      admit waits, with the call's first ticket in the limiter's queue
+//	attempt.go   send writes the request again and reads the 201
+//	call.go      again: no retry
+//	outcome.go   ofLast returns the error of the call, here nil; codec.go decodes the Pet
+type call struct {
+	gate
+
+	sends       request
+	placeholder placeholder
+	first       attempt    // saves an allocation: most calls have one attempt
+	last        *attempt   // nil before the first
+	plan        retry.Plan // what to do after the last attempt
+	refused     error      // why the next attempt was not begun
+	sent        bool       // a request may have been written
 }
 
-func (o *operation) succeeds(code int) bool {
-	return code == o.success || o.success == 0 && code/100 == 2
-}
-
-// The operations of the service (section 4), as the Operation fields of errors and of [Call] name
-// them.
-const (
-	OpListPets  = "listPets"
-	OpCreatePet = "createPet"
-	OpGetPet    = "getPet"
-)
-
-var (
-	listPets  = &operation{1, OpListPets, http.MethodGet, "", http.StatusOK, true}
-	createPet = &operation{2, OpCreatePet, http.MethodPost, "", http.StatusCreated, false}
-	getPet    = &operation{3, OpGetPet, http.MethodGet, ofOne, http.StatusOK, true}
-
-	operations = [...]*operation{listPets, createPet, getPet} // in the order of their index
-)
-
-// ofOne is the template of the operations on a single pet.
-const ofOne = "/{petId}"
-
-// request has the parameters of an operation.
-type request struct {
+// arguments has the parameters of an operation.
+type arguments struct {
 	operation *operation
 	id        int64  // of the pet in the path
 	path      string // of Do, below the base URL
@@ -60,165 +50,205 @@ type request struct {
 	body      []byte // nil for none
 }
 
-// call is one API call with all its attempts. These are the steps of a create whose first response
-// is a 429 and whose second is a 201:
-//
-//	pets.go      CreatePet validates and encodes; perform makes the call
-//	call.go      run passes a carrier request to go-retryablehttp, the loop around the attempts
-//	call.go      roundTrip, below http.Client: one admission, one attempt
-//	gate.go      admit gets the key and a permit of the limiter
-//	attempt.go   send writes the request, releases the permit and reads the 429
-//	retry.go     checkRetry plans a retry, not before Retry-After has passed
-//	gate.go      admit waits, with the call's first ticket in the limiter's queue
-//	attempt.go   send writes the request again and reads the 201
-//	retry.go     checkRetry plans no retry
-//	outcome.go   outcome returns the error of the call, here nil; codec.go decodes the Pet
-//
-// go-retryablehttp and http.Client see only the carrier. It has no body, no key and no redirect
-// that they could act on; their hooks find the call in its context.
-type call struct {
-	id        uint64
-	client    *Client
-	operation *operation
-	config    *callConfig
-	body      []byte
-	url       url.URL
-	ctx       callContext
-	traced    *tracedCall // nil without a trace
-	carrier   http.Request
-	engine    retryablehttp.Request
-	first     attempt      // saves an allocation: most calls have one attempt
-	last      *attempt     // nil before the first
-	buffer    *body.Buffer // body of the last response
-
-	plan    plan         // what to do after the last attempt
-	refused error        // why the next attempt was not begun
-	sent    bool         // a request may have been written
-	drops   bool         // the body of a success is not decoded
-	newKey  atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
-	free    atomic.Int64 // time in the current Acquire that WithMaxWait does not count, in ns
-	waits   atomic.Bool  // it counts in client.waiting
-
-	attempts atomic.Int32 // number of attempts begun
-	waited   atomic.Int64 // time waited for the rate limit, in ns
-	keyID    atomic.Pointer[string]
-
-	mu     sync.Mutex // guards ticket: a Limiter of the user may call Ticket from several goroutines
-	ticket ticket     // first of a linked list with one ticket for each limiter
-}
-
 // perform makes a call. It decodes the body of the documented success; all else is an error.
 func perform[T any](
-	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
+	ctx context.Context, c *Client, args arguments, opts []CallOption, decode func(*body.Buffer) (T, error),
 ) (value T, response Response, err error) {
-	k, err := c.newCall(ctx, r, opts)
+	k, err := newCall(ctx, c, args, opts)
 	if err != nil {
 		return value, response, err
 	}
-	err = errPanicked // traceDone reports it if the code below panics
-	defer func() { k.traceDone(err) }()
-	k.traceStart()
-	if timeout := k.config.callTimeout; timeout > 0 {
+	traces := c.tracer.traces
+	traced := c.tracer.call(k.ctx)
+	err = errPanicked // done reports it if the code below panics
+	defer func() { traced.done(traces, err) }()
+	if traced != nil {
+		traced.start(traces)
+		k.ctx.Context = traced.last
+	}
+	if timeout := k.sends.config.callTimeout; timeout > 0 {
 		cause := errors.New("WithCallTimeout of " + timeout.String())
 		bounded, cancel := context.WithTimeoutCause(k.ctx.Context, timeout, cause)
 		defer cancel()
 		k.ctx.Context = bounded //nolint:fatcontext // once for each call
 	}
 	if err = k.run(); err != nil {
-		awaitCause(k.ctx.Context, err)
+		deadline.AwaitCause(k.ctx.Context, err)
 	} else {
 		value, response, err = decodeResponse(k, decode)
 	}
-	c.buffers.Put(k.buffer)
+	if k.last != nil {
+		c.buffers.Put(k.last.buffer)
+	}
 	return value, response, err
 }
 
-// errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
-var errPanicked = errors.New("petstore: the call panicked")
-
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
-	none := k.operation.success == 0 && k.last.statusCode == http.StatusNoContent
+	a, o := k.last, k.outcome()
+	none := k.sends.operation.success == 0 && a.response.StatusCode == http.StatusNoContent
 	switch {
-	case k.drops, none:
-		response = k.last.response()
-		return value, response, nil
-	case k.buffer.Size() == 0: // the decoder would report no more than EOF
-		return value, response, k.last.responseError("body is empty", nil)
+	case k.sends.drops, none:
+		return value, o.response(), nil
+	case a.buffer.Size() == 0: // the decoder would report no more than EOF
+		return value, response, o.responseError("body is empty", nil)
 	}
 	// The header in which the key is replaced decides nothing: the key may be a usual word.
-	if reason := body.MediaTypeProblem(k.last.raw.Header); reason != "" {
-		return value, response, k.last.responseError(cmp.Or(body.MediaTypeProblem(k.last.header), "Content-Type"), nil)
+	if reason := body.MediaTypeProblem(a.raw.Header); reason != "" {
+		return value, response, o.responseError(cmp.Or(body.MediaTypeProblem(a.header), "Content-Type"), nil)
 	}
-	if value, err = decode(k.buffer); err != nil {
-		return value, response, k.last.decodeError(err)
+	if value, err = decode(a.buffer); err != nil {
+		return value, response, o.decodeError(err)
 	}
-	response = k.last.response()
-	if k.config.rawBody {
-		response.RawBody = k.buffer.Whole()
+	response = o.response()
+	if k.sends.config.rawBody {
+		response.RawBody = a.buffer.Whole()
 	}
 	return value, response, nil
 }
 
-func (c *Client) newCall(ctx context.Context, r request, opts []CallOption) (*call, error) {
+func newCall(ctx context.Context, c *Client, args arguments, opts []CallOption) (*call, error) {
+	op := args.operation
 	if ctx == nil {
-		return nil, &ArgumentError{r.operation.name, "ctx", "is nil"}
+		return nil, &ArgumentError{op.name, "ctx", "is nil"}
 	}
 	if c == nil || c.engine == nil {
-		return nil, &ArgumentError{r.operation.name, "Client", "was not made by NewClient"}
+		return nil, &ArgumentError{op.name, "Client", "was not made by NewClient"}
 	}
-	k := &call{id: rand.Uint64(), client: c, operation: r.operation, body: r.body, url: *c.petsURL}
-	k.ctx = callContext{ctx, k}
-	if r.operation.template == ofOne {
-		k.url.Path = string(strconv.AppendInt(append([]byte(k.url.Path), '/'), r.id, 10))
+	config, err := c.call.with(opts)
+	if err != nil {
+		return nil, withOperation(err, op.name)
 	}
-	if r.path != "" {
-		k.url.Path = strings.TrimSuffix(k.url.Path, "/pets") + r.path
+	k := &call{sends: request{operation: op, config: config, url: *c.petsURL, body: args.body}}
+	k.id, k.core, k.request, k.ctx = rand.Uint64(), &c.core, &k.sends, callContext{ctx, k}
+	url := &k.sends.url
+	url.RawQuery = args.query
+	if op.template == ofOne {
+		url.Path = string(strconv.AppendInt(append([]byte(url.Path), '/'), args.id, 10))
 	}
-	k.drops = r.path != "" && !r.decodes
-	k.url.RawQuery = r.query
-	var err error
-	if k.config, err = c.call.with(opts); err != nil {
-		return nil, withOperation(err, r.operation.name)
+	if args.path != "" {
+		url.Path = strings.TrimSuffix(url.Path, "/pets") + args.path
+		k.sends.drops = !args.decodes
 	}
 	return k, nil
 }
 
 // run sends the request, again if the plan says so, and returns the error of the call.
 func (k *call) run() error {
-	carrier := http.Request{Method: k.operation.method, URL: &k.url, Header: k.client.cookies()}
-	k.carrier = *carrier.WithContext(&k.ctx)
-	k.engine.Request = &k.carrier
-	resp, err := k.client.engine.Do(&k.engine)
-	if err == nil {
-		_ = resp.Body.Close() // it is http.NoBody; see carrierResponse
+	err := k.placeholder.run(&k.ctx, k.core, k.request)
+	o := k.outcome()
+	switch {
+	case k.refused != nil:
+		return k.refused
+	case k.last == nil: // http.Client refused the placeholder
+		return o.transportError(err)
+	case k.plan.Again: // the context ended before the planned attempt
+		return o.endedWhileWaiting(k.ended())
 	}
-	return k.outcome(err)
+	if err = o.ofLast(); err == nil {
+		k.core.retries.Succeeded()
+	}
+	return err
 }
 
-// roundTrip makes one attempt: it waits at the gate and sends the request. carrier is the engine's
-// request after http.Client has added the cookies of the caller's jar.
-func (k *call) roundTrip(carrier *http.Request) (*http.Response, error) {
-	a, err := k.admit()
-	if err != nil {
-		k.refused = err
-		return nil, err
+func (k *call) outcome() *outcome { return &outcome{k.sends.operation, k.last, k.plan, k.sent} }
+
+// attempt implements [looped]: it waits at the gate and sends the request.
+func (k *call) attempt(cookies http.Header) (*http.Response, error) {
+	a := &k.first
+	var refusedKey *string
+	if last := k.last; last != nil {
+		a = &attempt{buffer: last.buffer}
+		if last.response.StatusCode == http.StatusUnauthorized {
+			refusedKey = last.key.ID
+		}
+	}
+	a.progress, a.number = &k.progress, int(k.attempts.Load())+1
+	if err := k.admit(&a.admission, &k.plan, k.waitReason(), refusedKey); err != nil {
+		k.refused = k.refusal(a, err)
+		return nil, k.refused
 	}
 	k.last = a
-	a.send(carrier.Header)
-	return a.carrierResponse()
+	a.send(cookies)
+	k.sent = k.sent || a.sent
+	if a.raw == nil {
+		return nil, a.err
+	}
+	return placeholderResponse(a.raw), nil
 }
 
-// roundTripper is a function so that no dump can print the variables that it closes over: they lead
-// to connections whose buffers contain the key.
-type roundTripper func(*http.Request) (*http.Response, error)
+// waitReason returns the reason for the wait of the plan.
+func (k *call) waitReason() WaitReason {
+	switch {
+	case !k.plan.NotBefore.IsZero() && k.last.scope() != "":
+		return WaitReason(k.last.scope())
+	case !k.plan.NotBefore.IsZero(), k.plan.Asked:
+		return WaitRetryAfter
+	}
+	return WaitBackoff
+}
 
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+// refusal returns the error of the call after err, because of which a was not sent.
+func (k *call) refusal(a *attempt, err error) error {
+	if noKey, ok := errors.AsType[*keyError](err); ok {
+		k.attempts.Add(1)
+		a.err, a.failure = noKey.error, retry.Permanent
+		k.last, k.plan = a, retry.Plan{}
+		return k.outcome().ofLast()
+	}
+	if errors.Is(err, errSameKey) {
+		return k.outcome().ofLast() // the service has refused this key
+	}
+	ended := k.ended()
+	err = k.outcome().refusal(err, ended)
+	if e, ok := err.(*RateLimitError); ok && ended == nil && k.core.tracer.on() && e.RetryAt.After(time.Now()) { //nolint:errorlint // its own
+		left := e.RateLimit.Remaining
+		if e.Scope == ScopeBan {
+			left = -1
+		}
+		info := LimitInfo{Call: k.describe(), Scope: e.Scope, Until: e.RetryAt}
+		k.core.tracer.limitClosed(k.ctx.Context, info, left, a.closures)
+	}
+	return err
+}
 
-// newRoundTripper returns the transport of the carrier requests. It has no CloseIdleConnections:
-// go-retryablehttp calls that after each failure, and would close the idle connections of all calls
-// and clients that share the transport of the attempts.
-func newRoundTripper() http.RoundTripper {
-	return roundTripper(func(carrier *http.Request) (*http.Response, error) {
-		return callOf(carrier.Context()).roundTrip(carrier)
-	})
+// again implements [looped]: it plans the next attempt.
+func (k *call) again() bool {
+	if k.refused != nil || k.last == nil {
+		return false
+	}
+	k.plan = k.decide(k.last)
+	if k.plan.Costs && k.plan.Again && !k.core.retries.Take() {
+		k.plan = retry.Plan{}
+	}
+	return k.plan.Again
+}
+
+// decide returns the plan after a.
+func (k *call) decide(a *attempt) retry.Plan {
+	result := a.result()
+	if result.Success && a.err == nil || k.ended() != nil {
+		return retry.Plan{}
+	}
+	config := k.sends.config
+	facts := retry.Facts{
+		Result:     result,
+		Repeatable: k.sends.operation.repeatable,
+		NewKey:     k.core.rotates && !k.keyRefused.Load(),
+		Number:     a.number,
+		Policy:     config.retry,
+		RetryAfter: a.response.RetryAfter,
+		Unlimited:  k.core.limiter == nil,
+		Now:        time.Now(),
+		MaxWait:    config.maxWait - time.Duration(k.waited.Load()),
+		Random:     rand.Int64N,
+	}
+	facts.Deadline, _ = k.ctx.Deadline()
+	if result.Status == http.StatusTooManyRequests {
+		facts.OpensAt = opensAt(a.response)
+	}
+	p := retry.Decide(&facts)
+	if p.Again && result.Status == http.StatusUnauthorized {
+		k.keyRefused.Store(true) // admit ends the call if the key is the same
+	}
+	return p
 }

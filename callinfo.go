@@ -40,47 +40,32 @@ type Call struct {
 // with its context belongs to the call as well. CallFromContext is safe for concurrent use, also
 // after the end of the call.
 func CallFromContext(ctx context.Context) (Call, bool) {
-	switch found := ctx.Value(callKey{}).(type) {
-	case *call:
-		return found.describe(), true
-	case *attempt:
+	if found := callOf(ctx); found != nil {
 		return found.describe(), true
 	}
 	return Call{}, false
 }
 
-func (k *call) describe() Call {
-	c := Call{
-		ID:         k.id,
-		KeyRefused: k.newKey.Load(),
-		BaseURL:    k.client.base,
-		Operation:  k.operation.name,
-		Method:     k.operation.method,
-		Template:   k.client.templates[k.operation.index],
-		Attempt:    int(k.attempts.Load()),
-		Waited:     time.Duration(k.waited.Load()),
-		Background: k.config.background,
-	}
-	if id := k.keyID.Load(); id != nil {
-		c.KeyID = *id
-	}
-	return c
+// contextCall is a call as its context has it.
+type contextCall interface {
+	describe() Call
+	startWait(w Wait) (done func(free time.Duration))
+	queueTickets() *tickets
 }
 
-// describe returns the call as it was when a began; another attempt may have begun since.
-func (a *attempt) describe() Call {
-	c := a.call.describe()
-	c.Attempt, c.Waited = a.number, a.waited
-	if a.key.ID != nil {
-		c.KeyID = *a.key.ID
-	}
-	return c
+// callOf returns the call of ctx; nil if there is none.
+func callOf(ctx context.Context) contextCall {
+	found, _ := ctx.Value(callKey{}).(contextCall)
+	return found
 }
+
+// callKey is the context's key for a contextCall.
+type callKey struct{}
 
 // callContext is the caller's context; its Value also finds the call.
 type callContext struct {
 	context.Context
-	call *call
+	call contextCall
 }
 
 // Value implements [context.Context].
@@ -89,18 +74,4 @@ func (c *callContext) Value(key any) any {
 		return c.call
 	}
 	return c.Context.Value(key)
-}
-
-// callKey is the context's key for a *call, or for the *attempt that a request belongs to.
-type callKey struct{}
-
-// callOf returns the call of ctx; nil if there is none.
-func callOf(ctx context.Context) *call {
-	switch found := ctx.Value(callKey{}).(type) {
-	case *call:
-		return found
-	case *attempt:
-		return found.call
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/retry"
 )
 
 // WithBackground marks a call as background work: it queues behind all other calls and leaves them
@@ -32,6 +33,21 @@ var rawBodyKind = &optionKind[callConfig, none]{"WithRawBody", func(c *callConfi
 	return nil
 }, noText}
 
+// RetryPolicy sets how often a call is retried and with which backoff; the package documentation
+// has the table of what is retried. A zero field means its default, so the zero RetryPolicy is the
+// default.
+type RetryPolicy struct {
+	// MaxAttempts is the largest number of requests per call, including the first. The default is
+	// 4; 1 means no retry.
+	MaxAttempts int
+	// BaseDelay is the backoff before the second request; it doubles with each further one. The
+	// default is 500 ms. The second half of each backoff is random.
+	BaseDelay time.Duration
+	// MaxDelay limits the backoff, but not the Retry-After of the service. The default is 30 s, or
+	// BaseDelay if that is longer.
+	MaxDelay time.Duration
+}
+
 // WithRetryPolicy replaces the retry policy. The package documentation has the table of what is
 // retried.
 func WithRetryPolicy(p RetryPolicy) CallOption {
@@ -45,7 +61,7 @@ var retryKind = &optionKind[callConfig, RetryPolicy]{"WithRetryPolicy", func(c *
 	if p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay {
 		return invalid("WithRetryPolicy", "has a MaxDelay below its BaseDelay")
 	}
-	c.retry = p.withDefaults()
+	c.retry = retry.Policy(p).WithDefaults()
 	return nil
 }, func(p RetryPolicy) string { return fmt.Sprintf("%+v", p) }}
 

@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
-	"net/url"
-	"sync/atomic"
 
 	"github.com/hashicorp/go-cleanhttp"
-	"github.com/hashicorp/go-retryablehttp"
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
@@ -29,36 +26,7 @@ const idleConnections = 64
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
 // The zero Client is not usable: each of its calls fails with an [*ArgumentError].
-type Client struct {
-	clientParts
-	key     credential.Source
-	rotates bool         // key calls the function of WithAPIKeyFunc
-	http1   atomic.Bool  // the last response came over HTTP/1
-	waiting atomic.Int64 // number of calls that wait at the gate
-	closure closure
-	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
-}
-
-// clientParts is what clients with different keys share; see WithKey.
-type clientParts struct {
-	base      string // URL, without a trailing slash
-	petsURL   *url.URL
-	templates [1 + len(operations)]string // path templates, by the index of the operation
-	engine    *retryablehttp.Client
-	transport roundTripper   // sends the attempts
-	sends     wire.Transport // what transport is
-	closeIdle func()         // closes the idle connections of the client's own transport
-	limiter   Limiter
-	stop      context.Context //nolint:containedctx // of WithStop; nil for none
-	traces    []*ClientTrace
-	noCookies http.Header
-	headers   http.Header // of each request
-	maxBody   int64
-	buffers   *body.Pool
-	dates     *headers.Dates
-	retries   *retryBudget
-	call      callConfig
-}
+type Client struct{ core }
 
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the
 // version prefix, as https://host/v1 does (section 1); one trailing slash is allowed. The client
@@ -98,23 +66,23 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if config.product != "" {
 		userAgent = config.product + " " + userAgent
 	}
-	c := &Client{key: key, rotates: config.keyFunc != nil}
-	c.clientParts = clientParts{
+	c := &Client{core{key: key, rotates: config.keyFunc != nil}}
+	c.tracer.traces = config.traces
+	c.shared = shared{
 		base:      base.String(),
 		petsURL:   base.JoinPath("pets"),
-		engine:    newEngine(hc),
+		engine:    newEngine(*hc),
 		transport: transport.RoundTrip,
 		sends:     wire.NewTransport(transport, config.ownTransport && len(config.wraps) == 0),
 		closeIdle: closeIdle,
 		limiter:   config.limiter,
 		stop:      config.stop,
-		traces:    config.traces,
 		noCookies: make(http.Header),
 		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent}},
 		maxBody:   config.maxResponseBytes,
 		buffers:   new(body.Pool),
 		dates:     new(headers.Dates),
-		retries:   new(retryBudget),
+		retries:   new(retry.Budget),
 		call:      config.call,
 	}
 	c.templates[0] = base.Path + "/{path}" // of Do
@@ -138,7 +106,7 @@ func newKeySource(key string, f func(context.Context) (string, error)) (credenti
 	return credential.Always(key), nil
 }
 
-// newHTTPClient returns the http.Client for the carrier requests and the transport for the
+// newHTTPClient returns the http.Client for the placeholder requests and the transport for the
 // attempts.
 func newHTTPClient(config *clientConfig) (*http.Client, http.RoundTripper, error) {
 	hc := *config.httpClient
@@ -155,22 +123,7 @@ func newHTTPClient(config *clientConfig) (*http.Client, http.RoundTripper, error
 			return nil, nil, invalid("WithTransport", "returned nil")
 		}
 	}
-	hc.Transport = newRoundTripper()
-	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &hc, transport, nil
-}
-
-// newEngine returns go-retryablehttp reduced to the loop around the attempts. The call decides what
-// is retried and when, and which error it returns; its hooks find the call in the carrier's
-// context.
-func newEngine(hc *http.Client) *retryablehttp.Client {
-	return &retryablehttp.Client{
-		HTTPClient:   hc,
-		RetryMax:     math.MaxInt, // checkRetry applies the policy of the call
-		CheckRetry:   checkRetry,
-		Backoff:      noBackoff,
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
 }
 
 // maxHeaderBytes is the size of the longest header that the client accepts; a usual one has less
@@ -197,7 +150,8 @@ func (c *Client) WithKey(apiKey string) (*Client, error) {
 	if err != nil {
 		return nil, withOperation(err, "WithKey")
 	}
-	other := &Client{clientParts: c.clientParts, key: key}
+	other := &Client{core{shared: c.shared, key: key}}
+	other.tracer.traces = c.tracer.traces
 	other.http1.Store(c.http1.Load())
 	return other, nil
 }
@@ -226,17 +180,6 @@ func (c *Client) RateLimit() RateLimit {
 	return RateLimit{}
 }
 
-// sawResponse records the protocol of the last response and, without a limiter, its rate limit.
-func (c *Client) sawResponse(protoMajor int, r RateLimit) {
-	if http1 := protoMajor < 2; c.http1.Load() != http1 {
-		c.http1.Store(http1)
-	}
-	if c.limiter == nil && !r.IsZero() {
-		seen := r // copy: taking r's address would make it escape on every call
-		c.seen.Store(&seen)
-	}
-}
-
 // Reopen lets the next call send one request although the limiter has closed the key, for instance
 // after a ban was lifted or a higher plan was bought. It sends nothing by itself. It has no effect
 // on an open key, without a limiter, or with a [Limiter] that does not implement [Reopener]. See
@@ -258,18 +201,6 @@ func (c *Client) Reopen() {
 	}
 }
 
-// keyID returns the Call.KeyID of the client's key; empty if the key comes from WithAPIKeyFunc.
-func (c *Client) keyID() string {
-	if c.rotates {
-		return ""
-	}
-	key, err := c.key(nil)
-	if err != nil {
-		return ""
-	}
-	return *key.ID
-}
-
 // BaseURL returns the base URL that was given to NewClient, without a trailing slash; empty for the
 // zero Client and for nil.
 func (c *Client) BaseURL() string {
@@ -289,11 +220,3 @@ func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String
 
 // LogValue returns String as an attribute.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
-// cookies returns the header into which http.Client writes the cookies of the caller's jar.
-func (c *Client) cookies() http.Header {
-	if c.engine.HTTPClient.Jar == nil {
-		return c.noCookies
-	}
-	return make(http.Header)
-}

@@ -13,19 +13,6 @@ import (
 	"github.com/petstore/petstore-go/internal/body"
 )
 
-// opDo begins the names of the operations of Do: "do GET".
-const opDo = "do "
-
-// writes reports whether a request of the operation must not be sent twice.
-func writes(operation string) bool {
-	for _, op := range operations {
-		if op.name == operation {
-			return !op.repeatable
-		}
-	}
-	return strings.HasPrefix(operation, opDo) && operation != opDo+http.MethodGet
-}
-
 // Do sends a request that the SDK has no method for, below the base URL, with the client's key,
 // limiter and rules: a GET is repeated, everything else is sent once and may match
 // [ErrOutcomeUnknown]; after any other error the service did not carry out the request. method is
@@ -43,7 +30,7 @@ func (c *Client) Do(
 		return nil, &ArgumentError{"do", "method", few}
 	}
 	op := &operation{name: opDo + method, method: method, repeatable: method == http.MethodGet}
-	r := request{operation: op, decodes: out != nil}
+	r := arguments{operation: op, decodes: out != nil}
 	path, r.query, _ = strings.Cut(path, "?")
 	var problem string
 	if r.path, problem = pathBelow(path, r.query); problem != "" {

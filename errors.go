@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -8,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/retry"
 )
 
 // The sentinels that an error of a call matches with [errors.Is]. One error may match several.
@@ -36,6 +39,12 @@ var (
 	// by the limiter, and a TransportError of a call without a connection, key or context.
 	ErrNotSent = errors.New("petstore: not sent")
 )
+
+// endOf returns a *deadline.Ended if ctx has ended, else nil.
+func endOf(ctx context.Context) error { return deadline.EndOf(ctx, aboutRequests) }
+
+// aboutRequests reports whether target says what became of a call's requests.
+func aboutRequests(target error) bool { return target == ErrOutcomeUnknown || target == ErrNotSent }
 
 // maxErrorBody is how much of a response's body an error keeps, in bytes: enough for an Error
 // object, or to recognise a gateway's HTML page.
@@ -97,7 +106,7 @@ func (e *APIError) Is(target error) bool {
 	case ErrRateLimited:
 		return e.StatusCode == http.StatusTooManyRequests
 	case ErrOutcomeUnknown:
-		return writes(e.Operation) && e.StatusCode >= 300 && mayBeDone(e.StatusCode)
+		return writes(e.Operation) && e.StatusCode >= 300 && retry.Status(e.StatusCode).Done
 	}
 	return false
 }
@@ -243,7 +252,7 @@ func (e *ResponseError) Error() string {
 // Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] for createPet.
 func (e *ResponseError) Is(target error) bool {
 	return target == ErrInvalidResponse ||
-		target == ErrOutcomeUnknown && writes(e.Operation) && mayBeDone(e.StatusCode)
+		target == ErrOutcomeUnknown && writes(e.Operation) && retry.Status(e.StatusCode).Done
 }
 
 // Unwrap returns Err.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/retry"
 )
 
 // The defaults of a Client.
@@ -56,7 +57,7 @@ type clientConfig struct {
 // callConfig has the settings that may differ from call to call. Calls share it, so neither it nor
 // its header is changed in place: an option changes a copy.
 type callConfig struct {
-	retry          RetryPolicy
+	retry          retry.Policy
 	maxWait        time.Duration
 	attemptTimeout time.Duration
 	callTimeout    time.Duration // 0 means none
@@ -277,7 +278,7 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 		maxResponseBytes: defaultMaxResponseBytes,
 		limiter:          NewLimiter(),
 		call: callConfig{
-			retry:          RetryPolicy{}.withDefaults(),
+			retry:          retry.Policy{}.WithDefaults(),
 			maxWait:        defaultMaxWait,
 			attemptTimeout: defaultAttemptTimeout,
 		},

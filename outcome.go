@@ -5,31 +5,22 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/redact"
-	"github.com/petstore/petstore-go/internal/wire"
+	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// outcome returns the error of the call, nil for a success, after go-retryablehttp has ended its
-// loop with err.
-func (k *call) outcome(err error) error {
-	switch {
-	case k.refused != nil:
-		return k.refused
-	case k.last == nil: // http.Client refused the carrier
-		return k.transportError(err)
-	case k.plan.again: // the context ended before the planned attempt
-		return k.endedWhileWaiting()
-	}
-	err = k.last.outcome()
-	if err == nil {
-		k.client.retries.succeeded()
-	}
-	return err
+// outcome makes the errors of a call.
+type outcome struct {
+	operation *operation
+	last      *attempt   // nil before the first
+	plan      retry.Plan // after the last attempt
+	sent      bool       // a request may have been written
 }
 
-// outcome returns the error of an attempt, nil for a success.
+// ofLast returns the error of the last attempt, nil for a success.
 //
 //	response                      type              errors.Is
 //	none                          *TransportError   the cause; ErrOutcomeUnknown for a create
@@ -45,137 +36,121 @@ func (k *call) outcome(err error) error {
 //
 // If the caller's context ended while the body was read, the error also matches that of the
 // context, and is a *TransportError in place of a *ResponseError or *APIError.
-func (a *attempt) outcome() error {
-	ended, _ := errors.AsType[*endedError](a.err)
+func (o *outcome) ofLast() error {
+	a := o.last
+	code := a.response.StatusCode
+	ended, _ := errors.AsType[*deadline.Ended](a.err)
 	switch {
-	case a.failure == wire.Protocol:
-		return a.responseError("not HTTP", a.err)
-	case a.statusCode == 0, ended != nil && a.statusCode/100 == 2:
-		return a.transportError(a.err)
-	case a.operation().succeeds(a.statusCode):
-		return a.successError()
-	case a.statusCode/100 == 2:
-		return a.responseError("status is not the documented one", nil)
-	case a.statusCode == http.StatusTooManyRequests:
-		return &RateLimitError{
-			Operation: a.operation().name,
-			RetryAt:   notPast(a.retryAt()),
-			RateLimit: a.rateLimit,
-			Scope:     a.scope(),
-			Attempts:  a.number,
-			Err:       ended.with(a.apiError()),
-		}
+	case a.failure == retry.Protocol:
+		return o.responseError("not HTTP", a.err)
+	case code == 0, ended != nil && code/100 == 2:
+		return o.transportError(a.err)
+	case a.tooLarge && o.operation.succeeds(code):
+		return o.responseError("body is too large; see WithMaxResponseBytes", nil)
+	case a.err != nil && o.operation.succeeds(code):
+		return o.responseError("body is cut off", a.err)
+	case o.operation.succeeds(code):
+		return nil
+	case code/100 == 2:
+		return o.responseError("status is not the documented one", nil)
+	case code == http.StatusTooManyRequests:
+		return o.rateLimitError(opensAt(a.response), ended.With(o.apiError()))
 	case ended != nil:
-		return a.transportError(ended.with(a.apiError()))
+		return o.transportError(ended.With(o.apiError()))
 	}
-	return a.apiError()
+	return o.apiError()
 }
 
-// successError returns what is wrong with the body of a response that has the documented status.
-func (a *attempt) successError() error {
-	switch {
-	case a.tooLarge:
-		return a.responseError("body is too large; see WithMaxResponseBytes", nil)
-	case a.err != nil:
-		return a.responseError("body is cut off", a.err)
-	}
-	return nil
-}
-
-func (a *attempt) operation() *operation { return a.call.operation }
-
-func (a *attempt) apiError() *APIError {
+func (o *outcome) apiError() *APIError {
+	a := o.last
 	e := &APIError{
-		Operation:  a.operation().name,
-		RetryAfter: a.retryAfter,
-		Body:       a.bodyStart(),
-		Response:   a.response(),
-		tooLong:    a.call.plan.tooLong,
+		Operation:  o.operation.name,
+		RetryAfter: a.response.RetryAfter,
+		Body:       o.bodyStart(),
+		Response:   o.response(),
+		tooLong:    o.plan.TooLong,
 	}
-	code, message := a.call.buffer.ErrorObject(a.body)
+	code, message := a.buffer.ErrorObject(a.body)
 	key := a.key.Secret()
 	e.Code, e.Message = redact.Text(code, key), redact.Text(message, key)
 	return e
 }
 
-func (a *attempt) transportError(err error) *TransportError {
-	return &TransportError{a.operation().name, a.number, a.sent, err, !a.mayBeDone(), a.call.sent}
-}
-
-func (a *attempt) responseError(reason string, err error) *ResponseError {
-	return &ResponseError{a.operation().name, reason, a.bodyStart(), a.response(), err}
+func (o *outcome) responseError(reason string, err error) *ResponseError {
+	return &ResponseError{o.operation.name, reason, o.bodyStart(), o.response(), err}
 }
 
 // decodeError returns the error for a body that cannot be decoded. It keeps only the text of the
 // decoder's error, shortened and without the key: the decoder quotes names from the body, which may
 // be long and contain anything.
-func (a *attempt) decodeError(err error) *ResponseError {
-	return a.responseError("body", errors.New(errtext.Line(redact.Text(err.Error(), a.key.Secret()))))
+func (o *outcome) decodeError(err error) *ResponseError {
+	return o.responseError("body", errors.New(errtext.Line(redact.Text(err.Error(), o.last.key.Secret()))))
 }
 
-func (a *attempt) response() Response {
-	return Response{StatusCode: a.statusCode, Header: a.header, RateLimit: a.rateLimit, Attempts: a.number}
-}
-
-// retryAt returns the time from which a 429 allows the next request, by the local clock; zero if
-// the response does not say.
-func (a *attempt) retryAt() time.Time { return opensAt(a.observation(time.Time{})) }
-
-// notPast returns t, or now if t has passed, for instance while a slow body was read or the machine
-// was suspended. The zero time stays zero.
-func notPast(t time.Time) time.Time {
-	if now := time.Now(); !t.IsZero() && quota.Over(now, t) {
-		return now
-	}
-	return t
-}
-
-// scope returns the limit that a 429 seems to be for; empty for any other response.
-func (a *attempt) scope() LimitScope {
-	if a.statusCode != http.StatusTooManyRequests {
-		return ""
-	}
-	return scopeOf(a.observation(time.Time{}))
-}
-
-// endedWhileWaiting returns the error of a call whose context ended between two attempts or before
-// the first.
-func (k *call) endedWhileWaiting() error {
-	err := k.withLast(k.ended())
-	if k.last == nil || k.last.statusCode != http.StatusTooManyRequests {
-		return k.transportError(err)
-	}
-	return &RateLimitError{
-		Operation: k.operation.name,
-		RetryAt:   notPast(k.plan.notBefore),
-		RateLimit: k.last.rateLimit,
-		Scope:     k.last.scope(),
-		Attempts:  k.last.number,
-		Err:       err,
-	}
-}
-
-// transportError returns the error of a call that ends with err between two attempts or before the
-// first.
-func (k *call) transportError(err error) *TransportError {
-	e := &TransportError{Operation: k.operation.name, Attempts: int(k.attempts.Load()), Err: err, earlier: k.sent}
-	if k.last != nil {
-		e.Sent, e.notDone = k.last.sent, !k.last.mayBeDone()
+// transportError returns the error of a call that ends with err, in an attempt, between two or
+// before the first.
+func (o *outcome) transportError(err error) *TransportError {
+	e := &TransportError{Operation: o.operation.name, Err: err, earlier: o.sent}
+	if a := o.last; a != nil {
+		e.Attempts, e.Sent, e.notDone = a.number, a.sent, !a.result().MayBeDone()
 	}
 	return e
 }
 
+// rateLimitError returns the error of a call whose last response is a 429.
+func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
+	// The time may have passed, for instance while a slow body was read or the machine was suspended.
+	if now := time.Now(); !retryAt.IsZero() && quota.Over(now, retryAt) {
+		retryAt = now
+	}
+	return &RateLimitError{
+		Operation: o.operation.name,
+		RetryAt:   retryAt,
+		RateLimit: o.last.response.RateLimit,
+		Scope:     o.last.scope(),
+		Attempts:  o.last.number,
+		Err:       err,
+	}
+}
+
+// refusal returns the error of a call that was not admitted because of err.
+func (o *outcome) refusal(err error, ended error) error {
+	if limited, ok := errors.AsType[*RateLimitError](err); ok && limited != nil {
+		e := *limited
+		e.Operation, e.Local, e.Attempts = o.operation.name, !o.sent, 0
+		if o.last != nil {
+			e.Attempts = o.last.number
+		}
+		e.Err = o.withLast(e.Err)
+		return &e
+	}
+	if ended != nil {
+		return o.endedWhileWaiting(ended)
+	}
+	return o.transportError(o.withLast(err))
+}
+
+// endedWhileWaiting returns the error of a call whose context ended between two attempts or before
+// the first.
+func (o *outcome) endedWhileWaiting(ended error) error {
+	err := o.withLast(ended)
+	if o.last == nil || o.last.response.StatusCode != http.StatusTooManyRequests {
+		return o.transportError(err)
+	}
+	return o.rateLimitError(o.plan.NotBefore, err)
+}
+
 // withLast returns err joined with the error of the last attempt, if there was one.
-func (k *call) withLast(err error) error {
-	if k.last == nil {
+func (o *outcome) withLast(err error) error {
+	if o.last == nil {
 		return err
 	}
-	last := k.last.outcome()
+	last := o.ofLast()
 	if limited, ok := errors.AsType[*RateLimitError](last); ok {
 		last = limited.Err // the caller makes a RateLimitError of its own
 	}
-	if ended, ok := errors.AsType[*endedError](err); ok {
-		return ended.with(last)
+	if ended, ok := errors.AsType[*deadline.Ended](err); ok {
+		return ended.With(last)
 	}
 	if err == nil {
 		return last
@@ -183,40 +158,13 @@ func (k *call) withLast(err error) error {
 	return errors.Join(err, last)
 }
 
-// redact removes the key from the header and the error of a; bodyStart does so for the body. It
-// copies the header first, because the transport may share it with other requests.
-func (a *attempt) redact() {
-	key := a.key.Secret()
-	a.header = redact.Header(a.header, key)
-	if _, ended := errors.AsType[*endedError](a.err); a.err != nil && !ended {
-		a.err = redactError(a.err, key)
-	}
+func (o *outcome) response() Response {
+	a := o.last
+	return Response{StatusCode: a.response.StatusCode, Header: a.header, RateLimit: a.response.RateLimit, Attempts: a.number}
 }
 
-// redactError returns err. If its text contains the key, it returns an error with the redacted
-// text.
-func redactError(err error, key string) error {
-	text := err.Error()
-	if clean := redact.Text(text, key); clean != text {
-		return errors.New(clean)
-	}
-	return err
-}
-
-// bodyStart returns the part of the body that an error keeps, as a copy, so that an error does not
-// keep the whole body in memory.
-func (a *attempt) bodyStart() []byte {
-	key := a.key.Secret()
-	more := redact.MaxEscape * len(key) // a key that begins within the limit is then found
-	start := string(a.body[:min(len(a.body), maxErrorBody+more)])
-	if len(a.body) > len(start) {
-		clean := redact.Cut(start, key)
-		clean = clean[:max(0, len(clean)-more)]
-		return []byte(clean[:min(len(clean), maxErrorBody)])
-	}
-	clean := redact.Text(start, key)
-	if a.tooLarge || a.err != nil { // the body may end within a key
-		clean = redact.Cut(start, key)
-	}
-	return []byte(clean[:min(len(clean), maxErrorBody)])
+// bodyStart returns the part of the body that an error keeps.
+func (o *outcome) bodyStart() []byte {
+	a := o.last
+	return redact.Head(a.body, a.key.Secret(), maxErrorBody, a.tooLarge || a.err != nil)
 }

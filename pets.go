@@ -102,8 +102,8 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	if err := params.validate(); err != nil {
 		return nil, err
 	}
-	r := request{operation: listPets, query: params.query()}
-	pets, response, err := perform(ctx, c, r, opts, decodePets)
+	args := arguments{operation: listPets, query: params.query()}
+	pets, response, err := perform(ctx, c, args, opts, decodePets)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +120,8 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 	if err := pet.validate(); err != nil {
 		return nil, err
 	}
-	r := request{operation: createPet, body: encodeNewPet(pet)}
-	created, response, err := perform(ctx, c, r, opts, decodePet)
+	args := arguments{operation: createPet, body: encodeNewPet(pet)}
+	created, response, err := perform(ctx, c, args, opts, decodePet)
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,8 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
-	r := request{operation: getPet, id: id}
-	pet, response, err := perform(ctx, c, r, opts, func(b *body.Buffer) (Pet, error) { return decodePetWithID(b, id) })
+	args := arguments{operation: getPet, id: id}
+	pet, response, err := perform(ctx, c, args, opts, func(b *body.Buffer) (Pet, error) { return decodePetWithID(b, id) })
 	if err != nil {
 		return nil, err
 	}

@@ -123,6 +123,9 @@ type Observation struct {
 	// Abandoned reports whether the caller gave up before the response. The request then counts as
 	// spent, but does not show whether the service responds.
 	Abandoned bool
+	// NotDone reports whether the service certainly did not carry out the request: it was not sent,
+	// or refused, as with a 429.
+	NotDone bool
 }
 
 // quota returns o as the type of package quota, which cannot import this package.

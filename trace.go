@@ -2,7 +2,11 @@ package petstore
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // ClientTrace is a set of functions that a [Client] calls during each API call, similar to
@@ -101,21 +105,59 @@ type LimitInfo struct {
 	Waiting int
 }
 
-// trace calls one function of each trace, in the order of the options, and of the later ones also
-// if one panics: a trace that got the start of something gets its end.
-func trace[T any](ctx context.Context, k *call, info T, function func(*ClientTrace) func(context.Context, T)) {
-	traceAll(ctx, k.client.traces, info, function)
+// tracer reports the events of a client's calls to its traces.
+type tracer struct {
+	traces  []*ClientTrace
+	waiting atomic.Int64 // number of calls that wait
+	closure closure
 }
 
-func traceAll[T any](
+func (t *tracer) on() bool { return len(t.traces) > 0 }
+
+// each calls one function of each trace, in the order of the options, and of the later ones also if
+// one panics: a trace that got the start of something gets its end.
+func each[T any](
 	ctx context.Context, traces []*ClientTrace, info T, function func(*ClientTrace) func(context.Context, T),
 ) {
 	if len(traces) == 0 {
 		return
 	}
-	defer traceAll(ctx, traces[1:], info, function)
+	defer each(ctx, traces[1:], info, function)
 	if f := function(traces[0]); f != nil {
 		f(ctx, info)
+	}
+}
+
+func (t *tracer) attemptStart(ctx context.Context, c Call) {
+	each(ctx, t.traces, c, func(t *ClientTrace) func(context.Context, Call) { return t.AttemptStart })
+}
+
+func (t *tracer) attemptDone(ctx context.Context, info AttemptDoneInfo) {
+	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, AttemptDoneInfo) { return t.AttemptDone })
+}
+
+func (t *tracer) waitStart(ctx context.Context, info WaitStartInfo) {
+	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, WaitStartInfo) { return t.WaitStart })
+}
+
+func (t *tracer) waitDone(ctx context.Context, info WaitDoneInfo) {
+	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, WaitDoneInfo) { return t.WaitDone })
+}
+
+// limitClosed calls the LimitClosed functions if this is a new closure.
+func (t *tracer) limitClosed(ctx context.Context, info LimitInfo, left int, count uint64) {
+	info.Waiting = int(t.waiting.Load())
+	if t.closure.close(info, left, count) {
+		each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitClosed })
+	}
+}
+
+// limitOpened calls the LimitOpened functions if the response of an admitted request shows the end
+// of a closure.
+func (t *tracer) limitOpened(ctx context.Context, c Call, ready time.Time, remaining int, count uint64) {
+	if info, was := t.closure.open(ready, remaining, count); was {
+		info.Call, info.Waiting = c, int(t.waiting.Load())
+		each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitOpened })
 	}
 }
 
@@ -126,58 +168,83 @@ type tracedCall struct {
 	begun       time.Time
 }
 
-// traceStart calls the CallStart functions.
-func (k *call) traceStart() {
-	if traces := k.client.traces; len(traces) > 0 {
-		k.traced = &tracedCall{callContext: callContext{k.ctx.Context, k}, begun: time.Now()}
-		k.traced.last = &k.traced.callContext
-		k.callStart(traces)
+// call returns the tracedCall of a call; nil without a trace.
+func (t *tracer) call(ctx callContext) *tracedCall {
+	if !t.on() {
+		return nil
 	}
+	c := &tracedCall{callContext: ctx, begun: time.Now()}
+	c.last = &c.callContext
+	return c
 }
 
-// callStart calls the CallStart functions of traces, as trace calls the others.
-func (k *call) callStart(traces []*ClientTrace) {
+// start calls the CallStart functions of traces, as each calls the others.
+func (c *tracedCall) start(traces []*ClientTrace) {
 	if len(traces) == 0 {
-		k.ctx.Context = k.traced.last //nolint:fatcontext // each trace wraps the context of the one before
 		return
 	}
-	defer k.callStart(traces[1:])
+	defer c.start(traces[1:])
 	if start := traces[0].CallStart; start != nil {
-		if ctx := start(k.traced.last, k.describe()); ctx != nil {
-			k.traced.last = ctx
+		if ctx := start(c.last, c.call.describe()); ctx != nil {
+			c.last = ctx
 		}
 	}
 }
 
-// traceDone calls the CallDone functions.
-func (k *call) traceDone(err error) {
-	if t := k.traced; t != nil {
-		info := CallDoneInfo{k.describe(), time.Since(t.begun), err}
-		trace(t.last, k, info, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone })
+// done calls the CallDone functions of traces.
+func (c *tracedCall) done(traces []*ClientTrace, err error) {
+	if c != nil {
+		info := CallDoneInfo{c.call.describe(), time.Since(c.begun), err}
+		each(c.last, traces, info, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone })
 	}
 }
 
-// traceAttempt calls the AttemptStart functions.
-func (k *call) traceAttempt(a *attempt) {
-	if len(k.client.traces) > 0 {
-		call := a.describe()
-		trace(k.ctx.Context, k, call, func(t *ClientTrace) func(context.Context, Call) { return t.AttemptStart })
-	}
+// closure is the time during which the rate limit is closed for the key: from the first 429 or
+// local refusal until the service has accepted a request that shows its end. A client records it to
+// report each closure once.
+type closure struct {
+	count atomic.Uint64 // beginnings and ends of closures so far: odd while one lasts
+	mu    sync.Mutex
+	since time.Time
+	left  int // what the limit had left, if that closed it for a local refusal; else -1
+	info  LimitInfo
 }
 
-// tracedAttempt calls the AttemptDone functions.
-func (k *call) tracedAttempt(a *attempt) {
-	if len(k.client.traces) == 0 {
-		return
+// close records a closure, and reports whether it is a new one. count is that of the time when the
+// request asked for its permit: a refusal or 429 from before the end of the last closure is part of
+// that one, unless it closes the key for longer.
+func (c *closure) close(info LimitInfo, left int, count uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.count.Load()
+	if now%2 == 0 && count != now && !info.Until.After(c.info.Until) {
+		return false
 	}
-	info := AttemptDoneInfo{
-		Call:       a.describe(),
-		Duration:   time.Since(a.ready),
-		StatusCode: a.statusCode,
-		RateLimit:  a.rateLimit,
-		RetryAfter: a.retryAfter,
-		Sent:       a.sent,
-		Err:        a.err,
+	c.info = info
+	if now%2 == 1 {
+		return false
 	}
-	trace(k.ctx.Context, k, info, func(t *ClientTrace) func(context.Context, AttemptDoneInfo) { return t.AttemptDone })
+	c.since, c.left = time.Now(), left
+	c.count.Add(1)
+	return true
+}
+
+// open ends a closure if there was one and a response shows its end, and returns what closed the
+// gate. A request that was ready then shows that if the closure should have ended before, or if it
+// asked for its permit during the closure and got it early, as after Reopen. While the last requests
+// of a window are admitted, others are refused already; of these, each shows that less is left.
+func (c *closure) open(ready time.Time, remaining int, count uint64) (LimitInfo, bool) {
+	if c.count.Load()%2 == 0 {
+		return LimitInfo{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.count.Load()
+	ended := !ready.Before(c.since) && quota.Over(ready, c.info.Until)
+	early := count == now && remaining > c.left
+	if now%2 == 0 || !ended && !early {
+		return LimitInfo{}, false
+	}
+	c.count.Add(1)
+	return c.info, true
 }

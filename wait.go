@@ -2,7 +2,7 @@ package petstore
 
 import (
 	"context"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -36,52 +36,10 @@ type Wait struct {
 //
 // If ctx has no call, StartWait and done have no effect.
 func StartWait(ctx context.Context, w Wait) (done func(free time.Duration)) {
-	k := callOf(ctx)
-	if k == nil {
-		return func(time.Duration) {}
+	if found := callOf(ctx); found != nil {
+		return found.startWait(w)
 	}
-	return k.startWait(w)
-}
-
-// startWait calls the WaitStart functions, and returns the function that calls the WaitDone
-// functions.
-func (k *call) startWait(w Wait) (done func(free time.Duration)) {
-	begun := time.Now()
-	if !k.waits.Swap(true) {
-		k.client.waiting.Add(1)
-	}
-	var ended atomic.Bool
-	end := func(free time.Duration) {
-		if ended.Swap(true) {
-			return
-		}
-		k.stopWaiting()
-		k.free.Add(int64(max(0, free)))
-		info := WaitDoneInfo{k.describe(), w, time.Since(begun)}
-		trace(k.ctx.Context, k, info, func(t *ClientTrace) func(context.Context, WaitDoneInfo) { return t.WaitDone })
-	}
-	defer func() {
-		if done == nil {
-			end(0) // a WaitStart panicked
-		}
-	}()
-	start := WaitStartInfo{k.describe(), w}
-	trace(k.ctx.Context, k, start, func(t *ClientTrace) func(context.Context, WaitStartInfo) { return t.WaitStart })
-	return end
-}
-
-// stopWaiting ends the wait of the call in LimitInfo.Waiting.
-func (k *call) stopWaiting() {
-	if k.waits.Swap(false) {
-		k.client.waiting.Add(-1)
-	}
-}
-
-// ticket is a call's number in the queue of one limiter.
-type ticket struct {
-	limiter Limiter
-	number  uint64
-	next    *ticket // for another limiter
+	return func(time.Duration) {}
 }
 
 // Ticket returns the number of a call in the queue of l; ctx is the context of the call. The first
@@ -93,21 +51,38 @@ type ticket struct {
 // Ticket at any time during Acquire, also from several goroutines. issue is called with a lock of
 // the call held, so it must not call Ticket.
 func Ticket(ctx context.Context, l Limiter, issue func() uint64) uint64 {
-	k := callOf(ctx)
-	if k == nil {
-		return issue()
+	if found := callOf(ctx); found != nil {
+		return found.queueTickets().of(l, issue)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.ticket.limiter == nil {
-		k.ticket = ticket{l, issue(), nil}
+	return issue()
+}
+
+// tickets has the numbers of one call.
+type tickets struct {
+	mu    sync.Mutex // a Limiter of the user may call Ticket from several goroutines
+	first ticket     // of a linked list with one ticket for each limiter
+}
+
+// ticket is a call's number in the queue of one limiter.
+type ticket struct {
+	limiter Limiter
+	number  uint64
+	next    *ticket
+}
+
+// of returns the number for l.
+func (t *tickets) of(l Limiter, issue func() uint64) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.first.limiter == nil {
+		t.first = ticket{l, issue(), nil}
 	}
-	for t := &k.ticket; ; t = t.next {
-		if t.limiter == l {
-			return t.number
+	for found := &t.first; ; found = found.next {
+		if found.limiter == l {
+			return found.number
 		}
-		if t.next == nil {
-			t.next = &ticket{l, issue(), nil}
+		if found.next == nil {
+			found.next = &ticket{l, issue(), nil}
 		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // Context is the context of one attempt: that of its call, with an earlier deadline and one value
@@ -100,18 +98,6 @@ func (c *Context) End() {
 	if c.cancel != nil {
 		c.cancel()
 	}
-}
-
-// Err returns ctx.Err(), or context.DeadlineExceeded once the deadline has passed: a
-// connection may report the deadline a moment before the context's own timer fires.
-func Err(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if deadline, ok := ctx.Deadline(); ok && quota.Over(time.Now(), deadline) {
-		return context.DeadlineExceeded
-	}
-	return nil
 }
 
 // Slice returns how long to wait for d before the next look at the wall clock: while a machine is

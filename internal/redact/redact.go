@@ -5,6 +5,7 @@ package redact
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,6 +40,33 @@ func Text(text string, keys ...string) string {
 // Cut is [Text] for a text that was cut off at its end.
 func Cut(text, key string) string {
 	return strings.TrimSuffix(Text(text+string(Ellipsis), key), string(Ellipsis))
+}
+
+// Head returns at most limit bytes from the start of text, as a copy without key. cut reports
+// whether text was cut off already, perhaps within a key.
+func Head(text []byte, key string, limit int, cut bool) []byte {
+	more := MaxEscape * len(key) // a key that begins within the limit is then found
+	start := string(text[:min(len(text), limit+more)])
+	var clean string
+	switch {
+	case len(text) > len(start):
+		clean = Cut(start, key)
+		clean = clean[:max(0, len(clean)-more)]
+	case cut:
+		clean = Cut(start, key)
+	default:
+		clean = Text(start, key)
+	}
+	return []byte(clean[:min(len(clean), limit)])
+}
+
+// Error returns err. If its text contains key, it returns an error with the redacted text.
+func Error(err error, key string) error {
+	text := err.Error()
+	if clean := Text(text, key); clean != text {
+		return errors.New(clean)
+	}
+	return err
 }
 
 // Header returns h without key in its names and values: h itself if key is not in it, a copy

@@ -153,3 +153,16 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func TestHead(t *testing.T) {
+	const key, limit = slashedKey, 4 << 10
+	for _, form := range []string{key, everyCharacter(`\u%04x`)} {
+		for before := limit - len(form) - 1; before <= limit+1; before++ {
+			body := strings.Repeat(".", before) + form + strings.Repeat(form, 100)
+			start := string(Head([]byte(body), key, limit, false))
+			assert.LessOrEqual(t, len(start), limit)
+			clean := strings.Repeat(".", before) + strings.Repeat(Mark, 101)
+			assert.True(t, strings.HasPrefix(clean, start), "%d: %s", before, strings.Trim(start, "."))
+		}
+	}
+}

@@ -1,62 +1,73 @@
 package wire
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"slices"
 	"strings"
-)
 
-// Failure is the kind of an attempt's error, as the retries distinguish it.
-//
-//	symptom                                       failure      error of the call
-//	dial refused, reset, timed out                connection   *TransportError
-//	REFUSED_STREAM, GOAWAY                        unprocessed  *TransportError
-//	a 2xx that is cut off                         connection   *ResponseError
-//	unknown host, certificate, TLS alert, no key  permanent    *TransportError
-//	CONNECT refused by a proxy, as with 407       permanent    *TransportError
-//	bytes that are not HTTP                       protocol     *ResponseError
-type Failure int
-
-// The kinds of failures.
-const (
-	None        Failure = iota
-	Connection          // transient: a retry may succeed
-	Permanent           // a retry would fail in the same way
-	Protocol            // the response is not HTTP
-	Unprocessed         // transient: the server did not process the request
+	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/retry"
 )
 
 // KindOf classifies the error of the request r, which got no response.
-func (w *Record) KindOf(err error, r *http.Request, sent bool) Failure {
+func (w *Record) KindOf(err error, r *http.Request, sent bool) retry.Failure {
 	switch kind := KindOf(err); {
 	case w.refusedByProxy(err, r):
-		return Permanent
+		return retry.Permanent
 	case errors.Is(err, ErrUnprocessed):
-		return Unprocessed
-	case kind == Protocol && !sent: // a proxy's response to CONNECT
-		return Permanent
+		return retry.Unprocessed
+	case kind == retry.Protocol && !sent: // a proxy's response to CONNECT
+		return retry.Permanent
 	default:
 		return kind
 	}
 }
 
 // KindOf classifies err; an unknown error is transient.
-func KindOf(err error) Failure {
+func KindOf(err error) retry.Failure {
 	if NotHTTP(err) {
-		return Protocol
+		return retry.Protocol
 	}
 	dns, ok := errors.AsType[*net.DNSError](err)
 	_, alert := errors.AsType[tls.AlertError](err)
 	if ok && dns.IsNotFound || alert || noTLS(err) || errors.Is(err, errNothing) || containsAny(err.Error(),
 		"unsupported protocol scheme", "server gave HTTP response to HTTPS client") {
-		return Permanent
+		return retry.Permanent
 	}
-	return Connection
+	return retry.Connection
+}
+
+// Cause returns err as errors of the client show it: without a URL, and without the client's port.
+func Cause(err error) error {
+	if urlErr, ok := errors.AsType[*url.Error](err); ok {
+		err = urlErr.Err
+	}
+	return errtext.WithoutOwnPort(Foreign(err))
+}
+
+// Foreign returns err. If it matches an error of package context, it returns one that does not,
+// with the same text: the caller's context has not ended, but another, such as that of a dialer.
+func Foreign(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return &foreignContextError{err}
+	}
+	return err
+}
+
+type foreignContextError struct{ err error } // it has no Unwrap
+
+func (e *foreignContextError) Error() string { return e.err.Error() }
+
+func (e *foreignContextError) Timeout() bool {
+	err, ok := errors.AsType[net.Error](e.err)
+	return ok && err.Timeout()
 }
 
 // neverConnected reports whether err shows that there was no connection to write to. A transport
@@ -140,15 +151,4 @@ func CheckResponse(resp *http.Response, err error) (*http.Response, error) {
 	}
 	_ = resp.Body.Close() // the body is not used
 	return nil, fmt.Errorf("malformed HTTP response: status %03d", resp.StatusCode)
-}
-
-// TransientStatus reports whether another attempt may get a different status than this one.
-func TransientStatus(code int) bool {
-	switch code {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return true
-	case http.StatusNotImplemented:
-		return false
-	}
-	return code >= http.StatusInternalServerError
 }

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/petstore/petstore-go/internal/retry"
 )
 
 // proxyError reports that a proxy refused to connect to the service. net/http alone reports only
@@ -22,7 +24,7 @@ func (e *proxyError) Error() string {
 // mayPass reports whether the proxy may connect at the next attempt. After a 407 it will not, and a
 // wrong password that is sent again may lock the account of the proxy's user.
 func (e *proxyError) mayPass() bool {
-	return TransientStatus(e.statusCode)
+	return retry.Status(e.statusCode).Again
 }
 
 // refusedByProxy reports whether a proxy refused to connect and would again, by the error of a
@@ -40,7 +42,7 @@ func (w *Record) refusedByProxy(err error, r *http.Request) bool {
 	}
 	for code := http.StatusMultipleChoices; code < 600; code++ {
 		if words := http.StatusText(code); words != "" && strings.EqualFold(err.Error(), words) {
-			return !TransientStatus(code)
+			return !retry.Status(code).Again
 		}
 	}
 	_, network := errors.AsType[net.Error](err)

@@ -1,0 +1,34 @@
+package retry
+
+import "sync/atomic"
+
+// Budget limits the retries of a client, so that they do not multiply the load during an outage. A
+// retry takes a token, and successes add tokens. A retry after a 429 takes none, since the rate
+// limit delays it; neither does a retry of a request that was not sent, since it is no load for the
+// service. The zero Budget is full.
+type Budget struct{ spent atomic.Int64 } // successes that would fill the budget again
+
+const (
+	// tokens is the size of the budget: 33 calls can use all their 3 default retries at the
+	// beginning of an outage.
+	tokens = 100
+	// successesPerToken: in the long run there is at most one retry for 10 successes, so that
+	// retries add at most a tenth to the load.
+	successesPerToken = 10
+)
+
+// Take takes a token and reports whether there was one.
+func (b *Budget) Take() bool {
+	if b.spent.Add(successesPerToken) <= tokens*successesPerToken {
+		return true
+	}
+	b.spent.Add(-successesPerToken)
+	return false
+}
+
+// Succeeded notes the success of a call.
+func (b *Budget) Succeeded() {
+	if b.spent.Load() > 0 && b.spent.Add(-1) < 0 {
+		b.spent.Add(1) // another call has filled the budget meanwhile
+	}
+}

@@ -1,0 +1,110 @@
+package retry
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/quota"
+)
+
+// Facts is what is known after a request.
+type Facts struct {
+	Result
+
+	Repeatable bool                // sending it again has no further effect
+	NewKey     bool                // after a 401, there may be another key
+	Number     int                 // of the request within the call, starting at 1
+	Policy     Policy              // of the call
+	RetryAfter time.Duration       // of the response; 0 without one
+	OpensAt    time.Time           // time from which a 429 allows the next request; zero if not known
+	Unlimited  bool                // there is no limiter
+	Now        time.Time           // the current time
+	Deadline   time.Time           // of the call; zero without one
+	MaxWait    time.Duration       // longest wait that the service may still ask for
+	Random     func(n int64) int64 // rand.Int64N
+}
+
+// Plan is the decision about the next request of a call.
+type Plan struct {
+	Again     bool          // there is one
+	Pause     time.Duration // wait before it: backoff, and the Retry-After of a 503
+	Asked     bool          // the service asked for Pause
+	NotBefore time.Time     // earliest time of the request after a 429
+	TooLong   bool          // there is none, because the Retry-After of a 503 is too long
+	Costs     bool          // it takes a token of the Budget
+}
+
+// Decide returns the plan after a request. A wait must end before the deadline and, if the service
+// asked for it, within MaxWait.
+func Decide(f *Facts) Plan {
+	switch {
+	case f.Number >= f.Policy.MaxAttempts:
+		return Plan{}
+	case f.Status == http.StatusUnauthorized && f.NewKey:
+		return Plan{Again: true}
+	case !f.rule().Again, !f.Repeatable && f.MayBeDone():
+		return Plan{}
+	case f.Status == http.StatusTooManyRequests:
+		return after429(f)
+	}
+	p := Plan{Pause: f.Policy.Backoff(f.Number, f.Random), Costs: f.Sent}
+	if f.Status == http.StatusServiceUnavailable && f.RetryAfter > 0 {
+		p.Pause += min(f.RetryAfter, math.MaxInt64-p.Pause)
+		p.Asked = true
+	}
+	p.Again = f.fits(p.Pause, p.Asked)
+	p.TooLong = p.Asked && !p.Again
+	return p
+}
+
+// after429 returns a plan with a retry when the service allows it. The limiter usually waits as
+// long; the plan matters without a limiter, or with one that ignores Retry-After.
+func after429(f *Facts) Plan {
+	p := Plan{NotBefore: quota.Later(f.Now.Add(f.Policy.Backoff(f.Number, f.Random)), f.OpensAt)}
+	if f.Unlimited {
+		// Jitter, so that calls that got their 429 together do not retry together.
+		p.NotBefore = p.NotBefore.Add(time.Duration(f.Random(int64(f.Policy.BaseDelay))))
+	}
+	p.Again = f.fits(p.NotBefore.Sub(f.Now), true)
+	return p
+}
+
+func (f *Facts) fits(wait time.Duration, asked bool) bool {
+	return !(asked && wait > f.MaxWait) && (f.Deadline.IsZero() || f.Deadline.Sub(f.Now) > wait)
+}
+
+// Policy has the same fields as RetryPolicy of the client, which describes them.
+type Policy struct {
+	MaxAttempts int           // requests per call
+	BaseDelay   time.Duration // first backoff
+	MaxDelay    time.Duration // longest backoff
+}
+
+// WithDefaults returns p with the defaults of its zero fields.
+func (p Policy) WithDefaults() Policy {
+	if p.MaxAttempts == 0 {
+		p.MaxAttempts = 4
+	}
+	if p.BaseDelay == 0 {
+		p.BaseDelay = 500 * time.Millisecond
+		if p.MaxDelay != 0 {
+			p.BaseDelay = min(p.BaseDelay, p.MaxDelay)
+		}
+	}
+	if p.MaxDelay == 0 {
+		p.MaxDelay = max(30*time.Second, p.BaseDelay)
+	}
+	return p
+}
+
+// Backoff returns the pause after the n-th request. It is exponential. Half of it is random, so
+// that callers that failed together do not retry together; the other half ensures that none retries
+// at once.
+func (p Policy) Backoff(n int, random func(int64) int64) time.Duration {
+	d := p.BaseDelay
+	for i := 1; i < n && d < p.MaxDelay; i++ {
+		d += min(d, p.MaxDelay-d) // d doubles, without an overflow
+	}
+	return d/2 + time.Duration(random(int64(d/2)+1))
+}

@@ -1,0 +1,87 @@
+// Package retry decides whether a request is sent again, and when. It sends nothing and waits for
+// nothing.
+package retry
+
+import (
+	"math"
+	"net/http"
+)
+
+// Failure is the kind of an attempt's error.
+//
+//	symptom                                       failure      error of the call
+//	dial refused, reset, timed out                connection   *TransportError
+//	REFUSED_STREAM, GOAWAY                        unprocessed  *TransportError
+//	a 2xx that is cut off                         connection   *ResponseError
+//	unknown host, certificate, TLS alert, no key  permanent    *TransportError
+//	CONNECT refused by a proxy, as with 407       permanent    *TransportError
+//	bytes that are not HTTP                       protocol     *ResponseError
+type Failure int
+
+// The kinds of failures.
+const (
+	None        Failure = iota // a complete response
+	Connection                 // the connection failed, or the time was up
+	Permanent                  // a retry would fail in the same way
+	Protocol                   // the response is not HTTP
+	Unprocessed                // the server guarantees that it did not process the request
+)
+
+// Rule is what a status or a failure says about its request.
+type Rule struct {
+	Again bool // another request may have a different result
+	Done  bool // the service may have carried out this one, if it was sent
+}
+
+// statuses has the rules of all statuses; the first row that has the status counts. Only the
+// service itself can refuse a request for certain: a gateway's 408 or 5xx is no refusal by the
+// service, and a 303 is what follows a POST that was carried out.
+var statuses = [...]struct {
+	from, to int
+	rule     Rule
+}{
+	{http.StatusRequestTimeout, http.StatusRequestTimeout, Rule{Again: true, Done: true}},
+	{http.StatusTooManyRequests, http.StatusTooManyRequests, Rule{Again: true}},
+	{http.StatusNotImplemented, http.StatusNotImplemented, Rule{}},
+	{400, 499, Rule{}},
+	{500, math.MaxInt, Rule{Again: true, Done: true}},
+	{math.MinInt, 399, Rule{Done: true}},
+}
+
+// failures has the rules of failures without a response, and of a success that was cut off.
+var failures = [...]Rule{
+	None:        {Done: true},
+	Connection:  {Again: true, Done: true},
+	Permanent:   {Done: true},
+	Protocol:    {Done: true},
+	Unprocessed: {Again: true},
+}
+
+// Status returns the rule of a status; 0 is no response.
+func Status(code int) Rule {
+	for _, row := range statuses {
+		if row.from <= code && code <= row.to {
+			return row.rule
+		}
+	}
+	return Rule{Done: true} // unreachable: the rows have all numbers
+}
+
+// Result is the result of one request.
+type Result struct {
+	Sent    bool    // the request may have been written
+	Status  int     // 0 without a response
+	Success bool    // Status is the documented one
+	Failure Failure // why there is no complete response
+}
+
+func (r Result) rule() Rule {
+	if r.Success || r.Status == 0 {
+		return failures[r.Failure]
+	}
+	return Status(r.Status)
+}
+
+// MayBeDone reports whether the service may have carried out the request. All that is said about a
+// create, by retries and errors, follows from it and from Status.
+func (r Result) MayBeDone() bool { return r.Sent && r.rule().Done }

@@ -1,0 +1,65 @@
+package retry
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestRetryTable compares the table in the documentation of the client with the rules: each of its rows
+// must be here, and each status in one of them.
+func TestRetryTable(t *testing.T) {
+	doc, err := os.ReadFile("../../doc.go")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(doc), "//\tresponse or failure ")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n//\n")
+	rows := strings.Split(table, "\n//\t")[1:]
+	results := map[string][]Result{
+		"429":                                  span(429, 429),
+		"408, 5xx other than 501":              slices.Concat(span(408, 408), span(500, 500), span(502, 599)),
+		"3xx, never followed":                  span(300, 399),
+		"other 4xx, 501":                       slices.Concat(span(400, 407), span(409, 428), span(430, 499), span(501, 501)),
+		"a 2xx that is not the documented one": span(200, 299),
+		"reset, cut off, attempt timed out": {
+			{Sent: true, Failure: Connection}, {Sent: true, Status: 200, Success: true, Failure: Connection},
+		},
+		"nothing was written, as a refused dial":  {{Failure: Connection}},
+		"stream refused, or left out by a GOAWAY": {{Sent: true, Failure: Unprocessed}},
+		"unknown host, TLS certificate":           {{Failure: Permanent}},
+		"a response that is not HTTP":             {{Sent: true, Failure: Protocol}},
+	}
+	for _, row := range rows {
+		name := strings.TrimSpace(row[:42])
+		reads, create := row[42:64], row[64:]
+		require.NotEmpty(t, results[name], "%q is not in this test", name)
+		for _, r := range results[name] {
+			assert.Equal(t, strings.Contains(reads, "again"), again(r, true), "listPets, getPet: %s %+v", name, r)
+			assert.Equal(t, strings.Contains(create, "again"), again(r, false), "createPet: %s %+v", name, r)
+			assert.Equal(t, strings.Contains(create, "ErrOutcomeUnknown"), r.MayBeDone(), "createPet: %s %+v", name, r)
+		}
+		delete(results, name)
+	}
+	assert.Empty(t, results, "the table lacks rows")
+}
+
+func again(r Result, repeatable bool) bool {
+	return Decide(&Facts{
+		Result: r, Repeatable: repeatable, Number: 1, Policy: Policy{}.WithDefaults(), Now: time.Now(),
+		MaxWait: math.MaxInt64, Random: rand.Int64N,
+	}).Again
+}
+
+func span(from, to int) (results []Result) {
+	for code := from; code <= to; code++ {
+		results = append(results, Result{Sent: true, Status: code})
+	}
+	return results
+}

@@ -1,0 +1,62 @@
+package petstore
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// operation is an operation of the service (section 4), or a request of Do.
+type operation struct {
+	index      int    // in core.templates; 0 for Do
+	name       string // operationId of the document
+	method     string
+	template   string // path template below /pets
+	success    int    // documented status; 0 for any 2xx
+	repeatable bool   // a repetition has no further effect
+}
+
+func (o *operation) succeeds(code int) bool {
+	return code == o.success || o.success == 0 && code/100 == 2
+}
+
+// The operations of the service (section 4), as the Operation fields of errors and of [Call] name
+// them.
+const (
+	OpListPets  = "listPets"
+	OpCreatePet = "createPet"
+	OpGetPet    = "getPet"
+)
+
+// opDo begins the names of the operations of Do: "do GET".
+const opDo = "do "
+
+var (
+	listPets  = &operation{1, OpListPets, http.MethodGet, "", http.StatusOK, true}
+	createPet = &operation{2, OpCreatePet, http.MethodPost, "", http.StatusCreated, false}
+	getPet    = &operation{3, OpGetPet, http.MethodGet, ofOne, http.StatusOK, true}
+
+	operations = [...]*operation{listPets, createPet, getPet} // in the order of their index
+)
+
+// ofOne is the template of the operations on a single pet.
+const ofOne = "/{petId}"
+
+// writes reports whether a request of the operation must not be sent twice.
+func writes(operation string) bool {
+	for _, op := range operations {
+		if op.name == operation {
+			return !op.repeatable
+		}
+	}
+	return strings.HasPrefix(operation, opDo) && operation != opDo+http.MethodGet
+}
+
+// request is what each attempt of a call sends. It does not change.
+type request struct {
+	operation *operation
+	config    *callConfig
+	url       url.URL
+	body      []byte // nil for none
+	drops     bool   // the body of a success is not decoded
+}
