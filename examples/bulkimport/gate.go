@@ -71,7 +71,7 @@ type recorded struct {
 // request again; if the program dies then, the row must not count as sent.
 func (r *recorded) Release(o petstore.Observation) {
 	limited := o.StatusCode == http.StatusTooManyRequests
-	if r.line > 0 && (o.Sent.IsZero() || limited) {
+	if r.line > 0 && (o.Sent.IsZero() || o.NotDone) {
 		_ = r.journal.write(entry{Line: r.line, Event: unsent})
 	}
 	if limited || o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 {
