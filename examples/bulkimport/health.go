@@ -12,7 +12,7 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// pace is how many creates may be on their way at a time.
+// pace is how many creates may be in flight at a time.
 type pace int32
 
 const (

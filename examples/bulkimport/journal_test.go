@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -216,48 +214,6 @@ func TestJournal_damage(t *testing.T) {
 	})
 }
 
-// TestJournal_crash takes the journal that an import has at the time of each create, as a program
-// leaves it that is killed then, and goes on from there with a service that has got what it had.
-func TestJournal_crash(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const rows = 12
-		type crash struct {
-			journal []byte
-			pets    []petstore.Pet
-		}
-		var crashes []crash
-		var mu sync.Mutex
-		b := newBench(t, fake.NewTestServer(t), rows)
-		injectEvents(t, b.server)
-		b.server.Inject(fake.Fault{
-			Operation: petstore.OpCreatePet, Chance: 0.5, Delay: time.Millisecond, Times: fake.Forever,
-			Match: func(*http.Request) bool {
-				mu.Lock()
-				defer mu.Unlock()
-				journal, err := os.ReadFile(b.input + ".journal")
-				assert.NoError(t, err)
-				crashes = append(crashes, crash{journal, b.server.Pets()})
-				return true
-			},
-		})
-		require.NoError(t, b.run(t.Context()))
-		input, err := os.ReadFile(b.input)
-		require.NoError(t, err)
-		require.Greater(t, len(crashes), 4)
-		for _, c := range crashes {
-			server := fake.NewServer()
-			for _, p := range c.pets {
-				server.AddPet(petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status})
-			}
-			later := newBenchOf(t, server, string(input))
-			require.NoError(t, os.WriteFile(later.input+".journal", c.journal, 0o600))
-			require.NoError(t, later.run(t.Context()))
-			later.assertNothingLostOrRepeated(rows)
-			server.Close()
-		}
-	})
-}
-
 // injectEvents makes all happen that can happen to a row.
 func injectEvents(t *testing.T, server *fake.Server) {
 	t.Helper()
@@ -280,47 +236,6 @@ func eventfulImport(t *testing.T, rows int) *bench {
 	injectEvents(t, b.server)
 	require.NoError(t, b.run(t.Context()))
 	return b
-}
-
-// FuzzJournal reads any bytes as entries of a journal. Whatever the journal makes of them, a row
-// that it says was sent may only be sent again if it takes that back.
-func FuzzJournal(f *testing.F) {
-	f.Add([]byte(`{"line":2,"event":"sending"} {"line":3,"event":"rejected"} {"line":2,"event":"unsent"}`))
-	f.Add([]byte(`{"line":2,"event":"sending"} {"line":2,"event":"created","id":7} {"line":9,"event":"sending"}`))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		var entries []entry
-		decoder := json.NewDecoder(bytes.NewReader(content))
-		for len(entries) < 100 {
-			var e entry
-			if decoder.Decode(&e) != nil {
-				break
-			}
-			e.Response = nil
-			if _, _, err := seal(0, e); err != nil {
-				break
-			}
-			entries = append(entries, e)
-		}
-		j, err := openJournal(writeJournal(t, journalText(t, entries...)), "s", inputOf(6))
-		if err != nil {
-			return
-		}
-		defer j.file.Close()
-		sent := map[int]bool{}
-		for _, e := range entries {
-			switch e.Event {
-			case sending:
-				sent[e.Line] = true
-			case unsent:
-				sent[e.Line] = false
-			}
-		}
-		for line, was := range sent {
-			state := j.row(line)
-			assert.Equalf(t, was, state != waiting && state != unsent, "line %d is %s", line, state)
-		}
-		assert.Equal(t, 6, j.rows(waiting, sending, unsent, created, rejected, unknown))
-	})
 }
 
 // failingFile fails once, half-way through a write or in a sync, as a disk does that is full for a
@@ -366,53 +281,6 @@ func TestJournal_fullDisk(t *testing.T) {
 			}
 		}
 	})
-}
-
-// countingFile lets its first sync end once n entries have been written.
-type countingFile struct {
-	file
-	mu    sync.Mutex
-	left  int
-	all   chan struct{}
-	syncs int
-	lines int
-}
-
-func (f *countingFile) WriteAt(p []byte, at int64) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if at > 0 {
-		f.lines++
-	}
-	if f.left--; f.left == 0 {
-		close(f.all)
-	}
-	return len(p), nil
-}
-
-func (f *countingFile) Sync() error {
-	<-f.all
-	f.syncs++
-	return nil
-}
-
-func TestJournal_sharedSync(t *testing.T) {
-	t.Parallel()
-	const rows = 64
-	f := &countingFile{left: rows, all: make(chan struct{})}
-	j := openTestJournal(t, filepath.Join(t.TempDir(), "journal"))
-	require.NoError(t, j.file.Close())
-	j.file, j.states = f, slices.Repeat([]event{waiting}, rows+1)
-	var group sync.WaitGroup
-	for n := range rows {
-		group.Go(func() {
-			assert.NoError(t, j.write(entry{Line: n + 1, Event: sending}))
-		})
-	}
-	group.Wait()
-	assert.LessOrEqual(t, f.syncs, 2)
-	assert.Equal(t, rows, f.lines)
-	assert.Equal(t, j.size, j.synced)
 }
 
 func TestFollows(t *testing.T) {
