@@ -29,7 +29,7 @@ func TestAuth(t *testing.T) {
 				{"other case", []string{"Bearer FAKE-API-KEY"}, "not known to the server"},
 				{"twice", []string{"Bearer " + key, "Bearer " + key}, "more than one Authorization header"},
 			} {
-				for _, q := range []request{{path: "/pets"}, {path: "/pets/1"}, {method: "PUT", path: "/pets"}, create("Rex")} {
+				for _, q := range []request{{path: "/pets"}, {path: "/pets/1"}, {method: "NOSUCH", path: "/pets"}, create("Rex")} {
 					q.auth = "-"
 					q.header = http.Header{"Authorization": c.auth}
 					r := d.send(t, q)

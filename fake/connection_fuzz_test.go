@@ -93,7 +93,7 @@ func FuzzConnection(f *testing.F) {
 		"GET http://other/v1/pets HTTP/1.1\r\n" + key + "\r\n", "GET /v1%2Fpets HTTP/1.1\r\n" + key + "\r\n",
 		"GET /v1/pets/%31 HTTP/1.1\r\n" + key + "\r\n", "GET /v1/pets/1%2F2 HTTP/1.1\r\n" + key + "\r\n",
 		"GET /v1//pets HTTP/1.1\r\n" + key + "\r\n", "GET /v1/../v1/pets HTTP/1.1\r\n" + key + "\r\n",
-		"HEAD /v1/pets HTTP/1.1\r\n" + key + "\r\n", "DELETE /v1/pets/1 HTTP/1.1\r\n" + key + "\r\n",
+		"HEAD /v1/pets HTTP/1.1\r\n" + key + "\r\n", "NOSUCH /v1/pets/1 HTTP/1.1\r\n" + key + "\r\n",
 		"OPTIONS * HTTP/1.1\r\n" + key + "\r\n", "CONNECT x:1 HTTP/1.1\r\n" + key + "\r\n", "PUT /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
 		"GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Basic x\r\n\r\n",
 		"GET /v1/pets HTTP/1.1\r\n" + key + key[9:] + "\r\n", "GET /v1/pets HTTP/9.9\r\n" + key + "\r\n",
@@ -164,7 +164,7 @@ func FuzzRoute(f *testing.F) {
 		"/v1/pets", "/v1/pets/", "/v1/pets/7", "/v1/pets/7/", "/v1/pets/7/x", "/v1/pets/%37", "/v1/pets/a%2Fb", "/v1%2Fpets", "/v1/pets/%2f",
 		"/v1/petss", "/v1", "/", "/v2/pets", "/v1/pets?x=/", "/v1/pets/-1", "/v1/pets/..", "/V1/pets", "/v1/pets/ü", "*",
 	} {
-		for _, method := range []string{"GET", "POST", "HEAD", "DELETE", "get", "OPTIONS", "CONNECT"} {
+		for _, method := range []string{"GET", "POST", "HEAD", "NOSUCH", "get", "OPTIONS", "CONNECT"} {
 			f.Add(method, target)
 		}
 	}

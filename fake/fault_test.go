@@ -38,7 +38,7 @@ func TestFaultStatus(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
 		d := viaTransport(t, srv)
 		d.admitted(t)
-		for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "-"}, {path: "/no-such-path"}, {method: "PUT", path: "/pets"}} {
+		for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "-"}, {path: "/no-such-path"}, {method: "NOSUCH", path: "/pets"}} {
 			srv.Inject(fake.Fault{Status: 502})
 			assert.Equal(t, 502, d.send(t, q).status)
 		}

@@ -81,7 +81,7 @@ func TestJournal(t *testing.T) {
 	t.Run("names no operation where there is none", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		d := viaTransport(t, srv)
-		for _, q := range []request{{path: "/no-such-path"}, {method: "PUT", path: "/pets"}, {method: "HEAD", path: "/pets/1"}} {
+		for _, q := range []request{{path: "/no-such-path"}, {method: "NOSUCH", path: "/pets"}, {method: "HEAD", path: "/pets/1"}} {
 			d.send(t, q)
 		}
 		d.send(t, request{path: "/pets/1"})
