@@ -142,7 +142,7 @@ func (x *exchange) noteParameters(values url.Values, has ...string) {
 
 // checkConduct checks a request against the responses that its key got before.
 func (x *exchange) checkConduct() {
-	if uri := x.req.URL.RequestURI(); x.srv.keys.redactor().text(uri) != uri {
+	if uri := x.entry.path; x.srv.keys.redactor().text(uri) != uri {
 		x.note(RuleKeyExposed, "5", "the URL has an API key in it")
 	}
 	if x.key == nil {

@@ -44,13 +44,12 @@ func (s *Server) ClientFor(key string, opts ...petstore.Option) *petstore.Client
 // breaks the connection takes it over if w can be hijacked (see [http.ResponseController]), and
 // otherwise panics with [http.ErrAbortHandler], as handlers do.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.serve(w, r, true)
+	s.serve(w, s.newExchange(r), true)
 }
 
 // serve serves a request that came over a connection. refusing reports whether a WireRefuse strikes
 // here; through Client and HTTPClient it strikes earlier, before there is a connection.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
-	x := s.newExchange(r)
+func (s *Server) serve(w http.ResponseWriter, x *exchange, refusing bool) {
 	if !x.enter() {
 		a := refusal(http.StatusServiceUnavailable, closedError{}.Error())
 		a.now, a.quota, a.size = x.arrived, x.quota(x.arrived), len(a.body)
@@ -62,10 +61,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 	s.deliver(w, x, &a)
 }
 
-// newHTTPServer returns the net/http server of an entry point.
-func newHTTPServer(handler http.HandlerFunc) *http.Server {
+// newHTTPServer returns the net/http server of an entry point. See serve for refusing.
+func (s *Server) newHTTPServer(refusing bool) *http.Server {
 	hs := &http.Server{
-		Handler:           handler,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			x := s.newExchange(r)
+			x.ours = true
+			s.serve(w, x, refusing)
+		}),
 		ReadHeaderTimeout: headerTimeout,
 		MaxHeaderBytes:    maxHeader,
 		// Nothing to stderr: aborted connections are what the faults are for.

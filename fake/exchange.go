@@ -18,6 +18,7 @@ const maxBody = 1 << 20
 type exchange struct {
 	srv     *Server
 	req     *http.Request
+	ours    bool // nobody else has req.Header, so that the journal need not copy it
 	method  string
 	arrived time.Time
 	now     time.Time // when it was admitted
@@ -116,7 +117,10 @@ func (x *exchange) copyRequest() *http.Request {
 func (x *exchange) newEntry() *entry {
 	e := &entry{
 		operation: x.route.operation, method: x.method, path: x.req.URL.RequestURI(),
-		header: withoutCredentials(x.req.Header), body: x.body, time: x.arrived,
+		header: x.req.Header, body: x.body, time: x.arrived,
+	}
+	if !x.ours {
+		e.header = e.header.Clone()
 	}
 	if x.key != nil {
 		e.key = x.key.number

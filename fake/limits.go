@@ -173,10 +173,10 @@ func (k *apiKey) toldToWait(until time.Time) {
 func (k *apiKey) early() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.settle()
 	if k.retryAt.IsZero() {
 		return 0
 	}
+	now := k.settle() // which ends the wait if the clock went back
 	return max(k.retryAt.Sub(now), 0)
 }
 

@@ -55,7 +55,7 @@ func (s *Server) listen() {
 		_ = l.Close()
 		misuse("URL", "the server is closed")
 	}
-	hs := newHTTPServer(s.ServeHTTP)
+	hs := s.newHTTPServer(true)
 	hs.ConnState = f.connState
 	s.loopback.server, s.loopback.listener = hs, l
 	s.loopback.url = "http://" + l.Addr().String() + "/v1"

@@ -163,7 +163,7 @@ func (s *Server) dial() (net.Conn, error) {
 	if !enter(&s.inflight, s.inflight.links, l, true) {
 		return nil, gone()
 	}
-	hs := newHTTPServer(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, false) })
+	hs := s.newHTTPServer(false)
 	_ = hs.Serve(&oneConn{conn: l.Server}) // it returns once a goroutine has the connection
 	return l.Client, nil
 }

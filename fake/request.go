@@ -153,7 +153,7 @@ func (e *entry) request(r redactor) Request {
 	}
 	return Request{
 		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.text(e.path),
-		Header: r.header(e.header), Body: e.body,
+		Header: r.header(withoutCredentials(e.header)), Body: e.body,
 		StatusCode: a.status, ResponseHeader: sent, ResponseBody: a.body,
 		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil,
 		FaultEffect: effect, Hint: r.text(a.hint),
