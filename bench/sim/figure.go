@@ -36,9 +36,6 @@ func (c cell) jobFigure(int) figure {
 	if c.window == fake.WindowSliding && c.condition.planChange > 0 && c.laterPlan() < c.perMinute {
 		f.perWindow = 1 // the Reset of a response before the change is too early after it
 	}
-	if c.condition.unaware && c.goroutines >= 64 {
-		f.perWindow, f.bans = 6, 1 // two that start together with a burst each hide each other
-	}
 	if c.condition.hidden {
 		f.perWindow, f.bans = math.MaxInt, 1 // those in flight when the day ends
 	}

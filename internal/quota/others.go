@@ -1,6 +1,9 @@
 package quota
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // As long as other processes may use the key, only a part of what is left of the window may be in
 // flight here (rule 6): 1/16 of it with a part of 16. Each response that shows nobody else widens
@@ -35,14 +38,57 @@ const blindInFlight = 2
 
 // others is what is known about other processes that use the key.
 type others struct {
-	// alone is the number of responses in a row that showed nobody else. A request of others sets
-	// it to crowded, and each new window halves that.
+	// alone is the number of responses in a row that proved that nobody else uses the key. A request
+	// of others sets it to crowded, and each new window halves that.
 	alone   int
 	opening int // requests in this window before our first one: of others, or our own before a restart
 	theirs  int // estimate of the requests of others in flight
 	// took is the time of the last request, at most twice that of the one before: a single slow
 	// response says more about us than about others.
 	took time.Duration
+
+	tally tally
+}
+
+// tally compares the requests that the window had counted at one response with ours. Ours that were
+// in flight may be among them, and hide as many of others: only their outcomes tell.
+type tally struct {
+	at        int // the response; 0 without a tally
+	remaining int // the lowest Remaining then
+	unknown   int // requests counted until then that may be of others
+	inFlight  int // our requests in flight then that have no outcome yet
+	responses int // to our requests since
+}
+
+// settle records the outcome of a request, which may be one of the unknown ones.
+func (t *tally) settle(s Slot, o *Observation) {
+	if s.responses >= t.at {
+		return
+	}
+	t.inFlight--
+	counted := o.RateLimit.Limit <= 0 || o.RateLimit.Remaining >= t.remaining
+	if !o.Sent.IsZero() && counted && o.StatusCode != http.StatusTooManyRequests {
+		t.unknown--
+	}
+}
+
+// prove continues the tally with a response. Once it shows nobody else, its responses count for
+// that. It does not wait for late requests: these may be the unknown ones.
+func (b *Budget) prove() {
+	x, t := &b.others, &b.others.tally
+	if t.at == 0 {
+		*t = tally{b.responses, b.remaining(), b.limit - b.remaining() - b.own - x.opening, b.inFlight, 0}
+	}
+	t.responses++
+	switch late := b.inFlight - b.young.total; {
+	case t.unknown > t.inFlight:
+		x.alone = 0
+	case t.unknown <= 0, t.inFlight <= late:
+		x.alone += t.responses
+	default:
+		return
+	}
+	*t = tally{}
 }
 
 // watch infers from the response to one of our requests how many requests of others the window has.
@@ -57,12 +103,12 @@ func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 	// those that may have been ours. span: the time in which they came.
 	came, span := s.base-o.RateLimit.Remaining-b.admitted, o.Received.Sub(s.heard)
 	switch opened = opened || s.epoch != b.epoch; {
-	case opened && b.day:
-		return // most of what a day has counted is long over
 	case opened:
 		came, span = b.limit-o.RateLimit.Remaining-b.own-b.inFlight, windowLength-b.end.Sub(o.Received)
 		x.opening = max(0, came)
 		switch {
+		case b.day:
+			return // most of what a day has counted is long over
 		case came > 0:
 			x.alone = min(x.alone, 0)
 		case b.epoch > 1 && x.alone >= 0: // nobody else waited for this window
@@ -70,8 +116,8 @@ func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 		}
 	case came > 0:
 		x.alone = crowded
-	case !s.ahead && x.alone >= 0:
-		x.alone++
+	case x.alone >= 0 && x.alone < trusted:
+		b.prove()
 	}
 	// The estimate: as many as came during our request are in flight now. It falls slowly, by 1/8
 	// with each response, so that one quick response does not make others seem gone.

@@ -44,6 +44,35 @@ func TestBudgetShare(t *testing.T) {
 		sendSix(p)
 		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
 	})
+	t.Run("requests of others that may be ours in flight do not widen the way", func(t *testing.T) {
+		p := newSharedProcess(t)
+		reset := p.now.Add(time.Minute)
+		p.respond(p.send(), 60, 59, reset)
+		var sent []quota.Slot
+		for left := 57; left > 30; left -= 2 { // every second request is of others
+			for s, _, ok := p.Admit(p.now, false); ok; s, _, ok = p.Admit(p.now, false) {
+				sent = append(sent, s)
+			}
+			require.LessOrEqual(t, len(sent), 6, "%d are left", left)
+			p.respond(sent[0], 60, left, reset)
+			sent = sent[1:]
+		}
+	})
+	t.Run("responses in any order show nobody else, once all have come", func(t *testing.T) {
+		p := newSharedProcess(t)
+		reset := p.now.Add(time.Minute)
+		p.respond(p.send(), 60, 59, reset)
+		var sent []quota.Slot
+		for range 6 {
+			sent = append(sent, p.send())
+		}
+		for i, slot := range sent {
+			p.respond(slot, 60, 53+i, reset)
+		}
+		for range 20 {
+			p.send()
+		}
+	})
 	t.Run("a 429 is no evidence of how many others there are", func(t *testing.T) {
 		p := newSharedProcess(t)
 		reset := p.now.Add(time.Minute)

@@ -12,16 +12,17 @@ func (b *Budget) GiveBack(s Slot) {
 	if s.era != b.era {
 		return
 	}
-	b.free(s)
+	b.free(s, &Observation{})
 	b.admitted--
 	if s.ahead {
 		b.ahead.at = time.Time{} // the next one need not wait for a response to this one
 	}
 }
 
-// free ends the reservation of a request.
-func (b *Budget) free(s Slot) {
+// free ends the reservation of a request with that outcome.
+func (b *Budget) free(s Slot, o *Observation) {
 	b.inFlight--
+	b.others.tally.settle(s, o)
 	b.young.remove(s.step)
 	if s.ahead {
 		b.ahead.inFlight--
@@ -38,7 +39,7 @@ func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
 	case s.era != b.era:
 		return
 	}
-	b.free(s)
+	b.free(s, o)
 	if s.ahead {
 		b.ahead.settle(o, now)
 	}
@@ -68,6 +69,7 @@ func (b *Budget) Learn(o *Observation, now time.Time) {
 	b.observe(now)
 	b.inFlight++
 	b.young.add()
+	b.others.tally = tally{} // the request is not among those in flight
 	b.Settle(Slot{era: b.era, epoch: b.epoch, closures: b.gate.closures, step: b.young.step, heard: b.heard}, o, now)
 }
 
@@ -111,6 +113,7 @@ func (b *Budget) learn(s Slot, o *Observation) {
 func (b *Budget) open(o *Observation) {
 	b.lost = slices.DeleteFunc(b.lost, func(l loss) bool { return !l.mayStray(o.Sent) })
 	b.low, b.floor = b.low[:0], 0
+	b.others.tally = tally{}
 	b.others.alone = max(b.others.alone, b.others.alone/2) // halves it below zero
 	b.minutes = b.isMinute(o)
 	b.window = window{epoch: b.epoch + 1, slides: b.slides}

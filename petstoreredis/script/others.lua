@@ -59,12 +59,10 @@ local function watch(r, opened)
     if came > 0 then
       s.alone = math.min(s.alone, 0)
     elseif s.epoch > 1 and s.alone >= 0 then
-      s.alone = math.max(s.alone, TRUSTED)
+      s.alone = 2 * TRUSTED
     end
   elseif came > 0 then
     s.alone = CROWDED
-  elseif not r.ahead and s.alone >= 0 then
-    s.alone = s.alone + r.n
   end
   span = math.max(span, r.took)
   if span > 0 and came > 0 then
