@@ -344,4 +344,5 @@ func (h *history) settle(p *trip, o quota.Observation) {
 	h.trips = slices.DeleteFunc(h.trips, func(q *trip) bool { return p == q })
 	h.budget.Settle(p.slot, &o, h.now())
 	h.compare(h.exchange(0, made.at(h.now())))
+	require.LessOrEqual(h.t, len(h.state().Counted), 62)
 }

@@ -2,6 +2,7 @@ package quota_test
 
 import (
 	"net/http"
+	"runtime"
 	"testing"
 	"time"
 
@@ -208,6 +209,18 @@ func TestBudgetWindow(t *testing.T) {
 		p.now = first.Add(time.Minute)
 		p.respond(p.send(), 3, 0, reset) // the oldest request has left the window, and this one is in it
 		assert.Equal(t, first.Add(70*time.Second), p.blocked().Until)
+	})
+	t.Run("takes no room for each request without a Reset", func(t *testing.T) {
+		p := newProcess(t)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := range 100_000 {
+			slot, _, _ := p.Admit(p.now, false)
+			p.respond(slot, 1_000_000, 999_999-i, p.now.Add(-time.Hour))
+			p.now = p.now.Add(500 * time.Microsecond)
+		}
+		runtime.ReadMemStats(&after)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), "bytes")
 	})
 	t.Run("a minute of the wall clock ends on its Reset", func(t *testing.T) {
 		p := newProcess(t)

@@ -14,14 +14,43 @@ type readings struct {
 	low       []reading // valid readings, increasing in both fields
 	lost      []loss    // requests whose effect on Remaining is not known
 	counted   []count   // requests of the last minute, while Reset is not usable
+	total     int       // number of requests in counted
 }
 
 // reading is the Remaining of one response.
 type reading struct{ response, remaining int }
 
-// count is the range of time in which the service counted a request, by a clock that may have a
+// count is the range of time in which the service counted n requests, by a clock that may have a
 // grain of a second.
-type count struct{ from, to time.Time }
+type count struct {
+	from, to time.Time
+	n        int
+}
+
+// count adds a request to counted. Those whose responses came in the same second share an entry, so
+// that there are 62 entries at most.
+func (r *readings) count(o *Observation) {
+	r.total++
+	e := count{o.Sent.Add(-resetGrain), o.Received, 1}
+	last := len(r.counted) - 1
+	if last < 0 || e.to.Unix() > r.counted[last].to.Unix() {
+		r.counted = append(r.counted, e)
+		return
+	}
+	c := &r.counted[last]
+	if e.from.Before(c.from) {
+		c.from = e.from
+	}
+	c.to, c.n = Later(c.to, e.to), c.n+1
+}
+
+// forget removes the first entries of counted.
+func (r *readings) forget(entries int) {
+	for _, c := range r.counted[:entries] {
+		r.total -= c.n
+	}
+	r.counted = slices.Delete(r.counted, 0, entries)
+}
 
 // loss is a request without a response, or without a limit in its response.
 type loss struct {

@@ -132,25 +132,27 @@ func (b *Budget) moveReset(s Slot, o *Observation) {
 func (b *Budget) describeByHand(o *Observation, more bool) {
 	switch fresh := o.RateLimit.Remaining >= o.RateLimit.Limit-1-b.inFlight; {
 	case more && fresh:
-		b.counted = b.counted[:0] // a new window: the requests of the old one are not in it
+		b.forget(len(b.counted)) // a new window: the requests of the old one are not in it
 	case more && b.epoch > 1:
 		b.slides = true
 	}
-	for len(b.counted) > 0 && !o.Received.Before(b.counted[0].to.Add(windowLength)) {
-		b.counted = b.counted[1:]
-	}
 	if o.StatusCode != http.StatusTooManyRequests {
-		b.counted = append(b.counted, count{o.Sent.Add(-resetGrain), o.Received})
-		b.counted = b.counted[max(0, len(b.counted)-b.limit):] // no window counts more
+		b.count(o)
 	}
-	// unsure: requests that may have left the window before this response. Its Remaining then has
+	over := func(at time.Time) bool { return !o.Received.Before(at.Add(windowLength)) }
+	for len(b.counted) > 0 && (over(b.counted[0].to) || b.total-b.counted[0].n >= b.limit) {
+		b.forget(1) // no window counts more
+	}
+	// unsure: entries that may have left the window before this response. Its Remaining then has
 	// their room already.
-	unsure := 0
-	for unsure < len(b.counted) && !o.Received.Before(b.counted[unsure].from.Add(windowLength)) {
+	unsure, sure := 0, b.total
+	for unsure < len(b.counted) && over(b.counted[unsure].from) {
+		sure -= b.counted[unsure].n
 		unsure++
 	}
-	if o.RateLimit.Limit-o.RateLimit.Remaining <= len(b.counted)-unsure+b.inFlight {
-		b.counted, unsure = b.counted[unsure:], 1 // all of these have left the window
+	if o.RateLimit.Limit-o.RateLimit.Remaining <= sure+b.inFlight {
+		b.forget(unsure) // all of these have left the window
+		unsure = 1
 	}
 	if len(b.counted) > 0 {
 		b.end = b.counted[max(unsure, 1)-1].to.Add(windowLength + b.margin)

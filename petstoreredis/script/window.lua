@@ -94,12 +94,12 @@ local function open(r)
   s.limit, s.shown, s.reset, s.by, s.start, s.ends, s.day, s.own = 0, 0, 0, 0, 0, 0, false, 0
 end
 
--- count notes when requests were counted. counted is a list of {from, to, n}; where it grows too
--- long, the last entry takes in the new ones, which makes the window end later.
+-- count notes when requests were counted. counted is a list of {from, to, n}; those whose responses
+-- came in the same second share an entry, so that there are 62 at most.
 local function count(r)
   local last, total = s.counted[#s.counted], 0
-  if #s.counted >= MOST then
-    last[2], last[3] = math.max(last[2], r.received), last[3] + r.n
+  if last and math.floor(r.received / 1000) <= math.floor(last[2] / 1000) then
+    last[1], last[2], last[3] = math.min(last[1], r.sent - GRAIN), math.max(last[2], r.received), last[3] + r.n
   else
     table.insert(s.counted, {r.sent - GRAIN, r.received, r.n})
   end
