@@ -142,3 +142,12 @@ type (
 	markKey struct{}
 	ownKey  struct{}
 )
+
+func TestSlice(t *testing.T) {
+	assert.Equal(t, 24*time.Hour/64, Slice(24*time.Hour))
+	assert.Equal(t, 10*time.Second, Slice(time.Minute))
+	assert.Equal(t, time.Second, Slice(time.Second))
+	synctest.Test(t, func(t *testing.T) {
+		assert.Equal(t, 24*time.Hour, Slice(24*time.Hour), "in a bubble, timers follow the wall clock")
+	})
+}
