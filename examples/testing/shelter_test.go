@@ -33,7 +33,7 @@ func TestReportDuringAnOutage(t *testing.T) {
 		server.Inject(fake.Fault{Operation: petstore.OpListPets, Status: http.StatusServiceUnavailable, Times: 2})
 		_, err := Shelter{server.Client()}.Report(t.Context())
 		require.NoError(t, err)
-		assert.Len(t, server.Requests(), 5, "three lists and two retries")
+		assert.Len(t, server.RequestsOf(petstore.OpListPets), 5, "three lists and two retries")
 	})
 }
 
@@ -58,7 +58,7 @@ func TestReportWaitsForTheNextMinute(t *testing.T) {
 		}
 		assert.GreaterOrEqual(t, time.Since(start), 59*time.Second)
 		t.Log("the client waited", time.Since(start), "of virtual time")
-		assert.Zero(t, server.Usage(server.APIKey()).Limited, "no request got a 429")
+		server.AssertNoLimited(t) // no request got a 429
 	})
 }
 
@@ -75,7 +75,18 @@ func TestReportWithADeadline(t *testing.T) {
 		_, err = shelter.Report(ctx)
 		require.ErrorIs(t, err, petstore.ErrRateLimited)
 		assert.Zero(t, time.Since(start))
+		server.AssertNoViolations(t)
 	})
+}
+
+// Each customer of a program with many keys has a budget of its own.
+func TestReportForTwoCustomers(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithKey("key-of-the-zoo", fake.Enterprise(3, 0)))
+	for _, key := range []string{"key-of-the-zoo", server.APIKey()} {
+		_, err := Shelter{server.ClientFor(key)}.Report(t.Context())
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 3, server.Usage("key-of-the-zoo").Minute)
 }
 
 func TestRun(t *testing.T) {

@@ -10,18 +10,15 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// Observation is the answer of a service to a question that the service document leaves open. Keys
-// do not change from one release to the next. The answer is [Unseen] if the service did not show
-// one; one that begins with a number is a status, followed by the form of the body, such as "400
-// Error".
-type Observation = fake.Finding
-
 // Unseen is the answer to a question that the service did not show an answer to, such as how long a
 // list gets where there are too few pets.
 const Unseen = "not seen"
 
-// Observations are the answers of one service, one for each question.
-type Observations []Observation
+// Observations are the answers of one service, one for each question that the service document
+// leaves open. Keys do not change from one release to the next. The answer is [Unseen] if the
+// service did not show one; one that begins with a number is a status, followed by the form of the
+// body, such as "400 Error".
+type Observations []fake.Finding
 
 // format is the version of the file of observations.
 const format = 1
@@ -75,7 +72,7 @@ func (s *session) observe() (Observations, error) {
 		if err != nil && !isSkip(err) {
 			return nil, fmt.Errorf("conformance: observing %s: %w", p.key, err)
 		}
-		list = append(list, Observation{
+		list = append(list, fake.Finding{
 			Key: p.key, Section: p.section, Question: p.question, Answer: answer,
 		})
 	}

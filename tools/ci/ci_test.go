@@ -91,6 +91,33 @@ func TestAPIChanges(t *testing.T) {
 	assert.Contains(t, found, "example.com/m/internal/quota")
 }
 
+func TestUnusedNames(t *testing.T) {
+	const code = `// Package m is documented here: Documented.
+package m
+
+type Used struct{ Field Mentioned }
+
+func (Used) Shown() {}
+func (Used) Hidden() {}
+func (Used) String() string { return "" }
+
+type Mentioned int
+
+const Constant Mentioned = 1
+
+const Documented, InChangelog = 1, 2
+
+func Lonely() {}
+func lower() {}
+`
+	found, err := api(write(t, map[string]string{"go.mod": "module " + modulePath + "/m\n\ngo 1.26.0\n", "m.go": code}))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"m.InChangelog", "m.Lonely", "m.Used.Hidden"}, newUses(found[modulePath+"/m"], map[string]string{
+		"m/doc.go": code[:strings.Index(code, "package")], "m/m_test.go": "m.Lonely()", "other/o_test.go": "m.Lonely()",
+		"m/example_test.go": "var u m.Used", "CHANGELOG.md": "InChangelog", "other/o.go": "u.Shown()",
+	}).unused())
+}
+
 func TestMayBreak(t *testing.T) {
 	assert.NoError(t, mayBreak("0.1.3", "0.2.0"))
 	assert.Error(t, mayBreak("0.2.0", "0.2.1"))

@@ -1,7 +1,7 @@
 // Command ci has the steps of .ci/run that read what other programs print. It runs in the root folder
 // of the repository, and finds the tools in bin/tools:
 //
-//	ci api          compares the exported API with that of the last release
+//	ci api          compares the exported API with that of the last release, and finds names without use
 //	ci changed      lints and tests, in short, the nested modules that changes since origin/main reach
 //	ci consumer     builds and tests a module elsewhere that requires this one
 //	ci dependabot   compares the folders of dependabot.yml with the modules
@@ -32,7 +32,8 @@ const modulePath = "github.com/petstore/petstore-go"
 
 func main() {
 	steps := map[string]func(repository) error{
-		"api": checkAPI, "changed": checkChanged, "consumer": checkConsumer,
+		"api":     func(r repository) error { return errors.Join(checkAPI(r), checkNames(r)) },
+		"changed": checkChanged, "consumer": checkConsumer,
 		"dependabot": checkDependabot, "deprecated": checkDeprecated,
 		"examples": runExamples, "files": checkFiles, "fips": checkFIPS, "getmodules": getModules,
 		"licenses": checkLicenses,
