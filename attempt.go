@@ -15,25 +15,30 @@ import (
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
-// attempt is one request of a call, with its context, its permit and its response. The fields above
-// the empty line are set before the request is sent, because other goroutines may read them then,
-// for instance a dialer of the transport that calls CallFromContext.
+// attempt is one request of a call, with its permit and its response.
 type attempt struct {
-	attemptProgress
+	*outgoing
 	admission
-	context deadline.Context
-	message http.Request
-	wire    wire.Record
 
-	sent     bool           // the request may have been written
 	raw      *http.Response // the response of the transport
 	header   http.Header    // without the key
 	response Observation
 	buffer   *body.Buffer
-	body     []byte // in buffer
-	tooLarge bool   // body is cut off at the limit
-	err      error  // why there is no complete response
-	failure  retry.Failure
+	body     []byte        // in buffer
+	tooLarge bool          // body is cut off at the limit
+	sent     bool          // the request may have been written
+	failure  retry.Failure // the kind of err
+	err      error         // why there is no complete response
+}
+
+// outgoing has the parts of an attempt that a transport or a function of the user may keep. They are
+// set before the request is sent, because other goroutines may read them then, for instance a dialer
+// of the transport that calls CallFromContext.
+type outgoing struct {
+	attemptProgress
+	context deadline.Context
+	message http.Request
+	wire    wire.Record
 }
 
 // errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
@@ -95,7 +100,7 @@ func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 
 // prepare builds the request without http.NewRequest, which would parse and check its parts again.
 func (a *attempt) prepare(cookies http.Header) {
-	r := a.request
+	r := &a.request
 	m := http.Request{Method: r.operation.method, URL: &r.url, Host: r.url.Host, Header: a.requestHeader(cookies)}
 	http1 := a.core.http1.Load()
 	a.wire.SetBody(&a.core.sends, &m, r.body, r.operation.repeatable, http1)
@@ -107,8 +112,12 @@ func (a *attempt) prepare(cookies http.Header) {
 // another.
 func (a *attempt) requestHeader(cookies http.Header) http.Header {
 	h := maps.Clone(a.core.headers) // faster than filling a new map
-	maps.Copy(h, cookies)
-	maps.Copy(h, a.request.config.header)
+	if len(cookies) > 0 {
+		maps.Copy(h, cookies)
+	}
+	if own := a.request.config.header; len(own) > 0 {
+		maps.Copy(h, own)
+	}
 	h["Authorization"] = a.key.Header()
 	if a.request.body != nil {
 		h["Content-Type"] = h["Accept"]

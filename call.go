@@ -28,16 +28,23 @@ import (
 //	attempt.go   send writes the request again and reads the 201
 //	call.go      again: no retry
 //	outcome.go   ofLast returns the error of the call, here nil; codec.go decodes the Pet
+//
+// Nothing keeps a call after its end, so that calls share a pool.
 type call struct {
 	gate
 
-	sends       request
 	placeholder placeholder
 	first       attempt    // saves an allocation: most calls have one attempt
 	last        *attempt   // nil before the first
 	plan        retry.Plan // what to do after the last attempt
 	refused     error      // why the next attempt was not begun
 	sent        bool       // a request may have been written
+}
+
+// kept has the parts of a call that a transport or a function of the user may keep.
+type kept struct {
+	progress progress
+	first    outgoing
 }
 
 // arguments has the parameters of an operation.
@@ -66,7 +73,7 @@ func perform[T any](
 		traced.start(traces)
 		k.ctx.Context = traced.last
 	}
-	if timeout := k.sends.config.callTimeout; timeout > 0 {
+	if timeout := k.request.config.callTimeout; timeout > 0 {
 		cause := errors.New("WithCallTimeout of " + timeout.String())
 		bounded, cancel := context.WithTimeoutCause(k.ctx.Context, timeout, cause)
 		defer cancel()
@@ -80,14 +87,16 @@ func perform[T any](
 	if k.last != nil {
 		c.buffers.Put(k.last.buffer)
 	}
+	*k = call{}
+	c.calls.Put(k)
 	return value, response, err
 }
 
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
 	a, o := k.last, k.outcome()
-	none := k.sends.operation.success == 0 && a.response.StatusCode == http.StatusNoContent
+	none := k.request.operation.success == 0 && a.response.StatusCode == http.StatusNoContent
 	switch {
-	case k.sends.drops, none:
+	case k.request.drops, none:
 		return value, o.response(), nil
 	case a.buffer.Size() == 0: // the decoder would report no more than EOF
 		return value, response, o.responseError("body is empty", nil)
@@ -100,7 +109,7 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 		return value, response, o.decodeError(err)
 	}
 	response = o.response()
-	if k.sends.config.rawBody {
+	if k.request.config.rawBody {
 		response.RawBody = a.buffer.Whole()
 	}
 	return value, response, nil
@@ -118,23 +127,31 @@ func newCall(ctx context.Context, c *Client, args arguments, opts []CallOption) 
 	if err != nil {
 		return nil, withOperation(err, op.name)
 	}
-	k := &call{sends: request{operation: op, config: config, url: *c.petsURL, body: args.body}}
-	k.id, k.core, k.request, k.ctx = rand.Uint64(), &c.core, &k.sends, callContext{ctx, k}
-	url := &k.sends.url
+	f := &kept{progress: progress{
+		id: rand.Uint64(), core: &c.core,
+		request: request{operation: op, config: config, url: *c.petsURL, body: args.body},
+	}}
+	f.progress.ctx = callContext{ctx, &f.progress}
+	k, _ := c.calls.Get().(*call)
+	if k == nil {
+		k = new(call)
+	}
+	k.progress, k.first.outgoing = &f.progress, &f.first
+	url := &k.request.url
 	url.RawQuery = args.query
 	if op.template == ofOne {
 		url.Path = string(strconv.AppendInt(append([]byte(url.Path), '/'), args.id, 10))
 	}
 	if args.path != "" {
 		url.Path = strings.TrimSuffix(url.Path, "/pets") + args.path
-		k.sends.drops = !args.decodes
+		k.request.drops = !args.decodes
 	}
 	return k, nil
 }
 
 // run sends the request, again if the plan says so, and returns the error of the call.
 func (k *call) run() error {
-	err := k.placeholder.run(&k.ctx, k.core, k.request)
+	err := k.placeholder.run(&k.ctx, k, k.core, &k.request)
 	o := k.outcome()
 	switch {
 	case k.refused != nil:
@@ -150,19 +167,19 @@ func (k *call) run() error {
 	return err
 }
 
-func (k *call) outcome() *outcome { return &outcome{k.sends.operation, k.last, k.plan, k.sent} }
+func (k *call) outcome() *outcome { return &outcome{k.request.operation, k.last, k.plan, k.sent} }
 
 // attempt implements [looped]: it waits at the gate and sends the request.
 func (k *call) attempt(cookies http.Header) (*http.Response, error) {
 	a := &k.first
 	var refusedKey *string
 	if last := k.last; last != nil {
-		a = &attempt{buffer: last.buffer}
+		a = &attempt{outgoing: new(outgoing), buffer: last.buffer}
 		if last.response.StatusCode == http.StatusUnauthorized {
 			refusedKey = last.key.ID
 		}
 	}
-	a.progress, a.number = &k.progress, int(k.attempts.Load())+1
+	a.progress, a.number = k.progress, int(k.attempts.Load())+1
 	if err := k.admit(&a.admission, &k.plan, k.waitReason(), refusedKey); err != nil {
 		k.refused = k.refusal(a, err)
 		return nil, k.refused
@@ -229,10 +246,10 @@ func (k *call) decide(a *attempt) retry.Plan {
 	if result.Success && a.err == nil || k.ended() != nil {
 		return retry.Plan{}
 	}
-	config := k.sends.config
+	config := k.request.config
 	facts := retry.Facts{
 		Result:     result,
-		Repeatable: k.sends.operation.repeatable,
+		Repeatable: k.request.operation.repeatable,
 		NewKey:     k.core.rotates && !k.keyRefused.Load(),
 		Number:     a.number,
 		Policy:     config.retry,

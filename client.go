@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/hashicorp/go-cleanhttp"
 	"github.com/petstore/petstore-go/internal/body"
@@ -81,6 +82,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent}},
 		maxBody:   config.maxResponseBytes,
 		buffers:   new(body.Pool),
+		calls:     new(sync.Pool),
 		dates:     new(headers.Dates),
 		retries:   new(retry.Budget),
 		call:      config.call,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -41,6 +42,7 @@ type shared struct {
 	headers   http.Header // of each request
 	maxBody   int64
 	buffers   *body.Pool
+	calls     *sync.Pool // of *call
 	dates     *headers.Dates
 	retries   *retry.Budget
 	call      callConfig

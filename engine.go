@@ -22,18 +22,37 @@ type looped interface {
 	again() bool
 }
 
-func loopedIn(ctx context.Context) looped { return ctx.Value(callKey{}).(looped) }
+// loopContext is the context of a placeholder; its Value also finds the call.
+type loopContext struct {
+	context.Context
+	call looped
+}
+
+// loopKey is the context's key for the call.
+type loopKey struct{}
+
+// Value implements [context.Context].
+func (c *loopContext) Value(key any) any {
+	if _, ok := key.(loopKey); ok {
+		return c.call
+	}
+	return c.Context.Value(key)
+}
+
+func loopedIn(ctx context.Context) looped { return ctx.Value(loopKey{}).(looped) }
 
 // placeholder is the request that goes through the loop.
 type placeholder struct {
+	ctx     loopContext
 	request http.Request
 	engine  retryablehttp.Request
 }
 
-// run makes the attempts of the call in ctx. Its error matters only if there was no attempt.
-func (p *placeholder) run(ctx context.Context, c *core, r *request) error {
+// run makes the attempts of call. Its error matters only if there was no attempt.
+func (p *placeholder) run(ctx context.Context, call looped, c *core, r *request) error {
+	p.ctx = loopContext{ctx, call}
 	req := http.Request{Method: r.operation.method, URL: &r.url, Header: c.cookies()}
-	p.request = *req.WithContext(ctx)
+	p.request = *req.WithContext(&p.ctx)
 	p.engine.Request = &p.request
 	resp, err := c.engine.Do(&p.engine)
 	if err == nil {

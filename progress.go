@@ -9,7 +9,7 @@ import (
 type progress struct {
 	id      uint64
 	core    *core
-	request *request
+	request request
 	ctx     callContext
 
 	attempts   atomic.Int32 // number of attempts begun

@@ -16,7 +16,7 @@ import (
 //	unknown host, certificate, TLS alert, no key  permanent    *TransportError
 //	CONNECT refused by a proxy, as with 407       permanent    *TransportError
 //	bytes that are not HTTP                       protocol     *ResponseError
-type Failure int
+type Failure uint8
 
 // The kinds of failures.
 const (
