@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"strings"
 	"sync"
@@ -121,6 +122,19 @@ func TestRetry(t *testing.T) {
 				assert.Equal(t, `{"name":"Rex","categoryId":3,"status":"available"}`, r.body)
 				assert.EqualValues(t, len(r.body), r.contentLength)
 			}
+		})
+	})
+	t.Run("sends a create again that a server of HTTP/2 has not processed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			goAway := func(r *http.Request) (*http.Response, error) {
+				httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{})
+				return nil, errors.New("http2: Transport: cannot retry err [http2: Transport received Server's graceful shutdown GOAWAY] " +
+					"after Request.Body was written; define Request.GetBody to avoid this error")
+			}
+			client, _ := scripted(t, []responder{goAway, success("createPet")})
+			result, err := client.CreatePet(t.Context(), newPet())
+			require.NoError(t, err)
+			assert.Equal(t, 2, result.Attempts)
 		})
 	})
 	t.Run("backs off exponentially with jitter", func(t *testing.T) {

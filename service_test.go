@@ -27,8 +27,8 @@ type responder func(*http.Request) (*http.Response, error)
 func (f responder) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // service is a transport that uses its responders one after the other, the last one for all further
-// requests, and records the requests. Tests that need bytes on a connection use replay, wireServer
-// or httptest instead.
+// requests, and records the requests. Tests that need bytes on a connection use replay or httptest
+// instead.
 type service struct {
 	responders []responder
 

@@ -1,18 +1,15 @@
 package petstore_test
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"slices"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -239,13 +236,13 @@ func TestHTTP2Reset(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	client := clientOf(t, server)
-	_, err := client.CreatePet(t.Context(), newPet())
-	require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+	limiter := new(countingLimiter)
+	client := clientOf(t, server, petstore.WithLimiter(limiter))
+	require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
 	assert.EqualValues(t, 1, posts.Load())
-	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.Error(t, err)
+	require.Error(t, list(client))
 	assert.EqualValues(t, 4, gets.Load())
+	assert.Equal(t, 5, limiter.sent(), "each request has a permit")
 }
 
 // wrapped calls before, and then sends the request.
@@ -307,285 +304,50 @@ func TestResponseHeaderLimit(t *testing.T) {
 	assert.EqualValues(t, 1, asked.Load())
 }
 
-// userTransports send more than one request in the context of one, as transports of users do.
-var userTransports = map[string]func(base http.RoundTripper, r *http.Request) (*http.Response, error){
-	"logs with httputil.DumpRequestOut": func(base http.RoundTripper, r *http.Request) (*http.Response, error) {
-		if _, err := httputil.DumpRequestOut(r, true); err != nil {
-			return nil, err
-		}
-		return base.RoundTrip(r)
-	},
-	"fetches a token before each request": func(base http.RoundTripper, r *http.Request) (*http.Response, error) {
-		if err := fetch(base, r); err != nil {
-			return nil, err
-		}
-		authorized := r.Clone(r.Context())
-		authorized.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
-		return base.RoundTrip(authorized)
-	},
-	"sends a read again after a 503": func(base http.RoundTripper, r *http.Request) (*http.Response, error) {
-		resp, err := base.RoundTrip(r)
-		if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
-			return resp, err
-		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
-		return base.RoundTrip(r)
-	},
-}
-
-// fetch sends a request in the context of r and drops its response.
-func fetch(base http.RoundTripper, r *http.Request) error {
-	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.URL.JoinPath("token").String(), nil)
-	if err != nil {
-		return err
-	}
-	resp, err := base.RoundTrip(req)
-	if err == nil {
-		_, err = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
-	}
-	return err
-}
-
-func TestWithHTTPClientOverTLS(t *testing.T) {
-	t.Parallel()
+func TestClientBehindProxy(t *testing.T) {
 	loopback.Need(t)
-	for name, roundTrip := range userTransports {
-		for protocol, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
-			t.Run("takes a transport that "+name+", over "+protocol, func(t *testing.T) {
-				t.Parallel()
-				service := fake.NewTestServer(t)
-				server := httptest.NewUnstartedServer(service)
-				server.EnableHTTP2 = http2
-				server.StartTLS()
-				t.Cleanup(server.Close)
-				base := server.Client().Transport
-				users := responder(func(r *http.Request) (*http.Response, error) { return roundTrip(base, r) })
-				client, err := petstore.NewClient(server.URL+"/v1", fake.DefaultAPIKey,
-					petstore.WithHTTPClient(&http.Client{Transport: users}))
-				require.NoError(t, err)
-				for range 2 { // the second call knows the protocol
-					if name == "sends a read again after a 503" {
-						service.Inject(fake.Fault{Operation: petstore.OpListPets, Status: http.StatusServiceUnavailable})
-					}
-					listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-					require.NoError(t, err)
-					assert.Equal(t, 1, listed.Attempts)
-					_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
-					require.NoError(t, err)
-				}
-			})
-		}
-	}
-}
-
-// creates counts the creates that arrive, each of whose responses is lost.
-type creates struct {
-	arrived  atomic.Int32
-	leftOpen bool // the bodies, against the rules for transports
-}
-
-func (c *creates) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	c.count(r)
-	panic(http.ErrAbortHandler)
-}
-
-// RoundTrip loses the response without a connection and without hooks.
-func (c *creates) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.count(r)
-	return nil, io.ErrUnexpectedEOF
-}
-
-func (c *creates) count(r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	if !c.leftOpen {
-		_ = r.Body.Close()
-	}
-	if r.Method == http.MethodPost {
-		c.arrived.Add(1)
-	}
-}
-
-// dial returns a connection to a server in memory that loses the response.
-func (c *creates) dial(context.Context, string, string) (net.Conn, error) {
-	client, server := net.Pipe()
-	go func() {
-		defer server.Close()
-		if r, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
-			c.count(r)
-		}
-	}()
-	return client, nil
-}
-
-func overSockets(t *testing.T, handler http.Handler, http2 bool) http.RoundTripper {
-	server := httptest.NewUnstartedServer(handler)
-	server.EnableHTTP2 = http2
-	server.StartTLS()
+	server := httptest.NewTLSServer(fake.NewTestServer(t))
 	t.Cleanup(server.Close)
-	transport := server.Client().Transport.(*http.Transport)
-	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
-	}
-	return transport
-}
-
-// unreachable returns transports that cannot connect.
-func unreachable() map[string]http.RoundTripper {
-	return map[string]http.RoundTripper{
-		"a host": &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errRefused }},
-		"a stub": responder(func(r *http.Request) (*http.Response, error) {
-			_ = r.Body.Close()
-			return nil, errRefused
-		}),
-	}
-}
-
-// twice is a transport that sends a create to two others, the first of which fails.
-type twice struct {
-	to       [2]http.RoundTripper
-	bodies   func(*http.Request) (io.ReadCloser, error)
-	context  func(context.Context) context.Context
-	check    bool // the second request is a health check
-	parallel bool
-	errors   func(first, second error) error
-}
-
-func (w twice) RoundTrip(r *http.Request) (*http.Response, error) {
-	send := func(n int, body io.ReadCloser, err error) error {
-		if err != nil {
-			return err
+	var heads []string
+	var both sync.WaitGroup
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		heads = append(heads, fmt.Sprint(r.Method, " ", r.RequestURI, " ", r.Header))
+		if len(heads) > 1 {
+			w.WriteHeader(http.StatusProxyAuthRequired)
+			return
 		}
-		c := r.Clone(w.context(r.Context()))
-		c.Body, c.GetBody = body, nil
-		if w.check && n == 1 {
-			c.Method, c.Body, c.ContentLength = http.MethodGet, http.NoBody, 0
-		}
-		_, err = w.to[n].RoundTrip(c) //nolint:bodyclose // there is no response
-		return err
-	}
-	var errs [2]error
-	first, err := w.bodies(r)
-	if w.parallel {
-		second, err2 := w.bodies(r)
-		var both sync.WaitGroup
-		both.Go(func() { errs[0] = send(0, first, err) })
-		both.Go(func() { errs[1] = send(1, second, err2) })
-		both.Wait()
-	} else {
-		errs[0] = send(0, first, err)
-		second, err := w.bodies(r)
-		errs[1] = send(1, second, err)
-	}
-	return nil, w.errors(errs[0], errs[1])
-}
-
-// unwrapping has the method that WithTransport describes.
-type unwrapping struct {
-	http.RoundTripper
-	base http.RoundTripper
-}
-
-func (u unwrapping) Unwrap() http.RoundTripper { return u.base }
-
-// TestCreatePetThroughTransports creates pets through transports that clone, sign, retry, hedge,
-// fall back or check the health, each in all ways: a create that arrived is never told as not done,
-// so that it is not sent again.
-func TestCreatePetThroughTransports(t *testing.T) {
-	t.Parallel()
-	bodies := map[string]func(*http.Request) (io.ReadCloser, error){
-		"the body":       func(r *http.Request) (io.ReadCloser, error) { return r.Body, nil },
-		"a copy":         copied,
-		"a copy, signed": signed,
-		"a buffer":       func(r *http.Request) (io.ReadCloser, error) { return buffered(r.Body) },
-	}
-	contexts := map[string]func(context.Context) context.Context{
-		"its context":     func(ctx context.Context) context.Context { return ctx },
-		"another context": func(context.Context) context.Context { return t.Context() },
-	}
-	returns := map[string]func(first, second error) error{
-		"the first error": func(first, _ error) error { return first },
-		"the last error":  func(_, second error) error { return second },
-		"both errors":     func(first, second error) error { return errors.Join(second, first) },
-	}
-	served := new(creates)
-	lossy := map[string]http.RoundTripper{
-		"no hooks": served, "HTTP/1.1": &http.Transport{DialContext: served.dial},
-		"HTTP/1.1 over TLS": overSockets(t, served, false), "HTTP/2": overSockets(t, served, true),
-	}
-	for from, body := range bodies {
-		for in, ctx := range contexts {
-			for with, errs := range returns {
-				for over, lost := range lossy {
-					if slow := strings.Contains(over, "TLS") || over == "HTTP/2"; slow && with == "both errors" {
-						continue
-					}
-					for to, dead := range unreachable() {
-						for n := range 16 {
-							w := twice{[2]http.RoundTripper{lost, dead}, body, ctx, n&1 != 0, n&2 != 0, errs}
-							if n&4 != 0 {
-								slices.Reverse(w.to[:])
-							}
-							var transport http.RoundTripper = w
-							if n&8 != 0 {
-								transport = unwrapping{w, new(http.Transport)}
-							}
-							served.arrived.Store(0)
-							err := createThrough(t, transport)
-							name := fmt.Sprintf("%s in %s over %s, %s refuses, %04b, %s: %v", from, in, over, to, n, with, err)
-							if served.arrived.Load() > 0 {
-								require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, name)
-							}
-						}
-					}
-				}
-			}
-		}
-	}
-	err := createThrough(t, twice{
-		[2]http.RoundTripper{unreachable()["a host"], &creates{leftOpen: true}},
-		copied, contexts["its context"],
-		false, false, returns["the first error"],
+		service, err := new(net.Dialer).DialContext(r.Context(), "tcp", r.RequestURI)
+		assert.NoError(t, err)
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		assert.NoError(t, err)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n")
+		both.Go(func() { _, _ = io.Copy(service, buffered); _ = service.Close() })
+		both.Go(func() { _, _ = io.Copy(conn, service); _ = conn.Close() })
 	})
-	require.ErrorIs(t, err, petstore.ErrOutcomeUnknown, "a copy that was read after the dial and not closed")
-	for name, dead := range unreachable() {
-		for with, errs := range returns {
-			w := twice{[2]http.RoundTripper{dead, dead}, bodies["the body"], contexts["its context"], false, false, errs}
-			err := createThrough(t, w)
-			require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "%s, %s", name, with)
-			assert.Equal(t, 4, attemptsOf(t, err), "nothing was sent")
-		}
-	}
-}
-
-func createThrough(t *testing.T, transport http.RoundTripper) error {
-	t.Helper()
-	client, err := petstore.NewClient("https://127.0.0.1/v1", testKey, petstore.WithLimiter(nil),
-		petstore.WithRetryPolicy(quick), petstore.WithHTTPClient(&http.Client{Transport: transport}))
+	address, err := url.Parse(proxy.URL)
 	require.NoError(t, err)
-	err = create(client)
-	require.Error(t, err)
-	return err
-}
-
-// copied returns what GetBody does, and the body if there is no GetBody.
-func copied(r *http.Request) (io.ReadCloser, error) {
-	if r.GetBody == nil {
-		return r.Body, nil
+	address.User = url.UserPassword("team", "proxy-secret")
+	var tuned *http.Transport
+	client, err := petstore.NewClient(server.URL+"/v1", fake.DefaultAPIKey, petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
+		tuned = rt.(*http.Transport)
+		tuned.Proxy, tuned.TLSClientConfig = http.ProxyURL(address), server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		return tuned
+	}))
+	require.NoError(t, err)
+	require.NoError(t, create(client))
+	require.NoError(t, list(client))
+	tuned.CloseIdleConnections()
+	both.Wait()
+	for operation, call := range calls(client) {
+		failed, ok := errors.AsType[*petstore.TransportError](call(t))
+		require.True(t, ok, operation)
+		assert.Equal(t, "the proxy responded 407 Proxy Authentication Required to CONNECT", failed.Err.Error())
+		assert.False(t, failed.Sent)
 	}
-	return r.GetBody()
-}
-
-// signed reads one copy, as for a signature, and returns another.
-func signed(r *http.Request) (io.ReadCloser, error) {
-	if body, err := copied(r); err == nil && body != r.Body {
-		_, _ = io.Copy(io.Discard, body)
+	assert.Len(t, heads, 4, "a refused password is not sent again")
+	for _, head := range heads {
+		assert.Contains(t, head, "CONNECT "+server.Listener.Addr().String()+" ")
+		assert.NotContains(t, head, fake.DefaultAPIKey)
+		assert.NotContains(t, head, "pets")
 	}
-	return copied(r)
-}
-
-func buffered(body io.Reader) (io.ReadCloser, error) {
-	b, err := io.ReadAll(body)
-	return io.NopCloser(bytes.NewReader(b)), err
 }

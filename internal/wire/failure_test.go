@@ -1,0 +1,81 @@
+package wire_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/wire"
+)
+
+func TestKindOf(t *testing.T) {
+	for kind, errs := range map[retry.Failure][]error{
+		retry.Connection: {
+			io.EOF, io.ErrUnexpectedEOF, errors.New("anything else"),
+			&net.OpError{Op: "read", Err: syscall.ECONNRESET}, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED},
+			&net.DNSError{IsTimeout: true}, errors.New("stream error: stream ID 1; INTERNAL_ERROR; received from peer"),
+		},
+		retry.Permanent: {
+			&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, tls.AlertError(42), tls.RecordHeaderError{},
+			fmt.Errorf("wrapped: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}),
+			errors.New(`unsupported protocol scheme ""`), errors.New("http: server gave HTTP response to HTTPS client"),
+		},
+		retry.Protocol: {
+			textproto.ProtocolError("x"), errors.New(`malformed HTTP response "hello"`), errors.New("malformed MIME header line: x"),
+			errors.New(`bad Content-Length "x"`), errors.New("http: message cannot contain multiple Content-Length headers"),
+			errors.New(`unsupported transfer encoding: "x"`), errors.New("net/http: server response headers exceeded 1048576 bytes"),
+			errors.New("connection error: PROTOCOL_ERROR"),
+		},
+	} {
+		for _, err := range errs {
+			assert.Equal(t, kind, wire.KindOf(err), err.Error())
+			assert.Equal(t, kind == retry.Protocol, wire.NotHTTP(err), err.Error())
+		}
+	}
+}
+
+func TestCheckResponse(t *testing.T) {
+	boom := errors.New("boom")
+	_, err := wire.CheckResponse(nil, boom)
+	require.Equal(t, boom, err)
+	_, err = wire.CheckResponse(nil, nil)
+	require.EqualError(t, err, "the transport returned neither a response nor an error")
+	assert.Equal(t, retry.Permanent, wire.KindOf(err))
+	for _, code := range []int{0, 1, 99, 101} {
+		_, err = wire.CheckResponse(&http.Response{StatusCode: code}, nil)
+		require.EqualError(t, err, fmt.Sprintf("malformed HTTP response: status %03d", code))
+		assert.Equal(t, retry.Protocol, wire.KindOf(err))
+	}
+	resp, err := wire.CheckResponse(&http.Response{StatusCode: http.StatusNoContent}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, http.NoBody, resp.Body)
+}
+
+// A SOCKS proxy and a transport that only has the words of a status.
+func TestProxyErrors(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		kind retry.Failure
+	}{
+		{&net.OpError{Op: "socks connect", Err: errors.New("username/password authentication failed")}, retry.Permanent},
+		{&net.OpError{Op: "socks connect", Err: errors.New("host unreachable")}, retry.Connection},
+		{&net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}, retry.Connection},
+		{errors.New("Forbidden"), retry.Permanent},
+		{errors.New("Bad Gateway"), retry.Connection},
+	} {
+		refuses := roundTripper(func(*http.Request) (*http.Response, error) { return nil, c.err })
+		o := newClient(t, "https://service.test/v1", refuses, false).send(t, http.MethodGet)
+		assert.Equal(t, c.kind, o.kind, "%v", c.err)
+	}
+}

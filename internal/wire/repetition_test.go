@@ -1,0 +1,219 @@
+package wire_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/loopback"
+)
+
+// methods are a read, a create with a body, and a write without one.
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodDelete}
+
+// checkOneRequest sends one request, and compares the outcome with the requests that arrived.
+func checkOneRequest(t *testing.T, s *server, c *client, method string) outcome {
+	t.Helper()
+	before := s.requests.Load()
+	o := c.send(t, method)
+	arrived := s.requests.Load() - before
+	assert.LessOrEqual(t, arrived, int32(1), "a request is sent once: %v", o.err)
+	assert.True(t, o.sent || arrived == 0, "it arrived: %v", o.err)
+	return o
+}
+
+func TestHTTP2SendsARequestOnce(t *testing.T) {
+	config, trusted := certificate(t)
+	type end struct {
+		name        string
+		unprocessed bool // by RFC 9113, section 8.7
+		end         func(c *http2Conn, stream uint32)
+	}
+	ends := []end{
+		{"GOAWAY for all streams", false, func(c *http2Conn, _ uint32) { c.goAway(1<<31-1, 0); _ = c.conn.Close() }},
+		{"connection closed", false, func(c *http2Conn, _ uint32) { _ = c.conn.Close() }},
+	}
+	for code := range uint32(14) { // RFC 9113, section 7
+		ends = append(ends,
+			end{fmt.Sprintf("RST_STREAM %d before the header", code), code == refusedStream, func(c *http2Conn, stream uint32) {
+				c.reset(stream, code)
+			}},
+			end{fmt.Sprintf("RST_STREAM %d after the header", code), false, func(c *http2Conn, stream uint32) {
+				c.write(frameHeaders, flagEndHeaders, stream, responseHeaders)
+				c.reset(stream, code)
+			}},
+			end{fmt.Sprintf("GOAWAY %d that leaves the stream out", code), true, func(c *http2Conn, stream uint32) {
+				c.goAway(stream-1, code)
+			}},
+			end{fmt.Sprintf("GOAWAY %d that takes the stream in", code), false, func(c *http2Conn, stream uint32) {
+				c.goAway(stream, code)
+				_ = c.conn.Close()
+			}})
+	}
+	for _, e := range ends {
+		s := serve(t, config, func(s *server, conn net.Conn) { (&http2Conn{conn: conn}).serve(s, e.end) })
+		for transport, newClient := range clients(t, s.url, trusted) {
+			for _, method := range methods {
+				t.Run(e.name+"/"+transport+"/"+method, func(t *testing.T) {
+					c := newClient()
+					for range 2 { // the second request may know that this is HTTP/2
+						o := checkOneRequest(t, s, c, method)
+						require.Error(t, o.err)
+						if method == http.MethodPost {
+							assert.False(t, o.unprocessed && !e.unprocessed, "%v", o.err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// Only net/http's own errors, through a transport that calls its hooks, guarantee that a create was
+// not processed.
+func TestHTTP2Unprocessed(t *testing.T) {
+	config, trusted := certificate(t)
+	for name, c := range map[string]struct {
+		unprocessed bool
+		end         func(c *http2Conn, stream uint32)
+	}{
+		"GOAWAY that leaves it out": {true, func(c *http2Conn, stream uint32) { c.goAway(stream-1, 0) }},
+		"GOAWAY that takes it in":   {false, func(c *http2Conn, stream uint32) { c.goAway(stream, 0); _ = c.conn.Close() }},
+		"REFUSED_STREAM":            {true, func(c *http2Conn, stream uint32) { c.reset(stream, refusedStream) }},
+		"PROTOCOL_ERROR":            {false, func(c *http2Conn, stream uint32) { c.reset(stream, 1) }},
+	} {
+		s := serve(t, config, func(s *server, conn net.Conn) { (&http2Conn{conn: conn}).serve(s, c.end) })
+		for transport, newClient := range clients(t, s.url, trusted) {
+			t.Run(name+"/"+transport, func(t *testing.T) {
+				o := checkOneRequest(t, s, newClient(), http.MethodPost)
+				assert.Equal(t, c.unprocessed && transport != "wrapped transport", o.unprocessed, "%v", o.err)
+			})
+		}
+	}
+}
+
+// The frames that the tests need (RFC 9113, section 6).
+const (
+	frameHeaders   = 1
+	frameRSTStream = 3
+	frameSettings  = 4
+	frameGoAway    = 7
+
+	flagAck        = 1
+	flagEndHeaders = 4
+
+	refusedStream = 7 // an error code (RFC 9113, section 7)
+)
+
+// responseHeaders is ":status: 200", an indexed field of RFC 7541.
+var responseHeaders = []byte{0x88}
+
+// http2Conn is the server's end of a connection. It takes each HEADERS frame for a request and does
+// not decode it.
+type http2Conn struct {
+	conn net.Conn
+	mu   sync.Mutex
+}
+
+func (c *http2Conn) write(kind, flags byte, stream uint32, payload []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(payload)
+	frame := binary.BigEndian.AppendUint32([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}, stream)
+	_, _ = c.conn.Write(append(frame, payload...))
+}
+
+func (c *http2Conn) reset(stream, code uint32) {
+	c.write(frameRSTStream, 0, stream, binary.BigEndian.AppendUint32(nil, code))
+}
+
+func (c *http2Conn) goAway(last, code uint32) {
+	c.write(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), code))
+}
+
+// serve reads frames, and calls end for each stream after its header.
+func (c *http2Conn) serve(s *server, end func(c *http2Conn, stream uint32)) {
+	preface := make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+	if _, err := io.ReadFull(c.conn, preface); err != nil {
+		return
+	}
+	c.write(frameSettings, 0, 0, nil)
+	for {
+		var head [9]byte
+		if _, err := io.ReadFull(c.conn, head[:]); err != nil {
+			return
+		}
+		size := int64(head[0])<<16 | int64(head[1])<<8 | int64(head[2])
+		if _, err := io.CopyN(io.Discard, c.conn, size); err != nil {
+			return
+		}
+		switch kind, flags := head[3], head[4]; {
+		case kind == frameSettings && flags&flagAck == 0:
+			c.write(frameSettings, flagAck, 0, nil)
+		case kind == frameHeaders:
+			s.requests.Add(1)
+			end(c, binary.BigEndian.Uint32(head[5:])&(1<<31-1))
+		}
+	}
+}
+
+func TestHTTP1SendsARequestOnce(t *testing.T) {
+	t.Parallel()
+	for good := range 3 { // requests of a connection that get a response
+		s := serve(t, nil, func(s *server, conn net.Conn) {
+			reader := bufio.NewReader(conn)
+			for n := 0; ; n++ {
+				if _, ok := readRequest(s, reader); !ok || n >= good {
+					return
+				}
+				fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]")
+			}
+		})
+		for transport, newClient := range clients(t, s.url, new(tls.Config)) {
+			for _, method := range methods {
+				t.Run(fmt.Sprint("closed after ", good, " responses/", transport, "/", method), func(t *testing.T) {
+					c := newClient()
+					for range 4 {
+						checkOneRequest(t, s, c, method)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestHTTP1ReadIsWrittenAsWithoutABody(t *testing.T) {
+	t.Parallel()
+	loopback.Need(t)
+	written := make(chan string, 1)
+	s := serve(t, nil, func(_ *server, conn net.Conn) {
+		var text []byte
+		for !bytes.HasSuffix(text, []byte("\r\n\r\n")) {
+			var b [1]byte
+			if _, err := conn.Read(b[:]); err != nil {
+				return
+			}
+			text = append(text, b[0])
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // long enough to see further bytes
+		rest, _ := io.ReadAll(conn)
+		written <- string(text) + string(rest)
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]")
+	})
+	for name, newClient := range clients(t, s.url, new(tls.Config)) {
+		require.NoError(t, newClient().send(t, http.MethodGet).err)
+		assert.Equal(t, "GET / HTTP/1.1\r\nHost: "+s.listener.Addr().String()+
+			"\r\nUser-Agent: Go-http-client/1.1\r\nAccept-Encoding: gzip\r\n\r\n", <-written, name)
+	}
+}
