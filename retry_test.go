@@ -2,8 +2,6 @@ package petstore_test
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +27,8 @@ var (
 	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 )
 
-// TestRetryByResponse tests each row of the table of the package documentation.
+// TestRetryByResponse has an example of each rule; internal/retry has all statuses, and internal/wire
+// all errors.
 func TestRetryByResponse(t *testing.T) {
 	type row struct {
 		name    string
@@ -40,25 +39,14 @@ func TestRetryByResponse(t *testing.T) {
 		invalid bool
 	}
 	rows := []row{
+		{"404", status(404, ``), 1, 1, false, false},
 		{"429", status(429, ``), 4, 4, false, false},
+		{"503", status(503, ``), 4, 1, true, false},
 		{"3xx", status(307, ``, "Location: https://elsewhere.test/v1/pets"), 1, 1, true, false},
-		{"3xx with a malformed Location", status(302, ``, "Location: http://[::1/x"), 1, 1, true, false},
-		{"304", status(304, ``), 1, 1, true, false},
 		{"a documented status of another kind", status(206, `[]`), 1, 1, true, true},
-		{"204", status(204, ``), 1, 1, true, true},
 		{"connection reset", fails(errReset), 4, 1, true, false},
-		{"stream reset", fails(errors.New("stream error: stream ID 1; INTERNAL_ERROR; received from peer")), 4, 1, true, false},
-		{"closed without a response", fails(io.EOF), 4, 1, true, false},
 		{"dial refused", fails(errRefused), 4, 4, false, false},
-		{"unknown host", fails(&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}), 1, 1, false, false},
-		{"certificate", fails(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), 1, 1, false, false},
 		{"not HTTP", fails(errors.New(`malformed HTTP response "hello"`)), 1, 1, true, true},
-	}
-	for _, code := range []int{408, 503} { // TestRetryTable has the other statuses
-		rows = append(rows, row{fmt.Sprint(code), status(code, ``), 4, 1, true, false})
-	}
-	for _, code := range []int{400, 401, 404, 501} {
-		rows = append(rows, row{fmt.Sprint(code), status(code, ``), 1, 1, false, false})
 	}
 	for _, row := range rows {
 		for _, operation := range []string{"listPets", "createPet", "getPet"} {
@@ -164,9 +152,7 @@ func TestRetry(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	t.Run("is a lower bound of the wait on 429 and 503", func(t *testing.T) {
 		for _, code := range []int{429, 503} {
-			for value, want := range map[string]time.Duration{
-				"7": 7 * time.Second, "0": 0, "-3": 0, "NaN": 0, "9223372037": 0, "0.001": time.Millisecond,
-			} {
+			for value, want := range map[string]time.Duration{"7": 7 * time.Second, "0": 0, "NaN": 0} {
 				t.Run(fmt.Sprint(code, " ", value), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						client, service := scripted(t, []responder{status(code, ``, "Retry-After: "+value), success("listPets")})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -128,7 +129,12 @@ func TestKeyOnTheWire(t *testing.T) {
 			plain.URL + "/v1/pets", secure.URL + "/v1/pets", strings.Replace(origin.URL, "127.0.0.1", "localhost", 1) + "/v1/pets",
 		} {
 			for operation, call := range calls(redirected) {
-				require.ErrorContains(t, call(t), fmt.Sprintf("%s: %d", operation, code))
+				err := call(t)
+				require.ErrorContains(t, err, fmt.Sprintf("%s: %d", operation, code))
+				e, ok := errors.AsType[*petstore.APIError](err)
+				require.True(t, ok, "%T", err)
+				assert.Equal(t, location, e.Header.Get("Location"), "the caller may want to know")
+				assert.NotContains(t, err.Error(), location)
 			}
 		}
 	}
