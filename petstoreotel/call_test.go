@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -31,8 +30,7 @@ import (
 )
 
 func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t, fake.WithLatency(200*time.Millisecond))
+	recorded(t, func(t *testing.T, s *harness) {
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
 
 		_, err := s.client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
@@ -71,12 +69,11 @@ func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 			semconv.HTTPResponseStatusCode(201), semconv.HTTPRequestResendCount(1))...), set(second))
 		assert.Equal(t, codes.Unset, second.Status().Code)
 		assert.Equal(t, 200*time.Millisecond, lasted(second))
-	})
+	}, fake.WithLatency(200*time.Millisecond))
 }
 
 func TestCallSpanHasTheCallIDOfTheLog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		var log strings.Builder
 		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		_, err := s.newClient(s.base(), petstore.WithLogger(logger)).ListPets(t.Context(), petstore.ListPetsParams{})
@@ -88,8 +85,7 @@ func TestCallSpanHasTheCallIDOfTheLog(t *testing.T) {
 }
 
 func TestCallSpanIsPartOfTheCallersTrace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		tracer := sdktrace.NewTracerProvider().Tracer("caller")
 		ctx, caller := tracer.Start(t.Context(), "caller")
 		_, err := s.client.ListPets(ctx, petstore.ListPetsParams{})
@@ -115,21 +111,18 @@ func TestNewTakesTheGlobalProvidersByDefault(t *testing.T) {
 	})
 	client := s.bareClient(s.base(), petstoreotel.New(petstoreotel.WithTracerProvider(nil),
 		petstoreotel.WithMeterProvider(nil), petstoreotel.WithPropagators(nil), nil))
-	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
+	s.list(client)
 	assert.Len(t, s.ended(), 2)
 	assert.Len(t, s.durations(), 1)
 	assert.NotEmpty(t, s.server.Requests()[0].Header.Get("Traceparent"))
 }
 
 func TestSpanThatIsNotSampledIsPropagatedAndRecordsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		s.opts = append(s.opts, petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(
 			sdktrace.WithSpanProcessor(s.spans), sdktrace.WithSampler(sdktrace.NeverSample()))))
 		s.client = s.newClient(s.base())
-		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+		s.list(s.client)
 
 		assert.Empty(t, s.spans.Started())
 		assert.Regexp(t, "^00-[0-9a-f]{32}-[0-9a-f]{16}-00$", s.server.Requests()[0].Header.Get("Traceparent"))
@@ -138,23 +131,20 @@ func TestSpanThatIsNotSampledIsPropagatedAndRecordsNothing(t *testing.T) {
 }
 
 func TestCallSpanIsThatOfTheKeyFunction(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		var seen []trace.SpanContext
 		client, err := s.rotating(func(ctx context.Context) (string, error) {
 			seen = append(seen, trace.SpanContextFromContext(ctx))
 			return s.server.APIKey(), nil
 		})
 		require.NoError(t, err)
-		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+		s.list(client)
 		assert.Equal(t, []trace.SpanContext{s.ended()[1].SpanContext()}, seen)
 	})
 }
 
 func TestRequestSpanOfARequestForAKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		s.server.Inject(fake.Fault{Operation: petstore.OpGetPet, Status: 503})
 		rt := s.transport()
 		client, err := s.rotating(func(ctx context.Context) (string, error) {
@@ -193,8 +183,7 @@ func TestRequestSpanOfARequestForAKey(t *testing.T) {
 var errNoKey = errors.New("no key to be had")
 
 func TestCallSpanHasNoStatusOfARequestForAKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		rt := s.transport()
 		client, err := s.rotating(func(ctx context.Context) (string, error) {
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://login.test/token", http.NoBody)
@@ -216,8 +205,7 @@ func TestCallSpanHasNoStatusOfARequestForAKey(t *testing.T) {
 }
 
 func TestNewKeepsManyCallsApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t, fake.WithPlan(fake.PlanFree), fake.WithSeed(1))
+	recorded(t, func(t *testing.T, s *harness) {
 		s.server.Inject(fake.Fault{Status: 503, Chance: 0.2, Times: fake.Forever})
 		const callers = 100
 		var all sync.WaitGroup
@@ -251,5 +239,123 @@ func TestNewKeepsManyCallsApart(t *testing.T) {
 			counted += p.Count
 		}
 		assert.EqualValues(t, requests, counted)
+	}, fake.WithPlan(fake.PlanFree), fake.WithSeed(1))
+}
+
+func TestWaitIsAnEventOnTheSpanOfTheCall(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		begun := time.Now()
+		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "40"})
+		s.server.Inject(fake.Fault{Status: 503})
+		s.list(s.client)
+
+		spans := s.ended()
+		require.Len(t, spans, 4)
+		events := spans[3].Events()
+		require.Len(t, events, 2)
+		for i, reason := range []string{"minute", "backoff"} {
+			assert.Equal(t, petstoreotel.EventWait, events[i].Name)
+			attributes := attribute.NewSet(events[i].Attributes...)
+			got, _ := attributes.Value(petstoreotel.AttributeWaitReason)
+			assert.Equal(t, reason, got.String())
+			calls, _ := attributes.Value(petstoreotel.AttributeWaitingCalls)
+			assert.EqualValues(t, 1, calls.AsInt64())
+			length, _ := attributes.Value(petstoreotel.AttributeWaitDuration)
+			next := spans[i+1].StartTime()
+			assert.InDelta(t, next.Sub(events[i].Time).Seconds(), length.AsFloat64(), 1e-6, "until the next request")
+		}
+		assert.Equal(t, begun, events[0].Time)
+	})
+}
+
+func TestWaitsGivenUp(t *testing.T) {
+	at := []attribute.KeyValue{semconv.ServerAddress("service.test"), semconv.ServerPort(443)}
+	givenUp := func(reason, errorType string) attribute.Set {
+		return attribute.NewSet(append(at, petstoreotel.AttributeWaitReason.String(reason),
+			semconv.ErrorTypeKey.String(errorType))...)
+	}
+	for name, c := range map[string]struct {
+		faults []fake.Fault
+		opts   []petstore.CallOption
+		ended  time.Duration // of the caller's context
+		want   map[attribute.Set]int64
+	}{
+		"not begun": {
+			faults: []fake.Fault{{Status: 429, RetryAfter: "30"}}, opts: []petstore.CallOption{petstore.WithMaxWait(time.Second)},
+			want: map[attribute.Set]int64{givenUp("minute", "429"): 1},
+		},
+		"ended with the caller's context": {
+			faults: []fake.Fault{{Status: 429, RetryAfter: "30"}}, ended: time.Second,
+			want: map[attribute.Set]int64{givenUp("minute", "canceled"): 1},
+		},
+		"of the backoff": {
+			faults: []fake.Fault{{Status: 503}}, ended: time.Millisecond,
+			want: map[attribute.Set]int64{givenUp("backoff", "canceled"): 1},
+		},
+		"of the backoff, after one for the limit": {
+			faults: []fake.Fault{{Status: 429, RetryAfter: "3"}, {Status: 503}}, ended: 3*time.Second + time.Millisecond,
+			want: map[attribute.Set]int64{givenUp("backoff", "canceled"): 1},
+		},
+		"none: the last attempt failed": {
+			faults: []fake.Fault{{Status: 400}}, want: map[attribute.Set]int64{},
+		},
+		"none: ended on the wire": {
+			faults: []fake.Fault{{Wire: fake.WireStall}}, ended: time.Second, want: map[attribute.Set]int64{},
+		},
+		"none: ended on the wire, after a wait": {
+			faults: []fake.Fault{{Status: 503}, {Wire: fake.WireStall}}, ended: 5 * time.Second, want: map[attribute.Set]int64{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recorded(t, func(t *testing.T, s *harness) {
+				for _, fault := range c.faults {
+					s.server.Inject(fault)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if c.ended > 0 {
+					time.AfterFunc(c.ended, cancel)
+				}
+				_, err := s.client.ListPets(ctx, petstore.ListPetsParams{}, append(c.opts,
+					petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 100 * time.Millisecond}))...)
+				require.Error(t, err)
+				assert.Equal(t, c.want, integers(s.metric(petstoreotel.MetricWaitsGivenUp)))
+			})
+		})
+	}
+}
+
+func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.server.Inject(fake.Fault{Status: 503, Header: http.Header{"X-RateLimit-Remaining": {"0"}}})
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
+			petstore.RetryPolicy{BaseDelay: 8 * time.Second, MaxDelay: 8 * time.Second}))
+		require.NoError(t, err)
+		reasons := make(map[string]bool)
+		for _, event := range s.ended()[2].Events() {
+			attributes := attribute.NewSet(event.Attributes...)
+			reason, _ := attributes.Value(petstoreotel.AttributeWaitReason)
+			reasons[reason.String()] = true
+		}
+		assert.Equal(t, map[string]bool{"backoff": true, "minute": true}, reasons)
+		minute := s.waits()["minute"]
+		assert.EqualValues(t, 1, minute.Count)
+		assert.InDelta(t, 55, minute.Sum, 5, "the rest of the minute after the backoff")
+	})
+}
+
+// silent is a limiter that does not report its waits.
+type silent struct{ petstore.Limiter }
+
+func (s silent) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+	time.Sleep(3 * time.Second)
+	return s.Limiter.Acquire(ctx, maxWait)
+}
+
+func TestWaitTimeCountsWhatALimiterDoesNotReport(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		client := s.newClient(s.base(), petstore.WithLimiter(silent{petstore.NewLimiter()}))
+		s.list(client)
+		assert.InDelta(t, 3, s.waits()[""].Sum, 1e-9)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -56,6 +58,19 @@ func newHarness(t *testing.T, opts ...fake.Option) *harness {
 	s.options = []petstore.Option{petstoreotel.New(s.opts...)}
 	s.client = s.bareClient(s.base(), s.options...)
 	return s
+}
+
+// recorded runs a test in a bubble, with a harness.
+func recorded(t *testing.T, run func(t *testing.T, s *harness), opts ...fake.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { run(t, newHarness(t, opts...)) })
+}
+
+// list lists the pets, which must succeed.
+func (s *harness) list(client *petstore.Client) {
+	s.t.Helper()
+	_, err := client.ListPets(s.t.Context(), petstore.ListPetsParams{})
+	require.NoError(s.t, err)
 }
 
 // base is what is below the transport under test.
@@ -149,3 +164,6 @@ func atService(more ...attribute.KeyValue) []attribute.KeyValue {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// No test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,8 +1,15 @@
 package petstoreotel_test
 
 import (
+	"context"
 	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,10 +19,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/metric/noop"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
@@ -25,8 +38,7 @@ func TestNewLeavesTheMeterWhenNoClientIsLeft(t *testing.T) {
 	meters.unregistered.Store(-1)
 	s := newHarness(t)
 	client := s.bareClient(s.base(), petstoreotel.New(petstoreotel.WithMeterProvider(meters)))
-	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
+	s.list(client)
 	runtime.GC()
 	assert.EqualValues(t, -1, meters.unregistered.Load())
 	runtime.KeepAlive(client)
@@ -38,7 +50,7 @@ func TestNewLeavesTheMeterWhenNoClientIsLeft(t *testing.T) {
 
 // watchedProvider counts how often a callback was unregistered, from -1.
 type watchedProvider struct {
-	noop.MeterProvider
+	metricnoop.MeterProvider
 	unregistered atomic.Int64
 }
 
@@ -47,7 +59,7 @@ func (p *watchedProvider) Meter(string, ...metric.MeterOption) metric.Meter {
 }
 
 type watchedMeter struct {
-	noop.Meter
+	metricnoop.Meter
 	provider *watchedProvider
 }
 
@@ -56,7 +68,7 @@ func (m watchedMeter) RegisterCallback(metric.Callback, ...metric.Observable) (m
 }
 
 type registration struct {
-	noop.Registration
+	metricnoop.Registration
 	provider *watchedProvider
 }
 
@@ -85,7 +97,7 @@ func TestNewReportsAnInstrumentThatIsRefused(t *testing.T) {
 }
 
 type refusingProvider struct {
-	noop.MeterProvider
+	metricnoop.MeterProvider
 	refused string
 }
 
@@ -94,7 +106,7 @@ func (p refusingProvider) Meter(string, ...metric.MeterOption) metric.Meter {
 }
 
 type refusingMeter struct {
-	noop.Meter
+	metricnoop.Meter
 	refused string
 }
 
@@ -109,7 +121,7 @@ func (m refusingMeter) Float64Histogram(name string, _ ...metric.Float64Histogra
 	if err := m.refuses(name); err != nil {
 		return nil, err
 	}
-	return noop.Float64Histogram{}, nil
+	return metricnoop.Float64Histogram{}, nil
 }
 
 func (m refusingMeter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
@@ -121,15 +133,15 @@ func (m refusingMeter) Int64UpDownCounter(name string, _ ...metric.Int64UpDownCo
 }
 
 func (m refusingMeter) Int64ObservableGauge(name string, _ ...metric.Int64ObservableGaugeOption) (metric.Int64ObservableGauge, error) {
-	return noop.Int64ObservableGauge{}, m.refuses(name)
+	return metricnoop.Int64ObservableGauge{}, m.refuses(name)
 }
 
 func (m refusingMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
-	return noop.Registration{}, m.refuses("callback")
+	return metricnoop.Registration{}, m.refuses("callback")
 }
 
 func TestOptionsAreValues(t *testing.T) {
-	providers := func() petstoreotel.Option { return petstoreotel.WithMeterProvider(noop.NewMeterProvider()) }
+	providers := func() petstoreotel.Option { return petstoreotel.WithMeterProvider(metricnoop.NewMeterProvider()) }
 	for want, o := range map[string]func() petstoreotel.Option{
 		"WithMeterProvider(noop.MeterProvider)": providers, "WithCallsOnly()": petstoreotel.WithCallsOnly,
 		"WithTracerProvider(<nil>)": func() petstoreotel.Option { return petstoreotel.WithTracerProvider(nil) },
@@ -142,4 +154,194 @@ func TestOptionsAreValues(t *testing.T) {
 	assert.True(t, o == o) //nolint:gocritic,testifylint // some values panic
 	once := petstoreotel.New()
 	assert.True(t, once == once) //nolint:gocritic,testifylint // as above
+}
+
+func TestNewCostsNextToNothingWhereNothingIsRecorded(t *testing.T) {
+	noop := []petstoreotel.Option{
+		petstoreotel.WithTracerProvider(tracenoop.NewTracerProvider()),
+		petstoreotel.WithMeterProvider(metricnoop.NewMeterProvider()),
+	}
+	send := petstoreotel.WithPropagators(propagation.TraceContext{})
+	bare := allocations(t)
+	for _, c := range []struct {
+		name string
+		opts []petstoreotel.Option
+		more float64 // allocations of a call
+	}{
+		{"no-op providers", noop, 1},
+		{"no-op providers and a propagator", append(noop, send), 1},
+		{"no-op providers, calls only", append(noop, petstoreotel.WithCallsOnly()), 0},
+		{"no SDK installed", nil, 5},
+		{"no SDK installed, calls only", []petstoreotel.Option{petstoreotel.WithCallsOnly()}, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.LessOrEqual(t, allocations(t, petstoreotel.New(c.opts...))-bare, c.more)
+		})
+	}
+}
+
+// allocations is how many a listPets makes with some options.
+func allocations(t *testing.T, opts ...petstore.Option) float64 {
+	t.Helper()
+	header := http.Header{"Content-Type": {"application/json"}}
+	transport := roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(strings.NewReader("[]"))}, nil
+	})
+	client, err := petstore.NewClient("https://service.test/v1", "key", append(opts,
+		petstore.WithLimiter(nil), petstore.WithHTTPClient(&http.Client{Transport: transport}))...)
+	require.NoError(t, err)
+	return testing.AllocsPerRun(200, func() {
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+	})
+}
+
+func TestNewWithoutATracerStillPropagates(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
+	ctx := trace.ContextWithRemoteSpanContext(t.Context(), parent)
+	for name, opts := range map[string][]petstoreotel.Option{
+		"nor a meter":    {petstoreotel.WithMeterProvider(metricnoop.NewMeterProvider())},
+		"but with meter": {petstoreotel.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.server.Reset()
+			client := s.bareClient(s.base(), petstoreotel.New(append(opts,
+				petstoreotel.WithTracerProvider(tracenoop.NewTracerProvider()),
+				petstoreotel.WithPropagators(propagation.TraceContext{}))...))
+			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+			require.NoError(t, err)
+			sent := s.server.Requests()[0].Header.Get("Traceparent")
+			assert.Equal(t, "00-01000000000000000000000000000000-0200000000000000-00", sent)
+		})
+	}
+}
+
+func TestNewWithoutATracerMeasures(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	s.opts = append(s.opts, petstoreotel.WithTracerProvider(tracenoop.NewTracerProvider()))
+	s.list(s.newClient(s.base()))
+	assert.Empty(t, s.ended())
+	assert.Len(t, s.durations(), 1)
+	assert.NotNil(t, s.metric(petstoreotel.MetricCallDuration))
+	assert.NotNil(t, s.metric(petstoreotel.MetricRemaining))
+}
+
+// outcome is what a caller and the service see of a call.
+type outcome struct {
+	Error    string
+	Unknown  bool
+	Requests int
+	Pets     int
+}
+
+func TestNewChangesNoOutcome(t *testing.T) {
+	t.Parallel()
+	calls := map[string]func(context.Context, *petstore.Client) error{
+		"listPets": func(ctx context.Context, c *petstore.Client) error {
+			_, err := c.ListPets(ctx, petstore.ListPetsParams{Limit: 5, Status: petstore.PetStatusSold})
+			return err
+		},
+		"createPet": func(ctx context.Context, c *petstore.Client) error {
+			_, err := c.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 1})
+			return err
+		},
+	}
+	for operation, call := range calls {
+		for name, fault := range faults() {
+			t.Run(operation+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				recorded(t, func(t *testing.T, s *harness) {
+					bare := s.bareClient(s.base())
+					assert.Equal(t, s.outcome(bare, fault, call), s.outcome(s.client, fault, call))
+				})
+			})
+		}
+	}
+}
+
+func faults() map[string]fake.Fault {
+	all := map[string]fake.Fault{
+		"none": {}, "unavailable": {Status: 503}, "rate limited": {Status: 429, RetryAfter: "2"},
+		"unavailable for ever": {Status: 503, Times: fake.Forever}, "not what was asked for": {Status: 404},
+	}
+	for _, wire := range fakecontrol.Wires()[1:] {
+		all[wire.String()] = fake.Fault{Wire: wire}
+		all[wire.String()+" for ever"] = fake.Fault{Wire: wire, Times: fake.Forever}
+		if after := (fake.Fault{Wire: wire, AfterCommit: true}); after.Validate() == nil {
+			all[wire.String()+" after commit"] = after
+		}
+	}
+	return all
+}
+
+func (s *harness) outcome(
+	client *petstore.Client, fault fake.Fault, call func(context.Context, *petstore.Client) error,
+) outcome {
+	s.server.Reset()
+	s.server.Inject(fault)
+	err := call(s.t.Context(), client)
+	o := outcome{
+		Unknown:  errors.Is(err, petstore.ErrOutcomeUnknown),
+		Requests: len(s.server.Requests()),
+		Pets:     len(s.server.Pets()),
+	}
+	if err != nil {
+		o.Error = err.Error()
+	}
+	return o
+}
+
+func TestNewKnowsARequestThatWasNeverWritten(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.opts = append(s.opts, petstoreotel.WithTracerProvider(sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(starting(func(name string) {
+			if name == "POST /v1/pets" {
+				cancel()
+			}
+		})))))
+	client, err := petstore.NewClient(s.server.URL(), s.server.APIKey(), petstoreotel.New(s.opts...))
+	require.NoError(t, err)
+	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+	assert.Empty(t, s.server.Requests())
+}
+
+// starting is called with the name of each span that starts.
+type starting func(string)
+
+func (f starting) OnStart(_ context.Context, span sdktrace.ReadWriteSpan) { f(span.Name()) }
+func (starting) OnEnd(sdktrace.ReadOnlySpan)                              {}
+func (starting) Shutdown(context.Context) error                           { return nil }
+func (starting) ForceFlush(context.Context) error                         { return nil }
+
+func TestModuleLinksNoSDK(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".").Output()
+	require.NoError(t, err)
+	linked := strings.Fields(string(out))
+	slices.Sort(linked)
+	const telemetry = "go.opentelemetry.io/"
+	linked = slices.DeleteFunc(slices.Compact(linked), func(m string) bool { return !strings.HasPrefix(m, telemetry) })
+	assert.Equal(t, []string{
+		telemetry + "auto/sdk", // what the API links of itself, as well as the logs
+		telemetry + "otel",
+		telemetry + "otel/log",
+		telemetry + "otel/metric",
+		telemetry + "otel/trace",
+	}, linked)
+}
+
+func TestRootModuleKnowsNothingOfOpenTelemetry(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"../go.mod", "../go.sum"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.NotEmpty(t, text)
+		assert.NotContains(t, string(text), "go.opentelemetry.io", file)
+	}
 }

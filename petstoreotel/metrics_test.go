@@ -1,6 +1,8 @@
 package petstoreotel_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -21,11 +23,9 @@ import (
 var service = attribute.NewSet(semconv.ServerAddress("service.test"), semconv.ServerPort(443))
 
 func TestRequestDuration(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t, fake.WithLatency(30*time.Millisecond))
+	recorded(t, func(t *testing.T, s *harness) {
 		for range 2 {
-			_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
+			s.list(s.client)
 		}
 		_, err := s.client.GetPet(t.Context(), 12) //nolint:staticcheck // the operation with an id in its path
 		require.ErrorIs(t, err, petstore.ErrNotFound)
@@ -50,16 +50,14 @@ func TestRequestDuration(t *testing.T) {
 			assert.InDelta(t, 0.03*float64(n), p.Sum, 1e-9)
 			assert.Equal(t, []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}, p.Bounds)
 		}
-	})
+	}, fake.WithLatency(30*time.Millisecond))
 }
 
 func TestMetricsHaveNamesUnitsAndDescriptions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
-		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+	recorded(t, func(t *testing.T, s *harness) {
+		s.list(s.client)
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "7", Times: 2})
-		_, err = s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
 			petstore.RetryPolicy{MaxAttempts: 2}))
 		require.ErrorIs(t, err, petstore.ErrRateLimited)
 		units := make(map[string]string)
@@ -85,8 +83,7 @@ func TestMetricsHaveNamesUnitsAndDescriptions(t *testing.T) {
 }
 
 func TestWaitTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "40"})
 		s.server.Inject(fake.Fault{Status: 503}) // the backoff after it is no wait for the rate limit
 		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
@@ -122,10 +119,8 @@ func without(set attribute.Set, key attribute.Key) attribute.Set {
 }
 
 func TestWaitingCallsAndRateLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 10}))
-		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+	recorded(t, func(t *testing.T, s *harness) {
+		s.list(s.client)
 		s.assertFigures(map[attribute.Set]figures{service: {0, 10, 9}})
 
 		for range 12 {
@@ -133,10 +128,13 @@ func TestWaitingCallsAndRateLimit(t *testing.T) {
 		}
 		synctest.Wait()
 		s.assertFigures(map[attribute.Set]figures{service: {3, 10, 0}})
+		sum, ok := s.metric(petstoreotel.MetricWaitingCalls).(metricdata.Sum[int64])
+		require.True(t, ok)
+		assert.False(t, sum.IsMonotonic)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		s.assertFigures(map[attribute.Set]figures{service: {0, 10, 7}})
-	})
+	}, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 10}))
 }
 
 func TestMetricsAddUpClientsByServer(t *testing.T) {
@@ -160,8 +158,7 @@ func TestMetricsAddUpClientsByServer(t *testing.T) {
 			clients = append(clients, client)
 		}
 		for _, i := range []int{0, 1, 1, 2} {
-			_, err := clients[i].ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
+			s.list(clients[i])
 		}
 		for _, i := range []int{1, 1, 3} {
 			go func() { _, _ = clients[i].ListPets(t.Context(), petstore.ListPetsParams{}) }()
@@ -209,25 +206,177 @@ func integers(data metricdata.Aggregation) map[attribute.Set]int64 {
 	return values
 }
 
-func TestWaitingCallsGoUpAndDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
-		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
-		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		sum, ok := s.metric(petstoreotel.MetricWaitingCalls).(metricdata.Sum[int64])
-		require.True(t, ok)
-		assert.False(t, sum.IsMonotonic)
+func TestRateLimitThatIsUnknownIsNotShown(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
+		s.list(s.client)
+		assert.Nil(t, s.metric(petstoreotel.MetricRemaining))
+		assert.Nil(t, s.metric(petstoreotel.MetricLimit))
 	})
 }
 
-func TestRateLimitThatIsUnknownIsNotShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
-		s.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
-		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+// closedUntil are the values of the gauge by scope.
+func (s *harness) closedUntil() map[string]time.Time {
+	s.t.Helper()
+	closures := make(map[string]time.Time)
+	if data, ok := s.metric(petstoreotel.MetricClosedUntil).(metricdata.Gauge[float64]); ok {
+		for _, p := range data.DataPoints {
+			scope, _ := p.Attributes.Value(petstoreotel.AttributeScope)
+			assert.Equal(s.t, service, without(p.Attributes, petstoreotel.AttributeScope))
+			closures[scope.String()] = time.UnixMilli(int64(p.Value * 1000))
+		}
+	}
+	return closures
+}
+
+func (s *harness) remaining() int64 {
+	s.t.Helper()
+	return integers(s.metric(petstoreotel.MetricRemaining))[service]
+}
+
+// ban has the service ban the key for d, in a response that shows a window with room.
+func (s *harness) ban(d time.Duration) {
+	s.server.Inject(fake.Fault{Status: 429, RetryAfter: fmt.Sprint(int(d.Seconds())), Header: http.Header{
+		"X-RateLimit-Limit": {"1000"}, "X-RateLimit-Remaining": {"1000"},
+		"X-RateLimit-Reset": {fmt.Sprint(time.Now().Add(time.Minute).Unix())},
+	}})
+}
+
+func TestClosedGate(t *testing.T) {
+	t.Run("shows its scope, its end, and that nothing remains", func(t *testing.T) {
+		recorded(t, func(t *testing.T, s *harness) {
+			s.list(s.client)
+			assert.Empty(t, s.closedUntil())
+			assert.EqualValues(t, 999, s.remaining())
+
+			end := time.Now().Add(10 * time.Hour)
+			s.ban(10 * time.Hour)
+			for range 1000 {
+				_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.ErrorIs(t, err, petstore.ErrRateLimited)
+			}
+			require.Len(t, s.closedUntil(), 1)
+			assert.WithinDuration(t, end, s.closedUntil()["ban"], time.Second)
+			assert.Zero(t, s.remaining())
+			time.Sleep(9 * time.Hour)
+			assert.Zero(t, s.remaining())
+
+			time.Sleep(time.Hour + time.Second)
+			assert.Empty(t, s.closedUntil())
+			s.list(s.client)
+			assert.EqualValues(t, 999, s.remaining())
+		})
+	})
+	t.Run("is open after a success that was sent since", func(t *testing.T) {
+		recorded(t, func(t *testing.T, s *harness) {
+			early := s.another()
+			s.server.Inject(fake.Fault{Operation: petstore.OpGetPet, Delay: time.Second})
+			s.ban(time.Hour)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, _ = early.GetPet(t.Context(), 1) //nolint:staticcheck // an operation of its own
+			}()
+			time.Sleep(time.Millisecond)
+			_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			<-done
+			assert.NotEmpty(t, s.closedUntil(), "a response to what was sent before says nothing about it")
+			s.list(s.another())
+			assert.Empty(t, s.closedUntil())
+			assert.Positive(t, s.remaining())
+		})
+	})
+	t.Run("is not that of another key", func(t *testing.T) {
+		recorded(t, func(t *testing.T, s *harness) {
+			options := append([]petstore.Option{petstoreotel.New(s.opts...)}, petstore.WithHTTPClient(s.server.HTTPClient()))
+			first, err := petstore.NewClient("https://service.test/v1", s.server.APIKey(), options...)
+			require.NoError(t, err)
+			second, err := petstore.NewClient("https://service.test/v1", "another-key", options...)
+			require.NoError(t, err)
+			s.ban(time.Hour)
+			_, err = first.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			s.list(second)
+			assert.Contains(t, s.closedUntil(), "ban")
+			assert.Zero(t, s.remaining(), "that of the key with the fewest")
+		}, fake.WithKey("another-key", fake.PlanFree))
+	})
+}
+
+// another returns a client of the same key whose limiter knows nothing yet.
+func (s *harness) another() *petstore.Client {
+	s.t.Helper()
+	return s.bareClient(s.base(), s.options...)
+}
+
+func TestRateLimitIsGoneWhenItsWindowIsOver(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.list(s.client)
+		time.Sleep(90 * time.Second)
+		assert.Contains(t, integers(s.metric(petstoreotel.MetricRemaining)), service, "clocks may differ")
+		time.Sleep(time.Minute)
 		assert.Nil(t, s.metric(petstoreotel.MetricRemaining))
 		assert.Nil(t, s.metric(petstoreotel.MetricLimit))
+	}, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1}))
+}
+
+func TestRateLimitOfAKeyThatIsNotUsedAnyMore(t *testing.T) {
+	t.Run("is forgotten after its window", func(t *testing.T) {
+		recorded(t, func(t *testing.T, s *harness) {
+			key := s.server.APIKey()
+			client, err := s.rotating(func(context.Context) (string, error) { return key, nil })
+			require.NoError(t, err)
+			s.list(client)
+			assert.Zero(t, s.remaining())
+			key = "next-key"
+			time.Sleep(5 * time.Minute)
+			s.list(client)
+			assert.EqualValues(t, 59, s.remaining())
+		}, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1}), fake.WithKey("next-key", fake.PlanFree))
+	})
+	t.Run("takes a bounded amount of memory", func(t *testing.T) {
+		recorded(t, func(t *testing.T, s *harness) {
+			n := 0
+			client, err := s.rotating(func(context.Context) (string, error) {
+				n++
+				return fmt.Sprintf("key-of-user-%d", n), nil
+			})
+			require.NoError(t, err)
+			for range 1100 {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.ErrorIs(t, err, petstore.ErrUnauthorized)
+			}
+			assert.Len(t, integers(s.metric(petstoreotel.MetricRemaining)), 1, "keys are no attributes")
+		})
+	})
+}
+
+func TestCallDuration(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.list(s.client)
+		s.server.Inject(fake.Fault{Wire: fake.WireReset})
+		_, err := s.client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		s.ban(time.Hour)
+		for range 10 {
+			_, err = s.client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+		}
+
+		create := petstoreotel.AttributeOperation.String("createPet")
+		at := []attribute.KeyValue{semconv.ServerAddress("service.test"), semconv.ServerPort(443)}
+		want := map[attribute.Set]uint64{
+			attribute.NewSet(append(at, petstoreotel.AttributeOperation.String("listPets"))...): 1,
+			attribute.NewSet(append(at, create, semconv.ErrorTypeKey.String("connection_reset"),
+				petstoreotel.AttributeOutcomeUnknown.Bool(true))...): 1,
+			attribute.NewSet(append(at, create, semconv.ErrorTypeKey.String("429"))...):          1,
+			attribute.NewSet(append(at, create, semconv.ErrorTypeKey.String("rate_limited"))...): 9,
+		}
+		got := make(map[attribute.Set]uint64)
+		for _, p := range s.metric(petstoreotel.MetricCallDuration).(metricdata.Histogram[float64]).DataPoints {
+			got[p.Attributes] = p.Count
+		}
+		assert.Equal(t, want, got)
 	})
 }

@@ -3,7 +3,6 @@ package petstoreotel_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,8 +39,7 @@ var conventions = map[attribute.Key]convention{
 }
 
 func TestNew_followsTheSemanticConventions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		s.everyKind()
 		kinds := make(map[trace.SpanKind]int)
 		for _, span := range s.ended() {

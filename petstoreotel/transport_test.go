@@ -2,16 +2,23 @@ package petstoreotel_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/petstore/petstore-go"
@@ -20,8 +27,7 @@ import (
 )
 
 func TestTransportLeavesTheRequestAsItIs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		body := &payload{strings.NewReader(`{"name":"Rex","categoryId":1}`)}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://service.test/v1/pets", body)
 		require.NoError(t, err)
@@ -49,8 +55,7 @@ type payload struct{ io.Reader }
 func (*payload) Close() error { return nil }
 
 func TestCarrierShowsThePropagatorTheHeader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		s.opts = append(s.opts, petstoreotel.WithPropagators(appending{}))
 		_, err := s.newClient(s.base()).ListPets(t.Context(), petstore.ListPetsParams{},
 			petstore.WithHeader("Via", "caller"))
@@ -75,14 +80,11 @@ func (appending) Extract(ctx context.Context, _ propagation.TextMapCarrier) cont
 }
 
 func TestWithPropagatorsOfNothingAddsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newHarness(t)
+	recorded(t, func(t *testing.T, s *harness) {
 		s.opts = append(s.opts, petstoreotel.WithPropagators(propagation.NewCompositeTextMapPropagator()))
-		_, err := s.newClient(s.base()).ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+		s.list(s.newClient(s.base()))
 		traced := s.server.Requests()[0].Header
-		_, err = s.server.Client().ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+		s.list(s.server.Client())
 		assert.Equal(t, s.server.Requests()[1].Header, traced)
 	})
 }
@@ -125,12 +127,10 @@ func TestTransportLeavesNoSpanOpenOverABrokenBase(t *testing.T) {
 
 func TestNewTransport(t *testing.T) {
 	t.Run("records the requests of a client only", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newHarness(t)
+		recorded(t, func(t *testing.T, s *harness) {
 			client := s.bareClient(s.transport())
 			s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
+			s.list(client)
 
 			spans := s.ended()
 			require.Len(t, spans, 2, "no span of the call")
@@ -152,8 +152,7 @@ func TestNewTransportWithoutABaseKeepsConnectionsAsAClientDoes(t *testing.T) {
 	client, err := petstore.NewClient(s.server.URL(), s.server.APIKey(),
 		petstore.WithHTTPClient(&http.Client{Transport: rt}))
 	require.NoError(t, err)
-	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
+	s.list(client)
 	request := s.ended()[0]
 	assert.Equal(t, "http", value(request, semconv.URLSchemeKey))
 	assert.Equal(t, s.server.URL()+"/pets", value(request, semconv.URLFullKey), "with its port")
@@ -181,3 +180,252 @@ type pooled struct {
 }
 
 func (p *pooled) CloseIdleConnections() { p.closed++ }
+
+func TestRequestCarriesTheContextOfItsOwnSpan(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.server.Inject(fake.Fault{Status: 503})
+		s.list(s.client)
+
+		requests, spans := s.server.Requests(), s.ended()
+		require.Len(t, requests, 2)
+		for i, request := range requests {
+			c := spans[i].SpanContext()
+			assert.Equal(t, fmt.Sprintf("00-%s-%s-01", c.TraceID(), c.SpanID()), request.Header.Get("Traceparent"))
+		}
+	})
+}
+
+func TestRequestSpanOfNoCall(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		hc := &http.Client{Transport: s.transport()}
+		get := func(method string) {
+			req, err := http.NewRequestWithContext(t.Context(), method,
+				"http://user:secret@service.test:8080/v1/pets/4711?status=sold", http.NoBody)
+			require.NoError(t, err)
+			resp, err := hc.Do(req)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+		}
+		get(http.MethodDelete)
+		get("ADOPT")
+
+		spans := s.ended()
+		require.Len(t, spans, 2)
+		common := []attribute.KeyValue{
+			semconv.ServerAddress("service.test"), semconv.ServerPort(8080), semconv.URLScheme("http"),
+			semconv.HTTPResponseStatusCode(401), semconv.ErrorTypeKey.String("401"),
+			semconv.NetworkProtocolVersion("1.1"), semconv.URLFull("http://service.test:8080/REDACTED"),
+		}
+		assert.Equal(t, "DELETE", spans[0].Name())
+		assert.Equal(t, attribute.NewSet(append(common, semconv.HTTPRequestMethodDelete)...), set(spans[0]))
+		assert.Equal(t, "HTTP", spans[1].Name())
+		assert.Equal(t, attribute.NewSet(append(common, semconv.HTTPRequestMethodOther,
+			semconv.HTTPRequestMethodOriginal("ADOPT"))...), set(spans[1]))
+		assert.Nil(t, s.metric(petstoreotel.MetricWaitTime))
+	})
+}
+
+func TestRequestSpanHasTheFullURL(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 7, Status: petstore.PetStatusSold})
+		require.NoError(t, err)
+		_, err = s.client.GetPet(t.Context(), -4711) //nolint:staticcheck // the operation with an id in its path
+		require.ErrorIs(t, err, petstore.ErrNotFound)
+		spans := s.ended()
+		assert.Equal(t, "https://service.test/v1/pets?limit=7&status=sold", value(spans[0], semconv.URLFullKey))
+		assert.Equal(t, "https://service.test/v1/pets/-4711", value(spans[2], semconv.URLFullKey))
+		assert.Equal(t, "/v1/pets/{petId}", value(spans[2], semconv.URLTemplateKey))
+		for _, call := range []sdktrace.ReadOnlySpan{spans[1], spans[3]} {
+			assert.Empty(t, value(call, semconv.URLFullKey))
+		}
+	})
+}
+
+func TestServerIsThatOfTheURL(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		url, address string
+		port         int
+	}{
+		{"https://petstore.example.com/v1/pets", "petstore.example.com", 443},
+		{"http://localhost/v1/pets", "localhost", 80},
+		{"http://127.0.0.1:4010/v1/pets", "127.0.0.1", 4010},
+		{"https://[2001:db8::1]/v1/pets", "2001:db8::1", 443},
+		{"https://[2001:db8::1]:8443/v1/pets", "2001:db8::1", 8443},
+	} {
+		t.Run(c.url, func(t *testing.T) {
+			t.Parallel()
+			s := newHarness(t)
+			rt := petstoreotel.NewTransport(roundTripper(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: http.StatusOK}, nil
+			}), s.opts...)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url, http.NoBody)
+			require.NoError(t, err)
+			_, err = rt.RoundTrip(req) //nolint:bodyclose // there is none
+			require.NoError(t, err)
+			span := s.ended()[0]
+			assert.Equal(t, c.address, value(span, semconv.ServerAddressKey))
+			assert.Equal(t, strconv.Itoa(c.port), value(span, semconv.ServerPortKey))
+			assert.Empty(t, value(span, semconv.NetworkProtocolVersionKey), "the transport did not say")
+		})
+	}
+}
+
+func TestRequestSpanLastsUntilTheResponseHasBeenRead(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.server.Inject(fake.Fault{Wire: fake.WireDrip}) // a byte each 100 ms
+		result, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		require.Len(t, result.Pets, 1)
+
+		request := s.ended()[0]
+		assert.Greater(t, lasted(request), 3*time.Second)
+		for _, p := range s.durations() {
+			assert.InDelta(t, lasted(request).Seconds(), p.Sum, 0, "the metric is the span's duration")
+		}
+	}, fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))
+}
+
+func TestRequestSpanEndsWithAHeaderWithoutABody(t *testing.T) {
+	t.Parallel()
+	connection := new(upgraded)
+	for name, resp := range map[string]*http.Response{
+		"nil":      {StatusCode: http.StatusNoContent},
+		"NoBody":   {StatusCode: http.StatusNoContent, Body: http.NoBody},
+		"upgraded": {StatusCode: http.StatusSwitchingProtocols, Body: connection},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newHarness(t)
+			body := resp.Body
+			rt := petstoreotel.NewTransport(roundTripper(func(*http.Request) (*http.Response, error) {
+				return resp, nil
+			}), s.opts...)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://service.test/", http.NoBody)
+			require.NoError(t, err)
+			resp, err := rt.RoundTrip(req) //nolint:bodyclose // nothing behind it
+			require.NoError(t, err)
+			assert.Len(t, s.ended(), 1)
+			assert.Equal(t, body, resp.Body)
+		})
+	}
+}
+
+// upgraded is a connection that is no longer HTTP.
+type upgraded struct{ io.ReadWriteCloser }
+
+func TestRequestSpanEndsWhenAResponseIsClosedUnread(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		resp, err := (&http.Client{Transport: s.transport()}).Get("https://service.test/v1/pets")
+		require.NoError(t, err)
+		assert.Empty(t, s.spans.Ended())
+		time.Sleep(time.Second)
+		require.NoError(t, resp.Body.Close())
+		require.NoError(t, resp.Body.Close())
+		require.Len(t, s.ended(), 1)
+		assert.Equal(t, time.Second, lasted(s.ended()[0]))
+	})
+}
+
+func TestWithCallsOnlyLeavesRequestsToOtelhttp(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts  []petstoreotel.Option
+		above bool
+		spans int    // of a call with one request
+		count uint64 // of http.client.request.duration
+	}{
+		"otelhttp below, without it": {spans: 3, count: 2},
+		"otelhttp above, without it": {above: true, spans: 3, count: 2},
+		"otelhttp below":             {opts: []petstoreotel.Option{petstoreotel.WithCallsOnly()}, spans: 2, count: 1},
+		"otelhttp above":             {opts: []petstoreotel.Option{petstoreotel.WithCallsOnly()}, above: true, spans: 2, count: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recorded(t, func(t *testing.T, s *harness) {
+				s.opts = append(s.opts, c.opts...)
+				wrap := func(base http.RoundTripper) http.RoundTripper { return s.otelhttp(base) }
+				client := s.bareClient(s.base(), append([]petstore.Option{petstore.WithTransport(wrap)},
+					petstoreotel.New(s.opts...))...)
+				if c.above {
+					client = s.newClient(s.base(), petstore.WithTransport(wrap))
+				}
+				s.list(client)
+
+				spans := s.ended()
+				require.Len(t, spans, c.spans)
+				call := spans[len(spans)-1]
+				assert.Equal(t, "listPets", call.Name())
+				for _, span := range spans[:len(spans)-1] {
+					assert.Equal(t, call.SpanContext().TraceID(), span.SpanContext().TraceID(), "one tree")
+				}
+				assert.Equal(t, c.count, s.requestsMeasured())
+				assert.NotEmpty(t, s.server.Requests()[0].Header.Get("Traceparent"))
+			})
+		})
+	}
+}
+
+// otelhttp is the transport of the OpenTelemetry project's own, with the providers of s.
+func (s *harness) otelhttp(base http.RoundTripper) http.RoundTripper {
+	return otelhttp.NewTransport(base, otelhttp.WithTracerProvider(s.tracers), otelhttp.WithMeterProvider(s.meters),
+		otelhttp.WithPropagators(propagation.TraceContext{}))
+}
+
+// requestsMeasured is how often http.client.request.duration was recorded, by whomever.
+func (s *harness) requestsMeasured() (n uint64) {
+	s.t.Helper()
+	var all metricdata.ResourceMetrics
+	require.NoError(s.t, s.reader.Collect(s.t.Context(), &all))
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if data, ok := m.Data.(metricdata.Histogram[float64]); ok && m.Name == "http.client.request.duration" {
+				for _, p := range data.DataPoints {
+					n += p.Count
+				}
+			}
+		}
+	}
+	return n
+}
+
+func TestWithCallsOnlyLeavesHeadersAlone(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.opts = append(s.opts, petstoreotel.WithCallsOnly())
+		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
+		s.list(s.newClient(s.base()))
+		spans := s.ended()
+		require.Len(t, spans, 1)
+		assert.Equal(t, "2", value(spans[0], petstoreotel.AttributeAttempts))
+		assert.Equal(t, "200", value(spans[0], "http.response.status_code"))
+		require.Len(t, spans[0].Events(), 1)
+		assert.Empty(t, s.durations())
+		assert.NotNil(t, s.metric(petstoreotel.MetricCallDuration))
+		assert.NotNil(t, s.metric(petstoreotel.MetricRemaining))
+		assert.Empty(t, s.server.Requests()[0].Header.Get("Traceparent"))
+	})
+}
+
+func TestBaggageIsSentToTheServiceByItsPropagatorOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		propagators propagation.TextMapPropagator
+		sent        string
+	}{
+		"its propagator": {propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}), "user=4711"},
+		"another":        {propagation.TraceContext{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recorded(t, func(t *testing.T, s *harness) {
+				s.opts = append(s.opts, petstoreotel.WithPropagators(c.propagators))
+				member, err := baggage.NewMember("user", "4711")
+				require.NoError(t, err)
+				bag, err := baggage.New(member)
+				require.NoError(t, err)
+				_, err = s.newClient(s.base()).ListPets(baggage.ContextWithBaggage(t.Context(), bag), petstore.ListPetsParams{})
+				require.NoError(t, err)
+				assert.Equal(t, c.sent, s.server.Requests()[0].Header.Get("Baggage"))
+				for _, span := range s.ended() {
+					assert.Empty(t, value(span, "user"))
+				}
+			})
+		})
+	}
+}
