@@ -49,9 +49,10 @@
 //
 // # Retries
 //
-// A call sends up to [RetryPolicy].MaxAttempts requests:
+// A call sends up to [RetryPolicy].MaxAttempts requests. Reads are listPets, getPet and a GET of
+// [Client.Do]; writes are createPet and the other methods of Do:
 //
-//	response or failure                       listPets, getPet      createPet
+//	response or failure                       read                  write
 //	429                                       waits, again          waits, again
 //	408, 5xx other than 501                   backs off, again      once; ErrOutcomeUnknown
 //	3xx, never followed                       once                  once; ErrOutcomeUnknown
@@ -91,7 +92,8 @@
 //
 // # Other requests
 //
-// [Client.Do] sends a request that this package has no method for, under the same rules.
+// [Client.Do] sends a request that this package has no method for, under the same rules: a GET is
+// repeated, everything else is sent once and may match [ErrOutcomeUnknown].
 //
 // # Tests
 //

@@ -28,8 +28,9 @@ var (
 	// 8.3). The request was not carried out.
 	ErrRateLimited = errors.New("petstore: rate limited")
 	// ErrOutcomeUnknown is matched by an error of CreatePet after which the pet may or may not have
-	// been added. After any other error the pet was not created. The client never sends such a
-	// request again: the service cannot distinguish a repetition from a second pet.
+	// been added. After any other error the pet was not created. The same holds for what
+	// [Client.Do] sends with another method than GET. The client never sends such a request again:
+	// the service cannot distinguish a repetition from a second pet.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
 	// ErrInvalidResponse is matched by a ResponseError: the response does not follow the document.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
@@ -94,7 +95,7 @@ func (e *APIError) Error() string {
 }
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] if the
-// response is to createPet and does not say whether the pet was added.
+// response is to createPet, or a write of [Client.Do], and does not say whether it was carried out.
 func (e *APIError) Is(target error) bool {
 	switch target {
 	case ErrBadRequest:
@@ -219,9 +220,9 @@ func (e *ArgumentError) Is(target error) bool {
 
 // ResponseError reports a response that does not follow the service document: an undocumented
 // success status, a media type other than JSON, malformed or truncated JSON, a missing required
-// field, a body that is too large, or bytes that are not HTTP. It matches [ErrInvalidResponse]. For
-// createPet it also matches [ErrOutcomeUnknown]: the service may have added the pet, but the result
-// is lost.
+// field, a body that is too large, or bytes that are not HTTP. It matches [ErrInvalidResponse]. For a
+// write it also matches [ErrOutcomeUnknown]: the service may have carried it out, but the result is
+// lost.
 type ResponseError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
@@ -249,7 +250,7 @@ func (e *ResponseError) Error() string {
 	return errorLine(e, b.String(), e.Attempts)
 }
 
-// Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] for createPet.
+// Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] for a write.
 func (e *ResponseError) Is(target error) bool {
 	return target == ErrInvalidResponse ||
 		target == ErrOutcomeUnknown && writes(e.Operation) && retry.Status(e.StatusCode).Done
@@ -264,7 +265,7 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 //
 // It unwraps to the cause. It matches [context.Canceled] or [context.DeadlineExceeded] only if the
 // caller's own context ended; it then also matches the [context.Cause]. It matches
-// [ErrOutcomeUnknown] if the operation is createPet and its request may have been written, unless
+// [ErrOutcomeUnknown] if the operation is a write and its request may have been written, unless
 // the server refused it, as with 400 or 429, or guaranteed over HTTP/2 that it did not process it.
 // It matches [ErrNotSent] if no request of the call was sent.
 type TransportError struct {
@@ -289,7 +290,7 @@ func (e *TransportError) Error() string {
 }
 
 // Is reports whether target is [ErrNotSent] and nothing was sent, or [ErrOutcomeUnknown] and the
-// request is a create that may have been carried out.
+// request is a write that may have been carried out.
 func (e *TransportError) Is(target error) bool {
 	return target == ErrNotSent && !e.Sent && !e.earlier ||
 		target == ErrOutcomeUnknown && writes(e.Operation) && e.Sent && !e.notDone

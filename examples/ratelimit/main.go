@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -29,7 +30,7 @@ func main() {
 	minute := flag.Duration("minute", 6*time.Second, "how long a minute of the fake service lasts")
 	flag.Parse()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	client, done, err := connect(*minute)
 	if err == nil {
 		err = run(ctx, client, *requests, os.Stdout)

@@ -41,9 +41,9 @@ func TestRetryTable(t *testing.T) {
 		reads, create := row[42:64], row[64:]
 		require.NotEmpty(t, results[name], "%q is not in this test", name)
 		for _, r := range results[name] {
-			assert.Equal(t, strings.Contains(reads, "again"), again(r, true), "listPets, getPet: %s %+v", name, r)
-			assert.Equal(t, strings.Contains(create, "again"), again(r, false), "createPet: %s %+v", name, r)
-			assert.Equal(t, strings.Contains(create, "ErrOutcomeUnknown"), r.MayBeDone(), "createPet: %s %+v", name, r)
+			assert.Equal(t, strings.Contains(reads, "again"), again(r, true), "read: %s %+v", name, r)
+			assert.Equal(t, strings.Contains(create, "again"), again(r, false), "write: %s %+v", name, r)
+			assert.Equal(t, strings.Contains(create, "ErrOutcomeUnknown"), r.MayBeDone(), "write: %s %+v", name, r)
 		}
 		delete(results, name)
 	}
