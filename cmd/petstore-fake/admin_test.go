@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -148,7 +150,7 @@ func TestDocumentation(t *testing.T) {
 			}
 			i.call("GET", "/v1/pets", "") // so that there is a request 1 in the journal
 			method, target, body := curlRequest(t, line)
-			r := request(t, method, target, body)
+			r := admintest.Request(t, method, target, body)
 			w := i.send(r)
 			assert.Less(t, w.Code, 300, "%s: %s", line, w.Body)
 			r.URL.Path = strings.TrimSuffix(r.URL.Path, "/")
@@ -268,7 +270,7 @@ func TestAdminRoutes(t *testing.T) {
 		i := newTestInstance(t, "-plan", "enterprise:1,1", "-fault", "status=503,times=forever", "-log", "text")
 		for range 3 {
 			assert.Equal(t, 200, i.status("GET", "/_fake/keys", ""))
-			r := request(t, "GET", "/_fake/pets", "")
+			r := admintest.Request(t, "GET", "/_fake/pets", "")
 			r.Header.Set("Authorization", "Bearer fake-api-key")
 			assert.Equal(t, 200, i.send(r).Code)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -58,5 +60,5 @@ func TestObserved(t *testing.T) {
 	assert.Less(t, strings.Index(body, "Mimi"), strings.Index(body, "Rex"))
 	s, err := readSettings([]string{"-observed", file}, noEnv)
 	require.NoError(t, err)
-	assert.Contains(t, banner(s, testHost), `weather: observed was "sunny"`)
+	assert.Contains(t, banner(s, admintest.Host), `weather: observed was "sunny"`)
 }

@@ -37,18 +37,6 @@ func TestKeys(t *testing.T) {
 		}
 		assert.Equal(t, 401, i.status("GET", "/v1/pets", ""), "the default key is replaced")
 	})
-	t.Run("of the flag replace the default key", func(t *testing.T) {
-		t.Parallel()
-		i := newTestInstance(t, "-key", "operator-secret", "-plan", "free")
-		assert.Equal(t, 401, i.status("GET", "/v1/pets", ""))
-		assert.Equal(t, 200, i.callAs("operator-secret", "GET", "/v1/pets", "").Code)
-		assert.Equal(t, 204, i.status("POST", "/_fake/reset", ""))
-		assert.Equal(t, 401, i.status("GET", "/v1/pets", ""))
-		keys := list(t, i.object("GET", "/_fake/keys", ""), "keys")
-		require.Len(t, keys, 1)
-		assert.Equal(t, "ope…", keys[0]["key"])
-		assert.Equal(t, "free", keys[0]["plan"])
-	})
 	t.Run("of the flag come first", func(t *testing.T) {
 		t.Parallel()
 		i := newTestInstance(t, "-key", "operator-secret")

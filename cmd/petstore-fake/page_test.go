@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
+
 	"github.com/stretchr/testify/assert"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
@@ -28,7 +30,7 @@ func TestFront(t *testing.T) {
 			"application/json, ,,;=": false,
 		} {
 			t.Run(accept, func(t *testing.T) {
-				r := request(t, "GET", "/_fake/", "")
+				r := admintest.Request(t, "GET", "/_fake/", "")
 				r.Header.Set("Accept", accept)
 				w := i.send(r)
 				assert.Equal(t, http.StatusOK, w.Code, accept)
@@ -36,30 +38,6 @@ func TestFront(t *testing.T) {
 				assert.Equal(t, !html, json.Valid(w.Body.Bytes()), accept)
 				assert.Equal(t, "Accept", w.Header().Get("Vary"))
 			})
-		}
-	})
-	t.Run("has the headers of the page and of admin routes", func(t *testing.T) {
-		t.Parallel()
-		for _, c := range []struct {
-			args   []string
-			host   string
-			opener string
-		}{
-			{nil, testHost, "same-origin"},
-			// From another machine over plain http, browsers would complain in their console.
-			{[]string{"-addr", "192.0.2.1:0", "-public"}, "192.0.2.1:4010", ""},
-		} {
-			r := request(t, "GET", "/_fake/", "")
-			r.Host = c.host
-			r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
-			w := newTestInstance(t, c.args...).send(r)
-			assert.Equal(t, 200, w.Code)
-			for name, want := range map[string]string{
-				"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
-				"Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": c.opener,
-			} {
-				assert.Equal(t, want, w.Header().Get(name), name)
-			}
 		}
 	})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net"
-	"net/http"
 	"os/exec"
 	"runtime"
 	"strconv"
@@ -11,11 +10,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
@@ -151,40 +151,20 @@ func TestRun(t *testing.T) {
 		assert.Equal(t, "[]", body)
 		assert.Equal(t, 0, r.stop())
 	})
-	t.Run("serves the SDK with a seed, a fault and a variant", func(t *testing.T) {
-		t.Parallel()
-		r := start(t, "-addr", loopback.Host(t)+":0", "-key", "operator-secret", "-plan", "pro",
-			"-seed", writeFile(t, `[{"name":"Rex","categoryId":1},{"name":"Mimi","categoryId":2}]`),
-			"-fault", "status=503,operation=createPet", "-variant", "order=descending")
-		client, err := petstore.NewClient(
-			"http://"+loopback.Host(t)+":"+strings.TrimSpace(r.stdout)+"/v1", "operator-secret",
-			petstore.WithHTTPClient(keepingClient(t)))
-		require.NoError(t, err)
-		listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, "Mimi", listed.Pets[0].Name)
-		assert.Equal(t, fake.PlanPro.PerMinute, listed.RateLimit.Limit)
-		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Coco", CategoryID: 3})
-		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-		created, err := client.CreatePet(t.Context(), petstore.NewPet{Name: "Coco", CategoryID: 3})
-		require.NoError(t, err)
-		assert.EqualValues(t, 3, created.Pet.ID)
-		assert.Equal(t, http.StatusCreated, created.StatusCode)
-	})
 }
 
 func TestBanner(t *testing.T) {
 	t.Parallel()
 	s, err := readSettings([]string{"-key", `it's-a-$KEY`, "-plan", "enterprise:5,100"}, noEnv)
 	require.NoError(t, err)
-	text := banner(s, testHost)
-	assert.Contains(t, text, "http://"+testHost+"/v1\n")
+	text := banner(s, admintest.Host)
+	assert.Contains(t, text, "http://"+admintest.Host+"/v1\n")
 	assert.Contains(t, text, "it's-a-$KEY (plan enterprise:5,100)\n")
 	for _, route := range []string{"GET  /v1/pets ", "POST /v1/pets ", "GET  /v1/pets/{petId} ", "GET  /_fake/ "} {
 		assert.Contains(t, text, route)
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	assert.Equal(t, []string{"-H", `Authorization: Bearer it's-a-$KEY`, "http://" + testHost + "/v1/pets"},
+	assert.Equal(t, []string{"-H", `Authorization: Bearer it's-a-$KEY`, "http://" + admintest.Host + "/v1/pets"},
 		curlArguments(t, lines[len(lines)-1]))
 }
 
@@ -194,6 +174,6 @@ func TestAnnounce(t *testing.T) {
 	s, err := readSettings(nil, noEnv)
 	require.NoError(t, err)
 	announce(s, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4010}, &stdout, &stderr)
-	assert.Equal(t, banner(s, testHost), stdout.String())
+	assert.Equal(t, banner(s, admintest.Host), stdout.String())
 	assert.Empty(t, stderr.String())
 }

@@ -41,13 +41,6 @@ func TestFilters(t *testing.T) {
 	}
 	b.until(`document.querySelectorAll("#rows tr").length === 11`)
 	b.text("#fit", "11 of 311")
-	b.choose(`#filters [name="violation"]`, "early-retry")
-	b.text("#fit", "10 of 311")
-	b.choose(`#filters [name="violation"]`, "")
-	b.choose(`#filters [name="status"]`, "4xx")
-	b.until(`document.querySelectorAll("#rows tr").length === 12`)
-	b.choose(`#filters [name="key"]`, "2")
-	b.until(`document.querySelectorAll("#rows tr").length === 0`)
 	b.click("#clear-filters")
 	b.text("#fit", "311")
 	assert.Empty(t, value[string](b, "location.search"))
@@ -226,29 +219,4 @@ func TestDetail_copy(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", copied).Output()
 	require.NoError(t, err)
 	assert.Equal(t, "[]", strings.TrimSpace(string(out)), "pasted, it works")
-}
-
-func TestDetail_largeBodies(t *testing.T) {
-	p := start(t)
-	p.send(http.MethodPost, "/_fake/faults", `{"status":200,"body":"`+strings.Repeat("€", 40_000)+`"}`)
-	p.send(http.MethodPost, "/v1/pets", strings.Repeat("\xff", 1<<20))
-	b := newTab(t)
-	b.open(p, "")
-	b.run(`window.longest = 0;
-		new PerformanceObserver((list) => { for (const e of list.getEntries()) window.longest = Math.max(window.longest, e.duration); })
-			.observe({type: "longtask"})`)
-	b.allow("clipboard-read", p.origin)
-	b.allow("clipboard-write", p.origin)
-	b.click("#rows tr")
-	b.text("#code", "printf")
-	b.click("#copy-code")
-	b.text("#message", "Copied")
-	longest := value[float64](b, "window.longest") // before the test itself reads what is large
-	t.Logf("the longest task with bodies of 1 MiB took %.0f ms, 0 for less than 50", longest)
-	assert.Less(t, longest, 500.0, "milliseconds")
-	b.text("#detail", "120,000 bytes")
-	b.text("#detail", "1,048,576 bytes, as base64")
-	b.text("#detail", "these are the first 16,383")
-	assert.Less(t, value[int](b, `document.getElementById("detail").textContent.length`), 100_000)
-	assert.Equal(t, len(p.send(http.MethodGet, "/_fake/requests/1/curl", "").body), value[int](b, `navigator.clipboard.readText().then((text) => text.length)`), "the whole")
 }

@@ -3,12 +3,10 @@ package uitest
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/input"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,45 +38,6 @@ func (p *program) storm(rate int, keys ...string) (stop func()) {
 	return func() {
 		cancel()
 		<-ended
-	}
-}
-
-// wholeRows counts the requests whose rows can be seen from top to bottom, and returns the height of
-// the tallest row.
-func (b *tab) wholeRows() (whole int, tallest float64) {
-	b.t.Helper()
-	both := value[[]float64](b, `(() => {
-		const boxes = [...document.querySelectorAll("#rows tr")].map((tr) => [tr, tr.getBoundingClientRect()]);
-		const top = document.querySelector(".requests thead").getBoundingClientRect().bottom;
-		const seen = boxes.filter(([tr, r]) => r.top >= top - 1 && r.bottom <= innerHeight && tr.contains(document.elementFromPoint(r.left + 60, r.bottom - 3)));
-		return [seen.length, Math.max(...boxes.map(([, r]) => r.height))];
-	})()`)
-	return int(both[0]), both[1]
-}
-
-func TestStorm_room(t *testing.T) {
-	for _, n := range []int{1, 3, 5} {
-		args, list := keys(n)
-		p := start(t, args...)
-		p.send(http.MethodPost, "/_fake/faults", `"status=503,retry-after=1,times=4,skip=30,after-commit; wire=truncate,skip=41"`)
-		for i := range 60 * n {
-			_ = p.call(t.Context(), "/v1/pets?status=available&limit=50", list[i%n])
-		}
-		b := newTab(t)
-		for _, width := range []int64{1024, 1280, 1920, 2560} {
-			for _, query := range []string{"", "?request=25"} {
-				b.size(width, 800)
-				b.open(p, query)
-				b.until(`document.getElementById("detail").open === ` + fmt.Sprint(query != ""))
-				whole, tallest := b.wholeRows()
-				t.Logf("%d keys, %d px, %q: %d whole rows, the tallest has %.0f px", n, width, query, whole, tallest)
-				assert.LessOrEqual(t, tallest, 60.0, "%d keys, %d px, %q", n, width, query)
-				if width == 1280 {
-					assert.GreaterOrEqual(t, whole, 12, "%d keys, %q", n, query)
-				}
-				b.picture(fmt.Sprintf("storm-%d-%d-%d", n, width, len(query)))
-			}
-		}
 	}
 }
 

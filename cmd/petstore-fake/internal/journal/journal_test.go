@@ -188,6 +188,7 @@ func TestFilter(t *testing.T) {
 	p.call("GET", "/v1/pets", "")
 	p.call("GET", "/v1/pets/7", "")
 	p.callAs("unknown-key", "GET", "/v1/no-such-path", "")
+	assert.Equal(t, KeyNone, Keyless(fake.Request{}))
 	fit := func(query string) (int, error) {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "/?"+query, http.NoBody)
 		q := httpjson.ReadQuery(r, Parameters()...)

@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -75,7 +77,7 @@ type eventReader struct {
 // follow opens a stream of events. It ends with the test.
 func follow(t *testing.T, dial func() net.Conn, query, lastID string) *eventReader {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+testHost+"/_fake/events"+query, http.NoBody)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admintest.Host+"/_fake/events"+query, http.NoBody)
 	require.NoError(t, err)
 	if lastID != "" {
 		r.Header.Set("Last-Event-ID", lastID)
@@ -316,7 +318,7 @@ func TestEvents_dropAReaderThatTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestPage(t)
 		conn := servePipes(t, i)()
-		_, err := io.WriteString(conn, "GET /_fake/events HTTP/1.1\r\nHost: "+testHost+"\r\n\r\n")
+		_, err := io.WriteString(conn, "GET /_fake/events HTTP/1.1\r\nHost: "+admintest.Host+"\r\n\r\n")
 		require.NoError(t, err)
 		synctest.Wait()
 		assert.EqualValues(t, 1, i.streams.Load())
@@ -354,7 +356,7 @@ func TestEvents_HEAD(t *testing.T) {
 	t.Parallel()
 	i := newTestPage(t)
 	w := httptest.NewRecorder()
-	i.ServeHTTP(w, request(t, http.MethodHead, "/_fake/events", "")) // would wait for the request's context
+	i.ServeHTTP(w, admintest.Request(t, http.MethodHead, "/_fake/events", "")) // would wait for the request's context
 	assert.Equal(t, http.StatusOK, w.Code)
 	assert.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
 	assert.Empty(t, w.Body.String())

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -17,7 +19,7 @@ func TestHAR(t *testing.T) {
 	w := i.call("GET", "/_fake/har", "")
 	require.Equal(t, http.StatusOK, w.Code)
 	assert.Equal(t, `attachment; filename="petstore-fake.har"`, w.Header().Get("Content-Disposition"))
-	assert.Contains(t, w.Body.String(), `"url":"http://`+testHost+`/v1/pets?dry=1"`)
+	assert.Contains(t, w.Body.String(), `"url":"http://`+admintest.Host+`/v1/pets?dry=1"`)
 	assert.NotContains(t, w.Body.String(), "fake-api-key")
 }
 

@@ -1,13 +1,13 @@
 package requestpage
 
 import (
-	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,8 +15,6 @@ import (
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
-
-const testHost = "127.0.0.1:4010"
 
 // testPage is a page with its fake and the routes that belong to the page.
 type testPage struct {
@@ -63,33 +61,8 @@ func (p testPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(recorder.Code)
 }
 
-// request returns a request with a body that is JSON, if there is one.
-func request(t *testing.T, method, path, body string) *http.Request {
-	t.Helper()
-	var reader io.Reader = http.NoBody
-	if body != "" {
-		reader = strings.NewReader(body)
-	}
-	r := httptest.NewRequestWithContext(t.Context(), method, path, reader)
-	r.Host = testHost
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	return r
-}
-
 // send sends a request. A stream of events ends after the first.
-func (p testPage) send(r *http.Request) *httptest.ResponseRecorder {
-	p.t.Helper()
-	if r.URL.Path == "/_fake/events" {
-		ctx, cancel := context.WithCancel(r.Context())
-		cancel()
-		r = r.WithContext(ctx)
-	}
-	w := httptest.NewRecorder()
-	p.ServeHTTP(w, r)
-	return w
-}
+func (p testPage) send(r *http.Request) *httptest.ResponseRecorder { return admintest.Send(p, r) }
 
 // call sends a request with the default key.
 func (p testPage) call(method, path, body string) *httptest.ResponseRecorder {
@@ -99,7 +72,7 @@ func (p testPage) call(method, path, body string) *httptest.ResponseRecorder {
 
 func (p testPage) callAs(key, method, path, body string) *httptest.ResponseRecorder {
 	p.t.Helper()
-	r := request(p.t, method, path, body)
+	r := admintest.Request(p.t, method, path, body)
 	r.Header.Set("Authorization", "Bearer "+key)
 	return p.send(r)
 }
@@ -107,7 +80,7 @@ func (p testPage) callAs(key, method, path, body string) *httptest.ResponseRecor
 // browse returns the page as a browser gets it.
 func (p testPage) browse(path string) (text string, header http.Header) {
 	p.t.Helper()
-	w := p.send(request(p.t, "GET", path, ""))
+	w := p.send(admintest.Request(p.t, "GET", path, ""))
 	require.Equal(p.t, http.StatusOK, w.Code, w.Body)
 	return w.Body.String(), w.Header()
 }

@@ -11,10 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/fake"
 )
 
 func TestShow_policy(t *testing.T) {
@@ -134,7 +137,7 @@ func TestShow_escapes(t *testing.T) {
 	i := newTestPage(t)
 	body, err := json.Marshal(map[string]any{"name": evil, "categoryId": 1, evil: 1})
 	require.NoError(t, err)
-	r := request(t, "POST", "/v1/pets?"+strings.ReplaceAll(evil, " ", ""), string(body))
+	r := admintest.Request(t, "POST", "/v1/pets?"+strings.ReplaceAll(evil, " ", ""), string(body))
 	r.Header.Set("X-Evil", evil)
 	r.Header.Set("Authorization", "Bearer fake-api-key")
 	i.send(r)
@@ -151,7 +154,7 @@ func TestShow_wrongFilters(t *testing.T) {
 	t.Parallel()
 	i := newTestPage(t)
 	for _, query := range []string{"status=x", "request=x", "request=0", "colour=red", "fault=x", "method=GET", "violation=x", "at=x"} {
-		r := request(t, "GET", "/_fake/?"+query, "")
+		r := admintest.Request(t, "GET", "/_fake/?"+query, "")
 		assert.Equal(t, http.StatusBadRequest, i.send(r).Code, query)
 	}
 	i.browse("/_fake/?request=5") // one that is no longer in the journal

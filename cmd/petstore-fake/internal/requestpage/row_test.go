@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -50,7 +52,7 @@ func TestRules(t *testing.T) {
 func rowsOf(p testPage) []row {
 	p.t.Helper()
 	p.journal.Update(p.feed.position().journal)
-	v, q := p.newView(request(p.t, "GET", "/", ""))
+	v, q := p.newView(admintest.Request(p.t, "GET", "/", ""))
 	require.NoError(p.t, q.Err)
 	rows := v.newest()
 	slices.Reverse(rows)
