@@ -1,6 +1,7 @@
 package fake_test
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -139,5 +140,15 @@ func TestClose(t *testing.T) {
 			}
 			assert.Zero(t, time.Since(start), "no attempt is repeated")
 		})
+	})
+	t.Run("Close does not wait for half a header", func(t *testing.T) {
+		srv := fake.NewServer()
+		defer srv.Close()
+		conn := dialRaw(t, srv.URL())
+		_, err := io.WriteString(conn, "GET /v1/pets HTTP/1.1\r\nHost:")
+		require.NoError(t, err)
+		srv.Close()
+		_, err = conn.Read(make([]byte, 1))
+		assert.Error(t, err)
 	})
 }

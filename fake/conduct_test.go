@@ -281,18 +281,6 @@ func TestViolations(t *testing.T) {
 }
 
 func TestKeyExposed(t *testing.T) {
-	t.Run("a key in the query", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		viaTransport(t, srv).send(t, request{path: "/pets?limit=1&api_key=" + srv.APIKey()})
-		assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleUnknownParameter}, rules(srv))
-	})
-	t.Run("an escaped key in the path", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithKey("abc+def/ghi==", fake.PlanFree))
-		viaTransport(t, srv).send(t, request{
-			path: "/pets/abc%2Bdef%2Fghi%3D%3D", auth: "Bearer abc+def/ghi==",
-		})
-		assert.Equal(t, []string{fake.RuleKeyExposed, fake.RuleDeprecated}, rules(srv))
-	})
 	t.Run("any known key, whatever the request is authorized by", func(t *testing.T) {
 		for _, auth := range []string{"-", "Basic Zm9v", "Bearer other-key", "Bearer unknown-key"} {
 			for _, path := range []string{"/pets?status=sold&limit=%64efault-key", "/default-key", "/pets#?x=default-key"} {

@@ -3,6 +3,7 @@ package fake
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -103,9 +104,22 @@ func FuzzConnection(f *testing.F) {
 		post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", post + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x",
 		post + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n1d\r\n{\"name\":\"Rex\",\"categoryId\":1}\r\n0\r\n\r\n",
 		post + "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}", post + "Expect: more\r\nContent-Length: 2\r\n\r\n{}",
+		post + "Content-Length: -1\r\n\r\n{}", post + "Transfer-Encoding: gzip\r\n\r\n{}", "GET /v1/pets\x00 HTTP/1.1\r\n" + key + "\r\n",
+		post + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n{}", "GET /v1/pets HTTP/1.1\r\n" + key + "X: \x00\r\n\r\n",
+		post + "Content-Length: 100000\r\n\r\n" + strings.Repeat("[", 100_000),
+		"GET /v1/pets HTTP/1.1\r\n" + key + "X: " + strings.Repeat("x", 200_000) + "\r\n\r\n",
 		post + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", post + "Content-Length: 4\r\n\r\nnullGET /v1/pets HTTP/1.1\r\n" + key + "\r\n",
 	} {
 		f.Add([]byte(sent))
+	}
+	for _, body := range []string{
+		"\n{\t\"categoryId\" : -0 ,\r\n\"name\" : \" \" }\n", `{"name":"Rex","categoryId":1,"status":null}`,
+		`{"status":"sold","name":"\u0052ex","categoryId":-7}`, `{"name":"🐶\ud83d\udc36\ufffd","categoryId":1}`,
+		`{"name":"Rex","categoryId":9223372036854775807}`, `{"name":"Rex","categoryId":-9223372036854775808}`,
+		`{"a":[1,{"b":["}"]}],"c":{"name":""},"name":"Rex","categoryId":2}`,
+		`{"a":1.5e3,"b":true,"c":null,"name":"Rex","categoryId":3,"d":"\\"}`,
+	} {
+		f.Add(fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n%s", post, len(body), body))
 	}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	srv := NewServer(WithClock(func() time.Time { return now }), WithPlan(Enterprise(0, 0)),
@@ -164,6 +178,7 @@ func FuzzRoute(f *testing.F) {
 	for _, target := range []string{
 		"/v1/pets", "/v1/pets/", "/v1/pets/7", "/v1/pets/7/", "/v1/pets/7/x", "/v1/pets/%37", "/v1/pets/a%2Fb", "/v1%2Fpets", "/v1/pets/%2f",
 		"/v1/petss", "/v1", "/", "/v2/pets", "/v1/pets?x=/", "/v1/pets/-1", "/v1/pets/..", "/V1/pets", "/v1/pets/ü", "*",
+		"/%70ets/1", "/v1/pets%2F1", "/v1/pets/1%2f", "/v1/pets%2f", "/v1/%70ets/1",
 	} {
 		for _, method := range []string{"GET", "POST", "HEAD", "NOSUCH", "get", "OPTIONS", "CONNECT"} {
 			f.Add(method, target)

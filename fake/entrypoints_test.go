@@ -136,70 +136,16 @@ func TestEntryPoints(t *testing.T) {
 		assert.Equal(t, petstore.OpListPets, srv.Requests()[1].Operation)
 		assert.Equal(t, http.MethodGet, srv.Requests()[1].Method)
 	})
-	t.Run("serve many requests at once", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			var wg sync.WaitGroup
-			for range 8 {
-				wg.Go(func() {
-					for range 10 {
-						assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
-						assert.Equal(t, http.StatusOK, d.list(t).status)
-					}
-				})
-			}
-			wg.Wait()
-			assert.Len(t, srv.Pets(), 80)
-			srv.AssertRequests(t, "", 160)
-			assert.Equal(t, 160, srv.Usage(srv.APIKey()).Day)
-		})
-	})
 }
 
 func TestServer(t *testing.T) {
-	t.Run("nothing runs before the first request and after Close", func(t *testing.T) {
-		before := goroutines()
+	t.Run("nothing runs before the first request", func(t *testing.T) {
+		before := runtime.NumGoroutine()
 		srv := fake.NewServer()
-		hc := srv.HTTPClient()
+		srv.HTTPClient()
 		srv.Transport()
-		assert.LessOrEqual(t, goroutines(), before) // those of earlier tests may still end
-		entryPoint{hc, "http://service.test/v1"}.list(t)
-		d := viaURL(t, srv)
-		d.list(t)
-		srv.Close()
-		d.client.CloseIdleConnections()
-		assertNoMoreGoroutines(t, before)
+		assert.LessOrEqual(t, runtime.NumGoroutine(), before) // those of earlier tests may still end
 	})
-	t.Run("a thousand servers leave nothing behind", func(t *testing.T) {
-		before := goroutines()
-		var wg sync.WaitGroup
-		for i := range 1_000 {
-			wg.Go(func() {
-				srv := fake.NewServer()
-				d := viaMemory(t, srv)
-				if i%20 == 0 {
-					d = viaURL(t, srv)
-				}
-				assert.Equal(t, http.StatusOK, d.list(t).status)
-				srv.Close()
-				d.client.CloseIdleConnections()
-			})
-		}
-		wg.Wait()
-		assertNoMoreGoroutines(t, before)
-	})
-}
-
-func goroutines() int { return runtime.NumGoroutine() }
-
-// assertNoMoreGoroutines fails the test if there are more goroutines than before, after a moment
-// for those that are about to end.
-func assertNoMoreGoroutines(t *testing.T, before int) {
-	t.Helper()
-	assert.Eventually(t, func() bool { return goroutines() <= before+1 }, 10*time.Second, time.Millisecond)
-	if t.Failed() {
-		buf := make([]byte, 1<<16)
-		t.Logf("%s", buf[:runtime.Stack(buf, true)])
-	}
 }
 
 func TestURL(t *testing.T) {
@@ -241,12 +187,6 @@ func TestHTTPClient(t *testing.T) {
 		} {
 			assert.Equal(t, http.StatusOK, entryPoint{srv.HTTPClient(), base}.list(t).status)
 		}
-	})
-	t.Run("each is the caller's own", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		first := srv.HTTPClient()
-		first.Timeout, first.Transport = 1, nil
-		assert.Equal(t, http.StatusOK, viaMemory(t, srv).list(t).status)
 	})
 }
 
@@ -300,4 +240,54 @@ type closeRecorder struct {
 func (c *closeRecorder) Close() error {
 	c.closed = true
 	return nil
+}
+
+func TestBubble(t *testing.T) {
+	t.Run("one server serves one bubble after another", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+		for i := range 3 {
+			synctest.Test(t, func(t *testing.T) {
+				d := viaMemory(t, srv)
+				start := time.Now()
+				for range fake.PlanFree.PerMinute {
+					require.Equal(t, http.StatusOK, d.list(t).status)
+				}
+				limited := d.list(t)
+				assert.Equal(t, http.StatusTooManyRequests, limited.status)
+				assert.Equal(t, "60", limited.header.Get("Retry-After"))
+				time.Sleep(time.Minute)
+				assert.Equal(t, http.StatusOK, d.list(t).status)
+				assert.Equal(t, time.Minute, time.Since(start))
+			})
+			assert.Equal(t, i+1, srv.Usage(srv.APIKey()).Limited)
+		}
+	})
+	t.Run("may end before a server from outside is closed", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		synctest.Test(t, func(t *testing.T) {
+			var wg sync.WaitGroup
+			for range 50 {
+				wg.Go(func() { viaMemory(t, srv).list(t) })
+			}
+			wg.Wait()
+		})
+	})
+	t.Run("several at a time may share a server", func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		t.Run("bubbles", func(t *testing.T) {
+			for range 4 {
+				t.Run("", func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						for range 20 {
+							srv.Inject(fake.Fault{Delay: time.Second})
+							assert.Equal(t, http.StatusOK, viaMemory(t, srv).list(t).status)
+							assert.Equal(t, http.StatusOK, viaTransport(t, srv).list(t).status)
+							time.Sleep(time.Second)
+						}
+					})
+				})
+			}
+		})
+	})
 }

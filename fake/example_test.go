@@ -3,39 +3,21 @@ package fake_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"syscall"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
-
-func ExampleNewServer() {
-	srv := fake.NewServer(fake.WithPets(
-		petstore.NewPet{Name: "Rex", CategoryID: 1, Status: petstore.PetStatusAvailable},
-		petstore.NewPet{Name: "Mimi", CategoryID: 2, Status: petstore.PetStatusSold},
-	))
-	defer srv.Close()
-
-	result, err := srv.Client().ListPets(context.Background(), petstore.ListPetsParams{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, pet := range result.Pets {
-		fmt.Println(pet.ID, pet.Name, pet.Status)
-	}
-	fmt.Println(result.RateLimit.Remaining, "requests left")
-	// Output:
-	// 1 Rex available
-	// 2 Mimi sold
-	// 999 requests left
-}
 
 func ExampleNewTestServer() {
 	t := &printed{} // in a test, its *testing.T
@@ -270,4 +252,97 @@ func ExampleServer_SetTime() {
 	// Output:
 	// 4 December 2030: false
 	// 5 December 2030: true
+}
+
+// A server in memory, a client of it, a failure on demand, and the journal.
+func Example() {
+	srv := fake.NewServer(fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))
+	defer srv.Close()
+	client, ctx := srv.Client(), context.Background()
+
+	list, err := client.ListPets(ctx, petstore.ListPetsParams{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(list.Pets[0].Name, "and", list.RateLimit.Remaining, "more requests in this minute")
+
+	srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: http.StatusBadGateway})
+	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Mia", CategoryID: 1})
+	fmt.Println("outcome unknown:", errors.Is(err, petstore.ErrOutcomeUnknown))
+
+	for _, r := range srv.Requests() {
+		fmt.Println(r)
+	}
+	// Output:
+	// Rex and 999 more requests in this minute
+	// outcome unknown: true
+	// #1 GET /v1/pets → 200
+	// #2 POST /v1/pets "{\"name\":\"Mia\",\"categoryId\":1}" → 502, by a fault: injected fault on createPet with status 502
+}
+
+// A strict test fails for what a well-behaved client does not do.
+func ExampleWithStrict() {
+	t := &printed{} // in a test, its *testing.T
+	srv := fake.NewTestServer(t, fake.WithStrict(fake.RuleDeprecated))
+	// The categoryId is missing in the file, and decoding makes it 0.
+	_, err := srv.Client().CreatePet(context.Background(), petstore.NewPet{Name: "Rex"})
+	fmt.Println(err)
+	t.cleanups[0]() // what the end of the test does
+	// Output:
+	// <nil>
+	// fake: zero-category (section 2): categoryId is 0, a legal value, or a field that was missing in what the program decoded, request #1
+	// fake: the server of TestImport served 1 request
+	// 	+0s #1 POST /v1/pets "{\"name\":\"Rex\",\"categoryId\":0}" → 201
+}
+
+// printed stands in for the *testing.T of a test, since an example has none.
+type printed struct {
+	failed   bool
+	cleanups []func()
+}
+
+func (*printed) Helper()                    {}
+func (*printed) Name() string               { return "TestImport" }
+func (p *printed) Failed() bool             { return p.failed }
+func (p *printed) Cleanup(f func())         { p.cleanups = append(p.cleanups, f) }
+func (*printed) Logf(f string, args ...any) { fmt.Printf(f+"\n", args...) }
+
+func (p *printed) Errorf(format string, args ...any) {
+	p.failed = true
+	fmt.Printf(format+"\n", args...)
+}
+
+// waitsForTomorrow is a test that takes microseconds: in a bubble, time passes as soon as everybody
+// waits. The client waits for as long as the server's Retry-After says.
+func waitsForTomorrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 1))) // one request per day
+		client := srv.Client(petstore.WithMaxWait(48 * time.Hour))
+		start := time.Now()
+		for range 2 {
+			if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fmt.Println("the second request came after", time.Since(start).Round(time.Hour))
+	})
+}
+
+// A client waits for a day in a testing/synctest bubble.
+func Example_synctest() {
+	runTest(waitsForTomorrow)
+	// Output: the second request came after 24h0m0s
+}
+
+// runTest does what go test does with a function of that kind, but once, whatever -count and -cpu
+// say, and silently with -v, too.
+func runTest(f func(*testing.T)) {
+	verbose := flag.Lookup("test.v").Value
+	was := verbose.String()
+	_ = verbose.Set("false")
+	defer func() { _ = verbose.Set(was) }()
+	all := func(_, _ string) (bool, error) { return true, nil }
+	var once sync.Once
+	testing.RunTests(all, []testing.InternalTest{{Name: "TestExample", F: func(t *testing.T) { once.Do(func() { f(t) }) }}})
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/loopback"
@@ -216,4 +217,10 @@ func (r *recorder) end() {
 	for _, f := range slices.Backward(r.cleanups) {
 		f()
 	}
+}
+
+// No test leaves a goroutine behind.
+func TestMain(m *testing.M) {
+	loopback.SkipExamples()
+	goleak.VerifyTestMain(m)
 }

@@ -1,12 +1,14 @@
 package fake_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -77,17 +79,6 @@ func TestJournal(t *testing.T) {
 			assert.False(t, r.Fault)
 			assert.Empty(t, r.Hint)
 		})
-	})
-	t.Run("names no operation where there is none", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaTransport(t, srv)
-		for _, q := range []request{{path: "/no-such-path"}, {method: "NOSUCH", path: "/pets"}, {method: "HEAD", path: "/pets/1"}} {
-			d.send(t, q)
-		}
-		d.send(t, request{path: "/pets/1"})
-		for i, want := range []string{"", "", "", petstore.OpGetPet} {
-			assert.Equal(t, want, srv.Requests()[i].Operation)
-		}
 	})
 	t.Run("returns copies", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
@@ -222,31 +213,6 @@ func TestJournalSecrets(t *testing.T) {
 		}
 		assert.Equal(t, strings.Repeat("fake.Server ", 5), fmt.Sprintf("%v %+v %#v %d %x ", srv, srv, srv, srv, srv))
 	})
-	t.Run("nor however a client writes it", func(t *testing.T) {
-		const key = "operator-secret~1"
-		var escaped strings.Builder
-		for _, c := range []byte(key) {
-			fmt.Fprintf(&escaped, "%%%02x", c)
-		}
-		srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanBusiness))
-		nested := strings.NewReplacer("%", "%2525").Replace(escaped.String())
-		for _, target := range []string{
-			"/v1/pets/" + nested, "/v1/pets?a=" + nested + "&" + strings.Repeat("b", 50) + key,
-			"/v1/pets/" + key, "/v1/pets?limit=" + key, "/v1/pets/" + escaped.String(), "/v1/pets?" + escaped.String() + "=1",
-			"/v1/pets/operator%2Dsecret~1", "/v1/pets/operator-secret%7e1%2f",
-		} {
-			srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(key, target, nil))
-			last, ok := srv.LastRequest()
-			require.True(t, ok)
-			assert.Equal(t, "[redacted]", last.Method)
-			assert.Contains(t, last.Path, "[redacted]")
-			assert.NotContains(t, last.Path+last.Hint+string(last.ResponseBody), "secret", "%s", target)
-			assert.NotContains(t, last.Path+last.Hint+string(last.ResponseBody), "%2525", "%s", target)
-		}
-		srv.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/pets?status=a%2Fb", nil))
-		last, _ := srv.LastRequest()
-		assert.Equal(t, "/v1/pets?status=a%2Fb", last.Path, "what hides no key stays as it was written")
-	})
 }
 
 func TestClearRequests(t *testing.T) {
@@ -298,4 +264,72 @@ func TestNotify(t *testing.T) {
 	srv.Inject(fake.Fault{Status: 503})
 	d.list(t)
 	assert.Equal(t, []string{"2 true 0", "2 true 503"}, noted[2:])
+}
+
+func TestRequestsOf(t *testing.T) {
+	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
+	d := viaTransport(t, srv)
+	d.list(t)
+	_, err := srv.ClientFor("second-key").CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 7})
+	require.NoError(t, err)
+	d.send(t, request{path: "/pets", body: "{}"})
+	creates := srv.RequestsOf(petstore.OpCreatePet)
+	require.Len(t, creates, 2)
+	assert.Equal(t, fakecontrol.Of(srv).KeyNumber("second-key"), creates[0].Key)
+	pet, err := creates[0].NewPet()
+	require.NoError(t, err)
+	assert.Equal(t, petstore.NewPet{Name: "Rex", CategoryID: 7}, pet)
+	_, err = creates[1].NewPet()
+	require.EqualError(t, err, "fake: request #3: the required fields name and categoryId are missing")
+	assert.Len(t, srv.RequestsOf(""), 3)
+	assert.Empty(t, srv.RequestsOf(petstore.OpGetPet))
+}
+
+func TestWaitForRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		require.NoError(t, srv.WaitForRequests(t.Context(), 0))
+		start := time.Now()
+		go func() {
+			for range 3 {
+				time.Sleep(time.Second)
+				_, err := srv.Client().ListPets(t.Context(), petstore.ListPetsParams{})
+				assert.NoError(t, err)
+			}
+		}()
+		require.NoError(t, srv.WaitForRequests(t.Context(), 2))
+		assert.Equal(t, 2*time.Second, time.Since(start))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := srv.WaitForRequests(ctx, 4)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.EqualError(t, err, "fake: 3 of 4 requests arrived: context deadline exceeded")
+	})
+}
+
+func TestRedact(t *testing.T) {
+	const key = `op%41&"secret\~1`
+	srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree), fake.WithKey("short", fake.PlanFree))
+	inJSON, err := json.Marshal(key)
+	require.NoError(t, err)
+	for _, form := range []string{key, url.QueryEscape(key), strings.Trim(string(inJSON), `"`)} {
+		assert.Equal(t, "a[redacted]b[redacted]%c", fakecontrol.Of(srv).Redact("a"+form+"b"+form+"%c"))
+	}
+	for _, text := range []string{"", "short", "100%25 …", "op…", `"x\"` + key[:5]} {
+		assert.Equal(t, text, fakecontrol.Of(srv).Redact(text))
+	}
+	assert.Equal(t, "GET [redacted]…", fakecontrol.Of(srv).Redact("GET "+key[:9]+"…"), "what a message cut off")
+}
+
+func TestRedactHeaders(t *testing.T) {
+	srv := fake.NewTestServer(t)
+	srv.Inject(fake.Fault{Status: 200, Header: http.Header{"X-Fake-Api-Key": {"%66ake-api-key"}}})
+	viaTransport(t, srv).send(t, request{path: "/pets", header: http.Header{
+		"X-Fake-Api-Key": {"a"}, "Fake-Api-Key": {`\u0066ake-api-key`}, "Cookie": {"k=fake%2Dapi-key"},
+	}})
+	last, ok := srv.LastRequest()
+	require.True(t, ok)
+	text := strings.ToLower(fmt.Sprint(last.Header, last.ResponseHeader))
+	assert.NotContains(t, text, "api")
+	assert.Equal(t, []string{"[redacted]"}, last.ResponseHeader["[redacted]"])
 }

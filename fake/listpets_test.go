@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,18 +53,6 @@ func TestListPets(t *testing.T) {
 			assert.IsIncreasing(t, ids)
 		}
 	})
-	t.Run("filters by status", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPets(catalogue(8)...))
-		d := viaTransport(t, srv)
-		assert.Equal(t, []int64{2, 6}, d.send(t, request{path: "/pets?status=pending"}).ids(t))
-		srv.SetStatus(6, petstore.PetStatusSold)
-		srv.SetStatus(1, petstore.PetStatusPending)
-		srv.DeletePet(2)
-		assert.Equal(t, []int64{1}, d.send(t, request{path: "/pets?status=pending"}).ids(t))
-		assert.Equal(t, []int64{3, 6, 7}, d.send(t, request{path: "/pets?status=sold"}).ids(t))
-		srv.SetStatus(1, "")
-		assert.Equal(t, "[]", d.send(t, request{path: "/pets?status=pending"}).body)
-	})
 	t.Run("treats invalid parameters as the Behavior says", func(t *testing.T) {
 		bad := http.StatusBadRequest
 		for _, c := range []struct {
@@ -77,6 +66,11 @@ func TestListPets(t *testing.T) {
 			{"limit=ten", bad, 20, 20},
 			{"limit=", bad, 20, 20},
 			{"limit=5.0", bad, 20, 20},
+			{"limit=%2B5", bad, 20, 20},
+			{"limit=005", bad, 20, 20},
+			{"limit=-0", bad, 20, 20},
+			{"limit=0x5", bad, 20, 20},
+			{"limit=٥", bad, 20, 20},
 			{"status=lost", bad, 20, 20},
 			{"status=", bad, 20, 20},
 			{"status=SOLD", bad, 20, 20},
@@ -114,5 +108,44 @@ func TestListPets(t *testing.T) {
 		assert.Equal(t, shuffled, list(fake.OrderShuffled, "/pets?limit=20"), "the seed decides")
 		all := list(fake.OrderShuffled, "/pets?limit=100")
 		assert.ElementsMatch(t, list(fake.OrderAscending, "/pets?limit=100"), all)
+	})
+}
+
+func TestGetPet(t *testing.T) {
+	t.Run("finds a pet by its id alone", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithPets(catalogue(1)...))
+		d := viaTransport(t, srv)
+		for path, status := range map[string]int{
+			"/pets/1": 200, "/pets/2": 404, "/pets/0": 404, "/pets/-1": 404, "/pets/x": 404, "/pets/1.0": 404, "/pets/+1": 404, "/pets/01": 404, "/pets/-0": 404,
+			"/pets/9223372036854775807": 404, "/pets/9223372036854775808": 404, "/pets/": 404, "/pets/1/": 404,
+			"/pets/1/x": 404, "/pets/%31": 200, "/pets/1%2F": 404, "/pets/1?x=1": 200,
+		} {
+			r := d.send(t, request{path: path})
+			assert.Equal(t, status, r.status, path)
+			if status == http.StatusNotFound {
+				assert.Contains(t, r.body, `{"code":"not_found","message":"`)
+			}
+		}
+	})
+	t.Run("is removed if the Behavior says so", func(t *testing.T) {
+		for removal, status := range map[bool]int{false: http.StatusOK, true: http.StatusNotFound} {
+			srv := fake.NewTestServer(t, fake.WithPets(catalogue(1)...),
+				fake.WithBehavior(fake.Behavior{Removal: removal}),
+				fake.WithClock(func() time.Time { return time.Date(2030, 12, 4, 23, 59, 59, 0, time.UTC) }))
+			d := viaTransport(t, srv)
+			assert.Equal(t, http.StatusOK, d.send(t, request{path: "/pets/1"}).status)
+			srv.Advance(time.Second)
+			assert.Equal(t, status, d.send(t, request{path: "/pets/1"}).status)
+			assert.Equal(t, http.StatusOK, d.list(t).status)
+		}
+	})
+	t.Run("shows its deprecation if the Behavior says so", func(t *testing.T) {
+		srv := fake.NewTestServer(t, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
+		d := viaTransport(t, srv)
+		r := d.send(t, request{path: "/pets/1"})
+		assert.Equal(t, "@915148800", r.header.Get("Deprecation"))
+		assert.Equal(t, "Thu, 05 Dec 2030 00:00:00 GMT", r.header.Get("Sunset"))
+		assert.Equal(t, `</v1/pets>; rel="successor-version"`, r.header.Get("Link"))
+		assert.Empty(t, d.list(t).header.Get("Sunset"))
 	})
 }
