@@ -106,7 +106,7 @@ func assertAtRest(t *testing.T, l *Limiter) {
 	synctest.Wait()
 	assert.Zero(t, l.last.budget.InFlight(), "in flight")
 	assert.Zero(t, l.last.calls.Len(), "waiting")
-	assert.Zero(t, l.last.calls.reporting, "reporting")
+	assert.True(t, l.last.calls.Idle(), "reporting")
 	assert.Nil(t, l.last.alarm.timer, "timer")
 }
 

@@ -5,6 +5,7 @@ package queue
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,8 +59,8 @@ type Queue[P any] struct {
 	start     Start
 	least     func() time.Duration
 	waiters   [2]list.List // of *Waiter[P]: a list for each class, ordered by ticket
+	reporting [2][]uint64  // tickets of waiters that left the queue to report, in order
 	arrived   int          // waiters so far
-	reporting int          // waiters that left the queue to report what they wait for
 	passed    int          // foreground requests admitted since a background call got a permit or came
 
 	limited time.Duration // total time before since in which the first waiter waited for a limit
@@ -76,7 +77,9 @@ func (q *Queue[P]) Init(b Budget[P], start Start, least func() time.Duration) {
 func (q *Queue[P]) Len() int { return q.waiters[foreground].Len() + q.waiters[background].Len() }
 
 // Idle reports whether no call is in the queue or about to come back.
-func (q *Queue[P]) Idle() bool { return q.Len() == 0 && q.reporting == 0 }
+func (q *Queue[P]) Idle() bool {
+	return q.Len()+len(q.reporting[foreground])+len(q.reporting[background]) == 0
+}
 
 // Arrived returns the number of calls that have entered the queue so far; [Waiter.Number] is that
 // of one of them.
@@ -151,7 +154,7 @@ func (q *Queue[P]) Refuse(w *Waiter[P], r *Refusal) {
 // RefuseLate refuses the waiters that cannot be served in time.
 func (q *Queue[P]) RefuseLate(now time.Time) {
 	q.Each(func(w *Waiter[P], before int) {
-		if at := q.earliest(now, w, before); q.late(now, w, at) {
+		if at := q.earliest(now, w, before+q.reportingBefore(w)); q.late(now, w, at) {
 			q.Refuse(w, q.budget.Refusal(now, at))
 		}
 	})
@@ -184,11 +187,20 @@ func (q *Queue[P]) leave(w *Waiter[P]) {
 	w.wake()
 }
 
-// before returns the number of waiters that go before w.
+// before returns the number of waiters that go before w, with those that will come back from a
+// report.
 func (q *Queue[P]) before(w *Waiter[P]) int {
 	_, before := q.place(w)
 	if w.background {
 		before += q.waiters[foreground].Len()
+	}
+	return before + q.reportingBefore(w)
+}
+
+func (q *Queue[P]) reportingBefore(w *Waiter[P]) int {
+	before, _ := slices.BinarySearch(q.reporting[w.class()], w.ticket)
+	if w.background {
+		before += len(q.reporting[foreground])
 	}
 	return before
 }

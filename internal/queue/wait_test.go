@@ -206,6 +206,50 @@ func TestLimiterWaitTooLong(t *testing.T) {
 		synctest.Wait()
 		assertAtRest(t, l)
 	})
+	t.Run("also behind a call that reports its wait", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter()
+			one(t, l, ok(1, 0, 40*time.Second))
+			reported := make(chan struct{})
+			l.last.calls.start = func(context.Context, Wait) func(time.Duration) {
+				<-reported
+				return func(time.Duration) {}
+			}
+			var first sync.WaitGroup
+			first.Go(func() {
+				p, refused := acquire(t.Context(), l, time.Minute)
+				if assert.Nil(t, refused) {
+					p.Release(ok(1, 0, time.Minute))
+				}
+			})
+			synctest.Wait()
+			start := time.Now()
+			time.AfterFunc(time.Second, func() { close(reported) })
+			_, refused := acquire(t.Context(), l, time.Minute)
+			assert.NotNil(t, refused)
+			assert.Equal(t, start, time.Now(), "no time has passed")
+			first.Wait()
+		})
+	})
+	t.Run("also if a call with an earlier ticket comes late", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter()
+			one(t, l, ok(1, 0, 40*time.Second))
+			early := Call{Ticket: l.Issue(), MaxWait: time.Minute}
+			start := time.Now()
+			var both sync.WaitGroup
+			both.Go(func() {
+				_, refused := acquire(t.Context(), l, time.Minute)
+				assert.NotNil(t, refused)
+				assert.Equal(t, start, time.Now(), "no time has passed")
+			})
+			synctest.Wait()
+			p, refused := l.Acquire(t.Context(), early)
+			require.Nil(t, refused)
+			p.Release(ok(1, 0, time.Minute))
+			both.Wait()
+		})
+	})
 }
 
 func TestLimiterDay(t *testing.T) {

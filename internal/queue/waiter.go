@@ -3,6 +3,7 @@ package queue
 import (
 	"container/list"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/deadline"
@@ -74,13 +75,18 @@ func (w *Waiter[P]) class() int {
 
 // Tell has w report, once, what it waits for. Meanwhile w is not in the queue: the user's functions
 // may make a call that would wait for the response to this one.
-func (q *Queue[P]) Tell(w *Waiter[P], wait Wait) {
+func (q *Queue[P]) Tell(now time.Time, w *Waiter[P], wait Wait) {
 	if w.told {
 		return
 	}
 	w.told, w.wait, w.reporting = true, &wait, true
-	q.reporting++
+	reporting := &q.reporting[w.class()]
+	i, _ := slices.BinarySearch(*reporting, w.ticket)
+	*reporting = slices.Insert(*reporting, i, w.ticket)
 	q.leave(w)
+	if next, _ := q.place(w); next != nil { // w came late, with an early ticket
+		q.RefuseLate(now)
+	}
 }
 
 // Join puts w into the queue, unless it cannot be served in time.
@@ -171,7 +177,9 @@ func (q *Queue[P]) comeBack(w *Waiter[P]) {
 func (q *Queue[P]) reported(w *Waiter[P]) {
 	if w.reporting {
 		w.reporting = false
-		q.reporting--
+		reporting := &q.reporting[w.class()]
+		i, _ := slices.BinarySearch(*reporting, w.ticket)
+		*reporting = slices.Delete(*reporting, i, i+1)
 	}
 }
 
