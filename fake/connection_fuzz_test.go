@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake/internal/link"
+	"github.com/petstore/petstore-go/internal/link"
 )
 
 // caller is the server's end of a connection from which it reads given bytes and then EOF.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/petstore/petstore-go/fake/internal/link"
+	"github.com/petstore/petstore-go/internal/link"
 )
 
 // errClosed is the error of a request that was still waiting when the server closed.

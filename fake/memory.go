@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/petstore/petstore-go/fake/internal/link"
+	"github.com/petstore/petstore-go/internal/link"
 )
 
 // HTTPClient returns a client whose requests reach the server in memory, for any host and for http

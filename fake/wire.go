@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/petstore/petstore-go/fake/internal/link"
+	"github.com/petstore/petstore-go/internal/link"
 )
 
 // Wire is something that happens to the connection, as part of a [Fault]. What a client observes is

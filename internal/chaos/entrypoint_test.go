@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/link"
 )
 
 // entryPoint is a way to reach the service.
@@ -23,15 +24,15 @@ type entryPoint struct {
 	open    func(*fake.Server, *report) (http.RoundTripper, func())
 }
 
-// inMemory returns the entry points for virtual time: the fake's own two, and connections of pipe,
-// which are kept alive and may use TLS and HTTP/2.
+// inMemory returns the entry points for virtual time: the fake's own two, and links that are kept
+// alive and may use TLS and HTTP/2.
 func inMemory() []entryPoint {
 	return []entryPoint{
 		{name: "memory", baseURL: "http://localhost/v1", open: memory},
 		{name: "direct", baseURL: "https://service.test/v1", open: direct},
-		{name: "HTTP/1.1", baseURL: "http://localhost/v1", open: pipes(false, false)},
-		{name: "HTTP/1.1 over TLS", baseURL: "https://example.com/v1", open: pipes(true, false)},
-		{name: "HTTP/2", baseURL: "https://example.com/v1", open: pipes(true, true)},
+		{name: "HTTP/1.1", baseURL: "http://localhost/v1", open: links(false, false)},
+		{name: "HTTP/1.1 over TLS", baseURL: "https://example.com/v1", open: links(true, false)},
+		{name: "HTTP/2", baseURL: "https://example.com/v1", open: links(true, true)},
 	}
 }
 
@@ -52,9 +53,9 @@ func direct(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
 	return srv.Transport(), func() {}
 }
 
-func pipes(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, func()) {
+func links(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, func()) {
 	return func(srv *fake.Server, r *report) (http.RoundTripper, func()) {
-		l := newPipeListener()
+		l := &linkListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 		return serve(srv, r, l, l.dial, secure, http2)
 	}
 }
@@ -98,6 +99,44 @@ func serve(
 		hs.Close()
 	}
 }
+
+// linkListener accepts connections in memory.
+type linkListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (l *linkListener) dial(ctx context.Context) (net.Conn, error) {
+	made := link.New(func(*link.Link) {})
+	select {
+	case l.conns <- made.Server:
+		return made.Client, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Accept waits for the next connection.
+func (l *linkListener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close makes Accept and dial fail.
+func (l *linkListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+// Addr returns an address that cannot be dialled.
+func (l *linkListener) Addr() net.Addr { return link.ServerAddress }
 
 // wires has the client's ends of the connections of an entry point.
 type wires struct {
