@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	petstore "github.com/petstore/petstore-go"
 )
@@ -22,6 +23,9 @@ const (
 	callsOfControl = 120
 	usualCalls     = 5 * callsInMemory
 )
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestChaosInMemory(t *testing.T) {
 	t.Parallel()
