@@ -14,7 +14,7 @@ type Call struct {
 	ID uint64
 	// BaseURL is the base URL of the client, without a trailing slash.
 	BaseURL string
-	// Operation is the operationId of the document: listPets, createPet or getPet (section 4).
+	// Operation is the operationId of the document, such as listPets (section 4).
 	Operation string
 	// Method is the HTTP method.
 	Method string

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
@@ -31,7 +32,7 @@ var sentinels = []error{
 }
 
 func TestAPIErrorIs(t *testing.T) {
-	for _, operation := range []string{"listPets", "createPet", "getPet"} {
+	for _, operation := range fakecontrol.Operations() {
 		for code := 100; code < 600; code++ {
 			err := error(&petstore.APIError{Operation: operation, Response: petstore.Response{StatusCode: code}})
 			unknown := operation == "createPet" && (code/100 == 3 || code == 408 || code >= 500 && code != 501)

@@ -23,7 +23,7 @@
 // petstore.Client always does before its call returns.
 //
 //	attribute                      call           request
-//	petstore.operation             yes            yes            listPets, createPet, getPet
+//	petstore.operation             yes            yes            as petstore.Call has it: listPets
 //	petstore.call.id               yes            no             the call_id of the client's log
 //	petstore.attempts              yes            no             requests that the call took
 //	petstore.outcome_unknown       if it is       no             true: the pet may have been added

@@ -20,8 +20,7 @@ import (
 // ScopeName is the instrumentation scope of all spans and metrics.
 const ScopeName = "github.com/petstore/petstore-go/petstoreotel"
 
-// AttributeOperation is the key of the attribute with the operationId of the service document:
-// listPets, createPet or getPet.
+// AttributeOperation is the key of the attribute with the operationId of the service document.
 const AttributeOperation = attribute.Key("petstore.operation")
 
 // New returns an option that records the calls of a client, their waits and their requests as
