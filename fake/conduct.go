@@ -29,10 +29,6 @@ const (
 	RuleUnknownParameter = "unknown-parameter"
 	// RuleUnknownField is broken by a field that NewPet does not have (section 2).
 	RuleUnknownField = "unknown-field"
-	// RuleZeroCategory is broken by a createPet with the categoryId 0 (section 2). That is a legal
-	// value, and also what a missing categoryId becomes when a program decodes JSON into a
-	// petstore.NewPet. Only a server of [WithStrict] watches this rule.
-	RuleZeroCategory = "zero-category"
 	// RuleDeprecated is broken by a call of getPet (section 4.3).
 	RuleDeprecated = "deprecated-operation"
 	// RuleKeyExposed is broken by a URL with an API key that the server knows in it, where logs and
@@ -41,11 +37,15 @@ const (
 	RuleKeyExposed = "key-exposed"
 )
 
-// rules returns the Rule constants.
+// ruleZeroCategory is broken by a createPet with the categoryId 0 (section 2). That is a legal value,
+// and so the rule is only for tests that ask for it; see WithStrict.
+const ruleZeroCategory = "zero-category"
+
+// rules returns all rules.
 func rules() []string {
 	return []string{
 		RuleEarlyRetry, RuleBanProvoked, RuleRepeatedCreate, RuleUnknownParameter, RuleUnknownField,
-		RuleZeroCategory, RuleDeprecated, RuleKeyExposed,
+		ruleZeroCategory, RuleDeprecated, RuleKeyExposed,
 	}
 }
 
@@ -71,7 +71,7 @@ const (
 // Violation is something that a well-behaved client does not do. The server serves the
 // request all the same.
 type Violation struct {
-	// Rule is one of the Rule constants, such as "early-retry".
+	// Rule is one of the Rule constants, such as "early-retry", or "zero-category": see WithStrict.
 	Rule string
 	// Section is the section of the service document that the rule comes from.
 	Section string

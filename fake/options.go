@@ -125,9 +125,12 @@ func WithLatency(d time.Duration) Option {
 // WithStrict fails the test of [NewTestServer] for each [Violation], except those of the rules that
 // it allows, such as [RuleDeprecated] for a program that still calls getPet, and for all that Close
 // has to break off: requests without a response, and response bodies that were never closed, which
-// only [Server.Client] and [Server.HTTPClient] can see. It also makes the server record violations
-// of [RuleZeroCategory]. For a server of [NewServer] that is all it does. WithStrict panics on a
-// rule that does not exist.
+// only [Server.Client] and [Server.HTTPClient] can see.
+//
+// It also makes the server record violations of a rule of its own, "zero-category": a createPet with
+// the categoryId 0. That is a legal value, and also what a missing categoryId becomes when a program
+// decodes JSON into a petstore.NewPet. For a server of [NewServer] that is all that WithStrict does.
+// It panics on a rule that does not exist.
 func WithStrict(allowed ...string) Option {
 	if err := checkRules(allowed); err != nil {
 		misuse("WithStrict", "%v", err)

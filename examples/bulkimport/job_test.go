@@ -229,7 +229,7 @@ func TestReport(t *testing.T) {
 }
 
 func importSample(t *testing.T) {
-	server := fake.NewTestServer(t, fake.WithStrict(fake.RuleZeroCategory), fake.WithBan(1, time.Hour), fake.WithPlan(fake.PlanPro))
+	server := fake.NewTestServer(t, fake.WithStrict("zero-category"), fake.WithBan(1, time.Hour), fake.WithPlan(fake.PlanPro))
 	sample, err := os.ReadFile("pets.csv")
 	require.NoError(t, err)
 	b := newBenchOf(t, server, string(sample))
@@ -517,7 +517,7 @@ func importDuringBan(t *testing.T) {
 }
 
 func importBeyondDay(t *testing.T) {
-	server := fake.NewTestServer(t, fake.WithStrict(fake.RuleZeroCategory), fake.WithPlan(fake.Enterprise(100, 150)))
+	server := fake.NewTestServer(t, fake.WithStrict("zero-category"), fake.WithPlan(fake.Enterprise(100, 150)))
 	b := newBench(t, server, 200)
 	err := b.run(t.Context())
 	limited, ok := errors.AsType[*petstore.RateLimitError](err)

@@ -76,7 +76,7 @@ func (s senders) row(e journal.Entry, link string) row {
 var ruleTexts = map[string]string{
 	fake.RuleEarlyRetry: "early", fake.RuleBanProvoked: "provoked a ban", fake.RuleRepeatedCreate: "repeated create",
 	fake.RuleUnknownParameter: "unknown parameter", fake.RuleUnknownField: "unknown field",
-	fake.RuleZeroCategory: "category 0", fake.RuleDeprecated: "deprecated", fake.RuleKeyExposed: "key in the URL",
+	"zero-category": "category 0", fake.RuleDeprecated: "deprecated", fake.RuleKeyExposed: "key in the URL",
 }
 
 var earlyBy = regexp.MustCompile(`came back (\S+) before`)
