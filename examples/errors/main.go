@@ -4,6 +4,13 @@
 //
 // It runs on a fake of the service, which fails on demand. With PETSTORE_BASE_URL and
 // PETSTORE_API_KEY it runs on a real service, and shows only the errors that a caller can cause.
+//
+// It prints
+//
+//	...
+//	A create that failed after it was carried out (never repeated)
+//	...
+//	  means:  the pet may have been added: check that before adding it again
 package main
 
 import (

@@ -4,6 +4,18 @@
 //
 // It runs on a fake of the service in memory. To run it on a real service, where it adds a pet as
 // well, set PETSTORE_BASE_URL and PETSTORE_API_KEY.
+//
+// It prints
+//
+//	Pet Store quickstart on a fake service in memory
+//	...
+//	Available (3)
+//	  ID   NAME    CATEGORY   STATUS
+//	  1    Rex     1          available
+//	  2    Mimi    2          available
+//	  5    Bruno   1          available
+//	...
+//	997 of 1000 requests left in this window
 package main
 
 import (

@@ -2,6 +2,10 @@
 // finish: a create that is cut off has an unknown outcome.
 //
 //	go run ./examples/stop
+//
+// It prints
+//
+//	20 pets were added, and none is in doubt: true
 package main
 
 import (

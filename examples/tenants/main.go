@@ -2,6 +2,13 @@
 // own, and both share connections.
 //
 //	go run ./examples/tenants
+//
+// It prints
+//
+//	zoo true
+//	farm true
+//	zoo false
+//	farm true
 package main
 
 import (

@@ -5,6 +5,11 @@
 //
 // The program runs on a fake of the service. With PETSTORE_BASE_URL and PETSTORE_API_KEY it runs on
 // a real service, where it adds a pet. The tests always run on the fake.
+//
+// It prints
+//
+//	Admitted Rex with id 1
+//	The shelter has 1 available, 0 pending, 0 sold
 package main
 
 import (

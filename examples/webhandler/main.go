@@ -2,6 +2,12 @@
 // 503 with the time after which to try again.
 //
 //	go run ./examples/webhandler
+//
+// It prints
+//
+//	200  []
+//	200  []
+//	503 60 try again later
 package main
 
 import (

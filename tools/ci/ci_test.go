@@ -118,6 +118,12 @@ func lower() {}
 	}).unused())
 }
 
+func TestMissingLines(t *testing.T) {
+	const comment = "// Go runs.\n//\n//\tgo run .\n//\n// It prints\n//\n//\t3 pets\n//\t...\n//\tbye\n//\npackage main\n\n//\tx\n"
+	assert.Empty(t, missingLines(comment, "12 pets\nmore\nbye"))
+	assert.Equal(t, []string{"3 pets", "bye"}, missingLines(comment, "3 petsbye\n"))
+}
+
 func TestMayBreak(t *testing.T) {
 	assert.NoError(t, mayBreak("0.1.3", "0.2.0"))
 	assert.Error(t, mayBreak("0.2.0", "0.2.1"))

@@ -6,7 +6,7 @@
 //	ci consumer     builds and tests a module elsewhere that requires this one
 //	ci dependabot   compares the folders of dependabot.yml with the modules
 //	ci deprecated   checks that staticcheck reports a caller of GetPet
-//	ci examples     runs every program under examples/
+//	ci examples     runs every program under examples/, and compares what it prints with its comment
 //	ci files        finds large files that are not text
 //	ci fips         uses each module that ships in FIPS-only mode
 //	ci getmodules   gets each module of a release, as users do

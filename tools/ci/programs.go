@@ -89,8 +89,8 @@ func checkFIPS(r repository) error {
 	return err
 }
 
-// runExamples runs every program under examples/ as it is, against the fake, and shows what it
-// prints.
+// runExamples runs every program under examples/ as it is, against the fake, and compares what it
+// prints with its comment.
 func runExamples(r repository) error {
 	list, err := output(in(r.root, "go", "list", "-f", `{{if eq .Name "main"}}{{.Dir}}{{end}}`, "./examples/..."))
 	if err != nil {
@@ -109,7 +109,38 @@ func (r repository) runExample(dir string, args ...string) error {
 	if err := r.show(in(dir, "go", "build", "-buildvcs=false", "-o", program, ".")); err != nil {
 		return err
 	}
-	return r.show(in(r.root, append([]string{"timeout", "120", program}, args...)...))
+	printed, err := output(in(r.root, append([]string{"timeout", "120", program}, args...)...))
+	r.printf("%s\n", printed)
+	if err != nil {
+		return err
+	}
+	comment, err := os.ReadFile(filepath.Join(dir, "main.go")) //nolint:gosec // a file of the repository
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 && !strings.Contains(string(comment), "// It prints") {
+		return fmt.Errorf("%s: the comment of main.go does not show what it prints", dir)
+	}
+	for _, line := range missingLines(string(comment), printed) {
+		err = errors.Join(err, fmt.Errorf("%s: the comment of main.go shows %q, which is not printed", dir, line))
+	}
+	return err
+}
+
+// missingLines returns the lines that a comment shows after "It prints" and that a program did not
+// print. Numbers may be others: some are times.
+func missingLines(comment, printed string) (missing []string) {
+	number := regexp.MustCompile(`[0-9]+`)
+	lines := strings.Split(number.ReplaceAllString(printed, "0"), "\n")
+	_, shown, _ := strings.Cut(comment, "// It prints")
+	shown, _, _ = strings.Cut(shown, "\npackage ")
+	for line := range strings.Lines(shown) {
+		text, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "//\t")
+		if ok && text != "..." && !slices.Contains(lines, number.ReplaceAllString(text, "0")) {
+			missing = append(missing, text)
+		}
+	}
+	return missing
 }
 
 // checkNested lints and tests the nested modules.
