@@ -5,65 +5,56 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/deadline"
+	"github.com/petstore/petstore-go/internal/queue"
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// Acquire implements [petstore.Limiter]. maxWait bounds how long the call waits for a window or a
-// closed key. The time that Redis takes, [WithTimeout] at the most, and that of a response which
-// decides are not part of it.
+// waiter is a call in the queue.
+type waiter = queue.Waiter[*permit]
+
+// Acquire implements [petstore.Limiter]. maxWait limits how long the call waits for a window or a
+// closed key. It does not count the time that Redis takes, which is [WithTimeout] at most, nor the
+// wait for the response of another request.
 func (l *Limiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	p, w, err := l.enter(ctx, maxWait)
-	switch {
-	case err != nil:
-		return nil, err
-	case p != nil:
-		return p, nil
+	p, w, refused := l.enter(ctx, maxWait)
+	if w != nil {
+		p, refused = l.calls.Await(ctx, w)
 	}
-	// If a handler of the wait panics, w leaves the queue.
-	served := false
-	defer func() {
-		if !served {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.withdraw(w, time.Now())
-		}
-	}()
-	p, err = l.await(ctx, w)
-	served = true
-	if err != nil {
-		return nil, err
+	if refused != nil {
+		return nil, refusalError(ctx, refused)
 	}
 	return p, nil
 }
 
-// enter returns a permit, a place in the queue, or an error.
-func (l *Limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *waiter, error) {
+// enter returns a permit, a waiter, or a refusal.
+func (l *Limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *waiter, *queue.Refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if end := endOf(ctx); end != nil {
-		return nil, nil, l.ended(now, end)
+	if deadline.Err(ctx) != nil {
+		return nil, nil, l.calls.Ended(now, false)
 	}
 	ticket := petstore.Ticket(ctx, l, l.issue)
 	l.expire(now)
 	if l.fallback.share != nil && !now.Before(l.fallback.tryAt) {
 		l.send(now)
 	}
-	_, ahead := l.queue.ahead(ticket)
-	if l.queue.len() == 0 {
+	if l.calls.Passes(false) {
 		if p := l.take(now); p != nil {
 			return p, nil, nil
 		}
 	}
-	w := newWaiter(ctx, now, ticket, maxWait, l.queue.clock(now))
-	if at := l.earliest(now, ahead); w.late(now, at, 0) {
+	w, refused := l.calls.NewWaiter(ctx, now, queue.Call{Ticket: ticket, MaxWait: maxWait})
+	if refused != nil {
 		l.ask(now)
-		return nil, nil, l.refusal(now, at)
+		return nil, nil, refused
 	}
-	l.queue.enter(w)
-	if at := l.earliest(now, ahead); at.After(now) {
-		w.report(l.wait(now, at))
+	if at := l.earliest(now, l.calls.Before(w)); at.After(now) {
+		l.calls.Tell(now, w, l.wait(now, at))
+	} else {
+		l.calls.Join(now, w)
 	}
-	l.dispatch(now)
 	return nil, w, nil
 }
 
@@ -73,63 +64,11 @@ func (l *Limiter) issue() uint64 {
 	return l.tickets
 }
 
-// await waits until w has a permit or is refused, its context ends, or it has waited for limits as
-// long as it may.
-func (l *Limiter) await(ctx context.Context, w *waiter) (*permit, error) {
-	why, done := w.why, func(time.Duration) {}
-	defer func() { done(w.free) }()
-	for {
-		timer := time.NewTimer(l.left(w))
-		select {
-		case <-w.ready:
-		case <-timer.C:
-		case <-ctx.Done():
-		case reason := <-why:
-			why, done = nil, petstore.StartWait(ctx, reason)
-		}
-		timer.Stop()
-		if ended, p, err := l.outcome(ctx, w); ended {
-			return p, err
-		}
-	}
-}
-
-// left returns how long w waits before it checks whether its time is over: as long as it may still
-// wait for limits, and at least as long as a command may take.
-func (l *Limiter) left(w *waiter) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return max(w.maxWait-w.spent(l.queue.clock(time.Now())), l.longestTrip())
-}
-
-// outcome reports whether the wait of w is over, and with what.
-func (l *Limiter) outcome(ctx context.Context, w *waiter) (bool, *permit, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	spent := w.spent(l.queue.clock(now))
-	w.free = now.Sub(w.entered) - spent
-	if end := endOf(ctx); end != nil { // also if the permit came at the same instant
-		l.withdraw(w, now)
-		return true, nil, l.ended(now, end)
-	}
-	switch {
-	case w.permit != nil:
-		return true, w.permit, nil
-	case w.refused != nil:
-		return true, nil, w.refused
-	case spent < w.maxWait || spent == 0:
-		return false, nil, nil
-	}
-	l.withdraw(w, now)
-	return true, nil, l.refusal(now, l.earliest(now, 0))
-}
-
-// wait describes the wait of a call that cannot go before at.
-func (l *Limiter) wait(now, at time.Time) petstore.Wait {
-	w := petstore.Wait{Reason: petstore.WaitReason(l.scope(now, at)), Waiting: l.queue.len()}
+// wait describes the wait of a call that cannot be admitted before at.
+func (l *Limiter) wait(now, at time.Time) queue.Wait {
+	w := queue.Wait{Reason: quota.Reason(l.scope(now, at))}
 	if w.Reason == "" {
-		w.Reason = petstore.WaitResponse
+		w.Reason = quota.ForResponse
 	}
 	if at.After(now) {
 		w.Until = at
@@ -137,22 +76,58 @@ func (l *Limiter) wait(now, at time.Time) petstore.Wait {
 	return w
 }
 
-// withdraw takes back what w waited for.
-func (l *Limiter) withdraw(w *waiter, now time.Time) {
-	switch {
-	case w.permit != nil && !w.permit.released:
-		l.giveBack(w.permit, petstore.Observation{}, now)
-	case w.place != nil:
-		l.queue.leave(w)
-	}
-	l.dispatch(now)
+// startWait is the queue.Start of all limiters.
+func startWait(ctx context.Context, w queue.Wait) func(free time.Duration) {
+	return petstore.StartWait(ctx, petstore.Wait{Reason: petstore.WaitReason(w.Reason), Until: w.Until, Waiting: w.Waiting})
 }
 
-// ask asks Redis now and then, for a call that is refused, whether another process has learned more
-// since.
+// ask sends a command for a call that was refused, at most once in askEvery: another process may
+// have learned more since.
 func (l *Limiter) ask(now time.Time) {
 	if !l.busy && now.Sub(l.sentAt) >= askEvery && (l.fallback.share == nil || !now.Before(l.fallback.tryAt)) {
 		l.send(now)
 		l.arm(now)
 	}
+}
+
+// refusalError returns the error of a call that gets no permit. Its rate limit is that of the whole
+// key, also during a fallback.
+func refusalError(ctx context.Context, r *queue.Refusal) error {
+	e := &petstore.RateLimitError{
+		RetryAt: r.RetryAt, RateLimit: petstore.RateLimit(r.RateLimit), Scope: petstore.LimitScope(r.Scope), Local: true,
+	}
+	if r.Ended {
+		e.Err = deadline.EndOf(ctx, nil)
+	}
+	return e
+}
+
+// budget is a Limiter as its queue sees it.
+type budget Limiter
+
+var _ queue.Budget[*permit] = (*budget)(nil)
+
+func (b *budget) Lock()   { b.mu.Lock() }
+func (b *budget) Unlock() { b.mu.Unlock() }
+
+// Dispatch implements [queue.Budget].
+func (b *budget) Dispatch(now time.Time) { (*Limiter)(b).dispatch(now) }
+
+// Earliest implements [queue.Budget].
+func (b *budget) Earliest(now time.Time, before int, _ bool) time.Time {
+	return (*Limiter)(b).earliest(now, before)
+}
+
+// Refusal implements [queue.Budget].
+func (b *budget) Refusal(now, at time.Time) *queue.Refusal {
+	r := &queue.Refusal{RateLimit: b.known.rateLimit, Scope: (*Limiter)(b).scope(now, at)}
+	if at.After(now) {
+		r.RetryAt = at
+	}
+	return r
+}
+
+// GiveBack implements [queue.Budget].
+func (b *budget) GiveBack(p *permit, now time.Time) {
+	(*Limiter)(b).giveBack(p, &quota.Observation{}, now)
 }

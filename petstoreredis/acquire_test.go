@@ -222,7 +222,7 @@ func TestLimiterAcquire_contextEndsWhileWaiting(t *testing.T) {
 		assert.NotContains(t, err.Error(), "\n")
 		_, err = l.Acquire(ctx, time.Hour)
 		require.ErrorIs(t, err, cause)
-		assert.Zero(t, l.queue.len())
+		assert.Zero(t, l.calls.Len())
 	})
 }
 

@@ -4,67 +4,67 @@ import (
 	"slices"
 	"time"
 
-	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// extra is how many permits a process asks for at most beyond those that its calls wait for, so
-// that one process cannot reserve a window.
+// extra limits the number of permits that a process asks for beyond those for its waiters, so that
+// one process cannot reserve a window.
 const extra = 64
 
-// command is what a process sends to the script. Times are milliseconds.
+// command is the argument of the script. Durations are milliseconds.
 type command struct {
 	ID       string   `json:"id"`
 	Seq      int      `json:"seq"`
 	Lease    int64    `json:"lease"`
 	Holding  int      `json:"holding"` // unused permits, and requests in flight
-	First    int      `json:"ahead"`   // the probes among them
-	Want     int      `json:"want"`
+	Probes   int      `json:"ahead"`   // probes in flight
+	Want     int      `json:"want"`    // permits to reserve
 	Reports  []report `json:"reports,omitempty"`
 	Memory   *memory  `json:"memory,omitempty"`
-	Reopen   bool     `json:"reopen"`   // one request must be a probe, closed or not
-	Instance string   `json:"instance"` // of the state that replied last
-	Commands int      `json:"commands"` // that it had seen then
+	Reopen   bool     `json:"reopen"`   // grant a probe although the key is closed
+	Instance string   `json:"instance"` // of the state at the last reply
+	Commands int      `json:"commands"` // number of commands that the state had seen then
 	At       int64    `json:"at"`       // when that was, by the clock of Redis
 
-	reports []report // Reports as they were made
+	reports []report // Reports, before report.at
 }
 
-// memory is what the process knows, for the case that Redis has lost it.
+// memory is the knowledge of the process, in case Redis has lost its state.
 type memory struct {
 	Window *report `json:"window,omitempty"`
-	Gate   int64   `json:"gate"`
-	Scope  string  `json:"scope"`
-	Closed int64   `json:"closed"` // how long ago the gate was closed
+	Gate   int64   `json:"gate"`   // how long the key stays closed after a 429
+	Scope  string  `json:"scope"`  // the limit that closed it
+	Closed int64   `json:"closed"` // time since the 429
 }
 
-// reply is what the script replies. Times are milliseconds from now.
+// reply is the result of the script. Times are milliseconds from now on.
 type reply struct {
 	slot
 
-	Stale       bool   `json:"stale"` // a later command of the process has overtaken this one
-	Granted     int    `json:"granted"`
-	Reason      string `json:"reason"` // what there is to wait for if nothing is granted
-	Wait        int64  `json:"wait"`   // in how long to ask again
+	Stale       bool   `json:"stale"`   // a later command of the process came before this one
+	Granted     int    `json:"granted"` // permits
+	Reason      string `json:"reason"`  // what the process waits for if no permit is granted
+	Wait        int64  `json:"wait"`    // when to send the next command
 	Limit       int    `json:"limit"`
 	Left        int    `json:"left"`
-	Taken       int    `json:"taken"` // of this window, by the process
-	Outstanding int    `json:"outstanding"`
-	Shown       int64  `json:"shown"` // Reset as it came
-	Day         bool   `json:"day"`
-	Ends        int64  `json:"ends"`
-	Unsure      bool   `json:"unsure"` // nothing known covers another request
-	Gate        int64  `json:"gate"`
-	Scope       string `json:"scope"`
-	Closed      int64  `json:"closed"` // how long ago the gate was closed
+	Taken       int    `json:"taken"`       // permits of this window that the process got
+	Outstanding int    `json:"outstanding"` // permits of all processes without an outcome
+	Shown       int64  `json:"shown"`       // Reset of the header
+	Day         bool   `json:"day"`         // the window is longer than a minute
+	Ends        int64  `json:"ends"`        // end of the window
+	Unsure      bool   `json:"unsure"`      // the next request must be a probe
+	Gate        int64  `json:"gate"`        // how long the key stays closed after a 429
+	Scope       string `json:"scope"`       // the limit that closed it
+	Closed      int64  `json:"closed"`      // time since the 429
 	Processes   int    `json:"processes"`
-	Waiting     int    `json:"waiting"`  // processes that want what there is not
-	Commands    int    `json:"commands"` // that the state has seen
-	At          int64  `json:"at"`       // when this one was carried out, by the clock of Redis
-	Repaired    bool   `json:"repaired"` // the state could not be read, and has begun afresh
+	Waiting     int    `json:"waiting"`  // processes that wait for a permit
+	Commands    int    `json:"commands"` // number of commands that the state has seen
+	At          int64  `json:"at"`       // when the script ran, by the clock of Redis
+	Repaired    bool   `json:"repaired"` // the state could not be read, and was replaced by a new one
 }
 
-// problem returns why the script cannot have replied this to a command that asked for want permits,
-// empty if it can: somebody else may have written what a client of Redis gets.
+// problem returns why the script cannot have made this reply to a command for want permits; empty if
+// it can. Something else may have replied instead of the script.
 func (r *reply) problem(want int) string {
 	const year, longest, most = 370 * 24 * 3600_000, 1 << 42, 1 << 40 // longest is 139 years in milliseconds
 	tooLong := func(ms int64) bool { return ms < -longest || ms > longest }
@@ -81,14 +81,13 @@ func (r *reply) problem(want int) string {
 		return "a time in it is too long"
 	case r.Processes < 1 || slices.ContainsFunc(counts, func(n int64) bool { return n < 0 || n > most }):
 		return "a number in it is negative or too large"
-	case !slices.Contains([]petstore.LimitScope{"", petstore.ScopeMinute, petstore.ScopeDay, petstore.ScopeBan},
-		petstore.LimitScope(r.Scope)):
+	case !slices.Contains([]quota.Scope{"", quota.Minute, quota.Day, quota.Ban}, quota.Scope(r.Scope)):
 		return "its scope is unknown"
 	}
 	return ""
 }
 
-// command makes the next command, which asks for that many permits.
+// command returns the next command, which asks for that many permits.
 func (l *Limiter) command(now time.Time, want int) command {
 	if !now.Before(l.grantedAt.Add(l.hold())) {
 		l.returnUnused()
@@ -96,18 +95,18 @@ func (l *Limiter) command(now time.Time, want int) command {
 	l.seq++
 	c := command{
 		ID: l.id, Seq: l.seq, Lease: l.config.lease.Milliseconds(),
-		Holding: l.inFlight + len(l.unused), First: l.first, Want: want, Memory: l.memory(now),
+		Holding: l.inFlight + len(l.unused), Probes: l.probes, Want: want, Memory: l.memory(now),
 		Reopen: l.reopens, Instance: l.known.Instance, Commands: l.commands, At: l.stateTime,
 	}
 	for _, r := range l.reports {
 		c.Reports = append(c.Reports, r.at(now))
 	}
 	c.reports, l.reports = l.reports, nil
-	l.queue.each(func(w *waiter, _ int) { w.asked = l.seq })
+	l.asked = l.calls.Arrived()
 	return c
 }
 
-// returnUnused returns the permits that no call has asked for.
+// returnUnused returns the unused permits with the next command.
 func (l *Limiter) returnUnused() {
 	for _, s := range l.unused {
 		l.report(report{slot: s, N: 1, Unsent: true, Abandoned: true})
@@ -115,7 +114,7 @@ func (l *Limiter) returnUnused() {
 	l.unused = nil
 }
 
-// hold returns how long to keep a permit that no call has asked for.
+// hold returns how long to keep an unused permit.
 func (l *Limiter) hold() time.Duration {
 	hold := holdFor
 	if l.known.waiting == 0 && l.known.outstanding < l.known.left/2 {
@@ -124,29 +123,29 @@ func (l *Limiter) hold() time.Duration {
 	return min(hold, l.config.lease/2)
 }
 
-// want returns how many permits to ask for: for the calls that wait, or as many as will be used
-// while they are held, judged by how fast the last ones were.
+// want returns the number of permits to ask for: one for each waiter, or as many as calls will
+// probably use within hold, by how fast they used the last ones.
 func (l *Limiter) want() int {
-	waiting := l.queue.len()
+	waiting := l.calls.Len()
 	if waiting == 0 || l.fallback.share != nil {
 		return 0
 	}
 	used := l.granted - len(l.unused)
 	took := max(l.usedAt.Sub(l.grantedAt), time.Millisecond)
-	pace := int(float64(used) * 0.8 * float64(l.hold()) / float64(took)) // 0.8: fewer that go back unused
+	pace := int(float64(used) * 0.8 * float64(l.hold()) / float64(took)) // 0.8, so that few are returned unused
 	return max(waiting, min(pace, 4*used, extra))
 }
 
-// memory returns what this process knows, nil if there is nothing that Redis could have lost.
+// memory returns the knowledge of this process; nil if there is none that Redis could have lost.
 func (l *Limiter) memory(now time.Time) *memory {
 	m := memory{Scope: string(l.known.closedBy)}
 	if l.known.gate.After(now) {
 		m.Gate = milliseconds(l.known.gate.Sub(now))
 		m.Closed = max(0, now.Sub(l.known.closedAt).Milliseconds())
 	}
-	if o := l.last; o.RateLimit.Limit > 0 && l.known.Epoch > 0 { // otherwise the reports say it
+	if o := l.last; o.RateLimit.Limit > 0 && l.known.Epoch > 0 { // otherwise the reports have it
 		o.RateLimit = l.known.rateLimit
-		r := newReport(slot{}, false, o, l.offset)
+		r := newReport(slot{}, false, &o, l.offset)
 		r.N, r.Rejected = 0, false
 		if r.resetAt.After(now) {
 			r = r.at(now)

@@ -7,53 +7,51 @@ import (
 )
 
 const (
-	// tryEvery is how long Redis is left alone after it did not reply: each try may take as long as
-	// the timeout.
+	// tryEvery is the time between two commands during a fallback: each may take as long as the
+	// timeout.
 	tryEvery = time.Second
-	// firstTimeout is how long a command may take at least until a process has settled: the first
-	// ones dial, say hello and load the script, and a process that knows nothing has no part of the
-	// key.
+	// firstTimeout is the least timeout of a command until a process has settled: the first commands
+	// also connect and load the script, and a process without knowledge has only a small share.
 	firstTimeout = time.Second
-	// settled is how long after the first reply to this process Redis knows all other processes,
-	// too.
+	// settled is the time after the first reply from which on Redis knows all other processes.
 	settled = 10 * time.Second
-	// calm is how long Redis must reply until the next fallback counts as the first again.
+	// calm is the time without a fallback after which the next one counts as the first again.
 	calm = time.Minute
-	// mostTries bounds how many commands in a row have to succeed before a fallback ends.
+	// mostTries limits the number of commands in a row that must succeed to end a fallback.
 	mostTries = 8
 	// logEvery is the least time between two lines of the log.
 	logEvery = time.Minute
 )
 
-// fallback is the state of the times without Redis, the present and the past.
+// fallback is how this process goes on while Redis does not reply, now and before.
 type fallback struct {
-	heard  time.Time // when Redis replied first
-	most   int       // processes that it knew of at a time within the last minute
-	mostAt time.Time // when
-	share  *share    // what this process may send meanwhile; nil while Redis replies
+	heard  time.Time // when the first reply came
+	most   int       // highest number of processes in the replies of the last minute
+	mostAt time.Time // when that reply came
+	share  *share    // what this process may send; nil while there is no fallback
 
-	since   time.Time
-	endedAt time.Time // when the last one ended
-	tryAt   time.Time // when Redis is tried again
-	tries   int       // in a row that succeeded
-	needed  int       // of them to end it
-	count   int       // so far
-	total   time.Duration
-	reason  error
-	repairs int
-	log     notes
+	since   time.Time     // start of the last fallback
+	endedAt time.Time     // its end
+	tryAt   time.Time     // when to send the next command
+	tries   int           // commands in a row that succeeded
+	needed  int           // tries that end the fallback
+	count   int           // number of fallbacks so far
+	total   time.Duration // of those that have ended
+	reason  error         // of the last one
+	repairs int           // replies with Repaired
+	log     logged
 }
 
-// notes is what was logged last.
-type notes struct {
-	away    bool
-	next    time.Time // the earliest time of the next line
-	count   int       // fallback.count then
-	repairs int       // fallback.repairs then
+// logged is the state of the log.
+type logged struct {
+	away    bool      // the last line was about the start of a fallback
+	next    time.Time // earliest time of the next line
+	count   int       // fallback.count at the last line
+	repairs int       // fallback.repairs at the last line
 	timer   *time.Timer
 }
 
-// timeout returns how long a command that is sent now may take.
+// timeout returns the timeout of a command that is sent now.
 func (l *Limiter) timeout() time.Duration {
 	if heard := l.fallback.heard; heard.IsZero() || time.Since(heard) < settled {
 		return max(l.config.timeout, firstTimeout)
@@ -61,8 +59,8 @@ func (l *Limiter) timeout() time.Duration {
 	return l.config.timeout
 }
 
-// divisor returns among how many processes the key is divided, and whether that is known. Just
-// after the start Redis may not know all of them yet.
+// divisor returns the number of processes among which the key is divided, and whether that is known.
+// Shortly after the start Redis may not know all of them.
 func (l *Limiter) divisor(now time.Time) (processes int, known bool) {
 	a := &l.fallback
 	switch {
@@ -74,7 +72,7 @@ func (l *Limiter) divisor(now time.Time) (processes int, known bool) {
 	return a.most, true
 }
 
-// countProcesses takes over how many processes Redis knows.
+// countProcesses records the number of processes in a reply.
 func (a *fallback) countProcesses(processes int, now time.Time) {
 	if a.heard.IsZero() {
 		a.heard = now
@@ -84,7 +82,7 @@ func (a *fallback) countProcesses(processes int, now time.Time) {
 	}
 }
 
-// startFallback goes on without Redis, unless the process does so already.
+// startFallback starts a fallback, unless there is one already.
 func (l *Limiter) startFallback(now time.Time, err error) {
 	a := &l.fallback
 	a.tryAt, a.tries = now.Add(tryEvery), 0
@@ -102,11 +100,11 @@ func (l *Limiter) startFallback(now time.Time, err error) {
 	a.count++
 	l.unused = nil
 	l.note(now)
-	l.refuse(now, l.seq, true)
+	l.refuseAsked(now)
 }
 
-// endFallback counts a reply that came in time, and ends the fallback after enough of them.
-// Otherwise a Redis that is too slow now and then would start and end a fallback each second.
+// endFallback counts a reply that came in time, and ends the fallback after enough of them. If one
+// were enough, a Redis that is often slow would start and end a fallback each second.
 func (l *Limiter) endFallback(now time.Time) {
 	a := &l.fallback
 	a.tries++
@@ -119,9 +117,8 @@ func (l *Limiter) endFallback(now time.Time) {
 	l.note(now)
 }
 
-// note logs what has happened since the last line: that Redis is away or back, or that its state
-// was repaired. There is at most one line in logEvery; what changes before is logged when that is
-// over.
+// note logs the start and the end of a fallback, and a repair of the state. There is at most one line
+// in logEvery; a change within that time is logged at its end.
 func (l *Limiter) note(now time.Time) {
 	a := &l.fallback
 	n := &a.log
@@ -140,11 +137,11 @@ func (l *Limiter) note(now time.Time) {
 	}
 	text, fields := l.line(away)
 	n.away, n.next, n.count, n.repairs = away, now.Add(logEvery), a.count, a.repairs
-	// On a goroutine of its own: a handler is the caller's code, which may call the limiter.
+	// On a goroutine of its own, because the user's handler may call the limiter.
 	go l.config.logger.LogAttrs(context.Background(), slog.LevelWarn, text, fields...) //nolint:sloglint // line's
 }
 
-// line returns the text of a line of the log, and its fields.
+// line returns the text and the fields of a line of the log.
 func (l *Limiter) line(away bool) (string, []slog.Attr) {
 	a := &l.fallback
 	fields := []slog.Attr{

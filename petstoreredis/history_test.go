@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
@@ -137,8 +136,8 @@ func (h *history) exchange(want int, reports ...report) reply {
 	c.Seq++
 	c.Want, c.Holding, c.Reports = want, len(h.trips), reports
 	for _, p := range h.trips {
-		if p.granted.First {
-			c.First++
+		if p.granted.Probe {
+			c.Probes++
 		}
 	}
 	r := h.redis.exchange(c)
@@ -218,7 +217,7 @@ func (h *history) admit() {
 		return
 	}
 	h.note("admitted, %d on their way", len(h.trips)+1)
-	over := r.First || state.Epoch > 0 && float64(h.now().UnixMilli()) >= state.Ends
+	over := r.Probe || state.Epoch > 0 && float64(h.now().UnixMilli()) >= state.Ends
 	h.trips = append(h.trips, &trip{slot: slot, granted: r.slot, over: over, sent: h.now()})
 	h.compare(r)
 }
@@ -324,16 +323,12 @@ func (h *history) receive() {
 
 // settle reports the outcome of a request to both.
 func (h *history) settle(p *trip, o quota.Observation) {
-	seen := petstore.Observation{
-		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode, RateLimit: petstore.RateLimit(o.RateLimit),
-		RetryAfter: o.RetryAfter, Date: o.Date, Abandoned: o.Abandoned,
-	}
 	h.note("status %d, %d of %d left, Reset in %v, Retry-After %v", o.StatusCode, o.RateLimit.Remaining, o.RateLimit.Limit,
 		o.RateLimit.Reset.Sub(h.now()), o.RetryAfter)
 	if o.RateLimit.Limit > 0 {
 		h.offset.Narrow(&o)
 	}
-	made := newReport(p.granted, p.over, seen, h.offset)
+	made := newReport(p.granted, p.over, &o, h.offset)
 	state := h.state()
 	for _, e := range exceptions {
 		if !h.cut && e.outcome != nil && e.outcome(state, &made) {

@@ -3,7 +3,6 @@ package petstoreredis
 import (
 	"time"
 
-	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
@@ -14,47 +13,47 @@ const (
 	sameWindow = 30 * time.Second
 )
 
-// knowledge is what Redis replied last, by the local clock, with what responses to this process
-// have shown since.
+// knowledge is the last reply of Redis, in times of the local clock, with what responses to this
+// process have shown since.
 type knowledge struct {
 	slot
 
-	rateLimit   petstore.RateLimit
-	left        int  // of the window, whatever the fleet has in flight
-	taken       int  // of it by this process, used or not
-	outstanding int  // in flight or reserved, by the last reply of Redis
-	spent       bool // nothing of the window can come to this process any more
-	full        bool // only what another process returns unused can come to this one
+	rateLimit   quota.RateLimit
+	left        int  // requests left of the window, including those in flight
+	taken       int  // permits of the window that this process got, used or not
+	outstanding int  // permits of all processes without an outcome
+	spent       bool // the window has no permit for this process any more
+	full        bool // this process can only get a permit that another one returns unused
 	ends        time.Time
-	unsure      bool // nothing known covers another request
+	unsure      bool // the next request must be a probe
 	gate        time.Time
-	closedBy    petstore.LimitScope // what closed the gate
-	closedAt    time.Time           // when the 429 came that closed it
-	day         bool                // the window is longer than a minute
+	closedBy    quota.Scope // what closed the gate
+	closedAt    time.Time   // when the 429 came that closed it
+	day         bool        // the window is longer than a minute
 	processes   int
-	waiting     int // processes that wait
+	waiting     int // processes that wait for a permit
 }
 
-// newKnowledge reads a reply that came at now. That is later than when the script ran, which is on
-// the safe side.
+// newKnowledge returns the knowledge from a reply that came at now. The script ran a little earlier,
+// so that its times come out late, which is safe.
 func newKnowledge(r reply, now time.Time) knowledge {
 	after := func(ms int64) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
 	k := knowledge{
 		slot: r.slot, left: r.Left, taken: r.Taken, outstanding: r.Outstanding,
 		spent: r.Reason == "window", full: r.Reason == "full" && r.Granted == 0,
 		ends: after(r.Ends), unsure: r.Unsure, day: r.Day,
-		gate: after(r.Gate), closedBy: petstore.LimitScope(r.Scope), closedAt: after(-r.Closed),
+		gate: after(r.Gate), closedBy: quota.Scope(r.Scope), closedAt: after(-r.Closed),
 		processes: r.Processes, waiting: r.Waiting,
 	}
-	k.First = false
+	k.Probe = false
 	if r.Epoch > 0 {
-		k.rateLimit = petstore.RateLimit{Limit: r.Limit, Remaining: r.Left, Reset: time.Unix(r.Shown, 0).UTC()}
+		k.rateLimit = quota.RateLimit{Limit: r.Limit, Remaining: r.Left, Reset: time.Unix(r.Shown, 0).UTC()}
 	}
 	return k
 }
 
-// observe takes in what a response showed.
-func (k *knowledge) observe(r petstore.RateLimit) {
+// observe records the rate limit of a response.
+func (k *knowledge) observe(r quota.RateLimit) {
 	switch {
 	case r.Limit <= 0 || r.Reset.Before(k.rateLimit.Reset):
 		return
@@ -64,9 +63,9 @@ func (k *knowledge) observe(r petstore.RateLimit) {
 	k.rateLimit = r
 }
 
-// earliest returns a time before which a request cannot be sent that has so many others before it
-// in the queue of this process; now, if nothing known prevents it.
-func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
+// earliest returns a time before which a request cannot be admitted if that many others of this
+// process go before it. It returns now if no limit is known to prevent it.
+func (k *knowledge) earliest(now time.Time, before int) time.Time {
 	at := quota.Later(now, k.gate)
 	limit, left := k.rateLimit.Limit, k.left
 	if k.spent {
@@ -76,27 +75,27 @@ func (k *knowledge) earliest(now time.Time, ahead int) time.Time {
 	case limit <= 0:
 		return at
 	case k.unsure || !at.Before(k.ends):
-		return at.Add(time.Duration(max(0, ahead/limit-1)) * windowLength)
-	case ahead >= left:
-		return quota.Later(at, k.ends.Add(time.Duration((ahead-left)/limit)*windowLength))
+		return at.Add(time.Duration(max(0, before/limit-1)) * windowLength)
+	case before >= left:
+		return quota.Later(at, k.ends.Add(time.Duration((before-left)/limit)*windowLength))
 	}
 	return at
 }
 
-// scope returns the limit because of which a request must wait until at, empty if no known one.
-func (k *knowledge) scope(now, at time.Time) petstore.LimitScope {
+// scope returns the limit because of which a request must wait until at; empty if there is none.
+func (k *knowledge) scope(now, at time.Time) quota.Scope {
 	switch {
 	case now.Before(k.gate):
 		return k.closedBy
 	case !at.After(now):
 		return ""
 	case k.day:
-		return petstore.ScopeDay
+		return quota.Day
 	}
-	return petstore.ScopeMinute
+	return quota.Minute
 }
 
-// reopen forgets what keeps requests back.
+// reopen lets the next request be a probe, although the key is closed.
 func (k *knowledge) reopen() {
 	k.gate, k.spent, k.full, k.unsure = time.Time{}, false, false, true
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/queue"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// Limiter is a [petstore.Limiter] whose budget every process shares that gives the same name to the
-// same Redis. [NewLimiter] makes one; give it to all clients of the key in this process through
-// [petstore.WithLimiter]. It is safe for concurrent use and needs no closing: at rest it has
-// neither goroutine nor timer. The client of Redis belongs to the caller, who closes it.
+// Limiter is a [petstore.Limiter] whose budget is shared by all processes that use the same name in
+// the same Redis. [NewLimiter] returns one; pass it to all clients of the key in this process with
+// [petstore.WithLimiter]. It is safe for concurrent use. It need not be closed: it has no goroutine,
+// and no timer unless a call waits or a permit is held. The caller closes the client of Redis.
 type Limiter struct {
 	store  store
 	config config
@@ -29,23 +30,22 @@ type Limiter struct {
 	mu     sync.Mutex
 	known  knowledge
 	offset quota.Offset
-	last   petstore.Observation // the last response with a limit, of the latest window
+	last   quota.Observation // the last response with a limit, of the latest window
 
-	queue   queue
-	tickets uint64 // issued so far
+	calls   queue.Queue[*permit]
+	tickets uint64 // number of tickets issued
+	alarm   queue.Alarm
 
 	unused       []slot    // permits that no call has asked for yet
-	until        time.Time // the end of the lease of all that is held
-	granted      int       // permits, by the last command that got any
-	grantedAt    time.Time // when that was
-	usedAt       time.Time // when the last of them was given to a call
+	until        time.Time // end of the lease of all permits
+	granted      int       // number of permits of the last reply that had any
+	grantedAt    time.Time // when that reply came
+	usedAt       time.Time // when the last of these permits was given to a call
 	inFlight     int
-	first        int       // of those, the probes
+	probes       int       // probes in flight
 	lastResponse time.Time // when the last request ended
 
 	traffic
-	timer    *time.Timer
-	wakeAt   time.Time
 	fallback fallback
 }
 
@@ -54,13 +54,13 @@ var (
 	_ petstore.Reopener = (*Limiter)(nil)
 )
 
-// NewLimiter returns a limiter whose state is kept by rdb under a name, such as that of the key's
-// owner and plan. All limiters with one name share one budget; the processes of a fleet must use
-// the same version of this package, or they share the key as two fleets do. Only a hash of the name
-// leaves the process, so that it may even be the API key.
+// NewLimiter returns a limiter that keeps its state in rdb under a name, such as that of the key's
+// owner and plan. All limiters with the same name share one budget. All processes must use the same
+// version of this package: those of another version have a budget of their own, as if they did not
+// know of the others. Only a hash of the name leaves the process, so it may be the API key.
 //
-// NewLimiter does no I/O. It fails with a [petstore.ArgumentError] if rdb is nil, the name is
-// empty, or an option is wrong.
+// NewLimiter does no I/O. It returns a [petstore.ArgumentError] if rdb is nil, the name is empty, or
+// an option is invalid.
 func NewLimiter(rdb redis.UniversalClient, name string, opts ...Option) (*Limiter, error) {
 	if v := reflect.ValueOf(rdb); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, argumentError("rdb", "is nil")
@@ -79,24 +79,26 @@ func NewLimiter(rdb redis.UniversalClient, name string, opts ...Option) (*Limite
 		return nil, err
 	}
 	hash := sha256.Sum256([]byte(name))
-	return &Limiter{
+	l := &Limiter{
 		store:  newStore(rdb, config.prefix, hex.EncodeToString(hash[:])),
 		config: config,
 		id:     rand.Text(),
 		label:  hex.EncodeToString(hash[:6]),
-	}, nil
+	}
+	l.calls.Init((*budget)(l), startWait, l.longestTrip)
+	l.alarm.Init(l.wake)
+	return l, nil
 }
 
 // RateLimit implements [petstore.Limiter]. It does no I/O.
 func (l *Limiter) RateLimit() petstore.RateLimit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.known.rateLimit
+	return petstore.RateLimit(l.known.rateLimit)
 }
 
-// Reopen implements [petstore.Reopener]: all processes learn of it, and the first that has a call
-// asks the service. The budget is one for all keys that the name is used for, so that keyID does
-// not matter.
+// Reopen implements [petstore.Reopener] for all processes: the first one that has a call sends the
+// request. keyID is ignored, because the limiter has one budget.
 func (l *Limiter) Reopen(string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,10 +111,10 @@ func (l *Limiter) Reopen(string) {
 	l.dispatch(now)
 }
 
-// Flush reports to Redis what this process has done, and gives back what it has reserved and not
-// used. It is for programs that end right after their last call, so that the others need not wait
-// for the end of the lease; otherwise it is done a moment later anyway. While Redis is away Flush
-// does nothing. The error is that of Redis.
+// Flush reports the outcomes of requests to Redis, and returns unused permits. A program that ends
+// right after its last call should call it, so that the other processes need not wait for the end of
+// the lease. In other programs it happens a moment later anyway. During a fallback Flush does
+// nothing. The error is that of Redis.
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,36 +128,19 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	return nil
 }
 
-// earliest returns a time before which a request cannot be sent that has so many others before it
-// in the queue of this process; now, if nothing known prevents it.
-func (l *Limiter) earliest(now time.Time, ahead int) time.Time {
+// earliest returns a time before which a request cannot be admitted if that many others of this
+// process go before it. It returns now if no limit is known to prevent it.
+func (l *Limiter) earliest(now time.Time, before int) time.Time {
 	if l.fallback.share != nil {
-		return l.fallback.share.earliest(now, ahead)
+		return l.fallback.share.earliest(now, before)
 	}
-	return l.known.earliest(now, ahead)
+	return l.known.earliest(now, before)
 }
 
-// scope returns the limit because of which a request must wait until at, empty if no known one.
-func (l *Limiter) scope(now, at time.Time) petstore.LimitScope {
+// scope returns the limit because of which a request must wait until at; empty if there is none.
+func (l *Limiter) scope(now, at time.Time) quota.Scope {
 	if l.fallback.share != nil {
 		return l.fallback.share.scope(now, at)
 	}
 	return l.known.scope(now, at)
-}
-
-// refusal returns the error for a call whose request cannot be sent before at. Its rate limit is
-// that of the whole key, also while this process keeps to its share.
-func (l *Limiter) refusal(now, at time.Time) *petstore.RateLimitError {
-	e := &petstore.RateLimitError{RateLimit: l.known.rateLimit, Scope: l.scope(now, at), Local: true}
-	if at.After(now) {
-		e.RetryAt = at
-	}
-	return e
-}
-
-// ended returns the error for a call whose context has ended.
-func (l *Limiter) ended(now time.Time, end error) error {
-	e := l.refusal(now, l.earliest(now, 0))
-	e.Err = end
-	return e
 }

@@ -144,7 +144,7 @@ func TestLimiter_nothingRunsAtRest(t *testing.T) {
 			require.NoError(t, err)
 		}
 		elapse(10 * time.Second)
-		assert.Nil(t, l.timer)
+		assert.Zero(t, l.alarm.At())
 		assert.False(t, l.busy)
 		trips := r.trips.Load()
 		elapse(time.Hour)

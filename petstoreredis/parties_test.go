@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
@@ -123,8 +122,8 @@ func (c *crowd) speak(p *process) {
 	cmd := p.command
 	cmd.Want, cmd.Holding = c.rng.IntN(8), len(p.permits)
 	for _, g := range p.permits {
-		if g.granted.First {
-			cmd.First++
+		if g.granted.Probe {
+			cmd.Probes++
 		}
 	}
 	for i := range p.waiting {
@@ -176,7 +175,7 @@ func (c *crowd) pick(p *process, is func(g *granted) bool) *granted {
 
 func (c *crowd) send(p *process) {
 	if g := c.pick(p, func(g *granted) bool { return g.sent.IsZero() }); g != nil {
-		g.sent, g.over = c.redis.now, g.granted.First || g.granted.Epoch > 0 && !c.redis.now.Before(c.ends)
+		g.sent, g.over = c.redis.now, g.granted.Probe || g.granted.Epoch > 0 && !c.redis.now.Before(c.ends)
 	}
 }
 
@@ -200,13 +199,10 @@ func (c *crowd) receive(p *process) {
 	if c.rng.IntN(40) == 0 {
 		o = quota.Observation{Sent: g.sent}
 	}
-	seen := petstore.Observation{
-		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode, RateLimit: petstore.RateLimit(o.RateLimit), Date: o.Date,
-	}
 	if o.RateLimit.Limit > 0 {
 		c.offset.Narrow(&o)
 	}
-	r := newReport(g.granted, g.over, seen, c.offset)
+	r := newReport(g.granted, g.over, &o, c.offset)
 	if n := len(p.waiting); n == 0 || !p.waiting[n-1].join(r) {
 		p.waiting = append(p.waiting, r)
 	}

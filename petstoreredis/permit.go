@@ -11,14 +11,14 @@ import (
 type permit struct {
 	limiter  *Limiter
 	slot     slot
-	over     bool       // the window had ended when a call got the permit
+	over     bool       // the window was over when a call got the permit
 	share    *share     // nil if Redis granted it
-	own      quota.Slot // of the budget of share
+	own      quota.Slot // of share.budget
 	released bool
 }
 
-// take returns a permit for a call: one that no call has asked for yet or, while Redis is away, one
-// of this process's share. It returns nil if there is none.
+// take returns an unused permit or, during a fallback, one of this process's share; nil if there is
+// none.
 func (l *Limiter) take(now time.Time) *permit {
 	if s := l.fallback.share; s != nil {
 		slot, ok := s.admit(now)
@@ -35,10 +35,10 @@ func (l *Limiter) take(now time.Time) *permit {
 	l.unused = l.unused[1:]
 	l.usedAt = now
 	l.inFlight++
-	if s.First {
-		l.first++
+	if s.Probe {
+		l.probes++
 	}
-	return &permit{limiter: l, slot: s, over: s.First || s.Epoch > 0 && !now.Before(l.known.ends)}
+	return &permit{limiter: l, slot: s, over: s.Probe || s.Epoch > 0 && !now.Before(l.known.ends)}
 }
 
 // Release implements [petstore.Permit].
@@ -49,13 +49,13 @@ func (p *permit) Release(o petstore.Observation) {
 	if p.released {
 		return
 	}
-	now := time.Now()
+	now, seen := time.Now(), observation(o)
 	l.lastResponse = now
-	if o.Sent.IsZero() && !p.slot.First {
-		l.giveBack(p, o, now)
+	if o.Sent.IsZero() && !p.slot.Probe {
+		l.giveBack(p, &seen, now)
 	} else {
 		l.end(p)
-		l.settle(p, o, now)
+		l.settle(p, &seen, now)
 	}
 	l.dispatch(now)
 }
@@ -64,13 +64,13 @@ func (p *permit) Release(o petstore.Observation) {
 func (l *Limiter) end(p *permit) {
 	p.released = true
 	l.inFlight--
-	if p.slot.First {
-		l.first--
+	if p.slot.Probe {
+		l.probes--
 	}
 }
 
 // giveBack makes a permit that was not used available to the next call.
-func (l *Limiter) giveBack(p *permit, o petstore.Observation, now time.Time) {
+func (l *Limiter) giveBack(p *permit, o *quota.Observation, now time.Time) {
 	l.end(p)
 	switch {
 	case p.share != nil:
@@ -80,15 +80,14 @@ func (l *Limiter) giveBack(p *permit, o petstore.Observation, now time.Time) {
 	}
 }
 
-// settle takes over the outcome of a request, for the next command and for the share.
-func (l *Limiter) settle(p *permit, o petstore.Observation, now time.Time) {
-	seen := observation(o)
-	if seen.RateLimit.Limit > 0 {
-		l.offset.Narrow(&seen)
+// settle records the outcome of a request, for the next command and for the share.
+func (l *Limiter) settle(p *permit, o *quota.Observation, now time.Time) {
+	if o.RateLimit.Limit > 0 {
+		l.offset.Narrow(o)
 	}
 	r := newReport(p.slot, p.over, o, l.offset)
 	if r.Rejected {
-		l.unused = nil // the gate is closed: these must not be used
+		l.unused = nil // the 429 has closed the key
 	}
 	if l.othersWait(r, o) {
 		l.urgent = true
@@ -96,7 +95,7 @@ func (l *Limiter) settle(p *permit, o petstore.Observation, now time.Time) {
 	if r.Limit > 0 {
 		l.known.observe(o.RateLimit)
 		if !o.RateLimit.Reset.Before(l.last.RateLimit.Reset) {
-			l.last = o
+			l.last = *o
 		}
 	}
 	l.report(r)
@@ -106,18 +105,19 @@ func (l *Limiter) settle(p *permit, o petstore.Observation, now time.Time) {
 		} else {
 			s.learn(o, now)
 		}
-		l.refuse(now, l.seq, false)
+		l.calls.RefuseLate(now)
 	}
 }
 
-// othersWait reports whether other processes wait for what r says, so that it is sent at once.
-func (l *Limiter) othersWait(r report, o petstore.Observation) bool {
+// othersWait reports whether other processes wait for the outcome r of o, so that it is sent at
+// once.
+func (l *Limiter) othersWait(r report, o *quota.Observation) bool {
 	shown := l.known.rateLimit
 	news := r.Limit > 0 && (r.Limit != shown.Limit || o.RateLimit.Reset.Sub(shown.Reset) > sameWindow)
-	return news || r.Urgent || r.First && r.Unsent || r.Rejected || l.anyResponse && l.queue.len() > 0
+	return news || r.Urgent || r.Probe && r.Unsent || r.Rejected || l.anyResponse && l.calls.Len() > 0
 }
 
-// observation is o as package quota has it.
+// observation returns o as the type of package quota.
 func observation(o petstore.Observation) quota.Observation {
 	return quota.Observation{
 		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode, RateLimit: quota.RateLimit(o.RateLimit),

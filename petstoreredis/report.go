@@ -4,34 +4,35 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// slot is what the script says about a request that it admits, and gets back with the outcome.
+// slot is the state of the shared budget when the script admitted a request, as quota.Slot is. The
+// process returns it with the outcome.
 type slot struct {
-	Instance  string  `json:"instance"` // of the state
-	Responses int     `json:"known"`    // that it knew
-	Epoch     int     `json:"epoch"`    // windows so far
-	Closures  int     `json:"closures"` // so far
-	Step      int     `json:"step"`     // the eighth of a second in which it was admitted
-	Base      int     `json:"base"`     // left, less what was in flight, if nothing had ever been admitted
-	Heard     float64 `json:"heard"`    // when that was known, by the clock of Redis, in milliseconds
-	First     bool    `json:"ahead"`    // it is a probe
-	Urgent    bool    `json:"urgent"`   // others wait for its response
+	Instance  string  `json:"instance"` // identifies the state
+	Responses int     `json:"known"`    // number of responses so far
+	Epoch     int     `json:"epoch"`    // number of windows so far
+	Closures  int     `json:"closures"` // number of closures so far
+	Step      int     `json:"step"`     // the eighth of a second in which the request was admitted
+	Base      int     `json:"base"`     // left, plus all requests admitted so far, minus those in flight
+	Heard     float64 `json:"heard"`    // when the last response came, in milliseconds of the clock of Redis
+	Probe     bool    `json:"ahead"`    // the request is a probe
+	Urgent    bool    `json:"urgent"`   // other processes wait for its response
 }
 
-// report is the outcome of N requests that differ in nothing that the script asks for;
-// script/window.lua describes the fields. Times are milliseconds ago, or from Received on.
+// report is the outcome of N requests that are the same to the script. script/window.lua describes
+// the fields. Sent and Received are milliseconds ago; ResetIn and Retry are milliseconds from
+// Received on.
 type report struct {
 	slot
 
 	N         int     `json:"n"`
-	Over      bool    `json:"over"`      // sent when the window was over
-	Unsent    bool    `json:"unsent"`    // never sent: the permit goes back
-	Lost      bool    `json:"lost"`      // without a response
-	Abandoned bool    `json:"abandoned"` // lost because the caller gave up, or unsent because not tried
-	Rejected  bool    `json:"rejected"`  // 429
+	Over      bool    `json:"over"`      // the window was over when the request was sent
+	Unsent    bool    `json:"unsent"`    // nothing was sent
+	Lost      bool    `json:"lost"`      // there was no response
+	Abandoned bool    `json:"abandoned"` // lost: the caller gave up; unsent: it was not tried
+	Rejected  bool    `json:"rejected"`  // the response was a 429
 	Limit     int     `json:"limit"`
 	Remaining int     `json:"remaining"`
 	Reset     int64   `json:"reset"`
@@ -47,7 +48,7 @@ type report struct {
 }
 
 // newReport returns the outcome of one request.
-func newReport(s slot, over bool, o petstore.Observation, f quota.Offset) report {
+func newReport(s slot, over bool, o *quota.Observation, f quota.Offset) report {
 	r := report{slot: s, N: 1, Over: over, Abandoned: o.Abandoned, sent: o.Sent, received: o.Received}
 	switch {
 	case o.Sent.IsZero():
@@ -70,13 +71,13 @@ func newReport(s slot, over bool, o petstore.Observation, f quota.Offset) report
 	return r
 }
 
-// join adds the outcome of another request if it is of the same kind, so that a batch of responses
-// is one report. It returns whether it did.
+// join adds the outcome of another request to r if both are of the same kind, and reports whether
+// they are. So many responses become one report.
 //
-// Both together mean the lowest Remaining with the highest number of known responses: a response
-// supersedes all that was known when its request was sent.
+// The report then has the lowest Remaining and the highest number of known responses: a response
+// replaces everything that was known when its request was sent.
 func (r *report) join(o report) bool {
-	if r.First || o.First || r.kind() != o.kind() {
+	if r.Probe || o.Probe || r.kind() != o.kind() {
 		return false
 	}
 	r.N += o.N
@@ -94,7 +95,7 @@ func (r *report) join(o report) bool {
 	return true
 }
 
-// kind returns r without what may differ between reports that are joined.
+// kind returns r without the fields that may differ between reports that are joined.
 func (r *report) kind() report {
 	return report{
 		slot: slot{Instance: r.Instance, Epoch: r.Epoch, Closures: r.Closures, Step: r.Step},
@@ -103,7 +104,7 @@ func (r *report) kind() report {
 	}
 }
 
-// at returns the report as it is sent at now, with durations in place of times.
+// at returns the report for a command of now, with durations instead of times.
 func (r *report) at(now time.Time) report {
 	c := *r
 	c.Sent = max(0, now.Sub(r.sent).Milliseconds())

@@ -6,28 +6,26 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
 const (
-	// unknownShare is among how many processes a key is divided if the caller has not said it and
+	// unknownShare is the number of processes among which a key is divided without WithShare, if
 	// Redis has never replied: as many as the smallest plan has requests, and some more.
 	unknownShare = 64
-	// mostShare bounds what the guess grows to.
+	// mostShare limits how far the guess grows.
 	mostShare = 4096
-	// patience is how long the response to the first request of a window is waited for before
-	// another one goes. It is that of quota after a 429: many processes may be waiting for the same
-	// service.
+	// patience is how long the first request of a window may be without a response before one more
+	// follows. It is that of quota after a 429, since many processes may wait for the same service.
 	patience = 10 * time.Second
 	// smallestLimit is that of the smallest plan (section 8.1).
 	smallestLimit = 60
 )
 
-// share is what a process may send while Redis is away: its part of each window. The rules are
-// those of quota.Budget, for a key whose Limit and Remaining are the process's part of what the
-// responses say, so that processes that do not see each other stay within the whole. Where there
-// are more processes than requests, each draws whether it has one.
+// share is the part of each window that a process may send during a fallback. It follows the rules
+// of quota.Budget, for a key whose Limit and Remaining are this process's part of those in the
+// responses. So processes that do not see each other stay within the limit together. If there are
+// more processes than requests, each draws at random whether it sends one.
 type share struct {
 	processes int  // among which the key is divided
 	known     bool // processes is not a guess
@@ -36,14 +34,14 @@ type share struct {
 	limit  int       // of the key, 0 before a response showed it
 	ends   time.Time // of the window
 	part   int       // of the requests of the window
-	own    int       // of those, answered or lost
+	own    int       // of those, with a response or lost
 	opened bool      // a response has described the window
 	last   time.Time // when the last request was admitted
 	wake   time.Time // when to ask again, zero if a response decides
 }
 
-// newShare begins with what is known from Redis and the responses. All that is in flight anywhere
-// counts as spent.
+// newShare returns a share that begins with what Redis and the responses have shown. All requests in
+// flight, of any process, count as spent.
 func newShare(k *knowledge, processes int, known bool, inFlight int, now time.Time) *share {
 	s := &share{processes: processes, known: known, budget: quota.Budget{Processes: 1}, limit: k.rateLimit.Limit}
 	left := k.ends.Sub(now)
@@ -54,7 +52,7 @@ func newShare(k *knowledge, processes int, known bool, inFlight int, now time.Ti
 		}
 		s.ends, s.opened, s.part, s.own = k.ends, true, s.limit/processes, k.taken
 		o := quota.Observation{Sent: now, Received: now, StatusCode: http.StatusOK}
-		o.RateLimit = s.partOf(petstore.RateLimit{Limit: s.limit, Remaining: rest, Reset: k.rateLimit.Reset})
+		o.RateLimit = s.partOf(quota.RateLimit{Limit: s.limit, Remaining: rest, Reset: k.rateLimit.Reset})
 		o.Date = k.rateLimit.Reset.Add(-left).Truncate(time.Second) // so that the window ends at k.ends or later
 		s.budget.Learn(&o, now)
 	}
@@ -62,7 +60,7 @@ func newShare(k *knowledge, processes int, known bool, inFlight int, now time.Ti
 		o := quota.Observation{
 			Sent: now, Received: now, StatusCode: http.StatusTooManyRequests, RetryAfter: k.gate.Sub(now), Date: now,
 		}
-		if k.closedBy == petstore.ScopeDay {
+		if k.closedBy == quota.Day {
 			o.RateLimit = quota.RateLimit{Limit: 1, Reset: k.gate}
 		}
 		s.budget.Learn(&o, now)
@@ -70,7 +68,7 @@ func newShare(k *knowledge, processes int, known bool, inFlight int, now time.Ti
 	return s
 }
 
-// admit reserves one request, or notes when to ask again.
+// admit reserves one request, or records when to ask again.
 func (s *share) admit(now time.Time) (quota.Slot, bool) {
 	if !now.Before(s.ends) && s.budget.Scope(now, now) == "" {
 		s.open(now)
@@ -91,15 +89,15 @@ func (s *share) admit(now time.Time) (quota.Slot, bool) {
 	return slot, ok
 }
 
-// open begins a window of which nothing is known yet. The first response shows when it ends.
+// open begins a window about which nothing is known. The first response shows when it ends.
 func (s *share) open(now time.Time) {
 	s.ends, s.opened, s.own = now.Add(windowLength), false, 0
 	s.part = s.draw()
 }
 
-// draw returns how many requests of a window are this process's. If the key has fewer requests than
-// processes it is drawn, so that the sum over all of them stays below the limit except for one time
-// in a hundred: 2.5 standard deviations.
+// draw returns the number of requests of a window that this process may send. If the key has fewer
+// requests than processes, the number is drawn at random. The sum over all processes is then below
+// the limit in 99 of 100 windows: 2.5 standard deviations.
 func (s *share) draw() int {
 	limit := float64(s.limit)
 	switch {
@@ -117,7 +115,7 @@ func (s *share) draw() int {
 }
 
 // partOf returns the process's part of the rate limit of a response.
-func (s *share) partOf(r petstore.RateLimit) quota.RateLimit {
+func (s *share) partOf(r quota.RateLimit) quota.RateLimit {
 	return quota.RateLimit{
 		Limit:     max(1, r.Limit/s.processes),
 		Remaining: max(0, min(r.Remaining/s.processes, s.part-s.own)),
@@ -125,8 +123,8 @@ func (s *share) partOf(r petstore.RateLimit) quota.RateLimit {
 	}
 }
 
-// settle takes in the outcome of a request that admit has admitted.
-func (s *share) settle(slot quota.Slot, o petstore.Observation, now time.Time) {
+// settle records the outcome of a request that admit has admitted.
+func (s *share) settle(slot quota.Slot, o *quota.Observation, now time.Time) {
 	if !o.Sent.IsZero() && o.StatusCode != http.StatusTooManyRequests {
 		s.own++
 	}
@@ -135,16 +133,16 @@ func (s *share) settle(slot quota.Slot, o petstore.Observation, now time.Time) {
 	s.follow(o, now)
 }
 
-// learn takes in the outcome of a request that was admitted by Redis.
-func (s *share) learn(o petstore.Observation, now time.Time) {
+// learn records the outcome of a request that Redis has admitted.
+func (s *share) learn(o *quota.Observation, now time.Time) {
 	own := s.translate(o)
 	s.budget.Learn(&own, now)
 	s.follow(o, now)
 }
 
-// translate returns an outcome with the process's part in place of the key's rate limit.
-func (s *share) translate(o petstore.Observation) quota.Observation {
-	own := observation(o)
+// translate returns an outcome with the process's part instead of the key's rate limit.
+func (s *share) translate(o *quota.Observation) quota.Observation {
+	own := *o
 	if o.StatusCode == http.StatusTooManyRequests && !s.known {
 		s.processes = min(2*s.processes, mostShare) // there are more than was guessed
 	}
@@ -161,30 +159,31 @@ func (s *share) translate(o petstore.Observation) quota.Observation {
 	return own
 }
 
-// follow takes over what the budget has learned from an outcome.
-func (s *share) follow(o petstore.Observation, now time.Time) {
+// follow takes the end of the window from the budget after an outcome.
+func (s *share) follow(o *quota.Observation, now time.Time) {
 	if end := s.budget.End(); o.RateLimit.Limit > 0 && end.After(now) {
 		s.ends = end
 	}
 	s.opened = s.opened || o.StatusCode != 0 && o.StatusCode != http.StatusTooManyRequests
 }
 
-// earliest returns a time before which a request cannot be sent that has so many others before it.
-func (s *share) earliest(now time.Time, ahead int) time.Time {
-	at := s.budget.Earliest(now, ahead, false)
+// earliest returns a time before which a request cannot be admitted if that many others go before
+// it.
+func (s *share) earliest(now time.Time, before int) time.Time {
+	at := s.budget.Earliest(now, before, false)
 	if s.part == 0 && at.Before(s.ends) {
-		return s.ends.Add(time.Duration(ahead) * windowLength)
+		return s.ends.Add(time.Duration(before) * windowLength)
 	}
 	return at
 }
 
-// scope returns the limit because of which a request must wait until at, empty if no known one.
-func (s *share) scope(now, at time.Time) petstore.LimitScope {
+// scope returns the limit because of which a request must wait until at; empty if there is none.
+func (s *share) scope(now, at time.Time) quota.Scope {
 	scope := s.budget.Scope(now, at)
 	if scope == "" && at.After(now) {
-		scope = quota.Minute
+		return quota.Minute
 	}
-	return petstore.LimitScope(scope)
+	return scope
 }
 
 // reopen has one request ask the service if the key is closed.

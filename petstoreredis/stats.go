@@ -6,40 +6,39 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// Stats is what a [Limiter] has done so far and holds now. The counts begin with the Limiter.
+// Stats is the state of a [Limiter], with what it has done since NewLimiter.
 type Stats struct {
-	// Name is the beginning of the hash in the names of the keys in Redis, as the log has it.
+	// Name is the beginning of the hash in the names of the keys in Redis, as in the log.
 	Name string
 	// RateLimit is the most recent rate limit known.
 	RateLimit petstore.RateLimit
-	// Away reports whether the process goes on without Redis.
+	// Away reports whether there is a fallback: the process goes on without Redis.
 	Away bool
-	// Fallbacks is how often it has begun to, and AwayFor for how long in all.
+	// Fallbacks is the number of fallbacks so far, and AwayFor their total time.
 	Fallbacks int
 	AwayFor   time.Duration
 	// RoundTrips is the number of commands sent to Redis.
 	RoundTrips int
-	// Repairs is how often this process found a state in Redis that could not be read, and began it
-	// afresh.
+	// Repairs is the number of times that this process replaced a state in Redis that could not be
+	// read.
 	Repairs int
 	// Waiting is the number of calls in the queue of this process.
 	Waiting int
-	// InFlight is the number of permits in use, and Held of those that no call has asked for yet.
+	// InFlight is the number of permits in use, and Held the number of unused ones.
 	InFlight, Held int
-	// Processes is the number of processes that Redis knew of last, 0 if it has never answered.
+	// Processes is the number of processes by the last reply of Redis; 0 without one.
 	Processes int
 }
 
-// Stats returns what the limiter has done so far and holds now. It asks nobody, and is safe for
-// concurrent use.
+// Stats returns the state of the limiter. It does no I/O and is safe for concurrent use.
 func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := &l.fallback
 	s := Stats{
-		Name: l.label, RateLimit: l.known.rateLimit,
+		Name: l.label, RateLimit: petstore.RateLimit(l.known.rateLimit),
 		Away: a.share != nil, Fallbacks: a.count, AwayFor: a.total, Repairs: a.repairs,
-		RoundTrips: l.seq, Waiting: l.queue.len(), InFlight: l.inFlight, Held: len(l.unused),
+		RoundTrips: l.seq, Waiting: l.calls.Len(), InFlight: l.inFlight, Held: len(l.unused),
 		Processes: l.known.processes,
 	}
 	if s.Away {

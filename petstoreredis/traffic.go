@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// holdFor is how long a permit is kept that no call has asked for: a few times the latency of a
-	// request, so that a loop of calls finds the next permit there. UNUSED in script/state.lua is
-	// the same.
+	// holdFor is how long an unused permit is kept: a few times the latency of a request, so that a
+	// loop of calls finds its next permit. It equals UNUSED in script/state.lua.
 	holdFor = 500 * time.Millisecond
-	// wideHoldFor is the same while less than half of the window is taken, and no process waits.
+	// wideHoldFor is the same while less than half of the window is used and no process waits.
 	wideHoldFor = 2 * time.Second
-	// idleFor is how long a process may be about to ask for more before it reports what it has got.
+	// idleFor is the time after the last response in which the process may send more requests; then
+	// it reports outcomes without waiting for the next command.
 	idleFor = 20 * time.Millisecond
-	// keptReports bounds what there is to report after Redis was away.
+	// keptReports limits the number of reports that are kept during a fallback.
 	keptReports = 32
-	// leastWait is the least time between two commands for calls that got nothing. The script says
-	// longer ones; whatever a reply says, there is no busy loop.
+	// leastWait is the shortest time between two commands for the same waiters. The script asks for
+	// longer ones; a reply that does not must not cause a busy loop.
 	leastWait = 5 * time.Millisecond
-	// askEvery is how often at most Redis is asked for calls that are refused without asking.
+	// askEvery is the shortest time between two commands for calls that are refused immediately.
 	askEvery = 10 * time.Second
 )
 
@@ -30,21 +30,22 @@ const (
 // outcomes since the last one.
 type traffic struct {
 	busy        bool          // a command is in flight
-	back        chan struct{} // closed when its reply or its failure has come
-	seq         int           // its number
-	sentAt      time.Time     // when it was sent
-	overdue     *time.Timer   // fires when it takes too long
-	missed      bool          // it took too long
-	reports     []report
-	urgent      bool      // others wait for the reports
-	askAt       time.Time // when to ask for the calls that wait
-	anyResponse bool      // any response of the fleet may let a call go
-	reopens     bool      // the next command opens the gate for one request
-	commands    int       // that the state had seen when Redis replied last
-	stateTime   int64     // when that was, by the clock of Redis in milliseconds
+	back        chan struct{} // closed when the command has its reply or has failed
+	seq         int           // number of the last command
+	asked       int           // calls.Arrived when the last command was made
+	sentAt      time.Time     // when the last command was sent
+	overdue     *time.Timer   // fires at the timeout of the command
+	timedOut    bool          // the command had its timeout
+	reports     []report      // outcomes for the next command
+	urgent      bool          // other processes wait for the reports
+	askAt       time.Time     // when to send a command for the waiters
+	anyResponse bool          // any response to the fleet may admit a waiter
+	reopens     bool          // the next command asks for a probe, because of Reopen
+	commands    int           // number of commands that the state had seen at the last reply
+	stateTime   int64         // when that was, in milliseconds of the clock of Redis
 }
 
-// report adds an outcome to those of the next command.
+// report adds an outcome to the next command.
 func (t *traffic) report(r report) {
 	for i := range t.reports {
 		if t.reports[i].join(r) {
@@ -53,11 +54,11 @@ func (t *traffic) report(r report) {
 	}
 	t.reports = append(t.reports, r)
 	if n := len(t.reports) - keptReports; n > 0 {
-		t.reports = t.reports[n:] // of windows that are long over
+		t.reports = t.reports[n:] // the oldest; their windows are over
 	}
 }
 
-// unreported returns the number of requests whose outcome Redis does not know.
+// unreported returns the number of requests with an outcome that Redis does not know.
 func (t *traffic) unreported() int {
 	n := 0
 	for _, r := range t.reports {
@@ -66,16 +67,15 @@ func (t *traffic) unreported() int {
 	return n
 }
 
-// due returns when to send the next command, if no call and no response comes before, and whether
-// there is one to send.
+// due returns when to send the next command, and whether there is a reason for one.
 func (l *Limiter) due() (time.Time, bool) {
 	switch {
 	case l.fallback.share != nil:
-		return l.fallback.tryAt, l.queue.len() > 0
+		return l.fallback.tryAt, l.calls.Len() > 0
 	case l.urgent:
 		return l.sentAt, true
 	}
-	at, ok := l.askAt, l.queue.len() > 0
+	at, ok := l.askAt, l.calls.Len() > 0
 	by := func(t time.Time) {
 		if !ok || t.Before(at) {
 			at, ok = t, true
@@ -84,7 +84,7 @@ func (l *Limiter) due() (time.Time, bool) {
 	if len(l.unused) > 0 {
 		by(l.grantedAt.Add(l.hold()))
 	}
-	// One alone waits for the next command, or for the end of the lease: it has been counted
+	// A single outcome waits for the next command or the end of the lease: its request is counted
 	// already.
 	if l.inFlight == 0 && len(l.unused) == 0 && l.unreported() > 1 {
 		by(l.lastResponse.Add(idleFor))
@@ -95,7 +95,7 @@ func (l *Limiter) due() (time.Time, bool) {
 	return at, ok
 }
 
-// send sends a command with all outcomes so far, unless one is in flight.
+// send sends a command with all reports, unless one is in flight.
 func (l *Limiter) send(now time.Time) {
 	if l.busy {
 		return
@@ -105,23 +105,23 @@ func (l *Limiter) send(now time.Time) {
 	go l.sendCommand(c, now)
 }
 
-// begin notes that a command is in flight.
+// begin records that a command is in flight.
 func (l *Limiter) begin(c command, now time.Time) {
 	l.busy, l.back, l.urgent, l.sentAt = true, make(chan struct{}), false, now
-	l.reopens, l.missed = false, false
+	l.reopens, l.timedOut = false, false
 	l.overdue = time.AfterFunc(l.timeout(), func() { l.onTimeout(c.Seq) })
 }
 
-// finish notes that no command is in flight any more.
+// finish records that no command is in flight any more.
 func (l *Limiter) finish() {
 	l.overdue.Stop()
 	l.busy = false
 	close(l.back)
 }
 
-// sendCommand runs a command on a goroutine of its own, and takes over its reply.
+// sendCommand sends a command and handles its reply, on a goroutine of its own.
 func (l *Limiter) sendCommand(c command, sent time.Time) {
-	// Not every client of Redis heeds its deadline: onTimeout does not depend on it.
+	// Some clients of Redis ignore the deadline, so that onTimeout has a timer of its own.
 	ctx, cancel := context.WithTimeout(context.Background(), l.longestTrip())
 	defer cancel()
 	r, err := l.store.exchange(ctx, c)
@@ -143,11 +143,11 @@ func (l *Limiter) sendCommand(c command, sent time.Time) {
 	l.dispatch(now)
 }
 
-// longestTrip returns a time that is longer than a command may take.
+// longestTrip returns a time that is longer than the timeout of a command.
 func (l *Limiter) longestTrip() time.Duration { return l.timeout() + time.Millisecond }
 
-// restore takes back the reports of a command that failed. If it was carried out nevertheless, they
-// are reported twice, which does no harm.
+// restore puts the reports of a failed command back. If the script has run nevertheless, they are
+// reported twice, which does no harm.
 func (l *Limiter) restore(c command) {
 	l.reopens = l.reopens || c.Reopen
 	later := l.reports
@@ -160,19 +160,19 @@ func (l *Limiter) restore(c command) {
 // errSlow is the reason of a fallback when Redis does not respond in time.
 var errSlow = errors.New("no response in time")
 
-// onTimeout goes on without Redis when a command takes too long. Its reply may still come.
+// onTimeout starts a fallback when a command takes too long. Its reply may still come.
 func (l *Limiter) onTimeout(seq int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.busy && l.seq == seq {
 		now := time.Now()
-		l.missed = true
+		l.timedOut = true
 		l.startFallback(now, errSlow)
 		l.dispatch(now)
 	}
 }
 
-// onReply takes over a reply: what it says, and the permits that it grants.
+// onReply handles a reply: its knowledge, and the permits that it grants.
 func (l *Limiter) onReply(c command, r reply, sent, now time.Time) {
 	l.learn(r, sent, now)
 	if r.Granted < c.Want {
@@ -185,13 +185,17 @@ func (l *Limiter) onReply(c command, r reply, sent, now time.Time) {
 				l.unused = append(l.unused, r.slot)
 			}
 		}
-	case !l.missed: // a late reply does not end a fallback
+	case !l.timedOut: // a late reply does not end a fallback
 		l.endFallback(now)
 	}
-	l.refuse(now, c.Seq, r.Granted == 0)
+	if r.Granted == 0 {
+		l.refuseAsked(now)
+	} else {
+		l.calls.RefuseLate(now)
+	}
 }
 
-// learn takes over what a reply says, except for what it grants.
+// learn records what a reply says, except for the permits that it grants.
 func (l *Limiter) learn(r reply, sent, now time.Time) {
 	seen := l.known.rateLimit
 	l.known = newKnowledge(r, now)
@@ -213,8 +217,8 @@ func (l *Limiter) learn(r reply, sent, now time.Time) {
 	l.fallback.countProcesses(r.Processes, now)
 }
 
-// barred reports whether there is a 429 that Redis does not know of yet: permits that it has
-// granted since must not be used.
+// barred reports whether there was a 429 that Redis did not know when it granted permits: these must
+// not be used.
 func (l *Limiter) barred() bool {
 	for _, r := range l.reports {
 		if r.Rejected {
@@ -224,8 +228,7 @@ func (l *Limiter) barred() bool {
 	return false
 }
 
-// awaitReply waits, with the lock given up meanwhile, until no command is in flight or Redis is
-// away.
+// awaitReply unlocks l until no command is in flight or a fallback starts.
 func (l *Limiter) awaitReply(ctx context.Context) error {
 	for l.busy && l.fallback.share == nil {
 		back, timeout := l.back, l.timeout()
@@ -233,7 +236,7 @@ func (l *Limiter) awaitReply(ctx context.Context) error {
 		select {
 		case <-back:
 		case <-ctx.Done():
-		case <-time.After(timeout): // it is missed by now
+		case <-time.After(timeout): // a fallback has started
 		}
 		l.mu.Lock()
 		if err := ctx.Err(); err != nil {
@@ -243,7 +246,7 @@ func (l *Limiter) awaitReply(ctx context.Context) error {
 	return nil
 }
 
-// flush sends a command that asks for nothing and keeps nothing. The lock is given up meanwhile.
+// flush sends a command that returns all unused permits and asks for none. It unlocks l meanwhile.
 func (l *Limiter) flush(ctx context.Context) error {
 	now := time.Now()
 	l.unused = nil

@@ -42,3 +42,6 @@ func (a *Alarm) Fired(now time.Time) bool {
 	a.timer, a.at = nil, time.Time{}
 	return true
 }
+
+// At returns when the function will be called; zero for never.
+func (a *Alarm) At() time.Time { return a.at }

@@ -96,7 +96,7 @@ func (l *Limiter) enter(ctx context.Context, c Call) (*keyQueue, *Permit, *Waite
 	}
 	w, refused := q.calls.NewWaiter(ctx, now, c)
 	if refused == nil {
-		q.calls.Tell(now, w, Wait{Reason: q.reason(c.Background), Until: q.why.Until, Waiting: q.calls.Len() + 1})
+		q.calls.Tell(now, w, Wait{Reason: q.reason(c.Background), Until: q.why.Until})
 	}
 	return q, nil, w, refused
 }

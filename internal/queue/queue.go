@@ -154,7 +154,7 @@ func (q *Queue[P]) Refuse(w *Waiter[P], r *Refusal) {
 // RefuseLate refuses the waiters that cannot be served in time.
 func (q *Queue[P]) RefuseLate(now time.Time) {
 	q.Each(func(w *Waiter[P], before int) {
-		if at := q.earliest(now, w, before+q.reportingBefore(w)); q.late(now, w, at) {
+		if at := q.Earliest(now, w, before+q.reportingBefore(w)); q.late(now, w, at) {
 			q.Refuse(w, q.budget.Refusal(now, at))
 		}
 	})
@@ -174,7 +174,8 @@ func (q *Queue[P]) Each(f func(w *Waiter[P], before int)) {
 	}
 }
 
-func (q *Queue[P]) earliest(now time.Time, w *Waiter[P], before int) time.Time {
+// Earliest returns a time before which w cannot get a permit if that many others go before it.
+func (q *Queue[P]) Earliest(now time.Time, w *Waiter[P], before int) time.Time {
 	return q.budget.Earliest(now, before, w.background)
 }
 
@@ -187,9 +188,9 @@ func (q *Queue[P]) leave(w *Waiter[P]) {
 	w.wake()
 }
 
-// before returns the number of waiters that go before w, with those that will come back from a
+// Before returns the number of waiters that go before w, with those that will come back from a
 // report.
-func (q *Queue[P]) before(w *Waiter[P]) int {
+func (q *Queue[P]) Before(w *Waiter[P]) int {
 	_, before := q.place(w)
 	if w.background {
 		before += q.waiters[foreground].Len()

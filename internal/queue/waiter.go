@@ -22,7 +22,7 @@ type Call struct {
 type Wait struct {
 	Reason  quota.Reason // at the start of the wait
 	Until   time.Time    // zero if a response decides
-	Waiting int          // calls in the queue, including this one
+	Waiting int          // calls in the queue, including this one; Queue.Tell sets it
 }
 
 // Start reports the start of a wait, and returns what reports its end. free is the part of the wait
@@ -31,11 +31,11 @@ type Start func(ctx context.Context, w Wait) (done func(free time.Duration))
 
 // Waiter is a call in a [Queue].
 type Waiter[P any] struct {
-	Number int // of its arrival in the queue
+	Number  int           // of its arrival in the queue
+	MaxWait time.Duration // longest wait for limits
 
 	ticket     uint64
 	background bool
-	maxWait    time.Duration
 	deadline   time.Time // of the context; zero if it has none
 	entered    time.Time
 	clock      time.Duration // Queue.Clock when the waiter entered
@@ -56,11 +56,11 @@ type Waiter[P any] struct {
 // served in time.
 func (q *Queue[P]) NewWaiter(ctx context.Context, now time.Time, c Call) (*Waiter[P], *Refusal) {
 	w := &Waiter[P]{
-		ticket: c.Ticket, background: c.Background, maxWait: max(0, c.MaxWait), entered: now,
+		ticket: c.Ticket, background: c.Background, MaxWait: max(0, c.MaxWait), entered: now,
 		clock: q.Clock(now), ready: make(chan struct{}, 1),
 	}
 	w.deadline, _ = ctx.Deadline()
-	if at := q.earliest(now, w, q.before(w)); q.late(now, w, at) {
+	if at := q.Earliest(now, w, q.Before(w)); q.late(now, w, at) {
 		return nil, q.budget.Refusal(now, at)
 	}
 	return w, nil
@@ -79,12 +79,17 @@ func (q *Queue[P]) Tell(now time.Time, w *Waiter[P], wait Wait) {
 	if w.told {
 		return
 	}
+	isNew := w.place == nil
+	wait.Waiting = q.Len()
+	if isNew {
+		wait.Waiting++
+	}
 	w.told, w.wait, w.reporting = true, &wait, true
 	reporting := &q.reporting[w.class()]
 	i, _ := slices.BinarySearch(*reporting, w.ticket)
 	*reporting = slices.Insert(*reporting, i, w.ticket)
 	q.leave(w)
-	if next, _ := q.place(w); next != nil { // w came late, with an early ticket
+	if next, _ := q.place(w); isNew && next != nil { // it came late, with an early ticket
 		q.RefuseLate(now)
 	}
 }
@@ -92,7 +97,7 @@ func (q *Queue[P]) Tell(now time.Time, w *Waiter[P], wait Wait) {
 // Join puts w into the queue, unless it cannot be served in time.
 func (q *Queue[P]) Join(now time.Time, w *Waiter[P]) {
 	q.budget.Dispatch(now)
-	if at := q.earliest(now, w, q.before(w)); q.late(now, w, at) {
+	if at := q.Earliest(now, w, q.Before(w)); q.late(now, w, at) {
 		q.Refuse(w, q.budget.Refusal(now, at))
 		return
 	}
@@ -149,11 +154,11 @@ func (q *Queue[P]) check(ctx context.Context, w *Waiter[P]) (report *Wait, over 
 		q.withdraw(w, now)
 		w.refused = q.Ended(now, true)
 	case w.granted, w.refused != nil:
-	case w.wait != nil, spent < w.maxWait, spent == 0, q.since.IsZero(): // without a limit the wait is free
+	case w.wait != nil, spent < w.MaxWait, spent == 0, q.since.IsZero(): // without a limit the wait is free
 		return nil, false
 	default:
 		q.withdraw(w, now)
-		w.refused = q.budget.Refusal(now, q.earliest(now, w, 0))
+		w.refused = q.budget.Refusal(now, q.Earliest(now, w, 0))
 	}
 	return nil, true
 }
@@ -202,7 +207,7 @@ func (q *Queue[P]) awaitEvent(ctx context.Context, w *Waiter[P]) {
 func (q *Queue[P]) left(w *Waiter[P]) time.Duration {
 	q.budget.Lock()
 	defer q.budget.Unlock()
-	left := w.maxWait - q.spent(time.Now(), w)
+	left := w.MaxWait - q.spent(time.Now(), w)
 	if q.least != nil {
 		left = max(left, q.least())
 	}
@@ -218,8 +223,8 @@ func (q *Queue[P]) late(now time.Time, w *Waiter[P], at time.Time) bool {
 	if !at.After(now) {
 		return false // as far as known, w need not wait for a limit
 	}
-	at = at.Add(at.Sub(q.earliest(now, w, 0)) / 60)
-	return at.Sub(now) > w.maxWait-q.spent(now, w) || !w.deadline.IsZero() && at.After(w.deadline)
+	at = at.Add(at.Sub(q.Earliest(now, w, 0)) / 60)
+	return at.Sub(now) > w.MaxWait-q.spent(now, w) || !w.deadline.IsZero() && at.After(w.deadline)
 }
 
 // withdraw ends the wait of w: it gives back the permit that w may have got, or removes w from the
