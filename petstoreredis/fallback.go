@@ -96,6 +96,9 @@ func (l *Limiter) startFallback(now time.Time, err error) {
 	}
 	processes, known := l.divisor(now)
 	a.share = newShare(&l.known, processes, known, l.inFlight, now)
+	if l.rejected.StatusCode != 0 {
+		a.share.learn(&l.rejected, now)
+	}
 	a.since, a.reason = now, err
 	a.count++
 	l.unused = nil

@@ -104,6 +104,7 @@ func (l *Limiter) Reopen(string) {
 	defer l.mu.Unlock()
 	now := time.Now()
 	l.known.reopen()
+	l.rejected = quota.Observation{}
 	if l.fallback.share != nil {
 		l.fallback.share.reopen(now)
 	}

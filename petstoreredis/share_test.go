@@ -1,6 +1,7 @@
 package petstoreredis
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -104,6 +105,22 @@ func TestLimiterAcquire_awayClosureIsKnown(t *testing.T) {
 			elapse(time.Minute)
 		}
 		server.AssertRequests(t, "", 1)
+	})
+}
+
+func TestLimiterAcquire_awayClosureThatRedisDoesNotKnow(t *testing.T) {
+	bubble(t, func(t *testing.T, r *testRedis) {
+		l := newTestLimiter(t, r, WithShare(1))
+		p := acquire(t, l)
+		r.down.Store(true)
+		banned := respond(http.StatusTooManyRequests, 60, 0, time.Now().Add(time.Minute).Truncate(time.Second))
+		banned.RetryAfter = time.Hour
+		p.Release(banned)
+		elapse(10 * time.Minute)
+		_, err := l.Acquire(t.Context(), 0)
+		limited, ok := errors.AsType[*petstore.RateLimitError](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, petstore.ScopeBan, limited.Scope)
 	})
 }
 

@@ -29,20 +29,21 @@ const (
 // traffic is the exchange of commands and replies with Redis: one command at a time, with all
 // outcomes since the last one.
 type traffic struct {
-	busy        bool          // a command is in flight
-	back        chan struct{} // closed when the command has its reply or has failed
-	seq         int           // number of the last command
-	asked       int           // calls.Arrived when the last command was made
-	sentAt      time.Time     // when the last command was sent
-	overdue     *time.Timer   // fires at the timeout of the command
-	timedOut    bool          // the command had its timeout
-	reports     []report      // outcomes for the next command
-	urgent      bool          // other processes wait for the reports
-	askAt       time.Time     // when to send a command for the waiters
-	anyResponse bool          // any response to the fleet may admit a waiter
-	reopens     bool          // the next command asks for a probe, because of Reopen
-	commands    int           // number of commands that the state had seen at the last reply
-	stateTime   int64         // when that was, in milliseconds of the clock of Redis
+	busy        bool              // a command is in flight
+	back        chan struct{}     // closed when the command has its reply or has failed
+	seq         int               // number of the last command
+	asked       int               // calls.Arrived when the last command was made
+	sentAt      time.Time         // when the last command was sent
+	overdue     *time.Timer       // fires at the timeout of the command
+	timedOut    bool              // the command had its timeout
+	reports     []report          // outcomes for the next command
+	urgent      bool              // other processes wait for the reports
+	askAt       time.Time         // when to send a command for the waiters
+	rejected    quota.Observation // the last 429, until Redis has it; zero without one
+	anyResponse bool              // any response to the fleet may admit a waiter
+	reopens     bool              // the next command asks for a probe, because of Reopen
+	commands    int               // number of commands that the state had seen at the last reply
+	stateTime   int64             // when that was, in milliseconds of the clock of Redis
 }
 
 // report adds an outcome to the next command.
@@ -181,6 +182,7 @@ func (l *Limiter) onReply(c command, r reply, sent, now time.Time) {
 	switch {
 	case l.fallback.share == nil:
 		if !l.barred() {
+			l.rejected = quota.Observation{}
 			for range r.Granted {
 				l.unused = append(l.unused, r.slot)
 			}
