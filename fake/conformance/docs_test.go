@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -50,6 +51,13 @@ func TestDocs(t *testing.T) {
 			existing[c.section]++
 		}
 		assert.Equal(t, fmt.Sprint(counted), fmt.Sprint(existing))
+	})
+	t.Run("names every flag", func(t *testing.T) {
+		flag.VisitAll(func(f *flag.Flag) {
+			if strings.HasPrefix(f.Name, "petstore.") {
+				assert.NotEmpty(t, documented(t, "`-"+f.Name, "|"))
+			}
+		})
 	})
 	t.Run("names every question and the answer of the fake", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// block returns the first block of code in docs/petstore-fake.md that has a text.
+func block(t *testing.T, text string) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/petstore-fake.md")
+	require.NoError(t, err)
+	for _, found := range regexp.MustCompile("(?sm)^```[a-z]+\n(.*?)^```").FindAllStringSubmatch(string(page), -1) {
+		if strings.Contains(found[1], text) {
+			return found[1]
+		}
+	}
+	require.FailNow(t, "no block of code has "+text)
+	return ""
+}
+
+// shell runs commands as a user of the program types them, and returns what they print.
+func shell(t *testing.T, env []string, commands string) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no POSIX shell")
+	}
+	dir, program := t.TempDir(), command(t, nil).Path
+	require.NoError(t, os.Symlink(program, filepath.Join(dir, "petstore-fake")))
+	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", commands)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), append(env, "PATH="+dir+":"+os.Getenv("PATH"))...)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	return string(out)
+}
+
+// The block with the admin routes is run by TestDocumentation.
+func TestPageOfTheDocuments(t *testing.T) {
+	t.Parallel()
+	t.Run("starts the program with flags that it has", func(t *testing.T) {
+		t.Parallel()
+		seed := writeFile(t, `[]`)
+		for line := range strings.Lines(block(t, "petstore-fake -plan")) {
+			line = strings.Replace(strings.Replace(line, "petstore-fake", "curl", 1), "pets.json", seed, 1)
+			args := curlArguments(t, line)
+			if args[0] == "" {
+				args = nil
+			}
+			_, err := readSettings(args, noEnv)
+			assert.NoError(t, err, line)
+		}
+	})
+	t.Run("gives each variable a value that it takes", func(t *testing.T) {
+		t.Parallel()
+		page, err := os.ReadFile("../../docs/petstore-fake.md")
+		require.NoError(t, err)
+		found := regexp.MustCompile(`(PETSTORE_FAKE_[A-Z_]+)(?:=|: )([^,}\x60]+)`).FindAllStringSubmatch(string(page), -1)
+		require.Greater(t, len(found), 5)
+		for _, f := range found {
+			_, err := readSettings(nil, envOf(map[string]string{f[1]: f[2]}))
+			assert.NoError(t, err, f[0])
+			assert.Contains(t, documentation, "-"+strings.ToLower(strings.TrimPrefix(f[1], "PETSTORE_FAKE_")))
+		}
+	})
+	t.Run("finds a free port and waits until the program serves", func(t *testing.T) {
+		t.Parallel()
+		if _, err := exec.LookPath("curl"); err != nil {
+			t.Skip("there is no curl")
+		}
+		out := shell(t, nil, block(t, "mkfifo")+"trap 'kill $!' EXIT\nexport PETSTORE_FAKE_ADDR=127.0.0.1:$port\n"+
+			block(t, "-healthcheck")+`curl -fsS -H 'Authorization: Bearer fake-api-key' "$base_url/pets"`)
+		assert.Equal(t, "[]", strings.TrimSpace(out))
+	})
+	for name, client := range map[string]struct{ needs, begin, block, end, run string }{
+		"Python":     {"python3 -c 'import requests'", "import requests\nbase_url, key = %q, %q\n", "requests.get", "print(r.text)", "python3"},
+		"TypeScript": {"node --version", "const baseURL = %q, key = %q;\n", "await fetch", "console.log(await r.text())", "node --input-type=module"},
+		"Java": {
+			"javac -version", "import java.net.URI; import java.net.http.*; import java.net.http.HttpResponse.BodyHandlers;\n" +
+				"class Main { public static void main(String[] a) throws Exception { var baseUrl = %q; var key = %q;\n", "newHttpClient",
+			"System.out.println(r.body()); } }", "cat >Main.java; java Main.java",
+		},
+	} {
+		t.Run("lists pets in "+name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() {
+				t.Skip("it starts another language")
+			}
+			if exec.CommandContext(t.Context(), "sh", "-c", client.needs).Run() != nil {
+				t.Skip("this machine lacks it: " + client.needs)
+			}
+			p := startProcess(t, "-seed", writeFile(t, `[{"name":"Rex","categoryId":1,"status":"sold"},{"name":"Mia","categoryId":1}]`))
+			text := fmt.Sprintf(client.begin, "http://"+p.host+"/v1", "fake-api-key") + block(t, client.block) + client.end
+			out := shell(t, nil, "cat >program <<'END'\n"+text+"\nEND\n{ "+client.run+"; } <program")
+			p.end(t, os.Interrupt)
+			assert.JSONEq(t, `[{"id":1,"name":"Rex","categoryId":1,"status":"sold"}]`, out)
+		})
+	}
+}
