@@ -114,7 +114,7 @@ func (f *fleet) check(m measured) {
 	if f.goals.fallbacks >= 0 {
 		assert.LessOrEqual(f, m.falls, f.goals.fallbacks, "fallbacks")
 	}
-	f.Log(m)
+	f.Log(m.fields())
 	f.spread()
 	if f.Failed() || m.limited > 0 {
 		f.facts()
@@ -158,10 +158,11 @@ func (f *fleet) spread() {
 	}
 }
 
-func (m measured) String() string {
+// fields returns the line of the table.
+func (m measured) fields() []string {
 	ban, share, fairness := "no", fmt.Sprintf("%.3f", m.part), fmt.Sprintf("%.2f", m.fairness)
 	if m.banned {
-		ban = "**banned**"
+		ban = "banned"
 	}
 	if m.idle {
 		share = "–"
@@ -169,6 +170,9 @@ func (m measured) String() string {
 	if m.fairness < 0 {
 		fairness = "–"
 	}
-	return fmt.Sprintf("| %s | %d × %d on %d | %d | %s | %s | %.2f | %s | %.0f s | %d | %d | %s |", m.name, m.processes,
-		m.goroutines, m.limit, m.limited, ban, share, m.perCall, fairness, m.longest.Seconds(), m.falls, m.lines, m.load)
+	return []string{
+		m.name, fmt.Sprintf("%d × %d on %d", m.processes, m.goroutines, m.limit), fmt.Sprint(m.limited), ban, share,
+		fmt.Sprintf("%.2f", m.perCall), fairness, fmt.Sprintf("%.0f s", m.longest.Seconds()), fmt.Sprint(m.falls),
+		fmt.Sprint(m.lines), m.load,
+	}
 }

@@ -1,6 +1,7 @@
 package petstoreredis
 
 import (
+	"encoding/csv"
 	"fmt"
 	"os"
 	"strings"
@@ -14,13 +15,9 @@ import (
 	"github.com/petstore/petstore-go/internal/golden"
 )
 
-const (
-	scalingDocument = "../docs/scaling.md"
-	tableBegin      = "<!-- simulated by scaling_test.go -->\n"
-	tableEnd        = "<!-- end -->\n"
-)
+const scalingFile = "testdata/simulated.csv"
 
-// scalingFleets are the rows of the table: two and a half windows of requests, by more and more
+// scalingFleets are the rows of scalingFile: two and a half windows of requests, by more and more
 // processes.
 func scalingFleets() []fleet {
 	var fleets []fleet
@@ -37,9 +34,10 @@ func scalingFleets() []fleet {
 
 func TestLimiterAcquire_largeFleets(t *testing.T) {
 	long(t)
-	var table strings.Builder
-	table.WriteString("| requests a minute | processes | goroutines in each | 429s | time over the bound | " +
-		"round trips for each request | requests of a process, least and mean |\n|---|---|---|---|---|---|---|\n")
+	table := [][]string{{
+		"requests a minute", "processes", "goroutines in each", "429s", "time over the bound", "round trips for each request",
+		"requests of a process, least and mean",
+	}}
 	for _, f := range scalingFleets() {
 		if !golden.Update() && f.processes*f.limit > 100_000 {
 			continue
@@ -47,23 +45,16 @@ func TestLimiterAcquire_largeFleets(t *testing.T) {
 		out := f.run(t)
 		assert.Zero(t, out.rejected, "rejections of %s", f)
 		assert.Positive(t, out.fewest, "%s", f)
-		fmt.Fprintf(&table, "| %d | %d | %d | %d | %.3f | %.2f | %d, %.1f |\n", f.limit, f.processes, f.goroutines,
-			out.rejected, out.ratio, out.trips, out.fewest, float64(f.requests)/float64(f.processes))
+		table = append(table, []string{
+			fmt.Sprint(f.limit), fmt.Sprint(f.processes), fmt.Sprint(f.goroutines), fmt.Sprint(out.rejected),
+			fmt.Sprintf("%.3f", out.ratio), fmt.Sprintf("%.2f", out.trips),
+			fmt.Sprintf("%d, %.1f", out.fewest, float64(f.requests)/float64(f.processes)),
+		})
 	}
-	t.Log("\n" + table.String())
+	var text strings.Builder
+	require.NoError(t, csv.NewWriter(&text).WriteAll(table))
+	t.Log("\n" + text.String())
 	if golden.Update() {
-		writeTable(t, table.String())
+		require.NoError(t, os.WriteFile(scalingFile, []byte(text.String()), 0o644))
 	}
-}
-
-// writeTable puts a table in the place of the one in the document.
-func writeTable(t *testing.T, table string) {
-	t.Helper()
-	text, err := os.ReadFile(scalingDocument)
-	require.NoError(t, err)
-	before, rest, ok := strings.Cut(string(text), tableBegin)
-	require.True(t, ok, "no place for the table")
-	_, after, ok := strings.Cut(rest, tableEnd)
-	require.True(t, ok, "the place for the table does not end")
-	require.NoError(t, os.WriteFile(scalingDocument, []byte(before+tableBegin+"\n"+table+"\n"+tableEnd+after), 0o644))
 }

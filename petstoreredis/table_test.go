@@ -1,6 +1,7 @@
 package petstoreredis_test
 
 import (
+	"encoding/csv"
 	"flag"
 	"os"
 	"runtime"
@@ -18,22 +19,18 @@ import (
 	"github.com/petstore/petstore-go/internal/golden"
 )
 
-// The table of docs/scaling.md: a fleet of worker processes with the default options, minutes of
+// What docs/scaling.md says of fleets: a fleet of worker processes with the default options, minutes of
 // real time, and all that may go wrong with the Redis that they share. It takes twenty minutes, so
 // that a release runs it:
 //
 //	go test -v -count 1 -timeout 2h -parallel 8 -run OnRedisTable . -table
 //
-// With UPDATE_GOLDEN=1 as well it writes the rows that have run into the document.
+// With UPDATE_GOLDEN=1 as well it writes the rows that have run into tableFile.
 
 var wholeTable = flag.Bool("table", false, "run OnRedisTable, which takes twenty minutes of real time")
 
 const (
-	tableDocument = "../docs/scaling.md"
-	tableBegin    = "<!-- measured by table_test.go -->\n"
-	tableEnd      = "<!-- end of what is measured -->\n"
-	tableHead     = "| situation | fleet | 429s | ban | share of the bound | trips a call | least/mean | longest wait | " +
-		"fallbacks | log lines | load |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+	tableFile = "testdata/measured.csv"
 
 	tableLatency = 150 * time.Millisecond
 	minute       = time.Minute
@@ -82,7 +79,7 @@ func TestOnRedisTable(t *testing.T) {
 	if !*wholeTable {
 		t.Skip("takes twenty minutes of real time: see -table")
 	}
-	table := &table{lines: map[string]string{}}
+	table := &table{lines: map[string][]string{}}
 	t.Cleanup(func() { table.finish(t) })
 	for _, r := range rows() {
 		t.Run(r.name, func(t *testing.T) {
@@ -99,7 +96,7 @@ func TestOnRedisTable(t *testing.T) {
 func (r row) alone() bool { return r.burners > 0 || r.share > 0 }
 
 // run runs a row, and returns its line of the table.
-func (r row) run(t *testing.T) string {
+func (r row) run(t *testing.T) []string {
 	f := newFleet(t, r)
 	f.hire(r.processes)
 	f.start = time.Now()
@@ -115,7 +112,7 @@ func (r row) run(t *testing.T) string {
 	}
 	m := f.measure(target, elapsed)
 	f.check(m)
-	return m.String()
+	return m.fields()
 }
 
 func newFleet(t *testing.T, r row) *fleet {
@@ -200,46 +197,38 @@ func (f *fleet) at(d time.Duration) {
 // table is the lines of the rows that have run.
 type table struct {
 	mu    sync.Mutex
-	lines map[string]string // by the name of the row
+	lines map[string][]string // by the name of the row
 }
 
-func (t *table) add(name, line string) {
+func (t *table) add(name string, line []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lines[name] = line
 }
 
-// finish logs the table, and writes it into the document if it is to be updated.
+// finish logs the table, and writes it if it is to be updated, with the old lines of the rows that
+// have not run.
 func (t *table) finish(tb testing.TB) {
 	tb.Helper()
-	tb.Logf("%d cores, load at the end of each row\n%s", runtime.NumCPU(), t.text(""))
-	if !golden.Update() {
-		return
-	}
-	text, err := os.ReadFile(tableDocument)
+	file, err := os.Open(tableFile)
 	require.NoError(tb, err)
-	before, rest, ok := strings.Cut(string(text), tableBegin)
-	require.True(tb, ok, "no place for the table")
-	old, after, ok := strings.Cut(rest, tableEnd)
-	require.True(tb, ok, "the place for the table does not end")
-	now := before + tableBegin + "\n" + t.text(old) + "\n" + tableEnd + after
-	require.NoError(tb, os.WriteFile(tableDocument, []byte(now), 0o644))
-}
-
-// text is the table, with the old lines of the rows that have not run.
-func (t *table) text(old string) string {
-	var text strings.Builder
-	text.WriteString(tableHead)
+	defer file.Close()
+	old, err := csv.NewReader(file).ReadAll()
+	require.NoError(tb, err)
+	lines := [][]string{old[0]}
 	for _, r := range rows() {
 		line := t.lines[r.name]
-		for known := range strings.Lines(old) {
-			if line == "" && strings.HasPrefix(known, "| "+r.name+" |") {
-				line = strings.TrimSpace(known)
-			}
+		if i := slices.IndexFunc(old, func(known []string) bool { return known[0] == r.name }); line == nil && i > 0 {
+			line = old[i]
 		}
-		if line != "" {
-			text.WriteString(line + "\n")
+		if line != nil {
+			lines = append(lines, line)
 		}
 	}
-	return text.String()
+	var text strings.Builder
+	require.NoError(tb, csv.NewWriter(&text).WriteAll(lines))
+	tb.Logf("%d cores, load at the end of each row\n%s", runtime.NumCPU(), &text)
+	if golden.Update() {
+		require.NoError(tb, os.WriteFile(tableFile, []byte(text.String()), 0o644))
+	}
 }
