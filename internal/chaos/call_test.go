@@ -104,7 +104,7 @@ func drawCall(r *rand.Rand, p pace, trouble float64, name string) *call {
 		pause:  upTo(r, p.pause),
 		bounds: pick(r, p.bounds...),
 	}
-	if chance(r, .25) {
+	if chance(r, .15) {
 		c.patience, c.cancels = 1+upTo(r, p.patience), chance(r, .5)
 	}
 	for range c.retry.MaxAttempts {

@@ -14,13 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 const (
 	callsInMemory  = 500
 	callsOnSockets = 200
 	callsOfControl = 120
+	firstOfControl = 0 // the first seed of the wrong clients
 	usualCalls     = 5 * callsInMemory
 )
 
@@ -112,15 +113,16 @@ func (f *figures) add(r *report) {
 	}
 }
 
-// assertDone fails the test unless a quarter of the calls succeeded: rules that no call puts to the
+// assertDone fails the test unless half of the calls succeeded: rules that no call puts to the
 // test are not broken either, as without a network.
 func (f *figures) assertDone(t *testing.T) {
 	t.Helper()
 	done := 0
-	for _, operation := range []string{petstore.OpListPets, petstore.OpCreatePet, petstore.OpGetPet} {
+	for _, operation := range fakecontrol.Operations() {
+		assert.Positive(t, f.outcomes[operation+" done"], "calls of %s that succeeded", operation)
 		done += f.outcomes[operation+" done"]
 	}
-	assert.Greater(t, 4*done, f.calls, "calls that succeeded: %d", done)
+	assert.Greater(t, 2*done, f.calls, "calls that succeeded: %d", done)
 }
 
 // String returns the figures as a table.

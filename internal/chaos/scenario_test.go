@@ -45,7 +45,7 @@ type change struct {
 // draw draws a scenario with n calls.
 func draw(seed uint64, d entryPoint, n int) *scenario {
 	r := rand.New(rand.NewPCG(seed, 0))
-	p, trouble, callers := virtualTime, .05+.45*r.Float64(), 4+r.IntN(45)
+	p, trouble, callers := virtualTime, .05+.35*r.Float64(), 4+r.IntN(45)
 	w := &scenario{seed: seed, entry: d, clients: 1 + r.IntN(3)}
 	if d.real {
 		p, callers = realTime, 16
@@ -79,7 +79,7 @@ func (w *scenario) drawService(r *rand.Rand, callers int) {
 	w.skew = upTo(r, 40*time.Minute) - 20*time.Minute
 	w.latency = pick(r, 0, time.Millisecond, 80*time.Millisecond)
 	// When a plan gets smaller, all requests in flight may be refused: one of each caller.
-	for w.ban = 1 + r.IntN(3); chance(r, .4); w.ban = callers {
+	for w.ban = 1 + r.IntN(3); chance(r, .3); w.ban = callers {
 		w.changes = append(w.changes, change{
 			after: upTo(r, 5*time.Minute), plan: plan(), ban: pick(r, 0, 0, 90*time.Second),
 		})
