@@ -26,10 +26,10 @@ func TestWithObserved(t *testing.T) {
 	t.Run("the server does as the observed service", func(t *testing.T) {
 		file := observedFile(t, `{"format":1,"observations":[
 		{"key":"order","section":"4.1","question":"?","answer":"descending"},
+		{"key":"default-status","answer":"pending"},
 		{"key":"limit-zero","answer":"clamped"},
 		{"key":"unknown-status","answer":"not seen"}]}`)
-		pending := fake.WithBehavior(fake.Behavior{DefaultStatus: petstore.PetStatusPending}) // not seen, so that it stays
-		srv := fake.NewTestServer(t, pending, fake.WithObserved(file))
+		srv := fake.NewTestServer(t, fake.WithObserved(file))
 		for _, name := range []string{"Mia", "Rex"} {
 			srv.AddPet(petstore.NewPet{Name: name, CategoryID: 1})
 		}
@@ -37,6 +37,9 @@ func TestWithObserved(t *testing.T) {
 		assert.JSONEq(t, `[{"id":2,"name":"Rex","categoryId":1,"status":"pending"}]`,
 			service.send(t, request{path: "/pets?limit=0"}).body)
 		assert.Equal(t, 400, service.send(t, request{path: "/pets?status=lost"}).status, "it was not seen")
+		ignores := fake.WithBehavior(fake.Behavior{InvalidStatus: fake.InvalidIgnore})
+		kept := viaTransport(t, fake.NewTestServer(t, ignores, fake.WithObserved(file)))
+		assert.Equal(t, 200, kept.send(t, request{path: "/pets?status=lost"}).status, "what was not seen stays")
 	})
 	t.Run("a bad file is refused", func(t *testing.T) {
 		for content, message := range map[string]string{
