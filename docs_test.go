@@ -42,7 +42,7 @@ func TestDocsGo(t *testing.T) {
 				assert.Equal(t, "added Rex with id 1\n", runInNewModule(t, block[1]), path)
 				continue
 			}
-			assert.Contains(t, compiled, undented(block[1]), path)
+			assert.True(t, strings.Contains(compiled, undented(block[1])), "%s: no Go file has\n%s", path, block[1])
 		}
 	}
 }
@@ -147,6 +147,21 @@ func hasTest(t *testing.T, folder, pattern string) bool {
 		}
 	}
 	return false
+}
+
+// TestDocsFuzzing compares the table of docs/fuzzing.md with the fuzz targets.
+func TestDocsFuzzing(t *testing.T) {
+	t.Parallel()
+	named, targets := map[string]bool{}, map[string]bool{}
+	for _, match := range regexp.MustCompile("`(Fuzz\\w+)`").FindAllStringSubmatch(texts(t, ".md")["docs/fuzzing.md"], -1) {
+		named[match[1]] = true
+	}
+	for _, text := range texts(t, "_test.go") {
+		for _, match := range regexp.MustCompile(`(?m)^func (Fuzz\w+)\(f \*testing\.F\)`).FindAllStringSubmatch(text, -1) {
+			targets[match[1]] = true
+		}
+	}
+	assert.Equal(t, targets, named)
 }
 
 // TestDocsOperations compares the runbook with the code: it has each line of the logs, each alert,

@@ -193,7 +193,7 @@ func TestHTTP1SendsARequestOnce(t *testing.T) {
 	}
 }
 
-func TestHTTP1ReadIsWrittenAsWithoutABody(t *testing.T) {
+func TestHTTP1RequestWithoutABody(t *testing.T) {
 	t.Parallel()
 	loopback.Need(t)
 	written := make(chan string, 1)
@@ -212,8 +212,12 @@ func TestHTTP1ReadIsWrittenAsWithoutABody(t *testing.T) {
 		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]")
 	})
 	for name, newClient := range clients(t, s.url, new(tls.Config)) {
-		require.NoError(t, newClient().send(t, http.MethodGet).err)
-		assert.Equal(t, "GET / HTTP/1.1\r\nHost: "+s.listener.Addr().String()+
-			"\r\nUser-Agent: Go-http-client/1.1\r\nAccept-Encoding: gzip\r\n\r\n", <-written, name)
+		for method, length := range map[string]string{ // servers refuse a PUT without a length with 411
+			http.MethodGet: "", http.MethodDelete: "", http.MethodPut: "Content-Length: 0\r\n", http.MethodPatch: "Content-Length: 0\r\n",
+		} {
+			require.NoError(t, newClient().send(t, method).err)
+			assert.Equal(t, method+" / HTTP/1.1\r\nHost: "+s.listener.Addr().String()+"\r\nUser-Agent: Go-http-client/1.1\r\n"+
+				length+"Accept-Encoding: gzip\r\n\r\n", <-written, name)
+		}
 	}
 }
