@@ -240,13 +240,7 @@ func TestAPIErrorBodyHasNoPartOfTheKey(t *testing.T) {
 		}
 	})
 	t.Run("cut off at 4 KiB", func(t *testing.T) {
-		for _, form := range []string{key, each(key, `\u%04x`)} {
-			for before := 4096 - len(form) - 1; before <= 4097; before++ {
-				body := bodyOf(strings.Repeat(".", before) + strings.Repeat(form, 101))
-				assert.LessOrEqual(t, len(body), 4096)
-				clean := strings.Repeat(".", before) + strings.Repeat("[redacted]", 101)
-				assert.True(t, strings.HasPrefix(clean, body), "%d: %s", before, strings.Trim(body, "."))
-			}
-		}
+		body := bodyOf(strings.Repeat(".", 4090) + key) // internal/redact has all places
+		assert.Equal(t, strings.Repeat(".", 4090)+"[redac", body)
 	})
 }

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"html"
 	"html/template"
@@ -86,6 +87,12 @@ func TestCut(t *testing.T) {
 	}
 	assert.Empty(t, Cut("", slashedKey))
 	assert.Equal(t, "a wor", Cut("a wor", "word"))
+}
+
+func TestError(t *testing.T) {
+	err := errors.New("fine")
+	assert.Same(t, err, Error(err, slashedKey))
+	assert.EqualError(t, Error(errors.New("no "+slashedKey), slashedKey), "no "+Mark)
 }
 
 func TestHeader(t *testing.T) {

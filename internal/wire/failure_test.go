@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"syscall"
 	"testing"
 
@@ -42,6 +44,22 @@ func TestKindOf(t *testing.T) {
 			assert.Equal(t, kind, wire.KindOf(err), err.Error())
 			assert.Equal(t, kind == retry.Protocol, wire.NotHTTP(err), err.Error())
 		}
+	}
+}
+
+func TestCause(t *testing.T) {
+	local, remote := &net.TCPAddr{IP: net.IPv6loopback, Port: 53412}, &net.TCPAddr{IP: net.IPv6loopback, Port: 443}
+	reset := &net.OpError{Op: "read", Net: "tcp", Source: local, Addr: remote, Err: syscall.ECONNRESET}
+	err := wire.Cause(&url.Error{Op: "Get", URL: "https://service.test/?key=hush", Err: reset})
+	require.EqualError(t, err, "read tcp [::1]:443: connection reset by peer", "errors can be grouped")
+	require.ErrorIs(t, err, reset)
+	for _, ended := range []error{context.Canceled, context.DeadlineExceeded, &net.OpError{Op: "dial", Err: context.DeadlineExceeded}} {
+		err := wire.Cause(ended)
+		require.EqualError(t, err, ended.Error())
+		require.NotErrorIs(t, err, context.Canceled, "it is not the caller's context that has ended")
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		timeout, ok := err.(interface{ Timeout() bool })
+		assert.Equal(t, ended != context.Canceled, ok && timeout.Timeout()) //nolint:errorlint // the error itself
 	}
 }
 
