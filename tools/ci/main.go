@@ -14,7 +14,6 @@
 //	ci modules      checks go.mod and go.sum of every module
 //	ci nested       lints and tests the nested modules
 //	ci release      builds a release twice from clones, and tries it
-//	ci sbom         writes bills of materials
 //	ci vuln         looks for known vulnerabilities
 package main
 
@@ -38,7 +37,7 @@ func main() {
 		"examples": runExamples, "files": checkFiles, "fips": checkFIPS, "getmodules": getModules,
 		"licenses": checkLicenses,
 		"modules":  checkModules, "nested": checkNested, "release": checkRelease,
-		"sbom": writeSBOMs, "vuln": checkVulnerabilities,
+		"vuln": checkVulnerabilities,
 	}
 	if len(os.Args) < 2 || steps[os.Args[1]] == nil {
 		fmt.Fprintln(os.Stderr, "ci: no such step:", os.Args[1:])

@@ -34,6 +34,9 @@ func checkRelease(r repository) error {
 	for _, c := range []command{
 		r.release("one", "out"), again, in(r.temp, "diff", "-r", "out", "again"),
 		in(r.temp+"/out", "sha256sum", "--quiet", "-c", "SHA256SUMS"),
+		in(r.temp+"/out", "grep", "-q", `"purl": "pkg:golang/github.com/hashicorp/go-retryablehttp@`,
+			"petstore-go_"+version+".cdx.json", "petstoreredis_"+version+".cdx.json",
+			"petstoreotel_"+version+".cdx.json", "petstore-fake_"+version+".cdx.json"),
 	} {
 		if err := r.show(c); err != nil {
 			return err

@@ -66,33 +66,6 @@ func allowed(row string) bool {
 // released are the modules of a release.
 var released = []string{".", "petstoreredis", "petstoreotel"}
 
-// writeSBOMs writes a bill of materials for each module that is released, CycloneDX in JSON, to
-// bin/sbom. They describe a clone, since they contain a hash of all files of a folder.
-func writeSBOMs(r repository) error {
-	if _, err := r.taggedClone("sbom"); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(r.path("bin", "sbom"), 0o750); err != nil {
-		return err
-	}
-	for _, module := range released {
-		name := strings.Replace(module, ".", "petstore-go", 1)
-		file := r.path("bin", "sbom", name+".cdx.json")
-		if err := r.show(in(r.root, r.tool("cyclonedx-gomod"), "mod", "-json", "-licenses", "-type", "library",
-			"-output", file, r.temp+"/sbom/"+module)); err != nil {
-			return err
-		}
-		text, err := os.ReadFile(file) //nolint:gosec // which was written just now
-		if err != nil {
-			return err
-		}
-		if !strings.Contains(string(text), `"purl": "pkg:golang/github.com/hashicorp/go-retryablehttp@`) {
-			return fmt.Errorf("%s does not name go-retryablehttp", file)
-		}
-	}
-	return nil
-}
-
 // knownVulnerability is in testdata/vulnerable. A database that is missing or empty does not find it.
 const knownVulnerability = "GO-2024-2947"
 

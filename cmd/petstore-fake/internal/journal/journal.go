@@ -1,5 +1,5 @@
-// Package journal follows the journal of a fake: it knows which requests are tries of one call, how
-// long after each other the requests of a key came, and what they violate, and it filters them.
+// Package journal reads the journal of a fake. To each request it adds its violations, the time since
+// the last request of its key, and which requests are tries of the same call. It filters requests.
 package journal
 
 import (
@@ -20,8 +20,8 @@ import (
 // minute for which the service tells clients to wait, and as long again for a backoff.
 const RetryGap = 2 * time.Minute
 
-// visit is what is known about a request besides what is in the fake's journal.
-type visit struct {
+// record is what a request has besides its entry in the fake's journal.
+type record struct {
 	call           call
 	arrived, ended time.Time // ended is zero while there is no response
 	previous, next int       // the seqs of its key's requests before and after it, 0 for none
@@ -38,7 +38,7 @@ type call struct {
 // after a 429, a 5xx or no whole response. That is a guess, since nothing in a request says so.
 type tries struct{ seqs []int }
 
-// Journal is the journal of a fake with what follows from it. It reads the fake's journal only in
+// Journal is the journal of a fake with a record for each request. It reads the fake's journal only in
 // Update. It is safe for concurrent use.
 type Journal struct {
 	srv  *fakecontrol.Server
@@ -48,12 +48,12 @@ type Journal struct {
 	generation int64
 	begun      int // seq of the first request since the journal was cleared
 	first      int // seq of list[0]
-	list       []visit
+	list       []record
 	open       map[int]bool   // requests without a response
 	lastOf     map[int]int    // the last request of each key
 	failed     map[call][]int // failures that have no retry yet, oldest first
 	rules      map[int][]fake.Violation
-	noticed    int // how many violations there are
+	violations int // their number, those of dropped requests included
 }
 
 // New returns the journal of a fake, which is empty before the first Update.
@@ -63,21 +63,21 @@ func New(srv *fakecontrol.Server) *Journal {
 	return j
 }
 
-// forget starts with another journal. The caller holds mu.
+// forget removes everything about the last journal. The caller holds mu.
 func (j *Journal) forget(generation int64) {
-	j.generation, j.noticed, j.begun = generation, 0, j.first+len(j.list)
+	j.generation, j.violations, j.begun = generation, 0, j.first+len(j.list)
 	j.rules = make(map[int][]fake.Violation)
 	j.restart(1)
 }
 
-// restart forgets all requests; the next is first.
+// restart removes all records; the seq of the next request is first.
 func (j *Journal) restart(first int) {
 	j.first, j.list = first, nil
 	j.open, j.lastOf, j.failed = make(map[int]bool), make(map[int]int), make(map[call][]int)
 }
 
-// Update reads what has changed in the journal. generation is another number after each time that
-// the journal was cleared.
+// Update reads the changes of the fake's journal. generation must be another number each time that the
+// journal was cleared.
 func (j *Journal) Update(generation int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -91,14 +91,14 @@ func (j *Journal) Update(generation int64) {
 		}
 	}
 	if arrived := j.arrivals(); len(open) == 0 && !arrived {
-		return // nothing is noted about a request after its response
+		return // no violation is added to a request after its response
 	}
 	j.trim()
 	all := j.srv.Violations()
-	for _, violation := range all[min(j.noticed, len(all)):] {
+	for _, violation := range all[min(j.violations, len(all)):] {
 		j.rules[violation.Seq] = append(j.rules[violation.Seq], violation)
 	}
-	j.noticed = len(all)
+	j.violations = len(all)
 }
 
 // arrivals appends the requests that came after those of the list, and reports whether there are
@@ -127,7 +127,7 @@ func (j *Journal) arrivals() bool {
 
 // add appends a request.
 func (j *Journal) add(r fake.Request) {
-	one := visit{call: call{key: r.Key, sum: j.sum(r)}, arrived: r.Time}
+	one := record{call: call{key: r.Key, sum: j.sum(r)}, arrived: r.Time}
 	if before := j.at(j.lastOf[r.Key]); before != nil && r.Key != 0 {
 		one.previous, before.next = j.lastOf[r.Key], r.Seq
 	}
@@ -151,13 +151,13 @@ func (j *Journal) sum(r fake.Request) uint64 {
 
 // retried returns the tries that a request belongs to: those of the oldest failure of the same call
 // that nothing has retried yet. It returns nil if there is none.
-func (j *Journal) retried(seq int, one visit) *tries {
+func (j *Journal) retried(seq int, one record) *tries {
 	waiting := j.failed[one.call]
 	for len(waiting) > 0 {
 		first := waiting[0]
 		before := j.at(first)
 		if before != nil && before.ended.After(one.arrived) {
-			return nil // it was under way at the same time
+			return nil // both were in flight at the same time
 		}
 		waiting = waiting[1:]
 		j.failed[one.call] = waiting
@@ -174,7 +174,7 @@ func (j *Journal) retried(seq int, one visit) *tries {
 	return nil
 }
 
-// settle takes the response of a request over, if there is one.
+// settle records the response of a request, if there is one.
 func (j *Journal) settle(r fake.Request) {
 	one := j.at(r.Seq)
 	if one == nil || Pending(r) {
@@ -197,7 +197,7 @@ func cutOff(r fake.Request) bool {
 	return err == nil && len(r.ResponseBody) < announced && r.Method != http.MethodHead
 }
 
-// trim drops what the journal has dropped.
+// trim removes the records of requests that the fake's journal has dropped.
 func (j *Journal) trim() {
 	if _, ok := j.srv.Request(j.first); ok {
 		return // most often
@@ -217,19 +217,19 @@ func (j *Journal) trim() {
 	maps.DeleteFunc(j.rules, func(seq int, _ []fake.Violation) bool { return seq < j.first })
 }
 
-// at returns the visit of a request, nil if there is none. The caller holds mu.
-func (j *Journal) at(seq int) *visit {
+// at returns the record of a request, nil if there is none. The caller holds mu.
+func (j *Journal) at(seq int) *record {
 	if seq < j.first || seq >= j.first+len(j.list) {
 		return nil
 	}
 	return &j.list[seq-j.first]
 }
 
-// Entry is a request of the journal with what follows from the others.
+// Entry is a request of the journal with what the other requests say about it.
 type Entry struct {
 	fake.Request
 
-	// Violations are those that the request is.
+	// Violations are the violations by this request.
 	Violations []fake.Violation
 	// Since is the time since the last request of the same key, negative if there is none.
 	Since time.Duration
@@ -283,5 +283,5 @@ func (j *Journal) Dropped() int {
 func (j *Journal) Violations() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.noticed
+	return j.violations
 }

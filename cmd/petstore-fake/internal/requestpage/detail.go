@@ -29,19 +29,19 @@ const (
 	maxTries  = 20
 )
 
-// detail is a request with what is useful for one alone.
+// detail is a request as the page shows it alone.
 type detail struct {
 	row
-	Journal string // which the request is in
-	Request []headerField
-	Body    shownBody
-	Answer  []headerField
-	Reply   shownBody
-	Calls   []try
-	Longest time.Duration // of their waits
-	Curl    string
-	Partial bool // Curl is not the whole
-	Pending bool
+	Journal      string // the number of its journal
+	Request      []headerField
+	RequestBody  shownBody
+	Response     []headerField
+	ResponseBody shownBody
+	Calls        []try
+	Longest      time.Duration // of their waits
+	Curl         string
+	Partial      bool // Curl is not the whole
+	Pending      bool
 }
 
 // headerField is a header with what it means.
@@ -162,8 +162,8 @@ func (v *view) detail(e journal.Entry) *detail {
 	d := &detail{
 		row: keys.row(e, ""), Journal: strconv.FormatInt(v.p.feed.position().journal, 16),
 		Pending: journal.Pending(e.Request),
-		Request: headerFields(e.Header, nil), Answer: headerFields(e.ResponseHeader, v.p.notes(e)),
-		Body: newShownBody(e.Body, "No body."), Reply: newShownBody(e.ResponseBody, "No body."),
+		Request: headerFields(e.Header, nil), Response: headerFields(e.ResponseHeader, v.p.notes(e)),
+		RequestBody: newShownBody(e.Body, "No body."), ResponseBody: newShownBody(e.ResponseBody, "No body."),
 		Curl: replay.Curl(v.origin, e.Request, keys.public(e.Request)),
 	}
 	d.Calls, d.Longest = v.tries(e, keys)
@@ -172,9 +172,9 @@ func (v *view) detail(e journal.Entry) *detail {
 	}
 	switch {
 	case d.Pending:
-		d.Reply.About = "No response yet."
+		d.ResponseBody.About = "No response yet."
 	case e.StatusCode == 0:
-		d.Reply.About = "No response."
+		d.ResponseBody.About = "No response."
 	}
 	return d
 }

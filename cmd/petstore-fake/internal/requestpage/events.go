@@ -25,7 +25,7 @@ const (
 // event is what a stream sends. Its size is bounded, because everything in it is.
 type event struct {
 	Now time.Time `json:"now"`
-	// Fresh means that Rows are in place of all that came before, the newest that fit.
+	// Fresh reports whether Rows, the newest that fit, replace all earlier rows.
 	Fresh bool              `json:"fresh"`
 	Rows  []listed          `json:"rows"`
 	Gone  []int             `json:"gone"`  // requests that changed and do not fit any more
@@ -67,13 +67,13 @@ func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serve sends events until the reader is gone, or so slow that it is as good as gone.
+// serve sends events until the reader is gone, or takes none for sendTimeout.
 func (s *stream) serve(ctx context.Context, w http.ResponseWriter) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.p.feed.open, cancel)()
 	for text := append([]byte("retry: 1000\n"), s.next()...); send(w, text) == nil && pause(ctx, nil, batchPause); {
-		// Asked for before looking, so that no change falls in between.
+		// Before next, so that no change is missed between the two.
 		changed := s.p.feed.changed()
 		if text = s.next(); len(text) > 0 {
 			continue
@@ -109,7 +109,7 @@ func pause(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {
 	return false
 }
 
-// next returns the next event as text, nothing if the reader knows everything.
+// next returns the next event as text, and nil if nothing has changed.
 func (s *stream) next() []byte {
 	first := len(s.state) == 0
 	seqs, at, ok := s.p.feed.since(s.at)

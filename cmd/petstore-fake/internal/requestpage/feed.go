@@ -11,27 +11,27 @@ import (
 // maxChanges is how many changes a feed remembers.
 const maxChanges = 1024
 
-// feed knows what has changed lately, for the event streams. Nothing is queued for any of them:
-// each asks for what came after the position it has reached. It is safe for concurrent use.
+// feed holds the last changes for the event streams. No stream has a queue: each asks for the changes
+// after its position. It is safe for concurrent use.
 type feed struct {
 	mu    sync.Mutex
 	at    position
-	seqs  [maxChanges]int // of the last changes, 0 for one that is about no request
+	seqs  [maxChanges]int // of the requests that changed last, 0 for a change of something else
 	wake  chan struct{}   // closed at the next change; nil while no stream waits
-	open  context.Context // until the page is closed
+	open  context.Context // ends when the page is closed
 	close func()
 }
 
-// position is a place in a feed. The zero position is in no feed.
+// position is the number of a change. The zero position belongs to no feed.
 type position struct {
-	journal int64 // another one after each clearing, and in each process
+	journal int64 // its number; each process and each clearing begins another
 	change  int64
 }
 
 // String returns the position as the id of an event.
 func (p position) String() string { return fmt.Sprintf("%x-%x", p.journal, p.change) }
 
-// parsePosition reads the id of an event. What is none comes to the zero position.
+// parsePosition reads the id of an event. It returns the zero position for any other text.
 func parsePosition(id string) (p position) {
 	if _, err := fmt.Sscanf(id, "%x-%x", &p.journal, &p.change); err != nil || p.String() != id {
 		return position{}
@@ -44,32 +44,32 @@ func newFeed() *feed {
 	return &feed{at: position{journal: time.Now().UnixNano()}, open: open, close: end}
 }
 
-// touch notes that something about a request has changed, or with 0 about anything else.
+// touch records a change of a request, or with 0 of something else.
 func (f *feed) touch(seq int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at.change++
 	f.seqs[f.at.change%maxChanges] = seq
-	f.rouse()
+	f.wakeStreams()
 }
 
-// restart notes that the journal was emptied.
+// restart records that the journal was cleared.
 func (f *feed) restart() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at = position{journal: f.at.journal + 1}
-	f.rouse()
+	f.wakeStreams()
 }
 
-// position returns the present position.
+// position returns the position of the last change.
 func (f *feed) position() position {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.at
 }
 
-// rouse wakes the streams that wait. The caller holds mu.
-func (f *feed) rouse() {
+// wakeStreams wakes the streams that wait. The caller holds mu.
+func (f *feed) wakeStreams() {
 	if f.wake != nil {
 		close(f.wake)
 		f.wake = nil
@@ -86,8 +86,8 @@ func (f *feed) changed() <-chan struct{} {
 	return f.wake
 }
 
-// since returns the requests that changed after a position, in order and once each, and the present
-// position. It reports false if the feed does not reach back that far.
+// since returns the seqs of the requests that changed after a position, sorted and each once, and the
+// position of the last change. It reports false if the feed no longer holds all of these changes.
 func (f *feed) since(p position) (seqs []int, now position, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

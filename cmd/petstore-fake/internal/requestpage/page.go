@@ -46,7 +46,7 @@ func NewNotifier() Notifier { return Notifier{newFeed()} }
 // Notify records that the request with the number seq has changed.
 func (n Notifier) Notify(seq int) { n.feed.touch(seq) }
 
-// New returns the page of a fake. The function returns what the page cannot ask the fake for.
+// New returns the page of a fake. state returns what the fake does not know.
 func New(srv *fakecontrol.Server, n Notifier, state func() State) *Page {
 	return &Page{srv: srv, state: state, feed: n.feed, journal: journal.New(srv), layout: newLayout()}
 }

@@ -17,7 +17,7 @@ import (
 // MaxListed bounds the keys, the faults and the pets that the page lists, each.
 const MaxListed = 100
 
-// State is what the page shows and cannot ask the fake for.
+// State is what the page shows and the fake does not know.
 type State struct {
 	Ahead  time.Duration // of the service's clock
 	Faults []Fault       // the latest first, at most MaxListed
@@ -73,7 +73,7 @@ func (s senders) public(r fake.Request) string {
 	return ""
 }
 
-// strip is what makes the service behave otherwise than at the start.
+// strip is what has changed the service's behaviour since the start.
 type strip struct {
 	Latency, Ahead time.Duration
 	Faults         int // that are active
@@ -138,7 +138,7 @@ func newWindow(name string, used, limit int, reset time.Time) window {
 	return w
 }
 
-// parts returns what stands beside the rows, by the names of the templates that show it.
+// parts returns the data of the parts beside the rows, by the names of their templates.
 func (v *view) parts() map[string]any {
 	srv, now, state := v.p.srv, v.p.srv.Now(), v.p.state()
 	st := strip{Latency: srv.Latency(), Ahead: state.Ahead}

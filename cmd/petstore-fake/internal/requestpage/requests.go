@@ -19,35 +19,35 @@ import (
 // shownRequest is a request of the journal. A body that is not UTF-8, which JSON cannot carry,
 // stands in the field with Base64 in its name.
 type shownRequest struct {
-	Seq          int         `json:"seq"`
-	Operation    string      `json:"operation"`
-	KeyID        int         `json:"keyId"` // 0 without a valid key
-	Key          string      `json:"key"`
-	Method       string      `json:"method"`
-	Path         string      `json:"path"`
-	Header       http.Header `json:"header"`
-	Body         string      `json:"body"`
-	BodyBase64   []byte      `json:"bodyBase64,omitempty"`
-	Status       int         `json:"status"`
-	AnswerHeader http.Header `json:"answerHeader"`
-	Answer       string      `json:"answer"`
-	AnswerBase64 []byte      `json:"answerBase64,omitempty"`
-	Time         time.Time   `json:"time"`
-	DurationMS   float64     `json:"durationMs"`
-	Fault        bool        `json:"fault"`
-	FaultEffect  string      `json:"faultEffect,omitempty"`
-	Hint         string      `json:"hint"`
+	Seq            int         `json:"seq"`
+	Operation      string      `json:"operation"`
+	KeyID          int         `json:"keyId"` // 0 without a valid key
+	Key            string      `json:"key"`
+	Method         string      `json:"method"`
+	Path           string      `json:"path"`
+	Header         http.Header `json:"header"`
+	Body           string      `json:"body"`
+	BodyBase64     []byte      `json:"bodyBase64,omitempty"`
+	Status         int         `json:"status"`
+	ResponseHeader http.Header `json:"answerHeader"`
+	Response       string      `json:"answer"`
+	ResponseBase64 []byte      `json:"answerBase64,omitempty"`
+	Time           time.Time   `json:"time"`
+	DurationMS     float64     `json:"durationMs"`
+	Fault          bool        `json:"fault"`
+	FaultEffect    string      `json:"faultEffect,omitempty"`
+	Hint           string      `json:"hint"`
 }
 
 func (s senders) request(r fake.Request) shownRequest {
 	shown := shownRequest{
 		Seq: r.Seq, Operation: r.Operation, Method: r.Method, Path: r.Path, Header: r.Header,
-		Status: r.StatusCode, AnswerHeader: r.ResponseHeader, Time: r.Time.UTC(), Fault: r.Fault, Hint: r.Hint,
+		Status: r.StatusCode, ResponseHeader: r.ResponseHeader, Time: r.Time.UTC(), Fault: r.Fault, Hint: r.Hint,
 		DurationMS: float64(r.Duration) / float64(time.Millisecond), FaultEffect: r.FaultEffect,
 	}
 	shown.KeyID, shown.Key = s.of(r)
 	shown.Body, shown.BodyBase64 = showBytes(r.Body)
-	shown.Answer, shown.AnswerBase64 = showBytes(r.ResponseBody)
+	shown.Response, shown.ResponseBase64 = showBytes(r.ResponseBody)
 	return shown
 }
 

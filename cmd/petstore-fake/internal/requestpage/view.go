@@ -19,12 +19,12 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// view is what a reader looks at.
+// view is the filters that a reader has set, and the key of the chart.
 type view struct {
 	p       *Page
 	query   url.Values
 	fits    func(journal.Entry) bool // nil for all
-	fitting map[int]bool             // the seqs that fit, without a filter nil
+	fitting map[int]bool             // the seqs that fit; nil without a filter
 	key     int                      // whose limit the chart shows
 	origin  string
 }
