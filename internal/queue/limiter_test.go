@@ -104,10 +104,19 @@ func ask(l *Limiter, s *quotatest.Service, rng *rand.Rand) bool {
 func assertAtRest(t *testing.T, l *Limiter) {
 	t.Helper()
 	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	assert.Zero(t, l.last.budget.InFlight(), "in flight")
 	assert.Zero(t, l.last.calls.Len(), "waiting")
 	assert.True(t, l.last.calls.Idle(), "reporting")
 	assert.Nil(t, l.last.alarm.timer, "timer")
+}
+
+// figures returns the number of requests in flight, and of calls in the queue.
+func figures(l *Limiter) (inFlight, waiting int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last.budget.InFlight(), l.last.calls.Len()
 }
 
 func TestLimiterColdStart(t *testing.T) {
@@ -122,11 +131,13 @@ func TestLimiterColdStart(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 			synctest.Wait()
-			assert.Equal(t, 1, l.last.budget.InFlight(), "before the first response")
+			inFlight, _ := figures(l)
+			assert.Equal(t, 1, inFlight, "before the first response")
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
 			assert.Len(t, s.Arrivals(), 60, "in the first window")
-			assert.Equal(t, 40, l.last.calls.Len())
+			_, waiting := figures(l)
+			assert.Equal(t, 40, waiting)
 			all.Wait()
 			assert.Zero(t, s.Rejected())
 			assertAtRest(t, l)
