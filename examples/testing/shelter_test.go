@@ -41,7 +41,7 @@ func TestReportDuringAnOutage(t *testing.T) {
 func TestAdmitWithUnknownOutcome(t *testing.T) {
 	server := fake.NewTestServer(t, fake.WithStrict()) // fails the test if a create is repeated
 	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, AfterCommit: true, Status: http.StatusBadGateway})
-	pet, err := Shelter{server.Client()}.Admit(t.Context(), "Rex", 1)
+	pet, err := Shelter{server.Client()}.Admit(t.Context(), "Rex", 1) // the code of yours that is tested
 	require.NoError(t, err)
 	assert.Equal(t, "Rex", pet.Name)
 	assert.Len(t, server.Pets(), 1)
