@@ -91,8 +91,7 @@ func TestWithHeader(t *testing.T) {
 	argument, ok := errors.AsType[*petstore.ArgumentError](err)
 	require.True(t, ok)
 	assert.Equal(t, "WithHeader", argument.Argument)
-	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
-	require.NoError(t, err)
+	require.NoError(t, list(client))
 	require.Len(t, service.sent(), 2)
 	assert.Equal(t, []string{"edge"}, service.sent()[0].header["X-Team"], "a call's header overrides the client's")
 	assert.Equal(t, []string{"core"}, service.sent()[1].header["X-Team"], "and does not change it")
@@ -118,8 +117,7 @@ func TestClientRateLimit(t *testing.T) {
 	client, _ := scripted(t, []responder{status(200, `[]`, quota(60, 41, time.Minute)...), status(200, `[]`)})
 	assert.True(t, client.RateLimit().IsZero())
 	for range 2 {
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+		require.NoError(t, list(client))
 	}
 	assert.Equal(t, 41, client.RateLimit().Remaining, "a response without headers changes nothing")
 	assert.True(t, (*petstore.Client)(nil).RateLimit().IsZero())
@@ -369,8 +367,7 @@ func TestClientReopenOnEachRefusal(t *testing.T) {
 		for range 8 {
 			all.Go(func() {
 				for range 600 { // for a minute
-					_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-					assert.ErrorIs(t, err, petstore.ErrRateLimited)
+					assert.ErrorIs(t, list(client), petstore.ErrRateLimited)
 					client.Reopen()
 					time.Sleep(100 * time.Millisecond)
 				}

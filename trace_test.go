@@ -36,9 +36,8 @@ func TestCallFromContext(t *testing.T) {
 				note(status(200, "[]")), note(status(201, onePet)),
 			})
 
-			_, err := client.GetPet(t.Context(), 7)
-			require.NoError(t, err)
-			_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithBackground())
+			require.NoError(t, get(client))
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithBackground())
 			require.NoError(t, err)
 			_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
 			require.NoError(t, err)
@@ -69,21 +68,6 @@ func TestCallFromContext(t *testing.T) {
 }
 
 func TestCallKeyID(t *testing.T) {
-	idOf := func(t *testing.T, key string, opts ...petstore.Option) (id string) {
-		client, _ := scripted(t, []responder{status(200, "[]")}, append(opts,
-			petstore.WithTrace(&petstore.ClientTrace{
-				AttemptStart: func(_ context.Context, c petstore.Call) { id = c.KeyID },
-			}))...)
-		if key != testKey {
-			t.Fatal("the key of scripted clients is testKey")
-		}
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		return id
-	}
-	first := idOf(t, testKey)
-	assert.Equal(t, first, idOf(t, testKey), "two clients, one key")
-
 	var ids []string
 	keys := []string{"first-key", "second-key", "first-key"}
 	client, err := petstore.NewClient("https://service.test/v1", "",
@@ -100,8 +84,7 @@ func TestCallKeyID(t *testing.T) {
 		}))
 	require.NoError(t, err)
 	for range 3 {
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+		require.NoError(t, list(client))
 	}
 	assert.Equal(t, ids[0], ids[2])
 	assert.NotEqual(t, ids[0], ids[1])
@@ -119,8 +102,7 @@ func TestCallWaited(t *testing.T) {
 		}
 		client, _ := scripted(t, []responder{note(status(503, "")), note(status(200, "[]"))},
 			petstore.WithLimiter(slowLimiter{petstore.NewLimiter(), time.Second}))
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+		require.NoError(t, list(client))
 		assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, waited)
 	})
 }
@@ -175,8 +157,7 @@ func TestClientTrace(t *testing.T) {
 			client, _ := scripted(t, []responder{
 				status(429, "", append(quota(10, 0, 0), "Retry-After: 3")...), fails(errReset), status(200, "[]", quota(10, 8, time.Minute)...),
 			}, petstore.WithTrace(r.trace(t)), petstore.WithLimiter(petstore.NewLimiter()))
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
+			require.NoError(t, list(client))
 			assert.Equal(t, []string{
 				"call listPets", "attempt", "attempt done", "wait for minute", "wait done", "attempt", "attempt done",
 				"wait for backoff", "wait done", "attempt", "attempt done", "call done",
@@ -236,8 +217,7 @@ func TestClientTrace(t *testing.T) {
 			})
 		}
 		client, _ := scripted(t, []responder{status(200, "[]")}, nth(1), petstore.WithTrace(&petstore.ClientTrace{}), nth(2))
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+		require.NoError(t, list(client))
 		assert.Equal(t, []int{1, 2}, order)
 	})
 	t.Run("is refused if it is nil", func(t *testing.T) {
