@@ -128,23 +128,6 @@ var headerKind = &optionKind[callConfig, header]{"WithHeader", func(c *callConfi
 	return nil
 }, func(h header) string { return strconv.Quote(h.key) + ", …" }}
 
-// with returns c with opts applied; c itself if there are none.
-func (c *callConfig) with(opts []CallOption) (*callConfig, error) {
-	if len(opts) == 0 {
-		return c, nil
-	}
-	changed := *c
-	for i, opt := range opts {
-		if opt == nil {
-			return nil, invalid(fmt.Sprintf("option %d", i+1), "is nil")
-		}
-		if err := opt.applyCall(&changed); err != nil {
-			return nil, err
-		}
-	}
-	return &changed, nil
-}
-
 func reservedHeader(key string) bool {
 	return slices.Contains([]string{
 		"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Host", "User-Agent",
@@ -152,12 +135,4 @@ func reservedHeader(key string) bool {
 		"Transfer-Encoding", "Upgrade", "Expect", "Content-Encoding",
 		"Idempotency-Key", "X-Idempotency-Key", // with these, net/http repeats a POST by itself
 	}, key)
-}
-
-// shorter returns the shorter of two time limits; 0 means no limit.
-func shorter(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return a + b
-	}
-	return min(a, b)
 }

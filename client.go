@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-cleanhttp"
+
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/headers"
@@ -222,3 +224,11 @@ func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String
 
 // LogValue returns String as an attribute.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// shorter returns the shorter of two time limits; 0 means no limit.
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
+}

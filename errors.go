@@ -112,69 +112,6 @@ func (e *APIError) Is(target error) bool {
 	return false
 }
 
-// RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
-// would exceed [WithMaxWait] or the context's deadline, the context ended during the wait, or the
-// service answered the last attempt with 429. The service did not carry out the request.
-//
-// It matches [ErrRateLimited] and unwraps to the [*APIError] of the 429, if there was one, and to
-// the context's error and cause, if the context ended the wait.
-type RateLimitError struct {
-	// Operation is the name of the operation; empty in an error of a Limiter that was used without
-	// a Client.
-	Operation string
-	// RetryAt is the time from which a request may be sent again, by the local clock; zero if not
-	// known.
-	RetryAt time.Time
-	// RateLimit is the last known rate limit of the key.
-	RateLimit RateLimit
-	// Scope is the limit that the call would have had to wait for; empty if not known.
-	Scope LimitScope
-	// Local reports whether the call was refused before anything was sent.
-	Local bool
-	// Attempts is the number of attempts begun.
-	Attempts int
-	// Err is the *APIError of the 429, the end of the context, or both; nil if there is neither.
-	Err error
-}
-
-// Error returns one line of at most 512 bytes.
-func (e *RateLimitError) Error() string {
-	var b strings.Builder
-	b.WriteString(errtext.Prefix(e.Operation) + "rate limited")
-	if e.Scope != "" {
-		b.WriteString(" (" + string(e.Scope) + ")")
-	}
-	if !e.RetryAt.IsZero() {
-		b.WriteString(" until " + e.RetryAt.UTC().Format(time.RFC3339))
-	}
-	if e.Local {
-		b.WriteString(", nothing was sent")
-	}
-	if e.Err != nil {
-		b.WriteString(": " + errtext.TrimPrefix(e.Err, e.Operation))
-	}
-	return errtext.Line(b.String())
-}
-
-// RetryAfterHeader returns RetryAt as the value of a Retry-After header, for a server that passes
-// the refusal on to its own clients: whole seconds from now, rounded up, at least 1. It returns the
-// empty string if RetryAt is not known.
-func (e *RateLimitError) RetryAfterHeader() string {
-	if e.RetryAt.IsZero() {
-		return ""
-	}
-	seconds := (time.Until(e.RetryAt) + time.Second - 1) / time.Second
-	return strconv.FormatInt(int64(max(1, seconds)), 10)
-}
-
-// Is reports whether target is [ErrRateLimited], or [ErrNotSent] for a Local refusal.
-func (e *RateLimitError) Is(target error) bool {
-	return target == ErrRateLimited || target == ErrNotSent && e.Local
-}
-
-// Unwrap returns Err.
-func (e *RateLimitError) Unwrap() error { return e.Err }
-
 // ArgumentError reports an argument that the service document rules out, or that cannot be sent.
 // Nothing was sent. It matches [ErrInvalidArgument] and [ErrNotSent].
 type ArgumentError struct {
@@ -184,18 +121,6 @@ type ArgumentError struct {
 	Argument string
 	// Reason is what is wrong with the argument.
 	Reason string
-}
-
-// RetryAfter returns how long to wait before the call may be tried again, for a 429, a 503 and a
-// refusal of the limiter alike; 0 if that time has passed. It returns false if err does not say.
-func RetryAfter(err error) (time.Duration, bool) {
-	if e, ok := errors.AsType[*RateLimitError](err); ok && !e.RetryAt.IsZero() {
-		return max(0, time.Until(e.RetryAt)), true
-	}
-	if e, ok := errors.AsType[*APIError](err); ok && e.RetryAfter > 0 {
-		return e.RetryAfter, true
-	}
-	return 0, false
 }
 
 // withOperation adds the operation to the field of an ArgumentError, or to the text of another
@@ -298,3 +223,26 @@ func (e *TransportError) Is(target error) bool {
 
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error { return e.Err }
+
+// callError is each error of a call. Its Is speaks of that call alone, where errors.Is may find
+// another one, which ended the context or failed in the function of WithAPIKeyFunc.
+type callError interface {
+	error
+	Is(target error) bool
+}
+
+// errorLine returns text with the number of attempts and, if err is about a create whose outcome is
+// unknown, with that.
+func errorLine(err callError, text string, attempts int) string {
+	suffix := ""
+	if attempts > 1 {
+		suffix = " (" + strconv.Itoa(attempts) + " attempts)"
+	}
+	switch unknown := err.Is(ErrOutcomeUnknown); {
+	case unknown && strings.HasPrefix(text, "petstore: "+opDo):
+		suffix += "; the request may have been carried out"
+	case unknown:
+		suffix += "; the pet may have been created"
+	}
+	return errtext.LineWith(text, suffix)
+}

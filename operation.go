@@ -2,7 +2,6 @@ package petstore
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 )
 
@@ -50,13 +49,4 @@ func writes(operation string) bool {
 		}
 	}
 	return strings.HasPrefix(operation, opDo) && operation != opDo+http.MethodGet
-}
-
-// request is what each attempt of a call sends. It does not change.
-type request struct {
-	operation *operation
-	config    *callConfig
-	url       url.URL
-	body      []byte // nil for none
-	drops     bool   // the body of a success is not decoded
 }

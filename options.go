@@ -24,53 +24,6 @@ const (
 	defaultMaxResponseBytes = 10 << 20
 )
 
-// Option configures a [Client] in [NewClient]. Options are values: they can be compared with ==,
-// and String returns them as they are written in Go, without secrets. An option with a function
-// equals only itself.
-type Option interface {
-	fmt.Stringer
-	applyClient(*clientConfig) error
-}
-
-// CallOption configures a [Client] in [NewClient], or a single call. An option of the call
-// overrides the same option of its client.
-type CallOption interface {
-	Option
-	applyCall(*callConfig) error
-}
-
-// clientConfig is the result of all options of NewClient.
-type clientConfig struct {
-	httpClient       *http.Client
-	ownTransport     bool // httpClient is the client's own
-	product          string
-	stop             context.Context //nolint:containedctx // of WithStop
-	keyFunc          func(context.Context) (string, error)
-	insecureHTTP     bool
-	maxResponseBytes int64
-	limiter          Limiter
-	traces           []*ClientTrace
-	wraps            []func(http.RoundTripper) http.RoundTripper
-	call             callConfig
-}
-
-// callConfig has the settings that may differ from call to call. Calls share it, so neither it nor
-// its header is changed in place: an option changes a copy.
-type callConfig struct {
-	retry          retry.Policy
-	maxWait        time.Duration
-	attemptTimeout time.Duration
-	callTimeout    time.Duration // 0 means none
-	background     bool
-	rawBody        bool
-	header         http.Header
-}
-
-// invalid returns an error about an option or argument; withOperation adds the operation.
-func invalid(argument, reason string) *ArgumentError {
-	return &ArgumentError{Argument: argument, Reason: reason}
-}
-
 // durationKind is the kind of an option that sets a field of a callConfig to a time that is not
 // negative.
 func durationKind(name string, field func(*callConfig) *time.Duration) *optionKind[callConfig, time.Duration] {

@@ -2,68 +2,90 @@ package petstore
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/headers"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// RateLimit is the caller's quota by the X-RateLimit headers of one response (section 8.2).
+// RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
+// would exceed [WithMaxWait] or the context's deadline, the context ended during the wait, or the
+// service answered the last attempt with 429. The service did not carry out the request.
 //
-// The zero RateLimit means that nothing is known about the quota, because a header was missing or
-// malformed. If the quota is used up, Limit is positive and Remaining is 0.
-type RateLimit struct {
-	// Limit is the number of requests that the current window allows.
-	Limit int
-	// Remaining is the number of requests left in the current window.
-	Remaining int
-	// Reset is the end of the window by the service's clock, in whole seconds.
-	Reset time.Time
+// It matches [ErrRateLimited] and unwraps to the [*APIError] of the 429, if there was one, and to
+// the context's error and cause, if the context ended the wait.
+type RateLimitError struct {
+	// Operation is the name of the operation; empty in an error of a Limiter that was used without
+	// a Client.
+	Operation string
+	// RetryAt is the time from which a request may be sent again, by the local clock; zero if not
+	// known.
+	RetryAt time.Time
+	// RateLimit is the last known rate limit of the key.
+	RateLimit RateLimit
+	// Scope is the limit that the call would have had to wait for; empty if not known.
+	Scope LimitScope
+	// Local reports whether the call was refused before anything was sent.
+	Local bool
+	// Attempts is the number of attempts begun.
+	Attempts int
+	// Err is the *APIError of the 429, the end of the context, or both; nil if there is neither.
+	Err error
 }
 
-// IsZero reports whether nothing is known, because a header was missing or malformed.
-func (r RateLimit) IsZero() bool { return r == RateLimit{} }
-
-// LogValue returns limit, remaining and reset as a group; the group of the zero RateLimit is empty.
-func (r RateLimit) LogValue() slog.Value {
-	if r.IsZero() {
-		return slog.GroupValue()
+// Error returns one line of at most 512 bytes.
+func (e *RateLimitError) Error() string {
+	var b strings.Builder
+	b.WriteString(errtext.Prefix(e.Operation) + "rate limited")
+	if e.Scope != "" {
+		b.WriteString(" (" + string(e.Scope) + ")")
 	}
-	return slog.GroupValue(
-		slog.Int("limit", r.Limit), slog.Int("remaining", r.Remaining), slog.Time("reset", r.Reset.UTC()))
-}
-
-// String returns the rate limit as text, such as "59 of 60 left until 2026-11-21T12:01:30Z";
-// "unknown" for the zero RateLimit.
-func (r RateLimit) String() string {
-	if r.IsZero() {
-		return "unknown"
+	if !e.RetryAt.IsZero() {
+		b.WriteString(" until " + e.RetryAt.UTC().Format(time.RFC3339))
 	}
-	left := strconv.Itoa(r.Remaining) + " of " + strconv.Itoa(r.Limit)
-	return left + " left until " + r.Reset.UTC().Format(time.RFC3339)
+	if e.Local {
+		b.WriteString(", nothing was sent")
+	}
+	if e.Err != nil {
+		b.WriteString(": " + errtext.TrimPrefix(e.Err, e.Operation))
+	}
+	return errtext.Line(b.String())
 }
 
-// LimitScope is the limit that refused a request, or would have refused it: that of the minute,
-// that of the day, or a ban (section 8). The service does not report it, so the client infers it:
-//
-//   - ScopeBan after a 429 whose Retry-After ends after the Reset of the same response, or after
-//     more than a minute if there is no Reset. A ban that ends before the window cannot be
-//     recognised.
-//   - ScopeDay for a used-up window that was more than a minute from its Reset in its first
-//     response.
-//   - ScopeMinute for all others.
-//
-// The zero LimitScope means that the limit is not known.
-type LimitScope string
+// RetryAfterHeader returns RetryAt as the value of a Retry-After header, for a server that passes
+// the refusal on to its own clients: whole seconds from now, rounded up, at least 1. It returns the
+// empty string if RetryAt is not known.
+func (e *RateLimitError) RetryAfterHeader() string {
+	if e.RetryAt.IsZero() {
+		return ""
+	}
+	seconds := (time.Until(e.RetryAt) + time.Second - 1) / time.Second
+	return strconv.FormatInt(int64(max(1, seconds)), 10)
+}
 
-// The limits of section 8.
-const (
-	ScopeMinute LimitScope = "minute"
-	ScopeDay    LimitScope = "day"
-	ScopeBan    LimitScope = "ban"
-)
+// Is reports whether target is [ErrRateLimited], or [ErrNotSent] for a Local refusal.
+func (e *RateLimitError) Is(target error) bool {
+	return target == ErrRateLimited || target == ErrNotSent && e.Local
+}
+
+// Unwrap returns Err.
+func (e *RateLimitError) Unwrap() error { return e.Err }
+
+// RetryAfter returns how long to wait before the call may be tried again, for a 429, a 503 and a
+// refusal of the limiter alike; 0 if that time has passed. It returns false if err does not say.
+func RetryAfter(err error) (time.Duration, bool) {
+	if e, ok := errors.AsType[*RateLimitError](err); ok && !e.RetryAt.IsZero() {
+		return max(0, time.Until(e.RetryAt)), true
+	}
+	if e, ok := errors.AsType[*APIError](err); ok && e.RetryAfter > 0 {
+		return e.RetryAfter, true
+	}
+	return 0, false
+}
 
 // Limiter admits the requests of one API key. A [Client] calls Acquire before each attempt,
 // including retries, and reports the outcome of each attempt to the [Permit]. Implementations must

@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -51,3 +52,58 @@ func (r Response) Deprecation() (Deprecation, bool) {
 	}
 	return d, !d.At.IsZero() || !d.Sunset.IsZero()
 }
+
+// RateLimit is the caller's quota by the X-RateLimit headers of one response (section 8.2).
+//
+// The zero RateLimit means that nothing is known about the quota, because a header was missing or
+// malformed. If the quota is used up, Limit is positive and Remaining is 0.
+type RateLimit struct {
+	// Limit is the number of requests that the current window allows.
+	Limit int
+	// Remaining is the number of requests left in the current window.
+	Remaining int
+	// Reset is the end of the window by the service's clock, in whole seconds.
+	Reset time.Time
+}
+
+// IsZero reports whether nothing is known, because a header was missing or malformed.
+func (r RateLimit) IsZero() bool { return r == RateLimit{} }
+
+// LogValue returns limit, remaining and reset as a group; the group of the zero RateLimit is empty.
+func (r RateLimit) LogValue() slog.Value {
+	if r.IsZero() {
+		return slog.GroupValue()
+	}
+	return slog.GroupValue(
+		slog.Int("limit", r.Limit), slog.Int("remaining", r.Remaining), slog.Time("reset", r.Reset.UTC()))
+}
+
+// String returns the rate limit as text, such as "59 of 60 left until 2026-11-21T12:01:30Z";
+// "unknown" for the zero RateLimit.
+func (r RateLimit) String() string {
+	if r.IsZero() {
+		return "unknown"
+	}
+	left := strconv.Itoa(r.Remaining) + " of " + strconv.Itoa(r.Limit)
+	return left + " left until " + r.Reset.UTC().Format(time.RFC3339)
+}
+
+// LimitScope is the limit that refused a request, or would have refused it: that of the minute,
+// that of the day, or a ban (section 8). The service does not report it, so the client infers it:
+//
+//   - ScopeBan after a 429 whose Retry-After ends after the Reset of the same response, or after
+//     more than a minute if there is no Reset. A ban that ends before the window cannot be
+//     recognised.
+//   - ScopeDay for a used-up window that was more than a minute from its Reset in its first
+//     response.
+//   - ScopeMinute for all others.
+//
+// The zero LimitScope means that the limit is not known.
+type LimitScope string
+
+// The limits of section 8.
+const (
+	ScopeMinute LimitScope = "minute"
+	ScopeDay    LimitScope = "day"
+	ScopeBan    LimitScope = "ban"
+)

@@ -11,6 +11,58 @@ import (
 	"github.com/petstore/petstore-go/internal/body"
 )
 
+// PetStatus is the availability of a pet (section 2). The service may add statuses to the three
+// declared here; the client returns an unknown status unchanged.
+type PetStatus string
+
+// The statuses of the service document (section 2).
+const (
+	PetStatusAvailable PetStatus = "available"
+	PetStatusPending   PetStatus = "pending"
+	PetStatusSold      PetStatus = "sold"
+)
+
+// PetStatuses returns the statuses of the service document, in its order. The caller may change the
+// result.
+func PetStatuses() []PetStatus {
+	return []PetStatus{PetStatusAvailable, PetStatusPending, PetStatusSold}
+}
+
+// Valid reports whether s is one of the statuses of the service document. The empty status is not.
+func (s PetStatus) Valid() bool {
+	switch s {
+	case PetStatusAvailable, PetStatusPending, PetStatusSold:
+		return true
+	}
+	return false
+}
+
+// NewPet is a pet to be added (section 2).
+type NewPet struct {
+	// Name is required: a non-empty string of valid UTF-8.
+	Name string `json:"name"`
+	// CategoryID is required and always sent; 0 is a valid category.
+	CategoryID int64 `json:"categoryId"`
+	// Status is optional. The empty status is not sent; the document does not say which status the
+	// pet then gets.
+	Status PetStatus `json:"status,omitempty"`
+}
+
+// Pet is a pet in the catalogue (section 2).
+type Pet struct {
+	// ID is assigned by the service.
+	ID int64 `json:"id"`
+	// Name is the pet's name; it may be empty.
+	Name string `json:"name"`
+	// CategoryID identifies the category of the pet.
+	CategoryID int64 `json:"categoryId"`
+	// Status is empty if the service sent none. It may be a status that is not Valid.
+	Status PetStatus `json:"status,omitempty"`
+}
+
+// MaxLimit is the largest [ListPetsParams.Limit] (section 4.1).
+const MaxLimit = 100
+
 // encodeNewPet returns the body of createPet. It always has categoryId; an empty status is left out
 // (section 2).
 func encodeNewPet(p NewPet) []byte {

@@ -1,15 +1,35 @@
 package petstore
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"reflect"
 	"strings"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/retry"
 )
 
 // Options are values: two are equal with == if they set the same to the same, so that mocks can
 // match them. Functions cannot be compared; their options have a pointer, and each equals itself
 // only.
+
+// Option configures a [Client] in [NewClient]. Options are values: they can be compared with ==,
+// and String returns them as they are written in Go, without secrets. An option with a function
+// equals only itself.
+type Option interface {
+	fmt.Stringer
+	applyClient(*clientConfig) error
+}
+
+// CallOption configures a [Client] in [NewClient], or a single call. An option of the call
+// overrides the same option of its client.
+type CallOption interface {
+	Option
+	applyCall(*callConfig) error
+}
 
 // optionKind is what all options of one name have in common.
 type optionKind[C, T any] struct {
@@ -116,3 +136,52 @@ func (j joined) String() string {
 
 // Format writes String for each verb.
 func (j joined) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, j.String()) }
+
+// clientConfig is the result of all options of NewClient.
+type clientConfig struct {
+	httpClient       *http.Client
+	ownTransport     bool // httpClient is the client's own
+	product          string
+	stop             context.Context //nolint:containedctx // of WithStop
+	keyFunc          func(context.Context) (string, error)
+	insecureHTTP     bool
+	maxResponseBytes int64
+	limiter          Limiter
+	traces           []*ClientTrace
+	wraps            []func(http.RoundTripper) http.RoundTripper
+	call             callConfig
+}
+
+// callConfig has the settings that may differ from call to call. Calls share it, so neither it nor
+// its header is changed in place: an option changes a copy.
+type callConfig struct {
+	retry          retry.Policy
+	maxWait        time.Duration
+	attemptTimeout time.Duration
+	callTimeout    time.Duration // 0 means none
+	background     bool
+	rawBody        bool
+	header         http.Header
+}
+
+// invalid returns an error about an option or argument; withOperation adds the operation.
+func invalid(argument, reason string) *ArgumentError {
+	return &ArgumentError{Argument: argument, Reason: reason}
+}
+
+// with returns c with opts applied; c itself if there are none.
+func (c *callConfig) with(opts []CallOption) (*callConfig, error) {
+	if len(opts) == 0 {
+		return c, nil
+	}
+	changed := *c
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, invalid(fmt.Sprintf("option %d", i+1), "is nil")
+		}
+		if err := opt.applyCall(&changed); err != nil {
+			return nil, err
+		}
+	}
+	return &changed, nil
+}
