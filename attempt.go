@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -61,7 +62,7 @@ func (a *attempt) exchange(cookies http.Header) {
 	if err == nil {
 		err = a.readBody(resp)
 	}
-	key := a.key.Secret()
+	key := a.secret()
 	a.header = redact.Header(a.header, key) // a copy: the transport may share it with other requests
 	a.err = nil
 	if err != nil {
@@ -100,10 +101,10 @@ func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 
 // prepare builds the request without http.NewRequest, which would parse and check its parts again.
 func (a *attempt) prepare(cookies http.Header) {
-	r := &a.request
-	m := http.Request{Method: r.operation.method, URL: &r.url, Host: r.url.Host, Header: a.requestHeader(cookies)}
+	m := a.request.message(a.requestHeader(cookies))
+	m.Host = m.URL.Host
 	http1 := a.core.http1.Load()
-	a.wire.SetBody(&a.core.sends, &m, r.body, r.operation.repeatable, http1)
+	a.wire.SetBody(&a.core.sends, &m, a.request.body, a.request.repeatable(), http1)
 	a.message = *m.WithContext(a.wire.Watch(&a.context, http1))
 }
 
@@ -163,7 +164,7 @@ func (a *attempt) readBody(resp *http.Response) (err error) {
 
 // fail records the error of the transport, or of reading the body, without the key.
 func (a *attempt) fail(err error, key string) {
-	ended := endOf(a.ctx.Context)
+	ended := a.contextEnd()
 	if a.err = ended; ended == nil {
 		a.err = a.cause(err)
 	}
@@ -195,8 +196,64 @@ func (a *attempt) cause(err error) error {
 // result returns what decides about another attempt.
 func (a *attempt) result() retry.Result {
 	code := a.response.StatusCode
-	return retry.Result{Sent: a.sent, Status: code, Success: a.request.operation.succeeds(code), Failure: a.failure}
+	return retry.Result{Sent: a.sent, Status: code, Success: a.request.succeeds(code), Failure: a.failure}
 }
+
+// succeeded reports whether there is a complete response with the documented status.
+func (a *attempt) succeeded() bool { return a.err == nil && a.request.succeeds(a.response.StatusCode) }
+
+// plan returns the plan after a.
+func (a *attempt) plan() retry.Plan {
+	config := a.request.config
+	facts := retry.Facts{
+		Result:     a.result(),
+		Repeatable: a.request.repeatable(),
+		NewKey:     a.core.rotates && !a.keyRefused.Load(),
+		Number:     a.number,
+		Policy:     config.retry,
+		RetryAfter: a.response.RetryAfter,
+		Unlimited:  a.core.limiter == nil,
+		Now:        time.Now(),
+		MaxWait:    config.maxWait - time.Duration(a.waited.Load()),
+		Random:     rand.Int64N,
+	}
+	facts.Deadline, _ = a.ctx.Deadline()
+	if facts.Status == http.StatusTooManyRequests {
+		facts.OpensAt = opensAt(a.response)
+	}
+	p := retry.Decide(&facts)
+	if p.Again && facts.Status == http.StatusUnauthorized {
+		a.keyRefused.Store(true) // admit ends the call if the key is the same
+	}
+	return p
+}
+
+// waitReason returns the reason for the wait of the plan after a, which is nil before the first.
+func (a *attempt) waitReason(p *retry.Plan) WaitReason {
+	switch {
+	case !p.NotBefore.IsZero() && a.scope() != "":
+		return WaitReason(a.scope())
+	case !p.NotBefore.IsZero(), p.Asked:
+		return WaitRetryAfter
+	}
+	return WaitBackoff
+}
+
+// refusedKey returns the KeyID that the response to a refused; nil if it did not.
+func (a *attempt) refusedKey() *string {
+	if a == nil || a.response.StatusCode != http.StatusUnauthorized {
+		return nil
+	}
+	return a.key.ID
+}
+
+// noContent reports whether the response is one without a body, as those to Do may be.
+func (a *attempt) noContent() bool {
+	return a.request.succeeds(http.StatusNoContent) && a.response.StatusCode == http.StatusNoContent
+}
+
+// secret returns the key of a; empty if it has none.
+func (a *attempt) secret() string { return a.key.Secret() }
 
 // scope returns the limit that a 429 seems to be for; empty for any other response.
 func (a *attempt) scope() LimitScope {

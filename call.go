@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net/http"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/deadline"
@@ -27,7 +23,7 @@ import (
 //	gate.go      admit waits, with the call's first ticket in the limiter's queue
 //	attempt.go   send writes the request again and reads the 201
 //	call.go      again: no retry
-//	outcome.go   ofLast returns the error of the call, here nil; codec.go decodes the Pet
+//	outcome.go   ofLast returns the error of the call, here nil; pet.go decodes it
 //
 // Nothing keeps a call after its end, so that calls share a pool.
 type call struct {
@@ -47,40 +43,25 @@ type kept struct {
 	first    outgoing
 }
 
-// arguments has the parameters of an operation.
-type arguments struct {
-	operation *operation
-	id        int64  // of the pet in the path
-	path      string // of Do, below the base URL
-	decodes   bool   // Do decodes the body
-	query     string
-	body      []byte // nil for none
-}
-
-// perform makes a call. It decodes the body of the documented success; all else is an error.
+// perform makes a call of c, which is nil if there is no client. It decodes the body of the documented
+// success; all else is an error.
 func perform[T any](
-	ctx context.Context, c *Client, args arguments, opts []CallOption, decode func(*body.Buffer) (T, error),
+	ctx context.Context, c *core, args arguments, opts []CallOption, decode func(*body.Buffer) (T, error),
 ) (value T, response Response, err error) {
-	k, err := newCall(ctx, c, args, opts)
-	if err != nil {
+	f := new(kept)
+	if err := f.progress.begin(ctx, c, args, opts); err != nil {
 		return value, response, err
 	}
-	traces := c.tracer.traces
-	traced := c.tracer.call(k.ctx)
+	k, _ := c.calls.Get().(*call)
+	if k == nil {
+		k = new(call)
+	}
+	k.progress, k.first.outgoing = &f.progress, &f.first
 	err = errPanicked // done reports it if the code below panics
-	defer func() { traced.done(traces, err) }()
-	if traced != nil {
-		traced.start(traces)
-		k.ctx.Context = traced.last
-	}
-	if timeout := k.request.config.callTimeout; timeout > 0 {
-		cause := errors.New("WithCallTimeout of " + timeout.String())
-		bounded, cancel := context.WithTimeoutCause(k.ctx.Context, timeout, cause)
-		defer cancel()
-		k.ctx.Context = bounded //nolint:fatcontext // once for each call
-	}
+	defer func() { f.progress.done(err) }()
+	defer k.start()()
 	if err = k.run(); err != nil {
-		deadline.AwaitCause(k.ctx.Context, err)
+		deadline.AwaitCause(&k.ctx, err)
 	} else {
 		value, response, err = decodeResponse(k, decode)
 	}
@@ -94,9 +75,8 @@ func perform[T any](
 
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
 	a, o := k.last, k.outcome()
-	none := k.request.operation.success == 0 && a.response.StatusCode == http.StatusNoContent
 	switch {
-	case k.request.drops, none:
+	case k.request.drops, a.noContent():
 		return value, o.response(), nil
 	case a.buffer.Size() == 0: // the decoder would report no more than EOF
 		return value, response, o.responseError("body is empty", nil)
@@ -113,40 +93,6 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 		response.RawBody = a.buffer.Whole()
 	}
 	return value, response, nil
-}
-
-func newCall(ctx context.Context, c *Client, args arguments, opts []CallOption) (*call, error) {
-	op := args.operation
-	if ctx == nil {
-		return nil, &ArgumentError{op.name, "ctx", "is nil"}
-	}
-	if c == nil || c.engine == nil {
-		return nil, &ArgumentError{op.name, "Client", "was not made by NewClient"}
-	}
-	config, err := c.call.with(opts)
-	if err != nil {
-		return nil, withOperation(err, op.name)
-	}
-	f := &kept{progress: progress{
-		id: rand.Uint64(), core: &c.core,
-		request: request{operation: op, config: config, url: *c.petsURL, body: args.body},
-	}}
-	f.progress.ctx = callContext{ctx, &f.progress}
-	k, _ := c.calls.Get().(*call)
-	if k == nil {
-		k = new(call)
-	}
-	k.progress, k.first.outgoing = &f.progress, &f.first
-	url := &k.request.url
-	url.RawQuery = args.query
-	if op.template == ofOne {
-		url.Path = string(strconv.AppendInt(append([]byte(url.Path), '/'), args.id, 10))
-	}
-	if args.path != "" {
-		url.Path = strings.TrimSuffix(url.Path, "/pets") + args.path
-		k.request.drops = !args.decodes
-	}
-	return k, nil
 }
 
 // run sends the request, again if the plan says so, and returns the error of the call.
@@ -167,20 +113,16 @@ func (k *call) run() error {
 	return err
 }
 
-func (k *call) outcome() *outcome { return &outcome{k.request.operation, k.last, k.plan, k.sent} }
+func (k *call) outcome() outcome { return outcome{&k.request, k.last, k.plan, k.sent} }
 
 // attempt implements [looped]: it waits at the gate and sends the request.
 func (k *call) attempt(cookies http.Header) (*http.Response, error) {
 	a := &k.first
-	var refusedKey *string
-	if last := k.last; last != nil {
-		a = &attempt{outgoing: new(outgoing), buffer: last.buffer}
-		if last.response.StatusCode == http.StatusUnauthorized {
-			refusedKey = last.key.ID
-		}
+	if k.last != nil {
+		a = &attempt{outgoing: new(outgoing), buffer: k.last.buffer}
 	}
 	a.progress, a.number = k.progress, int(k.attempts.Load())+1
-	if err := k.admit(&a.admission, &k.plan, k.waitReason(), refusedKey); err != nil {
+	if err := k.admit(&a.admission, &k.plan, k.last.waitReason(&k.plan), k.last.refusedKey()); err != nil {
 		k.refused = k.refusal(a, err)
 		return nil, k.refused
 	}
@@ -193,79 +135,30 @@ func (k *call) attempt(cookies http.Header) (*http.Response, error) {
 	return placeholderResponse(a.raw), nil
 }
 
-// waitReason returns the reason for the wait of the plan.
-func (k *call) waitReason() WaitReason {
-	switch {
-	case !k.plan.NotBefore.IsZero() && k.last.scope() != "":
-		return WaitReason(k.last.scope())
-	case !k.plan.NotBefore.IsZero(), k.plan.Asked:
-		return WaitRetryAfter
-	}
-	return WaitBackoff
-}
-
 // refusal returns the error of the call after err, because of which a was not sent.
 func (k *call) refusal(a *attempt, err error) error {
 	if noKey, ok := errors.AsType[*keyError](err); ok {
 		k.attempts.Add(1)
 		a.err, a.failure = noKey.error, retry.Permanent
 		k.last, k.plan = a, retry.Plan{}
-		return k.outcome().ofLast()
+		o := k.outcome()
+		return o.ofLast()
 	}
+	o := k.outcome()
 	if errors.Is(err, errSameKey) {
-		return k.outcome().ofLast() // the service has refused this key
+		return o.ofLast() // the service has refused this key
 	}
-	ended := k.ended()
-	err = k.outcome().refusal(err, ended)
-	if e, ok := err.(*RateLimitError); ok && ended == nil && k.core.tracer.on() && e.RetryAt.After(time.Now()) { //nolint:errorlint // its own
-		left := e.RateLimit.Remaining
-		if e.Scope == ScopeBan {
-			left = -1
-		}
-		info := LimitInfo{Call: k.describe(), Scope: e.Scope, Until: e.RetryAt}
-		k.core.tracer.limitClosed(k.ctx.Context, info, left, a.closures)
-	}
-	return err
+	return o.refusal(err, k.ended())
 }
 
 // again implements [looped]: it plans the next attempt.
 func (k *call) again() bool {
-	if k.refused != nil || k.last == nil {
+	k.plan = retry.Plan{}
+	if k.refused != nil || k.last == nil || k.last.succeeded() || k.ended() != nil {
 		return false
 	}
-	k.plan = k.decide(k.last)
-	if k.plan.Costs && k.plan.Again && !k.core.retries.Take() {
+	if k.plan = k.last.plan(); k.plan.Costs && k.plan.Again && !k.core.retries.Take() {
 		k.plan = retry.Plan{}
 	}
 	return k.plan.Again
-}
-
-// decide returns the plan after a.
-func (k *call) decide(a *attempt) retry.Plan {
-	result := a.result()
-	if result.Success && a.err == nil || k.ended() != nil {
-		return retry.Plan{}
-	}
-	config := k.request.config
-	facts := retry.Facts{
-		Result:     result,
-		Repeatable: k.request.operation.repeatable,
-		NewKey:     k.core.rotates && !k.keyRefused.Load(),
-		Number:     a.number,
-		Policy:     config.retry,
-		RetryAfter: a.response.RetryAfter,
-		Unlimited:  k.core.limiter == nil,
-		Now:        time.Now(),
-		MaxWait:    config.maxWait - time.Duration(k.waited.Load()),
-		Random:     rand.Int64N,
-	}
-	facts.Deadline, _ = k.ctx.Deadline()
-	if result.Status == http.StatusTooManyRequests {
-		facts.OpensAt = opensAt(a.response)
-	}
-	p := retry.Decide(&facts)
-	if p.Again && result.Status == http.StatusUnauthorized {
-		k.keyRefused.Store(true) // admit ends the call if the key is the same
-	}
-	return p
 }

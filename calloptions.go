@@ -136,3 +136,15 @@ func reservedHeader(key string) bool {
 		"Idempotency-Key", "X-Idempotency-Key", // with these, net/http repeats a POST by itself
 	}, key)
 }
+
+// durationKind is the kind of an option that sets a field of a callConfig to a time that is not
+// negative.
+func durationKind(name string, field func(*callConfig) *time.Duration) *optionKind[callConfig, time.Duration] {
+	return &optionKind[callConfig, time.Duration]{name: name, apply: func(c *callConfig, d time.Duration) error {
+		if d < 0 {
+			return invalid(name, "is negative")
+		}
+		*field(c) = d
+		return nil
+	}}
+}

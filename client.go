@@ -70,10 +70,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		userAgent = config.product + " " + userAgent
 	}
 	c := &Client{core{key: key, rotates: config.keyFunc != nil}}
-	c.tracer.traces = config.traces
-	c.shared = shared{
-		base:      base.String(),
-		petsURL:   base.JoinPath("pets"),
+	c.share(&shared{
 		engine:    newEngine(*hc),
 		transport: transport.RoundTrip,
 		sends:     wire.NewTransport(transport, config.ownTransport && len(config.wraps) == 0),
@@ -87,12 +84,10 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		calls:     new(sync.Pool),
 		dates:     new(headers.Dates),
 		retries:   new(retry.Budget),
+		traces:    config.traces,
 		call:      config.call,
-	}
-	c.templates[0] = base.Path + "/{path}" // of Do
-	for _, op := range operations {
-		c.templates[op.index] = c.petsURL.Path + op.template
-	}
+	})
+	c.setBase(base)
 	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
 	return c, nil
 }
@@ -143,19 +138,27 @@ func defaultTransport() *http.Transport {
 	return t
 }
 
+// usable returns the core of c; nil if NewClient did not make c.
+func (c *Client) usable() *core {
+	if c == nil || c.engine == nil {
+		return nil
+	}
+	return &c.core
+}
+
 // WithKey returns a client with another key, which must be a bearer token, and the same transport,
 // limiter and options, for a program with many keys: its clients then share one pool of
 // connections. It replaces the function of [WithAPIKeyFunc], if there is one.
 func (c *Client) WithKey(apiKey string) (*Client, error) {
-	if c == nil || c.engine == nil {
-		return nil, &ArgumentError{"WithKey", "Client", "was not made by NewClient"}
+	if c.usable() == nil {
+		return nil, argumentError("WithKey", "Client", "was not made by NewClient")
 	}
 	key, err := newKeySource(apiKey, nil)
 	if err != nil {
 		return nil, withOperation(err, "WithKey")
 	}
-	other := &Client{core{shared: c.shared, key: key}}
-	other.tracer.traces = c.tracer.traces
+	other := &Client{core{key: key}}
+	other.share(&c.shared)
 	other.http1.Store(c.http1.Load())
 	return other, nil
 }

@@ -2,8 +2,12 @@ package petstore
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +43,7 @@ type shared struct {
 	closeIdle func()         // closes the idle connections of the client's own transport
 	limiter   Limiter
 	stop      context.Context //nolint:containedctx // of WithStop; nil for none
+	traces    []*ClientTrace
 	noCookies http.Header
 	headers   http.Header // of each request
 	maxBody   int64
@@ -47,6 +52,18 @@ type shared struct {
 	dates     *headers.Dates
 	retries   *retry.Budget
 	call      callConfig
+}
+
+// share sets what c has in common with other clients.
+func (c *core) share(s *shared) { c.shared, c.tracer.traces = *s, s.traces }
+
+// setBase sets the URLs and path templates below base.
+func (s *shared) setBase(base *url.URL) {
+	s.base, s.petsURL = base.String(), base.JoinPath("pets")
+	s.templates[0] = base.Path + "/{path}" // of Do
+	for _, op := range operations {
+		s.templates[op.index] = s.petsURL.Path + op.template
+	}
 }
 
 // roundTripper is a function so that no dump can print the variables that it closes over: they lead
@@ -94,6 +111,16 @@ func (c *core) keyID() string {
 	return *key.ID
 }
 
+// arguments has the parameters of an operation.
+type arguments struct {
+	operation *operation
+	id        int64  // of the pet in the path
+	path      string // of Do, below the base URL
+	decodes   bool   // Do decodes the body
+	query     string
+	body      []byte // nil for none
+}
+
 // request is what each attempt of a call sends. It does not change.
 type request struct {
 	operation *operation
@@ -103,12 +130,22 @@ type request struct {
 	drops     bool   // the body of a success is not decoded
 }
 
+func (r *request) name() string           { return r.operation.name }
+func (r *request) repeatable() bool       { return r.operation.repeatable }
+func (r *request) succeeds(code int) bool { return r.operation.succeeds(code) }
+
+// message returns the request for net/http, without a body.
+func (r *request) message(h http.Header) http.Request {
+	return http.Request{Method: r.operation.method, URL: &r.url, Header: h}
+}
+
 // progress is how far a call has come. Other goroutines may ask for it through the context.
 type progress struct {
 	id      uint64
 	core    *core
 	request request
 	ctx     callContext
+	traced  *tracedCall // nil without a trace
 
 	attempts   atomic.Int32 // number of attempts begun
 	waited     atomic.Int64 // time waited for the rate limit, in ns
@@ -118,6 +155,52 @@ type progress struct {
 	keyID      atomic.Pointer[string]
 	tickets    tickets
 }
+
+// begin sets the request of a call, and what does not change. c is nil if there is no client.
+func (p *progress) begin(ctx context.Context, c *core, args arguments, opts []CallOption) error {
+	op := args.operation
+	if ctx == nil {
+		return argumentError(op.name, "ctx", "is nil")
+	}
+	if c == nil {
+		return argumentError(op.name, "Client", "was not made by NewClient")
+	}
+	config, err := c.call.with(opts)
+	if err != nil {
+		return withOperation(err, op.name)
+	}
+	p.id, p.core, p.ctx = rand.Uint64(), c, callContext{ctx, p}
+	r := &p.request
+	r.operation, r.config, r.url, r.body = op, config, *c.petsURL, args.body
+	r.url.RawQuery = args.query
+	if op.template == ofOne {
+		r.url.Path = string(strconv.AppendInt(append([]byte(r.url.Path), '/'), args.id, 10))
+	}
+	if args.path != "" {
+		r.url.Path = strings.TrimSuffix(r.url.Path, "/pets") + args.path
+		r.drops = !args.decodes
+	}
+	return nil
+}
+
+// start calls the CallStart functions, and begins the timeout of the call. The caller must call
+// cancel at the end.
+func (p *progress) start() (cancel context.CancelFunc) {
+	if p.traced = p.core.tracer.call(p.ctx); p.traced != nil {
+		p.traced.start(p.core.traces)
+		p.ctx.Context = p.traced.last
+	}
+	timeout := p.request.config.callTimeout
+	if timeout == 0 {
+		return func() {}
+	}
+	cause := errors.New("WithCallTimeout of " + timeout.String())
+	p.ctx.Context, cancel = context.WithTimeoutCause(p.ctx.Context, timeout, cause)
+	return cancel
+}
+
+// done calls the CallDone functions.
+func (p *progress) done(err error) { p.traced.done(p.core.traces, err) }
 
 func (p *progress) describe() Call {
 	c := Call{
@@ -136,6 +219,9 @@ func (p *progress) describe() Call {
 	}
 	return c
 }
+
+// contextEnd returns a *deadline.Ended if the context of the call has ended, else nil.
+func (p *progress) contextEnd() error { return endOf(p.ctx.Context) }
 
 func (p *progress) queueTickets() *tickets { return &p.tickets }
 

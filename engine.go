@@ -51,7 +51,7 @@ type placeholder struct {
 // run makes the attempts of call. Its error matters only if there was no attempt.
 func (p *placeholder) run(ctx context.Context, call looped, c *core, r *request) error {
 	p.ctx = loopContext{ctx, call}
-	req := http.Request{Method: r.operation.method, URL: &r.url, Header: c.cookies()}
+	req := r.message(c.cookies())
 	p.request = *req.WithContext(&p.ctx)
 	p.engine.Request = &p.request
 	resp, err := c.engine.Do(&p.engine)

@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,21 +40,18 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 		return nil, withOperation(err, "NewClient")
 	}
 	baseURL := os.Getenv(envBaseURL)
+	_, problem := credential.ParseBaseURL(baseURL, config.insecureHTTP)
 	if baseURL == "" {
-		return nil, withOperation(invalid(envBaseURL, "is not set"), "NewClient")
+		problem = "is not set"
 	}
-	apiKey, source, err := apiKeyFromEnv(config)
+	if problem != "" {
+		return nil, withOperation(invalid(envBaseURL, problem), "NewClient")
+	}
+	apiKey, err := apiKeyFromEnv(config)
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
 	}
-	if apiKey == "" && config.keyFunc == nil {
-		return nil, withOperation(invalid(envAPIKey, "is not set, nor is "+envAPIKeyFile), "NewClient")
-	}
-	client, err := newClient(baseURL, apiKey, config)
-	if e, ok := errors.AsType[*ArgumentError](err); ok {
-		e.Argument = cmp.Or(map[string]string{"baseURL": envBaseURL, "apiKey": source}[e.Argument], e.Argument)
-	}
-	return client, err
+	return newClient(baseURL, apiKey, config)
 }
 
 // optionsFromEnv returns the options that variables stand for.
@@ -77,27 +73,39 @@ func optionsFromEnv() (opts []Option, err error) {
 	return opts, nil
 }
 
-// apiKeyFromEnv returns the key and the name of the variable that it comes from. For a key file, it
-// sets the function of config instead.
-func apiKeyFromEnv(config *clientConfig) (key, source string, err error) {
+// apiKeyFromEnv returns the key. For a key file, it sets the function of config instead.
+func apiKeyFromEnv(config *clientConfig) (string, error) {
 	key, file := os.Getenv(envAPIKey), os.Getenv(envAPIKeyFile)
+	name := envAPIKey
+	if file != "" {
+		name = envAPIKeyFile
+	}
 	switch {
-	case file == "":
-		return key, envAPIKey, nil
-	case key != "":
-		return "", "", invalid(envAPIKeyFile, "is set although "+envAPIKey+" is set")
-	case config.keyFunc != nil:
-		return "", "", invalid(envAPIKeyFile, "is set although WithAPIKeyFunc is used")
+	case key != "" && file != "":
+		return "", invalid(envAPIKeyFile, "is set although "+envAPIKey+" is set")
+	case key+file != "" && config.keyFunc != nil:
+		return "", invalid(name, "is set although WithAPIKeyFunc is used")
+	case key+file == "" && config.keyFunc != nil:
+		return "", nil
+	case key+file == "":
+		return "", invalid(envAPIKey, "is not set, nor is "+envAPIKeyFile)
 	}
-	config.keyFunc = APIKeyFile(file)
-	key, err = config.keyFunc(context.Background()) // so that a wrong file is reported early
-	if wrong, ok := errors.AsType[*credential.FileError](err); ok {
-		return "", "", fmt.Errorf("%s: %w", envAPIKeyFile, wrong.Err)
+	if file != "" {
+		config.keyFunc = APIKeyFile(file)
+		fromFile, err := config.keyFunc(context.Background()) // so that a wrong file is reported early
+		if wrong, ok := errors.AsType[*credential.FileError](err); ok {
+			return "", fmt.Errorf("%s: %w", envAPIKeyFile, wrong.Err)
+		}
+		return "", keyProblem(name, fromFile)
 	}
+	return key, keyProblem(name, key)
+}
+
+func keyProblem(name, key string) error {
 	if reason := credential.KeyProblem(key); reason != "" {
-		return "", "", invalid(envAPIKeyFile, reason)
+		return invalid(name, reason)
 	}
-	return "", envAPIKeyFile, nil
+	return nil
 }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file of at most 64

@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/retry"
 )
@@ -40,12 +38,6 @@ var (
 	// by the limiter, and a TransportError of a call without a connection, key or context.
 	ErrNotSent = errors.New("petstore: not sent")
 )
-
-// endOf returns a *deadline.Ended if ctx has ended, else nil.
-func endOf(ctx context.Context) error { return deadline.EndOf(ctx, aboutRequests) }
-
-// aboutRequests reports whether target says what became of a call's requests.
-func aboutRequests(target error) bool { return target == ErrOutcomeUnknown || target == ErrNotSent }
 
 // maxErrorBody is how much of a response's body an error keeps, in bytes: enough for an Error
 // object, or to recognise a gateway's HTML page.
@@ -121,16 +113,6 @@ type ArgumentError struct {
 	Argument string
 	// Reason is what is wrong with the argument.
 	Reason string
-}
-
-// withOperation adds the operation to the field of an ArgumentError, or to the text of another
-// error.
-func withOperation(err error, operation string) error {
-	if e, ok := errors.AsType[*ArgumentError](err); ok {
-		e.Operation = operation
-		return e
-	}
-	return fmt.Errorf("%s%w", errtext.Prefix(operation), err)
 }
 
 // Error returns one line of at most 512 bytes.

@@ -148,7 +148,7 @@ func (g *gate) askKey() (credential.Key, error) {
 // ended returns a *deadline.Ended if the call must not send anything more: its context has ended, or
 // that of WithStop.
 func (g *gate) ended() error {
-	if err := endOf(g.ctx.Context); err != nil || g.core.stop == nil {
+	if err := g.contextEnd(); err != nil || g.core.stop == nil {
 		return err
 	}
 	return endOf(g.core.stop)
@@ -181,6 +181,7 @@ func (g *gate) acquire(a *admission, asked time.Time) error {
 			permit.Release(Observation{}) // after an error, a permit must not stay reserved
 		}
 		if err != nil {
+			g.reportRefusal(err, a.closures)
 			return err
 		}
 		a.permit = permit
@@ -188,6 +189,21 @@ func (g *gate) acquire(a *admission, asked time.Time) error {
 	a.ready = time.Now()
 	g.waited.Add(int64(max(0, a.ready.Sub(asked)-time.Duration(g.free.Load()))))
 	return g.ended() // even if the permit came at the same time
+}
+
+// reportRefusal reports to the traces that the limiter has refused a request, which asked for its
+// permit when the closures were so many.
+func (g *gate) reportRefusal(err error, closures uint64) {
+	e, ok := errors.AsType[*RateLimitError](err)
+	if !ok || e == nil || !g.core.tracer.on() || !e.RetryAt.After(time.Now()) || g.ended() != nil {
+		return
+	}
+	left := e.RateLimit.Remaining
+	if e.Scope == ScopeBan {
+		left = -1
+	}
+	info := LimitInfo{Call: g.describe(), Scope: e.Scope, Until: e.RetryAt}
+	g.core.tracer.limitClosed(g.ctx.Context, info, left, closures)
 }
 
 // realError returns err, or nil if err holds a nil pointer: a Limiter that declares its error as a

@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
@@ -165,8 +167,10 @@ type callConfig struct {
 }
 
 // invalid returns an error about an option or argument; withOperation adds the operation.
-func invalid(argument, reason string) *ArgumentError {
-	return &ArgumentError{Argument: argument, Reason: reason}
+func invalid(argument, reason string) error { return argumentError("", argument, reason) }
+
+func argumentError(operation, argument, reason string) error {
+	return &ArgumentError{operation, argument, reason}
 }
 
 // with returns c with opts applied; c itself if there are none.
@@ -184,4 +188,14 @@ func (c *callConfig) with(opts []CallOption) (*callConfig, error) {
 		}
 	}
 	return &changed, nil
+}
+
+// withOperation adds the operation to the field of an ArgumentError, or to the text of another
+// error.
+func withOperation(err error, operation string) error {
+	if e, ok := errors.AsType[*ArgumentError](err); ok {
+		e.Operation = operation
+		return e
+	}
+	return fmt.Errorf("%s%w", errtext.Prefix(operation), err)
 }

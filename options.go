@@ -24,18 +24,6 @@ const (
 	defaultMaxResponseBytes = 10 << 20
 )
 
-// durationKind is the kind of an option that sets a field of a callConfig to a time that is not
-// negative.
-func durationKind(name string, field func(*callConfig) *time.Duration) *optionKind[callConfig, time.Duration] {
-	return &optionKind[callConfig, time.Duration]{name: name, apply: func(c *callConfig, d time.Duration) error {
-		if d < 0 {
-			return invalid(name, "is negative")
-		}
-		*field(c) = d
-		return nil
-	}}
-}
-
 // WithHTTPClient makes the Client send through hc's Transport and keep cookies in hc's Jar. The
 // Client uses a copy and does not change hc. It never follows redirects, whatever hc.CheckRedirect
 // says. hc.Timeout, if set, limits each attempt, not the whole call; the shorter of hc.Timeout and

@@ -14,10 +14,10 @@ import (
 
 // outcome makes the errors of a call.
 type outcome struct {
-	operation *operation
-	last      *attempt   // nil before the first
-	plan      retry.Plan // after the last attempt
-	sent      bool       // a request may have been written
+	request *request
+	last    *attempt   // nil before the first
+	plan    retry.Plan // after the last attempt
+	sent    bool       // a request may have been written
 }
 
 // ofLast returns the error of the last attempt, nil for a success.
@@ -45,11 +45,11 @@ func (o *outcome) ofLast() error {
 		return o.responseError("not HTTP", a.err)
 	case code == 0, ended != nil && code/100 == 2:
 		return o.transportError(a.err)
-	case a.tooLarge && o.operation.succeeds(code):
+	case a.tooLarge && o.request.succeeds(code):
 		return o.responseError("body is too large; see WithMaxResponseBytes", nil)
-	case a.err != nil && o.operation.succeeds(code):
+	case a.err != nil && o.request.succeeds(code):
 		return o.responseError("body is cut off", a.err)
-	case o.operation.succeeds(code):
+	case o.request.succeeds(code):
 		return nil
 	case code/100 == 2:
 		return o.responseError("status is not the documented one", nil)
@@ -64,33 +64,33 @@ func (o *outcome) ofLast() error {
 func (o *outcome) apiError() *APIError {
 	a := o.last
 	e := &APIError{
-		Operation:  o.operation.name,
+		Operation:  o.request.name(),
 		RetryAfter: a.response.RetryAfter,
 		Body:       o.bodyStart(),
 		Response:   o.response(),
 		tooLong:    o.plan.TooLong,
 	}
 	code, message := a.buffer.ErrorObject(a.body)
-	key := a.key.Secret()
+	key := a.secret()
 	e.Code, e.Message = redact.Text(code, key), redact.Text(message, key)
 	return e
 }
 
 func (o *outcome) responseError(reason string, err error) *ResponseError {
-	return &ResponseError{o.operation.name, reason, o.bodyStart(), o.response(), err}
+	return &ResponseError{o.request.name(), reason, o.bodyStart(), o.response(), err}
 }
 
 // decodeError returns the error for a body that cannot be decoded. It keeps only the text of the
 // decoder's error, shortened and without the key: the decoder quotes names from the body, which may
 // be long and contain anything.
 func (o *outcome) decodeError(err error) *ResponseError {
-	return o.responseError("body", errors.New(errtext.Line(redact.Text(err.Error(), o.last.key.Secret()))))
+	return o.responseError("body", errors.New(errtext.Line(redact.Text(err.Error(), o.last.secret()))))
 }
 
 // transportError returns the error of a call that ends with err, in an attempt, between two or
 // before the first.
 func (o *outcome) transportError(err error) *TransportError {
-	e := &TransportError{Operation: o.operation.name, Err: err, earlier: o.sent}
+	e := &TransportError{Operation: o.request.name(), Err: err, earlier: o.sent}
 	if a := o.last; a != nil {
 		e.Attempts, e.Sent, e.notDone = a.number, a.sent, !a.result().MayBeDone()
 	}
@@ -104,7 +104,7 @@ func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 		retryAt = now
 	}
 	return &RateLimitError{
-		Operation: o.operation.name,
+		Operation: o.request.name(),
 		RetryAt:   retryAt,
 		RateLimit: o.last.response.RateLimit,
 		Scope:     o.last.scope(),
@@ -117,7 +117,7 @@ func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 func (o *outcome) refusal(err error, ended error) error {
 	if limited, ok := errors.AsType[*RateLimitError](err); ok && limited != nil {
 		e := *limited
-		e.Operation, e.Local, e.Attempts = o.operation.name, !o.sent, 0
+		e.Operation, e.Local, e.Attempts = o.request.name(), !o.sent, 0
 		if o.last != nil {
 			e.Attempts = o.last.number
 		}
@@ -166,5 +166,5 @@ func (o *outcome) response() Response {
 // bodyStart returns the part of the body that an error keeps.
 func (o *outcome) bodyStart() []byte {
 	a := o.last
-	return redact.Head(a.body, a.key.Secret(), maxErrorBody, a.tooLarge || a.err != nil)
+	return redact.Head(a.body, a.secret(), maxErrorBody, a.tooLarge || a.err != nil)
 }

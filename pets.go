@@ -58,7 +58,7 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 		return nil, err
 	}
 	args := arguments{operation: listPets, query: params.query()}
-	pets, response, err := perform(ctx, c, args, opts, decodePets)
+	pets, response, err := perform(ctx, c.usable(), args, opts, decodePets)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 		return nil, err
 	}
 	args := arguments{operation: createPet, body: encodeNewPet(pet)}
-	created, response, err := perform(ctx, c, args, opts, decodePet)
+	created, response, err := perform(ctx, c.usable(), args, opts, decodePet)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
 	args := arguments{operation: getPet, id: id}
-	pet, response, err := perform(ctx, c, args, opts, func(b *body.Buffer) (Pet, error) { return decodePetWithID(b, id) })
+	pet, response, err := perform(ctx, c.usable(), args, opts, func(b *body.Buffer) (Pet, error) { return decodePetWithID(b, id) })
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*Get
 
 func (p ListPetsParams) validate() error {
 	if p.Limit != 0 && (p.Limit < 1 || p.Limit > MaxLimit) {
-		return &ArgumentError{OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default"}
+		return argumentError(OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default")
 	}
 	return validateStatus(OpListPets, p.Status)
 }
@@ -124,16 +124,16 @@ func (p ListPetsParams) query() string {
 func (p NewPet) validate() error {
 	switch {
 	case p.Name == "":
-		return &ArgumentError{OpCreatePet, "Name", "is empty"}
+		return argumentError(OpCreatePet, "Name", "is empty")
 	case !utf8.ValidString(p.Name):
-		return &ArgumentError{OpCreatePet, "Name", "is not valid UTF-8"}
+		return argumentError(OpCreatePet, "Name", "is not valid UTF-8")
 	}
 	return validateStatus(OpCreatePet, p.Status)
 }
 
 func validateStatus(operation string, s PetStatus) error {
 	if s != "" && !s.Valid() {
-		return &ArgumentError{operation, "Status", errtext.Quote(string(s)) + " is none of available, pending, sold"}
+		return argumentError(operation, "Status", errtext.Quote(string(s))+" is none of available, pending, sold")
 	}
 	return nil
 }
@@ -152,28 +152,28 @@ func (c *Client) Do(
 ) (*Response, error) {
 	const few = "is not GET, POST, PUT, PATCH or DELETE"
 	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
-		return nil, &ArgumentError{"do", "method", few}
+		return nil, argumentError("do", "method", few)
 	}
 	op := &operation{name: opDo + method, method: method, repeatable: method == http.MethodGet}
 	r := arguments{operation: op, decodes: out != nil}
 	path, r.query, _ = strings.Cut(path, "?")
 	var problem string
 	if r.path, problem = pathBelow(path, r.query); problem != "" {
-		return nil, &ArgumentError{op.name, "path", problem}
+		return nil, argumentError(op.name, "path", problem)
 	}
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
-		return nil, &ArgumentError{op.name, "out", "is not a pointer"}
+		return nil, argumentError(op.name, "out", "is not a pointer")
 	}
 	if in != nil {
 		var err error
 		if op.repeatable {
-			return nil, &ArgumentError{op.name, "in", "is set, but a GET has no body"}
+			return nil, argumentError(op.name, "in", "is set, but a GET has no body")
 		}
 		if r.body, err = json.Marshal(in); err != nil { // whose text may have a part of in
-			return nil, &ArgumentError{op.name, "in", "cannot be encoded as JSON"}
+			return nil, argumentError(op.name, "in", "cannot be encoded as JSON")
 		}
 	}
-	_, response, err := perform(ctx, c, r, opts, func(b *body.Buffer) (none, error) {
+	_, response, err := perform(ctx, c.usable(), r, opts, func(b *body.Buffer) (none, error) {
 		return none{}, json.Unmarshal(b.Whole(), out)
 	})
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
-	"github.com/petstore/petstore-go/internal/headers"
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // RateLimitError reports a call that was given up because of the rate limit (section 8): the wait
@@ -121,52 +120,8 @@ type Permit interface {
 	Release(Observation)
 }
 
-// Observation is the outcome of a request that a [Permit] allowed. The zero Observation means that
-// the permit was not used. If Sent is zero, nothing was sent, so that another request may use the
-// permit's place in the budget.
-type Observation struct {
-	// Sent is the time at which the request was passed to the transport, by the local clock; zero
-	// if nothing was sent.
-	Sent time.Time
-	// Received is the time at which the response's header arrived, by the local clock; zero without
-	// a response. A request without a response counts as spent. If Sent is zero and Received is
-	// not, the request could not be sent, as after a refused connection, and Received is the time
-	// at which that was known.
-	Received time.Time
-	// StatusCode is the status of the response; 0 without a response.
-	StatusCode int
-	// RateLimit is the rate limit from the response's headers; zero if one is missing or malformed.
-	RateLimit RateLimit
-	// RetryAfter is the time from the Retry-After header, counted from Received; 0 without a valid
-	// one.
-	RetryAfter time.Duration
-	// Date is the service's clock from the Date header, in whole seconds; zero without a valid one.
-	Date time.Time
-	// Abandoned reports whether the caller gave up before the response. The request then counts as
-	// spent, but does not show whether the service responds.
-	Abandoned bool
-	// NotDone reports whether the service certainly did not carry out the request: it was not sent,
-	// or refused, as with a 429.
-	NotDone bool
-}
+// endOf returns a *deadline.Ended if ctx has ended, else nil.
+func endOf(ctx context.Context) error { return deadline.EndOf(ctx, aboutRequests) }
 
-// quota returns o as the type of package quota, which cannot import this package.
-func (o *Observation) quota() quota.Observation {
-	return quota.Observation{
-		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode,
-		RateLimit: quota.RateLimit(o.RateLimit), RetryAfter: o.RetryAfter, Date: o.Date, Abandoned: o.Abandoned,
-	}
-}
-
-// opensAt returns the time from which a 429 allows the next request; zero if the response does not
-// say.
-func opensAt(o Observation) time.Time {
-	q := o.quota()
-	return quota.OpensAt(&q, headers.WindowEnd(q.RateLimit, q.Date, q.Received))
-}
-
-// scopeOf returns the scope of a 429.
-func scopeOf(o Observation) LimitScope {
-	q := o.quota()
-	return LimitScope(quota.ScopeOf(&q, headers.WindowEnd(q.RateLimit, q.Date, q.Received)))
-}
+// aboutRequests reports whether target says what became of a call's requests.
+func aboutRequests(target error) bool { return target == ErrOutcomeUnknown || target == ErrNotSent }
