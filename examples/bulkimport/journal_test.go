@@ -55,7 +55,7 @@ func writeJournal(t *testing.T, text string) string {
 // for the moment between fork and exec.
 func TestJournal(t *testing.T) {
 	t.Run("remembers the last event of each row", func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "pets.csv.journal")
+		path := filepath.Join(t.TempDir(), "pets.csv.journal")
 		j := openTestJournal(t, path)
 		seen := &petstore.Observation{StatusCode: 429, RetryAfter: time.Minute, Received: time.Unix(7, 0).UTC()}
 		for _, e := range []entry{
@@ -85,7 +85,7 @@ func TestJournal(t *testing.T) {
 		require.NoError(t, j.file.Close())
 	})
 	t.Run("forgets an outage when a create is confirmed", func(t *testing.T) {
-			for _, last := range []event{created, rejected} {
+		for _, last := range []event{created, rejected} {
 			path := writeJournal(t, journalText(t, entry{Event: down, Tries: 4}, entry{Line: 2, Event: sending},
 				entry{Line: 2, Event: last}))
 			j := openTestJournal(t, path)
@@ -94,7 +94,7 @@ func TestJournal(t *testing.T) {
 		}
 	})
 	t.Run("has a row undecided that was being sent when the program died", func(t *testing.T) {
-			path := writeJournal(t, journalText(t, entry{Line: 7, Event: sending}, entry{Line: 3, Event: sending},
+		path := writeJournal(t, journalText(t, entry{Line: 7, Event: sending}, entry{Line: 3, Event: sending},
 			entry{Line: 4, Event: sending}, entry{Line: 4, Event: unsent}))
 		j := openTestJournal(t, path)
 		for _, line := range []int{3, 7} {
@@ -105,7 +105,7 @@ func TestJournal(t *testing.T) {
 		require.NoError(t, j.file.Close())
 	})
 	t.Run("cuts off the line that was being written", func(t *testing.T) {
-			whole := journalText(t, entry{Line: 2, Event: rejected})
+		whole := journalText(t, entry{Line: 2, Event: rejected})
 		for _, torn := range []string{"{", `{"line":3,"event":"sending","time":"2000-01-01T00:00:00Z"}`, "\x00\x00\x00"} {
 			path := writeJournal(t, whole+torn)
 			j := openTestJournal(t, path)
