@@ -14,11 +14,11 @@ import (
 
 // The rules that [Server.Violations] reports.
 const (
-	// RuleEarlyRetry is broken by a key that comes back before the time its last Retry-After named
-	// (section 8.3).
+	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
+	// named (section 8.3).
 	RuleEarlyRetry = "early-retry"
-	// RuleBanProvoked is broken by a request that earns the ban of [WithBan] (section 8.3), unless
-	// faults have kept all the 429 responses before it from the client.
+	// RuleBanProvoked is broken by the request for which [WithBan] bans its key (section 8.3),
+	// unless the client never got the 429 responses before it, because of faults.
 	RuleBanProvoked = "ban-provoked"
 	// RuleRepeatedCreate is broken by a key that sends the same createPet again after a response
 	// that leaves open whether the pet was added, without having looked at the catalogue in between
@@ -37,8 +37,8 @@ const (
 	RuleKeyExposed = "key-exposed"
 )
 
-// ruleZeroCategory is broken by a createPet with the categoryId 0 (section 2). That is a legal value,
-// and so the rule is only for tests that ask for it; see WithStrict.
+// ruleZeroCategory is broken by a createPet with the categoryId 0 (section 2). That is a legal
+// value, and so the rule is only for tests that ask for it; see WithStrict.
 const ruleZeroCategory = "zero-category"
 
 // rules returns all rules.
@@ -158,8 +158,9 @@ func (x *exchange) checkConduct() {
 	}
 }
 
-// repeated returns the Seq of an equal create of unknown outcome, or 0. Looking at the catalogue is
-// how a client finds out, so that it may create again.
+// repeated returns the Seq of an equal create of unknown outcome, or 0. Any other request makes it
+// forget those creates: with a look at the catalogue a client learns the outcome, and may create
+// again.
 func (k *apiKey) repeated(x *exchange) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -170,8 +171,8 @@ func (k *apiKey) repeated(x *exchange) int {
 	return k.unknown[sha256.Sum256(x.body)]
 }
 
-// noteResponse notes when the client of a response may come back, and whether the response leaves open
-// if a create was carried out.
+// noteResponse notes until when a response asks its client to wait, and whether the client cannot
+// know if a create was carried out.
 func (x *exchange) noteResponse(a *response) {
 	if x.key == nil {
 		return
@@ -196,8 +197,8 @@ func (k *apiKey) remember(x *exchange) {
 	}
 }
 
-// outcomeUnknown reports whether a response leaves open if the pet was added. A body that drips may
-// never come to its end; see delivered.
+// outcomeUnknown reports whether the client of a create cannot know if the pet was added. The
+// client of a body that drips knows it at the end of the body: see delivered.
 func outcomeUnknown(x *exchange, a *response) bool {
 	switch {
 	case !a.sent() || x.req.Context().Err() != nil: // the client is gone
@@ -210,7 +211,7 @@ func outcomeUnknown(x *exchange, a *response) bool {
 	return a.status >= http.StatusInternalServerError && a.status != http.StatusNotImplemented
 }
 
-// delivered forgets a create of unknown outcome: the last byte of its response is on the way.
+// delivered forgets a create of unknown outcome: its client gets the last byte of the response.
 func (x *exchange) delivered() {
 	if x.key == nil || x.route.operation != petstore.OpCreatePet {
 		return

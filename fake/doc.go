@@ -31,7 +31,7 @@
 //	bytes that are not HTTP                     Wire: WireGarbage
 //	a login page in place of the service        Status: 200, Body: "<h1>Log in</h1>",
 //	                                            Header: {"Content-Type": {"text/html"}}
-//	a response without the rate limit headers   Header: {"X-RateLimit-Limit": nil}, and the other two
+//	a response without a rate limit header      Header: {"X-RateLimit-Limit": nil}
 //	a sequence: a 503, a 429, then a success    two Faults, one after the other
 //
 // [Server.Inject] and [WithFaults] take them. Of several faults, the first that matches a request
@@ -48,9 +48,9 @@
 //			*petstore.ListPetsResult, error)
 //	}
 //
-// Prefer the fake where errors, limits or what was sent matter: a mock returns what you believe, the
-// fake what the document says. In a suite, make a server in SetupTest, not in SetupSuite, so that no
-// test finds the pets of another.
+// Prefer the fake where errors, limits or what was sent matter: a mock returns what you believe,
+// the fake what the document says. In a suite, make a server in SetupTest, not in SetupSuite, so
+// that no test finds the pets of another.
 //
 // # Options
 //
@@ -70,8 +70,9 @@
 // server that was made outside works there too, with nothing to set up. Several bubbles may use one
 // server one after another. Each begins in the year 2000: when the clock goes back, the windows of
 // all keys begin anew, while a ban keeps the time it had left. If no time passes in a bubble, the
-// next one shares its windows; [Server.Reset] separates them. Outside a bubble, [Server.Advance] and
-// [Server.SetTime] move the server's clock, and no other: a client that waits follows its own clock.
+// next one shares its windows; [Server.Reset] separates them. Outside a bubble, [Server.Advance]
+// and [Server.SetTime] move the server's clock, and no other: a client that waits follows its own
+// clock.
 //
 // # Misuse
 //
@@ -93,8 +94,8 @@
 //
 // # Where the document is silent
 //
-// docs/conformance.md has a table of the server's choices. [Behavior] changes those that clients can
-// come to depend on, and [Variants] runs a test under all of them.
+// docs/conformance.md has a table of the server's choices. [Behavior] changes those that clients
+// can come to depend on, and [Variants] runs a test under all of them.
 //
 // Package [github.com/petstore/petstore-go/fake/conformance] observes what a real service chose,
 // and [WithObserved] makes a server choose the same.

@@ -18,10 +18,10 @@ const Forever = -1
 // Fault is a failure on demand. Its first fields select the requests that it strikes, the others
 // say what happens to them. The zero Fault changes nothing about the response to the next request.
 //
-// A fault comes before everything else: the request it strikes meets no authentication and no
-// limit, is not counted and not carried out. A fault that has neither a Status nor a Wire which
-// hides the response leaves the response to the service, with all of these. Every response carries
-// the three rate limit headers like any other, showing what they would have shown before.
+// A fault comes first: a request that it strikes is not authenticated, not counted and not carried
+// out. The exception is a fault without a Status whose Wire, if it has one, shows the response: the
+// service handles the request as ever, and the fault changes its response. The response of a fault
+// has the three rate limit headers too, with the numbers from before the request.
 //
 // One fault strikes a request: of those that fit, the one injected first; only a [WireRefuse] comes
 // before it, since it strikes before anything has reached the server.

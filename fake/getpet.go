@@ -15,8 +15,8 @@ func (s *Server) getPet(x *exchange) response {
 	x.note(RuleDeprecated, "4.3", "getPet is removed on 5 December 2030; listPets takes its place")
 	a := s.findPet(x)
 	if s.config.behavior.DeprecationHeaders {
-		// The document does not say since when getPet is deprecated. This is a date before that of
-		// any clock, that of a bubble included.
+		// The document does not say since when getPet is deprecated. This is 1 January 1999, in the
+		// past by any clock: that of a bubble begins in 2000.
 		a.set("Deprecation", "@915148800")
 		a.set("Sunset", removal().Format(http.TimeFormat))
 		a.set("Link", `</v1/pets>; rel="successor-version"`)

@@ -15,7 +15,7 @@ import (
 // errClosed is the error of a request that was still waiting when the server closed.
 var errClosed = fmt.Errorf("fake: the server is closed: %w", net.ErrClosed)
 
-// inflight is the set of everything that must have come to an end when Close returns.
+// inflight has all that must have ended when Close returns.
 type inflight struct {
 	mu        sync.Mutex
 	closed    bool
@@ -38,7 +38,7 @@ func (f *inflight) prepare() {
 	f.sockets = make(map[net.Conn]bool)
 }
 
-// enter registers k with v in one of the maps, or reports that the server is closed.
+// enter puts k into one of the maps. If the server is closed, it reports false and does nothing.
 func enter[K comparable, V any](f *inflight, set map[K]V, k K, v V) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +69,7 @@ func (f *inflight) refuse() {
 	f.closed = true
 }
 
-// wake ends the wait of every request that waits, and notes it.
+// wake ends the wait of every request that waits, and notes each as a leak.
 func (f *inflight) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,11 +79,11 @@ func (f *inflight) wake() {
 	}
 }
 
-// Three stages of the end, for a caller that holds mu: no request waits; none is in progress, but
-// there may be idle connections; everything has come to an end.
-
+// awake reports whether no request waits. The caller holds mu.
 func (f *inflight) awake() bool { return len(f.waiting) == 0 }
 
+// quiet reports whether no request is in progress. Idle connections may be open. The caller holds
+// mu.
 func (f *inflight) quiet() bool {
 	for _, busy := range f.sockets {
 		if busy {
@@ -93,9 +93,10 @@ func (f *inflight) quiet() bool {
 	return len(f.exchanges)+len(f.calls)+len(f.links) == 0
 }
 
+// idle reports whether nothing is left. The caller holds mu.
 func (f *inflight) idle() bool { return f.quiet() && len(f.ports)+len(f.sockets) == 0 }
 
-// breakOff ends what did not end by itself and notes what that was.
+// breakOff ends what is still in progress, and notes it as a leak.
 func (f *inflight) breakOff() {
 	f.mu.Lock()
 	for x := range f.exchanges {
@@ -117,8 +118,8 @@ func (f *inflight) breakOff() {
 	}
 }
 
-// pause waits for d, or for ever if d is negative. It ends early, and returns an error that says so,
-// if ctx ends or the server closes. The channels are made here and not with the server: while a
+// pause waits for d, or for ever if d is negative. It ends early, and returns an error that says
+// so, if ctx ends or the server closes. The channels are made here and not with the server: while a
 // bubble waits on a channel from outside, its time does not pass.
 func (f *inflight) pause(ctx context.Context, who fmt.Stringer, d time.Duration) error {
 	quit := make(chan struct{})

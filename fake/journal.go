@@ -16,8 +16,8 @@ const (
 	maxJournalBytes = 64 << 20
 )
 
-// entry is a Request as the journal keeps it: with the keys, which are taken out when it is read. No
-// byte of a body is ever changed in place.
+// entry is a Request as the journal keeps it: with the keys, which are taken out when it is read.
+// No byte of a body is ever changed in place.
 type entry struct {
 	seq       int
 	operation string

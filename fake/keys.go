@@ -34,10 +34,10 @@ type apiKey struct {
 	seen        time.Time // the last look at the clock
 	bannedUntil time.Time
 	banReason   string
-	streak      int  // 429 responses since the last request that was admitted
-	told        bool // the client got a 429 since then
-	limited     int  // 429 responses so far
-	retryAt     time.Time
+	streak      int       // 429 responses since the last request that was admitted
+	told        bool      // the client got a 429 since then
+	limited     int       // 429 responses so far
+	retryAt     time.Time // until when a 429 asked the client to wait
 	// unknown are the creates of unknown outcome, by the digest of their bodies, with their Seq.
 	unknown map[[sha256.Size]byte]int
 }
@@ -62,7 +62,7 @@ func (r *keyring) put(key string, plan Plan) {
 	}
 }
 
-// restart forgets every key and adds those given, in one step for the requests of other goroutines.
+// restart replaces all keys at once: no request finds only a part of them.
 func (r *keyring) restart(keys []keyPlan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,9 +163,9 @@ func (s *Server) SetPlan(key string, plan Plan) {
 // server does not know.
 func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.Store(true) }
 
-// BanKey bans a key for d from now, as section 8.3 threatens; 0 lifts a ban. [WithBan] bans by
-// conduct, and [Behavior.BanReset] decides what the headers show meanwhile. BanKey panics on a key
-// that the server does not know, and if d is negative.
+// BanKey bans a key for d from now (section 8.3); 0 ends a ban. [WithBan] bans keys that go on
+// sending after a 429, and [Behavior.BanReset] decides what the headers of a banned key say. BanKey
+// panics on a key that the server does not know, and if d is negative.
 func (s *Server) BanKey(key string, d time.Duration) {
 	if d < 0 {
 		misuse("BanKey", "%v is a negative duration; 0 lifts a ban", d)
@@ -181,7 +181,7 @@ func (s *Server) BanKey(key string, d time.Duration) {
 	k.ban(now, d, "by BanKey")
 }
 
-// Usage is what an API key has used up.
+// Usage is how much of its limits an API key has used.
 type Usage struct {
 	// Plan is the plan the key is on.
 	Plan Plan
@@ -195,7 +195,8 @@ type Usage struct {
 	Limited int
 }
 
-// Usage returns what a key has used up, the zero Usage for a key that the server does not know.
+// Usage returns how much of its limits a key has used, the zero Usage for a key that the server
+// does not know.
 func (s *Server) Usage(key string) Usage {
 	k := s.keys.lookup(key)
 	if k == nil {

@@ -95,7 +95,7 @@ func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
 // beyond Reset shows a client that it is banned.
 func (k *apiKey) quota(sec int64) quota {
 	minute := k.minute.quota(k.plan.PerMinute, sec)
-	q := tighter(minute, k.day.quota(k.plan.PerDay, sec))
+	q := scarcer(minute, k.day.quota(k.plan.PerDay, sec))
 	if !k.banned() {
 		return q
 	}

@@ -206,8 +206,8 @@ func TestParseBehavior(t *testing.T) {
 }
 
 func TestParsePlan(t *testing.T) {
-	plans := []fake.Plan{{"Free", 60, 1_000}, {"Pro", 300, 10_000}, {"Business", 1_000, 100_000}}
-	assert.Equal(t, plans, []fake.Plan{fake.PlanFree, fake.PlanPro, fake.PlanBusiness}, "section 8.1")
+	plans := []fake.Plan{fake.PlanFree, fake.PlanPro, fake.PlanBusiness}
+	assert.Equal(t, []fake.Plan{{"Free", 60, 1_000}, {"Pro", 300, 10_000}, {"Business", 1_000, 100_000}}, plans, "section 8.1")
 	for _, p := range append(plans, fake.Enterprise(0, 7)) {
 		parsed, err := fakecontrol.ParsePlan(p.String())
 		require.NoError(t, err)

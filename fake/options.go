@@ -127,10 +127,10 @@ func WithLatency(d time.Duration) Option {
 // has to break off: requests without a response, and response bodies that were never closed, which
 // only [Server.Client] and [Server.HTTPClient] can see.
 //
-// It also makes the server record violations of a rule of its own, "zero-category": a createPet with
-// the categoryId 0. That is a legal value, and also what a missing categoryId becomes when a program
-// decodes JSON into a petstore.NewPet. For a server of [NewServer] that is all that WithStrict does.
-// It panics on a rule that does not exist.
+// It also makes the server record violations of a rule of its own, "zero-category": a createPet
+// with the categoryId 0. That is a legal value, and also what a missing categoryId becomes when a
+// program decodes JSON into a petstore.NewPet. For a server of [NewServer] that is all that
+// WithStrict does. It panics on a rule that does not exist.
 func WithStrict(allowed ...string) Option {
 	if err := checkRules(allowed); err != nil {
 		misuse("WithStrict", "%v", err)

@@ -28,8 +28,8 @@ func namedPlans() []Plan { return []Plan{PlanFree, PlanPro, PlanBusiness} }
 // plan with negative limits.
 func Enterprise(perMinute, perDay int) Plan { return Plan{"Enterprise", perMinute, perDay} }
 
-// String returns the plan as the program petstore-fake reads it: free, pro, business, or enterprise:M,D with the
-// requests per minute and per day of any other plan.
+// String returns the plan as the program petstore-fake reads it: free, pro, business, or
+// enterprise:M,D with the requests per minute and per day of any other plan.
 func (p Plan) String() string {
 	if slices.Contains(namedPlans(), p) {
 		return strings.ToLower(p.Name)

@@ -28,8 +28,8 @@ type Request struct {
 	Body []byte
 	// StatusCode is that of the response; 0 if there was none, or none yet.
 	StatusCode int
-	// ResponseHeader is the header of the response, but for additions of net/http. Nil if there is no
-	// response.
+	// ResponseHeader is the header of the response, but for additions of net/http. Nil if there is
+	// no response.
 	ResponseHeader http.Header
 	// ResponseBody is the body of the response.
 	ResponseBody []byte

@@ -83,8 +83,8 @@ func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
 }
 
 // AssertNoLimited reports an error of the test for each key that the server refused a request of
-// with 429 since it was made or reset, and returns whether there was none. A 429 by a [Fault] does not
-// count.
+// with 429 since it was made or reset, and returns whether there was none. A 429 by a [Fault] does
+// not count.
 func (s *Server) AssertNoLimited(tb TB) bool {
 	tb.Helper()
 	ok := true

@@ -8,11 +8,11 @@ const (
 	day    = 24 * 60 * 60
 )
 
-// unlimited stands in the headers of a key without a limit, since every response carries them.
+// unlimited is the limit in the headers of a key without one: every response has the headers.
 const unlimited = math.MaxInt32
 
-// window counts requests over a minute or a day. Nothing runs between requests: a
-// window ends when the next request or reader finds that it has. All times are Unix seconds.
+// window counts requests over a minute or a day. No timer ends it: the next request, or the next
+// reader, finds that its time is over. All times are Unix seconds.
 type window struct {
 	kind  Window
 	span  int64
@@ -27,7 +27,7 @@ type tick struct {
 	n   int
 }
 
-// roll drops the requests that are over at sec, which is never before that of an earlier call.
+// roll drops the requests that no longer count at sec. sec never goes back between two calls.
 func (w *window) roll(sec int64) {
 	start := w.start
 	switch {
@@ -43,6 +43,7 @@ func (w *window) roll(sec int64) {
 	}
 }
 
+// slide does so for a sliding window.
 func (w *window) slide(sec int64) {
 	for len(w.ticks) > 0 && w.ticks[0].sec+w.span <= sec {
 		w.count -= w.ticks[0].n
@@ -50,7 +51,7 @@ func (w *window) slide(sec int64) {
 	}
 }
 
-// add counts one request at sec, to which the window was rolled.
+// add counts one request at sec. It is called after roll.
 func (w *window) add(sec int64) {
 	w.count++
 	if w.kind != WindowSliding {
@@ -63,9 +64,9 @@ func (w *window) add(sec int64) {
 	w.ticks = append(w.ticks, tick{sec, 1})
 }
 
-// reset returns when the window, rolled to sec, allows more again: its end, or for a sliding one
-// the second in which the oldest request drops out, or as many as are above a limit that was
-// lowered. An unused window ends a span from now.
+// reset returns when the window allows another request. It is called after roll. A fixed or aligned
+// window allows one at its end; a sliding one when its oldest request drops out, or, if the limit
+// was lowered, when enough have dropped out. An unused window ends a span after sec.
 func (w *window) reset(limit int, sec int64) int64 {
 	if w.kind != WindowSliding {
 		return w.start + w.span
@@ -89,7 +90,7 @@ type quota struct {
 // noReset stands for a response without X-RateLimit-Reset.
 const noReset = -1
 
-// quota returns the rest of limit in the window, rolled to sec.
+// quota returns what is left of limit. It is called after roll.
 func (w *window) quota(limit int, sec int64) quota {
 	if limit <= 0 {
 		return quota{unlimited, unlimited, w.reset(limit, sec)}
@@ -97,9 +98,9 @@ func (w *window) quota(limit int, sec int64) quota {
 	return quota{limit, max(limit-w.count, 0), w.reset(limit, sec)}
 }
 
-// tighter returns the quota with fewer requests left. Of two with the same number it returns the
+// scarcer returns the quota with fewer requests left. Of two with the same number it returns the
 // one that ends later, because a client has to wait for that.
-func tighter(a, b quota) quota {
+func scarcer(a, b quota) quota {
 	if a.remaining < b.remaining || a.remaining == b.remaining && a.reset > b.reset {
 		return a
 	}
