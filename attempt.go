@@ -11,6 +11,7 @@ import (
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/internal/incall"
 	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
@@ -48,7 +49,7 @@ var errPanicked = errors.New("petstore: the call panicked")
 // send sends the request and reads the response into a.
 func (a *attempt) send(cookies http.Header) {
 	a.hadWaited, a.usedKey = time.Duration(a.waited.Load()), a.key.ID
-	a.context.Begin(&a.ctx, callKey{}, &a.attemptProgress, a.ready, a.request.config.attemptTimeout)
+	a.context.Begin(&a.ctx, incall.Key{}, &a.attemptProgress, a.ready, a.request.config.attemptTimeout)
 	defer a.context.End()
 	a.exchange(cookies)
 	a.reportLimit()
@@ -229,14 +230,14 @@ func (a *attempt) plan() retry.Plan {
 }
 
 // waitReason returns the reason for the wait of the plan after a, which is nil before the first.
-func (a *attempt) waitReason(p *retry.Plan) WaitReason {
+func (a *attempt) waitReason(p *retry.Plan) string {
 	switch {
 	case !p.NotBefore.IsZero() && a.scope() != "":
-		return WaitReason(a.scope())
+		return string(a.scope())
 	case !p.NotBefore.IsZero(), p.Asked:
-		return WaitRetryAfter
+		return waitRetryAfter
 	}
-	return WaitBackoff
+	return waitBackoff
 }
 
 // refusedKey returns the KeyID that the response to a refused; nil if it did not.

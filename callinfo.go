@@ -2,8 +2,9 @@ package petstore
 
 import (
 	"context"
-	"sync"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/incall"
 )
 
 // Call describes the API call that a request belongs to. A transport, a [Limiter], the function of
@@ -50,18 +51,15 @@ func CallFromContext(ctx context.Context) (Call, bool) {
 // contextCall is a call as its context has it.
 type contextCall interface {
 	describe() Call
-	startWait(w Wait) (done func(free time.Duration))
-	queueTickets() *tickets
+	StartWait(w Wait) (done func(free time.Duration)) // for package limiter, too
+	Tickets() *incall.Tickets
 }
 
 // callOf returns the call of ctx; nil if there is none.
 func callOf(ctx context.Context) contextCall {
-	found, _ := ctx.Value(callKey{}).(contextCall)
+	found, _ := ctx.Value(incall.Key{}).(contextCall)
 	return found
 }
-
-// callKey is the context's key for a contextCall.
-type callKey struct{}
 
 // callContext is the caller's context; its Value also finds the call.
 type callContext struct {
@@ -71,89 +69,35 @@ type callContext struct {
 
 // Value implements [context.Context].
 func (c *callContext) Value(key any) any {
-	if _, ok := key.(callKey); ok {
+	if _, ok := key.(incall.Key); ok {
 		return c.call
 	}
 	return c.Context.Value(key)
 }
 
-// WaitReason is the reason why a call waits. If a limit is the reason, the value is its
-// [LimitScope].
-type WaitReason string
-
-// The reasons to wait, beside each LimitScope.
-const (
-	WaitResponse   = WaitReason("response")    // another request must get its response first
-	WaitBackground = WaitReason("background")  // the window is used up, except for the reserve
-	WaitBackoff    = WaitReason("backoff")     // the backoff after a failed attempt
-	WaitRetryAfter = WaitReason("retry_after") // the Retry-After of a 429 or 503, if no limit is known
-)
-
-// Wait describes the wait of a call before one of its requests.
+// Wait describes the wait of a call before one of its requests. It is the argument of
+// [ClientTrace].WaitStart and WaitDone.
 type Wait struct {
-	// Reason is the reason at the start of the wait. It may change during the wait.
-	Reason WaitReason
+	// Call is the call that waits. A [Limiter] need not set it.
+	Call Call
+	// Reason is the reason at the start of the wait; it may change during the wait. It is
+	//
+	//   - the [LimitScope] of the limit that is used up or closed: minute, day or ban;
+	//   - response: another request must get its response first;
+	//   - background: the window is used up, except for the reserve of [BackgroundReserve];
+	//   - backoff: the pause after a failed attempt;
+	//   - retry_after: the Retry-After of a 429 or 503, if no limit is known.
+	Reason string
 	// Until is the expected end of the wait, by the local clock; zero if it depends on a response.
 	Until time.Time
 	// Waiting is the number of calls in the queue, including this one.
 	Waiting int
+	// Duration is the length of the wait in WaitDone; 0 in WaitStart.
+	Duration time.Duration
 }
 
-// StartWait reports to the client's log and its [ClientTrace] that a call begins to wait for the
-// rate limit. ctx is the context of the call. A [Limiter] calls StartWait in Acquire, and calls
-// done once at the end of the wait, also if the wait failed. It must not hold a lock during these
-// two calls, because they run functions of the user. free is the part of the wait for the response
-// of another request; [WithMaxWait] does not count it.
-//
-// If ctx has no call, StartWait and done have no effect.
-func StartWait(ctx context.Context, w Wait) (done func(free time.Duration)) {
-	if found := callOf(ctx); found != nil {
-		return found.startWait(w)
-	}
-	return func(time.Duration) {}
-}
-
-// Ticket returns the number of a call in the queue of l; ctx is the context of the call. The first
-// time for a call and l it calls issue for a new number; later it returns the same number, so that
-// a call keeps its place in the queue over its retries. Each limiter has its own tickets. l must be
-// comparable, as pointers are. If ctx has no call, Ticket returns issue().
-//
-// A [Limiter] uses Ticket in Acquire to serve callers in the order of their arrival. It may call
-// Ticket at any time during Acquire, also from several goroutines. issue is called with a lock of
-// the call held, so it must not call Ticket.
-func Ticket(ctx context.Context, l Limiter, issue func() uint64) uint64 {
-	if found := callOf(ctx); found != nil {
-		return found.queueTickets().of(l, issue)
-	}
-	return issue()
-}
-
-// tickets has the numbers of one call.
-type tickets struct {
-	mu    sync.Mutex // a Limiter of the user may call Ticket from several goroutines
-	first ticket     // of a linked list with one ticket for each limiter
-}
-
-// ticket is a call's number in the queue of one limiter.
-type ticket struct {
-	limiter Limiter
-	number  uint64
-	next    *ticket
-}
-
-// of returns the number for l.
-func (t *tickets) of(l Limiter, issue func() uint64) uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.first.limiter == nil {
-		t.first = ticket{l, issue(), nil}
-	}
-	for found := &t.first; ; found = found.next {
-		if found.limiter == l {
-			return found.number
-		}
-		if found.next == nil {
-			found.next = &ticket{l, issue(), nil}
-		}
-	}
-}
+// The reasons of the client itself.
+const (
+	waitBackoff    = "backoff"
+	waitRetryAfter = "retry_after"
+)

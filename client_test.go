@@ -345,19 +345,6 @@ func TestClientHerd(t *testing.T) {
 	}
 }
 
-func TestClientReopenOfAWrappedLimiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		client := server.Client(petstore.WithLimiter(fewAtOnce{petstore.NewLimiter(), make(chan struct{}, 2)}))
-		server.BanKey(server.APIKey(), time.Hour)
-		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-		server.BanKey(server.APIKey(), 0)
-		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-		client.Reopen()
-		require.NoError(t, list(client))
-	})
-}
-
 func TestClientReopenOnEachRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewTestServer(t, fake.WithBan(5, time.Hour))

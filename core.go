@@ -17,6 +17,7 @@ import (
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/internal/incall"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
 )
@@ -153,7 +154,7 @@ type progress struct {
 	waits      atomic.Bool  // it counts in tracer.waiting
 	keyRefused atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
 	keyID      atomic.Pointer[string]
-	tickets    tickets
+	tickets    incall.Tickets
 }
 
 // begin sets the request of a call, and what does not change. c is nil if there is no client.
@@ -223,11 +224,12 @@ func (p *progress) describe() Call {
 // contextEnd returns a *deadline.Ended if the context of the call has ended, else nil.
 func (p *progress) contextEnd() error { return endOf(p.ctx.Context) }
 
-func (p *progress) queueTickets() *tickets { return &p.tickets }
+// Tickets implements contextCall.
+func (p *progress) Tickets() *incall.Tickets { return &p.tickets }
 
-// startWait calls the WaitStart functions, and returns the function that calls the WaitDone
-// functions.
-func (p *progress) startWait(w Wait) (done func(free time.Duration)) {
+// StartWait implements contextCall. It calls the WaitStart functions, and returns the function that
+// calls the WaitDone functions.
+func (p *progress) StartWait(w Wait) (done func(free time.Duration)) {
 	begun := time.Now()
 	if !p.waits.Swap(true) {
 		p.core.tracer.waiting.Add(1)
@@ -239,14 +241,16 @@ func (p *progress) startWait(w Wait) (done func(free time.Duration)) {
 		}
 		p.stopWaiting()
 		p.free.Add(int64(max(0, free)))
-		p.core.tracer.waitDone(p.ctx.Context, WaitDoneInfo{p.describe(), w, time.Since(begun)})
+		w.Call, w.Duration = p.describe(), time.Since(begun)
+		p.core.tracer.waitDone(p.ctx.Context, w)
 	}
 	defer func() {
 		if done == nil {
 			end(0) // a WaitStart panicked
 		}
 	}()
-	p.core.tracer.waitStart(p.ctx.Context, WaitStartInfo{p.describe(), w})
+	w.Call, w.Duration = p.describe(), 0
+	p.core.tracer.waitStart(p.ctx.Context, w)
 	return end
 }
 

@@ -286,8 +286,8 @@ func ExampleWithTrace() {
 	server := fake.NewServer()
 	defer server.Close()
 	client := server.Client(petstore.WithTrace(&petstore.ClientTrace{
-		WaitStart: func(_ context.Context, info petstore.WaitStartInfo) {
-			fmt.Println("waits for", info.Wait.Reason)
+		WaitStart: func(_ context.Context, w petstore.Wait) {
+			fmt.Println("waits for", w.Reason)
 		},
 		CallDone: func(_ context.Context, info petstore.CallDoneInfo) {
 			fmt.Println(info.Call.Operation, "took", info.Call.Attempt, "requests, error:", info.Err)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log"
 	"net/http"
-	"sync"
-	"time"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -53,60 +51,6 @@ func ExampleWithTransport() {
 		log.Fatal(err)
 	}
 	// Output: listPets attempt 1 GET /v1/pets
-}
-
-// fewAtOnce is a Limiter that also limits how many requests are in flight at the same time. The
-// limiter in it does everything else.
-type fewAtOnce struct {
-	petstore.Limiter
-	inFlight chan struct{}
-}
-
-// Unwrap lets Client.Reopen find the limiter in l.
-func (l fewAtOnce) Unwrap() petstore.Limiter { return l.Limiter }
-
-func (l fewAtOnce) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	select {
-	case l.inFlight <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	permit, err := l.Limiter.Acquire(ctx, maxWait)
-	if err != nil {
-		<-l.inFlight
-		return nil, err
-	}
-	return inFlightPermit{permit, l.inFlight}, nil
-}
-
-// inFlightPermit ends the flight of a request with its permit.
-type inFlightPermit struct {
-	petstore.Permit
-	inFlight chan struct{}
-}
-
-func (p inFlightPermit) Release(o petstore.Observation) {
-	<-p.inFlight
-	p.Permit.Release(o)
-}
-
-// A Limiter of your own, around the one of the client.
-func ExampleLimiter() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client(petstore.WithLimiter(fewAtOnce{petstore.NewLimiter(), make(chan struct{}, 2)}))
-
-	var calls sync.WaitGroup
-	for range 10 {
-		calls.Go(func() {
-			if _, err := client.ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
-				fmt.Println(err)
-			}
-		})
-	}
-	calls.Wait()
-	fmt.Println(len(server.Requests()), "requests, at most 2 at a time")
-	// Output: 10 requests, at most 2 at a time
 }
 
 // Four processes that share one key, each told how many they are. Set PETSTORE_PROCESSES=4 for

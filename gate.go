@@ -8,6 +8,7 @@ import (
 
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/deadline"
+	"github.com/petstore/petstore-go/internal/incall"
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
@@ -46,7 +47,7 @@ var errSameKey = errors.New("petstore: there is no other key")
 // admit waits until one request may be sent. plan is that after the last attempt, reason is why it
 // has a pause, and refused is the KeyID that the service has refused, or nil. After an error there is
 // no permit.
-func (g *gate) admit(a *admission, plan *retry.Plan, reason WaitReason, refused *string) error {
+func (g *gate) admit(a *admission, plan *retry.Plan, reason string, refused *string) error {
 	if plan.Pause > 0 {
 		if err := g.sleep(Wait{Reason: reason}, plan.Pause); err != nil {
 			return err
@@ -128,7 +129,7 @@ func (g *gate) askKey() (credential.Key, error) {
 	}
 	next := &attemptProgress{g.progress, int(g.attempts.Load()) + 1, time.Duration(g.waited.Load()), nil}
 	var asking deadline.Context
-	asking.Begin(&g.ctx, callKey{}, next, time.Now(), g.request.config.attemptTimeout)
+	asking.Begin(&g.ctx, incall.Key{}, next, time.Now(), g.request.config.attemptTimeout)
 	defer asking.End()
 	ctx, release := g.untilStop(&asking)
 	defer release()
@@ -167,7 +168,7 @@ func (g *gate) untilStop(ctx context.Context) (context.Context, func()) {
 }
 
 // acquire gets a's permit from the limiter. The time that this takes counts as waited, except the
-// part that the limiter reported through StartWait as free.
+// part that the limiter reported as free.
 func (g *gate) acquire(a *admission, asked time.Time) error {
 	a.closures = g.core.tracer.closure.count.Load()
 	if g.core.limiter != nil {
@@ -226,7 +227,7 @@ func (g *gate) sleep(w Wait, d time.Duration) error {
 		w.Until = end
 	}
 	w.Waiting = 1
-	done := g.startWait(w)
+	done := g.StartWait(w)
 	defer done(0)
 	for now := time.Now(); !quota.Over(now, end); now = time.Now() {
 		timer := time.NewTimer(deadline.Slice(end.Sub(now)))

@@ -26,7 +26,8 @@ import (
 // If Acquire gets a context without a call, the request counts for the key of the latest request,
 // or, before there was one, for the key of the first.
 //
-// A limiter has no goroutine, and no timer unless a call waits. It implements [Reopener].
+// A limiter has no goroutine, and no timer unless a call waits. Its Reopen has
+// the effect of [Client.Reopen] for one key.
 func NewLimiter(opts ...LimiterOption) Limiter {
 	budget := quota.Budget{Reserve: defaultReserve}
 	for _, opt := range opts {
@@ -82,7 +83,7 @@ const defaultReserve = 10
 // limiter is a queue.Limiter for the types of this package.
 type limiter struct{ *queue.Limiter }
 
-var _ Reopener = (*limiter)(nil)
+var _ reopener = (*limiter)(nil)
 
 // permit is a queue.Permit, without an allocation of its own.
 type permit queue.Permit
@@ -92,10 +93,14 @@ func (l *limiter) RateLimit() RateLimit { return RateLimit(l.Limiter.RateLimit()
 
 // Acquire implements [Limiter].
 func (l *limiter) Acquire(ctx context.Context, maxWait time.Duration) (Permit, error) {
-	call, _ := CallFromContext(ctx)
-	p, refused := l.Limiter.Acquire(ctx, queue.Call{
-		KeyID: call.KeyID, Ticket: Ticket(ctx, l, l.Issue), Background: call.Background, MaxWait: maxWait,
-	})
+	call := queue.Call{MaxWait: maxWait}
+	if found := callOf(ctx); found != nil {
+		c := found.describe()
+		call.KeyID, call.Background, call.Ticket = c.KeyID, c.Background, found.Tickets().Of(l, l.Issue)
+	} else {
+		call.Ticket = l.Issue()
+	}
+	p, refused := l.Limiter.Acquire(ctx, call)
 	if refused != nil {
 		return nil, refusalError(ctx, refused)
 	}
@@ -104,7 +109,10 @@ func (l *limiter) Acquire(ctx context.Context, maxWait time.Duration) (Permit, e
 
 // reportWait is the limiter's queue.Start.
 func reportWait(ctx context.Context, w queue.Wait) func(time.Duration) {
-	return StartWait(ctx, Wait{Reason: WaitReason(w.Reason), Until: w.Until, Waiting: w.Waiting})
+	if found := callOf(ctx); found != nil {
+		return found.StartWait(Wait{Reason: string(w.Reason), Until: w.Until, Waiting: w.Waiting})
+	}
+	return func(time.Duration) {}
 }
 
 // Release implements [Permit].

@@ -159,8 +159,8 @@ func (p panicking) trace(open *atomic.Int64) *petstore.ClientTrace {
 			return ctx
 		},
 		CallDone:     func(context.Context, petstore.CallDoneInfo) { open.Add(-1); p.hook("CallDone") },
-		WaitStart:    func(context.Context, petstore.WaitStartInfo) { open.Add(1); p.hook("WaitStart") },
-		WaitDone:     func(context.Context, petstore.WaitDoneInfo) { open.Add(-1); p.hook("WaitDone") },
+		WaitStart:    func(context.Context, petstore.Wait) { open.Add(1); p.hook("WaitStart") },
+		WaitDone:     func(context.Context, petstore.Wait) { open.Add(-1); p.hook("WaitDone") },
 		AttemptStart: func(context.Context, petstore.Call) { open.Add(1); p.hook("AttemptStart") },
 		AttemptDone:  func(context.Context, petstore.AttemptDoneInfo) { open.Add(-1); p.hook("AttemptDone") },
 		LimitClosed:  func(context.Context, petstore.LimitInfo) { p.hook("LimitClosed") },

@@ -89,9 +89,9 @@ func (l *clientLog) shared(ctx context.Context, info AttemptDoneInfo) {
 }
 
 // wait logs each wait.
-func (l *clientLog) wait(ctx context.Context, info WaitStartInfo) {
-	attrs := append(callAttrs(info.Call), slog.String("reason", string(info.Wait.Reason)))
-	attrs = append(attrs, untilAttrs(info.Wait.Until, info.Wait.Waiting)...)
+func (l *clientLog) wait(ctx context.Context, w Wait) {
+	attrs := append(callAttrs(w.Call), slog.String("reason", w.Reason))
+	attrs = append(attrs, untilAttrs(w.Until, w.Waiting)...)
 	l.logger.LogAttrs(ctx, slog.LevelDebug, "petstore: waiting", attrs...)
 }
 

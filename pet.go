@@ -22,12 +22,6 @@ const (
 	PetStatusSold      PetStatus = "sold"
 )
 
-// PetStatuses returns the statuses of the service document, in its order. The caller may change the
-// result.
-func PetStatuses() []PetStatus {
-	return []PetStatus{PetStatusAvailable, PetStatusPending, PetStatusSold}
-}
-
 // Valid reports whether s is one of the statuses of the service document. The empty status is not.
 func (s PetStatus) Valid() bool {
 	switch s {

@@ -137,16 +137,6 @@ func TestNilArguments(t *testing.T) {
 	assert.Empty(t, service.sent())
 }
 
-func TestPetStatuses(t *testing.T) {
-	statuses := petstore.PetStatuses()
-	assert.Equal(t, []petstore.PetStatus{"available", "pending", "sold"}, statuses)
-	for _, s := range statuses {
-		assert.True(t, s.Valid())
-	}
-	statuses[0] = "lost"
-	assert.True(t, petstore.PetStatuses()[0].Valid(), "the caller may change the result")
-}
-
 func TestGetPetWithOtherID(t *testing.T) {
 	t.Parallel()
 	client, _ := scripted(t, []responder{status(200, onePet)})

@@ -88,7 +88,7 @@ func RetryAfter(err error) (time.Duration, bool) {
 
 // Limiter admits the requests of one API key. A [Client] calls Acquire before each attempt,
 // including retries, and reports the outcome of each attempt to the [Permit]. Implementations must
-// be safe for concurrent use. [Ticket], [StartWait] and [CallFromContext] help to write one.
+// be safe for concurrent use. Package limiter and [CallFromContext] help to write one.
 type Limiter interface {
 	// Acquire blocks until one request may be sent. If that would take longer than maxWait or would
 	// exceed the deadline of ctx, it returns a *RateLimitError immediately. With an error it
@@ -99,19 +99,8 @@ type Limiter interface {
 	RateLimit() RateLimit
 }
 
-// Reopener is a [Limiter] that can admit a request although the key is closed; [Client.Reopen] uses
-// it. A Limiter around another one should have a method Unwrap() Limiter that returns that one:
-// Client.Reopen then finds its Reopen.
-type Reopener interface {
-	// Reopen admits the next request although the key is closed; its response decides whether the
-	// key stays closed. keyID is a [Call].KeyID; empty means all keys. Reopen does not block and
-	// sends nothing by itself. It has no effect on an open key.
-	//
-	// A program may call Reopen on each refusal. If the service rejects the admitted request, the
-	// next Reopen takes effect one minute after that, the one after it 2 minutes later, then 4, 8
-	// and 16, until a request succeeds: each such request may prolong a ban (section 8.3).
-	Reopen(keyID string)
-}
+// reopener is limiter.Reopener.
+type reopener interface{ Reopen(keyID string) }
 
 // Permit allows one request to be sent. The client calls Release exactly once for each Permit.
 type Permit interface {

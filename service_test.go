@@ -17,6 +17,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/limiter"
 )
 
 const testKey = "test-key-9d8f7a"
@@ -273,7 +274,7 @@ type ticketLimiter struct {
 }
 
 func (l *ticketLimiter) Acquire(ctx context.Context, _ time.Duration) (petstore.Permit, error) {
-	l.seen = append(l.seen, petstore.Ticket(ctx, l, func() uint64 { l.issued++; return l.issued }))
+	l.seen = append(l.seen, limiter.Ticket(ctx, l, func() uint64 { l.issued++; return l.issued }))
 	return l, nil
 }
 

@@ -29,10 +29,10 @@ type ClientTrace struct {
 	// CallDone is called at the end of the call, also if it panicked. ctx is that of the call.
 	CallDone func(ctx context.Context, info CallDoneInfo)
 	// WaitStart is called when the call begins to wait before a request. The waits of a [Limiter]
-	// are reported only if it calls [StartWait].
-	WaitStart func(ctx context.Context, info WaitStartInfo)
+	// are reported only if it calls StartWait of package limiter.
+	WaitStart func(ctx context.Context, w Wait)
 	// WaitDone is called once for each WaitStart.
-	WaitDone func(ctx context.Context, info WaitDoneInfo)
+	WaitDone func(ctx context.Context, w Wait)
 	// AttemptStart is called before a request is passed to the transport.
 	AttemptStart func(ctx context.Context, c Call)
 	// AttemptDone is called when the response has been read, or the request has failed.
@@ -53,24 +53,6 @@ type CallDoneInfo struct {
 	Duration time.Duration
 	// Err is the error of the call; nil for a success.
 	Err error
-}
-
-// WaitStartInfo is the argument of [ClientTrace].WaitStart.
-type WaitStartInfo struct {
-	// Call is the call that waits.
-	Call Call
-	// Wait has the reason and the expected end of the wait.
-	Wait Wait
-}
-
-// WaitDoneInfo is the argument of [ClientTrace].WaitDone.
-type WaitDoneInfo struct {
-	// Call is the call that waited.
-	Call Call
-	// Wait is the same as in WaitStartInfo.
-	Wait Wait
-	// Duration is the length of the wait.
-	Duration time.Duration
 }
 
 // AttemptDoneInfo is the argument of [ClientTrace].AttemptDone.
@@ -136,12 +118,12 @@ func (t *tracer) attemptDone(ctx context.Context, info AttemptDoneInfo) {
 	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, AttemptDoneInfo) { return t.AttemptDone })
 }
 
-func (t *tracer) waitStart(ctx context.Context, info WaitStartInfo) {
-	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, WaitStartInfo) { return t.WaitStart })
+func (t *tracer) waitStart(ctx context.Context, w Wait) {
+	each(ctx, t.traces, w, func(t *ClientTrace) func(context.Context, Wait) { return t.WaitStart })
 }
 
-func (t *tracer) waitDone(ctx context.Context, info WaitDoneInfo) {
-	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, WaitDoneInfo) { return t.WaitDone })
+func (t *tracer) waitDone(ctx context.Context, w Wait) {
+	each(ctx, t.traces, w, func(t *ClientTrace) func(context.Context, Wait) { return t.WaitDone })
 }
 
 // limitClosed calls the LimitClosed functions if this is a new closure.

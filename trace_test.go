@@ -113,7 +113,7 @@ type markKey struct{}
 type recorder struct {
 	events []string
 	calls  []petstore.CallDoneInfo
-	waits  []petstore.WaitDoneInfo
+	waits  []petstore.Wait
 	tries  []petstore.AttemptDoneInfo
 }
 
@@ -129,14 +129,14 @@ func (r *recorder) trace(t *testing.T) *petstore.ClientTrace {
 			r.events = append(r.events, "call done")
 			r.calls = append(r.calls, info)
 		},
-		WaitStart: func(ctx context.Context, info petstore.WaitStartInfo) {
+		WaitStart: func(ctx context.Context, w petstore.Wait) {
 			marked(ctx)
-			r.events = append(r.events, "wait for "+string(info.Wait.Reason))
+			r.events = append(r.events, "wait for "+w.Reason)
 		},
-		WaitDone: func(ctx context.Context, info petstore.WaitDoneInfo) {
+		WaitDone: func(ctx context.Context, w petstore.Wait) {
 			marked(ctx)
 			r.events = append(r.events, "wait done")
-			r.waits = append(r.waits, info)
+			r.waits = append(r.waits, w)
 		},
 		AttemptStart: func(ctx context.Context, _ petstore.Call) {
 			marked(ctx)
@@ -240,8 +240,8 @@ func TestCallFromContextInTrace(t *testing.T) {
 		client = server.Client(petstore.WithTrace(&petstore.ClientTrace{
 			CallStart: func(ctx context.Context, c petstore.Call) context.Context { found(ctx, c); return ctx },
 			CallDone:  func(ctx context.Context, info petstore.CallDoneInfo) { found(ctx, info.Call) },
-			WaitStart: func(ctx context.Context, info petstore.WaitStartInfo) {
-				found(ctx, info.Call)
+			WaitStart: func(ctx context.Context, w petstore.Wait) {
+				found(ctx, w.Call)
 				if nested++; nested == 1 {
 					assert.NoError(t, list(client), "a call from WaitStart does not wait for this one")
 				}

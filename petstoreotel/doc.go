@@ -40,7 +40,7 @@
 //
 // The event petstore.wait has the time at which the wait began, its length in seconds
 // (petstore.wait.duration), the number of calls in the queue then (petstore.wait.waiting_calls),
-// and its reason (petstore.wait.reason), a [petstore.WaitReason].
+// and its reason (petstore.wait.reason), as in [petstore.Wait].
 //
 // url.full has the path as it was sent and, of the query, limit and status with values of the
 // service document; all else that a transport has put there is left out. No span or metric has a

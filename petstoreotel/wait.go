@@ -17,7 +17,7 @@ import (
 const eventWait = "petstore.wait"
 
 const (
-	// AttributeWaitReason is the key of the attribute with a [petstore.WaitReason]: minute, day,
+	// AttributeWaitReason is the key of the attribute with a Reason of [petstore.Wait]: minute, day,
 	// ban, response, background, backoff or retry_after.
 	AttributeWaitReason = attribute.Key("petstore.wait.reason")
 	// AttributeWaitDuration is the key of the attribute with the length of a wait in seconds.
@@ -29,14 +29,14 @@ const (
 
 // waits are the waits of a call since its last request.
 type waits struct {
-	last    petstore.WaitReason // "": there was none
-	total   time.Duration       // of the waits for the rate limit
-	longest time.Duration       // of these
-	reason  petstore.WaitReason // of the longest
-	counted time.Duration       // the part of petstore.Call.Waited that has been recorded
+	last    string        // "": there was none
+	total   time.Duration // of the waits for the rate limit
+	longest time.Duration // of these
+	reason  string        // of the longest
+	counted time.Duration // the part of petstore.Call.Waited that has been recorded
 }
 
-func (w *waits) add(reason petstore.WaitReason, d time.Duration) {
+func (w *waits) add(reason string, d time.Duration) {
 	w.last = reason
 	if !forRateLimit(reason) {
 		return
@@ -48,41 +48,41 @@ func (w *waits) add(reason petstore.WaitReason, d time.Duration) {
 }
 
 // forRateLimit reports whether a wait is for the rate limit: the backoff after a failure is not.
-func forRateLimit(reason petstore.WaitReason) bool { return reason != petstore.WaitBackoff }
+func forRateLimit(reason string) bool { return reason != "backoff" }
 
-func (i *instrumentation) waitStart(ctx context.Context, info petstore.WaitStartInfo) {
-	switch scope := petstore.LimitScope(info.Wait.Reason); scope {
+func (i *instrumentation) waitStart(ctx context.Context, w petstore.Wait) {
+	switch scope := petstore.LimitScope(w.Reason); scope {
 	case petstore.ScopeMinute, petstore.ScopeDay, petstore.ScopeBan:
 		if i.budgets != nil {
-			i.budgets.closed(i.keyOf(info.Call), scope, info.Wait.Until)
+			i.budgets.closed(i.keyOf(w.Call), scope, w.Until)
 		}
 	}
-	if k := i.callOf(ctx); k != nil && forRateLimit(info.Wait.Reason) {
+	if k := i.callOf(ctx); k != nil && forRateLimit(w.Reason) {
 		i.metrics.waitingCalls.Add(ctx, 1, k.endpoint.served)
 	}
 }
 
-func (i *instrumentation) waitDone(ctx context.Context, info petstore.WaitDoneInfo) {
+func (i *instrumentation) waitDone(ctx context.Context, w petstore.Wait) {
 	k := i.callOf(ctx)
 	if k == nil {
 		return
 	}
-	if forRateLimit(info.Wait.Reason) {
+	if forRateLimit(w.Reason) {
 		i.metrics.waitingCalls.Add(ctx, -1, k.endpoint.served)
 	}
 	if k.span.IsRecording() {
-		k.span.AddEvent(eventWait, trace.WithTimestamp(time.Now().Add(-info.Duration)), trace.WithAttributes(
-			AttributeWaitReason.String(string(info.Wait.Reason)),
-			AttributeWaitDuration.Float64(info.Duration.Seconds()),
-			attributeWaitingCalls.Int(info.Wait.Waiting)))
+		k.span.AddEvent(eventWait, trace.WithTimestamp(time.Now().Add(-w.Duration)), trace.WithAttributes(
+			AttributeWaitReason.String(w.Reason),
+			AttributeWaitDuration.Float64(w.Duration.Seconds()),
+			attributeWaitingCalls.Int(w.Waiting)))
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.waits.add(info.Wait.Reason, info.Duration)
+	k.waits.add(w.Reason, w.Duration)
 }
 
 // sending records the time that a request has waited. For a limiter that does not report its waits
-// by [petstore.StartWait] that is the time that it took.
+// by StartWait of package limiter that is the time that it took.
 func (k *call) sending(ctx context.Context, c petstore.Call) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -102,18 +102,18 @@ func (k *call) gaveUp(ctx context.Context, err error, limited *petstore.RateLimi
 	}
 	reason := k.waits.last
 	if limited != nil && limited.Scope != "" {
-		reason = petstore.WaitReason(limited.Scope)
+		reason = string(limited.Scope)
 	}
 	m.Add(ctx, 1, k.waitAttributes(reason, semconv.ErrorTypeKey.String(callErrorType(err))))
 }
 
-func (k *call) waitAttributes(reason petstore.WaitReason, more ...attribute.KeyValue) metric.MeasurementOption {
+func (k *call) waitAttributes(reason string, more ...attribute.KeyValue) metric.MeasurementOption {
 	if reason == "" && len(more) == 0 {
 		return k.endpoint.served
 	}
 	attrs := append(k.endpoint.server.attributes(), more...)
 	if reason != "" {
-		attrs = append(attrs, AttributeWaitReason.String(string(reason)))
+		attrs = append(attrs, AttributeWaitReason.String(reason))
 	}
 	return metric.WithAttributes(attrs...)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/queue"
 	"github.com/petstore/petstore-go/internal/quota"
+	"github.com/petstore/petstore-go/limiter"
 )
 
 // waiter is a call in the queue.
@@ -35,7 +36,7 @@ func (l *Limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *w
 	if deadline.Err(ctx) != nil {
 		return nil, nil, l.calls.Ended(now, false)
 	}
-	ticket := petstore.Ticket(ctx, l, l.issue)
+	ticket := limiter.Ticket(ctx, l, l.issue)
 	l.expire(now)
 	if l.fallback.share != nil && !now.Before(l.fallback.tryAt) {
 		l.send(now)
@@ -78,7 +79,7 @@ func (l *Limiter) wait(now, at time.Time) queue.Wait {
 
 // startWait is the queue.Start of all limiters.
 func startWait(ctx context.Context, w queue.Wait) func(free time.Duration) {
-	return petstore.StartWait(ctx, petstore.Wait{Reason: petstore.WaitReason(w.Reason), Until: w.Until, Waiting: w.Waiting})
+	return limiter.StartWait(ctx, petstore.Wait{Reason: string(w.Reason), Until: w.Until, Waiting: w.Waiting})
 }
 
 // ask sends a command for a call that was refused, at most once in askEvery: another process may

@@ -15,6 +15,7 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/queue"
 	"github.com/petstore/petstore-go/internal/quota"
+	"github.com/petstore/petstore-go/limiter"
 )
 
 // Limiter is a [petstore.Limiter] whose budget is shared by all processes that use the same name in
@@ -50,8 +51,8 @@ type Limiter struct {
 }
 
 var (
-	_ petstore.Limiter  = (*Limiter)(nil)
-	_ petstore.Reopener = (*Limiter)(nil)
+	_ petstore.Limiter = (*Limiter)(nil)
+	_ limiter.Reopener = (*Limiter)(nil)
 )
 
 // NewLimiter returns a limiter that keeps its state in rdb under a name, such as that of the key's
@@ -97,7 +98,7 @@ func (l *Limiter) RateLimit() petstore.RateLimit {
 	return petstore.RateLimit(l.known.rateLimit)
 }
 
-// Reopen implements [petstore.Reopener] for all processes: the first one that has a call sends the
+// Reopen implements [limiter.Reopener] for all processes: the first one that has a call sends the
 // request. keyID is ignored, because the limiter has one budget.
 func (l *Limiter) Reopen(string) {
 	l.mu.Lock()

@@ -24,12 +24,12 @@ type waits struct {
 
 func (w *waits) trace() petstore.Option {
 	return petstore.WithTrace(&petstore.ClientTrace{
-		WaitStart: func(_ context.Context, i petstore.WaitStartInfo) {
+		WaitStart: func(_ context.Context, i petstore.Wait) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.begun = append(w.begun, i.Wait)
+			w.begun = append(w.begun, i)
 		},
-		WaitDone: func(context.Context, petstore.WaitDoneInfo) {
+		WaitDone: func(context.Context, petstore.Wait) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.done++
@@ -55,7 +55,7 @@ func TestLimiterAcquire_reportsWaits(t *testing.T) {
 		list()
 		require.Len(t, seen.begun, 1)
 		wait := seen.begun[0]
-		assert.Equal(t, petstore.WaitReason(petstore.ScopeMinute), wait.Reason)
+		assert.Equal(t, string(petstore.ScopeMinute), wait.Reason)
 		assert.Equal(t, 1, wait.Waiting)
 		assert.WithinDuration(t, time.Now(), wait.Until, 2*time.Second)
 		assert.Equal(t, 1, seen.done)
@@ -84,7 +84,7 @@ func TestLimiterAcquire_reportsWaitForResponseAsFree(t *testing.T) {
 		}
 		group.Wait()
 		require.Len(t, seen.begun, 1)
-		assert.Equal(t, petstore.WaitResponse, seen.begun[0].Reason)
+		assert.Equal(t, "response", seen.begun[0].Reason)
 	})
 }
 
@@ -125,7 +125,7 @@ func TestLimiterAcquire_panicWhileWaitingLeavesNoPlaceBehind(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
 		l := newTestLimiter(t, r)
-		trace := &petstore.ClientTrace{WaitStart: func(context.Context, petstore.WaitStartInfo) { panic("handler") }}
+		trace := &petstore.ClientTrace{WaitStart: func(context.Context, petstore.Wait) { panic("handler") }}
 		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour), petstore.WithTrace(trace))
 		defer func() {
 			_ = recover()
