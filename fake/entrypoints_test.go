@@ -73,16 +73,6 @@ func TestEntryPoints(t *testing.T) {
 			}
 		})
 	})
-	t.Run("honour the context of the request", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			err := d.giveUpOn(t, srv, fake.Fault{Delay: time.Hour}, request{path: "/pets"})
-			require.ErrorIs(t, err, context.Canceled)
-			assert.Eventually(t, func() bool {
-				r := srv.Requests()
-				return len(r) == 1 && r[0].Hint != ""
-			}, 5*time.Second, time.Millisecond)
-		})
-	})
 	t.Run("in memory, close the body of a request that is not sent", func(t *testing.T) {
 		for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
 			t.Run(name, func(t *testing.T) {
