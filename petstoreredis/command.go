@@ -17,7 +17,7 @@ type command struct {
 	Seq      int      `json:"seq"`
 	Lease    int64    `json:"lease"`
 	Holding  int      `json:"holding"` // unused permits, and requests in flight
-	Probes   int      `json:"ahead"`   // probes in flight
+	Probes   int      `json:"probes"`  // probes in flight
 	Want     int      `json:"want"`    // permits to reserve
 	Reports  []report `json:"reports,omitempty"`
 	Memory   *memory  `json:"memory,omitempty"`

@@ -224,7 +224,7 @@ func (h *history) admit() {
 
 // compareWaits compares what a request waits for.
 func (h *history) compareWaits(w quota.Wait, r reply) {
-	reason := map[string]quota.Reason{"gate": quota.Reason(r.Scope), "ahead": quota.ForResponse, "response": quota.ForResponse}[r.Reason]
+	reason := map[string]quota.Reason{"gate": quota.Reason(r.Scope), "probe": quota.ForResponse, "response": quota.ForResponse}[r.Reason]
 	if r.Reason == "window" || r.Reason == "full" { // full: what others hold may come back unused
 		reason = quota.Reason(quota.Minute)
 		if r.Day {

@@ -17,7 +17,7 @@ type slot struct {
 	Step      int     `json:"step"`     // the eighth of a second in which the request was admitted
 	Base      int     `json:"base"`     // left, plus all requests admitted so far, minus those in flight
 	Heard     float64 `json:"heard"`    // when the last response came, in milliseconds of the clock of Redis
-	Probe     bool    `json:"ahead"`    // the request is a probe
+	Probe     bool    `json:"probe"`    // the request is a probe
 	Urgent    bool    `json:"urgent"`   // other processes wait for its response
 }
 

@@ -25,7 +25,7 @@ func newScript() (s *redis.Script) {
 // source puts the files of the script together, each of which uses what those before it define.
 func source() string {
 	var b strings.Builder
-	for name := range strings.FieldsSeq("state readings others window ahead closure leases grants exchange") {
+	for name := range strings.FieldsSeq("state readings others window probe closure leases grants exchange") {
 		text, err := scripts.ReadFile("script/" + name + ".lua")
 		if err != nil {
 			panic(err) // the list and the folder differ

@@ -26,7 +26,7 @@ type Budget struct {
 	minutes  bool          // windows are minutes of the wall clock
 	distrust bool          // no response has a Date, and Reset did not match the local clock
 	others   others
-	ahead    ahead
+	probes   probes
 	young    young
 	gate     gate
 
@@ -44,7 +44,7 @@ type Slot struct {
 	base  int       // what was left, plus all requests admitted so far, minus those in flight
 	heard time.Time // Budget.heard
 
-	ahead bool // the request goes ahead of the others
+	probe bool // the others wait for its response
 	over  bool // the window was over
 }
 
@@ -69,13 +69,13 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 		return Slot{}, Wait{Reason(b.gate.scope), b.gate.until, b.gate.until}, false
 	}
 	reserve := b.reserve(background)
-	first := b.needsFirst(now, reserve)
-	if first {
-		if wake, ok := b.mayGoAhead(now); !ok {
+	probe := b.needsProbe(now, reserve)
+	if probe {
+		if wake, ok := b.mayProbe(now); !ok {
 			return Slot{}, Wait{Reason: ForResponse, Wake: wake}, false
 		}
-		b.ahead.inFlight++
-		b.ahead.at = now
+		b.probes.inFlight++
+		b.probes.at = now
 	} else if w, ok := b.fits(now, reserve); !ok {
 		return Slot{}, w, false
 	}
@@ -84,7 +84,7 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	b.young.add()
 	return Slot{
 		b.era, b.epoch, b.responses, b.gate.closures, b.young.step,
-		b.left() + b.admitted - b.inFlight, b.heard, first, first || b.epoch > 0 && Over(now, b.end),
+		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || b.epoch > 0 && Over(now, b.end),
 	}, Wait{}, true
 }
 
@@ -109,9 +109,9 @@ func (b *Budget) reserve(background bool) int {
 	n := 0
 	switch {
 	case b.Processes > 1:
-		n = max(b.Processes-1, b.others.theirs) // each of the others may have one in flight
+		n = max(b.Processes-1, b.others.foreign) // each of the others may have one in flight
 	case b.Processes == 0 && b.crowded():
-		n = max(1, b.others.theirs) // for the requests that others have in flight
+		n = max(1, b.others.foreign) // for the requests that others have in flight
 	}
 	if background {
 		n += b.limit * b.Reserve / 100
@@ -160,7 +160,7 @@ func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time 
 		return at
 	}
 	reserve := b.reserve(background)
-	if b.needsFirst(at, reserve) {
+	if b.needsProbe(at, reserve) {
 		// The response may show a window that is about to end: it does not delay the request.
 		return at.Add(time.Duration(max(0, before/b.limit-1)) * windowLength)
 	}

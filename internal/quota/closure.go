@@ -27,10 +27,10 @@ type gate struct {
 	reopened int       // uses of Reopen since a request has succeeded
 }
 
-// Reopen lets one request go ahead although the key is closed, and reports whether it does (rule
-// 9). It does not if the key is open. After a request that Reopen let go ahead was rejected too, it
-// takes effect a window later, then 2 windows, up to 16: the callers may call it on each refusal,
-// and a service that bans keys counts those requests.
+// Reopen allows one probe although the key is closed, and reports whether it does (rule 9). It does
+// not if the key is open. After a probe that Reopen allowed was rejected too, it takes effect a window
+// later, then 2 windows, up to 16: the callers may call it on each refusal, and a service that bans
+// keys counts those requests.
 func (b *Budget) Reopen(now time.Time) bool {
 	b.observe(now)
 	g := &b.gate
@@ -39,7 +39,7 @@ func (b *Budget) Reopen(now time.Time) bool {
 		return false
 	}
 	g.until, g.scope, g.streak = time.Time{}, "", 0
-	g.rejected = true // so that one request goes ahead
+	g.rejected = true // so that the next one is a probe
 	g.reopened++
 	b.changes++
 	return true
@@ -68,10 +68,10 @@ func (b *Budget) reject(s Slot, o Observation) {
 // surprise learns from a 429 to a request for which there should have been room.
 func (b *Budget) surprise(s Slot, o *Observation) {
 	switch {
-	case s.ahead && s.epoch > 0: // the window was taken for over, but was not
+	case s.probe && s.epoch > 0: // the window was taken for over, but was not
 		b.margin = resetMargin
 		b.distrust = b.distrust || !b.offset.Known
-	case !s.ahead && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 && o.RetryAfter <= windowLength:
+	case !s.probe && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 && o.RetryAfter <= windowLength:
 		b.others.alone = crowded // another process used up the window
 	}
 }

@@ -42,7 +42,7 @@ type others struct {
 	// of others sets it to crowded, and each new window halves that.
 	alone   int
 	opening int // requests in this window before our first one: of others, or our own before a restart
-	theirs  int // estimate of the requests of others in flight
+	foreign int // estimate of the requests of others in flight
 	// took is the time of the last request, at most twice that of the one before: a single slow
 	// response says more about us than about others.
 	took time.Duration
@@ -124,7 +124,7 @@ func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 	if span = max(span, took); span > 0 && came > 0 {
 		came = int((time.Duration(came)*x.took + span - 1) / span)
 	}
-	x.theirs = max(came, x.theirs-(x.theirs+7)/8)
+	x.foreign = max(came, x.foreign-(x.foreign+7)/8)
 }
 
 // crowded reports whether others have used the key in the last windows.
@@ -144,7 +144,7 @@ func (b *Budget) share(now time.Time) int {
 		part = max(part, quietPart)
 	}
 	// Their requests in flight may double while ours is in flight.
-	return max(1, (left-2*x.theirs)/part, min(fewAtOnce, (left-rushPart*x.theirs)/fewPart))
+	return max(1, (left-2*x.foreign)/part, min(fewAtOnce, (left-rushPart*x.foreign)/fewPart))
 }
 
 // blindly returns how many requests may be in flight without rate limit headers (rule 8).

@@ -14,8 +14,8 @@ func (b *Budget) GiveBack(s Slot) {
 	}
 	b.free(s, &Observation{})
 	b.admitted--
-	if s.ahead {
-		b.ahead.at = time.Time{} // the next one need not wait for a response to this one
+	if s.probe {
+		b.probes.at = time.Time{} // the next one need not wait for a response to this one
 	}
 }
 
@@ -24,8 +24,8 @@ func (b *Budget) free(s Slot, o *Observation) {
 	b.inFlight--
 	b.others.tally.settle(s, o)
 	b.young.remove(s.step)
-	if s.ahead {
-		b.ahead.inFlight--
+	if s.probe {
+		b.probes.inFlight--
 	}
 }
 
@@ -40,8 +40,8 @@ func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
 		return
 	}
 	b.free(s, o)
-	if s.ahead {
-		b.ahead.settle(o, now)
+	if s.probe {
+		b.probes.settle(o, now)
 	}
 	if o.Sent.IsZero() {
 		b.admitted--

@@ -1,7 +1,6 @@
 -- The gate that a 429 closes for the whole fleet (closure.go).
 
--- backoff returns the least time to stay away after a 429: nothing after the first that says how
--- long.
+-- backoff returns the shortest wait after a 429: 0 after the first in a row that says how long.
 local function backoff(unknown)
   if unknown then
     return MINUTE * 2 ^ math.min(s.streak - 1, 4)
@@ -34,25 +33,25 @@ local function closed_until(r)
   return math.max(opens, r.received + backoff(not ends and r.retry <= 0)), scope
 end
 
--- surprise draws the lesson from a 429 to a request for which there should have been room.
+-- surprise learns from a 429 to a request for which there should have been room.
 local function surprise(r)
-  if r.ahead and r.epoch > 0 then -- the window was over, and it was not
+  if r.probe and r.epoch > 0 then -- the window was taken for over, but was not
     s.margin = MARGIN
     s.distrust = s.distrust or not r.dated
-  elseif not r.ahead and r.limit > 0 and r.remaining == 0 and r.retry <= MINUTE then
-    s.alone = CROWDED -- somebody else used up the window
+  elseif not r.probe and r.limit > 0 and r.remaining == 0 and r.retry <= MINUTE then
+    s.alone = CROWDED -- foreign requests used up the window
   end
 end
 
--- trickles reports whether closures are short and follow each other: requests come free one by one,
--- and no header says how many are.
+-- trickles reports whether short closures follow each other, without headers: the service counts in
+-- a sliding window, in which requests become free one by one.
 local function trickles(r)
   return s.epoch == 0 and s.closures > 1 and r.received - s.gate < MINUTE and r.retry > 0 and r.retry < MINUTE / 2
 end
 
 -- reject closes the gate after a 429.
 local function reject(r)
-  if r.closures == s.closures then -- the first of those that were in flight together
+  if r.closures == s.closures then -- not a further 429 to requests sent before the closure
     s.closures = s.closures + 1
     s.streak = s.streak + 1
   end
@@ -70,14 +69,14 @@ local function reject(r)
   end
 end
 
--- reopen opens the gate for one request if it is closed, and not soon after another one (rule 9).
+-- reopen opens a closed gate for one probe, but not soon after another one (rule 9).
 local function reopen()
   local closed = now < s.gate or (s.epoch > 0 and now < s.ends and left() <= reserve())
   if not closed or (s.reopened > 0 and now < s.closed + MINUTE * 2 ^ math.min(s.reopened - 1, 4)) then
     return
   end
-  s.gate, s.scope, s.streak, s.rejected = 0, '', 0, true -- rejected has one go ahead
+  s.gate, s.scope, s.streak, s.rejected = 0, '', 0, true -- rejected demands a probe
   s.reopened = s.reopened + 1
   s.pause = 0
-  s.proved = now -- an earlier closure that a process remembers does not count any more
+  s.proved = now -- closures before now that processes remember no longer count
 end

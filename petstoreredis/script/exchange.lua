@@ -1,17 +1,17 @@
--- One command: the outcomes of the process's requests, then what it may send.
+-- One command of a process: it reports outcomes, then gets permits.
 
--- place turns how long ago into when. Where a report refers to a state that is not this one,
--- because Redis was away or has lost it, it replaces that as well.
+-- place replaces how long ago by when. In a report that refers to another state than this one,
+-- because Redis was away or has lost it, it replaces what refers to that, too.
 local function place(r)
   r.sent, r.received = now - r.sent, now - r.received
-  r.foreign = r.instance ~= s.instance
-  if r.foreign then
+  r.elsewhere = r.instance ~= s.instance
+  if r.elsewhere then
     r.known, r.epoch, r.over, r.step = 0, 0, false, -1000
     r.closures = r.rejected and s.closures or -1
   end
 end
 
--- respond takes in a response.
+-- respond records a response.
 local function respond(r)
   s.rtt = s.rtt + (math.min(r.took, 5000) - s.rtt) / 4
   if r.limit > 0 then
@@ -30,12 +30,12 @@ local function respond(r)
   s.blind = true
 end
 
--- settle takes in the outcome of a request.
+-- settle records the outcome of the requests of a report.
 local function settle(r)
   place(r)
   remove(r.step, r.n)
-  if r.ahead then
-    settle_ahead(r)
+  if r.probe then
+    settle_probe(r)
   end
   if r.unsent then
     s.admitted = s.admitted - r.n
@@ -50,9 +50,9 @@ local function settle(r)
   end
 end
 
--- older reports whether the state is one of before the last command of the process: Redis has come
--- back with what it had on disk, or a replica has taken over that lagged behind. The commands since
--- may have had the same numbers, but not the same times.
+-- older reports whether the state is from before the last command of the process: Redis has come
+-- back with what it had on disk, or a replica that lagged behind has taken over. Later commands may
+-- have had the same numbers since, but not the same times.
 local function older()
   if command.instance ~= s.instance then
     return false
@@ -63,7 +63,7 @@ local function older()
   return s.commands - command.commands < times and s.times[command.commands % times + 1] ~= command.at
 end
 
--- number gives this command its number and time, by which its process recognises the state again.
+-- number records the number and time of this command, by which its process recognises the state.
 local function number()
   for i = #s.times + 1, MOST do
     s.times[i] = 0
@@ -72,15 +72,14 @@ local function number()
   s.times[s.commands % MOST + 1] = now
 end
 
--- remember takes over from a process what this state does not know: the lower Remaining of the same
--- window, and a later window or gate, unless a request has succeeded that was sent after the
--- process heard of that.
+-- remember adds what a process knows and this state does not: a lower Remaining of the same window,
+-- and a later window or closure, unless a request that was sent later has succeeded.
 local function remember(m)
   if m.window then
     place(m.window)
     local _, usable = end_of(m.window, m.window.received)
     local order = compare(m.window, usable)
-    local newer = m.window.sent >= s.proved -- than what the service has described since
+    local newer = m.window.sent >= s.proved -- than any success
     if (order == 'next' and newer) or (order == 'same' and m.window.remaining < left()) then
       s.responses = s.responses + 1
       learn(m.window)
@@ -92,18 +91,18 @@ local function remember(m)
   end
 end
 
--- recall makes the state know at least what the process does.
+-- recall adds what the process knows to a state that is older or new.
 local function recall()
   if older() then
     s.instance, s.commands = fresh(now).instance, math.max(s.commands, command.commands)
-    s.look, s.pause = s.own + 1, now + RETURN -- the other processes know more as well, and come within that
+    s.look, s.pause = s.own + 1, now + RETURN -- all other processes that know more come within that
   end
   if command.memory and command.instance ~= s.instance then
     remember(command.memory)
   end
 end
 
--- grant admits requests, and records them.
+-- grant records the permits that the process gets. It returns the same as admit.
 local function grant()
   local n, reason, wait = admit()
   if command.want > 0 and n == 0 then
@@ -120,12 +119,13 @@ local function grant()
   return n, reason, wait
 end
 
--- urgent reports whether others wait for the responses to what is granted now.
+-- urgent reports whether other processes wait for the responses to what is granted now.
 local function urgent(waiting)
   local _, grows = free(reserve())
   return s.epoch == 0 or s.own < s.look or (waiting > 0 and grows)
 end
 
+-- exchange carries out the command, and returns the reply.
 local function exchange()
   if s.outstanding < 0 or now - s.summed >= 1000 then
     add_up()
@@ -136,7 +136,7 @@ local function exchange()
     return cjson.encode({stale = true})
   end
   hold(0, command.lease)
-  drop_ahead(command.id, command.ahead)
+  drop_probes(command.id, command.probes)
   recall()
   number()
   advance()
@@ -149,14 +149,14 @@ local function exchange()
   local granted, reason, wait = grant()
   save()
   local waiting = redis.call('ZCARD', QUEUE)
-  local goes_ahead = granted > 0 and reason == 'ahead'
+  local probe = granted > 0 and reason == 'probe'
   return cjson.encode({
     instance = s.instance, known = s.responses, epoch = s.epoch, closures = s.closures,
-    step = s.step, base = left() + s.admitted - s.outstanding, heard = s.heard, ahead = goes_ahead,
-    urgent = goes_ahead or urgent(waiting),
+    step = s.step, base = left() + s.admitted - s.outstanding, heard = s.heard, probe = probe,
+    urgent = probe or urgent(waiting),
     granted = granted, reason = reason, wait = math.ceil(wait),
     limit = s.limit, left = left(), taken = taken(), outstanding = s.outstanding, shown = s.shown, day = s.day,
-    ends = math.ceil(s.ends - now), unsure = needs_first(reserve()),
+    ends = math.ceil(s.ends - now), unsure = needs_probe(reserve()),
     gate = math.ceil(math.max(0, s.gate - now)), scope = s.scope, closed = math.ceil(math.max(0, now - s.closed)),
     processes = s.processes, waiting = waiting, commands = s.commands, at = now, repaired = repaired,
   })

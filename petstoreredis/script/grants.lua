@@ -1,40 +1,39 @@
--- Who of the fleet may send how much, and who has to wait for how long.
+-- How many requests each process may send, and what it has to wait for.
 
--- response_in returns in how long to ask for a response that is waited for since then: not too
--- often.
+-- response_in returns in how long to ask whether a response has come that is awaited since then: the
+-- longer it takes, the more rarely.
 local function response_in(since)
   local waited = now - since
   return math.max(5, s.rtt * 1.25 - waited, waited)
 end
 
--- rank returns the number of processes that wait for longer than this one.
+-- rank returns the number of processes that have waited for longer than this one.
 local function rank()
   return redis.call('ZRANK', QUEUE, command.id) or redis.call('ZCARD', QUEUE)
 end
 
--- at_in returns in how long a process should ask again that waits for a time. The first of the
--- queue asks then; the others come one after the other when the response to the first one's request
--- can be expected.
+-- at_in returns in how long a process that waits for a time should ask again. The first of the queue
+-- asks then; the others, one after the other, when there may be a response to its request.
 local function at_in(at)
   local before = rank()
   return at - now + (before > 0 and s.rtt * 2 + before or 0)
 end
 
--- free returns how many more requests may be in flight, and whether a response makes that grow.
+-- free returns how many more requests may be in flight, and whether a response may raise that.
 local function free(reserved)
   if s.epoch == 0 then
-    return math.max(0, blindly() - in_flight()), true
+    return math.max(0, blindly() - not_late()), true
   end
-  local rest, most = left() - s.outstanding - reserved, share() - in_flight()
+  local rest, most = left() - s.outstanding - reserved, share() - not_late()
   if s.own < s.look then
     most = math.min(most, 1 - s.outstanding)
   end
   return math.max(0, math.min(rest, most)), rest > 0 and most < rest
 end
 
--- part returns how many of n free permits the process gets of those it wants: what is still missing
--- to its part of the window, or its part of what is free. A process past its part leaves theirs to
--- those that have waited for longer.
+-- part returns how many of n free permits the process gets: what is missing to its part of the
+-- window, or its part of what is free. A process that has had its part leaves theirs to those that
+-- have waited for longer.
 local function part(n)
   local processes = redis.call('ZCARD', LEASES)
   local whole = math.ceil(s.limit / processes)
@@ -53,33 +52,33 @@ local function part(n)
   return math.min(command.want, n, math.max(1, math.floor(n / parts), missing))
 end
 
--- admit_ahead grants a probe, or returns in how long to ask again.
-local function admit_ahead()
-  local may, at = may_go_ahead()
+-- grant_probe grants a probe, or returns in how long to ask again.
+local function grant_probe()
+  local may, at = may_probe()
   if may then
-    table.insert(s.ahead, {command.id, now})
-    s.ahead_at = now
-    return 1, 'ahead', 0
+    table.insert(s.probes, {command.id, now})
+    s.probe_at = now
+    return 1, 'probe', 0
   end
-  local wait = response_in(s.ahead_at)
-  if now < s.ahead_from then
+  local wait = response_in(s.probe_at)
+  if now < s.probe_from then
     wait = at - now
   elseif at then
     wait = math.min(at - now, wait)
   end
-  return 0, 'ahead', wait + rank()
+  return 0, 'probe', wait + rank()
 end
 
--- admit reserves requests for the process. It returns how many, what there is to wait for after
--- that, and in how long to ask again.
+-- admit returns how many permits the process gets, what it has to wait for after these, and in how
+-- long to ask again.
 local function admit()
   local reserved = reserve()
   if command.want == 0 then
     return 0, '', 0
   elseif now < s.gate then
     return 0, 'gate', at_in(s.gate)
-  elseif needs_first(reserved) then
-    return admit_ahead()
+  elseif needs_probe(reserved) then
+    return grant_probe()
   elseif s.epoch > 0 and left() <= reserved then
     return 0, 'window', at_in(s.ends)
   end

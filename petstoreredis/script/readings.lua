@@ -1,8 +1,8 @@
--- What the responses of this window said, as far as it counts (readings.go). The service's order is
--- not known: the lowest Remaining holds until a request that was sent after its response came has
--- been answered too. Lists that grow too long are shortened to the safe side.
+-- The numbers from the responses of this window that are still valid (readings.go). The order in
+-- which the service counted the requests is not known: the lowest Remaining is valid until there is a
+-- response to a request that was sent after it was known. Long lists are cut to the safe side.
 
--- keep returns the entries of a list that are wanted.
+-- keep returns the entries of a list for which wanted returns true.
 local function keep(list, wanted)
   local kept = {}
   for _, entry in ipairs(list) do
@@ -13,14 +13,13 @@ local function keep(list, wanted)
   return kept
 end
 
--- remaining returns the lowest Remaining that holds. low is a list of {response, remaining},
+-- remaining returns the lowest valid Remaining. low is a list of {response, remaining},
 -- increasing in both.
 local function remaining()
   return s.low[1] and s.low[1][2] or 0
 end
 
--- losses returns the number of requests whose response was lost. lost is a list of {response, n,
--- when given up}.
+-- losses returns the number of lost requests. lost is a list of {response, n, when given up}.
 local function losses()
   local n = 0
   for _, loss in ipairs(s.lost) do
@@ -29,26 +28,26 @@ local function losses()
   return n
 end
 
--- left returns what remains of the window by the responses, whatever is in flight.
+-- left returns how many requests the window has left by the responses, including those in flight.
 local function left()
   return math.max(0, remaining() - losses())
 end
 
--- may_stray reports whether a request sent at sent may have been overtaken by one that was lost.
+-- may_stray reports whether a request sent at sent may have reached the service before a lost one.
 local function may_stray(loss, sent)
   return sent - loss[3] < STRAY
 end
 
--- rose reports whether a request that was sent when the lowest Remaining was known found more.
+-- rose reports whether Remaining is above the lowest, which was known when the request was sent.
 local function rose(r)
   return s.low[1] ~= nil and r.known >= s.low[1][1] and r.remaining > s.low[1][2]
 end
 
--- miss counts n requests of which nobody knows what they left of the window. at is when they were
--- given up, 0 if a response shows that they have arrived.
+-- miss counts n lost requests: without a response, or without a limit in it. at is when they were
+-- given up, 0 if there was a response.
 local function miss(n, at)
   s.own = s.own + n
-  n = math.min(n, s.limit - losses()) -- more would change nothing
+  n = math.min(n, s.limit - losses()) -- with limit lost requests, nothing is left
   if n <= 0 then
     return
   end
@@ -60,7 +59,7 @@ local function miss(n, at)
   end
 end
 
--- push adds what a response says, whose request was sent when that many responses were known.
+-- push adds the Remaining of a response, whose request was sent when known responses had come.
 local function push(known, sent, value)
   s.low = keep(s.low, function(reading)
     return reading[1] > known and reading[2] < value

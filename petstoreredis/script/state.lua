@@ -1,43 +1,48 @@
--- The budget of one key, shared by the processes of a fleet.
+-- The budget of one key, shared by the processes of a fleet. A process here is one Limiter.
 --
--- The files of this folder are one script, put together by script.go in the order of its list. One
--- command of a process reports the outcomes of its requests, and reserves some more for it. A
--- process here is one Limiter. Times are milliseconds by the clock of Redis; processes send and get
--- durations.
+-- The files of this folder are one script, put together by script.go. Each command of a process
+-- reports the outcomes of its requests, and gets permits for more. Times are milliseconds by the
+-- clock of Redis; processes send and get durations.
 --
--- readings.lua, window.lua, others.lua, ahead.lua and closure.lua are the rules of the Go package
--- internal/quota over all processes at once, function by function under the same names, and say why
--- there. A change of one side is a change of both: rules_test.go runs them on the same histories.
+-- readings.lua, window.lua, others.lua, probe.lua and closure.lua have the rules of the Go package
+-- internal/quota for all processes together, function by function under the same names; the reasons
+-- are there. A change of one is a change of both: rules_test.go runs them on the same histories.
 
 local STATE, LEASES, HELD, QUEUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local YEAR = 370 * 24 * 3600000
 local MINUTE = 60000     -- the window of the plans (section 8.1)
-local STRAY = 1000       -- how long a request may still be in flight when nobody waits for it any more
-local RETURN = 1000      -- until when all processes have come back to a Redis that has lost its state
-local UNUSED = 500       -- after which a process gives back what it does not use, holdFor in traffic.go
+local STRAY = 1000       -- how long a request may still be in flight after it was given up
+local RETURN = 1000      -- within which all processes come back to a Redis that has lost its state
+local UNUSED = 500       -- after which a process gives back unused permits
 local KEPT = 600000      -- how long the state outlasts the window and the closure
-local MOST = 32          -- entries of a list, so that the state stays at about 2 kB
-local TRUSTED, CROWDED = 8, -4 -- as in others.go; a fleet begins trusted, and looks at the first two responses
+local MOST = 32          -- entries of most lists, so that the state stays at about 2 kB
+local TRUSTED, CROWDED = 8, -4 -- as in others.go; a fleet begins trusted
 local STEPS, STEP = 8, 125 -- a request is late after a second, counted by eighths
 
 local command = cjson.decode(ARGV[1])
 local repaired = false
 
--- fresh returns the state of a key of which nothing is known. docs/scaling.md describes its fields.
+-- fresh returns the state of a key of which nothing is known. A time is 0 for never.
 local function fresh(time)
   return {
-    instance = command.id .. ':' .. time .. ':' .. command.seq,
-    commands = 0, times = {}, now = 0, skew = 0, processes = 0,
-    outstanding = 0, summed = 0, admitted = 0, gave = 0, rtt = 50,
-    responses = 0, low = {}, lost = {}, counted = {}, -- readings.lua
-    epoch = 0, limit = 0, shown = 0, reset = 0, by = 0, start = 0, ends = 0, day = false, -- window.lua
-    own = 0, slides = false, minutes = false, margin = 0, distrust = false, blind = false, heard = 0,
-    theirs = 0, alone = TRUSTED, took = 0, -- others.lua
-    born = time, step = 0, young = 0, counts = {0, 0, 0, 0, 0, 0, 0, 0},
-    ahead = {}, ahead_at = 0, ahead_from = 0, unsent = 0, silent = 0, -- ahead.lua
-    gate = 0, scope = '', closed = 0, closures = 0, streak = 0, rejected = false,
-    reopened = 0, -- closure.lua
-    proved = 0, look = 0, pause = 0, -- exchange.lua
+    instance = command.id .. ':' .. time .. ':' .. command.seq, -- another one after Redis has lost the state
+    commands = 0, times = {}, -- number of commands; when the last were
+    now = 0, skew = 0,        -- latest time; added to a clock that went back
+    processes = 0,            -- in LEASES, which shows whether a key is gone
+    outstanding = 0, summed = 0, admitted = 0, gave = 0, -- permits without an outcome; when added up; granted
+    rtt = 50,                 -- time of a request
+    responses = 0, low = {}, lost = {}, counted = {}, -- number of outcomes; the lists of readings.lua and window.lua
+    epoch = 0, limit = 0, shown = 0, reset = 0, by = 0, -- windows so far; headers; usable Reset, its response
+    start = 0, ends = 0, day = false, slides = false, minutes = false, -- times when it was open, and is over; its kind
+    margin = 0, distrust = false, -- added to Reset; without a Date, Reset is not believed
+    own = 0, heard = 0, blind = false, -- requests of the window; when its last response came; no response had a limit
+    foreign = 0, alone = TRUSTED, took = 0, -- others.lua: foreign requests in flight; trust; time of the last request
+    born = time, step = 0, young = 0, counts = {0, 0, 0, 0, 0, 0, 0, 0}, -- requests not late, by step
+    probes = {}, probe_at = 0, probe_from = 0, unsent = 0, silent = 0, -- last; next; in a row not sent, silent
+    gate = 0, scope = '', closed = 0, -- nothing is sent before; the limit that closed it; when the last 429 came
+    closures = 0, streak = 0, rejected = false, reopened = 0, -- all; in a row; no success since; Reopens in a row
+    proved = 0,               -- when the last request that succeeded was sent
+    look = 0, pause = 0,      -- one at a time until so many of own; nothing is granted before
   }
 end
 
@@ -66,7 +71,7 @@ local function numbers(list)
   return true
 end
 
--- sound reports whether a state is one that this script has written.
+-- sound reports whether this script may have written a state.
 local function sound(state, time)
   if type(state) ~= 'table' then
     return false
@@ -78,12 +83,12 @@ local function sound(state, time)
     end
   end
   return entries(state.low, {'number', 'number'}) and entries(state.lost, {'number', 'number', 'number'})
-    and entries(state.counted, {'number', 'number', 'number'}) and entries(state.ahead, {'string', 'number'})
+    and entries(state.counted, {'number', 'number', 'number'}) and entries(state.probes, {'string', 'number'})
     and numbers(state.times) and numbers(state.counts) and #state.counts == STEPS and state.gate - time < YEAR
 end
 
--- read returns the state that Redis has, nil if any of its keys is gone. It fails if the state is
--- not sound.
+-- read returns the state in Redis; nil if one of its keys is gone. It fails if the state is not
+-- sound.
 local function read(time)
   local text = redis.call('GET', STATE)
   local state = text and cjson.decode(text)
@@ -97,7 +102,7 @@ local function read(time)
   return processes == state.processes and processes == redis.call('HLEN', HELD) and state or nil
 end
 
--- load returns the state, or begins a fresh one.
+-- load returns the state in Redis, or a fresh one.
 local function load(time)
   local ok, state = pcall(read, time)
   if ok and state then
@@ -115,7 +120,7 @@ s.skew = math.max(s.skew, s.now - now) -- the clock goes back when a replica tak
 now = now + s.skew
 s.now = now
 
--- save keeps the state for as long as it is of use.
+-- save writes the state, for as long as it is of use.
 local function save()
   local ttl = math.floor(math.max(0, s.gate - now, s.ends - now) + KEPT)
   s.processes = redis.call('ZCARD', LEASES)

@@ -1,20 +1,20 @@
--- The window that the last responses described (window.go): the service shows the minute's or the
--- day's, whichever has fewer requests left.
+-- The window that the last responses described (window.go): the service shows that of the minute or
+-- of the day, whichever has fewer requests left.
 --
--- A report r is of r.n responses that say the same but for their Remaining, of which it has the
--- lowest:
---   limit, remaining   the headers, limit 0 if there were none
---   reset              the header, in seconds of the service's clock, and
---   reset_in           from when the response came until then, as long as it may be
+-- A report r has the outcome of r.n requests that differ in nothing but Remaining, of which it has
+-- the lowest:
+--   limit, remaining   of the headers; limit is 0 without them
+--   reset              of the header, in seconds of the service's clock
+--   reset_in           the longest that it may be from the response until then
 --   dated, future      the service's clock is known; Reset is later than it
---   sent, received     how long ago, which exchange.lua replaces by when
+--   sent, received     how long ago; exchange.lua replaces it by when
 
-local SAME = 30000       -- how far the Resets of one window may lie apart
-local GRAIN = 1000       -- by which Reset may have been rounded down
-local MARGIN = 1000      -- added to Reset once one proved early
+local SAME = 30000       -- largest difference between two Resets of the same window
+local GRAIN = 1000       -- by which Reset may be rounded down
+local MARGIN = 1000      -- added to Reset once a window ended later than its Reset
 
--- end_within returns when the window of a report is certainly over that was open at start, and
--- whether its Reset is of any use. grain is by how much that may have been rounded down.
+-- end_within returns when the window of a report, which was open at start, is certainly over, and
+-- whether its Reset is usable. grain is by how much that may be rounded down.
 local function end_within(r, start, grain)
   local slack, hour, longest = 10000, 3600000, 400 * 24 * 3600000
   if r.reset_in > longest then
@@ -28,21 +28,22 @@ local function end_within(r, start, grain)
   if r.dated then
     return ends, r.future
   end
-  -- Without a Date, a clock that is minutes off is likelier than a window of minutes.
+  -- Without a Date, a clock that is wrong by minutes is more likely than a window of minutes.
   local minutes = wait > MINUTE + slack and wait < hour
   return ends, not s.distrust and wait > 0 and not minutes
 end
 
+-- grain returns by how much Reset may be rounded down.
 local function grain()
   return s.minutes and 0 or GRAIN
 end
 
+-- end_of is end_within for the grain of the windows.
 local function end_of(r, start)
   return end_within(r, start, grain())
 end
 
--- compare_by_hand does what compare does where Reset is of no use: the window in which the request
--- was sent decides.
+-- compare_by_hand is compare without a usable Reset: the window in which the request was sent decides.
 local function compare_by_hand(r)
   if r.epoch ~= s.epoch then
     return not r.over and not s.slides and 'past' or 'same'
@@ -50,7 +51,8 @@ local function compare_by_hand(r)
   return r.over and 'next' or 'same'
 end
 
--- compare places the window of a report. Resets are compared by the service's own clock.
+-- compare returns how the window of a report relates to the known one: 'past', 'same' or 'next'. It
+-- compares Resets, which are all by the service's clock.
 local function compare(r, usable)
   if s.epoch == 0 then
     return 'next'
@@ -63,7 +65,7 @@ local function compare(r, usable)
   if apart > SAME then
     return 'next'
   elseif apart < -SAME then
-    return r.known < s.by and 'past' or 'next' -- the service describes another limit now
+    return r.known < s.by and 'past' or 'next' -- the service shows the window of another limit now
   elseif apart > 0 and not s.slides and s.ends - s.start < SAME + 2 * GRAIN and r.sent >= s.ends
     and r.limit - r.remaining <= r.n + s.outstanding then
     return 'next' -- windows are shorter than half a minute, as those of a test: nothing of the one before counts
@@ -71,15 +73,15 @@ local function compare(r, usable)
   return 'same'
 end
 
--- is_minute reports whether the window that r is the first of is a minute of the clock: it ends on
--- one, and is older than the request which otherwise would have begun it.
+-- is_minute reports whether windows are minutes of the wall clock; r is the first report of a window.
+-- They are if this one ends on a full minute and began before the request.
 local function is_minute(r)
   local young = 2000
   local ends, usable = end_of(r, r.received)
   return r.reset % 60 == 0 and (s.minutes or (usable and ends - r.received < MINUTE - young))
 end
 
--- open begins a window of which nothing is known but this report.
+-- open begins a new window with its first report.
 local function open(r)
   s.lost = keep(s.lost, function(loss)
     return may_stray(loss, r.sent)
@@ -94,7 +96,7 @@ local function open(r)
   s.limit, s.shown, s.reset, s.by, s.start, s.ends, s.day, s.own = 0, 0, 0, 0, 0, 0, false, 0
 end
 
--- count notes when requests were counted. counted is a list of {from, to, n}; those whose responses
+-- count adds the requests of a report to counted. counted is a list of {from, to, n}; those whose responses
 -- came in the same second share an entry, so that there are 62 at most.
 local function count(r)
   local last, total = s.counted[#s.counted], 0
@@ -111,11 +113,11 @@ local function count(r)
   end
 end
 
--- describe_by_hand updates a window whose Reset is of no use. It is over, or if it slides has room
--- again, a minute after the oldest of its requests was counted at the latest.
+-- describe_by_hand updates a window without a usable Reset. It is over, or if it slides has room for
+-- one more, a minute after its oldest request was counted at the latest.
 local function describe_by_hand(r, more)
   if more and r.remaining >= r.limit - r.n - s.outstanding then
-    s.counted = {} -- nothing of before is in it
+    s.counted = {} -- a new window: the requests of the old one are not in it
   elseif more and s.epoch > 1 then
     s.slides = true
   end
@@ -123,7 +125,8 @@ local function describe_by_hand(r, more)
   if not r.rejected then
     count(r)
   end
-  -- Some may have been out of it when this response was given, and are in its Remaining already.
+  -- unsure: entries that may have left the window before this response. Its Remaining then has their
+  -- room already.
   local unsure, sure = 0, 0
   for i, c in ipairs(s.counted) do
     if unsure == i - 1 and r.received >= c[1] + MINUTE then
@@ -136,22 +139,21 @@ local function describe_by_hand(r, more)
     for _ = 1, unsure do
       table.remove(s.counted, 1)
     end
-    unsure = 1 -- all that are left are in it
+    unsure = 1 -- all of those have left the window
   end
   if s.counted[1] then
     s.ends = s.counted[math.max(unsure, 1)][2] + MINUTE + s.margin
   end
 end
 
--- move_reset takes over the Reset of a report that belongs to the window, and reports whether that
--- is another one.
+-- move_reset updates the Reset of the window, and reports whether that changes the window's end.
 local function move_reset(r)
   local moved = r.reset ~= s.reset
   if not moved and not r.over then
     return false
   end
   if s.reset ~= 0 then
-    s.start = r.received -- it slides: what was open at its start may be gone
+    s.start = r.received -- it slides: its old start may no longer be in it
   end
   if moved then
     s.slides = s.slides or s.reset ~= 0
@@ -160,7 +162,7 @@ local function move_reset(r)
   return true
 end
 
--- describe updates the window by a report that belongs to it.
+-- describe updates the window from a report that belongs to it.
 local function describe(r, usable)
   local opened = s.start == 0
   if opened then
@@ -177,11 +179,11 @@ local function describe(r, usable)
   end
   local moved = move_reset(r)
   local ends = end_of(r, s.start)
-  s.ends = moved and ends or math.min(s.ends, ends) -- each process has its own bounds of the service's clock
+  s.ends = moved and ends or math.min(s.ends, ends) -- each process has its own range of the service's clock
   s.day = s.day or s.ends - s.start > MINUTE
 end
 
--- learn takes over what the headers of a response say.
+-- learn updates the budget from the headers of a report.
 local function learn(r)
   s.heard = math.max(s.heard, r.received)
   local _, usable = end_of(r, r.received)
@@ -196,7 +198,7 @@ local function learn(r)
     s.own = s.own + r.n
   end
   push(r.known, r.sent, r.remaining)
-  if r.foreign then -- the others may have sent some without the state as well, and have not reported them yet
+  if r.elsewhere then -- other processes may have sent some as well, and not reported them yet
     s.look, s.pause = s.own + 1, now + RETURN
   elseif not r.rejected then -- a 429 may be of another window than it shows
     watch(r, order == 'next')

@@ -1,0 +1,82 @@
+package quota
+
+import "time"
+
+const (
+	// patience is how long a probe may be without a response before one more follows. One second is
+	// five times the longest usual latency of 200 ms, so that callers hardly ever notice one slow
+	// response.
+	patience = time.Second
+	// rejectedPatience is the same after a 429. It is longer, because one more request may be the
+	// one for which the service bans the key.
+	rejectedPatience = 10 * time.Second
+	// unsentProbes is how many probes may be in flight while the service cannot be reached: 4 refused
+	// connections cost nothing, and all callers get their errors soon.
+	unsentProbes = 4
+)
+
+// probes counts the requests for whose responses all others wait (rule 4).
+type probes struct {
+	inFlight int
+	at       time.Time // when the last one was admitted
+	from     time.Time // earliest time of the next one
+	unsent   int       // requests in a row that were not sent
+	silent   int       // requests in a row without a response
+}
+
+// settle records the outcome of a probe. Without a response, the next one has to wait, since the
+// service is in trouble. If the caller gave up, the outcome does not show the state of the service.
+func (a *probes) settle(o *Observation, now time.Time) {
+	switch {
+	case o.Sent.IsZero():
+		a.unsent++
+	case o.Abandoned:
+	case o.Received.IsZero():
+		// 100 ms is a usual latency. The wait doubles until it is as long as patience.
+		a.from = now.Add(min(100*time.Millisecond<<min(a.silent, 4), patience))
+		a.silent++
+	default:
+		*a = probes{inFlight: a.inFlight, at: a.at}
+	}
+}
+
+// needsProbe reports whether too little is known to admit requests at now, so that one has to be a
+// probe. What is left of a window that is over may still be used, since the next window has at least
+// as much room. But if others use the key, they may have used up the next window already: then at
+// least a quarter of the limit must be left.
+func (b *Budget) needsProbe(now time.Time, reserve int) bool {
+	switch {
+	case b.gate.rejected:
+		return true
+	case b.epoch == 0:
+		return !b.blind
+	case !Over(now, b.end):
+		return false
+	}
+	left := b.left()
+	return left-b.inFlight <= reserve || b.crowded() && left < b.limit/4
+}
+
+// mayProbe reports whether a probe may be sent now, and if not, when to ask again. Where there
+// is certainly room for more, one more follows for each second without a response; else only a single
+// one, after rejectedPatience.
+func (b *Budget) mayProbe(now time.Time) (time.Time, bool) {
+	a := &b.probes
+	roomy := !b.gate.rejected && (b.epoch == 0 || b.rolls())
+	most, again := 2, a.at.Add(rejectedPatience)
+	if roomy {
+		most, again = max(b.limit, 1+unsentProbes), a.at.Add(patience)
+	}
+	if b.epoch > 0 {
+		most = min(most, b.limit)
+	}
+	switch {
+	case !Over(now, a.from):
+		return a.from, false
+	case a.inFlight == 0, roomy && a.inFlight < min(1+a.unsent, unsentProbes, most):
+		return time.Time{}, true
+	case b.epoch > 0 && a.inFlight >= most:
+		return time.Time{}, false
+	}
+	return again, Over(now, again)
+}
