@@ -120,7 +120,7 @@ func ExampleClient_CreatePet_outcomeUnknown() {
 	server := fake.NewServer()
 	defer server.Close()
 	client := server.Client()
-	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, AfterCommit: true, Status: http.StatusBadGateway})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, AfterCommit: true, Wire: fake.WireReset})
 
 	_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Nala", CategoryID: 2})
 	fmt.Println(errors.Is(err, petstore.ErrOutcomeUnknown), len(server.Pets()))

@@ -267,7 +267,7 @@ func Example() {
 	}
 	fmt.Println(list.Pets[0].Name, "and", list.RateLimit.Remaining, "more requests in this minute")
 
-	srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: http.StatusBadGateway})
+	srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: http.StatusInternalServerError})
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Mia", CategoryID: 1})
 	fmt.Println("outcome unknown:", errors.Is(err, petstore.ErrOutcomeUnknown))
 
@@ -278,7 +278,7 @@ func Example() {
 	// Rex and 999 more requests in this minute
 	// outcome unknown: true
 	// #1 GET /v1/pets → 200
-	// #2 POST /v1/pets "{\"name\":\"Mia\",\"categoryId\":1}" → 502, by a fault: injected fault on createPet with status 502
+	// #2 POST /v1/pets "{\"name\":\"Mia\",\"categoryId\":1}" → 500, by a fault: injected fault on createPet with status 500
 }
 
 // A strict test fails for what a well-behaved client does not do.

@@ -377,7 +377,7 @@ func outages() map[string]fake.Fault {
 		"reset":                {Wire: fake.WireReset},
 		"stall":                {Wire: fake.WireStall},
 		"refused":              {Wire: fake.WireRefuse},
-		"creates only":         {Operation: petstore.OpCreatePet, Status: http.StatusBadGateway},
+		"creates only":         {Operation: petstore.OpCreatePet, Status: http.StatusInternalServerError},
 		"redirect":             {Operation: petstore.OpCreatePet, Status: http.StatusFound, Header: http.Header{"Location": {"/login"}}},
 		"redirect, after that": {Operation: petstore.OpCreatePet, Status: http.StatusSeeOther, AfterCommit: true},
 		"one response for all": {Operation: petstore.OpCreatePet, Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)},

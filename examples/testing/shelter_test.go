@@ -40,7 +40,7 @@ func TestReportDuringAnOutage(t *testing.T) {
 // The worst case of a create: the service adds the pet, but the response is lost.
 func TestAdmitWithUnknownOutcome(t *testing.T) {
 	server := fake.NewTestServer(t, fake.WithStrict()) // fails the test if a create is repeated
-	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, AfterCommit: true, Status: http.StatusBadGateway})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, AfterCommit: true, Wire: fake.WireReset})
 	pet, err := Shelter{server.Client()}.Admit(t.Context(), "Rex", 1) // the code of yours that is tested
 	require.NoError(t, err)
 	assert.Equal(t, "Rex", pet.Name)
