@@ -104,48 +104,28 @@ func TestValidator(t *testing.T) {
 		answer             replay
 		finds              string // empty: nothing is wrong
 	}{
-		"all is well":          {"GET", "/pets", "", replay{200, rateLimited(), "[" + pet + "]"}, ""},
-		"an empty list":        {"GET", "/pets?limit=100&status=sold", "", replay{200, rateLimited(), "[]"}, ""},
-		"null for a list":      {"GET", "/pets", "", replay{200, rateLimited(), "null"}, "doesn't match schema"},
-		"an object for a list": {"GET", "/pets", "", replay{200, rateLimited(), pet}, "doesn't match schema"},
-		"an id as a string": {
-			"GET", "/pets/1", "", replay{200, rateLimited(), strings.Replace(pet, "1", `"1"`, 1)}, "doesn't match schema",
-		},
+		"all is well":     {"GET", "/pets", "", replay{200, rateLimited(), "[" + pet + "]"}, ""},
+		"null for a list": {"GET", "/pets", "", replay{200, rateLimited(), "null"}, "doesn't match schema"},
 		"an id with a fraction": {
 			"GET", "/pets/1", "", replay{200, rateLimited(), strings.Replace(pet, "1", "1.5", 1)}, "doesn't match schema",
 		},
 		"an id beyond int64": {
 			"GET", "/pets/1", "", replay{200, rateLimited(), strings.Replace(pet, "1", "9223372036854775808", 1)}, "out of range",
 		},
-		"no categoryId": {"GET", "/pets/1", "", replay{200, rateLimited(), `{"id":1,"name":"Mia"}`}, "doesn't match schema"},
 		"an unknown status": {
 			"GET", "/pets/1", "",
 			replay{200, rateLimited(), `{"id":1,"name":"Mia","categoryId":3,"status":"lost"}`},
 			"doesn't match schema",
 		},
-		"200 for a creation": {
-			"POST", "/pets", `{"name":"Mia","categoryId":3}`, replay{200, rateLimited(), pet}, "status is not supported",
-		},
-		"a creation from nothing": {"POST", "/pets", `{}`, replay{201, rateLimited(), pet}, "name"},
 		"400 for a good animal": {
 			"POST", "/pets", `{"name":"Mia","categoryId":3}`, replay{400, rateLimited(), refusal}, "the request is valid",
 		},
-		"an Error without a code": {
-			"GET", "/pets/1", "", replay{404, rateLimited(), `{"message":"m","status":404}`}, "doesn't match schema",
-		},
 		"401 to a good key": {"GET", "/pets", "", replay{401, rateLimited(), refusal}, "does not fit the key"},
-		"a page":            {"GET", "/pets", "", replay{200, rateLimited("Content-Type", "text/html"), "[]"}, "text/html"},
 		"no limit":          {"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Limit", ""), "[]"}, "X-RateLimit-Limit"},
-		"no remaining": {
-			"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Remaining", ""), "[]"}, "X-RateLimit-Remaining",
-		},
-		"no reset":        {"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Reset", ""), "[]"}, "X-RateLimit-Reset"},
-		"limit in words":  {"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Limit", "many"), "[]"}, "X-RateLimit-Limit"},
-		"limit too high":  {"GET", "/pets?limit=101", "", replay{200, rateLimited(), "[]"}, "limit"},
-		"a 429":           {"GET", "/pets", "", replay{429, rateLimited("Retry-After", "30"), limited}, ""},
-		"a 429 in words":  {"GET", "/pets", "", replay{429, rateLimited("Retry-After", "30"), "busy"}, "failed to decode"},
-		"no Retry-After":  {"GET", "/pets", "", replay{429, rateLimited(), limited}, "Retry-After"},
-		"an unknown path": {"GET", "/animals", "", replay{404, rateLimited(), refusal}, "no matching operation"},
+		"limit too high":    {"GET", "/pets?limit=101", "", replay{200, rateLimited(), "[]"}, "limit"},
+		"a 429":             {"GET", "/pets", "", replay{429, rateLimited("Retry-After", "30"), limited}, ""},
+		"no Retry-After":    {"GET", "/pets", "", replay{429, rateLimited(), limited}, "Retry-After"},
+		"an unknown path":   {"GET", "/animals", "", replay{404, rateLimited(), refusal}, "no matching operation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newValidator(t, c.answer)
