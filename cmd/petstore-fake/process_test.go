@@ -143,13 +143,6 @@ func TestProcess(t *testing.T) {
 		assert.Equal(t, 3, strings.Count(p.stderr.String(), "msg=request"))
 		_, after, _ := strings.Cut(p.stderr.String(), "msg=request")
 		assert.NotContains(t, after, "fake-api-key")
-
-		again := startProcess(t)
-		_, text, err := get(t, keepingClient(t), again.host)
-		require.NoError(t, err)
-		assert.Equal(t, "[]", text, "nothing is kept")
-		status, _ = again.end(t, os.Interrupt)
-		assert.Zero(t, status)
 	})
 	t.Run("conforms to the service document", func(t *testing.T) {
 		t.Parallel()

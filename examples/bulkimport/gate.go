@@ -46,7 +46,7 @@ func (g *gate) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Per
 	return &recorded{permit, g.journal, line}, nil
 }
 
-// admit waits until the import is stopped, while the requests that are on their way go on.
+// admit waits until the import is stopped, while the requests in flight go on.
 func (g *gate) admit(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

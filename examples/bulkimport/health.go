@@ -41,7 +41,7 @@ var pauses = [...]time.Duration{
 	8: 5 * time.Minute,
 }
 
-// begin goes on with an outage that an earlier run has met, if it has.
+// begin starts with the outage in which an earlier run ended, if it did.
 func (h *health) begin(patience time.Duration, down entry) {
 	h.pace, h.patience = careful, patience
 	if down.Tries > 0 {
