@@ -14,7 +14,7 @@
 // # To make … inject …
 //
 //	To make                                     inject a Fault with
-//	a 503 once, then twice more                 Status: 503, Times: 3
+//	three 503s in a row                         Status: 503, Times: 3
 //	about half of the creates fail              Operation: petstore.OpCreatePet, Status: 500,
 //	                                            Chance: 0.5, Times: Forever
 //	an outage of a minute                       Status: 503, Times: Forever, For: time.Minute
@@ -29,9 +29,9 @@
 //	a slow response, one that never comes       Delay: time.Second; Wire: WireStall
 //	a body that is cut off, or drips            Wire: WireTruncate; Wire: WireDrip
 //	bytes that are not HTTP                     Wire: WireGarbage
-//	a login page in place of the service        Status: 200, Body: "<h1>Log in</h1>",
-//	                                            Header: {"Content-Type": {"text/html"}}
-//	a response without a rate limit header      Header: {"X-RateLimit-Limit": nil}
+//	a login page in place of the service        Status: 200, Body: []byte("<h1>Log in</h1>"), Header:
+//	                                            http.Header{"Content-Type": {"text/html"}}
+//	a response without a rate limit header      Header: http.Header{"X-RateLimit-Limit": nil}
 //	a sequence: a 503, a 429, then a success    two Faults, one after the other
 //
 // [Server.Inject] and [WithFaults] take them. Of several faults, the first that matches a request

@@ -12,7 +12,8 @@ import (
 // which a client may call by plain http.
 const baseURL = "http://localhost/v1"
 
-// Client returns a client of the service that reaches the server in memory, with the default key.
+// Client returns a new client of the service that reaches the server in memory, with the default
+// key. Make one for each test: two of them do not know of each other's requests.
 // Options come after the client's key and http.Client, and win over them: [petstore.WithAPIKeyFunc]
 // gives it another key. Client panics if an option is not acceptable to [petstore.NewClient].
 func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
