@@ -189,7 +189,7 @@ func (p *progress) begin(ctx context.Context, c *core, args arguments, opts []Ca
 func (p *progress) start() (cancel context.CancelFunc) {
 	if p.traced = p.core.tracer.call(p.ctx); p.traced != nil {
 		p.traced.start(p.core.traces)
-		p.ctx.Context = p.traced.last
+		p.ctx.Context = p.traced.last //nolint:fatcontext // once for each call
 	}
 	timeout := p.request.config.callTimeout
 	if timeout == 0 {
@@ -221,7 +221,7 @@ func (p *progress) describe() Call {
 	return c
 }
 
-// contextEnd returns a *deadline.Ended if the context of the call has ended, else nil.
+// contextEnd returns a *deadline.EndedError if the context of the call has ended, else nil.
 func (p *progress) contextEnd() error { return endOf(p.ctx.Context) }
 
 // Tickets implements contextCall.

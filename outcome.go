@@ -39,7 +39,7 @@ type outcome struct {
 func (o *outcome) ofLast() error {
 	a := o.last
 	code := a.response.StatusCode
-	ended, _ := errors.AsType[*deadline.Ended](a.err)
+	ended, _ := errors.AsType[*deadline.EndedError](a.err)
 	switch {
 	case a.failure == retry.Protocol:
 		return o.responseError("not HTTP", a.err)
@@ -149,7 +149,7 @@ func (o *outcome) withLast(err error) error {
 	if limited, ok := errors.AsType[*RateLimitError](last); ok {
 		last = limited.Err // the caller makes a RateLimitError of its own
 	}
-	if ended, ok := errors.AsType[*deadline.Ended](err); ok {
+	if ended, ok := errors.AsType[*deadline.EndedError](err); ok {
 		return ended.With(last)
 	}
 	if err == nil {
@@ -160,7 +160,7 @@ func (o *outcome) withLast(err error) error {
 
 func (o *outcome) response() Response {
 	a := o.last
-	return Response{StatusCode: a.response.StatusCode, Header: a.header, RateLimit: a.response.RateLimit, Attempts: a.number}
+	return Response{a.response.StatusCode, a.header, a.response.RateLimit, a.number, nil}
 }
 
 // bodyStart returns the part of the body that an error keeps.

@@ -93,7 +93,8 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
 	args := arguments{operation: getPet, id: id}
-	pet, response, err := perform(ctx, c.usable(), args, opts, func(b *body.Buffer) (Pet, error) { return decodePetWithID(b, id) })
+	decode := func(b *body.Buffer) (Pet, error) { return decodePetWithID(b, id) }
+	pet, response, err := perform(ctx, c.usable(), args, opts, decode)
 	if err != nil {
 		return nil, err
 	}

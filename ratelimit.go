@@ -109,8 +109,10 @@ type Permit interface {
 	Release(Observation)
 }
 
-// endOf returns a *deadline.Ended if ctx has ended, else nil.
+// endOf returns a *deadline.EndedError if ctx has ended, else nil.
 func endOf(ctx context.Context) error { return deadline.EndOf(ctx, aboutRequests) }
 
 // aboutRequests reports whether target says what became of a call's requests.
-func aboutRequests(target error) bool { return target == ErrOutcomeUnknown || target == ErrNotSent }
+func aboutRequests(target error) bool {
+	return errors.Is(target, ErrOutcomeUnknown) || errors.Is(target, ErrNotSent)
+}

@@ -21,15 +21,15 @@ func Err(ctx context.Context) error {
 	return nil
 }
 
-// Ended reports that a context ended. It matches its error, and its cause.
-type Ended struct {
+// EndedError reports that a context ended. It matches its error, and its cause.
+type EndedError struct {
 	ended  error            // context.Canceled or context.DeadlineExceeded
 	cause  error            // context.Cause, if it is a different error
 	last   error            // error of the last attempt, if there was one
 	except func(error) bool // reports what the cause must not match
 }
 
-// EndOf returns an *Ended if ctx has ended, else nil. The cause may be the error of another call,
+// EndOf returns an *EndedError if ctx has ended, else nil. The cause may be the error of another call,
 // and says nothing about the requests of this one: it does not match the errors that except is true
 // for.
 func EndOf(ctx context.Context, except func(error) bool) error {
@@ -37,19 +37,19 @@ func EndOf(ctx context.Context, except func(error) bool) error {
 	if err == nil {
 		return nil
 	}
-	ended := &Ended{ended: err, except: except}
+	ended := &EndedError{ended: err, except: except}
 	ended.learnCause(ctx)
 	return ended
 }
 
 // learnCause adds the cause of ctx, if it has one.
-func (e *Ended) learnCause(ctx context.Context) {
+func (e *EndedError) learnCause(ctx context.Context) {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(e.ended, cause) {
 		e.cause = cause
 	}
 }
 
-func (e *Ended) Error() string {
+func (e *EndedError) Error() string {
 	text := e.ended.Error()
 	if e.cause != nil {
 		text += ": " + e.cause.Error()
@@ -61,7 +61,7 @@ func (e *Ended) Error() string {
 }
 
 // With returns e with the error of the last attempt; that error alone if e is nil.
-func (e *Ended) With(last error) error {
+func (e *EndedError) With(last error) error {
 	if e == nil {
 		return last
 	}
@@ -71,7 +71,7 @@ func (e *Ended) With(last error) error {
 }
 
 // Unwrap returns the error of the context, its cause and the error of the last attempt.
-func (e *Ended) Unwrap() []error {
+func (e *EndedError) Unwrap() []error {
 	errs := []error{e.ended}
 	if e.cause != nil {
 		errs = append(errs, &causeError{e.cause, e.except})
@@ -98,10 +98,10 @@ func (e *causeError) Is(target error) bool {
 }
 
 // AwaitCause waits until a context whose deadline has passed has ended: only then it has its cause,
-// which becomes that of the *Ended in err. Its timer should fire within microseconds. AwaitCause
+// which becomes that of the *EndedError in err. Its timer should fire within microseconds. AwaitCause
 // stops after endGrace, because the context may be of a type that never ends at its deadline.
 func AwaitCause(ctx context.Context, err error) {
-	ended, ok := errors.AsType[*Ended](err)
+	ended, ok := errors.AsType[*EndedError](err)
 	if !ok || ended.cause != nil || Err(ctx) == nil {
 		return
 	}

@@ -28,14 +28,14 @@ func TestEndOf(t *testing.T) {
 	require.NotErrorIs(t, err, secret)
 	assert.NotContains(t, err.Error(), "\n")
 
-	ended, ok := errors.AsType[*Ended](err)
+	ended, ok := errors.AsType[*EndedError](err)
 	require.True(t, ok)
 	with := ended.With(io.ErrUnexpectedEOF)
 	require.ErrorIs(t, with, io.ErrUnexpectedEOF)
 	require.ErrorIs(t, with, cause)
 	assert.Contains(t, with.Error(), "; last attempt: unexpected EOF")
 	require.NotErrorIs(t, err, io.ErrUnexpectedEOF, "it is a copy")
-	assert.Equal(t, io.EOF, (*Ended)(nil).With(io.EOF))
+	assert.Equal(t, io.EOF, (*EndedError)(nil).With(io.EOF))
 	_, ok = errors.AsType[*TimeoutError](EndOf(causedBy(&TimeoutError{time.Second}), nil))
 	assert.True(t, ok, "its cause can be found by its type")
 }
@@ -73,7 +73,7 @@ func TestAwaitCause(t *testing.T) {
 		waited = time.Now()
 		AwaitCause(t.Context(), EndOf(never, nil))
 		AwaitCause(never, io.EOF)
-		assert.Equal(t, waited, time.Now(), "it waits for an *Ended, and for a context that has ended")
+		assert.Equal(t, waited, time.Now(), "it waits for an *EndedError, and for a context that has ended")
 	})
 }
 
