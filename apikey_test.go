@@ -218,19 +218,3 @@ func TestAPIKeyFile(t *testing.T) {
 	assert.ErrorContains(t, err, "petstore: listPets: API key file: no such file")
 	assert.NotContains(t, err.Error(), file)
 }
-
-func TestAPIKeyFileReadsANewFileEachTime(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "key")
-	get := petstore.APIKeyFile(file)
-	for _, key := range []string{"a", "b", "c"} { // of the same size, within the grain of the time
-		require.NoError(t, os.WriteFile(file, []byte(key), 0o600))
-		got, err := get(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, key, got)
-	}
-	require.NoError(t, os.WriteFile(file, []byte(" \n"), 0o600))
-	_, err := get(t.Context())
-	require.EqualError(t, err, "API key file: is empty")
-	_, err = petstore.APIKeyFile("")(t.Context())
-	require.ErrorIs(t, err, fs.ErrNotExist)
-}

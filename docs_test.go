@@ -42,7 +42,9 @@ func TestDocsGo(t *testing.T) {
 				assert.Equal(t, "added Rex with id 1\n", runInNewModule(t, block[1]), path)
 				continue
 			}
-			assert.True(t, strings.Contains(compiled, undented(block[1])), "%s: no Go file has\n%s", path, block[1])
+			if !strings.Contains(compiled, undented(block[1])) {
+				assert.Failf(t, "no Go file has the code of a document", "%s:\n%s", path, block[1])
+			}
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,23 +17,6 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
-
-func TestNewClientFromEnvKeyFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "key")
-	t.Setenv("PETSTORE_BASE_URL", "https://service.test/v1")
-	t.Setenv("PETSTORE_API_KEY_FILE", file)
-	require.NoError(t, os.WriteFile(file, []byte(testKey+strings.Repeat("\n", 64<<10-len(testKey))), 0o600))
-	_, err := petstore.NewClientFromEnv()
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, []byte(testKey+strings.Repeat("\n", 64<<10)), 0o600))
-	_, err = petstore.NewClientFromEnv()
-	assert.ErrorContains(t, err, "more than 64 KiB")
-	if _, err := os.Stat("/dev/zero"); err == nil {
-		t.Setenv("PETSTORE_API_KEY_FILE", "/dev/zero")
-		_, err = petstore.NewClientFromEnv()
-		assert.ErrorContains(t, err, "more than 64 KiB")
-	}
-}
 
 func TestNewClientFromEnv(t *testing.T) {
 	file := func(text string) string {

@@ -220,16 +220,6 @@ func (l *countingLimiter) Acquire(context.Context, time.Duration) (petstore.Perm
 func (l *countingLimiter) Release(o petstore.Observation) { l.released = append(l.released, o) }
 func (l *countingLimiter) RateLimit() petstore.RateLimit  { return petstore.RateLimit{} }
 
-// sent returns the number of permits with which a request was sent.
-func (l *countingLimiter) sent() (n int) {
-	for _, o := range l.released {
-		if !o.Sent.IsZero() {
-			n++
-		}
-	}
-	return n
-}
-
 // fixedLimiter returns the same permit and error from each Acquire.
 type fixedLimiter struct {
 	permit petstore.Permit

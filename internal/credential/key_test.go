@@ -80,10 +80,10 @@ func FuzzKeyProblem(f *testing.F) {
 }
 
 func TestValidHeader(t *testing.T) {
-	for s, valid := range map[string][2]bool{ // as a name, as a value
+	for s, want := range map[string][2]bool{ // as a name, as a value
 		"X-Team": {true, true}, "!#$%&'*+-.^_`|~": {true, true}, "": {false, true}, "a b": {false, true}, "a:b": {false, true},
 		"é": {false, true}, "a\tb": {false, true}, "a\nb": {false, false}, "a\x00": {false, false}, "a\x7f": {false, false},
 	} {
-		assert.Equal(t, valid, [2]bool{credential.ValidToken(s), credential.ValidHeaderValue(s)}, "%q", s)
+		assert.Equal(t, want, [2]bool{credential.ValidToken(s), credential.ValidHeaderValue(s)}, "%q", s)
 	}
 }

@@ -29,7 +29,8 @@ func TestKindOf(t *testing.T) {
 			&net.DNSError{IsTimeout: true}, errors.New("stream error: stream ID 1; INTERNAL_ERROR; received from peer"),
 		},
 		retry.Permanent: {
-			&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, tls.AlertError(42), tls.RecordHeaderError{},
+			&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, tls.AlertError(42),
+			tls.RecordHeaderError{},
 			fmt.Errorf("wrapped: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}),
 			errors.New(`unsupported protocol scheme ""`), errors.New("http: server gave HTTP response to HTTPS client"),
 		},
@@ -63,6 +64,7 @@ func TestCause(t *testing.T) {
 	}
 }
 
+//nolint:bodyclose // there are no bodies
 func TestCheckResponse(t *testing.T) {
 	boom := errors.New("boom")
 	_, err := wire.CheckResponse(nil, boom)

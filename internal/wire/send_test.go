@@ -62,7 +62,7 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 	var record wire.Record
 	record.SetBody(&c.sends, r, body, method == http.MethodGet, c.http1)
 	r = r.WithContext(record.Watch(ending{ctx, cancel}, c.http1))
-	resp, err := wire.CheckResponse(c.transport.RoundTrip(r))
+	resp, err := wire.CheckResponse(c.transport.RoundTrip(r)) //nolint:bodyclose // it is closed below
 	o.err, o.sent = err, record.MayHaveSent(err)
 	if err == nil {
 		o.status, c.http1 = resp.StatusCode, resp.ProtoMajor < 2
