@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,25 +78,6 @@ func TestLimiterAcquire_closureHoldsForTheFleetAndOneRequestEndsIt(t *testing.T)
 	})
 }
 
-func TestLimiterAcquire_closuresInARowBackOff(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		l := newTestLimiter(t, r)
-		open(t, l, 100, 98)
-		var waits []time.Duration
-		for range 5 {
-			start := time.Now()
-			p := acquire(t, l)
-			waits = append(waits, time.Since(start).Truncate(time.Second))
-			o := respond(http.StatusTooManyRequests, 100, 50, time.Now().Add(time.Minute))
-			o.RetryAfter = time.Second
-			p.Release(o)
-		}
-		assert.Equal(t, []time.Duration{0, 1, 1, 2, 4}, []time.Duration{
-			waits[0] / time.Second, waits[1] / time.Second, waits[2] / time.Second, waits[3] / time.Second, waits[4] / time.Second,
-		})
-	})
-}
-
 func TestLimiterAcquire_longClosureFailsAtOnceAndAsksRedisNowAndThen(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(100, 5)))
@@ -129,41 +109,6 @@ func TestLimiterAcquire_longClosureFailsAtOnceAndAsksRedisNowAndThen(t *testing.
 		}
 		assert.LessOrEqual(t, r.trips.Load()-trips, int64(202), "round trips: each process looks now and then")
 		server.AssertRequests(t, "", 5)
-	})
-}
-
-func TestLimiterAcquire_banHoldsForTheFleet(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		server := fake.NewTestServer(t, fake.WithStrict())
-		a := server.Client(petstore.WithLimiter(newTestLimiter(t, r)))
-		b := server.Client(petstore.WithLimiter(newTestLimiter(t, r)))
-		server.BanKey(server.APIKey(), time.Hour)
-		for _, client := range []*petstore.Client{a, b, a, b} {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			limited, ok := errors.AsType[*petstore.RateLimitError](err)
-			require.True(t, ok, "%v", err)
-			assert.WithinDuration(t, time.Now().Add(time.Hour), limited.RetryAt, 2*time.Second)
-		}
-		server.AssertRequests(t, "", 1)
-		elapse(time.Hour + time.Second)
-		_, err := b.ListPets(t.Context(), petstore.ListPetsParams{})
-		assert.NoError(t, err)
-	})
-}
-
-func TestLimiterAcquire_withoutHeadersTwoAtATime(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
-		acquire(t, a).Release(respond(http.StatusOK, 0, 0, time.Time{}))
-		synctest.Wait()
-		p := acquire(t, a)
-		acquire(t, b)
-		assertRefused(t, a)
-		assertRefused(t, b)
-		p.Release(respond(http.StatusOK, 0, 0, time.Time{}))
-		synctest.Wait()
-		acquire(t, b)
-		assert.Zero(t, b.RateLimit())
 	})
 }
 
@@ -223,33 +168,6 @@ func TestLimiterAcquire_contextEndsWhileWaiting(t *testing.T) {
 		_, err = l.Acquire(ctx, time.Hour)
 		require.ErrorIs(t, err, cause)
 		assert.Zero(t, l.calls.Len())
-	})
-}
-
-func TestLimiterAcquire_firstComeFirstServed(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		l := newTestLimiter(t, r)
-		acquire(t, l).Release(respond(http.StatusOK, 0, 0, time.Time{})) // no headers: two at a time
-		var mu sync.Mutex
-		var order []int
-		for i := range 50 {
-			go func() {
-				p, err := l.Acquire(t.Context(), time.Minute)
-				if !assert.NoError(t, err) {
-					return
-				}
-				mu.Lock()
-				order = append(order, i)
-				mu.Unlock()
-				p.Release(respond(http.StatusOK, 0, 0, time.Time{}))
-			}()
-			synctest.Wait()
-		}
-		elapse(time.Minute)
-		require.Len(t, order, 50)
-		for i, n := range order {
-			assert.InDelta(t, i, n, 1)
-		}
 	})
 }
 

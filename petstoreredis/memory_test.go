@@ -26,8 +26,6 @@ type testRedis struct {
 	later   atomic.Int64  // the same, set while commands run
 	trips   atomic.Int64  // commands that ran the script
 	down    atomic.Bool   // connections are refused
-
-	version *version // of the state, if processes compare and set it
 }
 
 func newTestRedis(t *testing.T) *testRedis {
@@ -53,11 +51,7 @@ func (r *testRedis) client(t *testing.T) *redis.Client {
 		MaxRetries:               -1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
-	if r.version == nil {
-		rdb.AddHook(r)
-	} else {
-		rdb.AddHook(&optimist{testRedis: r, version: r.version})
-	}
+	rdb.AddHook(r)
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }

@@ -88,7 +88,7 @@ func (l *Limiter) settle(p *permit, o *quota.Observation, now time.Time) {
 	r := newReport(p.slot, p.over, o, l.offset)
 	if r.Rejected {
 		l.unused = nil // the 429 has closed the key
-		l.rejected = *o
+		l.rejected, l.rejectedAt = *o, l.seq
 	}
 	if l.othersWait(r, o) {
 		l.urgent = true

@@ -1,8 +1,6 @@
 package petstoreredis_test
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,31 +66,6 @@ func TestOnRedisEightProcessesShareAKey(t *testing.T) {
 	assert.LessOrEqual(t, span.Seconds(), late*bound.Seconds())
 	t.Logf("360 requests at 300 a window of %s: %.1f s, %.3f of the bound, %.2f round trips to Redis for each",
 		window, span.Seconds(), span.Seconds()/bound.Seconds(), server.trips(t, 360))
-}
-
-func TestOnRedisNoProcessIsStarved(t *testing.T) {
-	t.Parallel()
-	server, service := newRedisServer(t), newService(t, 300)
-	workers := hire(t, fleetSize, server.job(service, 300)) // eight times as many as there is room for
-	begin(workers)
-	require.Eventually(t, func() bool { return service.Usage(service.APIKey()).Minute == 300 }, 20*time.Second,
-		50*time.Millisecond)
-	for i, w := range workers {
-		require.NoError(t, w.Process.Kill())
-		_, err := w.output.ReadString('\n')
-		require.Error(t, err, "worker %d was done", i)
-		_ = w.Wait()
-	}
-	counts := map[string]int{}
-	for _, r := range service.Requests() {
-		counts[r.Header.Get("X-Worker")]++
-	}
-	assert.Zero(t, service.Usage(service.APIKey()).Limited, "rejections")
-	for _, w := range workers {
-		n := counts[strconv.Itoa(w.Process.Pid)]
-		assert.GreaterOrEqual(t, n, 300/fleetSize/2, "at least half of its part: %v", counts)
-	}
-	t.Logf("requests of each of eight processes in a window of 300: %v", slices.Sorted(maps.Values(counts)))
 }
 
 func TestOnRedisKilledWorkersCostOneLease(t *testing.T) {

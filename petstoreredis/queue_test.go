@@ -121,22 +121,6 @@ func TestLimiterAcquire_maxWait(t *testing.T) {
 	})
 }
 
-func TestLimiterAcquire_panicWhileWaitingLeavesNoPlaceBehind(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
-		l := newTestLimiter(t, r)
-		trace := &petstore.ClientTrace{WaitStart: func(context.Context, petstore.Wait) { panic("handler") }}
-		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour), petstore.WithTrace(trace))
-		defer func() {
-			_ = recover()
-			assert.Zero(t, l.Stats().Waiting)
-		}()
-		for range 3 {
-			_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{})
-		}
-	})
-}
-
 func TestLimiterReopen_tellsTheWholeFleet(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		bubble(t, func(t *testing.T, r *testRedis) {

@@ -32,7 +32,6 @@ type fleet struct {
 	trouble     bool          // requests and responses get lost, workers die, commands of Redis fail
 	seed        uint64
 	options     []Option
-	optimistic  bool // processes compare and set the state, nil if they run the script
 }
 
 func (f fleet) String() string {
@@ -49,7 +48,6 @@ type outcome struct {
 	ratio    float64 // of the makespan to the bound
 	trips    float64 // to Redis for each request
 	fewest   int     // requests of a process
-	bytes    int     // of the state, if it was compared and set
 }
 
 // link is the network: it delays requests and responses, and loses some.
@@ -86,10 +84,6 @@ func (f fleet) run(t *testing.T) (out outcome) {
 	r := newTestRedis(t)
 	r.latency = time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
-		if f.optimistic {
-			r.version = newVersion()
-			defer func() { out.bytes = r.version.bytes }()
-		}
 		network := &link{rng: rand.New(rand.NewPCG(f.seed, 1)), fleet: f, trouble: f.trouble}
 		pause(time.Duration(network.rng.Int64N(int64(20 * time.Second))))
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(f.limit, 0)), fake.WithBan(3, time.Hour),

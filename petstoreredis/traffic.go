@@ -40,6 +40,7 @@ type traffic struct {
 	urgent      bool              // other processes wait for the reports
 	askAt       time.Time         // when to send a command for the waiters
 	rejected    quota.Observation // the last 429, until Redis has it; zero without one
+	rejectedAt  int               // seq when it came
 	anyResponse bool              // any response to the fleet may admit a waiter
 	reopens     bool              // the next command asks for a probe, because of Reopen
 	commands    int               // number of commands that the state had seen at the last reply
@@ -181,11 +182,12 @@ func (l *Limiter) onReply(c command, r reply, sent, now time.Time) {
 	}
 	switch {
 	case l.fallback.share == nil:
-		if !l.barred() {
-			l.rejected = quota.Observation{}
-			for range r.Granted {
-				l.unused = append(l.unused, r.slot)
-			}
+		if l.rejected.StatusCode != 0 && c.Seq <= l.rejectedAt {
+			break // Redis granted these permits before it knew the 429
+		}
+		l.rejected = quota.Observation{}
+		for range r.Granted {
+			l.unused = append(l.unused, r.slot)
 		}
 	case !l.timedOut: // a late reply does not end a fallback
 		l.endFallback(now)
@@ -217,17 +219,6 @@ func (l *Limiter) learn(r reply, sent, now time.Time) {
 		l.note(now)
 	}
 	l.fallback.countProcesses(r.Processes, now)
-}
-
-// barred reports whether there was a 429 that Redis did not know when it granted permits: these must
-// not be used.
-func (l *Limiter) barred() bool {
-	for _, r := range l.reports {
-		if r.Rejected {
-			return true
-		}
-	}
-	return false
 }
 
 // awaitReply unlocks l until no command is in flight or a fallback starts.
