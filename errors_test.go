@@ -1,6 +1,7 @@
 package petstore_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -159,6 +162,50 @@ func TestAPIErrorLogValue(t *testing.T) {
 	}
 	assert.NotContains(t, log.String(), "hush")
 	assert.NotContains(t, log.String(), "the body")
+}
+
+// TestLogValueFields holds that the log has each field of an error, unless there is a reason.
+func TestLogValueFields(t *testing.T) {
+	leftOut := map[string]string{
+		"Header": "may have anything", "Body": "may have anything", "RawBody": "is of a success only",
+		"Err": "is part of the text", "Sent": "is part of the outcome", "Local": "there is no status without a response",
+	}
+	for _, err := range []slog.LogValuer{
+		&petstore.APIError{}, &petstore.RateLimitError{}, &petstore.ResponseError{}, &petstore.TransportError{}, &petstore.ArgumentError{},
+	} {
+		v := reflect.ValueOf(err).Elem()
+		var fields []string
+		for _, field := range reflect.VisibleFields(v.Type()) {
+			if field.IsExported() && !field.Anonymous && leftOut[field.Name] == "" {
+				fill(v.FieldByIndex(field.Index))
+				name := regexp.MustCompile(`\B[A-Z]`).ReplaceAllString(strings.TrimSuffix(field.Name, "Code"), "_$0")
+				fields = append(fields, cmp.Or(strings.ToLower(name), "code"))
+			}
+		}
+		var logged []string
+		for _, attr := range err.LogValue().Group() {
+			logged = append(logged, attr.Key)
+		}
+		for _, field := range fields {
+			assert.Contains(t, logged, field, "%T", err)
+		}
+	}
+}
+
+// fill sets a field to another value than zero.
+func fill(v reflect.Value) {
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(time.Unix(60, 0)))
+	case petstore.RateLimit:
+		v.Set(reflect.ValueOf(petstore.RateLimit{Limit: 60, Reset: time.Unix(60, 0)}))
+	default:
+		if v.Kind() == reflect.String {
+			v.SetString("text")
+		} else if v.CanInt() {
+			v.SetInt(400)
+		}
+	}
 }
 
 func TestErrNotSent(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,7 +80,7 @@ func (s *harness) callsWithSecrets() {
 	_, err = client.GetPet(ctx, 5550123, petstore.WithHeader("X-Tenant", "tenant-header")) //nolint:staticcheck // the operation with an id in its path
 	require.ErrorIs(s.t, err, petstore.ErrNotFound)
 	s.server.Inject(fake.Fault{Status: 400, Code: key, Message: "the key " + key, Header: http.Header{
-		"X-Echo": {key}, "Location": {"https://elsewhere.test/?key=" + key},
+		"X-Echo": {key}, "X-Request-Id": {key}, "Location": {"https://elsewhere.test/?key=" + key},
 	}})
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Discretia", CategoryID: 991885555})
 	require.Error(s.t, err)
@@ -105,6 +107,19 @@ func (s *harness) callsWithSecrets() {
 	s.server.Inject(fake.Fault{Status: 429, RetryAfter: "9000"})
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Discretia", CategoryID: 991885555})
 	require.ErrorIs(s.t, err, petstore.ErrRateLimited)
+}
+
+// TestHeadersAreNotRead holds that the spans have nothing of a response's header: a service may repeat
+// the key in any, and only the client removes it. A ClientTrace gets what it has removed it from.
+func TestHeadersAreNotRead(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	read := regexp.MustCompile(`(?i)\b(res|resp|response)\.(Header|Trailer)\b`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.True(t, strings.HasSuffix(file, "_test.go") || !read.Match(text), "%s reads the header of a response", file)
+	}
 }
 
 // TestDrawnKeysAreInNoRecord draws keys, which a service repeats in one or two escapes, and looks for
