@@ -105,32 +105,29 @@ type newPetReader struct {
 }
 
 // read takes one member of the object.
-func (r *newPetReader) read(name string, value jsontext.Value) (err error) {
+func (r *newPetReader) read(name string, value jsontext.Value) error {
 	if r.seen[name] {
 		return fmt.Errorf("the field %s is given twice", quote(name))
 	}
 	r.seen[name] = true
-	k := value.Kind()
-	switch {
-	case name == "name" && k == '"':
+	switch name {
+	case "name":
 		return r.readName(value)
-	case name == "categoryId" && k == '0':
-		return r.readCategory(string(value))
-	case name == "status" && k == '"':
-		r.pet.Status, err = readStatus(unquoted(value))
-		return err
-	case name == "status" && k == 'n': // as if it was left out
-	case name == "name" || name == "status":
-		return fmt.Errorf("%s is %s; it must be a string", name, kind(k))
-	case name == "categoryId":
-		return fmt.Errorf("categoryId is %s; it must be an integer", kind(k))
-	case len(r.unknown) < maxNotes:
+	case "categoryId":
+		return r.readCategory(value)
+	case "status":
+		return r.readStatus(value)
+	}
+	if len(r.unknown) < maxNotes {
 		r.unknown = append(r.unknown, name)
 	}
 	return nil
 }
 
 func (r *newPetReader) readName(value jsontext.Value) error {
+	if k := value.Kind(); k != '"' {
+		return fmt.Errorf("name is %s; it must be a string", kind(k))
+	}
 	r.pet.Name = unquoted(value)
 	if r.pet.Name == "" {
 		return errors.New("name is empty; it must be a non-empty string")
@@ -138,7 +135,11 @@ func (r *newPetReader) readName(value jsontext.Value) error {
 	return nil
 }
 
-func (r *newPetReader) readCategory(digits string) (err error) {
+func (r *newPetReader) readCategory(value jsontext.Value) (err error) {
+	if k := value.Kind(); k != '0' {
+		return fmt.Errorf("categoryId is %s; it must be an integer", kind(k))
+	}
+	digits := string(value)
 	r.pet.CategoryID, err = strconv.ParseInt(digits, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
@@ -149,6 +150,17 @@ func (r *newPetReader) readCategory(digits string) (err error) {
 			clip(digits))
 	}
 	return nil
+}
+
+func (r *newPetReader) readStatus(value jsontext.Value) (err error) {
+	switch k := value.Kind(); k {
+	case 'n': // as if it was left out
+	case '"':
+		r.pet.Status, err = readStatus(unquoted(value))
+	default:
+		err = fmt.Errorf("status is %s; it must be a string", kind(k))
+	}
+	return err
 }
 
 // missing returns an error if a required field was not there.
