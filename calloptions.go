@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/textproto"
-	"slices"
 	"strconv"
 	"time"
 
@@ -114,7 +113,7 @@ var headerKind = &optionKind[callConfig, header]{"WithHeader", func(c *callConfi
 		return invalid("WithHeader", "has an invalid key")
 	}
 	key := textproto.CanonicalMIMEHeaderKey(h.key)
-	if reservedHeader(key) {
+	if credential.ReservedHeader(key) {
 		return invalid("WithHeader", key+" is set by the client")
 	}
 	if !credential.ValidHeaderValue(h.value) {
@@ -127,15 +126,6 @@ var headerKind = &optionKind[callConfig, header]{"WithHeader", func(c *callConfi
 	c.header[key] = []string{h.value}
 	return nil
 }, func(h header) string { return strconv.Quote(h.key) + ", …" }}
-
-func reservedHeader(key string) bool {
-	return slices.Contains([]string{
-		"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Host", "User-Agent",
-		"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Expect", "Content-Encoding",
-		"Idempotency-Key", "X-Idempotency-Key", // with these, net/http repeats a POST by itself
-	}, key)
-}
 
 // durationKind is the kind of an option that sets a field of a callConfig to a time that is not
 // negative.

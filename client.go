@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/go-cleanhttp"
-
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/headers"
@@ -20,11 +18,6 @@ import (
 
 // Version is the version of this module; it is part of the User-Agent.
 const Version = "0.2.0"
-
-// idleConnections is the number of idle connections that the default transport keeps. It talks to
-// one host only, and with the usual two or three per host, 64 goroutines would dial most of the
-// time.
-const idleConnections = 64
 
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
@@ -57,7 +50,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	}
 	closeIdle := func() {} // the transport of WithHTTPClient belongs to the caller
 	if config.httpClient == nil {
-		own := defaultTransport()
+		own := wire.DefaultTransport()
 		closeIdle = own.CloseIdleConnections
 		config.httpClient, config.ownTransport = &http.Client{Transport: own}, true
 	}
@@ -123,19 +116,6 @@ func newHTTPClient(config *clientConfig) (*http.Client, http.RoundTripper, error
 		}
 	}
 	return &hc, transport, nil
-}
-
-// maxHeaderBytes is the size of the longest header that the client accepts; a usual one has less
-// than 1 KiB. The default of net/http is ten times as much, which each concurrent call could take.
-const maxHeaderBytes = 1 << 20
-
-func defaultTransport() *http.Transport {
-	t := cleanhttp.DefaultPooledTransport()
-	t.MaxResponseHeaderBytes = maxHeaderBytes
-	t.MaxIdleConns = idleConnections
-	t.MaxIdleConnsPerHost = idleConnections
-	t.OnProxyConnectResponse = wire.CheckConnect
-	return t
 }
 
 // usable returns the core of c; nil if NewClient did not make c.

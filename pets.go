@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/petstore/petstore-go/internal/body"
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/errtext"
 )
 
@@ -159,7 +158,7 @@ func (c *Client) Do(
 	r := arguments{operation: op, decodes: out != nil}
 	path, r.query, _ = strings.Cut(path, "?")
 	var problem string
-	if r.path, problem = pathBelow(path, r.query); problem != "" {
+	if r.path, problem = credential.PathBelow(path, r.query); problem != "" {
 		return nil, argumentError(op.name, "path", problem)
 	}
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
@@ -181,36 +180,4 @@ func (c *Client) Do(
 		return nil, err
 	}
 	return &response, nil
-}
-
-// pathBelow returns the unescaped path, with a slash before it, or what is wrong with an escaped
-// path and its query. The result is below the base URL for each server, also for one that unescapes
-// twice, takes a backslash for a slash, or cuts off parameters after a semicolon.
-func pathBelow(escaped, query string) (path, problem string) {
-	path, err := url.PathUnescape(strings.TrimPrefix(escaped, "/"))
-	switch {
-	case err != nil || !urlText(escaped) || !urlText(query):
-		return "", "has a character that is not escaped"
-	case path == "":
-		return "", "is empty"
-	case strings.Count(path, "/") != strings.Count(strings.TrimPrefix(escaped, "/"), "/"):
-		return "", "has an escaped slash"
-	case strings.ContainsAny(path, "%\\") || strings.ContainsFunc(path, unicode.IsControl):
-		return "", "has an escaped percent sign, backslash or control character"
-	}
-	for segment := range strings.SplitSeq(strings.TrimSuffix(path, "/"), "/") {
-		name, _, _ := strings.Cut(segment, ";")
-		if name == "." || name == ".." || segment == "" {
-			return "", "has the segment ., .. or an empty one"
-		}
-	}
-	return "/" + path, ""
-}
-
-// urlText reports whether s has only characters that may be in the path or query of a URL.
-func urlText(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-		return !letter && !strings.ContainsRune("-._~!$&'()*+,;=:@/?%", r)
-	})
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -92,4 +93,36 @@ func loopback(host string) bool {
 	}
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Zone() == "" && addr.Unmap().IsLoopback()
+}
+
+// PathBelow returns the unescaped path, with a slash before it, or what is wrong with an escaped
+// path and its query. The result is below the base URL for each server, also for one that unescapes
+// twice, takes a backslash for a slash, or cuts off parameters after a semicolon.
+func PathBelow(escaped, query string) (path, problem string) {
+	path, err := url.PathUnescape(strings.TrimPrefix(escaped, "/"))
+	switch {
+	case err != nil || !urlText(escaped) || !urlText(query):
+		return "", "has a character that is not escaped"
+	case path == "":
+		return "", "is empty"
+	case strings.Count(path, "/") != strings.Count(strings.TrimPrefix(escaped, "/"), "/"):
+		return "", "has an escaped slash"
+	case strings.ContainsAny(path, "%\\") || strings.ContainsFunc(path, unicode.IsControl):
+		return "", "has an escaped percent sign, backslash or control character"
+	}
+	for segment := range strings.SplitSeq(strings.TrimSuffix(path, "/"), "/") {
+		name, _, _ := strings.Cut(segment, ";")
+		if name == "." || name == ".." || segment == "" {
+			return "", "has the segment ., .. or an empty one"
+		}
+	}
+	return "/" + path, ""
+}
+
+// urlText reports whether s has only characters that may be in the path or query of a URL.
+func urlText(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		return !letter && !strings.ContainsRune("-._~!$&'()*+,;=:@/?%", r)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -135,6 +136,16 @@ func ValidHeaderValue(s string) bool {
 		}
 	}
 	return true
+}
+
+// ReservedHeader reports whether the client itself sets the header, or relies on it; key is canonical.
+func ReservedHeader(key string) bool {
+	return slices.Contains([]string{
+		"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Host", "User-Agent",
+		"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
+		"Transfer-Encoding", "Upgrade", "Expect", "Content-Encoding",
+		"Idempotency-Key", "X-Idempotency-Key", // with these, net/http repeats a POST by itself
+	}, key)
 }
 
 func alphanumeric(c byte) bool {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"sync/atomic"
 )
 
@@ -196,35 +195,4 @@ func (w *Record) Repeated() bool { return w.repeated.Load() }
 // Unprocessed reports whether err guarantees that the server did not process the create.
 func (w *Record) Unprocessed(err error) bool {
 	return w.connected.Load() && unprocessed(err) // else the words are of another request
-}
-
-// Transport has what the sending of a request depends on.
-type Transport struct {
-	own       bool // it is the client's own, unchanged
-	plain     bool // it is an http.Transport
-	traceable bool // it calls the hooks of httptrace
-	proxy     func(*http.Request) (*url.URL, error)
-}
-
-// NewTransport returns what is known about t. own is whether t is the client's own, unchanged.
-func NewTransport(t http.RoundTripper, own bool) Transport {
-	_, plain := t.(*http.Transport)
-	found := Transport{own: own, plain: plain}
-	if sends := httpTransport(t); sends != nil {
-		found.traceable, found.proxy = true, sends.Proxy
-	}
-	return found
-}
-
-// httpTransport returns t if it is an http.Transport, or the one that it wraps if it has the Unwrap
-// method that WithTransport describes; else nil.
-func httpTransport(t http.RoundTripper) *http.Transport {
-	for {
-		wrapper, ok := t.(interface{ Unwrap() http.RoundTripper })
-		if !ok {
-			found, _ := t.(*http.Transport)
-			return found
-		}
-		t = wrapper.Unwrap()
-	}
 }

@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/hashicorp/go-cleanhttp"
+)
+
+// idleConnections is the number of idle connections that the default transport keeps. It talks to
+// one host only, and with the usual two or three per host, 64 goroutines would dial most of the
+// time.
+const idleConnections = 64
+
+// maxHeaderBytes is the size of the longest header that the client accepts; a usual one has less
+// than 1 KiB. The default of net/http is ten times as much, which each concurrent call could take.
+const maxHeaderBytes = 1 << 20
+
+// DefaultTransport returns the client's own transport.
+func DefaultTransport() *http.Transport {
+	t := cleanhttp.DefaultPooledTransport()
+	t.MaxResponseHeaderBytes = maxHeaderBytes
+	t.MaxIdleConns = idleConnections
+	t.MaxIdleConnsPerHost = idleConnections
+	t.OnProxyConnectResponse = CheckConnect
+	return t
+}
+
+// Transport has what the sending of a request depends on.
+type Transport struct {
+	own       bool // it is the client's own, unchanged
+	plain     bool // it is an http.Transport
+	traceable bool // it calls the hooks of httptrace
+	proxy     func(*http.Request) (*url.URL, error)
+}
+
+// NewTransport returns what is known about t. own is whether t is the client's own, unchanged.
+func NewTransport(t http.RoundTripper, own bool) Transport {
+	_, plain := t.(*http.Transport)
+	found := Transport{own: own, plain: plain}
+	if sends := httpTransport(t); sends != nil {
+		found.traceable, found.proxy = true, sends.Proxy
+	}
+	return found
+}
+
+// httpTransport returns t if it is an http.Transport, or the one that it wraps if it has the Unwrap
+// method that WithTransport describes; else nil.
+func httpTransport(t http.RoundTripper) *http.Transport {
+	for {
+		wrapper, ok := t.(interface{ Unwrap() http.RoundTripper })
+		if !ok {
+			found, _ := t.(*http.Transport)
+			return found
+		}
+		t = wrapper.Unwrap()
+	}
+}
