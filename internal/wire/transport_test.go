@@ -237,7 +237,7 @@ func TestCreateThroughTransports(t *testing.T) {
 		for in, ctx := range contexts {
 			for with, errs := range returns {
 				for over, lost := range lossy {
-					if slow := strings.Contains(over, "TLS") || over == "HTTP/2"; slow && with == "both errors" {
+					if slow := strings.Contains(over, "TLS") || over == "HTTP/2"; slow && (with == "both errors" || testing.Short()) {
 						continue
 					}
 					for to, dead := range unreachable() {
