@@ -95,7 +95,8 @@ func (l *Limiter) ask(now time.Time) {
 // key, also during a fallback.
 func refusalError(ctx context.Context, r *queue.Refusal) error {
 	e := &petstore.RateLimitError{
-		RetryAt: r.RetryAt, RateLimit: petstore.RateLimit(r.RateLimit), Scope: petstore.LimitScope(r.Scope), Local: true,
+		RetryAt: r.RetryAt, RateLimit: petstore.RateLimit(r.RateLimit), Scope: petstore.LimitScope(r.Scope),
+		Local: true,
 	}
 	if r.Ended {
 		e.Err = deadline.EndOf(ctx, nil)

@@ -123,7 +123,7 @@ func TestLimiterColdStart(t *testing.T) {
 	t.Run("one request goes ahead, and its response admits the others", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter()
-			assert.True(t, l.RateLimit() == quota.RateLimit{})
+			assert.Equal(t, quota.RateLimit{}, l.RateLimit())
 			s := newService(60)
 			var all sync.WaitGroup
 			for g := range 100 {
