@@ -39,8 +39,7 @@ func histories() []history {
 func bursts(seed uint64) suite {
 	s := suite{
 		name: "burst", contenders: contenders(), ours: 1, figure: cell.burstFigure, compared: always,
-		heading: []string{"before"}, entry: burstEntry,
-		label: func(c cell) []string { return []string{c.burst.before.name} },
+		heading: "before", entry: burstEntry, label: func(c cell) string { return c.burst.before.name },
 	}
 	for _, b := range []struct {
 		perMinute, calls, goroutines int

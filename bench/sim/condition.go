@@ -11,7 +11,7 @@ import (
 // condition is one way in which the service, the network or the callers differ from the document.
 // The zero condition is the document's.
 type condition struct {
-	name, text string
+	name, text string // conditions of one text share a line of the document
 
 	banAfter   int                 // further requests after a 429; 0 is usualBan
 	skew       time.Duration       // of the service's clock
@@ -68,33 +68,40 @@ const plain = "plain"
 
 // conditions returns all of them, the document's first.
 func conditions() []condition {
-	const skew = 10 * time.Minute
+	const (
+		skew     = 10 * time.Minute
+		bans     = "a ban after 3 requests, after 10, or never"
+		clocks   = "a clock 10 minutes ahead or behind; no Date; Retry-After as an HTTP-date"
+		missing  = "a 429 has no Retry-After; one response in ten has no headers"
+		badReset = "Reset is an hour ago, in ten years, or in seconds from now; 10 minutes wrong without Date"
+		failures = "one response in fifty is lost, or one request in fifty gets no connection"
+	)
 	return []condition{
 		{name: plain, text: "as the document has it"},
-		{name: "ban-3", text: "a ban after 3 requests", banAfter: strictBan},
-		{name: "ban-10", text: "a ban after 10 requests", banAfter: mildBan},
-		{name: "no-ban", text: "no key is ever banned", banAfter: noBan},
-		{name: "clock+10m", text: "the service's clock is 10 minutes ahead", skew: skew},
-		{name: "clock-10m", text: "the service's clock is 10 minutes behind", skew: -skew},
-		{name: "no-date", text: "no Date", header: noDate},
-		{name: "no-date+10m", text: "no Date, clock 10 minutes ahead", header: noDate, skew: skew, absurd: true},
-		{name: "no-date-10m", text: "no Date, clock 10 minutes behind", header: noDate, skew: -skew, absurd: true},
+		{name: "ban-3", text: bans, banAfter: strictBan},
+		{name: "ban-10", text: bans, banAfter: mildBan},
+		{name: "no-ban", text: bans, banAfter: noBan},
+		{name: "clock+10m", text: clocks, skew: skew},
+		{name: "clock-10m", text: clocks, skew: -skew},
+		{name: "no-date", text: clocks, header: noDate},
+		{name: "no-date+10m", text: badReset, header: noDate, skew: skew, absurd: true},
+		{name: "no-date-10m", text: badReset, header: noDate, skew: -skew, absurd: true},
 		{
-			name: "http-date", text: "Retry-After is an HTTP-date, clock 10 minutes ahead",
+			name: "http-date", text: clocks,
 			retryAfter: fake.RetryAfterDate, skew: skew,
 		},
-		{name: "no-retry-after", text: "a 429 has no Retry-After", retryAfter: fake.RetryAfterAbsent},
-		{name: "some-headers", text: "one response in ten has no rate limit headers", header: sometimes},
+		{name: "no-retry-after", text: missing, retryAfter: fake.RetryAfterAbsent},
+		{name: "some-headers", text: missing, header: sometimes},
 		{name: "no-headers", text: "no rate limit headers at all", header: noHeaders, headerless: true},
-		{name: "reset-past", text: "Reset is an hour ago", header: resetIn(-time.Hour), absurd: true},
-		{name: "reset-delta", text: "Reset is in seconds from now", header: resetDelta, absurd: true},
-		{name: "reset-far", text: "Reset is in ten years", header: resetIn(10 * 365 * 24 * time.Hour), absurd: true},
+		{name: "reset-past", text: badReset, header: resetIn(-time.Hour), absurd: true},
+		{name: "reset-delta", text: badReset, header: resetDelta, absurd: true},
+		{name: "reset-far", text: badReset, header: resetIn(10 * 365 * 24 * time.Hour), absurd: true},
 		{name: "plan-change", text: "another plan after 100 seconds", planChange: 100 * time.Second},
 		{name: "day", text: "the day's quota ends after three windows", shortDay: true},
 		{name: "day-hidden", text: "the same, and the headers always show the minute", shortDay: true, hidden: true},
 		{name: "slow", text: "one response in fifty takes 10 seconds more", slow: 0.02},
-		{name: "lost", text: "one response in fifty is lost", lost: 0.02},
-		{name: "undialled", text: "one request in fifty gets no connection", undialled: 0.02},
+		{name: "lost", text: failures, lost: 0.02},
+		{name: "undialled", text: failures, undialled: 0.02},
 		{name: "cancels", text: "one caller in eight gives up", cancels: 0.125},
 		{name: "two-sharing", text: "two clients on one limiter", clients: 2},
 		{name: "two-unaware", text: "two clients, each unaware of the other", clients: 2, unaware: true},

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
-	"golang.org/x/time/rate"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -49,16 +48,6 @@ func contenders() []contender {
 		{
 			name: "petstore-go", program: petstoreProgram(false),
 			text: "`petstore.NewClient` as it comes, with `WithMaxWait(time.Hour)`",
-		},
-		{
-			name: "net/http", program: plainProgram,
-			text: "`net/http` in a loop of up to 8 attempts that sleeps 1 s, 2 s, 4 s, … after all but a 200",
-		},
-		{name: "retryablehttp", text: "`go-retryablehttp` with its defaults", program: retryableProgram(unchanged)},
-		{
-			name: "retryablehttp + rate", program: retryableProgram(newPaced),
-			text: "the same behind a `golang.org/x/time/rate` limiter that knows the plan: a token every " +
-				"1/limit minute, burst 1, taken by every attempt",
 		},
 		{
 			name: "serial", program: retryableProgram(newSerial),
@@ -121,34 +110,6 @@ func petstoreProgram(knows bool) program {
 	}
 }
 
-// plainClient is the loop that is written first.
-type plainClient struct{ *http.Client }
-
-func (p plainClient) list(ctx context.Context) error {
-	const attempts = 8
-	var err error
-	for i := range attempts {
-		if i > 0 {
-			if err := sleep(ctx, time.Second<<(i-1)); err != nil {
-				return err
-			}
-		}
-		req, invalid := newRequest(ctx)
-		if invalid != nil {
-			return invalid
-		}
-		resp, failure := p.Do(req) //nolint:bodyclose // outcome closes it
-		if err = outcome(resp, failure); err == nil || ctx.Err() != nil {
-			return err
-		}
-	}
-	return err
-}
-
-func plainProgram(_ cell, via http.RoundTripper) func() client {
-	return func() client { return plainClient{&http.Client{Transport: via}} }
-}
-
 // retryableClient uses go-retryablehttp as its documentation shows.
 type retryableClient struct{ *retryablehttp.Client }
 
@@ -171,26 +132,6 @@ func retryableProgram(wrap func(cell, http.RoundTripper) http.RoundTripper) prog
 			return retryableClient{r}
 		}
 	}
-}
-
-func unchanged(_ cell, via http.RoundTripper) http.RoundTripper { return via }
-
-// paced waits for a token before every attempt.
-type paced struct {
-	http.RoundTripper
-	tokens *rate.Limiter
-}
-
-func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
-	inTurn(r.Context())
-	if err := p.tokens.Wait(r.Context()); err != nil {
-		return nil, err
-	}
-	return p.RoundTripper.RoundTrip(r)
-}
-
-func newPaced(c cell, via http.RoundTripper) http.RoundTripper {
-	return paced{via, rate.NewLimiter(rate.Limit(float64(c.perMinute)/60), 1)}
 }
 
 func newRequest(ctx context.Context) (*http.Request, error) {

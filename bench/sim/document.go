@@ -15,21 +15,22 @@ var prose string
 
 // document is what docs/limiter.md shows besides its prose: a table for each suite, by its name.
 type document struct {
-	Seed               uint64
-	Runs               int
+	Seeds, Runs        int
 	Contenders, Misses string
 	Table              map[string]string
 }
 
 const documentName = "limiter.md"
 
-// newDocument returns the document of the results of all suites.
-func newDocument(seed uint64, rows map[string][]row, misses string) document {
-	d := document{Seed: seed, Misses: misses, Table: map[string]string{}}
-	for _, s := range suites(seed) {
-		d.Table[s.name] = s.summary(rows[s.name])
-		for _, row := range rows[s.name] {
-			d.Runs += len(row.results)
+// newDocument returns the document of the groups of all suites.
+func newDocument(seeds int, groups map[string][]group, misses string) document {
+	d := document{Seeds: seeds, Misses: misses, Table: map[string]string{}}
+	for _, s := range suites(defaultSeed) {
+		d.Table[s.name] = s.summary(groups[s.name])
+		for _, g := range groups[s.name] {
+			for _, t := range g.totals {
+				d.Runs += t.runs
+			}
 		}
 	}
 	for _, k := range contenders() {
@@ -52,10 +53,10 @@ func (d document) write(folder string) error {
 	return os.WriteFile(path, []byte(b.String()), 0o644) //nolint:gosec // for all to read
 }
 
-// writeCSV puts all rows of a suite into a file of a folder.
-func (s suite) writeCSV(folder string, rows []row) error {
+// writeCSV puts the groups of a suite into a file of a folder.
+func (s suite) writeCSV(folder string, groups []group) error {
 	var b strings.Builder
-	if err := csv.NewWriter(&b).WriteAll(s.csv(rows)); err != nil {
+	if err := csv.NewWriter(&b).WriteAll(s.csv(groups)); err != nil {
 		return err
 	}
 	path := filepath.Join(folder, s.name+".csv")

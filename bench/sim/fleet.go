@@ -23,8 +23,13 @@ func fleets(seed uint64) suite {
 	s := suite{
 		name: "fleet", contenders: herds(seed).contenders, ours: 2, figure: cell.fleetFigure, entry: fleetEntry,
 		compared: func(c cell) bool { return c.condition.clients == 4 },
-		heading:  []string{"processes", "windows"},
-		label:    func(c cell) []string { return []string{fmt.Sprint(c.condition.clients), windowName(c.window)} },
+		heading:  "processes, windows",
+		label: func(c cell) string {
+			if c.window == fake.WindowSliding {
+				return fmt.Sprint(c.condition.clients, ", sliding")
+			}
+			return fmt.Sprint(c.condition.clients, ", fixed or aligned")
+		},
 	}
 	for _, n := range []int{2, 4, 8, 16} {
 		for _, apart := range []time.Duration{0, 20 * time.Second, 60 * time.Second} {

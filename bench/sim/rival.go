@@ -58,7 +58,7 @@ type counter struct {
 	http.RoundTripper
 
 	mu      sync.Mutex
-	changed chan struct{} // closed, and replaced, with each response
+	changed chan struct{} // closed, and replaced, with the response that others wait for
 	left    int
 	reset   time.Time // end of the window; zero if none is known
 	closed  time.Time // nothing is sent before
@@ -127,7 +127,9 @@ func (c *counter) try(now time.Time) (again time.Time, changed chan struct{}) {
 func (c *counter) settle(resp *http.Response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer func() { close(c.changed); c.changed = make(chan struct{}) }()
+	if !c.probed.IsZero() {
+		defer func() { close(c.changed); c.changed = make(chan struct{}) }()
+	}
 	c.probed = time.Time{}
 	if resp == nil {
 		return

@@ -16,8 +16,8 @@ type suite struct {
 	cells      []cell
 	compared   func(cell) bool // reports whether the other contenders run in a cell
 
-	heading []string            // of the summary: what label returns
-	label   func(cell) []string // cells with equal labels share a line
+	heading string            // of what label returns
+	label   func(cell) string // cells with equal labels share a line
 	entry   func(total) string
 }
 
@@ -41,8 +41,7 @@ func suites(seed uint64) []suite {
 func jobs(seed uint64) suite {
 	s := suite{
 		name: "job", contenders: contenders(), ours: 1, figure: cell.jobFigure, compared: cell.listed,
-		heading: []string{"condition", "what"}, entry: jobEntry,
-		label: func(c cell) []string { return []string{c.condition.name, c.condition.text} },
+		heading: "condition", entry: jobEntry, label: func(c cell) string { return c.condition.text },
 	}
 	for _, k := range conditions() {
 		for _, c := range grid(k, seed) {
@@ -78,8 +77,7 @@ func exampleCell(seed uint64) cell {
 func loads(seed uint64) suite {
 	s := suite{
 		name: "load", contenders: contenders(), ours: 1, figure: cell.loadFigure, compared: always,
-		heading: []string{"load"}, entry: loadEntry,
-		label: func(c cell) []string { return []string{c.load.text} },
+		heading: "load", entry: loadEntry, label: func(c cell) string { return c.load.text },
 	}
 	for _, p := range patterns() {
 		k := condition{name: p.name, cancels: p.impatient, slow: p.slow, slowBy: 25 * time.Second, banAfter: strictBan}
@@ -108,8 +106,8 @@ func herds(seed uint64) suite {
 	s := suite{
 		name: "herd", contenders: append([]contender{all[0], told}, all[1:]...), ours: 2,
 		figure: cell.herdFigure, compared: func(c cell) bool { return c.condition.clients == 8 },
-		heading: []string{"processes"}, entry: herdEntry,
-		label: func(c cell) []string { return []string{fmt.Sprint(c.condition.clients)} },
+		heading: "processes", entry: jobEntry,
+		label: func(c cell) string { return fmt.Sprint(c.condition.clients) },
 	}
 	for _, n := range []int{2, 4, 8, 32, 100} {
 		for _, c := range grid(condition{name: fmt.Sprintf("herd-%d", n), clients: n, unaware: true}, seed) {

@@ -14,77 +14,106 @@ type row struct {
 	results []result
 }
 
-// csv returns all rows, a line for each contender in each cell.
-func (s suite) csv(rows []row) [][]string {
-	lines := [][]string{{
-		"cell", "client", "429s", "bans", "failed", "done", "over bound", "share", "p50 ms", "p99 ms", "worst ms",
-		"least share",
-	}}
+// group is the results of each contender in the cells that share a line of the table.
+type group struct {
+	label  string
+	totals []total // of each contender
+}
+
+// groups returns a group for each label, in the order of the rows.
+func (s suite) groups(rows []row) []group {
+	var groups []group
 	for _, r := range rows {
-		for i, result := range r.results {
-			ms := func(q float64) string { return fmt.Sprint(result.quantile(q).Milliseconds()) }
+		label := s.label(r.cell)
+		i := slices.IndexFunc(groups, func(g group) bool { return g.label == label })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, group{label, make([]total, len(s.contenders))})
+		}
+		for k := range r.results {
+			groups[i].totals[k].add(r.cell.seed, &r.results[k])
+		}
+	}
+	return groups
+}
+
+// csv returns a line for each contender in each group.
+func (s suite) csv(groups []group) [][]string {
+	lines := [][]string{{
+		s.heading, "client", "runs", "429s", "bans", "failed", "mean time over bound", "worst", "least share",
+		"share of the slowest", "p50 ms", "p99 ms", "worst ms",
+	}}
+	for _, g := range groups {
+		for i, t := range g.totals {
+			if t.runs == 0 {
+				continue
+			}
 			lines = append(lines, []string{
-				r.cell.String(), s.contenders[i].name, fmt.Sprint(len(result.rejected)), fmt.Sprint(result.bans),
-				fmt.Sprint(result.failed), fmt.Sprint(result.done), fmt.Sprintf("%.3f", result.ratio()),
-				fmt.Sprintf("%.3f", result.share), ms(0.5), ms(0.99), ms(1), fmt.Sprintf("%.2f", result.fewest()),
+				g.label, s.contenders[i].name, fmt.Sprint(t.runs), t.rejected.String(), t.bans.String(), t.failed.String(),
+				fmt.Sprintf("%.3f", t.sum/float64(t.runs)), fmt.Sprintf("%.3f", t.worst), fmt.Sprintf("%.2f", t.share),
+				fmt.Sprintf("%.2f", t.fewest), ms(t.waits[0]), ms(t.waits[1]), ms(t.waits[2]),
 			})
 		}
 	}
 	return lines
 }
 
-// summary returns a table with a line for each group of cells with equal labels.
-func (s suite) summary(rows []row) string {
-	lines, at, totals := [][]string{s.headings()}, map[string]int{}, [][]total{nil}
-	for _, r := range rows {
-		if len(r.results) == 0 { // not chosen by -run
-			continue
-		}
-		key := strings.Join(s.label(r.cell), "|")
-		if at[key] == 0 {
-			at[key] = len(lines)
-			lines, totals = append(lines, s.label(r.cell)), append(totals, make([]total, len(s.contenders)))
-		}
-		for i := range r.results {
-			totals[at[key]][i].add(&r.results[i])
-		}
+func ms(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+
+// summary returns a table with a line for each group.
+func (s suite) summary(groups []group) string {
+	lines := [][]string{{s.heading}}
+	for _, g := range groups {
+		lines = append(lines, []string{g.label})
 	}
-	for i, groups := range totals {
-		for _, t := range groups {
+	for i, k := range s.contenders {
+		lines[0] = append(lines[0], k.name)
+		for n, g := range groups {
 			text := "-"
-			if t.cells > 0 {
-				text = s.entry(t)
+			if g.totals[i].runs > 0 {
+				text = s.entry(g.totals[i])
 			}
-			lines[i] = append(lines[i], text)
+			lines[n+1] = append(lines[n+1], text)
 		}
 	}
 	return markdown(lines)
 }
 
-func (s suite) headings() []string {
-	line := slices.Clone(s.heading)
-	for _, k := range s.contenders {
-		line = append(line, k.name)
-	}
-	return line
-}
-
 // total is a number of results of one contender.
 type total struct {
-	cells, rejected, bans, failed int
-	sum, worst                    float64          // of ratios
-	fewest, share                 float64          // of all results
-	waits                         [3]time.Duration // the largest p50, p99 and wait
+	runs                   int
+	rejected, bans, failed counts
+	sum, worst             float64          // of ratios
+	fewest, share          float64          // of all results
+	waits                  [3]time.Duration // the largest p50, p99 and wait
 }
 
-func (t *total) add(r *result) {
-	if t.cells++; t.cells == 1 {
+// counts has a number for each seed.
+type counts map[uint64]int
+
+// String returns the median, and behind it the most if that is another number.
+func (c counts) String() string {
+	var all []int
+	for _, n := range c {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	median, most := all[len(all)/2], all[len(all)-1]
+	if median == most {
+		return fmt.Sprint(most)
+	}
+	return fmt.Sprintf("%d (%d)", median, most)
+}
+
+func (t *total) add(seed uint64, r *result) {
+	if t.runs++; t.runs == 1 {
 		t.fewest, t.share = r.fewest(), r.share
+		t.rejected, t.bans, t.failed = counts{}, counts{}, counts{}
 	}
 	t.fewest, t.share = min(t.fewest, r.fewest()), min(t.share, r.share)
-	t.rejected += len(r.rejected)
-	t.bans += r.bans
-	t.failed += r.failed
+	t.rejected[seed] += len(r.rejected)
+	t.bans[seed] += r.bans
+	t.failed[seed] += r.failed
 	t.sum += r.ratio()
 	t.worst = max(t.worst, r.ratio())
 	for i, q := range []float64{0.5, 0.99, 1} {
@@ -92,31 +121,23 @@ func (t *total) add(r *result) {
 	}
 }
 
-// jobEntry is the entry in the summary of the jobs.
+// jobEntry is the entry of jobs and herds.
 func jobEntry(t total) string {
-	text := fmt.Sprintf("%d / %d / %.3f (%.3f)", t.rejected, t.bans, t.sum/float64(t.cells), t.worst)
-	return text + failures(t.failed)
+	text := fmt.Sprintf("%v, %v, %.3f (%.3f)", t.rejected, t.bans, t.sum/float64(t.runs), t.worst)
+	if failed := t.failed.String(); failed != "0" {
+		text += fmt.Sprintf(", %s failed", failed)
+	}
+	return text
 }
-
-func herdEntry(t total) string { return fmt.Sprintf("%s / %.2f", jobEntry(t), t.fewest) }
 
 func loadEntry(t total) string {
-	return fmt.Sprintf("%d / %d / %d ms, %d / %d / %d", t.waits[0].Milliseconds(), t.waits[1].Milliseconds(),
-		t.waits[2].Milliseconds(), t.rejected, t.bans, t.failed)
+	return fmt.Sprintf("%s, %s, %v, %v", ms(t.waits[1]), ms(t.waits[2]), t.rejected, t.failed)
 }
 
-// burstEntry is the entry of bursts: calls that failed, and the worst time without a limiter.
-func burstEntry(t total) string { return fmt.Sprintf("%d / %.1f", t.failed, t.worst) }
+func burstEntry(t total) string { return fmt.Sprintf("%v, %.1f", t.failed, t.worst) }
 
 func fleetEntry(t total) string {
-	return fmt.Sprintf("%d / %d / %.2f / %.2f", t.rejected, t.bans, t.share, t.fewest)
-}
-
-func failures(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" / %d failed", n)
+	return fmt.Sprintf("%v, %v, %.2f, %.2f", t.rejected, t.bans, t.share, t.fewest)
 }
 
 // markdown makes lines of fields a table.
