@@ -92,8 +92,7 @@ func TestAPIChanges(t *testing.T) {
 }
 
 func TestUnusedNames(t *testing.T) {
-	const code = `// Package m is documented here: Documented.
-package m
+	const comment, code = "// Package m is documented here: Documented.\n", `package m
 
 type Used struct{ Field Mentioned }
 
@@ -110,10 +109,10 @@ const Documented, InChangelog = 1, 2
 func Lonely() {}
 func lower() {}
 `
-	found, err := api(write(t, map[string]string{"go.mod": "module " + modulePath + "/m\n\ngo 1.26.0\n", "m.go": code}))
+	found, err := api(write(t, map[string]string{"go.mod": "module " + modulePath + "/m\n\ngo 1.26.0\n", "m.go": comment + code}))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"m.InChangelog", "m.Lonely", "m.Used.Hidden"}, newUses(found[modulePath+"/m"], map[string]string{
-		"m/doc.go": code[:strings.Index(code, "package")], "m/m_test.go": "m.Lonely()", "other/o_test.go": "m.Lonely()",
+		"m/doc.go": comment, "m/m_test.go": "m.Lonely()", "other/o_test.go": "m.Lonely()",
 		"m/example_test.go": "var u m.Used", "CHANGELOG.md": "InChangelog", "other/o.go": "u.Shown()",
 	}).unused())
 }

@@ -103,7 +103,8 @@ func newUses(pkg *types.Package, texts map[string]string) *uses {
 
 // has reports whether the documents have a name, or the code has it after what a pattern matches.
 func (u *uses) has(before, name string) bool {
-	return regexp.MustCompile(`\b`+name+`\b`).MatchString(u.prose) || regexp.MustCompile(before+name+`\b`).MatchString(u.code)
+	return regexp.MustCompile(`\b`+name+`\b`).MatchString(u.prose) ||
+		regexp.MustCompile(before+name+`\b`).MatchString(u.code)
 }
 
 // mark records that a name is used, with the types of the package that its declaration mentions.
@@ -112,14 +113,15 @@ func (u *uses) mark(o types.Object) {
 		return
 	}
 	u.seen[o] = true
-	declaration := types.TypeString(o.Type(), nil)
+	declaration := []string{types.TypeString(o.Type(), nil)}
 	if _, ok := o.(*types.TypeName); ok {
-		declaration += types.TypeString(o.Type().Underlying(), nil)
+		declaration = append(declaration, types.TypeString(o.Type().Underlying(), nil))
 		for method := range types.NewMethodSet(types.NewPointer(o.Type())).Methods() {
-			declaration += types.TypeString(method.Type(), nil)
+			declaration = append(declaration, types.TypeString(method.Type(), nil))
 		}
 	}
-	for _, match := range regexp.MustCompile(regexp.QuoteMeta(u.pkg.Path())+`\.(\w+)`).FindAllStringSubmatch(declaration, -1) {
+	name := regexp.MustCompile(regexp.QuoteMeta(u.pkg.Path()) + `\.(\w+)`)
+	for _, match := range name.FindAllStringSubmatch(strings.Join(declaration, " "), -1) {
 		if mentioned := u.pkg.Scope().Lookup(match[1]); mentioned != nil {
 			u.mark(mentioned)
 		}
@@ -135,7 +137,7 @@ func (u *uses) unused() (names []string) {
 		switch {
 		case !o.Exported():
 			continue
-		case !isType && isNamed && named.Obj().Pkg() == u.pkg && u.seen[named.Obj()]: // a constant of a type that is used
+		case !isType && isNamed && u.seen[named.Obj()]: // a constant of a type that is used
 		case !u.seen[o]:
 			names = append(names, u.pkg.Name()+"."+name)
 		}
