@@ -94,6 +94,8 @@ func FuzzConnection(f *testing.F) {
 		"GET /v1/pets/1 HTTP/1.1\r\n" + key + "\r\nGET /v1/pets/2 HTTP/1.1\r\n" + key + "\r\n",
 		"GET http://other/v1/pets HTTP/1.1\r\n" + key + "\r\n", "GET /v1%2Fpets HTTP/1.1\r\n" + key + "\r\n",
 		"GET /v1/pets/%31 HTTP/1.1\r\n" + key + "\r\n", "GET /v1/pets/1%2F2 HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets/+1 HTTP/1.1\r\n" + key + "\r\nGET /v1/pets/01 HTTP/1.1\r\n" + key + "\r\n",
+		"GET /v1/pets?limit=01 HTTP/1.1\r\n" + key + "\r\nGET /v1/pets?limit=%2B1 HTTP/1.1\r\n" + key + "\r\n",
 		"GET /v1//pets HTTP/1.1\r\n" + key + "\r\n", "GET /v1/../v1/pets HTTP/1.1\r\n" + key + "\r\n",
 		"HEAD /v1/pets HTTP/1.1\r\n" + key + "\r\n", "NOSUCH /v1/pets/1 HTTP/1.1\r\n" + key + "\r\n",
 		"OPTIONS * HTTP/1.1\r\n" + key + "\r\n", "CONNECT x:1 HTTP/1.1\r\n" + key + "\r\n", "PUT /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
