@@ -16,7 +16,8 @@ func parseStatus(text string) (petstore.PetStatus, error) {
 	s := petstore.PetStatus(text)
 	if s != "" && !s.Valid() {
 		return "", httpjson.BadRequest("there is no status %q; it must be one of %q, or empty for none",
-			spec.Clip(text), []petstore.PetStatus{petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold})
+			spec.Clip(text),
+			[]petstore.PetStatus{petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold})
 	}
 	return s, nil
 }
