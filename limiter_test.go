@@ -70,8 +70,8 @@ func TestLimiterErrors(t *testing.T) {
 			assert.True(t, limited.Local)
 			return limited
 		}
-		check(ended, context.Canceled, "before the request was sent: context canceled: shutting down")
-		check(ended, why, "")
+		_ = check(ended, context.Canceled, "before the request was sent: context canceled: shutting down")
+		_ = check(ended, why, "")
 		first, err := l.Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		e := check(soon(), context.DeadlineExceeded, "while waiting for a response, with 1 in flight: ")
