@@ -33,7 +33,7 @@ const (
 func mayMiss(c cell) bool { return c.window == fake.WindowSliding && c.byChance() }
 
 // documentSeeds is with how many seeds the document is made.
-const documentSeeds = 2
+const documentSeeds = 3
 
 // TestTable runs petstore-go in every cell of every suite, with -short in one of forty, and holds it
 // to its figures. The other contenders run for the document, where it has them, and with -full
