@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,10 +59,6 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
 	}
-	userAgent := "petstore-go/" + Version
-	if config.product != "" {
-		userAgent = config.product + " " + userAgent
-	}
 	c := &Client{core{key: key, rotates: config.keyFunc != nil}}
 	c.share(&shared{
 		engine:    newEngine(*hc),
@@ -71,7 +68,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		limiter:   config.limiter,
 		stop:      config.stop,
 		noCookies: make(http.Header),
-		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent}},
+		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent(config.product)}},
 		maxBody:   config.maxResponseBytes,
 		buffers:   new(body.Pool),
 		calls:     new(sync.Pool),
@@ -81,8 +78,12 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		call:      config.call,
 	})
 	c.setBase(base)
-	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
 	return c, nil
+}
+
+// userAgent returns the User-Agent; product is that of WithUserAgent.
+func userAgent(product string) string {
+	return strings.TrimPrefix(product+" petstore-go/"+Version, " ")
 }
 
 // newKeySource returns a source of key, or of the keys that f returns.

@@ -59,7 +59,9 @@ type shared struct {
 func (c *core) share(s *shared) { c.shared, c.tracer.traces = *s, s.traces }
 
 // setBase sets the URLs and path templates below base.
-func (s *shared) setBase(base *url.URL) {
+func (c *core) setBase(base *url.URL) {
+	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
+	s := &c.shared
 	s.base, s.petsURL = base.String(), base.JoinPath("pets")
 	s.templates[0] = base.Path + "/{path}" // of Do
 	for _, op := range operations {
