@@ -32,6 +32,9 @@ func grid(k condition, seed uint64) []cell {
 	return cells
 }
 
+// defaultSeed is that of the tests.
+const defaultSeed = 1
+
 // suites returns all of them.
 func suites(seed uint64) []suite {
 	return []suite{jobs(seed), loads(seed), bursts(seed), herds(seed), fleets(seed)}

@@ -23,10 +23,7 @@ var (
 	seed = flag.Uint64("seed", defaultSeed, "the seed of the latencies, the faults and the phase")
 )
 
-const (
-	defaultSeed = 1
-	docs        = "../../docs"
-)
+const docs = "../../docs"
 
 // mayMiss reports whether the cell meets its figures by chance only: after a lost response a
 // sliding window may be fuller than it seems.
