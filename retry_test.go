@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 var (
@@ -50,7 +49,7 @@ func TestRetryByResponse(t *testing.T) {
 		{"not HTTP", fails(errors.New(`malformed HTTP response "hello"`)), 1, 1, true, true},
 	}
 	for _, row := range rows {
-		for _, operation := range fakecontrol.Operations() {
+		for operation := range calls(nil) {
 			t.Run(row.name+" to "+operation, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					client, service := scripted(t, []responder{row.respond})

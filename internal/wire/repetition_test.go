@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"testing"
 	"time"
@@ -102,6 +104,28 @@ func TestHTTP2Unprocessed(t *testing.T) {
 				o := checkOneRequest(t, s, newClient(), http.MethodPost)
 				assert.Equal(t, c.unprocessed && transport != "wrapped transport", o.unprocessed, "%v", o.err)
 			})
+		}
+	}
+}
+
+// TestUnprocessedTexts has each text of net/http that is such a guarantee, and one that is none.
+func TestUnprocessedTexts(t *testing.T) {
+	for text, unprocessed := range map[string]bool{
+		"http2: Transport: cannot retry err [http2: Transport received Server's graceful shutdown GOAWAY] after": true,
+		"http2: Transport: cannot retry err [stream error: stream ID 1; REFUSED_STREAM] after":                   true,
+		"http2: Transport: cannot retry err [stream error: stream ID 1; PROTOCOL_ERROR] after":                   false,
+		"net/http: cannot rewind body after connection loss":                                                     true,
+		"wrapped: net/http: cannot rewind body after connection loss":                                            false,
+	} {
+		for _, connects := range []bool{false, true} {
+			fails := roundTripper(func(r *http.Request) (*http.Response, error) {
+				if connects {
+					httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{})
+				}
+				return nil, errors.New(text)
+			})
+			o := newClient(t, "https://service.test/v1", fails, false).send(t, http.MethodPost)
+			assert.Equal(t, unprocessed && connects, o.unprocessed, "connects: %v: %s", connects, text)
 		}
 	}
 }
