@@ -21,9 +21,9 @@ var (
 	outFlag    = flag.String("out", "", "the file that TestMeasure writes its rows to, as CSV; none by default")
 )
 
-// turn is how long a contender works before it is another's turn. It is a few cycles of the garbage
+// turn is the CPU time that a contender uses before it is another's turn. It is a few cycles of the garbage
 // collector, and short beside what else a machine does.
-const turn = 20 * time.Millisecond
+const turn = 10 * time.Millisecond
 
 // row is one line of the CSV: a ratio, or a number of allocations.
 type row struct {

@@ -49,7 +49,8 @@ func (s suite) csv(groups []group) [][]string {
 				continue
 			}
 			lines = append(lines, []string{
-				g.label, s.contenders[i].name, fmt.Sprint(t.runs), t.rejected.String(), t.bans.String(), t.failed.String(),
+				g.label, s.contenders[i].name, fmt.Sprint(t.runs),
+				t.rejected.String(), t.bans.String(), t.failed.String(),
 				fmt.Sprintf("%.3f", t.sum/float64(t.runs)), fmt.Sprintf("%.3f", t.worst), fmt.Sprintf("%.2f", t.share),
 				fmt.Sprintf("%.2f", t.fewest), ms(t.waits[0]), ms(t.waits[1]), ms(t.waits[2]),
 			})

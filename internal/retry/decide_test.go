@@ -110,7 +110,7 @@ func TestDecide(t *testing.T) {
 			RetryAfter: headers.MaxRetryAfter, MaxWait: math.MaxInt64, Now: time.Now(), Random: most,
 		})
 		assert.True(t, p.Again)
-		assert.EqualValues(t, math.MaxInt64, p.Pause)
+		assert.Equal(t, time.Duration(math.MaxInt64), p.Pause)
 	})
 	t.Run("a 401 is tried again with another key only", func(t *testing.T) {
 		f := Facts{Result: Result{Sent: true, Status: http.StatusUnauthorized}, Number: 1, Policy: Policy{}.WithDefaults()}

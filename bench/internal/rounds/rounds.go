@@ -28,7 +28,8 @@ type Ratio struct{ Median, Low, High float64 }
 // Exact reports whether both bounds are within 5 % of the median.
 func (r Ratio) Exact() bool { return r.High <= 1.05*r.Median && r.Low >= 0.95*r.Median }
 
-// Compare runs n rounds, in each of which each contender works about that long, in random order. It
+// Compare runs n rounds, in each of which each contender uses about that much CPU time, in random
+// order. It
 // returns a ratio for each contender, in their order; that of the first is 1.
 func Compare(contenders []Contender, n int, length time.Duration) ([]Ratio, error) {
 	calls := make([]int, len(contenders))
@@ -59,19 +60,20 @@ func Compare(contenders []Contender, n int, length time.Duration) ([]Ratio, erro
 	return ratios, nil
 }
 
-// callsIn returns how often the contender does its work in that time. Finding it out warms it up.
+// callsIn returns how often the contender does its work in that CPU time. Finding it out warms it up.
 func (c Contender) callsIn(length time.Duration) (int, error) {
 	for calls := 1; ; calls *= 2 {
-		start := time.Now()
-		if err := c.Do(calls); err != nil {
+		used, err := c.measure(calls)
+		if err != nil {
 			return 0, err
 		}
-		if took := time.Since(start); took >= length/2 {
-			return max(1, int(float64(calls)*float64(length)/float64(took))), nil
+		if used >= length/2 {
+			return max(1, int(float64(calls)*float64(length)/float64(used))), nil
 		}
 	}
 }
 
+// measure returns the CPU time of that many calls.
 func (c Contender) measure(calls int) (time.Duration, error) {
 	now := c.CPU
 	if now == nil {
