@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,6 +71,41 @@ func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 		assert.Equal(t, codes.Unset, second.Status().Code)
 		assert.Equal(t, 200*time.Millisecond, lasted(second))
 	}, fake.WithLatency(200*time.Millisecond))
+}
+
+// TestCallSpanHasWhatErrorsAndTracesSay holds that each field of an error, a call and a request is
+// an attribute of the call's span, unless there is a reason. TestLogValueFields of the root compares
+// the same fields with the log.
+func TestCallSpanHasWhatErrorsAndTracesSay(t *testing.T) {
+	attributes := map[string]attribute.Key{
+		"Operation": petstoreotel.AttributeOperation, "ID": petstoreotel.AttributeCallID, "BaseURL": semconv.ServerAddressKey,
+		"Method": semconv.HTTPRequestMethodKey, "Template": semconv.URLTemplateKey, "StatusCode": semconv.HTTPResponseStatusCodeKey,
+		"Attempt": petstoreotel.AttributeAttempts, "Attempts": petstoreotel.AttributeAttempts,
+		"Err": semconv.ErrorTypeKey, "Sent": petstoreotel.AttributeOutcomeUnknown,
+	}
+	leftOut := map[string]string{
+		"Code": "may have anything", "Message": "may have anything", "Reason": "may have anything",
+		"Body": "may have anything", "Header": "may have anything", "RawBody": "is of a success only",
+		"RetryAfter": "is an event of the wait", "RetryAt": "is a metric", "RateLimit": "is a metric", "Scope": "is a metric",
+		"Waited": "are the events of waits", "Duration": "is the span", "Local": "there is no status without a response",
+		"KeyID": "is of this process only", "KeyRefused": "is the status of the request", "Background": "is the reason of a wait",
+	}
+	recorded(t, func(t *testing.T, s *harness) {
+		s.server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 503})
+		_, err := s.client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		span := s.ended()[1]
+		for _, of := range []reflect.Type{
+			reflect.TypeFor[petstore.Call](), reflect.TypeFor[petstore.AttemptDoneInfo](), reflect.TypeFor[petstore.APIError](),
+			reflect.TypeFor[petstore.RateLimitError](), reflect.TypeFor[petstore.ResponseError](), reflect.TypeFor[petstore.TransportError](),
+		} {
+			for _, field := range reflect.VisibleFields(of) {
+				if field.IsExported() && !field.Anonymous && field.Name != "Call" && leftOut[field.Name] == "" {
+					assert.NotEmpty(t, value(span, attributes[field.Name]), "the span lacks %v.%s", of, field.Name)
+				}
+			}
+		}
+	})
 }
 
 func TestCallSpanHasTheCallIDOfTheLog(t *testing.T) {
