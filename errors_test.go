@@ -178,7 +178,7 @@ func TestLogValueFields(t *testing.T) {
 		for _, field := range reflect.VisibleFields(v.Type()) {
 			if field.IsExported() && !field.Anonymous && leftOut[field.Name] == "" {
 				fill(v.FieldByIndex(field.Index))
-				name := regexp.MustCompile(`\B[A-Z]`).ReplaceAllString(strings.TrimSuffix(field.Name, "Code"), "_$0")
+				name := regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(strings.TrimSuffix(field.Name, "Code"), "${1}_$2")
 				fields = append(fields, cmp.Or(strings.ToLower(name), "code"))
 			}
 		}
