@@ -30,7 +30,7 @@ const docs = "../../docs"
 func mayMiss(c cell) bool { return c.window == fake.WindowSliding && c.byChance() }
 
 // documentSeeds is with how many seeds the document is made.
-const documentSeeds = 3
+const documentSeeds = 5
 
 // TestTable runs petstore-go in every cell of every suite, with -short in one of forty, and holds it
 // to its figures. The other contenders run for the document, where it has them, and with -full
