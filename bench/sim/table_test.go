@@ -66,14 +66,33 @@ func runSuites(t *testing.T, seeds []uint64) (rows map[string][]row, misses stri
 		for _, s := range suites(n) {
 			found := runSuite(t, s)
 			rows[s.name] = append(rows[s.name], found...)
-			for _, r := range found {
-				if missed := s.misses(r); len(missed) > 0 {
-					misses += fmt.Sprintf("- `%s`, seed %d: %s.\n", r.cell, n, strings.Join(missed, ", "))
-				}
-			}
+			misses += s.missesOf(found, n)
 		}
 	}
 	return rows, misses
+}
+
+// missesOf returns a line for each condition in which rows fall short: that of its first cell.
+func (s suite) missesOf(rows []row, seed uint64) string {
+	var lines []string
+	cells, line := map[string]int{}, map[string]int{}
+	for _, r := range rows {
+		missed, name := s.misses(r), r.cell.condition.name
+		if len(missed) == 0 {
+			continue
+		}
+		if cells[name]++; cells[name] == 1 {
+			line[name] = len(lines)
+			lines = append(lines, fmt.Sprintf("- `%s`, seed %d: %s", r.cell, seed, strings.Join(missed, ", ")))
+		}
+	}
+	for name, i := range line {
+		if n := cells[name]; n > 1 {
+			lines[i] += fmt.Sprintf("; the first of %d such cells", n)
+		}
+		lines[i] += ".\n"
+	}
+	return strings.Join(lines, "")
 }
 
 // runSuite runs the cells of a suite, and returns the rows of those that -run has chosen.
