@@ -33,7 +33,8 @@ const (
 )
 
 // TestConnections counts the connections that a server sees when clients with their own transports
-// make 1,500 calls over https from 64 goroutines: one for each goroutine is the least.
+// make 1,500 calls over https from 64 goroutines: one for each goroutine is the least. How many more
+// there are depends on the machine, and so they are compared.
 func TestConnections(t *testing.T) {
 	trustTestServers(t)
 	for _, scenario := range []string{allWell, status503, cancelled} {
@@ -43,7 +44,6 @@ func TestConnections(t *testing.T) {
 				opened[p.Name] = countConnections(t, p, scenario, 1500)
 			}
 			t.Log(opened)
-			assert.LessOrEqual(t, opened["petstore-go"], int64(4*goroutines))
 			assert.Less(t, 2*opened["petstore-go"], opened["net/http"])
 		})
 	}
