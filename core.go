@@ -75,7 +75,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// cookies returns the header into which http.Client writes the cookies of the caller's jar.
+// cookies returns an empty header, to which http.Client adds the cookies of the user's jar.
 func (c *core) cookies() http.Header {
 	if c.engine.HTTPClient.Jar == nil {
 		return c.noCookies

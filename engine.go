@@ -16,7 +16,7 @@ import (
 
 // looped is a call as the loop sees it.
 type looped interface {
-	// attempt makes one attempt; cookies are those of the caller's jar.
+	// attempt makes one attempt. cookies is the header with those of the user's jar.
 	attempt(cookies http.Header) (*http.Response, error)
 	// again reports whether there is another attempt.
 	again() bool

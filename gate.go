@@ -146,8 +146,8 @@ func (g *gate) askKey() (credential.Key, error) {
 	return key, wire.Foreign(err)
 }
 
-// ended returns a *deadline.EndedError if the call must not send anything more: its context has ended, or
-// that of WithStop.
+// ended returns a *deadline.EndedError if the call must not send anything more: its context has
+// ended, or that of WithStop.
 func (g *gate) ended() error {
 	if err := g.contextEnd(); err != nil || g.core.stop == nil {
 		return err

@@ -85,8 +85,8 @@ func typeText[T any](v T) string { return fmt.Sprintf("%T", v) }
 // funcText is typeText for a pointer to a function.
 func funcText[T any](*T) string { return "func" }
 
-// comparableOf returns an interface value as an option has it: the value itself if it can be compared, else
-// a pointer to it.
+// comparableOf returns an interface value as an option has it: the value itself if it can be
+// compared, else a pointer to it.
 func comparableOf[T any](v T) any {
 	if r := reflect.ValueOf(v); !r.IsValid() || r.Comparable() {
 		return v

@@ -55,8 +55,8 @@ var httpClientKind = &optionKind[clientConfig, *http.Client]{"WithHTTPClient", f
 //	                                Warn   cure; once for each client
 //
 // Each line also has operation and call_id, which is the same on all lines of a call. reason is a
-// [Wait].Reason, scope a [LimitScope], and cure what to do; an attribute that is not known is left out. The API key
-// and bodies are never logged. A nil logger, the default, logs nothing.
+// [Wait].Reason, scope a [LimitScope], and cure what to do; an attribute that is not known is left
+// out. The API key and bodies are never logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return clientValue(loggerKind, l)
 }

@@ -21,8 +21,8 @@ var (
 	outFlag    = flag.String("out", "", "the file that TestMeasure writes its rows to, as CSV; none by default")
 )
 
-// turn is the CPU time that a contender uses before it is another's turn. It is a few cycles of the garbage
-// collector, and short beside what else a machine does.
+// turn is the CPU time that a contender uses before it is another's turn. It is a few cycles of the
+// garbage collector, and short beside what else a machine does.
 const turn = 10 * time.Millisecond
 
 // row is one line of the CSV: a ratio, or a number of allocations.

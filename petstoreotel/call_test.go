@@ -313,7 +313,7 @@ func TestWaitsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults []fake.Fault
 		opts   []petstore.CallOption
-		ended  time.Duration // of the caller's context
+		ended  time.Duration // how long after its start the caller's context ends
 		want   map[attribute.Set]int64
 	}{
 		"not begun": {

@@ -19,9 +19,9 @@ import (
 	"github.com/petstore/petstore-go/internal/golden"
 )
 
-// What docs/scaling.md says of fleets: a fleet of worker processes with the default options, minutes of
-// real time, and all that may go wrong with the Redis that they share. It takes twenty minutes, so
-// that a release runs it:
+// What docs/scaling.md says of fleets: a fleet of worker processes with the default options, minutes
+// of real time, and all that may go wrong with the Redis that they share. It takes twenty minutes,
+// so that a release runs it:
 //
 //	go test -v -count 1 -timeout 2h -parallel 8 -run OnRedisTable . -table
 //

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRetryTable compares the table in the documentation of the client with the rules: each of its rows
-// must be here, and each status in one of them.
+// TestRetryTable compares the table in the documentation of the client with the rules: each of its
+// rows must be here, and each status in one of them.
 func TestRetryTable(t *testing.T) {
 	doc, err := os.ReadFile("../../doc.go")
 	require.NoError(t, err)

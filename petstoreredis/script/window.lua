@@ -96,7 +96,7 @@ local function open(r)
   s.limit, s.shown, s.reset, s.by, s.start, s.ends, s.day, s.own = 0, 0, 0, 0, 0, 0, false, 0
 end
 
--- count adds the requests of a report to counted. counted is a list of {from, to, n}; those whose responses
+-- count adds the requests of a report to counted, a list of {from, to, n}. Those whose responses
 -- came in the same second share an entry, so that there are 62 at most.
 local function count(r)
   local last, total = s.counted[#s.counted], 0
