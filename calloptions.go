@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"net/textproto"
@@ -9,28 +8,21 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/option"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
 // WithBackground marks a call as background work: it queues behind all other calls and leaves them
 // a reserve of each window of the rate limit; see [BackgroundReserve].
-func WithBackground() CallOption {
-	return callValue(backgroundKind, none{})
-}
+func WithBackground() CallOption { return callOption{backgroundKind.Of(option.None{})} }
 
-var backgroundKind = &optionKind[callConfig, none]{"WithBackground", func(c *callConfig, _ none) error {
-	c.background = true
-	return nil
-}, noText}
+var backgroundKind = option.New("WithBackground", nil, func(c *callConfig, _ option.None) { c.background = true })
 
 // WithRawBody keeps the unchanged body of a success in [Response].RawBody, for instance to read a
 // field that the service document does not name.
-func WithRawBody() CallOption { return callValue(rawBodyKind, none{}) }
+func WithRawBody() CallOption { return callOption{rawBodyKind.Of(option.None{})} }
 
-var rawBodyKind = &optionKind[callConfig, none]{"WithRawBody", func(c *callConfig, _ none) error {
-	c.rawBody = true
-	return nil
-}, noText}
+var rawBodyKind = option.New("WithRawBody", nil, func(c *callConfig, _ option.None) { c.rawBody = true })
 
 // RetryPolicy sets how often a call is retried and with which backoff; the package documentation
 // has the table of what is retried. A zero field means its default, so the zero RetryPolicy is the
@@ -49,20 +41,17 @@ type RetryPolicy struct {
 
 // WithRetryPolicy replaces the retry policy. The package documentation has the table of what is
 // retried.
-func WithRetryPolicy(p RetryPolicy) CallOption {
-	return callValue(retryKind, p)
-}
+func WithRetryPolicy(p RetryPolicy) CallOption { return callOption{retryKind.Of(p)} }
 
-var retryKind = &optionKind[callConfig, RetryPolicy]{"WithRetryPolicy", func(c *callConfig, p RetryPolicy) error {
-	if p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0 {
-		return invalid("WithRetryPolicy", "has a negative field")
+var retryKind = option.New("WithRetryPolicy", func(p RetryPolicy) string {
+	switch {
+	case p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0:
+		return "has a negative field"
+	case p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay:
+		return "has a MaxDelay below its BaseDelay"
 	}
-	if p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay {
-		return invalid("WithRetryPolicy", "has a MaxDelay below its BaseDelay")
-	}
-	c.retry = retry.Policy(p).WithDefaults()
-	return nil
-}, func(p RetryPolicy) string { return fmt.Sprintf("%+v", p) }}
+	return ""
+}, func(c *callConfig, p RetryPolicy) { c.retry = retry.Policy(p).WithDefaults() })
 
 // WithMaxWait limits the time that a call waits for a new window or the end of a closure, over all
 // its attempts. The default is 2 minutes and 2 seconds, for two windows. A call that would have to
@@ -71,70 +60,61 @@ var retryKind = &optionKind[callConfig, RetryPolicy]{"WithRetryPolicy", func(c *
 //
 // The wait for the responses to requests in flight does not count, so that a call with 0 may wait
 // for these; see [NewLimiter]. The end of the call's context ends each wait.
-func WithMaxWait(d time.Duration) CallOption {
-	return callValue(maxWaitKind, d)
-}
+func WithMaxWait(d time.Duration) CallOption { return callOption{maxWaitKind.Of(d)} }
 
-var maxWaitKind = durationKind("WithMaxWait", func(c *callConfig) *time.Duration { return &c.maxWait })
+var maxWaitKind = option.New("WithMaxWait", negative, func(c *callConfig, d time.Duration) { c.maxWait = d })
+
+// negative is the problem of a time that is negative.
+func negative(d time.Duration) string {
+	if d < 0 {
+		return "is negative"
+	}
+	return ""
+}
 
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
 // body. The default is 30 seconds; 0 means that only the context limits it. It does not limit the
 // waits between attempts; [WithCallTimeout] does.
-func WithAttemptTimeout(d time.Duration) CallOption {
-	return callValue(attemptTimeoutKind, d)
-}
+func WithAttemptTimeout(d time.Duration) CallOption { return callOption{attemptTimeoutKind.Of(d)} }
 
-var attemptTimeoutKind = durationKind("WithAttemptTimeout",
-	func(c *callConfig) *time.Duration { return &c.attemptTimeout })
+var attemptTimeoutKind = option.New("WithAttemptTimeout", negative,
+	func(c *callConfig, d time.Duration) { c.attemptTimeout = d })
 
 // WithCallTimeout limits each call with all its attempts and waits, as if its context had that
 // deadline. If a wait for the rate limit would exceed it, the call fails immediately with a
 // [*RateLimitError]. A call that is not done in time fails with an error that matches
 // [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
-func WithCallTimeout(d time.Duration) CallOption {
-	return callValue(callTimeoutKind, d)
-}
+func WithCallTimeout(d time.Duration) CallOption { return callOption{callTimeoutKind.Of(d)} }
 
-var callTimeoutKind = durationKind("WithCallTimeout", func(c *callConfig) *time.Duration { return &c.callTimeout })
+var callTimeoutKind = option.New("WithCallTimeout", negative,
+	func(c *callConfig, d time.Duration) { c.callTimeout = d })
 
 // WithHeader sets a header of the requests. It refuses the headers that the Client itself sets or
 // relies on: Authorization, Accept, Accept-Encoding, Content-Type, Content-Length, Host, User-Agent
 // and those about the connection. It also refuses Idempotency-Key: the service document has none,
 // and net/http would repeat a create that has one.
-func WithHeader(key, value string) CallOption {
-	return callValue(headerKind, header{key, value})
-}
+func WithHeader(key, value string) CallOption { return callOption{headerKind.Of(header{key, value})} }
 
 type header struct{ key, value string }
 
-// The value may be a secret.
-var headerKind = &optionKind[callConfig, header]{"WithHeader", func(c *callConfig, h header) error {
-	if !credential.ValidToken(h.key) {
-		return invalid("WithHeader", "has an invalid key")
-	}
+// String returns the arguments without the value, which may be a secret.
+func (h header) String() string { return strconv.Quote(h.key) + ", …" }
+
+var headerKind = option.New("WithHeader", func(h header) string {
 	key := textproto.CanonicalMIMEHeaderKey(h.key)
-	if credential.ReservedHeader(key) {
-		return invalid("WithHeader", key+" is set by the client")
+	switch {
+	case !credential.ValidToken(h.key):
+		return "has an invalid key"
+	case credential.ReservedHeader(key):
+		return key + " is set by the client"
+	case !credential.ValidHeaderValue(h.value):
+		return key + " has an invalid value"
 	}
-	if !credential.ValidHeaderValue(h.value) {
-		return invalid("WithHeader", key+" has an invalid value")
-	}
+	return ""
+}, func(c *callConfig, h header) {
 	c.header = maps.Clone(c.header)
 	if c.header == nil {
 		c.header = make(http.Header)
 	}
-	c.header[key] = []string{h.value}
-	return nil
-}, func(h header) string { return strconv.Quote(h.key) + ", …" }}
-
-// durationKind is the kind of an option that sets a field of a callConfig to a time that is not
-// negative.
-func durationKind(name string, field func(*callConfig) *time.Duration) *optionKind[callConfig, time.Duration] {
-	return &optionKind[callConfig, time.Duration]{name: name, apply: func(c *callConfig, d time.Duration) error {
-		if d < 0 {
-			return invalid(name, "is negative")
-		}
-		*field(c) = d
-		return nil
-	}}
-}
+	c.header.Set(h.key, h.value)
+})

@@ -96,16 +96,9 @@ func apiKeyFromEnv(config *clientConfig) (string, error) {
 		if wrong, ok := errors.AsType[*credential.FileError](err); ok {
 			return "", fmt.Errorf("%s: %w", envAPIKeyFile, wrong.Err)
 		}
-		return "", keyProblem(name, fromFile)
+		return "", invalid(name, credential.KeyProblem(fromFile))
 	}
-	return key, keyProblem(name, key)
-}
-
-func keyProblem(name, key string) error {
-	if reason := credential.KeyProblem(key); reason != "" {
-		return invalid(name, reason)
-	}
-	return nil
+	return key, invalid(name, credential.KeyProblem(key))
 }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file of at most 64

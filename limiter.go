@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/option"
 	"github.com/petstore/petstore-go/internal/queue"
 	"github.com/petstore/petstore-go/internal/quota"
 )
@@ -44,37 +45,25 @@ type LimiterOption interface {
 	limiterOption(*quota.Budget)
 }
 
-// limiterOption sets one number of a budget.
-type limiterOption struct {
-	option[quota.Budget, int]
-}
+type limiterOption struct{ option.Value[quota.Budget] }
 
-func (o limiterOption) limiterOption(b *quota.Budget) { _ = o.kind.apply(b, o.value) }
+func (o limiterOption) limiterOption(b *quota.Budget) { o.Apply(b) }
 
 // Processes sets the number of processes that use each API key, including this one, each with its
 // own limiter. From the first request on, the limiter then has fewer requests in flight, and leaves
 // the last requests of a window to the others. With 1, only this process uses the key. By default,
 // and if n is not positive, the limiter infers from the responses whether others use the key; if
 // eight processes start together, that is too late for some of them.
-func Processes(n int) LimiterOption {
-	return limiterOption{option[quota.Budget, int]{processesKind, n}}
-}
+func Processes(n int) LimiterOption { return limiterOption{processesKind.Of(n)} }
 
-var processesKind = &optionKind[quota.Budget, int]{name: "Processes", apply: func(b *quota.Budget, n int) error {
-	b.Processes = max(0, n)
-	return nil
-}}
+var processesKind = option.New("Processes", nil, func(b *quota.Budget, n int) { b.Processes = max(0, n) })
 
 // BackgroundReserve sets the part of each window that background calls leave to other calls, in
 // percent from 0 to 90. The default is 10.
-func BackgroundReserve(percent int) LimiterOption {
-	return limiterOption{option[quota.Budget, int]{reserveKind, percent}}
-}
+func BackgroundReserve(percent int) LimiterOption { return limiterOption{reserveKind.Of(percent)} }
 
-var reserveKind = &optionKind[quota.Budget, int]{name: "BackgroundReserve", apply: func(b *quota.Budget, n int) error {
-	b.Reserve = min(max(0, n), 90)
-	return nil
-}}
+var reserveKind = option.New("BackgroundReserve", nil,
+	func(b *quota.Budget, percent int) { b.Reserve = min(max(0, percent), 90) })
 
 // defaultReserve is the default of BackgroundReserve in percent: of a window of 100 requests, 10 stay
 // free for calls that should not wait while background work runs.

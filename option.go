@@ -6,17 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"reflect"
 	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/errtext"
+	"github.com/petstore/petstore-go/internal/option"
 	"github.com/petstore/petstore-go/internal/retry"
 )
-
-// Options are values: two are equal with == if they set the same to the same, so that mocks can
-// match them. Functions cannot be compared; their options have a pointer, and each equals itself
-// only.
 
 // Option configures a [Client] in [NewClient]. Options are values: they can be compared with ==,
 // and String returns them as they are written in Go, without secrets. An option with a function
@@ -33,75 +29,14 @@ type CallOption interface {
 	applyCall(*callConfig) error
 }
 
-// optionKind is what all options of one name have in common.
-type optionKind[C, T any] struct {
-	name  string
-	apply func(*C, T) error
-	text  func(T) string // of the value; nil for fmt.Sprint
-}
+type clientOption struct{ option.Value[clientConfig] }
 
-// option is an option of a kind. C is what it configures.
-type option[C, T any] struct {
-	kind  *optionKind[C, T]
-	value T
-}
+func (o clientOption) applyClient(c *clientConfig) error { return invalid(o.Apply(c)) }
 
-// String returns the option as it is written in Go, such as WithMaxWait(5s). It has no secret.
-func (o option[C, T]) String() string {
-	if o.kind.text != nil {
-		return o.kind.name + "(" + o.kind.text(o.value) + ")"
-	}
-	return o.kind.name + "(" + fmt.Sprint(o.value) + ")"
-}
+type callOption struct{ option.Value[callConfig] }
 
-// Format writes String for each verb: %#v would show the values of headers.
-func (o option[C, T]) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String()) }
-
-type clientOption[T any] struct{ option[clientConfig, T] }
-
-func (o clientOption[T]) applyClient(c *clientConfig) error { return o.kind.apply(c, o.value) }
-
-type callOption[T any] struct{ option[callConfig, T] }
-
-func (o callOption[T]) applyClient(c *clientConfig) error { return o.kind.apply(&c.call, o.value) }
-func (o callOption[T]) applyCall(c *callConfig) error     { return o.kind.apply(c, o.value) }
-
-func clientValue[T any](kind *optionKind[clientConfig, T], value T) Option {
-	return clientOption[T]{option[clientConfig, T]{kind, value}}
-}
-
-func callValue[T any](kind *optionKind[callConfig, T], value T) CallOption {
-	return callOption[T]{option[callConfig, T]{kind, value}}
-}
-
-// none is the value of an option without one.
-type none struct{}
-
-func noText(none) string { return "" }
-
-// typeText returns the type of v, for values that say no more, or too much.
-func typeText[T any](v T) string { return fmt.Sprintf("%T", v) }
-
-// funcText is typeText for a pointer to a function.
-func funcText[T any](*T) string { return "func" }
-
-// comparableOf returns an interface value as an option has it: the value itself if it can be
-// compared, else a pointer to it.
-func comparableOf[T any](v T) any {
-	if r := reflect.ValueOf(v); !r.IsValid() || r.Comparable() {
-		return v
-	}
-	return &v
-}
-
-// original returns what comparableOf was given.
-func original[T any](v any) T {
-	if p, ok := v.(*T); ok {
-		return *p
-	}
-	t, _ := v.(T)
-	return t
-}
+func (o callOption) applyClient(c *clientConfig) error { return invalid(o.Apply(&c.call)) }
+func (o callOption) applyCall(c *callConfig) error     { return invalid(o.Apply(c)) }
 
 // joined is the result of Options: a list, because slices cannot be compared.
 type joined struct{ first, rest Option }
@@ -166,8 +101,14 @@ type callConfig struct {
 	header         http.Header
 }
 
-// invalid returns an error about an option or argument; withOperation adds the operation.
-func invalid(argument, reason string) error { return argumentError("", argument, reason) }
+// invalid returns an error about an option or argument; nil if reason is empty. withOperation adds
+// the operation.
+func invalid(argument, reason string) error {
+	if reason == "" {
+		return nil
+	}
+	return argumentError("", argument, reason)
+}
 
 func argumentError(operation, argument, reason string) error {
 	return &ArgumentError{operation, argument, reason}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/option"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
@@ -29,18 +29,11 @@ const (
 // says. hc.Timeout, if set, limits each attempt, not the whole call; the shorter of hc.Timeout and
 // the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold.
 func WithHTTPClient(hc *http.Client) Option {
-	return clientValue(httpClientKind, hc)
+	return clientOption{httpClientKind.Of(hc)}
 }
 
-var httpClientKind = &optionKind[clientConfig, *http.Client]{"WithHTTPClient", func(
-	c *clientConfig, v *http.Client,
-) error {
-	if v == nil {
-		return invalid("WithHTTPClient", "is nil")
-	}
-	c.httpClient = v
-	return nil
-}, typeText[*http.Client]}
+var httpClientKind = option.New("WithHTTPClient", option.Nil[*http.Client],
+	func(c *clientConfig, hc *http.Client) { c.httpClient = hc })
 
 // WithLogger makes the Client log to l. The messages, levels and attributes are stable:
 //
@@ -58,29 +51,27 @@ var httpClientKind = &optionKind[clientConfig, *http.Client]{"WithHTTPClient", f
 // [Wait].Reason, scope a [LimitScope], and cure what to do; an attribute that is not known is left
 // out. The API key and bodies are never logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return clientValue(loggerKind, l)
+	return clientOption{loggerKind.Of(l)}
 }
 
-var loggerKind = &optionKind[clientConfig, *slog.Logger]{"WithLogger", func(c *clientConfig, v *slog.Logger) error {
-	if v != nil {
-		c.traces = append(c.traces, logTrace(v))
+var loggerKind = option.New("WithLogger", nil, func(c *clientConfig, l *slog.Logger) {
+	if l != nil {
+		c.traces = append(c.traces, logTrace(l))
 	}
-	return nil
-}, typeText[*slog.Logger]}
+})
 
 // WithUserAgent puts product, such as "myapp/1.2", before the SDK's own name in the User-Agent
 // header.
 func WithUserAgent(product string) Option {
-	return clientValue(userAgentKind, product)
+	return clientOption{userAgentKind.Of(product)}
 }
 
-var userAgentKind = &optionKind[clientConfig, string]{"WithUserAgent", func(c *clientConfig, v string) error {
-	if strings.TrimSpace(v) == "" || !credential.ValidHeaderValue(v) {
-		return invalid("WithUserAgent", "is empty or not a valid header value")
+var userAgentKind = option.New("WithUserAgent", func(product string) string {
+	if strings.TrimSpace(product) == "" || !credential.ValidHeaderValue(product) {
+		return "is empty or not a valid header value"
 	}
-	c.product = v
-	return nil
-}, strconv.Quote}
+	return ""
+}, func(c *clientConfig, product string) { c.product = product })
 
 // WithAPIKeyFunc calls f before each attempt to get the API key, for keys that rotate; the apiKey
 // of NewClient must then be "". f gets a context like the attempt's, and must be safe for
@@ -93,56 +84,39 @@ var userAgentKind = &optionKind[clientConfig, string]{"WithUserAgent", func(c *c
 // It does so for a create as well: the service did not carry out a request that it answered with
 // 401.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return clientValue(keyFuncKind, &f)
+	return clientOption{keyFuncKind.Of(f)}
 }
 
 // keyFunc is the function of WithAPIKeyFunc.
 type keyFunc = func(context.Context) (string, error)
 
-var keyFuncKind = &optionKind[clientConfig, *keyFunc]{"WithAPIKeyFunc", func(c *clientConfig, v *keyFunc) error {
-	if *v == nil {
-		return invalid("WithAPIKeyFunc", "is nil")
-	}
-	c.keyFunc = *v
-	return nil
-}, funcText[keyFunc]}
+var keyFuncKind = option.New("WithAPIKeyFunc", option.Nil[keyFunc],
+	func(c *clientConfig, f keyFunc) { c.keyFunc = f })
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
 // is then sent unencrypted.
-func WithInsecureHTTP() Option {
-	return clientValue(insecureKind, none{})
-}
+func WithInsecureHTTP() Option { return clientOption{insecureKind.Of(option.None{})} }
 
-var insecureKind = &optionKind[clientConfig, none]{"WithInsecureHTTP", func(c *clientConfig, _ none) error {
-	c.insecureHTTP = true
-	return nil
-}, noText}
+var insecureKind = option.New("WithInsecureHTTP", nil,
+	func(c *clientConfig, _ option.None) { c.insecureHTTP = true })
 
 // WithMaxResponseBytes limits the body of a response to n bytes, counted after decompression. The
 // default is 10 MiB. If the body of a success is longer, the call fails with a [*ResponseError].
-func WithMaxResponseBytes(n int64) Option {
-	return clientValue(maxResponseKind, n)
-}
+func WithMaxResponseBytes(n int64) Option { return clientOption{maxResponseKind.Of(n)} }
 
-var maxResponseKind = &optionKind[clientConfig, int64]{"WithMaxResponseBytes", func(c *clientConfig, v int64) error {
-	if v <= 0 {
-		return invalid("WithMaxResponseBytes", "must be positive")
+var maxResponseKind = option.New("WithMaxResponseBytes", func(n int64) string {
+	if n <= 0 {
+		return "must be positive"
 	}
-	c.maxResponseBytes = v
-	return nil
-}, nil}
+	return ""
+}, func(c *clientConfig, n int64) { c.maxResponseBytes = n })
 
 // WithLimiter replaces the Client's own limiter, which is [NewLimiter]. Give one limiter to all
 // clients with the same API key, so that they share its budget. A nil limiter switches limiting
 // off: a call then still waits for the Retry-After of its own 429.
-func WithLimiter(l Limiter) Option {
-	return clientValue(limiterKind, comparableOf(l))
-}
+func WithLimiter(l Limiter) Option { return clientOption{limiterKind.Of(l)} }
 
-var limiterKind = &optionKind[clientConfig, any]{"WithLimiter", func(c *clientConfig, v any) error {
-	c.limiter = original[Limiter](v)
-	return nil
-}, typeText[any]}
+var limiterKind = option.New("WithLimiter", nil, func(c *clientConfig, l Limiter) { c.limiter = l })
 
 // WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
 // between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
@@ -154,14 +128,10 @@ var limiterKind = &optionKind[clientConfig, any]{"WithLimiter", func(c *clientCo
 //	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithStop(stop))
 //	...
 //	result, err := client.CreatePet(context.Background(), pet) // not with stop
-func WithStop(ctx context.Context) Option { return clientValue(stopKind, comparableOf(ctx)) }
+func WithStop(ctx context.Context) Option { return clientOption{stopKind.Of(ctx)} }
 
-var stopKind = &optionKind[clientConfig, any]{"WithStop", func(c *clientConfig, v any) error {
-	if c.stop = original[context.Context](v); c.stop == nil {
-		return invalid("WithStop", "is nil")
-	}
-	return nil
-}, typeText[any]}
+var stopKind = option.New("WithStop", option.Nil[context.Context],
+	func(c *clientConfig, ctx context.Context) { c.stop = ctx })
 
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
 // or that of [WithHTTPClient], and returns the one to use instead. It is called once for each
@@ -183,35 +153,24 @@ var stopKind = &optionKind[clientConfig, any]{"WithStop", func(c *clientConfig, 
 // body itself was read. Only a transport that keeps the body, as the RoundTripper of
 // go-retryablehttp does, can still send a create twice: it must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return clientValue(transportKind, &wrap)
+	return clientOption{transportKind.Of(wrap)}
 }
 
 // wrapFunc is the function of WithTransport.
 type wrapFunc = func(http.RoundTripper) http.RoundTripper
 
-var transportKind = &optionKind[clientConfig, *wrapFunc]{"WithTransport", func(c *clientConfig, v *wrapFunc) error {
-	if *v == nil {
-		return invalid("WithTransport", "is nil")
-	}
-	c.wraps = append(c.wraps, *v)
-	return nil
-}, funcText[wrapFunc]}
+var transportKind = option.New("WithTransport", option.Nil[wrapFunc],
+	func(c *clientConfig, wrap wrapFunc) { c.wraps = append(c.wraps, wrap) })
 
 // WithTrace makes the Client call the functions of t during each call. With several WithTrace
 // options, the functions are called in the order of the options. The Client uses a copy of t. A nil
 // t is an error.
-func WithTrace(t *ClientTrace) Option {
-	return clientValue(traceKind, t)
-}
+func WithTrace(t *ClientTrace) Option { return clientOption{traceKind.Of(t)} }
 
-var traceKind = &optionKind[clientConfig, *ClientTrace]{"WithTrace", func(c *clientConfig, v *ClientTrace) error {
-	if v == nil {
-		return invalid("WithTrace", "is nil")
-	}
-	trace := *v
+var traceKind = option.New("WithTrace", option.Nil[*ClientTrace], func(c *clientConfig, t *ClientTrace) {
+	trace := *t
 	c.traces = append(c.traces, &trace)
-	return nil
-}, typeText[*ClientTrace]}
+})
 
 // newClientConfig returns the defaults with opts applied.
 func newClientConfig(opts []Option) (*clientConfig, error) {

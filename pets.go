@@ -173,8 +173,8 @@ func (c *Client) Do(
 			return nil, argumentError(op.name, "in", "cannot be encoded as JSON")
 		}
 	}
-	_, response, err := perform(ctx, c.usable(), r, opts, func(b *body.Buffer) (none, error) {
-		return none{}, json.Unmarshal(b.Whole(), out)
+	_, response, err := perform(ctx, c.usable(), r, opts, func(b *body.Buffer) (struct{}, error) {
+		return struct{}{}, json.Unmarshal(b.Whole(), out)
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/option"
 )
 
 // Option configures a [Limiter] in [NewLimiter]. It is a value like [petstore.Option].
@@ -15,33 +16,9 @@ type Option interface {
 	apply(*config)
 }
 
-// option sets one field of a config.
-type option[T comparable] struct {
-	name  string
-	value T
-	field *func(*config) *T // a pointer, because functions cannot be compared
-}
+type setting struct{ option.Value[config] }
 
-func (o option[T]) apply(c *config) { *(*o.field)(c) = o.value }
-
-// String returns the option as it is written in Go, with the type of a logger.
-func (o option[T]) String() string {
-	switch v := any(o.value).(type) {
-	case *slog.Logger:
-		return fmt.Sprintf("%s(%T)", o.name, v)
-	case string:
-		return fmt.Sprintf("%s(%q)", o.name, v)
-	}
-	return fmt.Sprintf("%s(%v)", o.name, o.value)
-}
-
-var (
-	loggerField  = func(c *config) **slog.Logger { return &c.logger }
-	shareField   = func(c *config) *int { return &c.share }
-	timeoutField = func(c *config) *time.Duration { return &c.timeout }
-	leaseField   = func(c *config) *time.Duration { return &c.lease }
-	prefixField  = func(c *config) *string { return &c.prefix }
-)
+func (s setting) apply(c *config) { s.Apply(c) }
 
 type config struct {
 	logger  *slog.Logger
@@ -59,38 +36,38 @@ func defaults() config {
 // over, and when a state in Redis could not be read, at most one line a minute. A line has
 // [Stats].Name in it; neither the limiter's name nor a key is ever logged. A nil logger, the
 // default, logs nothing.
-func WithLogger(l *slog.Logger) Option {
-	return option[*slog.Logger]{"WithLogger", l, &loggerField}
-}
+func WithLogger(l *slog.Logger) Option { return setting{loggerKind.Of(l)} }
+
+var loggerKind = option.New("WithLogger", nil, func(c *config, l *slog.Logger) { c.logger = l })
 
 // WithShare says among how many processes the key is divided while Redis is away: each then keeps
 // to its part. Where they are more than the limit has requests, some send nothing in a window. The
 // default, 0, is the number of processes that Redis knew of last, or 64 if it has never answered.
-func WithShare(processes int) Option {
-	return option[int]{"WithShare", processes, &shareField}
-}
+func WithShare(processes int) Option { return setting{shareKind.Of(processes)} }
+
+var shareKind = option.New("WithShare", nil, func(c *config, processes int) { c.share = processes })
 
 // WithTimeout bounds how long a call may be held up by one command of Redis. One that takes longer,
 // like one that fails, has the process go on without Redis. The default is 500 ms: a busy machine
 // stays below it, and so does a Redis in another region, where a lost connection costs a few round
 // trips. The first command may take a second in any case.
-func WithTimeout(d time.Duration) Option {
-	return option[time.Duration]{"WithTimeout", d, &timeoutField}
-}
+func WithTimeout(d time.Duration) Option { return setting{timeoutKind.Of(d)} }
+
+var timeoutKind = option.New("WithTimeout", nil, func(c *config, d time.Duration) { c.timeout = d })
 
 // WithLease sets for how long what a process has reserved is kept for it when it is not heard of.
 // The default is 5 s, the least is 100 ms. A process that is busy is heard of in time; after one
 // has died, up to its share of the window cannot be used by the others for so long.
-func WithLease(d time.Duration) Option {
-	return option[time.Duration]{"WithLease", d, &leaseField}
-}
+func WithLease(d time.Duration) Option { return setting{leaseKind.Of(d)} }
+
+var leaseKind = option.New("WithLease", nil, func(c *config, d time.Duration) { c.lease = d })
 
 // WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It
 // must be the same in the whole fleet, and must not have braces in it: they are what keeps the keys
 // in one slot of a cluster.
-func WithKeyPrefix(prefix string) Option {
-	return option[string]{"WithKeyPrefix", prefix, &prefixField}
-}
+func WithKeyPrefix(prefix string) Option { return setting{prefixKind.Of(prefix)} }
+
+var prefixKind = option.New("WithKeyPrefix", nil, func(c *config, prefix string) { c.prefix = prefix })
 
 func (c *config) check() error {
 	switch {
