@@ -37,7 +37,7 @@ func (g *gate) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Per
 	}
 	line, _ := ctx.Value(lineKey{}).(int) // 0: listPets
 	if line > 0 {
-		err = g.journal.write(entry{Line: line, Event: sending})
+		err = g.journal.write(line, entry{Event: sending})
 	}
 	if err != nil {
 		permit.Release(petstore.Observation{})
@@ -72,10 +72,10 @@ type recorded struct {
 func (r *recorded) Release(o petstore.Observation) {
 	limited := o.StatusCode == http.StatusTooManyRequests
 	if r.line > 0 && (o.Sent.IsZero() || o.NotDone) {
-		_ = r.journal.write(entry{Line: r.line, Event: unsent})
+		_ = r.journal.write(r.line, entry{Event: unsent})
 	}
 	if limited || o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 {
-		_ = r.journal.write(entry{Event: closed, Response: &o})
+		_ = r.journal.keep(closedKey, o)
 	}
 	r.Permit.Release(o)
 }

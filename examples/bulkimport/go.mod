@@ -1,4 +1,4 @@
-// This example is a module of its own because it asks the system for locks and terminals by libraries
+// This example is a module of its own because it keeps its journal and shows its progress by libraries
 // that users of petstore-go must not inherit.
 module github.com/petstore/petstore-go/examples/bulkimport
 
@@ -12,6 +12,7 @@ require (
 	github.com/petstore/petstore-go v0.2.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/stretchr/testify v1.12.1
+	go.etcd.io/bbolt v1.5.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/term v0.44.0
 )
@@ -25,5 +26,5 @@ require (
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
 	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/sys v0.47.0
+	golang.org/x/sys v0.47.0 // indirect
 )

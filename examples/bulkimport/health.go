@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -29,9 +28,14 @@ type health struct {
 	trouble  error                     // of the last create that was not confirmed
 	since    time.Time                 // when that began
 	looks    int                       // requests of listPets since then
-	tries    int                       // creates in a row of unknown outcome; those sent together count as two
-	tried    time.Time                 // the last of them
 	look     atomic.Pointer[time.Time] // of the next listPets, while paused
+	outage
+}
+
+// outage is what the journal keeps of an outage, so that restarts do not try more often.
+type outage struct {
+	Tries int       `json:"tries"` // creates in a row of unknown outcome; those sent together count as two
+	Tried time.Time `json:"tried"` // the last of them
 }
 
 // pauses are the waits after so many tries: creates become rarer, as each may be one more undecided
@@ -42,43 +46,44 @@ var pauses = [...]time.Duration{
 }
 
 // begin starts with the outage in which an earlier run ended, if it did.
-func (h *health) begin(patience time.Duration, down entry) {
-	h.pace, h.patience = careful, patience
+func (h *health) begin(patience time.Duration, down outage) {
+	h.pace, h.patience, h.outage = careful, patience, down
 	if down.Tries > 0 {
-		h.pace, h.since, h.tries, h.tried = paused, time.Now(), down.Tries, down.Time
+		h.pace, h.since = paused, time.Now()
 		h.trouble = errors.New("the outcome of the last creates is not known")
 	}
 }
 
 // confirmed notes that the outcome of a create is known. The create may have been sent before an
 // outage, and so the pace comes back in steps.
-func (h *health) confirmed() {
-	h.pace = min(2*max(h.pace, careful), steady)
-	h.trouble, h.since, h.looks, h.tries = nil, time.Time{}, 0, 0
+func (j *job) confirmed() {
+	if j.Tries > 1 {
+		_ = j.journal.keep(downKey, outage{})
+	}
+	j.pace = min(2*max(j.pace, careful), steady)
+	j.trouble, j.since, j.looks, j.outage = nil, time.Time{}, 0, outage{}
 }
 
 // hindered notes that a create came to an unknown outcome or was not sent.
-func (h *health) hindered(err error, unknown bool) {
-	h.trouble = err
-	if h.since.IsZero() {
-		h.since = time.Now()
+func (j *job) hindered(err error, unknown bool) {
+	j.trouble = err
+	if j.since.IsZero() {
+		j.since = time.Now()
 	}
-	if unknown && h.pace != paused {
-		h.tries, h.tried = h.tries+1, time.Now()
+	if unknown && j.pace != paused {
+		if j.outage = (outage{j.Tries + 1, time.Now()}); j.Tries > 1 {
+			_ = j.journal.keep(downKey, j.outage)
+		}
 	}
-	if h.pace = min(h.pace, careful); !unknown || h.tries > 1 {
-		h.pace = paused
+	if j.pace = min(j.pace, careful); !unknown || j.Tries > 1 {
+		j.pace = paused
 	}
 }
 
 // pause waits until the next create may be tried, and asks listPets whether the service responds.
-// The journal keeps the number of tries, so that restarts do not try more often.
 func (j *job) pause() {
-	if j.tries > 1 && j.tries != j.journal.down.Tries {
-		_ = j.journal.write(entry{Event: down, Tries: j.tries})
-	}
 	at := time.Now().Add(time.Second<<min(j.looks, 5) - time.Second)
-	if next := j.tried.Add(pauses[min(j.tries, len(pauses)-1)]); next.After(at) {
+	if next := j.Tried.Add(pauses[min(j.Tries, len(pauses)-1)]); next.After(at) {
 		at = next
 	}
 	if at.Sub(j.since) > j.patience {
@@ -96,25 +101,21 @@ func (j *job) pause() {
 	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
 	_, err := j.client.ListPets(j.stopping, petstore.ListPetsParams{Limit: 1}, once)
 	switch j.looks++; {
-	case err == nil || statusOf(err) != 0 && !transient(err):
+	case err == nil, statusOf(err)/100 == 4: // by the service itself
 		j.pace = careful
-	case transient(err):
-		j.trouble = err
-	default:
+	case errors.Is(err, petstore.ErrNotSent) && !transient(err):
 		j.stop(err)
+	default:
+		j.trouble = err
 	}
 }
 
-// transient reports whether a later request may succeed. The outcome of the request with err is
-// known.
+// transient reports whether a later request may succeed although one with err was not carried out.
 func transient(err error) bool {
 	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
 		return time.Until(limited.RetryAt) <= 2*time.Minute // the longest wait of the client
 	}
-	if status := statusOf(err); status != 0 {
-		return status == http.StatusRequestTimeout || status >= 500 && status != http.StatusNotImplemented
-	}
 	missing, ok := errors.AsType[*net.DNSError](err)
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	return !untrusted && !(ok && missing.IsNotFound)
+	return errors.Is(err, petstore.ErrNotSent) && !untrusted && !(ok && missing.IsNotFound)
 }

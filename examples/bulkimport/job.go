@@ -61,19 +61,21 @@ func newJob(ctx context.Context, in *input, to service, o options) (*job, error)
 		return nil, err
 	}
 	j.journal.failed = j.stop
-	if o.now {
-		j.journal.closed, j.journal.down = nil, entry{}
+	var closed *petstore.Observation
+	var down outage
+	if !o.now {
+		err = errors.Join(j.journal.get(importBucket, closedKey, &closed), j.journal.get(importBucket, downKey, &down))
 	}
-	j.learned.Store(j.journal.closed)
-	j.begin(o.patience, j.journal.down)
-	return j, nil
+	j.learned.Store(closed)
+	j.begin(o.patience, down)
+	return j, err
 }
 
 // run imports the rows that are left and writes the reports. It returns why rows are left.
 func (j *job) run(ctx context.Context, s *summary, results, stderr io.Writer) error {
 	fmt.Fprintf(results, "importing %s into %s\n", j.input.path, j.to.name)
 	if done := j.decided(); done > 0 {
-		fmt.Fprintf(results, "%d of %d rows were done before, according to %s\n", done, j.input.rows, j.journal.path)
+		fmt.Fprintf(results, "%d of %d rows were done before, according to %s\n", done, j.input.rows, j.journal.db.Path())
 	}
 	defer j.summarize(s, results)
 	wire, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -86,7 +88,7 @@ func (j *job) run(ctx context.Context, s *summary, results, stderr io.Writer) er
 	err = errors.Join(err, j.report(wire))
 	end()
 	group.Wait()
-	return errors.Join(err, j.journal.close())
+	return errors.Join(err, j.journal.db.Close())
 }
 
 // addPets adds the pets of the rows that are left. The end of wire cuts off the requests on their
@@ -94,7 +96,7 @@ func (j *job) run(ctx context.Context, s *summary, results, stderr io.Writer) er
 func (j *job) addPets(wire context.Context) error {
 	for j.left() > 0 && j.stopping.Err() == nil { // again, for rows that were not sent after all
 		for r := range j.input.all() {
-			if state := j.journal.row(r.line); state != waiting && state != unsent {
+			if state := j.journal.row(r.line).Event; state != waiting && state != unsent {
 				continue
 			}
 			if j.makeRoom(); j.stopping.Err() != nil {
@@ -128,7 +130,7 @@ func (j *job) makeRoom() {
 
 func (j *job) add(wire context.Context, r row) {
 	if r.err != nil {
-		_ = j.journal.write(entry{Line: r.line, Event: rejected, Reason: reason(r.err)})
+		_ = j.journal.write(r.line, entry{Event: rejected, Reason: reason(r.err)})
 		return
 	}
 	j.flying.Add(1)
@@ -144,7 +146,7 @@ func (j *job) settle(o outcome) {
 	if o.err == nil {
 		o.err = j.doubt(o)
 	}
-	e, sent := entry{Line: o.row.line}, j.journal.row(o.row.line) == sending
+	e, sent := entry{}, j.journal.row(o.row.line).Event == sending
 	switch {
 	case o.err == nil:
 		e.Event, e.ID = created, o.result.Pet.ID
@@ -165,7 +167,7 @@ func (j *job) settle(o outcome) {
 			return
 		}
 	}
-	_ = j.journal.write(e) // which stops the import if it fails
+	_ = j.journal.write(o.row.line, e) // which stops the import if it fails
 }
 
 var errDoubtful = errors.New("the service has confirmed another pet")

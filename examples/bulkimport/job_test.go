@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/bbolt"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -96,17 +97,19 @@ func advice(err error) string {
 // states returns what the journal says of each row, by the number in the name of its pet.
 func (b *bench) states() map[int]event {
 	b.Helper()
+	db, err := bbolt.Open(b.input+".journal", 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Nanosecond})
+	require.NoError(b, err)
+	defer db.Close()
 	states := map[int]event{}
-	for _, line := range b.lines(".journal")[1:] {
-		var e struct {
-			Line  int
-			Event event
-		}
-		require.NoError(b, json.Unmarshal([]byte(line), &e))
-		if e.Line > 0 {
-			states[e.Line-1] = e.Event
-		}
-	}
+	require.NoError(b, db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(rowsBucket)).ForEach(func(key, text []byte) error {
+			line, err := strconv.Atoi(string(key))
+			var e entry
+			err = errors.Join(err, json.Unmarshal(text, &e))
+			states[line-1] = e.Event
+			return err
+		})
+	}))
 	return states
 }
 
@@ -119,13 +122,6 @@ func (b *bench) count(want event) int {
 		}
 	}
 	return n
-}
-
-func (b *bench) lines(suffix string) []string {
-	b.Helper()
-	content, err := os.ReadFile(b.input + suffix)
-	require.NoError(b, err)
-	return strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
 }
 
 // report returns the rows of a report, without its head.

@@ -1,34 +1,30 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
-	"unique"
 
-	"github.com/petstore/petstore-go"
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// event is what an entry of the journal says about a row or, the last three, about the import.
+// event is the last that happened to a row.
 type event string
 
 const (
-	none     event = ""         // no row begins at the line
 	waiting  event = "waiting"  // nothing was sent; never written
 	sending  event = "sending"  // on the disk before the request leaves
 	unsent   event = "unsent"   // the request did not leave, or the service did not carry it out
 	created  event = "created"  // the service has added the pet
 	rejected event = "rejected" // the row is no pet, or the service refuses it
 	unknown  event = "unknown"  // the pet may have been added
-
-	begun  event = "bulkimport 2" // the first entry, with the format
-	closed event = "closed"       // the response that used up or closed the rate limit
-	down   event = "down"         // the service has not confirmed the last creates
 )
 
 // follows has the last events of a row that an event can come after. Nothing follows created,
@@ -41,172 +37,179 @@ var follows = map[event][]event{
 	unknown:  {sending},
 }
 
-// entry is one line of the journal.
+// entry is what the journal has about a row.
 type entry struct {
-	Event    event                 `json:"event"`
-	Line     int                   `json:"line,omitzero"` // of the input, where the row begins
-	ID       int64                 `json:"id,omitzero"`   // of the pet, if created
-	Reason   string                `json:"reason,omitzero"`
-	Service  string                `json:"service,omitzero"`  // if begun
-	Input    string                `json:"input,omitzero"`    // if begun, its SHA-256
-	Response *petstore.Observation `json:"response,omitzero"` // if closed
-	Tries    int                   `json:"tries,omitzero"`    // creates of unknown outcome, if down
-	Time     time.Time             `json:"time,omitzero"`
+	Event  event     `json:"event"`
+	ID     int64     `json:"id,omitzero"` // of the pet, if created
+	Reason string    `json:"reason,omitzero"`
+	Time   time.Time `json:"time"`
 }
 
-// journal keeps the state of each row on disk. It is safe for concurrent use.
+// The buckets of a journal: entries by line, and what is about the import, as JSON.
+const (
+	rowsBucket   = "rows"
+	importBucket = "import"
+)
+
+// The keys of importBucket.
+const (
+	begunKey  = "begun"  // the origin
+	closedKey = "closed" // the petstore.Observation that used up or closed the rate limit
+	downKey   = "down"   // the outage
+)
+
+// origin is what a journal is about.
+type origin struct {
+	Service string `json:"service"`
+	Input   string `json:"input"` // its SHA-256
+}
+
+// journal keeps the state of each row in a bbolt database: what is written there outlives the
+// program and the machine. It is safe for concurrent use.
 type journal struct {
-	path  string
-	info  os.FileInfo
-	begun entry // what the first entry must be
+	db     *bbolt.DB
+	file   os.FileInfo
+	failed func(error) // is called if nothing can be written
 
-	mu     sync.Mutex
-	file   file
-	size   int64   // of the file
-	sum    uint32  // checksum of all entries
-	states []event // by line of the input
-	count  map[event]int
-	ids    map[int64]struct{}    // of all created pets
-	lost   map[int]entry         // the last entries of rows that are rejected or unknown, by line
-	closed *petstore.Observation // the last
-	down   entry                 // the last, unless a create was confirmed since
-	err    error                 // the first failure; nothing is written after it
-	failed func(error)           // is called with it
-
-	syncing sync.Mutex // taken before mu
-	synced  int64      // bytes that are on the disk, guarded by syncing
+	mu    sync.Mutex // is held during a write
+	count map[event]int
+	ids   map[int64]bool // of the created pets
 }
 
-// file is what the journal needs of an *os.File.
-type file interface {
-	io.WriterAt
-	io.Closer
-	Sync() error
+// openJournal opens the journal at path, or begins it, and locks it.
+func openJournal(path, service string, in *input) (*journal, error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Nanosecond}) // for the lock
+	if errors.Is(err, bbolterrors.ErrTimeout) {
+		return nil, fmt.Errorf("another import is running: it has locked %s", path)
+	} else if err != nil {
+		return nil, fmt.Errorf("journal %s: %w", path, err)
+	}
+	j := &journal{db: db, failed: func(error) {}, count: map[event]int{waiting: in.rows}, ids: map[int64]bool{}}
+	if err := j.resume(origin{service, in.sum}); err != nil {
+		return nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), db.Close())
+	}
+	return j, nil
 }
 
-// check returns why an entry cannot follow the ones before it, nil if it can.
-func (j *journal) check(e entry) error {
+// resume takes over what an earlier import has written. The rows that it was sending are undecided.
+func (j *journal) resume(this origin) error {
+	if dir, err := os.Open(filepath.Dir(j.db.Path())); err == nil { // makes the name durable, where that can be
+		_ = errors.Join(dir.Sync(), dir.Close())
+	}
+	begun := this
+	cut, err := j.load()
+	if err == nil {
+		err = j.get(importBucket, begunKey, &begun)
+	}
 	switch {
-	case j.size == claimSize && e.Event != begun:
-		return fmt.Errorf("this is no journal of the format %q", begun)
-	case j.size == claimSize && e.Service != j.begun.Service:
-		return fmt.Errorf("this is the journal of an import into %s, not %s", e.Service, j.begun.Service)
-	case j.size == claimSize && e.Input != j.begun.Input:
+	case err != nil:
+		return err
+	case begun.Service != this.Service:
+		return fmt.Errorf("this is the journal of an import into %s, not %s", begun.Service, this.Service)
+	case begun.Input != this.Input:
 		return errors.New("the input has changed since this journal was begun: restore it, " +
 			"or import new rows from a file of their own")
-	case j.size == claimSize, e.Event == closed && e.Response != nil, e.Event == down:
-		return nil
-	case e.Line < 1 || e.Line >= len(j.states) || j.states[e.Line] == none:
-		return fmt.Errorf("no row begins at line %d of the input", e.Line)
 	}
-	_, seen := j.ids[e.ID]
-	if last := j.states[e.Line]; !slices.Contains(follows[e.Event], last) || e.Event == created && seen {
-		return fmt.Errorf("the row of line %d is %s and cannot become %s", e.Line, last, e.Event)
-	}
-	return nil
-}
-
-// apply takes over an entry that stands at the end of the journal.
-func (j *journal) apply(e entry, size int, sum uint32) {
-	j.size, j.sum = j.size+int64(size), sum
-	last := j.states[e.Line]
-	switch e.Event {
-	case begun:
-		return
-	case closed:
-		j.closed = e.Response
-		return
-	case down:
-		j.down = e
-		return
-	case created:
-		j.ids[e.ID] = struct{}{}
-	case rejected, unknown:
-		j.lost[e.Line] = e
-	}
-	if e.Event == created || e.Event == rejected && last == sending {
-		j.down = entry{}
-	}
-	j.count[last]--
-	j.count[e.Event]++
-	j.states[e.Line] = unique.Make(e.Event).Value() // one string in memory for all rows
-}
-
-// write adds an entry. When it returns nil, the entry outlives the program, and sending the machine
-// as well.
-func (j *journal) write(e entry) error {
-	size, err := j.add(e)
-	if err == nil && e.Event == sending {
-		err = j.sync(size)
+	err = j.keep(begunKey, this)
+	for _, line := range cut {
+		err = errors.Join(err, j.write(line, entry{Event: unknown, Reason: "the import ended before the response came"}))
 	}
 	return err
 }
 
-// add adds an entry, and returns the size of the journal with it.
-func (j *journal) add(e entry) (int64, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := j.check(e); j.err != nil || err != nil {
-		return 0, j.fail(err)
+// load counts the rows by their last event, and returns the lines of those that were being sent.
+func (j *journal) load() (cut []int, err error) {
+	if j.file, err = os.Stat(j.db.Path()); err != nil {
+		return nil, err
 	}
-	e.Time = time.Now().UTC().Truncate(time.Millisecond)
-	line, sum, err := seal(j.sum, e)
-	if err == nil {
-		_, err = j.file.WriteAt(line, j.size)
-	}
-	if err != nil {
-		return 0, j.fail(err)
-	}
-	j.apply(e, len(line), sum)
-	return j.size, nil
+	return cut, j.db.Update(func(tx *bbolt.Tx) error {
+		rows, err1 := tx.CreateBucketIfNotExists([]byte(rowsBucket))
+		_, err2 := tx.CreateBucketIfNotExists([]byte(importBucket))
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		return rows.ForEach(func(key, text []byte) error {
+			var e entry
+			line, err := strconv.Atoi(string(key))
+			if err = errors.Join(err, json.Unmarshal(text, &e)); e.Event == sending {
+				cut = append(cut, line)
+			}
+			j.tally(waiting, e)
+			return err
+		})
+	})
 }
 
-// sync returns when the first size bytes outlive the machine, and are claimed. Concurrent callers
-// share the time of the disk: each waits for two syncs at most.
-func (j *journal) sync(size int64) error {
-	j.syncing.Lock()
-	defer j.syncing.Unlock()
-	if size <= j.synced {
-		return nil
+// tally counts an entry of a row whose last event was another.
+func (j *journal) tally(last event, e entry) {
+	j.count[last]--
+	j.count[e.Event]++
+	if e.Event == created {
+		j.ids[e.ID] = true
 	}
-	j.mu.Lock()
-	size, err := j.size, j.err
-	j.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(j.path)
-	if err == nil && !os.SameFile(info, j.info) { // another import would not see this one
-		err = errors.New("another file has taken its place")
-	}
-	if err = errors.Join(err, j.file.Sync()); err == nil {
-		_, err = j.file.WriteAt(claim(size), 0)
-	}
-	if err == nil {
-		j.synced = size
-	}
+}
+
+// rowKey returns the key of the row that begins at a line of the input.
+func rowKey(line int) string { return fmt.Sprintf("%012d", line) }
+
+// write replaces the entry of a row.
+func (j *journal) write(line int, e entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	last := j.row(line).Event
+	info, err := os.Stat(j.db.Path())
+	if err == nil && !os.SameFile(info, j.file) { // another import would not see this one
+		err = errors.New("another file has taken its place")
+	} else if !slices.Contains(follows[e.Event], last) {
+		err = fmt.Errorf("the row of line %d is %s and cannot become %s", line, last, e.Event)
+	}
+	if err != nil {
+		return j.fail(err)
+	}
+	e.Time = time.Now().UTC().Truncate(time.Millisecond)
+	if err := j.put(rowsBucket, rowKey(line), e); err != nil {
+		return err
+	}
+	j.tally(last, e)
+	return nil
+}
+
+// keep stores what the next run must know about the import.
+func (j *journal) keep(key string, value any) error { return j.put(importBucket, key, value) }
+
+func (j *journal) put(bucket, key string, value any) error {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = j.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte(bucket)).Put([]byte(key), text) })
+	}
 	return j.fail(err)
 }
 
-// fail keeps the first error: after it the content of the disk is unknown.
 func (j *journal) fail(err error) error {
-	if err != nil && j.err == nil {
-		j.err = fmt.Errorf("the journal cannot be written: %w", err)
-		j.failed(j.err)
+	if err != nil {
+		err = fmt.Errorf("the journal cannot be written: %w", err)
+		j.failed(err)
 	}
-	return j.err
+	return err
 }
 
-// close syncs and closes the file.
-func (j *journal) close() error { return errors.Join(j.sync(math.MaxInt64), j.file.Close()) }
+// get reads a value, if there is one.
+func (j *journal) get(bucket, key string, value any) error {
+	return j.db.View(func(tx *bbolt.Tx) error {
+		if text := tx.Bucket([]byte(bucket)).Get([]byte(key)); text != nil {
+			return json.Unmarshal(text, value)
+		}
+		return nil
+	})
+}
 
-// row returns the last event of the row that begins at a line.
-func (j *journal) row(line int) event {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.states[line]
+// row returns the last entry of the row that begins at a line.
+func (j *journal) row(line int) entry {
+	e := entry{Event: waiting}
+	if err := j.get(rowsBucket, rowKey(line), &e); err != nil {
+		_ = j.fail(err)
+	}
+	return e
 }
 
 // rows returns the number of rows whose last event is one of events.
@@ -223,6 +226,5 @@ func (j *journal) rows(events ...event) (n int) {
 func (j *journal) added(id int64) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	_, ok := j.ids[id]
-	return ok
+	return j.ids[id]
 }

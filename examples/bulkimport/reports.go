@@ -28,8 +28,8 @@ func (j *job) report(ctx context.Context) error {
 	lists := map[petstore.PetStatus]*petstore.ListPetsResult{}
 	var err error
 	for r := range j.input.all() {
-		line, e := strconv.Itoa(r.line), j.journal.lost[r.line]
-		switch j.journal.row(r.line) {
+		line, e := strconv.Itoa(r.line), j.journal.row(r.line)
+		switch e.Event {
 		case rejected:
 			bad = append(bad, append(r.cells, line, e.Reason))
 		case sending, unknown:

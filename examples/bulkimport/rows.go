@@ -21,12 +21,11 @@ import (
 // input is a file of rows. Its text stays in memory, so that a change of the file during the import
 // does no harm.
 type input struct {
-	path   string // as the user named it
-	file   string // the same without symbolic links: one file has one journal
-	text   []byte
-	sum    string // SHA-256 of the text, in hexadecimal
-	rows   int
-	states []event // by line, from 1: waiting where a row begins
+	path string // as the user named it
+	file string // the same without symbolic links: one file has one journal
+	text []byte
+	sum  string // SHA-256 of the text, in hexadecimal
+	rows int
 }
 
 // readInput reads a file and calls check for each row: a fault of the file has to show before the
@@ -41,9 +40,7 @@ func readInput(path string, check func(row)) (*input, error) {
 		return nil, err
 	}
 	in := &input{path: path, file: file, text: text, sum: fmt.Sprintf("%x", sha256.Sum256(text))}
-	in.states = make([]event, bytes.Count(text, []byte("\n"))+2) // from line 1 to a last one without an end
 	err = in.decode(func(r row) bool {
-		in.states[r.line] = waiting
 		in.rows++
 		check(r)
 		return true
