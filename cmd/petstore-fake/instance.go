@@ -5,9 +5,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
@@ -15,7 +15,8 @@ import (
 // instance is the fake with its admin routes, its log and CORS: the program without a port.
 type instance struct {
 	srv     *fakecontrol.Server
-	service http.Handler
+	log     requestLog
+	service http.Handler // the fake with the log and CORS
 	admin   *adminapi.API
 }
 
@@ -26,11 +27,24 @@ var document []byte
 
 // newInstance returns an instance with some settings.
 func newInstance(s settings, stderr io.Writer) *instance {
-	n := requestpage.NewNotifier()
-	srv := fakecontrol.New(s.keys[0].Key, n.Notify, s.fakeOptions()...)
-	a := adminapi.New(adminapi.Config{Server: srv, Notifier: n, Document: document, Public: s.public, Names: s.names})
-	service := &service{srv: srv, page: a.Page(), log: newRequestLog(stderr, s.log, srv)}
-	return &instance{srv, allowOrigins(s.origins, service), a}
+	i := &instance{}
+	i.srv = fakecontrol.New(s.keys[0].Key, func(int) { i.admin.Page().Changed() }, s.fakeOptions()...)
+	i.log = newRequestLog(stderr, s.log, i.srv)
+	i.admin = adminapi.New(adminapi.Config{Server: i.srv, Document: document, Public: s.public, Names: s.names})
+	i.service = allowOrigins(s.origins, http.HandlerFunc(i.serve))
+	return i
+}
+
+// serve serves a request of the service, and counts its response for the request page.
+func (i *instance) serve(w http.ResponseWriter, r *http.Request) {
+	o := &observer{ResponseWriter: w}
+	begun := time.Now()
+	// Deferred, because the fake panics to break a connection.
+	defer func() {
+		i.admin.Page().Answered(r, o.status, o.Header())
+		i.log.write(r, o, time.Since(begun))
+	}()
+	i.srv.ServeHTTP(o, r)
 }
 
 // fakeOptions returns the settings as options of the fake. All of them are options, so that a

@@ -20,26 +20,29 @@ const (
 
 // requestLog writes a line for each request of the service. No key is in it.
 type requestLog struct {
-	logger *slog.Logger
+	logger *slog.Logger // nil for none
 	srv    *fakecontrol.Server
 }
 
-// newRequestLog returns a log in a format, and nil for the empty format.
-func newRequestLog(w io.Writer, format string, srv *fakecontrol.Server) *requestLog {
+// newRequestLog returns a log in a format, "" for none.
+func newRequestLog(w io.Writer, format string, srv *fakecontrol.Server) requestLog {
 	switch format {
 	case logText:
-		return &requestLog{slog.New(slog.NewTextHandler(w, nil)), srv}
+		return requestLog{slog.New(slog.NewTextHandler(w, nil)), srv}
 	case logJSON:
-		return &requestLog{slog.New(slog.NewJSONHandler(w, nil)), srv}
+		return requestLog{slog.New(slog.NewJSONHandler(w, nil)), srv}
 	}
-	return nil
+	return requestLog{}
 }
 
 // redacted replaces texts that may be a key.
 const redacted = "[redacted]"
 
 // write writes the line of a request, with status 0 if it got no response.
-func (l *requestLog) write(r *http.Request, o *observer, took time.Duration) {
+func (l requestLog) write(r *http.Request, o *observer, took time.Duration) {
+	if l.logger == nil {
+		return
+	}
 	token := bearer(r)
 	l.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
 		slog.String("method", l.srv.Redact(r.Method)),
@@ -58,7 +61,7 @@ func bearer(r *http.Request) string {
 }
 
 // key returns the id of a key, or a word for a request without a key that the fake knows.
-func (l *requestLog) key(token string) any {
+func (l requestLog) key(token string) any {
 	if token == "" {
 		return "none"
 	}
@@ -71,7 +74,7 @@ func (l *requestLog) key(token string) any {
 // path returns the path and query without any key. It replaces the keys that the fake knows, the
 // credentials of the request, which may be the key of a real service, and the values of parameters
 // that the service does not have, which may be anything.
-func (l *requestLog) path(u *url.URL, token string) string {
+func (l requestLog) path(u *url.URL, token string) string {
 	text := u.Path
 	var words []string
 	for name, values := range u.Query() {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
@@ -21,8 +20,6 @@ const Path = "/_fake/"
 type Config struct {
 	// Server is the fake that the routes belong to; the caller closes it.
 	Server *fakecontrol.Server
-	// Notifier is called by the server for each change of its journal.
-	Notifier requestpage.Notifier
 	// Document is the OpenAPI document of the service, in YAML.
 	Document []byte
 	// Public allows the admin routes to be called by any IP address, and by Names.
@@ -38,18 +35,15 @@ type API struct {
 	page  *requestpage.Page
 	doc   []byte
 
-	mu    sync.Mutex    // held for changes that depend on the state
-	ahead time.Duration // how far the service's time is ahead of the machine's
+	mu sync.Mutex // held for changes that depend on the state
 }
 
 // New returns the admin routes of a fake. The caller closes them.
 func New(c Config) *API {
 	a := &API{
-		srv: c.Server, mux: http.NewServeMux(), doc: c.Document,
+		srv: c.Server, mux: http.NewServeMux(), page: requestpage.New(c.Server), doc: c.Document,
 		guard: guard{public: c.Public, names: c.Names},
 	}
-	a.compareClocks()
-	a.page = requestpage.New(c.Server, c.Notifier, a.state)
 	methods := make(map[string]map[string]http.Handler)
 	for _, r := range a.routes() {
 		if methods[r.pattern] == nil {

@@ -18,27 +18,10 @@ const (
 
 // clock handles GET /_fake/clock.
 func (a *API) clock(*http.Request) (any, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.showClock(), nil
-}
-
-// shownClock is the service's time.
-type shownClock struct {
-	Now time.Time `json:"now"`
-	// Advanced is how far the service's time is ahead of the machine's.
-	Advanced string `json:"advanced"`
-}
-
-// showClock returns the service's time. The caller holds mu.
-func (a *API) showClock() shownClock {
-	return shownClock{a.srv.Now().UTC().Round(0), a.ahead.String()}
-}
-
-// compareClocks records how far the service's time is ahead of the machine's, in whole seconds,
-// since the two clocks are not read at the same moment. The caller holds mu.
-func (a *API) compareClocks() {
-	a.ahead = time.Until(a.srv.Now()).Round(time.Second)
+	return struct {
+		Now      time.Time `json:"now"`
+		Advanced string    `json:"advanced"`
+	}{a.srv.Now().UTC().Round(0), a.page.Ahead().String()}, nil
 }
 
 // advance handles POST /_fake/clock.
@@ -53,8 +36,7 @@ func (a *API) advance(r *http.Request) (any, error) {
 		return nil, httpjson.BadRequest("advance: %v", err)
 	}
 	a.srv.Advance(d)
-	a.ahead += d
-	return a.showClock(), nil
+	return a.clock(r)
 }
 
 // setClock handles PUT /_fake/clock.
@@ -63,11 +45,8 @@ func (a *API) setClock(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.srv.SetTime(t)
-	a.compareClocks()
-	return a.showClock(), nil
+	return a.clock(r)
 }
 
 // getLatency handles GET /_fake/latency.

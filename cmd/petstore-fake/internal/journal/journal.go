@@ -23,31 +23,29 @@ const RetryGap = 2 * time.Minute
 // record is what a request has besides its entry in the fake's journal.
 type record struct {
 	call           call
+	changed        int64     // the last change of it, a [Position.Change]
 	arrived, ended time.Time // ended is zero while there is no response
 	previous, next int       // the seqs of its key's requests before and after it, 0 for none
-	tries          *tries    // nil for a request that is neither a retry nor retried
+	tries          *[]int    // shared by the tries of its call; nil for the only one
 }
 
-// call is what two tries of a call have in common.
+// call is what two tries of a call have in common. Requests are taken for tries of one call if the
+// same key sent the same again after a 429, a 5xx or no whole response. That is a guess, since
+// nothing in a request says so.
 type call struct {
 	key int
 	sum uint64 // of method, path and body
 }
 
-// tries are the requests that are taken for tries of one call: the same key sent the same again
-// after a 429, a 5xx or no whole response. That is a guess, since nothing in a request says so.
-type tries struct{ seqs []int }
-
-// Journal is the journal of a fake with a record for each request. It reads the fake's journal only in
-// Update. It is safe for concurrent use.
+// Journal is the journal of a fake with a record for each request. It is safe for concurrent use.
 type Journal struct {
 	srv  *fakecontrol.Server
 	seed maphash.Seed
 
 	mu         sync.Mutex
-	generation int64
-	begun      int // seq of the first request since the journal was cleared
-	first      int // seq of list[0]
+	at         Position // of the last change
+	begun      int      // seq of the first request since the journal was cleared
+	first      int      // seq of list[0]
 	list       []record
 	open       map[int]bool   // requests without a response
 	lastOf     map[int]int    // the last request of each key
@@ -56,18 +54,18 @@ type Journal struct {
 	violations int // their number, those of dropped requests included
 }
 
-// New returns the journal of a fake, which is empty before the first Update.
+// New returns the journal of a fake that has no requests yet.
 func New(srv *fakecontrol.Server) *Journal {
-	j := &Journal{srv: srv, seed: maphash.MakeSeed(), first: 1}
-	j.forget(0)
+	j := &Journal{srv: srv, seed: maphash.MakeSeed(), at: Position{Journal: time.Now().UnixNano()}}
+	j.forget(1)
 	return j
 }
 
-// forget removes everything about the last journal. The caller holds mu.
-func (j *Journal) forget(generation int64) {
-	j.generation, j.violations, j.begun = generation, 0, j.first+len(j.list)
+// forget begins another journal, whose first request has the number begun. The caller holds mu.
+func (j *Journal) forget(begun int) {
+	j.at, j.begun = Position{Journal: j.at.Journal + 1}, begun
 	j.rules = make(map[int][]fake.Violation)
-	j.restart(1)
+	j.restart(begun)
 }
 
 // restart removes all records; the seq of the next request is first.
@@ -76,14 +74,34 @@ func (j *Journal) restart(first int) {
 	j.open, j.lastOf, j.failed = make(map[int]bool), make(map[int]int), make(map[call][]int)
 }
 
-// Update reads the changes of the fake's journal. generation must be another number each time that the
-// journal was cleared.
-func (j *Journal) Update(generation int64) {
+// Clear clears the fake's journal. Its requests count on, and its violations stay.
+func (j *Journal) Clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if generation != j.generation {
-		j.forget(generation)
-	}
+	j.update() // so that what is cleared does not count as dropped
+	j.srv.ClearRequests()
+	j.forget(j.first + len(j.list))
+}
+
+// Restart puts the fake back to its start.
+func (j *Journal) Restart() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.srv.Restart()
+	j.violations = 0
+	j.forget(1)
+}
+
+// Update reads the changes of the fake's journal, and returns the position of the last one.
+func (j *Journal) Update() Position {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.update()
+	return j.at
+}
+
+// update is Update for a caller that holds mu.
+func (j *Journal) update() {
 	open := slices.Sorted(maps.Keys(j.open))
 	for _, seq := range open {
 		if r, ok := j.srv.Request(seq); ok {
@@ -114,11 +132,8 @@ func (j *Journal) arrivals() bool {
 		if !ok {
 			continue
 		}
-		if seq != j.first+len(j.list) { // the journal was cleared, or has dropped what came between
+		if seq != j.first+len(j.list) { // the journal has dropped what came between
 			j.restart(seq)
-		}
-		if seq < j.begun { // the numbers begin again after a reset
-			j.begun = 1
 		}
 		j.add(r)
 	}
@@ -128,12 +143,13 @@ func (j *Journal) arrivals() bool {
 // add appends a request.
 func (j *Journal) add(r fake.Request) {
 	one := record{call: call{key: r.Key, sum: j.sum(r)}, arrived: r.Time}
-	if before := j.at(j.lastOf[r.Key]); before != nil && r.Key != 0 {
+	if before := j.find(j.lastOf[r.Key]); before != nil && r.Key != 0 {
 		one.previous, before.next = j.lastOf[r.Key], r.Seq
 	}
 	j.lastOf[r.Key] = r.Seq
 	one.tries = j.retried(r.Seq, one)
 	j.list = append(j.list, one)
+	j.touch(j.find(r.Seq))
 	j.open[r.Seq] = true
 	j.settle(r)
 }
@@ -151,36 +167,41 @@ func (j *Journal) sum(r fake.Request) uint64 {
 
 // retried returns the tries that a request belongs to: those of the oldest failure of the same call
 // that nothing has retried yet. It returns nil if there is none.
-func (j *Journal) retried(seq int, one record) *tries {
+func (j *Journal) retried(seq int, one record) (found *[]int) {
 	waiting := j.failed[one.call]
-	for len(waiting) > 0 {
-		first := waiting[0]
-		before := j.at(first)
-		if before != nil && before.ended.After(one.arrived) {
-			return nil // both were in flight at the same time
-		}
+	for len(waiting) > 0 && one.arrived.Sub(j.find(waiting[0]).ended) > RetryGap {
 		waiting = waiting[1:]
-		j.failed[one.call] = waiting
-		if before == nil || one.arrived.Sub(before.ended) > RetryGap {
-			continue
-		}
-		if before.tries == nil {
-			before.tries = &tries{[]int{first}}
-		}
-		before.tries.seqs = append(before.tries.seqs, seq)
-		return before.tries
 	}
-	delete(j.failed, one.call)
-	return nil
+	// One that ended later was in flight at the same time.
+	if len(waiting) > 0 && !j.find(waiting[0]).ended.After(one.arrived) {
+		failure := j.find(waiting[0])
+		if failure.tries == nil {
+			failure.tries = &[]int{waiting[0]}
+			j.touch(failure)
+		}
+		*failure.tries = append(*failure.tries, seq)
+		found, waiting = failure.tries, waiting[1:]
+	}
+	if j.failed[one.call] = waiting; len(waiting) == 0 {
+		delete(j.failed, one.call)
+	}
+	return found
+}
+
+// touch records that a request has changed.
+func (j *Journal) touch(one *record) {
+	j.at.Change++
+	one.changed = j.at.Change
 }
 
 // settle records the response of a request, if there is one.
 func (j *Journal) settle(r fake.Request) {
-	one := j.at(r.Seq)
+	one := j.find(r.Seq)
 	if one == nil || Pending(r) {
 		return
 	}
 	delete(j.open, r.Seq)
+	j.touch(one)
 	one.ended = r.Time.Add(r.Duration)
 	if r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 || cutOff(r) {
 		j.failed[one.call] = append(j.failed[one.call], r.Seq)
@@ -217,71 +238,10 @@ func (j *Journal) trim() {
 	maps.DeleteFunc(j.rules, func(seq int, _ []fake.Violation) bool { return seq < j.first })
 }
 
-// at returns the record of a request, nil if there is none. The caller holds mu.
-func (j *Journal) at(seq int) *record {
+// find returns the record of a request, nil if there is none. The caller holds mu.
+func (j *Journal) find(seq int) *record {
 	if seq < j.first || seq >= j.first+len(j.list) {
 		return nil
 	}
 	return &j.list[seq-j.first]
-}
-
-// Entry is a request of the journal with what the other requests say about it.
-type Entry struct {
-	fake.Request
-
-	// Violations are the violations by this request.
-	Violations []fake.Violation
-	// Since is the time since the last request of the same key, negative if there is none.
-	Since time.Duration
-	// Next is the seq of the next request of the same key, 0 if there is none.
-	Next int
-	// Tries are the seqs of the tries of the same call, as far as can be guessed, and Try is the
-	// number of this one among them, from 1. A request that is the only try has none, and 0.
-	Tries []int
-	Try   int
-}
-
-// Entry returns a request as of the last Update, and false if the journal does not hold it.
-func (j *Journal) Entry(seq int) (Entry, bool) {
-	r, found := j.srv.Request(seq)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	one := j.at(seq)
-	if !found || one == nil {
-		return Entry{}, false
-	}
-	e := Entry{Request: r, Violations: j.rules[seq], Since: -1, Next: one.next}
-	if before := j.at(one.previous); before != nil {
-		e.Since = one.arrived.Sub(before.arrived)
-	}
-	if one.tries != nil {
-		e.Tries = slices.Clip(one.tries.seqs) // only ever appended to; a copy is long after thousands of refusals
-		at, _ := slices.BinarySearch(e.Tries, seq)
-		e.Try = at + 1
-	}
-	return e, true
-}
-
-// Span returns the seqs of the first and the last request; there is none if last is before first.
-func (j *Journal) Span() (first, last int) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.first, j.first + len(j.list) - 1
-}
-
-// Dropped returns how many requests the fake's journal has dropped for newer ones.
-func (j *Journal) Dropped() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if len(j.list) == 0 {
-		return 0
-	}
-	return max(j.first-j.begun, 0)
-}
-
-// Violations returns how many violations there are, those of requests that were dropped included.
-func (j *Journal) Violations() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.violations
 }

@@ -62,9 +62,8 @@ type try struct {
 
 // find returns the request that the path of a request names, in the journal that its query names.
 func (p *Page) find(r *http.Request, q *httpjson.Query) (journal.Entry, error) {
-	now := p.feed.position().journal
-	p.journal.Update(now)
-	if at := q.Text("journal"); at != "" && at != strconv.FormatInt(now, 16) {
+	now := p.journal.Update()
+	if at := q.Text("journal"); at != "" && at != strconv.FormatInt(now.Journal, 16) {
 		return journal.Entry{}, httpjson.Errorf(http.StatusConflict,
 			"the journal was cleared since; this request is not in it")
 	}
@@ -160,7 +159,7 @@ func (v *view) neighbour(e journal.Entry, step string) journal.Entry {
 func (v *view) detail(e journal.Entry) *detail {
 	keys := v.p.senders()
 	d := &detail{
-		row: keys.row(e, ""), Journal: strconv.FormatInt(v.p.feed.position().journal, 16),
+		row: keys.row(e, ""), Journal: strconv.FormatInt(v.at.Journal, 16),
 		Pending: journal.Pending(e.Request),
 		Request: headerFields(e.Header, nil), Response: headerFields(e.ResponseHeader, v.p.notes(e)),
 		RequestBody: newShownBody(e.Body, "No body."), ResponseBody: newShownBody(e.ResponseBody, "No body."),

@@ -120,7 +120,7 @@ func TestFind_otherJournal(t *testing.T) {
 	p := newTestPage(t)
 	p.call("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
 	at := regexp.MustCompile(`data-journal="(\w+)"`).FindStringSubmatch(p.detail("1/html"))[1]
-	for _, empty := range []func(){p.Clear, func() { p.srv.Reset(); p.Reset() }} {
+	for _, empty := range []func(){p.Clear, p.Restart} {
 		empty()
 		p.call("GET", "/v1/pets", "")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 )
 
 // The bounds of the event streams.
@@ -41,7 +42,6 @@ type listed struct {
 // stream is one reader of events.
 type stream struct {
 	*view
-	at    position
 	state map[string]any // as it was sent
 }
 
@@ -49,7 +49,7 @@ type stream struct {
 func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
 	v, q := p.newView(r, "lastEventId")
 	s := &stream{view: v, state: make(map[string]any)}
-	s.at = parsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), q.Text("lastEventId")))
+	s.at = journal.ParsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), q.Text("lastEventId")))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -71,10 +71,10 @@ func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
 func (s *stream) serve(ctx context.Context, w http.ResponseWriter) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.p.feed.open, cancel)()
+	defer context.AfterFunc(s.p.open, cancel)()
 	for text := append([]byte("retry: 1000\n"), s.next()...); send(w, text) == nil && pause(ctx, nil, batchPause); {
 		// Before next, so that no change is missed between the two.
-		changed := s.p.feed.changed()
+		changed := s.p.changed()
 		if text = s.next(); len(text) > 0 {
 			continue
 		}
@@ -112,9 +112,8 @@ func pause(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {
 // next returns the next event as text, and nil if nothing has changed.
 func (s *stream) next() []byte {
 	first := len(s.state) == 0
-	seqs, at, ok := s.p.feed.since(s.at)
+	seqs, at, ok := s.p.journal.Since(s.at)
 	s.at = at
-	s.p.journal.Update(at.journal)
 	e := event{Now: s.p.srv.Now().UTC().Round(0), Rows: []listed{}, Gone: []int{}, Fresh: !ok || len(seqs) > maxRows}
 	if e.Fresh = e.Fresh || s.fits != nil && s.fitting == nil; e.Fresh {
 		for _, r := range slices.Backward(s.newest()) {
@@ -141,7 +140,7 @@ func (s *stream) next() []byte {
 // change adds the requests that have changed to an event.
 func (s *stream) change(e *event, seqs []int) {
 	keys := s.p.senders()
-	for _, seq := range s.p.withFirst(seqs) {
+	for _, seq := range seqs {
 		one, found := s.p.journal.Entry(seq)
 		switch {
 		case !found:
@@ -155,19 +154,6 @@ func (s *stream) change(e *event, seqs []int) {
 			e.Gone = append(e.Gone, seq)
 		}
 	}
-}
-
-// withFirst adds the first tries of those requests that are second tries: before these they were
-// the only ones.
-func (p *Page) withFirst(seqs []int) []int {
-	all := seqs
-	for _, seq := range seqs {
-		if e, ok := p.journal.Entry(seq); ok && e.Try == 2 {
-			all = append(all, e.Tries[0])
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // changes returns the parts that are not as they were sent.

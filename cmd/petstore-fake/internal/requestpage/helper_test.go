@@ -31,9 +31,9 @@ func newTestPage(t *testing.T, opts ...fake.Option) testPage {
 // newTestPageOf returns a page of a fake whose default key is key.
 func newTestPageOf(t *testing.T, key string, opts ...fake.Option) testPage {
 	t.Helper()
-	n := NewNotifier()
-	srv := fakecontrol.New(key, n.Notify, opts...)
-	p := New(srv, n, func() State { return State{} })
+	var p *Page
+	srv := fakecontrol.New(key, func(int) { p.Changed() }, opts...)
+	p = New(srv)
 	t.Cleanup(func() {
 		p.Close()
 		srv.Close()

@@ -2,6 +2,7 @@ package requestpage
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,53 +31,70 @@ var pageFiles embed.FS
 // concurrent use.
 type Page struct {
 	srv     *fakecontrol.Server
-	state   func() State
-	feed    *feed
 	journal *journal.Journal
 	traffic traffic
 	streams atomic.Int32
 	layout  layout
+	open    context.Context // ends when the page is closed
+	close   func()
+
+	mu   sync.Mutex
+	wake chan struct{} // closed at the next change; nil while no stream waits
 }
 
-// Notifier is what the fake calls for each change of its journal, before there is a [Page].
-type Notifier struct{ feed *feed }
-
-// NewNotifier returns a notifier for [New] and [fakecontrol.New].
-func NewNotifier() Notifier { return Notifier{newFeed()} }
-
-// Notify records that the request with the number seq has changed.
-func (n Notifier) Notify(seq int) { n.feed.touch(seq) }
-
-// New returns the page of a fake. state returns what the fake does not know.
-func New(srv *fakecontrol.Server, n Notifier, state func() State) *Page {
-	return &Page{srv: srv, state: state, feed: n.feed, journal: journal.New(srv), layout: newLayout()}
+// New returns the page of a fake, which must call Changed for each change of its journal.
+func New(srv *fakecontrol.Server) *Page {
+	p := &Page{srv: srv, journal: journal.New(srv), layout: newLayout()}
+	p.open, p.close = context.WithCancel(context.Background())
+	return p
 }
+
+// Ahead returns how far the service's time is ahead of the machine's, in whole seconds, since the
+// two clocks are not read at the same moment.
+func (p *Page) Ahead() time.Duration { return time.Until(p.srv.Now()).Round(time.Second) }
 
 // Answered records the response to a request of the service, with status 0 if there was none.
 func (p *Page) Answered(r *http.Request, status int, h http.Header) {
 	_, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	p.traffic.add(p.srv.Now(), p.srv.KeyNumber(key), status, h)
-	p.feed.touch(0)
+	p.Changed()
 }
 
-// Changed records that the state has changed.
-func (p *Page) Changed() { p.feed.touch(0) }
+// Changed wakes the streams of events. It is called when the journal or the state has changed.
+func (p *Page) Changed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wake != nil {
+		close(p.wake)
+		p.wake = nil
+	}
+}
+
+// changed returns a channel that is closed at the next change.
+func (p *Page) changed() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wake == nil {
+		p.wake = make(chan struct{})
+	}
+	return p.wake
+}
 
 // Clear clears the journal.
 func (p *Page) Clear() {
-	p.journal.Update(p.feed.position().journal) // so that what is cleared does not count as dropped
-	p.srv.ClearRequests()
-	p.feed.restart()
+	p.journal.Clear()
+	p.Changed()
 }
 
-// Reset forgets the traffic, and records that the journal was cleared.
-func (p *Page) Reset() {
+// Restart puts the fake and the traffic back to the start.
+func (p *Page) Restart() {
+	p.journal.Restart()
 	p.traffic.reset()
-	p.feed.restart()
+	p.Changed()
 }
 
 // Close ends the streams of events, which do not end by themselves.
-func (p *Page) Close() { p.feed.close() }
+func (p *Page) Close() { p.close() }
 
 // scripts are the parts of the page's script, in the order in which they go into the one that the
 // page runs.

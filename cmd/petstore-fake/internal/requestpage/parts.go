@@ -14,23 +14,8 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// MaxListed bounds the keys, the faults and the pets that the page lists, each.
-const MaxListed = 100
-
-// State is what the page shows and the fake does not know.
-type State struct {
-	Ahead  time.Duration // of the service's clock
-	Faults []Fault       // the latest first, at most MaxListed
-}
-
-// Fault is a fault in a few words.
-type Fault struct {
-	ID     int
-	Text   string
-	Fired  int
-	Active bool
-	Until  time.Time // zero without an end
-}
+// maxListed bounds the keys, the faults and the pets that the page lists, each.
+const maxListed = 100
 
 // MaskKey returns what is shown of a key: enough to recognise it, too little to use it. The default
 // key is in the documentation.
@@ -140,15 +125,15 @@ func newWindow(name string, used, limit int, reset time.Time) window {
 
 // parts returns the data of the parts beside the rows, by the names of their templates.
 func (v *view) parts() map[string]any {
-	srv, now, state := v.p.srv, v.p.srv.Now(), v.p.state()
-	st := strip{Latency: srv.Latency(), Ahead: state.Ahead}
-	for _, f := range state.Faults {
+	srv, now, faults := v.p.srv, v.p.srv.Now(), listFaults(v.p.srv.Injections())
+	st := strip{Latency: srv.Latency(), Ahead: v.p.Ahead()}
+	for _, f := range faults {
 		if f.Active && (f.Until.IsZero() || f.Until.After(now)) {
 			st.Faults++
 		}
 	}
 	all, names, chosen := srv.Keys(), make(map[int]string), keyPart{}
-	for _, k := range all[:min(len(all), MaxListed)] {
+	for _, k := range all[:min(len(all), maxListed)] {
 		part := newKeyPart(k, now)
 		if names[part.ID] = part.Name; part.BannedUntil > 0 {
 			st.Banned = append(st.Banned, part)
@@ -160,13 +145,13 @@ func (v *view) parts() map[string]any {
 	c := newChart(now, v.p.traffic.show(now), v.p.traffic.left(now, chosen.ID), chosen.Name)
 	n := v.counts(all[0].APIKey)
 	return map[string]any{
-		"strip": st, "keys": names, "key": chosen, "faults": state.Faults, "pets": newPets(srv.Pets()), "graph": c,
+		"strip": st, "keys": names, "key": chosen, "faults": faults, "pets": newPets(srv.Pets()), "graph": c,
 		"legend": c, "violations": v.p.journal.Violations(), "fit": n, "har": n, "shown": n, "chips": v.chips(),
 	}
 }
 
 func newPets(all []petstore.Pet) pets {
-	list := slices.Clone(all[max(len(all)-MaxListed, 0):])
+	list := slices.Clone(all[max(len(all)-maxListed, 0):])
 	slices.Reverse(list)
 	for i := range list {
 		list[i].Name = Shorten(list[i].Name)

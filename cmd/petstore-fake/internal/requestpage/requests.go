@@ -85,7 +85,7 @@ func (p *Page) List(w http.ResponseWriter, r *http.Request) error {
 
 // fitting returns the seqs of the requests after since that a filter lets pass, oldest first.
 func (p *Page) fitting(fits func(journal.Entry) bool, since int) (seqs []int) {
-	p.journal.Update(p.feed.position().journal)
+	p.journal.Update()
 	first, last := p.journal.Span()
 	for seq := max(first, min(since, last)+1); seq <= last; seq++ {
 		if fits != nil {

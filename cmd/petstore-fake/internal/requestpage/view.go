@@ -22,6 +22,7 @@ import (
 // view is the filters that a reader has set, and the key of the chart.
 type view struct {
 	p       *Page
+	at      journal.Position // of what the reader has
 	query   url.Values
 	fits    func(journal.Entry) bool // nil for all
 	fitting map[int]bool             // the seqs that fit; nil without a filter
@@ -32,7 +33,7 @@ type view struct {
 // newView reads the query of a request, which may have further parameters.
 func (p *Page) newView(r *http.Request, others ...string) (*view, *httpjson.Query) {
 	q := httpjson.ReadQuery(r, append(journal.Parameters(), append(others, "chart")...)...)
-	v := &view{p: p, query: q.Values, fits: journal.Filter(q), origin: httpjson.Origin(r)}
+	v := &view{p: p, at: p.journal.Update(), query: q.Values, fits: journal.Filter(q), origin: httpjson.Origin(r)}
 	v.key = int(q.Number("chart", 1, math.MaxInt32, 1))
 	return v, q
 }
@@ -132,11 +133,9 @@ func (p *Page) pageData(r *http.Request) (pageData, error) {
 	if q.Err != nil {
 		return pageData{}, q.Err
 	}
-	at := p.feed.position() // before the rows, so that the stream repeats what comes in between
-	p.journal.Update(at.journal)
 	d := pageData{
 		view: v, Version: petstore.Version, Origin: v.origin, FaultFields: strings.Join(spec.FaultFields, ", "),
-		Position: at.String(), Operations: fakecontrol.Operations(), Rules: ruleTexts, Rows: v.newest(),
+		Position: v.at.String(), Operations: fakecontrol.Operations(), Rules: ruleTexts, Rows: v.newest(),
 		Style: p.layout.style, Script: p.layout.script,
 	}
 	if u, err := url.Parse(v.origin); err == nil {

@@ -1,13 +1,31 @@
-package adminapi
+package requestpage
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
+
+// fault is a fault as the page lists it.
+type fault struct {
+	ID     int
+	Text   string
+	Fired  int
+	Active bool
+	Until  time.Time // zero without an end
+}
+
+// listFaults returns the last faults of a list, the latest first.
+func listFaults(all []fakecontrol.Injection) (list []fault) {
+	for _, i := range slices.Backward(all[max(len(all)-maxListed, 0):]) {
+		list = append(list, fault{i.ID, Shorten(describeFault(i.Fault)), i.Fired(), i.Active, i.Until})
+	}
+	return list
+}
 
 // describeFault says in words which requests a fault strikes, what it does to them, and how often.
 // A key is shown as in the journal.
@@ -17,7 +35,7 @@ func describeFault(f fake.Fault) string {
 		target = "any request"
 	}
 	if f.APIKey != "" {
-		target += " with the key " + requestpage.MaskKey(f.APIKey)
+		target += " with the key " + MaskKey(f.APIKey)
 	}
 	return target + ": " + fakecontrol.Effect(f) + "; " + howOften(f)
 }
@@ -42,7 +60,7 @@ func howOften(f fake.Fault) string {
 		words += fmt.Sprintf(", after the first %d", f.Skip)
 	}
 	if f.For > 0 {
-		words += ", for " + requestpage.Words(f.For)
+		words += ", for " + Words(f.For)
 	}
 	return words
 }
