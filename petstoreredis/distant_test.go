@@ -19,18 +19,19 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// distant is a connection to a Redis far away, which breaks now and then.
-type distant struct {
+// DistantConn is a connection to a Redis far away. Before runs before each command, and breaks the
+// connection if it fails.
+type DistantConn struct {
 	net.Conn
-	chance func() float64
+
+	Before func() error
 }
 
-// Write implements net.Conn: the whole round trip is on the way there.
-func (c distant) Write(b []byte) (int, error) {
-	pause(50 * time.Millisecond)
-	if c.chance() < 0.01 {
+// Write implements net.Conn.
+func (c DistantConn) Write(b []byte) (int, error) {
+	if err := c.Before(); err != nil {
 		_ = c.Close()
-		return 0, io.ErrClosedPipe
+		return 0, err
 	}
 	return c.Conn.Write(b)
 }
@@ -44,7 +45,13 @@ func distantClient(t *testing.T, r *testRedis, chance func() float64) *redis.Cli
 			pause(50 * time.Millisecond)
 			near, far := net.Pipe()
 			go r.serve(far)
-			return distant{near, chance}, nil
+			return DistantConn{near, func() error {
+				pause(50 * time.Millisecond) // the whole round trip
+				if chance() < 0.01 {
+					return io.ErrClosedPipe
+				}
+				return nil
+			}}, nil
 		},
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})

@@ -2,11 +2,9 @@ package petstoreredis_test
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,15 +28,10 @@ type measured struct {
 }
 
 func (f *fleet) measure(target int, elapsed time.Duration) measured {
-	m := measured{row: f.row, banned: !f.service.Usage(f.service.APIKey()).BannedUntil.IsZero(), load: load()}
-	var succeeded []fake.Request
-	for _, r := range f.service.Requests() {
-		switch r.StatusCode {
-		case http.StatusTooManyRequests:
-			m.limited++
-		case http.StatusOK:
-			succeeded = append(succeeded, r)
-		}
+	succeeded := f.with(http.StatusOK)
+	m := measured{
+		row: f.row, limited: len(f.with(http.StatusTooManyRequests)),
+		banned: !f.service.Usage(f.service.APIKey()).BannedUntil.IsZero(), load: load(),
 	}
 	if len(succeeded) >= target {
 		last := succeeded[target-1]
@@ -60,20 +53,30 @@ func (f *fleet) measure(target int, elapsed time.Duration) measured {
 	return m
 }
 
+// with returns the requests with that status.
+func (f *fleet) with(status int) []fake.Request {
+	return slices.DeleteFunc(f.service.Requests(), func(r fake.Request) bool { return r.StatusCode != status })
+}
+
+// counts returns how many of the requests are of each worker.
+func counts(requests []fake.Request) map[string]int {
+	counts := map[string]int{}
+	for _, r := range requests {
+		counts[r.Header.Get("X-Worker")]++
+	}
+	return counts
+}
+
 // leastToMean compares what the processes got of the whole windows. It is negative if processes
 // came and went.
 func (f *fleet) leastToMean(succeeded []fake.Request) float64 {
-	whole := succeeded[:min(len(succeeded), wholeWindows*f.limit)]
+	whole := succeeded[:min(len(succeeded), wholeWindows()*f.limit)]
 	if len(f.gone) > f.processes || len(whole) == 0 {
 		return -1
 	}
-	counts := map[string]int{}
-	for _, r := range whole {
-		counts[r.Header.Get("X-Worker")]++
-	}
-	least := len(whole)
+	counts, least := counts(whole), len(whole)
 	for _, w := range f.gone {
-		least = min(least, counts[strconv.Itoa(w.Process.Pid)])
+		least = min(least, counts[w.id()])
 	}
 	return float64(least*f.processes) / float64(len(whole))
 }
@@ -99,7 +102,11 @@ func (f *fleet) check(m measured) {
 	f.Helper()
 	assert.LessOrEqual(f, m.limited, 2, "429s")
 	assert.False(f, m.banned, "the key is banned")
-	assert.GreaterOrEqual(f, m.part, f.goals.share, "share of the bound")
+	share := f.goals.share
+	if !*wholeTable {
+		share *= 0.95 // other rows run beside it
+	}
+	assert.GreaterOrEqual(f, m.part, share, "share of the bound")
 	// In a fair order nobody waits for a second window while there is room for all callers in one.
 	// But where they want most of it, a process that asks late may find nothing left, a known
 	// weakness. The rest is for Reset, which is rounded, and for what goes wrong.
@@ -115,7 +122,6 @@ func (f *fleet) check(m measured) {
 		assert.LessOrEqual(f, m.falls, f.goals.fallbacks, "fallbacks")
 	}
 	f.Log(m.fields())
-	f.spread()
 	if f.Failed() || m.limited > 0 {
 		f.facts()
 	}
@@ -137,24 +143,6 @@ func (f *fleet) facts() {
 	}
 	for _, r := range f.reports {
 		f.Logf("%+v", r)
-	}
-}
-
-// spread logs how many requests of each window the processes had.
-func (f *fleet) spread() {
-	f.Helper()
-	counts := map[string]map[string]int{}
-	for _, r := range f.service.Requests() {
-		window := r.ResponseHeader.Get("X-RateLimit-Reset")
-		if counts[window] == nil {
-			counts[window] = map[string]int{}
-		}
-		counts[window][r.Header.Get("X-Worker")]++
-	}
-	delete(counts, "") // no response
-	for _, window := range slices.Sorted(maps.Keys(counts)) {
-		f.Logf("window until %s: %d processes, requests %v", window, len(counts[window]),
-			slices.Sorted(maps.Values(counts[window])))
 	}
 }
 

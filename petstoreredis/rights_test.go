@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/petstoreredis"
 )
 
@@ -78,17 +79,25 @@ func TestOnRedisLeastRights(t *testing.T) {
 	})
 }
 
-// leastRightsSuffice uses up a window, is refused, and has the key reopened.
+// leastRightsSuffice tries a client with the least rights.
 func leastRightsSuffice(t *testing.T, server *redisServer) {
 	t.Helper()
-	service := newService(t, 5)
 	server.do(t, leastRights(t)...)
 	rdb := redis.NewClient(&redis.Options{
 		Addr: server.address, TLSConfig: server.tls, Username: "petstore", Password: "secret",
 	})
 	t.Cleanup(func() { _ = rdb.Close() })
-	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key")
+	useUp(t, rdb, "the fleet's key")
+	assert.ErrorContains(t, rdb.Get(t.Context(), "other").Err(), "NOPERM")
+	assert.ErrorContains(t, rdb.FlushAll(t.Context()).Err(), "NOPERM")
+}
+
+// useUp uses up a window, is refused, and has the key reopened.
+func useUp(t *testing.T, rdb redis.UniversalClient, name string) {
+	t.Helper()
+	limiter, err := petstoreredis.NewLimiter(rdb, name)
 	require.NoError(t, err)
+	service := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(5, 0)))
 	client := service.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(0))
 	for range 5 {
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
@@ -101,78 +110,48 @@ func leastRightsSuffice(t *testing.T, server *redisServer) {
 	stats := limiter.Stats()
 	assert.Zero(t, stats.Fallbacks)
 	assert.Zero(t, stats.Repairs)
-	assert.ErrorContains(t, rdb.Get(t.Context(), "other").Err(), "NOPERM")
-	assert.ErrorContains(t, rdb.FlushAll(t.Context()).Err(), "NOPERM")
 }
 
-// newTLSRedisServer starts a Redis that speaks TLS only, and only with clients whose certificate is
-// of the same authority as its own.
+// newTLSRedisServer starts a Redis that speaks TLS only, and only with clients that have its own
+// certificate.
 func newTLSRedisServer(t *testing.T) *redisServer {
 	t.Helper()
-	a, dir := newAuthority(t), t.TempDir()
-	write := func(name string, blocks ...*pem.Block) string {
+	s, dir := makeRedisServer(t), t.TempDir()
+	own := newCertificate(t)
+	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	require.NoError(t, err)
+	write := func(name, kind string, data []byte) string {
 		file := filepath.Join(dir, name)
-		var text []byte
-		for _, b := range blocks {
-			text = append(text, pem.EncodeToMemory(b)...)
-		}
-		require.NoError(t, os.WriteFile(file, text, 0o600))
+		require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600))
 		return file
 	}
-	own, key := a.issue(t, "redis"), &pem.Block{Type: "PRIVATE KEY"}
-	var err error
-	key.Bytes, err = x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	require.NoError(t, err)
-
-	s := makeRedisServer(t)
+	cert := write("cert.pem", "CERTIFICATE", own.Certificate[0])
 	pool := x509.NewCertPool()
-	pool.AddCert(a.cert)
-	s.tls = &tls.Config{
-		MinVersion: tls.VersionTLS12, RootCAs: pool, Certificates: []tls.Certificate{a.issue(t, "petstore")},
-	}
+	pool.AddCert(own.Leaf)
+	s.tls = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, Certificates: []tls.Certificate{own}}
 	s.args = []string{
 		"--port", "0", "--tls-port", s.port(t), "--bind", "127.0.0.1", "--save", "", "--dir", dir,
 		"--tls-auth-clients", "yes",
-		"--tls-ca-cert-file", write("ca.pem", &pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}),
-		"--tls-cert-file", write("cert.pem", &pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate[0]}),
-		"--tls-key-file", write("key.pem", key),
+		"--tls-ca-cert-file", cert, "--tls-cert-file", cert, "--tls-key-file", write("key.pem", "PRIVATE KEY", key),
 	}
 	s.start(t)
 	return s
 }
 
-// authority issues certificates.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) authority {
+// newCertificate returns one that signs itself, for both ends of a connection to loopback.
+func newCertificate(t *testing.T) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of this test"},
-		NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "redis"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	require.NoError(t, err)
-	cert, err := x509.ParseCertificate(raw)
+	leaf, err := x509.ParseCertificate(raw)
 	require.NoError(t, err)
-	return authority{cert, key}
-}
-
-// issue returns a certificate for either end of a connection to loopback.
-func (a authority) issue(t *testing.T, name string) tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: a.cert.NotAfter,
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	require.NoError(t, err)
-	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key, Leaf: leaf}
 }

@@ -33,7 +33,7 @@ func rows() []row {
 		},
 		{
 			name:  "healthy",
-			limit: 300, processes: 8, goroutines: 8, goals: goals{share: 0.96, fairness: 0.85, trips: 0.31},
+			limit: 300, processes: 8, goroutines: 8, brief: true, goals: goals{share: 0.96, fairness: 0.85, trips: 0.31},
 		},
 		{name: "healthy, 64 × 4", limit: 300, processes: 64, goroutines: 4},
 		{
@@ -67,7 +67,7 @@ func rows() []row {
 		},
 		{
 			name:  "Redis killed, away for 10 s, empty",
-			limit: 300, processes: 8, goroutines: 4, during: killed, goals: anyFallbacks,
+			limit: 300, processes: 8, goroutines: 4, brief: true, during: killed, goals: anyFallbacks,
 		},
 		{name: "Redis frozen for 20 s", limit: 300, processes: 8, goroutines: 4, during: frozen, goals: anyFallbacks},
 		{
@@ -76,7 +76,7 @@ func rows() []row {
 		},
 		{
 			name: "Redis failed over to a replica that lagged", limit: 300, processes: 8, goroutines: 1, failover: true,
-			during: failedOver, goals: anyFallbacks,
+			brief: true, during: failedOver, goals: anyFallbacks,
 		},
 		{
 			name:  "killed and started cold, twice in a window",
@@ -84,7 +84,7 @@ func rows() []row {
 		},
 		{
 			name:  "rolling restart in mid-window",
-			limit: 300, processes: 8, goroutines: 1, during: rolling, goals: anyFallbacks,
+			limit: 300, processes: 8, goroutines: 1, brief: true, during: rolling, goals: anyFallbacks,
 		},
 	}
 }
@@ -94,11 +94,8 @@ func rows() []row {
 func slow(processes, goroutines, limit int, length time.Duration) row {
 	return row{
 		name:  fmt.Sprintf("Redis slow for the first %.0f s, %d on %d", length.Seconds(), processes, limit),
-		limit: limit, processes: processes, goroutines: goroutines, delay: slowStart, goals: goals{fallbacks: -1},
-		during: func(f *fleet) {
-			f.at(length)
-			f.proxy.delay.Store(int64(time.Millisecond))
-		},
+		limit: limit, processes: processes, goroutines: goroutines, delay: slowStart, slowFor: length,
+		goals: goals{fallbacks: -1}, brief: length < minute,
 	}
 }
 
@@ -121,12 +118,12 @@ func closedFlushed(f *fleet) {
 	f.closeForADay()
 	f.redis.do(f.T, "flushall")
 	for range 2 {
-		f.kill(0)
+		f.pop().kill()
 	}
 	fresh := f.hire(2)
 	begin(fresh)
 	f.at(35 * time.Second)
-	if counts := f.counts(); counts[fresh[0].Process.Pid]+counts[fresh[1].Process.Pid] == 0 {
+	if counts := counts(f.with(http.StatusOK)); counts[fresh[0].id()]+counts[fresh[1].id()] == 0 {
 		begin(fresh[:1]) // the others were first, and have told Redis of the closure: somebody must reopen the key
 	}
 	f.allWork()
@@ -148,11 +145,11 @@ func (f *fleet) closeForADay() {
 // allWork checks that each process sends requests in the second window.
 func (f *fleet) allWork() {
 	f.at(50 * time.Second)
-	before := f.counts()
+	before := counts(f.with(http.StatusOK))
 	f.at(80 * time.Second)
-	after := f.counts()
+	after := counts(f.with(http.StatusOK))
 	for _, w := range f.workers {
-		assert.Greater(f, after[w.Process.Pid], before[w.Process.Pid], "worker %d does not work again", w.Process.Pid)
+		assert.Greater(f, after[w.id()], before[w.id()], "worker %s does not work again", w.id())
 	}
 }
 
@@ -236,7 +233,7 @@ func twice(f *fleet) {
 	for i, used := range []int{f.limit / 3, f.limit * 2 / 3} {
 		f.await(used)
 		for len(f.workers) > 0 {
-			f.kill(0)
+			f.pop().kill()
 		}
 		if i == 1 {
 			f.redis.do(f.T, "flushall")
@@ -252,24 +249,9 @@ func rolling(f *fleet) {
 		f.await(f.limit * (i + 1) / 6)
 		begin(f.hire(1))
 		if i%2 == 0 {
-			f.dismiss(0)
+			f.dismiss()
 		} else {
-			f.kill(0)
+			f.pop().kill()
 		}
 	}
-}
-
-// counts is how many requests of each process have succeeded.
-func (f *fleet) counts() map[int]int {
-	counts := map[string]int{}
-	for _, r := range f.service.Requests() {
-		if r.StatusCode == http.StatusOK {
-			counts[r.Header.Get("X-Worker")]++
-		}
-	}
-	byProcess := map[int]int{}
-	for _, w := range f.workers {
-		byProcess[w.Process.Pid] = counts[fmt.Sprint(w.Process.Pid)]
-	}
-	return byProcess
 }

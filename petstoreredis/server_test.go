@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"testing"
 	"time"
@@ -108,29 +107,4 @@ func (s *redisServer) client(t testing.TB) *redis.Client {
 func (s *redisServer) do(t testing.TB, words ...any) {
 	t.Helper()
 	require.NoError(t, s.client(t).Do(t.Context(), words...).Err(), "%v", words[0])
-}
-
-var scriptCalls = regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+),usec=(\d+)`)
-
-// script is how often the script ran, and how long in all.
-func (s *redisServer) script(t testing.TB) (calls int, took time.Duration) {
-	t.Helper()
-	text, err := s.client(t).Info(t.Context(), "commandstats").Result()
-	require.NoError(t, err)
-	for _, match := range scriptCalls.FindAllStringSubmatch(text, -1) {
-		n, err := strconv.Atoi(match[1])
-		require.NoError(t, err)
-		micros, err := strconv.Atoi(match[2])
-		require.NoError(t, err)
-		calls += n
-		took += time.Duration(micros) * time.Microsecond
-	}
-	return calls, took
-}
-
-// trips is how often the script ran for each of n requests.
-func (s *redisServer) trips(t testing.TB, n int) float64 {
-	t.Helper()
-	calls, _ := s.script(t)
-	return float64(calls) / float64(n)
 }

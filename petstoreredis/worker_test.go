@@ -2,17 +2,18 @@ package petstoreredis_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,11 +31,11 @@ type job struct {
 	Redis      []string // addresses, of Sentinels if there is a Master
 	Master     string
 	Service    string
-	Requests   int // 0: until it is told to stop
 	Goroutines int
-	Lease      time.Duration // 0: the default, as for Timeout
-	Timeout    time.Duration
-	Burn       bool // keep the processor busy, and do nothing else
+	Delay      time.Duration // of each command of Redis
+	SlowFor    time.Duration // how long Delay lasts; 0: for ever
+	Drops      int           // of a hundred commands, those that break their connection
+	Burn       bool          // keep the processor busy, and do nothing else
 }
 
 // report is what a worker has done.
@@ -71,7 +72,7 @@ func TestMain(m *testing.M) {
 // work is a job that is being done.
 type work struct {
 	job
-	left   atomic.Int64
+	begun  time.Time
 	mu     sync.Mutex
 	report report
 }
@@ -79,9 +80,14 @@ type work struct {
 // run begins with the first line of standard input. Each further line has the client reopen the
 // key; the end of the input ends the work.
 func (w *work) run() error {
-	rdb := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: w.Redis, MasterName: w.Master})
+	options := &redis.UniversalOptions{Addrs: w.Redis, MasterName: w.Master}
+	if w.Delay > 0 {
+		options.Dialer = w.dial
+	}
+	rdb := redis.NewUniversalClient(options)
 	defer func() { _ = rdb.Close() }()
-	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key", w.options()...)
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key", petstoreredis.WithLogger(logger))
 	if err != nil {
 		return err
 	}
@@ -94,6 +100,7 @@ func (w *work) run() error {
 	input := bufio.NewScanner(os.Stdin)
 	fmt.Println("ready")
 	input.Scan()
+	w.begun = time.Now()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() {
@@ -112,28 +119,31 @@ func (w *work) run() error {
 	return nil
 }
 
-func (j job) options() []petstoreredis.Option {
-	options := []petstoreredis.Option{
-		petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
+// dial connects to a Redis far away or slow.
+func (w *work) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if err := w.delay(); err != nil {
+		return nil, err
 	}
-	if j.Lease > 0 {
-		options = append(options, petstoreredis.WithLease(j.Lease))
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	return petstoreredis.DistantConn{Conn: conn, Before: w.delay}, err
+}
+
+// delay is the delay of one command, or of connecting.
+func (w *work) delay() error {
+	if w.SlowFor == 0 || time.Since(w.begun) < w.SlowFor {
+		wait(context.Background(), w.Delay)
 	}
-	if j.Timeout > 0 {
-		options = append(options, petstoreredis.WithTimeout(j.Timeout))
+	if rand.IntN(100) < w.Drops {
+		return io.ErrClosedPipe
 	}
-	return options
+	return nil
 }
 
 func (w *work) calls(ctx context.Context, client *petstore.Client) {
-	w.left.Store(int64(w.Requests))
-	if w.Requests == 0 {
-		w.left.Store(math.MaxInt64)
-	}
 	var group sync.WaitGroup
 	for range w.Goroutines {
 		group.Go(func() {
-			for ctx.Err() == nil && w.left.Add(-1) >= 0 {
+			for ctx.Err() == nil {
 				begun := time.Now()
 				_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
 				w.note(time.Since(begun), err, ctx.Err() != nil)
@@ -178,27 +188,10 @@ type worker struct {
 	*exec.Cmd
 	input  io.WriteCloser
 	output *bufio.Reader
-	errors *lockedBuilder
+	errors *bytes.Buffer // what it writes until it ends
 }
 
-// lockedBuilder takes what a process writes while the test reads it.
-type lockedBuilder struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (b *lockedBuilder) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text = append(b.text, p...)
-	return len(p), nil
-}
-
-func (b *lockedBuilder) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return string(b.text)
-}
+func (w *worker) id() string { return strconv.Itoa(w.Process.Pid) }
 
 // hire starts processes that wait for begin.
 func hire(t *testing.T, n int, j job) []*worker {
@@ -207,7 +200,7 @@ func hire(t *testing.T, n int, j job) []*worker {
 	require.NoError(t, err)
 	var workers []*worker
 	for range n {
-		w := &worker{Cmd: exec.CommandContext(t.Context(), os.Args[0]), errors: &lockedBuilder{}}
+		w := &worker{Cmd: exec.CommandContext(t.Context(), os.Args[0]), errors: &bytes.Buffer{}}
 		w.Env = append(os.Environ(), jobVariable+"="+string(text))
 		w.Stderr = w.errors
 		w.input, err = w.StdinPipe()
@@ -217,6 +210,7 @@ func hire(t *testing.T, n int, j job) []*worker {
 		w.output = bufio.NewReader(output)
 		require.NoError(t, w.Start())
 		t.Cleanup(func() {
+			w.kill()
 			if t.Failed() && !j.Burn {
 				t.Logf("worker %d: %s", w.Process.Pid, w.errors)
 			}
