@@ -1,12 +1,6 @@
 package conformance
 
-import (
-	"fmt"
-	"strings"
-)
-
-// validPet is a body that createPet must take; see offer.
-const validPet = `{"name":$name,"categoryId":$category}`
+import "strings"
 
 // bodyProbes are about bodies that createPet may take or refuse. The pets are named after them.
 func bodyProbes() []probe {
@@ -50,21 +44,15 @@ func bodyProbes() []probe {
 	}
 }
 
-// offer sends createPet a body, in which $name and $category stand for what is valid.
-func (s *session) offer(name, body, media string) *exchange {
-	fill := strings.NewReplacer("$name", quoted(name), "$category", fmt.Sprint(s.target.CategoryID))
-	r := post(fill.Replace(body))
-	r.media = media
-	return s.ask(r)
-}
-
 func bodyProbe(body string) func(*session) string {
-	return func(s *session) string { return s.offer(s.petName("taken"), body, mediaJSON).outcome() }
+	return func(s *session) string { return s.offer("taken", body).outcome() }
 }
 
 func mediaProbe(media string) func(*session) string {
 	return func(s *session) string {
-		return s.offer(s.petName("other media type"), validPet, media).outcome()
+		r := s.newPet("other media type", validPet)
+		r.media = media
+		return s.ask(r).outcome()
 	}
 }
 
@@ -80,13 +68,13 @@ func destructively(ask func(*session) string) func(*session) string {
 
 func probeDuplicate(s *session) string {
 	first, last := s.petName("first"), s.petName("last")
-	x := s.offer(first, `{"name":$name,"categoryId":$category,"name":`+quoted(last)+`}`, mediaJSON)
+	x := s.offer("first", `{"name":$name,"categoryId":$category,"name":`+string(quoted(last))+`}`)
 	return x.nameAmong(map[string]string{first: "the first counts", last: "the last counts"})
 }
 
 func probeSpecialName(s *session) string {
-	name := s.petName(`Zoë "Łata" 犬 🐾`)
-	return s.offer(name, validPet, mediaJSON).nameAmong(map[string]string{name: "kept"})
+	const name = `Zoë "Łata" 犬 🐾`
+	return s.offer(name, validPet).nameAmong(map[string]string{s.petName(name): "kept"})
 }
 
 // nameAmong is the word for the name that a pet got, or the outcome if none was added.
@@ -94,7 +82,7 @@ func (x *exchange) nameAmong(words map[string]string) string {
 	if !x.success() {
 		return x.outcome()
 	}
-	name, err := text(orSkip(x.pet).fields["name"])
+	name, err := read[string](orSkip(x.pet)["name"])
 	if word, ok := words[name]; ok && err == nil {
 		return word
 	}
@@ -102,11 +90,11 @@ func (x *exchange) nameAmong(words map[string]string) string {
 }
 
 func probeDefaultStatus(s *session) string {
-	raw, ok := s.mine("").fields["status"]
+	raw, ok := s.mine("")["status"]
 	if !ok {
 		return "none"
 	}
-	if status, err := text(raw); err == nil {
+	if status, err := read[string](raw); err == nil {
 		return status
 	}
 	return string(raw)

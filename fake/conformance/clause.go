@@ -22,20 +22,21 @@ func (c clause) name() string { return c.section + " " + c.text }
 // catalogue first, those that look at every response last.
 func clauses() []clause {
 	return slices.Concat(
-		baseClauses(),
 		listClauses(),
-		resourceClauses(),
 		createClauses(),
 		getClauses(),
-		authClauses(),
-		errorClauses(),
+		accessClauses(),
 		limitClauses(),
+		responseClauses(),
 	)
 }
 
 // check returns nil if the service keeps to a clause, a skip if that cannot be seen, and any other
 // error if it does not.
-func (s *session) check(c clause) error { return attempt(func() { c.check(s) }) }
+func (s *session) check(c clause) error {
+	_, err := attempt(func() any { c.check(s); return nil })
+	return err
+}
 
 // ended is the panic by which fail and skipf end a check, as testing.T ends a test. The result is
 // an error all the same, and not a call of testing.T, so that tests can see a clause fail.
@@ -47,8 +48,8 @@ func fail(err error) { panic(ended{err}) }
 // skipf ends the check: the clause cannot be checked.
 func skipf(format string, args ...any) { fail(skip(fmt.Sprintf(format, args...))) }
 
-// attempt runs f and returns the error that ended it, nil if none did.
-func attempt(f func()) (err error) {
+// attempt returns what f returns, or the error that ended it.
+func attempt[T any](f func() T) (v T, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -58,19 +59,13 @@ func attempt(f func()) (err error) {
 			panic(p)
 		}
 	}()
-	f()
-	return nil
-}
-
-// readable returns what read returns, and false if an error ended it.
-func readable[T any](read func() T) (v T, ok bool) {
-	err := attempt(func() { v = read() })
-	return v, err == nil
+	return f(), nil
 }
 
 // orSkip returns what read returns. It skips where an error ends read: another clause checks that.
-func orSkip[T any](read func() T) (v T) {
-	if err := attempt(func() { v = read() }); err != nil {
+func orSkip[T any](read func() T) T {
+	v, err := attempt(read)
+	if err != nil {
 		skipf("%v", err)
 	}
 	return v

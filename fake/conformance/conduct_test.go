@@ -133,7 +133,7 @@ func TestRunConduct(t *testing.T) {
 			Operation: petstore.OpListPets, Times: fake.Forever, Status: http.StatusFound,
 			Header: http.Header{"Location": {"http://elsewhere.example/v1/pets"}},
 		})
-		err := attempt(func() { s.list("").want(http.StatusOK) })
+		err := s.check(clause{check: func(s *session) { s.list("").want(http.StatusOK) }})
 		require.ErrorContains(t, err, "the response must be 200 and is 302")
 	})
 	t.Run("leaves a short key in responses", func(t *testing.T) {

@@ -1,20 +1,19 @@
 package conformance
 
 import (
-	"encoding/json"
 	"fmt"
+	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // request is what is sent to the service. It is comparable: the same request is sent only once.
 type request struct {
 	method string
 	path   string // below the base address, with the query
-	auth   credential
+	auth   string // Authorization header, in which $key stands for the key
 	media  string // Content-Type of the body
 	body   string
 	round  string // differs where the same request is to be sent again
@@ -22,43 +21,25 @@ type request struct {
 
 const mediaJSON = "application/json"
 
-func get(path string) request { return request{method: http.MethodGet, path: path} }
-
-func post(body string) request {
-	return request{method: http.MethodPost, path: "/pets", media: mediaJSON, body: body}
-}
-
-// credential is what a request has for an Authorization header.
-type credential int
-
+// What a request has for an Authorization header.
 const (
-	validKey credential = iota
-	noKey
-	invalidKey
-	otherScheme
-	lowerCase // the valid key, behind a scheme in lower case
+	validKey    = "Bearer $key"
+	lowerCase   = "bearer $key"
+	noKey       = ""
+	invalidKey  = "Bearer petstore-go-conformance-no-such-key" // shows an operator where it comes from
+	otherScheme = "Basic bm9ib2R5Om5vdGhpbmc="                 // never the key: it belongs to Bearer
 )
 
-// valid reports whether the request counts against the key's quota.
-func (c credential) valid() bool { return c == validKey || c == lowerCase }
-
-// unknownKey is a key that no service knows. Its text shows an operator where it comes from.
-const unknownKey = "petstore-go-conformance-no-such-key"
-
-// header returns the Authorization header, empty for none.
-func (c credential) header(key string) string {
-	switch c {
-	case noKey:
-		return ""
-	case invalidKey:
-		return "Bearer " + unknownKey
-	case otherScheme:
-		return "Basic bm9ib2R5Om5vdGhpbmc=" // never the key: it belongs to the Bearer scheme
-	case lowerCase:
-		return "bearer " + key
-	}
-	return "Bearer " + key
+func get(path string) request {
+	return request{method: http.MethodGet, path: path, auth: validKey}
 }
+
+func post(body string) request {
+	return request{method: http.MethodPost, path: "/pets", auth: validKey, media: mediaJSON, body: body}
+}
+
+// counts reports whether the request counts against the key's quota.
+func (r request) counts() bool { return strings.Contains(r.auth, "$key") }
 
 // exchange is a request with its response.
 type exchange struct {
@@ -69,26 +50,14 @@ type exchange struct {
 	at       time.Time // when it arrived, by the clock of this side
 }
 
-// redact takes the key out of a response that repeats it: messages go into logs, observations into
-// files.
-func (x *exchange) redact(key string) {
-	x.response = []byte(redact.Text(string(x.response), key))
-	x.header = redact.Header(x.header, key)
-}
-
 // String describes the exchange for a message.
 func (x *exchange) String() string {
 	s := x.method + " " + x.path
 	if x.body != "" {
 		s += " " + show([]byte(x.body))
 	}
-	switch x.auth {
-	case noKey:
-		s += " without a key"
-	case invalidKey:
-		s += " with an invalid key"
-	case otherScheme:
-		s += " with another scheme"
+	if x.auth != validKey {
+		s += fmt.Sprintf(" with Authorization %q", x.auth)
 	}
 	return fmt.Sprintf("%s got %d with %s", s, x.status, show(x.response))
 }
@@ -108,6 +77,14 @@ func (x *exchange) want(status int) {
 	}
 }
 
+// wantJSON fails unless the media type is JSON; it may have parameters, such as charset.
+func (x *exchange) wantJSON() {
+	value := x.header.Get("Content-Type")
+	if media, _, err := mime.ParseMediaType(value); err != nil || media != mediaJSON {
+		x.failf("the Content-Type must be application/json and is %q", value)
+	}
+}
+
 // date is the time of the response, by the clock of the service if it sent a Date.
 func (x *exchange) date() time.Time {
 	if date, err := http.ParseTime(x.header.Get("Date")); err == nil {
@@ -116,69 +93,47 @@ func (x *exchange) date() time.Time {
 	return x.at
 }
 
+// local turns a time of the service's clock into one of this side's. The Date header has a grain of
+// a second and is rounded down, so that the result is never too early.
+func (x *exchange) local(t time.Time) time.Time { return x.at.Add(t.Sub(x.date())) }
+
 // quota is what the three headers of a response say (section 8.2).
 type quota struct {
 	limit, remaining int
-	reset            int64
+	reset            time.Time
 	known            bool // all three are there and make sense
 }
 
 func (x *exchange) quota() quota {
-	limit := x.header.Get(headerLimit)
-	remaining := x.header.Get(headerRemaining)
-	reset := x.header.Get(headerReset)
-	if isCount(limit, x) != nil || isCount(remaining, x) != nil || isTimestamp(reset, x) != nil {
-		return quota{}
-	}
-	q := quota{known: true}
-	q.limit, _ = strconv.Atoi(limit)
-	q.remaining, _ = strconv.Atoi(remaining)
-	q.reset, _ = strconv.ParseInt(reset, 10, 64)
-	return q
+	limit, err1 := x.count(headerLimit)
+	remaining, err2 := x.count(headerRemaining)
+	reset, err3 := x.reset()
+	return quota{limit, remaining, reset, err1 == nil && err2 == nil && err3 == nil}
 }
 
 // sameWindow reports whether both responses show the same window.
 func (q quota) sameWindow(o quota) bool {
-	return q.known && o.known && q.reset == o.reset && q.limit == o.limit
+	return q.known && o.known && q.reset.Equal(o.reset) && q.limit == o.limit
 }
 
-// pet is one Pet object of a response.
-type pet struct {
-	from   *exchange
-	fields map[string]json.RawMessage
+// count reads a header with a number of requests.
+func (x *exchange) count(header string) (int, error) {
+	n, err := strconv.Atoi(x.header.Get(header))
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is not a number of requests", x.header.Get(header))
+	}
+	return n, nil
 }
 
-// id returns the pet's id as it is written.
-func (p pet) id() string { return string(p.fields["id"]) }
-
-// pet reads the body of a success as one Pet.
-func (x *exchange) pet() pet {
-	if !x.success() {
-		skipf("there is no pet to look at: %s", x)
+// reset reads X-RateLimit-Reset. It refuses seconds to go and milliseconds: no limit of the document
+// lasts longer than a day, and a custom one hardly a year.
+func (x *exchange) reset() (time.Time, error) {
+	const year = 366 * 24 * time.Hour
+	value := x.header.Get(headerReset)
+	sec, err := strconv.ParseInt(value, 10, 64)
+	t := time.Unix(sec, 0)
+	if err != nil || t.Sub(x.date()).Abs() > year {
+		return t, fmt.Errorf("%q is not a Unix timestamp near %s", value, x.date().UTC().Format(time.RFC3339))
 	}
-	fields, err := object(x.response)
-	if err != nil {
-		x.failf("the body is no Pet: %v", err)
-	}
-	return pet{x, fields}
-}
-
-// pets reads the body of a success as Pets.
-func (x *exchange) pets() []pet {
-	if !x.success() {
-		skipf("there is no list to look at: %s", x)
-	}
-	items, err := array(x.response)
-	if err != nil {
-		x.failf("the body is no Pets: %v", err)
-	}
-	list := make([]pet, 0, len(items))
-	for _, item := range items {
-		fields, err := object(item)
-		if err != nil {
-			x.failf("an element is no Pet: %v", err)
-		}
-		list = append(list, pet{x, fields})
-	}
-	return list
+	return t, nil
 }

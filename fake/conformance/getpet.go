@@ -28,12 +28,10 @@ func getSuccess(s *session) {
 
 // getBody compares the pet to what createPet returned.
 func getBody(s *session) {
-	want, x := s.fetch()
-	got := x.pet()
+	created, x := s.fetch()
+	pet := x.pet()
 	for _, field := range []string{"id", "name", "categoryId", "status"} {
-		if a, b := got.fields[field], want.fields[field]; (a != nil || b != nil) && !same(a, b) {
-			x.failf("%s is %s; when the pet was added, it was %s", field, show(a), show(b))
-		}
+		x.wantField(pet, field, created[field])
 	}
 }
 

@@ -67,9 +67,10 @@ type probe struct {
 func (s *session) observe() (Observations, error) {
 	var list Observations
 	for _, p := range probes() {
-		answer := Unseen
-		err := attempt(func() { answer = p.answer(s) })
-		if err != nil && !isSkip(err) {
+		answer, err := attempt(func() string { return p.answer(s) })
+		if isSkip(err) {
+			answer = Unseen
+		} else if err != nil {
 			return nil, fmt.Errorf("conformance: observing %s: %w", p.key, err)
 		}
 		list = append(list, fake.Finding{

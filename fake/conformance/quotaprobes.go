@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	petstore "github.com/petstore/petstore-go"
 )
 
 func errorProbes() []probe {
@@ -20,7 +22,7 @@ func errorProbes() []probe {
 	for _, status := range []int{400, 401, 404} {
 		list = append(list, probe{
 			fmt.Sprintf("code-%d", status), "7", fmt.Sprintf("What is the code of a %d?", status),
-			func(s *session) string { return s.refusals(status)[0].code() },
+			func(s *session) string { return s.responses(hasStatus(status))[0].code() },
 		})
 	}
 	return append(list, probe{
@@ -50,18 +52,15 @@ func limitProbes() []probe {
 // anonymousHeader is the probe for a header of the response to a request without a key.
 func anonymousHeader(name string) func(*session) string {
 	return func(s *session) string {
-		x := s.withoutKey(get("/pets"), noKey)
+		x := s.operation(petstore.OpListPets, noKey)
 		return cmp.Or(strings.Join(x.header.Values(name), ", "), "none")
 	}
 }
 
 // code returns the code of an Error body.
 func (x *exchange) code() string {
-	fields, err := object(x.response)
-	if err != nil {
-		skipf("%v", err)
-	}
-	code, err := text(fields["code"])
+	o, _ := read[object](x.response)
+	code, err := read[string](o["code"])
 	if err != nil {
 		skipf("%v", err)
 	}
@@ -72,20 +71,19 @@ func (x *exchange) code() string {
 // compares what remains. It is right only if there is no other user of the key.
 func countsProbe(status int) func(*session) string {
 	return func(s *session) string {
-		s.samples()
 		var last quota
-		for _, x := range s.log {
+		for _, x := range s.responses(hasQuota) {
 			q := x.quota()
-			if x.auth != validKey || !q.known || x.path == "/no-such-path" {
+			switch {
+			case x.path == "/no-such-path":
 				continue
-			}
-			if x.status == status && q.sameWindow(last) {
-				if q.remaining < last.remaining {
-					return "counted"
-				}
+			case x.status != status || !q.sameWindow(last):
+				last = q
+			case q.remaining < last.remaining:
+				return "counted"
+			default:
 				return "free"
 			}
-			last = q
 		}
 		skipf("there are no two responses of one window to compare")
 		return ""
@@ -108,18 +106,18 @@ func (s *session) tick(round string) (*exchange, quota) {
 func probeWindow(s *session) string {
 	const between = 25 * time.Second
 	first, q := s.tick("window begins")
-	left := time.Unix(q.reset, 0).Sub(first.date())
+	left := q.reset.Sub(first.date())
 	if left <= 2*time.Second || left > patience {
 		skipf("the window is not one of a minute")
 	}
 	s.waitUntil(first.at.Add(min(between, left/2)), "the window")
 	s.tick("window goes on")
-	s.waitUntil(local(first, time.Unix(q.reset+1, 0)), "the window")
+	s.waitUntil(first.local(q.reset.Add(time.Second)), "the window")
 	last, next := s.tick("window is over")
 	if next.limit != q.limit {
 		skipf("the headers show another window")
 	}
-	return windowKind(q.reset, next.reset, time.Unix(next.reset, 0).Sub(last.date()))
+	return windowKind(q.reset.Unix(), next.reset.Unix(), next.reset.Sub(last.date()))
 }
 
 // windowKind is the word for a window by the ends of two that follow each other, and by what the

@@ -12,7 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // The bounds of a session.
@@ -33,11 +36,10 @@ type session struct {
 	tag     string // what the names of its pets begin with
 	memo    map[request]*exchange
 	log     []*exchange
-	keyed   *exchange // the last response to the key, whose headers show its quota
-	over    *exchange // a 429 that was provoked
-	overErr error     // or why there is none
-	broken  int       // requests in a row without a response
-	stopped error     // why nothing is asked any more
+	keyed   *exchange                 // the last response to the key, whose headers show its quota
+	over    func() (*exchange, error) // a 429 that is provoked once, or why there is none
+	broken  int                       // requests in a row without a response
+	stopped error                     // why nothing is asked any more
 }
 
 func newSession(ctx context.Context, target Target) (*session, error) {
@@ -58,13 +60,15 @@ func newSession(ctx context.Context, target Target) (*session, error) {
 		client = &own
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &session{
+	s := &session{
 		ctx:    ctx,
 		target: target,
 		client: client,
 		tag:    fmt.Sprintf("petstore-go conformance %06x", rand.IntN(1<<24)),
 		memo:   make(map[request]*exchange),
-	}, nil
+	}
+	s.over = sync.OnceValues(func() (*exchange, error) { return attempt(s.provoke) })
+	return s, nil
 }
 
 // ask returns the response to a request, from memory if it was sent before.
@@ -91,11 +95,11 @@ func (s *session) askPolitely(r request) *exchange {
 
 // awaitQuota waits for the next window if this one is nearly used up.
 func (s *session) awaitQuota(r request) {
-	if s.keyed == nil || !r.auth.valid() {
+	if s.keyed == nil || !r.counts() {
 		return
 	}
 	if q := s.keyed.quota(); q.known && q.remaining <= spare {
-		end := local(s.keyed, time.Unix(q.reset, 0))
+		end := s.keyed.local(q.reset)
 		s.keyed = nil
 		s.waitUntil(end, "a short quota")
 	}
@@ -123,7 +127,7 @@ func (s *session) send(r request) *exchange {
 	}
 	s.broken = 0
 	s.log = append(s.log, x)
-	if r.auth.valid() {
+	if r.counts() {
 		s.keyed = x
 	}
 	return x
@@ -141,8 +145,8 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	if r.media != "" {
 		req.Header.Set("Content-Type", r.media)
 	}
-	if auth := r.auth.header(s.target.APIKey); auth != "" {
-		req.Header.Set("Authorization", auth)
+	if r.auth != noKey {
+		req.Header.Set("Authorization", strings.Replace(r.auth, "$key", s.target.APIKey, 1))
 	}
 	req.Header.Set("Accept", mediaJSON)
 	req.Header.Set("User-Agent", "petstore-go-conformance")
@@ -155,9 +159,9 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &exchange{request: r, status: resp.StatusCode, header: resp.Header.Clone(), response: body, at: time.Now()}
-	x.redact(s.target.APIKey)
-	return x, nil
+	// Without the key, which a response may repeat: messages go into logs, observations into files.
+	response, header := redact.Text(string(body), s.target.APIKey), redact.Header(resp.Header, s.target.APIKey)
+	return &exchange{r, resp.StatusCode, header, []byte(response), time.Now()}, nil
 }
 
 // waitUntil waits, or stops the session if that takes longer than a test should.
@@ -176,23 +180,19 @@ func (s *session) waitUntil(end time.Time, why string) {
 	}
 }
 
-// local turns a time of the service's clock into one of this side's. The Date header has a grain of
-// a second and is rounded down, so that the result is never too early.
-func local(x *exchange, t time.Time) time.Time { return x.at.Add(t.Sub(x.date())) }
-
 // comeBack returns when a 429 allows the next request: the latest of what it says, or in a minute
 // if it does not say.
 func comeBack(x *exchange) time.Time {
 	ends := []time.Time{x.at}
 	if q := x.quota(); q.known {
-		ends = append(ends, local(x, time.Unix(q.reset, 0)))
+		ends = append(ends, x.local(q.reset))
 	}
 	value := x.header.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && seconds < 1e9 {
 		ends = append(ends, x.at.Add(time.Duration(seconds*float64(time.Second))))
 	}
 	if date, err := http.ParseTime(value); err == nil {
-		ends = append(ends, local(x, date))
+		ends = append(ends, x.local(date))
 	}
 	if end := slices.MaxFunc(ends, time.Time.Compare); end.After(x.at) {
 		return end

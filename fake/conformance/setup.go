@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
@@ -21,27 +22,30 @@ var (
 // petName is the name of a pet that the session adds.
 func (s *session) petName(what string) string { return s.tag + ": " + what }
 
-// newPet writes a NewPet object; an empty status is left out.
-func (s *session) newPet(name, status string) string {
-	if status != "" {
-		status = `,"status":` + quoted(status)
-	}
-	return fmt.Sprintf(`{"name":%s,"categoryId":%d%s}`, quoted(name), s.target.CategoryID, status)
+// validPet is a body that createPet must take; see newPet.
+const validPet = `{"name":$name,"categoryId":$category}`
+
+// newPet returns a createPet with a body, in which $name and $category stand for what is valid.
+func (s *session) newPet(what, body string) request {
+	valid := strings.NewReplacer("$name", string(quoted(s.petName(what))), "$category", fmt.Sprint(s.target.CategoryID))
+	return post(valid.Replace(body))
 }
+
+// offer sends createPet a body; see newPet.
+func (s *session) offer(what, body string) *exchange { return s.ask(s.newPet(what, body)) }
 
 // add adds the pet of a status.
 func (s *session) add(status string) *exchange {
-	name := "no status"
-	if status != "" {
-		name = status
+	if status == "" {
+		return s.offer("no status", validPet)
 	}
-	return s.ask(post(s.newPet(s.petName(name), status)))
+	return s.offer(status, `{"name":$name,"categoryId":$category,"status":"`+status+`"}`)
 }
 
 // populate adds all pets. Other clauses check the responses.
 func (s *session) populate() {
 	for _, status := range added {
-		_ = attempt(func() { s.add(status) })
+		_, _ = attempt(func() *exchange { return s.add(status) })
 	}
 }
 
@@ -63,7 +67,7 @@ func (s *session) askAgain(query, round string) *exchange {
 
 // page returns the pets of a list. It skips if the list cannot be read, which another clause
 // checks.
-func (s *session) page(query string) ([]pet, *exchange) {
+func (s *session) page(query string) ([]object, *exchange) {
 	x := s.list(query)
 	return orSkip(x.pets), x
 }
@@ -75,28 +79,28 @@ const unknownID = int64(math.MaxInt64)
 func (s *session) fetchUnknown() *exchange { return s.ask(get(fmt.Sprintf("/pets/%d", unknownID))) }
 
 // mine returns the pet that was added with a status. It skips if that has no usable id.
-func (s *session) mine(status string) pet {
-	p := orSkip(s.add(status).pet)
-	if _, err := integer(p.fields["id"]); err != nil {
+func (s *session) mine(status string) object {
+	pet := orSkip(s.add(status).pet)
+	if _, err := read[int64](pet["id"]); err != nil {
 		skipf("the pet that was added has no usable id: %v", err)
 	}
-	return p
+	return pet
 }
 
 // fetch calls getPet for the pet that was added first, and returns that pet too. It skips if getPet
 // is gone on time.
-func (s *session) fetch() (pet, *exchange) {
-	p, x := s.fetchAnyway()
+func (s *session) fetch() (object, *exchange) {
+	pet, x := s.fetchAnyway()
 	if !x.success() && removed(x) {
 		skipf("getPet was announced for removal on 5 December 2030, and that has passed")
 	}
-	return p, x
+	return pet, x
 }
 
 // fetchAnyway is fetch, removed or not.
-func (s *session) fetchAnyway() (pet, *exchange) {
-	p := s.mine(statuses[0])
-	return p, s.ask(get("/pets/" + p.id()))
+func (s *session) fetchAnyway() (object, *exchange) {
+	pet := s.mine(statuses[0])
+	return pet, s.ask(get("/pets/" + pet.id()))
 }
 
 // removed reports whether a response comes from after the announced removal of getPet.
@@ -104,17 +108,13 @@ func removed(x *exchange) bool {
 	return !x.date().Before(time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC))
 }
 
-// operations returns a request of each operation that needs nothing but a key.
-func (s *session) operations() map[string]request {
-	return map[string]request{
+// operation calls an operation in a way that needs nothing but a key.
+func (s *session) operation(name, auth string) *exchange {
+	r := map[string]request{
 		petstore.OpListPets:  get("/pets"),
-		petstore.OpCreatePet: post(s.newPet(s.petName("without a key"), "")),
+		petstore.OpCreatePet: s.newPet("without a key", validPet),
 		petstore.OpGetPet:    get("/pets/1"),
-	}
-}
-
-// withoutKey sends a request without a valid key.
-func (s *session) withoutKey(r request, auth credential) *exchange {
+	}[name]
 	r.auth = auth
 	return s.ask(r)
 }
@@ -123,13 +123,13 @@ func (s *session) withoutKey(r request, auth credential) *exchange {
 // operation.
 func (s *session) samples() {
 	s.list("")
-	if err := attempt(func() { s.fetch() }); err != nil && !isSkip(err) {
+	_, err := attempt(func() *exchange { _, x := s.fetch(); return x })
+	if err != nil && !isSkip(err) {
 		fail(err)
 	}
 	s.ask(post("{}"))
 	s.fetchUnknown()
 	for _, name := range fakecontrol.Operations() {
-		r := s.operations()[name]
-		s.withoutKey(r, noKey)
+		s.operation(name, noKey)
 	}
 }

@@ -1,15 +1,19 @@
 package conformance
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// authClauses are those of section 5.
-func authClauses() []clause {
+// accessClauses are about what a request needs: the address of section 9, and the key of section 5.
+func accessClauses() []clause {
 	list := []clause{
+		{"9", "the base address ends in /v1", baseAddress},
 		{"5", "a valid key is accepted", keyAccepted},
 		{"5", "another scheme than Bearer is 401", keyRefused(petstore.OpListPets, otherScheme)},
 	}
@@ -22,6 +26,16 @@ func authClauses() []clause {
 	return list
 }
 
+func baseAddress(s *session) {
+	base, err := url.Parse(s.target.BaseURL)
+	if err == nil && !strings.HasSuffix(base.Path, "/v1") {
+		err = fmt.Errorf("the path of the base address is %q", base.Path)
+	}
+	if err != nil {
+		fail(err)
+	}
+}
+
 func keyAccepted(s *session) {
 	x := s.list("")
 	if x.status == http.StatusUnauthorized || x.status == http.StatusForbidden {
@@ -29,8 +43,8 @@ func keyAccepted(s *session) {
 	}
 }
 
-func keyRefused(operation string, auth credential) func(*session) {
+func keyRefused(operation, auth string) func(*session) {
 	return func(s *session) {
-		s.withoutKey(s.operations()[operation], auth).want(http.StatusUnauthorized)
+		s.operation(operation, auth).want(http.StatusUnauthorized)
 	}
 }

@@ -4,26 +4,44 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
-func listProbes() []probe {
+// readProbes are about listPets and getPet.
+func readProbes() []probe {
 	return []probe{
 		{"order", "4.1", "In which order does listPets return pets?", probeOrder},
 		{"limit-zero", "4.1", "What becomes of limit=0?", limitProbe("limit=0")},
 		{"limit-above", "4.1", "What becomes of limit=101?", limitProbe("limit=101")},
 		{"limit-word", "4.1", "What becomes of limit=abc?", limitProbe("limit=abc")},
-		{"limit-twice", "4.1", "What becomes of limit=1&limit=2?", probeLimitTwice},
-		{"unknown-status", "4.1", "What becomes of status=lost?", probeUnknownStatus},
+		{
+			"limit-twice", "4.1", "What becomes of limit=1&limit=2?",
+			lengthProbe("limit=1&limit=2", map[int]string{1: "the first counts", 2: "the last counts"}),
+		},
+		{
+			"unknown-status", "4.1", "What becomes of status=lost?",
+			lengthProbe("status=lost", map[int]string{0: "empty"}),
+		},
 		{
 			"unknown-parameter", "4.1", "What becomes of a parameter that the document does not name?",
 			outcome(get("/pets?limit=1&colour=grey")),
 		},
+		{
+			"petid-word", "4.3", "What is the response to a petId that is no number?",
+			outcome(get("/pets/abc")),
+		},
+		{
+			"petid-large", "4.3", "What is the response to a petId beyond int64?",
+			outcome(get("/pets/9223372036854775808")),
+		},
+		{"deprecation-headers", "4.3", "Which headers say that getPet is deprecated?", probeDeprecation},
+		{"removal", "9", "Does getPet answer after 5 December 2030?", probeRemoval},
 	}
 }
 
 // fresh asks for a list once more, since pets were added in between. It has no pets if the service
 // refused.
-func (s *session) fresh(query, round string) ([]pet, *exchange) {
+func (s *session) fresh(query, round string) ([]object, *exchange) {
 	s.populate()
 	x := s.askAgain(query, round)
 	if !x.success() {
@@ -55,10 +73,9 @@ func isDescending(list []int64) bool {
 	return slices.IsSortedFunc(list, func(a, b int64) int { return cmp.Compare(b, a) })
 }
 
-func ids(pets []pet) []int64 {
-	var list []int64
-	for _, p := range pets {
-		if id, err := integer(p.fields["id"]); err == nil {
+func ids(pets []object) (list []int64) {
+	for _, pet := range pets {
+		if id, err := read[int64](pet["id"]); err == nil {
 			list = append(list, id)
 		}
 	}
@@ -90,26 +107,32 @@ func limitProbe(query string) func(*session) string {
 	}
 }
 
-func probeLimitTwice(s *session) string {
-	list, x := s.fresh("limit=1&limit=2", "limits")
-	switch {
-	case !x.success():
-		return x.outcome()
-	case len(list) == 1:
-		return "the first counts"
-	case len(list) == 2:
-		return "the last counts"
+// lengthProbe says by the length of a list what became of a parameter.
+func lengthProbe(query string, words map[int]string) func(*session) string {
+	return func(s *session) string {
+		list, x := s.fresh(query, "limits")
+		if !x.success() {
+			return x.outcome()
+		}
+		return cmp.Or(words[len(list)], "ignored")
 	}
-	return "ignored"
 }
 
-func probeUnknownStatus(s *session) string {
-	list, x := s.fresh("status=lost", "limits")
-	switch {
-	case !x.success():
-		return x.outcome()
-	case len(list) == 0:
-		return "empty"
+func probeDeprecation(s *session) string {
+	_, x := s.fetchAnyway()
+	var list []string
+	for _, name := range []string{"Deprecation", "Link", "Sunset"} {
+		if x.header.Get(name) != "" {
+			list = append(list, name)
+		}
 	}
-	return "ignored"
+	return cmp.Or(strings.Join(list, ", "), "none")
+}
+
+func probeRemoval(s *session) string {
+	_, x := s.fetchAnyway()
+	if !removed(x) {
+		skipf("it is not yet that day")
+	}
+	return x.outcome()
 }
