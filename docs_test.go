@@ -183,7 +183,7 @@ func TestDocsOperations(t *testing.T) {
 		{"alerts", string(alerts), `- alert: (\w+)`, "\n| `%` | ", 6},
 		{"sentinel errors", source["errors.go"], `(Err\w+) += errors.New`, "`%`", 7},
 		{"error types", source["errors.go"] + source["ratelimit.go"], `(?m)^type ([A-Z]\w+Error) struct`, "`%`", 5},
-		{"metrics", source["petstoreotel/metrics.go"], `(?i)metric\w+ = "([^"]+)"`, "\n| `%` | ", 7},
+		{"metrics", source["petstoreotel/metrics.go"] + source["petstoreotel/budgets.go"], `"(petstore\.client\.[^"]+)"`, "\n| `%` | ", 7},
 		{"exit statuses", source["cmd/petstore-fake/main.go"], `exit\w+ += (\d)`, "\n| petstore-fake | % | ", 3},
 		{"exit statuses", source["examples/bulkimport/main.go"], `exit\w+ += (\d)`, "\n| bulkimport | % | ", 4},
 	} {

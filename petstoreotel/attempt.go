@@ -20,25 +20,28 @@ import (
 
 // attempt is one request, until its response has been read.
 type attempt struct {
-	ctx        context.Context // of the request, with its span, for the exemplars of the duration
-	span       trace.Span
-	duration   httpconv.ClientRequestDuration
-	target     target
-	started    time.Time
-	statusCode int    // 0: no response
-	protocol   string // "": not known
-	over       atomic.Bool
+	ctx      context.Context // of the request, with its span, for the exemplars of the duration
+	span     trace.Span
+	duration httpconv.ClientRequestDuration
+	started  time.Time
+	known    []attribute.KeyValue // of the duration, when it started
+	outcome  []attribute.KeyValue // of the span and the duration
+	failed   bool
+	over     atomic.Bool
 }
 
 // begin starts the span of a request, and returns the request with the span's context in it. req
 // and its body stay as they are: net/http sends the header separately ahead of a body whose type it
 // does not know.
 func (t *transport) begin(req *http.Request, c petstore.Call) (*attempt, *http.Request) {
-	a := &attempt{duration: t.metrics.requestDuration, started: time.Now(), target: newTarget(req, c)}
-	a.ctx, a.span = req.Context(), tracenoop.Span{}
+	name, attributes, known := describe(req, c)
+	a := &attempt{
+		ctx: req.Context(), span: tracenoop.Span{}, duration: t.metrics.requestDuration,
+		started: time.Now(), known: known,
+	}
 	if t.tracer != nil {
-		a.ctx, a.span = t.tracer.Start(a.ctx, a.target.spanName(),
-			trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(a.target.attributes(c)...))
+		a.ctx, a.span = t.tracer.Start(a.ctx, name,
+			trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
 	}
 	sent := req.WithContext(a.ctx)
 	return a, t.inject(sent, &carrier{request: sent, owned: true})
@@ -46,13 +49,25 @@ func (t *transport) begin(req *http.Request, c petstore.Call) (*attempt, *http.R
 
 // responded takes the header of the response. The attempt ends with its body.
 func (a *attempt) responded(resp *http.Response) {
-	a.statusCode = resp.StatusCode
-	a.protocol = protocolVersion(resp)
-	switch {
-	case resp.StatusCode == http.StatusSwitchingProtocols, resp.Body == nil, resp.Body == http.NoBody:
+	a.outcome = append(a.outcome, semconv.HTTPResponseStatusCode(resp.StatusCode))
+	if version := protocolVersion(resp); version != "" {
+		a.outcome = append(a.outcome, semconv.NetworkProtocolVersion(version))
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		a.fail(strconv.Itoa(resp.StatusCode))
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols || resp.Body == nil || resp.Body == http.NoBody {
 		a.end(nil)
-	default:
-		resp.Body = &body{resp.Body, a}
+		return
+	}
+	resp.Body = &body{resp.Body, a}
+}
+
+// fail takes over the first error of the attempt.
+func (a *attempt) fail(errorType string) {
+	if !a.failed {
+		a.failed = true
+		a.outcome = append(a.outcome, semconv.ErrorTypeKey.String(errorType))
 	}
 }
 
@@ -62,35 +77,17 @@ func (a *attempt) end(err error) {
 		return
 	}
 	elapsed := time.Since(a.started)
-	if recording := a.span.IsRecording(); !recording && !a.duration.Enabled(a.ctx) {
-		a.span.End()
-		return
+	if err != nil {
+		a.fail(attemptErrorType(a.ctx, err))
 	}
-	outcome := a.outcome(err)
-	a.duration.Record(a.ctx, elapsed.Seconds(), a.target.method, a.target.server.address, a.target.server.port,
-		append(a.target.metricAttributes(), outcome...)...)
-	a.span.SetAttributes(outcome...)
-	if err != nil || a.statusCode >= http.StatusBadRequest {
+	if a.duration.Enabled(a.ctx) {
+		a.duration.RecordSet(a.ctx, elapsed.Seconds(), attribute.NewSet(append(a.known, a.outcome...)...))
+	}
+	a.span.SetAttributes(a.outcome...)
+	if a.failed {
 		a.span.SetStatus(codes.Error, "")
 	}
 	a.span.End()
-}
-
-func (a *attempt) outcome(err error) []attribute.KeyValue {
-	attrs := make([]attribute.KeyValue, 0, 3)
-	if a.statusCode != 0 {
-		attrs = append(attrs, semconv.HTTPResponseStatusCode(a.statusCode))
-	}
-	if a.protocol != "" {
-		attrs = append(attrs, semconv.NetworkProtocolVersion(a.protocol))
-	}
-	switch {
-	case a.statusCode >= http.StatusBadRequest:
-		attrs = append(attrs, semconv.ErrorTypeKey.String(strconv.Itoa(a.statusCode)))
-	case err != nil:
-		attrs = append(attrs, semconv.ErrorTypeKey.String(attemptErrorType(a.ctx, err)))
-	}
-	return attrs
 }
 
 // protocolVersion returns the version as the convention writes it: 1.0, 1.1, 2, 3; empty if the

@@ -3,6 +3,7 @@ package petstoreotel
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -13,9 +14,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 )
-
-// attributeScope is the key of the attribute with a [petstore.LimitScope]: minute, day or ban.
-const attributeScope = attribute.Key("petstore.rate_limit.scope")
 
 // budgetKey identifies an API key at a service.
 type budgetKey struct {
@@ -49,16 +47,13 @@ type budgets struct {
 func (bs *budgets) of(key budgetKey, now time.Time) *budget {
 	b := bs.known[key]
 	if b == nil {
+		b = &budget{closures: make(map[petstore.LimitScope]closure)}
 		for other := range bs.known {
 			if len(bs.known) < maxBudgets {
 				break
 			}
 			delete(bs.known, other)
 		}
-		if bs.known == nil {
-			bs.known = make(map[budgetKey]*budget)
-		}
-		b = &budget{}
 		bs.known[key] = b
 	}
 	b.seen = now
@@ -82,11 +77,9 @@ func (bs *budgets) observe(key budgetKey, info petstore.AttemptDoneInfo) {
 	if info.StatusCode == http.StatusTooManyRequests || r.IsZero() || r.Remaining == 0 {
 		return
 	}
-	for scope, c := range b.closures {
-		if sent.After(c.learned) { // earlier requests say nothing about it
-			delete(b.closures, scope)
-		}
-	}
+	maps.DeleteFunc(b.closures, func(_ petstore.LimitScope, c closure) bool {
+		return sent.After(c.learned) // earlier requests say nothing about it
+	})
 }
 
 // closed records that no request may be sent before until.
@@ -98,9 +91,6 @@ func (bs *budgets) closed(key budgetKey, scope petstore.LimitScope, until time.T
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	b := bs.of(key, now)
-	if b.closures == nil {
-		b.closures = make(map[petstore.LimitScope]closure)
-	}
 	if until.After(b.closures[scope].until) {
 		b.closures[scope] = closure{now, until}
 	}
@@ -109,7 +99,6 @@ func (bs *budgets) closed(key budgetKey, scope petstore.LimitScope, until time.T
 // figures are the values of the gauges of a server, over all of its API keys.
 type figures struct {
 	rateLimit   petstore.RateLimit // of the key with the fewest requests left
-	remaining   int
 	closedUntil map[petstore.LimitScope]time.Time
 }
 
@@ -120,27 +109,17 @@ func (bs *budgets) figures(now time.Time) map[server]*figures {
 	defer bs.mu.Unlock()
 	all := make(map[server]*figures)
 	for key, b := range bs.known {
-		closures := b.open(now)
-		if len(closures) == 0 && b.outdated(now) {
+		maps.DeleteFunc(b.closures, func(_ petstore.LimitScope, c closure) bool { return !c.until.After(now) })
+		if len(b.closures) == 0 && b.outdated(now) {
 			delete(bs.known, key)
 			continue
 		}
 		if all[key.server] == nil {
 			all[key.server] = &figures{closedUntil: make(map[petstore.LimitScope]time.Time)}
 		}
-		all[key.server].add(b, closures)
+		all[key.server].add(b)
 	}
 	return all
-}
-
-// open drops the closures that are over, and returns the others.
-func (b *budget) open(now time.Time) map[petstore.LimitScope]closure {
-	for scope, c := range b.closures {
-		if !c.until.After(now) {
-			delete(b.closures, scope)
-		}
-	}
-	return b.closures
 }
 
 // outdated reports whether the window is over. Its Reset is by the clock of the service, which may
@@ -151,55 +130,48 @@ func (b *budget) outdated(now time.Time) bool {
 
 // add keeps the smaller of two budgets. A closed gate leaves no requests, whatever the last
 // response said: that of a ban may describe a window with room.
-func (f *figures) add(b *budget, closures map[petstore.LimitScope]closure) {
-	for scope, c := range closures {
+func (f *figures) add(b *budget) {
+	r := b.rateLimit
+	for scope, c := range b.closures {
+		r.Remaining = 0
 		if c.until.After(f.closedUntil[scope]) {
 			f.closedUntil[scope] = c.until
 		}
 	}
-	if b.rateLimit.IsZero() {
-		return
-	}
-	remaining := b.rateLimit.Remaining
-	if len(closures) > 0 {
-		remaining = 0
-	}
-	if f.rateLimit.IsZero() || remaining < f.remaining {
-		f.rateLimit, f.remaining = b.rateLimit, remaining
+	if !b.rateLimit.IsZero() && (f.rateLimit.IsZero() || r.Remaining < f.rateLimit.Remaining) {
+		f.rateLimit = r
 	}
 }
 
-// watch has the meter read the figures whenever it collects.
+// watch has the meter read the figures whenever it collects, until stop is called.
 func (bs *budgets) watch(meter metric.Meter) (stop func()) {
-	limit, err1 := meter.Int64ObservableGauge(metricLimit, metric.WithUnit("{request}"),
+	limit, err1 := meter.Int64ObservableGauge("petstore.client.rate_limit.limit", metric.WithUnit("{request}"),
 		metric.WithDescription("Requests that the current window of the rate limit allows."))
-	remaining, err2 := meter.Int64ObservableGauge(metricRemaining, metric.WithUnit("{request}"),
+	remaining, err2 := meter.Int64ObservableGauge("petstore.client.rate_limit.remaining", metric.WithUnit("{request}"),
 		metric.WithDescription("Requests left in the current window of the rate limit."))
-	closedUntil, err3 := meter.Float64ObservableGauge(metricClosedUntil, metric.WithUnit("s"),
+	closedUntil, err3 := meter.Float64ObservableGauge("petstore.client.rate_limit.closed_until", metric.WithUnit("s"),
 		metric.WithDescription("When the gate that the rate limit has closed opens, as Unix time."))
-	stop = func() {}
 	if err := errors.Join(err1, err2, err3); err != nil {
 		otel.Handle(err)
-		return stop
+		return func() {}
 	}
 	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		for at, f := range bs.figures(time.Now()) {
-			attributes := at.attributes()
-			served := metric.WithAttributes(attributes...)
+			served := metric.WithAttributes(at.attributes()...)
 			if !f.rateLimit.IsZero() {
 				o.ObserveInt64(limit, int64(f.rateLimit.Limit), served)
-				o.ObserveInt64(remaining, int64(f.remaining), served)
+				o.ObserveInt64(remaining, int64(f.rateLimit.Remaining), served)
 			}
 			for scope, until := range f.closedUntil {
 				o.ObserveFloat64(closedUntil, float64(until.UnixMilli())/1000, served,
-					metric.WithAttributes(attributeScope.String(string(scope))))
+					metric.WithAttributes(attribute.String("petstore.rate_limit.scope", string(scope))))
 			}
 		}
 		return nil
 	}, limit, remaining, closedUntil)
 	if err != nil {
 		otel.Handle(err)
-		return stop
+		return func() {}
 	}
 	return func() { _ = registration.Unregister() } // which fails for a meter that has been shut down
 }

@@ -3,6 +3,7 @@ package petstoreotel
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -16,38 +17,23 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-const (
-	// attributeCallID is the key of the attribute with the number of a call, in hexadecimal: the
-	// call_id of the log.
-	attributeCallID = attribute.Key("petstore.call.id")
-	// attributeAttempts is the key of the attribute with the number of requests that a call took.
-	attributeAttempts = attribute.Key("petstore.attempts")
-	// AttributeOutcomeUnknown is the key of the attribute that is true for a call whose error
-	// matches [petstore.ErrOutcomeUnknown], and absent for any other.
-	AttributeOutcomeUnknown = attribute.Key("petstore.outcome_unknown")
-)
+// AttributeOutcomeUnknown is the key of the attribute that is true for a call whose error matches
+// [petstore.ErrOutcomeUnknown], and absent for any other.
+const AttributeOutcomeUnknown = attribute.Key("petstore.outcome_unknown")
 
 // clientTrace returns the trace that records calls and waits.
 func (i *instrumentation) clientTrace() *petstore.ClientTrace {
 	return &petstore.ClientTrace{
-		CallStart: i.callStart,
-		CallDone:  i.callDone,
-		WaitStart: i.waitStart,
-		WaitDone:  i.waitDone,
-		AttemptStart: func(ctx context.Context, c petstore.Call) {
-			if k := i.callOf(ctx); k != nil {
-				k.sending(ctx, c)
-			}
-		},
-		AttemptDone: i.attemptDone,
+		CallStart: i.callStart, CallDone: i.callDone,
+		WaitStart: i.waitStart, WaitDone: i.waitDone,
+		AttemptStart: i.attemptStart, AttemptDone: i.attemptDone,
 	}
 }
 
 // call is the state of a call.
 type call struct {
-	instrumentation *instrumentation
-	endpoint        *endpoint
-	span            trace.Span
+	endpoint *endpoint
+	span     trace.Span
 
 	mu         sync.Mutex // guards the rest: limiters may report waits concurrently
 	statusCode int        // of the last request, 0: no response
@@ -72,14 +58,13 @@ func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) contex
 		ctx, span = i.tracer.Start(ctx, c.Operation, at.start...)
 	}
 	// Without an SDK a span has the context of its parent.
-	if traced := span.SpanContext().HasSpanID() && span.SpanContext().SpanID() != parent; !traced &&
-		!span.IsRecording() && !i.metrics.callsEnabled(ctx) {
+	if id := span.SpanContext().SpanID(); (id == parent || !id.IsValid()) && !i.metrics.callsEnabled(ctx) {
 		return ctx
 	}
 	if span.IsRecording() {
-		span.SetAttributes(attributeCallID.String(strconv.FormatUint(c.ID, 16)))
+		span.SetAttributes(attribute.String("petstore.call.id", strconv.FormatUint(c.ID, 16)))
 	}
-	return context.WithValue(ctx, callKey{i}, &call{instrumentation: i, endpoint: at, span: span})
+	return context.WithValue(ctx, callKey{i}, &call{endpoint: at, span: span})
 }
 
 // callDone ends the span of a call, and records how long the call took.
@@ -97,24 +82,23 @@ func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneIn
 	if i.metrics.callDuration.Enabled(ctx) {
 		at := k.endpoint.called
 		if len(outcome) > 0 {
-			at = metric.WithAttributes(append(append(k.endpoint.server.attributes(),
-				AttributeOperation.String(info.Call.Operation)), outcome...)...)
+			at = metric.WithAttributes(slices.Concat(k.endpoint.attributes, outcome)...)
 		}
 		i.metrics.callDuration.Record(ctx, info.Duration.Seconds(), at)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.gaveUp(ctx, info.Err, limited)
+	i.gaveUp(ctx, k, info.Err, limited)
 	if !k.span.IsRecording() {
 		return
 	}
-	k.span.SetAttributes(attributeAttempts.Int(info.Call.Attempt))
+	outcome = append(outcome, attribute.Int("petstore.attempts", info.Call.Attempt))
 	if k.statusCode != 0 {
-		k.span.SetAttributes(semconv.HTTPResponseStatusCode(k.statusCode))
+		outcome = append(outcome, semconv.HTTPResponseStatusCode(k.statusCode))
 	}
+	k.span.SetAttributes(outcome...)
 	if info.Err != nil {
 		k.span.SetStatus(codes.Error, "")
-		k.span.SetAttributes(outcome...)
 	}
 }
 
@@ -150,16 +134,16 @@ func outcomeOf(err error) []attribute.KeyValue {
 // callErrorType is the class of the error of a call. An error matches several; the first of them
 // ended the call.
 func callErrorType(err error) string {
-	if class := contextErrorType(err); class != "" {
+	class := contextErrorType(err)
+	refused, ok := errors.AsType[*petstore.APIError](err)
+	switch {
+	case class != "":
 		return class
-	}
-	if refused, ok := errors.AsType[*petstore.APIError](err); ok {
+	case ok:
 		return strconv.Itoa(refused.StatusCode)
-	}
-	if errors.Is(err, petstore.ErrRateLimited) {
+	case errors.Is(err, petstore.ErrRateLimited):
 		return "rate_limited"
-	}
-	if errors.Is(err, petstore.ErrInvalidResponse) {
+	case errors.Is(err, petstore.ErrInvalidResponse):
 		return "invalid_response"
 	}
 	return errorType(err)

@@ -48,8 +48,8 @@ func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 		assert.Equal(t, attribute.NewSet(
 			petstoreotel.AttributeOperation.String("createPet"), semconv.HTTPRequestMethodPost,
 			semconv.URLTemplate("/v1/pets"), semconv.ServerAddress("service.test"), semconv.ServerPort(443),
-			semconv.HTTPResponseStatusCode(201), petstoreotel.AttributeAttempts.Int(2)),
-			without(set(call), petstoreotel.AttributeCallID))
+			semconv.HTTPResponseStatusCode(201), attributeAttempts.Int(2)),
+			without(set(call), attributeCallID))
 		assert.GreaterOrEqual(t, lasted(call), 3*time.Second, "the waiting is the call's")
 
 		both := atService(petstoreotel.AttributeOperation.String("createPet"), semconv.HTTPRequestMethodPost,
@@ -78,9 +78,9 @@ func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 // the same fields with the log.
 func TestCallSpanHasWhatErrorsAndTracesSay(t *testing.T) {
 	attributes := map[string]attribute.Key{
-		"Operation": petstoreotel.AttributeOperation, "ID": petstoreotel.AttributeCallID, "BaseURL": semconv.ServerAddressKey,
+		"Operation": petstoreotel.AttributeOperation, "ID": attributeCallID, "BaseURL": semconv.ServerAddressKey,
 		"Method": semconv.HTTPRequestMethodKey, "Template": semconv.URLTemplateKey, "StatusCode": semconv.HTTPResponseStatusCodeKey,
-		"Attempt": petstoreotel.AttributeAttempts, "Attempts": petstoreotel.AttributeAttempts,
+		"Attempt": attributeAttempts, "Attempts": attributeAttempts,
 		"Err": semconv.ErrorTypeKey, "Sent": petstoreotel.AttributeOutcomeUnknown,
 	}
 	leftOut := map[string]string{
@@ -114,7 +114,7 @@ func TestCallSpanHasTheCallIDOfTheLog(t *testing.T) {
 		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		_, err := s.newClient(s.base(), petstore.WithLogger(logger)).ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
-		id := value(s.ended()[1], petstoreotel.AttributeCallID)
+		id := value(s.ended()[1], attributeCallID)
 		require.NotEmpty(t, id)
 		assert.Contains(t, log.String(), "call_id="+id+" ")
 	})
@@ -290,11 +290,11 @@ func TestWaitIsAnEventOnTheSpanOfTheCall(t *testing.T) {
 		events := spans[3].Events()
 		require.Len(t, events, 2)
 		for i, reason := range []string{"minute", "backoff"} {
-			assert.Equal(t, petstoreotel.EventWait, events[i].Name)
+			assert.Equal(t, "petstore.wait", events[i].Name)
 			attributes := attribute.NewSet(events[i].Attributes...)
 			got, _ := attributes.Value(petstoreotel.AttributeWaitReason)
 			assert.Equal(t, reason, got.String())
-			calls, _ := attributes.Value(petstoreotel.AttributeWaitingCalls)
+			calls, _ := attributes.Value("petstore.wait.waiting_calls")
 			assert.EqualValues(t, 1, calls.AsInt64())
 			length, _ := attributes.Value(petstoreotel.AttributeWaitDuration)
 			next := spans[i+1].StartTime()
@@ -355,7 +355,7 @@ func TestWaitsGivenUp(t *testing.T) {
 				_, err := s.client.ListPets(ctx, petstore.ListPetsParams{}, append(c.opts,
 					petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 100 * time.Millisecond}))...)
 				require.Error(t, err)
-				assert.Equal(t, c.want, integers(s.metric(petstoreotel.MetricWaitsGivenUp)))
+				assert.Equal(t, c.want, integers(s.metric(metricWaitsGivenUp)))
 			})
 		})
 	}

@@ -1,6 +1,7 @@
 package petstoreotel
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -15,13 +16,7 @@ import (
 // attemptErrorType is the class of the error of a request. A transport may return the cause of a
 // context's end instead of its error, so that the context is examined first.
 func attemptErrorType(ctx context.Context, err error) string {
-	if class := contextErrorType(ctx.Err()); class != "" {
-		return class
-	}
-	if class := contextErrorType(err); class != "" {
-		return class
-	}
-	return errorType(err)
+	return cmp.Or(contextErrorType(ctx.Err()), contextErrorType(err), errorType(err))
 }
 
 func contextErrorType(err error) string {
@@ -64,24 +59,11 @@ func errorType(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection_closed"
 	}
-	return typeName(rootCause(err))
-}
-
-// typeName is the type of err, or _OTHER if that says nothing.
-func typeName(err error) string {
-	name := fmt.Sprintf("%T", err)
-	if name == "*errors.errorString" {
-		return semconv.ErrorTypeOther.Value.AsString()
-	}
-	return name
-}
-
-func rootCause(err error) error {
-	for {
-		cause := errors.Unwrap(err)
-		if cause == nil {
-			return err
-		}
+	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
 		err = cause
 	}
+	if name := fmt.Sprintf("%T", err); name != "*errors.errorString" { // which says nothing
+		return name
+	}
+	return semconv.ErrorTypeOther.Value.AsString()
 }

@@ -165,5 +165,20 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
+// The names of metrics and attributes that package petstoreotel does not export.
+const (
+	metricCallDuration = "petstore.client.call.duration"
+	metricWaitTime     = "petstore.client.rate_limit.wait_time"
+	metricWaitingCalls = "petstore.client.rate_limit.waiting_calls"
+	metricWaitsGivenUp = "petstore.client.rate_limit.waits_given_up"
+	metricLimit        = "petstore.client.rate_limit.limit"
+	metricRemaining    = "petstore.client.rate_limit.remaining"
+	metricClosedUntil  = "petstore.client.rate_limit.closed_until"
+
+	attributeAttempts = attribute.Key("petstore.attempts")
+	attributeCallID   = attribute.Key("petstore.call.id")
+	attributeScope    = attribute.Key("petstore.rate_limit.scope")
+)
+
 // No test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -41,7 +41,11 @@ func New(opts ...Option) petstore.Option {
 	var options []petstore.Option
 	if _, noop := i.meter.(metricnoop.Meter); !noop || i.tracer != nil {
 		i.traced = true
-		i.watchBudgets(noop)
+		if !noop {
+			i.budgets = &budgets{known: make(map[budgetKey]*budget)}
+			// Options have no Close, so that the callback has to go with the last client.
+			runtime.AddCleanup(i, func(stop func()) { stop() }, i.budgets.watch(i.meter))
+		}
 		options = append(options, petstore.WithTrace(i.clientTrace()))
 	}
 	if !c.callsOnly {
@@ -81,25 +85,15 @@ func newInstrumentation(c config) *instrumentation {
 	return i
 }
 
-// watchBudgets has the meter read the rate limits whenever it collects, unless it is a no-op.
-func (i *instrumentation) watchBudgets(noop bool) {
-	if noop {
-		return
-	}
-	i.budgets = &budgets{}
-	stop := i.budgets.watch(i.meter)
-	// Options have no Close, so that the callback has to go with the last client.
-	runtime.AddCleanup(i, func(stop func()) { stop() }, stop)
-}
-
 type endpointKey struct{ baseURL, operation string }
 
 // endpoint has what is the same for all calls of an operation at a service.
 type endpoint struct {
-	server server
-	start  []trace.SpanStartOption // of the span of a call
-	served metric.MeasurementOption
-	called metric.MeasurementOption // of a call that succeeded
+	server     server
+	attributes []attribute.KeyValue    // of the server and the operation
+	start      []trace.SpanStartOption // of the span of a call
+	served     metric.MeasurementOption
+	called     metric.MeasurementOption // of a call that succeeded
 }
 
 // endpoint returns the endpoint of a call.
@@ -118,12 +112,12 @@ func newEndpoint(c petstore.Call) *endpoint {
 	if u, err := url.Parse(c.BaseURL); err == nil {
 		s = serverOf(u)
 	}
-	operation := AttributeOperation.String(c.Operation)
+	attributes := append(s.attributes(), AttributeOperation.String(c.Operation))
 	return &endpoint{
-		server: s,
-		start: []trace.SpanStartOption{trace.WithAttributes(append(s.attributes(),
-			operation, semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template))...)},
-		served: metric.WithAttributeSet(attribute.NewSet(s.attributes()...)),
-		called: metric.WithAttributeSet(attribute.NewSet(append(s.attributes(), operation)...)),
+		server: s, attributes: attributes,
+		start: []trace.SpanStartOption{trace.WithAttributes(attributes...),
+			trace.WithAttributes(semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template))},
+		served: metric.WithAttributes(s.attributes()...),
+		called: metric.WithAttributes(attributes...),
 	}
 }

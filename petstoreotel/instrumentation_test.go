@@ -82,8 +82,8 @@ func TestNewReportsAnInstrumentThatIsRefused(t *testing.T) {
 		var reported []string
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { reported = append(reported, err.Error()) }))
 		for _, refused := range []string{
-			"http.client.request.duration", petstoreotel.MetricCallDuration, petstoreotel.MetricWaitTime,
-			petstoreotel.MetricWaitingCalls, petstoreotel.MetricWaitsGivenUp, petstoreotel.MetricLimit, "callback",
+			"http.client.request.duration", metricCallDuration, metricWaitTime,
+			metricWaitingCalls, metricWaitsGivenUp, metricLimit, "callback",
 		} {
 			s := newHarness(t)
 			s.opts = append(s.opts, petstoreotel.WithMeterProvider(refusingProvider{refused: refused}))
@@ -224,8 +224,8 @@ func TestNewWithoutATracerMeasures(t *testing.T) {
 	s.list(s.newClient(s.base()))
 	assert.Empty(t, s.ended())
 	assert.Len(t, s.durations(), 1)
-	assert.NotNil(t, s.metric(petstoreotel.MetricCallDuration))
-	assert.NotNil(t, s.metric(petstoreotel.MetricRemaining))
+	assert.NotNil(t, s.metric(metricCallDuration))
+	assert.NotNil(t, s.metric(metricRemaining))
 }
 
 // outcome is what a caller and the service see of a call.

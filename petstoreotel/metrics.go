@@ -10,27 +10,6 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
 )
 
-// The names of the metrics beside http.client.request.duration.
-const (
-	// metricCallDuration is a histogram: the duration of a call with its waits and requests, in
-	// seconds.
-	metricCallDuration = "petstore.client.call.duration"
-	// metricWaitTime is a histogram: the time that a request waited for the rate limit, in seconds.
-	metricWaitTime = "petstore.client.rate_limit.wait_time"
-	// metricWaitingCalls is an up-down counter: the calls that wait for the rate limit now.
-	metricWaitingCalls = "petstore.client.rate_limit.waiting_calls"
-	// metricWaitsGivenUp is a counter: waits that were cut short, or not begun because they would
-	// have been too long.
-	metricWaitsGivenUp = "petstore.client.rate_limit.waits_given_up"
-	// metricLimit is a gauge: the number of requests that the current window allows.
-	metricLimit = "petstore.client.rate_limit.limit"
-	// metricRemaining is a gauge: the number of requests left in the current window.
-	metricRemaining = "petstore.client.rate_limit.remaining"
-	// metricClosedUntil is a gauge: when a closed gate opens, in seconds since the beginning of
-	// 1970 (Unix time).
-	metricClosedUntil = "petstore.client.rate_limit.closed_until"
-)
-
 // metrics are the synchronous instruments. The gauges are those of the budgets.
 type metrics struct {
 	requestDuration httpconv.ClientRequestDuration
@@ -45,17 +24,17 @@ func newMetrics(meter metric.Meter) metrics {
 	var m metrics
 	var errs [5]error
 	m.requestDuration, errs[0] = httpconv.NewClientRequestDuration(meter)
-	m.callDuration, errs[1] = meter.Float64Histogram(metricCallDuration, metric.WithUnit("s"),
+	m.callDuration, errs[1] = meter.Float64Histogram("petstore.client.call.duration", metric.WithUnit("s"),
 		metric.WithDescription("Duration of calls, with their waits and requests."),
 		// From a response out of a nearby cache to a call that waits for longer than the default.
 		metric.WithExplicitBucketBoundaries(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300))
-	m.waitTime, errs[2] = meter.Float64Histogram(metricWaitTime, metric.WithUnit("s"),
+	m.waitTime, errs[2] = meter.Float64Histogram("petstore.client.rate_limit.wait_time", metric.WithUnit("s"),
 		metric.WithDescription("Time a request waited for the rate limit."),
 		// From the resolution of a scheduler to the two minutes that a call waits by default.
 		metric.WithExplicitBucketBoundaries(0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120))
-	m.waitingCalls, errs[3] = meter.Int64UpDownCounter(metricWaitingCalls, metric.WithUnit("{call}"),
+	m.waitingCalls, errs[3] = meter.Int64UpDownCounter("petstore.client.rate_limit.waiting_calls", metric.WithUnit("{call}"),
 		metric.WithDescription("Calls that wait for the rate limit."))
-	m.waitsGivenUp, errs[4] = meter.Int64Counter(metricWaitsGivenUp, metric.WithUnit("{wait}"),
+	m.waitsGivenUp, errs[4] = meter.Int64Counter("petstore.client.rate_limit.waits_given_up", metric.WithUnit("{wait}"),
 		metric.WithDescription("Waits that ended with their call, or would have been too long to begin."))
 	if err := errors.Join(errs[:]...); err != nil {
 		otel.Handle(err)

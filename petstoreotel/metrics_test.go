@@ -68,13 +68,13 @@ func TestMetricsHaveNamesUnitsAndDescriptions(t *testing.T) {
 		}
 		assert.Equal(t, map[string]string{
 			httpconv.ClientRequestDuration{}.Name(): httpconv.ClientRequestDuration{}.Unit(),
-			petstoreotel.MetricCallDuration:         "s",
-			petstoreotel.MetricWaitTime:             "s",
-			petstoreotel.MetricWaitsGivenUp:         "{wait}",
-			petstoreotel.MetricClosedUntil:          "s",
-			petstoreotel.MetricWaitingCalls:         "{call}",
-			petstoreotel.MetricLimit:                "{request}",
-			petstoreotel.MetricRemaining:            "{request}",
+			metricCallDuration:                      "s",
+			metricWaitTime:                          "s",
+			metricWaitsGivenUp:                      "{wait}",
+			metricClosedUntil:                       "s",
+			metricWaitingCalls:                      "{call}",
+			metricLimit:                             "{request}",
+			metricRemaining:                         "{request}",
 		}, units)
 		assert.Equal(t, petstoreotel.ScopeName, scope.Scope.Name)
 		assert.Equal(t, petstore.Version, scope.Scope.Version)
@@ -103,7 +103,7 @@ func TestWaitTime(t *testing.T) {
 func (s *harness) waits() map[string]metricdata.HistogramDataPoint[float64] {
 	s.t.Helper()
 	points := make(map[string]metricdata.HistogramDataPoint[float64])
-	if data, ok := s.metric(petstoreotel.MetricWaitTime).(metricdata.Histogram[float64]); ok {
+	if data, ok := s.metric(metricWaitTime).(metricdata.Histogram[float64]); ok {
 		for _, p := range data.DataPoints {
 			reason, _ := p.Attributes.Value(petstoreotel.AttributeWaitReason)
 			points[reason.String()] = p
@@ -128,7 +128,7 @@ func TestWaitingCallsAndRateLimit(t *testing.T) {
 		}
 		synctest.Wait()
 		s.assertFigures(map[attribute.Set]figures{service: {3, 10, 0}})
-		sum, ok := s.metric(petstoreotel.MetricWaitingCalls).(metricdata.Sum[int64])
+		sum, ok := s.metric(metricWaitingCalls).(metricdata.Sum[int64])
 		require.True(t, ok)
 		assert.False(t, sum.IsMonotonic)
 		time.Sleep(2 * time.Minute)
@@ -180,7 +180,7 @@ func (s *harness) assertFigures(want map[attribute.Set]figures) {
 	s.t.Helper()
 	got := make(map[attribute.Set]figures)
 	for i, name := range []string{
-		petstoreotel.MetricWaitingCalls, petstoreotel.MetricLimit, petstoreotel.MetricRemaining,
+		metricWaitingCalls, metricLimit, metricRemaining,
 	} {
 		for set, n := range integers(s.metric(name)) {
 			f := got[set]
@@ -210,8 +210,8 @@ func TestRateLimitThatIsUnknownIsNotShown(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
 		s.server.Inject(fake.Fault{Header: http.Header{"X-RateLimit-Limit": nil}})
 		s.list(s.client)
-		assert.Nil(t, s.metric(petstoreotel.MetricRemaining))
-		assert.Nil(t, s.metric(petstoreotel.MetricLimit))
+		assert.Nil(t, s.metric(metricRemaining))
+		assert.Nil(t, s.metric(metricLimit))
 	})
 }
 
@@ -219,10 +219,10 @@ func TestRateLimitThatIsUnknownIsNotShown(t *testing.T) {
 func (s *harness) closedUntil() map[string]time.Time {
 	s.t.Helper()
 	closures := make(map[string]time.Time)
-	if data, ok := s.metric(petstoreotel.MetricClosedUntil).(metricdata.Gauge[float64]); ok {
+	if data, ok := s.metric(metricClosedUntil).(metricdata.Gauge[float64]); ok {
 		for _, p := range data.DataPoints {
-			scope, _ := p.Attributes.Value(petstoreotel.AttributeScope)
-			assert.Equal(s.t, service, without(p.Attributes, petstoreotel.AttributeScope))
+			scope, _ := p.Attributes.Value(attributeScope)
+			assert.Equal(s.t, service, without(p.Attributes, attributeScope))
 			closures[scope.String()] = time.UnixMilli(int64(p.Value * 1000))
 		}
 	}
@@ -231,7 +231,7 @@ func (s *harness) closedUntil() map[string]time.Time {
 
 func (s *harness) remaining() int64 {
 	s.t.Helper()
-	return integers(s.metric(petstoreotel.MetricRemaining))[service]
+	return integers(s.metric(metricRemaining))[service]
 }
 
 // ban has the service ban the key for d, in a response that shows a window with room.
@@ -314,10 +314,10 @@ func TestRateLimitIsGoneWhenItsWindowIsOver(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
 		s.list(s.client)
 		time.Sleep(90 * time.Second)
-		assert.Contains(t, integers(s.metric(petstoreotel.MetricRemaining)), service, "clocks may differ")
+		assert.Contains(t, integers(s.metric(metricRemaining)), service, "clocks may differ")
 		time.Sleep(time.Minute)
-		assert.Nil(t, s.metric(petstoreotel.MetricRemaining))
-		assert.Nil(t, s.metric(petstoreotel.MetricLimit))
+		assert.Nil(t, s.metric(metricRemaining))
+		assert.Nil(t, s.metric(metricLimit))
 	}, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1}))
 }
 
@@ -347,7 +347,7 @@ func TestRateLimitOfAKeyThatIsNotUsedAnyMore(t *testing.T) {
 				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 				require.ErrorIs(t, err, petstore.ErrUnauthorized)
 			}
-			assert.Len(t, integers(s.metric(petstoreotel.MetricRemaining)), 1, "keys are no attributes")
+			assert.Len(t, integers(s.metric(metricRemaining)), 1, "keys are no attributes")
 		})
 	})
 }
@@ -374,7 +374,7 @@ func TestCallDuration(t *testing.T) {
 			attribute.NewSet(append(at, create, semconv.ErrorTypeKey.String("rate_limited"))...): 9,
 		}
 		got := make(map[attribute.Set]uint64)
-		for _, p := range s.metric(petstoreotel.MetricCallDuration).(metricdata.Histogram[float64]).DataPoints {
+		for _, p := range s.metric(metricCallDuration).(metricdata.Histogram[float64]).DataPoints {
 			got[p.Attributes] = p.Count
 		}
 		assert.Equal(t, want, got)

@@ -36,8 +36,8 @@ func TestExportedBytesHoldNothingSecret(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
 		spans, metrics := s.export(s.callsWithSecrets)
 		assert.Greater(t, bytes.Count(spans, []byte("error.type")), 4)
-		assert.Contains(t, string(spans), petstoreotel.EventWait)
-		assert.Positive(t, bytes.Count(metrics, []byte(petstoreotel.MetricClosedUntil)))
+		assert.Contains(t, string(spans), "petstore.wait")
+		assert.Positive(t, bytes.Count(metrics, []byte(metricClosedUntil)))
 		for _, secret := range []string{
 			fake.DefaultAPIKey, "Confidentia", "Discretia", "991775555", "991885555", "tenant-header", "Bearer", "elsewhere",
 			"petstore-go/" + petstore.Version, "key=",

@@ -1,8 +1,10 @@
 package petstoreotel
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,39 +15,10 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// target is where a request goes, without secrets.
-type target struct {
-	server   server
-	scheme   string
-	full     string // the URL without secrets
-	method   httpconv.RequestMethodAttr
-	original string // the method, if it is not one of HTTP's own
-	template string // "": not known
-}
-
+// server is where requests go.
 type server struct {
 	address string
 	port    int // 0: not known
-}
-
-func newTarget(req *http.Request, c petstore.Call) target {
-	u := req.URL
-	if u == nil {
-		u = &url.URL{} // base will refuse it
-	}
-	t := target{server: serverOf(u), scheme: u.Scheme, full: fullURL(u, c), template: c.Template}
-	switch method := httpconv.RequestMethodAttr(req.Method); method {
-	case "":
-		t.method = httpconv.RequestMethodGet
-	case httpconv.RequestMethodConnect, httpconv.RequestMethodDelete, httpconv.RequestMethodGet,
-		httpconv.RequestMethodHead, httpconv.RequestMethodOptions, httpconv.RequestMethodPatch,
-		httpconv.RequestMethodPost, httpconv.RequestMethodPut, httpconv.RequestMethodQuery,
-		httpconv.RequestMethodTrace:
-		t.method = method
-	default:
-		t.method, t.original = httpconv.RequestMethodOther, req.Method
-	}
-	return t
 }
 
 func serverOf(u *url.URL) server {
@@ -61,25 +34,53 @@ func serverOf(u *url.URL) server {
 	return s
 }
 
+func (s server) attributes() []attribute.KeyValue {
+	return []attribute.KeyValue{semconv.ServerAddress(s.address), semconv.ServerPort(s.port)}
+}
+
+// methods are HTTP's own, by the conventions.
+var methods = []string{"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"}
+
+// describe returns the name of a request's span, and the attributes that are known before it is sent:
+// those of the span, of which a sampler can use all, and those that the duration has as well.
+func describe(req *http.Request, c petstore.Call) (name string, span, both []attribute.KeyValue) {
+	u := cmp.Or(req.URL, &url.URL{}) // base will refuse a request without one
+	method := cmp.Or(req.Method, http.MethodGet)
+	name = method
+	if !slices.Contains(methods, method) {
+		span = append(span, semconv.HTTPRequestMethodOriginal(method))
+		name, method = "HTTP", string(httpconv.RequestMethodOther)
+	}
+	span = append(span, semconv.URLFull(fullURL(u, c)))
+	both = append(serverOf(u).attributes(), semconv.HTTPRequestMethodKey.String(method), semconv.URLScheme(u.Scheme))
+	if c.Template != "" {
+		name += " " + c.Template
+		span = append(span, AttributeOperation.String(c.Operation))
+		both = append(both, semconv.URLTemplate(c.Template))
+	}
+	if c.Attempt > 1 {
+		span = append(span, semconv.HTTPRequestResendCount(c.Attempt-1))
+	}
+	return name, append(span, both...), both
+}
+
 // fullURL returns the part of u that the service document describes: the path of c, and of the
 // query the two parameters of listPets with values that the document allows. All else is left out,
 // because it may be secret; so is the path of a request that belongs to no call.
 func fullURL(u *url.URL, c petstore.Call) string {
 	full := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	if c.Operation == "" && strings.Trim(u.Path, "/") != "" {
-		full.Path, full.RawPath = "/"+redacted, ""
-	}
-	if u.RawQuery == "" || c.Operation == "" {
+	if c.Operation == "" {
+		if strings.Trim(u.Path, "/") != "" {
+			full.Path, full.RawPath = "/"+redacted, ""
+		}
 		return full.String()
 	}
 	sent, known := u.Query(), make(url.Values)
 	for name, valid := range parameters {
-		if !sent.Has(name) {
-			continue
-		}
-		known.Set(name, redacted)
 		if value := sent.Get(name); valid(value) {
 			known.Set(name, value)
+		} else if sent.Has(name) {
+			known.Set(name, redacted)
 		}
 	}
 	full.RawQuery = known.Encode()
@@ -94,56 +95,6 @@ const redacted = "REDACTED"
 var parameters = map[string]func(string) bool{
 	"limit":  func(value string) bool { _, err := strconv.Atoi(value); return err == nil },
 	"status": func(value string) bool { return petstore.PetStatus(value).Valid() },
-}
-
-func (s server) attributes() []attribute.KeyValue {
-	return []attribute.KeyValue{semconv.ServerAddress(s.address), semconv.ServerPort(s.port)}
-}
-
-func (t *target) spanName() string {
-	name := string(t.method)
-	if t.original != "" {
-		name = "HTTP"
-	}
-	if t.template != "" {
-		name += " " + t.template
-	}
-	return name
-}
-
-// metricAttributes returns the attributes of the duration beside method, server and outcome.
-func (t *target) metricAttributes() []attribute.KeyValue {
-	scheme := semconv.URLScheme(t.scheme)
-	if t.template == "" {
-		return []attribute.KeyValue{scheme}
-	}
-	return []attribute.KeyValue{scheme, semconv.URLTemplate(t.template)}
-}
-
-// attributes returns the attributes that are known before the request is sent: a sampler can use
-// them.
-func (t *target) attributes(c petstore.Call) []attribute.KeyValue {
-	attrs := make([]attribute.KeyValue, 0, 8)
-	attrs = append(attrs,
-		semconv.HTTPRequestMethodKey.String(string(t.method)),
-		semconv.ServerAddress(t.server.address),
-		semconv.ServerPort(t.server.port),
-		semconv.URLScheme(t.scheme),
-		semconv.URLFull(t.full),
-	)
-	if t.original != "" {
-		attrs = append(attrs, semconv.HTTPRequestMethodOriginal(t.original))
-	}
-	if t.template != "" {
-		attrs = append(attrs,
-			AttributeOperation.String(c.Operation),
-			semconv.URLTemplate(t.template),
-		)
-	}
-	if c.Attempt > 1 {
-		attrs = append(attrs, semconv.HTTPRequestResendCount(c.Attempt-1))
-	}
-	return attrs
 }
 
 // callOf returns the call that sends req. A request by the function of [petstore.WithAPIKeyFunc]

@@ -34,29 +34,23 @@ type transport struct {
 var errBroken = errors.New("not what an http.RoundTripper may do")
 
 // RoundTrip sends one request within a span.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *transport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	c, known := callOf(req)
 	if t.silent(req.Context(), known) {
 		return t.base.RoundTrip(t.inject(req, &carrier{request: req}))
 	}
 	a, sent := t.begin(req, c)
-	returned := false
 	defer func() {
-		if !returned {
+		switch {
+		case err != nil:
+			a.end(err)
+		case resp == nil:
 			a.end(errBroken)
+		default:
+			a.responded(resp)
 		}
 	}()
-	resp, err := t.base.RoundTrip(sent)
-	returned = true
-	switch {
-	case err != nil:
-		a.end(err)
-	case resp == nil:
-		a.end(errBroken)
-	default:
-		a.responded(resp)
-	}
-	return resp, err
+	return t.base.RoundTrip(sent)
 }
 
 // silent reports whether a request is not recorded. known reports whether it belongs to a call.

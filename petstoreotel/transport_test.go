@@ -221,7 +221,7 @@ func TestRequestSpanOfNoCall(t *testing.T) {
 		assert.Equal(t, "HTTP", spans[1].Name())
 		assert.Equal(t, attribute.NewSet(append(common, semconv.HTTPRequestMethodOther,
 			semconv.HTTPRequestMethodOriginal("ADOPT"))...), set(spans[1]))
-		assert.Nil(t, s.metric(petstoreotel.MetricWaitTime))
+		assert.Nil(t, s.metric(metricWaitTime))
 	})
 }
 
@@ -394,12 +394,12 @@ func TestWithCallsOnlyLeavesHeadersAlone(t *testing.T) {
 		s.list(s.newClient(s.base()))
 		spans := s.ended()
 		require.Len(t, spans, 1)
-		assert.Equal(t, "2", value(spans[0], petstoreotel.AttributeAttempts))
+		assert.Equal(t, "2", value(spans[0], attributeAttempts))
 		assert.Equal(t, "200", value(spans[0], "http.response.status_code"))
 		require.Len(t, spans[0].Events(), 1)
 		assert.Empty(t, s.durations())
-		assert.NotNil(t, s.metric(petstoreotel.MetricCallDuration))
-		assert.NotNil(t, s.metric(petstoreotel.MetricRemaining))
+		assert.NotNil(t, s.metric(metricCallDuration))
+		assert.NotNil(t, s.metric(metricRemaining))
 		assert.Empty(t, s.server.Requests()[0].Header.Get("Traceparent"))
 	})
 }
