@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -70,71 +69,6 @@ func TestLimiterAcquire_redisThatHasLostTheClosureLearnsIt(t *testing.T) {
 		assert.Equal(t, petstore.ScopeBan, limited.Scope)
 		elapse(2 * time.Hour)
 	})
-}
-
-func TestLimiterAcquire_redisComesBackEmpty(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		r.latency = time.Millisecond
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(300, 0)), fake.WithBan(5, time.Hour),
-			fake.WithLatency(100*time.Millisecond), fake.WithJournal(0))
-		var group sync.WaitGroup
-		start := time.Now()
-		for range 8 {
-			client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), petstore.WithMaxWait(time.Hour))
-			for range 4 {
-				group.Go(func() {
-					for range 40 {
-						_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-						assert.NoError(t, err)
-					}
-				})
-			}
-		}
-		elapse(500 * time.Millisecond)
-		r.down.Store(true)
-		elapse(70 * time.Second)
-		r.FlushAll()
-		r.down.Store(false)
-		group.Wait()
-		usage := server.Usage(server.APIKey())
-		assert.LessOrEqual(t, usage.Limited, 4)
-		assert.Zero(t, usage.BannedUntil)
-		assert.LessOrEqual(t, time.Since(start), 6*time.Minute, "five windows, and one to find together again")
-		elapse(time.Minute) // the last commands
-	})
-}
-
-func TestLimiterAcquire_redisComesBackToAFleetThatHasSentMeanwhile(t *testing.T) {
-	for _, limit := range []int{60, 300} {
-		bubble(t, func(t *testing.T, r *testRedis) {
-			r.latency = time.Millisecond
-			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(limit, 0)), fake.WithBan(5, time.Hour),
-				fake.WithJournal(0))
-			network := &link{RoundTripper: server.Transport(), rng: rand.New(rand.NewPCG(7, 1)), fleet: fleet{
-				least: 20 * time.Millisecond, most: 200 * time.Millisecond,
-			}}
-			var group sync.WaitGroup
-			for range 8 {
-				client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), petstore.WithMaxWait(time.Hour),
-					petstore.WithHTTPClient(&http.Client{Transport: network}))
-				for range 4 {
-					group.Go(func() {
-						for range limit / 12 {
-							_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-							assert.NoError(t, err)
-						}
-					})
-				}
-			}
-			elapse(time.Second)
-			r.down.Store(true)
-			elapse(70 * time.Second) // the next window is not used up, but what is left of it is divided among them
-			r.down.Store(false)
-			group.Wait()
-			assert.Zero(t, server.Usage(server.APIKey()).Limited, "rejections")
-			elapse(time.Minute)
-		})
-	}
 }
 
 func TestLimiterAcquire_everyFailureOfRedisIsAFallback(t *testing.T) {

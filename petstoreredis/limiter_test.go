@@ -64,10 +64,10 @@ func TestLimiterFlush_waitsForTheCommandOnItsWay(t *testing.T) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
 		o := respond(http.StatusTooManyRequests, 100, 50, open(t, a, 100, 98))
 		o.RetryAfter = 20 * time.Second
-		r.latency = 40 * time.Millisecond
+		r.setLatency(40 * time.Millisecond)
 		acquire(t, a).Release(o) // which Redis learns at once
 		synctest.Wait()
-		r.latency = 0
+		r.setLatency(0)
 		require.NoError(t, a.Flush(t.Context()))
 		a.pretend(true) // its process has ended
 		assertRefused(t, b)

@@ -14,18 +14,15 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go"
 )
 
 // testRedis is a Redis in memory that works in a synctest bubble: it is reached through pipes, and
 // its clock is that of the goroutine that serves one. It is made outside the bubble.
 type testRedis struct {
 	*miniredis.Miniredis
-	latency time.Duration // of a command, half of it before it is carried out
-	later   atomic.Int64  // the same, set while commands run
-	trips   atomic.Int64  // commands that ran the script
-	down    atomic.Bool   // connections are refused
+	latency atomic.Int64 // of a command, half of it before it is carried out
+	trips   atomic.Int64 // commands that ran the script
+	down    atomic.Bool  // connections are refused
 }
 
 func newTestRedis(t *testing.T) *testRedis {
@@ -92,7 +89,7 @@ func (r *testRedis) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return err
 		}
 		r.trips.Add(1)
-		half := max(r.latency, time.Duration(r.later.Load())) / 2
+		half := time.Duration(r.latency.Load()) / 2
 		pause(half)
 		err := next(ctx, cmd)
 		pause(half)
@@ -113,7 +110,5 @@ func newTestLimiter(t *testing.T, r *testRedis, opts ...Option) *Limiter {
 	return l
 }
 
-var _ petstore.Limiter = (*Limiter)(nil)
-
-// setLatency changes how long a command takes while some may be on their way.
-func (r *testRedis) setLatency(d time.Duration) { r.later.Store(int64(d)) }
+// setLatency changes how long a command takes, also while some are in flight.
+func (r *testRedis) setLatency(d time.Duration) { r.latency.Store(int64(d)) }

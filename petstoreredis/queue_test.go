@@ -39,7 +39,7 @@ func (w *waits) trace() petstore.Option {
 
 func TestLimiterAcquire_reportsWaits(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
-		r.latency = time.Millisecond
+		r.setLatency(time.Millisecond)
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(5, 0)), fake.WithStrict())
 		var seen waits
 		l := newTestLimiter(t, r)

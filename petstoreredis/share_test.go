@@ -80,7 +80,7 @@ func TestWithShare_defaultWhenRedisNeverReplied(t *testing.T) {
 func TestWithTimeout_redisThatHangsDelaysOneCallOnly(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		server := fake.NewTestServer(t)
-		r.latency = time.Minute
+		r.setLatency(time.Minute)
 		l := newTestLimiter(t, r, WithShare(1))
 		client := server.Client(petstore.WithLimiter(l))
 		start := time.Now()

@@ -1,7 +1,6 @@
 package petstoreredis
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,63 +14,23 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// snapshot is what the keys of a Redis held.
-type snapshot struct {
-	texts  map[string]string
-	scores map[string]map[string]float64
-	hashes map[string]map[string]string
-}
+// The databases of a Redis in memory: the one in use, and a copy of it.
+const current, saved = 0, 1
 
-func (r *testRedis) save(t *testing.T) snapshot {
+// copyState copies one database to another. From saved to current, that is what a Redis does that has
+// an earlier state on disk, or a replica that had not got all.
+func (r *testRedis) copyState(t *testing.T, from, to int) {
 	t.Helper()
-	s := snapshot{map[string]string{}, map[string]map[string]float64{}, map[string]map[string]string{}}
-	for _, key := range r.Keys() {
-		switch r.Type(key) {
-		case "string":
-			text, err := r.Get(key)
-			require.NoError(t, err)
-			s.texts[key] = text
-		case "zset":
-			scores, err := r.SortedSet(key)
-			require.NoError(t, err)
-			s.scores[key] = scores
-		case "hash":
-			fields, err := r.HKeys(key)
-			require.NoError(t, err)
-			s.hashes[key] = map[string]string{}
-			for _, f := range fields {
-				s.hashes[key][f] = r.HGet(key, f)
-			}
-		}
-	}
-	return s
-}
-
-// load puts an earlier state back, as a Redis does that has it on disk, or a replica that had not
-// got all.
-func (r *testRedis) load(t *testing.T, s snapshot) {
-	t.Helper()
-	r.FlushAll()
-	for key, text := range s.texts {
-		require.NoError(t, r.Set(key, text))
-	}
-	for key, scores := range s.scores {
-		for member, score := range scores {
-			_, err := r.ZAdd(key, score, member)
-			require.NoError(t, err)
-		}
-	}
-	for key, fields := range s.hashes {
-		for name, value := range fields {
-			r.HSet(key, name, value)
-		}
+	r.DB(to).FlushDB()
+	for _, key := range r.DB(from).Keys() {
+		require.NoError(t, r.Copy(from, key, to, key))
 	}
 }
 
 func TestLimiterAcquire_olderStateIsNotBelieved(t *testing.T) {
 	for _, limit := range []int{60, 300} {
 		bubble(t, func(t *testing.T, r *testRedis) {
-			r.latency = time.Millisecond
+			r.setLatency(time.Millisecond)
 			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(limit, 0)), fake.WithBan(5, time.Hour),
 				fake.WithLatency(20*time.Millisecond))
 			var clients []*petstore.Client
@@ -86,12 +45,12 @@ func TestLimiterAcquire_olderStateIsNotBelieved(t *testing.T) {
 				require.NoError(t, list(i))
 			}
 			elapse(time.Second)
-			old := r.save(t)
+			r.copyState(t, current, saved)
 			for i := range limit {
 				_ = list(i)
 			}
 			require.Equal(t, limit, server.Usage(server.APIKey()).Minute)
-			r.load(t, old)
+			r.copyState(t, saved, current)
 			for i := range 60 { // each has Redis asked a few times
 				_ = list(i)
 				elapse(500 * time.Millisecond)
@@ -109,12 +68,12 @@ func TestLimiterAcquire_olderStateKeepsGate(t *testing.T) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
 		end := open(t, a, 60, 40)
 		assert.NotNil(t, acquire(t, b))
-		old := r.save(t)
+		r.copyState(t, current, saved)
 		o := respond(http.StatusTooManyRequests, 60, 0, end)
 		o.RetryAfter = time.Hour
 		acquire(t, a).Release(o)
 		synctest.Wait()
-		r.load(t, old)
+		r.copyState(t, saved, current)
 		elapse(askEvery)
 		assertRefused(t, a) // asks Redis, and reports
 		synctest.Wait()
@@ -161,34 +120,27 @@ func TestLimiterAcquire_flushedRedisAndRestartedProcessesOpenTheKeyForAll(t *tes
 
 func TestLimiterAcquire_junkInRedisIsBegunAfresh(t *testing.T) {
 	const base = "petstore:{2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683}:2:"
-	type junk struct {
-		name string
-		put  func(r *testRedis)
+	kinds := map[string]func(r *testRedis){
+		"a key of the wrong type": func(r *testRedis) { r.Del(base + "leases"); _ = r.Set(base+"leases", "x") },
+		"a process": func(r *testRedis) {
+			fields, _ := r.HKeys(base + "held")
+			r.HSet(base+"held", fields[0], "junk")
+		},
 	}
-	kinds := []junk{{"wrong type", func(r *testRedis) { r.Del(base + "leases"); _ = r.Set(base+"leases", "x") }}}
 	for _, text := range []string{"junk", "{}", "[]", "1", "null", `{"parties":1}`, "\xff\x00"} {
-		kinds = append(kinds, junk{"state " + text, func(r *testRedis) { _ = r.Set(base+"state", text) }})
+		kinds["state "+text] = func(r *testRedis) { _ = r.Set(base+"state", text) }
 	}
-	kinds = append(kinds, junk{"field", func(r *testRedis) {
-		text, _ := r.Get(base + "state")
-		_ = r.Set(base+"state", strings.Replace(text, `"rtt":`, `"rtt":"a","was":`, 1))
-	}}, junk{"reset", func(r *testRedis) {
-		text, _ := r.Get(base + "state")
-		_ = r.Set(base+"state", strings.Replace(text, `"reset":`, `"reset":{},"was":`, 1))
-	}}, junk{"held", func(r *testRedis) {
-		fields, _ := r.HKeys(base + "held")
-		r.HSet(base+"held", fields[0], "junk")
-	}})
-	for _, n := range []int{-100_000, 100_000} {
-		kinds = append(kinds, junk{fmt.Sprint("outstanding ", n), func(r *testRedis) {
+	for _, field := range []string{`"rtt":"a"`, `"reset":{}`, `"outstanding":-100000`, `"outstanding":100000`} {
+		name, _, _ := strings.Cut(field, ":")
+		kinds[field] = func(r *testRedis) {
 			text, _ := r.Get(base + "state")
-			_ = r.Set(base+"state", strings.Replace(text, `"outstanding":`, fmt.Sprintf(`"outstanding":%d,"was":`, n), 1))
-		}})
+			_ = r.Set(base+"state", strings.Replace(text, name+":", field+`,"was":`, 1))
+		}
 	}
-	for _, k := range kinds {
-		t.Run(k.name, func(t *testing.T) {
+	for name, put := range kinds {
+		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *testRedis) {
-				r.latency = time.Millisecond
+				r.setLatency(time.Millisecond)
 				server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithBan(5, time.Hour),
 					fake.WithLatency(20*time.Millisecond))
 				logger, text := newLog()
@@ -198,7 +150,7 @@ func TestLimiterAcquire_junkInRedisIsBegunAfresh(t *testing.T) {
 				for i := range 100 {
 					if i == 10 {
 						require.True(t, r.Exists(base+"state"))
-						k.put(r)
+						put(r)
 					}
 					_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 					require.NoError(t, err)

@@ -15,7 +15,7 @@ func TestLimiterAcquire_shortWindowIsNotTakenForSliding(t *testing.T) {
 	for _, minute := range []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute} {
 		t.Run(minute.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *testRedis) {
-				r.latency = time.Millisecond
+				r.setLatency(time.Millisecond)
 				server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithMinute(minute),
 					fake.WithLatency(20*time.Millisecond), fake.WithStrict())
 				client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), petstore.WithMaxWait(time.Hour))

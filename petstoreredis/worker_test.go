@@ -121,22 +121,21 @@ func (w *work) run() error {
 
 // dial connects to a Redis far away or slow.
 func (w *work) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if err := w.delay(); err != nil {
-		return nil, err
-	}
+	w.delay(ctx)
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
-	return petstoreredis.DistantConn{Conn: conn, Before: w.delay}, err
+	return petstoreredis.DistantConn{Conn: conn, Before: func() error {
+		w.delay(context.Background())
+		if rand.IntN(100) < w.Drops {
+			return io.EOF
+		}
+		return nil
+	}}, err
 }
 
-// delay is the delay of one command, or of connecting.
-func (w *work) delay() error {
+func (w *work) delay(ctx context.Context) {
 	if w.SlowFor == 0 || time.Since(w.begun) < w.SlowFor {
-		wait(context.Background(), w.Delay)
+		wait(ctx, w.Delay)
 	}
-	if rand.IntN(100) < w.Drops {
-		return io.ErrClosedPipe
-	}
-	return nil
 }
 
 func (w *work) calls(ctx context.Context, client *petstore.Client) {
