@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -19,7 +20,10 @@ func (s *Server) AddPet(p petstore.NewPet) petstore.Pet {
 }
 
 // Pet returns the pet of an id, without a request.
-func (s *Server) Pet(id int64) (petstore.Pet, bool) { return s.catalogue.get(id) }
+func (s *Server) Pet(id int64) (pet petstore.Pet, found bool) {
+	found = s.catalogue.with(id, func(i int) { pet = s.catalogue.pets[i] })
+	return pet, found
+}
 
 // Pets returns the whole catalogue by ascending id, without a request. It is never nil.
 func (s *Server) Pets() []petstore.Pet {
@@ -31,43 +35,28 @@ func (s *Server) Pets() []petstore.Pet {
 // SetStatus gives a pet another status, or none, and reports whether there is such a pet.
 // The document lists no transitions (section 3), so every one is possible.
 func (s *Server) SetStatus(id int64, status petstore.PetStatus) bool {
-	return s.catalogue.setStatus(id, status)
+	return s.catalogue.with(id, func(i int) { s.catalogue.pets[i].Status = status })
 }
 
 // DeletePet takes a pet out of the catalogue and reports whether it was there. Its id is never
 // given out again.
-func (s *Server) DeletePet(id int64) bool { return s.catalogue.delete(id) }
+func (s *Server) DeletePet(id int64) bool {
+	c := &s.catalogue
+	return c.with(id, func(i int) { c.pets = slices.Delete(c.pets, i, i+1) })
+}
 
-// catalogue is the set of pets. Ids count up from 1 and are never given out twice, so that the pet
-// of an id is found by its index, and ids tell in which order pets were added.
+// catalogue is the set of pets. Ids count up from 1 and are never given out twice.
 type catalogue struct {
-	mu   sync.RWMutex
-	pets []petstore.Pet               // pets[id-1]; the zero Pet where one was deleted
-	ids  map[petstore.PetStatus]idSet // by status; those of all pets under anyStatus
-	rng  *rand.Rand                   // needs mu held for writing
-}
-
-// anyStatus is the status of a query for all pets. No query asks for pets without a status.
-const anyStatus petstore.PetStatus = ""
-
-// idSet is a set of ids in ascending order. A pet that is added has the largest id, so that it goes
-// to the end; only a change of status and a deletion move others, 8 MB of a million.
-type idSet []int64
-
-func (s idSet) with(id int64) idSet {
-	i, _ := slices.BinarySearch(s, id)
-	return slices.Insert(s, i, id)
-}
-
-func (s idSet) without(id int64) idSet {
-	i, _ := slices.BinarySearch(s, id)
-	return slices.Delete(s, i, i+1)
+	mu   sync.Mutex
+	pets []petstore.Pet // by ascending id
+	last int64          // the id that was given out last
+	rng  *rand.Rand
 }
 
 func (c *catalogue) reset(seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pets, c.ids = nil, make(map[petstore.PetStatus]idSet)
+	c.pets, c.last = nil, 0
 	c.rng = rand.New(rand.NewPCG(seed, 1))
 }
 
@@ -75,107 +64,57 @@ func (c *catalogue) reset(seed uint64) {
 func (c *catalogue) add(p petstore.NewPet) petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := int64(len(c.pets) + 1)
-	pet := petstore.Pet{ID: id, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
+	c.last++
+	pet := petstore.Pet{ID: c.last, Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
 	c.pets = append(c.pets, pet)
-	c.ids[anyStatus] = c.ids[anyStatus].with(id)
-	if p.Status != anyStatus {
-		c.ids[p.Status] = c.ids[p.Status].with(id)
-	}
 	return pet
 }
 
-// find returns the pet of an id, nil if there is none. The caller holds mu.
-func (c *catalogue) find(id int64) *petstore.Pet {
-	if id < 1 || id > int64(len(c.pets)) || c.pets[id-1].ID == 0 {
-		return nil
+// with calls f with the index of a pet in pets, and reports whether there is such a pet.
+func (c *catalogue) with(id int64, f func(i int)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, found := slices.BinarySearchFunc(c.pets, id,
+		func(p petstore.Pet, id int64) int { return cmp.Compare(p.ID, id) })
+	if found {
+		f(i)
 	}
-	return &c.pets[id-1]
-}
-
-func (c *catalogue) get(id int64) (petstore.Pet, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	p := c.find(id)
-	if p == nil {
-		return petstore.Pet{}, false
-	}
-	return *p, true
+	return found
 }
 
 func (c *catalogue) len() int {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return len(c.ids[anyStatus])
-}
-
-func (c *catalogue) setStatus(id int64, status petstore.PetStatus) bool {
-	return c.change(id, func(p *petstore.Pet) { p.Status = status })
-}
-
-func (c *catalogue) delete(id int64) bool {
-	return c.change(id, func(p *petstore.Pet) {
-		c.ids[anyStatus] = c.ids[anyStatus].without(id)
-		*p = petstore.Pet{}
-	})
-}
-
-// change calls f with the pet of an id, and reports whether there is one.
-func (c *catalogue) change(id int64, f func(*petstore.Pet)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := c.find(id)
-	if p == nil {
-		return false
-	}
-	if p.Status != anyStatus {
-		c.ids[p.Status] = c.ids[p.Status].without(id)
-	}
-	f(p)
-	if p.Status != anyStatus {
-		c.ids[p.Status] = c.ids[p.Status].with(id)
-	}
-	return true
+	return len(c.pets)
 }
 
 // query selects pets.
 type query struct {
-	status petstore.PetStatus // or anyStatus
+	status petstore.PetStatus // empty: all
 	limit  int
 	order  Order
 }
 
-// list calls f with each pet that fits q, in its order. f must not call the store.
+// list calls f with each pet that fits q, in its order. f must not call the catalogue.
 func (c *catalogue) list(q query, f func(petstore.Pet)) {
-	if q.order == OrderShuffled {
-		c.shuffled(q, f)
-		return
-	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	ids := c.ids[q.status]
-	n := min(q.limit, len(ids))
-	if q.order == OrderDescending {
-		for _, id := range slices.Backward(ids[len(ids)-n:]) {
-			f(c.pets[id-1])
-		}
-		return
-	}
-	for _, id := range ids[:n] {
-		f(c.pets[id-1])
-	}
-}
-
-// shuffled calls f with pets that follow each other from a random one on, in random order.
-func (c *catalogue) shuffled(q query, f func(petstore.Pet)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ids := c.ids[q.status]
-	if len(ids) == 0 {
-		return
+	n := len(c.pets)
+	var shuffled []int
+	if q.order == OrderShuffled {
+		shuffled = c.rng.Perm(n)
 	}
-	start := c.rng.IntN(len(ids))
-	for _, i := range c.rng.Perm(min(q.limit, len(ids))) {
-		f(c.pets[ids[(start+i)%len(ids)]-1])
+	for i := 0; i < n && q.limit > 0; i++ {
+		p := &c.pets[i]
+		switch q.order {
+		case OrderDescending:
+			p = &c.pets[n-1-i]
+		case OrderShuffled:
+			p = &c.pets[shuffled[i]]
+		}
+		if q.status == "" || q.status == p.Status {
+			f(*p)
+			q.limit--
+		}
 	}
 }

@@ -35,7 +35,7 @@ func (s *Server) findPet(x *exchange) response {
 			fmt.Sprintf("getPet: petId is %s, which is not an int64 in decimal digits, so there is no"+
 				" such animal (section 4.3)", quote(x.route.petID)))
 	}
-	pet, ok := s.catalogue.get(id)
+	pet, ok := s.Pet(id)
 	if !ok {
 		return refusal(http.StatusNotFound,
 			fmt.Sprintf("getPet: there is no animal %d (section 4.3)", id))
