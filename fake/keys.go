@@ -13,8 +13,7 @@ import (
 // keyring holds the API keys that the server knows.
 type keyring struct {
 	clock  *clock
-	minute window // unused: each key begins with a copy
-	day    window
+	unused use // each key begins with a copy
 	ban    BanReset
 	mu     sync.RWMutex
 	keys   map[string]*apiKey // revoked ones stay, for the journal to redact
@@ -28,8 +27,13 @@ type apiKey struct {
 	number  int // from 1, the same for ever
 	revoked atomic.Bool
 
-	mu          sync.Mutex
-	plan        Plan
+	mu   sync.Mutex
+	plan Plan
+	use
+}
+
+// use is what was sent with a key, and what that led to.
+type use struct {
 	minute, day window
 	seen        time.Time // the last look at the clock
 	bannedUntil time.Time
@@ -57,9 +61,7 @@ func (r *keyring) put(key string, plan Plan) {
 	} else {
 		r.texts = append(slices.Clip(r.texts), key)
 	}
-	r.keys[key] = &apiKey{
-		ring: r, key: key, number: number, plan: plan, minute: r.minute, day: r.day,
-	}
+	r.keys[key] = &apiKey{ring: r, key: key, number: number, plan: plan, use: r.unused}
 }
 
 // restart replaces all keys at once: no request finds only a part of them.
@@ -116,16 +118,9 @@ func isToken(key string) bool {
 func (r *keyring) reset() {
 	for _, k := range r.all() {
 		k.mu.Lock()
-		k.clear()
+		k.use = r.unused
 		k.mu.Unlock()
 	}
-}
-
-// clear forgets the use of the key. The caller holds mu or the only reference.
-func (k *apiKey) clear() {
-	k.minute, k.day = k.ring.minute, k.ring.day
-	k.seen, k.bannedUntil, k.retryAt = time.Time{}, time.Time{}, time.Time{}
-	k.streak, k.told, k.limited, k.banReason, k.unknown = 0, false, 0, "", nil
 }
 
 // APIKey returns the default key, [DefaultAPIKey].
@@ -202,10 +197,6 @@ func (s *Server) Usage(key string) Usage {
 	if k == nil {
 		return Usage{}
 	}
-	return k.usage()
-}
-
-func (k *apiKey) usage() Usage {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	sec := k.settle().Unix()

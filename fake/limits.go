@@ -29,23 +29,24 @@ func (k *apiKey) take(policy banPolicy) verdict {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.settle()
-	if k.banned() {
-		return k.refuse(now, false)
-	}
 	sec := now.Unix()
-	if k.quota(sec).remaining > 0 {
+	if k.quota(sec).remaining > 0 { // a ban leaves none
 		k.minute.add(sec)
 		k.day.add(sec)
 		k.streak, k.told = 0, false
 		return verdict{quota: k.quota(sec), now: now}
 	}
-	k.streak++
 	provoked := false
-	if policy.after > 0 && k.streak > policy.after {
-		provoked = k.told
-		k.ban(now, policy.d, fmt.Sprintf("for %d requests after a 429", k.streak-1))
+	if !k.banned() {
+		k.streak++
+		if policy.after > 0 && k.streak > policy.after {
+			provoked = k.told
+			k.ban(now, policy.d, fmt.Sprintf("for %d requests after a 429", k.streak-1))
+		}
 	}
-	return k.refuse(now, provoked)
+	k.limited++
+	q := k.quota(sec)
+	return verdict{quota: q, now: now, retryAt: k.comeBack(q), reason: k.reason(q, sec), provoked: provoked}
 }
 
 // peek returns the quota for the headers without counting a request.
@@ -67,7 +68,7 @@ func (k *apiKey) settle() time.Time {
 	case back >= -backwards:
 		now = k.seen
 	default:
-		k.minute, k.day = k.ring.minute, k.ring.day
+		k.minute, k.day = k.ring.unused.minute, k.ring.unused.day
 		k.streak, k.told, k.retryAt = 0, false, time.Time{}
 		if k.banned() {
 			k.bannedUntil = k.bannedUntil.Add(back)
@@ -119,25 +120,18 @@ func (k *apiKey) comeBack(q quota) int64 {
 	return q.reset
 }
 
-// refuse returns the verdict on a request over the limit or from a banned key.
-func (k *apiKey) refuse(now time.Time, provoked bool) verdict {
-	sec := now.Unix()
-	q := k.quota(sec)
-	k.limited++
-	v := verdict{quota: q, now: now, retryAt: k.comeBack(q), provoked: provoked}
-	switch {
-	case k.banned():
-		v.reason = fmt.Sprintf("the API key is banned until %s, %s (section 8.3)",
-			k.bannedUntil.UTC().Format(time.RFC3339), k.banReason)
-	default:
-		span := "minute"
-		if d := k.day.quota(k.plan.PerDay, sec); d.remaining == 0 && d.reset >= q.reset {
-			span = "day"
-		}
-		v.reason = fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
-			k.plan.Name, q.limit, span, time.Unix(q.reset, 0).UTC().Format(time.RFC3339))
+// reason says why a request over the limit, or from a banned key, is refused.
+func (k *apiKey) reason(q quota, sec int64) string {
+	comeBack := time.Unix(k.comeBack(q), 0).UTC().Format(time.RFC3339)
+	if k.banned() {
+		return fmt.Sprintf("the API key is banned until %s, %s (section 8.3)", comeBack, k.banReason)
 	}
-	return v
+	span := "minute"
+	if d := k.day.quota(k.plan.PerDay, sec); d.remaining == 0 && d.reset >= q.reset {
+		span = "day"
+	}
+	return fmt.Sprintf("plan %s allows %d requests per %s, the next one at %s (section 8.1)",
+		k.plan.Name, q.limit, span, comeBack)
 }
 
 // waits returns the times in the future until which the clients of keys were told to wait: by a
@@ -194,8 +188,7 @@ func (b Behavior) limited(v verdict) response {
 	end := time.Unix(v.retryAt, 0)
 	switch b.RetryAfter {
 	case RetryAfterSeconds:
-		seconds := max(ceilUnix(time.Unix(0, 0).Add(end.Sub(v.now))), 1)
-		a.set("Retry-After", fmt.Sprint(seconds))
+		a.set("Retry-After", fmt.Sprint(v.retryAt-v.now.Unix())) // rounded up: at least 1
 	case RetryAfterDate:
 		a.set("Retry-After", end.UTC().Format(http.TimeFormat))
 	case RetryAfterAbsent:

@@ -53,8 +53,9 @@ func NewServer(opts ...Option) *Server {
 	}
 	s.clock.source = s.config.clock
 	s.keys.clock = &s.clock
-	s.keys.minute = window{kind: s.config.behavior.Window, span: s.config.minute}
-	s.keys.day = window{kind: s.config.behavior.Window, span: day}
+	kind := s.config.behavior.Window
+	s.keys.unused.minute = window{kind: kind, span: s.config.minute}
+	s.keys.unused.day = window{kind: kind, span: day}
 	s.keys.ban = s.config.behavior.BanReset
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
 	s.inflight.prepare()

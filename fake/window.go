@@ -16,12 +16,11 @@ const unlimited = math.MaxInt32
 type window struct {
 	kind  Window
 	span  int64
-	start int64  // fixed and aligned
 	count int    // requests in the window
-	ticks []tick // sliding: the requests of count by their seconds
+	ticks []tick // the requests of count; a fixed or aligned window has one tick, its beginning
 }
 
-// tick is a second of a sliding window with the requests that came in it.
+// tick is a second with the requests that are counted from it on for the span of the window.
 type tick struct {
 	sec int64
 	n   int
@@ -29,34 +28,27 @@ type tick struct {
 
 // roll drops the requests that no longer count at sec. sec never goes back between two calls.
 func (w *window) roll(sec int64) {
-	start := w.start
-	switch {
-	case w.kind == WindowSliding:
-		w.slide(sec)
-	case w.kind == WindowAligned:
-		start = sec - sec%w.span
-	case w.count == 0 || sec >= start+w.span:
-		start = sec
-	}
-	if start != w.start {
-		w.start, w.count = start, 0
-	}
-}
-
-// slide does so for a sliding window.
-func (w *window) slide(sec int64) {
 	for len(w.ticks) > 0 && w.ticks[0].sec+w.span <= sec {
 		w.count -= w.ticks[0].n
 		w.ticks = w.ticks[1:]
 	}
 }
 
+// begin returns the second from which on a request at sec counts. It is called after roll.
+func (w *window) begin(sec int64) int64 {
+	switch {
+	case w.kind == WindowAligned:
+		return sec - sec%w.span
+	case w.kind == WindowFixed && len(w.ticks) > 0:
+		return w.ticks[0].sec
+	}
+	return sec
+}
+
 // add counts one request at sec. It is called after roll.
 func (w *window) add(sec int64) {
+	sec = w.begin(sec)
 	w.count++
-	if w.kind != WindowSliding {
-		return
-	}
 	if n := len(w.ticks); n > 0 && w.ticks[n-1].sec == sec {
 		w.ticks[n-1].n++
 		return
@@ -64,13 +56,11 @@ func (w *window) add(sec int64) {
 	w.ticks = append(w.ticks, tick{sec, 1})
 }
 
-// reset returns when the window allows another request. It is called after roll. A fixed or aligned
-// window allows one at its end; a sliding one when its oldest request drops out, or, if the limit
-// was lowered, when enough have dropped out. An unused window ends a span after sec.
+// reset returns when the window allows another request: when its oldest requests drop out, or, if
+// the limit was lowered, when enough have dropped out. An unused window ends a span after its
+// beginning. It is called after roll.
 func (w *window) reset(limit int, sec int64) int64 {
-	if w.kind != WindowSliding {
-		return w.start + w.span
-	}
+	sec = w.begin(sec)
 	left := w.count
 	for _, t := range w.ticks {
 		sec = t.sec
