@@ -1,88 +1,80 @@
 package fake
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	petstore "github.com/petstore/petstore-go"
 )
 
-// axis is one field of Behavior as text: its name and its choices, the default first.
+// axis is one field of a Behavior as text: its name and its choices, the default first.
 type axis struct {
 	name    string
 	choices []string
-	get     func(*Behavior) int // an index in choices, -1 for a value that is none of them
-	set     func(*Behavior, int)
+	get     func() int // an index in choices, -1 for a value that is none of them
+	set     func(int)
 }
 
-// axes returns the fields of Behavior in the order in which String writes them.
-func axes() []axis {
+// axes returns the fields of b in the order in which String writes them.
+func (b *Behavior) axes() []axis {
 	return []axis{
-		statusAxis(),
+		newAxis("default-status", []string{"none", "available", "pending", "sold"},
+			&b.DefaultStatus, "", "available", "pending", "sold"),
 		newAxis("retry-after", []string{"seconds", "date", "absent"},
-			func(b *Behavior) *RetryAfterForm { return &b.RetryAfter },
-			RetryAfterSeconds, RetryAfterDate, RetryAfterAbsent),
+			&b.RetryAfter, RetryAfterSeconds, RetryAfterDate, RetryAfterAbsent),
 		newAxis("limit-body", []string{"error", "empty", "html"},
-			func(b *Behavior) *BodyForm { return &b.LimitBody }, BodyError, BodyEmpty, BodyHTML),
+			&b.LimitBody, BodyError, BodyEmpty, BodyHTML),
 		newAxis("order", []string{"ascending", "descending", "shuffled"},
-			func(b *Behavior) *Order { return &b.Order },
-			OrderAscending, OrderDescending, OrderShuffled),
+			&b.Order, OrderAscending, OrderDescending, OrderShuffled),
 		newAxis("invalid-limit", []string{"reject", "ignore", "clamp"},
-			func(b *Behavior) *InvalidParam { return &b.InvalidLimit },
-			InvalidReject, InvalidIgnore, InvalidClamp),
+			&b.InvalidLimit, InvalidReject, InvalidIgnore, InvalidClamp),
 		newAxis("invalid-status", []string{"reject", "ignore", "clamp"},
-			func(b *Behavior) *InvalidParam { return &b.InvalidStatus },
-			InvalidReject, InvalidIgnore, InvalidClamp),
+			&b.InvalidStatus, InvalidReject, InvalidIgnore, InvalidClamp),
 		newAxis("window", []string{"fixed", "aligned", "sliding"},
-			func(b *Behavior) *Window { return &b.Window }, WindowFixed, WindowAligned, WindowSliding),
+			&b.Window, WindowFixed, WindowAligned, WindowSliding),
 		newAxis("ban-reset", []string{"window", "ban", "absent"},
-			func(b *Behavior) *BanReset { return &b.BanReset },
-			BanResetWindow, BanResetBan, BanResetAbsent),
-		newAxis("removal", []string{"off", "on"},
-			func(b *Behavior) *bool { return &b.Removal }, false, true),
-		newAxis("deprecation-headers", []string{"off", "on"},
-			func(b *Behavior) *bool { return &b.DeprecationHeaders }, false, true),
+			&b.BanReset, BanResetWindow, BanResetBan, BanResetAbsent),
+		newAxis("removal", []string{"off", "on"}, &b.Removal, false, true),
+		newAxis("deprecation-headers", []string{"off", "on"}, &b.DeprecationHeaders, false, true),
 	}
 }
 
 // newAxis returns the axis of a field, with the values of its choices.
-func newAxis[T comparable](
-	name string, choices []string, field func(*Behavior) *T, values ...T,
-) axis {
+func newAxis[T comparable](name string, choices []string, field *T, values ...T) axis {
 	return axis{
 		name, choices,
-		func(b *Behavior) int { return slices.Index(values, *field(b)) },
-		func(b *Behavior, i int) { *field(b) = values[i] },
+		func() int { return slices.Index(values, *field) },
+		func(i int) { *field = values[i] },
 	}
 }
 
-func statusAxis() axis {
-	values := []petstore.PetStatus{""}
-	for _, s := range statuses() {
-		values = append(values, petstore.PetStatus(s))
+// axis returns the axis of a name, and an error if there is none.
+func (b *Behavior) axis(name string) (axis, error) {
+	var names []string
+	for _, a := range b.axes() {
+		if a.name == name {
+			return a, nil
+		}
+		names = append(names, a.name)
 	}
-	return newAxis("default-status", append([]string{"none"}, statuses()...),
-		func(b *Behavior) *petstore.PetStatus { return &b.DefaultStatus }, values...)
+	return axis{}, fmt.Errorf("there is no behaviour %s; there are default, or a list of %s",
+		quote(name), strings.Join(names, ", "))
 }
 
 // String returns the choices that differ from the default, such as
 // "retry-after=date,window=sliding", or "default". The program petstore-fake reads it.
 func (b Behavior) String() string {
 	var words []string
-	for _, a := range axes() {
-		switch i := a.get(&b); {
+	for _, a := range b.axes() {
+		switch i := a.get(); {
 		case i < 0:
 			words = append(words, a.name+"=invalid")
 		case i > 0:
 			words = append(words, a.name+"="+a.choices[i])
 		}
 	}
-	if len(words) == 0 {
-		return "default"
-	}
-	return strings.Join(words, ",")
+	return cmp.Or(strings.Join(words, ","), "default")
 }
 
 // Validate returns an error if a field has a value that is none of its constants, or if
@@ -95,8 +87,8 @@ func (b Behavior) Validate() error {
 }
 
 func (b Behavior) problem() string {
-	for _, a := range axes() {
-		if a.get(&b) < 0 {
+	for _, a := range b.axes() {
+		if a.get() < 0 {
 			return a.name + " is out of range; " + a.allowed()
 		}
 	}
@@ -104,33 +96,18 @@ func (b Behavior) problem() string {
 }
 
 // choose sets one field of b.
-func choose(b *Behavior, name, choice string) error {
-	a := axisOf(name)
-	if a.name == "" {
-		var names []string
-		for _, a := range axes() {
-			names = append(names, a.name)
-		}
-		return fmt.Errorf("there is no behaviour %s; there are default, or a list of %s",
-			quote(name), strings.Join(names, ", "))
+func (b *Behavior) choose(name, choice string) error {
+	a, err := b.axis(name)
+	if err != nil {
+		return err
 	}
 	n := slices.Index(a.choices, choice)
 	if n < 0 {
 		return fmt.Errorf("%s is %s; %s", name, quote(choice), a.allowed())
 	}
-	a.set(b, n)
+	a.set(n)
 	return nil
 }
 
 // allowed says which choices there are.
 func (a axis) allowed() string { return "it must be one of " + strings.Join(a.choices, ", ") }
-
-// axisOf returns the axis of a name, the zero axis if there is none.
-func axisOf(name string) axis {
-	for _, a := range axes() {
-		if a.name == name {
-			return a
-		}
-	}
-	return axis{}
-}

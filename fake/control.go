@@ -39,9 +39,7 @@ func (d direct) KeyNumber(key string) int {
 }
 
 func (d direct) EachKey(f func(number int, key string, revoked bool)) {
-	all := d.srv.keys.all()
-	slices.SortFunc(all, func(a, b *apiKey) int { return a.number - b.number })
-	for _, k := range all {
+	for _, k := range d.srv.keys.all() {
 		f(k.number, k.key, k.revoked.Load())
 	}
 }
@@ -64,15 +62,13 @@ func (d direct) WriteHAR(w io.Writer, origin string, requests iter.Seq[Request])
 	})
 }
 
-func (d direct) EachInjection(f func(*Injection)) {
+func (d direct) AllInjections() []*Injection {
 	l := &d.srv.faults
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	all := slices.Concat(l.ended, l.list)
-	l.mu.Unlock()
 	slices.SortFunc(all, func(a, b *Injection) int { return a.id - b.id })
-	for _, i := range all {
-		f(i)
-	}
+	return all
 }
 
 func (d direct) Injection(i *Injection) (id int, f Fault, until time.Time, active bool) {
@@ -83,21 +79,6 @@ func (d direct) Injection(i *Injection) (id int, f Fault, until time.Time, activ
 
 func (direct) Rules() []string      { return rules() }
 func (direct) Operations() []string { return operationNames() }
-
-func (direct) Wires() []Wire {
-	wires := make([]Wire, len(wireNames()))
-	for i := range wires {
-		wires[i] = Wire(i)
-	}
-	return wires
-}
-
-func (direct) ParseWire(text string) (Wire, error) {
-	if i := slices.Index(wireNames(), text); i >= 0 {
-		return Wire(i), nil
-	}
-	return 0, fmt.Errorf("%s is not one of %s", quote(text), strings.Join(wireNames(), ", "))
-}
 
 func (direct) PlanNames() string {
 	names := make([]string, 0, len(namedPlans())+1)
@@ -149,7 +130,7 @@ func (direct) ParseBehavior(text string) (Behavior, error) {
 			return Behavior{}, fmt.Errorf("%s is given twice", quote(name))
 		}
 		seen[name] = true
-		if err := choose(&b, name, choice); err != nil {
+		if err := b.choose(name, choice); err != nil {
 			return Behavior{}, err
 		}
 	}

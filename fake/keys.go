@@ -2,7 +2,6 @@ package fake
 
 import (
 	"crypto/sha256"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +16,7 @@ type keyring struct {
 	ban    BanReset
 	mu     sync.RWMutex
 	keys   map[string]*apiKey // revoked ones stay, for the journal to redact
-	texts  redactor           // the same keys; never changed in place
+	texts  redactor           // the same keys by their numbers; never changed in place
 }
 
 // apiKey is a key with its plan and its use.
@@ -89,11 +88,14 @@ func (r *keyring) lookup(key string) *apiKey {
 	return r.keys[key]
 }
 
-// all returns every key there was since the server started, in no order.
-func (r *keyring) all() []*apiKey {
+// all returns every key there was since the server started, by ascending number.
+func (r *keyring) all() (keys []*apiKey) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return slices.Collect(maps.Values(r.keys))
+	for _, key := range r.texts {
+		keys = append(keys, r.keys[key])
+	}
+	return keys
 }
 
 // redactor returns one for every key that the server knows.

@@ -35,8 +35,8 @@ func variants() []Behavior {
 	}
 	all := make([]Behavior, len(rows))
 	for i, row := range rows {
-		for column, a := range axes() {
-			a.set(&all[i], int(row[column]-'0'))
+		for column, a := range all[i].axes() {
+			a.set(int(row[column] - '0'))
 		}
 	}
 	return all

@@ -86,15 +86,6 @@ func (w Wire) row() *wireRow { return &wires[w] }
 // shows reports whether the client gets to see the response, or a part of it.
 func (w Wire) shows() bool { return w.row().shows }
 
-// wireNames returns the names of all wires, in the order of the constants.
-func wireNames() []string {
-	names := make([]string, len(wires))
-	for i := range wires {
-		names[i] = wires[i].name
-	}
-	return names
-}
-
 // String returns the name of the constant in lower case, without Wire.
 func (w Wire) String() string {
 	if !w.known() {

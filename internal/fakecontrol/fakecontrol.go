@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
@@ -17,11 +18,11 @@ import (
 // Server is a fake with all that a program can do with it.
 type Server struct {
 	*fake.Server
-	Control
+	control
 }
 
-// Control is what package fake offers beyond its API.
-type Control interface {
+// control is what package fake offers beyond its API: the round tripper of a fake has it.
+type control interface {
 	// Restart puts everything back to where [New] left it: the keys and plans of the options and
 	// no others, the latency of WithLatency, the clock, and all that Reset puts back. Entry points
 	// and connections stay open.
@@ -43,30 +44,25 @@ type Control interface {
 	// WriteHAR writes requests as an HTTP Archive, one after the other. origin is put before their
 	// paths, such as "http://127.0.0.1:4010". The error is that of w.
 	WriteHAR(w io.Writer, origin string, requests iter.Seq[fake.Request]) error
-}
 
-// door is what the round tripper of a fake has.
-type door interface {
-	Control
+	// What follows is documented at the functions below.
 
 	Prepare(apiKey string, notify func(seq int))
 	EachKey(f func(number int, key string, revoked bool))
-	EachInjection(f func(*fake.Injection))
+	AllInjections() []*fake.Injection
 	Injection(i *fake.Injection) (id int, f fake.Fault, until time.Time, active bool)
 	Operations() []string
 	Rules() []string
-	Wires() []fake.Wire
 	Effect(f fake.Fault) string
 	PlanNames() string
 	ParsePlan(text string) (fake.Plan, error)
-	ParseWire(text string) (fake.Wire, error)
 	ParseNewPet(text []byte) (petstore.NewPet, error)
 	ParseBehavior(text string) (fake.Behavior, error)
 	BehaviorOf(list []fake.Finding) (fake.Behavior, []fake.Finding)
 }
 
 // of returns what package fake offers for a server, or for none: nil.
-func of(s *fake.Server) door { return s.Transport().(door) } //nolint:forcetypeassert // ours
+func of(s *fake.Server) control { return s.Transport().(control) } //nolint:forcetypeassert // ours
 
 // New returns a fake of some options whose default key is apiKey, or [fake.DefaultAPIKey] if that
 // is empty. If notify is not nil, it is called twice for each request of the journal, with its Seq:
@@ -75,8 +71,9 @@ func of(s *fake.Server) door { return s.Transport().(door) } //nolint:forcetypea
 // lock is held, so that it may call the server.
 func New(apiKey string, notify func(seq int), opts ...fake.Option) *Server {
 	s := fake.NewServer(opts...)
-	of(s).Prepare(apiKey, notify)
-	return Of(s)
+	c := Of(s)
+	c.Prepare(apiKey, notify)
+	return c
 }
 
 // Of returns a fake with its controls.
@@ -102,7 +99,7 @@ func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) 
 
 // Keys returns the keys that the fake knows, revoked ones included, by ascending number.
 func (s *Server) Keys() (keys []Key) {
-	of(s.Server).EachKey(func(number int, key string, revoked bool) {
+	s.EachKey(func(number int, key string, revoked bool) {
 		keys = append(keys, Key{number, key, revoked, s.Usage(key)})
 	})
 	return keys
@@ -130,12 +127,14 @@ func (s *Server) Inject(f fake.Fault) Injection { return s.injection(s.Server.In
 // strike, and the last 1,000 that have struck as often as they were to. Removed ones are not among
 // them.
 func (s *Server) Injections() (all []Injection) {
-	of(s.Server).EachInjection(func(i *fake.Injection) { all = append(all, s.injection(i)) })
+	for _, i := range s.AllInjections() {
+		all = append(all, s.injection(i))
+	}
 	return all
 }
 
 func (s *Server) injection(i *fake.Injection) Injection {
-	id, f, until, active := of(s.Server).Injection(i)
+	id, f, until, active := s.Injection(i)
 	return Injection{i, id, f, until, active}
 }
 
@@ -143,7 +142,12 @@ func (s *Server) injection(i *fake.Injection) Injection {
 func Operations() []string { return of(nil).Operations() }
 
 // Wires returns all wires, [fake.WireNone] first.
-func Wires() []fake.Wire { return of(nil).Wires() }
+func Wires() (all []fake.Wire) {
+	for w := fake.WireNone; (fake.Fault{Wire: w}).Validate() == nil; w++ {
+		all = append(all, w)
+	}
+	return all
+}
 
 // Rules returns the rules of [fake.Server.Violations].
 func Rules() []string { return of(nil).Rules() }
@@ -160,7 +164,16 @@ func PlanNames() string { return of(nil).PlanNames() }
 func ParsePlan(text string) (fake.Plan, error) { return of(nil).ParsePlan(text) }
 
 // ParseWire reads what [fake.Wire.String] writes.
-func ParseWire(text string) (fake.Wire, error) { return of(nil).ParseWire(text) }
+func ParseWire(text string) (fake.Wire, error) {
+	var names []string
+	for _, w := range Wires() {
+		if w.String() == text {
+			return w, nil
+		}
+		names = append(names, w.String())
+	}
+	return 0, fmt.Errorf("%.64q is not one of %s", text, strings.Join(names, ", "))
+}
 
 // ParseNewPet reads a NewPet object as createPet does (section 4.2), and is stricter in one point:
 // a field that NewPet does not have is an error. The error says what is wrong.
