@@ -2,8 +2,6 @@ package fake
 
 import (
 	"bytes"
-	"net/http"
-	"strings"
 
 	"github.com/petstore/petstore-go/internal/redact"
 )
@@ -13,28 +11,6 @@ import (
 type redactor []string
 
 func (r redactor) text(s string) string { return redact.Text(s, r...) }
-
-// name returns the name of a header without keys. net/http changes the case of names.
-func (r redactor) name(s string) string {
-	for _, key := range r {
-		if len(key) >= redact.MinKey && strings.Contains(strings.ToLower(s), strings.ToLower(key)) {
-			return redact.Mark
-		}
-	}
-	return r.text(s)
-}
-
-// header returns a copy without keys.
-func (r redactor) header(h http.Header) http.Header {
-	clean := make(http.Header, len(h))
-	for name, values := range h {
-		name = r.name(name)
-		for _, v := range values {
-			clean[name] = append(clean[name], r.text(v))
-		}
-	}
-	return clean
-}
 
 // piece is how many bytes of a body are searched at a time, roughly.
 const piece = 32 << 10

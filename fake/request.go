@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // Request is a request that arrived, with its response. No API key is in it: the credentials
@@ -149,11 +151,11 @@ func (e *entry) request(r redactor) Request {
 	if a.status != 0 {
 		h := make(http.Header, 8)
 		a.header(h)
-		sent = r.header(h)
+		sent = redact.Header(h, r...)
 	}
 	return Request{
 		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.text(e.path),
-		Header: r.header(withoutCredentials(e.header)), Body: e.body,
+		Header: redact.Header(withoutCredentials(e.header), r...), Body: e.body,
 		StatusCode: a.status, ResponseHeader: sent, ResponseBody: a.body,
 		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil,
 		FaultEffect: effect, Hint: r.text(a.hint),

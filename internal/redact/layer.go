@@ -60,7 +60,7 @@ func (l layer) whole(key string) []part {
 
 // longestCut is the length of the longest rest of an escape before an ellipsis: of an escape of an
 // escape of one.
-const longestCut = 3 * MaxEscape
+const longestCut = 3 * maxEscape
 
 // cut returns the parts of the original text that hold the beginning of a key before an ellipsis,
 // which may have cut off an escape, too.
@@ -97,7 +97,7 @@ func overlap(text, key string) int {
 func character(text string) (c byte, length int) {
 	switch text[0] {
 	case '%':
-		return hex(text, 1, 2)
+		return number(text, 1, 2, 16)
 	case '\\':
 		return backslash(text)
 	case '~': // in a JSON pointer
@@ -108,7 +108,7 @@ func character(text string) (c byte, length int) {
 			return '/', 2
 		}
 	case '&':
-		const longest = MaxEscape + 2 // names are longer than numbers: &lbrack;
+		const longest = maxEscape + 2 // names are longer than numbers: &lbrack;
 		if end := strings.IndexByte(text[:min(len(text), longest)], ';'); end > 0 {
 			if c := html.UnescapeString(text[:end+1]); len(c) == 1 {
 				return c[0], end + 1
@@ -123,9 +123,9 @@ func backslash(text string) (c byte, length int) {
 	case len(text) == 1:
 		return text[0], 1
 	case text[1] == 'u':
-		return hex(text, 2, 4)
+		return number(text, 2, 4, 16)
 	case text[1] == 'x':
-		return hex(text, 2, 2)
+		return number(text, 2, 2, 16)
 	case text[1] == '0' || text[1] == '1':
 		return number(text, 1, 3, 8)
 	case strings.IndexByte(`"'/\%&`, text[1]) >= 0:
@@ -134,11 +134,7 @@ func backslash(text string) (c byte, length int) {
 	return text[0], 1
 }
 
-// hex reads the hexadecimal digits of an escape that follow a prefix.
-func hex(text string, prefix, digits int) (c byte, length int) {
-	return number(text, prefix, digits, 16)
-}
-
+// number reads the digits of an escape that follow a prefix.
 func number(text string, prefix, digits, base int) (c byte, length int) {
 	if len(text) < prefix+digits {
 		return text[0], 1

@@ -16,8 +16,8 @@ const (
 	Mark = "[redacted]"
 	// MinKey is the length of the shortest key that is looked for: shorter ones are ordinary words.
 	MinKey = 6
-	// MaxEscape is the length of the longest escape of one character, as of &#x002b; is.
-	MaxEscape = 8
+	// maxEscape is the length of the longest escape of one character, as of &#x002b; is.
+	maxEscape = 8
 	// Ellipsis follows what was cut off.
 	Ellipsis = '…'
 	// maxLayers bounds the escapes within escapes, such as %252541: more of them are no accident.
@@ -27,7 +27,10 @@ const (
 // Text returns text without the keys. Of a key that is cut off by an ellipsis, it takes out as few
 // as 6 characters. Keys shorter than 6 bytes stay.
 func Text(text string, keys ...string) string {
-	found := strings.ContainsRune(text, Ellipsis) || hasEscape(text)
+	if len(text) < MinKey {
+		return text
+	}
+	found := hasEscape(text)
 	for _, key := range keys {
 		found = found || len(key) >= MinKey && strings.Contains(text, key)
 	}
@@ -45,17 +48,14 @@ func Cut(text, key string) string {
 // Head returns at most limit bytes from the start of text, as a copy without key. cut reports
 // whether text was cut off already, perhaps within a key.
 func Head(text []byte, key string, limit int, cut bool) []byte {
-	more := MaxEscape * len(key) // a key that begins within the limit is then found
+	more := maxEscape * len(key) // a key that begins within the limit is then found
 	start := string(text[:min(len(text), limit+more)])
-	var clean string
-	switch {
-	case len(text) > len(start):
+	clean := Text(start, key)
+	if len(start) < len(text) {
 		clean = Cut(start, key)
 		clean = clean[:max(0, len(clean)-more)]
-	case cut:
+	} else if cut {
 		clean = Cut(start, key)
-	default:
-		clean = Text(start, key)
 	}
 	return []byte(clean[:min(len(clean), limit)])
 }
@@ -69,29 +69,29 @@ func Error(err error, key string) error {
 	return err
 }
 
-// Header returns h without key in its names and values: h itself if key is not in it, a copy
+// Header returns h without the keys in its names and values: h itself if they are not in it, a copy
 // otherwise.
-func Header(h http.Header, key string) http.Header {
-	if len(key) < MinKey || !repeats(h, key) {
+func Header(h http.Header, keys ...string) http.Header {
+	if !repeats(h, keys) {
 		return h
 	}
 	clean := make(http.Header, len(h))
 	for name, values := range h {
-		name = http.CanonicalHeaderKey(foldName(name, key))
+		name = http.CanonicalHeaderKey(foldName(name, keys))
 		for _, v := range values {
-			clean[name] = append(clean[name], Text(v, key))
+			clean[name] = append(clean[name], Text(v, keys...))
 		}
 	}
 	return clean
 }
 
-func repeats(h http.Header, key string) bool {
+func repeats(h http.Header, keys []string) bool {
 	for name, values := range h {
-		if foldName(name, key) != name {
+		if foldName(name, keys) != name {
 			return true
 		}
 		for _, v := range values {
-			if len(v) >= len(key) && Text(v, key) != v {
+			if Text(v, keys...) != v {
 				return true
 			}
 		}
@@ -99,29 +99,38 @@ func repeats(h http.Header, key string) bool {
 	return false
 }
 
-// foldName returns the name of a header without key in any case, since software on the way changes
-// the case of names.
-func foldName(name, key string) string {
-	const lower = 0x20 // the bit in which the letters of ASCII differ from their capitals
-	for start := range max(0, len(name)-len(key)+1) {
-		if name[start]|lower == key[0]|lower && strings.EqualFold(name[start:start+len(key)], key) {
-			return name[:start] + "Redacted" + name[start+len(key):]
+// foldName returns the name of a header without the keys in any case, since software on the way
+// changes the case of names.
+func foldName(name string, keys []string) string {
+	for _, key := range keys {
+		if len(key) < MinKey {
+			continue
 		}
-	}
-	if hasEscape(name) {
-		lowered := strings.ToLower(name)
-		if clean := Text(lowered, strings.ToLower(key)); clean != lowered {
-			return strings.ReplaceAll(clean, Mark, "Redacted")
+		for start := 0; start+len(key) <= len(name); start++ {
+			if end := start + len(key); strings.EqualFold(name[start:end], key) {
+				name = name[:start] + "Redacted" + name[end:]
+			}
+		}
+		if hasEscape(name) {
+			lowered := strings.ToLower(name)
+			if clean := Text(lowered, strings.ToLower(key)); clean != lowered {
+				name = strings.ReplaceAll(clean, Mark, "Redacted")
+			}
 		}
 	}
 	return name
 }
 
-// hasEscape reports whether a character of text begins escapes. It runs for every header of every
-// response, and strings.ContainsAny would take several times as long.
+// hasEscape reports whether a character of text begins escapes, or may be an ellipsis. It runs for
+// every header of every response: the functions of package strings take longer for short texts.
 func hasEscape(text string) bool {
-	return strings.IndexByte(text, '%') >= 0 || strings.IndexByte(text, '\\') >= 0 ||
-		strings.IndexByte(text, '&') >= 0 || strings.IndexByte(text, '~') >= 0
+	for i := range len(text) {
+		switch text[i] {
+		case '%', '\\', '&', '~', 0xE2: // the first byte of an ellipsis
+			return true
+		}
+	}
+	return false
 }
 
 // part is a part of a text, from one byte to before another.

@@ -104,6 +104,9 @@ func TestHeader(t *testing.T) {
 	assert.Equal(t, http.Header{"X-Redacted": {"yes"}}, Header(escaped, key))
 	assert.Contains(t, h, "X-Secret-Key-1234", "the transport's own stays as it is")
 
+	several := http.Header{"X-Secret-Key-1234-Other-Key": {key, "Other-Key"}}
+	assert.Equal(t, http.Header{"X-Redacted-Redacted": {Mark, Mark}}, Header(several, "other-key", key, "Other-Key", "short"))
+
 	clean := http.Header{"Date": {"today"}}
 	Header(clean, key).Set("Date", "tomorrow")
 	assert.Equal(t, "tomorrow", clean.Get("Date"), "without the key there is no copy")
