@@ -10,7 +10,6 @@ import (
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake/internal/har"
 )
 
 // The methods of direct beside RoundTrip are for the program petstore-fake and for package
@@ -48,18 +47,8 @@ func (d direct) Request(seq int) (Request, bool) {
 	return first(d.srv.read(func(j *journal) []*entry { return j.find(seq) }))
 }
 
-func (d direct) WriteHAR(w io.Writer, origin string, requests iter.Seq[Request]) error {
-	return har.Write(w, petstore.Version, origin, func(yield func(har.Entry) bool) {
-		for r := range requests {
-			if !yield(har.Entry{
-				Method: r.Method, Path: r.Path, RequestHeader: r.Header, RequestBody: r.Body,
-				Status: r.StatusCode, ResponseHeader: r.ResponseHeader, ResponseBody: r.ResponseBody,
-				Time: r.Time, Duration: r.Duration, Comment: r.Hint,
-			}) {
-				return
-			}
-		}
-	})
+func (direct) WriteHAR(w io.Writer, origin string, requests iter.Seq[Request]) error {
+	return writeArchive(w, origin, requests)
 }
 
 func (d direct) AllInjections() []*Injection {

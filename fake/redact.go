@@ -12,7 +12,7 @@ type redactor []string
 
 func (r redactor) text(s string) string { return redact.Text(s, r...) }
 
-// piece is how many bytes of a body are searched at a time, roughly.
+// piece is how many bytes of a body are searched, or written, at a time, roughly.
 const piece = 32 << 10
 
 // bytes returns b without keys: b itself if there is none in it.

@@ -142,7 +142,7 @@ func (s *Server) keepJournal(requests []Request) {
 	s.tb.Helper()
 	file, err := os.CreateTemp(dir, "petstore-fake-*.har") // a test may have several servers
 	if err == nil {
-		err = direct{s}.WriteHAR(file, "http://petstore-fake", slices.Values(requests))
+		err = writeArchive(file, "http://petstore-fake", slices.Values(requests))
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
