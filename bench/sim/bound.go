@@ -1,42 +1,59 @@
 package sim
 
 import (
-	"container/heap"
 	"slices"
 	"time"
+
+	"github.com/petstore/petstore-go/fake"
 )
 
-// bound returns a time before which no client can have had n responses in this cell, however well
-// it knows the windows, the latencies and the faults ahead. All it does not assume known is a
+// bound returns a time before which no client can have had the responses to these requests, however
+// well it knows the windows, the latencies and the faults ahead. All it does not assume known is a
 // higher limit before the first window that has it.
 //
-// Let at[i] be a time before which no more than i requests can have been counted (see timetable),
-// and back[i] be when the request that leaves as the i-th can be back at the earliest. No client is
-// done before
+// A request leaves as soon as the one before it has left and a goroutine is free, and so that it is
+// counted when the window has room, or, as it may be counted before others that left before it,
+// earlier by the longest way out. No one who sends the requests in this order has any of them leave
+// earlier. Let at be a time before which no more than i requests can have been counted, and back be
+// when the request that leaves as the i-th can be back at the earliest. No client is done before
 //
 //   - all are back: the latest of back;
-//   - for every i, those that are counted from at[i] on have been: g goroutines are busy with
-//     them, of which at most g left before at[i], with the shortest way back still to go, and the
-//     others are all those that leave from i+g on. That is
-//     at[i] + (min(g, n-i) · shortest way back + sum of ways from i+g on) / g.
+//   - for every i, those that are counted from at on have been: g goroutines are busy with them, of
+//     which at most g left before at, with the shortest way back still to go, and the others are all
+//     those that leave from i+g on. That is
+//     at + (min(g, n-i) · shortest way back + sum of ways from i+g on) / g.
 //
-// The bound is the latest of all these.
-func (c cell) bound(begin time.Time, n int) time.Duration { return c.boundOf(begin, c.legs(n)) }
-
-func (c cell) boundOf(begin time.Time, legs []leg) time.Duration {
-	if len(legs) == 0 {
-		return 0
+// The bound is the latest of all these. Times are by the service's clock, since 1970.
+func (c cell) bound(begin time.Time, legs []leg) time.Duration {
+	minOut, minBack, overtake := legs[0].out, legs[0].back, time.Duration(0)
+	for _, l := range legs {
+		minOut, minBack = min(minOut, l.out), min(minBack, l.back)
+		if c.goroutines > 1 {
+			overtake = max(overtake, l.out)
+		}
 	}
-	t := c.timetable(begin, legs)
-	sums := suffixSums(legs)
-	g := c.goroutines
-	bound := slices.MaxFunc(t.back, time.Time.Compare).Sub(begin)
-	for i := range legs {
-		crossing := min(g, len(legs)-i)
-		busy := time.Duration(crossing)*t.minBack + sums[i+crossing]
-		bound = max(bound, t.at[i].Sub(begin)+busy/time.Duration(g))
+	rest := make([]time.Duration, len(legs)+1) // the sum of ways from the i-th on
+	for i, l := range slices.Backward(legs) {
+		rest[i] = rest[i+1] + l.total()
 	}
-	return bound
+	start := time.Duration(begin.UnixNano())
+	w, left, bound := c.windows(start), start, start
+	free := slices.Repeat([]time.Duration{start}, c.goroutines) // when each goroutine is, sorted
+	for i, l := range legs {
+		ready := max(left, free[0])
+		opens := w.opens(ready + minOut)
+		left = max(ready, opens-overtake-l.out)
+		back := left + l.total()
+		n, _ := slices.BinarySearch(free[1:], back)
+		copy(free, free[1:n+1])
+		free[n] = back
+		at := max(opens, left+minOut)
+		w.count(at)
+		crossing := min(c.goroutines, len(legs)-i)
+		busy := time.Duration(crossing)*minBack + rest[i+crossing]
+		bound = max(bound, back, at+busy/time.Duration(c.goroutines))
+	}
+	return bound - start
 }
 
 // legs returns the ways of the requests that the service counts until n of them have a response.
@@ -55,76 +72,74 @@ func (c cell) legs(n int) []leg {
 	return legs
 }
 
-// suffixSums returns for each i the time that the requests from the i-th on take.
-func suffixSums(legs []leg) []time.Duration {
-	sums := make([]time.Duration, len(legs)+1)
-	for i := len(legs) - 1; i >= 0; i-- {
-		sums[i] = sums[i+1] + legs[i].total()
-	}
-	return sums
+// windows is how the service counts a run that always uses up the window as early as it can.
+type windows struct {
+	kind        fake.Window
+	minute, day span
+	laterPlan   int
+	change      time.Duration // from when on laterPlan holds, until it does; 0 is never
+	changed     time.Duration // the first window with laterPlan
 }
 
-// timetable is the earliest that can be done with a number of goroutines.
-type timetable struct {
-	windows
-	at       []time.Time // the i-th to be counted is not counted before
-	back     []time.Time // the i-th to leave is not back before
-	left     time.Time   // when the last one left
-	free     times       // when each goroutine is
-	minOut   time.Duration
-	minBack  time.Duration
-	overtake time.Duration // by which one that leaves later can be counted earlier
+// span is the windows of a minute or of a day.
+type span struct {
+	length time.Duration
+	limit  int             // 0 is unlimited
+	opened []time.Duration // when the window opened in which each request so far was counted
 }
 
-// timetable returns the earliest that requests can be counted and be back. A request leaves as soon
-// as the one before it has left and a goroutine is free, and so that it is counted when the window
-// has room, or, as it may be counted before others that left before it, earlier by the longest way
-// out. No one who sends the requests in this order has any of them leave earlier.
-func (c cell) timetable(begin time.Time, legs []leg) *timetable {
-	t := &timetable{
-		windows: c.windows(begin), left: begin,
-		minOut: legs[0].out, minBack: legs[0].back, free: slices.Repeat(times{begin}, c.goroutines),
+// windows returns how the service counts in a run that begins at begin.
+func (c cell) windows(begin time.Duration) windows {
+	w := windows{
+		kind:   c.window,
+		minute: span{length: time.Minute, limit: c.perMinute},
+		day:    span{length: 24 * time.Hour, limit: c.perDay()},
 	}
-	for _, l := range legs {
-		t.minOut, t.minBack = min(t.minOut, l.out), min(t.minBack, l.back)
-		t.overtake = max(t.overtake, l.out)
+	if c.planChange > 0 {
+		w.change, w.laterPlan = begin+c.planChange, c.laterPlan()
 	}
-	if c.goroutines == 1 {
-		t.overtake = 0
-	}
-	for _, l := range legs {
-		t.send(l)
-	}
-	return t
+	return w
 }
 
-// send enters the next request to leave.
-func (t *timetable) send(l leg) {
-	opens := t.opens(latest(t.left, t.free[0]).Add(t.minOut))
-	t.left = latest(t.left, t.free[0], opens.Add(-t.overtake-l.out))
-	t.free[0] = t.left.Add(l.total())
-	t.back = append(t.back, t.free[0])
-	heap.Fix(&t.free, 0)
-	at := latest(opens, t.left.Add(t.minOut))
-	t.count(at)
-	t.at = append(t.at, at)
-}
-
-// times is a heap, the earliest first.
-type times []time.Time
-
-func (t *times) Len() int           { return len(*t) }
-func (t *times) Less(i, j int) bool { return (*t)[i].Before((*t)[j]) }
-func (t *times) Swap(i, j int)      { (*t)[i], (*t)[j] = (*t)[j], (*t)[i] }
-func (t *times) Push(any)           {} // it keeps its length
-func (t *times) Pop() any           { return nil }
-
-func latest(times ...time.Time) time.Time {
-	var t time.Time
-	for _, u := range times {
-		if u.After(t) {
-			t = u
+// opens returns when the window opens in which the next request can be counted, if it reaches the
+// service no earlier than reached. It goes over to the later plan at the first window that opens
+// with it: no client can know of a higher limit before.
+func (w *windows) opens(reached time.Duration) time.Duration {
+	if i := len(w.minute.opened) - w.minute.limit; w.change > 0 && i >= 0 {
+		if opens := w.minute.opened[i] + time.Minute; opens >= w.change {
+			w.minute.limit, w.change, w.changed = w.laterPlan, 0, opens
 		}
 	}
-	return t
+	return max(w.changed, w.next(w.minute, reached), w.next(w.day, reached))
+}
+
+// count notes that the next request is counted at at, or later.
+func (w *windows) count(at time.Duration) {
+	minute, day := max(w.changed, w.next(w.minute, at)), w.next(w.day, at)
+	switch w.kind {
+	case fake.WindowFixed:
+		if day >= minute+time.Minute { // the day was used up: nothing opened this window before
+			minute = day
+		}
+	case fake.WindowAligned:
+		minute, day = max(minute, at.Truncate(time.Minute)), max(day, at.Truncate(24*time.Hour))
+	case fake.WindowSliding: // to the second; each request takes its place for a span from then on
+		minute, day = at.Truncate(time.Second), at.Truncate(time.Second)
+	}
+	w.minute.opened, w.day.opened = append(w.minute.opened, minute), append(w.day.opened, day)
+}
+
+// next returns when the window opens that counts the next request: that of the one before it, or
+// the one after the window of the request that is limit requests ago.
+func (w *windows) next(s span, reached time.Duration) time.Duration {
+	i := len(s.opened)
+	switch {
+	case s.limit > 0 && i >= s.limit:
+		return s.opened[i-s.limit] + s.length
+	case i > 0:
+		return s.opened[i-1]
+	case w.kind == fake.WindowAligned:
+		return reached.Truncate(s.length)
+	}
+	return reached.Truncate(time.Second)
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -21,7 +20,7 @@ func evenLegs(n int) []leg {
 	return legs
 }
 
-func TestBound_byHand(t *testing.T) {
+func TestBound(t *testing.T) {
 	const ms = time.Millisecond
 	day := condition{shortDay: true}
 	change := condition{planChange: 100 * time.Second}
@@ -52,41 +51,9 @@ func TestBound_byHand(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := cell{condition: tc.condition, window: tc.window, perMinute: tc.perMinute, goroutines: tc.goroutines}
-			got := c.boundOf(midnight.Add(tc.phase), evenLegs(tc.requests))
+			got := c.bound(midnight.Add(tc.phase), evenLegs(tc.requests))
 			assert.InDelta(t, tc.want.Seconds(), got.Seconds(), 0.011, "way out: 10 ms")
 			assert.LessOrEqual(t, got, tc.want)
 		})
 	}
-}
-
-// TestBound_cannotBeBeaten has a client that knows the windows to the nanosecond send each request
-// as soon as it can be admitted, which is the best that one goroutine can do on aligned windows.
-func TestBound_cannotBeBeaten(t *testing.T) {
-	for _, c := range jobs(defaultSeed).cells {
-		if c.goroutines > 1 || c.window != fake.WindowAligned || c.condition.planChange > 0 || c.condition.shortDay {
-			continue
-		}
-		begin := midnight.Add(c.phase())
-		legs := c.legs(c.items())
-		best := knowingClient(c.perMinute, begin, legs)
-		bound := c.boundOf(begin, legs)
-		assert.LessOrEqual(t, bound, best, fmt.Sprint(c))
-		assert.InEpsilon(t, best.Seconds(), bound.Seconds(), 0.001, fmt.Sprint(c))
-	}
-}
-
-func knowingClient(perMinute int, begin time.Time, legs []leg) time.Duration {
-	now, window, used := begin, begin.Truncate(time.Minute), 0
-	for _, l := range legs {
-		at := now.Add(l.out)
-		if used == perMinute {
-			at = latest(at, window.Add(time.Minute))
-		}
-		if m := at.Truncate(time.Minute); m.After(window) {
-			window, used = m, 0
-		}
-		used++
-		now = at.Add(l.back)
-	}
-	return now.Sub(begin)
 }

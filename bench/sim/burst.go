@@ -5,42 +5,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
-// burst is calls that one program wants all at once, and which fit into the window, so that a
-// client without a limiter needs one round trip for each call of a goroutine.
-type burst struct {
-	calls  int
-	took   time.Duration // of each request
-	budget time.Duration // of each call; 0 is none
-	before history
-}
-
-// history is what the program did before the burst: single calls with a pause after each.
-type history struct {
-	name    string
-	calls   int
-	pause   time.Duration
-	restart bool // the burst is made by a new process
-}
-
-func histories() []history {
-	return []history{
-		{name: "cold"},
-		{name: "busy", calls: 4, pause: 500 * time.Millisecond},
-		{name: "restarted", calls: 4, pause: 500 * time.Millisecond, restart: true},
-		{name: "quiet", calls: 2, pause: 10 * time.Second},
-		{name: "idle", calls: 2, pause: 150 * time.Second},
-	}
-}
-
-// bursts has those of 20 to 900 calls, for each window, plan and history.
+// bursts has 20 to 900 calls that one program wants all at once, for each window and history. They
+// fit into the window, so that a client without a limiter needs one round trip for each call of a
+// goroutine.
 func bursts(seed uint64) suite {
-	s := suite{
-		name: "burst", contenders: contenders(), ours: 1, figure: cell.burstFigure, compared: always,
-		heading: "before", entry: burstEntry, label: func(c cell) string { return c.burst.before.name },
-	}
+	s := suite{name: "burst", heading: "before", contenders: contenders(), figure: cell.burstFigure, entry: burstEntry}
 	for _, b := range []struct {
 		perMinute, calls, goroutines int
 		took, budget                 time.Duration
@@ -58,12 +31,19 @@ func bursts(seed uint64) suite {
 		{1_000, 900, 900, 900 * time.Millisecond, 5 * time.Second},
 		{1_000, 800, 64, 100 * time.Millisecond, 0},
 	} {
-		for _, h := range histories() {
-			k := condition{name: fmt.Sprintf("burst-%d-%s-%s", b.calls, b.took, h.name)}
+		for _, k := range []condition{
+			{text: "cold"},
+			{text: "busy", before: 4, pause: 500 * time.Millisecond},
+			{text: "restarted", before: 4, pause: 500 * time.Millisecond, restart: true},
+			{text: "quiet", before: 2, pause: 10 * time.Second},
+			{text: "idle", before: 2, pause: 150 * time.Second},
+		} {
+			k.name = fmt.Sprintf("burst-%d-%s-%s", b.calls, b.took, k.text)
+			k.took, k.budget = b.took, b.budget
 			for _, w := range []fake.Window{fake.WindowFixed, fake.WindowAligned, fake.WindowSliding} {
 				s.cells = append(s.cells, cell{
-					condition: k, window: w, perMinute: b.perMinute, goroutines: b.goroutines, seed: seed,
-					burst: burst{b.calls, b.took, b.budget, h},
+					condition: k, window: w, perMinute: b.perMinute, seed: seed, work: (*run).doBurst, compared: true,
+					items: b.calls, goroutines: b.goroutines,
 				})
 			}
 		}
@@ -73,26 +53,25 @@ func bursts(seed uint64) suite {
 
 // unlimited returns how long the burst takes without a limiter.
 func (c cell) unlimited() time.Duration {
-	return time.Duration((c.burst.calls+c.goroutines-1)/c.goroutines) * c.burst.took
+	return time.Duration((c.items+c.goroutines-1)/c.goroutines) * c.took
 }
 
 // burstFigure: a burst costs three round trips more than without a limiter, at most.
-func (c cell) burstFigure(int) figure {
-	return figure{ratio: (c.unlimited() + 3*c.burst.took + 100*time.Millisecond).Seconds() / c.unlimited().Seconds()}
+func (c cell) burstFigure(bool) figure {
+	return figure{ratio: (c.unlimited() + 3*c.took + 100*time.Millisecond).Seconds() / c.unlimited().Seconds()}
 }
 
-// doBurst makes the burst after the calls of its history, and returns when it began.
-func (r *runner) doBurst(newClients func(n int) []client) time.Time {
-	only := newClients(1)
-	b := r.cell.burst
-	for i := range b.before.calls {
-		_, _ = i, only[0].list(context.Background())
-		_ = sleep(context.Background(), b.before.pause)
+// doBurst makes the burst after the calls of its history.
+func (r *run) doBurst() {
+	client := r.newProgram().newClient()
+	for range r.before {
+		_ = r.list(context.Background(), client)
+		pause(r.pause)
 	}
-	if b.before.restart {
-		only = newClients(2)[1:]
+	if r.restart {
+		client = r.newProgram().newClient()
 	}
 	begin := time.Now()
-	r.doJob(only)
-	return begin
+	r.shareItems([]*petstore.Client{client})
+	r.ratio = time.Since(begin).Seconds() / r.unlimited().Seconds()
 }

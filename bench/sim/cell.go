@@ -10,17 +10,35 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// cell is one situation in which every contender makes the same calls: those of a job that
-// goroutines share, or those of a load.
+// cell is one situation in which every contender makes the same calls.
 type cell struct {
-	condition  condition
+	condition
 	window     fake.Window
 	perMinute  int
-	goroutines int // of the job
-	load       load
-	burst      burst
-	fleet      fleet
 	seed       uint64
+	work       func(*run) // makes the calls
+	compared   bool       // all contenders run in it for the document
+	items      int        // of a job or a burst
+	goroutines int        // of all but a load
+	percent    int        // of the plan that a load asks for
+	programs   int        // that do so, each with a limiter of its own
+}
+
+// grid returns a cell of a condition for each window and plan. Its job takes four windows and a half
+// of the larger plan.
+func grid(k condition, seed uint64, work func(*run)) []cell {
+	var cells []cell
+	for _, window := range []fake.Window{fake.WindowFixed, fake.WindowAligned, fake.WindowSliding} {
+		for _, perMinute := range []int{60, 300, 1_000} {
+			c := cell{condition: k, window: window, perMinute: perMinute, seed: seed, work: work}
+			c.items = perMinute * 9 / 2
+			if k.planChange > 0 {
+				c.items = max(perMinute, c.laterPlan()) * 9 / 2
+			}
+			cells = append(cells, c)
+		}
+	}
+	return cells
 }
 
 const (
@@ -30,45 +48,24 @@ const (
 
 // String names the cell, for -run and for the lists of this package.
 func (c cell) String() string {
-	name := fmt.Sprintf("%s_%s_%d", c.condition.name, windowName(c.window), c.perMinute)
-	if c.load.percent > 0 {
-		return fmt.Sprintf("%s_%d%%_%d", name, c.load.percent, c.load.programs)
+	window := [...]string{fake.WindowFixed: "fixed", fake.WindowAligned: "aligned", fake.WindowSliding: "sliding"}
+	name := fmt.Sprintf("%s_%s_%d", c.name, window[c.window], c.perMinute)
+	if c.programs > 0 {
+		return fmt.Sprintf("%s_%d%%_%d", name, c.percent, c.programs)
 	}
 	return fmt.Sprintf("%s_%d", name, c.goroutines)
 }
 
-func windowName(w fake.Window) string {
-	return map[fake.Window]string{
-		fake.WindowFixed: "fixed", fake.WindowAligned: "aligned", fake.WindowSliding: "sliding",
-	}[w]
-}
-
-// items is how many requests the job asks for: four windows and a half of the larger plan.
-func (c cell) items() int {
-	if c.burst.calls > 0 {
-		return c.burst.calls
-	}
-	if c.condition.planChange > 0 {
-		return max(c.perMinute, c.laterPlan()) * 9 / 2
-	}
-	return c.perMinute * 9 / 2
-}
-
-// plan is that of the key when the run begins.
-func (c cell) plan() fake.Plan {
-	day := map[int]int{60: 1_000, 300: 10_000, 1_000: 100_000}[c.perMinute]
+// perDay is the limit of the day: none, or three windows. If no header shows it, it ends within a
+// window.
+func (c cell) perDay() int {
 	switch {
-	case c.fleet.running:
-		day = 0
-	case c.condition.shortDay:
-		day = 3 * c.perMinute
-		if c.condition.hidden {
-			day -= c.perMinute / 2
-		}
-	case c.condition.planChange != 0:
-		day = 0 // the day's limit of one plan would end the run on the other
+	case c.hidden:
+		return c.perMinute * 5 / 2
+	case c.shortDay:
+		return c.perMinute * 3
 	}
-	return fake.Enterprise(c.perMinute, day)
+	return 0
 }
 
 // laterPlan is the requests per minute from condition.planChange on: 60 and 1,000 become more, 300
@@ -106,31 +103,31 @@ const (
 // leg returns what happens to the i-th request that is sent in this cell, counted from 0. Before
 // and after the service counts it time passes, so that requests and responses overtake each other.
 func (c cell) leg(i int) leg {
-	if took := c.burst.took; took > 0 {
-		return leg{out: took / 2, back: took / 2}
+	if c.took > 0 {
+		return leg{out: c.took / 2, back: c.took / 2}
 	}
 	r := c.chance(i)
 	total := minLatency + time.Duration(r.Int64N(int64(maxLatency-minLatency)))
 	l := leg{out: time.Duration(float64(total) * (0.1 + 0.8*r.Float64()))}
 	l.back = total - l.out
 	switch p := r.Float64(); {
-	case p < c.condition.slow:
-		l.back += cmp.Or(c.condition.slowBy, 10*time.Second)
-	case p < c.condition.lost:
+	case p < c.slow:
+		l.back += cmp.Or(c.slowBy, 10*time.Second)
+	case p < c.lost:
 		l.fate = lost
-	case p < c.condition.undialled:
+	case p < c.undialled:
 		l.fate = undialled
 	}
 	return l
 }
 
-// impatience returns after how long the caller of the i-th item of the job gives up, 0 for never.
+// impatience returns after how long the caller of the i-th call gives up, 0 for never.
 func (c cell) impatience(i int) time.Duration {
 	r := c.chance(-1 - i)
-	if r.Float64() >= c.condition.cancels {
+	if r.Float64() >= c.cancels {
 		return 0
 	}
-	if c.load.percent > 0 || r.IntN(2) == 0 {
+	if c.programs > 0 || r.IntN(2) == 0 {
 		return time.Duration(1 + r.Int64N(int64(maxLatency)))
 	}
 	return time.Duration(1 + r.Int64N(int64(90*time.Second)))

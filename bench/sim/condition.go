@@ -30,6 +30,20 @@ type condition struct {
 	headerless, absurd bool
 	// hidden: the headers show the window of the minute, also when that of the day is used up.
 	hidden bool
+
+	// Of a load: the calls that begin together; each batch is a program of its own, whose calls
+	// follow each other; WithMaxWait(0).
+	batch         int
+	short, noWait bool
+
+	// Of a burst: the time of each request and the limit of each call, if any; the calls that the
+	// program made before, with a pause after each; the burst is made by a new process.
+	took, budget time.Duration
+	before       int
+	pause        time.Duration
+	restart      bool
+
+	apart time.Duration // between the starts of two processes of a fleet
 }
 
 // The headers of section 8.2, and what conditions do to them.
@@ -48,14 +62,18 @@ const (
 	banFor    = 5 * time.Minute
 )
 
+// once reports whether each call is made once, as by programs with a user. The calls of a job are
+// made until they succeed.
+func (k condition) once() bool { return k.batch > 0 || k.took > 0 }
+
 // ban returns the option of the service. It is strict where a rejection is possible for
 // petstore-go.
-func (c condition) ban() fake.Option {
-	after := c.banAfter
+func (k condition) ban() fake.Option {
+	after := k.banAfter
 	switch {
 	case after == noBan:
 		return nil
-	case after == 0 && (c.headerless || c.unaware):
+	case after == 0 && (k.headerless || k.unaware):
 		after = strictBan
 	case after == 0:
 		after = usualBan

@@ -2,11 +2,12 @@ package sim
 
 import (
 	"context"
-	"math"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // The rivals read the headers, as clients of other services do. Each is a transport that sends a
@@ -20,7 +21,7 @@ type serial struct {
 	from *time.Time // earliest time of the next request; for who holds turn
 }
 
-func newSerial(_ cell, via http.RoundTripper) http.RoundTripper {
+func newSerial(via http.RoundTripper) http.RoundTripper {
 	return serial{via, make(chan struct{}, 1), new(time.Time)}
 }
 
@@ -40,9 +41,9 @@ func (s serial) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		h := readHeaders(resp)
-		if h.known && h.remaining == 0 {
-			*s.from = h.reset
+		h := read(resp)
+		if h.known() && h.Remaining == 0 {
+			*s.from = h.Reset
 		}
 		if resp.StatusCode != http.StatusTooManyRequests {
 			return resp, nil
@@ -65,7 +66,7 @@ type counter struct {
 	probed  time.Time // when the request that goes ahead was sent; zero without one
 }
 
-func newCounter(_ cell, via http.RoundTripper) http.RoundTripper {
+func newCounter(via http.RoundTripper) http.RoundTripper {
 	return &counter{RoundTripper: via, changed: make(chan struct{})}
 }
 
@@ -91,15 +92,12 @@ func (c *counter) admit(ctx context.Context) error {
 		if again.IsZero() {
 			return nil
 		}
-		timer := time.NewTimer(time.Until(again))
 		select {
 		case <-changed:
-		case <-timer.C:
+		case <-time.After(time.Until(again)):
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		}
-		timer.Stop()
 		inTurn(ctx)
 	}
 }
@@ -109,7 +107,7 @@ func (c *counter) try(now time.Time) (again time.Time, changed chan struct{}) {
 	const patience = time.Second
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch over := c.reset.IsZero() || !now.Before(c.reset); {
+	switch over := !now.Before(c.reset); {
 	case now.Before(c.closed):
 		return c.closed, c.changed
 	case over && now.Before(c.probed.Add(patience)):
@@ -134,50 +132,41 @@ func (c *counter) settle(resp *http.Response) {
 	if resp == nil {
 		return
 	}
-	h := readHeaders(resp)
-	if next := h.reset.Sub(c.reset) > 30*time.Second || !time.Now().Before(c.reset); h.known && next {
-		c.left, c.reset = h.remaining, h.reset
-	} else if h.known {
-		c.left = min(c.left, h.remaining)
+	h := read(resp)
+	if next := h.Reset.Sub(c.reset) > 30*time.Second || !time.Now().Before(c.reset); h.known() && next {
+		c.left, c.reset = h.Remaining, h.Reset
+	} else if h.known() {
+		c.left = min(c.left, h.Remaining)
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
 		c.closed, c.left = time.Now().Add(h.retryAfter), 0
 	}
 }
 
-// headers is what a rival reads in a response. reset is by the local clock, rounded up by a second,
-// and an absurd one is a minute from now.
-type headers struct {
-	known      bool
-	remaining  int
-	reset      time.Time
+// reading is what a rival reads in a response. Reset is by the local clock, rounded up by a second, and
+// an absurd one is a minute from now.
+type reading struct {
+	quota.RateLimit
+
 	retryAfter time.Duration
 }
 
-func readHeaders(resp *http.Response) (h headers) {
-	now, service := time.Now(), time.Now()
-	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		service = date
+func read(resp *http.Response) reading {
+	now, date := time.Now(), time.Now()
+	if d := new(headers.Dates).Parse(resp.Header); !d.IsZero() {
+		date = d
 	}
-	remaining, err := strconv.Atoi(resp.Header.Get(headerRemaining))
-	reset, err2 := strconv.ParseInt(resp.Header.Get(headerReset), 10, 64)
-	h.known, h.remaining, h.retryAfter = err == nil && err2 == nil, remaining, time.Minute
-	in := time.Duration(min(max(0, reset-service.Unix()), math.MaxInt32)) * time.Second
-	if in == 0 || in > 25*time.Hour {
+	r := reading{headers.RateLimit(resp.Header), headers.RetryAfter(resp.Header, date, now)}
+	if r.retryAfter == 0 {
+		r.retryAfter = time.Minute
+	}
+	in := r.Reset.Sub(date.Truncate(time.Second))
+	if in <= 0 || in > 25*time.Hour {
 		in = time.Minute
 	}
-	h.reset = now.Add(in + time.Second)
-	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
-		h.retryAfter = time.Duration(s) * time.Second
-	} else if at, err := http.ParseTime(resp.Header.Get("Retry-After")); err == nil {
-		h.retryAfter = max(time.Second, at.Sub(service))
-	}
-	return h
+	r.Reset = now.Add(in + time.Second)
+	return r
 }
 
-// inTurn orders what the callers do at one instant by the seed.
-func inTurn(ctx context.Context) {
-	if t, ok := ctx.Value(tripKey{}).(*trip); ok {
-		_ = sleep(ctx, t.offset())
-	}
-}
+// known reports whether the response had rate limit headers.
+func (r reading) known() bool { return r.Limit > 0 }

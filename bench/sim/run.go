@@ -2,199 +2,169 @@ package sim
 
 import (
 	"context"
-	"math"
-	"math/rand/v2"
+	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
-// result is the outcome of one contender in one cell.
-type result struct {
-	done, failed int
-	left         int // calls whose callers gave up
-	elapsed      time.Duration
-	bound        time.Duration // for all items of a job but those left; 0 for a load
-	night        time.Duration // in which the day's quota is used up
-	perClient    []int         // calls that each has done
-	share        float64       // of the requests that the service admits, in a fleet
-	// waits is what each call took more than the service and the network did, sorted.
-	waits []time.Duration
-	record
-}
+// run is one contender in one cell: its callers, and the network between them and the service.
+type run struct {
+	cell
 
-// fewest is the share of the client that did the fewest calls, in its fair share.
-func (r *result) fewest() float64 {
-	if len(r.perClient) == 0 || r.done == 0 {
-		return 0
-	}
-	return float64(slices.Min(r.perClient)*len(r.perClient)) / float64(r.done)
-}
-
-// ratio is how much longer a job took than the bound, without the night.
-func (r *result) ratio() float64 {
-	if r.bound == 0 {
-		return 0
-	}
-	return max(0, r.elapsed-r.night).Seconds() / (r.bound - r.night).Seconds()
-}
-
-// quantile returns the wait that a part q of all calls does not exceed.
-func (r *result) quantile(q float64) time.Duration {
-	if len(r.waits) == 0 {
-		return 0
-	}
-	return r.waits[min(len(r.waits)-1, int(q*float64(len(r.waits))))]
-}
-
-// worstWindow is the largest number of rejections in a window.
-func (r *result) worstWindow() int {
-	worst := 0
-	for _, n := range r.perWindow {
-		worst = max(worst, n)
-	}
-	return worst
-}
-
-// newServer returns the service as the cell has it.
-func (c cell) newServer() *fake.Server {
-	skew := c.condition.skew
-	return fake.NewServer(
-		fake.WithPlan(c.plan()),
-		c.condition.ban(),
-		fake.WithBehavior(fake.Behavior{Window: c.window, RetryAfter: c.condition.retryAfter}),
-		fake.WithClock(func() time.Time { return time.Now().Add(skew) }),
-		fake.WithJournal(0),
-	)
-}
-
-// run has a contender do the calls of a cell. It must be called in a synctest bubble.
-func run(c cell, k contender) result {
-	server := c.newServer()
-	defer server.Close()
-	_ = sleep(context.Background(), c.phase()) // a context that never ends
-	begin := server.Now()
-	l := newLink(c, server)
-	if at := c.condition.planChange; at > 0 {
-		change := time.AfterFunc(at, func() { server.SetPlan(server.APIKey(), fake.Enterprise(c.laterPlan(), 0)) })
-		defer change.Stop()
-	}
-	r := &runner{cell: c}
-	newClients := func(n int) []client { return k.clients(c, l, n) }
-	start := l.start
-	switch {
-	case c.load.percent > 0:
-		r.doLoad(newClients)
-	case c.fleet.running:
-		r.doFleet(newClients(c.condition.clients))
-	case c.burst.calls > 0:
-		start = r.doBurst(newClients)
-		r.bound = c.unlimited()
-	default:
-		r.doJob(newClients(max(1, c.condition.clients)))
-		r.bound = c.bound(begin, c.items()-r.left)
-		if c.condition.shortDay {
-			r.night = 24*time.Hour - 3*time.Minute
-		}
-	}
-	r.elapsed = time.Since(start)
-	l.strays.Wait()
-	r.record = l.record
-	slices.Sort(r.waits)
-	return r.result
-}
-
-// runner makes the calls of one run.
-type runner struct {
-	cell  cell
-	group sync.WaitGroup
+	contender contender
+	server    *fake.Server
+	service   http.RoundTripper
+	start     time.Time
+	callers   sync.WaitGroup
+	strays    sync.WaitGroup // requests whose callers have gone
+	sent      atomic.Int64
 
 	mu sync.Mutex
 	result
+	left      int             // calls whose callers gave up
+	perClient []int           // calls that each has done
+	waits     []time.Duration // what each call took more than the service and the network did
+	perWindow map[int64]int   // rejections
+	banEnd    time.Time
 }
 
-// doJob has goroutines share the items of the job.
-func (r *runner) doJob(clients []client) {
+// result is the outcome of one contender in one cell.
+type result struct {
+	failed, bans, rejected int
+	worstWindow            int           // the largest number of rejections in a window
+	ratio                  float64       // elapsed time over the bound; 0 for a load or a fleet
+	share                  float64       // of the requests that the service admits, in a fleet
+	fewest                 float64       // of the client that did the fewest calls, in its fair share
+	p50, p99, longest      time.Duration // of the waits
+}
+
+// runCell has a contender do the calls of a cell. It must be called in a synctest bubble.
+func runCell(c cell, k contender) result {
+	server := fake.NewServer(
+		fake.WithPlan(fake.Enterprise(c.perMinute, c.perDay())),
+		c.ban(),
+		fake.WithBehavior(fake.Behavior{Window: c.window, RetryAfter: c.retryAfter}),
+		fake.WithClock(func() time.Time { return time.Now().Add(c.skew) }),
+		fake.WithJournal(0),
+	)
+	defer server.Close()
+	pause(c.phase())
+	if c.planChange > 0 {
+		change := func() { server.SetPlan(server.APIKey(), fake.Enterprise(c.laterPlan(), 0)) }
+		defer time.AfterFunc(c.planChange, change).Stop()
+	}
+	r := &run{
+		cell: c, contender: k, server: server, service: server.Transport(), start: time.Now(),
+		perWindow: map[int64]int{},
+	}
+	c.work(r)
+	r.strays.Wait()
+	return r.summary()
+}
+
+// summary completes the result.
+func (r *run) summary() result {
+	if done := r.done(); done > 0 {
+		r.fewest = float64(slices.Min(r.perClient)*len(r.perClient)) / float64(done)
+	}
+	for _, n := range r.perWindow {
+		r.rejected += n
+		r.worstWindow = max(r.worstWindow, n)
+	}
+	if n := len(r.waits); n > 0 {
+		slices.Sort(r.waits)
+		r.p50, r.p99, r.longest = r.waits[n/2], r.waits[int(0.99*float64(n))], r.waits[n-1]
+	}
+	return r.result
+}
+
+// done is the number of calls that have succeeded.
+func (r *run) done() (sum int) {
+	for _, n := range r.perClient {
+		sum += n
+	}
+	return sum
+}
+
+// newProgram returns a program of the contender.
+func (r *run) newProgram() program { return r.contender.newProgram(r.cell, r) }
+
+// newClients returns the clients of the cell: of one program or, if they are unaware of each other,
+// of one program each.
+func (r *run) newClients() []*petstore.Client {
+	shared := r.newProgram()
+	clients := make([]*petstore.Client, max(1, r.clients))
+	for i := range clients {
+		if r.unaware {
+			shared = r.newProgram()
+		}
+		clients[i] = shared.newClient()
+	}
+	return clients
+}
+
+// eachCaller runs f in the goroutines of the cell, which take the clients in turn, and waits until
+// all are done. n is the number of the caller's client.
+func (r *run) eachCaller(clients []*petstore.Client, f func(n int, t *trip)) {
 	r.perClient = make([]int, len(clients))
-	var next atomic.Int64
-	for g := range r.cell.goroutines {
+	for g := range r.goroutines {
 		n := g % len(clients)
-		t := &trip{number: g, seed: r.cell.seed}
-		r.group.Go(func() {
-			_ = sleep(context.Background(), t.offset())
-			for i := int(next.Add(1) - 1); i < r.cell.items(); i = int(next.Add(1) - 1) {
-				r.call(clients[n], n, i, t)
-			}
+		t := &trip{number: g, seed: r.seed}
+		r.callers.Go(func() {
+			pause(time.Duration(n)*r.apart + t.offset())
+			f(n, t)
 		})
 	}
-	r.group.Wait()
-}
-
-// doLoad has programs start batches of calls at random, on average as often as their part of the
-// load allows.
-func (r *runner) doLoad(newClients func(n int) []client) {
-	load, end := r.cell.load, time.Now().Add(loadTime)
-	r.perClient = make([]int, load.programs)
-	for p := range load.programs {
-		r.group.Go(func() {
-			rng := rand.New(rand.NewPCG(r.cell.seed, math.MaxUint64-uint64(p))) //nolint:gosec // any bits will do
-			shared := newClients(1)[0]
-			for n := p; ; n += load.programs {
-				_ = sleep(context.Background(), time.Duration((0.5+rng.Float64())*r.cell.batchEvery()))
-				if time.Now().After(end) {
-					return
-				}
-				if load.short {
-					r.group.Go(func() { r.calls(newClients(1)[0], p, n*load.batch, load.batch) })
-					continue
-				}
-				for i := range load.batch {
-					r.group.Go(func() { r.calls(shared, p, n*load.batch+i, 1) })
-				}
-			}
-		})
-	}
-	r.group.Wait()
-}
-
-// calls makes n calls of a load one after the other. No two calls begin at one instant.
-func (r *runner) calls(c client, program, first, n int) {
-	for i := range n {
-		t := &trip{number: first + i, seed: r.cell.seed}
-		_ = sleep(context.Background(), t.offset())
-		r.call(c, program, first+i, t)
-	}
+	r.callers.Wait()
 }
 
 // call makes the i-th call, with the n-th client, and counts its outcome.
-func (r *runner) call(c client, n, i int, t *trip) {
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), tripKey{}, t))
+func (r *run) call(client *petstore.Client, n, i int, t *trip) {
+	ctx, cancel := context.WithCancel(t.context())
 	defer cancel()
-	if d := r.cell.burst.budget; d > 0 {
+	if r.budget > 0 {
 		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, d)
+		ctx, end = context.WithTimeout(ctx, r.budget)
 		defer end()
 	}
-	if d := r.cell.impatience(i); d > 0 {
+	if d := r.impatience(i); d > 0 {
 		defer time.AfterFunc(d, cancel).Stop()
 	}
 	start, took := time.Now(), t.took
-	err := c.list(ctx)
+	err := r.list(ctx, client)
 	wait := time.Since(start) - (t.took - took)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case err == nil:
-		r.done++
 		r.perClient[n]++
 		r.waits = append(r.waits, wait)
-	case ctx.Err() != nil && r.cell.burst.calls == 0:
+	case errors.Is(ctx.Err(), context.Canceled):
 		r.left++
 	default:
 		r.failed++
+	}
+}
+
+// list calls listPets. The caller of a job waits until RetryAt, as a batch job does, and calls
+// again.
+func (c cell) list(ctx context.Context, client *petstore.Client) error {
+	for {
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
+		limited, ok := errors.AsType[*petstore.RateLimitError](err)
+		if c.once() || !ok || limited.RetryAt.IsZero() || ctx.Err() != nil {
+			return err
+		}
+		if err := sleep(ctx, time.Until(limited.RetryAt)); err != nil {
+			return err
+		}
+		inTurn(ctx)
 	}
 }
 
@@ -208,9 +178,34 @@ type trip struct {
 	took   time.Duration // on the network and in the service
 }
 
+// context returns a context with the trip.
+func (t *trip) context() context.Context {
+	return context.WithValue(context.Background(), tripKey{}, t)
+}
+
 // offset orders what callers do at one instant, by the seed, so that a run is the same twice: the
 // numbers of those at work are less than the prime apart.
 func (t *trip) offset() time.Duration {
 	const prime = 10_007
 	return time.Duration(1 + (uint64(t.number)+t.seed)*7919%prime) //nolint:gosec // below the prime
 }
+
+// inTurn orders what the callers do at one instant by the seed.
+func inTurn(ctx context.Context) {
+	if t, ok := ctx.Value(tripKey{}).(*trip); ok {
+		_ = sleep(ctx, t.offset())
+	}
+}
+
+// sleep waits for d, unless ctx ends before.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pause waits for d.
+func pause(d time.Duration) { <-time.After(d) }

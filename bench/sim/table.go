@@ -1,92 +1,74 @@
 package sim
 
 import (
+	"encoding/csv"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// row is the results of the contenders in one cell, in their order; those that did not run are
-// missing.
+// row is the result of a contender in a cell.
 type row struct {
-	cell    cell
-	results []result
+	cell      cell
+	contender contender
+	result
 }
 
-// group is the results of each contender in the cells that share a line of the table.
-type group struct {
-	label  string
-	totals []total // of each contender
+// columns are those of the CSV files, after the suite's heading.
+var columns = []string{
+	"client", "runs", "429s", "bans", "failed", "mean time over bound", "worst", "least share",
+	"share of the slowest", "p50 ms", "p99 ms", "worst ms",
 }
 
-// groups returns a group for each label, in the order of the rows.
-func (s suite) groups(rows []row) []group {
-	var groups []group
+// csv returns the table of a suite: a line for each text and contender that has rows.
+func (s suite) csv(rows []row) string {
+	type line struct{ text, contender string }
+	groups := map[line][]row{}
 	for _, r := range rows {
-		label := s.label(r.cell)
-		i := slices.IndexFunc(groups, func(g group) bool { return g.label == label })
-		if i < 0 {
-			i = len(groups)
-			groups = append(groups, group{label, make([]total, len(s.contenders))})
-		}
-		for k := range r.results {
-			groups[i].totals[k].add(r.cell.seed, &r.results[k])
-		}
+		l := line{r.cell.text, r.contender.name}
+		groups[l] = append(groups[l], r)
 	}
-	return groups
-}
-
-// csv returns a line for each contender in each group.
-func (s suite) csv(groups []group) [][]string {
-	lines := [][]string{{
-		s.heading, "client", "runs", "429s", "bans", "failed", "mean time over bound", "worst", "least share",
-		"share of the slowest", "p50 ms", "p99 ms", "worst ms",
-	}}
-	for _, g := range groups {
-		for i, t := range g.totals {
-			if t.runs == 0 {
-				continue
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	_ = w.Write(append([]string{s.heading}, columns...)) // a Builder returns no error
+	for _, c := range s.cells {
+		for _, k := range s.contenders {
+			l := line{c.text, k.name}
+			if rows := groups[l]; len(rows) > 0 {
+				_ = w.Write(append([]string{l.text, l.contender}, totals(rows)...))
+				delete(groups, l) // more cells have this text
 			}
-			lines = append(lines, []string{
-				g.label, s.contenders[i].name, fmt.Sprint(t.runs),
-				t.rejected.String(), t.bans.String(), t.failed.String(),
-				fmt.Sprintf("%.3f", t.sum/float64(t.runs)), fmt.Sprintf("%.3f", t.worst), fmt.Sprintf("%.2f", t.share),
-				fmt.Sprintf("%.2f", t.fewest), ms(t.waits[0]), ms(t.waits[1]), ms(t.waits[2]),
-			})
 		}
 	}
-	return lines
+	w.Flush()
+	return text.String()
 }
 
-func ms(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
-
-// summary returns a table with a line for each group.
-func (s suite) summary(groups []group) string {
-	lines := [][]string{{s.heading}}
-	for _, g := range groups {
-		lines = append(lines, []string{g.label})
+// totals returns the fields of a line, from its rows.
+func totals(rows []row) []string {
+	rejected, bans, failed := counts{}, counts{}, counts{}
+	var sum, worst float64 // of ratios
+	share, fewest := math.Inf(1), math.Inf(1)
+	var p50, p99, longest time.Duration
+	for _, r := range rows {
+		rejected[r.cell.seed] += r.rejected
+		bans[r.cell.seed] += r.bans
+		failed[r.cell.seed] += r.failed
+		sum, worst = sum+r.ratio, max(worst, r.ratio)
+		share, fewest = min(share, r.share), min(fewest, r.fewest)
+		p50, p99, longest = max(p50, r.p50), max(p99, r.p99), max(longest, r.longest)
 	}
-	for i, k := range s.contenders {
-		lines[0] = append(lines[0], k.name)
-		for n, g := range groups {
-			text := "-"
-			if g.totals[i].runs > 0 {
-				text = s.entry(g.totals[i])
-			}
-			lines[n+1] = append(lines[n+1], text)
-		}
+	fields := []string{fmt.Sprint(len(rows)), rejected.String(), bans.String(), failed.String()}
+	fields = append(fields, fmt.Sprintf("%.3f", sum/float64(len(rows))), fmt.Sprintf("%.3f", worst))
+	fields = append(fields, fmt.Sprintf("%.2f", share), fmt.Sprintf("%.2f", fewest))
+	for _, d := range []time.Duration{p50, p99, longest} {
+		fields = append(fields, fmt.Sprint(d.Milliseconds()))
 	}
-	return markdown(lines)
-}
-
-// total is a number of results of one contender.
-type total struct {
-	runs                   int
-	rejected, bans, failed counts
-	sum, worst             float64          // of ratios
-	fewest, share          float64          // of all results
-	waits                  [3]time.Duration // the largest p50, p99 and wait
+	return fields
 }
 
 // counts has a number for each seed.
@@ -94,11 +76,7 @@ type counts map[uint64]int
 
 // String returns the median, and behind it the most if that is another number.
 func (c counts) String() string {
-	var all []int
-	for _, n := range c {
-		all = append(all, n)
-	}
-	slices.Sort(all)
+	all := slices.Sorted(maps.Values(c))
 	median, most := all[len(all)/2], all[len(all)-1]
 	if median == most {
 		return fmt.Sprint(most)
@@ -106,49 +84,52 @@ func (c counts) String() string {
 	return fmt.Sprintf("%d (%d)", median, most)
 }
 
-func (t *total) add(seed uint64, r *result) {
-	if t.runs++; t.runs == 1 {
-		t.fewest, t.share = r.fewest(), r.share
-		t.rejected, t.bans, t.failed = counts{}, counts{}, counts{}
+// markdown returns what the document shows of a CSV file: a line for each text, with an entry for
+// each contender.
+func (s suite) markdown(lines [][]string) string {
+	head := []string{s.heading}
+	for _, k := range s.contenders {
+		head = append(head, k.name)
 	}
-	t.fewest, t.share = min(t.fewest, r.fewest()), min(t.share, r.share)
-	t.rejected[seed] += len(r.rejected)
-	t.bans[seed] += r.bans
-	t.failed[seed] += r.failed
-	t.sum += r.ratio()
-	t.worst = max(t.worst, r.ratio())
-	for i, q := range []float64{0.5, 0.99, 1} {
-		t.waits[i] = max(t.waits[i], r.quantile(q))
+	table := [][]string{head}
+	for _, line := range lines[1:] {
+		fields := map[string]string{}
+		for i, name := range lines[0] {
+			fields[name] = line[i]
+		}
+		if last := table[len(table)-1]; last[0] != line[0] {
+			table = append(table, append(line[:1:1], slices.Repeat([]string{"-"}, len(head)-1)...))
+		}
+		table[len(table)-1][slices.Index(head, line[1])] = s.entry(fields)
 	}
+	var text strings.Builder
+	for i, line := range table {
+		fmt.Fprintf(&text, "| %s |\n", strings.Join(line, " | "))
+		if i == 0 {
+			text.WriteString(strings.Repeat("|---", len(line)) + "|\n")
+		}
+	}
+	return text.String()
 }
 
 // jobEntry is the entry of jobs and herds.
-func jobEntry(t total) string {
-	text := fmt.Sprintf("%v, %v, %.3f (%.3f)", t.rejected, t.bans, t.sum/float64(t.runs), t.worst)
-	if failed := t.failed.String(); failed != "0" {
-		text += fmt.Sprintf(", %s failed", failed)
+func jobEntry(f map[string]string) string {
+	text := fmt.Sprintf("%s, %s, %s (%s)", f["429s"], f["bans"], f["mean time over bound"], f["worst"])
+	if f["failed"] != "0" {
+		text += fmt.Sprintf(", %s failed", f["failed"])
 	}
 	return text
 }
 
-func loadEntry(t total) string {
-	return fmt.Sprintf("%s, %s, %v, %v", ms(t.waits[1]), ms(t.waits[2]), t.rejected, t.failed)
+func loadEntry(f map[string]string) string {
+	return fmt.Sprintf("%s, %s, %s, %s", f["p99 ms"], f["worst ms"], f["429s"], f["failed"])
 }
 
-func burstEntry(t total) string { return fmt.Sprintf("%v, %.1f", t.failed, t.worst) }
-
-func fleetEntry(t total) string {
-	return fmt.Sprintf("%v, %v, %.2f, %.2f", t.rejected, t.bans, t.share, t.fewest)
+func burstEntry(f map[string]string) string {
+	worst, _ := strconv.ParseFloat(f["worst"], 64) // as totals wrote it
+	return fmt.Sprintf("%s, %.1f", f["failed"], worst)
 }
 
-// markdown makes lines of fields a table.
-func markdown(lines [][]string) string {
-	var b strings.Builder
-	for i, line := range lines {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(line, " | "))
-		if i == 0 {
-			b.WriteString(strings.Repeat("|---", len(line)) + "|\n")
-		}
-	}
-	return b.String()
+func fleetEntry(f map[string]string) string {
+	return fmt.Sprintf("%s, %s, %s, %s", f["429s"], f["bans"], f["least share"], f["share of the slowest"])
 }
