@@ -19,8 +19,14 @@ import (
 
 // attempt is one request of a call, with its permit and its response.
 type attempt struct {
-	*outgoing
+	attemptProgress
 	admission
+
+	// Other goroutines may read these, and attemptProgress, once the request is sent: for instance a
+	// dialer of the transport that calls CallFromContext.
+	context deadline.Context
+	message http.Request
+	wire    wire.Record
 
 	raw      *http.Response // the response of the transport
 	header   http.Header    // without the key
@@ -31,16 +37,6 @@ type attempt struct {
 	sent     bool          // the request may have been written
 	failure  retry.Failure // the kind of err
 	err      error         // why there is no complete response
-}
-
-// outgoing has the parts of an attempt that a transport or a function of the user may keep. They are
-// set before the request is sent, because other goroutines may read them then, for instance a dialer
-// of the transport that calls CallFromContext.
-type outgoing struct {
-	attemptProgress
-	context deadline.Context
-	message http.Request
-	wire    wire.Record
 }
 
 // errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
@@ -105,7 +101,7 @@ func (a *attempt) prepare(cookies http.Header) {
 	m := a.request.message(a.requestHeader(cookies))
 	m.Host = m.URL.Host
 	http1 := a.core.http1.Load()
-	a.wire.SetBody(&a.core.sends, &m, a.request.body, a.request.repeatable(), http1)
+	a.wire.SetBody(&a.core.sends, &m, a.request.body, a.request.repeatable, http1)
 	a.message = *m.WithContext(a.wire.Watch(&a.context, http1))
 }
 
@@ -208,7 +204,7 @@ func (a *attempt) plan() retry.Plan {
 	config := a.request.config
 	facts := retry.Facts{
 		Result:     a.result(),
-		Repeatable: a.request.repeatable(),
+		Repeatable: a.request.repeatable,
 		NewKey:     a.core.rotates && !a.keyRefused.Load(),
 		Number:     a.number,
 		Policy:     config.retry,
@@ -269,7 +265,7 @@ func (a *attempt) reportLimit() {
 	switch tracer := &a.core.tracer; {
 	case !tracer.on() || a.response.StatusCode == 0:
 	case a.response.StatusCode == http.StatusTooManyRequests:
-		info := LimitInfo{Call: a.progress.describe(), Scope: a.scope(), Until: opensAt(a.response)}
+		info := LimitInfo{Call: a.describe(), Scope: a.scope(), Until: opensAt(a.response)}
 		tracer.limitClosed(a.ctx.Context, info, -1, a.closures)
 	default:
 		tracer.limitOpened(a.ctx.Context, a.describe(), a.ready, a.response.RateLimit.Remaining, a.closures)

@@ -25,40 +25,27 @@ import (
 //	call.go      again: no retry
 //	outcome.go   ofLast returns the error of the call, here nil; pet.go decodes it
 //
-// Nothing keeps a call after its end, so that calls share a pool.
+// A transport or a function of the user may keep it, through the context of a request.
 type call struct {
 	gate
+	outcome
 
 	placeholder placeholder
-	first       attempt    // saves an allocation: most calls have one attempt
-	last        *attempt   // nil before the first
-	plan        retry.Plan // what to do after the last attempt
-	refused     error      // why the next attempt was not begun
-	sent        bool       // a request may have been written
-}
-
-// kept has the parts of a call that a transport or a function of the user may keep.
-type kept struct {
-	progress progress
-	first    outgoing
+	first       attempt // saves an allocation: most calls have one attempt
+	refused     error   // why the next attempt was not begun
 }
 
 // perform makes a call of c, which is nil if there is no client. It decodes the body of the documented
 // success; all else is an error.
 func perform[T any](
-	ctx context.Context, c *core, args arguments, opts []CallOption, decode func(*body.Buffer) (T, error),
+	ctx context.Context, c *core, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
 ) (value T, response Response, err error) {
-	f := new(kept)
-	if err := f.progress.begin(ctx, c, args, opts); err != nil {
+	k := &call{outcome: outcome{operation: r.operation}}
+	if err := k.begin(ctx, c, r, opts); err != nil {
 		return value, response, err
 	}
-	k, _ := c.calls.Get().(*call)
-	if k == nil {
-		k = new(call)
-	}
-	k.progress, k.first.outgoing = &f.progress, &f.first
 	err = errPanicked // done reports it if the code below panics
-	defer func() { f.progress.done(err) }()
+	defer func() { k.done(err) }()
 	defer k.start()()
 	if err = k.run(); err != nil {
 		deadline.AwaitCause(&k.ctx, err)
@@ -68,27 +55,25 @@ func perform[T any](
 	if k.last != nil {
 		c.buffers.Put(k.last.buffer)
 	}
-	*k = call{}
-	c.calls.Put(k)
 	return value, response, err
 }
 
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
-	a, o := k.last, k.outcome()
+	a := k.last
 	switch {
 	case k.request.drops, a.noContent():
-		return value, o.response(), nil
+		return value, k.response(), nil
 	case a.buffer.Size() == 0: // the decoder would report no more than EOF
-		return value, response, o.responseError("body is empty", nil)
+		return value, response, k.responseError("body is empty", nil)
 	}
 	// The header in which the key is replaced decides nothing: the key may be a usual word.
 	if reason := body.MediaTypeProblem(a.raw.Header); reason != "" {
-		return value, response, o.responseError(cmp.Or(body.MediaTypeProblem(a.header), "Content-Type"), nil)
+		return value, response, k.responseError(cmp.Or(body.MediaTypeProblem(a.header), "Content-Type"), nil)
 	}
 	if value, err = decode(a.buffer); err != nil {
-		return value, response, o.decodeError(err)
+		return value, response, k.decodeError(err)
 	}
-	response = o.response()
+	response = k.response()
 	if k.request.config.rawBody {
 		response.RawBody = a.buffer.Whole()
 	}
@@ -98,30 +83,27 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 // run sends the request, again if the plan says so, and returns the error of the call.
 func (k *call) run() error {
 	err := k.placeholder.run(&k.ctx, k, k.core, &k.request)
-	o := k.outcome()
 	switch {
 	case k.refused != nil:
 		return k.refused
 	case k.last == nil: // http.Client refused the placeholder
-		return o.transportError(err)
+		return k.transportError(err)
 	case k.plan.Again: // the context ended before the planned attempt
-		return o.endedWhileWaiting(k.ended())
+		return k.endedWhileWaiting(k.ended())
 	}
-	if err = o.ofLast(); err == nil {
+	if err = k.ofLast(); err == nil {
 		k.core.retries.Succeeded()
 	}
 	return err
 }
 
-func (k *call) outcome() outcome { return outcome{&k.request, k.last, k.plan, k.sent} }
-
 // attempt implements [looped]: it waits at the gate and sends the request.
 func (k *call) attempt(cookies http.Header) (*http.Response, error) {
 	a := &k.first
 	if k.last != nil {
-		a = &attempt{outgoing: new(outgoing), buffer: k.last.buffer}
+		a = &attempt{buffer: k.last.buffer}
 	}
-	a.progress, a.number = k.progress, int(k.attempts.Load())+1
+	a.progress, a.number = &k.progress, int(k.attempts.Load())+1
 	if err := k.admit(&a.admission, &k.plan, k.last.waitReason(&k.plan), k.last.refusedKey()); err != nil {
 		k.refused = k.refusal(a, err)
 		return nil, k.refused
@@ -141,14 +123,12 @@ func (k *call) refusal(a *attempt, err error) error {
 		k.attempts.Add(1)
 		a.err, a.failure = noKey.error, retry.Permanent
 		k.last, k.plan = a, retry.Plan{}
-		o := k.outcome()
-		return o.ofLast()
+		return k.ofLast()
 	}
-	o := k.outcome()
 	if errors.Is(err, errSameKey) {
-		return o.ofLast() // the service has refused this key
+		return k.ofLast() // the service has refused this key
 	}
-	return o.refusal(err, k.ended())
+	return k.outcome.refusal(err, k.ended())
 }
 
 // again implements [looped]: it plans the next attempt.

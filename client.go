@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
@@ -59,25 +58,26 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
 	}
-	c := &Client{core{key: key, rotates: config.keyFunc != nil}}
-	c.share(&shared{
+	c := &Client{newCore(shared{
+		base:      base.String(),
+		baseURL:   base,
+		templates: templates(base.Path),
 		engine:    newEngine(*hc),
 		transport: transport.RoundTrip,
 		sends:     wire.NewTransport(transport, config.ownTransport && len(config.wraps) == 0),
 		closeIdle: closeIdle,
 		limiter:   config.limiter,
 		stop:      config.stop,
+		traces:    config.traces,
 		noCookies: make(http.Header),
 		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent(config.product)}},
 		maxBody:   config.maxResponseBytes,
 		buffers:   new(body.Pool),
-		calls:     new(sync.Pool),
 		dates:     new(headers.Dates),
 		retries:   new(retry.Budget),
-		traces:    config.traces,
 		call:      config.call,
-	})
-	c.setBase(base)
+	}, key, config.keyFunc != nil)}
+	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
 	return c, nil
 }
 
@@ -138,8 +138,7 @@ func (c *Client) WithKey(apiKey string) (*Client, error) {
 	if err != nil {
 		return nil, withOperation(err, "WithKey")
 	}
-	other := &Client{core{key: key}}
-	other.share(&c.shared)
+	other := &Client{newCore(c.shared, key, false)}
 	other.http1.Store(c.http1.Load())
 	return other, nil
 }

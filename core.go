@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,7 +35,7 @@ type core struct {
 // shared is what clients with different keys share; see WithKey.
 type shared struct {
 	base      string // URL, without a trailing slash
-	petsURL   *url.URL
+	baseURL   *url.URL
 	templates [1 + len(operations)]string // path templates, by the index of the operation
 	engine    *retryablehttp.Client
 	transport roundTripper   // sends the attempts
@@ -49,24 +48,22 @@ type shared struct {
 	headers   http.Header // of each request
 	maxBody   int64
 	buffers   *body.Pool
-	calls     *sync.Pool // of *call
 	dates     *headers.Dates
 	retries   *retry.Budget
 	call      callConfig
 }
 
-// share sets what c has in common with other clients.
-func (c *core) share(s *shared) { c.shared, c.tracer.traces = *s, s.traces }
+func newCore(s shared, key credential.Source, rotates bool) core {
+	return core{shared: s, key: key, rotates: rotates, tracer: tracer{traces: s.traces}}
+}
 
-// setBase sets the URLs and path templates below base.
-func (c *core) setBase(base *url.URL) {
-	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
-	s := &c.shared
-	s.base, s.petsURL = base.String(), base.JoinPath("pets")
-	s.templates[0] = base.Path + "/{path}" // of Do
+// templates returns the path templates of all operations, by their index; that of Do is first.
+func templates(path string) (found [1 + len(operations)]string) {
+	found[0] = path + "/{path}"
 	for _, op := range operations {
-		s.templates[op.index] = s.petsURL.Path + op.template
+		found[op.index] = path + "/pets" + op.template
 	}
+	return found
 }
 
 // roundTripper is a function so that no dump can print the variables that it closes over: they lead
@@ -114,32 +111,20 @@ func (c *core) keyID() string {
 	return *key.ID
 }
 
-// arguments has the parameters of an operation.
-type arguments struct {
-	operation *operation
-	id        int64  // of the pet in the path
-	path      string // of Do, below the base URL
-	decodes   bool   // Do decodes the body
-	query     string
-	body      []byte // nil for none
-}
-
 // request is what each attempt of a call sends. It does not change.
 type request struct {
-	operation *operation
-	config    *callConfig
-	url       url.URL
-	body      []byte // nil for none
-	drops     bool   // the body of a success is not decoded
-}
+	*operation
 
-func (r *request) name() string           { return r.operation.name }
-func (r *request) repeatable() bool       { return r.operation.repeatable }
-func (r *request) succeeds(code int) bool { return r.operation.succeeds(code) }
+	config *callConfig
+	url    url.URL
+	id     int64  // of the pet that getPet asks for
+	body   []byte // nil for none
+	drops  bool   // the body of a success is not decoded
+}
 
 // message returns the request for net/http, without a body.
 func (r *request) message(h http.Header) http.Request {
-	return http.Request{Method: r.operation.method, URL: &r.url, Header: h}
+	return http.Request{Method: r.method, URL: &r.url, Header: h}
 }
 
 // progress is how far a call has come. Other goroutines may ask for it through the context.
@@ -159,30 +144,25 @@ type progress struct {
 	tickets    incall.Tickets
 }
 
-// begin sets the request of a call, and what does not change. c is nil if there is no client.
-func (p *progress) begin(ctx context.Context, c *core, args arguments, opts []CallOption) error {
-	op := args.operation
-	if ctx == nil {
-		return argumentError(op.name, "ctx", "is nil")
+// begin sets what does not change during a call. The URL of r has the query, and for Do the path. c is
+// nil if there is no client.
+func (p *progress) begin(ctx context.Context, c *core, r request, opts []CallOption) (err error) {
+	switch {
+	case ctx == nil:
+		return argumentError(r.name, "ctx", "is nil")
+	case c == nil:
+		return argumentError(r.name, "Client", "was not made by NewClient")
 	}
-	if c == nil {
-		return argumentError(op.name, "Client", "was not made by NewClient")
+	if r.config, err = c.call.with(opts); err != nil {
+		return withOperation(err, r.name)
 	}
-	config, err := c.call.with(opts)
-	if err != nil {
-		return withOperation(err, op.name)
+	path, query := strings.TrimSuffix(c.templates[r.index], r.template)+r.url.Path, r.url.RawQuery
+	if r.operation == getPet { // with one allocation
+		path = string(strconv.AppendInt(append([]byte(path), '/'), r.id, 10))
 	}
-	p.id, p.core, p.ctx = rand.Uint64(), c, callContext{ctx, p}
-	r := &p.request
-	r.operation, r.config, r.url, r.body = op, config, *c.petsURL, args.body
-	r.url.RawQuery = args.query
-	if op.template == ofOne {
-		r.url.Path = string(strconv.AppendInt(append([]byte(r.url.Path), '/'), args.id, 10))
-	}
-	if args.path != "" {
-		r.url.Path = strings.TrimSuffix(r.url.Path, "/pets") + args.path
-		r.drops = !args.decodes
-	}
+	r.url = *c.baseURL
+	r.url.Path, r.url.RawQuery = path, query
+	p.id, p.core, p.ctx, p.request = rand.Uint64(), c, callContext{ctx, p}, r
 	return nil
 }
 
@@ -210,9 +190,9 @@ func (p *progress) describe() Call {
 		ID:         p.id,
 		KeyRefused: p.keyRefused.Load(),
 		BaseURL:    p.core.base,
-		Operation:  p.request.operation.name,
-		Method:     p.request.operation.method,
-		Template:   p.core.templates[p.request.operation.index],
+		Operation:  p.request.name,
+		Method:     p.request.method,
+		Template:   p.core.templates[p.request.index],
 		Attempt:    int(p.attempts.Load()),
 		Waited:     time.Duration(p.waited.Load()),
 		Background: p.request.config.background,

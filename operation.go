@@ -10,7 +10,7 @@ type operation struct {
 	index      int    // in core.templates; 0 for Do
 	name       string // operationId of the document
 	method     string
-	template   string // path template below /pets
+	template   string // path template below /pets, or the base URL for Do
 	success    int    // documented status; 0 for any 2xx
 	repeatable bool   // a repetition has no further effect
 }
@@ -33,13 +33,10 @@ const opDo = "do "
 var (
 	listPets  = &operation{1, OpListPets, http.MethodGet, "", http.StatusOK, true}
 	createPet = &operation{2, OpCreatePet, http.MethodPost, "", http.StatusCreated, false}
-	getPet    = &operation{3, OpGetPet, http.MethodGet, ofOne, http.StatusOK, true}
+	getPet    = &operation{3, OpGetPet, http.MethodGet, "/{petId}", http.StatusOK, true}
 
 	operations = [...]*operation{listPets, createPet, getPet} // in the order of their index
 )
-
-// ofOne is the template of the operations on a single pet.
-const ofOne = "/{petId}"
 
 // writes reports whether a request of the operation must not be sent twice.
 func writes(operation string) bool {

@@ -14,10 +14,10 @@ import (
 
 // outcome makes the errors of a call.
 type outcome struct {
-	request *request
-	last    *attempt   // nil before the first
-	plan    retry.Plan // after the last attempt
-	sent    bool       // a request may have been written
+	operation *operation
+	last      *attempt   // nil before the first
+	plan      retry.Plan // what to do after the last attempt
+	sent      bool       // a request may have been written
 }
 
 // ofLast returns the error of the last attempt, nil for a success.
@@ -45,11 +45,11 @@ func (o *outcome) ofLast() error {
 		return o.responseError("not HTTP", a.err)
 	case code == 0, ended != nil && code/100 == 2:
 		return o.transportError(a.err)
-	case a.tooLarge && o.request.succeeds(code):
+	case a.tooLarge && o.operation.succeeds(code):
 		return o.responseError("body is too large; see WithMaxResponseBytes", nil)
-	case a.err != nil && o.request.succeeds(code):
+	case a.err != nil && o.operation.succeeds(code):
 		return o.responseError("body is cut off", a.err)
-	case o.request.succeeds(code):
+	case o.operation.succeeds(code):
 		return nil
 	case code/100 == 2:
 		return o.responseError("status is not the documented one", nil)
@@ -64,7 +64,7 @@ func (o *outcome) ofLast() error {
 func (o *outcome) apiError() *APIError {
 	a := o.last
 	e := &APIError{
-		Operation:  o.request.name(),
+		Operation:  o.operation.name,
 		RetryAfter: a.response.RetryAfter,
 		Body:       o.bodyStart(),
 		Response:   o.response(),
@@ -77,7 +77,7 @@ func (o *outcome) apiError() *APIError {
 }
 
 func (o *outcome) responseError(reason string, err error) *ResponseError {
-	return &ResponseError{o.request.name(), reason, o.bodyStart(), o.response(), err}
+	return &ResponseError{o.operation.name, reason, o.bodyStart(), o.response(), err}
 }
 
 // decodeError returns the error for a body that cannot be decoded. It keeps only the text of the
@@ -90,7 +90,7 @@ func (o *outcome) decodeError(err error) *ResponseError {
 // transportError returns the error of a call that ends with err, in an attempt, between two or
 // before the first.
 func (o *outcome) transportError(err error) *TransportError {
-	e := &TransportError{Operation: o.request.name(), Err: err, earlier: o.sent}
+	e := &TransportError{Operation: o.operation.name, Err: err, earlier: o.sent}
 	if a := o.last; a != nil {
 		e.Attempts, e.Sent, e.notDone = a.number, a.sent, !a.result().MayBeDone()
 	}
@@ -104,7 +104,7 @@ func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 		retryAt = now
 	}
 	return &RateLimitError{
-		Operation: o.request.name(),
+		Operation: o.operation.name,
 		RetryAt:   retryAt,
 		RateLimit: o.last.response.RateLimit,
 		Scope:     o.last.scope(),
@@ -117,7 +117,7 @@ func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 func (o *outcome) refusal(err error, ended error) error {
 	if limited, ok := errors.AsType[*RateLimitError](err); ok && limited != nil {
 		e := *limited
-		e.Operation, e.Local, e.Attempts = o.request.name(), !o.sent, 0
+		e.Operation, e.Local, e.Attempts = o.operation.name, !o.sent, 0
 		if o.last != nil {
 			e.Attempts = o.last.number
 		}

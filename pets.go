@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -56,8 +57,8 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	if err := params.validate(); err != nil {
 		return nil, err
 	}
-	args := arguments{operation: listPets, query: params.query()}
-	pets, response, err := perform(ctx, c.usable(), args, opts, decodePets)
+	r := request{operation: listPets, url: url.URL{RawQuery: params.query()}}
+	pets, response, err := perform(ctx, c.usable(), r, opts, decodePets)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +75,8 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 	if err := pet.validate(); err != nil {
 		return nil, err
 	}
-	args := arguments{operation: createPet, body: encodeNewPet(pet)}
-	created, response, err := perform(ctx, c.usable(), args, opts, decodePet)
+	r := request{operation: createPet, body: encodeNewPet(pet)}
+	created, response, err := perform(ctx, c.usable(), r, opts, decodePet)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +92,9 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
-	args := arguments{operation: getPet, id: id}
+	r := request{operation: getPet, id: id}
 	decode := func(b *body.Buffer) (Pet, error) { return decodePetWithID(b, id) }
-	pet, response, err := perform(ctx, c.usable(), args, opts, decode)
+	pet, response, err := perform(ctx, c.usable(), r, opts, decode)
 	if err != nil {
 		return nil, err
 	}
@@ -154,16 +155,16 @@ func (c *Client) Do(
 	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
 		return nil, argumentError("do", "method", few)
 	}
-	op := &operation{name: opDo + method, method: method, repeatable: method == http.MethodGet}
-	r := arguments{operation: op, decodes: out != nil}
-	path, r.query, _ = strings.Cut(path, "?")
-	var problem string
-	if r.path, problem = credential.PathBelow(path, r.query); problem != "" {
+	op := &operation{name: opDo + method, method: method, template: "/{path}", repeatable: method == http.MethodGet}
+	path, query, _ := strings.Cut(path, "?")
+	below, problem := credential.PathBelow(path, query)
+	if problem != "" {
 		return nil, argumentError(op.name, "path", problem)
 	}
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
 		return nil, argumentError(op.name, "out", "is not a pointer")
 	}
+	r := request{operation: op, url: url.URL{Path: below, RawQuery: query}, drops: out == nil}
 	if in != nil {
 		var err error
 		if op.repeatable {
