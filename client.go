@@ -36,17 +36,18 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, withOperation(err, "NewClient")
 	}
-	return newClient(baseURL, apiKey, config)
+	c, err := newClient(baseURL, apiKey, config)
+	return c, withOperation(err, "NewClient")
 }
 
 func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	base, reason := credential.ParseBaseURL(baseURL, config.insecureHTTP)
 	if reason != "" {
-		return nil, withOperation(invalid("baseURL", reason), "NewClient")
+		return nil, invalid("baseURL", reason)
 	}
 	key, err := newKeySource(apiKey, config.keyFunc)
 	if err != nil {
-		return nil, withOperation(err, "NewClient")
+		return nil, err
 	}
 	closeIdle := func() {} // the transport of WithHTTPClient belongs to the caller
 	if config.httpClient == nil {
@@ -56,7 +57,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	}
 	hc, transport, err := newHTTPClient(config)
 	if err != nil {
-		return nil, withOperation(err, "NewClient")
+		return nil, err
 	}
 	c := &Client{newCore(shared{
 		base:      base.String(),

@@ -3,7 +3,6 @@ package petstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 
@@ -21,8 +20,8 @@ const (
 
 // NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
 // PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which is read by [APIKeyFile]: again
-// when it has changed. It is an error to set both. With [WithAPIKeyFunc] neither is needed. Errors
-// name the variable and never repeat its value.
+// when it has changed. It is an error to set both. With [WithAPIKeyFunc] neither is needed. Each
+// error matches [ErrInvalidArgument] and names the variable, but never repeats its value.
 //
 // PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
 // effect of WithLimiter(NewLimiter([Processes](n))), unless opts have a [WithLimiter].
@@ -31,13 +30,18 @@ const (
 // certificate. The key is then sent unencrypted, so never set it together with the key of a real
 // service.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
+	c, err := newClientFromEnv(opts)
+	return c, withOperation(err, "NewClient")
+}
+
+func newClientFromEnv(opts []Option) (*Client, error) {
 	fromEnv, err := optionsFromEnv()
 	if err != nil {
-		return nil, withOperation(err, "NewClient")
+		return nil, err
 	}
 	config, err := newClientConfig(append(fromEnv, opts...))
 	if err != nil {
-		return nil, withOperation(err, "NewClient")
+		return nil, err
 	}
 	baseURL := os.Getenv(envBaseURL)
 	_, problem := credential.ParseBaseURL(baseURL, config.insecureHTTP)
@@ -45,11 +49,11 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 		problem = "is not set"
 	}
 	if problem != "" {
-		return nil, withOperation(invalid(envBaseURL, problem), "NewClient")
+		return nil, invalid(envBaseURL, problem)
 	}
 	apiKey, err := apiKeyFromEnv(config)
 	if err != nil {
-		return nil, withOperation(err, "NewClient")
+		return nil, err
 	}
 	return newClient(baseURL, apiKey, config)
 }
@@ -94,12 +98,20 @@ func apiKeyFromEnv(config *clientConfig) (string, error) {
 		config.keyFunc = APIKeyFile(file)
 		fromFile, err := config.keyFunc(context.Background()) // so that a wrong file is reported early
 		if wrong, ok := errors.AsType[*credential.FileError](err); ok {
-			return "", fmt.Errorf("%s: %w", envAPIKeyFile, wrong.Err)
+			return "", &keyFileError{invalid(name, wrong.Err.Error()), wrong.Err}
 		}
 		return "", invalid(name, credential.KeyProblem(fromFile))
 	}
 	return key, invalid(name, credential.KeyProblem(key))
 }
+
+// keyFileError is an ArgumentError that also matches why the file cannot be read.
+type keyFileError struct {
+	error
+	reason error
+}
+
+func (e *keyFileError) Unwrap() []error { return []error{e.error, e.reason} }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file of at most 64
 // KiB, and again when the file has changed or the service has refused the key. White space around

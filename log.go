@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"reflect"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -31,11 +33,24 @@ type clientLog struct {
 	crowded  atomic.Bool  // warned about other processes
 }
 
+// write writes a line about a call.
+func (l *clientLog) write(ctx context.Context, level slog.Level, message string, c Call, attrs ...slog.Attr) {
+	if l.logger.Enabled(ctx, level) {
+		each := []slog.Attr{slog.String("operation", c.Operation), slog.String("call_id", strconv.FormatUint(c.ID, 16))}
+		l.logger.LogAttrs(ctx, level, message, append(each, attrs...)...) //nolint:sloglint // the callers have constants
+	}
+}
+
+// known returns the attributes that are not zero.
+func known(attrs ...slog.Attr) []slog.Attr {
+	return slices.DeleteFunc(attrs, func(a slog.Attr) bool { return reflect.ValueOf(a.Value.Any()).IsZero() })
+}
+
 // deprecated logs the first call of getPet.
 func (l *clientLog) deprecated(ctx context.Context, c Call) context.Context {
 	if c.Operation == OpGetPet && !l.warned.Swap(true) {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: deprecated operation", append(callAttrs(c),
-			slog.String("removal", removalOfGetPet), slog.String("instead", OpListPets))...)
+		l.write(ctx, slog.LevelWarn, "petstore: deprecated operation", c,
+			slog.String("removal", removalOfGetPet), slog.String("instead", OpListPets))
 	}
 	return nil
 }
@@ -46,29 +61,27 @@ const removalOfGetPet = "2030-12-05"
 // unknown logs a call whose outcome is unknown: a person has to look for the pet.
 func (l *clientLog) unknown(ctx context.Context, info CallDoneInfo) {
 	if errors.Is(info.Err, ErrOutcomeUnknown) {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: outcome unknown", append(callAttrs(info.Call),
-			slog.Duration("duration", info.Duration), slog.String("error", errtext.Line(info.Err.Error())))...)
+		l.write(ctx, slog.LevelWarn, "petstore: outcome unknown", info.Call,
+			slog.Duration("duration", info.Duration), slog.String("error", errtext.Line(info.Err.Error())))
 	}
 }
 
 // attempt logs each request.
 func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {
-	attrs := append(callAttrs(info.Call),
+	attrs := []slog.Attr{
 		slog.String("method", info.Call.Method),
 		slog.String("path", info.Call.Template),
 		slog.Int("attempt", info.Call.Attempt),
 		slog.Duration("duration", info.Duration),
-	)
-	if info.StatusCode != 0 {
-		attrs = append(attrs, slog.Int("status", info.StatusCode), slog.Any("rate_limit", info.RateLimit))
 	}
-	if info.RetryAfter > 0 {
-		attrs = append(attrs, slog.Duration("retry_after", info.RetryAfter))
-	}
+	attrs = append(attrs, known(
+		slog.Int("status", info.StatusCode),
+		slog.Any("rate_limit", info.RateLimit),
+		slog.Duration("retry_after", info.RetryAfter))...)
 	if info.Err != nil {
 		attrs = append(attrs, slog.String("error", errtext.Line(info.Err.Error())))
 	}
-	l.logger.LogAttrs(ctx, slog.LevelDebug, "petstore: attempt", attrs...)
+	l.write(ctx, slog.LevelDebug, "petstore: attempt", info.Call, attrs...)
 	if info.StatusCode == http.StatusTooManyRequests {
 		l.shared(ctx, info)
 	}
@@ -83,49 +96,30 @@ func (l *clientLog) shared(ctx context.Context, info AttemptDoneInfo) {
 	now := time.Now()
 	last := l.rejected.Swap(now.UnixNano())
 	if last > 0 && now.Sub(time.Unix(0, last)) <= time.Minute && !l.crowded.Swap(true) {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: other processes use the key", append(callAttrs(info.Call),
-			slog.String("cure", "set PETSTORE_PROCESSES or Processes(n), or share a limiter with petstoreredis"))...)
+		l.write(ctx, slog.LevelWarn, "petstore: other processes use the key", info.Call,
+			slog.String("cure", "set PETSTORE_PROCESSES or Processes(n), or share a limiter with petstoreredis"))
 	}
 }
 
 // wait logs each wait.
 func (l *clientLog) wait(ctx context.Context, w Wait) {
-	attrs := append(callAttrs(w.Call), slog.String("reason", w.Reason))
-	attrs = append(attrs, untilAttrs(w.Until, w.Waiting)...)
-	l.logger.LogAttrs(ctx, slog.LevelDebug, "petstore: waiting", attrs...)
+	attrs := append(known(slog.String("reason", w.Reason), slog.Time("until", w.Until)), slog.Int("waiting", w.Waiting))
+	l.write(ctx, slog.LevelDebug, "petstore: waiting", w.Call, attrs...)
 }
 
 // closed logs the start of each closure.
 func (l *clientLog) closed(ctx context.Context, info LimitInfo) {
-	l.logger.LogAttrs(ctx, slog.LevelWarn, "petstore: rate limit closed", gateAttrs(info)...)
+	l.write(ctx, slog.LevelWarn, "petstore: rate limit closed", info.Call, gateAttrs(info)...)
 }
 
 // opened logs the end of each closure.
 func (l *clientLog) opened(ctx context.Context, info LimitInfo) {
-	l.logger.LogAttrs(ctx, slog.LevelInfo, "petstore: rate limit open again", gateAttrs(info)...)
-}
-
-// callAttrs returns the attributes of each line.
-func callAttrs(c Call) []slog.Attr {
-	return []slog.Attr{
-		slog.String("operation", c.Operation),
-		slog.String("call_id", strconv.FormatUint(c.ID, 16)),
-	}
+	l.write(ctx, slog.LevelInfo, "petstore: rate limit open again", info.Call, gateAttrs(info)...)
 }
 
 func gateAttrs(info LimitInfo) []slog.Attr {
-	attrs := callAttrs(info.Call)
-	if info.Scope != "" {
-		attrs = append(attrs, slog.String("scope", string(info.Scope)))
-	}
-	return append(attrs, untilAttrs(info.Until, info.Waiting)...)
-}
-
-func untilAttrs(until time.Time, waiting int) (attrs []slog.Attr) {
-	if !until.IsZero() {
-		attrs = append(attrs, slog.Time("until", until))
-	}
-	return append(attrs, slog.Int("waiting", waiting))
+	attrs := known(slog.String("scope", string(info.Scope)), slog.Time("until", info.Until))
+	return append(attrs, slog.Int("waiting", info.Waiting))
 }
 
 // All errors have the same names for their attributes in a log: operation, kind (api, rate_limit,
@@ -137,21 +131,13 @@ func untilAttrs(until time.Time, waiting int) (attrs []slog.Attr) {
 func (e *APIError) LogValue() slog.Value {
 	attrs := append(errorAttrs(e, "api", e.Operation, e.Response),
 		slog.String("code", errtext.Line(e.Code)), slog.String("message", errtext.Line(e.Message)))
-	if e.RetryAfter > 0 {
-		attrs = append(attrs, slog.Duration("retry_after", e.RetryAfter))
-	}
-	return slog.GroupValue(attrs...)
+	return slog.GroupValue(append(attrs, known(slog.Duration("retry_after", e.RetryAfter))...)...)
 }
 
 // LogValue returns the error as a group of attributes.
 func (e *RateLimitError) LogValue() slog.Value {
 	attrs := errorAttrs(e, "rate_limit", e.Operation, Response{RateLimit: e.RateLimit, Attempts: e.Attempts})
-	if e.Scope != "" {
-		attrs = append(attrs, slog.String("scope", string(e.Scope)))
-	}
-	if !e.RetryAt.IsZero() {
-		attrs = append(attrs, slog.Time("retry_at", e.RetryAt))
-	}
+	attrs = append(attrs, known(slog.String("scope", string(e.Scope)), slog.Time("retry_at", e.RetryAt))...)
 	if last, ok := errors.AsType[*APIError](e.Err); ok {
 		attrs = append(attrs, slog.Int("status", last.StatusCode))
 	}
@@ -184,14 +170,8 @@ func errorAttrs(err callError, kind, operation string, r Response) []slog.Attr {
 		slog.String("error", err.Error()),
 		slog.Int("attempts", r.Attempts),
 	}
-	if r.StatusCode != 0 {
-		attrs = append(attrs, slog.Int("status", r.StatusCode))
-	}
-	if !r.RateLimit.IsZero() {
-		attrs = append(attrs, slog.Any("rate_limit", r.RateLimit))
-	}
-	if err.Is(ErrOutcomeUnknown) {
-		attrs = append(attrs, slog.Bool("outcome_unknown", true))
-	}
-	return attrs
+	return append(attrs, known(
+		slog.Int("status", r.StatusCode),
+		slog.Any("rate_limit", r.RateLimit),
+		slog.Bool("outcome_unknown", err.Is(ErrOutcomeUnknown)))...)
 }

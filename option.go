@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/option"
 	"github.com/petstore/petstore-go/internal/retry"
 )
@@ -43,30 +43,29 @@ type joined struct{ first, rest Option }
 
 // Options joins options to one, which applies them in their order.
 func Options(opts ...Option) Option {
-	if len(opts) == 0 {
-		return joined{}
+	var all joined
+	for _, opt := range slices.Backward(opts) {
+		all = joined{opt, all}
 	}
-	return joined{opts[0], Options(opts[1:]...)}
+	return all
+}
+
+func (j joined) options() (opts []Option) {
+	for ; j.rest != nil; j = j.rest.(joined) {
+		opts = append(opts, j.first)
+	}
+	return opts
 }
 
 func (j joined) applyClient(c *clientConfig) error {
-	if j.rest == nil {
-		return nil
-	}
-	if j.first == nil {
-		return invalid("Options", "has an option that is nil")
-	}
-	if err := j.first.applyClient(c); err != nil {
-		return err
-	}
-	return j.rest.applyClient(c)
+	return applyAll(j.options(), func(o Option) error { return o.applyClient(c) })
 }
 
 // String returns the options as they are written in Go.
 func (j joined) String() string {
 	var texts []string
-	for ; j.rest != nil; j = j.rest.(joined) {
-		texts = append(texts, fmt.Sprint(j.first))
+	for _, opt := range j.options() {
+		texts = append(texts, fmt.Sprint(opt))
 	}
 	return "Options(" + strings.Join(texts, ", ") + ")"
 }
@@ -120,23 +119,25 @@ func (c *callConfig) with(opts []CallOption) (*callConfig, error) {
 		return c, nil
 	}
 	changed := *c
-	for i, opt := range opts {
-		if opt == nil {
-			return nil, invalid(fmt.Sprintf("option %d", i+1), "is nil")
-		}
-		if err := opt.applyCall(&changed); err != nil {
-			return nil, err
-		}
-	}
-	return &changed, nil
+	return &changed, applyAll(opts, func(o CallOption) error { return o.applyCall(&changed) })
 }
 
-// withOperation adds the operation to the field of an ArgumentError, or to the text of another
-// error.
+func applyAll[O Option](opts []O, apply func(O) error) error {
+	for i, opt := range opts {
+		if any(opt) == nil {
+			return invalid(fmt.Sprintf("option %d", i+1), "is nil")
+		}
+		if err := apply(opt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withOperation adds the operation to the ArgumentError in err.
 func withOperation(err error, operation string) error {
 	if e, ok := errors.AsType[*ArgumentError](err); ok {
 		e.Operation = operation
-		return e
 	}
-	return fmt.Errorf("%s%w", errtext.Prefix(operation), err)
+	return err
 }

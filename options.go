@@ -2,7 +2,6 @@ package petstore
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -183,13 +182,5 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 			attemptTimeout: defaultAttemptTimeout,
 		},
 	}
-	for i, opt := range opts {
-		if opt == nil {
-			return nil, invalid(fmt.Sprintf("option %d", i+1), "is nil")
-		}
-		if err := opt.applyClient(c); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
+	return c, applyAll(opts, func(o Option) error { return o.applyClient(c) })
 }

@@ -22,14 +22,10 @@ const (
 	PetStatusSold      PetStatus = "sold"
 )
 
+var statuses = [...]PetStatus{PetStatusAvailable, PetStatusPending, PetStatusSold}
+
 // Valid reports whether s is one of the statuses of the service document. The empty status is not.
-func (s PetStatus) Valid() bool {
-	switch s {
-	case PetStatusAvailable, PetStatusPending, PetStatusSold:
-		return true
-	}
-	return false
-}
+func (s PetStatus) Valid() bool { return slices.Contains(statuses[:], s) }
 
 // NewPet is a pet to be added (section 2).
 type NewPet struct {
@@ -113,7 +109,6 @@ const (
 	petID = 1 << iota
 	petName
 	petCategoryID
-	petRequired = petID | petName | petCategoryID
 )
 
 // readPet reads a Pet. The decoder refuses duplicate names and invalid UTF-8, which parsers of JSON
@@ -139,20 +134,17 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 		}
 		return err
 	})
-	if err == nil && seen != petRequired {
-		return errors.New(missing(seen))
-	}
-	return err
-}
-
-func missing(seen int) string {
 	switch {
+	case err != nil:
+		return err
 	case seen&petID == 0:
-		return "id is missing"
+		return errors.New("id is missing")
 	case seen&petName == 0:
-		return "name is missing"
+		return errors.New("name is missing")
+	case seen&petCategoryID == 0:
+		return errors.New("categoryId is missing")
 	}
-	return "categoryId is missing"
+	return nil
 }
 
 // readStatus reads a status. For those of the document it returns the constant, which saves one
@@ -166,14 +158,11 @@ func readStatus(d *jsontext.Decoder) (PetStatus, error) {
 	if err != nil {
 		return "", err
 	}
-	switch name := body.Text(v); string(name) {
-	case string(PetStatusAvailable):
-		return PetStatusAvailable, nil
-	case string(PetStatusPending):
-		return PetStatusPending, nil
-	case string(PetStatusSold):
-		return PetStatusSold, nil
-	default:
-		return PetStatus(name), nil
+	name := body.Text(v)
+	for _, known := range statuses {
+		if string(name) == string(known) {
+			return known, nil
+		}
 	}
+	return PetStatus(name), nil
 }
