@@ -6,23 +6,20 @@ import (
 	"github.com/petstore/petstore-go/internal/deadline"
 )
 
-// Alarm calls a function at a time that may change. A lock must guard it.
-type Alarm struct {
-	f     func()
+// alarm is when a Queue has its budget look for permits again, if nothing happens before.
+type alarm struct {
 	timer *time.Timer
 	at    time.Time // when timer fires; zero without one
 }
 
-// Init sets the function, which must call Fired.
-func (a *Alarm) Init(f func()) { a.f = f }
-
-// Set has the function called at a time, or earlier; the zero time stands for never.
-func (a *Alarm) Set(now, at time.Time) {
+// SetAlarm has the budget dispatch permits at a time, or earlier; the zero time stands for never.
+func (q *Queue[P]) SetAlarm(now, at time.Time) {
+	a := &q.alarm
 	if !at.IsZero() {
 		at = now.Add(deadline.Slice(at.Sub(now)))
 	}
 	if at.Equal(a.at) || !at.IsZero() && !a.at.IsZero() && a.at.After(now) && a.at.Before(at) {
-		return // the timer fires early enough, and the function sets it again
+		return // the timer fires early enough, and the budget sets it again
 	}
 	if a.timer != nil {
 		a.timer.Stop() // if it has just fired, one more call does no harm
@@ -30,18 +27,16 @@ func (a *Alarm) Set(now, at time.Time) {
 	}
 	a.at = at
 	if !at.IsZero() {
-		a.timer = time.AfterFunc(at.Sub(now), a.f)
+		a.timer = time.AfterFunc(at.Sub(now), q.ring)
 	}
 }
 
-// Fired reports whether the time has come, and then clears the alarm.
-func (a *Alarm) Fired(now time.Time) bool {
-	if now.Before(a.at) {
-		return false
+// ring is called by the timer.
+func (q *Queue[P]) ring() {
+	q.budget.Lock()
+	defer q.budget.Unlock()
+	if now := time.Now(); !now.Before(q.alarm.at) {
+		q.alarm = alarm{}
+		q.budget.Dispatch(now)
 	}
-	a.timer, a.at = nil, time.Time{}
-	return true
 }
-
-// At returns when the function will be called; zero for never.
-func (a *Alarm) At() time.Time { return a.at }

@@ -14,7 +14,6 @@ type keyQueue struct {
 	calls   Queue[*Permit]
 	why     quota.Wait // what the first waiter waits for; zero if there is none
 	checked int        // budget.Changes when the waiters were last checked
-	alarm   Alarm
 }
 
 var _ Budget[*Permit] = (*keyQueue)(nil)
@@ -34,7 +33,7 @@ func (q *keyQueue) Dispatch(now time.Time) {
 	if q.calls.Len() == 0 {
 		q.block(now, quota.Wait{})
 	}
-	q.alarm.Set(now, q.why.Wake)
+	q.calls.SetAlarm(now, q.why.Wake)
 }
 
 // admit asks the budget for one request. If the budget refuses, admit records what to wait for.
@@ -65,15 +64,6 @@ func (q *keyQueue) reason(inBackground bool) quota.Reason {
 		return ForReserve
 	}
 	return q.why.Reason
-}
-
-// wake is called by the alarm.
-func (q *keyQueue) wake() {
-	q.Lock()
-	defer q.Unlock()
-	if now := time.Now(); q.alarm.Fired(now) {
-		q.Dispatch(now)
-	}
 }
 
 // Earliest implements [Budget].

@@ -122,7 +122,6 @@ func (l *Limiter) queue(keyID string, now time.Time) *keyQueue {
 		}
 		q = &keyQueue{limiter: l, id: keyID, budget: l.budget}
 		q.calls.Init(q, l.start, nil)
-		q.alarm.Init(q.wake)
 		l.keys[keyID] = q
 	}
 	l.last = q

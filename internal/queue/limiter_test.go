@@ -109,7 +109,7 @@ func assertAtRest(t *testing.T, l *Limiter) {
 	assert.Zero(t, l.last.budget.InFlight(), "in flight")
 	assert.Zero(t, l.last.calls.Len(), "waiting")
 	assert.True(t, l.last.calls.Idle(), "reporting")
-	assert.Nil(t, l.last.alarm.timer, "timer")
+	assert.Nil(t, l.last.calls.timer, "timer")
 }
 
 // figures returns the number of requests in flight, and of calls in the queue.

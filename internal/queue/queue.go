@@ -4,7 +4,7 @@
 package queue
 
 import (
-	"container/list"
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -58,13 +58,15 @@ type Queue[P any] struct {
 	budget    Budget[P]
 	start     Start
 	least     func() time.Duration
-	waiters   [2]list.List // of *Waiter[P]: a list for each class, ordered by ticket
-	reporting [2][]uint64  // tickets of waiters that left the queue to report, in order
-	arrived   int          // waiters so far
-	passed    int          // foreground requests admitted since a background call got a permit or came
+	waiters   [2][]*Waiter[P] // a list for each class, ordered by ticket, with those that report
+	reporting [2]int          // number of waiters that report what they wait for, and will come back
+	arrived   int             // waiters so far
+	passed    int             // foreground requests admitted since a background call got a permit or came
 
 	limited time.Duration // total time before since in which the first waiter waited for a limit
 	since   time.Time     // since when the first waiter waits for a limit; zero if it does not
+
+	alarm
 }
 
 // Init sets the budget, and what reports waits. Before it checks whether a call has waited too long,
@@ -74,12 +76,12 @@ func (q *Queue[P]) Init(b Budget[P], start Start, least func() time.Duration) {
 }
 
 // Len returns the number of calls in the queue.
-func (q *Queue[P]) Len() int { return q.waiters[foreground].Len() + q.waiters[background].Len() }
+func (q *Queue[P]) Len() int { return q.waiting(foreground) + q.waiting(background) }
+
+func (q *Queue[P]) waiting(class int) int { return len(q.waiters[class]) - q.reporting[class] }
 
 // Idle reports whether no call is in the queue or about to come back.
-func (q *Queue[P]) Idle() bool {
-	return q.Len()+len(q.reporting[foreground])+len(q.reporting[background]) == 0
-}
+func (q *Queue[P]) Idle() bool { return len(q.waiters[foreground])+len(q.waiters[background]) == 0 }
 
 // Arrived returns the number of calls that have entered the queue so far; [Waiter.Number] is that
 // of one of them.
@@ -87,12 +89,12 @@ func (q *Queue[P]) Arrived() int { return q.arrived }
 
 // Passes reports whether there is no waiter that goes before a new call.
 func (q *Queue[P]) Passes(inBackground bool) bool {
-	return q.waiters[foreground].Len() == 0 && (!inBackground || q.waiters[background].Len() == 0)
+	return q.waiting(foreground) == 0 && (!inBackground || q.waiting(background) == 0)
 }
 
 // Count records that a call got a permit; asBackground is whether it left the reserve to others.
 func (q *Queue[P]) Count(asBackground bool) {
-	if !asBackground && q.waiters[background].Len() > 0 {
+	if !asBackground && q.waiting(background) > 0 {
 		q.passed++
 	}
 }
@@ -122,23 +124,29 @@ func (q *Queue[P]) SetLimited(now time.Time, limited bool) bool {
 // First returns the waiter that goes next, and whether it has to leave the reserve; nil if there is
 // none.
 func (q *Queue[P]) First(now time.Time) (w *Waiter[P], asBackground bool) {
-	front, behind := q.waiters[foreground].Front(), q.waiters[background].Front()
+	front, behind := q.front(foreground), q.front(background)
 	switch {
-	case front == nil && behind == nil:
-		return nil, false
 	case front == nil:
-		return behind.Value.(*Waiter[P]), true
-	case behind != nil && q.passed >= agedShare-1:
-		if w := behind.Value.(*Waiter[P]); now.Sub(w.entered) >= agedAfter {
-			return w, false
+		return behind, true
+	case behind != nil && q.passed >= agedShare-1 && now.Sub(behind.entered) >= agedAfter:
+		return behind, false
+	}
+	return front, false
+}
+
+// front returns the first waiter of a class that does not report; nil if there is none.
+func (q *Queue[P]) front(class int) *Waiter[P] {
+	for _, w := range q.waiters[class] {
+		if !w.reporting {
+			return w
 		}
 	}
-	return front.Value.(*Waiter[P]), false
+	return nil
 }
 
 // Grant gives w its permit.
 func (q *Queue[P]) Grant(w *Waiter[P], permit P) {
-	if w.background {
+	if w.class == background {
 		q.passed = 0
 	}
 	w.permit, w.granted = permit, true
@@ -154,20 +162,24 @@ func (q *Queue[P]) Refuse(w *Waiter[P], r *Refusal) {
 // RefuseLate refuses the waiters that cannot be served in time.
 func (q *Queue[P]) RefuseLate(now time.Time) {
 	q.Each(func(w *Waiter[P], before int) {
-		if at := q.Earliest(now, w, before+q.reportingBefore(w)); q.late(now, w, at) {
+		if at := q.Earliest(now, w, before); q.late(now, w, at) {
 			q.Refuse(w, q.budget.Refusal(now, at))
 		}
 	})
 }
 
-// Each calls f for each waiter in order, with the number of waiters before it; f may end its wait.
+// Each calls f for each waiter in order, with the number of calls that go before it; f may end its
+// wait.
 func (q *Queue[P]) Each(f func(w *Waiter[P], before int)) {
 	before := 0
 	for class := range q.waiters {
-		for e := q.waiters[class].Front(); e != nil; {
-			w := e.Value.(*Waiter[P])
-			e = e.Next()
-			if f(w, before); w.place != nil {
+		for i := 0; i < len(q.waiters[class]); {
+			w := q.waiters[class][i]
+			if !w.reporting {
+				f(w, before)
+			}
+			if w.queued {
+				i++
 				before++
 			}
 		}
@@ -176,62 +188,54 @@ func (q *Queue[P]) Each(f func(w *Waiter[P], before int)) {
 
 // Earliest returns a time before which w cannot get a permit if that many others go before it.
 func (q *Queue[P]) Earliest(now time.Time, w *Waiter[P], before int) time.Time {
-	return q.budget.Earliest(now, before, w.background)
-}
-
-// leave removes w from the queue and wakes it.
-func (q *Queue[P]) leave(w *Waiter[P]) {
-	if w.place != nil {
-		q.waiters[w.class()].Remove(w.place)
-		w.place = nil
-	}
-	w.wake()
+	return q.budget.Earliest(now, before, w.class == background)
 }
 
 // Before returns the number of waiters that go before w, with those that will come back from a
 // report.
 func (q *Queue[P]) Before(w *Waiter[P]) int {
-	_, before := q.place(w)
-	if w.background {
-		before += q.waiters[foreground].Len()
+	if w.class == background {
+		return len(q.waiters[foreground]) + q.place(w)
 	}
-	return before + q.reportingBefore(w)
+	return q.place(w)
 }
 
-func (q *Queue[P]) reportingBefore(w *Waiter[P]) int {
-	before, _ := slices.BinarySearch(q.reporting[w.class()], w.ticket)
-	if w.background {
-		before += len(q.reporting[foreground])
-	}
-	return before
+// place returns where w belongs in its class by its ticket.
+func (q *Queue[P]) place(w *Waiter[P]) int {
+	i, _ := slices.BinarySearchFunc(q.waiters[w.class], w.ticket, func(other *Waiter[P], ticket uint64) int {
+		return cmp.Compare(other.ticket, ticket)
+	})
+	return i
 }
 
-// place returns where w belongs in its class by its ticket: the waiter after it, nil if there is
-// none, and the number of waiters before it.
-func (q *Queue[P]) place(w *Waiter[P]) (*list.Element, int) {
-	waiters := &q.waiters[w.class()]
-	if back := waiters.Back(); back == nil || back.Value.(*Waiter[P]).ticket < w.ticket {
-		return nil, waiters.Len()
-	}
-	// A call that is retried has one of the oldest tickets: its place is near the front.
-	e, before := waiters.Front(), 0
-	for ; e.Value.(*Waiter[P]).ticket < w.ticket; e = e.Next() {
-		before++
-	}
-	return e, before
+// insert puts w into the queue, and reports whether another waiter is behind it.
+func (q *Queue[P]) insert(w *Waiter[P]) bool {
+	i := q.place(w)
+	q.waiters[w.class] = slices.Insert(q.waiters[w.class], i, w)
+	w.queued = true
+	return i+1 < len(q.waiters[w.class])
 }
 
-// push puts w into the queue.
-func (q *Queue[P]) push(w *Waiter[P]) {
-	q.arrived++
-	w.Number = q.arrived
-	waiters := &q.waiters[w.class()]
-	if next, _ := q.place(w); next != nil {
-		w.place = waiters.InsertBefore(w, next)
+// report removes w from those that wait, or has it come back.
+func (q *Queue[P]) report(w *Waiter[P], reporting bool) {
+	if w.reporting == reporting {
+		return
+	}
+	w.reporting = reporting
+	if reporting {
+		q.reporting[w.class]++
 	} else {
-		w.place = waiters.PushBack(w)
+		q.reporting[w.class]--
 	}
-	if w.background && waiters.Len() == 1 {
-		q.passed = 0
+}
+
+// leave removes w from the queue and wakes it.
+func (q *Queue[P]) leave(w *Waiter[P]) {
+	if w.queued {
+		q.report(w, false)
+		i := slices.Index(q.waiters[w.class], w)
+		q.waiters[w.class] = slices.Delete(q.waiters[w.class], i, i+1)
+		w.queued = false
 	}
+	w.wake()
 }

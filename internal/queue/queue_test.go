@@ -137,7 +137,7 @@ func TestLimiterQueue(t *testing.T) {
 			assertAtRest(t, l)
 			go func() { _, _ = acquire(ctx, l, time.Hour) }()
 			synctest.Wait()
-			assert.NotNil(t, l.last.alarm.timer)
+			assert.NotNil(t, l.last.calls.timer)
 			cancel()
 			synctest.Wait()
 			assertAtRest(t, l)

@@ -1,9 +1,7 @@
 package queue
 
 import (
-	"container/list"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/deadline"
@@ -34,18 +32,18 @@ type Waiter[P any] struct {
 	Number  int           // of its arrival in the queue
 	MaxWait time.Duration // longest wait for limits
 
-	ticket     uint64
-	background bool
-	deadline   time.Time // of the context; zero if it has none
-	entered    time.Time
-	clock      time.Duration // Queue.Clock when the waiter entered
-	free       time.Duration // set at the end: time waited for responses, not for limits
+	ticket   uint64
+	class    int
+	deadline time.Time // of the context; zero if it has none
+	entered  time.Time
+	clock    time.Duration // Queue.Clock when the waiter entered
+	free     time.Duration // set at the end: time waited for responses, not for limits
 
+	queued    bool  // it is in Queue.waiters
 	wait      *Wait // to be reported
 	told      bool  // wait has been set
-	reporting bool  // the waiter left the queue to report, and will come back
+	reporting bool  // it does not wait while it reports, and will come back
 
-	place   *list.Element // nil while the waiter is not in the queue
 	permit  P
 	granted bool
 	refused *Refusal
@@ -56,8 +54,10 @@ type Waiter[P any] struct {
 // served in time.
 func (q *Queue[P]) NewWaiter(ctx context.Context, now time.Time, c Call) (*Waiter[P], *Refusal) {
 	w := &Waiter[P]{
-		ticket: c.Ticket, background: c.Background, MaxWait: max(0, c.MaxWait), entered: now,
-		clock: q.Clock(now), ready: make(chan struct{}, 1),
+		ticket: c.Ticket, MaxWait: max(0, c.MaxWait), entered: now, clock: q.Clock(now), ready: make(chan struct{}, 1),
+	}
+	if c.Background {
+		w.class = background
 	}
 	w.deadline, _ = ctx.Deadline()
 	if at := q.Earliest(now, w, q.Before(w)); q.late(now, w, at) {
@@ -66,30 +66,22 @@ func (q *Queue[P]) NewWaiter(ctx context.Context, now time.Time, c Call) (*Waite
 	return w, nil
 }
 
-func (w *Waiter[P]) class() int {
-	if w.background {
-		return background
-	}
-	return foreground
-}
-
-// Tell has w report, once, what it waits for. Meanwhile w is not in the queue: the user's functions
-// may make a call that would wait for the response to this one.
+// Tell has w report, once, what it waits for. Meanwhile it gets no permit: the user's functions may
+// make a call that would wait for the response to this one.
 func (q *Queue[P]) Tell(now time.Time, w *Waiter[P], wait Wait) {
 	if w.told {
 		return
 	}
-	isNew := w.place == nil
 	wait.Waiting = q.Len()
-	if isNew {
+	late := false // w came late, with an early ticket
+	if !w.queued {
 		wait.Waiting++
+		late = q.insert(w)
 	}
-	w.told, w.wait, w.reporting = true, &wait, true
-	reporting := &q.reporting[w.class()]
-	i, _ := slices.BinarySearch(*reporting, w.ticket)
-	*reporting = slices.Insert(*reporting, i, w.ticket)
-	q.leave(w)
-	if next, _ := q.place(w); isNew && next != nil { // it came late, with an early ticket
+	w.told, w.wait = true, &wait
+	q.report(w, true)
+	w.wake()
+	if late {
 		q.RefuseLate(now)
 	}
 }
@@ -101,14 +93,22 @@ func (q *Queue[P]) Join(now time.Time, w *Waiter[P]) {
 		q.Refuse(w, q.budget.Refusal(now, at))
 		return
 	}
-	q.push(w)
+	q.arrived++
+	w.Number = q.arrived
+	if !w.queued {
+		q.insert(w)
+	}
+	q.report(w, false)
+	if w.class == background && q.waiting(background) == 1 {
+		q.passed = 0
+	}
 	q.budget.Dispatch(now)
 }
 
 // Await waits until w has a permit or is refused, its context ends, or it has waited for limits as
 // long as it may. The lock must not be held.
 func (q *Queue[P]) Await(ctx context.Context, w *Waiter[P]) (P, *Refusal) {
-	finished := false
+	finished, done := false, func(time.Duration) {}
 	defer func() {
 		if !finished { // a function of the user panicked
 			q.budget.Lock()
@@ -116,18 +116,12 @@ func (q *Queue[P]) Await(ctx context.Context, w *Waiter[P]) (P, *Refusal) {
 			q.withdraw(w, time.Now())
 		}
 	}()
-	permit, refused := q.await(ctx, w)
-	finished = true
-	return permit, refused
-}
-
-func (q *Queue[P]) await(ctx context.Context, w *Waiter[P]) (P, *Refusal) {
-	done := func(time.Duration) {}
-	defer func() { done(w.free) }()
 	for {
 		wait, over := q.check(ctx, w)
 		switch {
 		case over:
+			done(w.free)
+			finished = true
 			return w.permit, w.refused
 		case wait != nil:
 			done = q.start(ctx, *wait)
@@ -175,17 +169,7 @@ func (q *Queue[P]) Ended(now time.Time, waited bool) *Refusal {
 func (q *Queue[P]) comeBack(w *Waiter[P]) {
 	q.budget.Lock()
 	defer q.budget.Unlock()
-	q.reported(w)
 	q.Join(time.Now(), w)
-}
-
-func (q *Queue[P]) reported(w *Waiter[P]) {
-	if w.reporting {
-		w.reporting = false
-		reporting := &q.reporting[w.class()]
-		i, _ := slices.BinarySearch(*reporting, w.ticket)
-		*reporting = slices.Delete(*reporting, i, i+1)
-	}
 }
 
 // awaitEvent waits for the first event that may end the wait of w.
@@ -230,7 +214,6 @@ func (q *Queue[P]) late(now time.Time, w *Waiter[P], at time.Time) bool {
 // withdraw ends the wait of w: it gives back the permit that w may have got, or removes w from the
 // queue.
 func (q *Queue[P]) withdraw(w *Waiter[P], now time.Time) {
-	q.reported(w)
 	if w.granted {
 		var none P
 		q.budget.GiveBack(w.permit, now)
