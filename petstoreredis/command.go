@@ -31,36 +31,36 @@ type command struct {
 
 // memory is the knowledge of the process, in case Redis has lost its state.
 type memory struct {
-	Window *report `json:"window,omitempty"`
-	Gate   int64   `json:"gate"`   // how long the key stays closed after a 429
-	Scope  string  `json:"scope"`  // the limit that closed it
-	Closed int64   `json:"closed"` // time since the 429
+	Window *report     `json:"window,omitempty"`
+	Gate   int64       `json:"gate"`   // how long the key stays closed after a 429
+	Scope  quota.Scope `json:"scope"`  // the limit that closed it
+	Closed int64       `json:"closed"` // time since the 429
 }
 
 // reply is the result of the script. Times are milliseconds from now on.
 type reply struct {
 	slot
 
-	Stale       bool   `json:"stale"`   // a later command of the process came before this one
-	Granted     int    `json:"granted"` // permits
-	Reason      string `json:"reason"`  // what the process waits for if no permit is granted
-	Wait        int64  `json:"wait"`    // when to send the next command
-	Limit       int    `json:"limit"`
-	Left        int    `json:"left"`
-	Taken       int    `json:"taken"`       // permits of this window that the process got
-	Outstanding int    `json:"outstanding"` // permits of all processes without an outcome
-	Shown       int64  `json:"shown"`       // Reset of the header
-	Day         bool   `json:"day"`         // the window is longer than a minute
-	Ends        int64  `json:"ends"`        // end of the window
-	Unsure      bool   `json:"unsure"`      // the next request must be a probe
-	Gate        int64  `json:"gate"`        // how long the key stays closed after a 429
-	Scope       string `json:"scope"`       // the limit that closed it
-	Closed      int64  `json:"closed"`      // time since the 429
-	Processes   int    `json:"processes"`
-	Waiting     int    `json:"waiting"`  // processes that wait for a permit
-	Commands    int    `json:"commands"` // number of commands that the state has seen
-	At          int64  `json:"at"`       // when the script ran, by the clock of Redis
-	Repaired    bool   `json:"repaired"` // the state could not be read, and was replaced by a new one
+	Stale       bool        `json:"stale"`   // a later command of the process came before this one
+	Granted     int         `json:"granted"` // permits
+	Reason      string      `json:"reason"`  // what the process waits for if no permit is granted
+	Wait        int64       `json:"wait"`    // when to send the next command
+	Limit       int         `json:"limit"`
+	Left        int         `json:"left"`
+	Taken       int         `json:"taken"`       // permits of this window that the process got
+	Outstanding int         `json:"outstanding"` // permits of all processes without an outcome
+	Shown       int64       `json:"shown"`       // Reset of the header
+	Day         bool        `json:"day"`         // the window is longer than a minute
+	Ends        int64       `json:"ends"`        // end of the window
+	Unsure      bool        `json:"unsure"`      // the next request must be a probe
+	Gate        int64       `json:"gate"`        // how long the key stays closed after a 429
+	Scope       quota.Scope `json:"scope"`       // the limit that closed it
+	Closed      int64       `json:"closed"`      // time since the 429
+	Processes   int         `json:"processes"`
+	Waiting     int         `json:"waiting"`  // processes that wait for a permit
+	Commands    int         `json:"commands"` // number of commands that the state has seen
+	At          int64       `json:"at"`       // when the script ran, by the clock of Redis
+	Repaired    bool        `json:"repaired"` // the state could not be read, and was replaced by a new one
 }
 
 // problem returns why the script cannot have made this reply to a command for want permits; empty if
@@ -81,22 +81,22 @@ func (r *reply) problem(want int) string {
 		return "a time in it is too long"
 	case r.Processes < 1 || slices.ContainsFunc(counts, func(n int64) bool { return n < 0 || n > most }):
 		return "a number in it is negative or too large"
-	case !slices.Contains([]quota.Scope{"", quota.Minute, quota.Day, quota.Ban}, quota.Scope(r.Scope)):
+	case !slices.Contains([]quota.Scope{"", quota.Minute, quota.Day, quota.Ban}, r.Scope):
 		return "its scope is unknown"
 	}
 	return ""
 }
 
-// command returns the next command, which asks for that many permits.
-func (l *Limiter) command(now time.Time, want int) command {
+// command returns the next command.
+func (l *Limiter) command(now time.Time) command {
 	if !now.Before(l.grantedAt.Add(l.hold())) {
 		l.returnUnused()
 	}
 	l.seq++
 	c := command{
 		ID: l.id, Seq: l.seq, Lease: l.config.lease.Milliseconds(),
-		Holding: l.inFlight + len(l.unused), Probes: l.probes, Want: want, Memory: l.memory(now),
-		Reopen: l.reopens, Instance: l.known.Instance, Commands: l.commands, At: l.stateTime,
+		Holding: l.inFlight + len(l.unused), Probes: l.probes, Want: l.want(), Memory: l.memory(now),
+		Reopen: l.reopens, Instance: l.known.Instance, Commands: l.known.Commands, At: l.known.At,
 	}
 	for _, r := range l.reports {
 		c.Reports = append(c.Reports, r.at(now))
@@ -117,7 +117,7 @@ func (l *Limiter) returnUnused() {
 // hold returns how long to keep an unused permit.
 func (l *Limiter) hold() time.Duration {
 	hold := holdFor
-	if l.known.waiting == 0 && l.known.outstanding < l.known.left/2 {
+	if l.known.Waiting == 0 && l.known.Outstanding < l.known.Left/2 {
 		hold = wideHoldFor
 	}
 	return min(hold, l.config.lease/2)
@@ -138,7 +138,7 @@ func (l *Limiter) want() int {
 
 // memory returns the knowledge of this process; nil if there is none that Redis could have lost.
 func (l *Limiter) memory(now time.Time) *memory {
-	m := memory{Scope: string(l.known.closedBy)}
+	m := memory{Scope: l.known.Scope}
 	if l.known.gate.After(now) {
 		m.Gate = milliseconds(l.known.gate.Sub(now))
 		m.Closed = max(0, now.Sub(l.known.closedAt).Milliseconds())

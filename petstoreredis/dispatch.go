@@ -61,14 +61,5 @@ func (l *Limiter) arm(now time.Time) {
 	if !ok {
 		at = time.Time{}
 	}
-	l.alarm.Set(now, at)
-}
-
-// wake is called by the alarm.
-func (l *Limiter) wake() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := time.Now(); l.alarm.Fired(now) {
-		l.dispatch(now)
-	}
+	l.calls.SetAlarm(now, at)
 }

@@ -97,7 +97,7 @@ func (l *Limiter) startFallback(now time.Time, err error) {
 	processes, known := l.divisor(now)
 	a.share = newShare(&l.known, processes, known, l.inFlight, now)
 	if l.rejected.StatusCode != 0 {
-		a.share.learn(&l.rejected, now)
+		a.share.record(nil, &l.rejected, now)
 	}
 	a.since, a.reason = now, err
 	a.count++

@@ -263,7 +263,7 @@ func (h *history) compare(r reply) {
 		h.failf("known is %+v, and by the script %d of %d, Reset %d", known, r.Left, r.Limit, r.Shown)
 	}
 	gate := h.now().Add(time.Duration(r.Gate) * time.Millisecond)
-	if scope := h.budget.Scope(h.now(), h.now()); scope != "" && string(scope) != r.Scope || (scope != "") != (r.Gate > 0) {
+	if scope := h.budget.Scope(h.now(), h.now()); scope != "" && scope != r.Scope || (scope != "") != (r.Gate > 0) {
 		h.failf("closed by %q, and by the script by %q until %v", scope, r.Scope, gate)
 	}
 }

@@ -16,22 +16,14 @@ const (
 // knowledge is the last reply of Redis, in times of the local clock, with what responses to this
 // process have shown since.
 type knowledge struct {
-	slot
+	reply
 
-	rateLimit   quota.RateLimit
-	left        int  // requests left of the window, including those in flight
-	taken       int  // permits of the window that this process got, used or not
-	outstanding int  // permits of all processes without an outcome
-	spent       bool // the window has no permit for this process any more
-	full        bool // this process can only get a permit that another one returns unused
-	ends        time.Time
-	unsure      bool // the next request must be a probe
-	gate        time.Time
-	closedBy    quota.Scope // what closed the gate
-	closedAt    time.Time   // when the 429 came that closed it
-	day         bool        // the window is longer than a minute
-	processes   int
-	waiting     int // processes that wait for a permit
+	rateLimit quota.RateLimit
+	spent     bool // the window has no permit for this process any more
+	full      bool // this process can only get a permit that another one returns unused
+	ends      time.Time
+	gate      time.Time
+	closedAt  time.Time // when the 429 came that closed it
 }
 
 // newKnowledge returns the knowledge from a reply that came at now. The script ran a little earlier,
@@ -39,13 +31,9 @@ type knowledge struct {
 func newKnowledge(r reply, now time.Time) knowledge {
 	after := func(ms int64) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
 	k := knowledge{
-		slot: r.slot, left: r.Left, taken: r.Taken, outstanding: r.Outstanding,
-		spent: r.Reason == "window", full: r.Reason == "full" && r.Granted == 0,
-		ends: after(r.Ends), unsure: r.Unsure, day: r.Day,
-		gate: after(r.Gate), closedBy: quota.Scope(r.Scope), closedAt: after(-r.Closed),
-		processes: r.Processes, waiting: r.Waiting,
+		reply: r, spent: r.Reason == "window", full: r.Reason == "full" && r.Granted == 0,
+		ends: after(r.Ends), gate: after(r.Gate), closedAt: after(-r.Closed),
 	}
-	k.Probe = false
 	if r.Epoch > 0 {
 		k.rateLimit = quota.RateLimit{Limit: r.Limit, Remaining: r.Left, Reset: time.Unix(r.Shown, 0).UTC()}
 	}
@@ -67,14 +55,14 @@ func (k *knowledge) observe(r quota.RateLimit) {
 // process go before it. It returns now if no limit is known to prevent it.
 func (k *knowledge) earliest(now time.Time, before int) time.Time {
 	at := quota.Later(now, k.gate)
-	limit, left := k.rateLimit.Limit, k.left
+	limit, left := k.rateLimit.Limit, k.Left
 	if k.spent {
 		left = 0
 	}
 	switch {
 	case limit <= 0:
 		return at
-	case k.unsure || !at.Before(k.ends):
+	case k.Unsure || !at.Before(k.ends):
 		return at.Add(time.Duration(max(0, before/limit-1)) * windowLength)
 	case before >= left:
 		return quota.Later(at, k.ends.Add(time.Duration((before-left)/limit)*windowLength))
@@ -86,10 +74,10 @@ func (k *knowledge) earliest(now time.Time, before int) time.Time {
 func (k *knowledge) scope(now, at time.Time) quota.Scope {
 	switch {
 	case now.Before(k.gate):
-		return k.closedBy
+		return k.Scope
 	case !at.After(now):
 		return ""
-	case k.day:
+	case k.Day:
 		return quota.Day
 	}
 	return quota.Minute
@@ -97,5 +85,5 @@ func (k *knowledge) scope(now, at time.Time) quota.Scope {
 
 // reopen lets the next request be a probe, although the key is closed.
 func (k *knowledge) reopen() {
-	k.gate, k.spent, k.full, k.unsure = time.Time{}, false, false, true
+	k.gate, k.spent, k.full, k.Unsure = time.Time{}, false, false, true
 }

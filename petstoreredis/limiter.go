@@ -35,7 +35,6 @@ type Limiter struct {
 
 	calls   queue.Queue[*permit]
 	tickets uint64 // number of tickets issued
-	alarm   queue.Alarm
 
 	unused       []slot    // permits that no call has asked for yet
 	until        time.Time // end of the lease of all permits
@@ -87,7 +86,6 @@ func NewLimiter(rdb redis.UniversalClient, name string, opts ...Option) (*Limite
 		label:  hex.EncodeToString(hash[:6]),
 	}
 	l.calls.Init((*budget)(l), startWait, l.longestTrip)
-	l.alarm.Init(l.wake)
 	return l, nil
 }
 
@@ -120,9 +118,20 @@ func (l *Limiter) Reopen(string) {
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err := l.awaitReply(ctx)
-	if err == nil && l.fallback.share == nil {
-		err = l.flush(ctx)
+	if l.fallback.share != nil {
+		return nil
+	}
+	var err error
+	for l.busy && l.fallback.share == nil && err == nil {
+		err = l.awaitReply(ctx)
+	}
+	if l.fallback.share == nil && err == nil {
+		l.returnUnused()
+		l.send(time.Now())
+		err = l.awaitReply(ctx)
+	}
+	if l.fallback.share != nil {
+		err = l.fallback.reason
 	}
 	if err != nil {
 		return fmt.Errorf("petstoreredis: flush: %w", err)

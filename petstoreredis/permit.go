@@ -74,7 +74,7 @@ func (l *Limiter) giveBack(p *permit, o *quota.Observation, now time.Time) {
 	l.end(p)
 	switch {
 	case p.share != nil:
-		p.share.settle(p.own, o, now)
+		p.share.record(p, o, now)
 	case l.fallback.share == nil:
 		l.unused = append(l.unused, p.slot)
 	}
@@ -101,11 +101,7 @@ func (l *Limiter) settle(p *permit, o *quota.Observation, now time.Time) {
 	}
 	l.report(r)
 	if s := l.fallback.share; s != nil {
-		if p.share == s {
-			s.settle(p.own, o, now)
-		} else {
-			s.learn(o, now)
-		}
+		s.record(p, o, now)
 		l.calls.RefuseLate(now)
 	}
 }
@@ -115,7 +111,8 @@ func (l *Limiter) settle(p *permit, o *quota.Observation, now time.Time) {
 func (l *Limiter) othersWait(r report, o *quota.Observation) bool {
 	shown := l.known.rateLimit
 	news := r.Limit > 0 && (r.Limit != shown.Limit || o.RateLimit.Reset.Sub(shown.Reset) > sameWindow)
-	return news || r.Urgent || r.Probe && r.Unsent || r.Rejected || l.anyResponse && l.calls.Len() > 0
+	return news || r.Urgent || r.Probe && r.Unsent || r.Rejected ||
+		l.known.Reason == "response" && l.calls.Len() > 0 // any response to the fleet may admit a waiter
 }
 
 // observation returns o as the type of package quota.

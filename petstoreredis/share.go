@@ -48,9 +48,9 @@ func newShare(k *knowledge, processes int, known bool, inFlight int, now time.Ti
 	if s.limit > 0 && left > 0 {
 		rest := k.rateLimit.Remaining - inFlight
 		if k.Epoch > 0 {
-			rest = min(rest, k.left-k.outstanding)
+			rest = min(rest, k.Left-k.Outstanding)
 		}
-		s.ends, s.opened, s.part, s.own = k.ends, true, s.limit/processes, k.taken
+		s.ends, s.opened, s.part, s.own = k.ends, true, s.limit/processes, k.Taken
 		o := quota.Observation{Sent: now, Received: now, StatusCode: http.StatusOK}
 		o.RateLimit = s.partOf(quota.RateLimit{Limit: s.limit, Remaining: rest, Reset: k.rateLimit.Reset})
 		o.Date = k.rateLimit.Reset.Add(-left).Truncate(time.Second) // so that the window ends at k.ends or later
@@ -60,7 +60,7 @@ func newShare(k *knowledge, processes int, known bool, inFlight int, now time.Ti
 		o := quota.Observation{
 			Sent: now, Received: now, StatusCode: http.StatusTooManyRequests, RetryAfter: k.gate.Sub(now), Date: now,
 		}
-		if k.closedBy == quota.Day {
+		if k.Scope == quota.Day {
 			o.RateLimit = quota.RateLimit{Limit: 1, Reset: k.gate}
 		}
 		s.budget.Learn(&o, now)
@@ -123,21 +123,23 @@ func (s *share) partOf(r quota.RateLimit) quota.RateLimit {
 	}
 }
 
-// settle records the outcome of a request that admit has admitted.
-func (s *share) settle(slot quota.Slot, o *quota.Observation, now time.Time) {
-	if !o.Sent.IsZero() && o.StatusCode != http.StatusTooManyRequests {
+// record records the outcome of a request. p is its permit, which the share or Redis gave; nil stands
+// for one of Redis.
+func (s *share) record(p *permit, o *quota.Observation, now time.Time) {
+	own := p != nil && p.share == s
+	if own && !o.Sent.IsZero() && o.StatusCode != http.StatusTooManyRequests {
 		s.own++
 	}
-	own := s.translate(o)
-	s.budget.Settle(slot, &own, now)
-	s.follow(o, now)
-}
-
-// learn records the outcome of a request that Redis has admitted.
-func (s *share) learn(o *quota.Observation, now time.Time) {
-	own := s.translate(o)
-	s.budget.Learn(&own, now)
-	s.follow(o, now)
+	translated := s.translate(o)
+	if own {
+		s.budget.Settle(p.own, &translated, now)
+	} else {
+		s.budget.Learn(&translated, now)
+	}
+	if end := s.budget.End(); o.RateLimit.Limit > 0 && end.After(now) {
+		s.ends = end
+	}
+	s.opened = s.opened || o.StatusCode != 0 && o.StatusCode != http.StatusTooManyRequests
 }
 
 // translate returns an outcome with the process's part instead of the key's rate limit.
@@ -157,14 +159,6 @@ func (s *share) translate(o *quota.Observation) quota.Observation {
 		own.RateLimit = s.partOf(r)
 	}
 	return own
-}
-
-// follow takes the end of the window from the budget after an outcome.
-func (s *share) follow(o *quota.Observation, now time.Time) {
-	if end := s.budget.End(); o.RateLimit.Limit > 0 && end.After(now) {
-		s.ends = end
-	}
-	s.opened = s.opened || o.StatusCode != 0 && o.StatusCode != http.StatusTooManyRequests
 }
 
 // earliest returns a time before which a request cannot be admitted if that many others go before

@@ -39,7 +39,7 @@ func (l *Limiter) Stats() Stats {
 		Name: l.label, RateLimit: petstore.RateLimit(l.known.rateLimit),
 		Away: a.share != nil, Fallbacks: a.count, AwayFor: a.total, Repairs: a.repairs,
 		RoundTrips: l.seq, Waiting: l.calls.Len(), InFlight: l.inFlight, Held: len(l.unused),
-		Processes: l.known.processes,
+		Processes: l.known.Processes,
 	}
 	if s.Away {
 		s.AwayFor += time.Since(a.since)

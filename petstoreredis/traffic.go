@@ -29,22 +29,19 @@ const (
 // traffic is the exchange of commands and replies with Redis: one command at a time, with all
 // outcomes since the last one.
 type traffic struct {
-	busy        bool              // a command is in flight
-	back        chan struct{}     // closed when the command has its reply or has failed
-	seq         int               // number of the last command
-	asked       int               // calls.Arrived when the last command was made
-	sentAt      time.Time         // when the last command was sent
-	overdue     *time.Timer       // fires at the timeout of the command
-	timedOut    bool              // the command had its timeout
-	reports     []report          // outcomes for the next command
-	urgent      bool              // other processes wait for the reports
-	askAt       time.Time         // when to send a command for the waiters
-	rejected    quota.Observation // the last 429, until Redis has it; zero without one
-	rejectedAt  int               // seq when it came
-	anyResponse bool              // any response to the fleet may admit a waiter
-	reopens     bool              // the next command asks for a probe, because of Reopen
-	commands    int               // number of commands that the state had seen at the last reply
-	stateTime   int64             // when that was, in milliseconds of the clock of Redis
+	busy       bool              // a command is in flight
+	back       chan struct{}     // closed when the command has its reply, fails or has its timeout
+	seq        int               // number of the last command
+	asked      int               // calls.Arrived when the last command was made
+	sentAt     time.Time         // when the last command was sent
+	overdue    *time.Timer       // fires at the timeout of the command
+	timedOut   bool              // the command had its timeout
+	reports    []report          // outcomes for the next command
+	urgent     bool              // other processes wait for the reports
+	askAt      time.Time         // when to send a command for the waiters
+	rejected   quota.Observation // the last 429, until Redis has it; zero without one
+	rejectedAt int               // seq when it came
+	reopens    bool              // the next command asks for a probe, because of Reopen
 }
 
 // report adds an outcome to the next command.
@@ -102,23 +99,11 @@ func (l *Limiter) send(now time.Time) {
 	if l.busy {
 		return
 	}
-	c := l.command(now, l.want())
-	l.begin(c, now)
-	go l.sendCommand(c, now)
-}
-
-// begin records that a command is in flight.
-func (l *Limiter) begin(c command, now time.Time) {
+	c := l.command(now)
 	l.busy, l.back, l.urgent, l.sentAt = true, make(chan struct{}), false, now
 	l.reopens, l.timedOut = false, false
 	l.overdue = time.AfterFunc(l.timeout(), func() { l.onTimeout(c.Seq) })
-}
-
-// finish records that no command is in flight any more.
-func (l *Limiter) finish() {
-	l.overdue.Stop()
-	l.busy = false
-	close(l.back)
+	go l.sendCommand(c, now)
 }
 
 // sendCommand sends a command and handles its reply, on a goroutine of its own.
@@ -129,8 +114,12 @@ func (l *Limiter) sendCommand(c command, sent time.Time) {
 	r, err := l.store.exchange(ctx, c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.finish()
 	now := time.Now()
+	l.overdue.Stop()
+	l.busy = false
+	if !l.timedOut {
+		close(l.back)
+	}
 	if err != nil || r.Stale {
 		l.restore(c)
 	}
@@ -169,6 +158,7 @@ func (l *Limiter) onTimeout(seq int) {
 	if l.busy && l.seq == seq {
 		now := time.Now()
 		l.timedOut = true
+		close(l.back)
 		l.startFallback(now, errSlow)
 		l.dispatch(now)
 	}
@@ -207,10 +197,8 @@ func (l *Limiter) learn(r reply, sent, now time.Time) {
 		l.known.reopen()
 	}
 	l.known.observe(seen)
-	l.commands, l.stateTime = r.Commands, r.At
 	l.until = sent.Add(l.config.lease)
 	l.askAt = now.Add(time.Duration(r.Wait) * time.Millisecond)
-	l.anyResponse = r.Reason == "response"
 	if r.Granted > 0 {
 		l.granted, l.grantedAt, l.usedAt = r.Granted, now, now
 	}
@@ -221,37 +209,15 @@ func (l *Limiter) learn(r reply, sent, now time.Time) {
 	l.fallback.countProcesses(r.Processes, now)
 }
 
-// awaitReply unlocks l until no command is in flight or a fallback starts.
+// awaitReply waits for the command in flight. It unlocks l meanwhile.
 func (l *Limiter) awaitReply(ctx context.Context) error {
-	for l.busy && l.fallback.share == nil {
-		back, timeout := l.back, l.timeout()
-		l.mu.Unlock()
-		select {
-		case <-back:
-		case <-ctx.Done():
-		case <-time.After(timeout): // a fallback has started
-		}
-		l.mu.Lock()
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// flush sends a command that returns all unused permits and asks for none. It unlocks l meanwhile.
-func (l *Limiter) flush(ctx context.Context) error {
-	now := time.Now()
-	l.unused = nil
-	c := l.command(now, 0)
-	l.begin(c, now)
+	back := l.back
 	l.mu.Unlock()
-	_, err := l.store.exchange(ctx, c)
-	l.mu.Lock()
-	l.finish()
-	if err != nil {
-		l.restore(c)
+	defer l.mu.Lock()
+	select {
+	case <-back:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	l.dispatch(time.Now())
-	return err
 }
