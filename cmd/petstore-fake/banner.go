@@ -42,7 +42,7 @@ func banner(s settings, host string) string {
 	if s.tls != "" {
 		fmt.Fprintf(&b, "  CA        %s\n", s.tls)
 	}
-	for _, o := range s.observed.differences {
+	for _, o := range s.differs {
 		fmt.Fprintf(&b, "  differs   %s: observed was %q\n", o.Key, o.Answer)
 	}
 	fmt.Fprint(&b, `

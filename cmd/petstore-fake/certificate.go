@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,7 +10,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"net/netip"
 	"os"
@@ -27,29 +27,24 @@ const clockSkew = time.Hour
 // makeCertificate returns a certificate for some names and addresses, and writes that of the CA
 // which signed it to a file. The key of the CA is not kept, so that it signs nothing else.
 func makeCertificate(hosts []string, file string) (tls.Certificate, error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
 	ca := newTemplate(program + " CA")
 	ca.IsCA, ca.BasicConstraintsValid, ca.MaxPathLenZero = true, true, true
 	ca.KeyUsage = x509.KeyUsageCertSign
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
+	ca.SubjectKeyId = []byte(rand.Text()) // or the leaf does not name it
+	leaf := newTemplate(program)
+	leaf.KeyUsage, leaf.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	addHosts(leaf, hosts)
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tls.Certificate{}, err
-	}
-	if ca, err = x509.ParseCertificate(caDER); err != nil { // the template has no key identifier
 		return tls.Certificate{}, err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	leaf := newTemplate(program)
-	leaf.KeyUsage, leaf.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	addHosts(leaf, hosts)
+	caDER, caErr := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
 	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
-	if err != nil {
+	if err = cmp.Or(caErr, err); err != nil {
 		return tls.Certificate{}, err
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER})
@@ -60,15 +55,11 @@ func makeCertificate(hosts []string, file string) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der, caDER}, PrivateKey: key}, nil
 }
 
-// newTemplate returns a certificate for a name, with a random serial number of 128 bits, which no
-// other certificate has.
+// newTemplate returns a certificate for a name. It gets a random serial number, which no other has.
 func newTemplate(name string) *x509.Certificate {
-	var random [16]byte
-	_, _ = rand.Read(random[:]) // it returns no error
 	begin := time.Now().Add(-clockSkew)
 	return &x509.Certificate{
-		SerialNumber: new(big.Int).SetBytes(random[:]), Subject: pkix.Name{CommonName: name},
-		NotBefore: begin, NotAfter: begin.Add(certificateLife),
+		Subject: pkix.Name{CommonName: name}, NotBefore: begin, NotAfter: begin.Add(certificateLife),
 	}
 }
 

@@ -47,9 +47,7 @@ func allowOrigins(origins []string, next http.Handler) http.Handler {
 // allowedOrigin returns the value of Access-Control-Allow-Origin, or "" for no such header.
 func allowedOrigin(origins []string, origin string) string {
 	switch {
-	case origin == "":
-		return ""
-	case slices.Contains(origins, anyOrigin):
+	case origin != "" && slices.Contains(origins, anyOrigin):
 		return anyOrigin
 	case slices.Contains(origins, origin):
 		return origin

@@ -50,22 +50,9 @@ func (i *instance) serve(w http.ResponseWriter, r *http.Request) {
 // fakeOptions returns the settings as options of the fake. All of them are options, so that a
 // restart of the fake puts everything back.
 func (s *settings) fakeOptions() []fake.Option {
-	opts := []fake.Option{
-		fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...),
-		fake.WithLatency(s.latency), fake.WithFaults(s.faults...), fake.WithSeed(s.seed),
-		fake.WithBan(s.ban.after, s.ban.duration), fake.WithBehavior(s.behavior),
-	}
+	opts := append(s.others, fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...), fake.WithFaults(s.faults...))
 	for _, k := range s.keys[1:] {
 		opts = append(opts, fake.WithKey(k.Key, *k.Plan))
-	}
-	if s.minute > 0 {
-		opts = append(opts, fake.WithMinute(s.minute))
-	}
-	if !s.clock.IsZero() {
-		opts = append(opts, fake.WithTime(s.clock))
-	}
-	if s.observed.option != nil {
-		opts = append(opts, s.observed.option) // after WithBehavior, which it changes
 	}
 	if s.strict {
 		opts = append(opts, fake.WithStrict())

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
@@ -27,15 +28,15 @@ func (s *settings) options() []option {
 		{"cors", bind(&s.origins, parseOrigins), false},
 		{"key", collect(&s.keys, spec.ParseKeys), false},
 		{"plan", bind(&s.plan, fakecontrol.ParsePlan), false},
-		{"minute", bind(&s.minute, parseMinute), false},
-		{"ban", bind(&s.ban, parseBan), false},
-		{"clock", bind(&s.clock, spec.ParseTime), false},
+		{"minute", with(s, fake.WithMinute, parseMinute), false},
+		{"ban", collect(&s.others, parseBan), false},
+		{"clock", with(s, fake.WithTime, spec.ParseTime), false},
 		{"seed", bind(&s.pets, readSeed), false},
-		{"latency", bind(&s.latency, spec.ParseDuration), false},
+		{"latency", with(s, fake.WithLatency, spec.ParseDuration), false},
 		{"fault", collect(&s.faults, spec.ParseFaults), false},
-		{"variant", bind(&s.behavior, fakecontrol.ParseBehavior), false},
-		{"observed", bind(&s.observed, parseObserved), false},
-		{"random-seed", bind(&s.seed, parseSeed), false},
+		{"variant", with(s, fake.WithBehavior, fakecontrol.ParseBehavior), false},
+		{"observed", with(s, fake.WithObserved, s.observe), false}, // it changes the behaviour of -variant
+		{"random-seed", with(s, fake.WithSeed, parseSeed), false},
 		{"strict", bind(&s.strict, spec.ParseBool), true},
 		{"log", bind(&s.log, parseLog), false},
 		{"healthcheck", bind(&s.health, spec.ParseBool), true},
@@ -59,6 +60,17 @@ func collect[T any](at *[]T, parse func(string) ([]T, error)) func(string) error
 	return func(v string) error {
 		values, err := parse(v)
 		*at = append(*at, values...)
+		return err
+	}
+}
+
+// with returns the setter of an option of the fake.
+func with[T any](s *settings, option func(T) fake.Option, parse func(string) (T, error)) func(string) error {
+	return func(v string) error {
+		value, err := parse(v)
+		if err == nil {
+			s.others = append(s.others, option(value))
+		}
 		return err
 	}
 }

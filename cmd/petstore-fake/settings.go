@@ -16,38 +16,21 @@ import (
 
 // settings are the values of all options.
 type settings struct {
-	addr     spec.Address
-	tls      string     // the file for the CA's certificate; "" for plain http
-	keys     []spec.Key // the first is the default key
-	plan     fake.Plan  // of the keys that have none
-	pets     []petstore.NewPet
-	minute   time.Duration // 0 for 60 s
-	clock    time.Time     // zero for the time of the machine
-	latency  time.Duration
-	faults   []fake.Fault
-	ban      ban
-	behavior fake.Behavior
-	observed observed
-	seed     uint64 // of all random choices
-	strict   bool
-	log      string
-	public   bool
-	names    []string // hosts that admin requests may name, besides loopback
-	origins  []string // of web pages that may call the service
-	health   bool
-	version  bool
-}
-
-// observed is the value of -observed. The zero value changes nothing.
-type observed struct {
-	option      fake.Option
-	differences []fake.Finding // observations that the fake does not follow
-}
-
-// ban is the value of -ban.
-type ban struct {
-	after    int
-	duration time.Duration
+	addr    spec.Address
+	tls     string     // the file for the CA's certificate; "" for plain http
+	keys    []spec.Key // the first is the default key
+	plan    fake.Plan  // of the keys that have none
+	pets    []petstore.NewPet
+	faults  []fake.Fault
+	others  []fake.Option  // of the fake
+	differs []fake.Finding // observations that the fake does not follow
+	strict  bool
+	log     string
+	public  bool
+	names   []string // hosts that admin requests may name, besides loopback
+	origins []string // of web pages that may call the service
+	health  bool
+	version bool
 }
 
 // readSettings reads the flags, and the environment variables of options without a flag. No error
@@ -125,15 +108,15 @@ func parseSeed(v string) (uint64, error) {
 	return n, nil
 }
 
-func parseBan(v string) (ban, error) {
+func parseBan(v string) ([]fake.Option, error) {
 	after, duration, _ := strings.Cut(v, ",")
 	n, err := strconv.Atoi(strings.TrimSpace(after))
 	d, err2 := spec.ParseDuration(strings.TrimSpace(duration))
 	if err != nil || err2 != nil || n < 1 || d == 0 {
-		return ban{}, fmt.Errorf("%q is not AFTER,DURATION, such as 5,10m: a number of requests, at least 1,"+
+		return nil, fmt.Errorf("%q is not AFTER,DURATION, such as 5,10m: a number of requests, at least 1,"+
 			" and a duration above 0", spec.Clip(v))
 	}
-	return ban{n, d}, nil
+	return []fake.Option{fake.WithBan(n, d)}, nil
 }
 
 func parseLog(v string) (string, error) {
@@ -143,13 +126,11 @@ func parseLog(v string) (string, error) {
 	return v, nil
 }
 
-// parseObserved reads a file of observations.
-func parseObserved(file string) (observed, error) {
-	differences, err := fake.ObservedDifferences(file)
-	if err != nil {
-		return observed{}, err
-	}
-	return observed{fake.WithObserved(file), differences}, nil
+// observe reads a file of observations, and returns its name.
+func (s *settings) observe(file string) (string, error) {
+	var err error
+	s.differs, err = fake.ObservedDifferences(file)
+	return file, err
 }
 
 // parseOrigins reads * or origins separated by commas.
