@@ -30,7 +30,7 @@ func newInstance(s settings, stderr io.Writer) *instance {
 	i := &instance{}
 	i.srv = fakecontrol.New(s.keys[0].Key, func(int) { i.admin.Page().Changed() }, s.fakeOptions()...)
 	i.log = newRequestLog(stderr, s.log, i.srv)
-	i.admin = adminapi.New(adminapi.Config{Server: i.srv, Document: document, Public: s.public, Names: s.names})
+	i.admin = adminapi.New(i.srv, document, s.public, s.names)
 	i.service = allowOrigins(s.origins, http.HandlerFunc(i.serve))
 	return i
 }
@@ -77,6 +77,6 @@ func isAdmin(path string) bool {
 }
 
 func (i *instance) close() {
-	i.admin.Close()
+	i.admin.Page().Close()
 	i.srv.Close()
 }

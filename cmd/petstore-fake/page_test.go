@@ -23,7 +23,6 @@ func TestFront(t *testing.T) {
 			"text/*":                 false,
 			"text/html":              true,
 			"Text/HTML; q=0.5, */*":  true,
-			"text/html;q=0, */*":     false,
 			"text/html;q=x":          true,
 			"application/json, ,,;=": false,
 		} {

@@ -16,17 +16,6 @@ import (
 // Path is the path of the admin routes.
 const Path = "/_fake/"
 
-// Config is the configuration of an [API].
-type Config struct {
-	// Server is the fake that the routes belong to; the caller closes it.
-	Server *fakecontrol.Server
-	// Document is the OpenAPI document of the service, in YAML.
-	Document []byte
-	// Public allows the admin routes to be called by any IP address, and by Names.
-	Public bool
-	Names  []string
-}
-
 // API serves the routes that steer the fake and show its state. It is safe for concurrent use.
 type API struct {
 	srv   *fakecontrol.Server
@@ -38,31 +27,32 @@ type API struct {
 	mu sync.Mutex // held for changes that depend on the state
 }
 
-// New returns the admin routes of a fake. The caller closes them.
-func New(c Config) *API {
+// New returns the admin routes of a fake. document is the OpenAPI document of the service, in YAML.
+// public allows the routes to be called by any IP address, and by names. The caller closes the page
+// and the fake.
+func New(srv *fakecontrol.Server, document []byte, public bool, names []string) *API {
 	a := &API{
-		srv: c.Server, mux: http.NewServeMux(), page: requestpage.New(c.Server), doc: c.Document,
-		guard: guard{public: c.Public, names: c.Names},
+		srv: srv, mux: http.NewServeMux(), page: requestpage.New(srv), doc: document, guard: guard{public, names},
 	}
 	methods := make(map[string]map[string]http.Handler)
 	for _, r := range a.routes() {
-		if methods[r.pattern] == nil {
-			methods[r.pattern] = make(map[string]http.Handler)
+		if methods[r.Path] == nil {
+			methods[r.Path] = make(map[string]http.Handler)
 		}
-		methods[r.pattern][r.method] = r.handler
-	}
-	for pattern, handlers := range methods {
-		a.mux.Handle(pattern, byMethod(handlers))
+		methods[r.Path][r.Method] = r.handler
 	}
 	a.mux.Handle(Path, httpjson.Endpoint(noSuchRoute))
+	for path, handlers := range methods {
+		if path == Path {
+			path += "{$}" // it alone
+		}
+		a.mux.Handle(path, byMethod(handlers))
+	}
 	return a
 }
 
 // Page returns the request page of the fake.
 func (a *API) Page() *requestpage.Page { return a.page }
-
-// Close ends the streams of events. It does not close the fake.
-func (a *API) Close() { a.page.Close() }
 
 // ServeHTTP serves an admin request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,7 @@
 package adminapi
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -18,10 +19,7 @@ const (
 
 // clock handles GET /_fake/clock.
 func (a *API) clock(*http.Request) (any, error) {
-	return struct {
-		Now      time.Time `json:"now"`
-		Advanced string    `json:"advanced"`
-	}{a.srv.Now().UTC().Round(0), a.page.Ahead().String()}, nil
+	return map[string]any{"now": a.srv.Now().UTC().Round(0), "advanced": a.page.Ahead().String()}, nil
 }
 
 // advance handles POST /_fake/clock.
@@ -33,7 +31,7 @@ func (a *API) advance(r *http.Request) (any, error) {
 	a.mu.Lock() // no other step may come between the check and this step
 	defer a.mu.Unlock()
 	if err := spec.CheckTime(a.srv.Now().Add(d)); err != nil {
-		return nil, httpjson.BadRequest("advance: %v", err)
+		return nil, fmt.Errorf("advance: %w", err)
 	}
 	a.srv.Advance(d)
 	return a.clock(r)

@@ -1,6 +1,7 @@
 package adminapi
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -75,10 +76,10 @@ func (a *API) addKey(r *http.Request) (any, error) {
 	key := body["key"]
 	plan, err := fakecontrol.ParsePlan(body["plan"])
 	if err != nil {
-		return nil, httpjson.BadRequest("plan: %v", err)
+		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if err := spec.CheckKey(key); err != nil {
-		return nil, httpjson.BadRequest("key: %v", err)
+		return nil, fmt.Errorf("key: %w", err)
 	}
 	a.mu.Lock() // so that concurrent requests cannot exceed the bound
 	defer a.mu.Unlock()

@@ -3,19 +3,21 @@ package adminapi
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"net/http"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // parseStatus reads a status that the service document names, or none.
 func parseStatus(text string) (petstore.PetStatus, error) {
 	s := petstore.PetStatus(text)
 	if s != "" && !s.Valid() {
-		return "", httpjson.BadRequest("there is no status %q; it must be one of %q, or empty for none",
+		return "", fmt.Errorf("there is no status %q; it must be one of %q, or empty for none",
 			spec.Clip(text),
 			[]petstore.PetStatus{petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold})
 	}
@@ -47,24 +49,20 @@ func (a *API) listPets(r *http.Request) (any, error) {
 	}{total, shown}, nil
 }
 
-// addPet handles POST /_fake/pets, which accepts what createPet accepts, or an array of it.
+// addPet handles POST /_fake/pets, which accepts what createPet accepts, or an array of it. It adds
+// all pets of an array, or none if one is refused.
 func (a *API) addPet(r *http.Request) (any, error) {
 	body, err := httpjson.ReadBody(r)
 	if err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-		return a.addPets(body)
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		p, err := fakecontrol.ParseNewPet(body)
+		if err != nil {
+			return nil, err
+		}
+		return httpjson.Created{Value: a.srv.AddPet(p)}, nil
 	}
-	p, err := spec.ParsePet(body)
-	if err != nil {
-		return nil, err
-	}
-	return httpjson.Created{Value: a.srv.AddPet(p)}, nil
-}
-
-// addPets adds the pets of an array: all, or none if one is refused.
-func (a *API) addPets(body []byte) (any, error) {
 	list, err := spec.ParsePets(body)
 	if err != nil {
 		return nil, err

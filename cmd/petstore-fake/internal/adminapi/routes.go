@@ -2,7 +2,6 @@ package adminapi
 
 import (
 	"net/http"
-	"slices"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
@@ -13,49 +12,34 @@ import (
 // orchestrators do.
 const Health = Path + "health"
 
-// route is an admin route.
+// route is an admin route, as the index lists it.
 type route struct {
-	method  string
-	pattern string
-	about   string
+	Method  string `json:"method"`
+	Path    string `json:"path"`
+	About   string `json:"about"`
 	handler http.Handler
-}
-
-// routes returns the admin routes in the order in which they are listed.
-func (a *API) routes() []route {
-	return slices.Concat(a.programRoutes(), a.journalRoutes(), a.serviceRoutes(), a.faultRoutes())
 }
 
 const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 
-func (a *API) programRoutes() []route {
-	type page = httpjson.Handler
-	return []route{
-		{get, "/_fake/{$}", "the request page for a browser, these routes for others", page(a.front)},
-		{get, Health, "status 200 as soon as the program serves", httpjson.Endpoint(a.health)},
-		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", http.HandlerFunc(a.openapi)},
-		{post, "/_fake/reset", "puts everything back to the start of the program", httpjson.Endpoint(a.reset)},
-	}
-}
-
-func (a *API) journalRoutes() []route {
+// routes returns the admin routes in the order in which they are listed.
+func (a *API) routes() []route {
 	type endpoint = httpjson.Endpoint
+	type page = httpjson.Handler
 	const filters = "; filters: operation, method, status, key, fault, violation, text, at, before"
 	return []route{
-		{get, "/_fake/requests", "the journal" + filters + ", since, limit", httpjson.Handler(a.page.List)},
+		{get, Path, "the request page for a browser, these routes for others", page(a.front)},
+		{get, Health, "status 200 as soon as the program serves", endpoint(a.health)},
+		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", http.HandlerFunc(a.openapi)},
+		{post, "/_fake/reset", "puts everything back to the start of the program", endpoint(a.reset)},
+		{get, "/_fake/requests", "the journal" + filters + ", since, limit", page(a.page.List)},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", endpoint(a.page.Get)},
-		{get, "/_fake/requests/{id}/{form}", "the request as curl, go, fetch or html", httpjson.Handler(a.page.Code)},
+		{get, "/_fake/requests/{id}/{form}", "the request as curl, go, fetch or html", page(a.page.Code)},
 		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", endpoint(a.page.Repeat)},
 		{del, "/_fake/requests", "clears the journal", endpoint(a.clearRequests)},
-		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, httpjson.Handler(a.page.HAR)},
-		{get, "/_fake/events", "what happens, as server-sent events" + filters, httpjson.Handler(a.page.Events)},
+		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, page(a.page.HAR)},
+		{get, "/_fake/events", "what happens, as server-sent events" + filters, page(a.page.Events)},
 		{get, "/_fake/violations", "what a well-behaved client does not do", endpoint(a.violations)},
-	}
-}
-
-func (a *API) serviceRoutes() []route {
-	type endpoint = httpjson.Endpoint
-	return []route{
 		{get, "/_fake/pets", "the catalogue; filters: status, after, limit", endpoint(a.listPets)},
 		{post, "/_fake/pets", `{"name":"Rex","categoryId":1} adds a pet, an array several`, endpoint(a.addPet)},
 		{get, "/_fake/pets/{id}", "a pet", endpoint(a.getPet)},
@@ -68,12 +52,6 @@ func (a *API) serviceRoutes() []route {
 		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, endpoint(a.setPlan)},
 		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, endpoint(a.ban)},
 		{del, "/_fake/keys/{id}/ban", "lifts its ban", endpoint(a.liftBan)},
-	}
-}
-
-func (a *API) faultRoutes() []route {
-	type endpoint = httpjson.Endpoint
-	return []route{
 		{get, "/_fake/faults", "the faults, with how often each has struck", endpoint(a.listFaults)},
 		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault; key: an id`, endpoint(a.inject)},
 		{del, "/_fake/faults", "removes all faults", endpoint(a.removeFaults)},
@@ -84,13 +62,6 @@ func (a *API) faultRoutes() []route {
 		{get, "/_fake/latency", "how long every response is held back", endpoint(a.getLatency)},
 		{put, "/_fake/latency", `{"latency":"50ms"} changes that`, endpoint(a.setLatency)},
 	}
-}
-
-// shownRoute is a route as the index lists it.
-type shownRoute struct {
-	Method string `json:"method"`
-	Path   string `json:"path"`
-	About  string `json:"about"`
 }
 
 // front handles GET /_fake/: a browser gets the page, and a program the index.
@@ -105,20 +76,12 @@ func (a *API) front(w http.ResponseWriter, r *http.Request) error {
 
 // index handles GET /_fake/ of a program.
 func (a *API) index(r *http.Request) (any, error) {
-	var list []shownRoute
-	for _, r := range a.routes() {
-		path := r.pattern
-		if path == Path+"{$}" {
-			path = Path
-		}
-		list = append(list, shownRoute{r.method, path, r.about})
-	}
 	return struct {
-		Program string       `json:"program"`
-		Version string       `json:"version"`
-		BaseURL string       `json:"baseUrl"`
-		Routes  []shownRoute `json:"routes"`
-	}{"petstore-fake", petstore.Version, httpjson.Origin(r) + "/v1", list}, nil
+		Program string  `json:"program"`
+		Version string  `json:"version"`
+		BaseURL string  `json:"baseUrl"`
+		Routes  []route `json:"routes"`
+	}{"petstore-fake", petstore.Version, httpjson.Origin(r) + "/v1", a.routes()}, nil
 }
 
 // openapi handles GET /_fake/openapi.
@@ -137,8 +100,5 @@ func (a *API) reset(*http.Request) (any, error) {
 
 // health handles GET /_fake/health.
 func (a *API) health(*http.Request) (any, error) {
-	return struct {
-		Status  string `json:"status"`
-		Version string `json:"version"`
-	}{"ok", petstore.Version}, nil
+	return map[string]string{"status": "ok", "version": petstore.Version}, nil
 }

@@ -33,11 +33,6 @@ func Errorf(status int, format string, args ...any) error {
 	return &StatusError{status, fmt.Sprintf(format, args...)}
 }
 
-// BadRequest returns a [StatusError] with status 400.
-func BadRequest(format string, args ...any) error {
-	return Errorf(http.StatusBadRequest, format, args...)
-}
-
 // NotFound returns a [StatusError] with status 404.
 func NotFound(format string, args ...any) error {
 	return Errorf(http.StatusNotFound, format, args...)
@@ -68,7 +63,7 @@ func (e Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	WriteJSON(w, status, result)
+	writeJSON(w, status, result)
 }
 
 // Handler is a route that writes its own response. If it returns an error, it must not have written
@@ -89,16 +84,12 @@ func WriteError(w http.ResponseWriter, err error) {
 	if e, ok := errors.AsType[*StatusError](err); ok {
 		status = e.Status
 	}
-	WriteJSON(w, status, map[string]string{"error": err.Error()})
+	writeJSON(w, status, map[string]string{"error": err.Error()})
 }
 
-// WriteJSON writes a value as the response.
-func WriteJSON(w http.ResponseWriter, status int, value any) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		status = http.StatusInternalServerError
-		text = []byte(`{"error":"the response cannot be encoded"}`)
-	}
+// writeJSON writes a value as the response.
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	text, _ := json.Marshal(value) // the values of the routes can be encoded
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // an error says that the client is gone
@@ -113,9 +104,9 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, BadRequest("the request body cannot be read: %v", err)
+		return nil, fmt.Errorf("the request body cannot be read: %w", err)
 	case len(bytes.TrimSpace(body)) == 0:
-		return nil, BadRequest("the request body is missing; it must be a JSON object")
+		return nil, errors.New("the request body is missing; it must be a JSON object")
 	}
 	return body, nil
 }
@@ -133,18 +124,18 @@ func ReadFields(r *http.Request, names ...string) (map[string]string, error) {
 	}
 	for name := range object {
 		if !slices.Contains(names, name) {
-			return nil, BadRequest("unknown field %q; there are %s", spec.Clip(name), strings.Join(names, ", "))
+			return nil, fmt.Errorf("unknown field %q; there are %s", spec.Clip(name), strings.Join(names, ", "))
 		}
 	}
 	fields := make(map[string]string)
 	for _, name := range names {
 		raw, ok := object[name]
 		if !ok {
-			return nil, BadRequest("%s is missing", name)
+			return nil, fmt.Errorf("%s is missing", name)
 		}
 		var text string
 		if raw.Kind() != '"' || json.Unmarshal(raw, &text) != nil {
-			return nil, BadRequest("%s must be of type string, not %s", name, raw.Kind())
+			return nil, fmt.Errorf("%s must be of type string, not %s", name, raw.Kind())
 		}
 		fields[name] = text
 	}
@@ -160,9 +151,9 @@ func ReadField[T any](r *http.Request, name string, parse func(string) (T, error
 	}
 	value, err := parse(fields[name])
 	if err != nil {
-		return value, BadRequest("%s: %v", name, err)
+		err = fmt.Errorf("%s: %w", name, err)
 	}
-	return value, nil
+	return value, err
 }
 
 // Origin returns the scheme and the host that a request was sent to. Its port may differ from that

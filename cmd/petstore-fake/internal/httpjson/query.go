@@ -1,6 +1,7 @@
 package httpjson
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -45,7 +46,7 @@ func ReadQuery(r *http.Request, allowed ...string) *Query {
 // Fail sets Err, unless an earlier error is there.
 func (q *Query) Fail(format string, args ...any) {
 	if q.Err == nil {
-		q.Err = BadRequest(format, args...)
+		q.Err = fmt.Errorf(format, args...)
 	}
 }
 

@@ -162,7 +162,7 @@ func (v *view) detail(e journal.Entry) *detail {
 		row: keys.row(e, ""), Journal: strconv.FormatInt(v.at.Journal, 16),
 		Pending: journal.Pending(e.Request),
 		Request: headerFields(e.Header, nil), Response: headerFields(e.ResponseHeader, v.p.notes(e)),
-		RequestBody: newShownBody(e.Body, "No body."), ResponseBody: newShownBody(e.ResponseBody, "No body."),
+		RequestBody: newShownBody(e.Body), ResponseBody: newShownBody(e.ResponseBody),
 		Curl: replay.Curl(v.origin, e.Request, keys.public(e.Request)),
 	}
 	d.Calls, d.Longest = v.tries(e, keys)
@@ -190,13 +190,13 @@ func headerFields(h http.Header, notes map[string]string) (fields []headerField)
 
 // newShownBody lays a body out for reading: a JSON text over several lines, with its numbers as they
 // are, and bytes that are no text as base64.
-func newShownBody(body []byte, none string) shownBody {
+func newShownBody(body []byte) shownBody {
 	part := cut(body, maxDetail)
 	b := shownBody{many(len(body), "byte"), string(part), len(part) < len(body)}
 	var laidOut bytes.Buffer
 	switch {
 	case len(body) == 0:
-		b.About = none
+		b.About = "No body."
 	case !utf8.Valid(part):
 		b.About, b.Text = b.About+", as base64", base64.StdEncoding.EncodeToString(part)
 	case json.Indent(&laidOut, part, "", "  ") == nil:
@@ -214,7 +214,7 @@ func (v *view) tries(e journal.Entry, keys senders) (list []try, longest time.Du
 	var before journal.Entry
 	for i, seq := range e.Tries[from:min(from+maxTries, len(e.Tries))] {
 		one, _ := v.p.journal.Entry(seq)
-		t := try{row: keys.row(one, v.link(seq))}
+		t := try{row: keys.row(one, v.Link(seq))}
 		if ended := before.Time.Add(before.Duration); i > 0 {
 			t.Waited = max(one.Time.Sub(ended), 1)
 			t.Asked = max(retryAfter(ended, before.ResponseHeader.Get("Retry-After")).Sub(ended), 0)
@@ -232,7 +232,7 @@ func (p *Page) notes(e journal.Entry) map[string]string {
 	const reset, wait = "X-Ratelimit-Reset", "Retry-After"
 	if unix, err := strconv.ParseInt(e.ResponseHeader.Get(reset), 10, 64); err == nil && unix < math.MaxUint32 {
 		t := time.Unix(unix, 0)
-		notes[reset] = fmt.Sprintf("%s, %s after this response", timeOn(t, ended), Words(max(t.Sub(ended), 0)))
+		notes[reset] = fmt.Sprintf("%s, %s after this response", timeOn(t, ended), words(max(t.Sub(ended), 0)))
 	}
 	until := retryAfter(ended, e.ResponseHeader.Get(wait))
 	if until.IsZero() {
@@ -250,7 +250,7 @@ func (p *Page) notes(e journal.Entry) map[string]string {
 	case next.Time.Before(until):
 		early = "too early, "
 	}
-	after := Words(max(next.Time.Sub(ended), 0))
+	after := words(max(next.Time.Sub(ended), 0))
 	notes[wait] += fmt.Sprintf("; the next request with this key came %safter %s", early, after)
 	return notes
 }

@@ -148,7 +148,7 @@ func (s *stream) change(e *event, seqs []int) {
 			if s.fits != nil {
 				s.fitting[seq] = true
 			}
-			e.Rows = append(e.Rows, listed{seq, s.p.render("row", keys.row(one, s.link(seq)))})
+			e.Rows = append(e.Rows, listed{seq, s.p.render("row", keys.row(one, s.Link(seq)))})
 		default:
 			delete(s.fitting, seq)
 			e.Gone = append(e.Gone, seq)

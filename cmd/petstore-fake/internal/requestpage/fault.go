@@ -22,7 +22,7 @@ type fault struct {
 // listFaults returns the last faults of a list, the latest first.
 func listFaults(all []fakecontrol.Injection) (list []fault) {
 	for _, i := range slices.Backward(all[max(len(all)-maxListed, 0):]) {
-		list = append(list, fault{i.ID, Shorten(describeFault(i.Fault)), i.Fired(), i.Active, i.Until})
+		list = append(list, fault{i.ID, shorten(describeFault(i.Fault)), i.Fired(), i.Active, i.Until})
 	}
 	return list
 }
@@ -42,27 +42,27 @@ func describeFault(f fake.Fault) string {
 
 // howOften says how many of the requests that fit a fault it strikes.
 func howOften(f fake.Fault) string {
-	var words string
+	var text string
 	chance := f.Chance > 0 && f.Chance < 1
 	switch times := max(f.Times, 1); {
 	case chance && f.Times == fake.Forever:
-		words = "each with a chance of " + percent(f.Chance)
+		text = "each with a chance of " + percent(f.Chance)
 	case chance:
-		words = fmt.Sprintf("each with a chance of %s, %d at most", percent(f.Chance), times)
+		text = fmt.Sprintf("each with a chance of %s, %d at most", percent(f.Chance), times)
 	case f.Times == fake.Forever:
-		words = "all of them"
+		text = "all of them"
 	case times == 1:
-		words = "the next one"
+		text = "the next one"
 	default:
-		words = fmt.Sprintf("the next %d", times)
+		text = fmt.Sprintf("the next %d", times)
 	}
 	if f.Skip > 0 {
-		words += fmt.Sprintf(", after the first %d", f.Skip)
+		text += fmt.Sprintf(", after the first %d", f.Skip)
 	}
 	if f.For > 0 {
-		words += ", for " + Words(f.For)
+		text += ", for " + words(f.For)
 	}
-	return words
+	return text
 }
 
 // percent writes a probability with as many digits as it was given.

@@ -7,9 +7,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"html/template"
-	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -125,7 +123,7 @@ func newLayout() layout {
 		script += read(name + ".js")
 	}
 	page := template.New("page").Funcs(template.FuncMap{
-		"count": count, "many": many, "words": Words, "milli": time.Time.UnixMilli, "statuses": statuses,
+		"count": count, "many": many, "words": words, "milli": time.Time.UnixMilli, "statuses": statuses,
 	})
 	return layout{
 		template: template.Must(page.Parse(read("page.html") + read("parts.html"))),
@@ -170,14 +168,5 @@ func (p *Page) Show(w http.ResponseWriter, r *http.Request) error {
 // WantsHTML reports whether a client names HTML among what it accepts. That of */* takes anything,
 // as a program does.
 func WantsHTML(r *http.Request) bool {
-	for accepted := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		media, params, err := mime.ParseMediaType(accepted)
-		if err != nil || media != "text/html" {
-			continue
-		}
-		if q, err := strconv.ParseFloat(params["q"], 64); err != nil || q > 0 {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html")
 }

@@ -97,7 +97,7 @@ type pets struct {
 
 func newKeyPart(k fakecontrol.Key, now time.Time) keyPart {
 	part := keyPart{
-		ID: k.Number, Name: KeyText(k.Number, MaskKey(k.APIKey)), Plan: k.Plan.String(), Limited: k.Limited,
+		ID: k.Number, Name: keyText(k.Number, MaskKey(k.APIKey)), Plan: k.Plan.String(), Limited: k.Limited,
 		Windows: [2]window{
 			newWindow("minute", k.Minute, k.Plan.PerMinute, k.MinuteReset),
 			newWindow("day", k.Day, k.Plan.PerDay, k.DayReset),
@@ -142,7 +142,8 @@ func (v *view) parts() map[string]any {
 			chosen = part
 		}
 	}
-	c := newChart(now, v.p.traffic.show(now), v.p.traffic.left(now, chosen.ID), chosen.Name)
+	slots, left := v.p.traffic.show(now, chosen.ID)
+	c := newChart(now, slots, left, chosen.Name)
 	n := v.counts(all[0].APIKey)
 	return map[string]any{
 		"strip": st, "keys": names, "key": chosen, "faults": faults, "pets": newPets(srv.Pets()), "graph": c,
@@ -154,7 +155,7 @@ func newPets(all []petstore.Pet) pets {
 	list := slices.Clone(all[max(len(all)-maxListed, 0):])
 	slices.Reverse(list)
 	for i := range list {
-		list[i].Name = Shorten(list[i].Name)
+		list[i].Name = shorten(list[i].Name)
 	}
 	return pets{len(all), list}
 }

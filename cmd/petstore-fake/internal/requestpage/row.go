@@ -50,24 +50,24 @@ func (s senders) row(e journal.Entry, link string) row {
 	id, key := s.of(e.Request)
 	r := row{
 		Seq: e.Seq, Link: link, Day: e.Time.UTC().Format(time.DateOnly), Clock: e.Time.UTC().Format("15:04:05.000"),
-		Operation: e.Operation, Method: Shorten(e.Method), Path: Shorten(e.Path), Sender: KeyText(id, key),
-		Status: statusText(e.Request), Kind: statusKind(e.Request),
+		Operation: e.Operation, Method: shorten(e.Method), Path: shorten(e.Path), Sender: keyText(id, key),
 		Try: e.Try, Tries: len(e.Tries), Rules: rules(e.Violations),
 	}
+	r.Status, r.Kind = statusOf(e.Request)
 	if r.Tries > 0 {
 		r.Call = e.Tries[0]
 	}
 	if e.Since >= 0 {
-		r.Since = "+" + Words(e.Since)
+		r.Since = "+" + words(e.Since)
 	}
 	if !journal.Pending(e.Request) {
-		r.Took = Words(e.Duration)
+		r.Took = words(e.Duration)
 	}
 	if e.Fault {
-		r.Fault = Shorten(plain(e.FaultEffect, e.Time))
+		r.Fault = shorten(plain(e.FaultEffect, e.Time))
 	}
 	if !strings.HasPrefix(e.Hint, "injected ") { // which Fault says in more words
-		r.Hint, r.Sections = splitHint(Shorten(plain(e.Hint, e.Time)))
+		r.Hint, r.Sections = splitHint(shorten(plain(e.Hint, e.Time)))
 	}
 	return r
 }
@@ -88,7 +88,7 @@ func rules(violations []fake.Violation) (list []rule) {
 		if found := earlyBy.FindStringSubmatch(v.Detail); v.Rule == fake.RuleEarlyRetry && found != nil {
 			text = plain("early by "+found[1], time.Time{})
 		}
-		detail := fmt.Sprintf("%s (section %s)", Shorten(plain(v.Detail, time.Time{})), v.Section)
+		detail := fmt.Sprintf("%s (section %s)", shorten(plain(v.Detail, time.Time{})), v.Section)
 		if i := slices.IndexFunc(list, func(r rule) bool { return r.Text == text }); i >= 0 {
 			list[i].Detail += "; " + detail
 			continue
@@ -98,8 +98,8 @@ func rules(violations []fake.Violation) (list []rule) {
 	return list
 }
 
-// KeyText adds the id to a masked key, since keys may begin alike.
-func KeyText(id int, masked string) string {
+// keyText adds the id to a masked key, since keys may begin alike.
+func keyText(id int, masked string) string {
 	switch {
 	case masked == journal.KeyNone:
 		return "no key"
@@ -122,23 +122,17 @@ func splitHint(text string) (hint, sections string) {
 	return parts[1] + parts[3], parts[2]
 }
 
-// statusText returns a status as the list shows it.
-func statusText(r fake.Request) string {
+// statusOf returns a status as the list shows it, and the class that gives it its colour.
+func statusOf(r fake.Request) (text, kind string) {
 	switch {
 	case journal.Pending(r):
-		return "pending"
+		return "pending", "pending"
 	case r.StatusCode == 0:
-		return "none"
+		text = "none"
+	default:
+		text = strconv.Itoa(r.StatusCode)
 	}
-	return strconv.Itoa(r.StatusCode)
-}
-
-// statusKind returns the class that gives a status its colour.
-func statusKind(r fake.Request) string {
-	if journal.Pending(r) {
-		return "pending"
-	}
-	return kinds[kindOf(r.StatusCode)].Class
+	return text, kinds[kindOf(r.StatusCode)].Class
 }
 
 // kinds are the kinds of responses, in the order in which the chart stacks them.

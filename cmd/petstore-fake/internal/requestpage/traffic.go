@@ -79,31 +79,22 @@ func readSample(now time.Time, h http.Header) (sample, bool) {
 	return sample{float64(now.UnixMilli()) / 1000, left, limit, reset}, ok
 }
 
-// show returns the slots within the span of the chart that ends now, without empty ones.
-func (t *traffic) show(now time.Time) []slot {
+// show returns the slots within the span of the chart that ends now, without empty ones, and what
+// remained of a key's limit in them, oldest first.
+func (t *traffic) show(now time.Time, key int) (slots []slot, left []sample) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	list := []slot{}
 	for _, s := range t.slots {
-		if s.left != nil && s.Start > now.Unix()-journal.SlotSeconds*slotCount {
-			list = append(list, s)
+		if s.left == nil || s.Start <= now.Unix()-journal.SlotSeconds*slotCount {
+			continue
+		}
+		slots = append(slots, s)
+		if one, ok := s.left[key]; ok {
+			left = append(left, one)
 		}
 	}
-	return list
-}
-
-// left returns what remained of a key's limit in these slots, oldest first.
-func (t *traffic) left(now time.Time, key int) []sample {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	list := []sample{}
-	for _, s := range t.slots {
-		if one, ok := s.left[key]; ok && s.Start > now.Unix()-journal.SlotSeconds*slotCount {
-			list = append(list, one)
-		}
-	}
-	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.At, b.At) })
-	return list
+	slices.SortFunc(left, func(a, b sample) int { return cmp.Compare(a.At, b.At) })
+	return slots, left
 }
 
 // reset forgets everything.

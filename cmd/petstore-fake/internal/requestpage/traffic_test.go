@@ -39,12 +39,17 @@ func TestTraffic(t *testing.T) {
 			traffic.add(now, 1+i%2, status, h)
 		}
 		traffic.add(now, 3, 200, http.Header{"X-Ratelimit-Limit": {"9"}})
-		require.Len(t, traffic.show(now), 1)
-		assert.Equal(t, [...]int{3, 1, 1, 1, 1}, traffic.show(now)[0].Count)
-		assert.Equal(t, []sample{{1_900_000_000, 4, 9, 1_900_000_060}}, traffic.left(now, 1))
-		assert.Equal(t, 3, traffic.left(now, 2)[0].Left)
-		assert.Empty(t, traffic.left(now, 3), "the response did not have the three headers")
-		assert.Empty(t, traffic.left(now.Add(6*time.Minute), 1))
+		slots, left := traffic.show(now, 1)
+		require.Len(t, slots, 1)
+		assert.Equal(t, [...]int{3, 1, 1, 1, 1}, slots[0].Count)
+		assert.Equal(t, []sample{{1_900_000_000, 4, 9, 1_900_000_060}}, left)
+		_, left = traffic.show(now, 2)
+		assert.Equal(t, 3, left[0].Left)
+		_, left = traffic.show(now, 3)
+		assert.Empty(t, left, "the response did not have the three headers")
+		slots, left = traffic.show(now.Add(6*time.Minute), 1)
+		assert.Empty(t, slots)
+		assert.Empty(t, left)
 	})
 	t.Run("counts at any time that a clock can show", func(t *testing.T) {
 		t.Parallel()
@@ -53,8 +58,9 @@ func TestTraffic(t *testing.T) {
 			now := time.Unix(unix, 0)
 			h := http.Header{"X-Ratelimit-Limit": {"9"}, "X-Ratelimit-Remaining": {"8"}, "X-Ratelimit-Reset": {"60"}}
 			traffic.add(now, 1, 200, h)
-			assert.Len(t, traffic.show(now), 1, "%d", unix)
-			assert.Len(t, traffic.left(now, 1), 1, "%d", unix)
+			slots, left := traffic.show(now, 1)
+			assert.Len(t, slots, 1, "%d", unix)
+			assert.Len(t, left, 1, "%d", unix)
 		}
 	})
 	t.Run("is bounded", func(t *testing.T) {
@@ -65,9 +71,11 @@ func TestTraffic(t *testing.T) {
 			now = now.Add(journal.SlotSeconds * time.Second)
 			traffic.add(now, 1, http.StatusServiceUnavailable, nil)
 		}
-		assert.LessOrEqual(t, len(traffic.show(now)), slotCount)
-		assert.GreaterOrEqual(t, len(traffic.show(now)), slotCount-1)
+		slots, _ := traffic.show(now, 1)
+		assert.LessOrEqual(t, len(slots), slotCount)
+		assert.GreaterOrEqual(t, len(slots), slotCount-1)
 		traffic.reset()
-		assert.Empty(t, traffic.show(now))
+		slots, _ = traffic.show(now, 1)
+		assert.Empty(t, slots)
 	})
 }

@@ -47,9 +47,9 @@ func (v *view) filters() url.Values {
 	return set
 }
 
-// link returns the address of the page with a request open on it, with 0 none, and the same
+// Link returns the address of the page with a request open on it, with 0 none, and the same
 // filters.
-func (v *view) link(seq int) string {
+func (v *view) Link(seq int) string {
 	link := v.filters()
 	if seq > 0 {
 		link.Set("request", strconv.Itoa(seq))
@@ -73,7 +73,7 @@ func (v *view) newest() (rows []row) {
 			v.fitting[seq] = true
 		}
 		if len(rows) < maxRows {
-			rows = append(rows, keys.row(e, v.link(seq)))
+			rows = append(rows, keys.row(e, v.Link(seq)))
 		}
 	}
 	return rows
@@ -112,9 +112,6 @@ type pageData struct {
 	Script      template.JS
 	parts       map[string]any
 }
-
-// Link is link for the template.
-func (d pageData) Link(seq int) string { return d.link(seq) }
 
 // Given returns a parameter of the page's address.
 func (d pageData) Given(name string) string { return d.query.Get(name) }

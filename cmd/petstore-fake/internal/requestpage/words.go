@@ -9,8 +9,8 @@ import (
 
 var unit = regexp.MustCompile(`h|ms|µs|s|m`)
 
-// Words writes a duration with its units as people do.
-func Words(d time.Duration) string {
+// words writes a duration with its units as people do.
+func words(d time.Duration) string {
 	precision := time.Second
 	for _, finer := range []time.Duration{1e8, 1e6, 1e5, 1e3} { // nanoseconds
 		if d.Abs() < finer*999 { // to three digits
@@ -34,7 +34,7 @@ func plain(text string, today time.Time) string {
 		if err != nil {
 			return found
 		}
-		return " " + Words(d)
+		return " " + words(d)
 	})
 	return isoTime.ReplaceAllStringFunc(text, func(found string) string {
 		t, err := time.Parse(time.RFC3339, found)
@@ -72,8 +72,8 @@ func many(n int, noun string) string {
 	return count(n) + " " + noun
 }
 
-// Shorten cuts a long text, between two characters.
-func Shorten(s string) string {
+// shorten cuts a long text, between two characters.
+func shorten(s string) string {
 	if len(s) <= maxText {
 		return s
 	}

@@ -14,7 +14,7 @@ func TestWords(t *testing.T) {
 		999_600_000: "1 s", 58_949 * time.Millisecond: "58.9 s", 61_234 * time.Millisecond: "1 min 1.2 s",
 		10 * time.Minute: "10 min", 90*time.Minute + 1100*time.Millisecond: "1 h 30 min 1 s", 72 * time.Hour: "72 h",
 	} {
-		assert.Equal(t, want, Words(d))
+		assert.Equal(t, want, words(d))
 	}
 }
 

@@ -11,15 +11,9 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// ParsePet reads a NewPet object as the service does. A field that NewPet does not have is an error
-// here, although the service ignores it: in a file it is a mistake.
-func ParsePet(text []byte) (petstore.NewPet, error) {
-	return fakecontrol.ParseNewPet(text)
-}
-
 // ParsePets reads a JSON array of NewPet objects. Its errors are of type [*PositionError].
 func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
-	// Duplicate names are refused by ParsePet, with a better error.
+	// Duplicate names are refused by ParseNewPet, with a better error.
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	next := func() int64 { // returns the offset of the next value
 		return int64(len(text) - len(bytes.TrimLeft(text[d.InputOffset():], " \t\r\n,")))
@@ -37,7 +31,7 @@ func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
 		if err != nil {
 			return nil, notJSON(err)
 		}
-		p, err := ParsePet(raw)
+		p, err := fakecontrol.ParseNewPet(raw)
 		if err != nil {
 			return nil, &PositionError{begin, fmt.Errorf("pet %d of the array: %w", len(pets)+1, err)}
 		}
