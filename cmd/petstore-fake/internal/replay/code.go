@@ -65,7 +65,12 @@ func Go(origin string, r fake.Request, key string) string {
 	if u, err := url.Parse(origin); err == nil && u.Scheme == "http" && !spec.IsLoopback(u.Hostname()) {
 		option = ", petstore.WithInsecureHTTP()"
 	}
-	key, imported := goKey(key)
+	imported := ""
+	if key == "" {
+		key, imported = `os.Getenv("PETSTORE_API_KEY")`, "\n\t\"os\""
+	} else {
+		key = strconv.Quote(key)
+	}
 	return fmt.Sprintf(`package main
 
 import (
@@ -88,14 +93,6 @@ func main() {
 	fmt.Printf("%%+v\n", result)
 }
 `, imported, origin+"/v1", key, option, call)
-}
-
-// goKey returns the expression for a key, and the import that it needs.
-func goKey(key string) (expression, imported string) {
-	if key == "" {
-		return `os.Getenv("PETSTORE_API_KEY")`, "\n\t\"os\""
-	}
-	return strconv.Quote(key), ""
 }
 
 // moduleCall returns the call of the module's client that sends a request, "" if there is none.

@@ -131,7 +131,7 @@ func (p *Page) pageData(r *http.Request) (pageData, error) {
 		return pageData{}, q.Err
 	}
 	d := pageData{
-		view: v, Version: petstore.Version, Origin: v.origin, FaultFields: strings.Join(spec.FaultFields, ", "),
+		view: v, Version: petstore.Version, Origin: v.origin, FaultFields: strings.Join(spec.FaultFields(), ", "),
 		Position: v.at.String(), Operations: fakecontrol.Operations(), Rules: ruleTexts, Rows: v.newest(),
 		Style: p.layout.style, Script: p.layout.script,
 	}

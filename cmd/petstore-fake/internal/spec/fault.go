@@ -1,9 +1,16 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/petstore/petstore-go/fake"
 )
@@ -82,4 +89,78 @@ func split(text string, separator byte) []string {
 		}
 	}
 	return append(parts, text[begin:])
+}
+
+// ParseFaultJSON reads a fault as the admin routes accept it: an object with the fields' names in
+// camelCase. A value that is not a string is used as its text, so that body can be a JSON value.
+func ParseFaultJSON(text []byte) (fake.Fault, error) {
+	var f fake.Fault
+	fields, err := ParseObject(text)
+	if err != nil {
+		return f, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		field, err := fieldOf(&f, name, jsonName)
+		if err == nil {
+			err = field.setJSON(fields[name])
+		}
+		if err != nil {
+			return f, err
+		}
+	}
+	return f, plain(f.Validate())
+}
+
+// setJSON reads the value of the field from JSON. null leaves the field as it is.
+func (field faultField) setJSON(raw jsontext.Value) error {
+	h, isHeader := field.at.(*http.Header)
+	switch {
+	case raw.Kind() == 'n':
+		return nil
+	case isHeader:
+		return setHeaders(h, raw)
+	}
+	value := string(raw)
+	_ = json.Unmarshal(raw, &value) // an error leaves value as it is: it is not a string
+	return field.set(value)
+}
+
+// textName returns the name of a field in a text, and jsonName that in JSON: afterCommit for
+// after-commit.
+func textName(field string) string { return field }
+
+func jsonName(field string) string {
+	first, second, two := strings.Cut(field, "-")
+	if !two {
+		return field
+	}
+	return first + strings.ToUpper(second[:1]) + second[1:]
+}
+
+// setHeaders reads {"Name": "value"} or {"Name": ["value", ...]}. An empty list removes the header.
+func setHeaders(h *http.Header, raw jsontext.Value) error {
+	headers, err := ParseObject(raw)
+	if err != nil {
+		return errors.New("header must be an object with a string or a list of strings for each name")
+	}
+	*h = make(http.Header)
+	for name, raw := range headers {
+		values := make([]string, 1)
+		if json.Unmarshal(raw, &values[0]) != nil && json.Unmarshal(raw, &values) != nil {
+			return fmt.Errorf("header %q must be a string or a list of strings", Clip(name))
+		}
+		addHeader(h, name, values...)
+	}
+	return nil
+}
+
+// ShowFault returns the fields of a fault that are set, as ParseFaultJSON reads them.
+func ShowFault(f fake.Fault) map[string]any {
+	shown := make(map[string]any)
+	for _, field := range fieldsOf(&f) {
+		if value := field.show(); value != nil {
+			shown[jsonName(field.name)] = value
+		}
+	}
+	return shown
 }

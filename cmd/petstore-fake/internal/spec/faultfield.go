@@ -44,11 +44,8 @@ func fieldsOf(f *fake.Fault) []faultField {
 	}
 }
 
-// FaultFields are the names of the fields of a fault in texts.
-var FaultFields = fieldNames()
-
-func fieldNames() []string {
-	var names []string
+// FaultFields returns the names of the fields of a fault in texts.
+func FaultFields() (names []string) {
 	for _, field := range fieldsOf(new(fake.Fault)) {
 		names = append(names, field.name)
 	}

@@ -1,12 +1,16 @@
 package spec
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // PositionError is an error at a byte of a text.
@@ -19,29 +23,49 @@ type PositionError struct {
 // Error returns the reason.
 func (e *PositionError) Error() string { return e.err.Error() }
 
-// notJSON returns the error for a text that a decoder refused.
-func notJSON(err error) *PositionError {
-	bad, ok := errors.AsType[*jsontext.SyntacticError](err)
-	if !ok {
-		bad = &jsontext.SyntacticError{Err: err} // io.EOF: there is nothing at all
+// decode reads a text that must be one JSON value, which kind describes. Its errors repeat no value,
+// which may be a key.
+func decode(text []byte, value any, kind string, opts ...json.Options) *PositionError {
+	err := json.Unmarshal(text, value, opts...)
+	bad, notJSON := errors.AsType[*jsontext.SyntacticError](err)
+	begin := bytes.TrimLeft(text, " \t\r\n")
+	switch {
+	case notJSON && (errors.Is(bad, io.EOF) || errors.Is(bad, io.ErrUnexpectedEOF)):
+		return &PositionError{bad.ByteOffset, errors.New("it is not JSON: it ends too early")}
+	case notJSON:
+		return &PositionError{bad.ByteOffset, fmt.Errorf("it is not JSON: %w", bad.Err)}
+	case err != nil, begin[0] == 'n': // null
+		return &PositionError{int64(len(text) - len(begin)), errors.New("it must be " + kind)}
 	}
-	if errors.Is(bad.Err, io.EOF) || errors.Is(bad.Err, io.ErrUnexpectedEOF) {
-		bad.Err = errors.New("it ends too early")
-	}
-	return &PositionError{bad.ByteOffset, fmt.Errorf("it is not JSON: %w", bad.Err)}
+	return nil
 }
 
-// ParseObject reads a text that must be one JSON object, and returns the JSON of its fields. Its
-// errors repeat no value, which may be a key.
-func ParseObject(text []byte) (map[string]jsontext.Value, error) {
-	var fields map[string]jsontext.Value
-	err := json.Unmarshal(text, &fields)
-	if _, otherKind := errors.AsType[*json.SemanticError](err); otherKind || err == nil && fields == nil {
-		return nil, errors.New("it must be a JSON object") // null leaves fields nil
-	}
-	if err != nil {
-		bad := notJSON(err)
+// ParseObject reads a text that must be one JSON object, and returns the JSON of its fields.
+func ParseObject(text []byte) (fields map[string]jsontext.Value, err error) {
+	if bad := decode(text, &fields, "a JSON object"); bad != nil && bad.Offset > 0 {
 		return nil, fmt.Errorf("%w, at byte %d", bad, bad.Offset)
+	} else if bad != nil {
+		return nil, bad
 	}
 	return fields, nil
+}
+
+// ParsePets reads a JSON array of NewPet objects. Its errors are of type [*PositionError].
+func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
+	var list []jsontext.Value
+	// Duplicate names are refused by ParseNewPet, with a better error.
+	if bad := decode(text, &list, "a JSON array of NewPet objects", jsontext.AllowDuplicateNames(true)); bad != nil {
+		return nil, bad
+	}
+	end := 0
+	for _, raw := range list {
+		begin := end + bytes.Index(text[end:], raw)
+		end = begin + len(raw)
+		p, err := fakecontrol.ParseNewPet(raw)
+		if err != nil {
+			return nil, &PositionError{int64(begin), fmt.Errorf("pet %d of the array: %w", len(pets)+1, err)}
+		}
+		pets = append(pets, p)
+	}
+	return pets, nil
 }
