@@ -8,7 +8,7 @@ lint: # builds golangci-lint the first time
 	.ci/run lint
 
 format: # writes
-	.ci/run format || bin/tools/gofumpt -w .
+	.ci/run format || bin/tools/golangci-lint fmt .
 
 nested: # lints and tests the nested modules that the changes since origin/main reach
 	.ci/run changed

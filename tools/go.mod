@@ -10,8 +10,6 @@ tool (
 	github.com/google/go-licenses/v2
 	github.com/regclient/regclient/cmd/regctl
 	golang.org/x/vuln/cmd/govulncheck
-	honnef.co/go/tools/cmd/staticcheck
-	mvdan.cc/gofumpt
 )
 
 require (

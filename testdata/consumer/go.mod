@@ -1,5 +1,5 @@
-// What users see: a module of somebody else's that requires this one. The check gives it this tree by a
-// replacement, far away from it.
+// What users see: a module of somebody else's that requires this one. The step getmodules gives it a
+// release from a clone, far away from it.
 module consumer.example
 
 go 1.26.0

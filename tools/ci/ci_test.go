@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,41 +15,40 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// write writes files, by their paths, into a temporary folder and returns it.
-func write(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for path, text := range files {
-		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600))
-	}
-	return dir
-}
-
 func TestModules(t *testing.T) {
-	found, err := modules("../..")
+	found, err := repository{root: "../.."}.shippedModules()
 	require.NoError(t, err)
-	assert.Subset(t, found, []string{".", "petstoreredis", "tools"})
-	assert.NotContains(t, found, "testdata/consumer")
-	for folder, ships := range map[string]bool{
-		".": true, "petstoreredis": true, "examples/fleet": true,
-		"tools": false, "bench": false, "openapi/vacuum": false, "cmd/petstore-fake/uitest": false,
-	} {
-		assert.Equal(t, ships, shipped(folder), folder)
+	assert.Equal(t, []string{
+		".", "examples/bulkimport", "examples/fleet", "examples/observability", "petstoreotel", "petstoreredis",
+	}, found)
+}
+
+// A binary in the repository is what a build left behind.
+func TestFilesAreTextOrSmall(t *testing.T) {
+	files, err := output(in("../..", "git", "ls-files", "--eol"))
+	require.NoError(t, err)
+	for line := range strings.Lines(files) {
+		attributes, path, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		info, err := os.Stat("../../" + path)
+		if err == nil && strings.HasPrefix(attributes, "i/-text") {
+			assert.LessOrEqual(t, info.Size(), int64(512<<10), path)
+		}
 	}
 }
 
-func TestLargeFiles(t *testing.T) {
-	list := "i/-text w/-text attr/\tprogram\ni/lf    w/lf    attr/\ttext\ni/-text w/-text attr/\tpicture\n"
-	sizes := map[string]int64{"program": 600 << 10, "text": 600 << 10, "picture": 500 << 10}
-	assert.Equal(t, []string{"program"}, largeFiles(list, func(path string) int64 { return sizes[path] }))
-}
-
-func TestCompareFolders(t *testing.T) {
-	const config = "directories:\n  - \"/\"\n  - \"/tools\"\n"
-	assert.NoError(t, compareFolders([]string{".", "tools"}, config))
-	assert.ErrorContains(t, compareFolders([]string{".", "tools", "bench"}, config), "lacks /bench")
-	assert.ErrorContains(t, compareFolders([]string{"."}, config), "/tools, which has no dependencies")
+func TestDependabotUpdatesEveryFolder(t *testing.T) {
+	r := repository{root: "../.."}
+	modules, err := r.modules()
+	require.NoError(t, err)
+	npm, err := r.folders("*package.json")
+	require.NoError(t, err)
+	config, err := os.ReadFile("../../.github/dependabot.yml")
+	require.NoError(t, err)
+	var listed []string
+	for _, match := range regexp.MustCompile(`(?m)^ *- "/(.*)"$`).FindAllStringSubmatch(string(config), -1) {
+		listed = append(listed, cmp.Or(match[1], "."))
+	}
+	assert.ElementsMatch(t, append(modules, npm...), listed)
 }
 
 func TestAllowed(t *testing.T) {
@@ -63,10 +64,15 @@ func TestAllowed(t *testing.T) {
 
 func TestAPIChanges(t *testing.T) {
 	tree := func(code string) string {
-		return write(t, map[string]string{
+		dir := t.TempDir()
+		for path, text := range map[string]string{
 			"go.mod": "module example.com/m\n\ngo 1.26.0\n", "m.go": "package m\n\n" + code,
 			"internal/quota/q.go": "package quota\n\ntype Exported int\n", "internal/other/o.go": "package other\n",
-		})
+		} {
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600))
+		}
+		return dir
 	}
 	for _, row := range []struct {
 		before, after, says string
@@ -91,32 +97,6 @@ func TestAPIChanges(t *testing.T) {
 	assert.Contains(t, found, "example.com/m/internal/quota")
 }
 
-func TestUnusedNames(t *testing.T) {
-	const comment, code = "// Package m is documented here: Documented.\n", `package m
-
-type Used struct{ Field Mentioned }
-
-func (Used) Shown() {}
-func (Used) Hidden() {}
-func (Used) String() string { return "" }
-
-type Mentioned int
-
-const Constant Mentioned = 1
-
-const Documented, InChangelog = 1, 2
-
-func Lonely() {}
-func lower() {}
-`
-	found, err := api(write(t, map[string]string{"go.mod": "module " + modulePath + "/m\n\ngo 1.26.0\n", "m.go": comment + code}))
-	require.NoError(t, err)
-	assert.Equal(t, []string{"m.InChangelog", "m.Lonely", "m.Used.Hidden"}, newUses(found[modulePath+"/m"], map[string]string{
-		"m/doc.go": comment, "m/m_test.go": "m.Lonely()", "other/o_test.go": "m.Lonely()",
-		"m/example_test.go": "var u m.Used", "CHANGELOG.md": "InChangelog", "other/o.go": "u.Shown()",
-	}).unused())
-}
-
 func TestMissingLines(t *testing.T) {
 	const comment = "// Go runs.\n//\n//\tgo run .\n//\n// It prints\n//\n//\t3 pets\n//\t...\n//\tbye\n//\npackage main\n\n//\tx\n"
 	assert.Empty(t, missingLines(comment, "12 pets\nmore\nbye"))
@@ -129,10 +109,6 @@ func TestMayBreak(t *testing.T) {
 	client, err := os.ReadFile("../../client.go")
 	require.NoError(t, err)
 	assert.NotEmpty(t, submatch(versionLine, string(client)))
-}
-
-func TestDependencies(t *testing.T) {
-	assert.Equal(t, []string{"a", "b"}, dependencies("user: go1.26\n\tpath\tuser\n\tmod\tuser\t\n\tdep\tb\tv1\th1:\n\tdep\ta\tv1\n"))
 }
 
 func TestReached(t *testing.T) {
@@ -154,13 +130,8 @@ func TestReached(t *testing.T) {
 	assert.Equal(t, []string{"./run", "check"}, testOf("bench", false))
 }
 
-func TestExpectAndRefuse(t *testing.T) {
-	echo, fail := in(".", "echo", "text"), in(".", "sh", "-c", "echo reason >&2; exit 1")
-	assert.NoError(t, expect(echo, "text"))
-	assert.Error(t, expect(echo, "other"))
-	assert.Error(t, expect(fail))
-	assert.NoError(t, refuse(fail, "reason"))
-	assert.Error(t, refuse(fail, "other"))
-	assert.Error(t, refuse(echo))
-	assert.Error(t, refuse(in(".", "no-such-program")))
+func TestExpect(t *testing.T) {
+	assert.NoError(t, expect(in(".", "echo", "text"), "text"))
+	assert.Error(t, expect(in(".", "echo", "text"), "other"))
+	assert.ErrorContains(t, expect(in(".", "sh", "-c", "echo reason >&2; exit 1")), "reason")
 }

@@ -10,60 +10,10 @@ import (
 	"strings"
 )
 
-// linkedByConsumer are the modules that a program with the client links.
-var linkedByConsumer = []string{
-	"github.com/go-json-experiment/json", "github.com/hashicorp/go-cleanhttp",
-	"github.com/hashicorp/go-retryablehttp", modulePath,
-}
-
-// checkConsumer checks a module elsewhere that requires this one: it builds, links what the client
-// needs and nothing else, and passes a test of its own with package fake.
-func checkConsumer(r repository) error {
-	if err := os.CopyFS(r.temp, os.DirFS(r.path("testdata", "consumer"))); err != nil {
-		return err
-	}
-	for _, args := range []string{
-		"go mod edit -replace " + modulePath + "=" + r.root,
-		"go get " + modulePath + "@v0.0.0-00010101000000-000000000000",
-		"go mod tidy", "go vet ./...", "go test ./...", "go build -o consumer .",
-	} {
-		if err := r.show(in(r.temp, strings.Fields(args)...)); err != nil {
-			return err
-		}
-	}
-	info, err := output(in(r.temp, "go", "version", "-m", "consumer"))
-	if err != nil {
-		return err
-	}
-	if linked := dependencies(info); !slices.Equal(linked, linkedByConsumer) {
-		return fmt.Errorf("it links %s", linked)
-	}
-	return nil
-}
-
-// dependencies returns the modules that go version -m says a program links, in order.
-func dependencies(info string) (paths []string) {
-	for line := range strings.Lines(info) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "dep" {
-			paths = append(paths, fields[1])
-		}
-	}
-	slices.Sort(paths)
-	return paths
-}
-
-// checkDeprecated checks that staticcheck reports a caller of GetPet, which is deprecated, and
-// reports nothing for other callers.
-func checkDeprecated(r repository) error {
-	staticcheck := []string{r.tool("staticcheck"), "-checks", "SA1019"}
-	return errors.Join(r.show(in(r.root, append(staticcheck, "./testdata/deprecated/control")...)),
-		refuse(in(r.root, append(staticcheck, "./testdata/deprecated/caller")...), "GetPet", "(SA1019)"))
-}
-
 // checkModules checks that go.mod and go.sum of every module are tidy, and the modules of those that
 // ship are what was published.
 func checkModules(r repository) error {
-	folders, err := modules(r.root)
+	folders, err := r.modules()
 	for _, folder := range folders {
 		err = errors.Join(err, r.show(in(r.path(folder), "go", "mod", "tidy", "-diff")))
 		if shipped(folder) {
@@ -158,7 +108,7 @@ func checkChanged(r repository) error {
 }
 
 func (r repository) checkModulesIf(short bool, wanted func(folder string) bool) error {
-	folders, err := modules(r.root)
+	folders, err := r.modules()
 	for _, folder := range folders {
 		if test := testOf(folder, short); test != nil && wanted(folder) {
 			r.printf("-- %s\n", folder)

@@ -63,9 +63,6 @@ func allowed(row string) bool {
 		`,(BSL-1\.0|Unlicense),examples/fleet$`).MatchString(row)
 }
 
-// released are the modules of a release.
-var released = []string{".", "petstoreredis", "petstoreotel"}
-
 // knownVulnerability is in testdata/vulnerable. A database that is missing or empty does not find it.
 const knownVulnerability = "GO-2024-2947"
 
