@@ -100,7 +100,7 @@ func newCountingServer(scenario string) *countingServer {
 // It gives none to a call that is to be cancelled: it cancels it.
 func (s *countingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case strings.HasSuffix(r.URL.Path, fmt.Sprintf("/%d", canned.MissingID)):
+	case strings.HasSuffix(r.URL.Path, fmt.Sprintf("/%d", canned.NotFound.ID)):
 		(*s.cancel.Load())()
 		<-r.Context().Done()
 	case s.scenario == status503 && s.requests.Add(1)%oneIn == 0:

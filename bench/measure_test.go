@@ -50,7 +50,7 @@ func TestMeasure(t *testing.T) {
 	for _, via := range targets(t) {
 		clients := newClients(t, via.target)
 		for _, op := range []canned.Operation{canned.List20, canned.List100, canned.Create, canned.Get} {
-			add(via.name+" "+op.String(), contenders(t, clients, op, via.callers))
+			add(via.name+" "+op.Name, contenders(t, clients, op, via.callers))
 		}
 	}
 	constant := canned.NewHandler()
@@ -103,7 +103,7 @@ func allocations(t *testing.T) []row {
 					t.Error(err)
 				}
 			})
-			all = append(all, row{"allocations " + op.String(), c.name, rounds.Ratio{Median: n, Low: n, High: n}})
+			all = append(all, row{"allocations " + op.Name, c.name, rounds.Ratio{Median: n, Low: n, High: n}})
 		}
 	}
 	return all

@@ -1,6 +1,7 @@
 package canned_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,45 +17,45 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// TestTransport compares the responses of the stub with the server's.
 func TestTransport(t *testing.T) {
-	t.Run("gives the same responses as the server", func(t *testing.T) {
-		srv := httptest.NewServer(canned.NewHandler())
-		defer srv.Close()
-		for _, o := range canned.Operations() {
-			stub := send(t, canned.NewTransport(), "http://127.0.0.1", o)
-			network := send(t, http.DefaultTransport, srv.URL, o)
-			assert.NotEmpty(t, stub.header.Get("Date"))
-			network.header.Set("Date", stub.header.Get("Date"))
-			assert.Equal(t, stub, network, o.String())
-			assert.Equal(t, canned.ResponseTo(o).Status, stub.status, o.String())
-			assert.Len(t, stub.header, 6, o.String())
-		}
-	})
-}
-
-type response struct {
-	status int
-	line   string
-	header http.Header
-	body   string
-	length int64
-}
-
-func send(t *testing.T, via http.RoundTripper, host string, o canned.Operation) response {
-	t.Helper()
-	method, path := http.MethodGet, map[canned.Operation]string{
-		canned.List20: "?limit=20", canned.List100: "?limit=100", canned.Create: "",
-		canned.Get: "/4711", canned.NotFound: "/404404",
-	}[o]
-	if o == canned.Create {
-		method = http.MethodPost
+	srv := httptest.NewServer(canned.NewHandler())
+	defer srv.Close()
+	for _, o := range canned.Operations() {
+		stub := send(t, canned.NewTransport(), "http://127.0.0.1", o)
+		network := send(t, http.DefaultTransport, srv.URL, o)
+		assert.NotEmpty(t, stub.Header.Get("Date"))
+		network.Header.Set("Date", stub.Header.Get("Date"))
+		assert.Equal(t, stub, network, o.Name)
+		assert.Equal(t, o.Status, stub.StatusCode, o.Name)
+		assert.Len(t, stub.Header, 6, o.Name)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, host+"/v1/pets"+path, strings.NewReader("{}"))
+}
+
+// send returns what a client sees of a response, whose body is a string.
+func send(t *testing.T, via http.RoundTripper, host string, o canned.Operation) (seen struct {
+	Status     string
+	StatusCode int
+	Header     http.Header
+	Body       string
+	Length     int64
+}) {
+	t.Helper()
+	method, path := http.MethodPost, "/v1/pets"
+	switch {
+	case o.Limit > 0:
+		method, path = http.MethodGet, fmt.Sprint(path, "?limit=", o.Limit)
+	case o.ID > 0:
+		method, path = http.MethodGet, fmt.Sprint(path, "/", o.ID)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, host+path, strings.NewReader("{}"))
 	require.NoError(t, err)
 	resp, err := via.RoundTrip(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	return response{resp.StatusCode, resp.Status, resp.Header, string(body), resp.ContentLength}
+	seen.Status, seen.StatusCode, seen.Header = resp.Status, resp.StatusCode, resp.Header
+	seen.Body, seen.Length = string(body), resp.ContentLength
+	return seen
 }

@@ -1,7 +1,10 @@
+// Package canned holds the responses that every client of the benchmarks gets, and two ways to get
+// them: a stub of a transport and a handler for a server.
 package canned
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -12,12 +15,25 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// Response is the response to an operation.
-type Response struct {
-	Status int
-	Header http.Header
-	Body   []byte
+// Operation is one of the calls that are measured: a list if it has a limit, getPet if it has an ID.
+type Operation struct {
+	Name   string // in the tables
+	Status int    // of its response
+	Limit  int
+	ID     int64
 }
+
+// The operations. NotFound is getPet of a pet that does not exist.
+var (
+	List20   = Operation{Name: "list20", Status: http.StatusOK, Limit: 20}
+	List100  = Operation{Name: "list100", Status: http.StatusOK, Limit: 100}
+	Create   = Operation{Name: "create", Status: http.StatusCreated}
+	Get      = Operation{Name: "get", Status: http.StatusOK, ID: 4711}
+	NotFound = Operation{Name: "404", Status: http.StatusNotFound, ID: 404404}
+)
+
+// Operations returns all of them, in the order of the tables.
+func Operations() []Operation { return []Operation{List20, List100, Create, Get, NotFound} }
 
 // RateLimit is in the headers of every response: a plan that is never used up, so that a limiter
 // works and never makes a caller wait. The window ends next year, for client and server alike.
@@ -43,45 +59,13 @@ func Pets(n int) []petstore.Pet {
 	pets := make([]petstore.Pet, n)
 	for i := range pets {
 		pets[i] = petstore.Pet{
-			ID:         PetID + int64(i),
-			Name:       names[i%len(names)],
-			CategoryID: int64(i % 12),
-			Status:     statuses[i%len(statuses)],
+			ID: Get.ID + int64(i), Name: names[i%len(names)], CategoryID: int64(i % 12), Status: statuses[i%len(statuses)],
 		}
 		if i%10 == 9 {
 			pets[i].Status = ""
 		}
 	}
 	return pets
-}
-
-// ResponseTo returns the response to an operation.
-func ResponseTo(o Operation) Response {
-	switch o {
-	case List20, List100:
-		return newResponse(http.StatusOK, Pets(o.Limit()))
-	case Create:
-		return newResponse(http.StatusCreated, Pets(1)[0])
-	case Get:
-		return newResponse(http.StatusOK, Pets(1)[0])
-	case NotFound:
-	}
-	return newResponse(http.StatusNotFound, map[string]any{
-		"code": NotFoundCode, "message": "no pet " + strconv.Itoa(MissingID), "status": http.StatusNotFound,
-	})
-}
-
-func newResponse(status int, value any) Response {
-	body, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // nothing in it can fail
-	}
-	header := http.Header{
-		"Content-Type":   {"application/json"},
-		"Content-Length": {strconv.Itoa(len(body))},
-	}
-	SetRateLimit(header)
-	return Response{status, header, body}
 }
 
 // SetRateLimit adds the three headers of section 8.2.
@@ -91,30 +75,52 @@ func SetRateLimit(h http.Header) {
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(RateLimit.Reset.Unix(), 10))
 }
 
-// responses are all responses, by operation.
-type responses [NotFound + 1]Response
+// response is the response to an operation.
+type response struct {
+	status int
+	line   string
+	header http.Header
+	body   []byte
+}
 
-func newResponses() *responses {
-	var all responses
-	for _, o := range Operations() {
-		all[o] = ResponseTo(o)
+func newResponse(o Operation, value any) response {
+	body, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // nothing in it can fail
 	}
-	return &all
+	header := http.Header{"Content-Type": {"application/json"}, "Content-Length": {strconv.Itoa(len(body))}}
+	SetRateLimit(header)
+	return response{o.Status, fmt.Sprint(o.Status, " ", http.StatusText(o.Status)), header, body}
+}
+
+// responses are those to all operations.
+type responses struct{ list20, list100, create, get, notFound response }
+
+func newResponses() responses {
+	return responses{
+		list20:  newResponse(List20, Pets(List20.Limit)),
+		list100: newResponse(List100, Pets(List100.Limit)),
+		create:  newResponse(Create, Pets(1)[0]),
+		get:     newResponse(Get, Pets(1)[0]),
+		notFound: newResponse(NotFound, map[string]any{
+			"code": NotFoundCode, "message": fmt.Sprint("no pet ", NotFound.ID), "status": NotFound.Status,
+		}),
+	}
 }
 
 // to finds the response to a request, at the price of a few comparisons.
-func (all *responses) to(r *http.Request) *Response {
+func (all *responses) to(r *http.Request) *response {
 	switch {
 	case r.Method == http.MethodPost:
-		return &all[Create]
+		return &all.create
 	case strings.HasSuffix(r.URL.Path, "/pets") && r.URL.RawQuery == "limit=100":
-		return &all[List100]
+		return &all.list100
 	case strings.HasSuffix(r.URL.Path, "/pets"):
-		return &all[List20]
-	case strings.HasSuffix(r.URL.Path, "/"+strconv.Itoa(MissingID)):
-		return &all[NotFound]
+		return &all.list20
+	case strings.HasSuffix(r.URL.Path, "/"+strconv.FormatInt(NotFound.ID, 10)):
+		return &all.notFound
 	}
-	return &all[Get]
+	return &all.get
 }
 
 // NewHandler returns a handler that gives the responses over the network.
@@ -123,8 +129,8 @@ func NewHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		resp := all.to(r)
-		maps.Copy(w.Header(), resp.Header)
-		w.WriteHeader(resp.Status)
-		_, _ = w.Write(resp.Body)
+		maps.Copy(w.Header(), resp.header)
+		w.WriteHeader(resp.status)
+		_, _ = w.Write(resp.body)
 	})
 }

@@ -13,7 +13,7 @@ import (
 func NewTransport() http.RoundTripper { return &stub{responses: newResponses()} }
 
 type stub struct {
-	*responses
+	responses
 
 	date atomic.Pointer[date]
 }
@@ -32,20 +32,16 @@ func (s *stub) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp := s.to(req)
 	return &http.Response{
-		Status:        statusLines[resp.Status],
-		StatusCode:    resp.Status,
+		Status:        resp.line,
+		StatusCode:    resp.status,
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,
 		ProtoMinor:    1,
-		Header:        s.header(resp.Header),
-		Body:          &body{rest: resp.Body},
-		ContentLength: int64(len(resp.Body)),
+		Header:        s.header(resp.header),
+		Body:          &body{rest: resp.body},
+		ContentLength: int64(len(resp.body)),
 		Request:       req,
 	}, nil
-}
-
-var statusLines = map[int]string{
-	http.StatusOK: "200 OK", http.StatusCreated: "201 Created", http.StatusNotFound: "404 Not Found",
 }
 
 // header returns a copy of h with a Date. As in the headers that net/http reads, all values share

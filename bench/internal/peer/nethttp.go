@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -12,12 +14,12 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/bench/internal/canned"
 )
 
 // plain is what a careful user writes with encoding/json around an engine that sends requests.
 type plain struct {
-	wireReader
 	baseURL string
 	timeout time.Duration // of a request with its body; 0: none
 	send    func(ctx context.Context, method, url string, body []byte) (*http.Response, error)
@@ -41,15 +43,15 @@ func newNetHTTP(t Target) (Client, error) {
 		setHeader(req.Header, body != nil)
 		return client.Do(req)
 	}
-	return &plain{baseURL: t.BaseURL, timeout: attemptTimeout, send: send}, nil
+	return &plain{t.BaseURL, attemptTimeout, send}, nil
 }
 
 // newRetryable returns go-retryablehttp with its defaults, but silent.
 func newRetryable(t Target) (Client, error) {
 	client := retryablehttp.NewClient()
 	client.Logger = nil
-	if own, ok := client.HTTPClient.Transport.(*http.Transport); ok && t.IdleConns > 0 {
-		own.MaxIdleConns, own.MaxIdleConnsPerHost = t.IdleConns, t.IdleConns
+	if own, ok := client.HTTPClient.Transport.(*http.Transport); ok {
+		t.pool(own)
 	}
 	if t.Transport != nil {
 		client.HTTPClient.Transport = t.Transport
@@ -66,7 +68,7 @@ func newRetryable(t Target) (Client, error) {
 		setHeader(req.Header, body != nil)
 		return client.Do(req)
 	}
-	return &plain{baseURL: t.BaseURL, send: send}, nil
+	return &plain{t.BaseURL, 0, send}, nil
 }
 
 func setHeader(h http.Header, body bool) {
@@ -80,43 +82,26 @@ func setHeader(h http.Header, body bool) {
 
 // Call implements [Client].
 func (c *plain) Call(ctx context.Context, o canned.Operation) (any, error) {
-	switch o {
-	case canned.List20, canned.List100:
-		return c.list(ctx, o.Limit())
-	case canned.Create:
-		return c.create(ctx, wireNewPet(canned.NewPet))
-	case canned.Get, canned.NotFound:
+	r := &Result{}
+	if o.Limit > 0 {
+		query := url.Values{"limit": {strconv.Itoa(o.Limit)}}
+		return r, c.do(ctx, http.MethodGet, "/pets?"+query.Encode(), nil, http.StatusOK, r, &r.Pets)
 	}
-	return c.get(ctx, o.ID())
-}
-
-func (c *plain) list(ctx context.Context, limit int) (*wireResult, error) {
-	query := url.Values{"limit": {strconv.Itoa(limit)}}
-	var r wireResult
-	err := c.do(ctx, http.MethodGet, "/pets?"+query.Encode(), nil, http.StatusOK, &r, &r.pets)
-	return &r, err
-}
-
-func (c *plain) create(ctx context.Context, pet wireNewPet) (*wireResult, error) {
-	body, err := json.Marshal(pet)
+	r.Pets = make([]petstore.Pet, 1)
+	if o.ID > 0 {
+		return r, c.do(ctx, http.MethodGet, "/pets/"+strconv.FormatInt(o.ID, 10), nil, http.StatusOK, r, &r.Pets[0])
+	}
+	body, err := json.Marshal(canned.NewPet)
 	if err != nil {
 		return nil, err
 	}
-	r := wireResult{pets: make([]wirePet, 1)}
-	err = c.do(ctx, http.MethodPost, "/pets", body, http.StatusCreated, &r, &r.pets[0])
-	return &r, err
-}
-
-func (c *plain) get(ctx context.Context, id int64) (*wireResult, error) {
-	r := wireResult{pets: make([]wirePet, 1)}
-	err := c.do(ctx, http.MethodGet, "/pets/"+strconv.FormatInt(id, 10), nil, http.StatusOK, &r, &r.pets[0])
-	return &r, err
+	return r, c.do(ctx, http.MethodPost, "/pets", body, http.StatusCreated, r, &r.Pets[0])
 }
 
 // do sends a request and decodes the response into value, or into an error unless the status is
 // want.
 func (c *plain) do(
-	ctx context.Context, method, path string, body []byte, want int, r *wireResult, value any,
+	ctx context.Context, method, path string, body []byte, want int, r *Result, value any,
 ) error {
 	if c.timeout > 0 {
 		var cancel context.CancelFunc
@@ -132,13 +117,45 @@ func (c *plain) do(
 	if err != nil {
 		return err
 	}
-	r.status, r.limit = resp.StatusCode, rateLimit(resp.Header)
+	r.Status, r.RateLimit = resp.StatusCode, rateLimit(resp.Header)
 	if resp.StatusCode != want {
-		e := &apiError{limit: r.limit}
-		if err := json.Unmarshal(data, &e.wireError); err != nil {
+		e := &apiError{limit: r.RateLimit}
+		if err := json.Unmarshal(data, e); err != nil {
 			return err
 		}
 		return e
 	}
 	return json.Unmarshal(data, value)
+}
+
+// rateLimit reads the headers of section 8.2 by the names that the document gives them.
+func rateLimit(h http.Header) petstore.RateLimit {
+	limit, err1 := strconv.Atoi(h.Get("X-RateLimit-Limit"))
+	remaining, err2 := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
+	reset, err3 := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
+	if err1 != nil || err2 != nil || err3 != nil {
+		return petstore.RateLimit{}
+	}
+	return newRateLimit(limit, remaining, reset)
+}
+
+// apiError is the Error object as a Go error.
+type apiError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+	limit   petstore.RateLimit
+}
+
+func (e *apiError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
+
+// Read implements [Client].
+func (c *plain) Read(value any, err error) (Result, error) {
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return Result{Status: e.Status, Code: e.Code, RateLimit: e.limit}, nil
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return *value.(*Result), nil
 }

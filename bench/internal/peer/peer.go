@@ -1,16 +1,23 @@
-// Package peer has the clients that are compared, each used as its documentation shows, behind one
-// interface.
+// Package peer has the clients that are compared, each used as its documentation shows.
 package peer
 
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/bench/internal/canned"
 )
+
+// Client makes the calls of a peer.
+type Client interface {
+	// Call makes one call and returns the typed value that the client hands to its user, as a
+	// pointer; or the error.
+	Call(ctx context.Context, o canned.Operation) (any, error)
+	// Read reads what Call has returned.
+	Read(value any, err error) (Result, error)
+}
 
 // Peer is a kind of client.
 type Peer struct {
@@ -28,15 +35,6 @@ func Peers() []Peer {
 		{"petstore-go", newOurs},
 		{"go-retryablehttp", newRetryable},
 	}, generated()...)
-}
-
-// Client makes the calls of a peer.
-type Client interface {
-	// Call makes one call and returns the typed value that the client hands to its user, as a
-	// pointer; or the error.
-	Call(ctx context.Context, o canned.Operation) (any, error)
-	// Read reads what Call has returned.
-	Read(value any, err error) (Result, error)
 }
 
 // Result is the outcome of a call, the same for all clients.
@@ -66,22 +64,14 @@ func (t Target) transport() http.RoundTripper {
 	if t.Transport != nil {
 		return t.Transport
 	}
-	own := http.DefaultTransport.(*http.Transport).Clone()
+	return t.pool(http.DefaultTransport.(*http.Transport).Clone())
+}
+
+func (t Target) pool(own *http.Transport) *http.Transport {
 	if t.IdleConns > 0 {
 		own.MaxIdleConns, own.MaxIdleConnsPerHost = t.IdleConns, t.IdleConns
 	}
 	return own
-}
-
-// rateLimit reads the headers of section 8.2 by the names that the document gives them.
-func rateLimit(h http.Header) petstore.RateLimit {
-	limit, err1 := strconv.Atoi(h.Get("X-RateLimit-Limit"))
-	remaining, err2 := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
-	reset, err3 := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil {
-		return petstore.RateLimit{}
-	}
-	return newRateLimit(limit, remaining, reset)
 }
 
 func newRateLimit(limit, remaining int, reset int64) petstore.RateLimit {
