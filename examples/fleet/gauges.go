@@ -57,29 +57,22 @@ func figures() []figure {
 // watchLimiter has a meter read the figures of a limiter whenever it collects. A program can take
 // it as it is.
 func watchLimiter(meter metric.Meter, limiter *petstoreredis.Limiter) error {
-	var instruments []metric.Float64Observable
-	var observables []metric.Observable
 	for _, f := range figures() {
-		var instrument metric.Float64Observable
-		var err error
 		unit, text := metric.WithUnit(f.unit), metric.WithDescription(f.text)
+		read := metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
+			s := limiter.Stats()
+			o.Observe(f.value(s), metric.WithAttributes(attribute.String("petstore.redis.name", s.Name)))
+			return nil
+		})
+		var err error
 		if f.counter {
-			instrument, err = meter.Float64ObservableCounter(f.name, unit, text)
+			_, err = meter.Float64ObservableCounter(f.name, unit, text, read)
 		} else {
-			instrument, err = meter.Float64ObservableGauge(f.name, unit, text)
+			_, err = meter.Float64ObservableGauge(f.name, unit, text, read)
 		}
 		if err != nil {
 			return err
 		}
-		instruments, observables = append(instruments, instrument), append(observables, instrument)
 	}
-	_, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		s := limiter.Stats()
-		name := metric.WithAttributes(attribute.String("petstore.redis.name", s.Name))
-		for i, f := range figures() {
-			o.ObserveFloat64(instruments[i], f.value(s), name)
-		}
-		return nil
-	}, observables...)
-	return err
+	return nil
 }

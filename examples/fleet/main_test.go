@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"os"
 	"regexp"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,13 +32,6 @@ func TestFleetGetsByWithoutOne429(t *testing.T) {
 	assert.Regexp(t, `(?m)^ +total +32 +0 +\d+\.\d s$`, out.String())
 }
 
-func TestFleetRunsWithoutARedisServer(t *testing.T) {
-	t.Setenv("PATH", "")
-	var out strings.Builder
-	require.NoError(t, fleet{workers: 2, requests: 5, limit: 20, minute: time.Second}.run(t.Context(), &out))
-	assert.Contains(t, out.String(), "through miniredis")
-}
-
 func TestFleetEndsWhenItIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -49,22 +39,6 @@ func TestFleetEndsWhenItIsInterrupted(t *testing.T) {
 	err := fleet{workers: 2, requests: 100, limit: 10, minute: time.Minute}.run(ctx, t.Output())
 	require.EqualError(t, err, "interrupted")
 	assert.Less(t, time.Since(start), 20*time.Second)
-}
-
-func TestFleetEndsWhenItIsTerminated(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("has no signal to send")
-	}
-	self, err := os.FindProcess(os.Getpid())
-	require.NoError(t, err)
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		t.Run(signal.String(), func(t *testing.T) {
-			ctx, stop := untilStopped()
-			defer stop()
-			require.NoError(t, self.Signal(signal))
-			<-ctx.Done()
-		})
-	}
 }
 
 func TestFleetRefusesFlagsThatMakeNoSense(t *testing.T) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +23,12 @@ import (
 type job struct {
 	Redis, Service string
 	Requests       int
+}
+
+// result is the outcome of a worker, which prints it.
+type result struct {
+	Calls, Rejected int
+	Took            time.Duration
 }
 
 const jobVariable = "FLEET_JOB"
@@ -61,32 +66,20 @@ func (j job) do(ctx context.Context) error {
 	return errors.Join(j.send(ctx, client), limiter.Flush(ctx)) // this process ends at once
 }
 
-// send makes the calls from a few goroutines and prints their outcome.
+// send makes the calls and prints their outcome.
 func (j job) send(ctx context.Context, client *petstore.Client) error {
-	const goroutines = 4
-	var mu sync.Mutex
 	var r result
-	var failures []error
-	var group sync.WaitGroup
 	start := time.Now()
-	for g := range goroutines {
-		group.Go(func() {
-			for i := g; i < j.Requests; i += goroutines {
-				page, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
-				mu.Lock()
-				if err != nil {
-					failures = append(failures, err)
-				} else {
-					r.Calls++
-					r.Rejected += page.Attempts - 1 // the fake gives no other reason for a retry
-				}
-				mu.Unlock()
-			}
-		})
+	for range j.Requests {
+		page, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
+		if err != nil {
+			return err
+		}
+		r.Calls++
+		r.Rejected += page.Attempts - 1 // the fake gives no other reason for a retry
 	}
-	group.Wait()
 	r.Took = time.Since(start)
-	return errors.Join(append(failures, json.NewEncoder(os.Stdout).Encode(r))...)
+	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
 // startWorkers runs n workers at once, each a process of its own, and waits for their results.
@@ -108,7 +101,7 @@ func startWorkers(ctx context.Context, n int, j job) ([]result, error) {
 			cmd.Stderr = os.Stderr
 			output, err := cmd.Output()
 			if err == nil {
-				results[i], err = decode(bytes.NewReader(output))
+				err = json.Unmarshal(output, &results[i])
 			}
 			if err != nil {
 				failures[i] = fmt.Errorf("worker %d: %w", i+1, err)
