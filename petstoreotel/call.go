@@ -92,9 +92,9 @@ func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneIn
 	if !k.span.IsRecording() {
 		return
 	}
-	outcome = append(outcome, attribute.Int("petstore.attempts", info.Call.Attempt))
+	k.span.SetAttributes(attribute.Int("petstore.attempts", info.Call.Attempt))
 	if k.statusCode != 0 {
-		outcome = append(outcome, semconv.HTTPResponseStatusCode(k.statusCode))
+		k.span.SetAttributes(semconv.HTTPResponseStatusCode(k.statusCode))
 	}
 	k.span.SetAttributes(outcome...)
 	if info.Err != nil {

@@ -81,74 +81,62 @@ func show(w io.Writer, what string, err error) {
 // onService shows the errors that a caller can cause.
 func onService(ctx context.Context, w io.Writer) error {
 	client, err := petstore.NewClientFromEnv()
-	if err != nil {
-		return err
+	if err == nil {
+		showCallers(ctx, w, client)
 	}
-	showArgument(ctx, w, client)
-	showDeadline(ctx, w, client)
-	return nil
+	return err
 }
 
 func onFake(ctx context.Context, w io.Writer) error {
 	server := fake.NewServer()
 	defer server.Close()
 	client := server.Client()
+	showCallers(ctx, w, client)
 
-	showArgument(ctx, w, client)
-	showDeadline(ctx, w, client)
-
-	unknown, err := petstore.NewClient("http://localhost/v1", "unknown-key",
-		petstore.WithHTTPClient(server.HTTPClient()))
+	unknown, err := client.WithKey("unknown-key")
 	if err != nil {
 		return err
 	}
-	_, err = unknown.ListPets(ctx, petstore.ListPetsParams{})
-	show(w, "An unknown key", err)
-
+	show(w, "An unknown key", list(ctx, unknown))
 	_, err = client.GetPet(ctx, 404) //nolint:staticcheck // deprecated, but no other operation returns 404
 	show(w, "A pet that does not exist", err)
-
 	showFailures(ctx, w, server, client)
 	return nil
+}
+
+func showCallers(ctx context.Context, w io.Writer, client *petstore.Client) {
+	_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 101})
+	show(w, "An argument that the service document rules out", err)
+
+	ctx, cancel := context.WithDeadline(ctx, time.Now())
+	defer cancel()
+	show(w, "A deadline of the caller that has passed", list(ctx, client))
 }
 
 // showFailures makes the fake fail as a service or a proxy may fail.
 func showFailures(ctx context.Context, w io.Writer, server *fake.Server, client *petstore.Client) {
 	html := http.Header{"Content-Type": {"text/html"}}
-	once := petstore.RetryPolicy{MaxAttempts: 1}
+	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
 
 	server.Inject(fake.Fault{Status: 502, Header: html, Body: []byte("<h1>Bad Gateway</h1>")})
-	_, err := client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithRetryPolicy(once))
-	show(w, "A proxy that cannot reach the service (retried by default)", err)
+	show(w, "A proxy that cannot reach the service (retried by default)", list(ctx, client, once))
 
 	server.Inject(fake.Fault{Status: 200, Header: html, Body: []byte("<h1>Log in</h1>")})
-	_, err = client.ListPets(ctx, petstore.ListPetsParams{})
-	show(w, "A 200 that is not from the service", err)
+	show(w, "A 200 that is not from the service", list(ctx, client))
 
 	server.Inject(fake.Fault{Wire: fake.WireReset})
-	_, err = client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithRetryPolicy(once))
-	show(w, "A connection that breaks (retried by default)", err)
+	show(w, "A connection that breaks (retried by default)", list(ctx, client, once))
 
 	server.Inject(fake.Fault{AfterCommit: true, Status: 503})
-	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 1})
+	_, err := client.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 1})
 	show(w, "A create that failed after it was carried out (never repeated)", err)
 
 	server.Inject(fake.Fault{Status: 429, RetryAfter: "3600"})
-	_, err = client.ListPets(ctx, petstore.ListPetsParams{})
-	show(w, "A 429 with a Retry-After longer than WithMaxWait", err)
-
-	_, err = client.ListPets(ctx, petstore.ListPetsParams{})
-	show(w, "The next call, which is refused before anything is sent", err)
+	show(w, "A 429 with a Retry-After longer than WithMaxWait", list(ctx, client))
+	show(w, "The next call, which is refused before anything is sent", list(ctx, client))
 }
 
-func showArgument(ctx context.Context, w io.Writer, client *petstore.Client) {
-	_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 101})
-	show(w, "An argument that the service document rules out", err)
-}
-
-func showDeadline(ctx context.Context, w io.Writer, client *petstore.Client) {
-	ctx, cancel := context.WithDeadline(ctx, time.Now())
-	defer cancel()
-	_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-	show(w, "A deadline of the caller that has passed", err)
+func list(ctx context.Context, client *petstore.Client, opts ...petstore.CallOption) error {
+	_, err := client.ListPets(ctx, petstore.ListPetsParams{}, opts...)
+	return err
 }

@@ -56,7 +56,8 @@ func (t *telemetry) record(ctx context.Context, w io.Writer) error {
 			service.Inject(*s.fault)
 		}
 		err := s.call(ctx, client)
-		t.spans.print(w)
+		printTree(w, t.spans.GetSpans())
+		t.spans.Reset()
 		if err != nil {
 			fmt.Fprintln(w, err)
 		}

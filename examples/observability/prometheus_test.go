@@ -4,12 +4,11 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -29,34 +28,15 @@ func scrape(t *testing.T, registry *prometheus.Registry) (samples []promql.Sampl
 	t.Helper()
 	families, err := registry.Gather()
 	require.NoError(t, err)
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			samples = append(samples, samplesOf(family.GetName(), m)...)
+	vector, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, families...)
+	require.NoError(t, err)
+	for _, s := range vector {
+		metric := map[string]string{}
+		for name, v := range s.Metric {
+			metric[string(name)] = string(v)
 		}
+		samples = append(samples, promql.Sample{Metric: labels.FromMap(metric), F: float64(s.Value)})
 	}
-	return samples
-}
-
-func samplesOf(name string, m *dto.Metric) (samples []promql.Sample) {
-	add := func(suffix string, v float64, more ...string) {
-		b := labels.NewBuilder(labels.FromStrings(append(more, labels.MetricName, name+suffix)...))
-		for _, pair := range m.GetLabel() {
-			b.Set(pair.GetName(), pair.GetValue())
-		}
-		samples = append(samples, promql.Sample{Metric: b.Labels(), T: time.Now().UnixMilli(), F: v})
-	}
-	h := m.GetHistogram()
-	if h == nil {
-		add("", m.GetGauge().GetValue()+m.GetCounter().GetValue())
-		return samples
-	}
-	for _, bucket := range h.GetBucket() {
-		add("_bucket", float64(bucket.GetCumulativeCount()),
-			labels.BucketLabel, strconv.FormatFloat(bucket.GetUpperBound(), 'g', -1, 64))
-	}
-	add("_bucket", float64(h.GetSampleCount()), labels.BucketLabel, "+Inf")
-	add("_sum", h.GetSampleSum())
-	add("_count", float64(h.GetSampleCount()))
 	return samples
 }
 

@@ -12,19 +12,20 @@ import (
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// telemetry is where spans and metrics go. Your program has an OTLP exporter in place of the tree,
-// and promhttp serves the registry, or an OTLP exporter takes the metrics as well.
+// telemetry is where spans and metrics go. Your program has an OTLP exporter in place of the one in
+// memory, and promhttp serves the registry, or an OTLP exporter takes the metrics as well.
 type telemetry struct {
-	spans    *tree
+	spans    *tracetest.InMemoryExporter
 	tracers  *sdktrace.TracerProvider
 	registry *prometheus.Registry
 	meters   *metric.MeterProvider
 }
 
 func startTelemetry() (*telemetry, error) {
-	t := &telemetry{spans: &tree{}, registry: prometheus.NewRegistry()}
+	t := &telemetry{spans: tracetest.NewInMemoryExporter(), registry: prometheus.NewRegistry()}
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(t.registry),
 		otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
 	if err != nil {

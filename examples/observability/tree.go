@@ -1,84 +1,52 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
-// tree is an exporter that keeps spans until they are printed.
-type tree struct {
-	mu    sync.Mutex
-	spans []sdktrace.ReadOnlySpan
-}
-
-// ExportSpans implements [sdktrace.SpanExporter].
-func (t *tree) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.spans = append(t.spans, spans...)
-	return nil
-}
-
-// Shutdown implements [sdktrace.SpanExporter].
-func (*tree) Shutdown(context.Context) error { return nil }
-
-// print prints and forgets the spans since the last call, and the events on them.
-func (t *tree) print(w io.Writer) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, span := range t.spans {
-		if !span.Parent().IsValid() {
-			fmt.Fprintln(w, describeSpan(span))
-			t.printBelow(w, span, "")
-		}
-	}
-	t.spans = nil
-}
-
-// line is a span or an event.
+// line is a request of a call, or a wait.
 type line struct {
 	at   time.Time
 	text string
-	span sdktrace.ReadOnlySpan // nil: an event
 }
 
-// printBelow prints the children of a span, and the events on it, in the order in which they began.
-func (t *tree) printBelow(w io.Writer, parent sdktrace.ReadOnlySpan, indent string) {
+// printTree prints the span of a call, and below it those of its requests and its waits, in the order
+// in which they began.
+func printTree(w io.Writer, spans tracetest.SpanStubs) {
 	var lines []line
-	for _, span := range t.spans {
-		if span.Parent().SpanID() == parent.SpanContext().SpanID() {
-			lines = append(lines, line{span.StartTime(), describeSpan(span), span})
+	for _, span := range spans {
+		if span.Parent.IsValid() {
+			lines = append(lines, line{span.StartTime, describeSpan(span)})
+			continue
 		}
-	}
-	for _, event := range parent.Events() {
-		lines = append(lines, line{event.Time, describeEvent(event), nil})
+		fmt.Fprintln(w, describeSpan(span))
+		for _, event := range span.Events {
+			lines = append(lines, line{event.Time, describeWait(event)})
+		}
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
 	for i, l := range lines {
-		branch, next := "├─ ", "│  "
+		branch := "├─ "
 		if i == len(lines)-1 {
-			branch, next = "└─ ", "   "
+			branch = "└─ "
 		}
-		fmt.Fprintln(w, indent+branch+l.text)
-		if l.span != nil {
-			t.printBelow(w, l.span, indent+next)
-		}
+		fmt.Fprintln(w, branch+l.text)
 	}
 }
 
-func describeSpan(span sdktrace.ReadOnlySpan) string {
-	parts := []string{span.Name(), span.SpanKind().String(), rounded(span.EndTime().Sub(span.StartTime())).String()}
-	for _, kv := range span.Attributes() {
+func describeSpan(span tracetest.SpanStub) string {
+	parts := []string{span.Name, span.SpanKind.String(), rounded(span.EndTime.Sub(span.StartTime)).String()}
+	for _, kv := range span.Attributes {
 		switch kv.Key {
 		case "http.response.status_code", "http.request.resend_count", "error.type",
 			petstoreotel.AttributeOutcomeUnknown:
@@ -88,7 +56,7 @@ func describeSpan(span sdktrace.ReadOnlySpan) string {
 	return strings.Join(parts, "  ")
 }
 
-func describeEvent(event sdktrace.Event) string {
+func describeWait(event trace.Event) string {
 	attributes := attribute.NewSet(event.Attributes...)
 	reason, _ := attributes.Value(petstoreotel.AttributeWaitReason)
 	seconds, _ := attributes.Value(petstoreotel.AttributeWaitDuration)

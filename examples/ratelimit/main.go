@@ -9,21 +9,19 @@
 // It prints
 //
 //	a fake service with 60 requests a minute, which lasts 6s here
-//	...
 //	150 requests from 64 goroutines in 14s, 429s: 0
 //	The limit is 60 a minute: that needs 2 waits for the next one at least. A client without
 //	limiter gets a 429 for each request too many, up to 90 here, and the service may ban its key.
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -56,69 +54,33 @@ const goroutines = 64
 // run sends requests from 64 goroutines. It does nothing about the rate limit: the client waits
 // when that is necessary.
 func run(ctx context.Context, client *petstore.Client, requests int, w io.Writer) error {
-	var sent, limited atomic.Int64
-	var failure error
-	var once sync.Once
+	var begun, limited atomic.Int64
+	failures := make([]error, goroutines)
 	var group sync.WaitGroup
-	progress := newProgress(w, requests, client)
 	start := time.Now()
-	for range goroutines {
+	for g := range goroutines {
 		group.Go(func() {
-			for sent.Add(1) <= int64(requests) {
+			for begun.Add(1) <= int64(requests) && failures[g] == nil {
 				result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1},
 					petstore.WithMaxWait(time.Hour)) // for a job that is in no hurry
-				if err != nil {
-					if errors.Is(err, petstore.ErrRateLimited) {
-						limited.Add(1)
-					}
-					once.Do(func() { failure = err })
-					return
+				if failures[g] = err; err == nil {
+					limited.Add(int64(result.Attempts - 1)) // on the fake, only a 429 is retried here
 				}
-				limited.Add(int64(result.Attempts - 1)) // on the fake, only a 429 is retried here
-				progress.done()
 			}
 		})
 	}
 	group.Wait()
+	if err := cmp.Or(failures...); err != nil {
+		return err
+	}
 	fmt.Fprintf(w, "%d requests from %d goroutines in %s, 429s: %d\n",
-		progress.count, goroutines, time.Since(start).Round(time.Second), limited.Load())
-	if limit := client.RateLimit().Limit; limit > 0 && failure == nil {
+		requests, goroutines, time.Since(start).Round(time.Second), limited.Load())
+	if limit := client.RateLimit().Limit; limit > 0 {
 		fmt.Fprintf(w, "The limit is %d a minute: that needs %d waits for the next one at least. A client without\n"+
 			"limiter gets a 429 for each request too many, up to %d here, and the service may ban its key.\n",
 			limit, (requests-1)/limit, max(0, requests-limit))
 	}
-	return failure
-}
-
-// progress prints a line after each tenth of the requests.
-type progress struct {
-	mu     sync.Mutex
-	w      io.Writer
-	count  int
-	total  int
-	start  time.Time
-	client *petstore.Client
-}
-
-func newProgress(w io.Writer, total int, client *petstore.Client) *progress {
-	return &progress{w: w, total: total, start: time.Now(), client: client}
-}
-
-func (p *progress) done() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.count++
-	if p.count*10/p.total == (p.count-1)*10/p.total {
-		return
-	}
-	tenths := p.count * 10 / p.total
-	limit := p.client.RateLimit()
-	window := fmt.Sprintf("%d of %d left in this window", limit.Remaining, limit.Limit)
-	if limit.Remaining == 0 {
-		window = "waiting for the next window"
-	}
-	fmt.Fprintf(p.w, "%4s  [%-10s]  %4d done, %s\n",
-		time.Since(p.start).Round(time.Second), strings.Repeat("#", tenths), p.count, window)
+	return nil
 }
 
 func connect(minute time.Duration) (client *petstore.Client, done func(), err error) {

@@ -10,10 +10,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // One line starts the service.
 func TestReport(t *testing.T) {
