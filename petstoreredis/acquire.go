@@ -42,7 +42,7 @@ func (l *Limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *w
 		l.send(now)
 	}
 	if l.calls.Passes(false) {
-		if p := l.take(now); p != nil {
+		if p, ok := l.take(now); ok {
 			return p, nil, nil
 		}
 	}

@@ -6,13 +6,7 @@ import "time"
 // it is time for one.
 func (l *Limiter) dispatch(now time.Time) {
 	l.expire(now)
-	for w, _ := l.calls.First(now); w != nil; w, _ = l.calls.First(now) {
-		p := l.take(now)
-		if p == nil {
-			break
-		}
-		l.calls.Grant(w, p)
-	}
+	l.calls.Serve(now, func(bool) (*permit, bool) { return l.take(now) })
 	l.calls.SetLimited(now, l.calls.Len() > 0 && l.limited(now))
 	if at, ok := l.due(); ok && !l.busy && !now.Before(at) {
 		l.send(now)

@@ -17,19 +17,19 @@ type permit struct {
 	released bool
 }
 
-// take returns an unused permit or, during a fallback, one of this process's share; nil if there is
-// none.
-func (l *Limiter) take(now time.Time) *permit {
+// take returns an unused permit or, during a fallback, one of this process's share, and reports
+// whether there is one.
+func (l *Limiter) take(now time.Time) (*permit, bool) {
 	if s := l.fallback.share; s != nil {
 		slot, ok := s.admit(now)
 		if !ok {
-			return nil
+			return nil, false
 		}
 		l.inFlight++
-		return &permit{limiter: l, share: s, own: slot}
+		return &permit{limiter: l, share: s, own: slot}, true
 	}
 	if len(l.unused) == 0 {
-		return nil
+		return nil, false
 	}
 	s := l.unused[0]
 	l.unused = l.unused[1:]
@@ -38,7 +38,7 @@ func (l *Limiter) take(now time.Time) *permit {
 	if s.Probe {
 		l.probes++
 	}
-	return &permit{limiter: l, slot: s, over: s.Probe || s.Epoch > 0 && !now.Before(l.known.ends)}
+	return &permit{limiter: l, slot: s, over: s.Probe || s.Epoch > 0 && !now.Before(l.known.ends)}, true
 }
 
 // Release implements [petstore.Permit].

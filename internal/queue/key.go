@@ -16,20 +16,12 @@ type keyQueue struct {
 	checked int        // budget.Changes when the waiters were last checked
 }
 
-var _ Budget[*Permit] = (*keyQueue)(nil)
-
 func (q *keyQueue) Lock()   { q.limiter.mu.Lock() }
 func (q *keyQueue) Unlock() { q.limiter.mu.Unlock() }
 
 // Dispatch implements [Budget].
 func (q *keyQueue) Dispatch(now time.Time) {
-	for w, asBackground := q.calls.First(now); w != nil; w, asBackground = q.calls.First(now) {
-		slot, ok := q.admit(now, asBackground)
-		if !ok {
-			break
-		}
-		q.calls.Grant(w, &Permit{queue: q, slot: slot})
-	}
+	q.calls.Serve(now, func(asBackground bool) (*Permit, bool) { return q.admit(now, asBackground) })
 	if q.calls.Len() == 0 {
 		q.block(now, quota.Wait{})
 	}
@@ -37,14 +29,14 @@ func (q *keyQueue) Dispatch(now time.Time) {
 }
 
 // admit asks the budget for one request. If the budget refuses, admit records what to wait for.
-func (q *keyQueue) admit(now time.Time, inBackground bool) (quota.Slot, bool) {
+func (q *keyQueue) admit(now time.Time, inBackground bool) (*Permit, bool) {
 	slot, why, ok := q.budget.Admit(now, inBackground)
-	if ok {
-		q.calls.Count(inBackground)
-	} else {
+	if !ok {
 		q.block(now, why)
+		return nil, false
 	}
-	return slot, ok
+	q.calls.Count(inBackground)
+	return &Permit{queue: q, slot: slot}, true
 }
 
 // block records what the first waiter waits for. When that is a limit, waiters that cannot wait so
@@ -66,19 +58,16 @@ func (q *keyQueue) reason(inBackground bool) quota.Reason {
 	return q.why.Reason
 }
 
-// Earliest implements [Budget].
 func (q *keyQueue) Earliest(now time.Time, before int, inBackground bool) time.Time {
 	return q.budget.Earliest(now, before, inBackground)
 }
 
-// Refusal implements [Budget].
 func (q *keyQueue) Refusal(now, at time.Time) *Refusal {
 	return &Refusal{
 		RetryAt: at, RateLimit: q.budget.RateLimit(), Scope: q.budget.Scope(now, at), InFlight: q.budget.InFlight(),
 	}
 }
 
-// GiveBack implements [Budget].
 func (q *keyQueue) GiveBack(p *Permit, _ time.Time) {
 	p.released = true
 	q.budget.GiveBack(p.slot)

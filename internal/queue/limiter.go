@@ -90,8 +90,8 @@ func (l *Limiter) enter(ctx context.Context, c Call) (*keyQueue, *Permit, *Waite
 	}
 	q.Dispatch(now)
 	if q.calls.Passes(c.Background) {
-		if slot, ok := q.admit(now, c.Background); ok {
-			return q, &Permit{queue: q, slot: slot}, nil, nil
+		if p, ok := q.admit(now, c.Background); ok {
+			return q, p, nil, nil
 		}
 	}
 	w, refused := q.calls.NewWaiter(ctx, now, c)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
@@ -121,9 +122,29 @@ func (q *Queue[P]) SetLimited(now time.Time, limited bool) bool {
 	return false
 }
 
-// First returns the waiter that goes next, and whether it has to leave the reserve; nil if there is
+// Serve gives permits to the waiters in order, until take has none. asBackground is whether the
+// request has to leave the reserve.
+func (q *Queue[P]) Serve(now time.Time, take func(asBackground bool) (P, bool)) {
+	for {
+		w, asBackground := q.first(now)
+		if w == nil {
+			return
+		}
+		permit, ok := take(asBackground)
+		if !ok {
+			return
+		}
+		if w.class == background {
+			q.passed = 0
+		}
+		w.permit, w.granted = permit, true
+		q.leave(w)
+	}
+}
+
+// first returns the waiter that goes next, and whether it has to leave the reserve; nil if there is
 // none.
-func (q *Queue[P]) First(now time.Time) (w *Waiter[P], asBackground bool) {
+func (q *Queue[P]) first(now time.Time) (w *Waiter[P], asBackground bool) {
 	front, behind := q.front(foreground), q.front(background)
 	switch {
 	case front == nil:
@@ -144,15 +165,6 @@ func (q *Queue[P]) front(class int) *Waiter[P] {
 	return nil
 }
 
-// Grant gives w its permit.
-func (q *Queue[P]) Grant(w *Waiter[P], permit P) {
-	if w.class == background {
-		q.passed = 0
-	}
-	w.permit, w.granted = permit, true
-	q.leave(w)
-}
-
 // Refuse ends the wait of w.
 func (q *Queue[P]) Refuse(w *Waiter[P], r *Refusal) {
 	w.refused = r
@@ -162,8 +174,8 @@ func (q *Queue[P]) Refuse(w *Waiter[P], r *Refusal) {
 // RefuseLate refuses the waiters that cannot be served in time.
 func (q *Queue[P]) RefuseLate(now time.Time) {
 	q.Each(func(w *Waiter[P], before int) {
-		if at := q.Earliest(now, w, before); q.late(now, w, at) {
-			q.Refuse(w, q.budget.Refusal(now, at))
+		if r := q.late(now, w, before); r != nil {
+			q.Refuse(w, r)
 		}
 	})
 }
@@ -184,11 +196,6 @@ func (q *Queue[P]) Each(f func(w *Waiter[P], before int)) {
 			}
 		}
 	}
-}
-
-// Earliest returns a time before which w cannot get a permit if that many others go before it.
-func (q *Queue[P]) Earliest(now time.Time, w *Waiter[P], before int) time.Time {
-	return q.budget.Earliest(now, before, w.class == background)
 }
 
 // Before returns the number of waiters that go before w, with those that will come back from a
@@ -238,4 +245,39 @@ func (q *Queue[P]) leave(w *Waiter[P]) {
 		w.queued = false
 	}
 	w.wake()
+}
+
+// alarm is when a Queue has its budget look for permits again, if nothing happens before.
+type alarm struct {
+	timer *time.Timer
+	at    time.Time // when timer fires; zero without one
+}
+
+// SetAlarm has the budget dispatch permits at a time, or earlier; the zero time stands for never.
+func (q *Queue[P]) SetAlarm(now, at time.Time) {
+	a := &q.alarm
+	if !at.IsZero() {
+		at = now.Add(deadline.Slice(at.Sub(now)))
+	}
+	if at.Equal(a.at) || !at.IsZero() && !a.at.IsZero() && a.at.After(now) && a.at.Before(at) {
+		return // the timer fires early enough, and the budget sets it again
+	}
+	if a.timer != nil {
+		a.timer.Stop() // if it has just fired, one more call does no harm
+		a.timer = nil
+	}
+	a.at = at
+	if !at.IsZero() {
+		a.timer = time.AfterFunc(at.Sub(now), q.ring)
+	}
+}
+
+// ring is called by the timer.
+func (q *Queue[P]) ring() {
+	q.budget.Lock()
+	defer q.budget.Unlock()
+	if now := time.Now(); !now.Before(q.alarm.at) {
+		q.alarm = alarm{}
+		q.budget.Dispatch(now)
+	}
 }

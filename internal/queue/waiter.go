@@ -60,8 +60,8 @@ func (q *Queue[P]) NewWaiter(ctx context.Context, now time.Time, c Call) (*Waite
 		w.class = background
 	}
 	w.deadline, _ = ctx.Deadline()
-	if at := q.Earliest(now, w, q.Before(w)); q.late(now, w, at) {
-		return nil, q.budget.Refusal(now, at)
+	if r := q.late(now, w, q.Before(w)); r != nil {
+		return nil, r
 	}
 	return w, nil
 }
@@ -89,8 +89,8 @@ func (q *Queue[P]) Tell(now time.Time, w *Waiter[P], wait Wait) {
 // Join puts w into the queue, unless it cannot be served in time.
 func (q *Queue[P]) Join(now time.Time, w *Waiter[P]) {
 	q.budget.Dispatch(now)
-	if at := q.Earliest(now, w, q.Before(w)); q.late(now, w, at) {
-		q.Refuse(w, q.budget.Refusal(now, at))
+	if r := q.late(now, w, q.Before(w)); r != nil {
+		q.Refuse(w, r)
 		return
 	}
 	q.arrived++
@@ -117,7 +117,7 @@ func (q *Queue[P]) Await(ctx context.Context, w *Waiter[P]) (P, *Refusal) {
 		}
 	}()
 	for {
-		wait, over := q.check(ctx, w)
+		wait, left, over := q.check(ctx, w)
 		switch {
 		case over:
 			done(w.free)
@@ -127,17 +127,18 @@ func (q *Queue[P]) Await(ctx context.Context, w *Waiter[P]) (P, *Refusal) {
 			done = q.start(ctx, *wait)
 			q.comeBack(w)
 		default:
-			q.awaitEvent(ctx, w)
+			w.awaitEvent(ctx, left)
 		}
 	}
 }
 
-// check returns what w has to report, or reports whether its wait is over.
-func (q *Queue[P]) check(ctx context.Context, w *Waiter[P]) (report *Wait, over bool) {
+// check returns what w has to report, or how long it may still wait for limits, or reports whether
+// its wait is over.
+func (q *Queue[P]) check(ctx context.Context, w *Waiter[P]) (report *Wait, left time.Duration, over bool) {
 	q.budget.Lock()
 	defer q.budget.Unlock()
 	if report, w.wait = w.wait, nil; report != nil {
-		return report, false
+		return report, 0, false
 	}
 	now := time.Now()
 	q.budget.Dispatch(now) // the wait may be over at the same time as maxWait
@@ -149,12 +150,16 @@ func (q *Queue[P]) check(ctx context.Context, w *Waiter[P]) (report *Wait, over 
 		w.refused = q.Ended(now, true)
 	case w.granted, w.refused != nil:
 	case w.wait != nil, spent < w.MaxWait, spent == 0, q.since.IsZero(): // without a limit the wait is free
-		return nil, false
+		left = w.MaxWait - spent
+		if q.least != nil {
+			left = max(left, q.least())
+		}
+		return nil, left, false
 	default:
 		q.withdraw(w, now)
-		w.refused = q.budget.Refusal(now, q.Earliest(now, w, 0))
+		w.refused = q.budget.Refusal(now, q.earliest(now, w, 0))
 	}
-	return nil, true
+	return nil, 0, true
 }
 
 // Ended returns the refusal of a call whose context has ended. waited is whether that was in the
@@ -173,9 +178,9 @@ func (q *Queue[P]) comeBack(w *Waiter[P]) {
 }
 
 // awaitEvent waits for the first event that may end the wait of w.
-func (q *Queue[P]) awaitEvent(ctx context.Context, w *Waiter[P]) {
+func (w *Waiter[P]) awaitEvent(ctx context.Context, left time.Duration) {
 	var timeout <-chan time.Time
-	if left := q.left(w); left > 0 { // else w is refused as soon as a limit is the reason
+	if left > 0 { // else w is refused as soon as a limit is the reason
 		timer := time.NewTimer(left)
 		defer timer.Stop()
 		timeout = timer.C
@@ -187,28 +192,27 @@ func (q *Queue[P]) awaitEvent(ctx context.Context, w *Waiter[P]) {
 	}
 }
 
-// left returns how long w may still wait for limits, and at least as long as the budget needs.
-func (q *Queue[P]) left(w *Waiter[P]) time.Duration {
-	q.budget.Lock()
-	defer q.budget.Unlock()
-	left := w.MaxWait - q.spent(time.Now(), w)
-	if q.least != nil {
-		left = max(left, q.least())
-	}
-	return left
-}
-
 // spent returns how long w has waited for limits.
 func (q *Queue[P]) spent(now time.Time, w *Waiter[P]) time.Duration { return q.Clock(now) - w.clock }
 
-// late reports whether w cannot wait until at. Each window after the next one may begin up to a
-// second late, the grain of Reset: 1/60 of the time that at is after the next one.
-func (q *Queue[P]) late(now time.Time, w *Waiter[P], at time.Time) bool {
+// earliest returns a time before which w cannot get a permit if that many others go before it.
+func (q *Queue[P]) earliest(now time.Time, w *Waiter[P], before int) time.Time {
+	return q.budget.Earliest(now, before, w.class == background)
+}
+
+// late returns a refusal if w cannot be served in time when that many others go before it. Each
+// window after the next one may begin up to a second late, the grain of Reset: 1/60 of the time by
+// which it is after the next one.
+func (q *Queue[P]) late(now time.Time, w *Waiter[P], before int) *Refusal {
+	at := q.earliest(now, w, before)
 	if !at.After(now) {
-		return false // as far as known, w need not wait for a limit
+		return nil // as far as known, w need not wait for a limit
 	}
-	at = at.Add(at.Sub(q.Earliest(now, w, 0)) / 60)
-	return at.Sub(now) > w.MaxWait-q.spent(now, w) || !w.deadline.IsZero() && at.After(w.deadline)
+	latest := at.Add(at.Sub(q.earliest(now, w, 0)) / 60)
+	if latest.Sub(now) > w.MaxWait-q.spent(now, w) || !w.deadline.IsZero() && latest.After(w.deadline) {
+		return q.budget.Refusal(now, at)
+	}
+	return nil
 }
 
 // withdraw ends the wait of w: it gives back the permit that w may have got, or removes w from the
