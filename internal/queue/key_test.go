@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -83,11 +84,7 @@ func TestLimiterBackground(t *testing.T) {
 				all.Go(func() {
 					p, refused := l.Acquire(t.Context(), Call{Ticket: l.Issue(), Background: true, MaxWait: time.Hour})
 					if assert.Nil(t, refused) {
-						o := s.Answer()
-						now := time.Now()
-						p.Release(&quota.Observation{
-							Sent: now, Received: now, StatusCode: o.StatusCode, RateLimit: o.RateLimit, Date: o.Date,
-						})
+						p.Release(carry(s, rand.New(rand.NewPCG(6, 6))))
 					}
 				})
 			}
@@ -114,12 +111,7 @@ func TestLimiterBackground(t *testing.T) {
 						return
 					}
 					*count++
-					o := s.Answer()
-					sent := time.Now()
-					time.Sleep(time.Millisecond)
-					p.Release(&quota.Observation{
-						Sent: sent, Received: time.Now(), StatusCode: o.StatusCode, RateLimit: o.RateLimit, Date: o.Date,
-					})
+					p.Release(carry(s, rand.New(rand.NewPCG(6, uint64(*count)))))
 				}
 			}
 			counts := make([]int, 101)

@@ -11,10 +11,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newLimiter returns a limiter for calls outside a client, which report no waits.
 func newLimiter() *Limiter { return limiterWith(quota.Budget{}) }
@@ -64,10 +68,8 @@ func carry(s *quotatest.Service, rng *rand.Rand) *quota.Observation {
 	time.Sleep(out)
 	o := s.Answer()
 	time.Sleep(whole - out)
-	return &quota.Observation{
-		Sent: sent, Received: time.Now(), StatusCode: o.StatusCode,
-		RateLimit: o.RateLimit, RetryAfter: o.RetryAfter, Date: o.Date,
-	}
+	o.Sent, o.Received = sent, time.Now()
+	return &o
 }
 
 // carryLossy is carry over a network that refuses one connection in ten and loses one response in ten.
@@ -141,63 +143,6 @@ func TestLimiterColdStart(t *testing.T) {
 			all.Wait()
 			assert.Zero(t, s.Rejected())
 			assertAtRest(t, l)
-		})
-	})
-	t.Run("one more goes ahead for each second without a response", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			start := time.Now()
-			var mu sync.Mutex
-			var admitted []time.Duration
-			var permits []*Permit
-			for range 4 {
-				go func() {
-					p, refused := acquire(t.Context(), l, time.Minute)
-					if assert.Nil(t, refused) {
-						mu.Lock()
-						defer mu.Unlock()
-						admitted = append(admitted, time.Since(start))
-						permits = append(permits, p)
-					}
-				}()
-			}
-			time.Sleep(30 * time.Second)
-			synctest.Wait()
-			assert.Equal(t, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, admitted)
-			for _, p := range permits {
-				p.Release(ok(60, 57, time.Minute))
-			}
-			assertAtRest(t, l)
-		})
-	})
-	// Callers give up after their request was sent and before there was a response.
-	t.Run("a caller that gives up delays no other", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			start := time.Now()
-			for range 20 {
-				one(t, l, &quota.Observation{Sent: time.Now(), Abandoned: true})
-			}
-			assert.Equal(t, start, time.Now())
-			one(t, l, ok(60, 30, time.Minute))
-		})
-	})
-	t.Run("a service that cannot be reached fails soon for all", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			start := time.Now()
-			var all sync.WaitGroup
-			for range 64 {
-				all.Go(func() {
-					p, refused := acquire(t.Context(), l, time.Minute)
-					if assert.Nil(t, refused) {
-						time.Sleep(time.Second) // the connection is refused
-						p.Release(&quota.Observation{Received: time.Now()})
-					}
-				})
-			}
-			all.Wait()
-			assert.Less(t, time.Since(start), 20*time.Second)
 		})
 	})
 }

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -40,57 +39,6 @@ func TestLimiterGate(t *testing.T) {
 			synctest.Wait()
 			assert.EqualValues(t, 50, admitted.Load(), "then the others")
 			all.Wait()
-		})
-	})
-	t.Run("the Reset of a 429 counts if its window is used up", func(t *testing.T) {
-		for _, c := range []struct {
-			name              string
-			remaining         int
-			reset, retryAfter time.Duration
-			want              time.Duration
-			scope             quota.Scope
-		}{
-			{"exhausted, Reset is later", 0, 50 * time.Second, 20 * time.Second, 50 * time.Second, quota.Minute},
-			{"exhausted, Retry-After is later", 0, 50 * time.Second, 51 * time.Second, 51 * time.Second, quota.Minute},
-			{"not exhausted", 5, 50 * time.Second, 20 * time.Second, 20 * time.Second, quota.Minute},
-			{"not exhausted, no Retry-After", 5, 50 * time.Second, 0, 51 * time.Second, quota.Minute},
-			{"the day", 0, 5 * time.Hour, 5 * time.Hour, 5 * time.Hour, quota.Day},
-			{"a ban", 0, 50 * time.Second, 5 * time.Minute, 5 * time.Minute, quota.Ban},
-			{"Reset is past", 0, -time.Hour, 30 * time.Second, 30 * time.Second, quota.Minute},
-			{"nothing usable", 0, -time.Hour, 0, time.Minute, quota.Minute},
-		} {
-			t.Run(c.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					l := newLimiter()
-					now := time.Now()
-					one(t, l, tooMany(60, c.remaining, c.reset, c.retryAfter))
-					_, refused := acquire(t.Context(), l, time.Second)
-					require.NotNil(t, refused)
-					assert.Equal(t, c.scope, refused.Scope)
-					assert.Equal(t, c.want, refused.RetryAt.Sub(now))
-
-					time.Sleep(c.want - 1)
-					_, refused = acquire(t.Context(), l, 0)
-					require.NotNil(t, refused)
-					time.Sleep(time.Nanosecond)
-					one(t, l, ok(60, 59, time.Minute))
-				})
-			})
-		}
-	})
-	t.Run("closures in a row back off", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter()
-			var waited []time.Duration
-			for range 9 {
-				start := time.Now()
-				p, refused := acquire(t.Context(), l, time.Hour)
-				require.Nil(t, refused)
-				waited = append(waited, time.Since(start))
-				p.Release(tooMany(60, 5, time.Hour, 10*time.Millisecond))
-			}
-			s := time.Second
-			assert.Equal(t, []time.Duration{0, s / 100, s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s}, waited)
 		})
 	})
 	t.Run("waiters are refused when the gate closes for too long", func(t *testing.T) {
@@ -249,35 +197,5 @@ func TestLimiterWaitTooLong(t *testing.T) {
 			p.Release(ok(1, 0, time.Minute))
 			both.Wait()
 		})
-	})
-}
-
-func TestLimiterDay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newService(60)
-		s.PerDay = 100
-		l := newLimiter()
-		rng := rand.New(rand.NewPCG(3, 3))
-		start := time.Now()
-		for range 100 {
-			p, refused := acquire(t.Context(), l, 2*time.Minute)
-			require.Nil(t, refused)
-			p.Release(carry(s, rng))
-		}
-		for range 23 {
-			_, refused := acquire(t.Context(), l, 2*time.Minute)
-			require.NotNil(t, refused)
-			assert.Equal(t, quota.Day, refused.Scope)
-			assert.WithinDuration(t, start.Add(24*time.Hour), refused.RetryAt, 2*time.Second)
-			time.Sleep(time.Hour)
-		}
-		assert.Len(t, s.Arrivals(), 100, "nothing was sent meanwhile")
-		time.Sleep(time.Until(start.Add(24*time.Hour - time.Minute)))
-		for range 10 {
-			p, refused := acquire(t.Context(), l, 2*time.Minute)
-			require.Nil(t, refused)
-			p.Release(carry(s, rng))
-		}
-		assert.Zero(t, s.Rejected())
 	})
 }

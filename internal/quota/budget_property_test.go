@@ -79,7 +79,7 @@ func (w *walk) note(format string, args ...any) {
 func (w *walk) step() {
 	switch n := w.rng.IntN(100); {
 	case n < 45:
-		w.Admit()
+		w.admit()
 	case n < 65:
 		w.arrive()
 	case n < 85:
@@ -87,17 +87,19 @@ func (w *walk) step() {
 	case n < 88:
 		w.drop()
 	case n < 89 && w.foreign:
-		w.interfere()
+		for range 1 + w.rng.IntN(5) {
+			w.service.Answer()
+		}
 	default:
-		w.pass(time.Duration(w.rng.Int64N(int64(300 * time.Millisecond))))
+		w.now = w.now.Add(time.Duration(w.rng.Int64N(int64(300 * time.Millisecond))))
 	}
 	if len(w.flights) != w.budget.InFlight() {
 		w.failf("%d requests are in flight, the budget counts %d", len(w.flights), w.budget.InFlight())
 	}
 }
 
-// Admit asks the budget for a request, and checks its decision.
-func (w *walk) Admit() {
+// admit asks the budget for a request, and checks its decision.
+func (w *walk) admit() {
 	s, why, ok := w.budget.Admit(w.now, w.rng.IntN(4) == 0)
 	if !ok {
 		w.wait(why)
@@ -163,17 +165,17 @@ func (w *walk) receive() {
 			o = quota.Observation{Sent: o.Sent, Received: o.Received, StatusCode: http.StatusBadGateway}
 		}
 	}
-	w.Settle(f, o)
+	w.settle(f, o)
 }
 
 // drop ends a request that was not sent.
 func (w *walk) drop() {
 	if f := w.pick(func(f *flight) bool { return f.response == nil }); f != nil {
-		w.Settle(f, quota.Observation{})
+		w.settle(f, quota.Observation{})
 	}
 }
 
-func (w *walk) Settle(f *flight, o quota.Observation) {
+func (w *walk) settle(f *flight, o quota.Observation) {
 	w.note("response %d, %d left", o.StatusCode, o.RateLimit.Remaining)
 	w.flights = slices.DeleteFunc(w.flights, func(g *flight) bool { return g == f })
 	w.budget.Settle(f.slot, &o, w.now)
@@ -198,15 +200,6 @@ func (w *walk) sinceGate() (n int) {
 	}
 	return n
 }
-
-// interfere sends requests of another process.
-func (w *walk) interfere() {
-	for range 1 + w.rng.IntN(5) {
-		w.service.Answer()
-	}
-}
-
-func (w *walk) pass(d time.Duration) { w.now = w.now.Add(d) }
 
 // pick returns a random flight for which is returns true; nil if there is none.
 func (w *walk) pick(is func(*flight) bool) *flight {

@@ -8,9 +8,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/internal/quota"
 )
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // process is a process with one budget, in its own time.
 type process struct {
@@ -24,11 +28,14 @@ func newProcess(t *testing.T) *process {
 	return &process{t: t, now: time.Unix(1_000_000_020, 0), Budget: quota.Budget{Processes: 1}}
 }
 
-// newSharedProcess returns a process that does not know whether others use the key.
-func newSharedProcess(t *testing.T) *process {
-	p := newProcess(t)
+// newSharedProcess returns a process that does not know whether others use the key. The first of 60
+// requests has opened a window until reset.
+func newSharedProcess(t *testing.T) (p *process, reset time.Time) {
+	p = newProcess(t)
 	p.Processes = 0
-	return p
+	reset = p.now.Add(time.Minute)
+	p.respond(p.send(), 60, 59, reset)
+	return p, reset
 }
 
 func (p *process) send() quota.Slot {
@@ -49,6 +56,15 @@ func (p *process) respond(s quota.Slot, limit, remaining int, reset time.Time) {
 	p.Settle(s, &quota.Observation{
 		Sent: p.now, Received: p.now, StatusCode: http.StatusOK, Date: p.now.Truncate(time.Second),
 		RateLimit: quota.RateLimit{limit, remaining, reset},
+	}, p.now)
+}
+
+// reject has the next request get a 429.
+func (p *process) reject(limit, remaining int, reset time.Time, retryAfter time.Duration) {
+	p.t.Helper()
+	p.Settle(p.send(), &quota.Observation{
+		Sent: p.now, Received: p.now, StatusCode: http.StatusTooManyRequests, RetryAfter: retryAfter,
+		Date: p.now.Truncate(time.Second), RateLimit: quota.RateLimit{limit, remaining, reset},
 	}, p.now)
 }
 
@@ -133,6 +149,13 @@ func TestBudget(t *testing.T) {
 		}
 		p.blocked()
 	})
+	t.Run("a caller that gives up delays no other", func(t *testing.T) {
+		p := newProcess(t)
+		for range 20 {
+			p.Settle(p.send(), &quota.Observation{Sent: p.now, Abandoned: true}, p.now)
+		}
+		p.send()
+	})
 	t.Run("a response without headers changes no limit", func(t *testing.T) {
 		p := newProcess(t)
 		reset := p.open(10, 8)
@@ -189,10 +212,7 @@ func TestBudgetWindow(t *testing.T) {
 		p := newProcess(t)
 		p.respond(p.send(), 10, 0, p.now.Add(30*time.Second))
 		p.now = p.now.Add(31 * time.Second)
-		p.Settle(p.send(), &quota.Observation{
-			Sent: p.now, Received: p.now, StatusCode: http.StatusTooManyRequests, RetryAfter: time.Second,
-			RateLimit: quota.RateLimit{10, 0, p.now}, Date: p.now,
-		}, p.now)
+		p.reject(10, 0, p.now, time.Second)
 		p.now = p.now.Add(time.Second)
 		p.respond(p.send(), 10, 0, p.now.Add(30*time.Second))
 		assert.Equal(t, 32*time.Second, p.blocked().Until.Sub(p.now))

@@ -13,15 +13,12 @@ import (
 
 func TestBudgetShare(t *testing.T) {
 	t.Run("six may be in flight while nothing is known about others", func(t *testing.T) {
-		p := newSharedProcess(t)
-		p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
+		p, _ := newSharedProcess(t)
 		sendSix(p)
 		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
 	})
 	t.Run("eight responses that show nobody else allow all that is left", func(t *testing.T) {
-		p := newSharedProcess(t)
-		reset := p.now.Add(time.Minute)
-		p.respond(p.send(), 60, 59, reset)
+		p, reset := newSharedProcess(t)
 		for left := 58; left > 50; left-- {
 			p.respond(p.send(), 60, left, reset)
 		}
@@ -31,9 +28,7 @@ func TestBudgetShare(t *testing.T) {
 		assert.Equal(t, quota.Reason(quota.Minute), p.blocked().Reason)
 	})
 	t.Run("a request of others narrows the way at once, also in the next window", func(t *testing.T) {
-		p := newSharedProcess(t)
-		reset := p.now.Add(time.Minute)
-		p.respond(p.send(), 60, 59, reset)
+		p, reset := newSharedProcess(t)
 		for left := 58; left > 48; left-- {
 			p.respond(p.send(), 60, left, reset)
 		}
@@ -45,9 +40,7 @@ func TestBudgetShare(t *testing.T) {
 		assert.Equal(t, quota.ForResponse, p.blocked().Reason)
 	})
 	t.Run("requests of others that may be ours in flight do not widen the way", func(t *testing.T) {
-		p := newSharedProcess(t)
-		reset := p.now.Add(time.Minute)
-		p.respond(p.send(), 60, 59, reset)
+		p, reset := newSharedProcess(t)
 		var sent []quota.Slot
 		for left := 57; left > 30; left -= 2 { // every second request is of others
 			for s, _, ok := p.Admit(p.now, false); ok; s, _, ok = p.Admit(p.now, false) {
@@ -59,9 +52,7 @@ func TestBudgetShare(t *testing.T) {
 		}
 	})
 	t.Run("responses in any order show nobody else, once all have come", func(t *testing.T) {
-		p := newSharedProcess(t)
-		reset := p.now.Add(time.Minute)
-		p.respond(p.send(), 60, 59, reset)
+		p, reset := newSharedProcess(t)
 		var sent []quota.Slot
 		for range 6 {
 			sent = append(sent, p.send())
@@ -74,20 +65,14 @@ func TestBudgetShare(t *testing.T) {
 		}
 	})
 	t.Run("a 429 is no evidence of how many others there are", func(t *testing.T) {
-		p := newSharedProcess(t)
-		reset := p.now.Add(time.Minute)
-		p.respond(p.send(), 60, 59, reset)
-		p.Settle(p.send(), &quota.Observation{
-			Sent: p.now, Received: p.now, StatusCode: http.StatusTooManyRequests, RetryAfter: 10 * time.Hour, Date: p.now,
-			RateLimit: quota.RateLimit{Limit: 60, Reset: reset},
-		}, p.now)
+		p, reset := newSharedProcess(t)
+		p.reject(60, 0, reset, 10*time.Hour)
 		p.now = p.now.Add(10 * time.Hour)
 		p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
 		sendSix(p)
 	})
 	t.Run("a late request leaves its place and keeps its reservation", func(t *testing.T) {
-		p := newSharedProcess(t)
-		p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
+		p, _ := newSharedProcess(t)
 		sendSix(p)
 		wake := p.blocked().Wake
 		assert.LessOrEqual(t, wake.Sub(p.now), time.Second)
@@ -96,16 +81,12 @@ func TestBudgetShare(t *testing.T) {
 		assert.Equal(t, 12, p.InFlight())
 	})
 	t.Run("the requests that others have in flight are left to them", func(t *testing.T) {
-		p := newSharedProcess(t)
-		reset := p.now.Add(time.Minute)
-		p.respond(p.send(), 60, 59, reset)
+		p, reset := newSharedProcess(t)
 		p.respond(p.send(), 60, 5, reset) // 53 requests of others while ours was in flight
 		assert.Equal(t, quota.Reason(quota.Minute), p.blocked().Reason)
 	})
 	t.Run("what came during a single slow response of ours is not in flight now", func(t *testing.T) {
-		p := newSharedProcess(t)
-		reset := p.now.Add(time.Minute)
-		p.respond(p.send(), 60, 59, reset)
+		p, reset := newSharedProcess(t)
 		left := 59
 		for _, took := range []time.Duration{10 * time.Millisecond, 10 * time.Millisecond, 2 * time.Second} {
 			slot, sent := p.send(), p.now
@@ -138,38 +119,55 @@ func sendSix(p *process) {
 	}
 }
 
-func TestBudgetScope(t *testing.T) {
-	now := time.Unix(1_000_000_000, 0)
+func TestBudgetClosure(t *testing.T) {
 	for _, test := range []struct {
-		name       string
-		retryAfter time.Duration
-		remaining  int
-		end        time.Duration
-		want       quota.Scope
+		name              string
+		remaining         int
+		reset, retryAfter time.Duration
+		want              time.Duration
+		scope             quota.Scope
 	}{
-		{"the minute is used up", 30 * time.Second, 0, 30 * time.Second, quota.Minute},
-		{"the day is used up", 10 * time.Hour, 0, 10 * time.Hour, quota.Day},
-		{"the day is used up, and Retry-After is shorter", 5 * time.Second, 0, 10 * time.Hour, quota.Day},
-		{"something short while the day has room", 5 * time.Second, 500, 10 * time.Hour, quota.Minute},
-		{"Retry-After is beyond the window", 5 * time.Minute, 0, 30 * time.Second, quota.Ban},
+		{"used up, Reset is later", 0, 50 * time.Second, 20 * time.Second, 50 * time.Second, quota.Minute},
+		{"used up, Retry-After is later", 0, 50 * time.Second, 51 * time.Second, 51 * time.Second, quota.Minute},
+		{"not used up", 5, 50 * time.Second, 20 * time.Second, 20 * time.Second, quota.Minute},
+		{"not used up, no Retry-After", 5, 50 * time.Second, 0, 51 * time.Second, quota.Minute},
+		{"the day is used up", 0, 5 * time.Hour, 5 * time.Hour, 5 * time.Hour, quota.Day},
+		{"the day is used up, and Retry-After is shorter", 0, 10 * time.Hour, 5 * time.Second, 10 * time.Hour, quota.Day},
+		{"something short while the day has room", 500, 10 * time.Hour, 5 * time.Second, 5 * time.Second, quota.Minute},
+		{"a ban", 0, 50 * time.Second, 5 * time.Minute, 5 * time.Minute, quota.Ban},
+		{"Reset is past", 0, -time.Hour, 30 * time.Second, 30 * time.Second, quota.Minute},
+		{"nothing usable", 0, -time.Hour, 0, time.Minute, quota.Minute},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			o := &quota.Observation{
-				Received: now, RetryAfter: test.retryAfter,
-				RateLimit: quota.RateLimit{Limit: 1000, Remaining: test.remaining, Reset: now.Add(test.end)},
-			}
-			assert.Equal(t, test.want, quota.ScopeOf(o, now.Add(test.end)))
+			p := newProcess(t)
+			p.reject(1000, test.remaining, p.now.Add(test.reset), test.retryAfter)
+			w := p.blocked()
+			assert.Equal(t, quota.Reason(test.scope), w.Reason)
+			assert.Equal(t, test.want, w.Until.Sub(p.now))
+			p.now = w.Until.Add(-1)
+			p.blocked()
+			p.now = w.Until
+			p.send()
 		})
 	}
+	t.Run("closures in a row last longer", func(t *testing.T) {
+		p := newProcess(t)
+		var closed []time.Duration
+		for range 8 {
+			p.reject(1000, 5, p.now.Add(time.Hour), 10*time.Millisecond)
+			until := p.blocked().Until
+			closed = append(closed, until.Sub(p.now))
+			p.now = until
+		}
+		s := time.Second
+		assert.Equal(t, []time.Duration{s / 100, s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s}, closed)
+	})
 }
 
 func TestBudgetReopen(t *testing.T) {
 	ban := func(p *process) {
 		p.t.Helper()
-		p.Settle(p.send(), &quota.Observation{
-			Sent: p.now, Received: p.now, StatusCode: http.StatusTooManyRequests, RetryAfter: 24 * time.Hour, Date: p.now,
-			RateLimit: quota.RateLimit{Limit: 60, Reset: p.now.Add(time.Minute)},
-		}, p.now)
+		p.reject(60, 0, p.now.Add(time.Minute), 24*time.Hour)
 		require.Equal(p.t, quota.Reason(quota.Ban), p.blocked().Reason)
 	}
 	t.Run("lets one request go ahead", func(t *testing.T) {

@@ -26,58 +26,44 @@ type counter struct {
 	kind   Window
 	limit  int
 	length time.Duration
-	start  time.Time
-	count  int
-	hits   []time.Time // times of the requests in a sliding window
+	start  time.Time   // of a window that does not slide
+	hits   []time.Time // its requests
 }
+
+func (q *counter) slides() bool { return q.kind == Sliding || q.kind == Drained }
 
 // roll removes the requests that the window no longer counts at now.
 func (q *counter) roll(now time.Time) {
-	switch q.kind {
-	case Sliding, Drained:
+	start := now.Truncate(time.Second)
+	if q.kind == Aligned {
+		start = now.Truncate(q.length)
+	}
+	switch {
+	case q.slides():
 		for len(q.hits) > 0 && !now.Before(q.hits[0].Add(q.length)) {
 			q.hits = q.hits[1:]
 		}
-		q.count = len(q.hits)
-	case Aligned:
-		if start := now.Truncate(q.length); !start.Equal(q.start) {
-			q.start, q.count = start, 0
-		}
-	default:
-		if q.start.IsZero() || !now.Before(q.start.Add(q.length)) {
-			q.start, q.count = now.Truncate(time.Second), 0
-		}
+	case q.start.IsZero() || !now.Before(q.start.Add(q.length)):
+		q.start, q.hits = start, nil
 	}
 }
 
-func (q *counter) left() int { return max(0, q.limit-q.count) }
+func (q *counter) left() int { return max(0, q.limit-len(q.hits)) }
 
-func (q *counter) take(now time.Time) {
-	q.count++
-	if q.kind == Sliding || q.kind == Drained {
-		q.hits = append(q.hits, now)
-	}
-}
-
-// free returns when there is room for the next request.
-func (q *counter) free(now time.Time) time.Time {
-	switch {
-	case q.kind != Sliding && q.kind != Drained:
-		return q.start.Add(q.length)
-	case len(q.hits) == 0:
-		return now
-	}
-	return q.hits[max(0, len(q.hits)-q.limit)].Add(q.length)
-}
-
-func (q *counter) reset(now time.Time) time.Time {
-	switch {
-	case q.kind == Drained && len(q.hits) > 0:
-		return q.hits[len(q.hits)-1].Add(q.length)
-	case q.kind == Sliding && len(q.hits) > 0:
+// free returns when there is room for the next request of a window that is used up.
+func (q *counter) free() time.Time {
+	if q.slides() {
 		return q.hits[0].Add(q.length)
 	}
-	return q.free(now)
+	return q.start.Add(q.length)
+}
+
+// reset returns the Reset of a window that has counted a request.
+func (q *counter) reset() time.Time {
+	if q.kind == Drained {
+		return q.hits[len(q.hits)-1].Add(q.length)
+	}
+	return q.free()
 }
 
 // Service is the model. Its fields must be set before the first Answer; only Clock and PerMinute
@@ -107,13 +93,13 @@ func (s *Service) Answer() quota.Observation {
 	if tight := s.tight(); tight.left() == 0 {
 		s.rejected++
 		o.StatusCode = http.StatusTooManyRequests
-		o.RetryAfter = max(time.Second, (tight.free(now).Sub(now) + time.Second - 1).Truncate(time.Second))
+		o.RetryAfter = max(time.Second, (tight.free().Sub(now) + time.Second - 1).Truncate(time.Second))
 	} else {
-		s.minute.take(now)
-		s.day.take(now)
+		s.minute.hits = append(s.minute.hits, now)
+		s.day.hits = append(s.day.hits, now)
 	}
 	if tight := s.tight(); !s.NoHeaders {
-		reset := tight.reset(now).Add(time.Second - 1).Truncate(time.Second)
+		reset := tight.reset().Add(time.Second - 1).Truncate(time.Second)
 		o.RateLimit = quota.RateLimit{Limit: tight.limit, Remaining: tight.left(), Reset: reset}
 	}
 	if !s.NoDate {
