@@ -135,35 +135,32 @@ func hasTest(t *testing.T, folder, pattern string) bool {
 	first, _, _ := strings.Cut(pattern, "/")
 	wanted, err := regexp.Compile(first)
 	require.NoError(t, err, pattern)
-	if first == "-" || first == "." {
-		return true
-	}
+	return first == "-" || first == "." || slices.ContainsFunc(testsBelow(t, folder), wanted.MatchString)
+}
+
+// testsBelow returns the names of the tests, benchmarks, fuzz targets and examples below folder.
+func testsBelow(t *testing.T, folder string) (names []string) {
+	t.Helper()
 	for path, text := range texts(t, "_test.go") {
-		if folder != "." && !strings.HasPrefix(path, filepath.ToSlash(folder)+"/") {
-			continue
-		}
-		for _, match := range regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz|Example)\w*)\(`).FindAllStringSubmatch(text, -1) {
-			if wanted.MatchString(match[1]) {
-				return true
+		if folder == "." || strings.HasPrefix(path, filepath.ToSlash(folder)+"/") {
+			for _, match := range regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz|Example)\w*)\(`).FindAllStringSubmatch(text, -1) {
+				names = append(names, match[1])
 			}
 		}
 	}
-	return false
+	return names
 }
 
 // TestDocsFuzzing compares the table of docs/fuzzing.md with the fuzz targets.
 func TestDocsFuzzing(t *testing.T) {
 	t.Parallel()
-	named, targets := map[string]bool{}, map[string]bool{}
+	var named []string
 	for _, match := range regexp.MustCompile("`(Fuzz\\w+)`").FindAllStringSubmatch(texts(t, ".md")["docs/fuzzing.md"], -1) {
-		named[match[1]] = true
+		named = append(named, match[1])
 	}
-	for _, text := range texts(t, "_test.go") {
-		for _, match := range regexp.MustCompile(`(?m)^func (Fuzz\w+)\(f \*testing\.F\)`).FindAllStringSubmatch(text, -1) {
-			targets[match[1]] = true
-		}
-	}
-	assert.Equal(t, targets, named)
+	targets := slices.DeleteFunc(testsBelow(t, "."), func(name string) bool { return !strings.HasPrefix(name, "Fuzz") })
+	assert.Subset(t, named, targets)
+	assert.Subset(t, targets, named)
 }
 
 // TestDocsOperations compares the runbook with the code: it has each line of the logs, each alert,
@@ -204,13 +201,14 @@ func TestHouseFieldsAreDocumented(t *testing.T) {
 	notImported := regexp.MustCompile(`_test\.go$|^(bench|cmd|examples)/`)
 	for path, text := range texts(t, ".go") {
 		if !notImported.MatchString(path) {
-			assert.Empty(t, undocumentedFields(text), path)
+			assert.Empty(t, undocumentedFields(parse(t, text)), path)
 		}
 	}
-	t.Run("control", func(t *testing.T) {
-		assert.Equal(t, []string{"T.Field"}, undocumentedFields(`
+	assert.Equal(t, []string{"Field"}, undocumentedFields(parse(t, `package p
+
 type T struct {
 	Field, hidden int
+	Behind        int // a comment
 }
 
 // Good is documented. So is its Field.
@@ -219,37 +217,35 @@ type Good struct {
 	// Own and Other have one comment.
 	Own, _ int
 	Other  int
-	Behind int // a comment
 }
-
-type hidden struct {
-	Field int
+`)))
 }
-`))
-	})
-}
-
-var (
-	exportedStruct = regexp.MustCompile(`(?ms)((?:^//[^\n]*\n)*)^type ([A-Z]\w*)(?:\[[^\]]*\])? struct \{\n(.*?)^\}`)
-	fieldLine      = regexp.MustCompile(`^\t([A-Z]\w*)(?:, \w+)* +\S`)
-)
 
 // undocumentedFields returns the exported fields of exported structs without a comment. A comment
 // of the struct or of another field that mentions the field is enough.
-func undocumentedFields(source string) (found []string) {
-	for _, match := range exportedStruct.FindAllStringSubmatch(source, -1) {
-		lines, comments := strings.Split(match[3], "\n"), match[1]
-		for _, line := range lines {
-			_, comment, _ := strings.Cut(line, "//")
-			comments += comment + "\n"
-		}
-		for i, line := range lines {
-			field := fieldLine.FindStringSubmatch(line)
-			if field == nil || strings.Contains(line, "//") || i > 0 && strings.HasPrefix(lines[i-1], "\t//") {
+func undocumentedFields(file *ast.File) (found []string) {
+	for _, decl := range file.Decls {
+		types, _ := decl.(*ast.GenDecl)
+		for spec := range ast.Preorder(decl) {
+			declared, _ := spec.(*ast.TypeSpec)
+			if types == nil || declared == nil || !declared.Name.IsExported() {
 				continue
 			}
-			if !regexp.MustCompile(`\b` + field[1] + `\b`).MatchString(comments) {
-				found = append(found, match[2]+"."+field[1])
+			fields, ok := declared.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			comments := types.Doc.Text() + declared.Doc.Text()
+			for _, field := range fields.Fields.List {
+				comments += field.Doc.Text() + field.Comment.Text()
+			}
+			for _, field := range fields.Fields.List {
+				for _, name := range field.Names {
+					documented := field.Doc != nil || field.Comment != nil || strings.Contains(comments, name.Name)
+					if name.IsExported() && !documented {
+						found = append(found, name.Name)
+					}
+				}
 			}
 		}
 	}
@@ -280,14 +276,9 @@ func TestHouseThreatModelNamesTestsThatExist(t *testing.T) {
 	require.NoError(t, err)
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(threats), -1)
 	require.NotEmpty(t, named)
-	exists := map[string]bool{}
-	for _, text := range texts(t, "_test.go") {
-		for _, match := range regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`).FindAllStringSubmatch(text, -1) {
-			exists[match[1]] = true
-		}
-	}
+	exists := testsBelow(t, ".")
 	for _, name := range named {
-		assert.True(t, exists[name[1]], name[1])
+		assert.Contains(t, exists, name[1])
 	}
 }
 
@@ -409,115 +400,19 @@ func TestHouseTestsUseGoleak(t *testing.T) {
 	}
 }
 
+// TestHouseTestsSleepInBubbles looks for files whose tests sleep in real time.
 func TestHouseTestsSleepInBubbles(t *testing.T) {
 	t.Parallel()
-	folders := map[string][]*ast.File{}
+	sleep := regexp.MustCompile(`time\.Sleep\(`)
+	bubble := regexp.MustCompile(`synctest\.Test\(|(?i:bubble)\(t, |\brecorded\(t, `) // the last two call the first
 	for path, text := range texts(t, "_test.go") {
-		folders[filepath.Dir(path)] = append(folders[filepath.Dir(path)], parse(t, text))
+		assert.True(t, !sleep.MatchString(text) || bubble.MatchString(text), path)
 	}
-	for folder, files := range folders {
-		assert.Empty(t, sleepers(files), "%s: time.Sleep outside a synctest bubble", folder)
-	}
-	t.Run("control", func(t *testing.T) {
-		assert.ElementsMatch(t, []string{"TestReal", "shared", "RoundTrip", "var"}, sleepers([]*ast.File{parse(t, `package p
-
-func TestReal(t *testing.T) { time.Sleep(1) }
-func TestCallsSharedInBubble(t *testing.T) { synctest.Test(t, func(t *testing.T) { shared(); virtual() }) }
-func TestCallsSharedOutside(t *testing.T) { shared() }
-func shared() { time.Sleep(1) }
-func virtual() { deeper() }
-func deeper() { time.Sleep(1) }
-func TestInBubble(t *testing.T) { synctest.Test(t, func(t *testing.T) { go func() { time.Sleep(1) }() }) }
-func TestNamed(t *testing.T) { synctest.Test(t, named) }
-func named(t *testing.T) { time.Sleep(1) }
-func bubble(t *testing.T, f func()) { synctest.Test(t, func(*testing.T) { f() }) }
-func TestByRunner(t *testing.T) { bubble(t, func() { time.Sleep(1) }) }
-func (d double) RoundTrip() { time.Sleep(1) }
-var table = []func(){func() { time.Sleep(1) }}
-`)}))
-	})
-}
-
-// part is a declaration of a test file.
-type part struct {
-	name   string
-	idents map[string]bool // all identifiers in it
-	sleeps bool
-	bubble bool // it opens a bubble
-}
-
-// sleepers returns the declarations that call time.Sleep, unless they open a bubble, or only
-// declarations that open one lead to them.
-func sleepers(files []*ast.File) (found []string) {
-	parts := partsOf(files)
-	var inBubble func(name string, path []string) bool
-	inBubble = func(name string, path []string) bool {
-		if slices.Contains(path, name) {
-			return true // a circle of declarations, or methods with the same name
-		}
-		used := false
-		for _, user := range parts {
-			if user.idents[name] {
-				used = true
-				if !user.bubble && !inBubble(user.name, append(path, name)) {
-					return false
-				}
-			}
-		}
-		return used
-	}
-	for _, p := range parts {
-		if p.sleeps && !p.bubble && !inBubble(p.name, nil) {
-			found = append(found, p.name)
-		}
-	}
-	return found
-}
-
-// partsOf returns the declarations of files. A declaration opens a bubble if it calls
-// synctest.Test, or a function that passes its own argument to synctest.Test.
-func partsOf(files []*ast.File) (parts []*part) {
-	openers := map[string]bool{}
-	for _, file := range files {
-		for _, decl := range file.Decls {
-			p, body := &part{name: "var", idents: map[string]bool{}}, ast.Node(decl)
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Body != nil {
-				p.name, body = f.Name.Name, f.Body
-			}
-			ast.Inspect(body, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.SelectorExpr:
-					x, _ := n.X.(*ast.Ident)
-					p.sleeps = p.sleeps || x != nil && x.Name == "time" && n.Sel.Name == "Sleep"
-					p.bubble = p.bubble || x != nil && x.Name == "synctest" && n.Sel.Name == "Test"
-				case *ast.Ident:
-					p.idents[n.Name] = true
-				}
-				return true
-			})
-			openers[p.name] = openers[p.name] || p.bubble && takesFunc(decl)
-			parts = append(parts, p)
-		}
-	}
-	for _, p := range parts {
-		for name := range p.idents {
-			p.bubble = p.bubble || openers[name]
-		}
-	}
-	return parts
-}
-
-func takesFunc(decl ast.Decl) bool {
-	f, ok := decl.(*ast.FuncDecl)
-	return ok && slices.ContainsFunc(f.Type.Params.List, func(param *ast.Field) bool {
-		_, ok := param.Type.(*ast.FuncType)
-		return ok
-	})
 }
 
 func parse(t *testing.T, text string) *ast.File {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution|parser.ParseComments)
 	require.NoError(t, err)
 	return file
 }

@@ -51,18 +51,6 @@ func TestHouseFakeLinksNothingOfATest(t *testing.T) {
 	}
 }
 
-func TestHouseFakeStandsOnTheStandardLibraryAndTheClient(t *testing.T) {
-	t.Parallel()
-	for _, pkg := range goList(t, "./fake") {
-		for _, path := range pkg.Imports {
-			standard := !strings.Contains(strings.Split(path, "/")[0], ".")
-			codec := path == "github.com/go-json-experiment/json/jsontext" // the client links it, too
-			shared := path == modulePath+"/internal/redact" || path == modulePath+"/internal/link"
-			assert.Truef(t, standard || codec || shared || path == modulePath, "fake imports %s", path)
-		}
-	}
-}
-
 func isOrBelow(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
@@ -70,7 +58,6 @@ func isOrBelow(path, parent string) bool {
 // listedPackage has the fields of go list -json that the tests use.
 type listedPackage struct {
 	ImportPath string
-	Imports    []string
 	Module     *struct {
 		Path string
 		Main bool
@@ -79,7 +66,7 @@ type listedPackage struct {
 
 func goList(t *testing.T, args ...string) []listedPackage {
 	t.Helper()
-	const fields = "-json=ImportPath,Imports,Module"
+	const fields = "-json=ImportPath,Module"
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", fields}, args...)...)
 	// A workspace of the user must not replace modules.
 	cmd.Env = append(os.Environ(), "GOWORK=off")

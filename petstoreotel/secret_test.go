@@ -124,7 +124,7 @@ func TestHeadersAreNotRead(t *testing.T) {
 
 // TestDrawnKeysAreInNoRecord draws keys, which a service repeats in one or two escapes, and looks for
 // 8 characters of them in the exported spans and metrics, and in the journal and the archive of the
-// fake. FuzzEcho of the client looks into errors and logs.
+// fake. FuzzResponse of the client looks into errors.
 func TestDrawnKeysAreInNoRecord(t *testing.T) {
 	count, err := strconv.ParseUint(cmp.Or(os.Getenv("PETSTORE_KEYS"), "100"), 10, 64)
 	require.NoError(t, err)

@@ -118,7 +118,7 @@ func AwaitCause(ctx context.Context, err error) {
 // fire up to some 10 ms late.
 const endGrace = 100 * time.Millisecond
 
-// TimeoutError reports that an attempt exceeded its timeout. It does not match
+// TimeoutError reports that an attempt exceeded its timeout After. It does not match
 // context.DeadlineExceeded, which is for the caller's context.
 type TimeoutError struct{ After time.Duration }
 
