@@ -2,11 +2,10 @@
 // It is a module of its own, so that validators and generators stay out of the module graph of
 // those who import the client.
 //
-//	cd openapi && go test ./...         everything but the next two
-//	cd openapi && go test . -vacuum     the linter too; it takes some minutes to build
-//	cd openapi && go test . -npm        the packages of npm/package.json too: the workflows, a client
-//	                                    for Node, a mock server; .ci/run openapi installs them
+//	cd openapi && go test ./...         everything but the next
+//	cd openapi && go test . -npm        the packages of npm/package.json too: a linter, the workflows, a
+//	                                    client for Node, a mock server; .ci/run openapi installs them
 //
 // The generated clients and servers are made when the tests run, in a temporary folder, and are not
-// committed. After go mod download, here and in vacuum/, the tests without -npm need no network.
+// committed. After go mod download, the tests without -npm need no network.
 package openapi

@@ -1,7 +1,7 @@
 package openapi
 
 import (
-	"bufio"
+	"bytes"
 	"flag"
 	"net"
 	"net/http"
@@ -11,8 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -43,34 +41,32 @@ func startProgram(t *testing.T, args ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "petstore-fake")
 	run(t, "go", "build", "-C", "..", "-o", program, "./cmd/petstore-fake")
-	args = append([]string{"-addr", "127.0.0.1:0", "-minute", "2s"}, args...)
-	port := start(t, exec.CommandContext(t.Context(), program, args...))
+	port := start(t, program, append([]string{"-addr", "127.0.0.1:0", "-minute", "2s"}, args...)...)
 	return "http://127.0.0.1:" + port + "/v1"
 }
 
-// start starts a program that ends with the test, and returns the first line that it prints.
-func start(t *testing.T, cmd *exec.Cmd) string {
+func redocly(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	return strings.TrimSpace(line)
+	cmd := exec.CommandContext(t.Context(), installed(t, ".bin", "redocly"), args...)
+	cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func TestDocumentIsCleanUnderStrictRules(t *testing.T) {
+	out, err := redocly(t, "lint", "--extends", "recommended-strict", document)
+	require.NoErrorf(t, err, "%s", out)
+
+	bare := filepath.Join(t.TempDir(), "bare.yaml")
+	require.NoError(t, os.WriteFile(bare, []byte("openapi: 3.1.0\ninfo: {title: T, version: v}\npaths: {}\n"), 0o600))
+	out, err = redocly(t, "lint", "--extends", "recommended-strict", bare)
+	assert.Errorf(t, err, "the linter finds nothing wrong with a bare document: %s", out)
 }
 
 func TestWorkflows(t *testing.T) {
-	redocly := installed(t, ".bin", "redocly")
+	installed(t, ".bin", "redocly")
 	respect := func(baseURL string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), redocly, "respect", "workflows.arazzo.yaml",
-			"--server", "petstore="+baseURL, "--input", "apiKey=fake-api-key")
-		cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
-		out, err := cmd.CombinedOutput()
-		return string(out), err
+		return redocly(t, "respect", "workflows.arazzo.yaml", "--server", "petstore="+baseURL, "--input", "apiKey=fake-api-key")
 	}
 	out, err := respect(startProgram(t, "-plan", "enterprise:10,0"))
 	require.NoErrorf(t, err, "%s", out)
@@ -84,11 +80,14 @@ func TestWorkflows(t *testing.T) {
 
 func TestNodeClient(t *testing.T) {
 	dir := t.TempDir()
+	program := filepath.Join(dir, "client.mts")
 	require.NoError(t, os.Symlink(filepath.Dir(installed(t, ".package-lock.json")), filepath.Join(dir, "node_modules")))
-	copyFile(t, "testdata/node/client.mts", filepath.Join(dir, "client.mts"))
+	text, err := os.ReadFile("testdata/node/client.mts")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(program, text, 0o600))
 	run(t, installed(t, ".bin", "openapi-typescript"), document, "-o", filepath.Join(dir, "petstore.d.ts"))
 	tsc := []string{
-		filepath.Join(dir, "client.mts"), "--strict", "--target", "es2022", "--module", "esnext",
+		program, "--strict", "--target", "es2022", "--module", "esnext",
 		"--moduleResolution", "bundler", "--lib", "es2022,dom", "--skipLibCheck",
 	}
 	run(t, installed(t, ".bin", "tsc"), tsc...)
@@ -96,20 +95,11 @@ func TestNodeClient(t *testing.T) {
 	golden.Assert(t, "testdata/node/output.golden", got)
 
 	// The control: a field that the document does not have must not compile.
-	text, err := os.ReadFile(filepath.Join(dir, "client.mts"))
-	require.NoError(t, err)
-	broken := strings.Replace(string(text), "created.data.name", "created.data.breed", 1)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "client.mts"), []byte(broken), 0o600))
+	broken := bytes.Replace(text, []byte("created.data.name"), []byte("created.data.breed"), 1)
+	require.NoError(t, os.WriteFile(program, broken, 0o600))
 	out, err := exec.CommandContext(t.Context(), installed(t, ".bin", "tsc"), tsc...).Output()
 	require.Error(t, err)
 	assert.Contains(t, string(out), "Property 'breed' does not exist")
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	text, err := os.ReadFile(from)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(to, text, 0o600))
 }
 
 func TestConformance_prismMock(t *testing.T) {
@@ -120,7 +110,7 @@ func TestConformance_prismMock(t *testing.T) {
 	require.NoError(t, listener.Close())
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	start(t, exec.CommandContext(t.Context(), prism, "mock", "-h", "127.0.0.1", "-p", port, document))
+	start(t, prism, "mock", "-h", "127.0.0.1", "-p", port, document)
 	require.Eventually(t, func() bool {
 		resp, err := http.Get("http://" + address + "/pets")
 		if err == nil {
