@@ -7,8 +7,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -58,20 +56,6 @@ func ExampleClient_CreatePet_errors() {
 	// refused: try again in 0s
 	// refused: try again in 1m30s
 	// not sent: try again in 1m30s
-}
-
-func ExampleAPIError_Is() {
-	server := fake.NewServer()
-	defer server.Close()
-	client, err := petstore.NewClient("http://localhost/v1", "not-the-key",
-		petstore.WithHTTPClient(server.HTTPClient()))
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	_, err = client.ListPets(context.Background(), petstore.ListPetsParams{})
-	fmt.Println(errors.Is(err, petstore.ErrUnauthorized))
-	// Output: true
 }
 
 // If the wait would exceed WithMaxWait, the call fails immediately.
@@ -155,89 +139,4 @@ func ExampleRateLimitError_RetryAfterHeader() {
 	handler(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	fmt.Println(w.Code, "Retry-After:", w.Header().Get("Retry-After"))
 	// Output: 503 Retry-After: 90
-}
-
-// A job stops at the rate limit, and runs again at RetryAt.
-func ExampleRateLimitError_schedule() {
-	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
-	defer server.Close()
-	server.BanKey(server.APIKey(), time.Hour)
-	client := server.Client(petstore.WithMaxWait(time.Minute))
-	job := func() (next time.Time, err error) {
-		_, err = client.ListPets(context.Background(), petstore.ListPetsParams{})
-		if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok && !limited.RetryAt.IsZero() {
-			return limited.RetryAt, nil
-		}
-		return time.Time{}, err
-	}
-
-	next, err := job()
-	fmt.Println("next run in", time.Until(next).Round(time.Minute), err)
-	// Output: next run in 1h0m0s <nil>
-}
-
-// addOnce adds pets, each at most once, also if it runs several times: it writes each create to the
-// journal before it sends it, and does not repeat one whose outcome is unknown. The names of the
-// pets must be different.
-func addOnce(client *petstore.Client, journal *os.File, names ...string) error {
-	before, err := os.ReadFile(journal.Name())
-	if err != nil {
-		return err
-	}
-	last := map[string]string{}
-	for line := range strings.Lines(string(before)) {
-		event, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		last[name] = event
-	}
-	for _, name := range names {
-		if last[name] != "" && last[name] != "unsent" {
-			continue // "sending" too: the program died then, and the pet may be there
-		}
-		fmt.Fprintln(journal, "sending", name)
-		if err := journal.Sync(); err != nil {
-			return err
-		}
-		event := "created"
-		_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: name, CategoryID: 1})
-		if errors.Is(err, petstore.ErrOutcomeUnknown) {
-			event = "unknown" // somebody has to check
-		} else if err != nil {
-			event = "unsent" // the service did not add the pet: the next run sends it
-		}
-		fmt.Fprintln(journal, event, name)
-	}
-	return nil
-}
-
-// An import that can be run again loses no pet and adds none twice. The program in
-// examples/bulkimport does this for files of any size.
-func ExampleClient_CreatePet_import() {
-	server := fake.NewServer()
-	defer server.Close()
-	// The service adds the second pet, but its response is lost. It refuses the third request.
-	server.Inject(fake.Fault{Skip: 1, AfterCommit: true, Wire: fake.WireReset})
-	server.Inject(fake.Fault{Skip: 1, Status: 401})
-	journal, err := os.CreateTemp("", "journal")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = os.Remove(journal.Name()) }()
-	for range 2 { // the second run is a restart
-		if err := addOnce(server.Client(), journal, "Rex", "Mimi", "Balu"); err != nil {
-			log.Fatal(err)
-		}
-	}
-	content, err := os.ReadFile(journal.Name())
-	fmt.Print(string(content))
-	fmt.Println(len(server.Pets()), "pets", err)
-	// Output:
-	// sending Rex
-	// created Rex
-	// sending Mimi
-	// unknown Mimi
-	// sending Balu
-	// unsent Balu
-	// sending Balu
-	// created Balu
-	// 3 pets <nil>
 }

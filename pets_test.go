@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -24,7 +23,6 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/golden"
-	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestRequestGoldenFiles(t *testing.T) {
@@ -198,29 +196,6 @@ func TestCreatePetNotWritten(t *testing.T) {
 		require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
 		assert.Greater(t, time.Since(start), 4*time.Second, "a request that was not written is sent again")
 	})
-}
-
-func TestCreatePetCutOff(t *testing.T) {
-	loopback.Need(t)
-	var posts atomic.Int32
-	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		if r.Method == http.MethodGet {
-			respondJSON(w, 200, `[]`)
-			return
-		}
-		posts.Add(1)
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if assert.NoError(t, err) {
-			_ = conn.(*net.TCPConn).SetLinger(0)
-			_ = conn.Close()
-		}
-	})
-	client := clientOf(t, server)
-	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // so that the connection was used before
-	require.NoError(t, err)
-	require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
-	assert.EqualValues(t, 1, posts.Load())
 }
 
 // TestCreatePetStatus checks for each status what an error says about the create, whatever happens

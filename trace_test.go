@@ -2,7 +2,6 @@ package petstore_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -219,11 +218,6 @@ func TestClientTrace(t *testing.T) {
 		client, _ := scripted(t, []responder{status(200, "[]")}, nth(1), petstore.WithTrace(&petstore.ClientTrace{}), nth(2))
 		require.NoError(t, list(client))
 		assert.Equal(t, []int{1, 2}, order)
-	})
-	t.Run("is refused if it is nil", func(t *testing.T) {
-		_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithTrace(nil))
-		_, ok := errors.AsType[*petstore.ArgumentError](err)
-		assert.True(t, ok)
 	})
 }
 

@@ -131,3 +131,19 @@ func checkOnTheWire(t *testing.T, u *url.URL) {
 	require.NoError(t, err, "%s", wire.String())
 	assert.Equal(t, u.Path, read.URL.Path)
 }
+
+func TestPathBelow(t *testing.T) {
+	for _, text := range []string{
+		"", "/", "?a=1", "//evil.test/x", "https://evil.test/x", "../admin", "pets/../../admin", "pets/..", "./pets", "pets/./7",
+		"%2e%2e/admin", "pets%2f..%2f..", "pets/%252e%252e/x", "pets\\..\\x", "pets/%5c..", "..;/admin", "pets//7", "a b", "a#b",
+		"a\r\nb", "%00", "%zz", "pets?a b", "pets?a\nb", "pets?a#b", "käse",
+	} {
+		path, query, _ := strings.Cut(text, "?")
+		_, problem := credential.PathBelow(path, query)
+		assert.NotEmpty(t, problem, text)
+	}
+	for escaped, want := range map[string]string{"pets": "/pets", "/pets/7": "/pets/7", "k%C3%A4se/a%20b/": "/käse/a b/", "a;b": "/a;b"} {
+		path, problem := credential.PathBelow(escaped, "full=true&x=%20")
+		assert.Equal(t, [2]string{want, ""}, [2]string{path, problem})
+	}
+}
