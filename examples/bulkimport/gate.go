@@ -51,8 +51,6 @@ func (g *gate) admit(ctx context.Context, maxWait time.Duration) (petstore.Permi
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(g.stopping, cancel)()
-	g.waiting.Add(1)
-	defer g.waiting.Add(-1)
 	permit, err := g.Limiter.Acquire(ctx, maxWait)
 	if err != nil && g.stopping.Err() != nil {
 		return nil, errStopped // not the end of a context that the client does not know

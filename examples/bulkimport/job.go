@@ -28,7 +28,6 @@ type job struct {
 	stop     context.CancelCauseFunc
 	health
 	learned atomic.Pointer[petstore.Observation] // the response that closed the rate limit in an earlier run
-	waiting atomic.Int32                         // requests without a permit
 	flying  atomic.Int32                         // creates without an outcome
 	done    chan outcome
 }
@@ -75,7 +74,7 @@ func newJob(ctx context.Context, in *input, to service, o options) (*job, error)
 func (j *job) run(ctx context.Context, s *summary, results, stderr io.Writer) error {
 	fmt.Fprintf(results, "importing %s into %s\n", j.input.path, j.to.name)
 	if done := j.decided(); done > 0 {
-		fmt.Fprintf(results, "%d of %d rows were done before, according to %s\n", done, j.input.rows, j.journal.db.Path())
+		fmt.Fprintf(results, "%d of %d rows were done before, according to %s.journal\n", done, j.input.rows, j.base)
 	}
 	defer j.summarize(s, results)
 	wire, cancel := context.WithCancel(context.WithoutCancel(ctx))

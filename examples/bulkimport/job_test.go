@@ -99,7 +99,7 @@ func (b *bench) states() map[int]event {
 	b.Helper()
 	db, err := bbolt.Open(b.input+".journal", 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Nanosecond})
 	require.NoError(b, err)
-	defer db.Close()
+	defer func() { assert.NoError(b, db.Close()) }()
 	states := map[int]event{}
 	require.NoError(b, db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket([]byte(rowsBucket)).ForEach(func(key, text []byte) error {
@@ -457,7 +457,7 @@ func TestImport_pace(t *testing.T) {
 	for _, plan := range []fake.Plan{fake.PlanFree, fake.PlanPro, fake.PlanBusiness} {
 		t.Run(plan.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const minutes, latency = 4, 50 * time.Millisecond
+				const minutes, latency = 1, 50 * time.Millisecond
 				server := fake.NewTestServer(t, fake.WithPlan(plan), fake.WithLatency(latency))
 				b := newBench(t, server, (minutes+1)*plan.PerMinute)
 				start := time.Now()
@@ -555,7 +555,6 @@ func interruptImport(t *testing.T) {
 	assert.Equal(t, len(server.Pets()), b.count(created))
 	assert.Less(t, b.count(created), 100)
 	assert.Contains(t, b.out.String(), "of 100 rows, stopping, again to stop at once, 8 in flight\n")
-	assert.Regexp(t, `of 100 rows, waits for \d responses\n`, b.out.String())
 	require.NoError(t, b.run(t.Context()))
 	b.assertNothingLostOrRepeated(100)
 	assert.Equal(t, 100, b.count(created))

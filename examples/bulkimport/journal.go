@@ -112,7 +112,8 @@ func (j *journal) resume(this origin) error {
 	}
 	err = j.keep(begunKey, this)
 	for _, line := range cut {
-		err = errors.Join(err, j.write(line, entry{Event: unknown, Reason: "the import ended before the response came"}))
+		lost := entry{Event: unknown, Reason: "the import ended before the response came"}
+		err = errors.Join(err, j.write(line, lost))
 	}
 	return err
 }
@@ -177,6 +178,7 @@ func (j *journal) write(line int, e entry) error {
 // keep stores what the next run must know about the import.
 func (j *journal) keep(key string, value any) error { return j.put(importBucket, key, value) }
 
+// put stores a value. When it returns nil, that is on the disk.
 func (j *journal) put(bucket, key string, value any) error {
 	text, err := json.Marshal(value)
 	if err == nil {

@@ -80,7 +80,7 @@ func TestJournal_refused(t *testing.T) {
 		assert.ErrorContains(t, err, test.reason)
 		after, err := os.ReadFile(test.path)
 		require.NoError(t, err)
-		assert.Equal(t, len(before), len(after))
+		assert.Len(t, after, len(before))
 	}
 }
 

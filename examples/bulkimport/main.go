@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -12,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -33,7 +33,6 @@ func main() {
 		signal.Ignore(syscall.SIGHUP) // a terminal that goes away sends more than one
 		cancel()
 	})
-	debug.SetGCPercent(25)         // a million rows are some 100 MB, of which little is garbage
 	signal.Ignore(syscall.SIGPIPE) // an import goes on without a reader of its output
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -68,16 +67,14 @@ func parse(args []string) (o options, help string, err error) {
 		"PETSTORE_API_KEY. See README.md.")
 	flags.PrintDefaults()
 	flags.SetOutput(io.Discard)
-	var files []string
-	for err = flags.Parse(args); err == nil && flags.NArg() > 0; err = flags.Parse(flags.Args()[1:]) {
-		files = append(files, flags.Arg(0))
-	}
-	if err == nil && len(files) > 1 {
-		err = fmt.Errorf("%d files are given, and one can be imported at a time", len(files))
-	} else if err == nil && o.patience < 0 {
+	switch err = flags.Parse(args); {
+	case err != nil:
+	case flags.NArg() > 1:
+		err = fmt.Errorf("%d arguments are given after the flags: one file can be imported at a time", flags.NArg())
+	case o.patience < 0:
 		err = errors.New("-patience is negative")
 	}
-	o.file = append(files, "pets.csv")[0]
+	o.file = cmp.Or(flags.Arg(0), "pets.csv")
 	return o, text.String(), err
 }
 

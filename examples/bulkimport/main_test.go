@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -275,46 +271,6 @@ func signalUntil(gone <-chan struct{}, process *os.Process, s os.Signal) {
 	}
 }
 
-func TestProgram_terminal(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("there is no terminal to be had")
-	}
-	p := newPort(t, 130)
-	p.server.AddKey(secret, fake.Enterprise(100, 0))
-	text := p.onTerminal("for the next 100", syscall.SIGINT)
-	assert.Regexp(t, `\rwaits until \d\d:\d\d:\d\d for the next 100 .*76% .*\(100/130, `, text)
-	text += newPort(t, 30).onTerminal("", nil)
-	assert.Contains(t, text, "100% ")
-	assert.Contains(t, text, "\n30 rows: 30 created, 0 undecided, 0 rejected, 0 left\r\n")
-	assert.NotContains(t, text, "0 of ")
-}
-
-// onTerminal runs the program on a terminal and returns what is on it. If it shows a text, it gets
-// a signal.
-func (p *port) onTerminal(text string, signal os.Signal) string {
-	p.Helper()
-	cmd := p.program()
-	cmd.Stdout, cmd.Stderr = nil, nil // the terminal
-	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 100})
-	require.NoError(p, err)
-	defer terminal.Close()
-	var screen bytes.Buffer
-	for piece := make([]byte, 4096); err == nil; {
-		var n int
-		n, err = terminal.Read(piece)
-		screen.Write(piece[:n])
-		if signal != nil && strings.Contains(screen.String(), text) {
-			assert.NoError(p, cmd.Process.Signal(signal))
-			signal = nil
-		}
-	}
-	var gone *fs.PathError // as Linux says that the program has closed the other end
-	assert.True(p, errors.Is(err, io.EOF) || assert.ErrorAs(p, err, &gone))
-	_ = cmd.Wait() // what is on the screen says how it went
-	return screen.String()
-}
-
 func TestRun_usage(t *testing.T) {
 	pets := filepath.Join(t.TempDir(), "pets.csv")
 	require.NoError(t, os.WriteFile(pets, []byte("name,categoryId,status\n"), 0o600))
@@ -322,7 +278,7 @@ func TestRun_usage(t *testing.T) {
 	nowhere := filepath.Join(filepath.Dir(pets), "missing")
 	for args, said := range map[string]string{
 		"-fast":                            "bulkimport: flag provided but not defined: -fast\nusage: bulkimport [flags]",
-		"a.csv b.csv":                      "bulkimport: 2 files are given, and one can be imported at a time\nusage: ",
+		"a.csv b.csv":                      "bulkimport: 2 arguments are given after the flags: one file can be imported at a time\nusage: ",
 		"-patience -1s":                    "bulkimport: -patience is negative\nusage: ",
 		"-patience soon":                   `invalid value "soon" for flag -patience`,
 		nowhere + "/pets.csv":              "missing",
@@ -359,7 +315,7 @@ func TestRun_help(t *testing.T) {
 	assert.Contains(t, out.String(), "pets.csv by default, to the service of PETSTORE_BASE_URL and\nPETSTORE_API_KEY")
 	pets := filepath.Join(t.TempDir(), "pets.csv")
 	require.NoError(t, os.WriteFile(pets, []byte("name,categoryId,status\n"), 0o600))
-	assert.Equal(t, exitCreated, run(t.Context(), []string{"-dir", filepath.Join(t.TempDir(), "new"), pets, "-fake"}, &out, &out))
+	assert.Equal(t, exitCreated, run(t.Context(), []string{"-dir", filepath.Join(t.TempDir(), "new"), "-fake", pets}, &out, &out))
 	assert.Contains(t, out.String(), "0 rows: 0 created, 0 undecided, 0 rejected, 0 left\n")
 }
 
@@ -422,7 +378,7 @@ func TestRun_json(t *testing.T) {
 	pets := filepath.Join(t.TempDir(), "pets.csv")
 	require.NoError(t, os.WriteFile(pets, []byte("name,categoryId\nRex,1\nMax,x\n"), 0o600))
 	var out, errs strings.Builder
-	assert.Equal(t, exitDone, run(t.Context(), []string{"-fake", pets, "-json"}, &out, &errs))
+	assert.Equal(t, exitDone, run(t.Context(), []string{"-fake", "-json", pets}, &out, &errs))
 	var object map[string]any
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &object))
 	assert.Positive(t, object["seconds"])
