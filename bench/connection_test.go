@@ -40,8 +40,12 @@ func TestConnections(t *testing.T) {
 	for _, scenario := range []string{allWell, status503, cancelled} {
 		t.Run(scenario, func(t *testing.T) {
 			opened := map[string]int64{}
-			for _, p := range peer.Peers()[:2] {
-				opened[p.Name] = countConnections(t, p, scenario, 1500)
+			for i := range 2 {
+				s := newCountingServer(scenario)
+				t.Cleanup(s.Close)
+				client := newClients(t, peer.Target{BaseURL: s.URL + "/v1"})[i]
+				require.NoError(t, s.callFromMany(t.Context(), client, 1500))
+				opened[client.Name] = s.opened.Load()
 			}
 			t.Log(opened)
 			assert.Less(t, 2*opened["petstore-go"], opened["net/http"])
@@ -59,16 +63,6 @@ func trustTestServers(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "roots.pem")
 	require.NoError(t, os.WriteFile(name, text, 0o600))
 	t.Setenv("SSL_CERT_FILE", name)
-}
-
-func countConnections(t *testing.T, p peer.Peer, scenario string, calls int) int64 {
-	t.Helper()
-	s := newCountingServer(scenario)
-	defer s.Close()
-	client, err := p.New(peer.Target{BaseURL: s.URL + "/v1"})
-	require.NoError(t, err)
-	require.NoError(t, s.callFromMany(t.Context(), client, calls))
-	return s.opened.Load()
 }
 
 // countingServer counts its connections, and lets some requests fail.

@@ -79,11 +79,11 @@ func targets(t *testing.T) []target {
 	return []target{{"stub", stub, 1}, {"TCP", tcp, 1}, {"TCP64", tcp, goroutines}}
 }
 
-func contenders(t *testing.T, clients []client, op canned.Operation, callers int) []rounds.Contender {
+func contenders(t *testing.T, clients []peer.Client, op canned.Operation, callers int) []rounds.Contender {
 	t.Helper()
 	var all []rounds.Contender
 	for _, c := range clients {
-		all = append(all, rounds.Contender{Name: c.name, Do: func(n int) error { return c.calls(t, op, callers, n) }})
+		all = append(all, rounds.Contender{Name: c.Name, Do: func(n int) error { return calls(t, c, op, callers, n) }})
 	}
 	return all
 }
@@ -103,7 +103,7 @@ func allocations(t *testing.T) []row {
 					t.Error(err)
 				}
 			})
-			all = append(all, row{"allocations " + op.Name, c.name, rounds.Ratio{Median: n, Low: n, High: n}})
+			all = append(all, row{"allocations " + op.Name, c.Name, rounds.Ratio{Median: n, Low: n, High: n}})
 		}
 	}
 	return all

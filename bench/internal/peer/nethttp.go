@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,7 +28,7 @@ type plain struct {
 const attemptTimeout = 30 * time.Second
 
 // newNetHTTP returns the yardstick: net/http with a timeout for each request.
-func newNetHTTP(t Target) (Client, error) {
+func newNetHTTP(t Target) Client {
 	client := &http.Client{Transport: t.transport()}
 	send := func(ctx context.Context, method, url string, body []byte) (*http.Response, error) {
 		var r io.Reader
@@ -43,11 +42,11 @@ func newNetHTTP(t Target) (Client, error) {
 		setHeader(req.Header, body != nil)
 		return client.Do(req)
 	}
-	return &plain{t.BaseURL, attemptTimeout, send}, nil
+	return Client{"net/http", (&plain{t.BaseURL, attemptTimeout, send}).call}
 }
 
 // newRetryable returns go-retryablehttp with its defaults, but silent.
-func newRetryable(t Target) (Client, error) {
+func newRetryable(t Target) Client {
 	client := retryablehttp.NewClient()
 	client.Logger = nil
 	if own, ok := client.HTTPClient.Transport.(*http.Transport); ok {
@@ -68,7 +67,7 @@ func newRetryable(t Target) (Client, error) {
 		setHeader(req.Header, body != nil)
 		return client.Do(req)
 	}
-	return &plain{t.BaseURL, 0, send}, nil
+	return Client{"go-retryablehttp", (&plain{t.BaseURL, 0, send}).call}
 }
 
 func setHeader(h http.Header, body bool) {
@@ -80,9 +79,15 @@ func setHeader(h http.Header, body bool) {
 	}
 }
 
-// Call implements [Client].
-func (c *plain) Call(ctx context.Context, o canned.Operation) (any, error) {
-	r := &Result{}
+// result is the value that a call returns.
+type result struct {
+	Status    int
+	Pets      []petstore.Pet
+	RateLimit petstore.RateLimit
+}
+
+func (c *plain) call(ctx context.Context, o canned.Operation) (any, error) {
+	r := &result{}
 	if o.Limit > 0 {
 		query := url.Values{"limit": {strconv.Itoa(o.Limit)}}
 		return r, c.do(ctx, http.MethodGet, "/pets?"+query.Encode(), nil, http.StatusOK, r, &r.Pets)
@@ -101,7 +106,7 @@ func (c *plain) Call(ctx context.Context, o canned.Operation) (any, error) {
 // do sends a request and decodes the response into value, or into an error unless the status is
 // want.
 func (c *plain) do(
-	ctx context.Context, method, path string, body []byte, want int, r *Result, value any,
+	ctx context.Context, method, path string, body []byte, want int, r *result, value any,
 ) error {
 	if c.timeout > 0 {
 		var cancel context.CancelFunc
@@ -119,7 +124,7 @@ func (c *plain) do(
 	}
 	r.Status, r.RateLimit = resp.StatusCode, rateLimit(resp.Header)
 	if resp.StatusCode != want {
-		e := &apiError{limit: r.RateLimit}
+		e := &apiError{RateLimit: r.RateLimit}
 		if err := json.Unmarshal(data, e); err != nil {
 			return err
 		}
@@ -136,26 +141,15 @@ func rateLimit(h http.Header) petstore.RateLimit {
 	if err1 != nil || err2 != nil || err3 != nil {
 		return petstore.RateLimit{}
 	}
-	return newRateLimit(limit, remaining, reset)
+	return petstore.RateLimit{Limit: limit, Remaining: remaining, Reset: time.Unix(reset, 0).UTC()}
 }
 
 // apiError is the Error object as a Go error.
 type apiError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Status  int    `json:"status"`
-	limit   petstore.RateLimit
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Status    int    `json:"status"`
+	RateLimit petstore.RateLimit
 }
 
 func (e *apiError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
-
-// Read implements [Client].
-func (c *plain) Read(value any, err error) (Result, error) {
-	if e, ok := errors.AsType[*apiError](err); ok {
-		return Result{Status: e.Status, Code: e.Code, RateLimit: e.limit}, nil
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	return *value.(*Result), nil
-}

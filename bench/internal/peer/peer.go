@@ -3,46 +3,27 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"net/http"
-	"time"
 
-	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/bench/internal/canned"
 )
 
-// Client makes the calls of a peer.
-type Client interface {
+// Client is one of the clients that are compared.
+type Client struct {
+	Name string
 	// Call makes one call and returns the typed value that the client hands to its user, as a
 	// pointer; or the error.
-	Call(ctx context.Context, o canned.Operation) (any, error)
-	// Read reads what Call has returned.
-	Read(value any, err error) (Result, error)
+	Call func(ctx context.Context, o canned.Operation) (any, error)
 }
 
-// Peer is a kind of client.
-type Peer struct {
-	Name string
-	// New makes a client.
-	New func(Target) (Client, error)
-}
-
-// Peers returns the clients of this build: the yardstick, which is net/http with a timeout for each
-// request, then ours and the others. The one made of generated code is missing in a build without
-// that code.
-func Peers() []Peer {
-	return append([]Peer{
-		{"net/http", newNetHTTP},
-		{"petstore-go", newOurs},
-		{"go-retryablehttp", newRetryable},
-	}, generated()...)
-}
-
-// Result is the outcome of a call, the same for all clients.
-type Result struct {
-	Status    int
-	Pets      []petstore.Pet
-	Code      string // of an Error object
-	RateLimit petstore.RateLimit
+// Clients returns the clients of this build for a target: the yardstick, which is net/http with a
+// timeout for each request, then ours and the others. The one made of generated code is missing in a
+// build without that code.
+func Clients(t Target) ([]Client, error) {
+	ours, err := newOurs(t)
+	generated, err2 := generated(t)
+	return append([]Client{newNetHTTP(t), ours, newRetryable(t)}, generated...), errors.Join(err, err2)
 }
 
 // APIKey is the key that the clients send.
@@ -72,8 +53,4 @@ func (t Target) pool(own *http.Transport) *http.Transport {
 		own.MaxIdleConns, own.MaxIdleConnsPerHost = t.IdleConns, t.IdleConns
 	}
 	return own
-}
-
-func newRateLimit(limit, remaining int, reset int64) petstore.RateLimit {
-	return petstore.RateLimit{Limit: limit, Remaining: remaining, Reset: time.Unix(reset, 0).UTC()}
 }
