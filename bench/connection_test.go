@@ -111,19 +111,17 @@ func (s *countingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *countingServer) callFromMany(ctx context.Context, client peer.Client, n int) error {
 	var taken atomic.Int64
 	return fromMany(goroutines, n, func() error {
-		err := s.call(ctx, client, taken.Add(1))
-		if s.scenario == status503 {
-			return nil
+		if s.scenario == cancelled && taken.Add(1)%oneIn == 0 {
+			return s.callAndCancel(ctx, client)
 		}
-		return err
+		if _, err := client.Call(ctx, canned.List20); s.scenario != status503 {
+			return err
+		}
+		return nil
 	})
 }
 
-func (s *countingServer) call(ctx context.Context, client peer.Client, i int64) error {
-	if s.scenario != cancelled || i%oneIn != 0 {
-		_, err := client.Call(ctx, canned.List20)
-		return err
-	}
+func (s *countingServer) callAndCancel(ctx context.Context, client peer.Client) error {
 	s.alone.Lock()
 	defer s.alone.Unlock()
 	ctx, cancel := context.WithCancel(ctx)

@@ -61,11 +61,11 @@ func (c cell) legs(n int) []leg {
 	var legs []leg
 	for i := 0; n > 0; i++ {
 		l := c.leg(i)
-		if l.fate == undialled {
+		if l.undialled {
 			continue
 		}
 		legs = append(legs, l)
-		if l.fate == delivered {
+		if !l.lost {
 			n--
 		}
 	}
@@ -74,9 +74,9 @@ func (c cell) legs(n int) []leg {
 
 // windows is how the service counts a run that always uses up the window as early as it can.
 type windows struct {
-	kind        fake.Window
+	cell
+
 	minute, day span
-	laterPlan   int
 	change      time.Duration // from when on laterPlan holds, until it does; 0 is never
 	changed     time.Duration // the first window with laterPlan
 }
@@ -90,13 +90,9 @@ type span struct {
 
 // windows returns how the service counts in a run that begins at begin.
 func (c cell) windows(begin time.Duration) windows {
-	w := windows{
-		kind:   c.window,
-		minute: span{length: time.Minute, limit: c.perMinute},
-		day:    span{length: 24 * time.Hour, limit: c.perDay()},
-	}
+	w := windows{cell: c, minute: span{time.Minute, c.perMinute, nil}, day: span{24 * time.Hour, c.perDay(), nil}}
 	if c.planChange > 0 {
-		w.change, w.laterPlan = begin+c.planChange, c.laterPlan()
+		w.change = begin + c.planChange
 	}
 	return w
 }
@@ -107,7 +103,7 @@ func (c cell) windows(begin time.Duration) windows {
 func (w *windows) opens(reached time.Duration) time.Duration {
 	if i := len(w.minute.opened) - w.minute.limit; w.change > 0 && i >= 0 {
 		if opens := w.minute.opened[i] + time.Minute; opens >= w.change {
-			w.minute.limit, w.change, w.changed = w.laterPlan, 0, opens
+			w.minute.limit, w.change, w.changed = w.laterPlan(), 0, opens
 		}
 	}
 	return max(w.changed, w.next(w.minute, reached), w.next(w.day, reached))
@@ -116,7 +112,7 @@ func (w *windows) opens(reached time.Duration) time.Duration {
 // count notes that the next request is counted at at, or later.
 func (w *windows) count(at time.Duration) {
 	minute, day := max(w.changed, w.next(w.minute, at)), w.next(w.day, at)
-	switch w.kind {
+	switch w.window {
 	case fake.WindowFixed:
 		if day >= minute+time.Minute { // the day was used up: nothing opened this window before
 			minute = day
@@ -138,7 +134,7 @@ func (w *windows) next(s span, reached time.Duration) time.Duration {
 		return s.opened[i-s.limit] + s.length
 	case i > 0:
 		return s.opened[i-1]
-	case w.kind == fake.WindowAligned:
+	case w.window == fake.WindowAligned:
 		return reached.Truncate(s.length)
 	}
 	return reached.Truncate(time.Second)

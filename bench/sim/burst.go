@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 )
 
 // bursts has 20 to 900 calls that one program wants all at once, for each window and history. They
@@ -40,11 +39,11 @@ func bursts(seed uint64) suite {
 		} {
 			k.name = fmt.Sprintf("burst-%d-%s-%s", b.calls, b.took, k.text)
 			k.took, k.budget = b.took, b.budget
-			for _, w := range []fake.Window{fake.WindowFixed, fake.WindowAligned, fake.WindowSliding} {
-				s.cells = append(s.cells, cell{
-					condition: k, window: w, perMinute: b.perMinute, seed: seed, work: (*run).doBurst, compared: true,
-					items: b.calls, goroutines: b.goroutines,
-				})
+			for _, c := range grid(k, seed, (*run).doBurst) {
+				if c.perMinute == b.perMinute {
+					c.items, c.goroutines, c.compared = b.calls, b.goroutines, true
+					s.cells = append(s.cells, c)
+				}
 			}
 		}
 	}

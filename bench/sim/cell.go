@@ -86,19 +86,11 @@ func (c cell) phase() time.Duration {
 // leg is the way of one request to the service and back.
 type leg struct {
 	out, back time.Duration
-	fate      fate
+	lost      bool // counted by the service, and the connection is reset before the response
+	undialled bool // there is no connection, and the service never sees it
 }
 
 func (l leg) total() time.Duration { return l.out + l.back }
-
-// fate is the outcome of a request on the network.
-type fate int
-
-const (
-	delivered fate = iota
-	lost           // counted by the service, and the connection is reset before the response
-	undialled      // there is no connection, and the service never sees it
-)
 
 // leg returns what happens to the i-th request that is sent in this cell, counted from 0. Before
 // and after the service counts it time passes, so that requests and responses overtake each other.
@@ -110,14 +102,11 @@ func (c cell) leg(i int) leg {
 	total := minLatency + time.Duration(r.Int64N(int64(maxLatency-minLatency)))
 	l := leg{out: time.Duration(float64(total) * (0.1 + 0.8*r.Float64()))}
 	l.back = total - l.out
-	switch p := r.Float64(); {
-	case p < c.slow:
+	p := r.Float64()
+	if p < c.slow {
 		l.back += cmp.Or(c.slowBy, 10*time.Second)
-	case p < c.lost:
-		l.fate = lost
-	case p < c.undialled:
-		l.fate = undialled
 	}
+	l.lost, l.undialled = p < c.lost, p < c.undialled
 	return l
 }
 

@@ -57,7 +57,6 @@ const (
 const (
 	strictBan = 3
 	usualBan  = 5
-	mildBan   = 10
 	noBan     = -1
 	banFor    = 5 * time.Minute
 )
@@ -97,17 +96,14 @@ func conditions() []condition {
 	return []condition{
 		{name: plain, text: "as the document has it"},
 		{name: "ban-3", text: bans, banAfter: strictBan},
-		{name: "ban-10", text: bans, banAfter: mildBan},
+		{name: "ban-10", text: bans, banAfter: 10},
 		{name: "no-ban", text: bans, banAfter: noBan},
 		{name: "clock+10m", text: clocks, skew: skew},
 		{name: "clock-10m", text: clocks, skew: -skew},
 		{name: "no-date", text: clocks, header: noDate},
 		{name: "no-date+10m", text: badReset, header: noDate, skew: skew, absurd: true},
 		{name: "no-date-10m", text: badReset, header: noDate, skew: -skew, absurd: true},
-		{
-			name: "http-date", text: clocks,
-			retryAfter: fake.RetryAfterDate, skew: skew,
-		},
+		{name: "http-date", text: clocks, retryAfter: fake.RetryAfterDate, skew: skew},
 		{name: "no-retry-after", text: missing, retryAfter: fake.RetryAfterAbsent},
 		{name: "some-headers", text: missing, header: sometimes},
 		{name: "no-headers", text: "no rate limit headers at all", header: noHeaders, headerless: true},

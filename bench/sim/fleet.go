@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -16,7 +17,8 @@ const fleetTime = 5 * time.Minute
 // has eight goroutines that always want more than the key has.
 func fleets(seed uint64) suite {
 	s := suite{
-		name: "fleet", heading: "processes, windows", contenders: toldToo(), figure: cell.fleetFigure, entry: fleetEntry,
+		name: "fleet", heading: "processes, windows", contenders: toldToo(),
+		figure: cell.fleetFigure, entry: fleetEntry,
 	}
 	for _, n := range []int{2, 4, 8, 16} {
 		for _, apart := range []time.Duration{0, 20 * time.Second, 60 * time.Second} {
@@ -51,12 +53,12 @@ func (c cell) fleetFigure(told bool) figure {
 // in that time at most.
 func (r *run) doFleet() {
 	lasts := time.Duration(r.clients-1)*r.apart + fleetTime - time.Second
-	end, clients := r.start.Add(lasts), r.newClients()
-	r.eachCaller(clients, func(n int, t *trip) {
+	end := r.start.Add(lasts)
+	r.eachCaller(r.newClients(), func(client *petstore.Client, n int, t *trip) {
 		ctx, cancel := context.WithDeadline(t.context(), end)
 		defer cancel()
 		for time.Now().Before(end) {
-			if err := r.list(ctx, clients[n]); err != nil {
+			if err := r.list(ctx, client); err != nil {
 				_ = sleep(ctx, time.Second)
 				continue
 			}
@@ -69,5 +71,5 @@ func (r *run) doFleet() {
 	if r.window == fake.WindowAligned {
 		windows++ // it may begin within one
 	}
-	r.share = float64(r.done()) / float64(r.perMinute*windows)
+	r.possible = r.perMinute * windows
 }

@@ -106,9 +106,9 @@ func (r *run) doJob() {
 // shareItems has the callers share the items of the job.
 func (r *run) shareItems(clients []*petstore.Client) {
 	var next atomic.Int64
-	r.eachCaller(clients, func(n int, t *trip) {
+	r.eachCaller(clients, func(client *petstore.Client, n int, t *trip) {
 		for i := int(next.Add(1) - 1); i < r.items; i = int(next.Add(1) - 1) {
-			r.call(clients[n], n, i, t)
+			r.call(client, n, i, t)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.stray(req, leg, time.Until(began.Add(leg.out)))
 		return nil, err
 	}
-	if leg.fate == undialled {
+	if leg.undialled {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
 	resp, err := r.arrive(req)
@@ -35,7 +35,7 @@ func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	err = sleep(ctx, leg.back)
-	if err == nil && leg.fate == lost {
+	if err == nil && leg.lost {
 		err = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	}
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // stray lets a request arrive that was on its way when its caller gave up.
 func (r *run) stray(req *http.Request, leg leg, left time.Duration) {
-	if leg.fate == undialled {
+	if leg.undialled {
 		return
 	}
 	r.strays.Go(func() {

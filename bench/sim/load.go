@@ -81,12 +81,12 @@ func (r *run) doLoad() {
 				if time.Now().After(end) {
 					return
 				}
+				client, goroutines, calls := shared, r.batch, 1
 				if r.short {
-					r.callers.Go(func() { r.calls(r.newProgram().newClient(), p, first, r.batch) })
-					continue
+					client, goroutines, calls = r.newProgram().newClient(), 1, r.batch
 				}
-				for i := range r.batch {
-					r.callers.Go(func() { r.calls(shared, p, first+i, 1) })
+				for i := range goroutines {
+					r.callers.Go(func() { r.calls(client, p, first+i, calls) })
 				}
 			}
 		})

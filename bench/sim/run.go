@@ -32,6 +32,7 @@ type run struct {
 	waits     []time.Duration // what each call took more than the service and the network did
 	perWindow map[int64]int   // rejections
 	banEnd    time.Time
+	possible  int // requests that the service admits, of a fleet
 }
 
 // result is the outcome of one contender in one cell.
@@ -70,8 +71,15 @@ func runCell(c cell, k contender) result {
 
 // summary completes the result.
 func (r *run) summary() result {
-	if done := r.done(); done > 0 {
+	done := 0
+	for _, n := range r.perClient {
+		done += n
+	}
+	if done > 0 {
 		r.fewest = float64(slices.Min(r.perClient)*len(r.perClient)) / float64(done)
+	}
+	if r.possible > 0 {
+		r.share = float64(done) / float64(r.possible)
 	}
 	for _, n := range r.perWindow {
 		r.rejected += n
@@ -82,14 +90,6 @@ func (r *run) summary() result {
 		r.p50, r.p99, r.longest = r.waits[n/2], r.waits[int(0.99*float64(n))], r.waits[n-1]
 	}
 	return r.result
-}
-
-// done is the number of calls that have succeeded.
-func (r *run) done() (sum int) {
-	for _, n := range r.perClient {
-		sum += n
-	}
-	return sum
 }
 
 // newProgram returns a program of the contender.
@@ -111,14 +111,14 @@ func (r *run) newClients() []*petstore.Client {
 
 // eachCaller runs f in the goroutines of the cell, which take the clients in turn, and waits until
 // all are done. n is the number of the caller's client.
-func (r *run) eachCaller(clients []*petstore.Client, f func(n int, t *trip)) {
+func (r *run) eachCaller(clients []*petstore.Client, f func(client *petstore.Client, n int, t *trip)) {
 	r.perClient = make([]int, len(clients))
 	for g := range r.goroutines {
 		n := g % len(clients)
 		t := &trip{number: g, seed: r.seed}
 		r.callers.Go(func() {
 			pause(time.Duration(n)*r.apart + t.offset())
-			f(n, t)
+			f(clients[n], n, t)
 		})
 	}
 	r.callers.Wait()
@@ -128,11 +128,6 @@ func (r *run) eachCaller(clients []*petstore.Client, f func(n int, t *trip)) {
 func (r *run) call(client *petstore.Client, n, i int, t *trip) {
 	ctx, cancel := context.WithCancel(t.context())
 	defer cancel()
-	if r.budget > 0 {
-		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, r.budget)
-		defer end()
-	}
 	if d := r.impatience(i); d > 0 {
 		defer time.AfterFunc(d, cancel).Stop()
 	}
@@ -156,7 +151,7 @@ func (r *run) call(client *petstore.Client, n, i int, t *trip) {
 // again.
 func (c cell) list(ctx context.Context, client *petstore.Client) error {
 	for {
-		_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1}, petstore.WithCallTimeout(c.budget))
 		limited, ok := errors.AsType[*petstore.RateLimitError](err)
 		if c.once() || !ok || limited.RetryAt.IsZero() || ctx.Err() != nil {
 			return err

@@ -32,14 +32,16 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// send returns what a client sees of a response, whose body is a string.
-func send(t *testing.T, via http.RoundTripper, host string, o canned.Operation) (seen struct {
+// seen is what a client sees of a response.
+type seen struct {
 	Status     string
 	StatusCode int
 	Header     http.Header
 	Body       string
 	Length     int64
-}) {
+}
+
+func send(t *testing.T, via http.RoundTripper, host string, o canned.Operation) seen {
 	t.Helper()
 	method, path := http.MethodPost, "/v1/pets"
 	switch {
@@ -55,7 +57,5 @@ func send(t *testing.T, via http.RoundTripper, host string, o canned.Operation) 
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	seen.Status, seen.StatusCode, seen.Header = resp.Status, resp.StatusCode, resp.Header
-	seen.Body, seen.Length = string(body), resp.ContentLength
-	return seen
+	return seen{resp.Status, resp.StatusCode, resp.Header, string(body), resp.ContentLength}
 }

@@ -59,7 +59,8 @@ func Pets(n int) []petstore.Pet {
 	pets := make([]petstore.Pet, n)
 	for i := range pets {
 		pets[i] = petstore.Pet{
-			ID: Get.ID + int64(i), Name: names[i%len(names)], CategoryID: int64(i % 12), Status: statuses[i%len(statuses)],
+			ID: Get.ID + int64(i), Name: names[i%len(names)], CategoryID: int64(i % 12),
+			Status: statuses[i%len(statuses)],
 		}
 		if i%10 == 9 {
 			pets[i].Status = ""

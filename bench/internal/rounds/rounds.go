@@ -29,8 +29,7 @@ type Ratio struct{ Median, Low, High float64 }
 func (r Ratio) Exact() bool { return r.High <= 1.05*r.Median && r.Low >= 0.95*r.Median }
 
 // Compare runs n rounds, in each of which each contender uses about that much CPU time, in random
-// order. It
-// returns a ratio for each contender, in their order; that of the first is 1.
+// order. It returns a ratio for each contender, in their order; that of the first is 1.
 func Compare(contenders []Contender, n int, length time.Duration) ([]Ratio, error) {
 	calls := make([]int, len(contenders))
 	for i, c := range contenders {
