@@ -58,14 +58,6 @@ func ExampleNewClient() {
 	// Output: petstore.Client(https://petstore.example.com/v1)
 }
 
-func ExampleNewClient_refused() {
-	_, err := petstore.NewClient("http://petstore.example.com/v1", "my-api-key")
-	if e, ok := errors.AsType[*petstore.ArgumentError](err); ok {
-		fmt.Println(e.Argument, e.Reason)
-	}
-	// Output: baseURL is plain http to a host that is not loopback; see WithInsecureHTTP
-}
-
 func ExampleNewClientFromEnv() {
 	os.Setenv("PETSTORE_BASE_URL", "https://petstore.example.com/v1")
 	os.Setenv("PETSTORE_API_KEY", "my-api-key")
@@ -112,19 +104,6 @@ func ExampleClient_CreatePet() {
 	}
 	fmt.Printf("%s has id %d\n", created.Pet.Name, created.Pet.ID)
 	// Output: Nala has id 1
-}
-
-// The response to a create is lost, so the service may have added the pet. The client does not send
-// the request again: check whether the pet exists before you do.
-func ExampleClient_CreatePet_outcomeUnknown() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client()
-	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, AfterCommit: true, Wire: fake.WireReset})
-
-	_, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Nala", CategoryID: 2})
-	fmt.Println(errors.Is(err, petstore.ErrOutcomeUnknown), len(server.Pets()))
-	// Output: true 1
 }
 
 func ExampleClient_GetPet() {

@@ -95,34 +95,3 @@ func TestLimiterErrors(t *testing.T) {
 		assert.Equal(t, petstore.ScopeDay, e.Scope)
 	})
 }
-
-func BenchmarkUncontended(b *testing.B) {
-	l := petstore.NewLimiter()
-	o := spent(200, 999, time.Hour)
-	b.ReportAllocs()
-	for b.Loop() {
-		p, err := l.Acquire(b.Context(), time.Minute)
-		if err != nil {
-			b.Fatal(err)
-		}
-		p.Release(o)
-	}
-}
-
-// Benchmark512Goroutines has 512 goroutines of which 400 may have a request in flight.
-func Benchmark512Goroutines(b *testing.B) {
-	l := petstore.NewLimiter(petstore.Processes(1))
-	o := spent(200, 400, time.Hour)
-	b.SetParallelism(256)
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			p, err := l.Acquire(b.Context(), 2*time.Hour)
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			p.Release(o)
-		}
-	})
-}
