@@ -29,34 +29,11 @@ func TestLimiterAcquire_oneRequestGoesAheadForTheFleet(t *testing.T) {
 	})
 }
 
-func TestLimiterAcquire_noMoreInFlightThanRemain(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
-		end := open(t, a, 5, 3)
-		permits := []petstore.Permit{acquire(t, a), acquire(t, b), acquire(t, a)}
-		assertRefused(t, a)
-		assertRefused(t, b)
-		// Whatever the order in which they come back, the lowest holds.
-		permits[0].Release(respond(http.StatusOK, 5, 0, end))
-		permits[2].Release(respond(http.StatusOK, 5, 2, end))
-		assertRefused(t, a)
-		assertRefused(t, b)
-		permits[1].Release(respond(http.StatusOK, 5, 1, end))
-		elapse(holdFor)
-		limited := assertRefused(t, b)
-		assert.Equal(t, petstore.ScopeMinute, limited.Scope)
-		assert.WithinDuration(t, end, limited.RetryAt, resetGrain+50*time.Millisecond)
-	})
-}
-
 func TestLimiterAcquire_closureHoldsForTheFleetAndOneRequestEndsIt(t *testing.T) {
 	bubble(t, func(t *testing.T, r *testRedis) {
 		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
 		end := open(t, a, 100, 98)
-		rejected := respond(http.StatusTooManyRequests, 100, 50, end)
-		rejected.RetryAfter = 20 * time.Second
-		acquire(t, a).Release(rejected)
-		synctest.Wait() // until Redis knows it
+		rejected := reject(t, a, end, 20*time.Second)
 		opens := rejected.Received.Add(rejected.RetryAfter)
 		limited := assertRefused(t, b)
 		assert.WithinDuration(t, opens, limited.RetryAt, 20*time.Millisecond)
@@ -86,8 +63,7 @@ func TestLimiterAcquire_longClosureFailsAtOnceAndAsksRedisNowAndThen(t *testing.
 			clients = append(clients, server.Client(petstore.WithLimiter(newTestLimiter(t, r))))
 		}
 		for i := range 5 {
-			_, err := clients[i%2].ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
+			require.NoError(t, list(t, clients[i%2]))
 		}
 		elapse(time.Second)
 		for _, client := range clients {
@@ -101,31 +77,13 @@ func TestLimiterAcquire_longClosureFailsAtOnceAndAsksRedisNowAndThen(t *testing.
 		for range 100 {
 			for _, client := range clients {
 				start := time.Now()
-				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-				require.ErrorIs(t, err, petstore.ErrRateLimited)
+				require.ErrorIs(t, list(t, client), petstore.ErrRateLimited)
 				assert.Zero(t, time.Since(start))
 			}
 			elapse(time.Minute)
 		}
 		assert.LessOrEqual(t, r.trips.Load()-trips, int64(202), "round trips: each process looks now and then")
 		server.AssertRequests(t, "", 5)
-	})
-}
-
-func TestLimiterAcquire_waitLongerThanMaxWaitFailsAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		l := newTestLimiter(t, r)
-		end := open(t, l, 60, 0)
-		start := time.Now()
-		_, err := l.Acquire(t.Context(), 10*time.Second)
-		require.ErrorIs(t, err, petstore.ErrRateLimited)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		_, err = l.Acquire(ctx, time.Hour)
-		require.ErrorIs(t, err, petstore.ErrRateLimited)
-		assert.Zero(t, time.Since(start))
-		acquire(t, l)
-		assert.False(t, time.Now().Before(end))
 	})
 }
 
@@ -152,23 +110,26 @@ func TestLimiterAcquire_waitBehindOtherProcessesFailsAtOnce(t *testing.T) {
 }
 
 func TestLimiterAcquire_contextEndsWhileWaiting(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		l := newTestLimiter(t, r)
-		open(t, l, 60, 0)
-		cause := errors.New("no longer wanted")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Second, func() { cancel(cause) })
-		start := time.Now()
-		_, err := l.Acquire(ctx, time.Hour)
-		assert.Equal(t, time.Second, time.Since(start))
-		require.ErrorIs(t, err, petstore.ErrRateLimited)
-		require.ErrorIs(t, err, context.Canceled)
-		require.ErrorIs(t, err, cause)
-		assert.NotContains(t, err.Error(), "\n")
-		_, err = l.Acquire(ctx, time.Hour)
-		require.ErrorIs(t, err, cause)
-		assert.Zero(t, l.calls.Len())
-	})
+	for _, away := range []bool{false, true} {
+		bubble(t, func(t *testing.T, r *testRedis) {
+			l := newTestLimiter(t, r)
+			r.down.Store(away)
+			acquire(t, l) // the next one waits for its response
+			cause := errors.New("no longer wanted")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second/2, func() { cancel(cause) })
+			start := time.Now()
+			_, err := l.Acquire(ctx, time.Hour)
+			assert.Equal(t, time.Second/2, time.Since(start))
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, cause)
+			assert.NotContains(t, err.Error(), "\n")
+			_, err = l.Acquire(ctx, time.Hour)
+			require.ErrorIs(t, err, cause)
+			assert.Zero(t, l.calls.Len())
+		})
+	}
 }
 
 func TestLimiterAcquire_retriedCallGoesBeforeNewOnes(t *testing.T) {

@@ -33,14 +33,29 @@ func respond(status, limit, remaining int, end time.Time) petstore.Observation {
 	}
 }
 
+// reject has the next request get a 429, and waits until Redis knows it.
+func reject(t *testing.T, l petstore.Limiter, end time.Time, retryAfter time.Duration) petstore.Observation {
+	t.Helper()
+	p := acquire(t, l)
+	o := respond(http.StatusTooManyRequests, 100, 50, end)
+	o.RetryAfter = retryAfter
+	p.Release(o)
+	synctest.Wait()
+	return o
+}
+
+// list makes one call.
+func list(t *testing.T, client *petstore.Client) error {
+	t.Helper()
+	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+	return err
+}
+
 // elapse lets time pass, and waits until all that has to happen in it has happened.
 func elapse(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
-
-// lost is an observation of a request that was sent now and never answered.
-func lost() petstore.Observation { return petstore.Observation{Sent: time.Now()} }
 
 func acquire(t *testing.T, l petstore.Limiter) petstore.Permit {
 	t.Helper()

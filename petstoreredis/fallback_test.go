@@ -2,7 +2,6 @@ package petstoreredis
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -33,8 +32,7 @@ func TestLimiterAcquire_awayRedisIsTriedOnceASecond(t *testing.T) {
 		var group sync.WaitGroup
 		for range 17 { // the last has to wait for the next window
 			group.Go(func() {
-				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-				assert.NoError(t, err)
+				assert.NoError(t, list(t, client))
 			})
 		}
 		synctest.Wait()
@@ -45,29 +43,6 @@ func TestLimiterAcquire_awayRedisIsTriedOnceASecond(t *testing.T) {
 		assert.Nil(t, l.fallback.share, "the one that waits has had Redis tried")
 		group.Wait()
 		assert.Zero(t, server.Usage(server.APIKey()).Limited)
-	})
-}
-
-func TestLimiterAcquire_redisThatHasLostTheClosureLearnsIt(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		l := newTestLimiter(t, r)
-		end := open(t, l, 60, 40)
-		o := respond(http.StatusTooManyRequests, 60, 0, end)
-		o.RetryAfter = time.Hour
-		acquire(t, l).Release(o)
-		synctest.Wait()
-		r.FlushAll()
-		go func() { _, _ = l.Acquire(t.Context(), 2*time.Hour) }()
-		synctest.Wait()
-		l.mu.Lock()
-		l.send(time.Now())
-		l.mu.Unlock()
-		synctest.Wait()
-		other := newTestLimiter(t, r)
-		limited := assertRefused(t, other)
-		assert.WithinDuration(t, o.Received.Add(time.Hour), limited.RetryAt, time.Second)
-		assert.Equal(t, petstore.ScopeBan, limited.Scope)
-		elapse(2 * time.Hour)
 	})
 }
 
@@ -153,24 +128,6 @@ func (g garbler) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 		}
 		return nil
 	}
-}
-
-func TestLimiterAcquire_awayContextEndsWhileWaiting(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		l := newTestLimiter(t, r)
-		r.down.Store(true)
-		acquire(t, l) // the next one waits for its response
-		cause := errors.New("no longer wanted")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Second/2, func() { cancel(cause) })
-		_, err := l.Acquire(ctx, time.Hour)
-		require.ErrorIs(t, err, petstore.ErrRateLimited)
-		require.ErrorIs(t, err, cause)
-		assertRefused(t, l)
-		elapse(time.Minute)
-		_, due := l.due()
-		assert.False(t, due)
-	})
 }
 
 func TestWithLogger_atMostOneLineAMinute(t *testing.T) {

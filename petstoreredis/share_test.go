@@ -1,7 +1,6 @@
 package petstoreredis
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,7 +23,7 @@ func TestWithShare_processKeepsToItWhileRedisIsAway(t *testing.T) {
 		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(0))
 		done := 0
 		for range 60 {
-			if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err == nil {
+			if list(t, client) == nil {
 				done++
 			}
 		}
@@ -33,12 +32,11 @@ func TestWithShare_processKeepsToItWhileRedisIsAway(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
 		assert.Equal(t, 60, client.RateLimit().Limit, "the key's limit, not the share")
 		elapse(2 * time.Minute)
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
+		require.NoError(t, list(t, client))
 		assert.NotContains(t, text.String(), "redis is back")
 		r.down.Store(false)
 		elapse(time.Second)
-		_, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) // has Redis tried
+		_ = list(t, client) // has Redis tried
 		elapse(logEvery)
 		assert.Equal(t, 1, strings.Count(text.String(), "redis is away"))
 		assert.Equal(t, 1, strings.Count(text.String(), "redis is back"))
@@ -85,43 +83,38 @@ func TestWithTimeout_redisThatHangsDelaysOneCallOnly(t *testing.T) {
 		client := server.Client(petstore.WithLimiter(l))
 		start := time.Now()
 		for range 50 {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
+			require.NoError(t, list(t, client))
 		}
 		assert.Equal(t, firstTimeout, time.Since(start))
 		elapse(5 * time.Minute)
 	})
 }
 
-func TestLimiterAcquire_awayClosureIsKnown(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		server := fake.NewTestServer(t, fake.WithStrict())
-		client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)))
-		server.BanKey(server.APIKey(), time.Hour)
-		for range 3 {
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.ErrorIs(t, err, petstore.ErrRateLimited)
-			r.down.Store(true)
-			elapse(time.Minute)
-		}
-		server.AssertRequests(t, "", 1)
-	})
-}
-
-func TestLimiterAcquire_awayClosureThatRedisDoesNotKnow(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		l := newTestLimiter(t, r, WithShare(1))
-		p := acquire(t, l)
-		r.down.Store(true)
-		banned := respond(http.StatusTooManyRequests, 60, 0, time.Now().Add(time.Minute).Truncate(time.Second))
-		banned.RetryAfter = time.Hour
-		p.Release(banned)
-		elapse(10 * time.Minute)
-		_, err := l.Acquire(t.Context(), 0)
-		limited, ok := errors.AsType[*petstore.RateLimitError](err)
-		require.True(t, ok, "%v", err)
-		assert.Equal(t, petstore.ScopeBan, limited.Scope)
-	})
+func TestLimiterAcquire_awayClosure(t *testing.T) {
+	for _, gone := range []string{"before the request", "before the 429", "after it"} {
+		t.Run("redis goes away "+gone, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *testRedis) {
+				l := newTestLimiter(t, r, WithShare(1)) // where there are more processes, it is drawn whether one goes
+				r.down.Store(gone == "before the request")
+				p := acquire(t, l)
+				o := respond(http.StatusTooManyRequests, 60, 0, time.Now().Add(30*time.Second))
+				o.RetryAfter = time.Hour
+				r.down.Store(gone != "after it")
+				p.Release(o)
+				synctest.Wait()
+				r.down.Store(true)
+				for range 3 {
+					limited := assertRefused(t, l)
+					assert.Equal(t, petstore.ScopeBan, limited.Scope)
+					assert.WithinDuration(t, o.Received.Add(time.Hour), limited.RetryAt, time.Second)
+					elapse(10 * time.Minute)
+				}
+				elapse(30 * time.Minute)
+				acquire(t, l)
+				elapse(time.Minute)
+			})
+		})
+	}
 }
 
 func TestLimiterAcquire_awayWithoutHeadersSendsOneAtATime(t *testing.T) {
@@ -138,22 +131,6 @@ func TestLimiterAcquire_awayWithoutHeadersSendsOneAtATime(t *testing.T) {
 	})
 }
 
-func TestLimiterAcquire_awayStaysClosedAsLongAsA429Asks(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		r.down.Store(true)
-		l := newTestLimiter(t, r, WithShare(1)) // where there are more processes, it is drawn whether one goes
-		o := respond(http.StatusTooManyRequests, 60, 0, time.Now().Add(30*time.Second))
-		o.RetryAfter = time.Hour
-		acquire(t, l).Release(o)
-		limited := assertRefused(t, l)
-		assert.Equal(t, petstore.ScopeBan, limited.Scope)
-		assert.WithinDuration(t, o.Received.Add(time.Hour), limited.RetryAt, time.Second)
-		elapse(time.Hour)
-		acquire(t, l)
-		elapse(time.Minute)
-	})
-}
-
 func TestWithShare_windowGoesOnWhenRedisGoesAway(t *testing.T) {
 	for _, window := range []fake.Window{fake.WindowFixed, fake.WindowAligned, fake.WindowSliding} {
 		bubble(t, func(t *testing.T, r *testRedis) {
@@ -165,8 +142,7 @@ func TestWithShare_windowGoesOnWhenRedisGoesAway(t *testing.T) {
 			start := time.Now()
 			for i := range 200 { // three windows and a part
 				r.down.Store(i > 30)
-				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-				require.NoError(t, err)
+				require.NoError(t, list(t, client))
 			}
 			assert.True(t, l.Stats().Away)
 			assert.Zero(t, server.Usage(server.APIKey()).Limited)

@@ -20,7 +20,6 @@ local TRUSTED, CROWDED = 8, -4 -- as in others.go; a fleet begins trusted
 local STEPS, STEP = 8, 125 -- a request is late after a second, counted by eighths
 
 local command = cjson.decode(ARGV[1])
-local repaired = false
 
 -- fresh returns the state of a key of which nothing is known. A time is 0 for never.
 local function fresh(time)
@@ -102,20 +101,19 @@ local function read(time)
   return processes == state.processes and processes == redis.call('HLEN', HELD) and state or nil
 end
 
--- load returns the state in Redis, or a fresh one.
+-- load returns the state in Redis, or a fresh one, and whether that replaces one that is not sound.
 local function load(time)
   local ok, state = pcall(read, time)
   if ok and state then
-    return state
+    return state, false
   end
-  repaired = not ok
   redis.call('DEL', STATE, LEASES, HELD, QUEUE)
-  return fresh(time)
+  return fresh(time), not ok
 end
 
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
-local s = load(now)
+local s, repaired = load(now)
 s.skew = math.max(s.skew, s.now - now) -- the clock goes back when a replica takes over; the state's never does
 now = now + s.skew
 s.now = now
