@@ -118,7 +118,7 @@ func (x *exchange) note(rule, section, detail string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.violations) < maxViolations {
-		c.violations = append(c.violations, Violation{rule, section, detail, x.entry.seq})
+		c.violations = append(c.violations, Violation{rule, section, detail, x.entry.Seq})
 	}
 }
 
@@ -142,7 +142,7 @@ func (x *exchange) noteParameters(values url.Values, has ...string) {
 
 // checkConduct checks a request against the responses that its key got before.
 func (x *exchange) checkConduct() {
-	if uri := x.entry.path; x.srv.keys.redactor().text(uri) != uri {
+	if uri := x.entry.Path; x.srv.keys.redactor().text(uri) != uri {
 		x.note(RuleKeyExposed, "5", "the URL has an API key in it")
 	}
 	if x.key == nil {
@@ -193,7 +193,7 @@ func (k *apiKey) remember(x *exchange) {
 		k.unknown = make(map[[sha256.Size]byte]int)
 	}
 	if len(k.unknown) < maxUnknown {
-		k.unknown[sha256.Sum256(x.body)] = x.entry.seq
+		k.unknown[sha256.Sum256(x.body)] = x.entry.Seq
 	}
 }
 
@@ -218,7 +218,7 @@ func (x *exchange) delivered() {
 	}
 	x.key.mu.Lock()
 	defer x.key.mu.Unlock()
-	if sum := sha256.Sum256(x.body); x.key.unknown[sum] == x.entry.seq {
+	if sum := sha256.Sum256(x.body); x.key.unknown[sum] == x.entry.Seq {
 		delete(x.key.unknown, sum)
 	}
 }

@@ -51,13 +51,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve serves a request that came over a connection. refusing reports whether a WireRefuse strikes
 // here; through Client and HTTPClient it strikes earlier, before there is a connection.
 func (s *Server) serve(w http.ResponseWriter, x *exchange, refusing bool) {
-	if !x.enter() {
+	if !x.srv.inflight.enter(x) {
 		a := refusal(http.StatusServiceUnavailable, closedError{}.Error())
 		a.now, a.quota, a.size = x.arrived, x.quota(x.arrived), len(a.body)
 		s.write(w, x, &a)
 		return
 	}
-	defer x.leave()
+	defer x.srv.inflight.leave(x)
 	a := s.respond(x, refusing)
 	s.deliver(w, x, &a)
 }

@@ -40,17 +40,6 @@ type route struct {
 
 func (r route) known() bool { return r.operation != "" || r.allow != "" }
 
-// enter reports whether the server is open, and takes note of the request until it leaves.
-func (x *exchange) enter() bool {
-	f := &x.srv.inflight
-	return enter(f, f.exchanges, fmt.Stringer(x), true)
-}
-
-func (x *exchange) leave() {
-	f := &x.srv.inflight
-	leave(f, f.exchanges, fmt.Stringer(x))
-}
-
 // readBody reads the request's body as far as the server takes it.
 func (x *exchange) readBody() {
 	if x.req.Body == nil || x.req.Body == http.NoBody {
@@ -92,15 +81,6 @@ func (x *exchange) quota(now time.Time) quota {
 	return x.key.peek()
 }
 
-// pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it
-// ends early, and returns an error that says so.
-func (x *exchange) pause(d time.Duration) error {
-	if d == 0 {
-		return nil
-	}
-	return x.srv.inflight.pause(x.req.Context(), x, d)
-}
-
 // copyRequest returns the request as Match gets it, the same through every entry point.
 func (x *exchange) copyRequest() *http.Request {
 	r := x.req.Clone(x.req.Context())
@@ -113,19 +93,19 @@ func (x *exchange) copyRequest() *http.Request {
 	return r
 }
 
-// newEntry returns the request as the journal keeps it.
-func (x *exchange) newEntry() *entry {
-	e := &entry{
-		operation: x.route.operation, method: x.method, path: x.req.URL.RequestURI(),
-		header: x.req.Header, body: x.body, time: x.arrived,
-	}
+// enterJournal writes the request into the journal.
+func (x *exchange) enterJournal() {
+	x.entry = &entry{Request: Request{
+		Operation: x.route.operation, Method: x.method, Path: x.req.URL.RequestURI(),
+		Header: x.req.Header, Body: x.body, Time: x.arrived,
+	}}
 	if !x.ours {
-		e.header = e.header.Clone()
+		x.entry.Header = x.req.Header.Clone()
 	}
 	if x.key != nil {
-		e.key = x.key.number
+		x.entry.Key = x.key.number
 	}
-	return e
+	x.srv.journal.add(x.entry)
 }
 
 // String names a request without its query, which may hold a key.

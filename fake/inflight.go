@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,43 +16,32 @@ var errClosed = fmt.Errorf("fake: the server is closed: %w", net.ErrClosed)
 
 // inflight has all that must have ended when Close returns.
 type inflight struct {
-	mu        sync.Mutex
-	closed    bool
-	exchanges map[fmt.Stringer]bool // requests in progress
-	waiting   map[chan struct{}]fmt.Stringer
-	calls     map[*call]bool        // requests of HTTPClient whose body is still open
-	links     map[*link.Link]bool   // connections in memory
-	ports     map[net.Listener]bool // the loopback port while it accepts connections
-	sockets   map[net.Conn]bool     // connections of the loopback port, true while one is busy
-	panics    []string
-	leaks     []string // what Close had to break off
+	mu     sync.Mutex
+	closed bool
+	// parts are the requests in progress, those that wait, the requests of HTTPClient whose body is
+	// open, the connections and the port. False stands for a socket without a request, which Close
+	// need not wait for.
+	parts  map[any]bool
+	panics []string
+	leaks  []string // what Close had to break off
 }
 
-func (f *inflight) prepare() {
-	f.exchanges = make(map[fmt.Stringer]bool)
-	f.waiting = make(map[chan struct{}]fmt.Stringer)
-	f.calls = make(map[*call]bool)
-	f.links = make(map[*link.Link]bool)
-	f.ports = make(map[net.Listener]bool)
-	f.sockets = make(map[net.Conn]bool)
-}
-
-// enter puts k into one of the maps. If the server is closed, it reports false and does nothing.
-func enter[K comparable, V any](f *inflight, set map[K]V, k K, v V) bool {
+// enter adds a part that is in progress. If the server is closed, it reports false and does
+// nothing.
+func (f *inflight) enter(part any) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
-		return false
+	if !f.closed {
+		f.parts[part] = true
 	}
-	set[k] = v
-	return true
+	return !f.closed
 }
 
-// leave takes k out again.
-func leave[K comparable, V any](f *inflight, set map[K]V, k K) {
+// leave takes a part out again.
+func (f *inflight) leave(part any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(set, k)
+	delete(f.parts, part)
 }
 
 func (f *inflight) panicked(what string) {
@@ -73,72 +61,94 @@ func (f *inflight) refuse() {
 func (f *inflight) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for quit, x := range f.waiting {
-		f.leaks = append(f.leaks, "a request was still waiting for its response: "+x.String())
-		close(quit)
+	for p := range f.parts {
+		if w, ok := p.(*wait); ok {
+			f.leaks = append(f.leaks, "a request was still waiting for its response: "+w.by.String())
+			close(w.quit)
+		}
 	}
 }
 
 // awake reports whether no request waits. The caller holds mu.
-func (f *inflight) awake() bool { return len(f.waiting) == 0 }
+func (f *inflight) awake() bool {
+	for p := range f.parts {
+		if _, ok := p.(*wait); ok {
+			return false
+		}
+	}
+	return true
+}
 
-// quiet reports whether no request is in progress. Idle connections may be open. The caller holds
-// mu.
+// quiet reports whether nothing is in progress. Idle connections may be open. The caller holds mu.
 func (f *inflight) quiet() bool {
-	for _, busy := range f.sockets {
+	for _, busy := range f.parts {
 		if busy {
 			return false
 		}
 	}
-	return len(f.exchanges)+len(f.calls)+len(f.links) == 0
+	return true
 }
 
 // idle reports whether nothing is left. The caller holds mu.
-func (f *inflight) idle() bool { return f.quiet() && len(f.ports)+len(f.sockets) == 0 }
+func (f *inflight) idle() bool { return len(f.parts) == 0 }
 
 // breakOff ends what is still in progress, and notes it as a leak.
 func (f *inflight) breakOff() {
 	f.mu.Lock()
-	for x := range f.exchanges {
-		f.leaks = append(f.leaks, "a request was still being handled: "+x.String())
-	}
-	calls, links := slices.Collect(maps.Keys(f.calls)), slices.Collect(maps.Keys(f.links))
-	for _, c := range calls {
-		if c.responded.Load() {
-			f.leaks = append(f.leaks, "a response body was never closed: "+c.String())
+	parts := maps.Clone(f.parts)
+	for p := range parts {
+		switch p := p.(type) {
+		case *exchange:
+			f.leaks = append(f.leaks, "a request was still being handled: "+p.String())
+		case *call:
+			if p.responded.Load() {
+				f.leaks = append(f.leaks, "a response body was never closed: "+p.String())
+			}
 		}
 	}
 	f.mu.Unlock()
-	for _, c := range calls {
-		c.cancel(errClosed)
-		c.end()
-	}
-	for _, l := range links {
-		l.Reset()
+	for p := range parts {
+		switch p := p.(type) {
+		case *call:
+			p.cancel(errClosed)
+			p.end()
+		case *link.Link:
+			p.Reset()
+		}
 	}
 }
 
-// pause waits for d, or for ever if d is negative. It ends early, and returns an error that says
-// so, if ctx ends or the server closes. The channels are made here and not with the server: while a
-// bubble waits on a channel from outside, its time does not pass.
-func (f *inflight) pause(ctx context.Context, who fmt.Stringer, d time.Duration) error {
-	quit := make(chan struct{})
-	if !enter(f, f.waiting, quit, who) {
+// wait is a request that waits.
+type wait struct {
+	by   *exchange
+	quit chan struct{} // closed if the server closes
+}
+
+// pause waits for d, or for ever if d is negative. If the client gives up or the server closes, it
+// ends early, and returns an error that says so. The channels are made here and not with the
+// server: while a bubble waits on a channel from outside, its time does not pass.
+func (x *exchange) pause(d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	w := &wait{x, make(chan struct{})}
+	if !x.srv.inflight.enter(w) {
 		return errClosed
 	}
-	defer leave(f, f.waiting, quit)
+	defer x.srv.inflight.leave(w)
 	var timeout <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)
 		defer t.Stop()
 		timeout = t.C
 	}
+	ctx := x.req.Context()
 	select {
 	case <-timeout:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-quit:
+	case <-w.quit:
 		return errClosed
 	}
 }

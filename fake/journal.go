@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/petstore/petstore-go/internal/redact"
 )
@@ -16,21 +15,14 @@ const (
 	maxJournalBytes = 64 << 20
 )
 
-// entry is a Request as the journal keeps it: with the keys, which are taken out when it is read.
-// No byte of a body is ever changed in place.
+// entry is a Request as the journal keeps it: with the keys, which are taken out when it is read,
+// and without what follows from the response. No byte of a body is ever changed in place.
 type entry struct {
-	seq       int
-	operation string
-	key       int
-	method    string
-	path      string
-	header    http.Header
-	body      []byte
-	time      time.Time
-	duration  time.Duration
-	reply     response // the zero response until there is one; its body is what was sent
-	size      int      // bytes of memory, roughly
-	redacted  [2]int   // how many of the server's keys were taken out of the body, and of the reply's
+	Request
+
+	reply    response // the zero response until there is one; its body is what was sent
+	size     int      // bytes of memory, roughly
+	redacted [2]int   // how many of the server's keys were taken out of the body, and of the reply's
 }
 
 // journal keeps the last requests.
@@ -55,7 +47,7 @@ func (j *journal) add(e *entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.seq++
-	e.seq = j.seq
+	e.Seq = j.seq
 	j.arrival.Broadcast()
 	j.entries = append(j.entries, e)
 	j.bytes += e.size
@@ -67,12 +59,12 @@ func (j *journal) add(e *entry) {
 func (j *journal) finish(e *entry, a *response) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e.duration, e.reply, e.redacted[1] = a.now.Sub(e.time), *a, 0
+	e.Duration, e.reply, e.redacted[1] = a.now.Sub(e.Time), *a, 0
 	e.reply.body = a.payload()
 	if !a.sent() {
 		e.reply.status, e.reply.body = 0, nil
 	}
-	if slices.Contains(j.find(e.seq), e) {
+	if slices.Contains(j.find(e.Seq), e) {
 		size := len(e.reply.body) + len(e.reply.hint)
 		e.size += size
 		j.bytes += size
@@ -86,8 +78,8 @@ func sizeOf(e *entry) int {
 		fixed = 512 // the entry itself
 		field = 64  // of a header, without its text
 	)
-	n := fixed + len(e.path) + len(e.body)
-	for name, values := range e.header {
+	n := fixed + len(e.Path) + len(e.Body)
+	for name, values := range e.Header {
 		n += len(name)
 		for _, v := range values {
 			n += field + len(v)

@@ -51,7 +51,7 @@ func inBubble() bool {
 func (s *Server) listen() {
 	l := openPort()
 	f := &s.inflight
-	if !enter(f, f.ports, l, true) {
+	if !f.enter(l) {
 		_ = l.Close()
 		misuse("URL", "the server is closed")
 	}
@@ -61,7 +61,7 @@ func (s *Server) listen() {
 	s.loopback.url = "http://" + l.Addr().String() + "/v1"
 	go func() {
 		_ = hs.Serve(l) // it ends when Close closes the port
-		leave(f, f.ports, l)
+		f.leave(l)
 	}()
 }
 
@@ -102,8 +102,8 @@ func (f *inflight) connState(c net.Conn, state http.ConnState) {
 	defer f.mu.Unlock()
 	switch state {
 	case http.StateClosed, http.StateHijacked:
-		delete(f.sockets, c)
+		delete(f.parts, c)
 	default:
-		f.sockets[c] = state == http.StateActive
+		f.parts[c] = state == http.StateActive
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
 	"sync/atomic"
 
 	"github.com/petstore/petstore-go/internal/link"
@@ -55,8 +54,8 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, unsent(r, err)
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	c := &call{srv: m.srv, method: r.Method, path: r.URL.Path, cancel: cancel}
-	if !enter(&m.srv.inflight, m.srv.inflight.calls, c, true) {
+	c := &call{inflight: &m.srv.inflight, req: r, cancel: cancel}
+	if !c.inflight.enter(c) {
 		cancel(nil)
 		return nil, unsent(r, gone())
 	}
@@ -70,8 +69,9 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.end()
 		return resp, nil
 	}
+	c.body = resp.Body
 	c.responded.Store(true)
-	resp.Body = &callBody{ReadCloser: resp.Body, call: c}
+	resp.Body = c
 	return resp, nil
 }
 
@@ -115,43 +115,37 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 	return refused()
 }
 
-// call is a request of HTTPClient from its sending until its response body is closed.
+// call is a request of HTTPClient from its sending until its response body, which it is, was read
+// to its end or closed.
 type call struct {
-	srv          *Server
-	method, path string
-	cancel       context.CancelCauseFunc
-	responded    atomic.Bool
-	once         sync.Once
+	inflight  *inflight
+	req       *http.Request
+	cancel    context.CancelCauseFunc
+	body      io.ReadCloser
+	responded atomic.Bool
 }
 
+// end may be called more than once.
 func (c *call) end() {
-	c.once.Do(func() {
-		c.cancel(nil)
-		leave(&c.srv.inflight, c.srv.inflight.calls, c)
-	})
+	c.cancel(nil)
+	c.inflight.leave(c)
 }
 
-func (c *call) String() string { return fmt.Sprintf("%s %s", c.method, c.path) }
-
-// callBody ends its call when a response body has been read to its end or closed.
-type callBody struct {
-	io.ReadCloser
-	call *call
-}
+func (c *call) String() string { return fmt.Sprintf("%s %s", c.req.Method, c.req.URL.Path) }
 
 // Read ends the call with the body.
-func (b *callBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
+func (c *call) Read(p []byte) (int, error) {
+	n, err := c.body.Read(p)
 	if err != nil {
-		b.call.end()
+		c.end()
 	}
 	return n, err
 }
 
 // Close ends the call.
-func (b *callBody) Close() error {
-	err := b.ReadCloser.Close()
-	b.call.end()
+func (c *call) Close() error {
+	err := c.body.Close()
+	c.end()
 	return err
 }
 
@@ -159,8 +153,8 @@ func (b *callBody) Close() error {
 // connection in its life and accepts it here, so that no goroutine waits for others; and since it
 // is never used again, its WaitGroup belongs to one synctest bubble only.
 func (s *Server) dial() (net.Conn, error) {
-	l := link.New(func(l *link.Link) { leave(&s.inflight, s.inflight.links, l) })
-	if !enter(&s.inflight, s.inflight.links, l, true) {
+	l := link.New(func(l *link.Link) { s.inflight.leave(l) })
+	if !s.inflight.enter(l) {
 		return nil, gone()
 	}
 	hs := s.newHTTPServer(false)

@@ -131,7 +131,7 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 
 // redact takes the keys out of the bodies, once: bodies are large, and are read again and again.
 func (e *entry) redact(r redactor) {
-	for i, body := range []*[]byte{&e.body, &e.reply.body} {
+	for i, body := range []*[]byte{&e.Body, &e.reply.body} {
 		if e.redacted[i] < len(r) {
 			*body = r[e.redacted[i]:].bytes(*body)
 			e.redacted[i] = len(r)
@@ -142,22 +142,18 @@ func (e *entry) redact(r redactor) {
 // request returns the entry, whose bodies it shares. The caller holds the journal's mu.
 func (e *entry) request(r redactor) Request {
 	e.redact(r)
-	a := &e.reply
-	var sent http.Header
-	effect := ""
-	if a.fault != nil {
-		effect = r.text(a.fault.effect())
+	q, a := e.Request, &e.reply
+	q.Method, q.Path, q.Hint = r.text(q.Method), r.text(q.Path), r.text(a.hint)
+	q.Header = redact.Header(withoutCredentials(q.Header), r...)
+	q.Time = q.Time.Round(0)
+	q.StatusCode, q.ResponseBody = a.status, a.body
+	if q.Fault = a.fault != nil; q.Fault {
+		q.FaultEffect = r.text(a.fault.effect())
 	}
 	if a.status != 0 {
 		h := make(http.Header, 8)
 		a.header(h)
-		sent = redact.Header(h, r...)
+		q.ResponseHeader = redact.Header(h, r...)
 	}
-	return Request{
-		Seq: e.seq, Operation: e.operation, Key: e.key, Method: r.text(e.method), Path: r.text(e.path),
-		Header: redact.Header(withoutCredentials(e.header), r...), Body: e.body,
-		StatusCode: a.status, ResponseHeader: sent, ResponseBody: a.body,
-		Time: e.time.Round(0), Duration: e.duration, Fault: a.fault != nil,
-		FaultEffect: effect, Hint: r.text(a.hint),
-	}
+	return q
 }

@@ -38,7 +38,7 @@ func (s *Server) respond(x *exchange, refusing bool) (a response) {
 			return response{wire: WireRefuse, fault: f, lost: x.pause(f.Delay)}
 		}
 	}
-	s.enterJournal(x)
+	x.enterJournal()
 	s.notify(x)
 	x.checkConduct()
 	if err := x.pause(time.Duration(s.latency.Load())); err != nil {
@@ -50,14 +50,9 @@ func (s *Server) respond(x *exchange, refusing bool) (a response) {
 	return s.carryOut(x)
 }
 
-func (s *Server) enterJournal(x *exchange) {
-	x.entry = x.newEntry()
-	s.journal.add(x.entry)
-}
-
 func (s *Server) notify(x *exchange) {
 	if s.config.notify != nil {
-		s.config.notify(x.entry.seq)
+		s.config.notify(x.entry.Seq)
 	}
 }
 
@@ -119,7 +114,7 @@ func (s *Server) operate(x *exchange) response {
 // panicked returns the response to a request whose handling panicked.
 func (s *Server) panicked(x *exchange, p any) response {
 	if x.entry == nil {
-		s.enterJournal(x)
+		x.enterJournal()
 	}
 	return refusal(http.StatusInternalServerError, s.panicMessage(p))
 }

@@ -58,7 +58,7 @@ func NewServer(opts ...Option) *Server {
 	s.keys.unused.day = window{kind: kind, span: day}
 	s.keys.ban = s.config.behavior.BanReset
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
-	s.inflight.prepare()
+	s.inflight.parts = make(map[any]bool)
 	s.memory = s.newMemoryTransport()
 	s.restart()
 	return s

@@ -32,10 +32,10 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("fake: the request has no URL")
 	}
 	x := d.srv.newExchange(r)
-	if !x.enter() {
+	if !x.srv.inflight.enter(x) {
 		return nil, gone()
 	}
-	defer x.leave()
+	defer x.srv.inflight.leave(x)
 	a := d.srv.respond(x, true)
 	if err := a.err(); err != nil {
 		return nil, err
