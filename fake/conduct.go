@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	petstore "github.com/petstore/petstore-go"
 )
@@ -41,7 +40,6 @@ const (
 // value, and so the rule is only for tests that ask for it; see WithStrict.
 const ruleZeroCategory = "zero-category"
 
-// rules returns all rules.
 func rules() []string {
 	return []string{
 		RuleEarlyRetry, RuleBanProvoked, RuleRepeatedCreate, RuleUnknownParameter, RuleUnknownField,
@@ -86,26 +84,14 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s (section %s): %s, request #%d", v.Rule, v.Section, v.Detail, v.Seq)
 }
 
-// conduct records the violations.
-type conduct struct {
-	mu         sync.Mutex
-	violations []Violation
-}
-
-func (c *conduct) reset() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.violations = nil
-}
-
 // Violations returns what clients did that a well-behaved one does not, in the order in which it
 // was noticed, the first 10,000. Requests that were already in flight when a 429 was sent count as
 // early when they arrive after it. The result is the caller's own.
 func (s *Server) Violations() []Violation {
 	r := s.keys.redactor()
-	s.conduct.mu.Lock()
-	defer s.conduct.mu.Unlock()
-	violations := slices.Clone(s.conduct.violations)
+	s.journal.mu.Lock()
+	violations := slices.Clone(s.journal.violations)
+	s.journal.mu.Unlock()
 	for i := range violations {
 		violations[i].Detail = r.text(violations[i].Detail)
 	}
@@ -114,11 +100,11 @@ func (s *Server) Violations() []Violation {
 
 // note records a violation by the request.
 func (x *exchange) note(rule, section, detail string) {
-	c := &x.srv.conduct
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.violations) < maxViolations {
-		c.violations = append(c.violations, Violation{rule, section, detail, x.entry.Seq})
+	j := &x.srv.journal
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.violations) < maxViolations {
+		j.violations = append(j.violations, Violation{rule, section, detail, x.entry.Seq})
 	}
 }
 

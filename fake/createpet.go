@@ -26,7 +26,6 @@ func (s *Server) createPet(x *exchange) response {
 	return response{status: http.StatusCreated, contentType: mediaJSON, body: appendPet(nil, pet)}
 }
 
-// readNewPet reads the body of a request, which must be a NewPet.
 func readNewPet(x *exchange) (petstore.NewPet, error) {
 	if err := checkMediaType(x.req.Header); err != nil {
 		return petstore.NewPet{}, err
@@ -104,7 +103,6 @@ type newPetReader struct {
 	unknown []string
 }
 
-// read takes one member of the object.
 func (r *newPetReader) read(name string, value jsontext.Value) error {
 	if r.seen[name] {
 		return fmt.Errorf("the field %s is given twice", quote(name))
@@ -163,7 +161,6 @@ func (r *newPetReader) readStatus(value jsontext.Value) (err error) {
 	return err
 }
 
-// missing returns an error if a required field was not there.
 func (r *newPetReader) missing() error {
 	switch {
 	case !r.seen["name"] && !r.seen["categoryId"]:
@@ -190,17 +187,8 @@ func readStatus(s string) (petstore.PetStatus, error) {
 
 // kind names the type of a JSON value.
 func kind(k jsontext.Kind) string {
-	switch k {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "a boolean"
-	}
-	return "a number"
+	return map[jsontext.Kind]string{
+		'{': "an object", '[': "an array", '"': "a string", '0': "a number",
+		't': "a boolean", 'f': "a boolean", 'n': "null",
+	}[k]
 }

@@ -25,20 +25,21 @@ type entry struct {
 	redacted [2]int   // how many of the server's keys were taken out of the body, and of the reply's
 }
 
-// journal keeps the last requests.
+// journal keeps the last requests, and the violations.
 type journal struct {
-	mu      sync.Mutex
-	limit   int
-	seq     int
-	bytes   int
-	entries []*entry
-	arrival *sync.Cond // of a request; unlike a channel, it may wake goroutines of several bubbles
+	mu         sync.Mutex
+	limit      int
+	seq        int
+	bytes      int
+	entries    []*entry
+	violations []Violation
+	arrival    *sync.Cond // of a request; unlike a channel, it may wake goroutines of several bubbles
 }
 
 func (j *journal) reset(limit int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.limit, j.seq, j.bytes, j.entries = limit, 0, 0, nil
+	j.limit, j.seq, j.bytes, j.entries, j.violations = limit, 0, 0, nil, nil
 }
 
 // add enters a request that has arrived whole.

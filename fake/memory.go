@@ -112,7 +112,7 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 	if err := x.pause(f.Delay); err != nil {
 		return notConnected(err)
 	}
-	return refused()
+	return errRefused
 }
 
 // call is a request of HTTPClient from its sending until its response body, which it is, was read

@@ -31,7 +31,6 @@ type Server struct {
 	catalogue catalogue
 	faults    faultList
 	journal   journal
-	conduct   conduct
 	inflight  inflight
 	memory    *http.Transport
 	loopback  loopback
@@ -85,7 +84,6 @@ func (s *Server) Reset() {
 func (s *Server) begin() {
 	s.faults.reset(s.config.seed)
 	s.journal.reset(s.config.journal)
-	s.conduct.reset()
 	s.catalogue.reset(s.config.seed)
 	for _, p := range s.config.pets {
 		s.AddPet(p)

@@ -51,7 +51,7 @@ func (a *response) err() error {
 	case a.lost != nil:
 		return a.lost
 	case !a.wire.shows():
-		return a.wire.row().err()
+		return a.wire.row().err
 	}
 	return nil
 }

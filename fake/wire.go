@@ -52,30 +52,30 @@ type wireRow struct {
 	name     string
 	effect   string // in words
 	shows    bool   // the client sees the response, or a part of it
-	err      func() error
+	err      error
 	breakOff func(http.ResponseWriter)
 }
 
 // wires has a row for each constant: what else has a list of them is compared with this one.
 var wires = [wireEnd]wireRow{
 	WireNone:  {name: "none", shows: true},
-	WireReset: {name: "reset", effect: "connection reset", err: wasReset, breakOff: reset},
+	WireReset: {name: "reset", effect: "connection reset", err: errReset, breakOff: reset},
 	WireClose: {
 		name: "close", effect: "connection closed without a response",
-		err: func() error { return io.EOF }, breakOff: hangUp,
+		err: io.EOF, breakOff: hangUp,
 	},
 	WireTruncate: {name: "truncate", effect: "body cut off after its first half", shows: true},
 	WireGarbage: {
 		name: "garbage", effect: "bytes that are not HTTP",
-		err:      func() error { return errMalformed },
+		err:      errMalformed,
 		breakOff: func(w http.ResponseWriter) { sendRaw(w, garbage) },
 	},
 	WireStall: {
 		name: "stall", effect: "no response until the client gives up",
-		err: func() error { return errClosed }, breakOff: abort,
+		err: errClosed, breakOff: abort,
 	},
 	WireDrip:   {name: "drip", effect: "a byte of the body every " + dripPause.String(), shows: true},
-	WireRefuse: {name: "refuse", effect: "connection refused", err: refused, breakOff: reset},
+	WireRefuse: {name: "refuse", effect: "connection refused", err: errRefused, breakOff: reset},
 }
 
 func (w Wire) known() bool { return w >= 0 && w < wireEnd }
@@ -169,13 +169,9 @@ func (closedError) Unwrap() []error {
 	}
 }
 
-// refused returns the error of a dial that no server accepted.
-func refused() error {
-	return notConnected(os.NewSyscallError("connect", syscall.ECONNREFUSED))
-}
-
-// wasReset returns the error of a connection that was reset.
-func wasReset() error { return link.WasReset("read") }
-
-// errMalformed is the error of Transport for garbage, in the words of net/http.
-var errMalformed = errors.New("net/http: HTTP/1.x transport connection broken: malformed HTTP response")
+// The errors that Transport returns in place of a response, in the words of net/http.
+var (
+	errRefused   = notConnected(os.NewSyscallError("connect", syscall.ECONNREFUSED))
+	errReset     = link.WasReset("read")
+	errMalformed = errors.New("net/http: HTTP/1.x transport connection broken: malformed HTTP response")
+)

@@ -13,7 +13,7 @@ import (
 // Update reports whether the golden files are to be written anew.
 func Update() bool { return os.Getenv("UPDATE_GOLDEN") != "" }
 
-// Assert compares a text with the file at a path, and reports the lines that differ.
+// Assert compares a text with the file at a path, and reports where it differs.
 func Assert(t testing.TB, path, got string) {
 	t.Helper()
 	if Update() {
@@ -30,40 +30,16 @@ func Assert(t testing.TB, path, got string) {
 	}
 }
 
-// Diff returns the part of two texts that differs, a few lines of each, or "" if they are the same.
+// Diff returns where two texts differ first, with a little of each, or "" if they are the same.
 func Diff(want, got string) string {
 	if want == got {
 		return ""
 	}
-	old, now := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
-	same := 0
-	for same < min(len(old), len(now)) && old[same] == now[same] {
-		same++
+	at := 0
+	for at < min(len(want), len(got)) && want[at] == got[at] {
+		at++
 	}
-	old, now = old[same:], now[same:]
-	for len(old) > 0 && len(now) > 0 && old[len(old)-1] == now[len(now)-1] {
-		old, now = old[:len(old)-1], now[:len(now)-1]
-	}
-	at := 0 // the first byte that differs in the first line
-	if len(old) > 0 && len(now) > 0 {
-		for at < min(len(old[0]), len(now[0])) && old[0][at] == now[0][at] {
-			at++
-		}
-	}
-	return fmt.Sprintf("from line %d on:\n%s%s", same+1, excerpt("-", old, at), excerpt("+", now, at))
-}
-
-// excerpt returns the first ten lines after a mark, each from a little before a byte, at most 200
-// bytes long.
-func excerpt(mark string, lines []string, at int) string {
-	var text strings.Builder
-	for i, line := range lines {
-		if i == 10 {
-			fmt.Fprintf(&text, "%s and %d more lines\n", mark, len(lines)-i)
-			break
-		}
-		line = line[min(max(at-80, 0), len(line)):]
-		fmt.Fprintf(&text, "%s%.200q\n", mark, line[:min(len(line), 200)])
-	}
-	return text.String()
+	line := strings.Count(want[:at], "\n") + 1
+	excerpt := func(text string) string { return text[max(at-80, 0):min(at+320, len(text))] }
+	return fmt.Sprintf("from line %d on:\n-%q\n+%q\n", line, excerpt(want), excerpt(got))
 }

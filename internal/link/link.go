@@ -3,6 +3,7 @@
 package link
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -24,14 +25,13 @@ type Link struct {
 	Client, Server *Conn
 
 	open   atomic.Int32 // ends
-	closed func()       // called once, when both ends are closed
+	closed func(*Link)  // called once, when both ends are closed
 }
 
 // New returns a connection that both ends have open. closed is called once, with the connection,
 // when both are closed.
 func New(closed func(*Link)) *Link {
-	l := &Link{}
-	l.closed = func() { closed(l) }
+	l := &Link{closed: closed}
 	l.open.Store(2)
 	up, down := newPipe(), newPipe()
 	l.Client = &Conn{link: l, in: down, out: up, local: ClientAddress, remote: ServerAddress}
@@ -50,7 +50,7 @@ func (l *Link) Reset() {
 type Conn struct {
 	link          *Link
 	in, out       *pipe
-	local, remote Address
+	local, remote net.Addr
 	close         sync.Once
 }
 
@@ -72,7 +72,7 @@ func (c *Conn) Close() error {
 		c.in.change(c.in.reader.close)
 		c.out.change(c.out.writer.close)
 		if c.link.open.Add(-1) == 0 {
-			c.link.closed()
+			c.link.closed(c.link)
 		}
 	})
 	return err
@@ -86,27 +86,24 @@ func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
 // SetDeadline sets both deadlines.
 func (c *Conn) SetDeadline(t time.Time) error {
-	c.in.setDeadline(&c.in.reader, t)
-	c.out.setDeadline(&c.out.writer, t)
-	return nil
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// SetReadDeadline makes Read fail from t on.
+// SetReadDeadline makes Read fail from t on. The zero time lifts the deadline.
 func (c *Conn) SetReadDeadline(t time.Time) error {
-	c.in.setDeadline(&c.in.reader, t)
+	c.in.change(func() { c.in.reader.setDeadline(t, c.in) })
 	return nil
 }
 
-// SetWriteDeadline makes Write fail from t on.
+// SetWriteDeadline does the same for Write.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
-	c.out.setDeadline(&c.out.writer, t)
+	c.out.change(func() { c.out.writer.setDeadline(t, c.out) })
 	return nil
 }
 
 // pipe is one direction of a link.
 type pipe struct {
-	mu     sync.Mutex
-	wake   *sync.Cond // at every change
+	wake   *sync.Cond // at every change; its L guards the rest
 	buf    []byte
 	reader side
 	writer side
@@ -120,15 +117,11 @@ type side struct {
 	timer    *time.Timer // wakes the waiting end at the deadline
 }
 
-func newPipe() *pipe {
-	p := &pipe{}
-	p.wake = sync.NewCond(&p.mu)
-	return p
-}
+func newPipe() *pipe { return &pipe{wake: sync.NewCond(new(sync.Mutex))} }
 
 func (p *pipe) read(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.wake.L.Lock()
+	defer p.wake.L.Unlock()
 	for {
 		switch {
 		case p.reader.closed:
@@ -150,8 +143,8 @@ func (p *pipe) read(b []byte) (int, error) {
 }
 
 func (p *pipe) write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.wake.L.Lock()
+	defer p.wake.L.Unlock()
 	done := 0
 	for {
 		switch {
@@ -175,49 +168,34 @@ func (p *pipe) write(b []byte) (int, error) {
 
 // change calls f, which changes the pipe, and wakes both ends.
 func (p *pipe) change(f func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.wake.L.Lock()
+	defer p.wake.L.Unlock()
 	f()
 	p.wake.Broadcast()
-}
-
-func (s *side) close() {
-	s.closed = true
-	if s.timer != nil {
-		s.timer.Stop()
-	}
 }
 
 // expired asks the clock rather than the timer, which may be about to fire.
 func (s *side) expired() bool { return !s.deadline.IsZero() && time.Until(s.deadline) <= 0 }
 
-// setDeadline sets the deadline of one side. The zero time lifts it.
-func (p *pipe) setDeadline(s *side, t time.Time) {
-	p.change(func() {
-		if s.timer != nil {
-			s.timer.Stop()
-			s.timer = nil
-		}
-		s.deadline = t
-		if !t.IsZero() && !s.closed && !s.expired() {
-			s.timer = time.AfterFunc(time.Until(t), func() { p.change(func() {}) })
-		}
-	})
+func (s *side) close() {
+	s.closed = true
+	s.setDeadline(time.Time{}, nil)
 }
 
-// Address is the net.Addr of an entry point in memory.
-type Address string
-
-// Network implements [net.Addr].
-func (Address) Network() string { return "fake" }
-
-// String implements [net.Addr].
-func (a Address) String() string { return string(a) }
+func (s *side) setDeadline(t time.Time, p *pipe) {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.deadline = t
+	if !t.IsZero() && !s.closed && !s.expired() {
+		s.timer = time.AfterFunc(time.Until(t), func() { p.change(func() {}) })
+	}
+}
 
 // The addresses of the two ends.
-const (
-	ServerAddress Address = "fake-server"
-	ClientAddress Address = "fake-client"
+var (
+	ServerAddress net.Addr = &net.UnixAddr{Name: "fake-server", Net: "fake"}
+	ClientAddress net.Addr = &net.UnixAddr{Name: "fake-client", Net: "fake"}
 )
 
 // WasReset returns the error of an operation on a connection that was reset.
