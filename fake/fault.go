@@ -199,7 +199,7 @@ func (f *Fault) effect() string {
 		add(len(values) > 0, "header %s: %s", name, strings.Join(values, ", "))
 	}
 	add(f.Body != nil, "another body of %d bytes", len(f.Body))
-	add(f.Wire != WireNone, "%s", f.Wire.row().effect)
+	add(f.Wire != WireNone, "%s", wires[f.Wire].effect)
 	if len(words) == 0 {
 		return "no change"
 	}

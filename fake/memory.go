@@ -57,7 +57,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := &call{inflight: &m.srv.inflight, req: r, cancel: cancel}
 	if !c.inflight.enter(c) {
 		cancel(nil)
-		return nil, unsent(r, gone())
+		return nil, unsent(r, notConnected(closedError{}))
 	}
 	resp, err := m.srv.memory.RoundTrip(r.WithContext(ctx))
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *call) Close() error {
 func (s *Server) dial() (net.Conn, error) {
 	l := link.New(func(l *link.Link) { s.inflight.leave(l) })
 	if !s.inflight.enter(l) {
-		return nil, gone()
+		return nil, notConnected(closedError{})
 	}
 	hs := s.newHTTPServer(false)
 	_ = hs.Serve(&oneConn{conn: l.Server}) // it returns once a goroutine has the connection

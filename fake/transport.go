@@ -33,7 +33,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	x := d.srv.newExchange(r)
 	if !x.srv.inflight.enter(x) {
-		return nil, gone()
+		return nil, notConnected(closedError{})
 	}
 	defer x.srv.inflight.leave(x)
 	a := d.srv.respond(x, true)
@@ -51,7 +51,7 @@ func (a *response) err() error {
 	case a.lost != nil:
 		return a.lost
 	case !a.wire.shows():
-		return a.wire.row().err
+		return wires[a.wire].err
 	}
 	return nil
 }

@@ -46,52 +46,38 @@ const (
 	wireEnd // counts the constants
 )
 
-// wireRow says what one Wire does. In place of a response that no client sees, Transport returns
-// err, and breakOff ends a connection.
+// wireRow says what one Wire does. If the client does not see the response, or a part of it,
+// Transport returns err, and breakOff ends a connection.
 type wireRow struct {
 	name     string
 	effect   string // in words
-	shows    bool   // the client sees the response, or a part of it
 	err      error
 	breakOff func(http.ResponseWriter)
 }
 
 // wires has a row for each constant: what else has a list of them is compared with this one.
 var wires = [wireEnd]wireRow{
-	WireNone:  {name: "none", shows: true},
-	WireReset: {name: "reset", effect: "connection reset", err: errReset, breakOff: reset},
-	WireClose: {
-		name: "close", effect: "connection closed without a response",
-		err: io.EOF, breakOff: hangUp,
-	},
-	WireTruncate: {name: "truncate", effect: "body cut off after its first half", shows: true},
-	WireGarbage: {
-		name: "garbage", effect: "bytes that are not HTTP",
-		err:      errMalformed,
-		breakOff: func(w http.ResponseWriter) { sendRaw(w, garbage) },
-	},
-	WireStall: {
-		name: "stall", effect: "no response until the client gives up",
-		err: errClosed, breakOff: abort,
-	},
-	WireDrip:   {name: "drip", effect: "a byte of the body every " + dripPause.String(), shows: true},
-	WireRefuse: {name: "refuse", effect: "connection refused", err: errRefused, breakOff: reset},
+	WireNone:     {"none", "", nil, nil},
+	WireReset:    {"reset", "connection reset", errReset, reset},
+	WireClose:    {"close", "connection closed without a response", io.EOF, hangUp},
+	WireTruncate: {"truncate", "body cut off after its first half", nil, nil},
+	WireGarbage:  {"garbage", "bytes that are not HTTP", errMalformed, sendGarbage},
+	WireStall:    {"stall", "no response until the client gives up", errClosed, abort},
+	WireDrip:     {"drip", "a byte of the body every " + dripPause.String(), nil, nil},
+	WireRefuse:   {"refuse", "connection refused", errRefused, reset},
 }
 
 func (w Wire) known() bool { return w >= 0 && w < wireEnd }
 
-// row returns the row of a wire that is known.
-func (w Wire) row() *wireRow { return &wires[w] }
-
 // shows reports whether the client gets to see the response, or a part of it.
-func (w Wire) shows() bool { return w.row().shows }
+func (w Wire) shows() bool { return wires[w].err == nil }
 
 // String returns the name of the constant in lower case, without Wire.
 func (w Wire) String() string {
 	if !w.known() {
 		return fmt.Sprintf("Wire(%d)", int(w))
 	}
-	return w.row().name
+	return wires[w].name
 }
 
 // dripPause is the time between two bytes of WireDrip.
@@ -99,9 +85,6 @@ const dripPause = 100 * time.Millisecond
 
 // interim is a response that net/http clients read and pass over.
 const interim = "HTTP/1.1 100 Continue\r\n\r\n"
-
-// garbage is what WireGarbage sends.
-const garbage = "\x16\x03\x00these-bytes-are-no-HTTP-response\r\n\r\n"
 
 // abort closes a connection without a response.
 func abort(http.ResponseWriter) { panic(http.ErrAbortHandler) }
@@ -121,10 +104,10 @@ func reset(w http.ResponseWriter) {
 	_ = c.Close()
 }
 
-// sendRaw sends bytes in place of a response, and closes the connection.
-func sendRaw(w http.ResponseWriter, text string) {
+// sendGarbage sends bytes in place of a response, and closes the connection.
+func sendGarbage(w http.ResponseWriter) {
 	c := hijack(w)
-	_, _ = io.WriteString(c, text) // the client may be gone
+	_, _ = io.WriteString(c, "\x16\x03\x00these-bytes-are-no-HTTP-response\r\n\r\n") // the client may be gone
 	_ = c.Close()
 }
 
@@ -145,24 +128,18 @@ func passOver(c net.Conn) net.Conn {
 	return c
 }
 
-// gone returns the error of a dial to a server that is closed. It is that of a host that does not
-// exist, since a client does not try to reach such a host again.
-func gone() error {
-	return notConnected(closedError{})
-}
-
 // notConnected returns the error of a dial that failed, for a reason.
 func notConnected(reason error) error {
 	return &net.OpError{Op: "dial", Net: "fake", Addr: link.ServerAddress, Err: reason}
 }
 
-// closedError is the reason in the error of gone.
+// closedError is why a closed server cannot be reached.
 type closedError struct{}
 
 func (closedError) Error() string { return "fake: the server is closed" }
 
 // Unwrap makes the error match net.ErrClosed, syscall.ECONNREFUSED as any dial without a server,
-// and a net.DNSError of a host that does not exist.
+// and a net.DNSError of a host that does not exist, since no client tries to reach such a host again.
 func (closedError) Unwrap() []error {
 	return []error{
 		net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true},
