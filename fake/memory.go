@@ -51,14 +51,14 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		return m.srv.memory.RoundTrip(r) // which says so
 	}
 	if err := m.srv.turnAway(r); err != nil {
-		return nil, unsent(r, err)
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	c := &call{inflight: &m.srv.inflight, req: r, cancel: cancel}
-	if !c.inflight.enter(c) {
-		cancel(nil)
-		return nil, unsent(r, notConnected(closedError{}))
-	}
+	c.inflight.enter(c) // if the server is closed, dial returns an error
 	resp, err := m.srv.memory.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		c.end()
@@ -73,14 +73,6 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.responded.Store(true)
 	resp.Body = c
 	return resp, nil
-}
-
-// unsent returns err for a request that is not sent, and closes its body, as every RoundTrip must.
-func unsent(r *http.Request, err error) error {
-	if r.Body != nil {
-		_ = r.Body.Close()
-	}
-	return err
 }
 
 // turnAway returns the error of a request that a WireRefuse strikes before it is sent, nil if none
@@ -105,14 +97,11 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 		x.req.Body = body
 		x.readBody()
 	}
-	f := s.faults.pick(x, true)
-	if f == nil {
-		return nil
+	if f := s.faults.pick(x, true); f != nil {
+		a := response{wire: WireRefuse, lost: x.pause(f.Delay)}
+		return a.err()
 	}
-	if err := x.pause(f.Delay); err != nil {
-		return notConnected(err)
-	}
-	return errRefused
+	return nil
 }
 
 // call is a request of HTTPClient from its sending until its response body, which it is, was read

@@ -88,12 +88,12 @@ func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
 func (s *Server) AssertNoLimited(tb TB) bool {
 	tb.Helper()
 	ok := true
-	direct{s}.EachKey(func(number int, key string, _ bool) {
-		if n := s.Usage(key).Limited; n > 0 {
-			tb.Errorf("fake: the server refused %s of key %d with 429", plural(n, "request"), number)
+	for _, k := range s.keys.all() {
+		if n := s.Usage(k.key).Limited; n > 0 {
+			tb.Errorf("fake: the server refused %s of key %d with 429", plural(n, "request"), k.number)
 			ok = false
 		}
-	})
+	}
 	return ok
 }
 
@@ -103,18 +103,19 @@ func (s *Server) report() {
 	for _, f := range s.faults.unfired() {
 		s.tb.Errorf("fake: an injected fault never struck: %s", f)
 	}
-	panics, leaks := s.inflight.findings()
+	s.inflight.mu.Lock() // a handler that hung may still panic
+	panics, leaks := slices.Clone(s.inflight.panics), slices.Clone(s.inflight.leaks)
+	s.inflight.mu.Unlock()
 	redact := s.keys.redactor()
 	for _, p := range panics {
 		s.tb.Errorf("fake: the handling of a request panicked: %s", redact.text(p))
 	}
+	report := s.tb.Logf
+	if s.config.strict {
+		report = s.tb.Errorf
+	}
 	for _, l := range leaks {
-		l = redact.text(l)
-		if s.config.strict {
-			s.tb.Errorf("fake: at Close %s", l)
-		} else {
-			s.tb.Logf("fake: at Close %s", l)
-		}
+		report("fake: at Close %s", redact.text(l))
 	}
 	for _, v := range s.Violations() {
 		if s.config.strict && !slices.Contains(s.config.allowed, v.Rule) {
@@ -162,13 +163,6 @@ func artifactDir(tb TB) string {
 	// A recorder for tests that embeds a nil testing.TB has the method as well, and it panics.
 	defer func() { _ = recover() }()
 	return artifacts.ArtifactDir()
-}
-
-// findings returns the panics of requests and the leaks that Close has found.
-func (f *inflight) findings() (panics, leaks []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.panics), slices.Clone(f.leaks)
 }
 
 // maxTranscript bounds the requests that a failed test prints.

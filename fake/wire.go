@@ -95,9 +95,6 @@ func hangUp(w http.ResponseWriter) { _ = passOver(hijack(w)).Close() }
 // reset resets a connection in place of a response.
 func reset(w http.ResponseWriter) {
 	c := passOver(hijack(w))
-	if own, inMemory := c.(*link.Conn); inMemory {
-		own.Reset()
-	}
 	if l, ok := c.(interface{ SetLinger(sec int) error }); ok {
 		_ = l.SetLinger(0) // so that Close resets
 	}

@@ -54,8 +54,11 @@ type Conn struct {
 	close         sync.Once
 }
 
-// Reset resets the link of this end.
-func (c *Conn) Reset() { c.link.Reset() }
+// SetLinger resets the link, as Close does after net.TCPConn.SetLinger(0).
+func (c *Conn) SetLinger(int) error {
+	c.link.Reset()
+	return nil
+}
 
 // Read waits for bytes from the other end.
 func (c *Conn) Read(p []byte) (int, error) { return c.in.read(p) }
