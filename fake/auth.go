@@ -33,7 +33,6 @@ func readCredential(h http.Header) credential {
 	return credential{token: token}
 }
 
-// unauthorized refuses a request without a valid key.
 func unauthorized(r *http.Request, problem string) response {
 	message := problem + "; every operation requires a valid key as a bearer token (section 5)"
 	if isPreflight(r) { // browsers send no key with it, so that the key is not what is wrong

@@ -95,7 +95,6 @@ func (b Behavior) problem() string {
 	return ""
 }
 
-// choose sets one field of b.
 func (b *Behavior) choose(name, choice string) error {
 	a, err := b.axis(name)
 	if err != nil {
@@ -109,5 +108,4 @@ func (b *Behavior) choose(name, choice string) error {
 	return nil
 }
 
-// allowed says which choices there are.
 func (a axis) allowed() string { return "it must be one of " + strings.Join(a.choices, ", ") }

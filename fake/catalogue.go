@@ -60,7 +60,6 @@ func (c *catalogue) reset(seed uint64) {
 	c.rng = rand.New(rand.NewPCG(seed, 1))
 }
 
-// add stores a pet and returns it with its id.
 func (c *catalogue) add(p petstore.NewPet) petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +87,6 @@ func (c *catalogue) len() int {
 	return len(c.pets)
 }
 
-// query selects pets.
 type query struct {
 	status petstore.PetStatus // empty: all
 	limit  int

@@ -8,25 +8,16 @@ import (
 
 // clock is the server's time: a source and how far Advance and SetTime have moved away from it.
 type clock struct {
-	source func() time.Time // nil stands for time.Now
+	source func() time.Time
 	offset atomic.Int64
 }
 
 func (c *clock) now() time.Time {
 	offset := time.Duration(c.offset.Load())
-	return c.base().Add(offset)
+	return c.source().Add(offset)
 }
 
-// base returns the time of the source.
-func (c *clock) base() time.Time {
-	if c.source == nil {
-		return time.Now()
-	}
-	return c.source()
-}
-
-// set moves the clock to t.
-func (c *clock) set(t time.Time) { c.offset.Store(int64(t.Sub(c.base()))) }
+func (c *clock) set(t time.Time) { c.offset.Store(int64(t.Sub(c.source()))) }
 
 // start puts the clock back to where the server began: to t, or to its source if t is zero.
 func (c *clock) start(t time.Time) {

@@ -47,7 +47,6 @@ func rules() []string {
 	}
 }
 
-// checkRules returns an error if there is no such rule.
 func checkRules(list []string) error {
 	for _, r := range list {
 		if !slices.Contains(rules(), r) {
@@ -98,7 +97,6 @@ func (s *Server) Violations() []Violation {
 	return violations
 }
 
-// note records a violation by the request.
 func (x *exchange) note(rule, section, detail string) {
 	j := &x.srv.journal
 	j.mu.Lock()
@@ -108,7 +106,6 @@ func (x *exchange) note(rule, section, detail string) {
 	}
 }
 
-// noteParameters records the parameters that an operation does not have.
 func (x *exchange) noteParameters(values url.Values, has ...string) {
 	if x.req.URL.RawQuery == "" {
 		return
@@ -171,7 +168,6 @@ func (x *exchange) noteResponse(a *response) {
 	}
 }
 
-// remember notes a create of unknown outcome.
 func (k *apiKey) remember(x *exchange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -185,7 +185,6 @@ func readStatus(s string) (petstore.PetStatus, error) {
 	return petstore.PetStatus(s), nil
 }
 
-// kind names the type of a JSON value.
 func kind(k jsontext.Kind) string {
 	return map[jsontext.Kind]string{
 		'{': "an object", '[': "an array", '"': "a string", '0': "a number",

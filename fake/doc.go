@@ -52,17 +52,6 @@
 // the fake what the document says. In a suite, make a server in SetupTest, not in SetupSuite, so
 // that no test finds the pets of another.
 //
-// # Options
-//
-//   - [WithPlan], [WithKey]: the keys and their plans
-//   - [WithPets], [WithFaults]: the pets and the faults at the start
-//   - [WithClock], [WithTime], [WithMinute]: the server's time and the minute of its limits
-//   - [WithBehavior], [WithObserved]: choices where the document is silent
-//   - [WithSeed]: what decides random choices
-//   - [WithBan], [WithLatency]: bans for repeated requests, and delays
-//   - [WithStrict]: violations that fail the test
-//   - [WithJournal]: the size of the journal
-//
 // # Time
 //
 // [github.com/petstore/petstore-go/fake/faketest.Bubble] runs a test with a server inside a

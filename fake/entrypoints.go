@@ -90,7 +90,6 @@ func (s *Server) write(w http.ResponseWriter, x *exchange, a *response) {
 	}
 }
 
-// drip sends a body byte by byte.
 func drip(w http.ResponseWriter, x *exchange, body []byte) {
 	flush := http.NewResponseController(w).Flush
 	for i := range body {

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// maxBody bounds the body of a request.
 const maxBody = 1 << 20
 
 // exchange is one request in the server, the same for every entry point.
@@ -93,7 +92,6 @@ func (x *exchange) copyRequest() *http.Request {
 	return r
 }
 
-// enterJournal writes the request into the journal.
 func (x *exchange) enterJournal() {
 	x.entry = &entry{Request: Request{
 		Operation: x.route.operation, Method: x.method, Path: x.req.URL.RequestURI(),

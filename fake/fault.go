@@ -84,7 +84,6 @@ func mustBeFault(where string, f Fault) {
 	}
 }
 
-// problem returns what is wrong with a fault, empty if nothing is.
 func (f *Fault) problem() string {
 	if err := checkOperation(f.Operation); err != nil {
 		return err.Error()
@@ -119,7 +118,6 @@ func (f *Fault) problem() string {
 	return cmp.Or(f.wireProblem(), headerProblem(f.Header))
 }
 
-// wireProblem returns why the fault's Wire makes no sense, empty if it does.
 func (f *Fault) wireProblem() string {
 	switch {
 	case !f.Wire.known():
@@ -206,28 +204,22 @@ func (f *Fault) effect() string {
 	return strings.Join(words, ", ")
 }
 
-// header applies Header to a response's header.
 func (f *Fault) header(h http.Header) {
 	for name, values := range f.Header {
 		h[name] = slices.Clone(values) // a nil one stays: it keeps net/http from adding its own
 	}
 }
 
-// retryAfter returns the Retry-After header that a fault gives a response, empty if it gives none.
-func (f *Fault) retryAfter() string { return cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter) }
-
-// comeBack returns the time until which that header asks the client to wait, the zero time if it
-// does not ask.
+// comeBack returns the time until which the Retry-After of the fault asks the client to wait, the
+// zero time if it does not ask.
 func (f *Fault) comeBack(now time.Time) time.Time {
-	value := f.retryAfter()
+	value := cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter)
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil && seconds > 0 {
-		return now.Add(time.Duration(min(seconds, maxRetryAfter)) * time.Second)
+		seconds = min(seconds, 1<<32) // within a time.Duration
+		return now.Add(time.Duration(seconds) * time.Second)
 	}
 	if t, err := http.ParseTime(value); err == nil {
 		return t
 	}
 	return time.Time{}
 }
-
-// maxRetryAfter keeps the seconds of a Retry-After within a time.Duration.
-const maxRetryAfter = 1 << 32

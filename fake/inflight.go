@@ -37,7 +37,6 @@ func (f *inflight) enter(part any) bool {
 	return !f.closed
 }
 
-// leave takes a part out again.
 func (f *inflight) leave(part any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,7 +49,6 @@ func (f *inflight) panicked(what string) {
 	f.panics = append(f.panics, what)
 }
 
-// refuse lets no further request in.
 func (f *inflight) refuse() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,7 +116,6 @@ func (f *inflight) breakOff() {
 	}
 }
 
-// wait is a request that waits.
 type wait struct {
 	by   *exchange
 	quit chan struct{} // closed if the server closes

@@ -58,7 +58,6 @@ func (s *Server) Inject(f Fault) *Injection {
 // maxEnded bounds the injections that are kept though they are over.
 const maxEnded = 1_000
 
-// clone returns a copy that shares nothing with f.
 func (f Fault) clone() Fault {
 	f.Header, f.Body = canonical(f.Header), bytes.Clone(f.Body)
 	return f

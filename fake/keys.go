@@ -73,15 +73,7 @@ func (r *keyring) restart(keys []keyPlan) {
 	}
 }
 
-// find returns the key that a client sent, nil if there is no such key or it was revoked.
-func (r *keyring) find(key string) *apiKey {
-	k := r.lookup(key)
-	if k == nil || k.revoked.Load() {
-		return nil
-	}
-	return k
-}
-
+// lookup returns a key, nil if there is no such key. It may be revoked.
 func (r *keyring) lookup(key string) *apiKey {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

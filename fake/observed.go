@@ -45,7 +45,6 @@ func ObservedDifferences(file string) ([]Finding, error) {
 	return follow(&b, list), nil
 }
 
-// readObserved reads and checks a file of observations.
 func readObserved(file string) ([]Finding, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // the caller names it
 	if err != nil {

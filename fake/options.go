@@ -11,7 +11,6 @@ import (
 // panics where it is called, with a message that begins with "fake: " and the option's name.
 type Option func(*config)
 
-// config is the sum of a server's options.
 type config struct {
 	apiKey   string // the default key
 	plan     Plan   // of the default key
@@ -31,7 +30,6 @@ type config struct {
 	notify   func(seq int)
 }
 
-// keyPlan is a key that WithKey adds.
 type keyPlan struct {
 	key  string
 	plan Plan

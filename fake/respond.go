@@ -16,8 +16,9 @@ func (s *Server) newExchange(r *http.Request) *exchange {
 	if x.cred.token == "" {
 		return x
 	}
-	x.key = s.keys.find(x.cred.token)
-	if x.key == nil {
+	if k := s.keys.lookup(x.cred.token); k != nil && !k.revoked.Load() {
+		x.key = k
+	} else {
 		x.cred.problem = "the API key is not known to the server, or was revoked"
 	}
 	return x
@@ -56,7 +57,6 @@ func (s *Server) notify(x *exchange) {
 	}
 }
 
-// fail lets a fault strike a request.
 func (s *Server) fail(x *exchange, f *Fault) response {
 	var a response
 	if f.AfterCommit {
@@ -99,7 +99,6 @@ func (s *Server) carryOut(x *exchange) response {
 	return a
 }
 
-// operate runs the operation that an admitted request asks for.
 func (s *Server) operate(x *exchange) response {
 	if x.route.respond != nil {
 		return x.route.respond(s, x)
@@ -111,7 +110,6 @@ func (s *Server) operate(x *exchange) response {
 	return a
 }
 
-// panicked returns the response to a request whose handling panicked.
 func (s *Server) panicked(x *exchange, p any) response {
 	if x.entry == nil {
 		x.enterJournal()

@@ -26,7 +26,6 @@ type response struct {
 	lost        error     // why there is no response
 }
 
-// refusal returns a response with an Error object.
 func refusal(status int, message string) response {
 	return response{
 		status:      status,
@@ -38,7 +37,6 @@ func refusal(status int, message string) response {
 
 func (a *response) set(key, value string) { a.extra = append(a.extra, [2]string{key, value}) }
 
-// apply changes a response as a fault says.
 func (a *response) apply(f *Fault) {
 	a.fault, a.wire = f, f.Wire
 	if f.Status != 0 {
@@ -91,7 +89,6 @@ func (a *response) header(h http.Header) {
 	}
 }
 
-// payload returns the part of the body that is sent.
 func (a *response) payload() []byte {
 	switch {
 	case a.head || bodiless(a.status):

@@ -10,7 +10,6 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// operation is an operation of the service (section 4).
 type operation struct {
 	name    string // as in petstore.Call
 	method  string

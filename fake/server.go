@@ -43,7 +43,7 @@ type Server struct {
 // such as an empty key.
 func NewServer(opts ...Option) *Server {
 	s := &Server{config: config{
-		apiKey: DefaultAPIKey, plan: PlanBusiness, minute: minute, journal: defaultJournal,
+		apiKey: DefaultAPIKey, plan: PlanBusiness, minute: minute, clock: time.Now, journal: defaultJournal,
 	}}
 	for _, opt := range opts {
 		if opt != nil {

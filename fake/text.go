@@ -25,10 +25,8 @@ func clip(s string) string {
 	return s
 }
 
-// quote returns a text, clipped, in quotes.
 func quote(s string) string { return strconv.Quote(clip(s)) }
 
-// plural returns a number of things in words.
 func plural(n int, thing string) string {
 	if n != 1 {
 		thing += "s"

@@ -16,7 +16,6 @@ import (
 // would have added to a request, such as User-Agent or Accept-Encoding, are not in the journal.
 func (s *Server) Transport() http.RoundTripper { return direct{s} }
 
-// direct is the http.RoundTripper of Transport.
 type direct struct{ srv *Server }
 
 // RoundTrip serves a request. The errors are those which net/http returns for the same failure.
@@ -103,7 +102,6 @@ func (a *response) arriving(announced int64, expressly bool) ([]byte, error) {
 	return body, io.EOF
 }
 
-// directBody is the body of a response of Transport.
 type directBody struct {
 	ctx    context.Context
 	drips  *exchange // set if it drips

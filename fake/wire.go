@@ -86,7 +86,6 @@ const dripPause = 100 * time.Millisecond
 // interim is a response that net/http clients read and pass over.
 const interim = "HTTP/1.1 100 Continue\r\n\r\n"
 
-// abort closes a connection without a response.
 func abort(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
 // hangUp closes a connection, in place of a response, so that the client does not repeat a request.
@@ -108,7 +107,6 @@ func sendGarbage(w http.ResponseWriter) {
 	_ = c.Close()
 }
 
-// hijack takes the connection over.
 func hijack(w http.ResponseWriter) net.Conn {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -125,7 +123,6 @@ func passOver(c net.Conn) net.Conn {
 	return c
 }
 
-// notConnected returns the error of a dial that failed, for a reason.
 func notConnected(reason error) error {
 	return &net.OpError{Op: "dial", Net: "fake", Addr: link.ServerAddress, Err: reason}
 }
