@@ -37,10 +37,8 @@ var (
 )
 
 func mustBeTime(where string, t time.Time) {
-	if t.Before(firstTime) || t.After(lastTime) {
-		misuse(where, "%s is not between %d and %d",
-			t.UTC().Format(time.RFC3339), firstTime.Year(), lastTime.Year())
-	}
+	must(!t.Before(firstTime) && !t.After(lastTime), where, "%s is not between %d and %d",
+		t.UTC().Format(time.RFC3339), firstTime.Year(), lastTime.Year())
 }
 
 // ceilUnix returns the first whole second that is not before t, as Unix time. Rounding up makes

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	petstore "github.com/petstore/petstore-go"
 )
@@ -50,8 +49,7 @@ func rules() []string {
 func checkRules(list []string) error {
 	for _, r := range list {
 		if !slices.Contains(rules(), r) {
-			return fmt.Errorf("there is no rule %s; the rules are %s",
-				quote(r), strings.Join(rules(), ", "))
+			return noSuch("rule", r, rules())
 		}
 	}
 	return nil

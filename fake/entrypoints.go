@@ -29,7 +29,7 @@ func (s *Server) client(where, key string, opts []petstore.Option) *petstore.Cli
 	if c, errOwn := petstore.NewClient(baseURL, "", all...); errOwn == nil {
 		return c // the options have a WithAPIKeyFunc, which rules out a fixed key
 	}
-	misuse(where, "%v", err)
+	must(false, where, "%v", err)
 	return nil
 }
 

@@ -78,12 +78,6 @@ func (f Fault) Validate() error {
 	return nil
 }
 
-func mustBeFault(where string, f Fault) {
-	if problem := f.problem(); problem != "" {
-		misuse(where, "%s", problem)
-	}
-}
-
 func (f *Fault) problem() string {
 	if err := checkOperation(f.Operation); err != nil {
 		return err.Error()

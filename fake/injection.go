@@ -41,7 +41,8 @@ func (l *faultList) reset(seed uint64) {
 // Inject makes a fault strike the requests to come. It panics on a fault that makes no sense, as
 // [Fault.Validate] says. The server keeps a copy: changing f later changes nothing.
 func (s *Server) Inject(f Fault) *Injection {
-	mustBeFault("Inject", f)
+	problem := f.problem()
+	must(problem == "", "Inject", "%s", problem)
 	i := &Injection{srv: s, fault: f.clone()}
 	if f.For > 0 {
 		i.until = s.Now().Add(f.For)

@@ -99,9 +99,7 @@ func (r *keyring) redactor() redactor {
 
 // mustBeToken panics on a key that no Authorization header can carry, without repeating it.
 func mustBeToken(where, key string) {
-	if !isToken(key) {
-		misuse(where, "the key must be non-empty printable ASCII without spaces")
-	}
+	must(isToken(key), where, "the key must be non-empty printable ASCII without spaces")
 }
 
 func isToken(key string) bool {
@@ -131,9 +129,7 @@ func (s *Server) AddKey(key string, plan Plan) {
 // mustFind returns a key that the server knows, revoked or not, and panics if there is none.
 func (s *Server) mustFind(where, key string) *apiKey {
 	k := s.keys.lookup(key)
-	if k == nil {
-		misuse(where, "the server does not know this key; WithKey and AddKey add keys")
-	}
+	must(k != nil, where, "the server does not know this key; WithKey and AddKey add keys")
 	return k
 }
 
@@ -156,9 +152,7 @@ func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.St
 // sending after a 429, and [Behavior.BanReset] decides what the headers of a banned key say. BanKey
 // panics on a key that the server does not know, and if d is negative.
 func (s *Server) BanKey(key string, d time.Duration) {
-	if d < 0 {
-		misuse("BanKey", "%v is a negative duration; 0 lifts a ban", d)
-	}
+	must(d >= 0, "BanKey", "%v is a negative duration; 0 lifts a ban", d)
 	k := s.mustFind("BanKey", key)
 	k.mu.Lock()
 	defer k.mu.Unlock()

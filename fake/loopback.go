@@ -25,10 +25,8 @@ type loopback struct {
 // end: a goroutine that reads from a socket keeps the bubble's time from passing. [Server.Client],
 // [Server.HTTPClient] and [Server.Transport] work there.
 func (s *Server) URL() string {
-	if inBubble() {
-		misuse("URL", "a goroutine that reads from a socket stops the time of a testing/synctest"+
-			" bubble; use Client, HTTPClient or Transport in a bubble")
-	}
+	must(!inBubble(), "URL", "a goroutine that reads from a socket stops the time of a testing/synctest"+
+		" bubble; use Client, HTTPClient or Transport in a bubble")
 	s.loopback.mu.Lock()
 	defer s.loopback.mu.Unlock()
 	if s.loopback.url == "" {
@@ -53,7 +51,7 @@ func (s *Server) listen() {
 	f := &s.inflight
 	if !f.enter(l) {
 		_ = l.Close()
-		misuse("URL", "the server is closed")
+		must(false, "URL", "the server is closed")
 	}
 	hs := s.newHTTPServer(true)
 	hs.ConnState = f.connState
@@ -72,9 +70,7 @@ func openPort() net.Listener {
 	if err != nil {
 		l, err = lc.Listen(context.Background(), "tcp6", "[::1]:0")
 	}
-	if err != nil {
-		misuse("URL", "no loopback port: %v", err)
-	}
+	must(err == nil, "URL", "no loopback port: %v", err)
 	return l
 }
 

@@ -62,7 +62,8 @@ func WithPets(pets ...petstore.NewPet) Option {
 // [Server.Inject] does.
 func WithFaults(faults ...Fault) Option {
 	for _, f := range faults {
-		mustBeFault("WithFaults", f)
+		problem := f.problem()
+		must(problem == "", "WithFaults", "%s", problem)
 	}
 	faults = slices.Clone(faults)
 	return func(c *config) { c.faults = append(c.faults, faults...) }
@@ -72,9 +73,7 @@ func WithFaults(faults ...Fault) Option {
 // with locks held, and must not call the server. The waits of [Fault.Delay] and [WireDrip] are real
 // all the same. WithClock panics if now is nil.
 func WithClock(now func() time.Time) Option {
-	if now == nil {
-		misuse("WithClock", "the clock is nil")
-	}
+	must(now != nil, "WithClock", "the clock is nil")
 	return func(c *config) { c.clock = now }
 }
 
@@ -93,9 +92,7 @@ func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 // programs that show a limit in real time. In tests, let virtual time pass instead. WithMinute
 // panics unless d is positive.
 func WithMinute(d time.Duration) Option {
-	if d <= 0 {
-		misuse("WithMinute", "%v is not a positive duration", d)
-	}
+	must(d > 0, "WithMinute", "%v is not a positive duration", d)
 	return func(c *config) { c.minute = ceilUnix(time.Unix(0, 0).Add(d)) }
 }
 
@@ -104,19 +101,15 @@ func WithMinute(d time.Duration) Option {
 // default. WithBan panics if after is negative, or if d is not positive and after is. See also
 // [Server.BanKey].
 func WithBan(after int, d time.Duration) Option {
-	if after < 0 {
-		misuse("WithBan", "%d is a negative number of requests", after)
-	}
-	if after > 0 && d <= 0 {
-		misuse("WithBan", "%v is not a positive duration", d)
-	}
+	must(after >= 0, "WithBan", "%d is a negative number of requests", after)
+	must(after == 0 || d > 0, "WithBan", "%v is not a positive duration", d)
 	return func(c *config) { c.ban = banPolicy{after, d} }
 }
 
 // WithLatency holds every response back for d, like a [Fault] with that Delay for every request
 // that leaves room for others. [Server.SetLatency] changes it. WithLatency panics if d is negative.
 func WithLatency(d time.Duration) Option {
-	mustBeLatency("WithLatency", d)
+	must(d >= 0, "WithLatency", "%v is a negative duration", d)
 	return func(c *config) { c.latency = d }
 }
 
@@ -130,9 +123,8 @@ func WithLatency(d time.Duration) Option {
 // program decodes JSON into a petstore.NewPet. For a server of [NewServer] that is all that
 // WithStrict does. It panics on a rule that does not exist.
 func WithStrict(allowed ...string) Option {
-	if err := checkRules(allowed); err != nil {
-		misuse("WithStrict", "%v", err)
-	}
+	err := checkRules(allowed)
+	must(err == nil, "WithStrict", "%v", err)
 	allowed = slices.Clone(allowed)
 	return func(c *config) { c.strict, c.allowed = true, append(c.allowed, allowed...) }
 }
@@ -140,17 +132,14 @@ func WithStrict(allowed ...string) Option {
 // WithBehavior chooses what the server does where the service document is silent. It panics if
 // [Behavior.Validate] returns an error.
 func WithBehavior(b Behavior) Option {
-	if problem := b.problem(); problem != "" {
-		misuse("WithBehavior", "%s", problem)
-	}
+	problem := b.problem()
+	must(problem == "", "WithBehavior", "%s", problem)
 	return func(c *config) { c.behavior = b }
 }
 
 // WithJournal makes the journal keep the last n requests instead of the last 10,000; with 0 it
 // keeps none. It panics if n is negative.
 func WithJournal(n int) Option {
-	if n < 0 {
-		misuse("WithJournal", "%d is a negative number of requests", n)
-	}
+	must(n >= 0, "WithJournal", "%d is a negative number of requests", n)
 	return func(c *config) { c.journal = n }
 }

@@ -39,8 +39,7 @@ func (p Plan) String() string {
 
 // mustBePlan panics on a plan with a negative limit, which would be taken for no limit.
 func mustBePlan(where string, p Plan) {
-	if p.PerMinute < 0 || p.PerDay < 0 {
-		misuse(where, "plan %s allows %d requests per minute and %d per day; no limit is written 0",
-			quote(p.Name), p.PerMinute, p.PerDay)
-	}
+	must(p.PerMinute >= 0 && p.PerDay >= 0, where,
+		"plan %s allows %d requests per minute and %d per day; no limit is written 0",
+		quote(p.Name), p.PerMinute, p.PerDay)
 }

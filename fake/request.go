@@ -95,9 +95,8 @@ func first(requests []Request) (Request, bool) {
 // requests if operation is empty. It panics on an operation that does not exist. The result belongs
 // to the caller.
 func (s *Server) RequestsOf(operation string) []Request {
-	if err := checkOperation(operation); err != nil {
-		misuse("RequestsOf", "%v", err)
-	}
+	err := checkOperation(operation)
+	must(err == nil, "RequestsOf", "%v", err)
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool {
 		return operation != "" && r.Operation != operation
 	})
@@ -108,9 +107,7 @@ func (s *Server) RequestsOf(operation string) []Request {
 // when it is in the journal; its response may be still to come. WaitForRequests panics if n is
 // negative.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
-	if n < 0 {
-		misuse("WaitForRequests", "%d is a negative number of requests", n)
-	}
+	must(n >= 0, "WaitForRequests", "%d is a negative number of requests", n)
 	j := &s.journal
 	stop := context.AfterFunc(ctx, func() {
 		j.mu.Lock() // so that no waiter is between its look at ctx and its Wait

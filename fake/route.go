@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,8 +36,7 @@ func operationNames() (names []string) {
 // checkOperation returns an error if there is no such operation; empty stands for any.
 func checkOperation(operation string) error {
 	if names := operationNames(); operation != "" && !slices.Contains(names, operation) {
-		return fmt.Errorf("there is no operation %s; the operations are %s",
-			quote(operation), strings.Join(names, ", "))
+		return noSuch("operation", operation, names)
 	}
 	return nil
 }

@@ -143,14 +143,8 @@ func (s *Server) move(how func()) {
 // SetLatency holds every response back for d from now on, as [WithLatency] does. It panics if d is
 // negative.
 func (s *Server) SetLatency(d time.Duration) {
-	mustBeLatency("SetLatency", d)
+	must(d >= 0, "SetLatency", "%v is a negative duration", d)
 	s.latency.Store(int64(d))
-}
-
-func mustBeLatency(where string, d time.Duration) {
-	if d < 0 {
-		misuse(where, "%v is a negative duration", d)
-	}
 }
 
 // String names the server without its keys.

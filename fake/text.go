@@ -8,9 +8,16 @@ import (
 	"github.com/petstore/petstore-go/internal/redact"
 )
 
-// misuse panics: the caller, and no client, made a mistake. No message repeats a key.
-func misuse(where, format string, args ...any) {
-	panic("fake: " + where + ": " + fmt.Sprintf(format, args...))
+// must panics unless ok: the caller, and no client, made a mistake. No message repeats a key.
+func must(ok bool, where, format string, args ...any) {
+	if !ok {
+		panic("fake: " + where + ": " + fmt.Sprintf(format, args...))
+	}
+}
+
+// noSuch returns an error about a name that is none of the names there are.
+func noSuch(kind, name string, names []string) error {
+	return fmt.Errorf("there is no %s %s; the %ss are %s", kind, quote(name), kind, strings.Join(names, ", "))
 }
 
 // maxQuote bounds the bytes of a request that a message repeats.
