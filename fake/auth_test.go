@@ -10,8 +10,8 @@ import (
 )
 
 func TestAuth(t *testing.T) {
-	t.Run("the response to a request without a valid key says why", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "the response to a request without a valid key says why",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			key := srv.APIKey()
 			for _, c := range []struct {
 				name   string
@@ -44,7 +44,6 @@ func TestAuth(t *testing.T) {
 			assert.Empty(t, srv.Pets())
 			assert.Zero(t, srv.Usage(key).Day)
 		})
-	})
 	t.Run("the scheme may be in any case", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		for _, scheme := range []string{"Bearer ", "bearer ", "BEARER  "} {

@@ -30,8 +30,8 @@ func TestClock(t *testing.T) {
 		now = now.Add(time.Hour)
 		assert.Equal(t, http.StatusOK, d.send(t, banned).status)
 	})
-	t.Run("a slow body does not look like a clock that went back", func(t *testing.T) {
-		inBubble(t, with(fake.WithPlan(fake.Enterprise(2, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "a slow body does not look like a clock that went back",
+		with(fake.WithPlan(fake.Enterprise(2, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			pr, pw := io.Pipe()
 			req := request{method: http.MethodPost, path: "/pets"}.build(t, d.base)
 			req.Body, req.ContentLength = pr, -1
@@ -50,7 +50,6 @@ func TestClock(t *testing.T) {
 			assert.Equal(t, 2, srv.Usage(srv.APIKey()).Minute)
 			assert.Equal(t, http.StatusTooManyRequests, d.list(t).status)
 		})
-	})
 	t.Run("Advance moves windows and the date", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
 		d := viaTransport(t, srv)

@@ -26,8 +26,8 @@ func rules(srv *fake.Server) []string {
 }
 
 func TestEarlyRetry(t *testing.T) {
-	t.Run("a client that comes back before its Retry-After", func(t *testing.T) {
-		inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "a client that comes back before its Retry-After",
+		with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.admitted(t)
 			assert.Empty(t, rules(srv), "going over the limit once is no misconduct")
 			time.Sleep(59 * time.Second)
@@ -40,12 +40,11 @@ func TestEarlyRetry(t *testing.T) {
 			d.list(t)
 			assert.Len(t, srv.Violations(), 1)
 		})
-	})
 	t.Run("the Retry-After of a fault counts", func(t *testing.T) {
 		for value, wait := range map[string]time.Duration{
 			"30": 30 * time.Second, "Sat, 01 Jan 2000 00:00:30 GMT": 30 * time.Second, "soon": 0, "-1": 0,
 		} {
-			inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			inBubble(t, value, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 				srv.Inject(fake.Fault{Status: 429, RetryAfter: value})
 				d.list(t)
 				time.Sleep(wait)
@@ -53,7 +52,7 @@ func TestEarlyRetry(t *testing.T) {
 				assert.Empty(t, rules(srv))
 			})
 		}
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		inBubble(t, "too early", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
 			d.list(t)
 			d.list(t)
@@ -65,14 +64,13 @@ func TestEarlyRetry(t *testing.T) {
 			assert.Len(t, srv.Violations(), 2)
 		})
 	})
-	t.Run("the Retry-After of a 503 concerns only its own call", func(t *testing.T) {
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "the Retry-After of a 503 concerns only its own call",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Status: 503, RetryAfter: "30"})
 			d.list(t)
 			d.list(t) // another call of the key
 			assert.Empty(t, rules(srv))
 		})
-	})
 	t.Run("a 429 that never arrived binds no client", func(t *testing.T) {
 		for name, f := range map[string]fake.Fault{
 			"injected":          {Status: 429, RetryAfter: "30", Wire: fake.WireReset},
@@ -82,8 +80,8 @@ func TestEarlyRetry(t *testing.T) {
 			"an odd RetryAfter": {AfterCommit: true, RetryAfter: "soon"},
 			"no Retry-After":    {AfterCommit: true, Header: http.Header{"retry-after": nil}},
 		} {
-			t.Run(name, func(t *testing.T) {
-				inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+			inBubble(t, name,
+				with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
 					d.list(t)
 					srv.Inject(f)
 					_, _ = d.try(t, request{path: "/pets"})
@@ -92,11 +90,10 @@ func TestEarlyRetry(t *testing.T) {
 					d.list(t)
 					assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv), "the one in between was a 429")
 				})
-			})
 		}
 	})
-	t.Run("a Retry-After that a fault changed counts as changed", func(t *testing.T) {
-		inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "a Retry-After that a fault changed counts as changed",
+		with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.list(t)
 			srv.Inject(fake.Fault{AfterCommit: true, RetryAfter: "90"})
 			assert.Equal(t, []string{"90"}, d.list(t).header["Retry-After"])
@@ -104,7 +101,6 @@ func TestEarlyRetry(t *testing.T) {
 			d.list(t)
 			assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
 		})
-	})
 }
 
 func TestBanProvoked(t *testing.T) {
@@ -115,7 +111,7 @@ func TestBanProvoked(t *testing.T) {
 			"another status": {AfterCommit: true, Status: 503},
 			"given up":       {AfterCommit: true, Delay: time.Hour},
 		} {
-			inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			inBubble(t, name, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 				d.list(t)
 				f.Times = 2
 				srv.Inject(f)
@@ -132,18 +128,14 @@ func TestBanProvoked(t *testing.T) {
 			})
 		}
 	})
-	t.Run("without a Retry-After", func(t *testing.T) {
-		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour),
-			fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent}))
-		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "without a Retry-After",
+		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour), fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent})), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.admitted(t)
 			d.list(t)
 			assert.Equal(t, []string{fake.RuleBanProvoked}, rules(srv))
 		})
-	})
-	t.Run("once for each ban", func(t *testing.T) {
-		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour))
-		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "once for each ban",
+		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.admitted(t)
 			d.list(t)
 			assert.Equal(t, []string{fake.RuleEarlyRetry, fake.RuleBanProvoked}, rules(srv))
@@ -151,7 +143,6 @@ func TestBanProvoked(t *testing.T) {
 			assert.Equal(t, 3, ban.Seq)
 			assert.Contains(t, ban.Detail, "banned until 2000-01-01T01:00:00Z")
 		})
-	})
 }
 
 func TestRepeatedCreate(t *testing.T) {
@@ -161,18 +152,16 @@ func TestRepeatedCreate(t *testing.T) {
 			"reset": {Wire: fake.WireReset}, "close": {Wire: fake.WireClose}, "garbage": {Wire: fake.WireGarbage},
 			"truncated": {Wire: fake.WireTruncate}, "200": {Status: 200}, "204": {Status: 204},
 		} {
-			t.Run(name, func(t *testing.T) {
-				throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-					srv.Inject(f)
-					_, _ = d.try(t, create("Rex"))
-					d.send(t, create("Max"))
-					assert.Empty(t, rules(srv), "another animal")
-					d.send(t, create("Rex"))
-					assert.Equal(t, []fake.Violation{{
-						Rule: fake.RuleRepeatedCreate, Section: "4.2", Seq: 3,
-						Detail: "the same createPet as #1, whose outcome its client could not know",
-					}}, srv.Violations())
-				})
+			throughEveryEntryPoint(t, name, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+				srv.Inject(f)
+				_, _ = d.try(t, create("Rex"))
+				d.send(t, create("Max"))
+				assert.Empty(t, rules(srv), "another animal")
+				d.send(t, create("Rex"))
+				assert.Equal(t, []fake.Violation{{
+					Rule: fake.RuleRepeatedCreate, Section: "4.2", Seq: 3,
+					Detail: "the same createPet as #1, whose outcome its client could not know",
+				}}, srv.Violations())
 			})
 		}
 	})
@@ -191,8 +180,8 @@ func TestRepeatedCreate(t *testing.T) {
 			})
 		}
 	})
-	t.Run("the outcome is known at the end of a body that drips", func(t *testing.T) {
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "the outcome is known at the end of a body that drips",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Wire: fake.WireDrip, Times: 2})
 			d.send(t, create("Rex"))
 			d.send(t, create("Max"))
@@ -206,7 +195,6 @@ func TestRepeatedCreate(t *testing.T) {
 			d.send(t, create("Ada"))
 			assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
 		})
-	})
 	t.Run("not after a look at the catalogue", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		d := viaTransport(t, srv)
@@ -216,21 +204,19 @@ func TestRepeatedCreate(t *testing.T) {
 		d.send(t, create("Rex"))
 		assert.Empty(t, rules(srv))
 	})
-	t.Run("after the client gave up", func(t *testing.T) {
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Inject(fake.Fault{Delay: time.Hour, AfterCommit: true})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			resp, err := d.client.Do(create("Rex").build(t, d.base).WithContext(ctx))
-			if err == nil {
-				resp.Body.Close()
-			}
-			assert.ErrorIs(t, err, context.DeadlineExceeded)
-			synctest.Wait()
-			d.send(t, create("Rex"))
-			assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
-			assert.Len(t, srv.Pets(), 2)
-		})
+	inBubble(t, "after the client gave up", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.Inject(fake.Fault{Delay: time.Hour, AfterCommit: true})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		resp, err := d.client.Do(create("Rex").build(t, d.base).WithContext(ctx))
+		if err == nil {
+			resp.Body.Close()
+		}
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		d.send(t, create("Rex"))
+		assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
+		assert.Len(t, srv.Pets(), 2)
 	})
 }
 

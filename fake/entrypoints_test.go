@@ -39,9 +39,8 @@ func TestEntryPoints(t *testing.T) {
 		srv.AssertRequests(t, petstore.OpCreatePet, 4)
 		assert.Equal(t, 4, srv.Usage(srv.APIKey()).Minute)
 	})
-	t.Run("every response has the three headers and the server's date", func(t *testing.T) {
-		opts := []fake.Option{fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 5) })}
-		throughEveryEntryPoint(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "every response has the three headers and the server's date",
+		[]fake.Option{fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 5) })}, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.SetPlan(srv.APIKey(), fake.PlanFree)
 			for _, c := range []struct {
 				name      string
@@ -72,7 +71,6 @@ func TestEntryPoints(t *testing.T) {
 				}
 			}
 		})
-	})
 	t.Run("in memory, close the body of a request that is not sent", func(t *testing.T) {
 		for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
 			t.Run(name, func(t *testing.T) {
@@ -94,15 +92,14 @@ func TestEntryPoints(t *testing.T) {
 			})
 		}
 	})
-	t.Run("a body that is closed cannot be read", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, _ *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "a body that is closed cannot be read",
+		nil, func(t *testing.T, _ *fake.Server, d entryPoint) {
 			resp, err := d.client.Do(request{path: "/pets"}.build(t, d.base))
 			require.NoError(t, err)
 			require.NoError(t, resp.Body.Close())
 			_, err = resp.Body.Read(make([]byte, 1))
 			assert.ErrorContains(t, err, "closed")
 		})
-	})
 	t.Run("in memory, refuse a request without a URL", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		for _, rt := range []http.RoundTripper{srv.HTTPClient().Transport, srv.Transport()} {

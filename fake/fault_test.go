@@ -2,6 +2,7 @@ package fake_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -18,8 +19,8 @@ import (
 )
 
 func TestFaultStatus(t *testing.T) {
-	t.Run("is sent in place of the service's response", func(t *testing.T) {
-		throughEveryEntryPoint(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "is sent in place of the service's response",
+		with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			injected := srv.Inject(fake.Fault{Status: 503, RetryAfter: "7"})
 			r := d.send(t, create("Rex"))
 			assert.Equal(t, 503, r.status)
@@ -35,7 +36,6 @@ func TestFaultStatus(t *testing.T) {
 			assert.Equal(t, "injected fault with status 503", entry.Hint)
 			assert.False(t, srv.Requests()[1].Fault)
 		})
-	})
 	t.Run("comes before authentication and limits", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
 		d := viaTransport(t, srv)
@@ -45,8 +45,8 @@ func TestFaultStatus(t *testing.T) {
 			assert.Equal(t, 502, d.send(t, q).status)
 		}
 	})
-	t.Run("a response without a body has none", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "a response without a body has none",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			for _, status := range []int{204, 304, 200, 302} {
 				srv.Inject(fake.Fault{Status: status})
 				r := d.list(t)
@@ -54,7 +54,6 @@ func TestFaultStatus(t *testing.T) {
 				assert.Empty(t, r.body)
 			}
 		})
-	})
 }
 
 func TestFaultAfterCommit(t *testing.T) {
@@ -66,23 +65,21 @@ func TestFaultAfterCommit(t *testing.T) {
 		if wire == fake.WireNone {
 			f.Status = 500
 		}
-		t.Run(wire.String(), func(t *testing.T) {
-			throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-				if wire == fake.WireStall {
-					require.ErrorIs(t, d.giveUpOn(t, srv, f, create("Rex")), context.Canceled)
-					assert.Eventually(t, func() bool { return len(srv.Pets()) == 1 }, 5*time.Second, time.Millisecond)
-					return
-				}
-				f.Body = []byte("a")
-				srv.Inject(f)
-				r, err := d.try(t, create("Rex"))
-				assert.Equal(t, wire != fake.WireNone && wire != fake.WireDrip, err != nil)
-				if f.Status != 0 {
-					assert.Equal(t, f.Status, r.status)
-				}
-				assert.Len(t, srv.Pets(), 1)
-				assert.Equal(t, 1, srv.Usage(srv.APIKey()).Minute)
-			})
+		throughEveryEntryPoint(t, wire.String(), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			if wire == fake.WireStall {
+				require.ErrorIs(t, d.giveUpOn(t, srv, f, create("Rex")), context.Canceled)
+				assert.Eventually(t, func() bool { return len(srv.Pets()) == 1 }, 5*time.Second, time.Millisecond)
+				return
+			}
+			f.Body = []byte("a")
+			srv.Inject(f)
+			r, err := d.try(t, create("Rex"))
+			assert.Equal(t, wire != fake.WireNone && wire != fake.WireDrip, err != nil)
+			if f.Status != 0 {
+				assert.Equal(t, f.Status, r.status)
+			}
+			assert.Len(t, srv.Pets(), 1)
+			assert.Equal(t, 1, srv.Usage(srv.APIKey()).Minute)
 		})
 	}
 }
@@ -90,7 +87,7 @@ func TestFaultAfterCommit(t *testing.T) {
 func TestFaultDelay(t *testing.T) {
 	t.Run("holds the response back", func(t *testing.T) {
 		for afterCommit, pets := range map[bool]int{false: 0, true: 1} {
-			inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			inBubble(t, fmt.Sprint("after commit: ", afterCommit), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 				srv.Inject(fake.Fault{Delay: time.Hour, AfterCommit: afterCommit})
 				go func() {
 					time.Sleep(time.Minute)
@@ -106,8 +103,8 @@ func TestFaultDelay(t *testing.T) {
 			})
 		}
 	})
-	t.Run("comes on top of the latency", func(t *testing.T) {
-		inBubble(t, with(fake.WithLatency(time.Second)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "comes on top of the latency",
+		with(fake.WithLatency(time.Second)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Status: 500, Delay: time.Minute})
 			start := time.Now()
 			assert.Equal(t, 500, d.list(t).status)
@@ -121,9 +118,8 @@ func TestFaultDelay(t *testing.T) {
 			synctest.Wait()
 			assert.Empty(t, srv.Pets())
 		})
-	})
-	t.Run("nothing is done for a client that gives up meanwhile", func(t *testing.T) {
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "nothing is done for a client that gives up meanwhile",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.client.Timeout = time.Minute
 			srv.Inject(fake.Fault{Delay: time.Hour})
 			_, err := d.try(t, create("Rex"))
@@ -134,12 +130,11 @@ func TestFaultDelay(t *testing.T) {
 			assert.Zero(t, entry.StatusCode)
 			assert.Equal(t, time.Minute, entry.Duration)
 		})
-	})
 }
 
 func TestFaultHeader(t *testing.T) {
-	t.Run("header and body replace those of the response", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "header and body replace those of the response",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			header := http.Header{"x-ratelimit-limit": {"many"}, "X-RateLimit-Reset": nil, "Via": {"a", "b"}, "Date": nil, "Content-Type": {}}
 			body := []byte(`[{"id":"1"}]`)
 			srv.Inject(fake.Fault{Header: header, Body: body})
@@ -157,10 +152,9 @@ func TestFaultHeader(t *testing.T) {
 			assert.Equal(t, "12", r.header.Get("Content-Length"))
 			assert.Equal(t, []byte(`[{"id":"1"}]`), srv.Requests()[0].ResponseBody)
 		})
-	})
 	t.Run("a wrong Content-Length breaks the body off", func(t *testing.T) {
 		for _, length := range []string{"100", "1"} {
-			throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			throughEveryEntryPoint(t, length, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 				srv.Inject(fake.Fault{Header: http.Header{"Content-Length": {length}}, Body: []byte("[]")})
 				r, err := d.try(t, request{path: "/pets"})
 				assert.ErrorIs(t, err, io.ErrUnexpectedEOF)

@@ -29,29 +29,29 @@ type entryPoint struct {
 	base   string
 }
 
-// throughEveryEntryPoint runs a test once for each entry point, each time with a server of its own.
-func throughEveryEntryPoint(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint)) {
+// throughEveryEntryPoint runs a subtest once for each entry point, each time with a server of its
+// own.
+func throughEveryEntryPoint(
+	t *testing.T, name string, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint),
+) {
 	t.Helper()
-	for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
-		"memory":   viaMemory,
-		"direct":   viaTransport,
-		"loopback": viaURL,
-		"handler":  viaHandler,
+	for entry, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
+		"memory": viaMemory, "direct": viaTransport, "loopback": viaURL, "handler": viaHandler,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name+"/"+entry, func(t *testing.T) {
 			srv := fake.NewTestServer(t, opts...)
 			f(t, srv, open(t, srv))
 		})
 	}
 }
 
-// inBubble runs a test in virtual time, through each of the entry points that work there.
-func inBubble(t *testing.T, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint)) {
+// inBubble runs a subtest in virtual time, through each of the entry points that work there.
+func inBubble(t *testing.T, name string, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint)) {
 	t.Helper()
-	for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
+	for entry, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
 		"memory": viaMemory, "direct": viaTransport,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name+"/"+entry, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := fake.NewTestServer(t, opts...)
 				f(t, srv, open(t, srv))

@@ -93,8 +93,8 @@ func TestFaultMatch(t *testing.T) {
 		assert.Equal(t, 200, d.list(t).status)
 		assert.Equal(t, 1, removed.Fired())
 	})
-	t.Run("may read the body and call the server", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "may read the body and call the server",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			inner := srv.HTTPClient()
 			var injected *fake.Injection
 			injected = srv.Inject(fake.Fault{Status: 500, Operation: petstore.OpCreatePet, Match: func(r *http.Request) bool {
@@ -112,9 +112,8 @@ func TestFaultMatch(t *testing.T) {
 			assert.Contains(t, r.body, `"name":"Rex"`)
 			assert.Equal(t, 500, d.send(t, create("Max")).status)
 		})
-	})
-	t.Run("strikes as many of concurrent requests as of others", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "strikes as many of concurrent requests as of others",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			injected := srv.Inject(fake.Fault{Status: 500, Skip: 5, Times: 3})
 			var mu sync.Mutex
 			struck := 0
@@ -132,7 +131,6 @@ func TestFaultMatch(t *testing.T) {
 			assert.Equal(t, 3, struck)
 			assert.Equal(t, 3, injected.Fired())
 		})
-	})
 	t.Run("a panic is a response, and fails the test", func(t *testing.T) {
 		tb := &recorder{}
 		srv := fake.NewTestServer(tb)

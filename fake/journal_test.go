@@ -57,8 +57,8 @@ func TestJournalBytes(t *testing.T) {
 }
 
 func TestJournal(t *testing.T) {
-	t.Run("holds the request and the response", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "holds the request and the response",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			q := create("Rex")
 			q.path += "?dry=1"
 			q.header = http.Header{"X-Trace": {"a", "b"}}
@@ -79,7 +79,6 @@ func TestJournal(t *testing.T) {
 			assert.False(t, r.Fault)
 			assert.Empty(t, r.Hint)
 		})
-	})
 	t.Run("returns copies", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		viaTransport(t, srv).send(t, create("Rex"))
@@ -114,9 +113,8 @@ func TestJournal(t *testing.T) {
 			require.Equal(t, http.StatusOK, entries[i].StatusCode)
 		}
 	})
-	t.Run("holds the header of the response", func(t *testing.T) {
-		opts := []fake.Option{fake.WithPlan(fake.Enterprise(2, 0))}
-		throughEveryEntryPoint(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "holds the header of the response",
+		[]fake.Option{fake.WithPlan(fake.Enterprise(2, 0))}, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Header: http.Header{
 				"X-Trace": {"a", "b " + fake.DefaultAPIKey}, "X-Ratelimit-Reset": nil,
 			}})
@@ -135,7 +133,6 @@ func TestJournal(t *testing.T) {
 			first["X-Trace"][0] = "changed"
 			assert.Equal(t, "a", srv.Requests()[0].ResponseHeader.Get("X-Trace"))
 		})
-	})
 	t.Run("holds no header of a response that did not come", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		srv.Inject(fake.Fault{Wire: fake.WireReset, AfterCommit: true})

@@ -1,6 +1,7 @@
 package fake_test
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"testing"
@@ -25,8 +26,8 @@ func (d entryPoint) admitted(t *testing.T) (int, reply) {
 }
 
 func TestLimits(t *testing.T) {
-	t.Run("two minutes of a plan", func(t *testing.T) {
-		inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, _ *fake.Server, d entryPoint) {
+	inBubble(t, "two minutes of a plan",
+		with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, _ *fake.Server, d entryPoint) {
 			time.Sleep(1500 * time.Millisecond) // so that the window does not begin where the clock does
 			for minute := range 2 {
 				begin := time.Now().Truncate(time.Second)
@@ -44,9 +45,8 @@ func TestLimits(t *testing.T) {
 				time.Sleep(501 * time.Millisecond)
 			}
 		})
-	})
-	t.Run("a day ends 24 hours after its first request", func(t *testing.T) {
-		inBubble(t, with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "a day ends 24 hours after its first request",
+		with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			start, sent := time.Now(), 0
 			for sent < fake.PlanFree.PerDay {
 				n, r := d.admitted(t)
@@ -66,7 +66,6 @@ func TestLimits(t *testing.T) {
 			assert.Equal(t, http.StatusOK, d.list(t).status)
 			assert.Equal(t, 24*time.Hour, time.Since(start))
 		})
-	})
 	t.Run("headers show the limit with fewer requests left", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 4)))
 		d := viaTransport(t, srv)
@@ -79,8 +78,8 @@ func TestLimits(t *testing.T) {
 		assert.Equal(t, "4", r.header.Get("X-RateLimit-Limit"))
 		assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
 	})
-	t.Run("headers show the day even if it ends before the minute", func(t *testing.T) {
-		inBubble(t, with(fake.WithPlan(fake.Enterprise(9, 4))), func(t *testing.T, _ *fake.Server, d entryPoint) {
+	inBubble(t, "headers show the day even if it ends before the minute",
+		with(fake.WithPlan(fake.Enterprise(9, 4))), func(t *testing.T, _ *fake.Server, d entryPoint) {
 			d.list(t)
 			time.Sleep(24*time.Hour - 30*time.Second)
 			r := d.list(t)
@@ -88,7 +87,6 @@ func TestLimits(t *testing.T) {
 			assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
 			assert.Equal(t, strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10), r.header.Get("X-RateLimit-Reset"))
 		})
-	})
 	t.Run("a plan without limits still has headers", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
 		r := viaTransport(t, srv).list(t)
@@ -98,15 +96,14 @@ func TestLimits(t *testing.T) {
 		assert.Equal(t, "5", r.header.Get("X-RateLimit-Limit"))
 		assert.Equal(t, "3", r.header.Get("X-RateLimit-Remaining"))
 	})
-	t.Run("a 429 names the plan and its limit", func(t *testing.T) {
-		inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 9))), func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "a 429 names the plan and its limit",
+		with(fake.WithPlan(fake.Enterprise(1, 9))), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			_, r := d.admitted(t)
 			assert.JSONEq(t, `{"code":"rate_limited","status":429,"message":"plan Enterprise allows 1 requests `+
 				`per minute, the next one at 2000-01-01T00:01:00Z (section 8.1)"}`, r.body)
 			assert.Equal(t, "plan Enterprise allows 1 requests per minute, the next one at "+
 				"2000-01-01T00:01:00Z (section 8.1)", srv.Requests()[1].Hint)
 		})
-	})
 	t.Run("a request that gets a 429 does not count", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
 		d := viaTransport(t, srv)
@@ -132,15 +129,13 @@ func TestLimits(t *testing.T) {
 		assert.Equal(t, 2, srv.Usage("second-key").Minute)
 		assert.Zero(t, srv.Usage("third-key"))
 	})
-	t.Run("a look at a window does not begin it", func(t *testing.T) {
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Usage(srv.APIKey())
-			srv.Inject(fake.Fault{Status: http.StatusBadGateway})
-			d.list(t)
-			time.Sleep(30 * time.Second)
-			d.list(t)
-			assert.Equal(t, time.Now().Add(time.Minute).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
-		})
+	inBubble(t, "a look at a window does not begin it", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.Usage(srv.APIKey())
+		srv.Inject(fake.Fault{Status: http.StatusBadGateway})
+		d.list(t)
+		time.Sleep(30 * time.Second)
+		d.list(t)
+		assert.Equal(t, time.Now().Add(time.Minute).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
 	})
 }
 
@@ -152,15 +147,13 @@ func TestWithMinute(t *testing.T) {
 			assert.Equal(t, time.Unix(1_000_000_001, 0).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
 		}
 	})
-	t.Run("is a whole number of seconds", func(t *testing.T) {
-		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(2100*time.Millisecond))
-		inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
+	inBubble(t, "is a whole number of seconds",
+		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(2100*time.Millisecond)), func(t *testing.T, _ *fake.Server, d entryPoint) {
 			_, r := d.admitted(t)
 			assert.Equal(t, "3", r.header.Get("Retry-After"))
 			time.Sleep(3 * time.Second)
 			assert.Equal(t, http.StatusOK, d.list(t).status)
 		})
-	})
 }
 
 func TestRetryAfter(t *testing.T) {
@@ -171,7 +164,7 @@ func TestRetryAfter(t *testing.T) {
 			fake.RetryAfterAbsent:  "",
 		} {
 			opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{RetryAfter: form}))
-			inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			inBubble(t, fmt.Sprint(form), opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 				_, r := d.admitted(t)
 				assert.Equal(t, want, r.header.Get("Retry-After"))
 				d.list(t)
@@ -179,14 +172,13 @@ func TestRetryAfter(t *testing.T) {
 			})
 		}
 	})
-	t.Run("is rounded up", func(t *testing.T) {
-		inBubble(t, with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, _ *fake.Server, d entryPoint) {
+	inBubble(t, "is rounded up",
+		with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, _ *fake.Server, d entryPoint) {
 			d.list(t)
 			time.Sleep(59*time.Second + 999*time.Millisecond)
 			r := d.list(t)
 			assert.Equal(t, "1", r.header.Get("Retry-After"))
 		})
-	})
 }
 
 func TestLimitBody(t *testing.T) {
@@ -195,7 +187,7 @@ func TestLimitBody(t *testing.T) {
 		fake.BodyEmpty: {"", ""},
 		fake.BodyHTML:  {"text/html; charset=utf-8", "<html>"},
 	} {
-		throughEveryEntryPoint(t, with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{LimitBody: form})),
+		throughEveryEntryPoint(t, fmt.Sprint(form), with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{LimitBody: form})),
 			func(t *testing.T, _ *fake.Server, d entryPoint) {
 				_, r := d.admitted(t)
 				assert.Equal(t, want[0], r.header.Get("Content-Type"))
@@ -218,9 +210,8 @@ func TestWindow(t *testing.T) {
 			{"aligned", fake.WindowAligned, 2, 0, "30"},
 			{"sliding", fake.WindowSliding, 0, 2, "30"},
 		} {
-			t.Run(c.name, func(t *testing.T) {
-				opts := with(fake.WithPlan(fake.Enterprise(2, 0)), fake.WithBehavior(fake.Behavior{Window: c.window}))
-				inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
+			inBubble(t, c.name,
+				with(fake.WithPlan(fake.Enterprise(2, 0)), fake.WithBehavior(fake.Behavior{Window: c.window})), func(t *testing.T, _ *fake.Server, d entryPoint) {
 					time.Sleep(30 * time.Second) // half past the minute
 					n, _ := d.admitted(t)
 					assert.Equal(t, 2, n)
@@ -234,13 +225,10 @@ func TestWindow(t *testing.T) {
 					n, _ = d.admitted(t)
 					assert.Equal(t, c.third, n)
 				})
-			})
 		}
 	})
-	t.Run("a sliding one allows as many as drop out", func(t *testing.T) {
-		opts := with(fake.WithPlan(fake.Enterprise(3, 0)),
-			fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding}))
-		inBubble(t, opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
+	inBubble(t, "a sliding one allows as many as drop out",
+		with(fake.WithPlan(fake.Enterprise(3, 0)), fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding})), func(t *testing.T, _ *fake.Server, d entryPoint) {
 			d.list(t)
 			time.Sleep(20 * time.Second)
 			n, r := d.admitted(t)
@@ -251,11 +239,8 @@ func TestWindow(t *testing.T) {
 			assert.Equal(t, 1, n)
 			assert.Equal(t, "20", r.header.Get("Retry-After"))
 		})
-	})
-	t.Run("a sliding one of a lowered plan names the second in which it has room again", func(t *testing.T) {
-		opts := with(fake.WithPlan(fake.Enterprise(4, 0)),
-			fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding}))
-		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "a sliding one of a lowered plan names the second in which it has room again",
+		with(fake.WithPlan(fake.Enterprise(4, 0)), fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding})), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			for range 3 {
 				d.list(t)
 				time.Sleep(10 * time.Second)
@@ -265,28 +250,24 @@ func TestWindow(t *testing.T) {
 			time.Sleep(40 * time.Second)
 			assert.Equal(t, 200, d.list(t).status)
 		})
-	})
 }
 
 func TestBanKey(t *testing.T) {
-	t.Run("bans at once, and 0 lifts the ban", func(t *testing.T) {
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.BanKey(srv.APIKey(), 90*time.Second)
-			r := d.list(t)
-			assert.Equal(t, http.StatusTooManyRequests, r.status)
-			assert.Equal(t, "90", r.header.Get("Retry-After"))
-			assert.Contains(t, r.body, "banned until 2000-01-01T00:01:30Z, by BanKey")
-			assert.Equal(t, time.Now().Add(90*time.Second).Unix(), srv.Usage(srv.APIKey()).BannedUntil.Unix())
-			srv.BanKey(srv.APIKey(), 0)
-			assert.Equal(t, http.StatusOK, d.list(t).status)
-		})
+	inBubble(t, "bans at once, and 0 lifts the ban", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.BanKey(srv.APIKey(), 90*time.Second)
+		r := d.list(t)
+		assert.Equal(t, http.StatusTooManyRequests, r.status)
+		assert.Equal(t, "90", r.header.Get("Retry-After"))
+		assert.Contains(t, r.body, "banned until 2000-01-01T00:01:30Z, by BanKey")
+		assert.Equal(t, time.Now().Add(90*time.Second).Unix(), srv.Usage(srv.APIKey()).BannedUntil.Unix())
+		srv.BanKey(srv.APIKey(), 0)
+		assert.Equal(t, http.StatusOK, d.list(t).status)
 	})
 }
 
 func TestWithBan(t *testing.T) {
-	t.Run("the requests that led to a ban do not count for the next", func(t *testing.T) {
-		opts := with(fake.WithPlan(fake.Enterprise(0, 1)), fake.WithBan(2, time.Minute))
-		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "the requests that led to a ban do not count for the next",
+		with(fake.WithPlan(fake.Enterprise(0, 1)), fake.WithBan(2, time.Minute)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.list(t)
 			for range 2 {
 				for range 2 {
@@ -298,10 +279,8 @@ func TestWithBan(t *testing.T) {
 				time.Sleep(time.Minute)
 			}
 		})
-	})
-	t.Run("bans after that many further requests, for as long as it says", func(t *testing.T) {
-		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, 5*time.Minute))
-		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "bans after that many further requests, for as long as it says",
+		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, 5*time.Minute)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			_, r := d.admitted(t)
 			assert.Equal(t, "60", r.header.Get("Retry-After"))
 			r = d.list(t)
@@ -318,10 +297,8 @@ func TestWithBan(t *testing.T) {
 			assert.Equal(t, http.StatusOK, d.list(t).status)
 			assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
 		})
-	})
-	t.Run("an admitted request makes the count begin anew", func(t *testing.T) {
-		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, time.Hour))
-		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	inBubble(t, "an admitted request makes the count begin anew",
+		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, time.Hour)), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			for range 5 {
 				d.admitted(t)
 				d.list(t)
@@ -329,7 +306,6 @@ func TestWithBan(t *testing.T) {
 			}
 			assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
 		})
-	})
 }
 
 func TestBanReset(t *testing.T) {
@@ -337,7 +313,7 @@ func TestBanReset(t *testing.T) {
 		fake.BanResetWindow: time.Minute, fake.BanResetBan: time.Hour, fake.BanResetAbsent: -1,
 	} {
 		opts := with(fake.WithBehavior(fake.Behavior{BanReset: reset}))
-		inBubble(t, opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		inBubble(t, fmt.Sprint(reset), opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.BanKey(srv.APIKey(), time.Hour)
 			for range 2 {
 				h := d.list(t).header

@@ -40,29 +40,27 @@ func TestFaultWire(t *testing.T) {
 			}
 			check := checks[wire]
 			require.NotNil(t, check, "%v has no check", wire)
-			t.Run(wire.String(), func(t *testing.T) {
-				throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-					d.list(t) // so that sockets are kept and used again
-					for _, q := range []request{{path: "/pets"}, create("Rex")} {
-						injected := srv.Inject(fake.Fault{Wire: wire})
-						_, err := d.try(t, q)
-						require.Error(t, err)
-						check(t, err)
-						assert.Equal(t, 1, injected.Fired())
-					}
-					assert.Len(t, srv.Pets(), map[bool]int{true: 1, false: 0}[wire == fake.WireTruncate])
-				})
+			throughEveryEntryPoint(t, wire.String(), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+				d.list(t) // so that sockets are kept and used again
+				for _, q := range []request{{path: "/pets"}, create("Rex")} {
+					injected := srv.Inject(fake.Fault{Wire: wire})
+					_, err := d.try(t, q)
+					require.Error(t, err)
+					check(t, err)
+					assert.Equal(t, 1, injected.Fired())
+				}
+				assert.Len(t, srv.Pets(), map[bool]int{true: 1, false: 0}[wire == fake.WireTruncate])
 			})
 		}
 	})
 	t.Run("a stall lasts until the client gives up", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		throughEveryEntryPoint(t, "at once", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			err := d.giveUpOn(t, srv, fake.Fault{Wire: fake.WireStall}, create("Rex"))
 			require.ErrorIs(t, err, context.Canceled)
 			assert.Empty(t, srv.Pets())
 			assert.Zero(t, srv.Requests()[0].StatusCode)
 		})
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		inBubble(t, "a day later", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Wire: fake.WireStall})
 			d.client.Timeout = 24 * time.Hour
 			start := time.Now()
@@ -71,8 +69,8 @@ func TestFaultWire(t *testing.T) {
 			assert.Equal(t, 24*time.Hour, time.Since(start))
 		})
 	})
-	t.Run("nothing reaches the server if the connection is refused", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "nothing reaches the server if the connection is refused",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			var seen string
 			injected := srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(r *http.Request) bool {
 				body, _ := io.ReadAll(r.Body)
@@ -95,7 +93,6 @@ func TestFaultWire(t *testing.T) {
 			assert.Zero(t, srv.Usage(srv.APIKey()).Minute)
 			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
 		})
-	})
 	t.Run("a refusal comes before other faults", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		d := viaMemory(t, srv)
@@ -105,38 +102,33 @@ func TestFaultWire(t *testing.T) {
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		assert.Equal(t, 500, d.list(t).status)
 	})
-	t.Run("a drip sends a byte every 100 ms", func(t *testing.T) {
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Inject(fake.Fault{Wire: fake.WireDrip, Body: []byte("0123456789")})
-			start := time.Now()
-			assert.Equal(t, "0123456789", d.list(t).body)
-			assert.Equal(t, time.Second, time.Since(start))
-		})
+	inBubble(t, "a drip sends a byte every 100 ms", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		srv.Inject(fake.Fault{Wire: fake.WireDrip, Body: []byte("0123456789")})
+		start := time.Now()
+		assert.Equal(t, "0123456789", d.list(t).body)
+		assert.Equal(t, time.Second, time.Since(start))
 	})
-	t.Run("a refusal may take a while", func(t *testing.T) {
-		inBubble(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			start := time.Now()
-			srv.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: 5 * time.Second, Times: 2})
-			_, err := d.try(t, request{path: "/pets"})
-			assert.ErrorIs(t, err, syscall.ECONNREFUSED)
-			assert.Equal(t, 5*time.Second, time.Since(start))
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			_, err = d.do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
-			assert.ErrorIs(t, err, context.DeadlineExceeded)
-			dial, ok := errors.AsType[*net.OpError](err)
-			assert.True(t, ok && dial.Op == "dial", "it was never connected: %v", err)
-			assert.Equal(t, 6*time.Second, time.Since(start))
-			assert.Empty(t, srv.Requests())
-		})
+	inBubble(t, "a refusal may take a while", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		start := time.Now()
+		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Delay: 5 * time.Second, Times: 2})
+		_, err := d.try(t, request{path: "/pets"})
+		assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+		assert.Equal(t, 5*time.Second, time.Since(start))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = d.do(request{path: "/pets"}.build(t, d.base).WithContext(ctx))
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		dial, ok := errors.AsType[*net.OpError](err)
+		assert.True(t, ok && dial.Op == "dial", "it was never connected: %v", err)
+		assert.Equal(t, 6*time.Second, time.Since(start))
+		assert.Empty(t, srv.Requests())
 	})
-	t.Run("an empty body can be truncated", func(t *testing.T) {
-		throughEveryEntryPoint(t, nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+	throughEveryEntryPoint(t, "an empty body can be truncated",
+		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.Inject(fake.Fault{Wire: fake.WireTruncate, Body: []byte{}})
 			_, err := d.try(t, request{path: "/pets"})
 			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		})
-	})
 	t.Run("a number that is no wire has a text", func(t *testing.T) {
 		assert.Equal(t, "Wire(-1) Wire(99)", fmt.Sprint(fake.Wire(-1), " ", fake.Wire(99)))
 	})
