@@ -3,6 +3,7 @@ package uitest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,13 +26,10 @@ import (
 // it measures in the browser.
 const patience = 20 * time.Second
 
-// required reports whether a test may not be skipped for want of what it needs.
-func required() bool { return os.Getenv("PETSTORE_UI") != "" }
-
 // skip skips a test that lacks something, or fails it where everything is to be there.
 func skip(t *testing.T, reason string) {
 	t.Helper()
-	if required() {
+	if os.Getenv("PETSTORE_UI") != "" {
 		t.Fatal(reason)
 	}
 	t.Skip(reason)
@@ -39,43 +37,21 @@ func skip(t *testing.T, reason string) {
 
 func TestMain(m *testing.M) {
 	status := m.Run()
-	closeBrowser()
-	removeProgram()
+	if ctx, err := startBrowser(); err == nil {
+		_ = chromedp.Cancel(ctx) // waits until it is gone
+	}
+	_ = os.RemoveAll(programFolder)
 	os.Exit(status)
 }
 
-// browser is the one browser of all tests; each test has a profile of its own in it.
-var browser struct {
-	sync.Mutex
-	*chrome
-	err error
-}
-
-// chrome is a browser that runs.
-type chrome struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-}
-
-// theBrowser returns the browser's context.
-func theBrowser(t *testing.T) context.Context {
-	t.Helper()
-	path := chromium()
-	if path == "" {
-		skip(t, "there is no Chromium on the path: install Debian's package chromium, or name one in CHROMIUM")
+// startBrowser starts the one browser of all tests, with a profile that is new and empty. Each test
+// has a profile of its own in it.
+var startBrowser = sync.OnceValues(func() (context.Context, error) {
+	path, err := chromium()
+	if err != nil {
+		return nil, err
 	}
-	browser.Lock()
-	defer browser.Unlock()
-	if browser.chrome == nil {
-		browser.chrome, browser.err = openBrowser(path)
-	}
-	require.NoError(t, browser.err)
-	return browser.ctx
-}
-
-// openBrowser starts a browser with a profile that is new and empty.
-func openBrowser(path string) (*chrome, error) {
-	allocator, cancel := chromedp.NewExecAllocator(context.Background(),
+	allocator, _ := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.NoSandbox, // root has none
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
@@ -85,29 +61,31 @@ func openBrowser(path string) (*chrome, error) {
 		chromedp.Flag("host-resolver-rules", "MAP *.test 127.0.0.1"),
 	)
 	ctx, _ := chromedp.NewContext(allocator)
-	return &chrome{ctx, cancel}, chromedp.Do(ctx)
-}
+	return ctx, chromedp.Do(ctx)
+})
 
-func closeBrowser() {
-	browser.Lock()
-	defer browser.Unlock()
-	if browser.chrome != nil {
-		_ = chromedp.Cancel(browser.ctx) // waits until it is gone
-		browser.cancel()
+// theBrowser returns the browser's context.
+func theBrowser(t *testing.T) context.Context {
+	t.Helper()
+	ctx, err := startBrowser()
+	if errors.Is(err, exec.ErrNotFound) {
+		skip(t, "there is no Chromium on the path: install Debian's package chromium, or name one in CHROMIUM")
 	}
+	require.NoError(t, err)
+	return ctx
 }
 
-// chromium returns the path of the browser, "" if there is none.
-func chromium() string {
+// chromium returns the path of the browser.
+func chromium() (path string, err error) {
 	if path := os.Getenv("CHROMIUM"); path != "" {
-		return path
+		return path, nil
 	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
+		if path, err = exec.LookPath(name); err == nil {
+			break
 		}
 	}
-	return ""
+	return path, err
 }
 
 // tab is a page of the browser. What its console reports as an error is an error of the test's.
@@ -207,6 +185,14 @@ func (b *tab) open(p *program, query string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(p.origin + "/_fake/" + query))
 	b.until(`document.getElementById("live")?.dataset.state === "live" && document.getElementById("clock").dateTime !== ""`)
+}
+
+// openPage starts a program, and opens its request page.
+func openPage(t *testing.T, args ...string) (*program, *tab) {
+	t.Helper()
+	p, b := start(t, args...), newTab(t)
+	b.open(p, "")
+	return p, b
 }
 
 // value returns what an expression of JavaScript comes to in the page.

@@ -109,12 +109,8 @@ func TestList_daysAndKeys(t *testing.T) {
 	assert.Equal(t, 1, value[int](b, `[...document.querySelectorAll(".day")].filter((e) => e.offsetWidth > 0).length`))
 	p.send(http.MethodGet, "/v1/pets/x", "")
 	b.text("#r4 .time", "00:59:")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.origin+"/v1/pets", http.NoBody)
-	require.NoError(t, err)
-	resp, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	b.text("#r5 .sender", "no key")
+	require.NoError(t, p.call(t.Context(), "/v1/pets", "no-such-key"))
+	b.text("#r5 .sender", "unknown key")
 	b.text("#r1 .sender", "fake-api-key")
 }
 
@@ -136,9 +132,7 @@ func TestDetail_pending(t *testing.T) {
 }
 
 func TestDetail(t *testing.T) {
-	p := start(t)
-	b := newTab(t)
-	b.open(p, "")
+	p, b := openPage(t)
 	p.send(http.MethodPost, "/v1/pets?dry=1", `{"name":"it's Rex","categoryId":9223372036854775807}`)
 	p.list(1)
 	b.until(`document.querySelectorAll("#rows tr").length === 2`)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func allLooks() []look {
 		{"lost", func(_ *testing.T, p *program, b *tab) {
 			b.open(p, "")
 			b.until(`document.querySelectorAll("#rows tr").length > 20`)
-			p.freeze()
+			p.signal(syscall.SIGSTOP)
 			b.text(".gone", "No response from the program since") // and stays so: this look is the last
 		}},
 	}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,8 +18,6 @@ import (
 
 // programFolder is where the program is built. It outlives every single test.
 var programFolder = filepath.Join(os.TempDir(), fmt.Sprintf("petstore-fake-ui-%d", os.Getpid()))
-
-func removeProgram() { _ = os.RemoveAll(programFolder) }
 
 // buildProgram builds the program, once for all tests.
 var buildProgram = sync.OnceValues(func() (string, error) {
@@ -41,16 +38,10 @@ type program struct {
 	process *os.Process
 }
 
-// freeze stops the program without ending it, so that its connections stay open.
-func (p *program) freeze() {
+// signal sends SIGSTOP, after which the program's connections stay open, or SIGCONT.
+func (p *program) signal(s os.Signal) {
 	p.t.Helper()
-	require.NoError(p.t, p.process.Signal(syscall.SIGSTOP))
-}
-
-// thaw lets a frozen program go on.
-func (p *program) thaw() {
-	p.t.Helper()
-	require.NoError(p.t, p.process.Signal(syscall.SIGCONT))
+	require.NoError(p.t, p.process.Signal(s))
 }
 
 // start starts the program on a free port. It ends with the test.
@@ -101,6 +92,11 @@ func (p *program) send(method, path, body string) reply {
 	if strings.HasPrefix(path, "/v1/") {
 		r.Header.Set("Authorization", "Bearer fake-api-key")
 	}
+	return p.do(r)
+}
+
+// do sends any request.
+func (p *program) do(r *http.Request) reply {
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return reply{}

@@ -3,6 +3,7 @@ package uitest
 import (
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -37,9 +38,7 @@ func TestPage_withoutJavaScript(t *testing.T) {
 }
 
 func TestPage_hidden(t *testing.T) {
-	p := start(t)
-	b := newTab(t)
-	b.open(p, "")
+	p, b := openPage(t)
 	p.list(1)
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)
 	hide := func(hidden string) {
@@ -83,14 +82,14 @@ func TestPage_frozenProgram(t *testing.T) {
 	b := newTab(t)
 	b.open(p, "")
 	b.until(`document.querySelectorAll("#rows tr").length === 1`)
-	p.freeze()
+	p.signal(syscall.SIGSTOP)
 	b.click("#latency") // before the loss is seen
 	b.text("#message.wrong", "No response from the program within 5 s.")
 	b.text(".gone", "No response from the program since")
 	b.text(".gone", "The page shows the state at that time, and goes on by itself when the program is back.")
 	b.text("#live", "lost")
 	assert.Equal(t, "grayscale(1)", value[string](b, `getComputedStyle(document.querySelector(".key")).filter`))
-	p.thaw()
+	p.signal(syscall.SIGCONT)
 	b.until(`document.querySelector(".gone").hidden`)
 	b.text("#live", "live")
 	p.list(1)

@@ -16,9 +16,7 @@ func (p *program) pets() int {
 }
 
 func TestFaults(t *testing.T) {
-	p := start(t)
-	b := newTab(t)
-	b.open(p, "")
+	p, b := openPage(t)
 	for _, c := range []struct {
 		example, text string
 		status        int
@@ -74,9 +72,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestKey_ban(t *testing.T) {
-	p := start(t)
-	b := newTab(t)
-	b.open(p, "")
+	p, b := openPage(t)
 	b.click(".key summary")
 	b.click("#ban-key")
 	b.text("#plan", "banned for ")
@@ -104,9 +100,7 @@ func TestKey_ban(t *testing.T) {
 }
 
 func TestKey_addPlanRevoke(t *testing.T) {
-	p := start(t)
-	b := newTab(t)
-	b.open(p, "")
+	_, b := openPage(t)
 	b.click(".key summary")
 	b.run(`document.getElementById("key-new").value = "team-key-000001"`)
 	b.run(`document.getElementById("key-plan").value = "enterprise:3,0"`)
@@ -132,9 +126,7 @@ func TestKey_addPlanRevoke(t *testing.T) {
 }
 
 func TestNumbers_wrong(t *testing.T) {
-	p := start(t)
-	b := newTab(t)
-	b.open(p, "")
+	p, b := openPage(t)
 	b.click(".key summary")
 	for field, button := range map[string]string{"latency-ms": "latency", "ban-seconds": "ban-key"} {
 		for _, wrong := range []string{"", "-1", "1.5", "99999999"} {
@@ -153,9 +145,7 @@ func TestNumbers_wrong(t *testing.T) {
 }
 
 func TestClock(t *testing.T) {
-	p := start(t, "-plan", "enterprise:5,7")
-	b := newTab(t)
-	b.open(p, "")
+	p, b := openPage(t, "-plan", "enterprise:5,7")
 	b.text("#gauge-minute strong", "5")
 	p.list(5)
 	b.text("#gauge-minute strong", "0")
@@ -177,9 +167,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestReset(t *testing.T) {
-	p := start(t)
-	b := newTab(t)
-	b.open(p, "")
+	p, b := openPage(t)
 	p.list(3)
 	b.until(`document.querySelectorAll("#rows tr").length === 3`)
 	b.click("#clear")
@@ -226,9 +214,7 @@ func TestReset_openRequest(t *testing.T) {
 }
 
 func TestPets(t *testing.T) {
-	p := start(t)
-	b := newTab(t)
-	b.open(p, "")
+	p, b := openPage(t)
 	b.run(`document.getElementById("pet-name").value = 'Zoë "Z"'`)
 	b.run(`document.getElementById("pet-category").value = "9223372036854775807"`)
 	b.click("#add-pet button")

@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,75 +23,44 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// pipes is a listener whose connections are in memory, so that a bubble can hold them.
-type pipes struct {
-	conns chan net.Conn
-	once  sync.Once
-	done  chan struct{}
-}
-
-// servePipes serves an instance to who calls the function that it returns. It ends with the test.
-func servePipes(t *testing.T, i http.Handler) (dial func() net.Conn) {
-	t.Helper()
-	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
-	hs := &http.Server{Handler: i, ReadHeaderTimeout: time.Minute}
-	ended := make(chan error, 1)
-	go func() { ended <- hs.Serve(l) }()
-	t.Cleanup(func() {
-		assert.NoError(t, hs.Close())
-		assert.ErrorIs(t, <-ended, http.ErrServerClosed)
-	})
-	return func() net.Conn {
-		client, server := net.Pipe()
-		l.conns <- server
-		return client
-	}
-}
-
-func (l *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipes) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return nil
-}
-
-func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
 // eventReader reads a stream of events.
 type eventReader struct {
 	t      *testing.T
-	resp   *http.Response
+	header http.Header // of the response
 	lines  *bufio.Scanner
 	lastID string
+	close  func() // goes away
 }
 
-// follow opens a stream of events. It ends with the test.
-func follow(t *testing.T, dial func() net.Conn, query, lastID string) *eventReader {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admintest.Host+"/_fake/events"+query, http.NoBody)
-	require.NoError(t, err)
-	if lastID != "" {
-		r.Header.Set("Last-Event-ID", lastID)
-	}
-	transport := &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return dial(), nil },
-	}
-	resp, err := transport.RoundTrip(r)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		assert.NoError(t, resp.Body.Close())
-		transport.CloseIdleConnections()
-	})
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, 4<<20)
-	return &eventReader{t: t, resp: resp, lines: lines}
+// eventWriter is the response that a stream writes, to a connection in memory with deadlines.
+type eventWriter struct {
+	net.Conn
+	header http.Header
+}
+
+func (w eventWriter) Header() http.Header { return w.header }
+func (w eventWriter) WriteHeader(int)     {}
+func (w eventWriter) Flush()              {}
+
+// follow opens a stream of events. It ends with the test, or with close.
+func (p testPage) follow(query, lastID string) *eventReader {
+	p.t.Helper()
+	conn, server := net.Pipe()
+	ctx, cancel := context.WithCancel(p.t.Context())
+	r := admintest.Request(p.t, http.MethodGet, "/_fake/events"+query, "").WithContext(ctx)
+	r.Header.Set("Last-Event-ID", lastID)
+	w := eventWriter{server, make(http.Header)}
+	go func() {
+		p.ServeHTTP(w, r)
+		_ = server.Close()
+	}()
+	e := &eventReader{t: p.t, header: w.header, lines: bufio.NewScanner(conn), close: func() {
+		cancel()
+		_ = conn.Close()
+	}}
+	p.t.Cleanup(e.close)
+	e.lines.Buffer(nil, 4<<20)
+	return e
 }
 
 // next returns the next event.
@@ -132,10 +99,9 @@ func TestEvents_beginWithTheJournalAndGoOn(t *testing.T) {
 		i := newTestPage(t)
 		i.call("GET", "/v1/pets", "")
 		i.call("GET", "/v1/pets/7", "")
-		s := follow(t, servePipes(t, i), "", "")
-		assert.Equal(t, "text/event-stream", s.resp.Header.Get("Content-Type"))
-
+		s := i.follow("", "")
 		first := s.next()
+		assert.Equal(t, "text/event-stream", s.header.Get("Content-Type"))
 		assert.True(t, first.Fresh)
 		assert.Equal(t, []string{"1 1:fine", "2 2:refused"}, seqs(first))
 		assert.Contains(t, first.State["pets"], "No pets yet.")
@@ -162,7 +128,7 @@ func TestEvents_requestBeforeItsResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestPage(t)
 		i.srv.Inject(delayed(10 * time.Second))
-		s := follow(t, servePipes(t, i), "", "")
+		s := i.follow("", "")
 		s.next()
 		begun := time.Now()
 		answered := make(chan int)
@@ -184,25 +150,24 @@ func TestEvents_resume(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestPage(t)
-		dial := servePipes(t, i)
 		i.call("GET", "/v1/pets", "")
-		s := follow(t, dial, "", "")
+		s := i.follow("", "")
 		s.next()
 		i.call("GET", "/v1/pets?limit=1", "")
 		i.call("GET", "/v1/pets?limit=2", "")
 
-		resumed := follow(t, dial, "", s.lastID)
+		resumed := i.follow("", s.lastID)
 		e := resumed.next()
 		assert.False(t, e.Fresh)
 		assert.Equal(t, []string{"2 2:fine", "3 3:fine"}, seqs(e))
-		byQuery := follow(t, dial, "?lastEventId="+s.lastID, "")
+		byQuery := i.follow("?lastEventId="+s.lastID, "")
 		assert.Equal(t, []string{"2 2:fine", "3 3:fine"}, seqs(byQuery.next()))
 
-		nothing := follow(t, dial, "", resumed.lastID).next()
+		nothing := i.follow("", resumed.lastID).next()
 		assert.False(t, nothing.Fresh)
 		assert.Empty(t, nothing.Rows)
 		for _, id := range []string{"1-1", "x", s.lastID + "0000", "-", strings.Repeat("f", 40) + "-1"} {
-			assert.True(t, follow(t, dial, "", id).next().Fresh, id)
+			assert.True(t, i.follow("", id).next().Fresh, id)
 		}
 	})
 }
@@ -221,7 +186,7 @@ func TestEvents_beginAnewWithTheJournal(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				i := newTestPage(t)
-				s := follow(t, servePipes(t, i), "", "")
+				s := i.follow("", "")
 				s.next()
 				i.call("GET", "/v1/pets", "")
 				s.next()
@@ -240,8 +205,7 @@ func TestEvents_burstInOneBoundedEvent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestPage(t, fake.WithPlan(fake.Enterprise(0, 0)))
-		dial := servePipes(t, i)
-		s := follow(t, dial, "", "")
+		s := i.follow("", "")
 		s.next()
 		for range maxRows + 50 {
 			i.call("GET", "/v1/pets", "")
@@ -257,7 +221,7 @@ func TestEvents_firstOfTwoTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestPage(t)
-		s := follow(t, servePipes(t, i), "", "")
+		s := i.follow("", "")
 		s.next()
 		i.srv.Inject(fake.Fault{Status: 503, Times: 2})
 		for _, want := range [][]string{{"1 1:failed"}, {"1 1:failed", "2 2:failed"}, {"3 3:fine"}} {
@@ -272,7 +236,7 @@ func TestEvents_shortenRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestPage(t)
 		i.call("GET", "/v1/pets/"+strings.Repeat("x", 6_000), "")
-		first := follow(t, servePipes(t, i), "", "").next()
+		first := i.follow("", "").next()
 		assert.Contains(t, first.Rows[0].HTML, "x…")
 		assert.Less(t, len(first.Rows[0].HTML), 2_500)
 	})
@@ -283,7 +247,7 @@ func TestEvents_requestsThatFitNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestPage(t)
 		i.srv.Inject(delayed(time.Second))
-		s := follow(t, servePipes(t, i), "?status=0", "")
+		s := i.follow("?status=0", "")
 		s.next()
 		go i.call("GET", "/v1/pets", "")
 		assert.Equal(t, []string{"1 1:pending"}, seqs(s.next()))
@@ -296,7 +260,7 @@ func TestEvents_requestsThatFitNoLonger(t *testing.T) {
 func TestEvents_beatWhileIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := follow(t, servePipes(t, newTestPage(t)), "", "")
+		s := newTestPage(t).follow("", "")
 		s.next()
 		require.True(t, s.lines.Scan())
 		assert.Empty(t, s.lines.Text(), "the end of the event")
@@ -311,16 +275,13 @@ func TestEvents_dropAReaderThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestPage(t)
-		conn := servePipes(t, i)()
-		_, err := io.WriteString(conn, "GET /_fake/events HTTP/1.1\r\nHost: "+admintest.Host+"\r\n\r\n")
-		require.NoError(t, err)
+		i.follow("", "")
 		synctest.Wait()
 		assert.EqualValues(t, 1, i.streams.Load())
 		time.Sleep(sendTimeout - time.Second)
 		assert.EqualValues(t, 1, i.streams.Load())
 		time.Sleep(2 * time.Second)
 		assert.Zero(t, i.streams.Load())
-		assert.NoError(t, conn.Close())
 	})
 }
 
@@ -328,16 +289,20 @@ func TestEvents_boundedStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestPage(t)
-		dial := servePipes(t, i)
-		var streams []*eventReader
+		var closeLast func()
 		for range maxStreams {
-			streams = append(streams, follow(t, dial, "", ""))
+			s := i.follow("", "")
+			closeLast = s.close
+			go func() {
+				for s.lines.Scan() { // so that no event is held up
+				}
+			}()
 		}
+		synctest.Wait()
 		refused := i.call("GET", "/_fake/events", "")
 		assert.Equal(t, http.StatusServiceUnavailable, refused.Code)
 		assert.NotEmpty(t, refused.Header().Get("Retry-After"))
-		require.NoError(t, streams[0].resp.Body.Close())
-		time.Sleep(time.Second) // net/http may look for a moment whether the body comes to its end
+		closeLast()
 		synctest.Wait()
 		assert.Equal(t, http.StatusOK, i.call("GET", "/_fake/events", "").Code)
 		i.Close()
