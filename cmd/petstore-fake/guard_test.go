@@ -40,7 +40,6 @@ func TestGuard(t *testing.T) {
 			{"GET", admintest.Host, "http://127.0.0.1:3000", "same-site", 403},
 			{"GET", admintest.Host, "http://127.0.0.1", "", 403},
 			{"GET", admintest.Host, "null", "", 403},
-			{"GET", admintest.Host, "file://127.0.0.1:4010", "", 403},
 
 			{"POST", admintest.Host, "", "", 204},
 			{"POST", admintest.Host, "http://" + admintest.Host, "same-origin", 415}, // says no media type
@@ -103,12 +102,6 @@ func TestGuard(t *testing.T) {
 				}
 			})
 		}
-	})
-	t.Run("refuses two origins", func(t *testing.T) {
-		t.Parallel()
-		r := admintest.Request(t, http.MethodGet, "/_fake/", "")
-		r.Header["Origin"] = []string{"http://" + admintest.Host, "http://" + admintest.Host}
-		assert.Equal(t, http.StatusForbidden, newTestInstance(t).send(r).Code)
 	})
 	t.Run("grants no access to other origins", func(t *testing.T) {
 		t.Parallel()

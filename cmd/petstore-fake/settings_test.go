@@ -32,21 +32,20 @@ func keysOf(s settings) any {
 	return b.String()
 }
 
-// settingsCases are good values of every option, with what they come to.
-func settingsCases(t *testing.T) []struct {
+// settingsCase is a good value of an option, with what it comes to.
+type settingsCase struct {
 	option, value string
 	got           func(settings) any
 	want          any
-} {
+}
+
+// settingsCases has a case of every option.
+func settingsCases(t *testing.T) []settingsCase {
 	t.Helper()
 	seed := writeFile(t, `[{"name":"Rex","categoryId":1}]`)
 	others := func(s settings) any { return len(s.others) } // what a fake does with them, other tests show
 	observations := writeFile(t, `{"format":1,"observations":[{"key":"retry-after","answer":"date"}]}`)
-	return []struct {
-		option, value string
-		got           func(settings) any
-		want          any
-	}{
+	return []settingsCase{
 		{"addr", "[::1]:0", func(s settings) any { return s.addr }, spec.Address{Host: "::1", Port: 0}},
 		{"addr", "localhost:80", func(s settings) any { return s.addr }, spec.Address{Host: "localhost", Port: 80}},
 		{"key", "another-key", keysOf, "another-key business "},
@@ -60,9 +59,7 @@ func settingsCases(t *testing.T) []struct {
 		{"cors", "*", func(s settings) any { return s.origins }, []string{"*"}},
 		{"cors", "http://a.test:3000,https://b.test", func(s settings) any { return s.origins }, []string{"http://a.test:3000", "https://b.test"}},
 		{"healthcheck", "true", func(s settings) any { return s.health }, true},
-		{"plan", "free", func(s settings) any { return s.plan }, fake.PlanFree},
 		{"plan", "Pro", func(s settings) any { return s.plan }, fake.PlanPro},
-		{"plan", "business", func(s settings) any { return s.plan }, fake.PlanBusiness},
 		{"plan", "enterprise:7,0", func(s settings) any { return s.plan }, fake.Enterprise(7, 0)},
 		{"seed", seed, func(s settings) any { return s.pets }, []petstore.NewPet{{Name: "Rex", CategoryID: 1}}},
 		{"latency", "50ms", others, 1},
@@ -234,4 +231,61 @@ func TestReadSettings(t *testing.T) {
 		_, err := readSettings([]string{"-addr", ":4010", "-public=false"}, noEnv)
 		assert.Error(t, err)
 	})
+}
+
+func TestReadSeed(t *testing.T) {
+	t.Parallel()
+	t.Run("reads pets", func(t *testing.T) {
+		t.Parallel()
+		pets, err := readSeed(writeFile(t, `
+		[ {"name": "Rex", "categoryId": 9223372036854775807},
+		  {"name": "Mimi", "categoryId": 0, "status": "sold"} ]
+	`))
+		require.NoError(t, err)
+		assert.Equal(t, []petstore.NewPet{
+			{Name: "Rex", CategoryID: 9223372036854775807},
+			{Name: "Mimi", Status: petstore.PetStatusSold},
+		}, pets)
+		pets, err = readSeed(writeFile(t, "[]"))
+		require.NoError(t, err)
+		assert.Empty(t, pets)
+	})
+	t.Run("refuses bad files with position and reason", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []struct{ text, position, reason string }{
+			{"", ":1:1", "ends too early"},
+			{"[", ":1:2", "ends too early"},
+			{"[}", ":1:2", "not JSON"},
+			{"[\n  {\"name\": oops}\n]", ":2:12", "not JSON"},
+			{"[] []", ":1:4", "not JSON"},
+			{"\n {}", ":2:2", "must be a JSON array"},
+			{" null", ":1:2", "must be a JSON array"},
+			{"[\n {\"name\":\"a\",\"categoryId\":1},\n {\"name\":\"b\"}]", ":3:2", "pet 2 of the array: the required field categoryId is missing"},
+			{`[{"name":"","categoryId":1}]`, ":1:2", "name is empty"},
+			{`[{"name":"a","categoryId":1.5}]`, ":1:2", "categoryId"},
+			{`[{"name":"a","categoryId":1,"status":"gone"}]`, ":1:2", `"gone"`},
+			{`[{"name":"a","categoryId":1,"colour":"red"}]`, ":1:2", `no field "colour"`},
+			{`[ null]`, ":1:3", "null"},
+		} {
+			t.Run(c.text, func(t *testing.T) {
+				name := writeFile(t, c.text)
+				_, err := readSeed(name)
+				if assert.Error(t, err, c.text) {
+					assert.True(t, strings.HasPrefix(err.Error(), name+c.position+": "), "%v, want %s", err, c.position)
+					assert.Contains(t, err.Error(), c.reason)
+					assert.NotContains(t, err.Error(), "\n")
+				}
+			})
+		}
+	})
+}
+
+func TestReadFile(t *testing.T) {
+	t.Parallel()
+	name := writeFile(t, strings.Repeat("x", 1<<20))
+	text, err := readFile(name, 1<<20)
+	require.NoError(t, err)
+	assert.Len(t, text, 1<<20)
+	_, err = readFile(writeFile(t, strings.Repeat("x", 1<<20+1)), 1<<20)
+	assert.ErrorContains(t, err, "is larger than 1 MiB")
 }

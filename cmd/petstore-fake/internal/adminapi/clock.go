@@ -17,12 +17,10 @@ const (
 	maxLatency = time.Hour
 )
 
-// clock handles GET /_fake/clock.
 func (a *API) clock(*http.Request) (any, error) {
 	return map[string]any{"now": a.srv.Now().UTC().Round(0), "advanced": a.page.Ahead().String()}, nil
 }
 
-// advance handles POST /_fake/clock.
 func (a *API) advance(r *http.Request) (any, error) {
 	d, err := httpjson.ReadField(r, "advance", spec.DurationBetween(0, maxAdvance))
 	if err != nil {
@@ -37,7 +35,6 @@ func (a *API) advance(r *http.Request) (any, error) {
 	return a.clock(r)
 }
 
-// setClock handles PUT /_fake/clock.
 func (a *API) setClock(r *http.Request) (any, error) {
 	t, err := httpjson.ReadField(r, "time", spec.ParseTime)
 	if err != nil {
@@ -47,12 +44,10 @@ func (a *API) setClock(r *http.Request) (any, error) {
 	return a.clock(r)
 }
 
-// getLatency handles GET /_fake/latency.
 func (a *API) getLatency(*http.Request) (any, error) {
 	return map[string]string{"latency": a.srv.Latency().String()}, nil
 }
 
-// setLatency handles PUT /_fake/latency.
 func (a *API) setLatency(r *http.Request) (any, error) {
 	d, err := httpjson.ReadField(r, "latency", spec.DurationBetween(0, maxLatency))
 	if err != nil {

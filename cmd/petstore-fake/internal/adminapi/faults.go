@@ -16,30 +16,25 @@ import (
 // MaxFaults bounds the faults that may still strike: each request is compared with all of them.
 const MaxFaults = 1_000
 
-// shownFault is a fault as the admin routes show it.
-type shownFault map[string]any
-
 // showFault returns a fault as the admin routes accept it, with its id and how often it has struck.
-func showFault(i fakecontrol.Injection) shownFault {
+func showFault(i fakecontrol.Injection) map[string]any {
 	f := i.Fault
 	if f.APIKey != "" {
 		f.APIKey = requestpage.MaskKey(f.APIKey)
 	}
-	shown := shownFault(spec.ShowFault(f))
+	shown := spec.ShowFault(f)
 	shown["id"], shown["fired"], shown["active"] = i.ID, i.Fired(), i.Active
 	return shown
 }
 
-// listFaults handles GET /_fake/faults.
 func (a *API) listFaults(*http.Request) (any, error) {
-	shown := []shownFault{}
+	shown := []map[string]any{}
 	for _, i := range a.srv.Injections() {
 		shown = append(shown, showFault(i))
 	}
 	return map[string]any{"faults": shown}, nil
 }
 
-// inject handles POST /_fake/faults.
 func (a *API) inject(r *http.Request) (any, error) {
 	body, err := httpjson.ReadBody(r)
 	if err != nil {
@@ -65,7 +60,7 @@ func (a *API) inject(r *http.Request) (any, error) {
 		return nil, httpjson.Errorf(http.StatusConflict,
 			"more than %d faults would be active; remove some", MaxFaults)
 	}
-	shown := []shownFault{}
+	shown := []map[string]any{}
 	for _, f := range faults {
 		shown = append(shown, showFault(a.srv.Inject(f)))
 	}
@@ -103,7 +98,6 @@ func parseFaults(body []byte) (faults []fake.Fault, one bool, err error) {
 	return []fake.Fault{f}, true, err
 }
 
-// removeFaults handles DELETE /_fake/faults.
 func (a *API) removeFaults(*http.Request) (any, error) {
 	for _, i := range a.srv.Injections() {
 		i.Remove()
@@ -111,7 +105,6 @@ func (a *API) removeFaults(*http.Request) (any, error) {
 	return nil, nil
 }
 
-// removeFault handles DELETE /_fake/faults/{id}.
 func (a *API) removeFault(r *http.Request) (any, error) {
 	n, _ := httpjson.ID(r)
 	for _, i := range a.srv.Injections() {

@@ -55,7 +55,6 @@ func showKey(k fakecontrol.Key) shownKey {
 	return s
 }
 
-// listKeys handles GET /_fake/keys.
 func (a *API) listKeys(*http.Request) (any, error) {
 	shown := []shownKey{}
 	for _, k := range a.srv.Keys() {
@@ -67,7 +66,6 @@ func (a *API) listKeys(*http.Request) (any, error) {
 // maxKeys bounds the keys of the fake, which also keeps those that are revoked.
 const maxKeys = 10_000
 
-// addKey handles POST /_fake/keys.
 func (a *API) addKey(r *http.Request) (any, error) {
 	body, err := httpjson.ReadFields(r, "key", "plan")
 	if err != nil {
@@ -103,17 +101,14 @@ func (a *API) withKey(r *http.Request, f func(key string)) (any, error) {
 	return showKey(a.srv.Keys()[id-1]), nil
 }
 
-// getKey handles GET /_fake/keys/{id}.
 func (a *API) getKey(r *http.Request) (any, error) {
 	return a.withKey(r, func(string) {})
 }
 
-// revokeKey handles DELETE /_fake/keys/{id}.
 func (a *API) revokeKey(r *http.Request) (any, error) {
 	return a.withKey(r, a.srv.RevokeKey)
 }
 
-// setPlan handles PUT /_fake/keys/{id}/plan.
 func (a *API) setPlan(r *http.Request) (any, error) {
 	plan, err := httpjson.ReadField(r, "plan", fakecontrol.ParsePlan)
 	if err != nil {
@@ -122,7 +117,6 @@ func (a *API) setPlan(r *http.Request) (any, error) {
 	return a.withKey(r, func(key string) { a.srv.SetPlan(key, plan) })
 }
 
-// ban handles PUT /_fake/keys/{id}/ban.
 func (a *API) ban(r *http.Request) (any, error) {
 	d, err := httpjson.ReadField(r, "duration", spec.DurationBetween(1, maxAdvance))
 	if err != nil {
@@ -131,7 +125,6 @@ func (a *API) ban(r *http.Request) (any, error) {
 	return a.withKey(r, func(key string) { a.srv.BanKey(key, d) })
 }
 
-// liftBan handles DELETE /_fake/keys/{id}/ban.
 func (a *API) liftBan(r *http.Request) (any, error) {
 	return a.withKey(r, func(key string) { a.srv.BanKey(key, 0) })
 }

@@ -24,7 +24,6 @@ func parseStatus(text string) (petstore.PetStatus, error) {
 	return s, nil
 }
 
-// listPets handles GET /_fake/pets.
 func (a *API) listPets(r *http.Request) (any, error) {
 	q := httpjson.ReadQuery(r, "status", "after", "limit")
 	status, err := parseStatus(q.Text("status"))
@@ -74,7 +73,6 @@ func (a *API) addPet(r *http.Request) (any, error) {
 	return httpjson.Created{Value: map[string]any{"pets": added}}, nil
 }
 
-// getPet handles GET /_fake/pets/{id}.
 func (a *API) getPet(r *http.Request) (any, error) {
 	n, _ := httpjson.ID(r)
 	p, ok := a.srv.Pet(n)
@@ -84,7 +82,6 @@ func (a *API) getPet(r *http.Request) (any, error) {
 	return p, nil
 }
 
-// setStatus handles PUT /_fake/pets/{id}/status.
 func (a *API) setStatus(r *http.Request) (any, error) {
 	status, err := httpjson.ReadField(r, "status", parseStatus)
 	if err != nil {
@@ -97,7 +94,6 @@ func (a *API) setStatus(r *http.Request) (any, error) {
 	return a.getPet(r)
 }
 
-// deletePet handles DELETE /_fake/pets/{id}.
 func (a *API) deletePet(r *http.Request) (any, error) {
 	n, _ := httpjson.ID(r)
 	if !a.srv.DeletePet(n) {

@@ -84,13 +84,11 @@ func (a *API) index(r *http.Request) (any, error) {
 	}{"petstore-fake", petstore.Version, httpjson.Origin(r) + "/v1", a.routes()}, nil
 }
 
-// openapi handles GET /_fake/openapi.
 func (a *API) openapi(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/yaml")
 	_, _ = w.Write(a.doc) // the client may be gone
 }
 
-// reset handles POST /_fake/reset.
 func (a *API) reset(*http.Request) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,12 +96,10 @@ func (a *API) reset(*http.Request) (any, error) {
 	return nil, nil
 }
 
-// health handles GET /_fake/health.
 func (a *API) health(*http.Request) (any, error) {
 	return map[string]string{"status": "ok", "version": petstore.Version}, nil
 }
 
-// clearRequests handles DELETE /_fake/requests.
 func (a *API) clearRequests(*http.Request) (any, error) {
 	a.page.Clear()
 	return nil, nil
@@ -117,7 +113,6 @@ type shownViolation struct {
 	Seq     int    `json:"seq"`
 }
 
-// violations handles GET /_fake/violations.
 func (a *API) violations(*http.Request) (any, error) {
 	shown := []shownViolation{}
 	for _, v := range a.srv.Violations() {

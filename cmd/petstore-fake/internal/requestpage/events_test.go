@@ -320,13 +320,3 @@ func TestEvents_HEAD(t *testing.T) {
 	assert.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
 	assert.Empty(t, w.Body.String())
 }
-
-func TestEvents_wrongFilters(t *testing.T) {
-	t.Parallel()
-	i := newTestPage(t)
-	for _, query := range []string{"status=abc", "key=x", "operation=noSuchOperation", "colour=red"} {
-		w := i.call("GET", "/_fake/events?"+query, "")
-		assert.Equal(t, http.StatusBadRequest, w.Code, query)
-		assert.Zero(t, i.streams.Load())
-	}
-}
