@@ -26,11 +26,8 @@ func Curl(origin string, r fake.Request, key string) string {
 	}
 	words := []string{"curl"}
 	switch {
-	case r.Method == http.MethodHead && len(r.Body) == 0:
+	case r.Method == http.MethodHead:
 		words = append(words, "--head")
-	case r.Method == http.MethodHead: // curl would wait for the body that Content-Length announces
-		words = append(words, "--request", "HEAD", "--ignore-content-length",
-			"--header", ShellQuote("Connection: close"))
 	case r.Method != http.MethodGet || len(r.Body) > 0:
 		words = append(words, "--request", shellWord(r.Method))
 	}

@@ -163,12 +163,10 @@ func (v *view) detail(e journal.Entry) *detail {
 		Pending: journal.Pending(e.Request),
 		Request: headerFields(e.Header, nil), Response: headerFields(e.ResponseHeader, v.p.notes(e)),
 		RequestBody: newShownBody(e.Body), ResponseBody: newShownBody(e.ResponseBody),
-		Curl: replay.Curl(v.origin, e.Request, keys.public(e.Request)),
 	}
+	curl := replay.Curl(v.origin, e.Request, keys.public(e.Request))
+	d.Curl, d.Partial = spec.Shorten(curl, maxCode), len(curl) > maxCode
 	d.Calls, d.Longest = v.tries(e, keys)
-	if len(d.Curl) > maxCode {
-		d.Curl, d.Partial = string(cut([]byte(d.Curl), maxCode))+"…", true
-	}
 	switch {
 	case d.Pending:
 		d.ResponseBody.About = "No response yet."
@@ -191,7 +189,10 @@ func headerFields(h http.Header, notes map[string]string) (fields []headerField)
 // newShownBody lays a body out for reading: a JSON text over several lines, with its numbers as they
 // are, and bytes that are no text as base64.
 func newShownBody(body []byte) shownBody {
-	part := cut(body, maxDetail)
+	part := body[:min(len(body), maxDetail)]
+	if utf8.Valid(body) {
+		part = bytes.ToValidUTF8(part, nil) // no half of a character
+	}
 	b := shownBody{many(len(body), "byte"), string(part), len(part) < len(body)}
 	var laidOut bytes.Buffer
 	switch {

@@ -109,19 +109,6 @@ func (p *Page) read(seqs []int) iter.Seq[fake.Request] {
 	}
 }
 
-// cut cuts a body after so many bytes, and no character of a text in two.
-func cut(b []byte, size int) []byte {
-	if len(b) <= size {
-		return b
-	}
-	for end := size; end > max(size-utf8.UTFMax, 0); end-- {
-		if utf8.RuneStart(b[end]) {
-			return b[:end]
-		}
-	}
-	return b[:size]
-}
-
 // HAR handles GET /_fake/har.
 func (p *Page) HAR(w http.ResponseWriter, r *http.Request) error {
 	q := httpjson.ReadQuery(r, journal.Parameters()...)

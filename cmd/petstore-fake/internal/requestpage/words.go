@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
 var unit = regexp.MustCompile(`h|ms|µs|s|m`)
@@ -72,10 +74,5 @@ func many(n int, noun string) string {
 	return count(n) + " " + noun
 }
 
-// shorten cuts a long text, between two characters.
-func shorten(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "") + "…"
-}
+// shorten cuts a long text.
+func shorten(s string) string { return spec.Shorten(s, maxText) }

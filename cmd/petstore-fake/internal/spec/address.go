@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -54,20 +56,12 @@ func IsLoopback(host string) bool {
 
 // IsHostName reports whether a text can be the name of a host.
 func IsHostName(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-			return false
-		}
-		return r != '-' && r != '.' && r != '_'
-	})
+	return hostName.MatchString(text)
 }
+
+var hostName = regexp.MustCompile(`^[\w.-]+$`)
 
 // HostName returns a Host header without its port, in lower case.
 func HostName(hostPort string) string {
-	host := strings.ToLower(hostPort)
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.ToLower((&url.URL{Host: hostPort}).Hostname())
 }

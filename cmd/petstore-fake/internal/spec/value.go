@@ -84,9 +84,12 @@ func plain(err error) error {
 const maxClip = 64
 
 // Clip returns a text for an error message, shortened if it is long.
-func Clip(s string) string {
-	if len(s) > maxClip {
-		return strings.ToValidUTF8(s[:maxClip], "") + "…"
+func Clip(s string) string { return Shorten(s, maxClip) }
+
+// Shorten cuts a text that has more bytes, between two characters.
+func Shorten(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return s
 }
