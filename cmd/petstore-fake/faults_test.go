@@ -61,7 +61,7 @@ func TestFaults(t *testing.T) {
 	})
 	// net/http sends a GET again without a word when a connection that it used before breaks with
 	// nothing read, and so do clients of other languages.
-	t.Run("are seen on a kept connection", func(t *testing.T) {
+	t.Run("are seen on a new connection and on a kept one", func(t *testing.T) {
 		t.Parallel()
 		for _, wire := range fakecontrol.Wires()[1:] {
 			if wire == fake.WireStall || wire == fake.WireDrip {
@@ -69,31 +69,21 @@ func TestFaults(t *testing.T) {
 			}
 			t.Run(wire.String(), func(t *testing.T) {
 				t.Parallel()
-				i, host := startServer(t)
+				i, host := startServer(t, "-log", "text")
 				c := keepingClient(t)
-				_, body, err := get(t, c, host)
-				require.NoError(t, err)
-				assert.Equal(t, "[]", body)
-				injection := i.srv.Inject(fake.Fault{Wire: wire})
-				_, _, err = get(t, c, host)
-				require.Error(t, err)
-				assert.Equal(t, 1, injection.Fired())
-				_, _, err = get(t, c, host)
-				assert.NoError(t, err)
+				for range 2 {
+					injection := i.srv.Inject(fake.Fault{Wire: wire})
+					_, _, err := get(t, c, host)
+					require.Error(t, err)
+					assert.Equal(t, 1, injection.Fired())
+					_, body, err := get(t, c, host)
+					require.NoError(t, err)
+					assert.Equal(t, "[]", body)
+				}
+				for range 4 { // each is logged
+					assert.Contains(t, <-i.stderr.wrote, "msg=request")
+				}
 			})
-		}
-	})
-	t.Run("are seen and logged on a new connection", func(t *testing.T) {
-		t.Parallel()
-		for _, wire := range fakecontrol.Wires()[1:] {
-			if wire == fake.WireStall || wire == fake.WireDrip || wire == fake.WireRefuse {
-				continue // which take their time, or reach no server
-			}
-			i, host := startServer(t, "-log", "text")
-			i.srv.Inject(fake.Fault{Wire: wire})
-			_, _, err := get(t, keepingClient(t), host)
-			require.Error(t, err, wire)
-			assert.Contains(t, <-i.stderr.wrote, "msg=request", "%v is logged", wire)
 		}
 	})
 }

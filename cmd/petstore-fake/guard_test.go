@@ -12,11 +12,11 @@ import (
 
 func TestGuard(t *testing.T) {
 	t.Parallel()
+	i := newTestInstance(t)
 	// A page of another site sends a request with its own Origin. A page whose name was rebound to
 	// a loopback address sends that name as Host, and an Origin that fits it.
 	t.Run("refuses pages of other sites", func(t *testing.T) {
 		t.Parallel()
-		i := newTestInstance(t)
 		for _, c := range []struct {
 			method, host, origin, site string
 			want                       int
@@ -74,7 +74,6 @@ func TestGuard(t *testing.T) {
 	// program's.
 	t.Run("refuses parts of other pages", func(t *testing.T) {
 		t.Parallel()
-		i := newTestInstance(t)
 		for _, c := range []struct {
 			site, mode, dest string
 			want             int
@@ -105,7 +104,6 @@ func TestGuard(t *testing.T) {
 	})
 	t.Run("grants no access to other origins", func(t *testing.T) {
 		t.Parallel()
-		i := newTestInstance(t)
 		r := admintest.Request(t, http.MethodOptions, "/_fake/reset", "")
 		r.Header.Set("Origin", "https://evil.test")
 		r.Header.Set("Access-Control-Request-Method", "POST")
@@ -120,7 +118,6 @@ func TestGuard(t *testing.T) {
 	})
 	t.Run("requires JSON of changes", func(t *testing.T) {
 		t.Parallel()
-		i := newTestInstance(t)
 		for contentType, want := range map[string]int{
 			"application/json":                  200,
 			"application/json; charset=utf-8":   200,
@@ -174,6 +171,6 @@ func TestGuard(t *testing.T) {
 		r := admintest.Request(t, http.MethodGet, "/v1/pets", "")
 		r.Host = "api.example.test"
 		r.Header.Set("Authorization", "Bearer fake-api-key")
-		assert.Equal(t, http.StatusOK, newTestInstance(t).send(r).Code)
+		assert.Equal(t, http.StatusOK, i.send(r).Code)
 	})
 }
