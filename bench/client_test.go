@@ -25,17 +25,6 @@ func newClients(tb testing.TB, target peer.Target) []peer.Client {
 	return all
 }
 
-// calls makes n calls from some goroutines and returns the first error. A 404 is none.
-func calls(tb testing.TB, c peer.Client, op canned.Operation, callers, n int) error {
-	tb.Helper()
-	return fromMany(callers, n, func() error {
-		if _, err := c.Call(tb.Context(), op); err != nil && op != canned.NotFound {
-			return err
-		}
-		return nil
-	})
-}
-
 // fromMany calls f n times from some goroutines, and returns an error if there was one.
 func fromMany(callers, n int, f func() error) error {
 	var wg sync.WaitGroup

@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/petstore/petstore-go/bench/internal/canned"
 	"github.com/petstore/petstore-go/bench/internal/peer"
 	"github.com/petstore/petstore-go/bench/internal/rounds"
+	"github.com/petstore/petstore-go/fake"
 )
 
 var (
@@ -40,9 +43,7 @@ func TestMeasure(t *testing.T) {
 		length = time.Millisecond // only whether it works
 	}
 	add := func(what string, contenders []rounds.Contender) {
-		ratios, err := rounds.Compare(contenders, *roundsFlag, length)
-		require.NoError(t, err, what)
-		for i, r := range ratios {
+		for i, r := range rounds.Compare(contenders, *roundsFlag, length) {
 			all = append(all, row{what, contenders[i].Name, r})
 			t.Logf("%-40s %-18s %.3f %.3f %.3f", what, contenders[i].Name, r.Median, r.Low, r.High)
 		}
@@ -50,15 +51,18 @@ func TestMeasure(t *testing.T) {
 	for _, via := range targets(t) {
 		clients := newClients(t, via.target)
 		for _, op := range []canned.Operation{canned.List20, canned.List100, canned.Create, canned.Get} {
-			add(via.name+" "+op.Name, contenders(t, clients, op, via.callers))
+			var contenders []rounds.Contender
+			for _, c := range clients {
+				contenders = append(contenders, newContender(t, c.Name, rounds.CPU, via.callers, func() error {
+					_, err := c.Call(t.Context(), op)
+					return err
+				}))
+			}
+			add(via.name+" "+op.Name, contenders)
 		}
 	}
-	constant := canned.NewHandler()
 	add("server list20", []rounds.Contender{serverContender(t, "canned"), serverContender(t, "fake")})
-	add("server start", []rounds.Contender{
-		{Name: "canned", Do: times(func() error { return startConstant(t, constant) })},
-		{Name: "fake", Do: times(func() error { return startFake(t) })},
-	})
+	add("server start", starts(t))
 	all = append(all, allocations(t)...)
 	if *outFlag != "" {
 		write(t, *outFlag, all)
@@ -79,17 +83,30 @@ func targets(t *testing.T) []target {
 	return []target{{"stub", stub, 1}, {"TCP", tcp, 1}, {"TCP64", tcp, goroutines}}
 }
 
-func contenders(t *testing.T, clients []peer.Client, op canned.Operation, callers int) []rounds.Contender {
+// newContender calls f from some goroutines.
+func newContender(
+	t *testing.T, name string, cpu func() time.Duration, callers int, f func() error,
+) rounds.Contender {
 	t.Helper()
-	var all []rounds.Contender
-	for _, c := range clients {
-		all = append(all, rounds.Contender{Name: c.Name, Do: func(n int) error { return calls(t, c, op, callers, n) }})
-	}
-	return all
+	return rounds.Contender{Name: name, CPU: cpu, Do: func(n int) { require.NoError(t, fromMany(callers, n, f), name) }}
 }
 
-func times(f func() error) func(int) error {
-	return func(n int) error { return fromMany(1, n, f) }
+// starts has servers that get a first request, and end.
+func starts(t *testing.T) []rounds.Contender {
+	t.Helper()
+	constant, once := canned.NewHandler(), &http.Transport{DisableKeepAlives: true}
+	return []rounds.Contender{
+		newContender(t, "canned", rounds.CPU, 1, func() error {
+			srv := httptest.NewServer(constant)
+			defer srv.Close()
+			return list(t, once, srv.URL+"/v1")
+		}),
+		newContender(t, "fake", rounds.CPU, 1, func() error {
+			srv := fake.NewServer(fake.WithKey(peer.APIKey, fake.Enterprise(0, 0)))
+			defer srv.Close()
+			return list(t, once, srv.URL())
+		}),
+	}
 }
 
 // allocations counts what one call allocates, with the five of the stub.

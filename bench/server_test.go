@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strconv"
@@ -87,14 +86,15 @@ func (s *server) line(tb testing.TB) string {
 // serve is the server's side. It prints its base URL, then its CPU time for each line that it
 // reads, and ends with its standard input.
 func serve(kind string) error {
-	var baseURL string
-	switch kind {
-	case "fake":
-		srv := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 0)), fake.WithKey(peer.APIKey, fake.Enterprise(0, 0)),
-			fake.WithPets(newPets(100)...))
+	if kind == "fake" {
+		var pets []petstore.NewPet
+		for _, p := range canned.Pets(100) {
+			pets = append(pets, petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status})
+		}
+		srv := fake.NewServer(fake.WithKey(peer.APIKey, fake.Enterprise(0, 0)), fake.WithPets(pets...))
 		defer srv.Close()
-		baseURL = srv.URL()
-	case "canned":
+		fmt.Println(srv.URL())
+	} else {
 		listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
@@ -102,24 +102,13 @@ func serve(kind string) error {
 		srv := &http.Server{Handler: canned.NewHandler(), ReadHeaderTimeout: time.Minute}
 		defer func() { _ = srv.Close() }()
 		go func() { _ = srv.Serve(listener) }()
-		baseURL = "http://" + listener.Addr().String() + "/v1"
-	default:
-		return fmt.Errorf("no such server: %s", kind)
+		fmt.Printf("http://%s/v1\n", listener.Addr())
 	}
-	fmt.Println(baseURL)
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		fmt.Println(rounds.CPU().Nanoseconds())
 	}
 	return lines.Err()
-}
-
-func newPets(n int) []petstore.NewPet {
-	var pets []petstore.NewPet
-	for _, p := range canned.Pets(n) {
-		pets = append(pets, petstore.NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status})
-	}
-	return pets
 }
 
 // serverContender makes lists of 20 over 64 connections to a server of that kind, and has the CPU
@@ -129,13 +118,8 @@ func serverContender(t *testing.T, kind string) rounds.Contender {
 	s := startServer(t, kind)
 	transport := &http.Transport{MaxIdleConnsPerHost: goroutines}
 	t.Cleanup(transport.CloseIdleConnections)
-	return rounds.Contender{
-		Name: kind,
-		Do: func(n int) error {
-			return fromMany(goroutines, n, func() error { return list(t, transport, s.baseURL) })
-		},
-		CPU: func() time.Duration { return s.cpuTime(t) },
-	}
+	cpu := func() time.Duration { return s.cpuTime(t) }
+	return newContender(t, kind, cpu, goroutines, func() error { return list(t, transport, s.baseURL) })
 }
 
 // list asks for a list of 20, as far as a server sees it.
@@ -158,25 +142,4 @@ func list(t *testing.T, transport http.RoundTripper, baseURL string) error {
 		return errors.New(resp.Status)
 	}
 	return nil
-}
-
-// startFake starts a fake and makes a first request; startConstant does so with a constant handler.
-func startFake(t *testing.T) error {
-	t.Helper()
-	srv := fake.NewServer(fake.WithKey(peer.APIKey, fake.Enterprise(0, 0)))
-	defer srv.Close()
-	return first(t, srv.URL())
-}
-
-func startConstant(t *testing.T, handler http.Handler) error {
-	t.Helper()
-	srv := httptest.NewServer(handler)
-	defer srv.Close()
-	return first(t, srv.URL+"/v1")
-}
-
-func first(t *testing.T, baseURL string) error {
-	t.Helper()
-	transport := &http.Transport{DisableKeepAlives: true}
-	return list(t, transport, baseURL)
 }

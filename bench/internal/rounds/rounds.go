@@ -4,7 +4,6 @@
 package rounds
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"syscall"
 	"time"
@@ -16,8 +15,8 @@ import (
 type Contender struct {
 	Name string
 	// Do does the work n times.
-	Do func(n int) error
-	// CPU returns the CPU time that all work has used until now. Nil: that of this process.
+	Do func(n int)
+	// CPU returns the CPU time that all work has used until now.
 	CPU func() time.Duration
 }
 
@@ -30,23 +29,16 @@ func (r Ratio) Exact() bool { return r.High <= 1.05*r.Median && r.Low >= 0.95*r.
 
 // Compare runs n rounds, in each of which each contender uses about that much CPU time, in random
 // order. It returns a ratio for each contender, in their order; that of the first is 1.
-func Compare(contenders []Contender, n int, length time.Duration) ([]Ratio, error) {
+func Compare(contenders []Contender, n int, length time.Duration) []Ratio {
 	calls := make([]int, len(contenders))
 	for i, c := range contenders {
-		var err error
-		if calls[i], err = c.callsIn(length); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Name, err)
-		}
+		calls[i] = c.callsIn(length)
 	}
 	samples := make([][]float64, len(contenders))
 	for range n {
 		each := make([]float64, len(contenders))
 		for _, i := range rand.Perm(len(contenders)) {
-			used, err := contenders[i].measure(calls[i])
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", contenders[i].Name, err)
-			}
-			each[i] = float64(used) / float64(calls[i])
+			each[i] = float64(contenders[i].measure(calls[i])) / float64(calls[i])
 		}
 		for i := range each {
 			samples[i] = append(samples[i], each[i]/each[0])
@@ -56,33 +48,28 @@ func Compare(contenders []Contender, n int, length time.Duration) ([]Ratio, erro
 	for i := range samples {
 		ratios[i] = summarize(samples[i])
 	}
-	return ratios, nil
+	return ratios
 }
 
 // callsIn returns how often the contender does its work in that CPU time, the most of five counts:
 // what comes first or in between, as a new connection, costs more.
-func (c Contender) callsIn(length time.Duration) (most int, err error) {
+func (c Contender) callsIn(length time.Duration) int {
+	most := 1
 	for range 5 {
 		used, calls := time.Duration(0), 1
 		for ; used < length/2; calls *= 2 {
-			if used, err = c.measure(calls); err != nil {
-				return 0, err
-			}
+			used = c.measure(calls)
 		}
 		most = max(most, int(float64(calls/2)*float64(length)/float64(used)))
 	}
-	return max(1, most), nil
+	return most
 }
 
 // measure returns the CPU time of that many calls.
-func (c Contender) measure(calls int) (time.Duration, error) {
-	now := c.CPU
-	if now == nil {
-		now = CPU
-	}
-	before := now()
-	err := c.Do(calls)
-	return now() - before, err
+func (c Contender) measure(calls int) time.Duration {
+	before := c.CPU()
+	c.Do(calls)
+	return c.CPU() - before
 }
 
 // summarize assumes no distribution, since other programs have their part in every sample.
