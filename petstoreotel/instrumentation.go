@@ -115,8 +115,10 @@ func newEndpoint(c petstore.Call) *endpoint {
 	attributes := append(s.attributes(), AttributeOperation.String(c.Operation))
 	return &endpoint{
 		server: s, attributes: attributes,
-		start: []trace.SpanStartOption{trace.WithAttributes(attributes...),
-			trace.WithAttributes(semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template))},
+		start: []trace.SpanStartOption{
+			trace.WithAttributes(attributes...),
+			trace.WithAttributes(semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template)),
+		},
 		served: metric.WithAttributes(s.attributes()...),
 		called: metric.WithAttributes(attributes...),
 	}

@@ -32,8 +32,8 @@ func newMetrics(meter metric.Meter) metrics {
 		metric.WithDescription("Time a request waited for the rate limit."),
 		// From the resolution of a scheduler to the two minutes that a call waits by default.
 		metric.WithExplicitBucketBoundaries(0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120))
-	m.waitingCalls, errs[3] = meter.Int64UpDownCounter("petstore.client.rate_limit.waiting_calls", metric.WithUnit("{call}"),
-		metric.WithDescription("Calls that wait for the rate limit."))
+	m.waitingCalls, errs[3] = meter.Int64UpDownCounter("petstore.client.rate_limit.waiting_calls",
+		metric.WithUnit("{call}"), metric.WithDescription("Calls that wait for the rate limit."))
 	m.waitsGivenUp, errs[4] = meter.Int64Counter("petstore.client.rate_limit.waits_given_up", metric.WithUnit("{wait}"),
 		metric.WithDescription("Waits that ended with their call, or would have been too long to begin."))
 	if err := errors.Join(errs[:]...); err != nil {

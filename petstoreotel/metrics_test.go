@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
-	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -51,52 +50,6 @@ func TestRequestDuration(t *testing.T) {
 			assert.Equal(t, []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}, p.Bounds)
 		}
 	}, fake.WithLatency(30*time.Millisecond))
-}
-
-func TestMetricsHaveNamesUnitsAndDescriptions(t *testing.T) {
-	recorded(t, func(t *testing.T, s *harness) {
-		s.list(s.client)
-		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "7", Times: 2})
-		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
-			petstore.RetryPolicy{MaxAttempts: 2}))
-		require.ErrorIs(t, err, petstore.ErrRateLimited)
-		units := make(map[string]string)
-		scope := s.collect()
-		for _, m := range scope.Metrics {
-			units[m.Name] = m.Unit
-			assert.NotEmpty(t, m.Description, m.Name)
-		}
-		assert.Equal(t, map[string]string{
-			httpconv.ClientRequestDuration{}.Name(): httpconv.ClientRequestDuration{}.Unit(),
-			metricCallDuration:                      "s",
-			metricWaitTime:                          "s",
-			metricWaitsGivenUp:                      "{wait}",
-			metricClosedUntil:                       "s",
-			metricWaitingCalls:                      "{call}",
-			metricLimit:                             "{request}",
-			metricRemaining:                         "{request}",
-		}, units)
-		assert.Equal(t, petstoreotel.ScopeName, scope.Scope.Name)
-		assert.Equal(t, petstore.Version, scope.Scope.Version)
-		assert.Equal(t, semconv.SchemaURL, scope.Scope.SchemaURL)
-	})
-}
-
-func TestWaitTime(t *testing.T) {
-	recorded(t, func(t *testing.T, s *harness) {
-		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "40"})
-		s.server.Inject(fake.Fault{Status: 503}) // the backoff after it is no wait for the rate limit
-		_, err := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithRetryPolicy(
-			petstore.RetryPolicy{BaseDelay: 8 * time.Second}))
-		require.NoError(t, err)
-
-		waits := s.waits()
-		require.Len(t, waits, 2)
-		assert.EqualValues(t, 1, waits["minute"].Count)
-		assert.InDelta(t, 40, waits["minute"].Sum, 1)
-		assert.EqualValues(t, 2, waits[""].Count, "the others went at once")
-		assert.Zero(t, waits[""].Sum)
-	})
 }
 
 // waits are the data points of the wait time by the reason of the wait, "" for none.
@@ -286,21 +239,6 @@ func TestClosedGate(t *testing.T) {
 			assert.Empty(t, s.closedUntil())
 			assert.Positive(t, s.remaining())
 		})
-	})
-	t.Run("is not that of another key", func(t *testing.T) {
-		recorded(t, func(t *testing.T, s *harness) {
-			options := append([]petstore.Option{petstoreotel.New(s.opts...)}, petstore.WithHTTPClient(s.server.HTTPClient()))
-			first, err := petstore.NewClient("https://service.test/v1", s.server.APIKey(), options...)
-			require.NoError(t, err)
-			second, err := petstore.NewClient("https://service.test/v1", "another-key", options...)
-			require.NoError(t, err)
-			s.ban(time.Hour)
-			_, err = first.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.ErrorIs(t, err, petstore.ErrRateLimited)
-			s.list(second)
-			assert.Contains(t, s.closedUntil(), "ban")
-			assert.Zero(t, s.remaining(), "that of the key with the fewest")
-		}, fake.WithKey("another-key", fake.PlanFree))
 	})
 }
 

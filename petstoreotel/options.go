@@ -45,7 +45,8 @@ var metersKind = option.New("WithMeterProvider", nil, func(c *config, p metric.M
 // propagation.NewCompositeTextMapPropagator sends nothing.
 func WithPropagators(p propagation.TextMapPropagator) Option { return setting{propagatorsKind.Of(p)} }
 
-var propagatorsKind = option.New("WithPropagators", nil, func(c *config, p propagation.TextMapPropagator) { c.propagators = p })
+var propagatorsKind = option.New("WithPropagators", nil,
+	func(c *config, p propagation.TextMapPropagator) { c.propagators = p })
 
 // WithCallsOnly has [New] leave the requests to another instrumentation, such as otelhttp: there
 // are no spans of requests and no http.client.request.duration, and no header changes. Calls and

@@ -13,6 +13,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/petstoreotel"
 )
 
 // convention is an attribute of the conventions. Its key comes from the package that is generated
@@ -57,8 +58,12 @@ func TestNew_followsTheSemanticConventions(t *testing.T) {
 		assert.Greater(t, kinds[trace.SpanKindInternal], 3)
 
 		metrics := s.collect()
-		require.Len(t, metrics.Metrics, 8, "all of them")
+		assert.Equal(t, petstoreotel.ScopeName, metrics.Scope.Name)
+		assert.Equal(t, semconv.SchemaURL, metrics.Scope.SchemaURL)
+		units := make(map[string]string)
 		for _, m := range metrics.Metrics {
+			units[m.Name] = m.Unit
+			assert.NotEmpty(t, m.Description, m.Name)
 			rules := func(c convention) (allowed, required bool) { return c.metric, false }
 			if want := (httpconv.ClientRequestDuration{}); !strings.HasPrefix(m.Name, "petstore.") {
 				assert.Equal(t, []string{want.Name(), want.Unit(), want.Description()}, []string{m.Name, m.Unit, m.Description})
@@ -68,6 +73,10 @@ func TestNew_followsTheSemanticConventions(t *testing.T) {
 				assertConventional(t, m.Name, attributes, rules)
 			}
 		}
+		assert.Equal(t, map[string]string{
+			"http.client.request.duration": "s", metricCallDuration: "s", metricWaitTime: "s", metricWaitsGivenUp: "{wait}",
+			metricClosedUntil: "s", metricWaitingCalls: "{call}", metricLimit: "{request}", metricRemaining: "{request}",
+		}, units)
 	})
 }
 

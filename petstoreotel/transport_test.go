@@ -14,12 +14,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/baggage"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -56,7 +60,11 @@ func (*payload) Close() error { return nil }
 
 func TestCarrierShowsThePropagatorTheHeader(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
-		s.opts = append(s.opts, petstoreotel.WithPropagators(appending{}))
+		s.opts = append(s.opts, petstoreotel.WithPropagators(injector(func(carrier propagation.TextMapCarrier) {
+			if slices.Contains(carrier.Keys(), "Via") {
+				carrier.Set("Via", carrier.Get("Via")+", propagator")
+			}
+		})))
 		_, err := s.newClient(s.base()).ListPets(t.Context(), petstore.ListPetsParams{},
 			petstore.WithHeader("Via", "caller"))
 		require.NoError(t, err)
@@ -64,18 +72,13 @@ func TestCarrierShowsThePropagatorTheHeader(t *testing.T) {
 	})
 }
 
-// appending adds to the Via header, if there is one.
-type appending struct{}
+// injector is a propagator.
+type injector func(propagation.TextMapCarrier)
 
-func (appending) Fields() []string { return []string{"Via"} }
+func (injector) Fields() []string                                               { return nil }
+func (f injector) Inject(_ context.Context, carrier propagation.TextMapCarrier) { f(carrier) }
 
-func (appending) Inject(_ context.Context, carrier propagation.TextMapCarrier) {
-	if slices.Contains(carrier.Keys(), "Via") {
-		carrier.Set("Via", carrier.Get("Via")+", propagator")
-	}
-}
-
-func (appending) Extract(ctx context.Context, _ propagation.TextMapCarrier) context.Context {
+func (injector) Extract(ctx context.Context, _ propagation.TextMapCarrier) context.Context {
 	return ctx
 }
 
@@ -125,23 +128,21 @@ func TestTransportLeavesNoSpanOpenOverABrokenBase(t *testing.T) {
 	}
 }
 
-func TestNewTransport(t *testing.T) {
-	t.Run("records the requests of a client only", func(t *testing.T) {
-		recorded(t, func(t *testing.T, s *harness) {
-			client := s.bareClient(s.transport())
-			s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
-			s.list(client)
+func TestNewTransportRecordsRequestsOnly(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		client := s.bareClient(s.transport())
+		s.server.Inject(fake.Fault{Status: 429, RetryAfter: "3"})
+		s.list(client)
 
-			spans := s.ended()
-			require.Len(t, spans, 2, "no span of the call")
-			for i, span := range spans {
-				assert.Equal(t, "GET /v1/pets", span.Name())
-				assert.Equal(t, "listPets", value(span, petstoreotel.AttributeOperation))
-				assert.Equal(t, []string{"", "1"}[i], value(span, semconv.HTTPRequestResendCountKey))
-			}
-			assert.Len(t, s.collect().Metrics, 1)
-			assert.Len(t, s.durations(), 2)
-		})
+		spans := s.ended()
+		require.Len(t, spans, 2, "no span of the call")
+		for i, span := range spans {
+			assert.Equal(t, "GET /v1/pets", span.Name())
+			assert.Equal(t, "listPets", value(span, petstoreotel.AttributeOperation))
+			assert.Equal(t, []string{"", "1"}[i], value(span, semconv.HTTPRequestResendCountKey))
+		}
+		assert.Len(t, s.collect().Metrics, 1)
+		assert.Len(t, s.durations(), 2)
 	})
 }
 
@@ -253,22 +254,23 @@ func TestServerIsThatOfTheURL(t *testing.T) {
 		{"https://[2001:db8::1]/v1/pets", "2001:db8::1", 443},
 		{"https://[2001:db8::1]:8443/v1/pets", "2001:db8::1", 8443},
 	} {
-		t.Run(c.url, func(t *testing.T) {
-			t.Parallel()
-			s := newHarness(t)
-			rt := petstoreotel.NewTransport(roundTripper(func(*http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: http.StatusOK}, nil
-			}), s.opts...)
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url, http.NoBody)
-			require.NoError(t, err)
-			_, err = rt.RoundTrip(req) //nolint:bodyclose // there is none
-			require.NoError(t, err)
-			span := s.ended()[0]
-			assert.Equal(t, c.address, value(span, semconv.ServerAddressKey))
-			assert.Equal(t, strconv.Itoa(c.port), value(span, semconv.ServerPortKey))
-			assert.Empty(t, value(span, semconv.NetworkProtocolVersionKey), "the transport did not say")
-		})
+		s := newHarness(t)
+		s.send(c.url, &http.Response{StatusCode: http.StatusOK})
+		span := s.ended()[0]
+		assert.Equal(t, c.address, value(span, semconv.ServerAddressKey))
+		assert.Equal(t, strconv.Itoa(c.port), value(span, semconv.ServerPortKey))
+		assert.Empty(t, value(span, semconv.NetworkProtocolVersionKey), "the transport did not say")
 	}
+}
+
+// send sends a request through a transport under test, to a base that returns resp.
+func (s *harness) send(url string, resp *http.Response) {
+	s.t.Helper()
+	rt := petstoreotel.NewTransport(roundTripper(func(*http.Request) (*http.Response, error) { return resp, nil }), s.opts...)
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, url, http.NoBody)
+	require.NoError(s.t, err)
+	_, err = rt.RoundTrip(req) //nolint:bodyclose // there is none
+	require.NoError(s.t, err)
 }
 
 func TestRequestSpanLastsUntilTheResponseHasBeenRead(t *testing.T) {
@@ -288,26 +290,15 @@ func TestRequestSpanLastsUntilTheResponseHasBeenRead(t *testing.T) {
 
 func TestRequestSpanEndsWithAHeaderWithoutABody(t *testing.T) {
 	t.Parallel()
-	connection := new(upgraded)
-	for name, resp := range map[string]*http.Response{
-		"nil":      {StatusCode: http.StatusNoContent},
-		"NoBody":   {StatusCode: http.StatusNoContent, Body: http.NoBody},
-		"upgraded": {StatusCode: http.StatusSwitchingProtocols, Body: connection},
+	for _, resp := range []*http.Response{
+		{StatusCode: http.StatusNoContent},
+		{StatusCode: http.StatusNoContent, Body: http.NoBody},
+		{StatusCode: http.StatusSwitchingProtocols, Body: new(upgraded)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newHarness(t)
-			body := resp.Body
-			rt := petstoreotel.NewTransport(roundTripper(func(*http.Request) (*http.Response, error) {
-				return resp, nil
-			}), s.opts...)
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://service.test/", http.NoBody)
-			require.NoError(t, err)
-			resp, err := rt.RoundTrip(req) //nolint:bodyclose // nothing behind it
-			require.NoError(t, err)
-			assert.Len(t, s.ended(), 1)
-			assert.Equal(t, body, resp.Body)
-		})
+		s, body := newHarness(t), resp.Body
+		s.send("https://service.test/", resp)
+		assert.Len(t, s.ended(), 1)
+		assert.Equal(t, body, resp.Body)
 	}
 }
 
@@ -405,27 +396,41 @@ func TestWithCallsOnlyLeavesHeadersAlone(t *testing.T) {
 }
 
 func TestBaggageIsSentToTheServiceByItsPropagatorOnly(t *testing.T) {
-	for name, c := range map[string]struct {
-		propagators propagation.TextMapPropagator
-		sent        string
-	}{
-		"its propagator": {propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}), "user=4711"},
-		"another":        {propagation.TraceContext{}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			recorded(t, func(t *testing.T, s *harness) {
-				s.opts = append(s.opts, petstoreotel.WithPropagators(c.propagators))
-				member, err := baggage.NewMember("user", "4711")
-				require.NoError(t, err)
-				bag, err := baggage.New(member)
-				require.NoError(t, err)
-				_, err = s.newClient(s.base()).ListPets(baggage.ContextWithBaggage(t.Context(), bag), petstore.ListPetsParams{})
-				require.NoError(t, err)
-				assert.Equal(t, c.sent, s.server.Requests()[0].Header.Get("Baggage"))
-				for _, span := range s.ended() {
-					assert.Empty(t, value(span, "user"))
-				}
-			})
-		})
-	}
+	recorded(t, func(t *testing.T, s *harness) {
+		member, err := baggage.NewMember("user", "4711")
+		require.NoError(t, err)
+		bag, err := baggage.New(member)
+		require.NoError(t, err)
+		ctx := baggage.ContextWithBaggage(t.Context(), bag)
+		_, err = s.client.ListPets(ctx, petstore.ListPetsParams{})
+		require.NoError(t, err)
+		s.opts = append(s.opts, petstoreotel.WithPropagators(propagation.Baggage{}))
+		_, err = s.newClient(s.base()).ListPets(ctx, petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Empty(t, s.server.Requests()[0].Header.Get("Baggage"))
+		assert.Equal(t, "user=4711", s.server.Requests()[1].Header.Get("Baggage"))
+		for _, span := range s.ended() {
+			assert.Empty(t, value(span, "user"))
+		}
+	})
+}
+
+// It stands at the end, because nothing brings back the providers of a program without an SDK.
+func TestNewTakesTheGlobalProvidersByDefault(t *testing.T) {
+	s := newHarness(t)
+	s.reader = metric.NewManualReader() // one belongs to one provider
+	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans)))
+	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(s.reader)))
+	otel.SetTextMapPropagator(propagation.TraceContext{})
+	t.Cleanup(func() {
+		otel.SetTracerProvider(tracenoop.NewTracerProvider())
+		otel.SetMeterProvider(metricnoop.NewMeterProvider())
+		otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator())
+	})
+	client := s.bareClient(s.base(), petstoreotel.New(petstoreotel.WithTracerProvider(nil),
+		petstoreotel.WithMeterProvider(nil), petstoreotel.WithPropagators(nil), nil))
+	s.list(client)
+	assert.Len(t, s.ended(), 2)
+	assert.Len(t, s.durations(), 1)
+	assert.NotEmpty(t, s.server.Requests()[0].Header.Get("Traceparent"))
 }
