@@ -1,13 +1,17 @@
 package petstore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +21,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestRateLimitedCall(t *testing.T) {
@@ -201,4 +206,98 @@ func TestDoStaysBelowTheBaseURL(t *testing.T) {
 	_, err = client.Do(t.Context(), "POST", "pets", nil, struct{}{})
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
 	assert.Empty(t, service.sent())
+}
+
+// orders is a service with a further path, orders, under the limits of a fake. It loses each seventh
+// response, half of them before the request was carried out.
+type orders struct {
+	*fake.Server
+	requests atomic.Int64
+	mu       sync.Mutex
+	posts    map[string]int // by their bodies
+}
+
+func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	if r.Method == http.MethodPost {
+		o.mu.Lock()
+		o.posts[string(body)]++
+		o.mu.Unlock()
+	}
+	n := o.requests.Add(1)
+	if n%14 == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.URL.Path = strings.Replace(r.URL.Path, "orders", "pets", 1)
+	o.Server.ServeHTTP(w, r)
+	if n%7 == 0 {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// RoundTrip is the service as a transport of the user.
+func (o *orders) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+	defer func() {
+		if recover() != nil {
+			err = io.ErrUnexpectedEOF
+		}
+	}()
+	w := httptest.NewRecorder()
+	o.ServeHTTP(w, r.Clone(r.Context()))
+	return w.Result(), nil
+}
+
+func TestDoBesideOtherCalls(t *testing.T) {
+	for name, http2 := range map[string]bool{"over HTTP/1": false, "over HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			loopback.Need(t)
+			service := &orders{Server: fake.NewTestServer(t), posts: map[string]int{}}
+			server := httptest.NewUnstartedServer(service)
+			server.EnableHTTP2 = http2
+			server.StartTLS()
+			t.Cleanup(server.Close)
+			callAndDo(t, service, server.URL, server.Client())
+		})
+	}
+	t.Run("through a transport of the user, over several windows", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			service := &orders{Server: fake.NewTestServer(t, fake.WithPlan(fake.PlanFree)), posts: map[string]int{}}
+			callAndDo(t, service, "https://service.test", &http.Client{Transport: service})
+		})
+	})
+}
+
+// callAndDo has 64 goroutines call the service, half of them through Do.
+func callAndDo(t *testing.T, service *orders, url string, hc *http.Client) {
+	t.Helper()
+	client, err := petstore.NewClient(url+"/v1", fake.DefaultAPIKey, petstore.WithHTTPClient(hc), petstore.WithMaxWait(time.Hour))
+	require.NoError(t, err)
+	var created atomic.Int64
+	var group sync.WaitGroup
+	for n := range 32 {
+		group.Go(func() {
+			for range 6 {
+				_ = list(client)
+			}
+		})
+		group.Go(func() {
+			for round := range 6 {
+				pet := petstore.NewPet{Name: fmt.Sprintf("%d-%d", n, round), CategoryID: 1}
+				_, err := client.Do(t.Context(), http.MethodPost, "orders", pet, nil)
+				assert.Equal(t, err != nil, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+				if err == nil {
+					created.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	service.AssertNoLimited(t)
+	assert.Greater(t, created.Load(), int64(32*4))
+	assert.LessOrEqual(t, int(created.Load()), len(service.posts))
+	for body, times := range service.posts {
+		assert.Equal(t, 1, times, body)
+	}
 }

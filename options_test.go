@@ -1,6 +1,7 @@
 package petstore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -228,6 +229,22 @@ func TestWithAttemptTimeout(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, 2, result.Attempts)
 		})
+	})
+}
+
+func TestWithAttemptTimeoutDrippingBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := fake.NewTestServer(t)
+		srv.Inject(fake.Fault{Wire: fake.WireDrip, Times: fake.Forever, Body: bytes.Repeat([]byte(" "), 1000)}) // for 100 seconds
+		client := srv.Client(petstore.WithLimiter(nil), petstore.WithAttemptTimeout(2*time.Second))
+		start := time.Now()
+		require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
+		assert.Equal(t, 2*time.Second, time.Since(start), "a create has one attempt")
+
+		start = time.Now()
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithCallTimeout(3*time.Second))
+		require.Error(t, err)
+		assert.Equal(t, 3*time.Second, time.Since(start), "the call's timeout ends the second attempt of a list")
 	})
 }
 
