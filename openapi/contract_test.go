@@ -1,8 +1,8 @@
 package openapi
 
 import (
-	"bytes"
-	"io"
+	"bufio"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -67,69 +67,47 @@ func connect(t *testing.T, v *validator, key string) *petstore.Client {
 	return client
 }
 
-// replay is a service that gives one answer.
-type replay struct {
-	status int
-	header http.Header
-	body   string
-}
-
-func (r replay) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{
-		StatusCode: r.status, Header: r.header, Body: io.NopCloser(bytes.NewReader([]byte(r.body))),
-	}, nil
-}
-
-func rateLimited(more ...string) http.Header {
-	h := http.Header{}
-	h.Set("Content-Type", "application/json")
-	h.Set("X-RateLimit-Limit", "60")
-	h.Set("X-RateLimit-Remaining", "59")
-	h.Set("X-RateLimit-Reset", "1922400060")
-	for i := 0; i+1 < len(more); i += 2 {
-		h.Del(more[i])
-		if more[i+1] != "" {
-			h.Set(more[i], more[i+1])
-		}
-	}
-	return h
-}
-
 // A validator that finds nothing could be broken.
 func TestValidator(t *testing.T) {
 	const pet, refusal = `{"id":1,"name":"Mia","categoryId":3}`, `{"code":"c","message":"m","status":404}`
 	const limited = `{"code":"c","message":"m","status":429}`
+	const rateLimit = "X-RateLimit-Limit: 60\nX-RateLimit-Remaining: 59\nX-RateLimit-Reset: 1922400060\n"
 	for name, c := range map[string]struct {
-		method, path, body string
-		answer             replay
-		finds              string // empty: nothing is wrong
+		request  string
+		status   int
+		header   string
+		response string
+		finds    string // empty: nothing is wrong
 	}{
-		"all is well":     {"GET", "/pets", "", replay{200, rateLimited(), "[" + pet + "]"}, ""},
-		"null for a list": {"GET", "/pets", "", replay{200, rateLimited(), "null"}, "doesn't match schema"},
+		"all is well":     {"GET /pets", 200, rateLimit, "[" + pet + "]", ""},
+		"null for a list": {"GET /pets", 200, rateLimit, "null", "doesn't match schema"},
 		"an id with a fraction": {
-			"GET", "/pets/1", "", replay{200, rateLimited(), strings.Replace(pet, "1", "1.5", 1)}, "doesn't match schema",
+			"GET /pets/1", 200, rateLimit, strings.Replace(pet, "1", "1.5", 1), "doesn't match schema",
 		},
 		"an id beyond int64": {
-			"GET", "/pets/1", "", replay{200, rateLimited(), strings.Replace(pet, "1", "9223372036854775808", 1)}, "out of range",
+			"GET /pets/1", 200, rateLimit, strings.Replace(pet, "1", "9223372036854775808", 1), "out of range",
 		},
 		"an unknown status": {
-			"GET", "/pets/1", "",
-			replay{200, rateLimited(), `{"id":1,"name":"Mia","categoryId":3,"status":"lost"}`},
-			"doesn't match schema",
+			"GET /pets/1", 200, rateLimit, strings.Replace(pet, "}", `,"status":"lost"}`, 1), "doesn't match schema",
 		},
 		"400 for a good animal": {
-			"POST", "/pets", `{"name":"Mia","categoryId":3}`, replay{400, rateLimited(), refusal}, "the request is valid",
+			`POST /pets {"name":"Mia","categoryId":3}`, 400, rateLimit, refusal, "the request is valid",
 		},
-		"401 to a good key": {"GET", "/pets", "", replay{401, rateLimited(), refusal}, "does not fit the key"},
-		"no limit":          {"GET", "/pets", "", replay{200, rateLimited("X-RateLimit-Limit", ""), "[]"}, "X-RateLimit-Limit"},
-		"limit too high":    {"GET", "/pets?limit=101", "", replay{200, rateLimited(), "[]"}, "limit"},
-		"a 429":             {"GET", "/pets", "", replay{429, rateLimited("Retry-After", "30"), limited}, ""},
-		"no Retry-After":    {"GET", "/pets", "", replay{429, rateLimited(), limited}, "Retry-After"},
-		"an unknown path":   {"GET", "/animals", "", replay{404, rateLimited(), refusal}, "no matching operation"},
+		"401 to a good key": {"GET /pets", 401, rateLimit, refusal, "does not fit the key"},
+		"no limit":          {"GET /pets", 200, "", "[]", "X-RateLimit-Limit"},
+		"limit too high":    {"GET /pets?limit=101", 200, rateLimit, "[]", "limit"},
+		"a 429":             {"GET /pets", 429, rateLimit + "Retry-After: 30\n", limited, ""},
+		"no Retry-After":    {"GET /pets", 429, rateLimit, limited, "Retry-After"},
+		"an unknown path":   {"GET /animals", 404, rateLimit, refusal, "no matching operation"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := newValidator(t, c.answer)
-			r, err := http.NewRequestWithContext(t.Context(), c.method, baseURL+c.path, strings.NewReader(c.body))
+			v := newValidator(t, transport(func(r *http.Request) (*http.Response, error) {
+				return http.ReadResponse(bufio.NewReader(strings.NewReader(fmt.Sprintf(
+					"HTTP/1.1 %d \nContent-Type: application/json\n%s\n%s", c.status, c.header, c.response))), r)
+			}))
+			method, rest, _ := strings.Cut(c.request, " ")
+			path, body, _ := strings.Cut(rest, " ")
+			r, err := http.NewRequestWithContext(t.Context(), method, baseURL+path, strings.NewReader(body))
 			require.NoError(t, err)
 			r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
 			r.Header.Set("Content-Type", "application/json")
@@ -145,3 +123,8 @@ func TestValidator(t *testing.T) {
 		})
 	}
 }
+
+// transport is a service as a function.
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }

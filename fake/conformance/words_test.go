@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/fake"
 )
 
 // Answers that the fake never gives.
@@ -60,7 +58,10 @@ func TestObserveWords(t *testing.T) {
 					assert.NoError(t, err)
 					a.header.Set(headerRemaining, strconv.Itoa(n+1))
 				})
-				answers := observeBroken(t, free)
+				_, s := open(t, free, catalogue())
+				observations, err := s.observe()
+				require.NoError(t, err)
+				answers := observations.answers()
 				for _, other := range []int{http.StatusBadRequest, http.StatusNotFound} {
 					want := map[bool]string{true: "free", false: "counted"}[other == status]
 					assert.Equal(t, want, answers[fmt.Sprintf("counts-%d", other)])
@@ -68,19 +69,4 @@ func TestObserveWords(t *testing.T) {
 			}
 		})
 	})
-}
-
-// observeBroken returns what is seen of a service that is not like the fake.
-func observeBroken(t *testing.T, b breakage) map[string]string {
-	t.Helper()
-	srv := fake.NewServer(catalogue())
-	t.Cleanup(srv.Close)
-	s, err := newSession(t.Context(), Target{
-		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(),
-		HTTPClient: &http.Client{Transport: breaker{srv, b}},
-	})
-	require.NoError(t, err)
-	observations, err := s.observe()
-	require.NoError(t, err)
-	return observations.answers()
 }
