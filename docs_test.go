@@ -331,7 +331,7 @@ func TestHouseOperationsAreEverywhere(t *testing.T) {
 		assert.Subset(t, operations, list, name)
 	}
 	for path, form := range map[string]string{
-		"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`, "openapi/contract_test.go": `\b%s\b`,
+		"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`, "openapi/testdata/document.golden": `(?m)^%s: `, "openapi/contract_test.go": `\b%s\b`,
 		"README.md": `(?i)\b%s\b`, "docs/conformance.md": `\b%s\b`,
 		"internal/chaos/call_test.go":               `(?i)\.%s\(`,
 		"cmd/petstore-fake/internal/replay/code.go": `(?i)\bcase petstore.Op%s:|"%[1]s"`,

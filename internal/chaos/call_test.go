@@ -28,6 +28,7 @@ type call struct {
 	cancels   bool            // the caller gives up by a cancel, not a deadline
 	bounds
 
+	life     context.Context // of the scenario
 	began    time.Time
 	took     time.Duration
 	result   any   // result of the operation; nil without one
@@ -46,13 +47,6 @@ type bounds struct {
 	retry                   petstore.RetryPolicy
 }
 
-// pace limits the time that a call may take, which matters only in real time.
-type pace struct {
-	pause, patience time.Duration // upper limits
-	bounds          []bounds
-	slow            bool // slow kinds are allowed
-}
-
 // policy is a short name for tables.
 type policy = petstore.RetryPolicy
 
@@ -62,37 +56,27 @@ var usual = bounds{
 	retry: policy{MaxAttempts: 4, BaseDelay: 500 * time.Millisecond, MaxDelay: 30 * time.Second},
 }
 
-var virtualTime = pace{
-	pause: 2 * time.Second, patience: 4 * time.Second, slow: true,
-	bounds: []bounds{
-		usual,
-		usual,
-		{
-			maxWait: 10 * time.Minute, attemptTimeout: 5 * time.Second,
-			retry: policy{MaxAttempts: 7, BaseDelay: 50 * time.Millisecond, MaxDelay: time.Second},
-		},
-		{
-			maxWait: 5 * time.Second, attemptTimeout: 500 * time.Millisecond,
-			retry: policy{MaxAttempts: 2, MaxDelay: time.Minute},
-		},
-		{
-			maxWait: time.Minute, attemptTimeout: 10 * time.Second, callTimeout: 3 * time.Second,
-			retry: policy{MaxAttempts: 3, MaxDelay: time.Second},
-		},
-		{attemptTimeout: 10 * time.Second, retry: policy{MaxAttempts: 1, MaxDelay: time.Second}},
+// limits are what a call is drawn from.
+var limits = []bounds{
+	usual,
+	usual,
+	{
+		maxWait: 10 * time.Minute, attemptTimeout: 5 * time.Second,
+		retry: policy{MaxAttempts: 7, BaseDelay: 50 * time.Millisecond, MaxDelay: time.Second},
 	},
-}
-
-var realTime = pace{
-	patience: 5 * time.Millisecond,
-	bounds: []bounds{{
-		maxWait: time.Minute, attemptTimeout: 200 * time.Millisecond,
-		retry: policy{MaxAttempts: 4, BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
-	}},
+	{
+		maxWait: 5 * time.Second, attemptTimeout: 500 * time.Millisecond,
+		retry: policy{MaxAttempts: 2, MaxDelay: time.Minute},
+	},
+	{
+		maxWait: time.Minute, attemptTimeout: 10 * time.Second, callTimeout: 3 * time.Second,
+		retry: policy{MaxAttempts: 3, MaxDelay: time.Second},
+	},
+	{attemptTimeout: 10 * time.Second, retry: policy{MaxAttempts: 1, MaxDelay: time.Second}},
 }
 
 // drawCall draws the n-th call of a caller.
-func drawCall(r *rand.Rand, p pace, trouble float64, name string) *call {
+func drawCall(r *rand.Rand, trouble float64, name string) *call {
 	c := &call{
 		operation: pick(r, petstore.OpListPets, petstore.OpGetPet, petstore.OpCreatePet, petstore.OpCreatePet, petstore.OpCreatePet),
 		pet: petstore.NewPet{
@@ -101,27 +85,20 @@ func drawCall(r *rand.Rand, p pace, trouble float64, name string) *call {
 		},
 		id:     1 + r.Int64N(missing),
 		limit:  r.IntN(11),
-		pause:  upTo(r, p.pause),
-		bounds: pick(r, p.bounds...),
+		pause:  upTo(r, 2*time.Second),
+		bounds: pick(r, limits...),
 	}
 	if chance(r, .15) {
-		c.patience, c.cancels = 1+upTo(r, p.patience), chance(r, .5)
+		c.patience, c.cancels = 1+upTo(r, 4*time.Second), chance(r, .5)
 	}
 	for range c.retry.MaxAttempts {
-		c.kinds = append(c.kinds, drawKind(r, p, trouble))
+		k := plain
+		if chance(r, trouble) {
+			k = pick(r, everyKind...)
+		}
+		c.kinds = append(c.kinds, k)
 	}
 	return c
-}
-
-func drawKind(r *rand.Rand, p pace, trouble float64) *kind {
-	if !chance(r, trouble) {
-		return plain
-	}
-	for {
-		if k := pick(r, everyKind...); p.slow || !k.slow {
-			return k
-		}
-	}
 }
 
 var everyKind = kinds()
@@ -135,6 +112,7 @@ var errImpatient = errors.New("the caller lost patience")
 // run makes the call.
 func (c *call) run(ctx context.Context, client *petstore.Client) {
 	defer func() { c.panicked = recover() }()
+	c.life = ctx
 	ctx, cancel := c.impatience(context.WithValue(ctx, callKey{}, c))
 	defer cancel()
 	c.began = time.Now()
@@ -240,7 +218,6 @@ type kind struct {
 	name  string
 	fault fake.Fault
 	whole bool          // the service's own response arrives completely
-	slow  bool          // it takes seconds, or makes all calls wait
 	stay  time.Duration // Retry-After of the response
 }
 
@@ -267,12 +244,12 @@ func kinds() []*kind {
 func brokenConnections() []*kind {
 	const late = 700 * time.Millisecond
 	return []*kind{
-		{name: "refuse late", slow: true, fault: fake.Fault{Wire: fake.WireRefuse, Delay: late}},
+		{name: "refuse late", fault: fake.Fault{Wire: fake.WireRefuse, Delay: late}},
 		{name: "truncate of a 500", fault: fake.Fault{Wire: fake.WireTruncate, Status: 500}},
-		{name: "delay", fault: fake.Fault{Delay: late}, whole: true, slow: true},
-		{name: "delay after commit", fault: fake.Fault{Delay: late, AfterCommit: true}, whole: true, slow: true},
+		{name: "delay", fault: fake.Fault{Delay: late}, whole: true},
+		{name: "delay after commit", fault: fake.Fault{Delay: late, AfterCommit: true}, whole: true},
 		{
-			name: "reset long after commit", slow: true,
+			name:  "reset long after commit",
 			fault: fake.Fault{Delay: 2 * time.Second, AfterCommit: true, Wire: fake.WireReset},
 		},
 	}
@@ -307,15 +284,15 @@ func refusals() []*kind {
 		{name: "404", fault: fake.Fault{Status: 404}},
 		{name: "501", fault: fake.Fault{Status: 501}},
 		{name: "redirect", fault: fake.Fault{Status: 307, Header: elsewhere}},
-		{name: "429", slow: true, fault: fake.Fault{Status: 429}},
-		{name: "429 cut off", slow: true, fault: fake.Fault{Status: 429, Wire: fake.WireTruncate}},
-		{name: "429 with an odd Retry-After", slow: true, fault: fake.Fault{Status: 429, RetryAfter: "soon"}},
+		{name: "429", fault: fake.Fault{Status: 429}},
+		{name: "429 cut off", fault: fake.Fault{Status: 429, Wire: fake.WireTruncate}},
+		{name: "429 with an odd Retry-After", fault: fake.Fault{Status: 429, RetryAfter: "soon"}},
 		{
-			name: "429 with Retry-After", slow: true, stay: 3 * time.Second,
+			name: "429 with Retry-After", stay: 3 * time.Second,
 			fault: fake.Fault{Status: 429, RetryAfter: "3"},
 		},
 		{ // a fraction: the fake does not count it as a wait for all clients of the key, only for this call
-			name: "503 with Retry-After", slow: true, stay: 2500 * time.Millisecond,
+			name: "503 with Retry-After", stay: 2500 * time.Millisecond,
 			fault: fake.Fault{Status: 503, RetryAfter: "2.5"},
 		},
 	}

@@ -20,10 +20,7 @@ import (
 // report has the figures and findings of a scenario.
 type report struct {
 	scenario *scenario
-	calls    int
-	requests int
-	met      map[string]int // requests by kind
-	outcomes map[string]int // calls by operation and outcome
+	figures
 
 	mu       sync.Mutex
 	findings []finding
@@ -41,7 +38,7 @@ func (r *report) found(rule, format string, args ...any) {
 }
 
 func (r *report) count(srv *fake.Server, injected map[string]*fake.Injection) {
-	r.met, r.outcomes = map[string]int{}, map[string]int{}
+	r.figures = *newFigures()
 	for name, i := range injected {
 		r.met[name] = i.Fired()
 	}
@@ -159,10 +156,7 @@ func (r *report) checkRequests(c *call) {
 		r.found("attempts", "%d, reported %d: %v", n, reported, c)
 	}
 	for i, q := range c.requests {
-		// In real time, an attempt of 200 ms may time out on a busy machine while its response
-		// arrives.
-		late := r.scenario.entry.real && q.err != nil && c.operation != petstore.OpCreatePet
-		if i < n-1 && !late && !q.mayBeFollowed(c.operation) {
+		if i < n-1 && !q.mayBeFollowed(c.operation) {
 			r.found("sent again", "after request %d: %v", i+1, c)
 		}
 		if i > 0 && q.at.Sub(c.requests[i-1].at) < c.requests[i-1].kind.stay {
@@ -191,12 +185,8 @@ func (q *request) inDoubt() bool {
 	return q.status == http.StatusRequestTimeout || q.status >= 500 && q.status != http.StatusNotImplemented
 }
 
-// checkTime checks that the call ended in time. It skips real time, in which a busy machine delays
-// all.
+// checkTime checks that the call ended in time.
 func (r *report) checkTime(c *call) {
-	if r.scenario.entry.real {
-		return
-	}
 	const (
 		asked = 3 * time.Second // the longest Retry-After of a response
 		// WithMaxWait does not limit the wait for the response of a request that went ahead. That

@@ -4,76 +4,48 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/link"
 )
 
-// entryPoint is a way to reach the service.
+// entryPoint is a way to reach the service. open returns a transport to it, and what closes it.
 type entryPoint struct {
 	name    string
 	baseURL string
-	real    bool // real sockets and real time
 	open    func(*fake.Server, *report) (http.RoundTripper, func())
 }
 
-// inMemory returns the entry points for virtual time: the fake's own two, and links that are kept
-// alive and may use TLS and HTTP/2.
-func inMemory() []entryPoint {
+// entryPoints returns the fake's own two in memory, and links that are kept alive and may use TLS and
+// HTTP/2.
+func entryPoints() []entryPoint {
+	memory := func(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
+		return srv.HTTPClient().Transport, func() {}
+	}
+	direct := func(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
+		return srv.Transport(), func() {}
+	}
+	links := func(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, func()) {
+		return func(srv *fake.Server, r *report) (http.RoundTripper, func()) { return serve(srv, r, secure, http2) }
+	}
 	return []entryPoint{
-		{name: "memory", baseURL: "http://localhost/v1", open: memory},
-		{name: "direct", baseURL: "https://service.test/v1", open: direct},
-		{name: "HTTP/1.1", baseURL: "http://localhost/v1", open: links(false, false)},
-		{name: "HTTP/1.1 over TLS", baseURL: "https://example.com/v1", open: links(true, false)},
-		{name: "HTTP/2", baseURL: "https://example.com/v1", open: links(true, true)},
+		{"memory", "http://localhost/v1", memory},
+		{"direct", "https://service.test/v1", direct},
+		{"HTTP/1.1", "http://localhost/v1", links(false, false)},
+		{"HTTP/1.1 over TLS", "https://example.com/v1", links(true, false)},
+		{"HTTP/2", "https://example.com/v1", links(true, true)},
 	}
 }
 
-// onSockets returns the entry points on loopback ports.
-func onSockets() []entryPoint {
-	return []entryPoint{
-		{name: "HTTP/1.1", baseURL: "http://localhost/v1", real: true, open: ports(false, false)},
-		{name: "HTTP/1.1 over TLS", baseURL: "https://example.com/v1", real: true, open: ports(true, false)},
-		{name: "HTTP/2", baseURL: "https://example.com/v1", real: true, open: ports(true, true)},
-	}
-}
-
-func memory(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
-	return srv.HTTPClient().Transport, func() {}
-}
-
-func direct(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
-	return srv.Transport(), func() {}
-}
-
-func links(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, func()) {
-	return func(srv *fake.Server, r *report) (http.RoundTripper, func()) {
-		l := &linkListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-		return serve(srv, r, l, l.dial, secure, http2)
-	}
-}
-
-func ports(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, func()) {
-	return func(srv *fake.Server, r *report) (http.RoundTripper, func()) {
-		l := httptest.NewUnstartedServer(nil).Listener // on a loopback port
-		dial := func(ctx context.Context) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "tcp", l.Addr().String())
-		}
-		return serve(srv, r, l, dial, secure, http2)
-	}
-}
-
-// serve serves l with net/http, and returns a transport to it, whose connections are kept alive.
-func serve(
-	srv *fake.Server, r *report, l net.Listener, dial func(context.Context) (net.Conn, error), secure, http2 bool,
-) (http.RoundTripper, func()) {
+// serve serves links with net/http, and returns a transport to them, whose connections are kept alive.
+func serve(srv *fake.Server, r *report, secure, http2 bool) (http.RoundTripper, func()) {
+	l := &linkListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	hs := &httptest.Server{
 		Listener:    l,
 		Config:      &http.Server{Handler: srv, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)},
@@ -84,18 +56,29 @@ func serve(
 	} else {
 		hs.Start()
 	}
-	w := &wires{report: r, secure: secure, open: map[net.Conn]bool{}}
+	open := new(atomic.Int64)
 	tr := hs.Client().Transport.(*http.Transport)
 	tr.MaxIdleConnsPerHost = 16
 	tr.DialContext = func(ctx context.Context, _, addr string) (net.Conn, error) {
 		if addr != "localhost:80" && addr != "example.com:443" {
 			r.found("key", "the client dialled %s", addr)
 		}
-		conn, err := dial(ctx)
-		return w.tap(conn), err
+		conn, err := l.dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		open.Add(1)
+		return &tapped{Conn: conn, report: r, secure: secure, open: open}, nil
 	}
 	return tr, func() {
-		w.close(tr)
+		for end := time.Now().Add(5 * time.Second); open.Load() > 0 && time.Now().Before(end); {
+			tr.CloseIdleConnections() // repeated, because a stream of HTTP/2 may end a little later
+			sleep(time.Millisecond)
+		}
+		if n := open.Load(); n > 0 {
+			r.found("connection", "%d are open after the last call", n)
+		}
+		hs.CloseClientConnections()
 		hs.Close()
 	}
 }
@@ -138,67 +121,27 @@ func (l *linkListener) Close() error {
 // Addr returns an address that cannot be dialled.
 func (l *linkListener) Addr() net.Addr { return link.ServerAddress }
 
-// wires has the client's ends of the connections of an entry point.
-type wires struct {
-	report *report
-	secure bool
-	mu     sync.Mutex
-	open   map[net.Conn]bool
-}
-
-func (w *wires) tap(conn net.Conn) net.Conn {
-	if conn == nil {
-		return nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	t := &tapped{conn, w}
-	w.open[t] = true
-	return t
-}
-
-// close waits up to 5 seconds until all connections have ended, reports those that are left, and
-// closes them.
-func (w *wires) close(tr *http.Transport) {
-	for end := time.Now().Add(5 * time.Second); len(w.left()) > 0 && time.Now().Before(end); {
-		tr.CloseIdleConnections() // repeated, because a stream of HTTP/2 may end a little later
-		sleep(time.Millisecond)
-	}
-	left := w.left()
-	if len(left) > 0 {
-		w.report.found("connection", "%d are open after the last call", len(left))
-	}
-	for _, conn := range left {
-		_ = conn.Close()
-	}
-}
-
-func (w *wires) left() []net.Conn {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Collect(maps.Keys(w.open))
-}
-
 // tapped is a connection that looks for the key in all that the client writes.
 type tapped struct {
 	net.Conn
-	wires *wires
+	report *report
+	secure bool
+	open   *atomic.Int64 // number of connections of the entry point
+	closed sync.Once
 }
 
 // Write checks p: without TLS the key follows the name of its header; with TLS it must not be
 // visible.
 func (t *tapped) Write(p []byte) (int, error) {
 	seen, due := bytes.Count(p, []byte(key)), bytes.Count(p, []byte("\r\nAuthorization: Bearer "+key+"\r\n"))
-	if seen != due || t.wires.secure && seen > 0 {
-		t.wires.report.found("key", "%d times in what was written, %d times in Authorization", seen, due)
+	if seen != due || t.secure && seen > 0 {
+		t.report.found("key", "%d times in what was written, %d times in Authorization", seen, due)
 	}
 	return t.Conn.Write(p)
 }
 
-// Close removes the connection from the open ones.
+// Close counts the connection as closed.
 func (t *tapped) Close() error {
-	t.wires.mu.Lock()
-	delete(t.wires.open, t)
-	t.wires.mu.Unlock()
+	t.closed.Do(func() { t.open.Add(-1) })
 	return t.Conn.Close()
 }

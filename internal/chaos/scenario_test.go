@@ -45,19 +45,14 @@ type change struct {
 // draw draws a scenario with n calls.
 func draw(seed uint64, d entryPoint, n int) *scenario {
 	r := rand.New(rand.NewPCG(seed, 0))
-	p, trouble, callers := virtualTime, .05+.35*r.Float64(), 4+r.IntN(45)
+	trouble, callers := .05+.35*r.Float64(), 4+r.IntN(45)
 	w := &scenario{seed: seed, entry: d, clients: 1 + r.IntN(3)}
-	if d.real {
-		p, callers = realTime, 16
-		w.ban = callers
-	} else {
-		w.drawService(r, callers)
-	}
+	w.drawService(r, callers)
 	for i := range callers {
 		stream := rand.New(rand.NewPCG(seed, uint64(1+i)))
 		var calls []*call
 		for j := range (n + callers - 1 - i) / callers {
-			calls = append(calls, drawCall(stream, p, trouble, fmt.Sprintf("pet %d of caller %d", j, i)))
+			calls = append(calls, drawCall(stream, trouble, fmt.Sprintf("pet %d of caller %d", j, i)))
 		}
 		w.callers = append(w.callers, calls)
 	}
@@ -95,17 +90,14 @@ func (w *scenario) service() *fake.Server {
 	)
 }
 
-// wrapper wraps the recorder in a transport that makes the client wrong.
-type wrapper func(http.RoundTripper) http.RoundTripper
-
-// run runs the scenario and the checks. wrong makes the clients wrong; it may be nil.
-func (w *scenario) run(ctx context.Context, wrong wrapper) *report {
+// run runs the scenario and the checks.
+func (w *scenario) run(ctx context.Context, is wrong) *report {
 	report := &report{scenario: w}
 	srv := w.service()
 	injected := inject(srv, everyKind)
 	base, closeEntry := w.entry.open(srv, report)
 	recorder := &recorder{base: base, origin: strings.TrimSuffix(w.entry.baseURL, "/v1"), report: report}
-	clients := w.newClients(recorder, wrong, report)
+	clients := w.newClients(is.around(recorder), report)
 	for _, ch := range w.changes {
 		defer time.AfterFunc(ch.after, func() { ch.happen(srv) }).Stop()
 	}
@@ -115,7 +107,7 @@ func (w *scenario) run(ctx context.Context, wrong wrapper) *report {
 			for _, c := range calls {
 				sleep(c.pause)
 				c.run(ctx, clients[i%len(clients)])
-				w.waitForRetryAt(c)
+				c.waitForRetryAt()
 			}
 		})
 	}
@@ -130,15 +122,12 @@ func (w *scenario) run(ctx context.Context, wrong wrapper) *report {
 	return report
 }
 
-func (w *scenario) newClients(recorder http.RoundTripper, wrong wrapper, report *report) []*petstore.Client {
+func (w *scenario) newClients(through http.RoundTripper, report *report) []*petstore.Client {
 	limiter := petstore.NewLimiter()
-	if wrong != nil {
-		recorder = wrong(recorder)
-	}
 	var clients []*petstore.Client
 	for range w.clients {
 		client, err := petstore.NewClient(w.entry.baseURL, key,
-			petstore.WithHTTPClient(&http.Client{Transport: recorder}),
+			petstore.WithHTTPClient(&http.Client{Transport: through}),
 			petstore.WithLimiter(limiter),
 			petstore.WithMaxResponseBytes(maxBody),
 			petstore.WithLogger(slog.New(slog.NewTextHandler(logCheck{report}, &slog.HandlerOptions{Level: slog.LevelDebug}))))
@@ -159,13 +148,13 @@ func (ch change) happen(srv *fake.Server) {
 }
 
 // waitForRetryAt waits until RetryAt of the call's error, as a good caller does.
-func (w *scenario) waitForRetryAt(c *call) {
-	if limited, ok := errors.AsType[*petstore.RateLimitError](c.err); ok && !w.entry.real {
+func (c *call) waitForRetryAt() {
+	if limited, ok := errors.AsType[*petstore.RateLimitError](c.err); ok {
 		sleep(time.Until(limited.RetryAt))
 	}
 }
 
-// sleep waits for d; in a bubble, the time is virtual.
+// sleep waits for d in virtual time.
 func sleep(d time.Duration) {
 	if d > 0 {
 		<-time.After(d)
