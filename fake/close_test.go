@@ -35,19 +35,21 @@ func TestClose(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, rec.Code)
 		assert.Empty(t, srv.Requests())
 	})
-	t.Run("breaks off a leaked body within a second and names it", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			tb := &recorder{}
-			srv := fake.NewTestServer(tb)
-			resp, err := srv.HTTPClient().Do(request{path: "/pets?status=sold"}.build(t, "http://service.test/v1"))
-			require.NoError(t, err)
-			start := time.Now()
-			tb.end()
-			assert.LessOrEqual(t, time.Since(start), time.Second)
-			assert.Contains(t, tb.log.String(), "a response body was never closed: GET /v1/pets")
-			assert.Empty(t, tb.errors.String())
-			_ = resp.Body.Close()
-		})
+	t.Run("breaks off a leaked body within a second and names it, which fails a strict test", func(t *testing.T) {
+		for _, opts := range [][]fake.Option{nil, with(fake.WithStrict())} {
+			synctest.Test(t, func(t *testing.T) {
+				tb := &recorder{}
+				srv := fake.NewTestServer(tb, opts...)
+				resp, err := srv.HTTPClient().Do(request{path: "/pets?status=sold"}.build(t, "http://service.test/v1"))
+				require.NoError(t, err)
+				start := time.Now()
+				tb.end()
+				assert.LessOrEqual(t, time.Since(start), time.Second)
+				assert.Equal(t, opts != nil, tb.Failed())
+				assert.Contains(t, tb.log.String()+tb.errors.String(), "a response body was never closed: GET /v1/pets")
+				_ = resp.Body.Close()
+			})
+		}
 	})
 	t.Run("ends a stalled request and names it", func(t *testing.T) {
 		// wait waits until the request is stalled, and limit is the longest time that Close may take.

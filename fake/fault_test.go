@@ -189,8 +189,12 @@ func TestFaultInvalid(t *testing.T) {
 		{Wire: -1},
 		{Wire: fake.WireRefuse, AfterCommit: true},
 	} {
+		assert.Error(t, f.Validate(), "%+v", f)
 		assert.Panics(t, func() { srv.Inject(f) }, "%+v", f)
 	}
+	require.NoError(t, fake.Fault{}.Validate())
+	assert.EqualError(t, fake.Fault{Chance: 2}.Validate(),
+		"fake: Fault: Chance is not a probability between 0 and 1")
 }
 
 func TestFault_Effect(t *testing.T) {
@@ -219,13 +223,6 @@ func TestRequest_FaultEffect(t *testing.T) {
 		assert.Equal(t, "header X-Trace: [redacted]", requests[0].FaultEffect)
 		assert.Empty(t, requests[1].FaultEffect)
 	})
-}
-
-func TestInjection_Until(t *testing.T) {
-	srv := fakecontrol.New("", nil)
-	i := srv.Inject(fake.Fault{Status: 503, For: time.Minute})
-	assert.WithinDuration(t, srv.Now().Add(time.Minute), i.Until, 10*time.Second)
-	assert.Zero(t, srv.Inject(fake.Fault{Status: 503}).Until)
 }
 
 // FuzzFault injects any Fault that a test may write. Inject refuses it, or the client sees what its

@@ -47,17 +47,19 @@ func TestFaultTimes(t *testing.T) {
 }
 
 func TestFaultFor(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
-	d := viaTransport(t, srv)
-	srv.Inject(fake.Fault{Status: 503, Times: fake.Forever, For: time.Minute})
+	srv := fakecontrol.New("", nil, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
+	d := viaTransport(t, srv.Server)
+	injected := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever, For: time.Minute})
+	assert.Equal(t, srv.Now().Add(time.Minute), injected.Until)
 	assert.Equal(t, 503, d.list(t).status)
 	srv.Advance(time.Minute - 1)
 	assert.Equal(t, 503, d.list(t).status)
-	require.Len(t, fakecontrol.Of(srv).Injections(), 1)
-	assert.True(t, fakecontrol.Of(srv).Injections()[0].Active)
+	require.Len(t, srv.Injections(), 1)
+	assert.True(t, srv.Injections()[0].Active)
 	srv.Advance(1)
 	assert.Equal(t, 200, d.list(t).status)
-	assert.False(t, fakecontrol.Of(srv).Injections()[0].Active)
+	assert.False(t, srv.Injections()[0].Active)
+	assert.Zero(t, srv.Inject(fake.Fault{Status: 503}).Until)
 }
 
 func TestFaultMatch(t *testing.T) {

@@ -2,7 +2,6 @@ package fake_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -305,17 +304,8 @@ func TestWaitForRequests(t *testing.T) {
 }
 
 func TestRedact(t *testing.T) {
-	const key = `op%41&"secret\~1`
-	srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree), fake.WithKey("short", fake.PlanFree))
-	inJSON, err := json.Marshal(key)
-	require.NoError(t, err)
-	for _, form := range []string{key, url.QueryEscape(key), strings.Trim(string(inJSON), `"`)} {
-		assert.Equal(t, "a[redacted]b[redacted]%c", fakecontrol.Of(srv).Redact("a"+form+"b"+form+"%c"))
-	}
-	for _, text := range []string{"", "short", "100%25 …", "op…", `"x\"` + key[:5]} {
-		assert.Equal(t, text, fakecontrol.Of(srv).Redact(text))
-	}
-	assert.Equal(t, "GET [redacted]…", fakecontrol.Of(srv).Redact("GET "+key[:9]+"…"), "what a message cut off")
+	srv := fakecontrol.New("", nil, fake.WithKey("second-key", fake.PlanFree))
+	assert.Equal(t, "a [redacted] and [redacted]…", srv.Redact("a fake%2Dapi-key and second…"))
 }
 
 func TestRedactHeaders(t *testing.T) {

@@ -26,46 +26,6 @@ func (d entryPoint) admitted(t *testing.T) (int, reply) {
 }
 
 func TestLimits(t *testing.T) {
-	inBubble(t, "two minutes of a plan",
-		with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, _ *fake.Server, d entryPoint) {
-			time.Sleep(1500 * time.Millisecond) // so that the window does not begin where the clock does
-			for minute := range 2 {
-				begin := time.Now().Truncate(time.Second)
-				n, r := d.admitted(t)
-				assert.Equal(t, 60, n)
-				require.Equal(t, http.StatusTooManyRequests, r.status)
-				assert.Equal(t, "60", r.header.Get("X-RateLimit-Limit"))
-				assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
-				assert.Equal(t, strconv.FormatInt(begin.Unix()+60, 10), r.header.Get("X-RateLimit-Reset"))
-				wait, err := strconv.Atoi(r.header.Get("Retry-After"))
-				require.NoError(t, err)
-				assert.Equal(t, 60, wait, minute)
-				time.Sleep(time.Duration(wait)*time.Second - 501*time.Millisecond)
-				assert.Equal(t, http.StatusTooManyRequests, d.list(t).status, "a millisecond too early")
-				time.Sleep(501 * time.Millisecond)
-			}
-		})
-	inBubble(t, "a day ends 24 hours after its first request",
-		with(fake.WithPlan(fake.PlanFree)), func(t *testing.T, srv *fake.Server, d entryPoint) {
-			start, sent := time.Now(), 0
-			for sent < fake.PlanFree.PerDay {
-				n, r := d.admitted(t)
-				sent += n
-				if sent < fake.PlanFree.PerDay {
-					wait, err := strconv.Atoi(r.header.Get("Retry-After"))
-					require.NoError(t, err)
-					time.Sleep(time.Duration(wait) * time.Second)
-				}
-			}
-			r := d.list(t)
-			require.Equal(t, http.StatusTooManyRequests, r.status)
-			assert.Equal(t, "1000", r.header.Get("X-RateLimit-Limit"))
-			assert.Contains(t, r.body, "plan Free allows 1000 requests per day")
-			assert.Equal(t, start.Add(24*time.Hour).Unix(), srv.Usage(srv.APIKey()).DayReset.Unix())
-			time.Sleep(time.Until(start.Add(24 * time.Hour)))
-			assert.Equal(t, http.StatusOK, d.list(t).status)
-			assert.Equal(t, 24*time.Hour, time.Since(start))
-		})
 	t.Run("headers show the limit with fewer requests left", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 4)))
 		d := viaTransport(t, srv)
@@ -78,15 +38,6 @@ func TestLimits(t *testing.T) {
 		assert.Equal(t, "4", r.header.Get("X-RateLimit-Limit"))
 		assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"))
 	})
-	inBubble(t, "headers show the day even if it ends before the minute",
-		with(fake.WithPlan(fake.Enterprise(9, 4))), func(t *testing.T, _ *fake.Server, d entryPoint) {
-			d.list(t)
-			time.Sleep(24*time.Hour - 30*time.Second)
-			r := d.list(t)
-			assert.Equal(t, "4", r.header.Get("X-RateLimit-Limit"))
-			assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
-			assert.Equal(t, strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10), r.header.Get("X-RateLimit-Reset"))
-		})
 	t.Run("a plan without limits still has headers", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
 		r := viaTransport(t, srv).list(t)
@@ -96,14 +47,18 @@ func TestLimits(t *testing.T) {
 		assert.Equal(t, "5", r.header.Get("X-RateLimit-Limit"))
 		assert.Equal(t, "3", r.header.Get("X-RateLimit-Remaining"))
 	})
-	inBubble(t, "a 429 names the plan and its limit",
-		with(fake.WithPlan(fake.Enterprise(1, 9))), func(t *testing.T, srv *fake.Server, d entryPoint) {
-			_, r := d.admitted(t)
-			assert.JSONEq(t, `{"code":"rate_limited","status":429,"message":"plan Enterprise allows 1 requests `+
-				`per minute, the next one at 2000-01-01T00:01:00Z (section 8.1)"}`, r.body)
-			assert.Equal(t, "plan Enterprise allows 1 requests per minute, the next one at "+
-				"2000-01-01T00:01:00Z (section 8.1)", srv.Requests()[1].Hint)
-		})
+	for span, plan := range map[string]fake.Plan{
+		"minute, the next one at 2000-01-01T00:01:00Z": fake.Enterprise(1, 9),
+		"day, the next one at 2000-01-02T00:00:00Z":    fake.Enterprise(9, 1),
+	} {
+		inBubble(t, "a 429 names the plan and its limit", with(fake.WithPlan(plan)),
+			func(t *testing.T, srv *fake.Server, d entryPoint) {
+				_, r := d.admitted(t)
+				message := "plan Enterprise allows 1 requests per " + span + " (section 8.1)"
+				assert.JSONEq(t, `{"code":"rate_limited","status":429,"message":"`+message+`"}`, r.body)
+				assert.Equal(t, message, srv.Requests()[1].Hint)
+			})
+	}
 	t.Run("a request that gets a 429 does not count", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
 		d := viaTransport(t, srv)
@@ -136,49 +91,24 @@ func TestLimits(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		d.list(t)
 		assert.Equal(t, time.Now().Add(time.Minute).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
+		assert.Equal(t, time.Now().Add(24*time.Hour).UTC(), srv.Usage(srv.APIKey()).DayReset)
 	})
-}
-
-func TestWithMinute(t *testing.T) {
-	t.Run("a second is the shortest", func(t *testing.T) {
-		for _, d := range []time.Duration{time.Nanosecond, time.Second} {
-			srv := fake.NewTestServer(t, fake.WithMinute(d), fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
-			viaTransport(t, srv).list(t)
-			assert.Equal(t, time.Unix(1_000_000_001, 0).UTC(), srv.Usage(srv.APIKey()).MinuteReset)
-		}
-	})
-	inBubble(t, "is a whole number of seconds",
-		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(2100*time.Millisecond)), func(t *testing.T, _ *fake.Server, d entryPoint) {
-			_, r := d.admitted(t)
-			assert.Equal(t, "3", r.header.Get("Retry-After"))
-			time.Sleep(3 * time.Second)
-			assert.Equal(t, http.StatusOK, d.list(t).status)
-		})
 }
 
 func TestRetryAfter(t *testing.T) {
-	t.Run("has the form of the Behavior", func(t *testing.T) {
-		for form, want := range map[fake.RetryAfterForm]string{
-			fake.RetryAfterSeconds: "60",
-			fake.RetryAfterDate:    "Sat, 01 Jan 2000 00:01:00 GMT",
-			fake.RetryAfterAbsent:  "",
-		} {
-			opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{RetryAfter: form}))
-			inBubble(t, fmt.Sprint(form), opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
-				_, r := d.admitted(t)
-				assert.Equal(t, want, r.header.Get("Retry-After"))
-				d.list(t)
-				assert.Equal(t, form == fake.RetryAfterAbsent, len(srv.Violations()) == 0)
-			})
-		}
-	})
-	inBubble(t, "is rounded up",
-		with(fake.WithPlan(fake.Enterprise(1, 0))), func(t *testing.T, _ *fake.Server, d entryPoint) {
+	for form, want := range map[fake.RetryAfterForm]string{
+		fake.RetryAfterSeconds: "60",
+		fake.RetryAfterDate:    "Sat, 01 Jan 2000 00:01:00 GMT",
+		fake.RetryAfterAbsent:  "",
+	} {
+		opts := with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBehavior(fake.Behavior{RetryAfter: form}))
+		inBubble(t, fmt.Sprint(form), opts, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			_, r := d.admitted(t)
+			assert.Equal(t, want, r.header.Get("Retry-After"))
 			d.list(t)
-			time.Sleep(59*time.Second + 999*time.Millisecond)
-			r := d.list(t)
-			assert.Equal(t, "1", r.header.Get("Retry-After"))
+			assert.Equal(t, form == fake.RetryAfterAbsent, len(srv.Violations()) == 0)
 		})
+	}
 }
 
 func TestLimitBody(t *testing.T) {
@@ -197,48 +127,72 @@ func TestLimitBody(t *testing.T) {
 	}
 }
 
+// step is a pause and the requests that are admitted after it. With a wait, one more is sent, whose
+// 429 has that Retry-After.
+type step struct {
+	pause    time.Duration
+	admitted int
+	wait     int
+}
+
 func TestWindow(t *testing.T) {
-	t.Run("begins as the Behavior says", func(t *testing.T) {
-		for _, c := range []struct {
-			name   string
-			window fake.Window
-			second int // admitted half a minute later
-			third  int // and a minute later
-			wait   string
-		}{
-			{"fixed", fake.WindowFixed, 0, 2, "30"},
-			{"aligned", fake.WindowAligned, 2, 0, "30"},
-			{"sliding", fake.WindowSliding, 0, 2, "30"},
-		} {
-			inBubble(t, c.name,
-				with(fake.WithPlan(fake.Enterprise(2, 0)), fake.WithBehavior(fake.Behavior{Window: c.window})), func(t *testing.T, _ *fake.Server, d entryPoint) {
-					time.Sleep(30 * time.Second) // half past the minute
-					n, _ := d.admitted(t)
-					assert.Equal(t, 2, n)
-					time.Sleep(30 * time.Second)
-					n, r := d.admitted(t)
-					assert.Equal(t, c.second, n)
-					if n == 0 {
-						assert.Equal(t, c.wait, r.header.Get("Retry-After"))
-					}
-					time.Sleep(30 * time.Second)
-					n, _ = d.admitted(t)
-					assert.Equal(t, c.third, n)
-				})
-		}
-	})
-	inBubble(t, "a sliding one allows as many as drop out",
-		with(fake.WithPlan(fake.Enterprise(3, 0)), fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding})), func(t *testing.T, _ *fake.Server, d entryPoint) {
-			d.list(t)
-			time.Sleep(20 * time.Second)
-			n, r := d.admitted(t)
-			assert.Equal(t, 2, n)
-			assert.Equal(t, "40", r.header.Get("Retry-After"))
-			time.Sleep(40 * time.Second)
-			n, r = d.admitted(t)
-			assert.Equal(t, 1, n)
-			assert.Equal(t, "20", r.header.Get("Retry-After"))
+	per := func(minute, day int, window fake.Window) []fake.Option {
+		return with(fake.WithPlan(fake.Enterprise(minute, day)), fake.WithBehavior(fake.Behavior{Window: window}))
+	}
+	for name, c := range map[string]struct {
+		opts  []fake.Option
+		steps []step
+	}{
+		"two minutes of a plan, to the millisecond": {
+			with(fake.WithPlan(fake.PlanFree)),
+			[]step{{1500 * time.Millisecond, 60, 60}, {59_499 * time.Millisecond, 0, 1}, {time.Millisecond, 60, 60}},
+		},
+		"a day from its first request on": {
+			per(2, 3, fake.WindowFixed),
+			[]step{{0, 2, 60}, {time.Minute, 1, 86_340}, {86_339 * time.Second, 0, 1}, {time.Second, 2, 60}},
+		},
+		"a day that ends before the minute": {
+			per(9, 4, fake.WindowFixed),
+			[]step{{0, 1, 0}, {24*time.Hour - 30*time.Second, 3, 30}},
+		},
+		"fixed, from the middle of a minute on": {
+			per(2, 0, fake.WindowFixed),
+			[]step{{30 * time.Second, 2, 60}, {30 * time.Second, 0, 30}, {30 * time.Second, 2, 60}},
+		},
+		"aligned, from the middle of a minute on": {
+			per(2, 0, fake.WindowAligned),
+			[]step{{30 * time.Second, 2, 30}, {30 * time.Second, 2, 60}, {30 * time.Second, 0, 30}},
+		},
+		"sliding, as many as drop out": {
+			per(3, 0, fake.WindowSliding),
+			[]step{{30 * time.Second, 1, 0}, {20 * time.Second, 2, 40}, {40 * time.Second, 1, 20}},
+		},
+		"a minute of 2.1 s has whole seconds": {
+			with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(2100*time.Millisecond)),
+			[]step{{0, 1, 3}, {3 * time.Second, 1, 3}},
+		},
+		"the shortest minute": {
+			with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithMinute(time.Nanosecond)),
+			[]step{{0, 1, 1}, {time.Second, 1, 1}},
+		},
+	} {
+		inBubble(t, name, c.opts, func(t *testing.T, _ *fake.Server, d entryPoint) {
+			for i, step := range c.steps {
+				time.Sleep(step.pause)
+				for range step.admitted {
+					require.Equal(t, http.StatusOK, d.list(t).status, i)
+				}
+				if step.wait > 0 {
+					r := d.list(t)
+					require.Equal(t, http.StatusTooManyRequests, r.status, i)
+					assert.Equal(t, strconv.Itoa(step.wait), r.header.Get("Retry-After"), i)
+					assert.Equal(t, "0", r.header.Get("X-RateLimit-Remaining"), i)
+					end := time.Now().Unix() + int64(step.wait)
+					assert.Equal(t, strconv.FormatInt(end, 10), r.header.Get("X-RateLimit-Reset"), i)
+				}
+			}
 		})
+	}
 	inBubble(t, "a sliding one of a lowered plan names the second in which it has room again",
 		with(fake.WithPlan(fake.Enterprise(4, 0)), fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding})), func(t *testing.T, srv *fake.Server, d entryPoint) {
 			for range 3 {

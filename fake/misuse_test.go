@@ -21,29 +21,23 @@ func TestMisuse(t *testing.T) {
 	t.Run("panics", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		lost := fake.Plan{Name: "Lost", PerMinute: -1}
+		const (
+			badKey     = "the key must be non-empty printable ASCII without spaces"
+			unknownKey = "the server does not know this key; WithKey and AddKey add keys"
+			badPlan    = `plan "Lost" allows -1 requests per minute and 0 per day; no limit is written 0`
+		)
 		for message, misuse := range map[string]func(){
-			"WithKey: the key must be non-empty printable ASCII without spaces": func() {
-				fake.WithKey("two words", fake.PlanFree)
-			},
-			"AddKey: the key must be non-empty printable ASCII without spaces": func() {
-				srv.AddKey("schlüssel", fake.PlanFree)
-			},
-			"New: the key must be non-empty printable ASCII without spaces": func() { fakecontrol.New(" ", nil) },
-			"WithPlan: plan \"Lost\" allows -1 requests per minute and 0 per day; no limit is written 0": func() {
-				fake.WithPlan(lost)
-			},
-			"AddKey: plan \"Lost\" allows -1 requests per minute and 0 per day; no limit is written 0": func() {
-				srv.AddKey("another-key", lost)
-			},
-			"SetPlan: plan \"Enterprise\" allows 0 requests per minute and -5 per day; no limit is written 0": func() {
-				srv.SetPlan(srv.APIKey(), fake.Enterprise(0, -5))
-			},
-			"WithFaults: Skip is negative":              func() { fake.WithFaults(fake.Fault{Skip: -1}) },
-			"WithClock: the clock is nil":               func() { fake.WithClock(nil) },
-			"WithMinute: 0s is not a positive duration": func() { fake.WithMinute(0) },
-			"WithBan: -1 is a negative number of requests": func() {
-				fake.WithBan(-1, time.Hour)
-			},
+			"WithKey: " + badKey:                               func() { fake.WithKey("two words", fake.PlanFree) },
+			"AddKey: " + badKey:                                func() { srv.AddKey("schlüssel", fake.PlanFree) },
+			"New: " + badKey:                                   func() { fakecontrol.New(" ", nil) },
+			"WithPlan: " + badPlan:                             func() { fake.WithPlan(lost) },
+			"WithKey: " + badPlan:                              func() { fake.WithKey("another-key", lost) },
+			"AddKey: " + badPlan:                               func() { srv.AddKey("another-key", lost) },
+			"SetPlan: " + badPlan:                              func() { srv.SetPlan(srv.APIKey(), lost) },
+			"WithFaults: Skip is negative":                     func() { fake.WithFaults(fake.Fault{Skip: -1}) },
+			"WithClock: the clock is nil":                      func() { fake.WithClock(nil) },
+			"WithMinute: 0s is not a positive duration":        func() { fake.WithMinute(0) },
+			"WithBan: -1 is a negative number of requests":     func() { fake.WithBan(-1, time.Hour) },
 			"WithBan: 0s is not a positive duration":           func() { fake.WithBan(5, 0) },
 			"WithLatency: -1s is a negative duration":          func() { fake.WithLatency(-time.Second) },
 			"SetLatency: -1s is a negative duration":           func() { srv.SetLatency(-time.Second) },
@@ -51,29 +45,19 @@ func TestMisuse(t *testing.T) {
 			"WithTime: 1969-07-20T20:17:40Z is not between 1970 and 2292": func() {
 				fake.WithTime(time.Unix(-14182940, 0))
 			},
-			"SetTime: 0001-01-01T00:00:00Z is not between 1970 and 2292": func() { srv.SetTime(time.Time{}) },
-			"WithStrict: there is no rule \"deprecated\"; the rules are " + allRules: func() {
-				fake.WithStrict("deprecated")
-			},
+			"SetTime: 0001-01-01T00:00:00Z is not between 1970 and 2292":             func() { srv.SetTime(time.Time{}) },
+			"WithStrict: there is no rule \"deprecated\"; the rules are " + allRules: func() { fake.WithStrict("deprecated") },
 			"WithBehavior: retry-after is out of range; it must be one of seconds, date, absent": func() {
 				fake.WithBehavior(fake.Behavior{RetryAfter: 7})
 			},
 			"WithBehavior: default-status is out of range; it must be one of none, available, pending, sold": func() {
 				fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"})
 			},
-			"BanKey: the server does not know this key; WithKey and AddKey add keys": func() {
-				srv.BanKey("unknown-key", time.Hour)
-			},
 			"BanKey: -1h0m0s is a negative duration; 0 lifts a ban": func() { srv.BanKey(srv.APIKey(), -time.Hour) },
-			"SetPlan: the server does not know this key; WithKey and AddKey add keys": func() {
-				srv.SetPlan("unknown-key", fake.PlanFree)
-			},
-			"RevokeKey: the server does not know this key; WithKey and AddKey add keys": func() {
-				srv.RevokeKey("unknown-key")
-			},
-			"ClientFor: the server does not know this key; WithKey and AddKey add keys": func() {
-				srv.ClientFor("unknown-key")
-			},
+			"BanKey: " + unknownKey:                                 func() { srv.BanKey("unknown-key", time.Hour) },
+			"SetPlan: " + unknownKey:                                func() { srv.SetPlan("unknown-key", fake.PlanFree) },
+			"RevokeKey: " + unknownKey:                              func() { srv.RevokeKey("unknown-key") },
+			"ClientFor: " + unknownKey:                              func() { srv.ClientFor("unknown-key") },
 			"RequestsOf: there is no operation \"ListPets\"; the operations are " + operations: func() {
 				srv.RequestsOf("ListPets")
 			},
@@ -101,12 +85,6 @@ func TestMisuse(t *testing.T) {
 			assert.Equal(t, "fake: "+message+"\n", tb.errors.String())
 		}
 	})
-}
-
-func TestFaultValidate(t *testing.T) {
-	require.NoError(t, fake.Fault{}.Validate())
-	assert.EqualError(t, fake.Fault{Chance: 2}.Validate(),
-		"fake: Fault: Chance is not a probability between 0 and 1")
 }
 
 func TestRestart(t *testing.T) {

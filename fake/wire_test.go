@@ -129,9 +129,6 @@ func TestFaultWire(t *testing.T) {
 			_, err := d.try(t, request{path: "/pets"})
 			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		})
-	t.Run("a number that is no wire has a text", func(t *testing.T) {
-		assert.Equal(t, "Wire(-1) Wire(99)", fmt.Sprint(fake.Wire(-1), " ", fake.Wire(99)))
-	})
 }
 
 // Each wire has a name, words, and its place in the table of the package's documentation.
@@ -155,4 +152,5 @@ func TestWires(t *testing.T) {
 	}
 	_, err = fakecontrol.ParseWire("no such wire")
 	assert.ErrorContains(t, err, `"no such wire" is not one of none, reset, close`)
+	assert.Equal(t, "Wire(-1) Wire(99)", fmt.Sprint(fake.Wire(-1), " ", fake.Wire(99)))
 }
