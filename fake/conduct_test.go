@@ -129,13 +129,15 @@ func TestBanProvoked(t *testing.T) {
 		}
 	})
 	inBubble(t, "without a Retry-After",
-		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour), fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent})), func(t *testing.T, srv *fake.Server, d entryPoint) {
+		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour), fake.WithBehavior(fake.Behavior{RetryAfter: fake.RetryAfterAbsent})),
+		func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.admitted(t)
 			d.list(t)
 			assert.Equal(t, []string{fake.RuleBanProvoked}, rules(srv))
 		})
 	inBubble(t, "once for each ban",
-		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour)),
+		func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.admitted(t)
 			d.list(t)
 			assert.Equal(t, []string{fake.RuleEarlyRetry, fake.RuleBanProvoked}, rules(srv))

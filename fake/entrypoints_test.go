@@ -40,7 +40,8 @@ func TestEntryPoints(t *testing.T) {
 		assert.Equal(t, 4, srv.Usage(srv.APIKey()).Minute)
 	})
 	throughEveryEntryPoint(t, "every response has the three headers and the server's date",
-		[]fake.Option{fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 5) })}, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		[]fake.Option{fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 5) })},
+		func(t *testing.T, srv *fake.Server, d entryPoint) {
 			srv.SetPlan(srv.APIKey(), fake.PlanFree)
 			for _, c := range []struct {
 				name      string

@@ -194,7 +194,8 @@ func TestWindow(t *testing.T) {
 		})
 	}
 	inBubble(t, "a sliding one of a lowered plan names the second in which it has room again",
-		with(fake.WithPlan(fake.Enterprise(4, 0)), fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding})), func(t *testing.T, srv *fake.Server, d entryPoint) {
+		with(fake.WithPlan(fake.Enterprise(4, 0)), fake.WithBehavior(fake.Behavior{Window: fake.WindowSliding})),
+		func(t *testing.T, srv *fake.Server, d entryPoint) {
 			for range 3 {
 				d.list(t)
 				time.Sleep(10 * time.Second)
@@ -221,7 +222,8 @@ func TestBanKey(t *testing.T) {
 
 func TestWithBan(t *testing.T) {
 	inBubble(t, "the requests that led to a ban do not count for the next",
-		with(fake.WithPlan(fake.Enterprise(0, 1)), fake.WithBan(2, time.Minute)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+		with(fake.WithPlan(fake.Enterprise(0, 1)), fake.WithBan(2, time.Minute)),
+		func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.list(t)
 			for range 2 {
 				for range 2 {
@@ -234,7 +236,8 @@ func TestWithBan(t *testing.T) {
 			}
 		})
 	inBubble(t, "bans after that many further requests, for as long as it says",
-		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, 5*time.Minute)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, 5*time.Minute)),
+		func(t *testing.T, srv *fake.Server, d entryPoint) {
 			_, r := d.admitted(t)
 			assert.Equal(t, "60", r.header.Get("Retry-After"))
 			r = d.list(t)
@@ -252,7 +255,8 @@ func TestWithBan(t *testing.T) {
 			assert.Zero(t, srv.Usage(srv.APIKey()).BannedUntil)
 		})
 	inBubble(t, "an admitted request makes the count begin anew",
-		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, time.Hour)), func(t *testing.T, srv *fake.Server, d entryPoint) {
+		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(2, time.Hour)),
+		func(t *testing.T, srv *fake.Server, d entryPoint) {
 			for range 5 {
 				d.admitted(t)
 				d.list(t)

@@ -85,9 +85,6 @@ type minimalTB struct{ fake.TB }
 func keepArtifacts(t *testing.T, on string) {
 	t.Helper()
 	f := flag.Lookup("test.artifacts")
-	if f == nil {
-		t.Skip("this release of Go has no artifacts")
-	}
 	before := f.Value.String()
 	t.Cleanup(func() { require.NoError(t, f.Value.Set(before)) })
 	require.NoError(t, f.Value.Set(on))
