@@ -151,7 +151,7 @@ func (a *attempt) readBody(resp *http.Response) (err error) {
 	if a.buffer == nil {                     // taken late, so that calls that wait for a response hold no buffer
 		a.buffer = a.core.buffers.Get()
 	}
-	a.tooLarge, err = a.buffer.Fill(resp.Body, resp.ContentLength, a.core.maxBody)
+	a.tooLarge, err = a.buffer.Fill(resp.Body, resp.ContentLength, a.core.maxResponseBytes)
 	a.body = a.buffer.Bytes
 	if a.tooLarge {
 		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)

@@ -61,20 +61,6 @@ func callOf(ctx context.Context) contextCall {
 	return found
 }
 
-// callContext is the caller's context; its Value also finds the call.
-type callContext struct {
-	context.Context
-	call contextCall
-}
-
-// Value implements [context.Context].
-func (c *callContext) Value(key any) any {
-	if _, ok := key.(incall.Key); ok {
-		return c.call
-	}
-	return c.Context.Value(key)
-}
-
 // Wait describes the wait of a call before one of its requests. It is the argument of
 // [ClientTrace].WaitStart and WaitDone.
 type Wait struct {

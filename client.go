@@ -59,24 +59,22 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	sends := wire.NewTransport(transport, config.ownTransport && len(config.wraps) == 0)
+	config.httpClient = nil // a dump could follow it to connections, whose buffers have the key
 	c := &Client{newCore(shared{
-		base:      base.String(),
-		baseURL:   base,
-		templates: templates(base.Path),
-		engine:    newEngine(*hc),
-		transport: transport.RoundTrip,
-		sends:     wire.NewTransport(transport, config.ownTransport && len(config.wraps) == 0),
-		closeIdle: closeIdle,
-		limiter:   config.limiter,
-		stop:      config.stop,
-		traces:    config.traces,
-		noCookies: make(http.Header),
-		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent(config.product)}},
-		maxBody:   config.maxResponseBytes,
-		buffers:   new(body.Pool),
-		dates:     new(headers.Dates),
-		retries:   new(retry.Budget),
-		call:      config.call,
+		clientConfig: *config,
+		base:         base.String(),
+		baseURL:      base,
+		templates:    templates(base.Path),
+		engine:       newEngine(*hc),
+		transport:    transport.RoundTrip,
+		sends:        sends,
+		closeIdle:    closeIdle,
+		noCookies:    make(http.Header),
+		headers:      http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent(config.product)}},
+		buffers:      new(body.Pool),
+		dates:        new(headers.Dates),
+		retries:      new(retry.Budget),
 	}, key, config.keyFunc != nil)}
 	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
 	return c, nil

@@ -34,6 +34,8 @@ type core struct {
 
 // shared is what clients with different keys share; see WithKey.
 type shared struct {
+	clientConfig
+
 	base      string // URL, without a trailing slash
 	baseURL   *url.URL
 	templates [1 + len(operations)]string // path templates, by the index of the operation
@@ -41,16 +43,11 @@ type shared struct {
 	transport roundTripper   // sends the attempts
 	sends     wire.Transport // what transport is
 	closeIdle func()         // closes the idle connections of the client's own transport
-	limiter   Limiter
-	stop      context.Context //nolint:containedctx // of WithStop; nil for none
-	traces    []*ClientTrace
 	noCookies http.Header
 	headers   http.Header // of each request
-	maxBody   int64
 	buffers   *body.Pool
 	dates     *headers.Dates
 	retries   *retry.Budget
-	call      callConfig
 }
 
 func newCore(s shared, key credential.Source, rotates bool) core {
@@ -132,8 +129,10 @@ type progress struct {
 	id      uint64
 	core    *core
 	request request
-	ctx     callContext
-	traced  *tracedCall // nil without a trace
+	begun   time.Time
+	outer   valueContext    // the caller's, with the call
+	traced  context.Context // of all CallStart so far; without the timeout of WithCallTimeout
+	ctx     valueContext    // of the attempts
 
 	attempts   atomic.Int32 // number of attempts begun
 	waited     atomic.Int64 // time waited for the rate limit, in ns
@@ -162,16 +161,19 @@ func (p *progress) begin(ctx context.Context, c *core, r request, opts []CallOpt
 	}
 	r.url = *c.baseURL
 	r.url.Path, r.url.RawQuery = path, query
-	p.id, p.core, p.ctx, p.request = rand.Uint64(), c, callContext{ctx, p}, r
+	p.id, p.core, p.request = rand.Uint64(), c, r
+	p.outer = valueContext{ctx, incall.Key{}, p}
+	p.ctx = p.outer
 	return nil
 }
 
 // start calls the CallStart functions, and begins the timeout of the call. The caller must call
 // cancel at the end.
 func (p *progress) start() (cancel context.CancelFunc) {
-	if p.traced = p.core.tracer.call(p.ctx); p.traced != nil {
-		p.traced.start(p.core.traces)
-		p.ctx.Context = p.traced.last //nolint:fatcontext // once for each call
+	if p.core.tracer.on() {
+		p.begun, p.traced = time.Now(), &p.outer
+		callStart(&p.traced, p.core.traces, p.describe())
+		p.ctx.Context = p.traced //nolint:fatcontext // once for each call
 	}
 	timeout := p.request.config.callTimeout
 	if timeout == 0 {
@@ -183,7 +185,11 @@ func (p *progress) start() (cancel context.CancelFunc) {
 }
 
 // done calls the CallDone functions.
-func (p *progress) done(err error) { p.traced.done(p.core.traces, err) }
+func (p *progress) done(err error) {
+	if p.core.tracer.on() {
+		p.core.tracer.callDone(p.traced, CallDoneInfo{p.describe(), time.Since(p.begun), err})
+	}
+}
 
 func (p *progress) describe() Call {
 	c := Call{
@@ -241,6 +247,20 @@ func (p *progress) stopWaiting() {
 	if p.waits.Swap(false) {
 		p.core.tracer.waiting.Add(-1)
 	}
+}
+
+// valueContext is a context with one value, and no allocation of its own.
+type valueContext struct {
+	context.Context
+	key, value any
+}
+
+// Value implements [context.Context].
+func (c *valueContext) Value(key any) any {
+	if key == c.key {
+		return c.value
+	}
+	return c.Context.Value(key)
 }
 
 // attemptProgress is the progress when an attempt began; another attempt may have begun since.

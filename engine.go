@@ -22,35 +22,21 @@ type looped interface {
 	again() bool
 }
 
-// loopContext is the context of a placeholder; its Value also finds the call.
-type loopContext struct {
-	context.Context
-	call looped
-}
-
-// loopKey is the context's key for the call.
+// loopKey is the key for the call in the context of a placeholder.
 type loopKey struct{}
-
-// Value implements [context.Context].
-func (c *loopContext) Value(key any) any {
-	if _, ok := key.(loopKey); ok {
-		return c.call
-	}
-	return c.Context.Value(key)
-}
 
 func loopedIn(ctx context.Context) looped { return ctx.Value(loopKey{}).(looped) }
 
 // placeholder is the request that goes through the loop.
 type placeholder struct {
-	ctx     loopContext
+	ctx     valueContext
 	request http.Request
 	engine  retryablehttp.Request
 }
 
 // run makes the attempts of call. Its error matters only if there was no attempt.
 func (p *placeholder) run(ctx context.Context, call looped, c *core, r *request) error {
-	p.ctx = loopContext{ctx, call}
+	p.ctx = valueContext{ctx, loopKey{}, call}
 	req := r.message(c.cookies())
 	p.request = *req.WithContext(&p.ctx)
 	p.engine.Request = &p.request

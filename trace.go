@@ -143,42 +143,22 @@ func (t *tracer) limitOpened(ctx context.Context, c Call, ready time.Time, remai
 	}
 }
 
-// tracedCall is what the functions of a call's traces get.
-type tracedCall struct {
-	callContext                 // context of the first CallStart
-	last        context.Context // of all CallStart so far; without the timeout of WithCallTimeout
-	begun       time.Time
-}
-
-// call returns the tracedCall of a call; nil without a trace.
-func (t *tracer) call(ctx callContext) *tracedCall {
-	if !t.on() {
-		return nil
-	}
-	c := &tracedCall{callContext: ctx, begun: time.Now()}
-	c.last = &c.callContext
-	return c
-}
-
-// start calls the CallStart functions of traces, as each calls the others.
-func (c *tracedCall) start(traces []*ClientTrace) {
+// callStart calls the CallStart functions of traces, as each calls the others. It sets ctx to the
+// context of the last one.
+func callStart(ctx *context.Context, traces []*ClientTrace, c Call) {
 	if len(traces) == 0 {
 		return
 	}
-	defer c.start(traces[1:])
+	defer callStart(ctx, traces[1:], c)
 	if start := traces[0].CallStart; start != nil {
-		if ctx := start(c.last, c.call.describe()); ctx != nil {
-			c.last = ctx
+		if changed := start(*ctx, c); changed != nil {
+			*ctx = changed
 		}
 	}
 }
 
-// done calls the CallDone functions of traces.
-func (c *tracedCall) done(traces []*ClientTrace, err error) {
-	if c != nil {
-		info := CallDoneInfo{c.call.describe(), time.Since(c.begun), err}
-		each(c.last, traces, info, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone })
-	}
+func (t *tracer) callDone(ctx context.Context, info CallDoneInfo) {
+	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone })
 }
 
 // closure is the time during which the rate limit is closed for the key: from the first 429 or

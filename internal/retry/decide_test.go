@@ -9,9 +9,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/internal/headers"
 )
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // FuzzDecide takes a policy and a response. It compares the waits with math/big, which cannot
 // overflow, and the decision with the table of the package documentation.
@@ -118,21 +122,4 @@ func TestDecide(t *testing.T) {
 		f.NewKey = true
 		assert.Equal(t, Plan{Again: true}, Decide(&f))
 	})
-}
-
-func TestPolicyBackoff(t *testing.T) {
-	for _, p := range []Policy{
-		{},
-		{BaseDelay: 1},
-		{BaseDelay: time.Hour},
-		{MaxDelay: time.Millisecond},
-		{BaseDelay: math.MaxInt64 / 3, MaxDelay: math.MaxInt64},
-		{BaseDelay: time.Second, MaxDelay: time.Second},
-	} {
-		p := p.WithDefaults()
-		assert.LessOrEqual(t, p.BaseDelay, p.MaxDelay)
-		for n := 1; n <= 100; n++ {
-			checkBackoff(t, p, n)
-		}
-	}
 }
