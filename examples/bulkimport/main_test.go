@@ -136,7 +136,7 @@ func TestProgram_killed(t *testing.T) {
 	const every = 200 // rows
 	rows := max(longRows(t), 600)
 	p := newPort(t, rows, fake.WithLatency(time.Millisecond), fake.WithSeed(rand.Uint64()))
-	p.injectAll(0.003)
+	injectChaos(p.server, 0.003)
 	kills := 0
 	for ; kills < rows/every; kills++ {
 		kill := func(program *os.Process) { assert.NoError(t, program.Kill()) }
@@ -163,29 +163,6 @@ func TestProgram_killed(t *testing.T) {
 		rows, p.count(created), p.count(unknown), p.count(rejected)))
 	t.Logf("%d rows, %d kills: %d created, %d undecided, %d rejected, %d in the service", rows, kills,
 		p.count(created), p.count(unknown), p.count(rejected), len(p.server.Pets()))
-}
-
-// injectAll injects all that can go wrong with a create, each with a chance.
-func (p *port) injectAll(chance float64) {
-	for _, f := range []fake.Fault{
-		{Wire: fake.WireReset},
-		{Wire: fake.WireReset, AfterCommit: true},
-		{Wire: fake.WireTruncate, AfterCommit: true},
-		{Wire: fake.WireGarbage, AfterCommit: true},
-		{Status: http.StatusServiceUnavailable},
-		{Status: http.StatusBadGateway, AfterCommit: true},
-		{Status: http.StatusSeeOther, AfterCommit: true, Header: http.Header{"Location": {"/pets"}}},
-		{Status: http.StatusFound},
-		{Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)}, // of another
-		{Status: http.StatusBadRequest},
-		{Status: http.StatusTooManyRequests, RetryAfter: "0.1", Chance: chance / 10},
-	} {
-		f.Operation, f.Times = petstore.OpCreatePet, fake.Forever
-		if f.Chance == 0 {
-			f.Chance = chance
-		}
-		p.server.Inject(f)
-	}
 }
 
 func TestProgram_interrupt(t *testing.T) {
