@@ -25,35 +25,27 @@ func TestHealthcheck(t *testing.T) {
 		assert.Equal(t, exitOK, status)
 		assert.Empty(t, stdout+stderr)
 	})
-	t.Run("nothing listens", func(t *testing.T) {
+	t.Run("no such program", func(t *testing.T) {
 		t.Parallel()
-		l := loopback.Listen(t)
-		require.NoError(t, l.Close())
-		status, _, stderr := runOnce(t, nil, "-healthcheck", "-addr", l.Addr().String())
-		assert.Equal(t, exitFailed, status)
-		assert.Contains(t, stderr, "no response from "+l.Addr().String())
-	})
-	t.Run("no port", func(t *testing.T) {
-		t.Parallel()
-		status, _, stderr := runOnce(t, nil, "-healthcheck", "-addr", "127.0.0.1:0")
-		assert.Equal(t, exitUsage, status)
-		assert.Contains(t, stderr, "-addr")
-	})
-	t.Run("something else listens", func(t *testing.T) {
-		t.Parallel()
-		l := loopback.Listen(t)
+		nobody, other := loopback.Listen(t), loopback.Listen(t)
+		require.NoError(t, nobody.Close())
 		hs := newServer(http.NotFoundHandler(), newOutput())
-		go func() { _ = hs.Serve(l) }()
+		go func() { _ = hs.Serve(other) }()
 		t.Cleanup(func() { assert.NoError(t, hs.Close()) })
-		status, _, stderr := runOnce(t, nil, "-healthcheck", "-addr", l.Addr().String())
-		assert.Equal(t, exitFailed, status)
-		assert.Contains(t, stderr, "status 404")
-	})
-	t.Run("a file that is no certificate", func(t *testing.T) {
-		t.Parallel()
-		status, _, stderr := runOnce(t, nil, "-healthcheck", "-tls", writeFile(t, "{}"))
-		assert.Equal(t, exitFailed, status)
-		assert.Contains(t, stderr, "no certificate")
+		for _, c := range []struct {
+			flag, value string
+			status      int
+			want        string
+		}{
+			{"-addr", nobody.Addr().String(), exitFailed, "no response from " + nobody.Addr().String()},
+			{"-addr", other.Addr().String(), exitFailed, "status 404"},
+			{"-addr", "127.0.0.1:0", exitUsage, "-addr"},
+			{"-tls", writeFile(t, "{}"), exitFailed, "no certificate"},
+		} {
+			status, _, stderr := runOnce(t, nil, "-healthcheck", c.flag, c.value)
+			assert.Equal(t, c.status, status, c.want)
+			assert.Contains(t, stderr, c.want)
+		}
 	})
 }
 

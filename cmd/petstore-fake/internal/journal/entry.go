@@ -32,10 +32,7 @@ func (j *Journal) Entry(seq int) (Entry, bool) {
 	if !found || one == nil {
 		return Entry{}, false
 	}
-	e := Entry{Request: r, Violations: j.rules[seq], Since: -1, Next: one.next}
-	if before := j.find(one.previous); before != nil {
-		e.Since = one.arrived.Sub(before.arrived)
-	}
+	e := Entry{Request: r, Violations: j.rules[seq], Since: one.since, Next: one.next}
 	if one.tries != nil {
 		e.Tries = slices.Clip(*one.tries) // only ever appended to; a copy is long after thousands of refusals
 		at, _ := slices.BinarySearch(e.Tries, seq)

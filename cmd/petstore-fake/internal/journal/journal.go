@@ -23,10 +23,11 @@ const RetryGap = 2 * time.Minute
 // record is what a request has besides its entry in the fake's journal.
 type record struct {
 	call           call
-	changed        int64     // the last change of it, a [Position.Change]
-	arrived, ended time.Time // ended is zero while there is no response
-	previous, next int       // the seqs of its key's requests before and after it, 0 for none
-	tries          *[]int    // shared by the tries of its call; nil for the only one
+	changed        int64         // the last change of it, a [Position.Change]
+	arrived, ended time.Time     // ended is zero while there is no response
+	since          time.Duration // the last request of its key, negative for none
+	next           int           // the seq of the next request of its key, 0 for none
+	tries          *[]int        // shared by the tries of its call; nil for the only one
 }
 
 // call is what two tries of a call have in common. Requests are taken for tries of one call if the
@@ -142,9 +143,9 @@ func (j *Journal) arrivals() bool {
 
 // add appends a request.
 func (j *Journal) add(r fake.Request) {
-	one := record{call: call{key: r.Key, sum: j.sum(r)}, arrived: r.Time}
+	one := record{call: call{key: r.Key, sum: j.sum(r)}, arrived: r.Time, since: -1}
 	if before := j.find(j.lastOf[r.Key]); before != nil && r.Key != 0 {
-		one.previous, before.next = j.lastOf[r.Key], r.Seq
+		one.since, before.next = r.Time.Sub(before.arrived), r.Seq
 	}
 	j.lastOf[r.Key] = r.Seq
 	one.tries = j.retried(r.Seq, one)
