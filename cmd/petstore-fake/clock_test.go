@@ -66,13 +66,13 @@ func TestLatency(t *testing.T) {
 			assert.Equal(t, 150*time.Millisecond, time.Since(begun))
 		})
 	})
-	t.Run("is changed within bounds", func(t *testing.T) {
+	t.Run("is changed", func(t *testing.T) {
 		t.Parallel()
 		i := newTestInstance(t, "-latency", "2ms")
 		assert.Equal(t, "2ms", i.object("GET", "/_fake/latency", "")["latency"])
 		assert.Equal(t, "1s", i.object("PUT", "/_fake/latency", `{"latency":"1s"}`)["latency"])
 		assert.Equal(t, "0s", i.object("PUT", "/_fake/latency", `{"latency":"0s"}`)["latency"])
-		for _, body := range []string{`{"latency":"-1s"}`, `{"latency":"2h"}`, `{"latency":"x"}`, `{"delay":"1s"}`, `{}`, ``} {
+		for _, body := range []string{`{"latency":"-1s"}`, `{"latency":"x"}`, `{"delay":"1s"}`, `{}`, ``} {
 			w := i.call("PUT", "/_fake/latency", body)
 			assert.Equal(t, 400, w.Code, body)
 			assert.Contains(t, w.Body.String(), `{"error":"`)

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
@@ -48,16 +47,6 @@ func TestFaults(t *testing.T) {
 		"key":"fake-api-key","skip":1,"times":3,"chance":0.5,"delay":"1s","afterCommit":true,
 		"status":500,"code":"c","message":"m","retryAfter":"7","header":{"X-A":["b"],"Date":[]},
 		"body":"text","wire":"truncate"}]}`, i.call("GET", "/_fake/faults", "").Body.String())
-	})
-	t.Run("are bounded", func(t *testing.T) {
-		t.Parallel()
-		i := newTestInstance(t)
-		i.object("POST", "/_fake/faults", `{"status":503}`)
-		assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
-		for range adminapi.MaxFaults {
-			i.object("POST", "/_fake/faults", `{"status":503,"skip":1000000}`)
-		}
-		assert.Equal(t, 409, i.status("POST", "/_fake/faults", `{"status":503}`))
 	})
 	// net/http sends a GET again without a word when a connection that it used before breaks with
 	// nothing read, and so do clients of other languages.

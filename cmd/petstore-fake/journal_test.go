@@ -23,6 +23,7 @@ func TestJournal(t *testing.T) {
 		require.Len(t, requests, 2)
 		first := requests[0]
 		assert.EqualValues(t, 1, first["seq"])
+		assert.Equal(t, fake.DefaultAPIKey, first["key"])
 		assert.Equal(t, "createPet", first["operation"])
 		assert.Equal(t, "POST", first["method"])
 		assert.Equal(t, "/v1/pets", first["path"])

@@ -54,9 +54,6 @@ func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
 		return q.Err
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	if r.Method == http.MethodHead {
-		return nil // a HEAD has no body, and would wait for events
-	}
 	defer p.streams.Add(-1)
 	if p.streams.Add(1) > maxStreams {
 		w.Header().Set("Retry-After", "5")

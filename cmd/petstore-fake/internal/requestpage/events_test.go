@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -309,14 +308,4 @@ func TestEvents_boundedStreams(t *testing.T) {
 		synctest.Wait()
 		assert.Zero(t, i.streams.Load())
 	})
-}
-
-func TestEvents_HEAD(t *testing.T) {
-	t.Parallel()
-	i := newTestPage(t)
-	w := httptest.NewRecorder()
-	i.ServeHTTP(w, admintest.Request(t, http.MethodHead, "/_fake/events", "")) // would wait for the request's context
-	assert.Equal(t, http.StatusOK, w.Code)
-	assert.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
-	assert.Empty(t, w.Body.String())
 }

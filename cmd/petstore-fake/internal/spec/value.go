@@ -44,17 +44,6 @@ func CheckTime(t time.Time) error {
 	return nil
 }
 
-// DurationBetween returns a parser of durations within two bounds.
-func DurationBetween(least, most time.Duration) func(string) (time.Duration, error) {
-	return func(text string) (time.Duration, error) {
-		d, err := ParseDuration(text)
-		if err == nil && (d < least || d > most) {
-			err = fmt.Errorf("%v is not between %v and %v", d, least, most)
-		}
-		return d, err
-	}
-}
-
 // ParseDuration reads a duration that is not negative.
 func ParseDuration(v string) (time.Duration, error) {
 	d, err := time.ParseDuration(v)
