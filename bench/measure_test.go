@@ -28,23 +28,17 @@ var (
 // garbage collector, and short beside what else a machine does.
 const turn = 10 * time.Millisecond
 
-// row is one line of the CSV: a ratio, or a number of allocations.
-type row struct {
-	what, client string
-	rounds.Ratio
-}
-
 // TestMeasure measures all rows of docs/benchmarks.md. bench/run runs it with enough rounds and with
 // both toolchains.
 func TestMeasure(t *testing.T) {
-	var all []row
+	var all [][]string
 	length := turn
 	if *outFlag == "" {
 		length = time.Millisecond // only whether it works
 	}
 	add := func(what string, contenders []rounds.Contender) {
 		for i, r := range rounds.Compare(contenders, *roundsFlag, length) {
-			all = append(all, row{what, contenders[i].Name, r})
+			all = append(all, fields(what, contenders[i].Name, r))
 			t.Logf("%-40s %-18s %.3f %.3f %.3f", what, contenders[i].Name, r.Median, r.Low, r.High)
 		}
 	}
@@ -65,7 +59,9 @@ func TestMeasure(t *testing.T) {
 	add("server start", starts(t))
 	all = append(all, allocations(t)...)
 	if *outFlag != "" {
-		write(t, *outFlag, all)
+		var text strings.Builder
+		require.NoError(t, csv.NewWriter(&text).WriteAll(all))
+		require.NoError(t, os.WriteFile(*outFlag, []byte(text.String()), 0o600))
 	}
 }
 
@@ -110,9 +106,8 @@ func starts(t *testing.T) []rounds.Contender {
 }
 
 // allocations counts what one call allocates, with the five of the stub.
-func allocations(t *testing.T) []row {
+func allocations(t *testing.T) (all [][]string) {
 	t.Helper()
-	var all []row
 	for _, c := range newClients(t, peer.Target{BaseURL: "http://127.0.0.1/v1", Transport: canned.NewTransport()}) {
 		for _, op := range canned.Operations() {
 			n := testing.AllocsPerRun(1000, func() {
@@ -120,20 +115,14 @@ func allocations(t *testing.T) []row {
 					t.Error(err)
 				}
 			})
-			all = append(all, row{"allocations " + op.Name, c.Name, rounds.Ratio{Median: n, Low: n, High: n}})
+			all = append(all, fields("allocations "+op.Name, c.Name, rounds.Ratio{Median: n, Low: n, High: n}))
 		}
 	}
 	return all
 }
 
-func write(t *testing.T, path string, all []row) {
-	t.Helper()
-	var text strings.Builder
-	w := csv.NewWriter(&text)
-	for _, r := range all {
-		number := func(x float64) string { return fmt.Sprintf("%.3f", x) }
-		require.NoError(t, w.Write([]string{r.what, r.client, number(r.Median), number(r.Low), number(r.High)}))
-	}
-	w.Flush()
-	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
+// fields returns one line of the CSV: a ratio, or a number of allocations.
+func fields(what, client string, r rounds.Ratio) []string {
+	number := func(x float64) string { return fmt.Sprintf("%.3f", x) }
+	return []string{what, client, number(r.Median), number(r.Low), number(r.High)}
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -55,8 +54,9 @@ func tables(t *testing.T) string {
 
 // measured is one file of results: the rows in their order, and the ratios by row and client.
 type measured struct {
-	rows   []string
-	ratios map[string]map[string]rounds.Ratio
+	rows    []string
+	ratios  map[string]map[string]rounds.Ratio
+	inexact map[string]bool // rows with a ratio that is not exact
 }
 
 func readMeasured(t *testing.T, path string) measured {
@@ -66,27 +66,26 @@ func readMeasured(t *testing.T, path string) measured {
 	defer file.Close()
 	lines, err := csv.NewReader(file).ReadAll()
 	require.NoError(t, err)
-	m := measured{ratios: map[string]map[string]rounds.Ratio{}}
+	m := measured{ratios: map[string]map[string]rounds.Ratio{}, inexact: map[string]bool{}}
 	for _, line := range lines {
-		var numbers [3]float64
-		for i := range numbers {
-			numbers[i], err = strconv.ParseFloat(line[2+i], 64)
-			require.NoError(t, err)
-		}
+		var r rounds.Ratio
+		_, err := fmt.Sscan(strings.Join(line[2:], " "), &r.Median, &r.Low, &r.High)
+		require.NoError(t, err)
 		if m.ratios[line[0]] == nil {
 			m.rows, m.ratios[line[0]] = append(m.rows, line[0]), map[string]rounds.Ratio{}
 		}
-		m.ratios[line[0]][line[1]] = rounds.Ratio{Median: numbers[0], Low: numbers[1], High: numbers[2]}
+		m.ratios[line[0]][line[1]] = r
+		m.inexact[line[0]] = m.inexact[line[0]] || !r.Exact()
 	}
 	return m
 }
 
-// table writes the rows of one kind. It leaves out those with a ratio that is not exact.
+// table writes the rows of one kind. It leaves out those that are not exact.
 func (m measured) table(w *strings.Builder, title, kind string, clients []string, cell func(rounds.Ratio) string) {
 	head := fmt.Sprintf("\n| %s | %s |\n|---|%s\n", title, strings.Join(clients, " | "), strings.Repeat("--:|", len(clients)))
 	for _, what := range m.rows {
 		op, found := strings.CutPrefix(what, kind+" ")
-		if !found || !m.exact(what) {
+		if !found || m.inexact[what] {
 			continue
 		}
 		w.WriteString(head)
@@ -97,15 +96,6 @@ func (m measured) table(w *strings.Builder, title, kind string, clients []string
 		}
 		w.WriteString("\n")
 	}
-}
-
-func (m measured) exact(what string) bool {
-	for _, r := range m.ratios[what] {
-		if !r.Exact() {
-			return false
-		}
-	}
-	return true
 }
 
 func ratio(r rounds.Ratio) string {

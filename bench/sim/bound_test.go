@@ -22,7 +22,7 @@ func evenLegs(n int) []leg {
 
 func TestBound(t *testing.T) {
 	const ms = time.Millisecond
-	day := condition{shortDay: true}
+	day := condition{dayWindows: 3}
 	change := condition{planChange: 100 * time.Second}
 	for _, tc := range []struct {
 		name       string

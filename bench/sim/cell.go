@@ -56,17 +56,8 @@ func (c cell) String() string {
 	return fmt.Sprintf("%s_%d", name, c.goroutines)
 }
 
-// perDay is the limit of the day: none, or three windows. If no header shows it, it ends within a
-// window.
-func (c cell) perDay() int {
-	switch {
-	case c.hidden:
-		return c.perMinute * 5 / 2
-	case c.shortDay:
-		return c.perMinute * 3
-	}
-	return 0
-}
+// perDay is the limit of the day, 0 for none.
+func (c cell) perDay() int { return int(c.dayWindows * float64(c.perMinute)) }
 
 // laterPlan is the requests per minute from condition.planChange on: 60 and 1,000 become more, 300
 // become fewer.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -17,7 +18,7 @@ type condition struct {
 	skew       time.Duration       // of the service's clock
 	retryAfter fake.RetryAfterForm // of a 429
 	planChange time.Duration       // from the start, to cell.laterPlan; 0 is never
-	shortDay   bool                // the day's quota is used up after three windows
+	dayWindows float64             // after which the day's quota is used up; 0 is never
 	clients    int                 // that share the job, 0 is one
 	unaware    bool                // each with a limiter of its own
 
@@ -53,35 +54,16 @@ const (
 	headerReset     = "X-RateLimit-Reset"
 )
 
-// The number of further requests after a 429 that a ban takes, and how long it lasts.
+// The number of further requests after a 429 that a ban takes. It is strict where a rejection is
+// possible for petstore-go.
 const (
 	strictBan = 3
 	usualBan  = 5
-	noBan     = -1
-	banFor    = 5 * time.Minute
 )
 
 // once reports whether each call is made once, as by programs with a user. The calls of a job are
 // made until they succeed.
 func (k condition) once() bool { return k.batch > 0 || k.took > 0 }
-
-// ban returns the option of the service. It is strict where a rejection is possible for
-// petstore-go.
-func (k condition) ban() fake.Option {
-	after := k.banAfter
-	switch {
-	case after == noBan:
-		return nil
-	case after == 0 && (k.headerless || k.unaware):
-		after = strictBan
-	case after == 0:
-		after = usualBan
-	}
-	return fake.WithBan(after, banFor)
-}
-
-// plain is the condition of the document.
-const plain = "plain"
 
 // conditions returns all of them, the document's first.
 func conditions() []condition {
@@ -94,10 +76,10 @@ func conditions() []condition {
 		failures = "one response in fifty is lost, or one request in fifty gets no connection"
 	)
 	return []condition{
-		{name: plain, text: "as the document has it"},
+		{name: "plain", text: "as the document has it"},
 		{name: "ban-3", text: bans, banAfter: strictBan},
 		{name: "ban-10", text: bans, banAfter: 10},
-		{name: "no-ban", text: bans, banAfter: noBan},
+		{name: "no-ban", text: bans, banAfter: math.MaxInt},
 		{name: "clock+10m", text: clocks, skew: skew},
 		{name: "clock-10m", text: clocks, skew: -skew},
 		{name: "no-date", text: clocks, header: noDate},
@@ -106,19 +88,22 @@ func conditions() []condition {
 		{name: "http-date", text: clocks, retryAfter: fake.RetryAfterDate, skew: skew},
 		{name: "no-retry-after", text: missing, retryAfter: fake.RetryAfterAbsent},
 		{name: "some-headers", text: missing, header: sometimes},
-		{name: "no-headers", text: "no rate limit headers at all", header: noHeaders, headerless: true},
+		{name: "no-headers", text: "no rate limit headers at all", header: noHeaders, headerless: true, banAfter: strictBan},
 		{name: "reset-past", text: badReset, header: resetIn(-time.Hour), absurd: true},
 		{name: "reset-delta", text: badReset, header: resetDelta, absurd: true},
 		{name: "reset-far", text: badReset, header: resetIn(10 * 365 * 24 * time.Hour), absurd: true},
 		{name: "plan-change", text: "another plan after 100 seconds", planChange: 100 * time.Second},
-		{name: "day", text: "the day's quota ends after three windows", shortDay: true},
-		{name: "day-hidden", text: "the same, and the headers always show the minute", shortDay: true, hidden: true},
+		{name: "day", text: "the day's quota ends after three windows", dayWindows: 3},
+		{name: "day-hidden", text: "the same, and the headers always show the minute", dayWindows: 2.5, hidden: true},
 		{name: "slow", text: "one response in fifty takes 10 seconds more", slow: 0.02},
 		{name: "lost", text: failures, lost: 0.02},
 		{name: "undialled", text: failures, undialled: 0.02},
 		{name: "cancels", text: "one caller in eight gives up", cancels: 0.125},
 		{name: "two-sharing", text: "two clients on one limiter", clients: 2},
-		{name: "two-unaware", text: "two clients, each unaware of the other", clients: 2, unaware: true},
+		{
+			name: "two-unaware", text: "two clients, each unaware of the other",
+			clients: 2, unaware: true, banAfter: strictBan,
+		},
 	}
 }
 

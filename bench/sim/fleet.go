@@ -23,7 +23,7 @@ func fleets(seed uint64) suite {
 	for _, n := range []int{2, 4, 8, 16} {
 		for _, apart := range []time.Duration{0, 20 * time.Second, 60 * time.Second} {
 			k := condition{
-				name: fmt.Sprintf("fleet-%d-%s", n, apart), clients: n, unaware: true, banAfter: usualBan, apart: apart,
+				name: fmt.Sprintf("fleet-%d-%s", n, apart), clients: n, unaware: true, apart: apart,
 			}
 			for _, c := range grid(k, seed, (*run).doFleet) {
 				c.text = fmt.Sprintf("%d, fixed or aligned", n)

@@ -20,7 +20,7 @@ func jobs(seed uint64) suite {
 				continue // no header shows that the day slides: no client can know
 			}
 			for _, c.goroutines = range []int{1, 8, 64, 512} {
-				c.compared = k.name == plain ||
+				c.compared = k.name == "plain" ||
 					c.window == fake.WindowFixed && c.perMinute == 60 && c.goroutines == 8 ||
 					c.window == fake.WindowAligned && c.perMinute == 300 && c.goroutines == 64 ||
 					c.window == fake.WindowSliding && c.perMinute == 1_000 && c.goroutines == 512
@@ -36,7 +36,9 @@ func jobs(seed uint64) suite {
 func herds(seed uint64) suite {
 	s := suite{name: "herd", heading: "processes", contenders: toldToo(), figure: cell.herdFigure, entry: jobEntry}
 	for _, n := range []int{2, 4, 8, 32, 100} {
-		k := condition{name: fmt.Sprintf("herd-%d", n), text: fmt.Sprint(n), clients: n, unaware: true}
+		k := condition{
+			name: fmt.Sprintf("herd-%d", n), text: fmt.Sprint(n), clients: n, unaware: true, banAfter: strictBan,
+		}
 		for _, c := range grid(k, seed, (*run).doJob) {
 			c.goroutines, c.compared = 8*n, n == 8
 			s.cells = append(s.cells, c)
@@ -96,7 +98,7 @@ func (c cell) herdFigure(bool) figure {
 func (r *run) doJob() {
 	r.shareItems(r.newClients())
 	elapsed, bound := time.Since(r.start), r.bound(r.start.Add(r.skew), r.legs(r.items-r.left))
-	if r.shortDay {
+	if r.dayWindows > 0 {
 		const night = 24*time.Hour - 3*time.Minute
 		elapsed, bound = max(0, elapsed-night), bound-night
 	}

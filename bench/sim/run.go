@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -49,7 +50,7 @@ type result struct {
 func runCell(c cell, k contender) result {
 	server := fake.NewServer(
 		fake.WithPlan(fake.Enterprise(c.perMinute, c.perDay())),
-		c.ban(),
+		fake.WithBan(cmp.Or(c.banAfter, usualBan), 5*time.Minute),
 		fake.WithBehavior(fake.Behavior{Window: c.window, RetryAfter: c.retryAfter}),
 		fake.WithClock(func() time.Time { return time.Now().Add(c.skew) }),
 		fake.WithJournal(0),
