@@ -88,7 +88,10 @@ func conditions() []condition {
 		{name: "http-date", text: clocks, retryAfter: fake.RetryAfterDate, skew: skew},
 		{name: "no-retry-after", text: missing, retryAfter: fake.RetryAfterAbsent},
 		{name: "some-headers", text: missing, header: sometimes},
-		{name: "no-headers", text: "no rate limit headers at all", header: noHeaders, headerless: true, banAfter: strictBan},
+		{
+			name: "no-headers", text: "no rate limit headers at all",
+			header: noHeaders, headerless: true, banAfter: strictBan,
+		},
 		{name: "reset-past", text: badReset, header: resetIn(-time.Hour), absurd: true},
 		{name: "reset-delta", text: badReset, header: resetDelta, absurd: true},
 		{name: "reset-far", text: badReset, header: resetIn(10 * 365 * 24 * time.Hour), absurd: true},

@@ -35,19 +35,8 @@ var (
 // Operations returns all of them, in the order of the tables.
 func Operations() []Operation { return []Operation{List20, List100, Create, Get, NotFound} }
 
-// RateLimit is in the headers of every response: a plan that is never used up, so that a limiter
-// works and never makes a caller wait. The window ends next year, for client and server alike.
-var RateLimit = petstore.RateLimit{
-	Limit:     1_000_000_000,
-	Remaining: 999_999_999,
-	Reset:     time.Date(time.Now().UTC().Year()+1, time.January, 1, 0, 0, 0, 0, time.UTC),
-}
-
 // NewPet is the pet that Create adds.
 var NewPet = petstore.NewPet{Name: "Mia", CategoryID: 3, Status: petstore.PetStatusAvailable}
-
-// NotFoundCode is the code of the Error object that NotFound gets.
-const NotFoundCode = "not_found"
 
 // Pets returns the first n pets of the catalogue: names of three to nineteen letters, a status for
 // all but every tenth.
@@ -69,13 +58,6 @@ func Pets(n int) []petstore.Pet {
 	return pets
 }
 
-// SetRateLimit adds the three headers of section 8.2.
-func SetRateLimit(h http.Header) {
-	h.Set("X-RateLimit-Limit", strconv.Itoa(RateLimit.Limit))
-	h.Set("X-RateLimit-Remaining", strconv.Itoa(RateLimit.Remaining))
-	h.Set("X-RateLimit-Reset", strconv.FormatInt(RateLimit.Reset.Unix(), 10))
-}
-
 // response is the response to an operation.
 type response struct {
 	status int
@@ -84,13 +66,20 @@ type response struct {
 	body   []byte
 }
 
+// newResponse has the rate limit headers of a plan that is never used up, so that a limiter works and
+// never makes a caller wait. The window ends next year, for client and server alike.
 func newResponse(o Operation, value any) response {
 	body, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // nothing in it can fail
 	}
-	header := http.Header{"Content-Type": {"application/json"}, "Content-Length": {strconv.Itoa(len(body))}}
-	SetRateLimit(header)
+	reset := time.Date(time.Now().UTC().Year()+1, time.January, 1, 0, 0, 0, 0, time.UTC)
+	header := http.Header{}
+	header.Set("Content-Type", "application/json")
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("X-RateLimit-Limit", "1000000000")
+	header.Set("X-RateLimit-Remaining", "999999999")
+	header.Set("X-RateLimit-Reset", strconv.FormatInt(reset.Unix(), 10))
 	return response{o.Status, fmt.Sprint(o.Status, " ", http.StatusText(o.Status)), header, body}
 }
 
@@ -104,7 +93,7 @@ func newResponses() responses {
 		create:  newResponse(Create, Pets(1)[0]),
 		get:     newResponse(Get, Pets(1)[0]),
 		notFound: newResponse(NotFound, map[string]any{
-			"code": NotFoundCode, "message": fmt.Sprint("no pet ", NotFound.ID), "status": NotFound.Status,
+			"code": "not_found", "message": fmt.Sprint("no pet ", NotFound.ID), "status": NotFound.Status,
 		}),
 	}
 }
