@@ -77,14 +77,6 @@ func (c *core) cookies() http.Header {
 	return make(http.Header)
 }
 
-// stopped returns the channel that the end of WithStop closes; nil without one.
-func (c *core) stopped() <-chan struct{} {
-	if c.stop == nil {
-		return nil
-	}
-	return c.stop.Done()
-}
-
 // sawResponse records the protocol of the last response and, without a limiter, its rate limit.
 func (c *core) sawResponse(protoMajor int, r RateLimit) {
 	if http1 := protoMajor < 2; c.http1.Load() != http1 {

@@ -149,7 +149,7 @@ func (g *gate) askKey() (credential.Key, error) {
 // ended returns a *deadline.EndedError if the call must not send anything more: its context has
 // ended, or that of WithStop.
 func (g *gate) ended() error {
-	if err := g.contextEnd(); err != nil || g.core.stop == nil {
+	if err := g.contextEnd(); err != nil {
 		return err
 	}
 	return endOf(g.core.stop)
@@ -159,7 +159,7 @@ func (g *gate) ended() error {
 // more.
 func (g *gate) untilStop(ctx context.Context) (context.Context, func()) {
 	stop := g.core.stop
-	if stop == nil {
+	if stop.Done() == nil {
 		return ctx, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -196,7 +196,7 @@ func (g *gate) acquire(a *admission, asked time.Time) error {
 // permit when the closures were so many.
 func (g *gate) reportRefusal(err error, closures uint64) {
 	e, ok := errors.AsType[*RateLimitError](err)
-	if !ok || e == nil || !g.core.tracer.on() || !e.RetryAt.After(time.Now()) || g.ended() != nil {
+	if !ok || !g.core.tracer.on() || !e.RetryAt.After(time.Now()) || g.ended() != nil {
 		return
 	}
 	left := e.RateLimit.Remaining
@@ -234,11 +234,11 @@ func (g *gate) sleep(w Wait, d time.Duration) error {
 		select {
 		case <-timer.C:
 		case <-g.ctx.Done():
-			timer.Stop()
-			return g.ended()
-		case <-g.core.stopped():
-			timer.Stop()
-			return g.ended()
+		case <-g.core.stop.Done():
+		}
+		timer.Stop()
+		if ended := g.ended(); ended != nil {
+			return ended
 		}
 	}
 	return g.ended()

@@ -122,10 +122,8 @@ func gateAttrs(info LimitInfo) []slog.Attr {
 	return append(attrs, slog.Int("waiting", info.Waiting))
 }
 
-// All errors have the same names for their attributes in a log: operation, kind (api, rate_limit,
-// response, transport or argument), error (the text), status, code, message, attempts, retry_after,
-// retry_at, scope, rate_limit, argument, reason, and outcome_unknown, which is left out unless
-// true.
+// The groups of errors have the same names for the same attributes. TestLogValueFields compares them
+// with the fields.
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {

@@ -176,6 +176,7 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 	c := &clientConfig{
 		maxResponseBytes: defaultMaxResponseBytes,
 		limiter:          NewLimiter(),
+		stop:             context.Background(), // never ends
 		call: callConfig{
 			retry:          retry.Policy{}.WithDefaults(),
 			maxWait:        defaultMaxWait,

@@ -20,20 +20,7 @@ type outcome struct {
 	sent      bool       // a request may have been written
 }
 
-// ofLast returns the error of the last attempt, nil for a success.
-//
-//	response                      type              errors.Is
-//	none                          *TransportError   the cause; ErrOutcomeUnknown for a create
-//	                                                that may have been written
-//	bytes that are not HTTP       *ResponseError    ErrInvalidResponse; for a create also
-//	                                                ErrOutcomeUnknown
-//	documented success, cut off   *ResponseError    as above
-//	another 2xx                   *ResponseError    as above
-//	429                           *RateLimitError   ErrRateLimited
-//	400, 401, 404                 *APIError         ErrBadRequest, ErrUnauthorized, ErrNotFound
-//	3xx, 408, 5xx except 501      *APIError         ErrOutcomeUnknown for a create
-//	any other status              *APIError
-//
+// ofLast returns the error of the last attempt, nil for a success; doc.go has the types of errors.
 // If the caller's context ended while the body was read, the error also matches that of the
 // context, and is a *TransportError in place of a *ResponseError or *APIError.
 func (o *outcome) ofLast() error {
@@ -115,7 +102,7 @@ func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 
 // refusal returns the error of a call that was not admitted because of err.
 func (o *outcome) refusal(err error, ended error) error {
-	if limited, ok := errors.AsType[*RateLimitError](err); ok && limited != nil {
+	if limited, ok := errors.AsType[*RateLimitError](err); ok {
 		e := *limited
 		e.Operation, e.Local, e.Attempts = o.operation.name, !o.sent, 0
 		if o.last != nil {
