@@ -51,7 +51,7 @@ func (l *Limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *w
 		l.ask(now)
 		return nil, nil, refused
 	}
-	if at := l.earliest(now, l.calls.Before(w)); at.After(now) {
+	if at := l.rules().earliest(now, l.calls.Before(w)); at.After(now) {
 		l.calls.Tell(now, w, l.wait(now, at))
 	} else {
 		l.calls.Join(now, w)
@@ -67,7 +67,7 @@ func (l *Limiter) issue() uint64 {
 
 // wait describes the wait of a call that cannot be admitted before at.
 func (l *Limiter) wait(now, at time.Time) queue.Wait {
-	w := queue.Wait{Reason: quota.Reason(l.scope(now, at))}
+	w := queue.Wait{Reason: quota.Reason(l.rules().scope(now, at))}
 	if w.Reason == "" {
 		w.Reason = quota.ForResponse
 	}
@@ -107,29 +107,23 @@ func refusalError(ctx context.Context, r *queue.Refusal) error {
 // budget is a Limiter as its queue sees it.
 type budget Limiter
 
-var _ queue.Budget[*permit] = (*budget)(nil)
-
 func (b *budget) Lock()   { b.mu.Lock() }
 func (b *budget) Unlock() { b.mu.Unlock() }
 
-// Dispatch implements [queue.Budget].
 func (b *budget) Dispatch(now time.Time) { (*Limiter)(b).dispatch(now) }
 
-// Earliest implements [queue.Budget].
 func (b *budget) Earliest(now time.Time, before int, _ bool) time.Time {
-	return (*Limiter)(b).earliest(now, before)
+	return (*Limiter)(b).rules().earliest(now, before)
 }
 
-// Refusal implements [queue.Budget].
 func (b *budget) Refusal(now, at time.Time) *queue.Refusal {
-	r := &queue.Refusal{RateLimit: b.known.rateLimit, Scope: (*Limiter)(b).scope(now, at)}
+	r := &queue.Refusal{RateLimit: b.known.rateLimit, Scope: (*Limiter)(b).rules().scope(now, at)}
 	if at.After(now) {
 		r.RetryAt = at
 	}
 	return r
 }
 
-// GiveBack implements [queue.Budget].
 func (b *budget) GiveBack(p *permit, now time.Time) {
 	(*Limiter)(b).giveBack(p, &quota.Observation{}, now)
 }

@@ -16,7 +16,7 @@ func (l *Limiter) dispatch(now time.Time) {
 
 // limited reports whether the first waiter waits for a limit, and not for Redis or a response.
 func (l *Limiter) limited(now time.Time) bool {
-	return l.earliest(now, 0).After(now) || l.fallback.share == nil && l.known.full
+	return l.rules().earliest(now, 0).After(now) || l.fallback.share == nil && l.known.full
 }
 
 // refuseAsked refuses waiters after a command that got no permit for them: those that cannot be
@@ -25,7 +25,7 @@ func (l *Limiter) refuseAsked(now time.Time) {
 	l.calls.RefuseLate(now)
 	limited := l.limited(now)
 	l.calls.Each(func(w *waiter, before int) {
-		at := l.earliest(now, before)
+		at := l.rules().earliest(now, before)
 		switch {
 		case w.Number > l.asked: // it came after the command
 		case limited && w.MaxWait == 0:

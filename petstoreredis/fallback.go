@@ -30,25 +30,16 @@ type fallback struct {
 	mostAt time.Time // when that reply came
 	share  *share    // what this process may send; nil while there is no fallback
 
-	since   time.Time     // start of the last fallback
-	endedAt time.Time     // its end
-	tryAt   time.Time     // when to send the next command
-	tries   int           // commands in a row that succeeded
-	needed  int           // tries that end the fallback
-	count   int           // number of fallbacks so far
-	total   time.Duration // of those that have ended
-	reason  error         // of the last one
-	repairs int           // replies with Repaired
-	log     logged
-}
+	since   time.Time // start of the last fallback
+	endedAt time.Time // its end
+	tryAt   time.Time // when to send the next command
+	tries   int       // commands in a row that succeeded
+	needed  int       // tries that end the fallback
+	reason  error     // of the last one
 
-// logged is the state of the log.
-type logged struct {
-	away    bool      // the last line was about the start of a fallback
-	next    time.Time // earliest time of the next line
-	count   int       // fallback.count at the last line
-	repairs int       // fallback.repairs at the last line
-	timer   *time.Timer
+	logAt    time.Time // earliest time of the next line of the log
+	logTimer *time.Timer
+	logged   Stats // at the last line
 }
 
 // timeout returns the timeout of a command that is sent now.
@@ -100,7 +91,8 @@ func (l *Limiter) startFallback(now time.Time, err error) {
 		a.share.record(nil, &l.rejected, now)
 	}
 	a.since, a.reason = now, err
-	a.count++
+	l.stats.Away = true
+	l.stats.Fallbacks++
 	l.unused = nil
 	l.note(now)
 	l.refuseAsked(now)
@@ -116,45 +108,44 @@ func (l *Limiter) endFallback(now time.Time) {
 		return
 	}
 	a.share, a.endedAt = nil, now
-	a.total += now.Sub(a.since)
+	l.stats.Away = false
+	l.stats.AwayFor += now.Sub(a.since)
 	l.note(now)
 }
 
 // note logs the start and the end of a fallback, and a repair of the state. There is at most one line
 // in logEvery; a change within that time is logged at its end.
 func (l *Limiter) note(now time.Time) {
-	a := &l.fallback
-	n := &a.log
-	away := a.share != nil
-	if l.config.logger == nil || n.timer != nil || away == n.away && a.repairs == n.repairs {
+	a, s := &l.fallback, l.stats
+	if l.config.logger == nil || a.logTimer != nil || s.Away == a.logged.Away && s.Repairs == a.logged.Repairs {
 		return
 	}
-	if now.Before(n.next) {
-		n.timer = time.AfterFunc(n.next.Sub(now), func() {
+	if now.Before(a.logAt) {
+		a.logTimer = time.AfterFunc(a.logAt.Sub(now), func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			n.timer = nil
+			a.logTimer = nil
 			l.note(time.Now())
 		})
 		return
 	}
-	text, fields := l.line(away)
-	n.away, n.next, n.count, n.repairs = away, now.Add(logEvery), a.count, a.repairs
+	text, fields := l.line()
+	a.logAt, a.logged = now.Add(logEvery), s
 	// On a goroutine of its own, because the user's handler may call the limiter.
 	go l.config.logger.LogAttrs(context.Background(), slog.LevelWarn, text, fields...) //nolint:sloglint // line's
 }
 
 // line returns the text and the fields of a line of the log.
-func (l *Limiter) line(away bool) (string, []slog.Attr) {
-	a := &l.fallback
+func (l *Limiter) line() (string, []slog.Attr) {
+	a, s := &l.fallback, l.stats
 	fields := []slog.Attr{
-		slog.String("name", l.label), slog.Int("fallbacks", a.count-a.log.count), slog.Duration("away", a.total),
-		slog.Int("repairs", a.repairs-a.log.repairs),
+		slog.String("name", s.Name), slog.Int("fallbacks", s.Fallbacks-a.logged.Fallbacks),
+		slog.Duration("away", s.AwayFor), slog.Int("repairs", s.Repairs-a.logged.Repairs),
 	}
 	switch {
-	case away == a.log.away:
+	case s.Away == a.logged.Away:
 		return "petstoreredis: the state in redis could not be read, and was begun afresh", fields
-	case away:
+	case s.Away:
 		fields = append(fields, slog.String("error", a.reason.Error()), slog.Int("share", a.share.processes))
 		return "petstoreredis: redis is away, this process keeps to its share", fields
 	}

@@ -51,8 +51,7 @@ func (k *knowledge) observe(r quota.RateLimit) {
 	k.rateLimit = r
 }
 
-// earliest returns a time before which a request cannot be admitted if that many others of this
-// process go before it. It returns now if no limit is known to prevent it.
+// earliest implements rules.
 func (k *knowledge) earliest(now time.Time, before int) time.Time {
 	at := quota.Later(now, k.gate)
 	limit, left := k.rateLimit.Limit, k.Left
@@ -70,7 +69,7 @@ func (k *knowledge) earliest(now time.Time, before int) time.Time {
 	return at
 }
 
-// scope returns the limit because of which a request must wait until at; empty if there is none.
+// scope implements rules.
 func (k *knowledge) scope(now, at time.Time) quota.Scope {
 	switch {
 	case now.Before(k.gate):

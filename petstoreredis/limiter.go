@@ -26,9 +26,9 @@ type Limiter struct {
 	store  store
 	config config
 	id     string // of this process, new for every Limiter
-	label  string // in the log
 
 	mu     sync.Mutex
+	stats  Stats // what has been counted
 	known  knowledge
 	offset quota.Offset
 	last   quota.Observation // the last response with a limit, of the latest window
@@ -83,7 +83,7 @@ func NewLimiter(rdb redis.UniversalClient, name string, opts ...Option) (*Limite
 		store:  newStore(rdb, config.prefix, hex.EncodeToString(hash[:])),
 		config: config,
 		id:     rand.Text(),
-		label:  hex.EncodeToString(hash[:6]),
+		stats:  Stats{Name: hex.EncodeToString(hash[:6])},
 	}
 	l.calls.Init((*budget)(l), startWait, l.longestTrip)
 	return l, nil
@@ -103,10 +103,10 @@ func (l *Limiter) Reopen(string) {
 	defer l.mu.Unlock()
 	now := time.Now()
 	l.known.reopen()
-	l.rejected = quota.Observation{}
-	if l.fallback.share != nil {
-		l.fallback.share.reopen(now)
+	if s := l.fallback.share; s != nil {
+		s.reopen(now)
 	}
+	l.rejected = quota.Observation{}
 	l.reopens, l.urgent = true, true
 	l.dispatch(now)
 }
@@ -139,19 +139,19 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	return nil
 }
 
-// earliest returns a time before which a request cannot be admitted if that many others of this
-// process go before it. It returns now if no limit is known to prevent it.
-func (l *Limiter) earliest(now time.Time, before int) time.Time {
-	if l.fallback.share != nil {
-		return l.fallback.share.earliest(now, before)
-	}
-	return l.known.earliest(now, before)
+// rules decide what a call has to wait for.
+type rules interface {
+	// earliest returns a time before which a request cannot be admitted if that many others of this
+	// process go before it. It returns now if no limit is known to prevent it.
+	earliest(now time.Time, before int) time.Time
+	// scope returns the limit because of which a request must wait until at; empty if there is none.
+	scope(now, at time.Time) quota.Scope
 }
 
-// scope returns the limit because of which a request must wait until at; empty if there is none.
-func (l *Limiter) scope(now, at time.Time) quota.Scope {
+// rules returns what decides now: the share during a fallback, else what Redis has replied.
+func (l *Limiter) rules() rules {
 	if l.fallback.share != nil {
-		return l.fallback.share.scope(now, at)
+		return l.fallback.share
 	}
-	return l.known.scope(now, at)
+	return &l.known
 }

@@ -161,8 +161,7 @@ func (s *share) translate(o *quota.Observation) quota.Observation {
 	return own
 }
 
-// earliest returns a time before which a request cannot be admitted if that many others go before
-// it.
+// earliest implements rules.
 func (s *share) earliest(now time.Time, before int) time.Time {
 	at := s.budget.Earliest(now, before, false)
 	if s.part == 0 && at.Before(s.ends) {
@@ -171,7 +170,7 @@ func (s *share) earliest(now time.Time, before int) time.Time {
 	return at
 }
 
-// scope returns the limit because of which a request must wait until at; empty if there is none.
+// scope implements rules.
 func (s *share) scope(now, at time.Time) quota.Scope {
 	scope := s.budget.Scope(now, at)
 	if scope == "" && at.After(now) {

@@ -34,15 +34,11 @@ type Stats struct {
 func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := &l.fallback
-	s := Stats{
-		Name: l.label, RateLimit: petstore.RateLimit(l.known.rateLimit),
-		Away: a.share != nil, Fallbacks: a.count, AwayFor: a.total, Repairs: a.repairs,
-		RoundTrips: l.seq, Waiting: l.calls.Len(), InFlight: l.inFlight, Held: len(l.unused),
-		Processes: l.known.Processes,
-	}
+	s := l.stats
+	s.RateLimit, s.RoundTrips, s.Processes = petstore.RateLimit(l.known.rateLimit), l.seq, l.known.Processes
+	s.Waiting, s.InFlight, s.Held = l.calls.Len(), l.inFlight, len(l.unused)
 	if s.Away {
-		s.AwayFor += time.Since(a.since)
+		s.AwayFor += time.Since(l.fallback.since)
 	}
 	return s
 }

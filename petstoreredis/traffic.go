@@ -3,6 +3,7 @@ package petstoreredis
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/quota"
@@ -171,16 +172,13 @@ func (l *Limiter) onReply(c command, r reply, sent, now time.Time) {
 		l.askAt = quota.Later(l.askAt, now.Add(leastWait))
 	}
 	switch {
-	case l.fallback.share == nil:
-		if l.rejected.StatusCode != 0 && c.Seq <= l.rejectedAt {
-			break // Redis granted these permits before it knew the 429
+	case l.fallback.share != nil:
+		if !l.timedOut { // a late reply does not end a fallback
+			l.endFallback(now)
 		}
+	case l.rejected.StatusCode == 0 || c.Seq > l.rejectedAt: // else Redis granted before it knew the 429
 		l.rejected = quota.Observation{}
-		for range r.Granted {
-			l.unused = append(l.unused, r.slot)
-		}
-	case !l.timedOut: // a late reply does not end a fallback
-		l.endFallback(now)
+		l.unused = append(l.unused, slices.Repeat([]slot{r.slot}, r.Granted)...)
 	}
 	if r.Granted == 0 {
 		l.refuseAsked(now)
@@ -203,7 +201,7 @@ func (l *Limiter) learn(r reply, sent, now time.Time) {
 		l.granted, l.grantedAt, l.usedAt = r.Granted, now, now
 	}
 	if r.Repaired {
-		l.fallback.repairs++
+		l.stats.Repairs++
 		l.note(now)
 	}
 	l.fallback.countProcesses(r.Processes, now)
