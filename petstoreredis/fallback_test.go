@@ -81,10 +81,7 @@ func TestLimiterAcquire_replyThatTheScriptCannotHaveMade(t *testing.T) {
 		`{` + good + `,"scope":"none of ours"}`,
 	} {
 		bubble(t, func(t *testing.T, r *testRedis) {
-			rdb := r.client(t)
-			rdb.AddHook(garbler{text, new(int)})
-			l, err := NewLimiter(rdb, "key")
-			require.NoError(t, err)
+			l := garbledLimiter(t, r, text)
 			acquire(t, l)
 			synctest.Wait()
 			assert.NotNil(t, l.fallback.share, text)
@@ -95,39 +92,29 @@ func TestLimiterAcquire_replyThatTheScriptCannotHaveMade(t *testing.T) {
 func TestLimiterAcquire_replyWithoutAWaitIsNoBusyLoop(t *testing.T) {
 	for _, wait := range []string{"0", "-1", "1"} {
 		bubble(t, func(t *testing.T, r *testRedis) {
-			rdb, n := r.client(t), 0
-			rdb.AddHook(garbler{`{"instance":"a","processes":1,"reason":"full","wait":` + wait + `}`, &n})
-			l, err := NewLimiter(rdb, "key")
-			require.NoError(t, err)
+			l := garbledLimiter(t, r, `{"instance":"a","processes":1,"reason":"full","wait":`+wait+`}`)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err = l.Acquire(ctx, time.Hour)
+			_, err := l.Acquire(ctx, time.Hour)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.LessOrEqual(t, n, 1+int(time.Second/leastWait))
+			assert.LessOrEqual(t, l.Stats().RoundTrips, 1+int(time.Second/leastWait))
 		})
 	}
 }
 
-// garbler replaces every reply of Redis, and counts them.
-type garbler struct {
-	text string
-	n    *int
-}
-
-func (garbler) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (garbler) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (g garbler) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(_ context.Context, cmd redis.Cmder) error {
+// garbledLimiter returns a limiter for which something else replies instead of the script.
+func garbledLimiter(t *testing.T, r *testRedis, text string) *Limiter {
+	t.Helper()
+	rdb := r.client(t)
+	rdb.AddHook(hook(func(_ context.Context, cmd redis.Cmder, _ redis.ProcessHook) error {
 		if c, ok := cmd.(*redis.Cmd); ok {
-			c.SetVal(g.text)
-			*g.n++
+			c.SetVal(text)
 		}
 		return nil
-	}
+	}))
+	l, err := NewLimiter(rdb, "key")
+	require.NoError(t, err)
+	return l
 }
 
 func TestWithLogger_atMostOneLineAMinute(t *testing.T) {

@@ -15,14 +15,37 @@ import (
 	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
 
-// trip is a request of a history on its way.
+// trip is a request, or a permit for one, in a test of the script.
 type trip struct {
-	slot     quota.Slot
+	slot     quota.Slot // of a history
 	granted  slot
 	over     bool
-	sent     time.Time
+	sent     time.Time          // zero while it is a permit
 	response *quota.Observation // nil until the service has seen the request
 }
+
+// pick returns a random trip of which is holds; nil if there is none.
+func pick(rng *rand.Rand, trips []*trip, is func(*trip) bool) *trip {
+	for _, i := range rng.Perm(len(trips)) {
+		if is(trips[i]) {
+			return trips[i]
+		}
+	}
+	return nil
+}
+
+// hold says in a command what the process holds.
+func (c *command) hold(trips []*trip) {
+	c.Holding, c.Probes = len(trips), 0
+	for _, p := range trips {
+		if p.granted.Probe {
+			c.Probes++
+		}
+	}
+}
+
+// heard says in the commands from now on which state the process has seen.
+func (c *command) heard(r reply) { c.Instance, c.Commands, c.At = r.Instance, r.Commands, r.At }
 
 // history drives the script and a quota.Budget by the same random steps, in time of its own.
 type history struct {
@@ -132,17 +155,12 @@ func (h *history) state() *luaState {
 
 // exchange sends a command.
 func (h *history) exchange(want int, reports ...report) reply {
+	h.command.Seq++
 	c := h.command
-	c.Seq++
-	c.Want, c.Holding, c.Reports = want, len(h.trips), reports
-	for _, p := range h.trips {
-		if p.granted.Probe {
-			c.Probes++
-		}
-	}
+	c.Want, c.Reports = want, reports
+	c.hold(h.trips)
 	r := h.redis.exchange(c)
-	h.command.Seq = c.Seq
-	h.command.Instance, h.command.Commands, h.command.At = r.Instance, r.Commands, r.At
+	h.command.heard(r)
 	h.command.Reopen = false
 	return r
 }
@@ -268,22 +286,8 @@ func (h *history) compare(r reply) {
 	}
 }
 
-// pick returns a random trip of which is holds, nil if there is none.
-func (h *history) pick(is func(*trip) bool) *trip {
-	var found []*trip
-	for _, p := range h.trips {
-		if is(p) {
-			found = append(found, p)
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	return found[h.rng.IntN(len(found))]
-}
-
 func (h *history) arrive() {
-	if p := h.pick(func(p *trip) bool { return p.response == nil }); p != nil {
+	if p := pick(h.rng, h.trips, func(p *trip) bool { return p.response == nil }); p != nil {
 		o := h.service.Answer()
 		if h.strange != nil {
 			h.strange(&o)
@@ -293,7 +297,7 @@ func (h *history) arrive() {
 }
 
 func (h *history) drop() {
-	if p := h.pick(func(p *trip) bool { return p.response == nil }); p != nil {
+	if p := pick(h.rng, h.trips, func(p *trip) bool { return p.response == nil }); p != nil {
 		var o quota.Observation // not tried
 		if h.rng.IntN(2) == 0 {
 			o.Received = h.now() // could not be sent
@@ -304,7 +308,7 @@ func (h *history) drop() {
 
 // receive takes a response back, or loses it.
 func (h *history) receive() {
-	p := h.pick(func(p *trip) bool { return p.response != nil })
+	p := pick(h.rng, h.trips, func(p *trip) bool { return p.response != nil })
 	if p == nil {
 		return
 	}

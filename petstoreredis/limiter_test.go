@@ -132,9 +132,9 @@ func TestLimiter_nothingRunsAtRest(t *testing.T) {
 		_, due := l.due()
 		assert.False(t, due)
 		assert.False(t, l.busy)
-		trips := r.trips.Load()
+		trips := l.Stats().RoundTrips
 		elapse(time.Hour)
-		assert.Equal(t, trips, r.trips.Load())
+		assert.Equal(t, trips, l.Stats().RoundTrips)
 	})
 }
 

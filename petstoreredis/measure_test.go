@@ -152,9 +152,6 @@ func (m measured) fields() []string {
 	if m.banned {
 		ban = "banned"
 	}
-	if m.idle {
-		share = "–"
-	}
 	if m.fairness < 0 {
 		fairness = "–"
 	}

@@ -12,18 +12,10 @@ import (
 	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
 
-// granted is a permit of a process, and then its request.
-type granted struct {
-	granted  slot
-	over     bool
-	sent     time.Time // zero while it is held
-	response *quota.Observation
-}
-
 // process is one of several that share the key in a test of the script.
 type process struct {
 	command
-	permits []*granted
+	permits []*trip
 	waiting []report  // not reported yet
 	until   time.Time // the end of its lease
 	dead    bool
@@ -115,17 +107,13 @@ func (c *crowd) rush() {
 // speak sends a command with all that p has to say, and takes what is granted. One reply in twenty
 // gets lost.
 func (c *crowd) speak(p *process) {
-	p.permits = slices.DeleteFunc(p.permits, func(g *granted) bool { // some go back unused
+	p.permits = slices.DeleteFunc(p.permits, func(g *trip) bool { // some go back unused
 		return g.sent.IsZero() && c.rng.IntN(8) == 0
 	})
 	p.Seq++
 	cmd := p.command
-	cmd.Want, cmd.Holding = c.rng.IntN(8), len(p.permits)
-	for _, g := range p.permits {
-		if g.granted.Probe {
-			cmd.Probes++
-		}
-	}
+	cmd.Want = c.rng.IntN(8)
+	cmd.hold(p.permits)
 	for i := range p.waiting {
 		cmd.Reports = append(cmd.Reports, p.waiting[i].at(c.redis.now))
 	}
@@ -136,11 +124,11 @@ func (c *crowd) speak(p *process) {
 		return
 	}
 	p.waiting, p.until = nil, c.redis.now.Add(testLease)
-	p.Instance, p.Commands, p.At = r.Instance, r.Commands, r.At
+	p.heard(r)
 	c.ends = c.redis.now.Add(time.Duration(r.Ends) * time.Millisecond)
 	c.note("%s gets %d %q, %d left, %d outstanding", p.ID, r.Granted, r.Reason, r.Left, r.Outstanding)
 	for range r.Granted {
-		p.permits = append(p.permits, &granted{granted: r.slot})
+		p.permits = append(p.permits, &trip{granted: r.slot})
 	}
 }
 
@@ -164,23 +152,14 @@ func (c *crowd) repeat(p *process) {
 	}
 }
 
-func (c *crowd) pick(p *process, is func(g *granted) bool) *granted {
-	for _, i := range c.rng.Perm(len(p.permits)) {
-		if is(p.permits[i]) {
-			return p.permits[i]
-		}
-	}
-	return nil
-}
-
 func (c *crowd) send(p *process) {
-	if g := c.pick(p, func(g *granted) bool { return g.sent.IsZero() }); g != nil {
+	if g := pick(c.rng, p.permits, func(g *trip) bool { return g.sent.IsZero() }); g != nil {
 		g.sent, g.over = c.redis.now, g.granted.Probe || g.granted.Epoch > 0 && !c.redis.now.Before(c.ends)
 	}
 }
 
 func (c *crowd) arrive(p *process) {
-	if g := c.pick(p, func(g *granted) bool { return !g.sent.IsZero() && g.response == nil }); g != nil {
+	if g := pick(c.rng, p.permits, func(g *trip) bool { return !g.sent.IsZero() && g.response == nil }); g != nil {
 		o := c.service.Answer()
 		if o.StatusCode == http.StatusTooManyRequests {
 			c.failf("rejected")
@@ -190,7 +169,7 @@ func (c *crowd) arrive(p *process) {
 }
 
 func (c *crowd) receive(p *process) {
-	g := c.pick(p, func(g *granted) bool { return g.response != nil })
+	g := pick(c.rng, p.permits, func(g *trip) bool { return g.response != nil })
 	if g == nil {
 		return
 	}
@@ -207,7 +186,7 @@ func (c *crowd) receive(p *process) {
 		p.waiting = append(p.waiting, r)
 	}
 	c.note("%s receives %d left", p.ID, o.RateLimit.Remaining)
-	p.permits = slices.DeleteFunc(p.permits, func(other *granted) bool { return g == other })
+	p.permits = slices.DeleteFunc(p.permits, func(other *trip) bool { return g == other })
 }
 
 // TestScript_severalProcesses takes millions of steps with PETSTORE_STEPS=5000000.

@@ -2,13 +2,9 @@ package petstoreredis_test
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/fake"
 )
 
 // slowStart is how long a command takes while a fleet starts on a slow Redis.
@@ -48,23 +44,7 @@ func rows() []row {
 			name:  "Redis comes back with an older state, twice",
 			limit: 300, processes: 8, goroutines: 1, during: older, goals: anyFallbacks,
 		},
-		{
-			name:  "closed for a day, flushed, two restarted",
-			limit: 300, processes: 8, goroutines: 1, idle: true, during: closedFlushed, goals: anyFallbacks,
-		},
-		{
-			name:  "closed for a day, reopened by one",
-			limit: 300, processes: 8, goroutines: 1, idle: true, during: closedReopened, goals: anyFallbacks,
-		},
 		{name: "state overwritten by junk", limit: 300, processes: 8, goroutines: 4, during: junk},
-		{
-			name:  "outstanding 100,000 too large",
-			limit: 300, processes: 8, goroutines: 4, during: outstanding(100_000),
-		},
-		{
-			name:  "outstanding 100,000 too small",
-			limit: 300, processes: 8, goroutines: 4, during: outstanding(-100_000),
-		},
 		{
 			name:  "Redis killed, away for 10 s, empty",
 			limit: 300, processes: 8, goroutines: 4, brief: true, during: killed, goals: anyFallbacks,
@@ -111,48 +91,6 @@ func older(f *fleet) {
 	}
 }
 
-// closedFlushed has one 429 close the key for a day. Then Redis loses its data and two processes
-// start afresh. If they find an empty Redis, they ask the service, and all others learn from them
-// that the key is open.
-func closedFlushed(f *fleet) {
-	f.closeForADay()
-	f.redis.do(f.T, "flushall")
-	for range 2 {
-		f.pop().kill()
-	}
-	fresh := f.hire(2)
-	begin(fresh)
-	f.at(35 * time.Second)
-	if counts := counts(f.with(http.StatusOK)); counts[fresh[0].id()]+counts[fresh[1].id()] == 0 {
-		begin(fresh[:1]) // the others were first, and have told Redis of the closure: somebody must reopen the key
-	}
-	f.allWork()
-}
-
-// closedReopened has one of the processes told to reopen the key.
-func closedReopened(f *fleet) {
-	f.closeForADay()
-	begin(f.workers[:1])
-	f.allWork()
-}
-
-// closeForADay has one response close the key, and no other: the service has changed its mind.
-func (f *fleet) closeForADay() {
-	f.service.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "86400", Skip: 20})
-	f.at(15 * time.Second)
-}
-
-// allWork checks that each process sends requests in the second window.
-func (f *fleet) allWork() {
-	f.at(50 * time.Second)
-	before := counts(f.with(http.StatusOK))
-	f.at(80 * time.Second)
-	after := counts(f.with(http.StatusOK))
-	for _, w := range f.workers {
-		assert.Greater(f, after[w.id()], before[w.id()], "worker %s does not work again", w.id())
-	}
-}
-
 // junk overwrites the state with what cannot be read, then with what can, and then all that there
 // is.
 func junk(f *fleet) {
@@ -164,34 +102,6 @@ func junk(f *fleet) {
 		for _, key := range keys {
 			if i == 2 || rdb.Type(f.Context(), key).Val() == "string" {
 				require.NoError(f, rdb.Set(f.Context(), key, text, 0).Err())
-			}
-		}
-	}
-}
-
-// shift changes a sum in the state, in one step.
-const shift = `
-local s = cjson.decode(redis.call('GET', KEYS[1]))
-if not s.outstanding then
-  return 0
-end
-s.outstanding = s.outstanding + ARGV[1]
-redis.call('SET', KEYS[1], cjson.encode(s), 'KEEPTTL')
-return 1`
-
-// outstanding makes the sum of the requests on their way wrong in each of the first two windows.
-func outstanding(by int) func(f *fleet) {
-	return func(f *fleet) {
-		rdb := f.redis.client(f.T)
-		for _, used := range []int{f.limit / 4, f.limit * 5 / 4} {
-			f.await(used)
-			keys, err := rdb.Keys(f.Context(), "petstore:*:state").Result()
-			require.NoError(f, err)
-			require.Len(f, keys, 1)
-			done, err := rdb.Eval(f.Context(), shift, keys, by).Int()
-			require.NoError(f, err)
-			if done == 0 {
-				f.Skip("the state has no sum of the requests on their way")
 			}
 		}
 	}

@@ -115,7 +115,7 @@ func TestScript_longLists(t *testing.T) {
 				h.admit()
 			}
 			h.step()
-			if p := h.pick(func(p *trip) bool { return p.response == nil }); p != nil && h.rng.IntN(4) == 0 {
+			if p := pick(h.rng, h.trips, func(p *trip) bool { return p.response == nil }); p != nil && h.rng.IntN(4) == 0 {
 				h.settle(p, quota.Observation{Sent: p.sent}) // lost
 			}
 			s := h.state()

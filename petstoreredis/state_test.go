@@ -17,6 +17,9 @@ import (
 // The databases of a Redis in memory: the one in use, and a copy of it.
 const current, saved = 0, 1
 
+// base begins the names of the keys of newTestLimiter.
+const base = "petstore:{2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683}:2:"
+
 // copyState copies one database to another. From saved to current, that is what a Redis does that has
 // an earlier state on disk, or a replica that had not got all.
 func (r *testRedis) copyState(t *testing.T, from, to int) {
@@ -122,7 +125,6 @@ func TestLimiterAcquire_flushedRedisAndRestartedProcessesOpenTheKeyForAll(t *tes
 }
 
 func TestLimiterAcquire_junkInRedisIsBegunAfresh(t *testing.T) {
-	const base = "petstore:{2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683}:2:"
 	kinds := map[string]func(r *testRedis){
 		"a key of the wrong type": func(r *testRedis) { r.Del(base + "leases"); _ = r.Set(base+"leases", "x") },
 		"a process": func(r *testRedis) {
@@ -169,6 +171,30 @@ func TestLimiterAcquire_junkInRedisIsBegunAfresh(t *testing.T) {
 				elapse(time.Minute)
 				assert.Equal(t, stats.Repairs, strings.Count(text.String(), "begun afresh"))
 				assert.Equal(t, stats.Repairs, strings.Count(text.String(), "name="+stats.Name))
+			})
+		})
+	}
+}
+
+func TestLimiterAcquire_shortWindowIsNotTakenForSliding(t *testing.T) {
+	for _, minute := range []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute} {
+		t.Run(minute.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *testRedis) {
+				r.setLatency(time.Millisecond)
+				server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithMinute(minute),
+					fake.WithLatency(20*time.Millisecond), fake.WithStrict())
+				client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), petstore.WithMaxWait(time.Hour))
+				start := time.Now()
+				for range 200 { // three windows and a part
+					require.NoError(t, list(t, client))
+				}
+				took := time.Since(start)
+				elapse(time.Second)
+				text, err := r.Get(base + "state")
+				require.NoError(t, err)
+				assert.NotContains(t, text, `"slides":true`)
+				assert.Less(t, took, 3*minute+6*time.Second)
+				elapse(time.Minute)
 			})
 		})
 	}

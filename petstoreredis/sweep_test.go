@@ -190,7 +190,7 @@ func TestWithTimeout_defaultSuitsDistantRedis(t *testing.T) {
 	}
 	f := fleet{limit: 300, processes: 8, goroutines: 4, requests: 640} // two windows and a bit
 	f.limiter = func(t *testing.T, r *testRedis, _ int) *Limiter {
-		l, err := NewLimiter(distantClient(t, r, chance), "key")
+		l, err := NewLimiter(r.distantClient(t, chance), "key")
 		require.NoError(t, err)
 		return l
 	}

@@ -56,7 +56,6 @@ type row struct {
 	drops                        int           // of a hundred commands, those that break their connection
 	burners                      int           // processes that keep the machine busy
 	failover                     bool          // the Redis has a replica and a Sentinel
-	idle                         bool          // too few requests can be sent for a share
 	during                       func(f *fleet)
 
 	goals

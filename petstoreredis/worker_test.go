@@ -77,8 +77,7 @@ type work struct {
 	report report
 }
 
-// run begins with the first line of standard input. Each further line has the client reopen the
-// key; the end of the input ends the work.
+// run begins with the first line of standard input, and stops at its end.
 func (w *work) run() error {
 	options := &redis.UniversalOptions{Addrs: w.Redis, MasterName: w.Master}
 	if w.Delay > 0 {
@@ -105,9 +104,7 @@ func (w *work) run() error {
 	defer stop()
 	go func() {
 		defer stop()
-		for input.Scan() {
-			client.Reopen()
-		}
+		input.Scan()
 	}()
 	w.calls(ctx, client)
 	w.report.Stats = limiter.Stats()
@@ -224,7 +221,7 @@ func hire(t *testing.T, n int, j job) []*worker {
 	return workers
 }
 
-// begin has workers begin; tell one later has it reopen the key.
+// begin has workers begin.
 func begin(workers []*worker) {
 	for _, w := range workers {
 		_, _ = io.WriteString(w.input, "\n")
