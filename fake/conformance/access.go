@@ -1,7 +1,7 @@
 package conformance
 
 import (
-	"fmt"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -28,11 +28,8 @@ func accessClauses() []clause {
 
 func baseAddress(s *session) {
 	base, err := url.Parse(s.target.BaseURL)
-	if err == nil && !strings.HasSuffix(base.Path, "/v1") {
-		err = fmt.Errorf("the path of the base address is %q", base.Path)
-	}
-	if err != nil {
-		fail(err)
+	if err != nil || !strings.HasSuffix(base.Path, "/v1") {
+		fail(errors.New("the path of the base address does not end in /v1"))
 	}
 }
 

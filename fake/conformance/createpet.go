@@ -1,11 +1,6 @@
 package conformance
 
-import (
-	"fmt"
-	"math"
-	"net/http"
-	"strconv"
-)
+import "net/http"
 
 // createClauses are those of section 4.2, and those of section 2 about NewPet.
 func createClauses() []clause {
@@ -55,14 +50,12 @@ func accepts(status string) func(*session) {
 // largeCategory sends a category that a float64 cannot hold. A service that knows its categories
 // may refuse it, since the document does not say which there are.
 func largeCategory(s *session) {
-	x := s.offer("large", fmt.Sprintf(`{"name":$name,"categoryId":%d}`, int64(math.MaxInt64)))
+	const large = "9223372036854775807"
+	x := s.offer("large", `{"name":$name,"categoryId":`+large+`}`)
 	if x.status == http.StatusBadRequest {
 		skipf("there is no such category")
 	}
-	got := string(orSkip(x.pet)["categoryId"])
-	if got != strconv.FormatInt(math.MaxInt64, 10) {
-		x.failf("the categoryId comes back as %s", show([]byte(got)))
-	}
+	x.wantField(orSkip(x.pet), "categoryId", []byte(large))
 }
 
 // createBody compares what came back to what was sent, for each pet.
@@ -70,10 +63,7 @@ func createBody(s *session) {
 	for _, status := range added {
 		x := s.add(status)
 		pet := x.pet()
-		sent, err := read[object]([]byte(x.body))
-		if err != nil {
-			fail(err)
-		}
+		sent, _ := read[object]([]byte(x.body)) // which newPet wrote
 		if pet.id() == "" {
 			x.failf("the pet has no id")
 		}

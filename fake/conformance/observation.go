@@ -36,11 +36,11 @@ func (o Observations) WriteFile(name string) error {
 		Format       int          `json:"format"`
 		Observations Observations `json:"observations"`
 	}{format, o}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("conformance: observations: %w", err)
+	if err == nil {
+		const readable = 0o644 // like any file of a repository, where it is meant to go
+		err = os.WriteFile(name, append(text, '\n'), readable)
 	}
-	const readable = 0o644 // like any file of a repository, where it is meant to go
-	if err := os.WriteFile(name, append(text, '\n'), readable); err != nil {
+	if err != nil {
 		return fmt.Errorf("conformance: observations: %w", err)
 	}
 	return nil
