@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/types"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -98,9 +97,8 @@ func api(dir string) (map[string]*types.Package, error) {
 		for _, problem := range pkg.Errors {
 			err = errors.Join(err, problem)
 		}
-		path := filepath.ToSlash(pkg.PkgPath)
-		if pkg.Name != "main" && (!strings.Contains(path, "/internal/") || strings.HasSuffix(path, "/internal/quota")) {
-			found[path] = pkg.Types
+		if pkg.Name != "main" && (!isInternal(pkg.PkgPath) || strings.HasSuffix(pkg.PkgPath, "/internal/quota")) {
+			found[pkg.PkgPath] = pkg.Types
 		}
 	}
 	if err == nil && len(found) == 0 {

@@ -75,7 +75,7 @@ func (r repository) getModule(env []string, path, version string) error {
 		return err
 	}
 	for _, args := range []string{
-		"go get " + path + "@v" + version, "go mod tidy", "go vet ./...", "go test ./...", "go build -o user .",
+		"go get " + path + "@v" + version, "go mod tidy", "go test ./...", "go build -o user .",
 	} {
 		if err := r.show(command{dir, env, strings.Fields(args)}); err != nil {
 			return err

@@ -29,7 +29,7 @@ func TestExportedNamesAreUsed(t *testing.T) {
 		packages, err := api("../../" + module)
 		require.NoError(t, err)
 		for _, pkg := range packages {
-			if strings.Contains(pkg.Path(), "/internal/") {
+			if isInternal(pkg.Path()) {
 				continue
 			}
 			text := textOfOthers(t, path.Join(".", strings.TrimPrefix(pkg.Path(), modulePath+"/")))

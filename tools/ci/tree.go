@@ -29,6 +29,8 @@ func shipped(module string) bool {
 	return !regexp.MustCompile(`^(tools|bench|openapi)|/uitest$`).MatchString(module)
 }
 
+func isInternal(pkg string) bool { return strings.Contains(pkg, "/internal/") }
+
 // shippedModules returns the modules that users get or copy.
 func (r repository) shippedModules() ([]string, error) {
 	all, err := r.modules()
