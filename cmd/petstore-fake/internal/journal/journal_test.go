@@ -236,3 +236,28 @@ func TestDropped(t *testing.T) {
 		assert.Equal(t, 2, p.Dropped())
 	}
 }
+
+func TestSince(t *testing.T) {
+	t.Parallel()
+	p := newTestJournal(t)
+	p.call("GET", "/v1/pets", "")
+	at := p.Update()
+	p.srv.Inject(fake.Fault{Status: 503})
+	p.call("GET", "/v1/pets?limit=1", "")
+	p.call("GET", "/v1/pets", "")
+	seqs, now, ok := p.Since(at)
+	assert.True(t, ok)
+	assert.Equal(t, []int{2, 3}, seqs)
+	p.call("GET", "/v1/pets?limit=1", "")
+	seqs, _, _ = p.Since(now)
+	assert.Equal(t, []int{2, 4}, seqs, "2 is the first of two tries now")
+	assert.Equal(t, now, ParsePosition(now.String()))
+	for _, id := range []string{"", "x", "1-", "1-1x", "01-1"} {
+		assert.Zero(t, ParsePosition(id), id)
+	}
+	p.Clear()
+	for _, other := range []Position{{}, now, {Journal: p.Update().Journal, Change: 1}} {
+		_, _, ok = p.Since(other)
+		assert.False(t, ok)
+	}
+}
