@@ -159,12 +159,12 @@ func (v *view) neighbour(e journal.Entry, step string) journal.Entry {
 func (v *view) detail(e journal.Entry) *detail {
 	keys := v.p.senders()
 	d := &detail{
-		row: keys.row(e, ""), Journal: strconv.FormatInt(v.at.Journal, 16),
+		row: keys.row(e, ""), Journal: strconv.FormatInt(v.At.Journal, 16),
 		Pending: journal.Pending(e.Request),
 		Request: headerFields(e.Header, nil), Response: headerFields(e.ResponseHeader, v.p.notes(e)),
 		RequestBody: newShownBody(e.Body), ResponseBody: newShownBody(e.ResponseBody),
 	}
-	curl := replay.Curl(v.origin, e.Request, keys.public(e.Request))
+	curl := replay.Curl(v.Origin, e.Request, keys.public(e.Request))
 	d.Curl, d.Partial = spec.Shorten(curl, maxCode), len(curl) > maxCode
 	d.Calls, d.Longest = v.tries(e, keys)
 	switch {

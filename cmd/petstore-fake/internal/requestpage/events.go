@@ -49,7 +49,7 @@ type stream struct {
 func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
 	v, q := p.newView(r, "lastEventId")
 	s := &stream{view: v, state: make(map[string]any)}
-	s.at = journal.ParsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), q.Text("lastEventId")))
+	s.At = journal.ParsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), q.Text("lastEventId")))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -109,8 +109,8 @@ func pause(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {
 // next returns the next event as text, and nil if nothing has changed.
 func (s *stream) next() []byte {
 	first := len(s.state) == 0
-	seqs, at, ok := s.p.journal.Since(s.at)
-	s.at = at
+	seqs, at, ok := s.p.journal.Since(s.At)
+	s.At = at
 	e := event{Now: s.p.srv.Now().UTC().Round(0), Rows: []listed{}, Gone: []int{}, Fresh: !ok || len(seqs) > maxRows}
 	if e.Fresh = e.Fresh || s.fits != nil && s.fitting == nil; e.Fresh {
 		for _, r := range slices.Backward(s.newest()) {

@@ -107,8 +107,8 @@ var scripts = []string{
 // the page.
 type layout struct {
 	template *template.Template
-	style    template.CSS
-	script   template.JS
+	Style    template.CSS
+	Script   template.JS
 	policy   string
 }
 
@@ -129,8 +129,8 @@ func newLayout() layout {
 	})
 	return layout{
 		template: template.Must(page.Parse(read("page.html") + read("parts.html"))),
-		style:    template.CSS(style), //nolint:gosec // a file that is embedded
-		script:   template.JS(script), //nolint:gosec // a file that is embedded
+		Style:    template.CSS(style), //nolint:gosec // a file that is embedded
+		Script:   template.JS(script), //nolint:gosec // a file that is embedded
 		policy: strings.Join([]string{
 			"default-src 'none'", "script-src " + digest(script), "style-src " + digest(style),
 			"connect-src 'self'", "img-src data:", "form-action 'self'", "base-uri 'none'",

@@ -95,7 +95,7 @@ type pets struct {
 	List  []petstore.Pet
 }
 
-func newKeyPart(k fakecontrol.Key, now time.Time) keyPart {
+func newKeyPart(k fakecontrol.Key) keyPart {
 	part := keyPart{
 		ID: k.Number, Name: keyText(k.Number, MaskKey(k.APIKey)), Plan: k.Plan.String(), Limited: k.Limited,
 		Windows: [2]window{
@@ -106,7 +106,7 @@ func newKeyPart(k fakecontrol.Key, now time.Time) keyPart {
 	if k.Revoked {
 		part.Name += " (revoked)"
 	}
-	if k.BannedUntil.After(now) {
+	if !k.BannedUntil.IsZero() {
 		part.BannedUntil = k.BannedUntil.UnixMilli()
 	}
 	return part
@@ -128,13 +128,13 @@ func (v *view) parts() map[string]any {
 	srv, now, faults := v.p.srv, v.p.srv.Now(), listFaults(v.p.srv.Injections())
 	st := strip{Latency: srv.Latency(), Ahead: v.p.Ahead()}
 	for _, f := range faults {
-		if f.Active && (f.Until.IsZero() || f.Until.After(now)) {
+		if f.Active {
 			st.Faults++
 		}
 	}
 	all, names, chosen := srv.Keys(), make(map[int]string), keyPart{}
 	for _, k := range all[:min(len(all), maxListed)] {
-		part := newKeyPart(k, now)
+		part := newKeyPart(k)
 		if names[part.ID] = part.Name; part.BannedUntil > 0 {
 			st.Banned = append(st.Banned, part)
 		}
@@ -180,7 +180,7 @@ func (v *view) counts(key string) counts {
 	n.Listed = min(n.Fit, maxRows)
 	if n.Total == 0 {
 		r := fake.Request{Method: "GET", Path: "/v1/pets", Header: http.Header{"Authorization": {"Bearer [redacted]"}}}
-		n.Curl = replay.Curl(v.origin, r, senders{0: MaskKey(key)}.public(r))
+		n.Curl = replay.Curl(v.Origin, r, senders{0: MaskKey(key)}.public(r))
 	}
 	return n
 }

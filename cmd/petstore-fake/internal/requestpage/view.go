@@ -22,18 +22,18 @@ import (
 // view is the filters that a reader has set, and the key of the chart.
 type view struct {
 	p       *Page
-	at      journal.Position // of what the reader has
+	At      journal.Position // of what the reader has
 	query   url.Values
 	fits    func(journal.Entry) bool // nil for all
 	fitting map[int]bool             // the seqs that fit; nil without a filter
 	key     int                      // whose limit the chart shows
-	origin  string
+	Origin  string
 }
 
 // newView reads the query of a request, which may have further parameters.
 func (p *Page) newView(r *http.Request, others ...string) (*view, *httpjson.Query) {
 	q := httpjson.ReadQuery(r, append(journal.Parameters(), append(others, "chart")...)...)
-	v := &view{p: p, at: p.journal.Update(), query: q.Values, fits: journal.Filter(q), origin: httpjson.Origin(r)}
+	v := &view{p: p, At: p.journal.Update(), query: q.Values, fits: journal.Filter(q), Origin: httpjson.Origin(r)}
 	v.key = int(q.Number("chart", 1, math.MaxInt32, 1))
 	return v, q
 }
@@ -99,17 +99,14 @@ func (v *view) chips() map[string]string {
 // pageData is what the page shows before, and without, its script.
 type pageData struct {
 	*view
+	layout
 	Version     string
-	Origin      string
 	Port        string
 	FaultFields string
-	Position    string // of the feed
 	Operations  []string
 	Rules       map[string]string
 	Rows        []row
 	Detail      *detail
-	Style       template.CSS
-	Script      template.JS
 	parts       map[string]any
 }
 
@@ -131,14 +128,10 @@ func (p *Page) pageData(r *http.Request) (pageData, error) {
 		return pageData{}, q.Err
 	}
 	d := pageData{
-		view: v, Version: petstore.Version, Origin: v.origin, FaultFields: strings.Join(spec.FaultFields(), ", "),
-		Position: v.at.String(), Operations: fakecontrol.Operations(), Rules: ruleTexts, Rows: v.newest(),
-		Style: p.layout.style, Script: p.layout.script,
+		view: v, layout: p.layout, Version: petstore.Version, Port: (&url.URL{Host: r.Host}).Port(),
+		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fakecontrol.Operations(), Rules: ruleTexts,
+		Rows: v.newest(), parts: v.parts(),
 	}
-	if u, err := url.Parse(v.origin); err == nil {
-		d.Port = u.Port()
-	}
-	d.parts = v.parts()
 	if e, ok := p.journal.Entry(seq); ok {
 		d.Detail = v.detail(e)
 	}
