@@ -50,7 +50,8 @@ func (i *instance) serve(w http.ResponseWriter, r *http.Request) {
 // fakeOptions returns the settings as options of the fake. All of them are options, so that a
 // restart of the fake puts everything back.
 func (s *settings) fakeOptions() []fake.Option {
-	opts := append(s.others, fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...), fake.WithFaults(s.faults...))
+	opts := []fake.Option{fake.WithPlan(*s.keys[0].Plan), fake.WithPets(s.pets...), fake.WithFaults(s.faults...)}
+	opts = append(opts, s.others...)
 	for _, k := range s.keys[1:] {
 		opts = append(opts, fake.WithKey(k.Key, *k.Plan))
 	}
