@@ -3,12 +3,10 @@
 package link
 
 import (
-	"errors"
 	"io"
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -24,34 +22,41 @@ type Link struct {
 	// Client and Server are its ends.
 	Client, Server *Conn
 
-	open   atomic.Int32 // ends
-	closed func(*Link)  // called once, when both ends are closed
+	wake   *sync.Cond // at every change; its L guards the link and its ends
+	broken bool       // by Reset
+	closed func(*Link)
 }
 
 // New returns a connection that both ends have open. closed is called once, with the connection,
 // when both are closed.
 func New(closed func(*Link)) *Link {
-	l := &Link{closed: closed}
-	l.open.Store(2)
-	up, down := newPipe(), newPipe()
-	l.Client = &Conn{link: l, in: down, out: up, local: ClientAddress, remote: ServerAddress}
-	l.Server = &Conn{link: l, in: up, out: down, local: ServerAddress, remote: ClientAddress}
+	l := &Link{wake: sync.NewCond(new(sync.Mutex)), closed: closed}
+	l.Client = &Conn{link: l, local: ClientAddress}
+	l.Server = &Conn{link: l, local: ServerAddress, peer: l.Client}
+	l.Client.peer = l.Server
 	return l
 }
 
-// Reset cuts the connection in both directions: what is on its way is lost.
-func (l *Link) Reset() {
-	for _, p := range []*pipe{l.Client.in, l.Client.out} {
-		p.change(func() { p.broken, p.buf = true, nil })
-	}
+// change calls f, which changes the link, and wakes both ends.
+func (l *Link) change(f func()) {
+	l.wake.L.Lock()
+	defer l.wake.L.Unlock()
+	f()
+	l.wake.Broadcast()
 }
+
+// Reset cuts the connection in both directions: what is on its way is lost.
+func (l *Link) Reset() { l.change(func() { l.broken = true }) }
 
 // Conn is one end of a link.
 type Conn struct {
-	link          *Link
-	in, out       *pipe
-	local, remote net.Addr
-	close         sync.Once
+	link     *Link
+	peer     *Conn
+	local    net.Addr
+	received []byte // and not read
+	closed   bool
+	deadline time.Time   // of Read
+	timer    *time.Timer // wakes Read at the deadline
 }
 
 // SetLinger resets the link, as Close does after net.TCPConn.SetLinger(0).
@@ -61,23 +66,66 @@ func (c *Conn) SetLinger(int) error {
 }
 
 // Read waits for bytes from the other end.
-func (c *Conn) Read(p []byte) (int, error) { return c.in.read(p) }
+func (c *Conn) Read(b []byte) (int, error) {
+	c.link.wake.L.Lock()
+	defer c.link.wake.L.Unlock()
+	for {
+		switch {
+		case c.closed:
+			return 0, net.ErrClosed
+		case c.link.broken:
+			return 0, WasReset("read")
+		case c.expired():
+			return 0, os.ErrDeadlineExceeded
+		case len(c.received) > 0:
+			n := copy(b, c.received)
+			c.received = c.received[n:]
+			c.link.wake.Broadcast()
+			return n, nil
+		case c.peer.closed:
+			return 0, io.EOF
+		}
+		c.link.wake.Wait()
+	}
+}
 
 // Write hands bytes to the other end, and waits while too many are on their way.
-func (c *Conn) Write(p []byte) (int, error) { return c.out.write(p) }
+func (c *Conn) Write(b []byte) (done int, err error) {
+	c.link.wake.L.Lock()
+	defer c.link.wake.L.Unlock()
+	for {
+		switch {
+		case c.closed:
+			return done, net.ErrClosed
+		case c.link.broken || c.peer.closed:
+			return done, WasReset("write")
+		}
+		n := min(len(b)-done, maxPipe-len(c.peer.received))
+		c.peer.received = append(c.peer.received, b[done:done+n]...)
+		done += n
+		c.link.wake.Broadcast()
+		if done == len(b) {
+			return done, nil
+		}
+		c.link.wake.Wait()
+	}
+}
 
 // Close ends both directions: the other end reads what was sent and then EOF, and what it writes is
 // lost.
-func (c *Conn) Close() error {
-	err := net.ErrClosed
-	c.close.Do(func() {
-		err = nil
-		c.in.change(c.in.reader.close)
-		c.out.change(c.out.writer.close)
-		if c.link.open.Add(-1) == 0 {
-			c.link.closed(c.link)
+func (c *Conn) Close() (err error) {
+	last := false
+	c.link.change(func() {
+		if c.closed {
+			err = net.ErrClosed
+			return
 		}
+		c.closed, last = true, c.peer.closed
+		c.setDeadline(time.Time{})
 	})
+	if last {
+		c.link.closed(c.link)
+	}
 	return err
 }
 
@@ -85,115 +133,32 @@ func (c *Conn) Close() error {
 func (c *Conn) LocalAddr() net.Addr { return c.local }
 
 // RemoteAddr returns the address of the other end.
-func (c *Conn) RemoteAddr() net.Addr { return c.remote }
+func (c *Conn) RemoteAddr() net.Addr { return c.peer.local }
 
-// SetDeadline sets both deadlines.
-func (c *Conn) SetDeadline(t time.Time) error {
-	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
-}
+// SetDeadline sets the deadline of Read.
+func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+// SetWriteDeadline does nothing: the servers and clients of net/http set none here.
+func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
 
 // SetReadDeadline makes Read fail from t on. The zero time lifts the deadline.
 func (c *Conn) SetReadDeadline(t time.Time) error {
-	c.in.change(func() { c.in.reader.setDeadline(t, c.in) })
+	c.link.change(func() { c.setDeadline(t) })
 	return nil
 }
 
-// SetWriteDeadline does the same for Write.
-func (c *Conn) SetWriteDeadline(t time.Time) error {
-	c.out.change(func() { c.out.writer.setDeadline(t, c.out) })
-	return nil
-}
-
-// pipe is one direction of a link.
-type pipe struct {
-	wake   *sync.Cond // at every change; its L guards the rest
-	buf    []byte
-	reader side
-	writer side
-	broken bool // by a reset
-}
-
-// side is the state of one end of a pipe.
-type side struct {
-	closed   bool
-	deadline time.Time
-	timer    *time.Timer // wakes the waiting end at the deadline
-}
-
-func newPipe() *pipe { return &pipe{wake: sync.NewCond(new(sync.Mutex))} }
-
-func (p *pipe) read(b []byte) (int, error) {
-	p.wake.L.Lock()
-	defer p.wake.L.Unlock()
-	for {
-		switch {
-		case p.reader.closed:
-			return 0, net.ErrClosed
-		case p.broken:
-			return 0, WasReset("read")
-		case p.reader.expired():
-			return 0, os.ErrDeadlineExceeded
-		case len(p.buf) > 0:
-			n := copy(b, p.buf)
-			p.buf = p.buf[n:]
-			p.wake.Broadcast()
-			return n, nil
-		case p.writer.closed:
-			return 0, io.EOF
-		}
-		p.wake.Wait()
+func (c *Conn) setDeadline(t time.Time) {
+	if c.timer != nil {
+		c.timer.Stop()
 	}
-}
-
-func (p *pipe) write(b []byte) (int, error) {
-	p.wake.L.Lock()
-	defer p.wake.L.Unlock()
-	done := 0
-	for {
-		switch {
-		case p.writer.closed:
-			return done, net.ErrClosed
-		case p.broken || p.reader.closed:
-			return done, WasReset("write")
-		case p.writer.expired():
-			return done, os.ErrDeadlineExceeded
-		}
-		n := min(len(b)-done, maxPipe-len(p.buf))
-		p.buf = append(p.buf, b[done:done+n]...)
-		done += n
-		p.wake.Broadcast()
-		if done == len(b) {
-			return done, nil
-		}
-		p.wake.Wait()
+	c.deadline = t
+	if !t.IsZero() && !c.closed && !c.expired() {
+		c.timer = time.AfterFunc(time.Until(t), func() { c.link.change(func() {}) })
 	}
-}
-
-// change calls f, which changes the pipe, and wakes both ends.
-func (p *pipe) change(f func()) {
-	p.wake.L.Lock()
-	defer p.wake.L.Unlock()
-	f()
-	p.wake.Broadcast()
 }
 
 // expired asks the clock rather than the timer, which may be about to fire.
-func (s *side) expired() bool { return !s.deadline.IsZero() && time.Until(s.deadline) <= 0 }
-
-func (s *side) close() {
-	s.closed = true
-	s.setDeadline(time.Time{}, nil)
-}
-
-func (s *side) setDeadline(t time.Time, p *pipe) {
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-	s.deadline = t
-	if !t.IsZero() && !s.closed && !s.expired() {
-		s.timer = time.AfterFunc(time.Until(t), func() { p.change(func() {}) })
-	}
-}
+func (c *Conn) expired() bool { return !c.deadline.IsZero() && time.Until(c.deadline) <= 0 }
 
 // The addresses of the two ends.
 var (

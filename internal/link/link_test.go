@@ -52,7 +52,7 @@ func TestConn(t *testing.T) {
 		inLink(t, func(t *testing.T, l *Link) {
 			_, err := l.Server.Write([]byte("lost"))
 			require.NoError(t, err)
-			l.Reset()
+			require.NoError(t, l.Server.SetLinger(0))
 			require.NoError(t, l.Server.Close())
 			_, err = l.Client.Read(make([]byte, 9))
 			require.ErrorIs(t, err, syscall.ECONNRESET)
@@ -61,25 +61,19 @@ func TestConn(t *testing.T) {
 			assert.ErrorIs(t, err, syscall.ECONNRESET)
 		})
 	})
-	t.Run("deadlines end reads and writes in virtual time", func(t *testing.T) {
+	t.Run("a deadline ends reads in virtual time", func(t *testing.T) {
 		inLink(t, func(t *testing.T, l *Link) {
 			start := time.Now()
 			require.NoError(t, l.Client.SetDeadline(start.Add(time.Hour)))
 			_, err := l.Client.Read(make([]byte, 1))
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 			assert.Equal(t, time.Hour, time.Since(start))
-			_, err = l.Client.Write([]byte("x"))
-			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-
-			require.NoError(t, l.Client.SetReadDeadline(time.Time{}))
-			require.NoError(t, l.Client.SetWriteDeadline(time.Now().Add(time.Minute)))
-			n, err := l.Client.Write(make([]byte, 2*maxPipe))
-			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-			assert.Equal(t, maxPipe, n)
-
 			require.NoError(t, l.Client.SetReadDeadline(time.Unix(0, 0)))
 			_, err = l.Client.Read(make([]byte, 1))
 			assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			require.NoError(t, l.Client.SetWriteDeadline(time.Unix(0, 0)))
+			_, err = l.Client.Write([]byte("x"))
+			assert.NoError(t, err)
 		})
 	})
 	t.Run("a later deadline replaces an earlier one", func(t *testing.T) {
