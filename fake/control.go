@@ -30,18 +30,8 @@ func (d direct) Prepare(apiKey string, notify func(seq int)) {
 	d.srv.restart()
 }
 
-func (d direct) KeyNumber(key string) int {
-	if k := d.srv.keys.lookup(key); k != nil {
-		return k.number
-	}
-	return 0
-}
-
-func (d direct) EachKey(f func(number int, key string, revoked bool)) {
-	for _, k := range d.srv.keys.all() {
-		f(k.number, k.key, k.revoked.Load())
-	}
-}
+func (d direct) APIKeys() []string       { return d.srv.keys.redactor() }
+func (d direct) Revoked(key string) bool { return d.srv.keys.lookup(key).revoked.Load() }
 
 func (d direct) Request(seq int) (Request, bool) {
 	return first(d.srv.read(func(j *journal) []*entry { return j.find(seq) }))

@@ -20,7 +20,6 @@ type exchange struct {
 	ours    bool // nobody else has req.Header, so that the journal need not copy it
 	method  string
 	arrived time.Time
-	now     time.Time // when it was admitted
 	route   route
 	cred    credential
 	key     *apiKey // nil without a valid key

@@ -25,7 +25,7 @@ func (s *Server) getPet(x *exchange) response {
 }
 
 func (s *Server) findPet(x *exchange) response {
-	if s.config.behavior.Removal && !x.now.Before(removal()) {
+	if s.config.behavior.Removal && !s.Now().Before(removal()) {
 		return refusal(http.StatusNotFound,
 			"getPet was removed on 5 December 2030; use listPets (section 9)")
 	}

@@ -93,7 +93,6 @@ func (s *Server) carryOut(x *exchange) response {
 		}
 		return s.config.behavior.limited(v)
 	}
-	x.now = v.now
 	a := s.operate(x)
 	a.quota = v.quota
 	return a

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,9 +30,6 @@ type control interface {
 	Restart()
 	// Latency returns how long every response is held back.
 	Latency() time.Duration
-	// KeyNumber returns the number by which Request.Key names an API key, 0 for one that the server
-	// does not know. A key that is revoked, or added again, keeps its number.
-	KeyNumber(key string) int
 	// Redact returns a text with every API key that the server knows replaced by "[redacted]",
 	// however the key is escaped, as the journal does it. Keys of less than 6 characters stay.
 	Redact(text string) string
@@ -48,7 +46,8 @@ type control interface {
 	// What follows is documented at the functions below.
 
 	Prepare(apiKey string, notify func(seq int))
-	EachKey(f func(number int, key string, revoked bool))
+	APIKeys() []string // by their numbers, from 1
+	Revoked(key string) bool
 	AllInjections() []*fake.Injection
 	Injection(i *fake.Injection) (id int, f fake.Fault, until time.Time, active bool)
 	Operations() []string
@@ -99,11 +98,15 @@ func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) 
 
 // Keys returns the keys that the fake knows, revoked ones included, by ascending number.
 func (s *Server) Keys() (keys []Key) {
-	s.EachKey(func(number int, key string, revoked bool) {
-		keys = append(keys, Key{number, key, revoked, s.Usage(key)})
-	})
+	for i, key := range s.APIKeys() {
+		keys = append(keys, Key{i + 1, key, s.Revoked(key), s.Usage(key)})
+	}
 	return keys
 }
+
+// KeyNumber returns the number by which Request.Key names an API key, 0 for one that the server does
+// not know. A key that is revoked, or added again, keeps its number.
+func (s *Server) KeyNumber(key string) int { return slices.Index(s.APIKeys(), key) + 1 }
 
 // Injection is a fault at work.
 type Injection struct {
@@ -175,13 +178,12 @@ func ParseWire(text string) (fake.Wire, error) {
 	return 0, fmt.Errorf("%.64q is not one of %s", text, strings.Join(names, ", "))
 }
 
-// ParseNewPet reads a NewPet object as createPet does (section 4.2), and is stricter in one point:
-// a field that NewPet does not have is an error. The error says what is wrong.
+// ParseNewPet reads a NewPet object as createPet does (section 4.2), but a field that NewPet does not
+// have is an error.
 func ParseNewPet(text []byte) (petstore.NewPet, error) { return of(nil).ParseNewPet(text) }
 
-// ParseBehavior reads what [fake.Behavior.String] writes: "default", or a list of choices separated
-// by commas, such as "retry-after=date,window=sliding". What the list does not name has its
-// default. The names that [fake.Variants] yields are such lists. The error names what is not a choice.
+// ParseBehavior reads what [fake.Behavior.String] writes, and [fake.Variants] yields: "default", or a
+// list of choices, such as "retry-after=date,window=sliding". What it does not name has its default.
 func ParseBehavior(text string) (fake.Behavior, error) { return of(nil).ParseBehavior(text) }
 
 // BehaviorOf returns the behaviour that reproduces findings best, and those findings that a server
