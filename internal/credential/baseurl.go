@@ -39,39 +39,28 @@ func ParseBaseURL(s string, insecure bool) (u *url.URL, problem string) {
 	return u, ""
 }
 
-// baseURLProblem returns what is wrong with a base URL; empty if nothing is.
+// baseURLProblem returns the first thing that is wrong with a base URL; empty if nothing is.
 func baseURLProblem(u *url.URL, insecure bool) string {
-	switch {
-	case u.Scheme != "https" && u.Scheme != "http":
-		return "does not start with https:// or http://"
-	case u.User != nil:
-		return "has user information; pass the API key as apiKey"
-	case u.Opaque != "" || u.Hostname() == "":
-		return "has no host"
-	case !validPort(u):
-		return "has an invalid port"
-	}
-	if reason := pathProblem(u); reason != "" {
-		return reason
-	}
-	if u.Scheme == "http" && !insecure && !loopback(u.Hostname()) {
-		return "is plain http to a host that is not loopback; see WithInsecureHTTP"
-	}
-	return ""
-}
-
-// pathProblem returns what is wrong with the part of a base URL after its host; empty if nothing
-// is.
-func pathProblem(u *url.URL) string {
-	switch {
-	case u.RawQuery != "" || u.ForceQuery:
-		return "has a query"
-	case u.Fragment != "":
-		return "has a fragment"
-	case path.Base(u.Path) != "v1":
-		return "does not end in the version prefix /v1"
-	case u.RawPath != "" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/"):
-		return "has a path that is not clean"
+	for _, check := range []struct {
+		wrong  bool
+		reason string
+	}{
+		{u.Scheme != "https" && u.Scheme != "http", "does not start with https:// or http://"},
+		{u.User != nil, "has user information; pass the API key as apiKey"},
+		{u.Opaque != "" || u.Hostname() == "", "has no host"},
+		{!validPort(u), "has an invalid port"},
+		{u.RawQuery != "" || u.ForceQuery, "has a query"},
+		{u.Fragment != "", "has a fragment"},
+		{path.Base(u.Path) != "v1", "does not end in the version prefix /v1"},
+		{u.RawPath != "" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/"), "has a path that is not clean"},
+		{
+			u.Scheme == "http" && !insecure && !loopback(u.Hostname()),
+			"is plain http to a host that is not loopback; see WithInsecureHTTP",
+		},
+	} {
+		if check.wrong {
+			return check.reason
+		}
 	}
 	return ""
 }
@@ -120,9 +109,4 @@ func PathBelow(escaped, query string) (path, problem string) {
 }
 
 // urlText reports whether s has only characters that may be in the path or query of a URL.
-func urlText(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-		return !letter && !strings.ContainsRune("-._~!$&'()*+,;=:@/?%", r)
-	})
-}
+func urlText(s string) bool { return only(s, alphanumeric+"-._~!$&'()*+,;=:@/?%") }

@@ -66,17 +66,11 @@ func New(key string) Key {
 }
 
 // keySalt is random, so that a KeyID cannot be compared with keys outside this process.
-var keySalt = newSalt()
-
-func newSalt() [sha256.BlockSize]byte {
-	var salt [sha256.BlockSize]byte
-	_, _ = rand.Read(salt[:]) // never fails
-	return salt
-}
+var keySalt = rand.Text()
 
 // keyID returns a hash of key. 64 bits are enough to distinguish the keys of one process.
 func keyID(key string) string {
-	sum := sha256.Sum256(append(keySalt[:len(keySalt):len(keySalt)], key...))
+	sum := sha256.Sum256([]byte(keySalt + key))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -107,35 +101,21 @@ func KeyProblem(key string) string {
 		return "starts with the scheme; pass the key alone"
 	}
 	body := strings.TrimRight(key, "=")
-	for i := range len(body) {
-		if c := body[i]; !alphanumeric(c) && strings.IndexByte("-._~+/", c) < 0 {
-			return "has a character that a bearer token cannot have"
-		}
-	}
-	if body == "" {
+	switch {
+	case !only(body, alphanumeric+"-._~+/"):
+		return "has a character that a bearer token cannot have"
+	case body == "":
 		return "is not a bearer token"
 	}
 	return ""
 }
 
 // ValidToken reports whether s is a token (RFC 9110, section 5.6.2), as each header name must be.
-func ValidToken(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !alphanumeric(c) && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return s != ""
-}
+func ValidToken(s string) bool { return s != "" && only(s, alphanumeric+"!#$%&'*+-.^_`|~") }
 
 // ValidHeaderValue reports whether s can be a header value: no control character except the tab.
 func ValidHeaderValue(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 // ReservedHeader reports whether the client itself sets the header, or relies on it; key is canonical.
@@ -148,6 +128,7 @@ func ReservedHeader(key string) bool {
 	}, key)
 }
 
-func alphanumeric(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
+const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+// only reports whether all characters of s are in set.
+func only(s, set string) bool { return strings.Trim(s, set) == "" }

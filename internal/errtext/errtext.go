@@ -2,7 +2,7 @@
 package errtext
 
 import (
-	"net"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -94,27 +94,18 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "")
 }
 
+// ownEnd is the client's end of a connection in the text of an error.
+var ownEnd = regexp.MustCompile(`\S+:\d+->`)
+
 // WithoutOwnPort returns err without the client's end of a connection in its text, as of "read tcp
 // 10.0.0.7:53412->10.0.0.9:443": its port differs from error to error, so that they could not be
 // grouped.
 func WithoutOwnPort(err error) error {
-	if text := withoutOwnPort(err.Error()); text != err.Error() {
-		return &textError{err, text}
+	text := err.Error()
+	if !ownEnd.MatchString(text) {
+		return err
 	}
-	return err
-}
-
-func withoutOwnPort(text string) string {
-	before, after, found := strings.Cut(text, "->")
-	if !found {
-		return text
-	}
-	start := strings.LastIndexByte(before, ' ') + 1
-	if _, port, err := net.SplitHostPort(before[start:]); err != nil || strings.Trim(port, "0123456789") != "" {
-		start = len(before) + len("->")
-		return text[:start] + withoutOwnPort(after)
-	}
-	return before[:start] + withoutOwnPort(after)
+	return &textError{err, ownEnd.ReplaceAllString(text, "")}
 }
 
 // textError is err with another text.

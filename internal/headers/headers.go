@@ -98,13 +98,12 @@ func parseValue(value string, date time.Time) (longest time.Duration) {
 	var day string
 	for part := range strings.SplitSeq(value, ",") {
 		part = strings.TrimSpace(part)
-		if t, err := http.ParseTime(day + ", " + part); err == nil {
-			longest = max(longest, plausible(t.Sub(date)))
-		} else if t, err := http.ParseTime(part); err == nil { // the format of asctime has no comma
-			longest = max(longest, plausible(t.Sub(date)))
-		} else {
-			longest = max(longest, parseDelay(part, date))
+		for _, text := range []string{day + ", " + part, part} { // the format of asctime has no comma
+			if t, err := http.ParseTime(text); err == nil {
+				longest = max(longest, plausible(t.Sub(date)))
+			}
 		}
+		longest = max(longest, parseDelay(part, date))
 		day = part
 	}
 	return longest

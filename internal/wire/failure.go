@@ -35,10 +35,12 @@ func KindOf(err error) retry.Failure {
 	if NotHTTP(err) {
 		return retry.Protocol
 	}
-	dns, ok := errors.AsType[*net.DNSError](err)
+	dns, _ := errors.AsType[*net.DNSError](err)
 	_, alert := errors.AsType[tls.AlertError](err)
-	if ok && dns.IsNotFound || alert || noTLS(err) || errors.Is(err, errNothing) || containsAny(err.Error(),
-		"unsupported protocol scheme", "server gave HTTP response to HTTPS client") {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	if dns != nil && dns.IsNotFound || alert || certificate || noTLS || errors.Is(err, errNothing) ||
+		containsAny(err.Error(), "unsupported protocol scheme", "server gave HTTP response to HTTPS client") {
 		return retry.Permanent
 	}
 	return retry.Connection
@@ -88,14 +90,6 @@ func neverConnected(err error) bool {
 	return inner != nil && neverConnected(inner)
 }
 
-// noTLS reports whether the TLS handshake failed because of the server: its certificate is not
-// trusted, or it does not speak TLS.
-func noTLS(err error) bool {
-	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
-	_, record := errors.AsType[tls.RecordHeaderError](err)
-	return certificate || record
-}
-
 // NotHTTP reports whether the response was not HTTP. It compares texts, because net/http has no
 // exported types for most of these errors.
 func NotHTTP(err error) bool {
@@ -124,12 +118,7 @@ func unprocessed(err error) bool {
 }
 
 func containsAny(s string, substrings ...string) bool {
-	for _, sub := range substrings {
-		if strings.Contains(s, sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(substrings, func(sub string) bool { return strings.Contains(s, sub) })
 }
 
 var errNothing = errors.New("the transport returned neither a response nor an error")

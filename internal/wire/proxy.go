@@ -21,18 +21,13 @@ func (e *proxyError) Error() string {
 	return "the proxy responded " + strconv.Itoa(e.statusCode) + " " + http.StatusText(e.statusCode) + " to CONNECT"
 }
 
-// mayPass reports whether the proxy may connect at the next attempt. After a 407 it will not, and a
-// wrong password that is sent again may lock the account of the proxy's user.
-func (e *proxyError) mayPass() bool {
-	return retry.Status(e.statusCode).Again
-}
-
-// refusedByProxy reports whether a proxy refused to connect and would again, by the error of a
-// transport without CheckConnect: it has only the words of the status, and the proxy may choose
-// others. The error of a dial to a proxy is another one, a *net.OpError.
+// refusedByProxy reports whether a proxy refused to connect and would again: a wrong password that
+// is sent again may lock the account of the proxy's user. The error of a transport without
+// CheckConnect has only the words of the status, and the proxy may choose others. The error of a
+// dial to a proxy is another one, a *net.OpError.
 func (w *Record) refusedByProxy(err error, r *http.Request) bool {
 	if refused, ok := errors.AsType[*proxyError](err); ok {
-		return !refused.mayPass()
+		return !retry.Status(refused.statusCode).Again
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Op == "socks connect" && containsAny(op.Error(), "authentication")
@@ -46,15 +41,10 @@ func (w *Record) refusedByProxy(err error, r *http.Request) bool {
 		}
 	}
 	_, network := errors.AsType[net.Error](err)
-	return !network && w.asked.Load() && !w.connected.Load() && w.transport.proxied(r)
-}
-
-// proxied reports whether t connects through a proxy for r, if it can be seen.
-func (t *Transport) proxied(r *http.Request) bool {
-	if t.proxy == nil {
+	if network || !w.asked.Load() || w.connected.Load() || w.transport.proxy == nil {
 		return false
 	}
-	proxy, err := t.proxy(r)
+	proxy, err := w.transport.proxy(r)
 	return err == nil && proxy != nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/loopback"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
@@ -61,7 +62,10 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 	}
 	var record wire.Record
 	record.SetBody(&c.sends, r, body, method == http.MethodGet, c.http1)
-	r = r.WithContext(record.Watch(ending{ctx, cancel}, c.http1))
+	var attempt deadline.Context
+	attempt.Begin(ctx, nil, nil, time.Now(), 0)
+	defer attempt.End()
+	r = r.WithContext(record.Watch(&attempt, c.http1))
 	resp, err := wire.CheckResponse(c.transport.RoundTrip(r)) //nolint:bodyclose // it is closed below
 	o.err, o.sent = err, record.MayHaveSent(err)
 	if err == nil {
@@ -80,14 +84,6 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 	o.unprocessed = o.kind == retry.Unprocessed
 	return o
 }
-
-// ending is a context with a method that ends it.
-type ending struct {
-	context.Context
-	cancel context.CancelFunc
-}
-
-func (e ending) End() { e.cancel() }
 
 // clients returns functions that make clients of a server: with the client's own transport, with
 // one of the user, and with a wrapper around that.

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
+
+	"github.com/petstore/petstore-go/internal/deadline"
 )
 
 // Record records whether net/http may have written one request, and prevents that net/http writes
@@ -131,16 +133,9 @@ func (w *Record) setCreate(r *http.Request, body []byte, http1 bool) {
 	}
 }
 
-// Context is the context of one request; End ends it.
-type Context interface {
-	context.Context
-	// End ends the context.
-	End()
-}
-
 // Watch returns the context of the request, which is ctx or derived from it. It adds hooks only
 // where they are needed: for a write, and for a read without a body.
-func (w *Record) Watch(ctx Context, http1 bool) context.Context {
+func (w *Record) Watch(ctx *deadline.Context, http1 bool) context.Context {
 	if w.repeatable && http1 {
 		return ctx
 	}

@@ -1,14 +1,16 @@
 package wire
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/deadline"
 )
 
 // net/http copies a body of unknown length with io.Copy, which needs a buffer of 32 KiB unless the
@@ -41,7 +43,9 @@ func TestRepetition(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var w Record
 			w.SetBody(new(Transport), new(http.Request), nil, true, false)
-			hooks := httptrace.ContextClientTrace(w.Watch(endless{t.Context()}, false))
+			var attempt deadline.Context
+			attempt.Begin(t.Context(), nil, nil, time.Now(), 0)
+			hooks := httptrace.ContextClientTrace(w.Watch(&attempt, false))
 			for _, hook := range c.hooks {
 				map[rune]func(){
 					'c': func() { hooks.GotConn(httptrace.GotConnInfo{}) },
@@ -52,8 +56,3 @@ func TestRepetition(t *testing.T) {
 		})
 	}
 }
-
-// endless is a context without an end.
-type endless struct{ context.Context }
-
-func (endless) End() {}
