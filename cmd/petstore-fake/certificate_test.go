@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // trusting returns a client that trusts the CA of a file.
@@ -30,14 +28,13 @@ func trusting(t *testing.T, file string) *http.Client {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	r := start(t, "-addr", loopback.Host(t)+":0", "-tls", file, "-fault", "wire=reset,operation=listPets,times=2")
-	host := loopback.Host(t) + ":" + strings.TrimSpace(r.stdout)
-	assert.Contains(t, r.stderr, "https://"+host+"/v1")
+	r := start(t, "-tls", file, "-fault", "wire=reset,operation=listPets,times=2")
+	assert.Contains(t, r.stderr, "https://"+r.host+"/v1")
 	assert.Contains(t, r.stderr, "curl --cacert '"+file+"'")
 	c := trusting(t, file)
 
 	t.Run("a reset is a reset", func(t *testing.T) {
-		req := requestTo(t, host, "GET", "/v1/pets", "")
+		req := requestTo(t, r.host, "GET", "/v1/pets", "")
 		req.URL.Scheme = "https"
 		for range 2 { // on a new connection, and on one that carried a request
 			_, _, err := do(c, req)
@@ -48,18 +45,18 @@ func TestTLS(t *testing.T) {
 		}
 	})
 	t.Run("the SDK trusts the CA", func(t *testing.T) {
-		client, err := petstore.NewClient("https://"+host+"/v1", "fake-api-key", petstore.WithHTTPClient(c))
+		client, err := petstore.NewClient("https://"+r.host+"/v1", "fake-api-key", petstore.WithHTTPClient(c))
 		require.NoError(t, err)
 		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
 		require.NoError(t, err)
 	})
 	t.Run("plain http is refused", func(t *testing.T) {
-		status, _, err := get(t, keepingClient(t), host)
+		status, _, err := get(t, keepingClient(t), r.host)
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusBadRequest, status)
 	})
 	t.Run("the health check trusts the CA", func(t *testing.T) {
-		status, _, stderr := runOnce(t, nil, "-healthcheck", "-addr", host, "-tls", file)
+		status, _, stderr := runOnce(t, nil, "-healthcheck", "-addr", r.host, "-tls", file)
 		assert.Equal(t, exitOK, status, stderr)
 	})
 	assert.Equal(t, exitOK, r.stop())

@@ -58,19 +58,18 @@ func TestFaults(t *testing.T) {
 			}
 			t.Run(wire.String(), func(t *testing.T) {
 				t.Parallel()
-				i, host := startServer(t, "-log", "text")
-				c := keepingClient(t)
+				r, c := start(t, "-log", "text"), keepingClient(t)
 				for range 2 {
-					injection := i.srv.Inject(fake.Fault{Wire: wire})
-					_, _, err := get(t, c, host)
+					_, _, err := do(keepingClient(t), requestTo(t, r.host, "POST", "/_fake/faults", `{"wire":"`+wire.String()+`"}`))
+					require.NoError(t, err)
+					_, _, err = get(t, c, r.host)
 					require.Error(t, err)
-					assert.Equal(t, 1, injection.Fired())
-					_, body, err := get(t, c, host)
+					_, body, err := get(t, c, r.host)
 					require.NoError(t, err)
 					assert.Equal(t, "[]", body)
 				}
 				for range 4 { // each is logged
-					assert.Contains(t, <-i.stderr.wrote, "msg=request")
+					assert.Contains(t, <-r.output.wrote, "msg=request")
 				}
 			})
 		}

@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestStrict(t *testing.T) {
@@ -25,12 +23,11 @@ func TestStrict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := start(t, "-addr", loopback.Host(t)+":0", "-strict")
-			host := loopback.Host(t) + ":" + strings.TrimSpace(r.stdout)
-			_, _, err := do(keepingClient(t), requestTo(t, host, "POST", "/v1/pets", c.body))
+			r := start(t, "-strict")
+			_, _, err := do(keepingClient(t), requestTo(t, r.host, "POST", "/v1/pets", c.body))
 			require.NoError(t, err)
 			if c.reset {
-				_, _, err = do(keepingClient(t), requestTo(t, host, "POST", "/_fake/reset", ""))
+				_, _, err = do(keepingClient(t), requestTo(t, r.host, "POST", "/_fake/reset", ""))
 				require.NoError(t, err)
 			}
 			assert.Equal(t, c.want, r.stop())

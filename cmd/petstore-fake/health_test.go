@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
@@ -17,10 +16,9 @@ func TestHealthcheck(t *testing.T) {
 	t.Parallel()
 	t.Run("a program that serves", func(t *testing.T) {
 		t.Parallel()
-		r := start(t, "-addr", loopback.Host(t)+":0", "-fault", "status=500,times=forever", "-latency", "1h")
-		addr := loopback.Host(t) + ":" + strings.TrimSpace(r.stdout)
+		r := start(t, "-fault", "status=500,times=forever", "-latency", "1h")
 		status, stdout, stderr := runOnce(t, map[string]string{
-			"PETSTORE_FAKE_ADDR": addr, "PETSTORE_FAKE_SEED": "no-such-file.json", // not its business
+			"PETSTORE_FAKE_ADDR": r.host, "PETSTORE_FAKE_SEED": "no-such-file.json", // not its business
 		}, "-healthcheck")
 		assert.Equal(t, exitOK, status)
 		assert.Empty(t, stdout+stderr)

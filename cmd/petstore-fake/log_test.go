@@ -73,11 +73,10 @@ func TestLog(t *testing.T) {
 	})
 	t.Run("has the status of a response that drips", func(t *testing.T) {
 		t.Parallel()
-		i, host := startServer(t, "-log", "text")
-		i.srv.Inject(fake.Fault{Wire: fake.WireDrip})
-		_, body, err := get(t, keepingClient(t), host)
+		r := start(t, "-log", "text", "-fault", "wire=drip")
+		_, body, err := get(t, keepingClient(t), r.host)
 		require.NoError(t, err)
 		assert.Equal(t, "[]", body)
-		assert.Contains(t, <-i.stderr.wrote, "level=INFO msg=request method=GET path=/v1/pets status=200 bytes=2 ")
+		assert.Contains(t, <-r.output.wrote, "level=INFO msg=request method=GET path=/v1/pets status=200 bytes=2 ")
 	})
 }

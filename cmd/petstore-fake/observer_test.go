@@ -16,23 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/loopback"
 )
-
-// startServer serves an instance on a loopback port, and returns its host.
-func startServer(t *testing.T, args ...string) (testInstance, string) {
-	t.Helper()
-	i := newTestInstance(t, args...)
-	l := loopback.Listen(t)
-	hs := newServer(i, io.Discard)
-	served := make(chan error, 1)
-	go func() { served <- hs.Serve(l) }()
-	t.Cleanup(func() {
-		assert.NoError(t, hs.Close())
-		assert.ErrorIs(t, <-served, http.ErrServerClosed)
-	})
-	return i, l.Addr().String()
-}
 
 // get sends a GET to the service with a client that keeps its connections.
 func get(t *testing.T, c *http.Client, host string) (status int, body string, err error) {
@@ -96,7 +80,7 @@ func TestServer(t *testing.T) {
 	t.Parallel()
 	t.Run("responds on raw connections", func(t *testing.T) {
 		t.Parallel()
-		_, host := startServer(t)
+		host := start(t).host
 		for text, want := range map[string]string{
 			"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                               "HTTP/1.1 200 OK",
 			"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                               "HTTP/1.1 403 Forbidden",

@@ -5,7 +5,6 @@ import (
 	"net"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,14 +28,16 @@ func runOnce(t *testing.T, env map[string]string, args ...string) (status int, s
 
 // running is a program that runs inside the test.
 type running struct {
+	host           string
 	stdout, stderr string  // when it had announced itself
 	output         *output // stderr
 	stop           func() int
 }
 
-// start starts the program and waits until it has announced itself.
+// start starts the program on a free port, and waits until it has announced itself.
 func start(t *testing.T, args ...string) running {
 	t.Helper()
+	args = append(args, "-addr", loopback.Host(t)+":0")
 	ctx, cancel := context.WithCancel(t.Context())
 	stdout, stderr := newOutput(), newOutput()
 	ended := make(chan int, 1)
@@ -52,9 +53,7 @@ func start(t *testing.T, args ...string) running {
 		ended <- status
 		require.FailNow(t, "it has ended", "%d: %s", status, stderr)
 	}
-	if strings.Count(r.stdout, "\n") == 1 {
-		r.stderr = <-stderr.wrote
-	}
+	r.host, r.stderr = loopback.Host(t)+":"+strings.TrimSpace(r.stdout), <-stderr.wrote
 	return r
 }
 
@@ -140,12 +139,10 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("prints only the port if it is 0", func(t *testing.T) {
 		t.Parallel()
-		r := start(t, "-addr", loopback.Host(t)+":0")
-		port, err := strconv.Atoi(strings.TrimSuffix(r.stdout, "\n"))
-		require.NoError(t, err)
-		assert.Equal(t, strconv.Itoa(port)+"\n", r.stdout)
-		assert.Contains(t, r.stderr, "http://"+loopback.Host(t)+":"+strconv.Itoa(port)+"/v1\n")
-		status, body, err := get(t, keepingClient(t), loopback.Host(t)+":"+strconv.Itoa(port))
+		r := start(t)
+		assert.Regexp(t, `^\d+\n$`, r.stdout)
+		assert.Contains(t, r.stderr, "http://"+r.host+"/v1\n")
+		status, body, err := get(t, keepingClient(t), r.host)
 		require.NoError(t, err)
 		assert.Equal(t, 200, status)
 		assert.Equal(t, "[]", body)
