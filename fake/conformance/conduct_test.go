@@ -16,93 +16,77 @@ import (
 )
 
 func TestRunConduct(t *testing.T) {
-	t.Run("sends few requests and adds few pets", func(t *testing.T) {
-		srv, s := politely(t)
+	// Each test has a bubble, and a session that is not destructive with a fake of its own.
+	test := func(name string, f func(*testing.T, *fake.Server, *session), opts ...fake.Option) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, s := politely(t, opts...)
+				f(t, srv, s)
+			})
+		})
+	}
+	test("sends few requests and adds few pets", func(t *testing.T, srv *fake.Server, s *session) {
 		s.checkAll()
 		assert.Less(t, len(srv.Requests()), 45)
-		assert.Len(t, srv.Pets(), 5)
-		for _, pet := range srv.Pets() {
-			assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
-		}
+		assertPets(t, srv, 5)
 	})
 	// A 429 that a run provokes by accident could lead to a ban of the key.
-	t.Run("waits for a short quota", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			srv, s := politely(t, fake.WithPlan(fake.Enterprise(10, 0)))
-			failed, _ := s.checkAll()
-			assert.Empty(t, failed)
-			_, err := s.observe()
-			require.NoError(t, err)
-			assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked")
-		})
+	test("waits for a short quota", func(t *testing.T, srv *fake.Server, s *session) {
+		failed, _ := s.checkAll()
+		assert.Empty(t, failed)
+		_, err := s.observe()
+		require.NoError(t, err)
+		assert.Zero(t, srv.Usage(srv.APIKey()).Limited, "a 429 was provoked")
+	}, fake.WithPlan(fake.Enterprise(10, 0)))
+	test("waits if others use up the quota", func(t *testing.T, srv *fake.Server, s *session) {
+		srv.Inject(fake.Fault{Skip: 7, Status: http.StatusTooManyRequests, RetryAfter: "20"})
+		begun := time.Now()
+		failed, _ := s.checkAll()
+		assert.Empty(t, failed)
+		assert.GreaterOrEqual(t, time.Since(begun), 20*time.Second)
+		for _, v := range srv.Violations() {
+			assert.NotEqual(t, fake.RuleEarlyRetry, v.Rule, v.Detail)
+		}
 	})
-	t.Run("waits if others use up the quota", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			srv, s := politely(t)
-			srv.Inject(fake.Fault{Skip: 7, Status: http.StatusTooManyRequests, RetryAfter: "20"})
+	for value, wait := range map[string]time.Duration{
+		"20": 20 * time.Second, "1.5": 1500 * time.Millisecond, "Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second,
+		"soon": time.Minute, "0": time.Minute,
+	} {
+		test("waits as long as a 429 says: "+value, func(t *testing.T, srv *fake.Server, s *session) {
+			srv.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: value, Header: http.Header{
+				headerLimit: nil, headerRemaining: nil, headerReset: nil,
+			}})
 			begun := time.Now()
-			failed, _ := s.checkAll()
+			assert.Equal(t, http.StatusOK, s.ask(get("/pets")).status)
+			assert.Equal(t, wait, time.Since(begun))
+		})
+	}
+	for name, fault := range map[string]fake.Fault{
+		"an hour":      {Status: http.StatusTooManyRequests, RetryAfter: "3600"},
+		"again":        {Status: http.StatusTooManyRequests, RetryAfter: "1", Times: 2},
+		"without time": {Status: http.StatusTooManyRequests, RetryAfter: "soon", Times: 2},
+	} {
+		test("ends before a long wait: "+name, func(t *testing.T, srv *fake.Server, s *session) {
+			srv.Inject(fault)
+			failed, skipped := s.checkAll()
 			assert.Empty(t, failed)
-			assert.GreaterOrEqual(t, time.Since(begun), 20*time.Second)
-			for _, v := range srv.Violations() {
-				assert.NotEqual(t, fake.RuleEarlyRetry, v.Rule, v.Detail)
+			for _, c := range clauses() {
+				// Nothing has to be asked for the base address, and the 429 itself can be checked.
+				if c.section != "9" && c.text != "a 429 carries Retry-After" {
+					assert.Contains(t, skipped, c.name())
+				}
 			}
+			require.Error(t, s.stopped)
+			assert.LessOrEqual(t, len(srv.Requests()), 2)
 		})
-	})
-	t.Run("waits as long as a 429 says", func(t *testing.T) {
-		for value, wait := range map[string]time.Duration{
-			"20": 20 * time.Second, "1.5": 1500 * time.Millisecond, "Sat, 01 Jan 2000 00:00:20 GMT": 20 * time.Second,
-			"soon": time.Minute, "0": time.Minute,
-		} {
-			t.Run(value, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					srv, s := politely(t)
-					srv.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: value, Header: http.Header{
-						headerLimit: nil, headerRemaining: nil, headerReset: nil,
-					}})
-					begun := time.Now()
-					assert.Equal(t, http.StatusOK, s.ask(get("/pets")).status)
-					assert.Equal(t, wait, time.Since(begun))
-				})
-			})
-		}
-	})
-	t.Run("ends before a long wait", func(t *testing.T) {
-		for name, fault := range map[string]fake.Fault{
-			"an hour":      {Status: http.StatusTooManyRequests, RetryAfter: "3600"},
-			"again":        {Status: http.StatusTooManyRequests, RetryAfter: "1", Times: 2},
-			"without time": {Status: http.StatusTooManyRequests, RetryAfter: "soon", Times: 2},
-		} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					srv, s := politely(t)
-					srv.Inject(fault)
-					failed, skipped := s.checkAll()
-					assert.Empty(t, failed)
-					for _, c := range clauses() {
-						// Nothing has to be asked for the base address, and the 429 itself can be
-						// checked.
-						if c.section != "9" && c.text != "a 429 carries Retry-After" {
-							assert.Contains(t, skipped, c.name())
-						}
-					}
-					require.Error(t, s.stopped)
-					assert.LessOrEqual(t, len(srv.Requests()), 2)
-				})
-			})
-		}
-	})
-	t.Run("sends nothing on a day that is used up", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			srv, s := politely(t, fake.WithPlan(fake.Enterprise(100, 12)))
-			s.checkAll()
-			require.ErrorContains(t, s.stopped, "the quota is used up")
-			assert.Zero(t, srv.Usage(srv.APIKey()).Limited)
-			assert.Equal(t, 12-spare, srv.Usage(srv.APIKey()).Day)
-		})
-	})
-	t.Run("sends two requests to a service that is down", func(t *testing.T) {
-		srv, s := politely(t)
+	}
+	test("sends nothing on a day that is used up", func(t *testing.T, srv *fake.Server, s *session) {
+		s.checkAll()
+		require.ErrorContains(t, s.stopped, "the quota is used up")
+		assert.Zero(t, srv.Usage(srv.APIKey()).Limited)
+		assert.Equal(t, 12-spare, srv.Usage(srv.APIKey()).Day)
+	}, fake.WithPlan(fake.Enterprise(100, 12)))
+	test("sends two requests to a service that is down", func(t *testing.T, srv *fake.Server, s *session) {
 		injected := srv.Inject(fake.Fault{Wire: fake.WireReset, Times: fake.Forever})
 		failed, skipped := s.checkAll()
 		for name, err := range failed {
@@ -114,56 +98,50 @@ func TestRunConduct(t *testing.T) {
 		assert.Len(t, clauses(), len(failed)+len(skipped)+1, "all but the base address")
 		assert.Equal(t, 2, injected.Fired())
 	})
-	t.Run("follows no redirects", func(t *testing.T) {
-		srv, s := politely(t)
+	test("follows no redirects", func(t *testing.T, srv *fake.Server, s *session) {
 		srv.Inject(fake.Fault{
 			Operation: petstore.OpListPets, Times: fake.Forever, Status: http.StatusFound,
 			Header: http.Header{"Location": {"http://elsewhere.example/v1/pets"}},
 		})
-		err := s.check(clause{check: func(s *session) { s.list("").want(http.StatusOK) }})
-		require.ErrorContains(t, err, "the response must be 200 and is 302")
+		failed, _ := s.checkAll()
+		require.ErrorContains(t, failed["4.1 success is 200"], "the response must be 200 and is 302")
 	})
-	t.Run("leaves a short key in responses", func(t *testing.T) {
-		srv, s := politely(t, fake.WithKey("a", fake.PlanPro))
+	test("leaves a short key in responses", func(t *testing.T, srv *fake.Server, s *session) {
 		s.target.APIKey = "a"
 		failed, _ := s.checkAll()
 		assert.Empty(t, failed)
 		assert.Len(t, srv.Pets(), 5)
-	})
+	}, fake.WithKey("a", fake.PlanPro))
 	// The key must not get into a test's log, whatever goes wrong, nor into a file of observations.
-	t.Run("never names the key", func(t *testing.T) {
-		for name, fault := range map[string]fake.Fault{
-			"a teapot": {Status: http.StatusTeapot},
-			"an echo": {
-				Status: http.StatusUnauthorized, Code: fake.DefaultAPIKey, Message: "what is " + fake.DefaultAPIKey + "?",
-				Header: http.Header{"Www-Authenticate": {fake.DefaultAPIKey}},
-			},
-		} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					srv, s := politely(t)
-					fault.Times = fake.Forever
-					srv.Inject(fault)
-					failed, skipped := s.checkAll()
-					assert.NotContains(t, fmt.Sprint(failed, skipped), srv.APIKey())
-					observations, err := s.observe()
-					require.NoError(t, err)
-					assert.NotContains(t, fmt.Sprint(observations), srv.APIKey())
-				})
-			})
-		}
-	})
-}
-
-func TestObserveConduct(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, s := politely(t)
+	for name, fault := range map[string]fake.Fault{
+		"a teapot": {Status: http.StatusTeapot},
+		"an echo": {
+			Status: http.StatusUnauthorized, Code: fake.DefaultAPIKey, Message: "what is " + fake.DefaultAPIKey + "?",
+			Header: http.Header{"Www-Authenticate": {fake.DefaultAPIKey}},
+		},
+	} {
+		test("never names the key: "+name, func(t *testing.T, srv *fake.Server, s *session) {
+			fault.Times = fake.Forever
+			srv.Inject(fault)
+			failed, skipped := s.checkAll()
+			observations, err := s.observe()
+			require.NoError(t, err)
+			assert.NotContains(t, fmt.Sprint(failed, skipped, observations), srv.APIKey())
+		})
+	}
+	test("observes with few requests and few pets", func(t *testing.T, srv *fake.Server, s *session) {
 		_, err := s.observe()
 		require.NoError(t, err)
 		assert.Less(t, len(srv.Requests()), 60)
-		assert.LessOrEqual(t, len(srv.Pets()), 14)
-		for _, pet := range srv.Pets() {
-			assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
-		}
+		assertPets(t, srv, 14)
 	})
+}
+
+// assertPets checks the names of the pets of a service, and that there are not more than some.
+func assertPets(t *testing.T, srv *fake.Server, most int) {
+	t.Helper()
+	assert.LessOrEqual(t, len(srv.Pets()), most)
+	for _, pet := range srv.Pets() {
+		assert.True(t, strings.HasPrefix(pet.Name, "petstore-go conformance "), pet.Name)
+	}
 }
