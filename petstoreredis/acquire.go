@@ -1,6 +1,7 @@
 package petstoreredis
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -67,10 +68,7 @@ func (l *Limiter) issue() uint64 {
 
 // wait describes the wait of a call that cannot be admitted before at.
 func (l *Limiter) wait(now, at time.Time) queue.Wait {
-	w := queue.Wait{Reason: quota.Reason(l.rules().scope(now, at))}
-	if w.Reason == "" {
-		w.Reason = quota.ForResponse
-	}
+	w := queue.Wait{Reason: cmp.Or(quota.Reason(l.rules().scope(now, at)), quota.ForResponse)}
 	if at.After(now) {
 		w.Until = at
 	}

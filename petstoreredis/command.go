@@ -25,8 +25,6 @@ type command struct {
 	Instance string   `json:"instance"` // of the state at the last reply
 	Commands int      `json:"commands"` // number of commands that the state had seen then
 	At       int64    `json:"at"`       // when that was, by the clock of Redis
-
-	reports []report // Reports, before report.at
 }
 
 // memory is the knowledge of the process, in case Redis has lost its state.
@@ -101,7 +99,7 @@ func (l *Limiter) command(now time.Time) command {
 	for _, r := range l.reports {
 		c.Reports = append(c.Reports, r.at(now))
 	}
-	c.reports, l.reports = l.reports, nil
+	l.reports = nil
 	l.asked = l.calls.Arrived()
 	return c
 }

@@ -58,15 +58,6 @@ func (t *traffic) report(r report) {
 	}
 }
 
-// unreported returns the number of requests with an outcome that Redis does not know.
-func (t *traffic) unreported() int {
-	n := 0
-	for _, r := range t.reports {
-		n += r.N
-	}
-	return n
-}
-
 // due returns when to send the next command, and whether there is a reason for one.
 func (l *Limiter) due() (time.Time, bool) {
 	switch {
@@ -86,7 +77,8 @@ func (l *Limiter) due() (time.Time, bool) {
 	}
 	// A single outcome waits for the next command or the end of the lease: its request is counted
 	// already.
-	if l.inFlight == 0 && len(l.unused) == 0 && l.unreported() > 1 {
+	several := len(l.reports) > 1 || len(l.reports) == 1 && l.reports[0].N > 1
+	if l.inFlight == 0 && len(l.unused) == 0 && several {
 		by(l.lastResponse.Add(idleFor))
 	}
 	if l.inFlight > 0 {
@@ -143,14 +135,11 @@ func (l *Limiter) longestTrip() time.Duration { return l.timeout() + time.Millis
 func (l *Limiter) restore(c command) {
 	l.reopens = l.reopens || c.Reopen
 	later := l.reports
-	l.reports = c.reports
+	l.reports = c.Reports
 	for _, r := range later {
 		l.report(r)
 	}
 }
-
-// errSlow is the reason of a fallback when Redis does not respond in time.
-var errSlow = errors.New("no response in time")
 
 // onTimeout starts a fallback when a command takes too long. Its reply may still come.
 func (l *Limiter) onTimeout(seq int) {
@@ -160,7 +149,7 @@ func (l *Limiter) onTimeout(seq int) {
 		now := time.Now()
 		l.timedOut = true
 		close(l.back)
-		l.startFallback(now, errSlow)
+		l.startFallback(now, errors.New("no response in time"))
 		l.dispatch(now)
 	}
 }
