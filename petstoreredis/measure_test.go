@@ -102,24 +102,24 @@ func (f *fleet) check(m measured) {
 	f.Helper()
 	assert.LessOrEqual(f, m.limited, 2, "429s")
 	assert.False(f, m.banned, "the key is banned")
-	share := f.goals.share
-	if !*wholeTable {
-		share *= 0.95 // other rows run beside it
+	want := f.goals
+	if !*wholeTable { // one window, and other rows run beside it
+		want.share, want.fairness = 0.9*want.share, 0
 	}
-	assert.GreaterOrEqual(f, m.part, share, "share of the bound")
+	assert.GreaterOrEqual(f, m.part, want.share, "share of the bound")
 	// In a fair order nobody waits for a second window while there is room for all callers in one.
 	// But where they want most of it, a process that asks late may find nothing left, a known
 	// weakness. The rest is for Reset, which is rounded, and for what goes wrong.
 	fair := 1 + f.processes*f.goroutines*5/4/f.limit
 	assert.LessOrEqual(f, m.longest, time.Duration(fair)*minute+10*time.Second, "longest wait")
-	if f.goals.fairness > 0 {
-		assert.GreaterOrEqual(f, m.fairness, f.goals.fairness, "least to mean")
+	if want.fairness > 0 {
+		assert.GreaterOrEqual(f, m.fairness, want.fairness, "least to mean")
 	}
-	if f.goals.trips > 0 {
-		assert.LessOrEqual(f, m.perCall, f.goals.trips, "round trips for each call")
+	if want.trips > 0 {
+		assert.LessOrEqual(f, m.perCall, want.trips, "round trips for each call")
 	}
-	if f.goals.fallbacks >= 0 {
-		assert.LessOrEqual(f, m.falls, f.goals.fallbacks, "fallbacks")
+	if want.fallbacks >= 0 {
+		assert.LessOrEqual(f, m.falls, want.fallbacks, "fallbacks")
 	}
 	f.Log(m.fields())
 	if f.Failed() || m.limited > 0 {

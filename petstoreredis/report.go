@@ -105,12 +105,13 @@ func (r *report) kind() report {
 }
 
 // at returns the report for a command of now, with durations instead of times.
-func (r report) at(now time.Time) report {
-	r.Sent = max(0, now.Sub(r.sent).Milliseconds())
+func (r *report) at(now time.Time) report {
+	c := *r
+	c.Sent = max(0, now.Sub(r.sent).Milliseconds())
 	if !r.received.IsZero() {
-		r.Received = max(0, now.Sub(r.received).Milliseconds())
-		r.ResetIn = float64(r.resetAt.Sub(r.received)) / float64(time.Millisecond)
-		r.Retry = milliseconds(r.retryAt.Sub(r.received))
+		c.Received = max(0, now.Sub(r.received).Milliseconds())
+		c.ResetIn = float64(r.resetAt.Sub(r.received)) / float64(time.Millisecond)
+		c.Retry = milliseconds(r.retryAt.Sub(r.received))
 	}
-	return r
+	return c
 }
