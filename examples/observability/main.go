@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"time"
 
@@ -22,8 +23,7 @@ import (
 
 func main() {
 	if err := run(context.Background(), os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 
@@ -34,11 +34,9 @@ func run(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	fmt.Fprint(w, "Traces\n\n")
-	if err := t.record(ctx, w); err != nil {
-		return err
-	}
+	err = t.record(ctx, w)
 	fmt.Fprint(w, "Metrics\n\n")
-	return errors.Join(t.printMetrics(w), t.shutdown(ctx))
+	return errors.Join(err, t.printMetrics(w), t.shutdown(ctx))
 }
 
 // record makes the calls, and prints the trace of each.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +16,19 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConnect(t *testing.T) {
+	for _, url := range []string{"", "https://petstore.example.com/v1"} {
+		t.Setenv("PETSTORE_BASE_URL", url)
+		t.Setenv("PETSTORE_API_KEY", "key")
+		client, done, err := connect(time.Second)
+		require.NoError(t, err)
+		defer done()
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		assert.ErrorIs(t, run(ended, client, 1, io.Discard), context.Canceled)
+	}
+}
 
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
