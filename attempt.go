@@ -44,7 +44,7 @@ var errPanicked = errors.New("petstore: the call panicked")
 
 // send sends the request and reads the response into a.
 func (a *attempt) send(cookies http.Header) {
-	a.hadWaited, a.usedKey = time.Duration(a.waited.Load()), a.key.ID
+	a.call = a.progress.describe()
 	a.context.Begin(&a.ctx, incall.Key{}, &a.attemptProgress, a.ready, a.request.config.attemptTimeout)
 	defer a.context.End()
 	a.exchange(cookies)
@@ -73,7 +73,7 @@ func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 	var observation Observation               // not tried
 	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
 	if tracer := &a.core.tracer; tracer.on() {
-		tracer.attemptStart(a.ctx.Context, a.describe())
+		tracer.attemptStart(a.ctx.Context, a.call)
 	}
 	a.prepare(cookies)
 	observation.Sent = a.ready
@@ -206,7 +206,7 @@ func (a *attempt) plan() retry.Plan {
 		Result:     a.result(),
 		Repeatable: a.request.repeatable,
 		NewKey:     a.core.rotates && !a.keyRefused.Load(),
-		Number:     a.number,
+		Number:     a.number(),
 		Policy:     config.retry,
 		RetryAfter: a.response.RetryAfter,
 		Unlimited:  a.core.limiter == nil,
@@ -249,6 +249,9 @@ func (a *attempt) noContent() bool {
 	return a.request.succeeds(http.StatusNoContent) && a.response.StatusCode == http.StatusNoContent
 }
 
+// number is that of a within its call, starting at 1.
+func (a *attempt) number() int { return a.call.Attempt }
+
 // secret returns the key of a; empty if it has none.
 func (a *attempt) secret() string { return a.key.Secret() }
 
@@ -265,10 +268,10 @@ func (a *attempt) reportLimit() {
 	switch tracer := &a.core.tracer; {
 	case !tracer.on() || a.response.StatusCode == 0:
 	case a.response.StatusCode == http.StatusTooManyRequests:
-		info := LimitInfo{Call: a.describe(), Scope: a.scope(), Until: opensAt(a.response)}
+		info := LimitInfo{Call: a.call, Scope: a.scope(), Until: opensAt(a.response)}
 		tracer.limitClosed(a.ctx.Context, info, -1, a.closures)
 	default:
-		tracer.limitOpened(a.ctx.Context, a.describe(), a.ready, a.response.RateLimit.Remaining, a.closures)
+		tracer.limitOpened(a.ctx.Context, a.call, a.ready, a.response.RateLimit.Remaining, a.closures)
 	}
 }
 
@@ -276,7 +279,7 @@ func (a *attempt) reportLimit() {
 func (a *attempt) reportDone() {
 	if tracer := &a.core.tracer; tracer.on() {
 		tracer.attemptDone(a.ctx.Context, AttemptDoneInfo{
-			Call:       a.describe(),
+			Call:       a.call,
 			Duration:   time.Since(a.ready),
 			StatusCode: a.response.StatusCode,
 			RateLimit:  a.response.RateLimit,

@@ -103,7 +103,7 @@ func (k *call) attempt(cookies http.Header) (*http.Response, error) {
 	if k.last != nil {
 		a = &attempt{buffer: k.last.buffer}
 	}
-	a.progress, a.number = &k.progress, int(k.attempts.Load())+1
+	a.progress = &k.progress
 	if err := k.admit(&a.admission, &k.plan, k.last.waitReason(&k.plan), k.last.refusedKey()); err != nil {
 		k.refused = k.refusal(a, err)
 		return nil, k.refused
@@ -121,6 +121,7 @@ func (k *call) attempt(cookies http.Header) (*http.Response, error) {
 func (k *call) refusal(a *attempt, err error) error {
 	if noKey, ok := errors.AsType[*keyError](err); ok {
 		k.attempts.Add(1)
+		a.call = k.describe()
 		a.err, a.failure = noKey.error, retry.Permanent
 		k.last, k.plan = a, retry.Plan{}
 		return k.ofLast()

@@ -259,16 +259,7 @@ func (c *valueContext) Value(key any) any {
 type attemptProgress struct {
 	*progress
 
-	number    int           // within the call, starting at 1
-	hadWaited time.Duration // time that the call waited for the rate limit before this attempt
-	usedKey   *string       // KeyID; nil while it is not known
+	call Call
 }
 
-func (p *attemptProgress) describe() Call {
-	c := p.progress.describe()
-	c.Attempt, c.Waited = p.number, p.hadWaited
-	if p.usedKey != nil {
-		c.KeyID = *p.usedKey
-	}
-	return c
-}
+func (p *attemptProgress) describe() Call { return p.call }

@@ -127,7 +127,8 @@ func (g *gate) askKey() (credential.Key, error) {
 	if !g.core.rotates {
 		return g.core.key(nil)
 	}
-	next := &attemptProgress{&g.progress, int(g.attempts.Load()) + 1, time.Duration(g.waited.Load()), nil}
+	next := &attemptProgress{&g.progress, g.describe()}
+	next.call.Attempt++
 	var asking deadline.Context
 	asking.Begin(&g.ctx, incall.Key{}, next, time.Now(), g.request.config.attemptTimeout)
 	defer asking.End()

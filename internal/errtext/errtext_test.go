@@ -36,6 +36,7 @@ func TestToken(t *testing.T) {
 		assert.Equal(t, want, errtext.Token(code))
 	}
 	assert.LessOrEqual(t, len(errtext.Quote(strings.Repeat("\x00", 1000))), 320+len("…"))
+	assert.Equal(t, "\"\uFFFD\"…", errtext.Quote(strings.Repeat("\xff", 100)))
 }
 
 func TestPrefix(t *testing.T) {
