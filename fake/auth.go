@@ -39,7 +39,7 @@ func unauthorized(r *http.Request, problem string) response {
 		message = "this is the preflight request of a web page, whose origin " + quote(r.Header.Get("Origin")) +
 			" is not allowed to call; the flag -cors of petstore-fake allows origins"
 	}
-	a := refusal(http.StatusUnauthorized, message)
+	a := refusal(http.StatusUnauthorized, "%s", message)
 	a.set("Www-Authenticate", "Bearer")
 	return a
 }

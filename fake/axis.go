@@ -16,8 +16,8 @@ type axis struct {
 	set     func(int)
 }
 
-// axes returns the fields of b in the order in which String writes them.
-func (b *Behavior) axes() []axis {
+// axesOf returns the fields of b in the order in which String writes them.
+func axesOf(b *Behavior) []axis {
 	return []axis{
 		newAxis("default-status", []string{"none", "available", "pending", "sold"},
 			&b.DefaultStatus, "", "available", "pending", "sold"),
@@ -49,10 +49,10 @@ func newAxis[T comparable](name string, choices []string, field *T, values ...T)
 	}
 }
 
-// axis returns the axis of a name, and an error if there is none.
-func (b *Behavior) axis(name string) (axis, error) {
+// axisOf returns the axis of a name, and an error if there is none.
+func axisOf(b *Behavior, name string) (axis, error) {
 	var names []string
-	for _, a := range b.axes() {
+	for _, a := range axesOf(b) {
 		if a.name == name {
 			return a, nil
 		}
@@ -66,7 +66,7 @@ func (b *Behavior) axis(name string) (axis, error) {
 // "retry-after=date,window=sliding", or "default". The program petstore-fake reads it.
 func (b Behavior) String() string {
 	var words []string
-	for _, a := range b.axes() {
+	for _, a := range axesOf(&b) {
 		switch i := a.get(); {
 		case i < 0:
 			words = append(words, a.name+"=invalid")
@@ -87,7 +87,7 @@ func (b Behavior) Validate() error {
 }
 
 func (b Behavior) problem() string {
-	for _, a := range b.axes() {
+	for _, a := range axesOf(&b) {
 		if a.get() < 0 {
 			return a.name + " is out of range; " + a.allowed()
 		}
@@ -95,8 +95,8 @@ func (b Behavior) problem() string {
 	return ""
 }
 
-func (b *Behavior) choose(name, choice string) error {
-	a, err := b.axis(name)
+func choose(b *Behavior, name, choice string) error {
+	a, err := axisOf(b, name)
 	if err != nil {
 		return err
 	}

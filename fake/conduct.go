@@ -3,6 +3,7 @@ package fake
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -105,16 +106,8 @@ func (x *exchange) note(rule, section, detail string) {
 }
 
 func (x *exchange) noteParameters(values url.Values, has ...string) {
-	if x.req.URL.RawQuery == "" {
-		return
-	}
-	var extra []string
-	for name := range values {
-		if !slices.Contains(has, name) {
-			extra = append(extra, name)
-		}
-	}
-	slices.Sort(extra)
+	extra := slices.DeleteFunc(slices.Sorted(maps.Keys(values)),
+		func(name string) bool { return slices.Contains(has, name) })
 	for _, name := range extra[:min(len(extra), maxNotes)] {
 		x.note(RuleUnknownParameter, "4",
 			fmt.Sprintf("%s has no parameter %s", x.route.operation, quote(name)))

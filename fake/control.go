@@ -109,7 +109,7 @@ func (direct) ParseBehavior(text string) (Behavior, error) {
 			return Behavior{}, fmt.Errorf("%s is given twice", quote(name))
 		}
 		seen[name] = true
-		if err := b.choose(name, choice); err != nil {
+		if err := choose(&b, name, choice); err != nil {
 			return Behavior{}, err
 		}
 	}

@@ -19,8 +19,7 @@ func (s *Server) createPet(x *exchange) response {
 	x.noteParameters(x.req.URL.Query())
 	p, err := readNewPet(x)
 	if err != nil {
-		return refusal(http.StatusBadRequest,
-			fmt.Sprintf("createPet: %v (section 4.2)", err))
+		return refusal(http.StatusBadRequest, "createPet: %v (section 4.2)", err)
 	}
 	pet := s.AddPet(p)
 	return response{status: http.StatusCreated, contentType: mediaJSON, body: appendPet(nil, pet)}

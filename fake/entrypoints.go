@@ -52,7 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // here; through Client and HTTPClient it strikes earlier, before there is a connection.
 func (s *Server) serve(w http.ResponseWriter, x *exchange, refusing bool) {
 	if !x.srv.inflight.enter(x) {
-		a := refusal(http.StatusServiceUnavailable, closedError{}.Error())
+		a := refusal(http.StatusServiceUnavailable, "%v", closedError{})
 		a.now, a.quota, a.size = x.arrived, x.quota(x.arrived), len(a.body)
 		s.write(w, x, &a)
 		return

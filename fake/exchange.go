@@ -30,13 +30,11 @@ type exchange struct {
 
 // route is what a method and a path mean (section 4).
 type route struct {
-	operation string // empty if they fit none
-	respond   func(*Server, *exchange) response
+	operation string                            // empty if they fit none
+	respond   func(*Server, *exchange) response // nil without such a path
 	petID     string
-	allow     string // the methods of a path that the service has, for Allow
+	allow     string // the methods of a path, if the method is none of them
 }
-
-func (r route) known() bool { return r.operation != "" || r.allow != "" }
 
 // readBody reads the request's body as far as the server takes it.
 func (x *exchange) readBody() {

@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -32,13 +31,12 @@ func (s *Server) findPet(x *exchange) response {
 	id, err := parseInteger(x.route.petID)
 	if err != nil {
 		return refusal(http.StatusNotFound,
-			fmt.Sprintf("getPet: petId is %s, which is not an int64 in decimal digits, so there is no"+
-				" such animal (section 4.3)", quote(x.route.petID)))
+			"getPet: petId is %s, which is not an int64 in decimal digits, so there is no"+
+				" such animal (section 4.3)", quote(x.route.petID))
 	}
 	pet, ok := s.Pet(id)
 	if !ok {
-		return refusal(http.StatusNotFound,
-			fmt.Sprintf("getPet: there is no animal %d (section 4.3)", id))
+		return refusal(http.StatusNotFound, "getPet: there is no animal %d (section 4.3)", id)
 	}
 	return response{status: http.StatusOK, contentType: mediaJSON, body: appendPet(nil, pet)}
 }

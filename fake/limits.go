@@ -176,7 +176,7 @@ func (k *apiKey) early() time.Duration {
 
 // limited returns the 429 to a request over the limit or from a banned key (section 8.3).
 func (b Behavior) limited(v verdict) response {
-	a := refusal(http.StatusTooManyRequests, v.reason)
+	a := refusal(http.StatusTooManyRequests, "%s", v.reason)
 	a.quota = v.quota
 	switch b.LimitBody {
 	case BodyEmpty:

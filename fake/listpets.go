@@ -22,8 +22,7 @@ const (
 func (s *Server) listPets(x *exchange) response {
 	q := query{limit: defaultLimit, order: s.config.behavior.Order}
 	if err := x.readQuery(&q); err != nil {
-		return refusal(http.StatusBadRequest,
-			fmt.Sprintf("listPets: %v (section 4.1)", err))
+		return refusal(http.StatusBadRequest, "listPets: %v (section 4.1)", err)
 	}
 	const petSize = 80 // a guess that spares most responses a second allocation
 	body := append(make([]byte, 0, petSize*min(q.limit, s.catalogue.len())+2), '[')

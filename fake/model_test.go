@@ -228,7 +228,7 @@ func newPetOf(members map[string]jsontext.Value) (p petstore.NewPet, ok bool) {
 type pair struct{ axis1, choice1, axis2, choice2 int }
 
 func TestVariantsCoverEveryPairOfChoices(t *testing.T) {
-	all := new(Behavior).axes()
+	all := axesOf(new(Behavior))
 	missing := make(map[pair]bool)
 	for i, a := range all {
 		for j := i + 1; j < len(all); j++ {
@@ -240,7 +240,7 @@ func TestVariantsCoverEveryPairOfChoices(t *testing.T) {
 		}
 	}
 	for _, b := range variants() {
-		all := b.axes()
+		all := axesOf(&b)
 		for i, a := range all {
 			for j := i + 1; j < len(all); j++ {
 				delete(missing, pair{i, a.get(), j, all[j].get()})

@@ -94,7 +94,7 @@ func follow(b *Behavior, list []Finding) []Finding {
 	}
 	answers, decided := fixedAnswers(), make(map[string]bool)
 	for _, q := range openQuestions() {
-		a, _ := b.axis(q.axis)
+		a, _ := axisOf(b, q.axis)
 		if q.answers == nil {
 			q.answers = a.choices
 		}

@@ -78,10 +78,10 @@ func (s *Server) fail(x *exchange, f *Fault) response {
 // carryOut keeps to the order of the document: authentication before anything else on a path that
 // exists, then the limits, then the operation.
 func (s *Server) carryOut(x *exchange) response {
-	if !x.route.known() {
+	if x.route.respond == nil {
 		return refusal(http.StatusNotFound,
-			fmt.Sprintf("the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)",
-				quote(x.req.URL.Path)))
+			"the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)",
+			quote(x.req.URL.Path))
 	}
 	if x.key == nil {
 		return unauthorized(x.req, x.cred.problem)
@@ -93,18 +93,15 @@ func (s *Server) carryOut(x *exchange) response {
 		}
 		return s.config.behavior.limited(v)
 	}
-	a := s.operate(x)
+	a := x.route.respond(s, x)
 	a.quota = v.quota
 	return a
 }
 
-func (s *Server) operate(x *exchange) response {
-	if x.route.respond != nil {
-		return x.route.respond(s, x)
-	}
-	a := refusal(http.StatusMethodNotAllowed,
-		fmt.Sprintf("%s is not a method of this path; it has %s (section 4)",
-			quote(x.method), x.route.allow))
+// refuseMethod serves the requests to a path of the service that fit no operation.
+func (s *Server) refuseMethod(x *exchange) response {
+	a := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
+		quote(x.method), x.route.allow)
 	a.set("Allow", x.route.allow)
 	return a
 }
@@ -113,7 +110,7 @@ func (s *Server) panicked(x *exchange, p any) response {
 	if x.entry == nil {
 		x.enterJournal()
 	}
-	return refusal(http.StatusInternalServerError, s.panicMessage(p))
+	return refusal(http.StatusInternalServerError, "%s", s.panicMessage(p))
 }
 
 // panicMessage keeps a panic for the test, and returns the message for the client.

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -26,7 +27,9 @@ type response struct {
 	lost        error     // why there is no response
 }
 
-func refusal(status int, message string) response {
+// refusal returns a response with an Error object.
+func refusal(status int, format string, args ...any) response {
+	message := fmt.Sprintf(format, args...)
 	return response{
 		status:      status,
 		contentType: mediaJSON,

@@ -55,7 +55,7 @@ func findRoute(method string, u *url.URL) route {
 			return route{operation: o.name, respond: o.respond, petID: unescape(id)}
 		}
 	}
-	return route{allow: methods(one)}
+	return route{respond: (*Server).refuseMethod, allow: methods(one)}
 }
 
 // methods returns the methods of a path for the Allow header.

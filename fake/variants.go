@@ -35,7 +35,7 @@ func variants() []Behavior {
 	}
 	all := make([]Behavior, len(rows))
 	for i, row := range rows {
-		for column, a := range all[i].axes() {
+		for column, a := range axesOf(&all[i]) {
 			a.set(int(row[column] - '0'))
 		}
 	}
