@@ -45,12 +45,12 @@ func (s *Server) Close() {
 	s.closing.Do(func() {
 		f := &s.inflight
 		f.refuse()
-		s.loopback.closeListener()
+		s.loopback.close(false)
 		if !f.wait(notice, f.awake) {
 			f.wake()
 		}
 		quiet := f.wait(grace, f.quiet)
-		s.loopback.closeConns()
+		s.loopback.close(true)
 		if !quiet {
 			f.breakOff()
 		}

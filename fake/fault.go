@@ -79,41 +79,34 @@ func (f Fault) Validate() error {
 }
 
 func (f *Fault) problem() string {
-	if err := checkOperation(f.Operation); err != nil {
+	err := checkOperation(f.Operation)
+	switch {
+	case err != nil:
 		return err.Error()
+	case f.APIKey != "" && !isToken(f.APIKey):
+		return "APIKey is a key that no request can present: it has a space or a control character"
+	case f.Skip < 0:
+		return "Skip is negative"
+	case f.Times < Forever:
+		return "Times is negative and not Forever"
+	case f.For < 0:
+		return "For is negative"
+	case f.Delay < 0:
+		return "Delay is negative"
+	case !(f.Chance >= 0 && f.Chance <= 1):
+		return "Chance is not a probability between 0 and 1"
 	}
-	for _, p := range []struct {
-		found bool
-		text  string
-	}{
-		{
-			f.APIKey != "" && !isToken(f.APIKey),
-			"APIKey is a key that no request can present: it has a space or a control character",
-		},
-		{f.Skip < 0, "Skip is negative"},
-		{f.Times < Forever, "Times is negative and not Forever"},
-		{f.For < 0, "For is negative"},
-		{f.Delay < 0, "Delay is negative"},
-		{!(f.Chance >= 0 && f.Chance <= 1), "Chance is not a probability between 0 and 1"},
-		{
-			f.Status != 0 && (f.Status < 200 || f.Status > 999),
-			fmt.Sprintf("Status is %d; it must lie between 200 and 999", f.Status),
-		},
-		{
-			f.Status < http.StatusBadRequest && f.Code+f.Message != "",
-			"Code and Message need a Status of 400 or above",
-		},
-		{!validHeaderValue(f.RetryAfter), "RetryAfter holds a control character"},
-	} {
-		if p.found {
-			return p.text
-		}
-	}
-	return cmp.Or(f.wireProblem(), headerProblem(f.Header))
+	return cmp.Or(f.responseProblem(), headerProblem(f.Header))
 }
 
-func (f *Fault) wireProblem() string {
+func (f *Fault) responseProblem() string {
 	switch {
+	case f.Status != 0 && (f.Status < 200 || f.Status > 999):
+		return fmt.Sprintf("Status is %d; it must lie between 200 and 999", f.Status)
+	case f.Status < http.StatusBadRequest && f.Code+f.Message != "":
+		return "Code and Message need a Status of 400 or above"
+	case !validHeaderValue(f.RetryAfter):
+		return "RetryAfter holds a control character"
 	case !f.Wire.known():
 		return fmt.Sprintf("there is no Wire %d", f.Wire)
 	case f.Wire == WireTruncate && bodiless(f.Status):

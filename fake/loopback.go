@@ -74,20 +74,15 @@ func openPort() net.Listener {
 	return l
 }
 
-// closeListener lets no further client connect.
-func (l *loopback) closeListener() {
+// close closes the port, and with conns every connection.
+func (l *loopback) close(conns bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.listener != nil {
-		_ = l.listener.Close()
+	if l.server == nil {
+		return
 	}
-}
-
-// closeConns closes every connection.
-func (l *loopback) closeConns() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.server != nil {
+	_ = l.listener.Close()
+	if conns {
 		_ = l.server.Close()
 	}
 }
