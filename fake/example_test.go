@@ -124,21 +124,6 @@ func ExampleServer_Advance() {
 	// 200
 }
 
-func ExampleServer_Usage() {
-	srv := fake.NewServer(fake.WithKey("batch-key", fake.PlanFree))
-	defer srv.Close()
-	for range 3 {
-		get(srv, "/pets")
-	}
-	for _, key := range []string{srv.APIKey(), "batch-key"} {
-		u := srv.Usage(key)
-		fmt.Printf("%s: %d of %d this minute\n", u.Plan.Name, u.Minute, u.Plan.PerMinute)
-	}
-	// Output:
-	// Business: 3 of 1000 this minute
-	// Free: 0 of 60 this minute
-}
-
 func ExampleServer_Violations() {
 	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour),
 		fake.WithClock(func() time.Time { return time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC) }))
@@ -152,20 +137,6 @@ func ExampleServer_Violations() {
 	// Output:
 	// early-retry by request 3 against section 8.3
 	// ban-provoked by request 3 against section 8.3
-}
-
-func ExampleVariants() {
-	ok := 0
-	for name, variant := range fake.Variants() { // in a test: t.Run(name, ...)
-		srv := fake.NewServer(variant)
-		if _, err := srv.Client().ListPets(context.Background(), petstore.ListPetsParams{}); err != nil {
-			fmt.Println(name, err)
-		}
-		srv.Close()
-		ok++
-	}
-	fmt.Println("more than ten behaviours:", ok > 10)
-	// Output: more than ten behaviours: true
 }
 
 func ExampleWithBehavior() {

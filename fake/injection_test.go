@@ -133,26 +133,25 @@ func TestFaultMatch(t *testing.T) {
 			assert.Equal(t, 3, struck)
 			assert.Equal(t, 3, injected.Fired())
 		})
-	t.Run("a panic is a response, and fails the test", func(t *testing.T) {
-		tb := &recorder{}
-		srv := fake.NewTestServer(tb)
-		d := viaMemory(t, srv)
-		srv.Inject(fake.Fault{Match: func(*http.Request) bool { panic("oh no") }, Chance: 0.5, Times: fake.Forever})
-		r := d.list(t)
-		assert.Equal(t, http.StatusInternalServerError, r.status)
-		assert.Contains(t, r.body, "the fake server panicked: oh no")
-		tb.end()
-		assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
-		assert.Contains(t, tb.errors.String(), "injection_test.go")
-	})
-	t.Run("a panic before a refusal fails the test, too", func(t *testing.T) {
-		tb := &recorder{}
-		srv := fake.NewTestServer(tb)
-		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(*http.Request) bool { panic("oh no") }})
-		_, err := viaMemory(t, srv).try(t, request{path: "/pets"})
-		assert.ErrorContains(t, err, "the fake server panicked: oh no")
-		tb.end()
-		assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
+	t.Run("a panic is a response, or no connection, and fails the test", func(t *testing.T) {
+		for _, wire := range []fake.Wire{fake.WireNone, fake.WireRefuse} {
+			tb := &recorder{}
+			srv := fake.NewTestServer(tb)
+			srv.Inject(fake.Fault{
+				Match: func(*http.Request) bool { panic("oh no") }, Chance: 0.5, Times: fake.Forever, Wire: wire,
+			})
+			r, err := viaMemory(t, srv).try(t, request{path: "/pets"})
+			if wire == fake.WireRefuse {
+				assert.ErrorContains(t, err, "the fake server panicked: oh no")
+			} else {
+				assert.Equal(t, http.StatusInternalServerError, r.status)
+				assert.Contains(t, r.body, "the fake server panicked: oh no")
+			}
+			srv.Reset() // so that the fault need not strike
+			tb.end()
+			assert.Contains(t, tb.errors.String(), "the handling of a request panicked: oh no")
+			assert.Contains(t, tb.errors.String(), "injection_test.go")
+		}
 	})
 }
 

@@ -129,16 +129,6 @@ func TestJournal(t *testing.T) {
 			first["X-Trace"][0] = "changed"
 			assert.Equal(t, "a", srv.Requests()[0].ResponseHeader.Get("X-Trace"))
 		})
-	t.Run("holds no header of a response that did not come", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		srv.Inject(fake.Fault{Wire: fake.WireReset, AfterCommit: true})
-		_, err := viaTransport(t, srv).try(t, request{path: "/pets"})
-		require.Error(t, err)
-		r := srv.Requests()[0]
-		assert.Nil(t, r.ResponseHeader)
-		assert.Empty(t, r.ResponseBody)
-		assert.Zero(t, r.StatusCode)
-	})
 	t.Run("names a key by its number", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
 		srv.AddKey("third-key", fake.PlanPro)

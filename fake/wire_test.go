@@ -49,6 +49,10 @@ func TestFaultWire(t *testing.T) {
 					check(t, err)
 					assert.Equal(t, 1, injected.Fired())
 				}
+				last, _ := srv.LastRequest()
+				assert.Equal(t, wire == fake.WireTruncate, last.StatusCode != 0)
+				assert.Equal(t, wire == fake.WireTruncate, last.ResponseHeader != nil)
+				assert.Equal(t, wire == fake.WireTruncate, len(last.ResponseBody) > 0)
 				assert.Len(t, srv.Pets(), map[bool]int{true: 1, false: 0}[wire == fake.WireTruncate])
 			})
 		}
