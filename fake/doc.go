@@ -41,16 +41,10 @@
 // # Mocks
 //
 // A test that needs no service at all can have an interface with the methods that it uses of
-// [petstore.Client], for a mock by hand, gomock or testify (examples/mock):
-//
-//	type lister interface {
-//		ListPets(context.Context, petstore.ListPetsParams, ...petstore.CallOption) (
-//			*petstore.ListPetsResult, error)
-//	}
-//
-// Prefer the fake where errors, limits or what was sent matter: a mock returns what you believe,
-// the fake what the document says. In a suite, make a server in SetupTest, not in SetupSuite, so
-// that no test finds the pets of another.
+// [petstore.Client], for a mock by hand, gomock or testify: see examples/mock. Prefer the fake where
+// errors, limits or what was sent matter: a mock returns what you believe, the fake what the
+// document says. In a suite, make a server in SetupTest, not in SetupSuite, so that no test finds
+// the pets of another.
 //
 // # Time
 //

@@ -146,8 +146,7 @@ const piece = 32 << 10
 
 // bytes returns b without keys: b itself if there is none in it.
 func (r redactor) bytes(b []byte) []byte {
-	var clean []byte
-	changed := false
+	var clean []byte // nil until a key was found
 	for from := 0; from < len(b); {
 		to := min(from+piece, len(b))
 		for to < len(b) && b[to] > ' ' { // no key has a space, and no escape
@@ -155,16 +154,16 @@ func (r redactor) bytes(b []byte) []byte {
 		}
 		found := string(b[from:to])
 		text := r.text(found)
-		if text != found && !changed {
-			clean, changed = bytes.Clone(b[:from]), true
+		if text != found && clean == nil {
+			clean = bytes.Clone(b[:from])
 		}
-		if changed {
+		if clean != nil {
 			clean = append(clean, text...)
 		}
 		from = to
 	}
-	if changed {
-		return clean
+	if clean == nil {
+		return b
 	}
-	return b
+	return clean
 }
