@@ -12,52 +12,31 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// shownKey is an API key as the admin routes show it.
-type shownKey struct {
-	ID      int         `json:"id"`
-	Key     string      `json:"key"`
-	Plan    string      `json:"plan"`
-	Revoked bool        `json:"revoked"`
-	Minute  shownWindow `json:"minute"`
-	Day     shownWindow `json:"day"`
-	// BannedUntil is nil for a key that is not banned.
-	BannedUntil *time.Time `json:"bannedUntil"`
-	Limited     int        `json:"limited"`
-}
-
-// shownWindow is a window of a key. Limit and Remaining are nil if the plan has no limit.
-type shownWindow struct {
-	Used      int       `json:"used"`
-	Limit     *int      `json:"limit"`
-	Remaining *int      `json:"remaining"`
-	Reset     time.Time `json:"reset"`
-}
-
-func showWindow(used, limit int, reset time.Time) shownWindow {
-	w := shownWindow{Used: used, Reset: reset.UTC()}
+// showWindow returns a window of a key. A plan without a limit has no limit and nothing remaining.
+func showWindow(used, limit int, reset time.Time) map[string]any {
+	shown := map[string]any{"used": used, "limit": nil, "remaining": nil, "reset": reset.UTC()}
 	if limit > 0 {
-		remaining := max(limit-used, 0)
-		w.Limit, w.Remaining = &limit, &remaining
+		shown["limit"], shown["remaining"] = limit, max(limit-used, 0)
 	}
-	return w
+	return shown
 }
 
-func showKey(k fakecontrol.Key) shownKey {
-	s := shownKey{
-		ID: k.Number, Key: requestpage.MaskKey(k.APIKey), Plan: k.Plan.String(), Revoked: k.Revoked,
-		Minute:  showWindow(k.Minute, k.Plan.PerMinute, k.MinuteReset),
-		Day:     showWindow(k.Day, k.Plan.PerDay, k.DayReset),
-		Limited: k.Limited,
+// showKey returns an API key as the admin routes show it.
+func showKey(k fakecontrol.Key) map[string]any {
+	shown := map[string]any{
+		"id": k.Number, "key": requestpage.MaskKey(k.APIKey), "plan": k.Plan.String(), "revoked": k.Revoked,
+		"minute":      showWindow(k.Minute, k.Plan.PerMinute, k.MinuteReset),
+		"day":         showWindow(k.Day, k.Plan.PerDay, k.DayReset),
+		"bannedUntil": nil, "limited": k.Limited,
 	}
 	if !k.BannedUntil.IsZero() {
-		until := k.BannedUntil.UTC()
-		s.BannedUntil = &until
+		shown["bannedUntil"] = k.BannedUntil.UTC()
 	}
-	return s
+	return shown
 }
 
 func (a *API) listKeys(*http.Request) (any, error) {
-	shown := []shownKey{}
+	shown := []map[string]any{}
 	for _, k := range a.srv.Keys() {
 		shown = append(shown, showKey(k))
 	}

@@ -105,18 +105,10 @@ func (a *API) clearRequests(*http.Request) (any, error) {
 	return nil, nil
 }
 
-// shownViolation is a violation as the admin routes show it.
-type shownViolation struct {
-	Rule    string `json:"rule"`
-	Section string `json:"section"`
-	Detail  string `json:"detail"`
-	Seq     int    `json:"seq"`
-}
-
 func (a *API) violations(*http.Request) (any, error) {
-	shown := []shownViolation{}
+	shown := []map[string]any{}
 	for _, v := range a.srv.Violations() {
-		shown = append(shown, shownViolation(v))
+		shown = append(shown, map[string]any{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq})
 	}
 	return map[string]any{"violations": shown}, nil
 }
