@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestClock(t *testing.T) {
@@ -29,15 +28,8 @@ func TestClock(t *testing.T) {
 		i := newTestInstance(t, "-plan", "enterprise:1,0")
 		assert.Equal(t, 200, i.status("GET", "/v1/pets", ""))
 		assert.Equal(t, 429, i.status("GET", "/v1/pets", ""))
-		before := i.object("GET", "/_fake/clock", "")
-		after := i.object("POST", "/_fake/clock", `{"advance":"1m"}`)
-		assert.Equal(t, "0s", before["advanced"])
-		assert.Equal(t, "1m0s", after["advanced"])
-		from, err := time.Parse(time.RFC3339, before["now"].(string))
-		require.NoError(t, err)
-		to, err := time.Parse(time.RFC3339, after["now"].(string))
-		require.NoError(t, err)
-		assert.GreaterOrEqual(t, to.Sub(from), time.Minute)
+		assert.Equal(t, "0s", i.object("GET", "/_fake/clock", "")["advanced"])
+		assert.Equal(t, "1m0s", i.object("POST", "/_fake/clock", `{"advance":"1m"}`)["advanced"])
 		assert.Equal(t, 200, i.status("GET", "/v1/pets", ""))
 	})
 	t.Run("stays within its range", func(t *testing.T) {

@@ -119,28 +119,23 @@ func openRequests(t *testing.T, host string) int {
 
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	t.Run("serves plain requests and the SDK", func(t *testing.T) {
+	t.Run("serves the SDK", func(t *testing.T) {
 		t.Parallel()
 		p := startProcess(t, "-log", "text")
 		c := keepingClient(t)
-		status, body, err := do(c, requestTo(t, p.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":1}`))
-		require.NoError(t, err)
-		assert.Equal(t, 201, status)
-		assert.JSONEq(t, `{"id":1,"name":"Rex","categoryId":1}`, body)
-
 		client, err := petstore.NewClient("http://"+p.host+"/v1", "fake-api-key", petstore.WithHTTPClient(c))
 		require.NoError(t, err)
 		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Mimi", CategoryID: 2})
 		require.NoError(t, err)
 		listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
-		assert.Len(t, listed.Pets, 2)
-		assert.Equal(t, fake.PlanBusiness.PerMinute-3, listed.RateLimit.Remaining)
+		assert.Len(t, listed.Pets, 1)
+		assert.Equal(t, fake.PlanBusiness.PerMinute-2, listed.RateLimit.Remaining)
 
 		status, took := p.end(t, syscall.SIGTERM)
 		assert.Zero(t, status)
 		assert.Less(t, took, grace, "nothing was open but a connection that is kept")
-		assert.Equal(t, 3, strings.Count(p.stderr.String(), "msg=request"))
+		assert.Equal(t, 2, strings.Count(p.stderr.String(), "msg=request"))
 		_, after, _ := strings.Cut(p.stderr.String(), "msg=request")
 		assert.NotContains(t, after, "fake-api-key")
 	})
