@@ -123,7 +123,7 @@ func (j *journal) load() (cut []int, err error) {
 	if j.file, err = os.Stat(j.db.Path()); err != nil {
 		return nil, err
 	}
-	return cut, j.db.Update(func(tx *bbolt.Tx) error {
+	err = j.db.Update(func(tx *bbolt.Tx) error {
 		rows, err1 := tx.CreateBucketIfNotExists([]byte(rowsBucket))
 		_, err2 := tx.CreateBucketIfNotExists([]byte(importBucket))
 		if err := errors.Join(err1, err2); err != nil {
@@ -139,6 +139,7 @@ func (j *journal) load() (cut []int, err error) {
 			return err
 		})
 	})
+	return cut, err
 }
 
 // tally counts an entry of a row whose last event was another.
