@@ -33,9 +33,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	client, where, done, err := connect()
+	client, done, err := connect()
 	if err == nil {
-		fmt.Printf("Pet Store quickstart on %s\n", where)
 		err = run(ctx, client, os.Stdout)
 		done()
 	}
@@ -86,13 +85,14 @@ func printPets(w io.Writer, title string, pets []petstore.Pet) {
 }
 
 // connect returns a client of the service in PETSTORE_BASE_URL, or else of a fake, which done closes.
-func connect() (client *petstore.Client, where string, done func(), err error) {
+func connect() (client *petstore.Client, done func(), err error) {
 	if os.Getenv("PETSTORE_BASE_URL") != "" {
 		client, err = petstore.NewClientFromEnv()
-		return client, os.Getenv("PETSTORE_BASE_URL"), func() {}, err
+		return client, func() {}, err
 	}
+	fmt.Println("Pet Store quickstart on a fake service in memory")
 	server := newFake()
-	return server.Client(), "a fake service in memory", server.Close, nil
+	return server.Client(), server.Close, nil
 }
 
 func newFake() *fake.Server {
