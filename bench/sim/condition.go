@@ -1,9 +1,9 @@
 package sim
 
 import (
-	"fmt"
 	"math"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/petstore/petstore-go/fake"
@@ -25,12 +25,11 @@ type condition struct {
 	slow, lost, undialled, cancels float64       // parts of all requests
 	slowBy                         time.Duration // what a slow response takes more; 0 is 10 seconds
 
-	// header changes a response; now is the service's time, i the request's number.
-	header func(h http.Header, now time.Time, i int)
-	// headerless: no response shows its limit. absurd: Reset cannot be understood.
-	headerless, absurd bool
-	// hidden: the headers show the window of the minute, also when that of the day is used up.
-	hidden bool
+	noDate bool
+	bare   int                          // one in so many responses has no rate limit headers; 0 is none
+	reset  func(now, reset int64) int64 // what a response shows in place of its Reset, if not nil
+	absurd bool                         // Reset cannot be understood
+	hidden bool                         // the headers show the minute, also when the day is used up
 
 	// Of a load: the calls that begin together; each batch is a program of its own, whose calls
 	// follow each other; WithMaxWait(0).
@@ -75,6 +74,9 @@ func conditions() []condition {
 		badReset = "Reset is an hour ago, in ten years, or in seconds from now; 10 minutes wrong without Date"
 		failures = "one response in fifty is lost, or one request in fifty gets no connection"
 	)
+	anHourAgo := func(now, _ int64) int64 { return now - 60*60 }
+	inTenYears := func(now, _ int64) int64 { return now + 10*365*24*60*60 }
+	inSeconds := func(now, reset int64) int64 { return reset - now } // as the RateLimit headers have it
 	return []condition{
 		{name: "plain", text: "as the document has it"},
 		{name: "ban-3", text: bans, banAfter: strictBan},
@@ -82,19 +84,16 @@ func conditions() []condition {
 		{name: "no-ban", text: bans, banAfter: math.MaxInt},
 		{name: "clock+10m", text: clocks, skew: skew},
 		{name: "clock-10m", text: clocks, skew: -skew},
-		{name: "no-date", text: clocks, header: noDate},
-		{name: "no-date+10m", text: badReset, header: noDate, skew: skew, absurd: true},
-		{name: "no-date-10m", text: badReset, header: noDate, skew: -skew, absurd: true},
+		{name: "no-date", text: clocks, noDate: true},
+		{name: "no-date+10m", text: badReset, noDate: true, skew: skew, absurd: true},
+		{name: "no-date-10m", text: badReset, noDate: true, skew: -skew, absurd: true},
 		{name: "http-date", text: clocks, retryAfter: fake.RetryAfterDate, skew: skew},
 		{name: "no-retry-after", text: missing, retryAfter: fake.RetryAfterAbsent},
-		{name: "some-headers", text: missing, header: sometimes},
-		{
-			name: "no-headers", text: "no rate limit headers at all",
-			header: noHeaders, headerless: true, banAfter: strictBan,
-		},
-		{name: "reset-past", text: badReset, header: resetIn(-time.Hour), absurd: true},
-		{name: "reset-delta", text: badReset, header: resetDelta, absurd: true},
-		{name: "reset-far", text: badReset, header: resetIn(10 * 365 * 24 * time.Hour), absurd: true},
+		{name: "some-headers", text: missing, bare: 10},
+		{name: "no-headers", text: "no rate limit headers at all", bare: 1, banAfter: strictBan},
+		{name: "reset-past", text: badReset, reset: anHourAgo, absurd: true},
+		{name: "reset-delta", text: badReset, reset: inSeconds, absurd: true},
+		{name: "reset-far", text: badReset, reset: inTenYears, absurd: true},
 		{name: "plan-change", text: "another plan after 100 seconds", planChange: 100 * time.Second},
 		{name: "day", text: "the day's quota ends after three windows", dayWindows: 3},
 		{name: "day-hidden", text: "the same, and the headers always show the minute", dayWindows: 2.5, hidden: true},
@@ -110,29 +109,18 @@ func conditions() []condition {
 	}
 }
 
-func noDate(h http.Header, _ time.Time, _ int) { h.Del("Date") }
-
-func noHeaders(h http.Header, _ time.Time, _ int) {
-	h.Del(headerLimit)
-	h.Del(headerRemaining)
-	h.Del(headerReset)
-}
-
-func sometimes(h http.Header, now time.Time, i int) {
-	if i%10 == 3 {
-		noHeaders(h, now, i)
+// distort changes the i-th response, which the service sends at now.
+func (k condition) distort(h http.Header, now time.Time, i int) {
+	if k.noDate {
+		h.Del("Date")
 	}
-}
-
-func resetIn(d time.Duration) func(http.Header, time.Time, int) {
-	return func(h http.Header, now time.Time, _ int) {
-		h.Set(headerReset, fmt.Sprint(now.Add(d).Unix()))
+	if k.reset != nil {
+		reset, _ := strconv.ParseInt(h.Get(headerReset), 10, 64) // the fake's own, always a number
+		h.Set(headerReset, strconv.FormatInt(k.reset(now.Unix(), reset), 10))
 	}
-}
-
-// resetDelta imitates a service that confuses the X-RateLimit headers with the RateLimit ones.
-func resetDelta(h http.Header, now time.Time, _ int) {
-	var reset int64
-	_, _ = fmt.Sscan(h.Get(headerReset), &reset) // the fake's own, always a number
-	h.Set(headerReset, fmt.Sprint(reset-now.Unix()))
+	if k.bare > 0 && (i+7)%k.bare == 0 { // of ten, the fourth
+		h.Del(headerLimit)
+		h.Del(headerRemaining)
+		h.Del(headerReset)
+	}
 }

@@ -58,7 +58,7 @@ func (c cell) jobFigure(bool) figure {
 	if c.absurd {
 		f.ratio = max(f.ratio, 1.12)
 	}
-	if c.headerless || c.unaware {
+	if c.bare == 1 || c.unaware {
 		f.perWindow, f.ratio = 2, 0
 	}
 	if c.window == fake.WindowSliding && c.planChange > 0 && c.laterPlan() < c.perMinute {

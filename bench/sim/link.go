@@ -42,9 +42,7 @@ func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return nil, err
 	}
-	if r.header != nil {
-		r.header(resp.Header, r.server.Now(), i)
-	}
+	r.distort(resp.Header, r.server.Now(), i)
 	return resp, nil
 }
 

@@ -17,24 +17,26 @@ import (
 // have for each route. It waits for Reset when nothing is left, and for Retry-After after a 429.
 type serial struct {
 	http.RoundTripper
-	turn chan struct{}
-	from *time.Time // earliest time of the next request; for who holds turn
+	turn chan time.Time // has the earliest time of the next request, until somebody takes it to send one
 }
 
 func newSerial(via http.RoundTripper) http.RoundTripper {
-	return serial{via, make(chan struct{}, 1), new(time.Time)}
+	s := serial{via, make(chan time.Time, 1)}
+	s.turn <- time.Time{}
+	return s
 }
 
 func (s serial) RoundTrip(r *http.Request) (*http.Response, error) {
 	inTurn(r.Context())
+	var from time.Time
 	select {
-	case s.turn <- struct{}{}:
+	case from = <-s.turn:
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	defer func() { <-s.turn }()
+	defer func() { s.turn <- from }()
 	for {
-		if err := sleep(r.Context(), time.Until(*s.from)); err != nil {
+		if err := sleep(r.Context(), time.Until(from)); err != nil {
 			return nil, err
 		}
 		resp, err := s.RoundTripper.RoundTrip(r)
@@ -43,13 +45,13 @@ func (s serial) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		h := read(resp)
 		if h.known() && h.Remaining == 0 {
-			*s.from = h.Reset
+			from = h.Reset
 		}
 		if resp.StatusCode != http.StatusTooManyRequests {
 			return resp, nil
 		}
 		_ = resp.Body.Close()
-		*s.from = time.Now().Add(h.retryAfter)
+		from = time.Now().Add(h.retryAfter)
 	}
 }
 
