@@ -21,8 +21,6 @@ import (
 // the modules that packages link. The compiler refuses arrows that point upwards: they would be a
 // circle, import a program, or reach into the internal packages of one.
 
-const modulePath = "github.com/petstore/petstore-go"
-
 // engine lists all modules that a user of the client links. From Go 1.27 on, the codec is an alias
 // for the standard library's.
 var engine = []string{

@@ -36,8 +36,9 @@ type clientLog struct {
 // write writes a line about a call.
 func (l *clientLog) write(ctx context.Context, level slog.Level, message string, c Call, attrs ...slog.Attr) {
 	if l.logger.Enabled(ctx, level) {
-		each := []slog.Attr{slog.String("operation", c.Operation), slog.String("call_id", strconv.FormatUint(c.ID, 16))}
-		l.logger.LogAttrs(ctx, level, message, append(each, attrs...)...) //nolint:sloglint // the callers have constants
+		all := []slog.Attr{slog.String("operation", c.Operation), slog.String("call_id", strconv.FormatUint(c.ID, 16))}
+		all = append(all, attrs...)
+		l.logger.LogAttrs(ctx, level, message, all...) //nolint:sloglint // the callers have constants
 	}
 }
 

@@ -279,28 +279,15 @@ func TestWithHTTPClientCookies(t *testing.T) {
 }
 
 func TestWithHTTPClientIncompleteResponse(t *testing.T) {
-	for name, c := range map[string]struct {
-		response *http.Response
-		want     string
-	}{
-		"nothing":                 {nil, "the transport returned neither a response nor an error"},
-		"neither header nor body": {&http.Response{StatusCode: http.StatusNotFound}, "404 Not Found"},
-		"a status that is none":   {&http.Response{}, "malformed HTTP response: status 000"},
-	} {
-		attempts := 0
-		client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{
-			Transport: responder(func(*http.Request) (*http.Response, error) {
-				attempts++
-				return c.response, nil
-			}),
-		}))
-		require.NoError(t, err)
-		for operation, call := range calls(client) {
-			attempts = 0
-			require.ErrorContains(t, call(t), c.want, "%s, %s", name, operation)
-			assert.Equal(t, 1, attempts, "%s, %s: a retry would fail in the same way", name, operation)
-		}
-	}
+	client, service := scripted(t, []responder{
+		func(*http.Request) (*http.Response, error) { return nil, nil },
+		func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusNotFound}, nil
+		},
+	})
+	require.ErrorContains(t, list(client), "the transport returned neither a response nor an error")
+	require.ErrorContains(t, list(client), "404 Not Found")
+	assert.Len(t, service.sent(), 2, "a retry would fail in the same way")
 }
 
 func TestWithHTTPClientUnwrap(t *testing.T) {

@@ -30,6 +30,11 @@ type list []error
 
 func (list) Error() string { return "a-secret" }
 
+// empty is an error as a struct.
+type empty struct{}
+
+func (empty) Error() string { return "" }
+
 var (
 	number = option.New("Number", func(n int) string {
 		if n < 0 {
@@ -91,6 +96,6 @@ func TestApply(t *testing.T) {
 	assert.Equal(t, 7, c.number, "a value with a problem is not set")
 	_, problem := number.Of(0).Apply(&c)
 	assert.Empty(t, problem)
-	_, problem = option.New("Context", option.Nil[context.Context], func(*config, context.Context) {}).Of(context.Background()).Apply(&c)
+	_, problem = closer.Of(empty{}).Apply(&c)
 	assert.Empty(t, problem, "the zero value of a struct in an interface is not nil")
 }
