@@ -58,12 +58,11 @@ func Pets(n int) []petstore.Pet {
 	return pets
 }
 
-// response is the response to an operation.
+// response is the response to an operation, but for its Date and Body.
 type response struct {
-	status int
-	line   string
-	header http.Header
-	body   []byte
+	http.Response
+
+	body []byte
 }
 
 // newResponse has the rate limit headers of a plan that is never used up, so that a limiter works and
@@ -80,7 +79,10 @@ func newResponse(o Operation, value any) response {
 	header.Set("X-RateLimit-Limit", "1000000000")
 	header.Set("X-RateLimit-Remaining", "999999999")
 	header.Set("X-RateLimit-Reset", strconv.FormatInt(reset.Unix(), 10))
-	return response{o.Status, fmt.Sprint(o.Status, " ", http.StatusText(o.Status)), header, body}
+	return response{http.Response{
+		Status: fmt.Sprint(o.Status, " ", http.StatusText(o.Status)), StatusCode: o.Status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: int64(len(body)),
+	}, body}
 }
 
 // responses are those to all operations.
@@ -119,8 +121,8 @@ func NewHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		resp := all.to(r)
-		maps.Copy(w.Header(), resp.header)
-		w.WriteHeader(resp.status)
+		maps.Copy(w.Header(), resp.Header)
+		w.WriteHeader(resp.StatusCode)
 		_, _ = w.Write(resp.body)
 	})
 }

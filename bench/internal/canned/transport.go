@@ -30,18 +30,10 @@ func (s *stub) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	resp := s.to(req)
-	return &http.Response{
-		Status:        resp.line,
-		StatusCode:    resp.status,
-		Proto:         "HTTP/1.1",
-		ProtoMajor:    1,
-		ProtoMinor:    1,
-		Header:        s.header(resp.header),
-		Body:          &body{rest: resp.body},
-		ContentLength: int64(len(resp.body)),
-		Request:       req,
-	}, nil
+	constant := s.to(req)
+	resp := constant.Response
+	resp.Header, resp.Body, resp.Request = s.header(resp.Header), &body{rest: constant.body}, req
+	return &resp, nil
 }
 
 // header returns a copy of h with a Date. As in the headers that net/http reads, all values share
