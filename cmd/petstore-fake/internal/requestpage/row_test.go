@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
@@ -46,6 +47,13 @@ func TestRules(t *testing.T) {
 			{Rule: fake.RuleDeprecated, Section: "4.3", Detail: "c"},
 		}))
 	})
+}
+
+func TestKeyText(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "no key", keyText(0, journal.KeyNone))
+	assert.Equal(t, "unknown key", keyText(0, journal.KeyUnknown))
+	assert.Equal(t, "ope… #2", keyText(2, "ope…"))
 }
 
 // rowsOf returns the rows of a page, oldest first.
