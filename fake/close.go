@@ -44,7 +44,9 @@ func (f *inflight) wait(limit time.Duration, done func() bool) bool {
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		f := &s.inflight
-		f.refuse()
+		f.mu.Lock()
+		f.closed = true // which lets no further request in
+		f.mu.Unlock()
 		s.loopback.close(false)
 		if !f.wait(notice, f.awake) {
 			f.wake()

@@ -144,23 +144,23 @@ func validHeaderValue(s string) bool {
 
 // String describes the fault in a few words, without its key.
 func (f Fault) String() string {
-	words := []string{"fault"}
+	text := "fault"
 	if f.Operation != "" {
-		words = append(words, "on "+f.Operation)
+		text += " on " + f.Operation
 	}
 	if f.Delay > 0 {
-		words = append(words, "after "+f.Delay.String())
+		text += " after " + f.Delay.String()
 	}
 	if f.Status != 0 {
-		words = append(words, fmt.Sprintf("with status %d", f.Status))
+		text += fmt.Sprintf(" with status %d", f.Status)
 	}
 	if f.Wire != WireNone {
-		words = append(words, "by "+f.Wire.String())
+		text += " by " + f.Wire.String()
 	}
 	if f.AfterCommit {
-		words = append(words, "after commit")
+		text += " after commit"
 	}
-	return strings.Join(words, " ")
+	return text
 }
 
 // effect describes in words what the fault does to a request that it strikes, such as "delayed by

@@ -43,18 +43,6 @@ func (f *inflight) leave(part any) {
 	delete(f.parts, part)
 }
 
-func (f *inflight) panicked(what string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.panics = append(f.panics, what)
-}
-
-func (f *inflight) refuse() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-}
-
 // wake ends the wait of every request that waits, and notes each as a leak.
 func (f *inflight) wake() {
 	f.mu.Lock()

@@ -45,14 +45,8 @@ type use struct {
 	unknown map[[sha256.Size]byte]int
 }
 
-// add puts the key on a plan with unused windows, and brings a revoked key back.
-func (r *keyring) add(key string, plan Plan) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.put(key, plan)
-}
-
-// put does what add does, for a caller that holds mu.
+// put puts the key on a plan with unused windows, and brings a revoked key back. The caller holds
+// mu.
 func (r *keyring) put(key string, plan Plan) {
 	number := len(r.keys) + 1
 	if known := r.keys[key]; known != nil {
@@ -107,14 +101,6 @@ func isToken(key string) bool {
 	return key != "" && !strings.ContainsFunc(key, bad)
 }
 
-func (r *keyring) reset() {
-	for _, k := range r.all() {
-		k.mu.Lock()
-		k.use = r.unused
-		k.mu.Unlock()
-	}
-}
-
 // APIKey returns the default key, [DefaultAPIKey].
 func (s *Server) APIKey() string { return s.config.apiKey }
 
@@ -123,7 +109,9 @@ func (s *Server) APIKey() string { return s.config.apiKey }
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeToken("AddKey", key)
 	mustBePlan("AddKey", plan)
-	s.keys.add(key, plan)
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	s.keys.put(key, plan)
 }
 
 // mustFind returns a key that the server knows, revoked or not, and panics if there is none.

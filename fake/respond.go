@@ -115,7 +115,9 @@ func (s *Server) panicked(x *exchange, p any) response {
 
 // panicMessage keeps a panic for the test, and returns the message for the client.
 func (s *Server) panicMessage(p any) string {
-	s.inflight.panicked(fmt.Sprintf("%v\n%s", p, debug.Stack()))
+	s.inflight.mu.Lock()
+	defer s.inflight.mu.Unlock()
+	s.inflight.panics = append(s.inflight.panics, fmt.Sprintf("%v\n%s", p, debug.Stack()))
 	return "the fake server panicked: " + clip(fmt.Sprint(p))
 }
 

@@ -76,7 +76,11 @@ func (s *Server) restart() {
 // latency and the clock stay as they are; [Server.Restart] puts those back, too. An injection that
 // Reset takes away counts as removed.
 func (s *Server) Reset() {
-	s.keys.reset()
+	for _, k := range s.keys.all() {
+		k.mu.Lock()
+		k.use = s.keys.unused
+		k.mu.Unlock()
+	}
 	s.begin()
 }
 

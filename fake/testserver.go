@@ -67,12 +67,12 @@ func (s *Server) AssertNoViolations(tb TB, rules ...string) bool {
 // [Server.Requests] returns.
 func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
 	tb.Helper()
-	if err := checkOperation(operation); err != nil {
-		tb.Errorf("fake: AssertRequests: %v", err)
-		return false
-	}
+	err := checkOperation(operation)
 	if n < 0 {
-		tb.Errorf("fake: AssertRequests: %d is a negative number of requests", n)
+		err = fmt.Errorf("%d is a negative number of requests", n)
+	}
+	if err != nil {
+		tb.Errorf("fake: AssertRequests: %v", err)
 		return false
 	}
 	got := len(s.RequestsOf(operation))
