@@ -78,7 +78,7 @@ func (b *bench) begin(ctx context.Context) (bool, error) {
 
 func (b *bench) job(ctx context.Context, to service) (*job, error) {
 	b.Helper()
-	in, err := readInput(b.input, func(row) {})
+	in, err := readInput(b.input)
 	require.NoError(b, err)
 	j, err := newJob(ctx, in, to, options{patience: b.patience, now: b.now})
 	if err == nil {

@@ -122,15 +122,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // perform checks the input and imports it. It returns the exit status.
 func (o options) perform(ctx context.Context, s *summary, results, stderr io.Writer) (int, error) {
-	check := func(row) {}
-	if o.dryRun {
-		check = dryRun(s, results)
-	}
-	in, err := readInput(o.file, check)
+	in, err := readInput(o.file)
 	if err != nil {
 		return exitUsage, err
 	}
 	if s.Rows = in.rows; o.dryRun {
+		s.Rejected = in.check(results)
 		fmt.Fprintf(results, "%d rows: %d pets, %d to be rejected\n", s.Rows, s.Rows-s.Rejected, s.Rejected)
 		return s.status(), nil
 	}
@@ -171,21 +168,22 @@ func (s *summary) explain(err error) {
 	}
 }
 
-// dryRun returns a function that prints why a row would be rejected, if it would.
-func dryRun(s *summary, w io.Writer) func(row) {
+// check prints why rows would be rejected, and returns how many.
+func (in *input) check(w io.Writer) (rejected int) {
 	client, _ := petstore.NewClient("https://not.called/v1", "none")
 	ended, cancel := context.WithCancel(context.Background())
 	cancel() // the client checks a pet, and then sends none
-	return func(r row) {
+	for r := range in.all() {
 		err := r.err
 		if err == nil {
 			_, err = client.CreatePet(ended, r.pet)
 		}
 		if r.err != nil || refusesRow(err) {
-			s.Rejected++
+			rejected++
 			fmt.Fprintf(w, "line %d: %s\n", r.line, reason(err))
 		}
 	}
+	return rejected
 }
 
 // service is where the pets go.

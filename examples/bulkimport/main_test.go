@@ -315,7 +315,7 @@ func TestRun_service(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PETSTORE_BASE_URL", test.url)
 			t.Setenv("PETSTORE_API_KEY", test.key)
-			in, err := readInput(test.file, func(row) {})
+			in, err := readInput(test.file)
 			require.NoError(t, err)
 			to, err := chooseService(test.fake, bytes.Equal(in.text, sample))
 			if test.want == "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,7 +170,7 @@ func TestReadInput(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pets.csv")
 	require.NoError(t, os.WriteFile(path, []byte("name,categoryId\n"+strings.Repeat("Rex,1\n", 10)), 0o600))
-	in, err := readInput(path, func(row) {})
+	in, err := readInput(path)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, []byte("name,categoryId\n"), 0o600))
 	assert.Equal(t, 10, in.rows)
@@ -177,7 +178,7 @@ func TestReadInput(t *testing.T) {
 
 	other := filepath.Join(t.TempDir(), "other.csv")
 	require.NoError(t, os.Symlink(path, other))
-	again, err := readInput(other, func(row) {})
+	again, err := readInput(other)
 	require.NoError(t, err)
 	assert.Equal(t, in.file, again.file, "two names of one file have one journal")
 	assert.Equal(t, other, again.path)
@@ -189,21 +190,16 @@ func TestReadInput(t *testing.T) {
 		}
 	}
 
-	_, err = readInput(t.TempDir(), func(row) {})
+	_, err = readInput(t.TempDir())
 	assert.ErrorContains(t, err, "is a directory")
 	_, err = readRows("pets.txt", "")
 	assert.ErrorContains(t, err, "the file is named neither")
 
-	bad := 0
-	in, err = readInput("pets.csv", func(r row) {
-		if r.err != nil || r.pet.Name == "" || r.pet.Status != "" && !r.pet.Status.Valid() {
-			bad++
-		}
-	})
+	in, err = readInput("pets.csv")
 	require.NoError(t, err)
 	assert.Equal(t, sample, in.text)
 	assert.Equal(t, 500, in.rows)
-	assert.Equal(t, 3, bad)
+	assert.Equal(t, 3, in.check(io.Discard))
 }
 
 func FuzzDecode(f *testing.F) {
