@@ -29,3 +29,7 @@ func TestRatio(t *testing.T) {
 	assert.False(t, rounds.Ratio{Median: 1, Low: 0.94, High: 1.01}.Exact())
 	assert.False(t, rounds.Ratio{Median: 0.5, Low: 0.5, High: 0.54}.Exact())
 }
+
+func TestCPU(t *testing.T) {
+	assert.Positive(t, rounds.CPU())
+}
