@@ -30,8 +30,12 @@ func (d direct) Prepare(apiKey string, notify func(seq int)) {
 	d.srv.restart()
 }
 
-func (d direct) APIKeys() []string       { return d.srv.keys.redactor() }
-func (d direct) Revoked(key string) bool { return d.srv.keys.lookup(key).revoked.Load() }
+func (d direct) APIKeys() []string { return d.srv.keys.redactor() }
+
+func (d direct) Revoked(key string) bool {
+	k := d.srv.keys.lookup(key) // nil after a Restart
+	return k == nil || k.revoked.Load()
+}
 
 func (d direct) Request(seq int) (Request, bool) {
 	return first(d.srv.read(func(j *journal) []*entry { return j.find(seq) }))

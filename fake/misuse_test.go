@@ -152,6 +152,7 @@ func TestKeys(t *testing.T) {
 	assert.Equal(t, 1, keys[0].Minute)
 	assert.Equal(t, "second-key", keys[1].APIKey)
 	assert.True(t, keys[1].Revoked)
+	assert.True(t, fakecontrol.Of(srv).Revoked("gone by a Restart"))
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
 		assert.Equal(t, "key 2 on plan free", fmt.Sprintf(verb, keys[1]))
 	}
