@@ -19,6 +19,7 @@ func TestCreatePet(t *testing.T) {
 	t.Run("refuses bodies that the document rules out, and says why", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		d := viaTransport(t, srv)
+		long := strings.Repeat("x", 100)
 		for body, reason := range map[string]string{
 			``:                                    "the request body is missing",
 			` `:                                   "is not JSON",
@@ -53,12 +54,13 @@ func TestCreatePet(t *testing.T) {
 			`{"name":"Rex","categoryId":1e3}`:     "categoryId is 1e3; it must be an integer",
 			`{"categoryId":9223372036854775808}`:  "categoryId is 9223372036854775808; an int64 lies between",
 			`{"categoryId":-9223372036854775809}`: "an int64 lies between",
-			`{"name":"Rex","categoryId":1,"status":""}`:         `status is \"\"`,
-			`{"name":"Rex","categoryId":1,"status":"Sold"}`:     `status is \"Sold\"; it must be available, pending or sold`,
-			`{"name":"Rex","categoryId":1,"status":1}`:          "status is a number",
-			`{"name":"Rex","name":"Max","categoryId":1}`:        `the field \"name\" is given twice`,
-			`{"name":"Rex","n\u0061me":"Max","categoryId":1}`:   `the field \"name\" is given twice`,
-			`{"x":[{"y":"}"}],"x":{},"name":"","categoryId":1}`: `the field \"x\" is given twice`,
+			`{"name":"Rex","categoryId":1,"status":""}`:             `status is \"\"`,
+			`{"name":"Rex","categoryId":1,"status":"Sold"}`:         `status is \"Sold\"; it must be available, pending or sold`,
+			`{"name":"Rex","categoryId":1,"status":1}`:              "status is a number",
+			`{"name":"Rex","categoryId":1,"status":"` + long + `"}`: `status is \"` + long[:64] + `…\"; it must be`,
+			`{"name":"Rex","name":"Max","categoryId":1}`:            `the field \"name\" is given twice`,
+			`{"name":"Rex","n\u0061me":"Max","categoryId":1}`:       `the field \"name\" is given twice`,
+			`{"x":[{"y":"}"}],"x":{},"name":"","categoryId":1}`:     `the field \"x\" is given twice`,
 		} {
 			r := d.send(t, request{method: http.MethodPost, path: "/pets", body: body})
 			assert.Equal(t, http.StatusBadRequest, r.status, body)
