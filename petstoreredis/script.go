@@ -15,13 +15,6 @@ import (
 //go:embed script/*.lua
 var scripts embed.FS
 
-// newScript returns the shared budget: it runs in Redis, one command at a time. Redis knows a
-// script by its SHA-1, which protects nothing, so that a process in FIPS-only mode may compute it.
-func newScript() (s *redis.Script) {
-	fips140.WithoutEnforcement(func() { s = redis.NewScript(source()) })
-	return s
-}
-
 // source puts the files of the script together, each of which uses what those before it define.
 func source() string {
 	var b strings.Builder
@@ -35,7 +28,7 @@ func source() string {
 	return b.String()
 }
 
-// store runs the script.
+// store runs the script, which has the shared budget: Redis runs one command at a time.
 type store struct {
 	client redis.UniversalClient
 	script *redis.Script
@@ -50,8 +43,11 @@ const stateForm = "2"
 // newStore names the keys of a budget so that a cluster keeps them in one slot.
 func newStore(client redis.UniversalClient, prefix, hash string) store {
 	base := prefix + "{" + hash + "}:" + stateForm + ":"
-	keys := []string{base + "state", base + "leases", base + "held", base + "queue"}
-	return store{client, newScript(), keys}
+	s := store{client: client, keys: []string{base + "state", base + "leases", base + "held", base + "queue"}}
+	// Redis knows a script by its SHA-1, which protects nothing, so that a process in FIPS-only mode
+	// may compute it.
+	fips140.WithoutEnforcement(func() { s.script = redis.NewScript(source()) })
+	return s
 }
 
 // exchange sends a command. The first one of a process brings the script along, which takes one

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,9 +25,10 @@ const base = "petstore:{2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73
 // an earlier state on disk, or a replica that had not got all.
 func (r *testRedis) copyState(t *testing.T, from, to int) {
 	t.Helper()
+	rdb := r.newClient(t, &redis.Options{DB: from, Protocol: 2, DisableIdentity: true}, func() error { return nil })
 	r.DB(to).FlushDB()
 	for _, key := range r.DB(from).Keys() {
-		require.NoError(t, r.Copy(from, key, to, key))
+		require.NoError(t, rdb.Copy(t.Context(), key, key, to, true).Err())
 	}
 }
 

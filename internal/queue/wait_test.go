@@ -141,7 +141,7 @@ func TestLimiterWaitTooLong(t *testing.T) {
 		assert.False(t, refused.Ended)
 
 		// The next window is for the calls in the queue; the one after that begins a minute later.
-		leave, stop := context.WithCancel(t.Context())
+		leave, stop := context.WithTimeout(t.Context(), time.Hour)
 		for range 60 {
 			go func() { _, _ = acquire(leave, l, time.Hour) }()
 		}
@@ -149,6 +149,8 @@ func TestLimiterWaitTooLong(t *testing.T) {
 		_, refused = acquire(t.Context(), l, 99*time.Second)
 		require.NotNil(t, refused)
 		assert.Equal(t, start.Add(101*time.Second), refused.RetryAt)
+		_, refused = l.Acquire(leave, Call{Ticket: l.Issue(), Background: true, MaxWait: 99 * time.Second})
+		require.NotNil(t, refused, "also in the background")
 		assert.Equal(t, start, time.Now(), "no time has passed")
 		stop()
 		synctest.Wait()
