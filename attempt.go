@@ -19,14 +19,8 @@ import (
 
 // attempt is one request of a call, with its permit and its response.
 type attempt struct {
-	attemptProgress
+	*outgoing
 	admission
-
-	// Other goroutines may read these, and attemptProgress, once the request is sent: for instance a
-	// dialer of the transport that calls CallFromContext.
-	context deadline.Context
-	message http.Request
-	wire    wire.Record
 
 	raw      *http.Response // the response of the transport
 	header   http.Header    // without the key
@@ -39,12 +33,22 @@ type attempt struct {
 	err      error         // why there is no complete response
 }
 
+// outgoing has the parts of an attempt that a transport or a function of the user may keep. They are
+// set before the request is sent, because other goroutines may read them then, for instance a dialer
+// of the transport that calls CallFromContext.
+type outgoing struct {
+	attemptProgress
+	context deadline.Context
+	message http.Request
+	wire    wire.Record
+}
+
 // errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
 var errPanicked = errors.New("petstore: the call panicked")
 
 // send sends the request and reads the response into a.
 func (a *attempt) send(cookies http.Header) {
-	a.call = a.progress.describe()
+	a.hadWaited, a.usedKey = time.Duration(a.waited.Load()), a.key.ID
 	a.context.Begin(&a.ctx, incall.Key{}, &a.attemptProgress, a.ready, a.request.config.attemptTimeout)
 	defer a.context.End()
 	a.exchange(cookies)
@@ -73,7 +77,7 @@ func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 	var observation Observation               // not tried
 	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
 	if tracer := &a.core.tracer; tracer.on() {
-		tracer.attemptStart(a.ctx.Context, a.call)
+		tracer.attemptStart(a.ctx.Context, a.describe())
 	}
 	a.prepare(cookies)
 	observation.Sent = a.ready
@@ -206,7 +210,7 @@ func (a *attempt) plan() retry.Plan {
 		Result:     a.result(),
 		Repeatable: a.request.repeatable,
 		NewKey:     a.core.rotates && !a.keyRefused.Load(),
-		Number:     a.number(),
+		Number:     a.number,
 		Policy:     config.retry,
 		RetryAfter: a.response.RetryAfter,
 		Unlimited:  a.core.limiter == nil,
@@ -244,13 +248,12 @@ func (a *attempt) refusedKey() *string {
 	return a.key.ID
 }
 
-// noContent reports whether the response is one without a body, as those to Do may be.
-func (a *attempt) noContent() bool {
-	return a.request.succeeds(http.StatusNoContent) && a.response.StatusCode == http.StatusNoContent
+// decodesNothing reports whether the body of the response is not decoded: that of Do without a
+// target, or one without content.
+func (a *attempt) decodesNothing() bool {
+	return a.request.drops ||
+		a.request.succeeds(http.StatusNoContent) && a.response.StatusCode == http.StatusNoContent
 }
-
-// number is that of a within its call, starting at 1.
-func (a *attempt) number() int { return a.call.Attempt }
 
 // secret returns the key of a; empty if it has none.
 func (a *attempt) secret() string { return a.key.Secret() }
@@ -268,10 +271,10 @@ func (a *attempt) reportLimit() {
 	switch tracer := &a.core.tracer; {
 	case !tracer.on() || a.response.StatusCode == 0:
 	case a.response.StatusCode == http.StatusTooManyRequests:
-		info := LimitInfo{Call: a.call, Scope: a.scope(), Until: opensAt(a.response)}
+		info := LimitInfo{Call: a.describe(), Scope: a.scope(), Until: opensAt(a.response)}
 		tracer.limitClosed(a.ctx.Context, info, -1, a.closures)
 	default:
-		tracer.limitOpened(a.ctx.Context, a.call, a.ready, a.response.RateLimit.Remaining, a.closures)
+		tracer.limitOpened(a.ctx.Context, a.describe(), a.ready, a.response.RateLimit.Remaining, a.closures)
 	}
 }
 
@@ -279,7 +282,7 @@ func (a *attempt) reportLimit() {
 func (a *attempt) reportDone() {
 	if tracer := &a.core.tracer; tracer.on() {
 		tracer.attemptDone(a.ctx.Context, AttemptDoneInfo{
-			Call:       a.call,
+			Call:       a.describe(),
 			Duration:   time.Since(a.ready),
 			StatusCode: a.response.StatusCode,
 			RateLimit:  a.response.RateLimit,

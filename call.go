@@ -25,7 +25,7 @@ import (
 //	call.go      again: no retry
 //	outcome.go   ofLast returns the error of the call, here nil; pet.go decodes it
 //
-// A transport or a function of the user may keep it, through the context of a request.
+// Nothing keeps a call after its end, so that calls share a pool: half of what a call takes.
 type call struct {
 	gate
 	outcome
@@ -35,17 +35,28 @@ type call struct {
 	refused     error   // why the next attempt was not begun
 }
 
+// kept has the parts of a call that a transport or a function of the user may keep.
+type kept struct {
+	progress progress
+	first    outgoing
+}
+
 // perform makes a call of c, which is nil if there is no client. It decodes the body of the documented
 // success; all else is an error.
 func perform[T any](
 	ctx context.Context, c *core, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
 ) (value T, response Response, err error) {
-	k := &call{outcome: outcome{operation: r.operation}}
-	if err := k.begin(ctx, c, r, opts); err != nil {
+	f := new(kept)
+	if err := f.progress.begin(ctx, c, r, opts); err != nil {
 		return value, response, err
 	}
+	k, _ := c.calls.Get().(*call)
+	if k == nil {
+		k = new(call)
+	}
+	k.progress, k.first.outgoing, k.operation = &f.progress, &f.first, r.operation
 	err = errPanicked // done reports it if the code below panics
-	defer func() { k.done(err) }()
+	defer func() { f.progress.done(err) }()
 	defer k.start()()
 	if err = k.run(); err != nil {
 		deadline.AwaitCause(&k.ctx, err)
@@ -55,13 +66,15 @@ func perform[T any](
 	if k.last != nil {
 		c.buffers.Put(k.last.buffer)
 	}
+	*k = call{}
+	c.calls.Put(k)
 	return value, response, err
 }
 
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
 	a := k.last
 	switch {
-	case k.request.drops, a.noContent():
+	case a.decodesNothing():
 		return value, k.response(), nil
 	case a.buffer.Size() == 0: // the decoder would report no more than EOF
 		return value, response, k.responseError("body is empty", nil)
@@ -101,9 +114,9 @@ func (k *call) run() error {
 func (k *call) attempt(cookies http.Header) (*http.Response, error) {
 	a := &k.first
 	if k.last != nil {
-		a = &attempt{buffer: k.last.buffer}
+		a = &attempt{outgoing: new(outgoing), buffer: k.last.buffer}
 	}
-	a.progress = &k.progress
+	a.progress, a.number = k.progress, int(k.attempts.Load())+1
 	if err := k.admit(&a.admission, &k.plan, k.last.waitReason(&k.plan), k.last.refusedKey()); err != nil {
 		k.refused = k.refusal(a, err)
 		return nil, k.refused
@@ -121,7 +134,6 @@ func (k *call) attempt(cookies http.Header) (*http.Response, error) {
 func (k *call) refusal(a *attempt, err error) error {
 	if noKey, ok := errors.AsType[*keyError](err); ok {
 		k.attempts.Add(1)
-		a.call = k.describe()
 		a.err, a.failure = noKey.error, retry.Permanent
 		k.last, k.plan = a, retry.Plan{}
 		return k.ofLast()

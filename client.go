@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
@@ -73,6 +74,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		noCookies:    make(http.Header),
 		headers:      http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent(config.product)}},
 		buffers:      new(body.Pool),
+		calls:        new(sync.Pool),
 		dates:        new(headers.Dates),
 		retries:      new(retry.Budget),
 	}, key, config.keyFunc != nil)}

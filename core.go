@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,6 +47,7 @@ type shared struct {
 	noCookies http.Header
 	headers   http.Header // of each request
 	buffers   *body.Pool
+	calls     *sync.Pool // of *call
 	dates     *headers.Dates
 	retries   *retry.Budget
 }
@@ -108,7 +110,6 @@ type request struct {
 	url    url.URL
 	id     int64  // of the pet that getPet asks for
 	body   []byte // nil for none
-	drops  bool   // the body of a success is not decoded
 }
 
 // message returns the request for net/http, without a body.
@@ -121,10 +122,8 @@ type progress struct {
 	id      uint64
 	core    *core
 	request request
-	begun   time.Time
-	outer   valueContext    // the caller's, with the call
-	traced  context.Context // of all CallStart so far; without the timeout of WithCallTimeout
-	ctx     valueContext    // of the attempts
+	ctx     valueContext // the caller's, or that of the last CallStart
+	traced  *tracedCall  // nil without a trace
 
 	attempts   atomic.Int32 // number of attempts begun
 	waited     atomic.Int64 // time waited for the rate limit, in ns
@@ -133,6 +132,13 @@ type progress struct {
 	keyRefused atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
 	keyID      atomic.Pointer[string]
 	tickets    incall.Tickets
+}
+
+// tracedCall is what the traces of a call need.
+type tracedCall struct {
+	begun time.Time
+	first valueContext    // of the first CallStart
+	last  context.Context // of all CallStart so far; without the timeout of WithCallTimeout
 }
 
 // begin sets what does not change during a call. The URL of r has the query, and for Do the path. c is
@@ -154,8 +160,7 @@ func (p *progress) begin(ctx context.Context, c *core, r request, opts []CallOpt
 	r.url = *c.baseURL
 	r.url.Path, r.url.RawQuery = path, query
 	p.id, p.core, p.request = rand.Uint64(), c, r
-	p.outer = valueContext{ctx, incall.Key{}, p}
-	p.ctx = p.outer
+	p.ctx = valueContext{ctx, incall.Key{}, p}
 	return nil
 }
 
@@ -163,9 +168,10 @@ func (p *progress) begin(ctx context.Context, c *core, r request, opts []CallOpt
 // cancel at the end.
 func (p *progress) start() (cancel context.CancelFunc) {
 	if p.core.tracer.on() {
-		p.begun, p.traced = time.Now(), &p.outer
-		callStart(&p.traced, p.core.traces, p.describe())
-		p.ctx.Context = p.traced //nolint:fatcontext // once for each call
+		p.traced = &tracedCall{begun: time.Now(), first: p.ctx}
+		p.traced.last = &p.traced.first
+		callStart(&p.traced.last, p.core.traces, p.describe())
+		p.ctx.Context = p.traced.last
 	}
 	timeout := p.request.config.callTimeout
 	if timeout == 0 {
@@ -178,8 +184,8 @@ func (p *progress) start() (cancel context.CancelFunc) {
 
 // done calls the CallDone functions.
 func (p *progress) done(err error) {
-	if p.core.tracer.on() {
-		p.core.tracer.callDone(p.traced, CallDoneInfo{p.describe(), time.Since(p.begun), err})
+	if p.traced != nil {
+		p.core.tracer.callDone(p.traced.last, CallDoneInfo{p.describe(), time.Since(p.traced.begun), err})
 	}
 }
 
@@ -259,7 +265,16 @@ func (c *valueContext) Value(key any) any {
 type attemptProgress struct {
 	*progress
 
-	call Call
+	number    int           // within the call, starting at 1
+	hadWaited time.Duration // time that the call waited for the rate limit before this attempt
+	usedKey   *string       // KeyID; nil while it is not known
 }
 
-func (p *attemptProgress) describe() Call { return p.call }
+func (p *attemptProgress) describe() Call {
+	c := p.progress.describe()
+	c.Attempt, c.Waited = p.number, p.hadWaited
+	if p.usedKey != nil {
+		c.KeyID = *p.usedKey
+	}
+	return c
+}

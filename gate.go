@@ -20,7 +20,7 @@ import (
 const keyFreshness = time.Second
 
 // gate admits the requests of one call. All waits of the call are here.
-type gate struct{ progress }
+type gate struct{ *progress }
 
 // admission allows one request.
 type admission struct {
@@ -127,8 +127,7 @@ func (g *gate) askKey() (credential.Key, error) {
 	if !g.core.rotates {
 		return g.core.key(nil)
 	}
-	next := &attemptProgress{&g.progress, g.describe()}
-	next.call.Attempt++
+	next := &attemptProgress{g.progress, int(g.attempts.Load()) + 1, time.Duration(g.waited.Load()), nil}
 	var asking deadline.Context
 	asking.Begin(&g.ctx, incall.Key{}, next, time.Now(), g.request.config.attemptTimeout)
 	defer asking.End()

@@ -13,6 +13,7 @@ type operation struct {
 	template   string // path template below /pets, or the base URL for Do
 	success    int    // documented status; 0 for any 2xx
 	repeatable bool   // a repetition has no further effect
+	drops      bool   // the body of a success is not decoded
 }
 
 func (o *operation) succeeds(code int) bool {
@@ -31,9 +32,9 @@ const (
 const opDo = "do "
 
 var (
-	listPets  = &operation{1, OpListPets, http.MethodGet, "", http.StatusOK, true}
-	createPet = &operation{2, OpCreatePet, http.MethodPost, "", http.StatusCreated, false}
-	getPet    = &operation{3, OpGetPet, http.MethodGet, "/{petId}", http.StatusOK, true}
+	listPets  = &operation{1, OpListPets, http.MethodGet, "", http.StatusOK, true, false}
+	createPet = &operation{2, OpCreatePet, http.MethodPost, "", http.StatusCreated, false, false}
+	getPet    = &operation{3, OpGetPet, http.MethodGet, "/{petId}", http.StatusOK, true, false}
 
 	operations = [...]*operation{listPets, createPet, getPet} // in the order of their index
 )

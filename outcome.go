@@ -79,7 +79,7 @@ func (o *outcome) decodeError(err error) *ResponseError {
 func (o *outcome) transportError(err error) *TransportError {
 	e := &TransportError{Operation: o.operation.name, Err: err, earlier: o.sent}
 	if a := o.last; a != nil {
-		e.Attempts, e.Sent, e.notDone = a.number(), a.sent, !a.result().MayBeDone()
+		e.Attempts, e.Sent, e.notDone = a.number, a.sent, !a.result().MayBeDone()
 	}
 	return e
 }
@@ -95,7 +95,7 @@ func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 		RetryAt:   retryAt,
 		RateLimit: o.last.response.RateLimit,
 		Scope:     o.last.scope(),
-		Attempts:  o.last.number(),
+		Attempts:  o.last.number,
 		Err:       err,
 	}
 }
@@ -106,7 +106,7 @@ func (o *outcome) refusal(err error, ended error) error {
 		e := *limited
 		e.Operation, e.Local, e.Attempts = o.operation.name, !o.sent, 0
 		if o.last != nil {
-			e.Attempts = o.last.number()
+			e.Attempts = o.last.number
 		}
 		e.Err = o.withLast(e.Err)
 		return &e
@@ -147,7 +147,7 @@ func (o *outcome) withLast(err error) error {
 
 func (o *outcome) response() Response {
 	a := o.last
-	return Response{a.response.StatusCode, a.header, a.response.RateLimit, a.number(), nil}
+	return Response{a.response.StatusCode, a.header, a.response.RateLimit, a.number, nil}
 }
 
 // bodyStart returns the part of the body that an error keeps.

@@ -156,6 +156,7 @@ func (c *Client) Do(
 		return nil, argumentError("do", "method", few)
 	}
 	op := &operation{name: opDo + method, method: method, template: "/{path}", repeatable: method == http.MethodGet}
+	op.drops = out == nil
 	path, query, _ := strings.Cut(path, "?")
 	below, problem := credential.PathBelow(path, query)
 	if problem != "" {
@@ -164,7 +165,7 @@ func (c *Client) Do(
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
 		return nil, argumentError(op.name, "out", "is not a pointer")
 	}
-	r := request{operation: op, url: url.URL{Path: below, RawQuery: query}, drops: out == nil}
+	r := request{operation: op, url: url.URL{Path: below, RawQuery: query}}
 	if in != nil {
 		var err error
 		if op.repeatable {
