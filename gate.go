@@ -149,7 +149,7 @@ func (g *gate) askKey() (credential.Key, error) {
 // ended returns a *deadline.EndedError if the call must not send anything more: its context has
 // ended, or that of WithStop.
 func (g *gate) ended() error {
-	if err := g.contextEnd(); err != nil {
+	if err := g.contextEnd(); err != nil || g.core.stop.Done() == nil {
 		return err
 	}
 	return endOf(g.core.stop)
