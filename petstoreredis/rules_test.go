@@ -24,7 +24,7 @@ type luaState struct {
 	Slides                         bool
 	Outstanding                    int
 	Low, Lost, Counted             []any
-	Young, Foreign                 int
+	Recent, Foreign                int
 }
 
 // exception is where the script and package quota differ on purpose.

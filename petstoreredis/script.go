@@ -18,7 +18,7 @@ var scripts embed.FS
 // source puts the files of the script together, each of which uses what those before it define.
 func source() string {
 	var b strings.Builder
-	for name := range strings.FieldsSeq("state readings others window probe closure leases grants exchange") {
+	for name := range strings.FieldsSeq("state samples others window probe closure leases grants exchange") {
 		text, err := scripts.ReadFile("script/" + name + ".lua")
 		if err != nil {
 			panic(err) // the list and the folder differ

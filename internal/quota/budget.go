@@ -25,14 +25,14 @@ type Budget struct {
 	era int       // how often the clock went back
 
 	window
-	readings
+	samples
 	offset   Offset
 	margin   time.Duration // added to Reset, after a window ended later than its Reset
 	minutes  bool          // windows are minutes of the wall clock
 	distrust bool          // no response has a Date, and Reset did not match the local clock
 	others   others
 	probes   probes
-	young    young
+	recent   recent
 	gate     gate
 
 	inFlight int
@@ -86,9 +86,9 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	}
 	b.inFlight++
 	b.admitted++
-	b.young.add()
+	b.recent.add()
 	return Slot{
-		b.era, b.epoch, b.responses, b.gate.closures, b.young.step,
+		b.era, b.epoch, b.responses, b.gate.closures, b.recent.step,
 		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || b.epoch > 0 && Over(now, b.end),
 	}, Wait{}, true
 }
@@ -100,7 +100,7 @@ func (b *Budget) observe(now time.Time) {
 		*b = Budget{Processes: b.Processes, Reserve: b.Reserve, era: b.era + 1, changes: b.changes + 1}
 	}
 	b.now = now
-	b.young.advance(now)
+	b.recent.advance(now)
 }
 
 // Over reports whether t is zero, or has passed by the monotonic or the wall clock: the monotonic
@@ -131,21 +131,21 @@ func (b *Budget) fits(now time.Time, reserve int) (Wait, bool) {
 		most = b.blindly()
 	} else if b.left()-b.inFlight <= reserve {
 		if b.hopes() > reserve {
-			return Wait{Reason: ForResponse, Wake: b.young.wake()}, false
+			return Wait{Reason: ForResponse, Wake: b.recent.wake()}, false
 		}
 		return Wait{Reason(b.window.scope()), b.end, b.end}, false
 	}
-	if b.young.total < most {
+	if b.recent.total < most {
 		return Wait{}, true
 	}
-	return Wait{Reason: ForResponse, Wake: b.young.wake()}, false
+	return Wait{Reason: ForResponse, Wake: b.recent.wake()}, false
 }
 
 // hopes returns how many more requests the window may allow, once the responses to those in flight
 // have come: the lowest Remaining may count some of these already, and then left counts them twice.
 // It returns 0 if nothing can show that soon.
 func (b *Budget) hopes() int {
-	if b.Processes > 1 || b.crowded() || b.young.total == 0 {
+	if b.Processes > 1 || b.crowded() || b.recent.total == 0 {
 		return 0
 	}
 	return min(b.left(), b.limit-b.others.opening-b.own-b.inFlight)

@@ -52,7 +52,7 @@ func (b *Budget) reject(s Slot, o Observation) {
 		b.gate.streak++
 	}
 	if !b.gate.rejected {
-		b.surprise(s, &o)
+		b.unexpected429(s, &o)
 	}
 	if b.trickles(&o) {
 		o.RetryAfter = windowLength / 2
@@ -65,8 +65,8 @@ func (b *Budget) reject(s Slot, o Observation) {
 	}
 }
 
-// surprise learns from a 429 to a request for which there should have been room.
-func (b *Budget) surprise(s Slot, o *Observation) {
+// unexpected429 learns from a 429 to a request for which there should have been room.
+func (b *Budget) unexpected429(s Slot, o *Observation) {
 	switch {
 	case s.probe && s.epoch > 0: // the window was taken for over, but was not
 		b.margin = resetMargin

@@ -80,7 +80,7 @@ func (b *Budget) prove() {
 		*t = tally{b.responses, b.remaining(), b.limit - b.remaining() - b.own - x.opening, b.inFlight, 0}
 	}
 	t.responses++
-	switch late := b.inFlight - b.young.total; {
+	switch late := b.inFlight - b.recent.total; {
 	case t.unknown > t.inFlight:
 		x.alone = 0
 	case t.unknown <= 0, t.inFlight <= late:

@@ -23,7 +23,7 @@ func (b *Budget) GiveBack(s Slot) {
 func (b *Budget) free(s Slot, o *Observation) {
 	b.inFlight--
 	b.others.tally.settle(s, o)
-	b.young.remove(s.step)
+	b.recent.remove(s.step)
 	if s.probe {
 		b.probes.inFlight--
 	}
@@ -68,9 +68,9 @@ func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
 func (b *Budget) Learn(o *Observation, now time.Time) {
 	b.observe(now)
 	b.inFlight++
-	b.young.add()
+	b.recent.add()
 	b.others.tally = tally{} // the request is not among those in flight
-	b.Settle(Slot{era: b.era, epoch: b.epoch, closures: b.gate.closures, step: b.young.step, heard: b.heard}, o, now)
+	b.Settle(Slot{era: b.era, epoch: b.epoch, closures: b.gate.closures, step: b.recent.step, heard: b.heard}, o, now)
 }
 
 // miss counts a request without a response, or without a limit in it.

@@ -209,7 +209,7 @@ func (b *Budget) isMinute(o *Observation) bool {
 	if o.RateLimit.Reset.Unix()%60 != 0 {
 		return false
 	}
-	const young = 2 * time.Second // a window younger than this may have begun with the request
+	const recent = 2 * time.Second // a window younger than this may have begun with the request
 	end, usable := b.endOf(o, o.Received)
-	return b.minutes || usable && end.Sub(o.Received) < windowLength-young
+	return b.minutes || usable && end.Sub(o.Received) < windowLength-recent
 }

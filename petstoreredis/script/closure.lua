@@ -33,8 +33,8 @@ local function closed_until(r)
   return math.max(opens, r.received + backoff(not ends and r.retry <= 0)), scope
 end
 
--- surprise learns from a 429 to a request for which there should have been room.
-local function surprise(r)
+-- unexpected_429 learns from a 429 to a request for which there should have been room.
+local function unexpected_429(r)
   if r.probe and r.epoch > 0 then -- the window was taken for over, but was not
     s.margin = MARGIN
     s.distrust = s.distrust or not r.dated
@@ -56,7 +56,7 @@ local function reject(r)
     s.streak = s.streak + 1
   end
   if not s.rejected then
-    surprise(r)
+    unexpected_429(r)
   end
   if trickles(r) then
     r.retry = MINUTE / 2

@@ -1,16 +1,16 @@
 -- What is known about foreign requests, of processes outside the fleet (others.go), and how many
--- requests in flight are not late (young.go): late ones keep their reservation and leave the part.
+-- requests in flight are not late (recent.go): late ones keep their reservation and leave the part.
 
 local UNKNOWN, QUIET_PART = 16, 4 -- parts of what is left, as in others.go
 local FEW, FEW_PART, RUSH = 6, 4, 8
 local QUIET, BLIND = 5000, 2
 
--- advance removes the requests that have become late from young.
+-- advance removes the requests that have become late from recent.
 local function advance()
   local step = math.floor((now - s.born) / STEP)
   for i = math.max(s.step, step - STEPS) + 1, step do
     local slot = i % STEPS + 1
-    s.young, s.counts[slot] = s.young - s.counts[slot], 0
+    s.recent, s.counts[slot] = s.recent - s.counts[slot], 0
   end
   s.step = math.max(s.step, step)
 end
@@ -18,7 +18,7 @@ end
 -- add counts n requests that are admitted now.
 local function add(n)
   local slot = s.step % STEPS + 1
-  s.young, s.counts[slot] = s.young + n, s.counts[slot] + n
+  s.recent, s.counts[slot] = s.recent + n, s.counts[slot] + n
 end
 
 -- remove removes n requests that were granted in a step, or as many as are left of it.
@@ -26,11 +26,11 @@ local function remove(step, n)
   if s.step - step < STEPS then
     local slot = step % STEPS + 1
     n = math.min(n, s.counts[slot])
-    s.young, s.counts[slot] = s.young - n, s.counts[slot] - n
+    s.recent, s.counts[slot] = s.recent - n, s.counts[slot] - n
   end
 end
 
--- late_in returns in how long the oldest request in young will be late; nil if there is none.
+-- late_in returns in how long the oldest request in recent will be late; nil if there is none.
 local function late_in()
   for step = math.max(0, s.step - STEPS + 1), s.step do
     if s.counts[step % STEPS + 1] > 0 then
@@ -72,9 +72,9 @@ local function watch(r, opened)
 end
 
 -- not_late returns the number of requests that are not late. Permits that come back unused are in
--- young for a second at most.
+-- recent for a second at most.
 local function not_late()
-  return math.min(s.young, s.outstanding)
+  return math.min(s.recent, s.outstanding)
 end
 
 -- share returns how many requests that are not late may be in flight (rule 6).

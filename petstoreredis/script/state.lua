@@ -4,7 +4,7 @@
 -- reports the outcomes of its requests, and gets permits for more. Times are milliseconds by the
 -- clock of Redis; processes send and get durations.
 --
--- readings.lua, window.lua, others.lua, probe.lua and closure.lua have the rules of the Go package
+-- samples.lua, window.lua, others.lua, probe.lua and closure.lua have the rules of the Go package
 -- internal/quota for all processes together, function by function under the same names; the reasons
 -- are there. A change of one is a change of both: rules_test.go runs them on the same histories.
 
@@ -30,13 +30,13 @@ local function fresh(time)
     processes = 0,            -- in LEASES, which shows whether a key is gone
     outstanding = 0, summed = 0, admitted = 0, gave = 0, -- permits without an outcome; when added up; granted
     rtt = 50,                 -- time of a request
-    responses = 0, low = {}, lost = {}, counted = {}, -- number of outcomes; the lists of readings.lua and window.lua
+    responses = 0, low = {}, lost = {}, counted = {}, -- number of outcomes; the lists of samples.lua and window.lua
     epoch = 0, limit = 0, shown = 0, reset = 0, by = 0, -- windows so far; headers; usable Reset, its response
     start = 0, ends = 0, day = false, slides = false, minutes = false, -- times when it was open, and is over; its kind
     margin = 0, distrust = false, -- added to Reset; without a Date, Reset is not believed
     own = 0, heard = 0, blind = false, -- requests of the window; when its last response came; no response had a limit
     foreign = 0, alone = TRUSTED, took = 0, -- others.lua: foreign requests in flight; trust; time of the last request
-    born = time, step = 0, young = 0, counts = {0, 0, 0, 0, 0, 0, 0, 0}, -- requests not late, by step
+    born = time, step = 0, recent = 0, counts = {0, 0, 0, 0, 0, 0, 0, 0}, -- requests not late, by step
     probes = {}, probe_at = 0, probe_from = 0, unsent = 0, silent = 0, -- last; next; in a row not sent, silent
     gate = 0, scope = '', closed = 0, -- nothing is sent before; the limit that closed it; when the last 429 came
     closures = 0, streak = 0, rejected = false, reopened = 0, -- all; in a row; no success since; Reopens in a row

@@ -76,9 +76,9 @@ end
 -- is_minute reports whether windows are minutes of the wall clock; r is the first report of a window.
 -- They are if this one ends on a full minute and began before the request.
 local function is_minute(r)
-  local young = 2000
+  local recent = 2000
   local ends, usable = end_of(r, r.received)
-  return r.reset % 60 == 0 and (s.minutes or (usable and ends - r.received < MINUTE - young))
+  return r.reset % 60 == 0 and (s.minutes or (usable and ends - r.received < MINUTE - recent))
 end
 
 -- open begins a new window with its first report.

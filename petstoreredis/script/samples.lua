@@ -1,4 +1,4 @@
--- The numbers from the responses of this window that are still valid (readings.go). The order in
+-- The numbers from the responses of this window that are still valid (samples.go). The order in
 -- which the service counted the requests is not known: the lowest Remaining is valid until there is a
 -- response to a request that was sent after it was known. Long lists are cut to the safe side.
 
@@ -61,8 +61,8 @@ end
 
 -- push adds the Remaining of a response, whose request was sent when known responses had come.
 local function push(known, sent, value)
-  s.low = keep(s.low, function(reading)
-    return reading[1] > known and reading[2] < value
+  s.low = keep(s.low, function(sample)
+    return sample[1] > known and sample[2] < value
   end)
   s.lost = keep(s.lost, function(loss)
     return loss[1] > known or may_stray(loss, sent)

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// readings has the numbers from the responses of a window that are still valid. The order in which
+// samples has the numbers from the responses of a window that are still valid. The order in which
 // the service counted the requests is not known. Therefore the lowest Remaining is valid until
 // there is a response to a request that was sent after the response with that Remaining came.
-type readings struct {
-	responses int       // number of outcomes so far, including those without a response
-	floor     int       // the outcomes up to this number are no longer valid
-	low       []reading // valid readings, increasing in both fields
-	lost      []loss    // requests whose effect on Remaining is not known
-	counted   []count   // requests of the last minute, while Reset is not usable
-	total     int       // number of requests in counted
+type samples struct {
+	responses int      // number of outcomes so far, including those without a response
+	floor     int      // the outcomes up to this number are no longer valid
+	low       []sample // valid samples, increasing in both fields
+	lost      []loss   // requests whose effect on Remaining is not known
+	counted   []count  // requests of the last minute, while Reset is not usable
+	total     int      // number of requests in counted
 }
 
-// reading is the Remaining of one response.
-type reading struct{ response, remaining int }
+// sample is the Remaining of one response.
+type sample struct{ response, remaining int }
 
 // count is the range of time in which the service counted n requests, by a clock that may have a
 // grain of a second.
@@ -29,7 +29,7 @@ type count struct {
 
 // count adds a request to counted. Those whose responses came in the same second share an entry, so
 // that there are 62 entries at most.
-func (r *readings) count(o *Observation) {
+func (r *samples) count(o *Observation) {
 	r.total++
 	e := count{o.Sent.Add(-resetGrain), o.Received, 1}
 	last := len(r.counted) - 1
@@ -45,7 +45,7 @@ func (r *readings) count(o *Observation) {
 }
 
 // forget removes the first entries of counted.
-func (r *readings) forget(entries int) {
+func (r *samples) forget(entries int) {
 	for _, c := range r.counted[:entries] {
 		r.total -= c.n
 	}
@@ -66,7 +66,7 @@ const stray = time.Second
 func (l loss) mayStray(sent time.Time) bool { return sent.Sub(l.at) < stray }
 
 // remaining returns the lowest valid Remaining.
-func (r *readings) remaining() int {
+func (r *samples) remaining() int {
 	if len(r.low) == 0 {
 		return 0
 	}
@@ -75,12 +75,12 @@ func (r *readings) remaining() int {
 
 // rose reports whether the Remaining of a response is above the lowest one, although its request
 // was sent after that one was known.
-func (r *readings) rose(s Slot, o *Observation) bool {
+func (r *samples) rose(s Slot, o *Observation) bool {
 	return len(r.low) > 0 && s.responses >= r.low[0].response && o.RateLimit.Remaining > r.low[0].remaining
 }
 
-// push adds a reading. Its request was sent when known responses had come.
-func (r *readings) push(known, response, remaining int, sent time.Time) {
+// push adds a sample. Its request was sent when known responses had come.
+func (r *samples) push(known, response, remaining int, sent time.Time) {
 	r.floor = max(r.floor, known)
 	n := 0
 	for n < len(r.low) && r.low[n].response <= r.floor {
@@ -90,5 +90,5 @@ func (r *readings) push(known, response, remaining int, sent time.Time) {
 	r.lost = slices.DeleteFunc(r.lost, func(l loss) bool { return l.response <= known && !l.mayStray(sent) })
 	for n = len(r.low); n > 0 && r.low[n-1].remaining >= remaining; n-- {
 	}
-	r.low = append(r.low[:n], reading{response, remaining})
+	r.low = append(r.low[:n], sample{response, remaining})
 }
