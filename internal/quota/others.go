@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 )
@@ -95,10 +96,7 @@ func (b *Budget) prove() {
 func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 	x := &b.others
 	took := o.Received.Sub(o.Sent)
-	if x.took == 0 {
-		x.took = took
-	}
-	x.took = min(took, 2*x.took)
+	x.took = min(took, 2*cmp.Or(x.took, took))
 	// came: requests that the window counted since the last response before ours was sent, without
 	// those that may have been ours. span: the time in which they came.
 	came, span := s.base-o.RateLimit.Remaining-b.admitted, o.Received.Sub(s.heard)

@@ -130,11 +130,11 @@ func (b *Budget) moveReset(s Slot, o *Observation) {
 // describeByHand updates a window without a usable Reset. A fixed window is over one minute after
 // its oldest request was counted, at the latest; a sliding window then has room for one more.
 func (b *Budget) describeByHand(o *Observation, more bool) {
-	switch fresh := o.RateLimit.Remaining >= o.RateLimit.Limit-1-b.inFlight; {
-	case more && fresh:
+	fresh := o.RateLimit.Remaining >= o.RateLimit.Limit-1-b.inFlight
+	if more && fresh {
 		b.forget(len(b.counted)) // a new window: the requests of the old one are not in it
-	case more && b.epoch > 1:
-		b.slides = true
+	} else if more {
+		b.slides = b.slides || b.epoch > 1
 	}
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.count(o)

@@ -35,17 +35,29 @@ func (w *Record) refusedByProxy(err error, r *http.Request) bool {
 	if errors.Unwrap(err) != nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return false
 	}
-	for code := http.StatusMultipleChoices; code < 600; code++ {
-		if words := http.StatusText(code); words != "" && strings.EqualFold(err.Error(), words) {
-			return !retry.Status(code).Again
-		}
+	if code := statusOf(err.Error()); code != 0 {
+		return !retry.Status(code).Again
 	}
 	_, network := errors.AsType[net.Error](err)
-	if network || !w.asked.Load() || w.connected.Load() || w.transport.proxy == nil {
+	return !network && w.asked.Load() && !w.connected.Load() && w.goesThroughProxy(r)
+}
+
+func (w *Record) goesThroughProxy(r *http.Request) bool {
+	if w.transport.proxy == nil {
 		return false
 	}
 	proxy, err := w.transport.proxy(r)
 	return err == nil && proxy != nil
+}
+
+// statusOf returns the status of an error whose words are given, 0 if they are others.
+func statusOf(words string) int {
+	for code := http.StatusMultipleChoices; code < 600; code++ {
+		if text := http.StatusText(code); text != "" && strings.EqualFold(words, text) {
+			return code
+		}
+	}
+	return 0
 }
 
 // CheckConnect is the OnProxyConnectResponse of the client's own transport.

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -40,8 +41,7 @@ func Filter(q *httpjson.Query) func(Entry) bool {
 	}
 	return func(e Entry) bool {
 		switch {
-		case operation == "none" && e.Operation != "",
-			operation != "" && operation != "none" && e.Operation != operation,
+		case operation != "" && cmp.Or(e.Operation, "none") != operation,
 			method != "" && e.Method != method,
 			e.Seq >= before,
 			fault != "" && e.Fault != (fault == "true"):
