@@ -102,12 +102,14 @@ func repeats(h http.Header, keys []string) bool {
 // foldName returns the name of a header without the keys in any case, since software on the way
 // changes the case of names.
 func foldName(name string, keys []string) string {
+	const lower = 0x20 // the bit in which the letters of ASCII differ from their capitals
 	for _, key := range keys {
 		if len(key) < MinKey {
 			continue
 		}
 		for start := 0; start+len(key) <= len(name); start++ {
-			if end := start + len(key); strings.EqualFold(name[start:end], key) {
+			end := start + len(key)
+			if name[start]|lower == key[0]|lower && strings.EqualFold(name[start:end], key) {
 				name = name[:start] + "Redacted" + name[end:]
 			}
 		}
