@@ -64,7 +64,7 @@ func (g *gate) admit(a *admission, plan *retry.Plan, reason string, refused *str
 			return err
 		}
 		// The limiter may be the user's own and ignore Retry-After, or there may be no limiter.
-		if quota.Over(a.ready, plan.NotBefore) {
+		if quota.Passed(a.ready, plan.NotBefore) {
 			break
 		}
 		a.release(Observation{})
@@ -229,7 +229,7 @@ func (g *gate) sleep(w Wait, d time.Duration) error {
 	w.Waiting = 1
 	done := g.StartWait(w)
 	defer done(0)
-	for now := time.Now(); !quota.Over(now, end); now = time.Now() {
+	for now := time.Now(); !quota.Passed(now, end); now = time.Now() {
 		timer := time.NewTimer(deadline.Slice(end.Sub(now)))
 		select {
 		case <-timer.C:

@@ -87,7 +87,7 @@ func (o *outcome) transportError(err error) *TransportError {
 // rateLimitError returns the error of a call whose last response is a 429.
 func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 	// The time may have passed, for instance while a slow body was read or the machine was suspended.
-	if now := time.Now(); !retryAt.IsZero() && quota.Over(now, retryAt) {
+	if now := time.Now(); !retryAt.IsZero() && quota.Passed(now, retryAt) {
 		retryAt = now
 	}
 	return &RateLimitError{

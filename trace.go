@@ -202,7 +202,7 @@ func (c *closure) open(ready time.Time, remaining int, count uint64) (LimitInfo,
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.count.Load()
-	ended := !ready.Before(c.since) && quota.Over(ready, c.info.Until)
+	ended := !ready.Before(c.since) && quota.Passed(ready, c.info.Until)
 	early := count == now && remaining > c.left
 	if now%2 == 0 || !ended && !early {
 		return LimitInfo{}, false

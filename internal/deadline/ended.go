@@ -15,7 +15,7 @@ func Err(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if deadline, ok := ctx.Deadline(); ok && quota.Over(time.Now(), deadline) {
+	if deadline, ok := ctx.Deadline(); ok && quota.Passed(time.Now(), deadline) {
 		return context.DeadlineExceeded
 	}
 	return nil

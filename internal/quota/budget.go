@@ -70,7 +70,7 @@ const ForResponse Reason = "response"
 // the reserve.
 func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	b.observe(now)
-	if !Over(now, b.gate.until) {
+	if !Passed(now, b.gate.until) {
 		return Slot{}, Wait{Reason(b.gate.scope), b.gate.until, b.gate.until}, false
 	}
 	reserve := b.reserve(background)
@@ -89,7 +89,7 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	b.recent.add()
 	return Slot{
 		b.era, b.epoch, b.responses, b.gate.closures, b.recent.step,
-		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || b.epoch > 0 && Over(now, b.end),
+		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || b.epoch > 0 && Passed(now, b.end),
 	}, Wait{}, true
 }
 
@@ -103,9 +103,9 @@ func (b *Budget) observe(now time.Time) {
 	b.recent.advance(now)
 }
 
-// Over reports whether t is zero, or has passed by the monotonic or the wall clock: the monotonic
+// Passed reports whether t is zero, or has passed by the monotonic or the wall clock: the monotonic
 // clock stops while a machine is suspended, and the wall clock can be set (rule 10).
-func Over(now, t time.Time) bool {
+func Passed(now, t time.Time) bool {
 	return t.IsZero() || !now.Before(t) || !now.Round(0).Before(t.Round(0))
 }
 
@@ -158,7 +158,7 @@ func (b *Budget) left() int { return max(0, b.remaining()-len(b.lost)) }
 // it. It returns now if no limit is known to prevent it.
 func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time {
 	at := now
-	if !Over(now, b.gate.until) {
+	if !Passed(now, b.gate.until) {
 		at = b.gate.until
 	}
 	if b.epoch == 0 {
@@ -179,7 +179,7 @@ func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time 
 // is none.
 func (b *Budget) Scope(now, at time.Time) Scope {
 	switch {
-	case !Over(now, b.gate.until):
+	case !Passed(now, b.gate.until):
 		return b.gate.scope
 	case at.After(now):
 		return b.window.scope()
@@ -208,7 +208,7 @@ func (b *Budget) InFlight() int { return b.inFlight }
 // Idle reports whether the Budget can be dropped: nothing is in flight, and its window and closure
 // are over.
 func (b *Budget) Idle(now time.Time) bool {
-	return b.inFlight == 0 && Over(now, b.gate.until) && Over(now, b.end)
+	return b.inFlight == 0 && Passed(now, b.gate.until) && Passed(now, b.end)
 }
 
 // Later returns the later of two times.

@@ -34,8 +34,8 @@ type gate struct {
 func (b *Budget) Reopen(now time.Time) bool {
 	b.observe(now)
 	g := &b.gate
-	closed := !Over(now, g.until) || b.epoch > 0 && !Over(now, b.end) && b.left() <= b.reserve(false)
-	if !closed || g.reopened > 0 && !Over(now, g.last.Add(windowLength<<min(g.reopened-1, 4))) {
+	closed := !Passed(now, g.until) || b.epoch > 0 && !Passed(now, b.end) && b.left() <= b.reserve(false)
+	if !closed || g.reopened > 0 && !Passed(now, g.last.Add(windowLength<<min(g.reopened-1, 4))) {
 		return false
 	}
 	g.until, g.scope, g.streak = time.Time{}, "", 0

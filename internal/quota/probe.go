@@ -50,7 +50,7 @@ func (b *Budget) needsProbe(now time.Time, reserve int) bool {
 		return true
 	case b.epoch == 0:
 		return !b.blind
-	case !Over(now, b.end):
+	case !Passed(now, b.end):
 		return false
 	}
 	left := b.left()
@@ -71,12 +71,12 @@ func (b *Budget) mayProbe(now time.Time) (time.Time, bool) {
 		most = min(most, b.limit)
 	}
 	switch {
-	case !Over(now, a.from):
+	case !Passed(now, a.from):
 		return a.from, false
 	case a.inFlight == 0, roomy && a.inFlight < min(1+a.unsent, unsentProbes, most):
 		return time.Time{}, true
 	case b.epoch > 0 && a.inFlight >= most:
 		return time.Time{}, false
 	}
-	return again, Over(now, again)
+	return again, Passed(now, again)
 }
