@@ -2,9 +2,11 @@ package petstoreredis
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -101,6 +103,25 @@ func TestScript_sameRulesAsQuota(t *testing.T) {
 		}
 	}
 	t.Logf("histories by the exception that ended them: %v", ended)
+}
+
+// TestScript_usableResetDecides has a service without Date, whose clock is four minutes ahead: the
+// Resets of its day are usable, and those of its minutes are not.
+func TestScript_usableResetDecides(t *testing.T) {
+	h := newHistory(t, 0)
+	day := h.now().Add(10 * time.Hour).Truncate(time.Second)
+	for _, limit := range []quota.RateLimit{
+		{Limit: 100, Remaining: 2, Reset: day},
+		{Limit: 60, Remaining: 1, Reset: h.now().Add(5 * time.Minute).Truncate(time.Second)},
+		{Limit: 100, Remaining: 0, Reset: day},
+	} {
+		h.admit()
+		require.Len(t, h.trips, 1)
+		o := quota.Observation{Sent: h.now(), Received: h.now(), StatusCode: http.StatusOK, RateLimit: limit}
+		h.settle(h.trips[0], o)
+	}
+	h.admit() // passes the time until which both wait
+	require.WithinDuration(t, day, h.now(), 2*time.Second)
 }
 
 func TestScript_longLists(t *testing.T) {

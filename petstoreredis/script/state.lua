@@ -33,6 +33,7 @@ local function fresh(time)
     responses = 0, low = {}, lost = {}, counted = {}, -- number of outcomes; the lists of samples.lua and window.lua
     epoch = 0, limit = 0, shown = 0, reset = 0, by = 0, -- windows so far; headers; usable Reset, its response
     start = 0, ends = 0, day = false, slides = false, minutes = false, -- times when it was open, and is over; its kind
+    by_hand = false,          -- ends is not from Reset
     margin = 0, distrust = false, -- added to Reset; without a Date, Reset is not believed
     own = 0, heard = 0, blind = false, -- requests of the window; when its last response came; no response had a limit
     foreign = 0, alone = TRUSTED, took = 0, -- others.lua: foreign requests in flight; trust; time of the last request

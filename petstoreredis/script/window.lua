@@ -143,6 +143,7 @@ local function describe_by_hand(r, more)
   end
   if s.counted[1] then
     s.ends = s.counted[math.max(unsure, 1)][2] + MINUTE + s.margin
+    s.by_hand = true
   end
 end
 
@@ -179,7 +180,10 @@ local function describe(r, usable)
   end
   local moved = move_reset(r)
   local ends = end_of(r, s.start)
-  s.ends = moved and ends or math.min(s.ends, ends) -- each process has its own range of the service's clock
+  if not moved and not s.by_hand then
+    ends = math.min(s.ends, ends) -- each process has its own range of the service's clock
+  end
+  s.ends, s.by_hand = ends, false
   s.day = s.day or s.ends - s.start > MINUTE
 end
 
