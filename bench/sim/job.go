@@ -20,15 +20,24 @@ func jobs(seed uint64) suite {
 				continue // no header shows that the day slides: no client can know
 			}
 			for _, c.goroutines = range []int{1, 8, 64, 512} {
-				c.compared = k.name == "plain" ||
-					c.window == fake.WindowFixed && c.perMinute == 60 && c.goroutines == 8 ||
-					c.window == fake.WindowAligned && c.perMinute == 300 && c.goroutines == 64 ||
-					c.window == fake.WindowSliding && c.perMinute == 1_000 && c.goroutines == 512
+				c.compared = k.name == "plain" || c.typical()
 				s.cells = append(s.cells, c)
 			}
 		}
 	}
 	return s
+}
+
+// typical reports whether a job is the one of its condition and window in which all contenders run.
+func (c cell) typical() bool {
+	switch c.window {
+	case fake.WindowFixed:
+		return c.perMinute == 60 && c.goroutines == 8
+	case fake.WindowAligned:
+		return c.perMinute == 300 && c.goroutines == 64
+	default:
+		return c.perMinute == 1_000 && c.goroutines == 512
+	}
 }
 
 // herds has processes that start at the same time and share a job, each with eight goroutines and
@@ -48,16 +57,7 @@ func herds(seed uint64) suite {
 }
 
 func (c cell) jobFigure(bool) figure {
-	f := figure{ratio: 1.01, exact: c.cancels == 0}
-	switch {
-	case c.window == fake.WindowSliding && c.perMinute == 1_000:
-		f.ratio = 1.15
-	case c.window == fake.WindowSliding:
-		f.ratio = 1.06
-	}
-	if c.absurd {
-		f.ratio = max(f.ratio, 1.12)
-	}
+	f := figure{ratio: c.jobRatio(), exact: c.cancels == 0}
 	if c.bare == 1 || c.unaware {
 		f.perWindow, f.ratio = 2, 0
 	}
@@ -70,12 +70,27 @@ func (c cell) jobFigure(bool) figure {
 	if c.byChance() {
 		f.failed = 1 // with bad luck in all four attempts
 	}
+	return f
+}
+
+// jobRatio returns the ratio of a job's figure.
+func (c cell) jobRatio() float64 {
 	// These take time that is not in the bound: the backoff after a failure, requests whose callers
 	// have given up, and a window that a single goroutine opens late after a slow response.
 	if c.byChance() || c.cancels > 0 || c.slow > 0 && c.goroutines == 1 {
-		f.ratio = 0
+		return 0
 	}
-	return f
+	ratio := 1.01
+	switch {
+	case c.window == fake.WindowSliding && c.perMinute == 1_000:
+		ratio = 1.15
+	case c.window == fake.WindowSliding:
+		ratio = 1.06
+	}
+	if c.absurd {
+		ratio = max(ratio, 1.12)
+	}
+	return ratio
 }
 
 // byChance reports whether the run depends on the random part of the backoff, which no seed
