@@ -1,6 +1,5 @@
 // Package ogenapi is where the build finds the client that ogen writes. The generated files are
-// laid over this folder by the go command's -overlay and never stand in it; see the folder's parent
-// program.
+// laid over this folder by the go command's -overlay and never stand in it; see the script bench/run.
 package ogenapi
 
 import (

@@ -50,7 +50,7 @@ func (p *program) storm(rate int, keys ...string) (stop func()) {
 	}
 }
 
-// press presses the mouse on a row for 90 ms and returns the row that was under it.
+// pressRow presses the mouse on a row for 90 ms and returns the row that was under it.
 func (b *tab) pressRow(n int) string {
 	b.t.Helper()
 	point := value[[]float64](b, fmt.Sprintf(`(() => { const r = document.querySelectorAll("#rows tr")[%d].querySelector(".status").getBoundingClientRect(); return [r.x + 4, r.y + r.height / 2]; })()`, n))
