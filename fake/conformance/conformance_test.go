@@ -12,11 +12,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
+
+func TestMain(m *testing.M) {
+	loopback.SkipExamples()
+	goleak.VerifyTestMain(m)
+}
 
 // The flags with which the package tests another service than the fake.
 var (

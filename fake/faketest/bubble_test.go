@@ -6,11 +6,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/faketest"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
+
+func TestMain(m *testing.M) {
+	loopback.SkipExamples()
+	goleak.VerifyTestMain(m)
+}
 
 func TestBubble(t *testing.T) {
 	var used *fake.Server

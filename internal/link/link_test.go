@@ -12,7 +12,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/petstore/petstore-go/internal/loopback"
 )
+
+func TestMain(m *testing.M) {
+	loopback.SkipExamples()
+	goleak.VerifyTestMain(m)
+}
 
 // inLink runs a test on a connection in a bubble of its own.
 func inLink(t *testing.T, f func(*testing.T, *Link)) {

@@ -11,11 +11,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testJournal is a journal with its fake.
 type testJournal struct {

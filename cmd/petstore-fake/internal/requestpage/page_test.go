@@ -10,14 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestShow_policy(t *testing.T) {
 	t.Parallel()

@@ -8,11 +8,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestParseFaults(t *testing.T) {
 	t.Parallel()
