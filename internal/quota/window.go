@@ -139,14 +139,24 @@ func (b *Budget) describeByHand(o *Observation, more bool) {
 	if o.StatusCode != http.StatusTooManyRequests {
 		b.count(o)
 	}
-	over := func(at time.Time) bool { return !o.Received.Before(at.Add(windowLength)) }
-	for len(b.counted) > 0 && (over(b.counted[0].to) || b.total-b.counted[0].n >= b.limit) {
+	for len(b.counted) > 0 && (hasLeft(b.counted[0].to, o) || b.total-b.counted[0].n >= b.limit) {
 		b.forget(1) // no window counts more
 	}
+	b.endByHand(o)
+}
+
+// hasLeft reports whether a request that was counted at a time had left its window when a response
+// came.
+func hasLeft(counted time.Time, o *Observation) bool {
+	return !o.Received.Before(counted.Add(windowLength))
+}
+
+// endByHand forgets what has left the window before a response, and finds the end of the window.
+func (b *Budget) endByHand(o *Observation) {
 	// unsure: entries that may have left the window before this response. Its Remaining then has
 	// their room already.
 	unsure, sure := 0, b.total
-	for unsure < len(b.counted) && over(b.counted[unsure].from) {
+	for unsure < len(b.counted) && hasLeft(b.counted[unsure].from, o) {
 		sure -= b.counted[unsure].n
 		unsure++
 	}
