@@ -94,7 +94,7 @@ func list(t *testing.T, object map[string]any, field string) []map[string]any {
 	return objects
 }
 
-// status sends a request and returns the status of its answer.
+// status sends a request and returns the status of its response.
 func (i testInstance) status(method, path, body string) int {
 	i.t.Helper()
 	return i.call(method, path, body).Code

@@ -51,7 +51,7 @@ func keepingClient(t *testing.T) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// raw sends bytes on a connection of its own and returns the status line of the answer.
+// raw sends bytes on a connection of its own and returns the status line of the response.
 func raw(t *testing.T, host, text string) string {
 	t.Helper()
 	var d net.Dialer
