@@ -50,12 +50,15 @@ func Cut(text, key string) string {
 func Head(text []byte, key string, limit int, cut bool) []byte {
 	more := maxEscape * len(key) // a key that begins within the limit is then found
 	start := string(text[:min(len(text), limit+more)])
-	clean := Text(start, key)
-	if len(start) < len(text) {
+	var clean string
+	switch {
+	case len(start) < len(text):
 		clean = Cut(start, key)
 		clean = clean[:max(0, len(clean)-more)]
-	} else if cut {
+	case cut:
 		clean = Cut(start, key)
+	default:
+		clean = Text(start, key)
 	}
 	return []byte(clean[:min(len(clean), limit)])
 }
