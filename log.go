@@ -69,6 +69,15 @@ func (l *clientLog) unknown(ctx context.Context, info CallDoneInfo) {
 
 // attempt logs each request.
 func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {
+	if l.logger.Enabled(ctx, slog.LevelDebug) { // or the attributes would cost each request something
+		l.write(ctx, slog.LevelDebug, "petstore: attempt", info.Call, attemptAttrs(info)...)
+	}
+	if info.StatusCode == http.StatusTooManyRequests {
+		l.shared(ctx, info)
+	}
+}
+
+func attemptAttrs(info AttemptDoneInfo) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("method", info.Call.Method),
 		slog.String("path", info.Call.Template),
@@ -82,10 +91,7 @@ func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {
 	if info.Err != nil {
 		attrs = append(attrs, slog.String("error", errtext.Line(info.Err.Error())))
 	}
-	l.write(ctx, slog.LevelDebug, "petstore: attempt", info.Call, attrs...)
-	if info.StatusCode == http.StatusTooManyRequests {
-		l.shared(ctx, info)
-	}
+	return attrs
 }
 
 // shared warns once if two 429s within a minute say that the window is used up: the limiter of one
