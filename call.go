@@ -41,8 +41,8 @@ type kept struct {
 	first    outgoing
 }
 
-// perform makes a call of c, which is nil if there is no client. It decodes the body of the documented
-// success; all else is an error.
+// perform makes a call of c, which is nil if there is no client. It decodes the body of the
+// documented success; all else is an error.
 func perform[T any](
 	ctx context.Context, c *core, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
 ) (value T, response Response, err error) {

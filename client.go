@@ -170,8 +170,8 @@ func (c *Client) RateLimit() RateLimit {
 
 // Reopen lets the next call send one request although the limiter has closed the key, for instance
 // after a ban was lifted or a higher plan was bought. It sends nothing by itself. It has no effect
-// on an open key, without a limiter, or with a [Limiter] that does not implement limiter.Reopener. See
-// there for how often it takes effect.
+// on an open key, without a limiter, or with a [Limiter] that does not implement limiter.Reopener.
+// See there for how often it takes effect.
 func (c *Client) Reopen() {
 	if c == nil {
 		return

@@ -141,8 +141,8 @@ type tracedCall struct {
 	last  context.Context // of all CallStart so far; without the timeout of WithCallTimeout
 }
 
-// begin sets what does not change during a call. The URL of r has the query, and for Do the path. c is
-// nil if there is no client.
+// begin sets what does not change during a call. The URL of r has the query, and for Do the path. c
+// is nil if there is no client.
 func (p *progress) begin(ctx context.Context, c *core, r request, opts []CallOption) (err error) {
 	switch {
 	case ctx == nil:

@@ -123,8 +123,8 @@ func pairs(h http.Header) []object {
 	return list
 }
 
-// archivedBody returns what there is to say about a body, with an empty text. If the body is written in
-// Base64, the member named encoding says so.
+// archivedBody returns what there is to say about a body, with an empty text. If the body is
+// written in Base64, the member named encoding says so.
 func archivedBody(h http.Header, body []byte, encoding string) object {
 	o := object{"mimeType": h.Get("Content-Type"), "text": ""}
 	if !utf8.Valid(body) {

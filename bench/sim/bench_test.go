@@ -10,8 +10,8 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// BenchmarkCall is a whole call without a network, from one goroutine and from 256 on each CPU;
-// the difference that the limiter makes is what it costs. How long a call waits for the limiter's lock:
+// BenchmarkCall is a whole call without a network, from one goroutine and from 256 on each CPU; the
+// difference that the limiter makes is what it costs. How long a call waits for the limiter's lock:
 //
 //	go test -run - -bench 256/limiter -mutexprofile mutex.out && go tool pprof -top mutex.out
 func BenchmarkCall(b *testing.B) {

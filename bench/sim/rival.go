@@ -145,8 +145,8 @@ func (c *counter) settle(resp *http.Response) {
 	}
 }
 
-// reading is what a rival reads in a response. Reset is by the local clock, rounded up by a second, and
-// an absurd one is a minute from now.
+// reading is what a rival reads in a response. Reset is by the local clock, rounded up by a second,
+// and an absurd one is a minute from now.
 type reading struct {
 	quota.RateLimit
 

@@ -111,7 +111,7 @@ func (r *run) newClients() []*petstore.Client {
 }
 
 // eachCaller runs f in the goroutines of the cell, which take the clients in turn, and waits until
-// all are done. n is the number of the caller's client.
+// all are done. f also gets the number n of its client in clients.
 func (r *run) eachCaller(clients []*petstore.Client, f func(client *petstore.Client, n int, t *trip)) {
 	r.perClient = make([]int, len(clients))
 	for g := range r.goroutines {

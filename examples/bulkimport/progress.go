@@ -9,8 +9,8 @@ import (
 
 const lookEvery = 100 * time.Millisecond
 
-// showProgress shows how far a job is until ctx ends, by a line for each tenth of the rows and for each
-// reason why rows have to wait.
+// showProgress shows how far a job is until ctx ends, by a line for each tenth of the rows and for
+// each reason why rows have to wait.
 func showProgress(ctx context.Context, j *job, w io.Writer) {
 	rows, shown, notice := j.input.rows, j.decided(), ""
 	for ctx.Err() == nil {

@@ -28,7 +28,8 @@ type input struct {
 	rows int
 }
 
-// readInput reads a file, and all of its rows: a fault of the file has to show before the first create.
+// readInput reads a file, and all of its rows: a fault of the file has to show before the first
+// create.
 func readInput(path string) (*input, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the user names it
 	if err != nil {

@@ -97,8 +97,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// open opens a destructive session with a fake behind a breakage. It takes minutes, which pass at once
-// in a bubble.
+// open opens a destructive session with a fake behind a breakage. It takes minutes, which pass at
+// once in a bubble.
 func open(t *testing.T, b breakage, opts ...fake.Option) (*fake.Server, *session) {
 	t.Helper()
 	srv := fake.NewServer(opts...)

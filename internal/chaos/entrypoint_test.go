@@ -42,7 +42,8 @@ func entryPoints() []entryPoint {
 	}
 }
 
-// serve serves links with net/http, and returns a transport to them, whose connections are kept alive.
+// serve serves links with net/http, and returns a transport to them, whose connections are kept
+// alive.
 func serve(srv *fake.Server, r *report, secure, http2 bool) (http.RoundTripper, func()) {
 	l := &linkListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	hs := &httptest.Server{

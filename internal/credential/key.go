@@ -118,7 +118,8 @@ func ValidHeaderValue(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// ReservedHeader reports whether the client itself sets the header, or relies on it; key is canonical.
+// ReservedHeader reports whether the client itself sets the header, or relies on it; key is
+// canonical.
 func ReservedHeader(key string) bool {
 	return slices.Contains([]string{
 		"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Length", "Host", "User-Agent",

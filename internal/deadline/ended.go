@@ -29,9 +29,9 @@ type EndedError struct {
 	except func(error) bool // reports what the cause must not match
 }
 
-// EndOf returns an *EndedError if ctx has ended, else nil. The cause may be the error of another call,
-// and says nothing about the requests of this one: it does not match the errors that except is true
-// for.
+// EndOf returns an *EndedError if ctx has ended, else nil. The cause may be the error of another
+// call, and says nothing about the requests of this one: it does not match the errors that except
+// is true for.
 func EndOf(ctx context.Context, except func(error) bool) error {
 	err := Err(ctx)
 	if err == nil {

@@ -72,7 +72,8 @@ func carry(s *quotatest.Service, rng *rand.Rand) *quota.Observation {
 	return &o
 }
 
-// carryLossy is carry over a network that refuses one connection in ten and loses one response in ten.
+// carryLossy is carry over a network that refuses one connection in ten and loses one response in
+// ten.
 func carryLossy(s *quotatest.Service, rng *rand.Rand) *quota.Observation {
 	fate := rng.IntN(10)
 	if fate == 0 {

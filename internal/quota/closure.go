@@ -28,9 +28,9 @@ type gate struct {
 }
 
 // Reopen allows one probe although the key is closed, and reports whether it does (rule 9). It does
-// not if the key is open. After a probe that Reopen allowed was rejected too, it takes effect a window
-// later, then 2 windows, up to 16: the callers may call it on each refusal, and a service that bans
-// keys counts those requests.
+// not if the key is open. After a probe that Reopen allowed was rejected too, it takes effect a
+// window later, then 2 windows, up to 16: the callers may call it on each refusal, and a service
+// that bans keys counts those requests.
 func (b *Budget) Reopen(now time.Time) bool {
 	b.observe(now)
 	g := &b.gate

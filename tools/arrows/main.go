@@ -1,6 +1,7 @@
-// Command arrows counts which files of a package use which others, from types: there is an arrow from
-// a file to each other file that declares something that it names. It prints the files so that each
-// stands above those that it uses, as far as possible, and their arrows with the names that make them:
+// Command arrows counts which files of a package use which others, from types: there is an arrow
+// from a file to each other file that declares something that it names. It prints the files so that
+// each stands above those that it uses, as far as possible, and their arrows with the names that
+// make them:
 //
 //	go run ./arrows .. | grep -v '	to'      the order of the files of the root package
 //	go run ./arrows .. | grep -A 9 ^log.go   what log.go uses

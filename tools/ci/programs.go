@@ -100,7 +100,8 @@ func checkNested(r repository) error {
 	return r.checkModulesIf(false, func(string) bool { return true })
 }
 
-// checkChanged lints and tests, in short, the nested modules that the changes since origin/main reach.
+// checkChanged lints and tests, in short, the nested modules that the changes since origin/main
+// reach.
 func checkChanged(r repository) error {
 	files, err := output(in(r.root, "git", "diff", "--name-only", "origin/main"))
 	if err != nil {
