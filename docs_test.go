@@ -385,7 +385,7 @@ func anchors(t *testing.T, path string) (found []string) {
 
 // leaveGoroutines are the folders whose tests need not use goleak, with the reason.
 var leaveGoroutines = map[string]string{
-	"cmd/petstore-fake/uitest": "the driver of the browser keeps some until the program ends",
+	"cmd/petstore-fake/e2e/ui": "the driver of the browser keeps some until the program ends",
 }
 
 func TestHouseTestsUseGoleak(t *testing.T) {

@@ -127,7 +127,7 @@ func testOf(folder string, short bool) []string {
 	switch {
 	case folder == ".":
 		return nil
-	case strings.HasSuffix(folder, "/uitest"): // the step ui runs them
+	case strings.HasSuffix(folder, "/e2e"): // the step ui runs them
 		return []string{"go", "vet", "./..."}
 	case short:
 		return []string{"go", "test", "-short", "./..."}

@@ -26,7 +26,7 @@ func (r repository) folders(pattern string) (found []string, err error) {
 
 // shipped reports whether users get or copy a module.
 func shipped(module string) bool {
-	return !regexp.MustCompile(`^(tools|bench|openapi)|/uitest$`).MatchString(module)
+	return !regexp.MustCompile(`^(tools|bench|openapi)|/e2e$`).MatchString(module)
 }
 
 func isInternal(pkg string) bool { return strings.Contains(pkg, "/internal/") }

@@ -1,4 +1,4 @@
-package uitest
+package ui
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ var programFolder = filepath.Join(os.TempDir(), fmt.Sprintf("petstore-fake-ui-%d
 var buildProgram = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(programFolder, "petstore-fake")
 	cmd := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path, "./cmd/petstore-fake")
-	cmd.Dir = filepath.Join("..", "..", "..")
+	cmd.Dir = filepath.Join("..", "..", "..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -1,4 +1,4 @@
-package uitest
+package ui
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 )
 
 // fetched is where the step ui of .ci/run puts what comes from the npm registry.
-var fetched = filepath.Join("..", "..", "..", "bin", "ui", "node_modules")
+var fetched = filepath.Join("..", "..", "..", "..", "bin", "ui", "node_modules")
 
 // readFetched reads a file that the step ui has fetched.
 func readFetched(t *testing.T, path string) []byte {

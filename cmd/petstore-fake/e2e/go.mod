@@ -1,6 +1,6 @@
-// The tests of the request page in a browser are a module of their own because what steers the browser
+// What checks petstore-fake from the outside is a module of its own: the tools that the tests need
 // must not come to users of petstore-go.
-module github.com/petstore/petstore-go/cmd/petstore-fake/uitest
+module github.com/petstore/petstore-go/cmd/petstore-fake/e2e
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-package uitest
+package ui
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func TestPage_pictures(t *testing.T) {
 		b.theme(theme)
 		shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		require.NoError(t, err)
-		path := filepath.Join("..", "..", "..", "docs", "petstore-fake-"+theme+".png")
+		path := filepath.Join("..", "..", "..", "..", "docs", "petstore-fake-"+theme+".png")
 		if update {
 			require.NoError(t, os.WriteFile(path, shot, 0o644))
 		}
