@@ -49,19 +49,6 @@ func newAxis[T comparable](name string, choices []string, field *T, values ...T)
 	}
 }
 
-// axisOf returns the axis of a name, and an error if there is none.
-func axisOf(b *Behavior, name string) (axis, error) {
-	var names []string
-	for _, a := range axesOf(b) {
-		if a.name == name {
-			return a, nil
-		}
-		names = append(names, a.name)
-	}
-	return axis{}, fmt.Errorf("there is no behaviour %s; there are default, or a list of %s",
-		quote(name), strings.Join(names, ", "))
-}
-
 // String returns the choices that differ from the default, such as
 // "retry-after=date,window=sliding", or "default". The program petstore-fake reads it.
 func (b Behavior) String() string {
@@ -96,16 +83,21 @@ func (b Behavior) problem() string {
 }
 
 func choose(b *Behavior, name, choice string) error {
-	a, err := axisOf(b, name)
-	if err != nil {
-		return err
+	var names []string
+	for _, a := range axesOf(b) {
+		if a.name != name {
+			names = append(names, a.name)
+			continue
+		}
+		n := slices.Index(a.choices, choice)
+		if n < 0 {
+			return fmt.Errorf("%s is %s; %s", name, quote(choice), a.allowed())
+		}
+		a.set(n)
+		return nil
 	}
-	n := slices.Index(a.choices, choice)
-	if n < 0 {
-		return fmt.Errorf("%s is %s; %s", name, quote(choice), a.allowed())
-	}
-	a.set(n)
-	return nil
+	return fmt.Errorf("there is no behaviour %s; there are default, or a list of %s",
+		quote(name), strings.Join(names, ", "))
 }
 
 func (a axis) allowed() string { return "it must be one of " + strings.Join(a.choices, ", ") }

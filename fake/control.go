@@ -119,8 +119,3 @@ func (direct) ParseBehavior(text string) (Behavior, error) {
 	}
 	return b, nil
 }
-
-func (direct) BehaviorOf(list []Finding) (b Behavior, differences []Finding) {
-	differences = follow(&b, list)
-	return b, differences
-}

@@ -79,7 +79,4 @@
 //
 // docs/conformance.md has a table of the server's choices. [Behavior] changes those that clients
 // can come to depend on, and [Variants] runs a test under all of them.
-//
-// Package [github.com/petstore/petstore-go/fake/conformance] observes what a real service chose,
-// and [WithObserved] makes a server choose the same.
 package fake

@@ -42,9 +42,6 @@ func banner(s settings, host string) string {
 	if s.tls != "" {
 		fmt.Fprintf(&b, "  CA        %s\n", s.tls)
 	}
-	for _, o := range s.differs {
-		fmt.Fprintf(&b, "  differs   %s: observed was %q\n", o.Key, o.Answer)
-	}
 	fmt.Fprint(&b, `
   GET  /v1/pets          list pets (limit, status)
   POST /v1/pets          add a pet

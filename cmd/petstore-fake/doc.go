@@ -34,8 +34,6 @@
 //	-latency DURATION      holds every response of the service back, such as 50ms
 //	-fault SPEC            a failure on demand; may be given several times, see below
 //	-variant LIST          behaviours where the service document leaves a choice, see below
-//	-observed FILE         behaves like the service that package conformance observed in FILE; where it
-//	                       cannot, it prints the difference at the start
 //	-random-seed NUMBER    repeats what is random: the chances of faults, shuffled lists
 //	-strict                exits with status 1 if a client did what a well-behaved client does not do
 //	                       since the start or the last reset, and lists it

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"strings"
 	"testing"
-
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,18 +35,4 @@ func TestStrict(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestObserved(t *testing.T) {
-	t.Parallel()
-	file := writeFile(t, `{"format":1,"observations":[
-		{"key":"order","section":"4.1","question":"In which order?","answer":"descending"},
-		{"key":"weather","section":"4.1","question":"?","answer":"sunny"}]}`)
-	i := newTestInstance(t, "-observed", file)
-	i.object("POST", "/_fake/pets", `[{"name":"Rex","categoryId":1},{"name":"Mimi","categoryId":1}]`)
-	body := i.call("GET", "/v1/pets", "").Body.String()
-	assert.Less(t, strings.Index(body, "Mimi"), strings.Index(body, "Rex"))
-	s, err := readSettings([]string{"-observed", file}, noEnv)
-	require.NoError(t, err)
-	assert.Contains(t, banner(s, admintest.Host), `weather: observed was "sunny"`)
 }

@@ -35,7 +35,6 @@ func (s *settings) options() []option {
 		{"latency", with(s, fake.WithLatency, spec.ParseDuration), false},
 		{"fault", collect(&s.faults, spec.ParseFaults), false},
 		{"variant", with(s, fake.WithBehavior, fakecontrol.ParseBehavior), false},
-		{"observed", with(s, fake.WithObserved, s.observe), false}, // it changes the behaviour of -variant
 		{"random-seed", with(s, fake.WithSeed, parseSeed), false},
 		{"strict", bind(&s.strict, spec.ParseBool), true},
 		{"log", bind(&s.log, parseLog), false},

@@ -25,8 +25,7 @@ type settings struct {
 	plan    fake.Plan  // of the keys that have none
 	pets    []petstore.NewPet
 	faults  []fake.Fault
-	others  []fake.Option  // of the fake
-	differs []fake.Finding // observations that the fake does not follow
+	others  []fake.Option // of the fake
 	strict  bool
 	log     string
 	public  bool
@@ -127,13 +126,6 @@ func parseLog(v string) (string, error) {
 		return "", fmt.Errorf("there is no format %q; it is text or json", spec.Clip(v))
 	}
 	return v, nil
-}
-
-// observe reads a file of observations, and returns its name.
-func (s *settings) observe(file string) (string, error) {
-	var err error
-	s.differs, err = fake.ObservedDifferences(file)
-	return file, err
 }
 
 // parseOrigins reads * or origins separated by commas.

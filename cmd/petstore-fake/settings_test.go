@@ -44,7 +44,6 @@ func settingsCases(t *testing.T) []settingsCase {
 	t.Helper()
 	seed := writeFile(t, `[{"name":"Rex","categoryId":1}]`)
 	others := func(s settings) any { return len(s.others) } // what a fake does with them, other tests show
-	observations := writeFile(t, `{"format":1,"observations":[{"key":"retry-after","answer":"date"}]}`)
 	return []settingsCase{
 		{"addr", "[::1]:0", func(s settings) any { return s.addr }, spec.Address{Host: "::1", Port: 0}},
 		{"addr", "localhost:80", func(s settings) any { return s.addr }, spec.Address{Host: "localhost", Port: 80}},
@@ -52,7 +51,6 @@ func settingsCases(t *testing.T) []settingsCase {
 		{"key", "a-key=free b-key== c-key=enterprise:5,0", keysOf, "a-key free b-key== business c-key enterprise:5,0 "},
 		{"minute", "2s", others, 1},
 		{"clock", "2030-12-05T00:00:00+01:00", others, 1},
-		{"observed", observations, others, 1},
 		{"random-seed", "18446744073709551615", others, 1},
 		{"strict", "true", func(s settings) any { return s.strict }, true},
 		{"tls", "ca.pem", func(s settings) any { return s.tls }, "ca.pem"},
@@ -134,7 +132,6 @@ func TestReadSettings(t *testing.T) {
 			{"minute", "soon", "not a duration"},
 			{"clock", "today", "2030-12-05T00:00:00Z"},
 			{"clock", "1960-01-01T00:00:00Z", "1970"},
-			{"observed", "no-such-file.json", "no-such-file.json"},
 			{"random-seed", "-1", "whole number"},
 			{"strict", "very", "neither true nor false"},
 			{"cors", "localhost:3000", "not an origin"},

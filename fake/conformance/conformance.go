@@ -18,8 +18,7 @@ type Target struct {
 	// categories exist; 0 stands for category 1.
 	CategoryID int64
 	// Destructive allows requests that harm other users of a service: to spend the key's quota
-	// until a 429 comes, to wait for the window to end, and to add pets with an empty and with a
-	// very long name.
+	// until a 429 comes, and to wait for the window to end.
 	Destructive bool
 }
 

@@ -28,7 +28,6 @@ func TestMain(m *testing.M) {
 var (
 	serviceURL  = flag.String("petstore.url", "", "base address of a service to test, ending in /v1")
 	serviceKey  = flag.String("petstore.key", "", "API key for it; PETSTORE_API_KEY if there is no such flag")
-	observeFile = flag.String("petstore.observe", "", "file to write observations of the service to")
 	category    = flag.Int64("petstore.category", 0, "category for the animals that are added; 0 is category 1")
 	destructive = flag.Bool("petstore.destructive", false, "spend the key's quota until a 429 comes")
 )
@@ -43,13 +42,6 @@ func TestService(t *testing.T) {
 	})
 	require.NoError(t, err)
 	s.run(t)
-	if *observeFile == "" {
-		return
-	}
-	observations, err := s.observe()
-	require.NoError(t, err)
-	require.NoError(t, observations.WriteFile(*observeFile))
-	t.Logf("%d observations are in %s", len(observations), *observeFile)
 }
 
 // catalogue is an option with more than a page of pets, and pets of every status.

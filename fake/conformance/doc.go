@@ -5,20 +5,17 @@
 //	}
 //
 // Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". The
-// statements of the document are asserted. Its open points never fail: [Observe] records them, and
-// [Observations.Behavior] and fake.WithObserved make the fake behave like the observed service.
+// statements of the document are asserted. Where it leaves a point open, no test fails.
 //
 // The package's own tests check the fake. They check another service, too:
 //
 //	go test ./fake/conformance -petstore.url=https://staging.example/v1 -petstore.key=…
-//	go test ./fake/conformance -petstore.url=… -petstore.key=… -petstore.observe=observed.json
 //
 // # Conduct
 //
-// A run is polite to a service that others use. It sends some forty requests, one at a time, and so
-// does an observation. It adds five pets, an observation at most thirteen, and their names begin
-// with "petstore-go conformance". Since the document has no way to take a pet out of the
-// catalogue, they stay. Other pets do not disturb it.
+// A run is polite to a service that others use. It sends some forty requests, one at a time. It adds
+// five pets, whose names begin with "petstore-go conformance". Since the document has no way to take
+// a pet out of the catalogue, they stay. Other pets do not disturb it.
 //
 // When X-RateLimit-Remaining falls to 1, it waits for X-RateLimit-Reset; after a 429, which another
 // user of the key may have caused, for Retry-After as well. A wait of more than two minutes is not

@@ -24,7 +24,6 @@ const mediaJSON = "application/json"
 // What a request has for an Authorization header.
 const (
 	validKey    = "Bearer $key"
-	lowerCase   = "bearer $key"
 	noKey       = ""
 	invalidKey  = "Bearer petstore-go-conformance-no-such-key" // shows an operator where it comes from
 	otherScheme = "Basic bm9ib2R5Om5vdGhpbmc="                 // never the key: it belongs to Bearer

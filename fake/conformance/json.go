@@ -36,6 +36,9 @@ func same(a, b []byte) bool {
 	return bytes.Equal(a, b) || err1 == nil && err2 == nil && s == t
 }
 
+// compact returns the body without white space.
+func (x *exchange) compact() string { return strings.Join(strings.Fields(string(x.response)), "") }
+
 // show returns the beginning of a response as one line.
 func show(raw []byte) string {
 	const most = 160

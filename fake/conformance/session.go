@@ -29,7 +29,7 @@ const (
 // session is one run against a service. It sends one request at a time and remembers the responses,
 // since many clauses look at the same ones.
 type session struct {
-	// A session is one call of Run or Observe, so that its context may live in it.
+	// A session is one call of Run, so that its context may live in it.
 	ctx     context.Context
 	target  Target
 	client  *http.Client
@@ -159,7 +159,7 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without the key, which a response may repeat: messages go into logs, observations into files.
+	// Without the key, which a response may repeat: messages go into logs.
 	response, header := redact.Text(string(body), s.target.APIKey), redact.Header(resp.Header, s.target.APIKey)
 	return &exchange{r, resp.StatusCode, header, []byte(response), time.Now()}, nil
 }

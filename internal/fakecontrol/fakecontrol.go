@@ -57,7 +57,6 @@ type control interface {
 	ParsePlan(text string) (fake.Plan, error)
 	ParseNewPet(text []byte) (petstore.NewPet, error)
 	ParseBehavior(text string) (fake.Behavior, error)
-	BehaviorOf(list []fake.Finding) (fake.Behavior, []fake.Finding)
 }
 
 // of returns what package fake offers for a server, or for none: nil.
@@ -185,9 +184,3 @@ func ParseNewPet(text []byte) (petstore.NewPet, error) { return of(nil).ParseNew
 // ParseBehavior reads what [fake.Behavior.String] writes, and [fake.Variants] yields: "default", or a
 // list of choices, such as "retry-after=date,window=sliding". What it does not name has its default.
 func ParseBehavior(text string) (fake.Behavior, error) { return of(nil).ParseBehavior(text) }
-
-// BehaviorOf returns the behaviour that reproduces findings best, and those findings that a server
-// of that behaviour does not reproduce.
-func BehaviorOf(list []fake.Finding) (b fake.Behavior, differences []fake.Finding) {
-	return of(nil).BehaviorOf(list)
-}
