@@ -11,7 +11,6 @@ import (
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/headers"
-	"github.com/petstore/petstore-go/internal/incall"
 	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
@@ -49,7 +48,7 @@ var errPanicked = errors.New("petstore: the call panicked")
 // send sends the request and reads the response into a.
 func (a *attempt) send(cookies http.Header) {
 	a.hadWaited, a.usedKey = time.Duration(a.waited.Load()), a.key.ID
-	a.context.Begin(&a.ctx, incall.Key{}, &a.attemptProgress, a.ready, a.request.config.attemptTimeout)
+	a.context.Begin(&a.ctx, callKey{}, &a.attemptProgress, a.ready, a.request.config.attemptTimeout)
 	defer a.context.End()
 	a.exchange(cookies)
 	a.reportLimit()
@@ -80,7 +79,7 @@ func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 		tracer.attemptStart(a.ctx.Context, a.describe())
 	}
 	a.prepare(cookies)
-	observation.Sent = a.ready
+	observation = Observation{Delivery: DeliveryNoResponse, Sent: a.ready}
 	resp, err := wire.CheckResponse(a.core.transport(&a.message))
 	a.sent = a.wire.MayHaveSent(err)
 	if err == nil {
@@ -95,7 +94,7 @@ func (a *attempt) roundTrip(cookies http.Header) (*http.Response, error) {
 	case ended:
 		observation = Observation{} // this shows nothing about the service
 	default:
-		observation.Sent, observation.Received = time.Time{}, time.Now()
+		observation.Delivery, observation.Received = DeliveryNotSent, time.Now()
 	}
 	return nil, err
 }
@@ -133,6 +132,7 @@ func (a *attempt) observe(resp *http.Response) {
 	date := a.core.dates.Parse(resp.Header)
 	a.raw, a.header = resp, resp.Header
 	a.response = Observation{
+		Delivery:   DeliveryAnswered,
 		Sent:       a.ready,
 		Received:   now,
 		StatusCode: resp.StatusCode,
@@ -230,14 +230,14 @@ func (a *attempt) plan() retry.Plan {
 }
 
 // waitReason returns the reason for the wait of the plan after a, which is nil before the first.
-func (a *attempt) waitReason(p *retry.Plan) string {
+func (a *attempt) waitReason(p *retry.Plan) WaitReason {
 	switch {
 	case !p.NotBefore.IsZero() && a.scope() != "":
-		return string(a.scope())
+		return WaitReason(a.scope())
 	case !p.NotBefore.IsZero(), p.Asked:
-		return waitRetryAfter
+		return WaitRetryAfter
 	}
-	return waitBackoff
+	return WaitBackoff
 }
 
 // refusedKey returns the KeyID that the response to a refused; nil if it did not.

@@ -3,8 +3,6 @@ package petstore
 import (
 	"context"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/incall"
 )
 
 // Call describes the API call that a request belongs to. A transport, a [Limiter], the function of
@@ -42,38 +40,22 @@ type Call struct {
 // with its context belongs to the call as well. CallFromContext is safe for concurrent use, also
 // after the end of the call.
 func CallFromContext(ctx context.Context) (Call, bool) {
-	if found := callOf(ctx); found != nil {
+	if found, ok := ctx.Value(callKey{}).(interface{ describe() Call }); ok {
 		return found.describe(), true
 	}
 	return Call{}, false
 }
 
-// contextCall is a call as its context has it.
-type contextCall interface {
-	describe() Call
-	StartWait(w Wait) (done func(free time.Duration)) // for package limiter, too
-	Tickets() *incall.Tickets
-}
-
-// callOf returns the call of ctx; nil if there is none.
-func callOf(ctx context.Context) contextCall {
-	found, _ := ctx.Value(incall.Key{}).(contextCall)
-	return found
-}
+// callKey is the context's key for a call.
+type callKey struct{}
 
 // Wait describes the wait of a call before one of its requests. It is the argument of
 // [ClientTrace].WaitStart and WaitDone.
 type Wait struct {
 	// Call is the call that waits. A [Limiter] need not set it.
 	Call Call
-	// Reason is the reason at the start of the wait; it may change during the wait. It is
-	//
-	//   - the [LimitScope] of the limit that is used up or closed: minute, day or ban;
-	//   - response: another request must get its response first;
-	//   - background: the window is used up, except for the reserve of [BackgroundReserve];
-	//   - backoff: the pause after a failed attempt;
-	//   - retry_after: the Retry-After of a 429 or 503, if no limit is known.
-	Reason string
+	// Reason is the reason at the start of the wait; it may change during the wait.
+	Reason WaitReason
 	// Until is the expected end of the wait, by the local clock; zero if it depends on a response.
 	Until time.Time
 	// Waiting is the number of calls in the queue, including this one.
@@ -82,8 +64,16 @@ type Wait struct {
 	Duration time.Duration
 }
 
-// The reasons of the client itself.
+// WaitReason is what a call waits for. A [Limiter] may have reasons of its own.
+type WaitReason string
+
+// The reasons of the client and of its own limiter.
 const (
-	waitBackoff    = "backoff"
-	waitRetryAfter = "retry_after"
+	WaitMinute     WaitReason = "minute"      // the minute's window is used up, or a 429 closed it
+	WaitDay        WaitReason = "day"         // the day's window is used up, or a 429 closed it
+	WaitBan        WaitReason = "ban"         // the key seems to be banned
+	WaitResponse   WaitReason = "response"    // another request must get its response first
+	WaitBackground WaitReason = "background"  // the window is used up, except for the reserve
+	WaitBackoff    WaitReason = "backoff"     // the pause after a failed attempt
+	WaitRetryAfter WaitReason = "retry_after" // the Retry-After of a 429 or 503; no limit is known
 )

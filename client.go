@@ -161,7 +161,7 @@ func (c *Client) RateLimit() RateLimit {
 	case c == nil:
 		return RateLimit{}
 	case c.limiter != nil:
-		return c.limiter.RateLimit()
+		return c.limiter.RateLimit(c.usedKeyID())
 	case c.seen.Load() != nil:
 		return *c.seen.Load()
 	}
@@ -170,14 +170,14 @@ func (c *Client) RateLimit() RateLimit {
 
 // Reopen lets the next call send one request although the limiter has closed the key, for instance
 // after a ban was lifted or a higher plan was bought. It sends nothing by itself. It has no effect
-// on an open key, without a limiter, or with a [Limiter] that does not implement limiter.Reopener.
-// See there for how often it takes effect.
+// on an open key, without a limiter, or with a [Limiter] that has no Reopen. A program may call it
+// on each refusal: each time, at most one request goes ahead.
 func (c *Client) Reopen() {
 	if c == nil {
 		return
 	}
 	for l := c.limiter; l != nil; {
-		if r, ok := l.(reopener); ok {
+		if r, ok := l.(interface{ Reopen(keyID string) }); ok {
 			r.Reopen(c.keyID())
 			return
 		}

@@ -212,7 +212,7 @@ func TestWithStopEndsEachWait(t *testing.T) {
 // blocks is a limiter that waits for the end of the context.
 type blocks struct{ closed }
 
-func (blocks) Acquire(ctx context.Context, _ time.Duration) (petstore.Permit, error) {
+func (blocks) Acquire(ctx context.Context, _ petstore.LimitRequest) (petstore.Permit, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/headers"
-	"github.com/petstore/petstore-go/internal/incall"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
 )
@@ -27,8 +26,9 @@ type core struct {
 	shared
 
 	key     credential.Source
-	rotates bool        // key calls the function of WithAPIKeyFunc
-	http1   atomic.Bool // the last response came over HTTP/1
+	rotates bool                   // key calls the function of WithAPIKeyFunc
+	used    atomic.Pointer[string] // Call.KeyID of the key that was used last, if it rotates
+	http1   atomic.Bool            // the last response came over HTTP/1
 	tracer  tracer
 	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
 }
@@ -90,6 +90,15 @@ func (c *core) sawResponse(protoMajor int, r RateLimit) {
 	}
 }
 
+// usedKeyID returns the Call.KeyID of the client's key, or of the key that it used last; empty
+// before the first.
+func (c *core) usedKeyID() string {
+	if id := c.used.Load(); c.rotates && id != nil {
+		return *id
+	}
+	return c.keyID()
+}
+
 // keyID returns the Call.KeyID of the client's key; empty if the key comes from WithAPIKeyFunc.
 func (c *core) keyID() string {
 	if c.rotates {
@@ -131,7 +140,7 @@ type progress struct {
 	waits      atomic.Bool  // it counts in tracer.waiting
 	keyRefused atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
 	keyID      atomic.Pointer[string]
-	tickets    incall.Tickets
+	asked      time.Time // when the call asked the limiter first
 }
 
 // tracedCall is what the traces of a call need.
@@ -160,7 +169,7 @@ func (p *progress) begin(ctx context.Context, c *core, r request, opts []CallOpt
 	r.url = *c.baseURL
 	r.url.Path, r.url.RawQuery = path, query
 	p.id, p.core, p.request = rand.Uint64(), c, r
-	p.ctx = valueContext{ctx, incall.Key{}, p}
+	p.ctx = valueContext{ctx, callKey{}, p}
 	return nil
 }
 
@@ -210,12 +219,9 @@ func (p *progress) describe() Call {
 // contextEnd returns a *deadline.EndedError if the context of the call has ended, else nil.
 func (p *progress) contextEnd() error { return endOf(p.ctx.Context) }
 
-// Tickets implements contextCall.
-func (p *progress) Tickets() *incall.Tickets { return &p.tickets }
-
-// StartWait implements contextCall. It calls the WaitStart functions, and returns the function that
-// calls the WaitDone functions.
-func (p *progress) StartWait(w Wait) (done func(free time.Duration)) {
+// startWait calls the WaitStart functions, and returns the function that calls the WaitDone
+// functions.
+func (p *progress) startWait(w Wait) (done func(free time.Duration)) {
 	begun := time.Now()
 	if !p.waits.Swap(true) {
 		p.core.tracer.waiting.Add(1)

@@ -166,8 +166,8 @@ func TestErrNotSent(t *testing.T) {
 // closed is a limiter that refuses each request.
 type closed struct{}
 
-func (closed) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
-func (closed) Acquire(context.Context, time.Duration) (petstore.Permit, error) {
+func (closed) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
+func (closed) Acquire(context.Context, petstore.LimitRequest) (petstore.Permit, error) {
 	return nil, &petstore.RateLimitError{}
 }
 
@@ -178,9 +178,9 @@ type closes struct {
 }
 
 func (l *closes) Release(petstore.Observation) {}
-func (l *closes) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+func (l *closes) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 	if l.admitted.Swap(true) {
-		return l.closed.Acquire(ctx, maxWait)
+		return l.closed.Acquire(ctx, r)
 	}
 	return l, nil
 }

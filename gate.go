@@ -8,7 +8,6 @@ import (
 
 	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/deadline"
-	"github.com/petstore/petstore-go/internal/incall"
 	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
@@ -47,7 +46,7 @@ var errSameKey = errors.New("petstore: there is no other key")
 // admit waits until one request may be sent. plan is that after the last attempt, reason is why it
 // has a pause, and refused is the KeyID that the service has refused, or nil. After an error there is
 // no permit.
-func (g *gate) admit(a *admission, plan *retry.Plan, reason string, refused *string) error {
+func (g *gate) admit(a *admission, plan *retry.Plan, reason WaitReason, refused *string) error {
 	if plan.Pause > 0 {
 		if err := g.sleep(Wait{Reason: reason}, plan.Pause); err != nil {
 			return err
@@ -117,6 +116,9 @@ func (g *gate) getKey(a *admission, refused *string) error {
 	a.key = key
 	if g.keyID.Load() != key.ID {
 		g.keyID.Store(key.ID)
+		if g.core.rotates {
+			g.core.used.Store(key.ID)
+		}
 	}
 	return nil
 }
@@ -129,7 +131,7 @@ func (g *gate) askKey() (credential.Key, error) {
 	}
 	next := &attemptProgress{g.progress, int(g.attempts.Load()) + 1, time.Duration(g.waited.Load()), nil}
 	var asking deadline.Context
-	asking.Begin(&g.ctx, incall.Key{}, next, time.Now(), g.request.config.attemptTimeout)
+	asking.Begin(&g.ctx, callKey{}, next, time.Now(), g.request.config.attemptTimeout)
 	defer asking.End()
 	ctx, release := g.untilStop(&asking)
 	defer release()
@@ -177,7 +179,11 @@ func (g *gate) acquire(a *admission, asked time.Time) error {
 		left := g.request.config.maxWait - time.Duration(g.waited.Load())
 		ctx, release := g.untilStop(&g.ctx)
 		defer release()
-		permit, err := g.core.limiter.Acquire(ctx, max(0, left))
+		if g.asked.IsZero() {
+			g.asked = asked
+		}
+		r := LimitRequest{Call: g.describe(), MaxWait: max(0, left), Asked: g.asked, progress: g.progress}
+		permit, err := g.core.limiter.Acquire(ctx, r)
 		if err = realError(err); err != nil && permit != nil {
 			permit.Release(Observation{}) // after an error, a permit must not stay reserved
 		}
@@ -227,7 +233,7 @@ func (g *gate) sleep(w Wait, d time.Duration) error {
 		w.Until = end
 	}
 	w.Waiting = 1
-	done := g.StartWait(w)
+	done := g.startWait(w)
 	defer done(0)
 	for now := time.Now(); !quota.Passed(now, end); now = time.Now() {
 		timer := time.NewTimer(deadline.Slice(end.Sub(now)))

@@ -24,8 +24,8 @@ import (
 // 429. Calls are served in the order of their arrival, background calls after all others; see
 // [WithBackground].
 //
-// If Acquire gets a context without a call, the request counts for the key of the latest request,
-// or, before there was one, for the key of the first.
+// A request without a KeyID counts for the key of the latest request, or, before there was one, for
+// the key of the first.
 //
 // A limiter has no goroutine, and no timer unless a call waits. Its Reopen has
 // the effect of [Client.Reopen] for one key.
@@ -36,7 +36,7 @@ func NewLimiter(opts ...LimiterOption) Limiter {
 			opt.limiterOption(&budget)
 		}
 	}
-	return &limiter{queue.NewLimiter(budget, reportWait)}
+	return &limiter{queue.NewLimiter(budget)}
 }
 
 // LimiterOption configures [NewLimiter]. It is a value like [Option].
@@ -72,22 +72,17 @@ const defaultReserve = 10
 // limiter is a queue.Limiter for the types of this package.
 type limiter struct{ *queue.Limiter }
 
-var _ reopener = (*limiter)(nil)
-
 // permit is a queue.Permit, without an allocation of its own.
 type permit queue.Permit
 
-// RateLimit implements [Limiter]. It returns the rate limit of the key that was used last.
-func (l *limiter) RateLimit() RateLimit { return RateLimit(l.Limiter.RateLimit()) }
+// RateLimit implements [Limiter].
+func (l *limiter) RateLimit(keyID string) RateLimit { return RateLimit(l.Limiter.RateLimit(keyID)) }
 
 // Acquire implements [Limiter].
-func (l *limiter) Acquire(ctx context.Context, maxWait time.Duration) (Permit, error) {
-	call := queue.Call{MaxWait: maxWait}
-	if found := callOf(ctx); found != nil {
-		c := found.describe()
-		call.KeyID, call.Background, call.Ticket = c.KeyID, c.Background, found.Tickets().Of(l, l.Issue)
-	} else {
-		call.Ticket = l.Issue()
+func (l *limiter) Acquire(ctx context.Context, r LimitRequest) (Permit, error) {
+	call := queue.Call{KeyID: r.Call.KeyID, Asked: r.Asked, Background: r.Call.Background, MaxWait: r.MaxWait}
+	if r.progress != nil {
+		call.Start = r.progress.startQueued
 	}
 	p, refused := l.Limiter.Acquire(ctx, call)
 	if refused != nil {
@@ -96,12 +91,9 @@ func (l *limiter) Acquire(ctx context.Context, maxWait time.Duration) (Permit, e
 	return (*permit)(p), nil
 }
 
-// reportWait is the limiter's queue.Start.
-func reportWait(ctx context.Context, w queue.Wait) func(time.Duration) {
-	if found := callOf(ctx); found != nil {
-		return found.StartWait(Wait{Reason: string(w.Reason), Until: w.Until, Waiting: w.Waiting})
-	}
-	return func(time.Duration) {}
+// startQueued is the queue.Start of the call.
+func (p *progress) startQueued(w queue.Wait) (done func(free time.Duration)) {
+	return p.startWait(Wait{Reason: WaitReason(w.Reason), Until: w.Until, Waiting: w.Waiting})
 }
 
 // Release implements [Permit].

@@ -30,7 +30,7 @@ func TestWithLimiterOfTheUser(t *testing.T) {
 			require.Len(t, limiter.released, limiter.acquired, "each permit is released once")
 			var codes []int
 			for _, o := range limiter.released {
-				if !o.Sent.IsZero() {
+				if o.Delivery == petstore.DeliveryAnswered {
 					codes = append(codes, o.StatusCode)
 				}
 			}
@@ -53,6 +53,11 @@ func TestWithLimiterOfTheUser(t *testing.T) {
 					}()
 					require.Len(t, limiter.released, max(limiter.acquired, 1))
 					assert.Equal(t, name == "refused" || name == "limited", limiter.released[0].NotDone)
+					delivery, failed := map[string]petstore.Delivery{
+						"refused": petstore.DeliveryNotSent, "reset": petstore.DeliveryNoResponse, "a panic": petstore.DeliveryNoResponse,
+					}[name]
+					assert.Equal(t, failed, limiter.released[0].Delivery == delivery)
+					assert.Equal(t, !failed, limiter.released[0].Delivery == petstore.DeliveryAnswered)
 				})
 			})
 		}
@@ -114,14 +119,46 @@ func TestLimiterOfTheUser(t *testing.T) {
 			assert.Len(t, service.sent(), 1)
 		})
 	})
-	t.Run("may be two limiters in one: their queues do not mix", func(t *testing.T) {
-		first, second := new(ticketLimiter), new(ticketLimiter)
-		second.issued = 100
-		client, _ := scripted(t, []responder{status(503, ""), status(200, "[]")},
-			petstore.WithLimiter(twoLimiters{first, second}), petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1}))
+	t.Run("learns when a call asked first, and may report waits", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l, start := &askingLimiter{Limiter: petstore.NewLimiter()}, time.Now()
+			var begun, done []petstore.Wait
+			client, _ := scripted(t, []responder{status(503, ""), status(200, "[]")}, petstore.WithLimiter(l),
+				petstore.WithTrace(&petstore.ClientTrace{
+					WaitStart: func(_ context.Context, w petstore.Wait) { begun = append(begun, w) },
+					WaitDone:  func(_ context.Context, w petstore.Wait) { done = append(done, w) },
+				}))
+			for range 2 {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(0))
+				require.NoError(t, err)
+			}
+			require.Len(t, l.requests, 3)
+			assert.Equal(t, start, l.requests[1].Asked, "a retried call keeps its place")
+			assert.True(t, l.requests[2].Asked.After(start))
+			assert.NotEmpty(t, l.requests[0].Call.KeyID)
+			require.Len(t, begun, 4, "with the backoff")
+			assert.Equal(t, "listPets", begun[0].Call.Operation)
+			assert.Equal(t, 7, begun[0].Waiting)
+			assert.Zero(t, begun[0].Duration)
+			assert.Equal(t, petstore.WaitBackoff, begun[1].Reason)
+			assert.Equal(t, time.Second, done[0].Duration)
+		})
+	})
+	t.Run("may be used outside a call", func(t *testing.T) {
+		petstore.LimitRequest{}.StartWait(petstore.Wait{})(0)
+	})
+}
+
+func TestReopenOfAWrappedLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		client := server.Client(petstore.WithLimiter(fewAtOnce{petstore.NewLimiter(), make(chan struct{}, 2)}))
+		server.BanKey(server.APIKey(), time.Hour)
+		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+		server.BanKey(server.APIKey(), 0)
+		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+		client.Reopen()
 		require.NoError(t, list(client))
-		assert.Equal(t, []uint64{1, 1}, first.seen)
-		assert.Equal(t, []uint64{101, 101}, second.seen)
 	})
 }
 
@@ -131,9 +168,9 @@ type panicking struct {
 	hook func(where string)
 }
 
-func (p panicking) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+func (p panicking) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 	p.hook("Acquire")
-	permit, err := p.Limiter.Acquire(ctx, maxWait)
+	permit, err := p.Limiter.Acquire(ctx, r)
 	if err != nil {
 		return nil, err
 	}

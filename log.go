@@ -110,7 +110,7 @@ func (l *clientLog) shared(ctx context.Context, info AttemptDoneInfo) {
 
 // wait logs each wait.
 func (l *clientLog) wait(ctx context.Context, w Wait) {
-	attrs := append(known(slog.String("reason", w.Reason), slog.Time("until", w.Until)), slog.Int("waiting", w.Waiting))
+	attrs := append(known(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until)), slog.Int("waiting", w.Waiting))
 	l.write(ctx, slog.LevelDebug, "petstore: waiting", w.Call, attrs...)
 }
 

@@ -218,10 +218,10 @@ func TestCallAllocations(t *testing.T) {
 		call func(*petstore.Client) error
 		most float64
 	}{
-		"list of 20":  {200, pets(20), list, 34},
-		"list of 100": {200, pets(100), list, 114},
-		"create":      {201, onePet, create, 18},
-		"get":         {200, onePet, get, 13},
+		"list of 20":  {200, pets(20), list, 45},
+		"list of 100": {200, pets(100), list, 130},
+		"create":      {201, onePet, create, 30},
+		"get":         {200, onePet, get, 25},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, err := petstore.NewClient("https://service.test/v1", testKey,

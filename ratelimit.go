@@ -86,21 +86,50 @@ func RetryAfter(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// Limiter admits the requests of one API key. A [Client] calls Acquire before each attempt,
-// including retries, and reports the outcome of each attempt to the [Permit]. Implementations must
-// be safe for concurrent use. Package limiter and [CallFromContext] help to write one.
+// Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt, including
+// retries, and reports the outcome of each attempt to the [Permit]. Implementations must be safe for
+// concurrent use. Often a Limiter around that of [NewLimiter] is enough.
+//
+// A Limiter that closes a key after a 429 should have a method Reopen(keyID string), for
+// [Client.Reopen]: it admits the next request although the key is closed, does not block, and has no
+// effect on an open key. A Limiter around another one should have a method Unwrap() Limiter that
+// returns that one.
 type Limiter interface {
-	// Acquire blocks until one request may be sent. If that would take longer than maxWait or would
-	// exceed the deadline of ctx, it returns a *RateLimitError immediately. With an error it
-	// returns no Permit.
-	Acquire(ctx context.Context, maxWait time.Duration) (Permit, error)
-	// RateLimit returns the most recent rate limit known for the key; the zero RateLimit before the
-	// first response.
-	RateLimit() RateLimit
+	// Acquire blocks until one request may be sent. If that would take longer than r.MaxWait or
+	// would exceed the deadline of ctx, which is that of the call, it returns a *RateLimitError
+	// immediately. With an error it returns no Permit.
+	Acquire(ctx context.Context, r LimitRequest) (Permit, error)
+	// RateLimit returns the most recent rate limit known for a key, by its [Call].KeyID; the zero
+	// RateLimit before the first response.
+	RateLimit(keyID string) RateLimit
 }
 
-// reopener is limiter.Reopener.
-type reopener interface{ Reopen(keyID string) }
+// LimitRequest describes the request for which a call asks a [Limiter]. The zero LimitRequest is
+// that of a request outside a call, which cannot wait for limits.
+type LimitRequest struct {
+	// Call is the call, whose KeyID is that of the request's key.
+	Call Call
+	// MaxWait is the longest wait for limits. The wait for the response of another request does not
+	// count.
+	MaxWait time.Duration
+	// Asked is the time at which the call asked first, so that a retried call keeps its place in the
+	// queue; zero stands for now.
+	Asked time.Time
+
+	progress *progress // of the call
+}
+
+// StartWait reports to the client's log and its [ClientTrace] that the call begins to wait for the
+// rate limit. A Limiter calls it in Acquire, and calls done once at the end of the wait, also if the
+// wait failed. It must not hold a lock during these two calls, because they run functions of the
+// user. free is the part of the wait for the response of another request; [WithMaxWait] does not
+// count it. Outside a call, both have no effect.
+func (r LimitRequest) StartWait(w Wait) (done func(free time.Duration)) {
+	if r.progress == nil {
+		return func(time.Duration) {}
+	}
+	return r.progress.startWait(w)
+}
 
 // Permit allows one request to be sent. The client calls Release exactly once for each Permit.
 type Permit interface {

@@ -109,17 +109,27 @@ const (
 	ScopeBan    LimitScope = "ban"
 )
 
+// Delivery is how far a request came that a [Permit] allowed.
+type Delivery string
+
+// The deliveries. A request that was sent counts as spent, with or without a response.
+const (
+	DeliveryNotTried   Delivery = ""            // the permit was not used
+	DeliveryNotSent    Delivery = "not_sent"    // nothing was written, as after a refused connection
+	DeliveryNoResponse Delivery = "no_response" // it may have been written, but no response came
+	DeliveryAnswered   Delivery = "answered"    // the header of a response came
+)
+
 // Observation is the outcome of a request that a [Permit] allowed. The zero Observation means that
-// the permit was not used. If Sent is zero, nothing was sent, so that another request may use the
-// permit's place in the budget.
+// the permit was not used.
 type Observation struct {
+	// Delivery is how far the request came.
+	Delivery Delivery
 	// Sent is the time at which the request was passed to the transport, by the local clock; zero
-	// if nothing was sent.
+	// if the permit was not used.
 	Sent time.Time
-	// Received is the time at which the response's header arrived, by the local clock; zero without
-	// a response. A request without a response counts as spent. If Sent is zero and Received is
-	// not, the request could not be sent, as after a refused connection, and Received is the time
-	// at which that was known.
+	// Received is the time at which the response's header arrived, by the local clock, or at which
+	// it was known that nothing was sent; zero without either.
 	Received time.Time
 	// StatusCode is the status of the response; 0 without a response.
 	StatusCode int
@@ -140,6 +150,14 @@ type Observation struct {
 
 // quota returns o as the type of package quota, which cannot import this package.
 func (o *Observation) quota() quota.Observation {
+	switch o.Delivery {
+	case DeliveryNotTried:
+		return quota.Observation{}
+	case DeliveryNotSent:
+		return quota.Observation{Received: o.Received}
+	case DeliveryNoResponse:
+		return quota.Observation{Sent: o.Sent, Abandoned: o.Abandoned}
+	}
 	return quota.Observation{
 		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode,
 		RateLimit: quota.RateLimit(o.RateLimit), RetryAfter: o.RetryAfter, Date: o.Date, Abandoned: o.Abandoned,

@@ -17,7 +17,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/loopback"
-	"github.com/petstore/petstore-go/limiter"
 )
 
 const testKey = "test-key-9d8f7a"
@@ -213,12 +212,12 @@ type countingLimiter struct {
 	released []petstore.Observation
 }
 
-func (l *countingLimiter) Acquire(context.Context, time.Duration) (petstore.Permit, error) {
+func (l *countingLimiter) Acquire(context.Context, petstore.LimitRequest) (petstore.Permit, error) {
 	l.acquired++
 	return l, nil
 }
-func (l *countingLimiter) Release(o petstore.Observation) { l.released = append(l.released, o) }
-func (l *countingLimiter) RateLimit() petstore.RateLimit  { return petstore.RateLimit{} }
+func (l *countingLimiter) Release(o petstore.Observation)      { l.released = append(l.released, o) }
+func (l *countingLimiter) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
 
 // fixedLimiter returns the same permit and error from each Acquire.
 type fixedLimiter struct {
@@ -226,10 +225,10 @@ type fixedLimiter struct {
 	err    error
 }
 
-func (l fixedLimiter) Acquire(context.Context, time.Duration) (petstore.Permit, error) {
+func (l fixedLimiter) Acquire(context.Context, petstore.LimitRequest) (petstore.Permit, error) {
 	return l.permit, l.err
 }
-func (l fixedLimiter) RateLimit() petstore.RateLimit { return petstore.RateLimit{} }
+func (l fixedLimiter) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
 
 // brokenLimiter fails from the second request on.
 type brokenLimiter struct {
@@ -237,11 +236,11 @@ type brokenLimiter struct {
 	acquired int
 }
 
-func (l *brokenLimiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+func (l *brokenLimiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 	if l.acquired++; l.acquired > 1 {
 		return nil, errors.New("the limiter is broken")
 	}
-	return l.Limiter.Acquire(ctx, maxWait)
+	return l.Limiter.Acquire(ctx, r)
 }
 
 // slowLimiter takes a time longer than the limiter in it.
@@ -250,45 +249,33 @@ type slowLimiter struct {
 	by time.Duration
 }
 
-func (l slowLimiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	permit, err := l.Limiter.Acquire(ctx, maxWait)
+func (l slowLimiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+	permit, err := l.Limiter.Acquire(ctx, r)
 	<-time.After(l.by)
 	return permit, err
 }
 
-// ticketLimiter admits all requests immediately and records their tickets.
-type ticketLimiter struct {
-	countingLimiter
-	issued uint64
-	seen   []uint64
+// askingLimiter waits a second before it asks the limiter in it, and records the requests.
+type askingLimiter struct {
+	petstore.Limiter
+	requests []petstore.LimitRequest
 }
 
-func (l *ticketLimiter) Acquire(ctx context.Context, _ time.Duration) (petstore.Permit, error) {
-	l.seen = append(l.seen, limiter.Ticket(ctx, l, func() uint64 { l.issued++; return l.issued }))
-	return l, nil
+func (l *askingLimiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+	l.requests = append(l.requests, r)
+	done := r.StartWait(petstore.Wait{Reason: petstore.WaitResponse, Waiting: 7})
+	<-time.After(time.Second)
+	done(time.Second)
+	return l.Limiter.Acquire(ctx, r)
 }
-
-// twoLimiters asks two limiters for each request.
-type twoLimiters struct{ first, second petstore.Limiter }
-
-func (l twoLimiters) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	permit, err := l.first.Acquire(ctx, maxWait)
-	if err != nil {
-		return nil, err
-	}
-	permit.Release(petstore.Observation{})
-	return l.second.Acquire(ctx, maxWait)
-}
-
-func (l twoLimiters) RateLimit() petstore.RateLimit { return l.second.RateLimit() }
 
 // cancelledLimiter asks a limiter with a context of its own, which has ended.
 type cancelledLimiter struct{ petstore.Limiter }
 
-func (l cancelledLimiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+func (l cancelledLimiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	return l.Limiter.Acquire(ctx, maxWait)
+	return l.Limiter.Acquire(ctx, r)
 }
 
 // TestMain fails if a test leaves a goroutine behind.

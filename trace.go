@@ -29,7 +29,7 @@ type ClientTrace struct {
 	// CallDone is called at the end of the call, also if it panicked. ctx is that of the call.
 	CallDone func(ctx context.Context, info CallDoneInfo)
 	// WaitStart is called when the call begins to wait before a request. The waits of a [Limiter]
-	// are reported only if it calls StartWait of package limiter.
+	// are reported only if it calls [LimitRequest.StartWait].
 	WaitStart func(ctx context.Context, w Wait)
 	// WaitDone is called once for each WaitStart.
 	WaitDone func(ctx context.Context, w Wait)

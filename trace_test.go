@@ -130,7 +130,7 @@ func (r *recorder) trace(t *testing.T) *petstore.ClientTrace {
 		},
 		WaitStart: func(ctx context.Context, w petstore.Wait) {
 			marked(ctx)
-			r.events = append(r.events, "wait for "+w.Reason)
+			r.events = append(r.events, "wait for "+string(w.Reason))
 		},
 		WaitDone: func(ctx context.Context, w petstore.Wait) {
 			marked(ctx)

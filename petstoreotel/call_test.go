@@ -311,9 +311,9 @@ func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
 // silent is a limiter that does not report its waits.
 type silent struct{ petstore.Limiter }
 
-func (s silent) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+func (s silent) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 	time.Sleep(3 * time.Second)
-	return s.Limiter.Acquire(ctx, maxWait)
+	return s.Limiter.Acquire(ctx, r)
 }
 
 func TestWaitTimeCountsWhatALimiterDoesNotReport(t *testing.T) {

@@ -22,15 +22,15 @@ const (
 
 // waits are the waits of a call since its last request.
 type waits struct {
-	last    string        // "": there was none
-	total   time.Duration // of the waits for the rate limit
-	longest time.Duration // of these
-	reason  string        // of the longest
-	counted time.Duration // the part of petstore.Call.Waited that has been recorded
+	last    petstore.WaitReason // "": there was none
+	total   time.Duration       // of the waits for the rate limit
+	longest time.Duration       // of these
+	reason  petstore.WaitReason // of the longest
+	counted time.Duration       // the part of petstore.Call.Waited that has been recorded
 }
 
 // forRateLimit reports whether a wait is for the rate limit: the backoff after a failure is not.
-func forRateLimit(reason string) bool { return reason != "backoff" }
+func forRateLimit(reason petstore.WaitReason) bool { return reason != petstore.WaitBackoff }
 
 func (i *instrumentation) waitStart(ctx context.Context, w petstore.Wait) {
 	switch scope := petstore.LimitScope(w.Reason); scope {
@@ -54,7 +54,7 @@ func (i *instrumentation) waitDone(ctx context.Context, w petstore.Wait) {
 	}
 	if k.span.IsRecording() {
 		k.span.AddEvent("petstore.wait", trace.WithTimestamp(time.Now().Add(-w.Duration)), trace.WithAttributes(
-			AttributeWaitReason.String(w.Reason),
+			AttributeWaitReason.String(string(w.Reason)),
 			AttributeWaitDuration.Float64(w.Duration.Seconds()),
 			attribute.Int("petstore.wait.waiting_calls", w.Waiting)))
 	}
@@ -70,7 +70,7 @@ func (i *instrumentation) waitDone(ctx context.Context, w petstore.Wait) {
 }
 
 // attemptStart records the time that a request has waited. For a limiter that does not report its
-// waits by StartWait of package limiter that is the time that it took.
+// waits by [petstore.LimitRequest.StartWait] that is the time that it took.
 func (i *instrumentation) attemptStart(ctx context.Context, c petstore.Call) {
 	k := i.callOf(ctx)
 	if k == nil {
@@ -94,18 +94,18 @@ func (i *instrumentation) gaveUp(ctx context.Context, k *call, err error, limite
 	}
 	reason := k.waits.last
 	if limited != nil && limited.Scope != "" {
-		reason = string(limited.Scope)
+		reason = petstore.WaitReason(limited.Scope)
 	}
 	m.Add(ctx, 1, k.waitAttributes(reason, semconv.ErrorTypeKey.String(callErrorType(err))))
 }
 
-func (k *call) waitAttributes(reason string, more ...attribute.KeyValue) metric.MeasurementOption {
+func (k *call) waitAttributes(reason petstore.WaitReason, more ...attribute.KeyValue) metric.MeasurementOption {
 	if reason == "" && len(more) == 0 {
 		return k.endpoint.served
 	}
 	attrs := append(k.endpoint.server.attributes(), more...)
 	if reason != "" {
-		attrs = append(attrs, AttributeWaitReason.String(reason))
+		attrs = append(attrs, AttributeWaitReason.String(string(reason)))
 	}
 	return metric.WithAttributes(attrs...)
 }

@@ -9,17 +9,16 @@ import (
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/queue"
 	"github.com/petstore/petstore-go/internal/quota"
-	"github.com/petstore/petstore-go/limiter"
 )
 
 // waiter is a call in the queue.
 type waiter = queue.Waiter[*permit]
 
-// Acquire implements [petstore.Limiter]. maxWait limits how long the call waits for a window or a
+// Acquire implements [petstore.Limiter]. r.MaxWait limits how long the call waits for a window or a
 // closed key. It does not count the time that Redis takes, which is [WithTimeout] at most, nor the
 // wait for the response of another request.
-func (l *Limiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	p, w, refused := l.enter(ctx, maxWait)
+func (l *Limiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+	p, w, refused := l.enter(ctx, r)
 	if w != nil {
 		p, refused = l.calls.Await(ctx, w)
 	}
@@ -30,14 +29,13 @@ func (l *Limiter) Acquire(ctx context.Context, maxWait time.Duration) (petstore.
 }
 
 // enter returns a permit, a waiter, or a refusal.
-func (l *Limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *waiter, *queue.Refusal) {
+func (l *Limiter) enter(ctx context.Context, r petstore.LimitRequest) (*permit, *waiter, *queue.Refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	if deadline.Err(ctx) != nil {
 		return nil, nil, l.calls.Ended(now, false)
 	}
-	ticket := limiter.Ticket(ctx, l, l.issue)
 	l.expire(now)
 	if l.fallback.share != nil && !now.Before(l.fallback.tryAt) {
 		l.send(now)
@@ -47,7 +45,7 @@ func (l *Limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *w
 			return p, nil, nil
 		}
 	}
-	w, refused := l.calls.NewWaiter(ctx, now, queue.Call{Ticket: ticket, MaxWait: maxWait})
+	w, refused := l.calls.NewWaiter(ctx, now, queue.Call{Asked: r.Asked, MaxWait: r.MaxWait, Start: startWait(r)})
 	if refused != nil {
 		l.ask(now)
 		return nil, nil, refused
@@ -60,12 +58,6 @@ func (l *Limiter) enter(ctx context.Context, maxWait time.Duration) (*permit, *w
 	return nil, w, nil
 }
 
-// issue returns the next ticket.
-func (l *Limiter) issue() uint64 {
-	l.tickets++
-	return l.tickets
-}
-
 // wait describes the wait of a call that cannot be admitted before at.
 func (l *Limiter) wait(now, at time.Time) queue.Wait {
 	w := queue.Wait{Reason: cmp.Or(quota.Reason(l.rules().scope(now, at)), quota.ForResponse)}
@@ -75,9 +67,11 @@ func (l *Limiter) wait(now, at time.Time) queue.Wait {
 	return w
 }
 
-// startWait is the queue.Start of all limiters.
-func startWait(ctx context.Context, w queue.Wait) func(free time.Duration) {
-	return limiter.StartWait(ctx, petstore.Wait{Reason: string(w.Reason), Until: w.Until, Waiting: w.Waiting})
+// startWait returns the queue.Start of a request.
+func startWait(r petstore.LimitRequest) queue.Start {
+	return func(w queue.Wait) func(free time.Duration) {
+		return r.StartWait(petstore.Wait{Reason: petstore.WaitReason(w.Reason), Until: w.Until, Waiting: w.Waiting})
+	}
 }
 
 // ask sends a command for a call that was refused, at most once in askEvery: another process may

@@ -33,14 +33,15 @@ func BenchmarkRequests(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		l := fleet[int(used.Load())%fleetSize]
 		for pb.Next() {
-			p, err := l.Acquire(b.Context(), time.Minute)
+			p, err := l.Acquire(b.Context(), petstore.LimitRequest{MaxWait: time.Minute})
 			if err != nil {
 				b.Error(err)
 				return
 			}
 			now := time.Now()
 			p.Release(petstore.Observation{
-				Sent: now, Received: now, StatusCode: 200, Date: now.Truncate(time.Second),
+				Delivery: petstore.DeliveryAnswered,
+				Sent:     now, Received: now, StatusCode: 200, Date: now.Truncate(time.Second),
 				RateLimit: petstore.RateLimit{Limit: limit, Remaining: limit - int(used.Add(1)), Reset: reset},
 			})
 		}

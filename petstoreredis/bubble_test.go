@@ -27,7 +27,8 @@ func respond(status, limit, remaining int, end time.Time) petstore.Observation {
 	sent := time.Now()
 	time.Sleep(10 * time.Millisecond)
 	return petstore.Observation{
-		Sent: sent, Received: time.Now(), StatusCode: status,
+		Delivery: petstore.DeliveryAnswered,
+		Sent:     sent, Received: time.Now(), StatusCode: status,
 		RateLimit: petstore.RateLimit{Limit: limit, Remaining: remaining, Reset: end},
 		Date:      time.Now().Truncate(time.Second),
 	}
@@ -59,7 +60,7 @@ func elapse(d time.Duration) {
 
 func acquire(t *testing.T, l petstore.Limiter) petstore.Permit {
 	t.Helper()
-	p, err := l.Acquire(t.Context(), time.Minute)
+	p, err := l.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Minute})
 	require.NoError(t, err)
 	return p
 }
@@ -70,7 +71,7 @@ func assertRefused(t *testing.T, l petstore.Limiter) petstore.RateLimitError {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	_, err := l.Acquire(ctx, 0)
+	_, err := l.Acquire(ctx, petstore.LimitRequest{})
 	require.ErrorIs(t, err, petstore.ErrRateLimited)
 	limited, ok := errors.AsType[*petstore.RateLimitError](err)
 	require.True(t, ok)

@@ -95,7 +95,7 @@ func TestLimiterAcquire_replyWithoutAWaitIsNoBusyLoop(t *testing.T) {
 			l := garbledLimiter(t, r, `{"instance":"a","processes":1,"reason":"full","wait":`+wait+`}`)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := l.Acquire(ctx, time.Hour)
+			_, err := l.Acquire(ctx, petstore.LimitRequest{MaxWait: time.Hour})
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.LessOrEqual(t, l.Stats().RoundTrips, 1+int(time.Second/leastWait))
 		})
@@ -125,7 +125,7 @@ func TestWithLogger_atMostOneLineAMinute(t *testing.T) {
 		start := time.Now()
 		for i := range 300 {
 			r.down.Store(i%20 < 15) // 15 times
-			if p, err := l.Acquire(t.Context(), 0); err == nil {
+			if p, err := l.Acquire(t.Context(), petstore.LimitRequest{}); err == nil {
 				p.Release(respond(http.StatusOK, 1000, 800-i, start.Add(time.Minute)))
 			}
 			elapse(time.Second)

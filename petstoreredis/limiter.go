@@ -15,7 +15,6 @@ import (
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/queue"
 	"github.com/petstore/petstore-go/internal/quota"
-	"github.com/petstore/petstore-go/limiter"
 )
 
 // Limiter is a [petstore.Limiter] whose budget is shared by all processes that use the same name in
@@ -33,8 +32,7 @@ type Limiter struct {
 	offset quota.Offset
 	last   quota.Observation // the last response with a limit, of the latest window
 
-	calls   queue.Queue[*permit]
-	tickets uint64 // number of tickets issued
+	calls queue.Queue[*permit]
 
 	unused       []slot    // permits that no call has asked for yet
 	until        time.Time // end of the lease of all permits
@@ -49,10 +47,7 @@ type Limiter struct {
 	fallback fallback
 }
 
-var (
-	_ petstore.Limiter = (*Limiter)(nil)
-	_ limiter.Reopener = (*Limiter)(nil)
-)
+var _ petstore.Limiter = (*Limiter)(nil)
 
 // NewLimiter returns a limiter that keeps its state in rdb under a name, such as that of the key's
 // owner and plan. All limiters with the same name share one budget. All processes must use the same
@@ -85,18 +80,18 @@ func NewLimiter(rdb redis.UniversalClient, name string, opts ...Option) (*Limite
 		id:     rand.Text(),
 		stats:  Stats{Name: hex.EncodeToString(hash[:6])},
 	}
-	l.calls.Init((*budget)(l), startWait, l.longestTrip)
+	l.calls.Init((*budget)(l), l.longestTrip)
 	return l, nil
 }
 
 // RateLimit implements [petstore.Limiter]. It does no I/O.
-func (l *Limiter) RateLimit() petstore.RateLimit {
+func (l *Limiter) RateLimit(string) petstore.RateLimit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return petstore.RateLimit(l.known.rateLimit)
 }
 
-// Reopen implements [limiter.Reopener] for all processes: the first one that has a call sends the
+// Reopen implements [petstore.Client.Reopen] for all processes: the first one that has a call sends the
 // request. keyID is ignored, because the limiter has one budget.
 func (l *Limiter) Reopen(string) {
 	l.mu.Lock()

@@ -47,7 +47,7 @@ func TestLimiterFlush_reportsAndGivesBackAtOnce(t *testing.T) {
 		acquire(t, a).Release(respond(http.StatusOK, 10, 7, end)) // and more in reserve
 		require.NoError(t, a.Flush(t.Context()))
 		for range 7 {
-			_, err := b.Acquire(t.Context(), time.Millisecond)
+			_, err := b.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Millisecond})
 			require.NoError(t, err)
 		}
 		assertRefused(t, a)
@@ -78,7 +78,7 @@ func TestWithLease_permitsOfADeadProcessComeBack(t *testing.T) {
 		dead, alive := newTestLimiter(t, r, WithLease(time.Second)), newTestLimiter(t, r, WithLease(time.Second))
 		end := open(t, alive, 20, 18)
 		for range 10 {
-			go func() { _, _ = dead.Acquire(t.Context(), time.Minute) }()
+			go func() { _, _ = dead.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Minute}) }()
 		}
 		synctest.Wait()
 		dead.pretend(true)
@@ -112,7 +112,7 @@ func TestWithLease_permitsOfAStoppedProcessAreVoid(t *testing.T) {
 		l.pretend(true)
 		elapse(2 * time.Second)
 		l.pretend(false)
-		_, err := l.Acquire(t.Context(), time.Second)
+		_, err := l.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Second})
 		require.NoError(t, err)
 		assert.Equal(t, time.Now(), l.sentAt, "Redis was asked again")
 	})
@@ -147,7 +147,7 @@ func TestNewLimiter_keysShareASlotExpireAndHideTheName(t *testing.T) {
 		require.NoError(t, err)
 		acquire(t, l).Release(respond(http.StatusOK, 60, 0, time.Now().Add(time.Minute)))
 		synctest.Wait()
-		go func() { _, _ = l.Acquire(t.Context(), time.Minute) }()
+		go func() { _, _ = l.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Minute}) }()
 		synctest.Wait()
 		keys := r.Keys()
 		require.Len(t, keys, 4)
@@ -158,7 +158,7 @@ func TestNewLimiter_keysShareASlotExpireAndHideTheName(t *testing.T) {
 		}
 		r.down.Store(true)
 		elapse(time.Minute)
-		_, err = l.Acquire(t.Context(), 0)
+		_, err = l.Acquire(t.Context(), petstore.LimitRequest{})
 		synctest.Wait()
 		assert.NotContains(t, r.Dump()+logged.String()+errorText(err), secret)
 		assert.NotEmpty(t, logged.String())
@@ -199,7 +199,7 @@ func TestLimiterAcquire_clockOfRedisGoesBack(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		}()
-		p, err := l.Acquire(t.Context(), time.Hour)
+		p, err := l.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Hour})
 		require.NoError(t, err)
 		assert.WithinDuration(t, end, time.Now(), 65*time.Second, "what had passed since the last command is not known")
 		p.Release(petstore.Observation{})

@@ -51,7 +51,7 @@ func (p *permit) Release(o petstore.Observation) {
 	}
 	now, seen := time.Now(), observation(o)
 	l.lastResponse = now
-	if o.Sent.IsZero() && !p.slot.Probe {
+	if seen.Sent.IsZero() && !p.slot.Probe {
 		l.giveBack(p, &seen, now)
 	} else {
 		l.end(p)
@@ -117,6 +117,14 @@ func (l *Limiter) othersWait(r report, o *quota.Observation) bool {
 
 // observation returns o as the type of package quota.
 func observation(o petstore.Observation) quota.Observation {
+	switch o.Delivery {
+	case petstore.DeliveryNotTried:
+		return quota.Observation{}
+	case petstore.DeliveryNotSent:
+		return quota.Observation{Received: o.Received}
+	case petstore.DeliveryNoResponse:
+		return quota.Observation{Sent: o.Sent, Abandoned: o.Abandoned}
+	}
 	return quota.Observation{
 		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode, RateLimit: quota.RateLimit(o.RateLimit),
 		RetryAfter: o.RetryAfter, Date: o.Date, Abandoned: o.Abandoned,

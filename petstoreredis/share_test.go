@@ -56,7 +56,7 @@ func TestWithShare_defaultIsTheLastKnownNumberOfProcesses(t *testing.T) {
 		l := fleet[4]
 		r.down.Store(true)
 		for l.fallback.share == nil {
-			p, err := l.Acquire(t.Context(), time.Second)
+			p, err := l.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Second})
 			require.NoError(t, err)
 			p.Release(petstore.Observation{})
 			elapse(time.Second)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/petstore/petstore-go"
 )
@@ -26,11 +25,11 @@ type lineKey struct{}
 func (g *gate) Unwrap() petstore.Limiter { return g.Limiter }
 
 // Acquire implements [petstore.Limiter].
-func (g *gate) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
-	permit, err := g.admit(ctx, maxWait)
+func (g *gate) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+	permit, err := g.admit(ctx, r)
 	if seen := g.learned.Swap(nil); seen != nil && err == nil { // else each restart would risk a 429, and a ban
 		permit.Release(*seen)
-		permit, err = g.admit(ctx, maxWait)
+		permit, err = g.admit(ctx, r)
 	}
 	if err != nil {
 		return nil, err
@@ -47,11 +46,11 @@ func (g *gate) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Per
 }
 
 // admit waits until the import is stopped, while the requests in flight go on.
-func (g *gate) admit(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+func (g *gate) admit(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(g.stopping, cancel)()
-	permit, err := g.Limiter.Acquire(ctx, maxWait)
+	permit, err := g.Limiter.Acquire(ctx, r)
 	if err != nil && g.stopping.Err() != nil {
 		return nil, errStopped // not the end of a context that the client does not know
 	}
@@ -69,7 +68,7 @@ type recorded struct {
 // request again; if the program dies then, the row must not count as sent.
 func (r *recorded) Release(o petstore.Observation) {
 	limited := o.StatusCode == http.StatusTooManyRequests
-	if r.line > 0 && (o.Sent.IsZero() || o.NotDone) {
+	if r.line > 0 && (o.Delivery == petstore.DeliveryNotTried || o.NotDone) {
 		_ = r.journal.write(r.line, entry{Event: unsent})
 	}
 	if limited || o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 {

@@ -45,7 +45,7 @@ func TestJournal(t *testing.T) {
 		{5, entry{Event: unknown, Reason: "reset"}},
 		{6, entry{Event: sending}},
 	}...)
-	seen := petstore.Observation{StatusCode: 429, RetryAfter: time.Minute, Received: time.Unix(7, 0).UTC()}
+	seen := petstore.Observation{Delivery: petstore.DeliveryAnswered, StatusCode: 429, RetryAfter: time.Minute, Received: time.Unix(7, 0).UTC()}
 	require.NoError(t, j.keep(closedKey, seen))
 	require.NoError(t, j.db.Close())
 

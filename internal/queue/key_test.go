@@ -17,22 +17,22 @@ func TestLimiterKeys(t *testing.T) {
 	t.Run("a key that rotated does not inherit the ban of the old one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter()
-			p, refused := l.Acquire(t.Context(), Call{KeyID: "old", Ticket: l.Issue()})
+			p, refused := l.Acquire(t.Context(), Call{KeyID: "old"})
 			require.Nil(t, refused)
 			p.Release(tooMany(60, 0, time.Minute, time.Hour))
-			_, refused = l.Acquire(t.Context(), Call{KeyID: "old", Ticket: l.Issue()})
+			_, refused = l.Acquire(t.Context(), Call{KeyID: "old"})
 			assert.NotNil(t, refused)
-			p, refused = l.Acquire(t.Context(), Call{KeyID: "new", Ticket: l.Issue()})
+			p, refused = l.Acquire(t.Context(), Call{KeyID: "new"})
 			require.Nil(t, refused)
 			p.Release(ok(60, 59, time.Minute))
-			assert.Equal(t, 59, l.RateLimit().Remaining)
+			assert.Equal(t, 59, l.RateLimit("new").Remaining)
 		})
 	})
 	t.Run("budgets without useful knowledge are dropped", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter()
 			for range 10 * manyKeys {
-				p, refused := l.Acquire(t.Context(), Call{KeyID: time.Now().String(), Ticket: l.Issue()})
+				p, refused := l.Acquire(t.Context(), Call{KeyID: time.Now().String()})
 				require.Nil(t, refused)
 				p.Release(ok(60, 59, time.Minute))
 				time.Sleep(2 * time.Minute)
@@ -77,12 +77,12 @@ func TestLimiterReopen(t *testing.T) {
 func TestLimiterBackground(t *testing.T) {
 	t.Run("a read does not wait behind queued creates", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := limiterWith(quota.Budget{Processes: 1, Reserve: 10})
+			l := NewLimiter(quota.Budget{Processes: 1, Reserve: 10})
 			s := newService(60)
 			var all sync.WaitGroup
 			for range 300 {
 				all.Go(func() {
-					p, refused := l.Acquire(t.Context(), Call{Ticket: l.Issue(), Background: true, MaxWait: time.Hour})
+					p, refused := l.Acquire(t.Context(), Call{Background: true, MaxWait: time.Hour})
 					if assert.Nil(t, refused) {
 						p.Release(carry(s, rand.New(rand.NewPCG(6, 6))))
 					}
@@ -100,13 +100,13 @@ func TestLimiterBackground(t *testing.T) {
 	})
 	t.Run("one request in ten is for calls that waited a minute", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := limiterWith(quota.Budget{Processes: 1, Reserve: 10})
+			l := NewLimiter(quota.Budget{Processes: 1, Reserve: 10})
 			s := newService(60)
 			stop := time.Now().Add(5 * time.Minute)
 			var all sync.WaitGroup
 			work := func(inBackground bool, count *int) {
 				for time.Now().Before(stop) {
-					p, refused := l.Acquire(t.Context(), Call{Ticket: l.Issue(), Background: inBackground, MaxWait: time.Hour})
+					p, refused := l.Acquire(t.Context(), Call{Background: inBackground, MaxWait: time.Hour})
 					if !assert.Nil(t, refused) {
 						return
 					}

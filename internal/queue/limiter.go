@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/deadline"
@@ -20,17 +19,15 @@ const (
 
 // Limiter has a queue and a budget for each key, all under one lock.
 type Limiter struct {
-	start   Start
-	mu      sync.Mutex
-	budget  quota.Budget // copied for each new key
-	keys    map[string]*keyQueue
-	last    *keyQueue // of the latest request
-	tickets atomic.Uint64
+	mu     sync.Mutex
+	budget quota.Budget // copied for each new key
+	keys   map[string]*keyQueue
+	last   *keyQueue // of the latest request
 }
 
-// NewLimiter returns a limiter whose keys begin with budget. start reports waits.
-func NewLimiter(budget quota.Budget, start Start) *Limiter {
-	return &Limiter{start: start, budget: budget, keys: make(map[string]*keyQueue)}
+// NewLimiter returns a limiter whose keys begin with budget.
+func NewLimiter(budget quota.Budget) *Limiter {
+	return &Limiter{budget: budget, keys: make(map[string]*keyQueue)}
 }
 
 // Permit allows one request to be sent.
@@ -40,17 +37,18 @@ type Permit struct {
 	released bool
 }
 
-// Issue returns the next ticket.
-func (l *Limiter) Issue() uint64 { return l.tickets.Add(1) }
-
-// RateLimit returns the rate limit of the key that was used last.
-func (l *Limiter) RateLimit() quota.RateLimit {
+// RateLimit returns the rate limit of a key; an empty keyID stands for the key of the latest request.
+func (l *Limiter) RateLimit(keyID string) quota.RateLimit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last == nil {
+	q := l.keys[keyID]
+	if keyID == "" {
+		q = l.last
+	}
+	if q == nil {
 		return quota.RateLimit{}
 	}
-	return l.last.budget.RateLimit()
+	return q.budget.RateLimit()
 }
 
 // Reopen lets one request go ahead although a key is closed; an empty keyID stands for all keys.
@@ -121,7 +119,7 @@ func (l *Limiter) queue(keyID string, now time.Time) *keyQueue {
 			}
 		}
 		q = &keyQueue{limiter: l, id: keyID, budget: l.budget}
-		q.calls.Init(q, l.start, nil)
+		q.calls.Init(q, nil)
 		l.keys[keyID] = q
 	}
 	l.last = q

@@ -20,16 +20,17 @@ import (
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newLimiter returns a limiter for calls outside a client, which report no waits.
-func newLimiter() *Limiter { return limiterWith(quota.Budget{}) }
-
-func limiterWith(b quota.Budget) *Limiter {
-	return NewLimiter(b, func(context.Context, Wait) func(time.Duration) { return func(time.Duration) {} })
-}
+// newLimiter returns a limiter that knows nothing.
+func newLimiter() *Limiter { return NewLimiter(quota.Budget{}) }
 
 // acquire asks for a permit for a new call.
 func acquire(ctx context.Context, l *Limiter, maxWait time.Duration) (*Permit, *Refusal) {
-	return l.Acquire(ctx, Call{Ticket: l.Issue(), MaxWait: maxWait})
+	return l.Acquire(ctx, Call{MaxWait: maxWait})
+}
+
+// report is acquire for a call that reports its wait.
+func report(ctx context.Context, l *Limiter, maxWait time.Duration, start Start) (*Permit, *Refusal) {
+	return l.Acquire(ctx, Call{MaxWait: maxWait, Start: start})
 }
 
 // ok is a 200 that took no time.
@@ -86,10 +87,10 @@ func carryLossy(s *quotatest.Service, rng *rand.Rand) *quota.Observation {
 	return o
 }
 
-// ask makes one call as a client does: with one ticket, and again after a 429 or without a
+// ask makes one call as a client does: with the time of the first, and again after a 429 or without a
 // response.
 func ask(l *Limiter, s *quotatest.Service, rng *rand.Rand) bool {
-	call := Call{Ticket: l.Issue(), MaxWait: 30 * time.Minute}
+	call := Call{Asked: time.Now(), MaxWait: 30 * time.Minute}
 	for {
 		p, refused := l.Acquire(context.Background(), call)
 		if refused != nil {
@@ -126,7 +127,7 @@ func TestLimiterColdStart(t *testing.T) {
 	t.Run("one request goes ahead, and its response admits the others", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter()
-			assert.Equal(t, quota.RateLimit{}, l.RateLimit())
+			assert.Equal(t, quota.RateLimit{}, l.RateLimit(""))
 			s := newService(60)
 			var all sync.WaitGroup
 			for g := range 100 {

@@ -57,11 +57,11 @@ type Refusal struct {
 // value needs [Queue.Init].
 type Queue[P any] struct {
 	budget    Budget[P]
-	start     Start
 	least     func() time.Duration
-	waiters   [2][]*Waiter[P] // a list for each class, ordered by ticket, with those that report
+	waiters   [2][]*Waiter[P] // a list for each class, in the order in which they asked, with those that report
 	reporting [2]int          // number of waiters that report what they wait for, and will come back
 	arrived   int             // waiters so far
+	order     uint64          // of the latest waiter
 	passed    int             // foreground requests admitted since a background call got a permit or came
 
 	limited time.Duration // total time before since in which the first waiter waited for a limit
@@ -70,10 +70,10 @@ type Queue[P any] struct {
 	alarm
 }
 
-// Init sets the budget, and what reports waits. Before it checks whether a call has waited too long,
+// Init sets the budget. Before it checks whether a call has waited too long,
 // the queue leaves the budget at least the time that least returns; nil stands for none.
-func (q *Queue[P]) Init(b Budget[P], start Start, least func() time.Duration) {
-	q.budget, q.start, q.least = b, start, least
+func (q *Queue[P]) Init(b Budget[P], least func() time.Duration) {
+	q.budget, q.least = b, least
 }
 
 // Len returns the number of calls in the queue.
@@ -207,10 +207,10 @@ func (q *Queue[P]) Before(w *Waiter[P]) int {
 	return q.place(w)
 }
 
-// place returns where w belongs in its class by its ticket.
+// place returns where w belongs in its class by the time at which its call asked first.
 func (q *Queue[P]) place(w *Waiter[P]) int {
-	i, _ := slices.BinarySearchFunc(q.waiters[w.class], w.ticket, func(other *Waiter[P], ticket uint64) int {
-		return cmp.Compare(other.ticket, ticket)
+	i, _ := slices.BinarySearchFunc(q.waiters[w.class], w, func(other, w *Waiter[P]) int {
+		return cmp.Or(other.asked.Compare(w.asked), cmp.Compare(other.order, w.order))
 	})
 	return i
 }

@@ -42,9 +42,10 @@ func TestLimiterQueue(t *testing.T) {
 	t.Run("a retried call keeps its place", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter()
-			first := Call{Ticket: l.Issue(), MaxWait: time.Hour}
+			first := Call{Asked: time.Now(), MaxWait: time.Hour}
 			p, refused := l.Acquire(t.Context(), first)
 			require.Nil(t, refused)
+			time.Sleep(time.Millisecond)
 			var mu sync.Mutex
 			var order []string
 			for _, name := range []string{"second", "third"} {
@@ -70,15 +71,15 @@ func TestLimiterQueue(t *testing.T) {
 	t.Run("reports to each call what it waits for", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var told []Wait
-			l := NewLimiter(quota.Budget{}, nil)
-			l.start = func(_ context.Context, w Wait) func(time.Duration) {
-				l.RateLimit() // would wait for ever if the lock were held
+			l := NewLimiter(quota.Budget{})
+			tell := func(w Wait) func(time.Duration) {
+				l.RateLimit("") // would wait for ever if the lock were held
 				told = append(told, w)
 				return func(time.Duration) {}
 			}
 			start := time.Now()
 			ask := func(maxWait time.Duration) {
-				if p, refused := acquire(t.Context(), l, maxWait); refused == nil {
+				if p, refused := report(t.Context(), l, maxWait, tell); refused == nil {
 					p.Release(&quota.Observation{})
 				}
 			}
@@ -97,16 +98,16 @@ func TestLimiterQueue(t *testing.T) {
 		})
 	})
 	for name, panics := range map[string]Start{
-		"start": func(context.Context, Wait) func(time.Duration) { panic("logger") },
-		"end":   func(context.Context, Wait) func(time.Duration) { return func(time.Duration) { panic("logger") } },
+		"start": func(Wait) func(time.Duration) { panic("logger") },
+		"end":   func(Wait) func(time.Duration) { return func(time.Duration) { panic("logger") } },
 	} {
 		t.Run("a panic of the user at the "+name+" of a wait loses no permit", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := NewLimiter(quota.Budget{}, panics)
+				l := newLimiter()
 				p, refused := acquire(t.Context(), l, 0)
 				require.Nil(t, refused)
 				time.AfterFunc(time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
-				assert.Panics(t, func() { _, _ = acquire(t.Context(), l, time.Minute) })
+				assert.Panics(t, func() { _, _ = report(t.Context(), l, time.Minute, panics) })
 				time.Sleep(time.Millisecond)
 				assertAtRest(t, l)
 			})
@@ -114,8 +115,8 @@ func TestLimiterQueue(t *testing.T) {
 	}
 	t.Run("a function of the user may make a call that waits for the response to this one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l, nested := NewLimiter(quota.Budget{}, nil), false
-			l.start = func(context.Context, Wait) func(time.Duration) {
+			l, nested := NewLimiter(quota.Budget{}), false
+			call := func(Wait) func(time.Duration) {
 				if !nested {
 					nested = true
 					one(t, l, ok(60, 58, time.Minute))
@@ -125,7 +126,10 @@ func TestLimiterQueue(t *testing.T) {
 			p, refused := acquire(t.Context(), l, 0)
 			require.Nil(t, refused)
 			time.AfterFunc(time.Millisecond, func() { p.Release(ok(60, 59, time.Minute)) })
-			one(t, l, ok(60, 57, time.Minute))
+			p, refused = report(t.Context(), l, 0, call)
+			require.Nil(t, refused)
+			p.Release(ok(60, 57, time.Minute))
+			assert.True(t, nested)
 			assertAtRest(t, l)
 		})
 	})

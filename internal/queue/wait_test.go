@@ -111,10 +111,9 @@ func TestLimiterMaxWait(t *testing.T) {
 			require.Nil(t, refused)
 			time.AfterFunc(700*time.Millisecond, func() { p.Release(ok(60, 0, 30*time.Second)) })
 			var free time.Duration
-			l.last.calls.start = func(context.Context, Wait) func(time.Duration) {
+			p, refused = report(t.Context(), l, 32*time.Second, func(Wait) func(time.Duration) {
 				return func(d time.Duration) { free = d }
-			}
-			p, refused = acquire(t.Context(), l, 32*time.Second)
+			})
 			require.Nil(t, refused)
 			assert.Equal(t, 700*time.Millisecond, free, "reported as not counted")
 			p.Release(ok(60, 59, time.Minute))
@@ -149,7 +148,7 @@ func TestLimiterWaitTooLong(t *testing.T) {
 		_, refused = acquire(t.Context(), l, 99*time.Second)
 		require.NotNil(t, refused)
 		assert.Equal(t, start.Add(101*time.Second), refused.RetryAt)
-		_, refused = l.Acquire(leave, Call{Ticket: l.Issue(), Background: true, MaxWait: 99 * time.Second})
+		_, refused = l.Acquire(leave, Call{Background: true, MaxWait: 99 * time.Second})
 		require.NotNil(t, refused, "also in the background")
 		assert.Equal(t, start, time.Now(), "no time has passed")
 		stop()
@@ -161,13 +160,12 @@ func TestLimiterWaitTooLong(t *testing.T) {
 			l := newLimiter()
 			one(t, l, ok(1, 0, 40*time.Second))
 			reported := make(chan struct{})
-			l.last.calls.start = func(context.Context, Wait) func(time.Duration) {
-				<-reported
-				return func(time.Duration) {}
-			}
 			var first sync.WaitGroup
 			first.Go(func() {
-				p, refused := acquire(t.Context(), l, time.Minute)
+				p, refused := report(t.Context(), l, time.Minute, func(Wait) func(time.Duration) {
+					<-reported
+					return func(time.Duration) {}
+				})
 				if assert.Nil(t, refused) {
 					p.Release(ok(1, 0, time.Minute))
 				}
@@ -181,11 +179,12 @@ func TestLimiterWaitTooLong(t *testing.T) {
 			first.Wait()
 		})
 	})
-	t.Run("also if a call with an earlier ticket comes late", func(t *testing.T) {
+	t.Run("also if a call that asked before comes late", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter()
 			one(t, l, ok(1, 0, 40*time.Second))
-			early := Call{Ticket: l.Issue(), MaxWait: time.Minute}
+			early := Call{Asked: time.Now(), MaxWait: time.Minute}
+			time.Sleep(time.Millisecond)
 			start := time.Now()
 			var both sync.WaitGroup
 			both.Go(func() {

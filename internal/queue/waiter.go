@@ -11,9 +11,10 @@ import (
 // Call is a call that wants a permit.
 type Call struct {
 	KeyID      string        // empty outside a call
-	Ticket     uint64        // orders the calls of a class
+	Asked      time.Time     // when the call asked first: orders the calls of a class; zero for now
 	Background bool          // it queues behind the others
 	MaxWait    time.Duration // longest wait for limits
+	Start      Start         // reports the wait; nil for none
 }
 
 // Wait is what a call is told about its wait.
@@ -24,15 +25,17 @@ type Wait struct {
 }
 
 // Start reports the start of a wait, and returns what reports its end. free is the part of the wait
-// that was not for a limit. Both run functions of the user. ctx is that of the call.
-type Start func(ctx context.Context, w Wait) (done func(free time.Duration))
+// that was not for a limit. Both run functions of the user.
+type Start func(w Wait) (done func(free time.Duration))
 
 // Waiter is a call in a [Queue].
 type Waiter[P any] struct {
 	Number  int           // of its arrival in the queue
 	MaxWait time.Duration // longest wait for limits
 
-	ticket   uint64
+	asked    time.Time
+	order    uint64 // among those that asked at the same time
+	start    Start
 	class    int
 	deadline time.Time // of the context; zero if it has none
 	entered  time.Time
@@ -53,8 +56,13 @@ type Waiter[P any] struct {
 // NewWaiter returns a waiter for c, which is not in the queue yet, or a refusal if c cannot be
 // served in time.
 func (q *Queue[P]) NewWaiter(ctx context.Context, now time.Time, c Call) (*Waiter[P], *Refusal) {
+	q.order++
 	w := &Waiter[P]{
-		ticket: c.Ticket, MaxWait: max(0, c.MaxWait), entered: now, clock: q.Clock(now), ready: make(chan struct{}, 1),
+		asked: c.Asked, order: q.order, start: c.Start, MaxWait: max(0, c.MaxWait),
+		entered: now, clock: q.Clock(now), ready: make(chan struct{}, 1),
+	}
+	if w.asked.IsZero() {
+		w.asked = now
 	}
 	if c.Background {
 		w.class = background
@@ -73,7 +81,7 @@ func (q *Queue[P]) Tell(now time.Time, w *Waiter[P], wait Wait) {
 		return
 	}
 	wait.Waiting = q.Len()
-	late := false // w came late, with an early ticket
+	late := false // w came late, but asked early
 	if !w.queued {
 		wait.Waiting++
 		late = q.insert(w)
@@ -124,7 +132,9 @@ func (q *Queue[P]) Await(ctx context.Context, w *Waiter[P]) (P, *Refusal) {
 			finished = true
 			return w.permit, w.refused
 		case wait != nil:
-			done = q.start(ctx, *wait)
+			if w.start != nil {
+				done = w.start(*wait)
+			}
 			q.comeBack(w)
 		default:
 			w.awaitEvent(ctx, left)

@@ -1,4 +1,4 @@
-package limiter_test
+package petstore_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/limiter"
 )
 
 // fewAtOnce is a Limiter that also limits how many requests are in flight at the same time. The
@@ -21,15 +20,15 @@ type fewAtOnce struct {
 // Unwrap lets Client.Reopen find the limiter in l.
 func (l fewAtOnce) Unwrap() petstore.Limiter { return l.Limiter }
 
-func (l fewAtOnce) Acquire(ctx context.Context, maxWait time.Duration) (petstore.Permit, error) {
+func (l fewAtOnce) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 	select {
 	case l.inFlight <- struct{}{}:
 	default:
-		if err := l.wait(ctx); err != nil {
+		if err := l.wait(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	permit, err := l.Limiter.Acquire(ctx, maxWait)
+	permit, err := l.Limiter.Acquire(ctx, r)
 	if err != nil {
 		<-l.inFlight
 		return nil, err
@@ -38,8 +37,8 @@ func (l fewAtOnce) Acquire(ctx context.Context, maxWait time.Duration) (petstore
 }
 
 // wait waits for the end of another request, which WithMaxWait does not count.
-func (l fewAtOnce) wait(ctx context.Context) error {
-	start, done := time.Now(), limiter.StartWait(ctx, petstore.Wait{Reason: "response", Waiting: 1})
+func (l fewAtOnce) wait(ctx context.Context, r petstore.LimitRequest) error {
+	start, done := time.Now(), r.StartWait(petstore.Wait{Reason: petstore.WaitResponse, Waiting: 1})
 	defer func() { done(time.Since(start)) }()
 	select {
 	case l.inFlight <- struct{}{}:
@@ -61,7 +60,7 @@ func (p inFlightPermit) Release(o petstore.Observation) {
 }
 
 // A Limiter of your own, around the one of the client.
-func Example() {
+func ExampleLimiter() {
 	server := fake.NewServer()
 	defer server.Close()
 	client := server.Client(petstore.WithLimiter(fewAtOnce{petstore.NewLimiter(), make(chan struct{}, 2)}))
