@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // accessClauses are about what a request needs: the address of section 9, and the key of section 5.
@@ -17,7 +16,7 @@ func accessClauses() []clause {
 		{"5", "a valid key is accepted", keyAccepted},
 		{"5", "another scheme than Bearer is 401", keyRefused(petstore.OpListPets, otherScheme)},
 	}
-	for _, name := range fakecontrol.Operations() {
+	for _, name := range operations() {
 		list = append(list,
 			clause{"5", name + " without a key is 401", keyRefused(name, noKey)},
 			clause{"5", name + " with an invalid key is 401", keyRefused(name, invalidKey)},

@@ -1,7 +1,5 @@
-// Package fakecontrol steers a [fake.Server] beyond what a test needs: for the program
-// petstore-fake and for package conformance. The functions are those of package fake itself, which
-// offers them by the value that [fake.Server.Transport] returns, so that they are no part of its
-// API.
+// Package fakecontrol does with a [fake.Server] what the program petstore-fake and the tests of this
+// module need, and a user's test does not: it has what [fake.Server.Control] returns.
 package fakecontrol
 
 import (
@@ -9,11 +7,13 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/insider"
 )
 
 // Server is a fake with all that a program can do with it.
@@ -22,7 +22,7 @@ type Server struct {
 	control
 }
 
-// control is what package fake offers beyond its API: the round tripper of a fake has it.
+// control is what package fake offers beyond its API.
 type control interface {
 	// Restart puts everything back to where [New] left it: the keys and plans of the options and
 	// no others, the latency of WithLatency, the clock, and all that Reset puts back. Entry points
@@ -53,14 +53,13 @@ type control interface {
 	Operations() []string
 	Rules() []string
 	Effect(f fake.Fault) string
-	PlanNames() string
-	ParsePlan(text string) (fake.Plan, error)
+	Plans() []fake.Plan
 	ParseNewPet(text []byte) (petstore.NewPet, error)
 	ParseBehavior(text string) (fake.Behavior, error)
 }
 
 // of returns what package fake offers for a server, or for none: nil.
-func of(s *fake.Server) control { return s.Transport().(control) } //nolint:forcetypeassert // ours
+func of(s *fake.Server) control { return s.Control(insider.Pass{}) }
 
 // New returns a fake of some options whose default key is apiKey, or [fake.DefaultAPIKey] if that
 // is empty. If notify is not nil, it is called twice for each request of the journal, with its Seq:
@@ -159,11 +158,35 @@ func Rules() []string { return of(nil).Rules() }
 func Effect(f fake.Fault) string { return of(nil).Effect(f) }
 
 // PlanNames returns what ParsePlan reads, in words: free, pro, business or enterprise:M,D.
-func PlanNames() string { return of(nil).PlanNames() }
+func PlanNames() string {
+	var names strings.Builder
+	for _, p := range of(nil).Plans() {
+		names.WriteString(p.String() + ", ")
+	}
+	return strings.TrimSuffix(names.String(), ", ") + " or enterprise:M,D"
+}
 
 // ParsePlan reads the name of a plan in any case, or enterprise:M,D with the requests per minute and
 // per day, 0 for unlimited.
-func ParsePlan(text string) (fake.Plan, error) { return of(nil).ParsePlan(text) }
+func ParsePlan(text string) (fake.Plan, error) {
+	for _, p := range of(nil).Plans() {
+		if strings.EqualFold(text, p.Name) {
+			return p, nil
+		}
+	}
+	custom, ok := strings.CutPrefix(strings.ToLower(text), "enterprise:")
+	if !ok {
+		return fake.Plan{}, fmt.Errorf("there is no plan %.64q; it is %s", text, PlanNames())
+	}
+	perMinute, perDay, ok := strings.Cut(custom, ",")
+	m, err1 := strconv.Atoi(perMinute)
+	n, err2 := strconv.Atoi(perDay)
+	if !ok || err1 != nil || err2 != nil || m < 0 || n < 0 {
+		return fake.Plan{}, fmt.Errorf("%.64q is not enterprise:M,D with the requests per minute and per day,"+
+			" such as enterprise:2000,500000; 0 is unlimited", text)
+	}
+	return fake.Enterprise(m, n), nil
+}
 
 // ParseWire reads what [fake.Wire.String] writes.
 func ParseWire(text string) (fake.Wire, error) {
