@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"syscall"
 	"time"
@@ -30,11 +31,8 @@ func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 	if leg.undialled {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
-	resp, err := r.arrive(req)
-	if err != nil {
-		return nil, err
-	}
-	err = sleep(ctx, leg.back)
+	resp := r.arrive(req)
+	err := sleep(ctx, leg.back)
 	if err == nil && leg.lost {
 		err = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	}
@@ -53,18 +51,15 @@ func (r *run) stray(req *http.Request, leg leg, left time.Duration) {
 	}
 	r.strays.Go(func() {
 		pause(left)
-		if resp, err := r.arrive(req.WithContext(context.WithoutCancel(req.Context()))); err == nil {
-			_ = resp.Body.Close()
-		}
+		_ = r.arrive(req.WithContext(context.WithoutCancel(req.Context()))).Body.Close()
 	})
 }
 
 // arrive gives a request to the service, and counts rejections.
-func (r *run) arrive(req *http.Request) (*http.Response, error) {
-	resp, err := r.service.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
+func (r *run) arrive(req *http.Request) *http.Response {
+	recorder := httptest.NewRecorder()
+	r.server.ServeHTTP(recorder, req)
+	resp := recorder.Result()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	usage := r.server.Usage(r.server.APIKey())
@@ -72,7 +67,7 @@ func (r *run) arrive(req *http.Request) (*http.Response, error) {
 		showMinute(resp, usage)
 	}
 	if resp.StatusCode != http.StatusTooManyRequests {
-		return resp, nil
+		return resp
 	}
 	window := usage.MinuteReset.Unix()
 	if r.window == fake.WindowSliding { // has no end that stays: the minute of the run
@@ -83,7 +78,7 @@ func (r *run) arrive(req *http.Request) (*http.Response, error) {
 		r.bans++
 		r.banEnd = usage.BannedUntil
 	}
-	return resp, nil
+	return resp
 }
 
 // showMinute has the headers show the window of the minute, as used up by a 429.

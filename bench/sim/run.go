@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,7 +19,6 @@ type run struct {
 
 	contender contender
 	server    *fake.Server
-	service   http.RoundTripper
 	start     time.Time
 	callers   sync.WaitGroup
 	strays    sync.WaitGroup // requests whose callers have gone
@@ -62,7 +60,7 @@ func runCell(c cell, k contender) result {
 		defer time.AfterFunc(c.planChange, change).Stop()
 	}
 	r := &run{
-		cell: c, contender: k, server: server, service: server.Transport(), start: time.Now(),
+		cell: c, contender: k, server: server, start: time.Now(),
 		perWindow: map[int64]int{},
 	}
 	c.work(r)
