@@ -93,7 +93,7 @@ func TestWithAPIKeyFunc(t *testing.T) {
 			_, err = client.CreatePet(t.Context(), newPet())
 			transport, ok := errors.AsType[*petstore.TransportError](err)
 			require.True(t, ok, "%s: %T", name, err)
-			assert.False(t, transport.Sent)
+			assert.Zero(t, transport.Attempts)
 			assert.Equal(t, name == "an error", errors.Is(err, boom))
 			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
 			assert.ErrorIs(t, err, petstore.ErrNotSent)

@@ -86,11 +86,7 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 	if value, err = decode(a.buffer); err != nil {
 		return value, response, k.decodeError(err)
 	}
-	response = k.response()
-	if k.request.config.rawBody {
-		response.RawBody = a.buffer.Whole()
-	}
-	return value, response, nil
+	return value, k.response(), nil
 }
 
 // run sends the request, again if the plan says so, and returns the error of the call.
@@ -123,7 +119,9 @@ func (k *call) attempt(cookies http.Header) (*http.Response, error) {
 	}
 	k.last = a
 	a.send(cookies)
-	k.sent = k.sent || a.sent
+	if a.sent {
+		k.sent++
+	}
 	if a.raw == nil {
 		return nil, a.err
 	}

@@ -57,7 +57,7 @@ func TestRateLimitedCall(t *testing.T) {
 				limited, ok := errors.AsType[*petstore.RateLimitError](err)
 				require.True(t, ok, "%T: %v", err, err)
 				assert.Equal(t, petstore.ScopeDay, limited.Scope)
-				assert.True(t, limited.Local)
+				assert.Zero(t, limited.Attempts)
 				assert.InDelta(t, 24, limited.RetryAt.Sub(start).Hours(), 0.01)
 				assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
 				time.Sleep(time.Hour)
@@ -76,7 +76,7 @@ func TestRateLimitedCall(t *testing.T) {
 			err := list(client)
 			limited, ok := errors.AsType[*petstore.RateLimitError](err)
 			require.True(t, ok, "%T: %v", err, err)
-			assert.False(t, limited.Local)
+			assert.Positive(t, limited.Attempts)
 			_, ok = errors.AsType[*petstore.APIError](err)
 			assert.True(t, ok)
 			for range 5 {

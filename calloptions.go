@@ -13,16 +13,10 @@ import (
 )
 
 // WithBackground marks a call as background work: it queues behind all other calls and leaves them
-// a reserve of each window of the rate limit; see [BackgroundReserve].
+// a tenth of each window of the rate limit.
 func WithBackground() CallOption { return callOption{backgroundKind.Of(option.None{})} }
 
 var backgroundKind = option.New("WithBackground", nil, func(c *callConfig, _ option.None) { c.background = true })
-
-// WithRawBody keeps the unchanged body of a success in [Response].RawBody, for instance to read a
-// field that the service document does not name.
-func WithRawBody() CallOption { return callOption{rawBodyKind.Of(option.None{})} }
-
-var rawBodyKind = option.New("WithRawBody", nil, func(c *callConfig, _ option.None) { c.rawBody = true })
 
 // RetryPolicy sets how often a call is retried and with which backoff; the package documentation
 // has the table of what is retried. A zero field means its default, so the zero RetryPolicy is the

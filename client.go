@@ -128,16 +128,16 @@ func (c *Client) usable() *core {
 	return &c.core
 }
 
-// WithKey returns a client with another key, which must be a bearer token, and the same transport,
+// ForKey returns a client with another key, which must be a bearer token, and the same transport,
 // limiter and options, for a program with many keys: its clients then share one pool of
 // connections. It replaces the function of [WithAPIKeyFunc], if there is one.
-func (c *Client) WithKey(apiKey string) (*Client, error) {
+func (c *Client) ForKey(apiKey string) (*Client, error) {
 	if c.usable() == nil {
-		return nil, argumentError("WithKey", "Client", "was not made by NewClient")
+		return nil, argumentError("ForKey", "Client", "was not made by NewClient")
 	}
 	key, err := newKeySource(apiKey, nil)
 	if err != nil {
-		return nil, withOperation(err, "WithKey")
+		return nil, withOperation(err, "ForKey")
 	}
 	other := &Client{newCore(c.shared, key, false)}
 	other.http1.Store(c.http1.Load())
@@ -145,7 +145,7 @@ func (c *Client) WithKey(apiKey string) (*Client, error) {
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares
-// with the clients of [Client.WithKey]. It does nothing to the transport of [WithHTTPClient]. The
+// with the clients of [Client.ForKey]. It does nothing to the transport of [WithHTTPClient]. The
 // client can be used further.
 func (c *Client) CloseIdleConnections() {
 	if c != nil && c.closeIdle != nil {
@@ -168,11 +168,11 @@ func (c *Client) RateLimit() RateLimit {
 	return RateLimit{}
 }
 
-// Reopen lets the next call send one request although the limiter has closed the key, for instance
+// ReopenLimit lets the next call send one request although the limiter has closed the key, for instance
 // after a ban was lifted or a higher plan was bought. It sends nothing by itself. It has no effect
 // on an open key, without a limiter, or with a [Limiter] that has no Reopen. A program may call it
 // on each refusal: each time, at most one request goes ahead.
-func (c *Client) Reopen() {
+func (c *Client) ReopenLimit() {
 	if c == nil {
 		return
 	}

@@ -217,7 +217,7 @@ func (blocks) Acquire(ctx context.Context, _ petstore.LimitRequest) (petstore.Pe
 	return nil, ctx.Err()
 }
 
-func TestClientWithKey(t *testing.T) {
+func TestClientForKey(t *testing.T) {
 	const keys = 1000
 	var opts []fake.Option
 	for n := range keys {
@@ -232,7 +232,7 @@ func TestClientWithKey(t *testing.T) {
 	require.NoError(t, err)
 	var group sync.WaitGroup
 	for n := range keys {
-		other, err := client.WithKey(fmt.Sprintf("key-%d", n))
+		other, err := client.ForKey(fmt.Sprintf("key-%d", n))
 		require.NoError(t, err)
 		group.Go(func() { assert.NoError(t, list(other)) })
 	}
@@ -242,10 +242,10 @@ func TestClientWithKey(t *testing.T) {
 	client.CloseIdleConnections() // TestMain looks for goroutines
 	assert.Eventually(t, func() bool { return tap.open() == 0 }, 10*time.Second, time.Millisecond)
 
-	_, err = client.WithKey("two words")
+	_, err = client.ForKey("two words")
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
 	for _, none := range []*petstore.Client{nil, {}} {
-		_, err = none.WithKey("key")
+		_, err = none.ForKey("key")
 		require.ErrorIs(t, err, petstore.ErrInvalidArgument)
 		none.CloseIdleConnections()
 	}
@@ -338,7 +338,7 @@ func TestClientReopenOnEachRefusal(t *testing.T) {
 			all.Go(func() {
 				for range 600 { // for a minute
 					assert.ErrorIs(t, list(client), petstore.ErrRateLimited)
-					client.Reopen()
+					client.ReopenLimit()
 					time.Sleep(100 * time.Millisecond)
 				}
 			})
@@ -382,7 +382,7 @@ func week(t *testing.T, client *petstore.Client, midnight func(day int)) (succee
 			switch {
 			case err == nil:
 				succeeded[day]++
-			case ok && limited.Local:
+			case ok && limited.Attempts == 0:
 				assert.Equal(t, petstore.ScopeDay, limited.Scope)
 				refused[day]++
 			default:

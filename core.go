@@ -33,7 +33,7 @@ type core struct {
 	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
 }
 
-// shared is what clients with different keys share; see WithKey.
+// shared is what clients with different keys share; see ForKey.
 type shared struct {
 	clientConfig
 

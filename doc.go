@@ -20,7 +20,6 @@
 //	WithCallTimeout *      none               time for a call with its attempts and waits
 //	WithRetryPolicy *      4, 500 ms, 30 s    attempts, first and longest backoff
 //	WithHeader *           none               a further header of the requests
-//	WithRawBody *          off                keeps the body in Response.RawBody
 //	WithBackground *       off                lets all other calls go first
 //	WithLimiter            NewLimiter()       limiter of the key; nil for none
 //	WithHTTPClient         pool of 64         http.Client whose transport sends the requests
@@ -33,7 +32,7 @@
 //	WithStop               none               ends the waits, not the requests, of all calls
 //	WithTrace              none               functions that the client calls during each call
 //
-// [NewLimiter] takes [Processes] (default: inferred) and [BackgroundReserve] (default: 10 percent).
+// [NewLimiter] takes [Processes] (default: inferred).
 //
 // # Rate limit
 //

@@ -178,29 +178,25 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// Attempts is the number of attempts begun, including one that failed because there was no key;
-	// 0 if the context ended before the first.
+	// Attempts is the number of requests that the call sent, in part or completely.
 	Attempts int
-	// Sent reports whether the last request may have been written, in part or completely.
-	Sent bool
 	// Err is the cause.
 	Err error
 
-	notDone bool // the service certainly did not carry out the request, although it was sent
-	earlier bool // a request before the last may have been written
+	begun   int  // attempts, also those that sent nothing
+	unknown bool // the service may have carried out the last request, which is a write
 }
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
 	text := errtext.Prefix(e.Operation) + errtext.TrimPrefix(e.Err, e.Operation)
-	return errorLine(e, text, e.Attempts)
+	return errorLine(e, text, max(e.Attempts, e.begun))
 }
 
 // Is reports whether target is [ErrNotSent] and nothing was sent, or [ErrOutcomeUnknown] and the
 // request is a write that may have been carried out.
 func (e *TransportError) Is(target error) bool {
-	return target == ErrNotSent && !e.Sent && !e.earlier ||
-		target == ErrOutcomeUnknown && writes(e.Operation) && e.Sent && !e.notDone
+	return target == ErrNotSent && e.Attempts == 0 || target == ErrOutcomeUnknown && e.unknown
 }
 
 // Unwrap returns Err.

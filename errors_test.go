@@ -54,9 +54,9 @@ func TestErrorText(t *testing.T) {
 			`petstore: getPet: 799 "no such\ncode"`: &petstore.APIError{
 				Operation: "getPet", Code: "no such\ncode", Response: petstore.Response{StatusCode: 799},
 			},
-			`petstore: rate limited until 2026-11-21T12:00:00Z, nothing was sent`: &petstore.RateLimitError{RetryAt: at, Local: true},
+			`petstore: rate limited until 2026-11-21T12:00:00Z, nothing was sent`: &petstore.RateLimitError{RetryAt: at},
 			"petstore: 404 Not Found": &petstore.APIError{Response: petstore.Response{StatusCode: 404}},
-			"petstore: 0":             &petstore.APIError{}, "petstore: rate limited": &petstore.RateLimitError{},
+			"petstore: 0":             &petstore.APIError{}, "petstore: rate limited": &petstore.RateLimitError{Attempts: 1},
 			"petstore: invalid response: ": &petstore.ResponseError{}, "petstore: ": &petstore.ArgumentError{},
 			"petstore: no response":                         &petstore.TransportError{},
 			"petstore: createPet: no response (2 attempts)": &petstore.TransportError{Operation: "createPet", Attempts: 2},
@@ -88,8 +88,8 @@ func TestErrorText(t *testing.T) {
 // TestLogValueFields holds that the log has each field of an error, unless there is a reason.
 func TestLogValueFields(t *testing.T) {
 	leftOut := map[string]string{
-		"Header": "may have anything", "Body": "may have anything", "RawBody": "is of a success only",
-		"Err": "is part of the text", "Sent": "is part of the outcome", "Local": "there is no status without a response",
+		"Header": "may have anything", "Body": "may have anything",
+		"Err": "is part of the text",
 	}
 	for _, err := range []slog.LogValuer{
 		&petstore.APIError{}, &petstore.RateLimitError{}, &petstore.ResponseError{}, &petstore.TransportError{}, &petstore.ArgumentError{},
@@ -242,8 +242,8 @@ func TestRateLimitErrorRetryAfterHeader(t *testing.T) {
 	})
 }
 
-func TestTransportErrorSent(t *testing.T) {
-	t.Run("is true for a read with a response before its backoff was cancelled", func(t *testing.T) {
+func TestTransportErrorAttempts(t *testing.T) {
+	t.Run("counts a read with a response before its backoff was cancelled", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			client, _ := scripted(t, []responder{status(503, "")})
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("gone"))
@@ -252,7 +252,7 @@ func TestTransportErrorSent(t *testing.T) {
 			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
 			failed, ok := errors.AsType[*petstore.TransportError](err)
 			require.True(t, ok, "%T", err)
-			assert.True(t, failed.Sent)
+			assert.Positive(t, failed.Attempts)
 		})
 	})
 	t.Run("does not make the outcome of a create unknown after a 429", func(t *testing.T) {
@@ -262,12 +262,12 @@ func TestTransportErrorSent(t *testing.T) {
 			_, err := client.CreatePet(t.Context(), newPet())
 			failed, ok := errors.AsType[*petstore.TransportError](err)
 			require.True(t, ok, "%T", err)
-			assert.True(t, failed.Sent)
+			assert.Positive(t, failed.Attempts)
 			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
 			assert.ErrorIs(t, err, petstore.ErrRateLimited)
 		})
 	})
-	t.Run("is true for a create that a transport has read, whatever its error is", func(t *testing.T) {
+	t.Run("counts a create that a transport has read, whatever its error is", func(t *testing.T) {
 		client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			return nil, errRefused

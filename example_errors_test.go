@@ -107,11 +107,11 @@ func ExampleTransportError() {
 
 	_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
 	if e, ok := errors.AsType[*petstore.TransportError](err); ok {
-		fmt.Println(e.Attempts, e.Sent, errors.Is(err, context.Canceled))
+		fmt.Println(e.Attempts, errors.Is(err, petstore.ErrNotSent), errors.Is(err, context.Canceled))
 	}
 	fmt.Println(err)
 	// Output:
-	// 0 false true
+	// 0 true true
 	// petstore: listPets: context canceled: shutting down
 }
 

@@ -17,7 +17,7 @@ type fewAtOnce struct {
 	inFlight chan struct{}
 }
 
-// Unwrap lets Client.Reopen find the limiter in l.
+// Unwrap lets Client.ReopenLimit find the limiter in l.
 func (l fewAtOnce) Unwrap() petstore.Limiter { return l.Limiter }
 
 func (l fewAtOnce) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {

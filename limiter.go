@@ -28,9 +28,9 @@ import (
 // the key of the first.
 //
 // A limiter has no goroutine, and no timer unless a call waits. Its Reopen has
-// the effect of [Client.Reopen] for one key.
+// the effect of [Client.ReopenLimit] for one key.
 func NewLimiter(opts ...LimiterOption) Limiter {
-	budget := quota.Budget{Reserve: defaultReserve}
+	budget := quota.Budget{Reserve: backgroundReserve}
 	for _, opt := range opts {
 		if opt != nil {
 			opt.limiterOption(&budget)
@@ -58,16 +58,10 @@ func Processes(n int) LimiterOption { return limiterOption{processesKind.Of(n)} 
 
 var processesKind = option.New("Processes", nil, func(b *quota.Budget, n int) { b.Processes = max(0, n) })
 
-// BackgroundReserve sets the part of each window that background calls leave to other calls, in
-// percent from 0 to 90. The default is 10.
-func BackgroundReserve(percent int) LimiterOption { return limiterOption{reserveKind.Of(percent)} }
-
-var reserveKind = option.New("BackgroundReserve", nil,
-	func(b *quota.Budget, percent int) { b.Reserve = min(max(0, percent), 90) })
-
-// defaultReserve is the default of BackgroundReserve in percent: of a window of 100 requests, 10 stay
-// free for calls that should not wait while background work runs.
-const defaultReserve = 10
+// backgroundReserve is the part of each window that background calls leave to other calls, in
+// percent: of a window of 100 requests, 10 stay free for calls that should not wait while background
+// work runs.
+const backgroundReserve = 10
 
 // limiter is a queue.Limiter for the types of this package.
 type limiter struct{ *queue.Limiter }
@@ -104,7 +98,7 @@ func (p *permit) Release(o Observation) {
 
 // refusalError returns the error of a call that gets no permit.
 func refusalError(ctx context.Context, r *queue.Refusal) *RateLimitError {
-	e := &RateLimitError{RetryAt: r.RetryAt, RateLimit: RateLimit(r.RateLimit), Scope: LimitScope(r.Scope), Local: true}
+	e := &RateLimitError{RetryAt: r.RetryAt, RateLimit: RateLimit(r.RateLimit), Scope: LimitScope(r.Scope)}
 	if !r.Ended {
 		return e
 	}

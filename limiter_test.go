@@ -67,7 +67,7 @@ func TestLimiterErrors(t *testing.T) {
 			require.ErrorIs(t, err, target)
 			assert.ErrorContains(t, err, text)
 			limited, _ := errors.AsType[*petstore.RateLimitError](err)
-			assert.True(t, limited.Local)
+			require.ErrorIs(t, err, petstore.ErrNotSent)
 			return limited
 		}
 		_ = check(ended, context.Canceled, "before the request was sent: context canceled: shutting down")

@@ -65,13 +65,13 @@ func TestWithLimiterOfTheUser(t *testing.T) {
 	t.Run("its refusal is the error of the call", func(t *testing.T) {
 		at := time.Now().Add(time.Hour)
 		client, service := scripted(t, []responder{success("listPets")},
-			petstore.WithLimiter(fixedLimiter{err: &petstore.RateLimitError{RetryAt: at, Local: true}}))
+			petstore.WithLimiter(fixedLimiter{err: &petstore.RateLimitError{RetryAt: at}}))
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		limited, ok := errors.AsType[*petstore.RateLimitError](err)
 		require.True(t, ok, "%T", err)
 		assert.Equal(t, "listPets", limited.Operation)
 		assert.Equal(t, at, limited.RetryAt)
-		assert.True(t, limited.Local)
+		require.ErrorIs(t, err, petstore.ErrNotSent)
 		assert.Empty(t, service.sent())
 
 		boom := errors.New("redis is gone")
@@ -157,7 +157,7 @@ func TestReopenOfAWrappedLimiter(t *testing.T) {
 		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
 		server.BanKey(server.APIKey(), 0)
 		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-		client.Reopen()
+		client.ReopenLimit()
 		require.NoError(t, list(client))
 	})
 }

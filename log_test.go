@@ -127,7 +127,7 @@ func TestWithLogger(t *testing.T) {
 				_ = list(client)
 			}
 			server.SetPlan(server.APIKey(), fake.Enterprise(60, 500))
-			client.Reopen()
+			client.ReopenLimit()
 			require.NoError(t, list(client))
 			require.NoError(t, list(client))
 			assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())

@@ -184,7 +184,7 @@ func TestListPetsMemory(t *testing.T) {
 		most func(size int) int
 	}{
 		"a long list takes its size twice": {
-			strings.Repeat("x", 100_000), petstore.MaxLimit, func(size int) int { return size * 5 / 2 }, // the pieces, and the names
+			strings.Repeat("x", 100_000), petstore.MaxListLimit, func(size int) int { return size * 5 / 2 }, // the pieces, and the names
 		},
 		"more pets than the document allows take their size once more": {
 			"x", 100_000, func(size int) int { return size + 100_000*(48+16) + 2<<20 }, // the body, the pets with names, the joined pieces

@@ -96,7 +96,6 @@ type callConfig struct {
 	attemptTimeout time.Duration
 	callTimeout    time.Duration // 0 means none
 	background     bool
-	rawBody        bool
 	header         http.Header
 }
 

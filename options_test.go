@@ -35,7 +35,6 @@ func TestOptionsAreValues(t *testing.T) {
 		"WithAttemptTimeout(0s)":           func() fmt.Stringer { return petstore.WithAttemptTimeout(0) },
 		"WithCallTimeout(1m0s)":            func() fmt.Stringer { return petstore.WithCallTimeout(time.Minute) },
 		"WithBackground()":                 func() fmt.Stringer { return petstore.WithBackground() },
-		"WithRawBody()":                    func() fmt.Stringer { return petstore.WithRawBody() },
 		`WithHeader("X-Tenant", …)`:        func() fmt.Stringer { return petstore.WithHeader("X-Tenant", "a-secret") },
 		`WithUserAgent("app/1.2")`:         func() fmt.Stringer { return petstore.WithUserAgent("app/1.2") },
 		"WithInsecureHTTP()":               func() fmt.Stringer { return petstore.WithInsecureHTTP() },
@@ -46,7 +45,6 @@ func TestOptionsAreValues(t *testing.T) {
 		"WithLimiter(*petstore.limiter)":   func() fmt.Stringer { return petstore.WithLimiter(limiter) },
 		"WithLimiter(<nil>)":               func() fmt.Stringer { return petstore.WithLimiter(nil) },
 		"Processes(8)":                     func() fmt.Stringer { return petstore.Processes(8) },
-		"BackgroundReserve(20)":            func() fmt.Stringer { return petstore.BackgroundReserve(20) },
 		"Options()":                        func() fmt.Stringer { return petstore.Options() },
 		"Options(WithMaxWait(0s), Options())": func() fmt.Stringer {
 			return petstore.Options(petstore.WithMaxWait(0), petstore.Options())
@@ -107,7 +105,7 @@ func TestWithMaxWait(t *testing.T) {
 					assert.NotErrorIs(t, err, context.DeadlineExceeded)
 					if c.limited {
 						assert.Equal(t, start.Add(time.Minute), e.RetryAt)
-						assert.False(t, e.Local)
+						assert.NotErrorIs(t, err, petstore.ErrNotSent)
 					}
 				})
 			})
@@ -198,7 +196,7 @@ func TestCancel(t *testing.T) {
 			limited, ok := errors.AsType[*petstore.RateLimitError](err)
 			require.True(t, ok, "%v", err)
 			assert.GreaterOrEqual(t, time.Until(limited.RetryAt), 25*time.Second)
-			assert.False(t, limited.Local)
+			assert.NotErrorIs(t, err, petstore.ErrNotSent)
 		})
 	})
 }

@@ -17,7 +17,7 @@ type outcome struct {
 	operation *operation
 	last      *attempt   // nil before the first
 	plan      retry.Plan // what to do after the last attempt
-	sent      bool       // a request may have been written
+	sent      int        // requests that may have been written
 }
 
 // ofLast returns the error of the last attempt, nil for a success; doc.go has the types of errors.
@@ -77,9 +77,9 @@ func (o *outcome) decodeError(err error) *ResponseError {
 // transportError returns the error of a call that ends with err, in an attempt, between two or
 // before the first.
 func (o *outcome) transportError(err error) *TransportError {
-	e := &TransportError{Operation: o.operation.name, Err: err, earlier: o.sent}
+	e := &TransportError{Operation: o.operation.name, Attempts: o.sent, Err: err}
 	if a := o.last; a != nil {
-		e.Attempts, e.Sent, e.notDone = a.number, a.sent, !a.result().MayBeDone()
+		e.begun, e.unknown = a.number, !o.operation.repeatable && a.result().MayBeDone()
 	}
 	return e
 }
@@ -95,7 +95,7 @@ func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 		RetryAt:   retryAt,
 		RateLimit: o.last.response.RateLimit,
 		Scope:     o.last.scope(),
-		Attempts:  o.last.number,
+		Attempts:  o.sent,
 		Err:       err,
 	}
 }
@@ -104,10 +104,7 @@ func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 func (o *outcome) refusal(err error, ended error) error {
 	if limited, ok := errors.AsType[*RateLimitError](err); ok {
 		e := *limited
-		e.Operation, e.Local, e.Attempts = o.operation.name, !o.sent, 0
-		if o.last != nil {
-			e.Attempts = o.last.number
-		}
+		e.Operation, e.Attempts = o.operation.name, o.sent
 		e.Err = o.withLast(e.Err)
 		return &e
 	}
@@ -147,7 +144,7 @@ func (o *outcome) withLast(err error) error {
 
 func (o *outcome) response() Response {
 	a := o.last
-	return Response{a.response.StatusCode, a.header, a.response.RateLimit, a.number, nil}
+	return Response{a.response.StatusCode, a.header, a.response.RateLimit, o.sent}
 }
 
 // bodyStart returns the part of the body that an error keeps.

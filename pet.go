@@ -50,8 +50,8 @@ type Pet struct {
 	Status PetStatus `json:"status,omitempty"`
 }
 
-// MaxLimit is the largest [ListPetsParams.Limit] (section 4.1).
-const MaxLimit = 100
+// MaxListLimit is the largest [ListPetsParams.Limit] (section 4.1).
+const MaxListLimit = 100
 
 // encodeNewPet returns the body of createPet. It always has categoryId; an empty status is left out
 // (section 2).
@@ -70,7 +70,7 @@ func encodeNewPet(p NewPet) []byte {
 // decodePets decodes the body of listPets: an array of Pet, never nil.
 func decodePets(b *body.Buffer) ([]Pet, error) {
 	const petBytes = 48 // length of a short Pet, to estimate their number
-	pets := make([]Pet, 0, min(len(b.Bytes)/petBytes+1, MaxLimit))
+	pets := make([]Pet, 0, min(len(b.Bytes)/petBytes+1, MaxListLimit))
 	d := b.Open()
 	err := body.Delimiter(d, '[')
 	for err == nil && d.PeekKind() != ']' {

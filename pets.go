@@ -19,7 +19,7 @@ import (
 // ListPetsParams has the parameters of [Client.ListPets]. A zero field is not sent, so the zero
 // value asks for the service's default, 20 pets of any status.
 type ListPetsParams struct {
-	// Limit is the largest number of pets to return, from 1 to [MaxLimit].
+	// Limit is the largest number of pets to return, from 1 to [MaxListLimit].
 	Limit int
 	// Status selects the pets with this status.
 	Status PetStatus
@@ -102,7 +102,7 @@ func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*Get
 }
 
 func (p ListPetsParams) validate() error {
-	if p.Limit != 0 && (p.Limit < 1 || p.Limit > MaxLimit) {
+	if p.Limit != 0 && (p.Limit < 1 || p.Limit > MaxListLimit) {
 		return argumentError(OpListPets, "Limit", "must be 1 to 100, or 0 for the service's default")
 	}
 	return validateStatus(OpListPets, p.Status)
@@ -143,8 +143,8 @@ func validateStatus(operation string, s PetStatus) error {
 // limiter and rules: a GET is repeated, everything else is sent once and may match
 // [ErrOutcomeUnknown]; after any other error the service did not carry out the request. method is
 // GET, POST, PUT, PATCH or DELETE. path is escaped and may have a query: "pets/7?full=true". in is
-// encoded as JSON unless nil; the body of a 2xx is decoded into out unless nil. A 204 leaves out as
-// it is.
+// encoded as JSON unless nil; the body of a 2xx is decoded into out unless nil: into a
+// *[]byte or *[encoding/json.RawMessage] unchanged. A 204 leaves out as it is.
 //
 // The errors are those of the other methods. Their Operation is "do " and the method, and
 // [Call].Template ends in /{path}, so that logs and metrics have few different values.
@@ -176,6 +176,10 @@ func (c *Client) Do(
 		}
 	}
 	_, response, err := perform(ctx, c.usable(), r, opts, func(b *body.Buffer) (struct{}, error) {
+		if raw, ok := out.(*[]byte); ok {
+			*raw = b.Whole()
+			return struct{}{}, nil
+		}
 		return struct{}{}, json.Unmarshal(b.Whole(), out)
 	})
 	if err != nil {

@@ -143,15 +143,17 @@ func TestGetPetWithOtherID(t *testing.T) {
 	assert.ErrorContains(t, err, "id is 7 instead of 8")
 }
 
-func TestWithRawBody(t *testing.T) {
+func TestDoIntoTheWholeBody(t *testing.T) {
 	const body = `{"id":7,"name":"Rex","categoryId":3,"tag":"good"}`
-	client, _ := scripted(t, []responder{status(200, body), status(200, body)})
-	result, err := client.GetPet(t.Context(), 7, petstore.WithRawBody())
+	client, _ := scripted(t, []responder{status(200, body)})
+	var raw json.RawMessage
+	_, err := client.Do(t.Context(), http.MethodGet, "pets/7", nil, &raw)
 	require.NoError(t, err)
-	assert.JSONEq(t, body, string(result.RawBody))
-	result, err = client.GetPet(t.Context(), 7)
+	assert.Equal(t, body, string(raw))
+	var unchanged []byte
+	_, err = client.Do(t.Context(), http.MethodGet, "pets/7", nil, &unchanged)
 	require.NoError(t, err)
-	assert.Nil(t, result.RawBody)
+	assert.Equal(t, body, string(unchanged))
 }
 
 func TestResponseDeprecation(t *testing.T) {

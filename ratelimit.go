@@ -28,9 +28,7 @@ type RateLimitError struct {
 	RateLimit RateLimit
 	// Scope is the limit that the call would have had to wait for; empty if not known.
 	Scope LimitScope
-	// Local reports whether the call was refused before anything was sent.
-	Local bool
-	// Attempts is the number of attempts begun.
+	// Attempts is the number of requests that the call sent; 0 if it was refused before the first.
 	Attempts int
 	// Err is the *APIError of the 429, the end of the context, or both; nil if there is neither.
 	Err error
@@ -46,7 +44,7 @@ func (e *RateLimitError) Error() string {
 	if !e.RetryAt.IsZero() {
 		b.WriteString(" until " + e.RetryAt.UTC().Format(time.RFC3339))
 	}
-	if e.Local {
+	if e.Attempts == 0 {
 		b.WriteString(", nothing was sent")
 	}
 	if e.Err != nil {
@@ -66,9 +64,9 @@ func (e *RateLimitError) RetryAfterHeader() string {
 	return strconv.FormatInt(int64(max(1, seconds)), 10)
 }
 
-// Is reports whether target is [ErrRateLimited], or [ErrNotSent] for a Local refusal.
+// Is reports whether target is [ErrRateLimited], or [ErrNotSent] if the call sent nothing.
 func (e *RateLimitError) Is(target error) bool {
-	return target == ErrRateLimited || target == ErrNotSent && e.Local
+	return target == ErrRateLimited || target == ErrNotSent && e.Attempts == 0
 }
 
 // Unwrap returns Err.
@@ -91,7 +89,7 @@ func RetryAfter(err error) (time.Duration, bool) {
 // concurrent use. Often a Limiter around that of [NewLimiter] is enough.
 //
 // A Limiter that closes a key after a 429 should have a method Reopen(keyID string), for
-// [Client.Reopen]: it admits the next request although the key is closed, does not block, and has no
+// [Client.ReopenLimit]: it admits the next request although the key is closed, does not block, and has no
 // effect on an open key. A Limiter around another one should have a method Unwrap() Limiter that
 // returns that one.
 type Limiter interface {

@@ -19,10 +19,8 @@ type Response struct {
 	Header http.Header
 	// RateLimit is the rate limit from the X-RateLimit headers (section 8.2).
 	RateLimit RateLimit
-	// Attempts is the number of requests that the call sent.
+	// Attempts is the number of requests that the call sent, in part or completely.
 	Attempts int
-	// RawBody is the unchanged body of a success; nil without [WithRawBody].
-	RawBody []byte
 }
 
 // Deprecation has the headers with which a response announces the removal of its operation (RFC

@@ -235,7 +235,7 @@ func TestClientBehindProxy(t *testing.T) {
 		failed, ok := errors.AsType[*petstore.TransportError](call(t))
 		require.True(t, ok, operation)
 		assert.Equal(t, "the proxy responded 407 Proxy Authentication Required to CONNECT", failed.Err.Error())
-		assert.False(t, failed.Sent)
+		assert.Zero(t, failed.Attempts)
 	}
 	assert.Len(t, heads, 4, "a refused password is not sent again")
 	for _, head := range heads {

@@ -78,9 +78,9 @@ func TestCallSpanHasWhatErrorsAndTracesSay(t *testing.T) {
 	}
 	leftOut := map[string]string{
 		"Code": "may have anything", "Message": "may have anything", "Reason": "may have anything",
-		"Body": "may have anything", "Header": "may have anything", "RawBody": "is of a success only",
+		"Body": "may have anything", "Header": "may have anything",
 		"RetryAfter": "is an event of the wait", "RetryAt": "is a metric", "RateLimit": "is a metric", "Scope": "is a metric",
-		"Waited": "are the events of waits", "Duration": "is the span", "Local": "there is no status without a response",
+		"Waited": "are the events of waits", "Duration": "is the span",
 		"KeyID": "is of this process only", "KeyRefused": "is the status of the request", "Background": "is the reason of a wait",
 	}
 	recorded(t, func(t *testing.T, s *harness) {

@@ -88,7 +88,6 @@ func (l *Limiter) ask(now time.Time) {
 func refusalError(ctx context.Context, r *queue.Refusal) error {
 	e := &petstore.RateLimitError{
 		RetryAt: r.RetryAt, RateLimit: petstore.RateLimit(r.RateLimit), Scope: petstore.LimitScope(r.Scope),
-		Local: true,
 	}
 	if r.Ended {
 		e.Err = deadline.EndOf(ctx, nil)

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
@@ -75,7 +74,7 @@ func assertRefused(t *testing.T, l petstore.Limiter) petstore.RateLimitError {
 	require.ErrorIs(t, err, petstore.ErrRateLimited)
 	limited, ok := errors.AsType[*petstore.RateLimitError](err)
 	require.True(t, ok)
-	assert.True(t, limited.Local)
+	require.ErrorIs(t, err, petstore.ErrNotSent)
 	return *limited
 }
 

@@ -91,7 +91,7 @@ func (l *Limiter) RateLimit(string) petstore.RateLimit {
 	return petstore.RateLimit(l.known.rateLimit)
 }
 
-// Reopen implements [petstore.Client.Reopen] for all processes: the first one that has a call sends the
+// Reopen implements [petstore.Client.ReopenLimit] for all processes: the first one that has a call sends the
 // request. keyID is ignored, because the limiter has one budget.
 func (l *Limiter) Reopen(string) {
 	l.mu.Lock()

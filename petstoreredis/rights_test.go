@@ -105,7 +105,7 @@ func useUp(t *testing.T, rdb redis.UniversalClient, name string) {
 	}
 	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.ErrorIs(t, err, petstore.ErrRateLimited)
-	client.Reopen()
+	client.ReopenLimit()
 	require.NoError(t, limiter.Flush(t.Context()))
 	stats := limiter.Stats()
 	assert.Zero(t, stats.Fallbacks)

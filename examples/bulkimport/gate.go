@@ -21,7 +21,7 @@ var errStopped = errors.New("the import is being stopped")
 // lineKey is the context's key for the line of the row that a request adds.
 type lineKey struct{}
 
-// Unwrap lets [petstore.Client.Reopen] find the limiter in g.
+// Unwrap lets [petstore.Client.ReopenLimit] find the limiter in g.
 func (g *gate) Unwrap() petstore.Limiter { return g.Limiter }
 
 // Acquire implements [petstore.Limiter].

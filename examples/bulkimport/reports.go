@@ -34,7 +34,7 @@ func (j *job) report(ctx context.Context) error {
 			bad = append(bad, append(r.cells, line, e.Reason))
 		case sending, unknown:
 			if lists[r.pet.Status] == nil && err == nil {
-				params := petstore.ListPetsParams{Limit: petstore.MaxLimit, Status: r.pet.Status}
+				params := petstore.ListPetsParams{Limit: petstore.MaxListLimit, Status: r.pet.Status}
 				lists[r.pet.Status], err = j.client.ListPets(ctx, params)
 			}
 			open = append(open, []string{
@@ -60,7 +60,7 @@ func (j *job) shown(pet petstore.NewPet, list *petstore.ListPetsResult, err erro
 	}
 	if len(ids) > 0 {
 		return "seen: id " + strings.Join(ids, ", ")
-	} else if len(list.Pets) < petstore.MaxLimit {
+	} else if len(list.Pets) < petstore.MaxListLimit {
 		return fmt.Sprintf("not seen: it is not among the %d pets that listPets shows", len(list.Pets))
 	}
 	return fmt.Sprintf("cannot tell: listPets shows %d pets and there may be more", len(list.Pets))

@@ -93,7 +93,7 @@ func onFake(ctx context.Context, w io.Writer) error {
 	client := server.Client()
 	showCallers(ctx, w, client)
 
-	unknown, err := client.WithKey("unknown-key")
+	unknown, err := client.ForKey("unknown-key")
 	if err != nil {
 		return err
 	}

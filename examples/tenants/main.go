@@ -24,7 +24,7 @@ import (
 func clients(first *petstore.Client, keys map[string]string) (map[string]*petstore.Client, error) {
 	all := map[string]*petstore.Client{}
 	for tenant, key := range keys {
-		client, err := first.WithKey(key)
+		client, err := first.ForKey(key)
 		if err != nil {
 			return nil, fmt.Errorf("tenant %s: %w", tenant, err)
 		}

@@ -19,7 +19,7 @@ func (s Shelter) Report(ctx context.Context) (string, error) {
 		petstore.PetStatusPending:   &pending,
 		petstore.PetStatusSold:      &sold,
 	} {
-		result, err := s.client.ListPets(ctx, petstore.ListPetsParams{Status: status, Limit: petstore.MaxLimit})
+		result, err := s.client.ListPets(ctx, petstore.ListPetsParams{Status: status, Limit: petstore.MaxListLimit})
 		if err != nil {
 			return "", fmt.Errorf("report: %w", err)
 		}
@@ -45,7 +45,7 @@ func (s Shelter) Admit(ctx context.Context, name string, category int64) (petsto
 }
 
 func (s Shelter) find(ctx context.Context, wanted petstore.NewPet) (petstore.Pet, bool) {
-	result, err := s.client.ListPets(ctx, petstore.ListPetsParams{Status: wanted.Status, Limit: petstore.MaxLimit})
+	result, err := s.client.ListPets(ctx, petstore.ListPetsParams{Status: wanted.Status, Limit: petstore.MaxListLimit})
 	if err != nil {
 		return petstore.Pet{}, false
 	}

@@ -131,7 +131,7 @@ func listCall(query url.Values) string {
 		switch {
 		case len(query[name]) > 1:
 			return ""
-		case name == "limit" && err == nil && limit >= 1 && limit <= petstore.MaxLimit:
+		case name == "limit" && err == nil && limit >= 1 && limit <= petstore.MaxListLimit:
 			fields = append(fields, "Limit: "+value)
 		case name == "status" && petstore.PetStatus(value).Valid():
 			fields = append(fields, fmt.Sprintf("Status: %q", value))
