@@ -413,7 +413,7 @@ func TestClientForAWeek(t *testing.T) {
 				key := fake.DefaultAPIKey
 				client, err := petstore.NewClient("https://service.test/v1", "",
 					petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, nil }),
-					petstore.WithHTTPClient(&http.Client{Transport: server.Transport()}),
+					petstore.WithHTTPClient(server.HTTPClient()),
 					petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 				require.NoError(t, err)
 				succeeded, refused := week(t, client, func(day int) {

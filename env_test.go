@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -76,7 +75,7 @@ func TestNewClientFromEnvProcesses(t *testing.T) {
 		var most int
 		synctest.Test(t, func(t *testing.T) {
 			server := fake.NewTestServer(t, fake.WithKey(testKey, fake.PlanFree), fake.WithLatency(100*time.Millisecond))
-			client, err := petstore.NewClientFromEnv(append(opts, petstore.WithHTTPClient(&http.Client{Transport: server.Transport()}))...)
+			client, err := petstore.NewClientFromEnv(append(opts, petstore.WithHTTPClient(server.HTTPClient()))...)
 			require.NoError(t, err)
 			for range 50 {
 				go func() { _, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(0)) }()

@@ -316,7 +316,7 @@ func FuzzNewPet(f *testing.F) {
 	f.Add("Rex", int64(0), "adopted\n")
 	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(0, 0)), fake.WithJournal(0))
 	f.Cleanup(srv.Close)
-	tap := &tapped{RoundTripper: srv.Transport()}
+	tap := &tapped{RoundTripper: srv.HTTPClient().Transport}
 	client := srv.Client(petstore.WithHTTPClient(&http.Client{Transport: tap}), petstore.WithLimiter(nil))
 	f.Fuzz(func(t *testing.T, name string, category int64, status string) {
 		srv.Reset()

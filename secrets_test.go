@@ -78,7 +78,7 @@ func repeating(t *testing.T, opts ...petstore.Option) *petstore.Client {
 	srv := fake.NewServer(fake.WithKey(secretKey, fake.PlanFree))
 	t.Cleanup(srv.Close)
 	srv.Inject(echo())
-	opts = append([]petstore.Option{petstore.WithHTTPClient(&http.Client{Transport: srv.Transport()})}, opts...)
+	opts = append([]petstore.Option{petstore.WithHTTPClient(srv.HTTPClient())}, opts...)
 	client, err := petstore.NewClient("https://service.test/v1", secretKey, opts...)
 	require.NoError(t, err)
 	return client

@@ -47,13 +47,13 @@ func TestAuth(t *testing.T) {
 	t.Run("the scheme may be in any case", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		for _, scheme := range []string{"Bearer ", "bearer ", "BEARER  "} {
-			r := viaTransport(t, srv).send(t, request{path: "/pets", auth: scheme + srv.APIKey()})
+			r := viaMemory(t, srv).send(t, request{path: "/pets", auth: scheme + srv.APIKey()})
 			assert.Equal(t, http.StatusOK, r.status)
 		}
 	})
 	t.Run("keys are added and revoked", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		with := request{path: "/pets", auth: "Bearer late-key"}
 		assert.Equal(t, http.StatusUnauthorized, d.send(t, with).status)
 		srv.AddKey("late-key", fake.PlanFree)

@@ -37,9 +37,9 @@ func TestCatalogue(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPets(catalogue(3)...))
 		srv.DeletePet(3)
 		srv.SetStatus(1, petstore.PetStatusSold)
-		assert.Equal(t, []int64{1}, viaTransport(t, srv).send(t, request{path: "/pets?status=sold"}).ids(t))
+		assert.Equal(t, []int64{1}, viaMemory(t, srv).send(t, request{path: "/pets?status=sold"}).ids(t))
 		assert.Equal(t, int64(4), srv.AddPet(petstore.NewPet{Name: "Rex"}).ID)
-		assert.JSONEq(t, `{"id":5,"name":"Max","categoryId":1}`, viaTransport(t, srv).send(t, create("Max")).body)
+		assert.JSONEq(t, `{"id":5,"name":"Max","categoryId":1}`, viaMemory(t, srv).send(t, create("Max")).body)
 	})
 	t.Run("a pet takes at most a hundred bytes", func(t *testing.T) {
 		const n = 200_000
@@ -57,7 +57,7 @@ func TestCatalogue(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPets(catalogue(2)...), fake.WithPlan(fake.Enterprise(1, 0)))
-	d := viaTransport(t, srv)
+	d := viaMemory(t, srv)
 	srv.AddKey("another-key", fake.PlanPro)
 	srv.RevokeKey("another-key")
 	srv.DeletePet(1)

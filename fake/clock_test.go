@@ -19,7 +19,7 @@ func TestClock(t *testing.T) {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 1)), fake.WithKey("banned", fake.PlanPro),
 			fake.WithClock(func() time.Time { return now }))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		srv.BanKey("banned", time.Hour)
 		d.list(t)
 		assert.Equal(t, http.StatusTooManyRequests, d.list(t).status)
@@ -52,7 +52,7 @@ func TestClock(t *testing.T) {
 		})
 	t.Run("Advance moves windows and the date", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		before := srv.Now()
 		d.admitted(t)
 		srv.Advance(time.Minute)
@@ -66,7 +66,7 @@ func TestClock(t *testing.T) {
 	t.Run("going back by less than a second begins no window", func(t *testing.T) {
 		now := time.Unix(1_000_000_000, 100)
 		srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return now }))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		d.list(t)
 		now = now.Add(-time.Second / 2)
 		d.list(t)
@@ -101,7 +101,7 @@ func TestClock(t *testing.T) {
 				tb := &recorder{}
 				srv := fake.NewTestServer(tb, fake.WithPlan(fake.Enterprise(1, 0)))
 				for range c.sent {
-					viaTransport(t, srv).list(t)
+					viaMemory(t, srv).list(t)
 				}
 				srv.Advance(time.Second)
 				assert.Empty(t, tb.log.String())

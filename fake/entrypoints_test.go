@@ -25,19 +25,17 @@ import (
 func TestEntryPoints(t *testing.T) {
 	t.Run("lead to the same service", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		names := []string{"memory", "direct", "loopback", "handler"}
-		for i, d := range []entryPoint{
-			viaMemory(t, srv), viaTransport(t, srv), viaURL(t, srv), viaHandler(t, srv),
-		} {
+		names := []string{"memory", "loopback", "handler"}
+		for i, d := range []entryPoint{viaMemory(t, srv), viaURL(t, srv), viaHandler(t, srv)} {
 			r := d.send(t, create(names[i]))
 			assert.Equal(t, http.StatusCreated, r.status)
 		}
-		require.Len(t, srv.Pets(), 4)
+		require.Len(t, srv.Pets(), 3)
 		for i, p := range srv.Pets() {
 			assert.Equal(t, petstore.Pet{ID: int64(i + 1), Name: names[i], CategoryID: 1}, p)
 		}
-		srv.AssertRequests(t, petstore.OpCreatePet, 4)
-		assert.Equal(t, 4, srv.Usage(srv.APIKey()).Minute)
+		srv.AssertRequests(t, petstore.OpCreatePet, 3)
+		assert.Equal(t, 3, srv.Usage(srv.APIKey()).Minute)
 	})
 	throughEveryEntryPoint(t, "every response has the three headers and the server's date",
 		[]fake.Option{fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 5) })},
@@ -73,24 +71,20 @@ func TestEntryPoints(t *testing.T) {
 			}
 		})
 	t.Run("in memory, close the body of a request that is not sent", func(t *testing.T) {
-		for name, open := range map[string]func(testing.TB, *fake.Server) entryPoint{"memory": viaMemory, "direct": viaTransport} {
-			t.Run(name, func(t *testing.T) {
-				srv := fake.NewTestServer(t)
-				d := open(t, srv)
-				srv.Inject(fake.Fault{Wire: fake.WireRefuse})
-				for _, what := range []string{"refused", "closed"} {
-					body := &closeRecorder{Reader: strings.NewReader("{}")}
-					req := create("Rex").build(t, d.base)
-					req.Body, req.GetBody = body, nil
-					resp, err := d.client.Transport.RoundTrip(req)
-					if err == nil {
-						resp.Body.Close()
-					}
-					assert.ErrorIs(t, err, syscall.ECONNREFUSED, what)
-					assert.True(t, body.closed, what)
-					srv.Close()
-				}
-			})
+		srv := fake.NewTestServer(t)
+		d := viaMemory(t, srv)
+		srv.Inject(fake.Fault{Wire: fake.WireRefuse})
+		for _, what := range []string{"refused", "closed"} {
+			body := &closeRecorder{Reader: strings.NewReader("{}")}
+			req := create("Rex").build(t, d.base)
+			req.Body, req.GetBody = body, nil
+			resp, err := d.client.Transport.RoundTrip(req)
+			if err == nil {
+				resp.Body.Close()
+			}
+			assert.ErrorIs(t, err, syscall.ECONNREFUSED, what)
+			assert.True(t, body.closed, what)
+			srv.Close()
 		}
 	})
 	throughEveryEntryPoint(t, "a body that is closed cannot be read",
@@ -103,26 +97,24 @@ func TestEntryPoints(t *testing.T) {
 		})
 	t.Run("in memory, refuse a request without a URL", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		for _, rt := range []http.RoundTripper{srv.HTTPClient().Transport, srv.Transport()} {
-			resp, err := rt.RoundTrip(&http.Request{Header: http.Header{}})
-			if err == nil {
-				resp.Body.Close()
-			}
-			assert.ErrorContains(t, err, "URL")
+		resp, err := srv.HTTPClient().Transport.RoundTrip(&http.Request{Header: http.Header{}})
+		if err == nil {
+			resp.Body.Close()
 		}
+		assert.ErrorContains(t, err, "URL")
 	})
 	t.Run("in memory, take an empty method for GET", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		for _, d := range []entryPoint{viaMemory(t, srv), viaTransport(t, srv)} {
-			req := request{path: "/pets"}.build(t, d.base)
-			req.Method = ""
-			resp, err := d.client.Transport.RoundTrip(req)
-			require.NoError(t, err)
-			resp.Body.Close()
-			assert.Equal(t, http.StatusOK, resp.StatusCode)
-		}
-		assert.Equal(t, petstore.OpListPets, srv.Requests()[1].Operation)
-		assert.Equal(t, http.MethodGet, srv.Requests()[1].Method)
+		d := viaMemory(t, srv)
+		req := request{path: "/pets"}.build(t, d.base)
+		req.Method = ""
+		resp, err := d.client.Transport.RoundTrip(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		assert.Equal(t, http.StatusOK, resp.StatusCode)
+		last, _ := srv.LastRequest()
+		assert.Equal(t, petstore.OpListPets, last.Operation)
+		assert.Equal(t, http.MethodGet, last.Method)
 	})
 }
 
@@ -131,7 +123,6 @@ func TestServer(t *testing.T) {
 		before := runtime.NumGoroutine()
 		srv := fake.NewServer()
 		srv.HTTPClient()
-		srv.Transport()
 		assert.LessOrEqual(t, runtime.NumGoroutine(), before) // those of earlier tests may still end
 	})
 }
@@ -159,7 +150,7 @@ func TestURL(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, srv := range []*fake.Server{outside, fake.NewTestServer(t)} {
 				assert.PanicsWithValue(t, "fake: URL: a goroutine that reads from a socket stops the time of a"+
-					" testing/synctest bubble; use Client, HTTPClient or Transport in a bubble",
+					" testing/synctest bubble; use Client or HTTPClient in a bubble",
 					func() { srv.URL() })
 			}
 		})
@@ -205,19 +196,6 @@ func TestClient(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		assert.Panics(t, func() { srv.Client(petstore.WithMaxResponseBytes(-1)) })
 	})
-}
-
-func TestTransport(t *testing.T) {
-	srv := fake.NewTestServer(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	body := &closeRecorder{Reader: strings.NewReader("{}")}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://x/v1/pets", body)
-	require.NoError(t, err)
-	_, err = srv.Transport().RoundTrip(req) //nolint:bodyclose // there is none
-	assert.ErrorIs(t, err, context.Canceled)
-	assert.True(t, body.closed)
-	assert.Empty(t, srv.Requests())
 }
 
 type closeRecorder struct {
@@ -270,7 +248,6 @@ func TestBubble(t *testing.T) {
 						for range 20 {
 							srv.Inject(fake.Fault{Delay: time.Second})
 							assert.Equal(t, http.StatusOK, viaMemory(t, srv).list(t).status)
-							assert.Equal(t, http.StatusOK, viaTransport(t, srv).list(t).status)
 							time.Sleep(time.Second)
 						}
 					})

@@ -167,20 +167,6 @@ func ExampleServer_URL() {
 	// Output: 200
 }
 
-func ExampleServer_Transport() {
-	srv := fake.NewServer()
-	defer srv.Close()
-	hc := &http.Client{Transport: srv.Transport()} // the service on this goroutine
-	result, err := srv.Client(petstore.WithHTTPClient(hc)).
-		CreatePet(context.Background(), petstore.NewPet{Name: "Rex", CategoryID: 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(result.Pet.ID, result.StatusCode)
-	// Output: 1 201
-}
-
 func ExampleServer_ServeHTTP() {
 	srv := fake.NewServer()
 	defer srv.Close()

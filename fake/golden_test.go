@@ -53,7 +53,7 @@ func goldenServer(t *testing.T) *fake.Server {
 			petstore.NewPet{Name: "Tom", CategoryID: 2},
 			petstore.NewPet{Name: "Leo", CategoryID: 1, Status: petstore.PetStatusAvailable},
 		))
-	viaTransport(t, srv).send(t, request{path: "/pets", auth: "Bearer used-up-key"})
+	viaMemory(t, srv).send(t, request{path: "/pets", auth: "Bearer used-up-key"})
 	return srv
 }
 
@@ -87,10 +87,10 @@ func dialRaw(t *testing.T, base string) net.Conn {
 	return conn
 }
 
-func TestTransportRespondsLikeASocket(t *testing.T) {
+func TestHTTPClientRespondsLikeASocket(t *testing.T) {
 	for _, q := range []request{{path: "/pets"}, create("Rex"), {path: "/pets/1"}, {path: "/none", auth: "-"}} {
-		direct := viaTransport(t, goldenServer(t)).send(t, q)
+		memory := viaMemory(t, goldenServer(t)).send(t, q)
 		loopback := viaURL(t, goldenServer(t)).send(t, q)
-		assert.Equal(t, loopback, direct)
+		assert.Equal(t, loopback, memory)
 	}
 }

@@ -36,7 +36,7 @@ func throughEveryEntryPoint(
 ) {
 	t.Helper()
 	for entry, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
-		"memory": viaMemory, "direct": viaTransport, "loopback": viaURL, "handler": viaHandler,
+		"memory": viaMemory, "loopback": viaURL, "handler": viaHandler,
 	} {
 		t.Run(name+"/"+entry, func(t *testing.T) {
 			srv := fake.NewTestServer(t, opts...)
@@ -45,27 +45,19 @@ func throughEveryEntryPoint(
 	}
 }
 
-// inBubble runs a subtest in virtual time, through each of the entry points that work there.
+// inBubble runs a subtest in virtual time.
 func inBubble(t *testing.T, name string, opts []fake.Option, f func(*testing.T, *fake.Server, entryPoint)) {
 	t.Helper()
-	for entry, open := range map[string]func(testing.TB, *fake.Server) entryPoint{
-		"memory": viaMemory, "direct": viaTransport,
-	} {
-		t.Run(name+"/"+entry, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv := fake.NewTestServer(t, opts...)
-				f(t, srv, open(t, srv))
-			})
+	t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := fake.NewTestServer(t, opts...)
+			f(t, srv, viaMemory(t, srv))
 		})
-	}
+	})
 }
 
 func viaMemory(_ testing.TB, srv *fake.Server) entryPoint {
 	return entryPoint{srv.HTTPClient(), "http://service.test/v1"}
-}
-
-func viaTransport(_ testing.TB, srv *fake.Server) entryPoint {
-	return entryPoint{&http.Client{Transport: srv.Transport()}, "https://service.test/v1"}
 }
 
 func viaURL(t testing.TB, srv *fake.Server) entryPoint {

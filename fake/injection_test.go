@@ -33,7 +33,7 @@ func TestFaultTimes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			srv := fake.NewTestServer(t, fake.WithSeed(3))
-			d := viaTransport(t, srv)
+			d := viaMemory(t, srv)
 			c.fault.Status = 500
 			injected := srv.Inject(c.fault)
 			got := ""
@@ -48,7 +48,7 @@ func TestFaultTimes(t *testing.T) {
 
 func TestFaultFor(t *testing.T) {
 	srv := fakecontrol.New("", nil, fake.WithClock(func() time.Time { return time.Unix(1_000_000_000, 0) }))
-	d := viaTransport(t, srv.Server)
+	d := viaMemory(t, srv.Server)
 	injected := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever, For: time.Minute})
 	assert.Equal(t, srv.Now().Add(time.Minute), injected.Until)
 	assert.Equal(t, 503, d.list(t).status)
@@ -65,7 +65,7 @@ func TestFaultFor(t *testing.T) {
 func TestFaultMatch(t *testing.T) {
 	t.Run("strikes only fitting requests", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithKey("other-key", fake.PlanFree))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		other := request{path: "/pets", auth: "Bearer other-key"}
 
 		srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 500})
@@ -82,7 +82,7 @@ func TestFaultMatch(t *testing.T) {
 	})
 	t.Run("the first of several fitting faults strikes", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		first := srv.Inject(fake.Fault{Status: 501})
 		srv.Inject(fake.Fault{Status: 502})
 		removed := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever})
@@ -161,7 +161,7 @@ func TestInjections(t *testing.T) {
 	often := srv.Inject(fake.Fault{Status: 502, Times: fake.Forever})
 	srv.Inject(fake.Fault{Status: 503}).Remove()
 	for range 3 {
-		viaTransport(t, srv.Server).list(t)
+		viaMemory(t, srv.Server).list(t)
 	}
 	all := srv.Injections()
 	require.Len(t, all, 2)

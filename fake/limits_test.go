@@ -28,7 +28,7 @@ func (d entryPoint) admitted(t *testing.T) (int, reply) {
 func TestLimits(t *testing.T) {
 	t.Run("headers show the limit with fewer requests left", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 4)))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		r := d.list(t)
 		assert.Equal(t, "3", r.header.Get("X-RateLimit-Limit"))
 		assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
@@ -40,10 +40,10 @@ func TestLimits(t *testing.T) {
 	})
 	t.Run("a plan without limits still has headers", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
-		r := viaTransport(t, srv).list(t)
+		r := viaMemory(t, srv).list(t)
 		assert.Equal(t, "2147483647", r.header.Get("X-RateLimit-Remaining"))
 		srv.SetPlan(srv.APIKey(), fake.Enterprise(0, 5))
-		r = viaTransport(t, srv).list(t)
+		r = viaMemory(t, srv).list(t)
 		assert.Equal(t, "5", r.header.Get("X-RateLimit-Limit"))
 		assert.Equal(t, "3", r.header.Get("X-RateLimit-Remaining"))
 	})
@@ -61,7 +61,7 @@ func TestLimits(t *testing.T) {
 	}
 	t.Run("a request that gets a 429 does not count", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		d.send(t, request{path: "/pets", auth: "-"})
 		d.send(t, request{path: "/elsewhere"})
 		n, _ := d.admitted(t)
@@ -74,7 +74,7 @@ func TestLimits(t *testing.T) {
 	})
 	t.Run("each key has its own plan and windows", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.Enterprise(1, 0)))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		second := request{path: "/pets", auth: "Bearer second-key"}
 		assert.Equal(t, http.StatusOK, d.send(t, second).status)
 		assert.Equal(t, http.StatusTooManyRequests, d.send(t, second).status)

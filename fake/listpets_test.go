@@ -44,7 +44,7 @@ func (r reply) ids(t *testing.T) []int64 {
 func TestListPets(t *testing.T) {
 	t.Run("returns twenty pets by default", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPets(catalogue(150)...))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		for path, n := range map[string]int{
 			"/pets": 20, "/pets?limit=1": 1, "/pets?limit=100": 100, "/pets?limit=100&status=sold": 37,
 		} {
@@ -83,7 +83,7 @@ func TestListPets(t *testing.T) {
 			} {
 				srv := fake.NewTestServer(t, fake.WithPets(catalogue(150)...),
 					fake.WithBehavior(fake.Behavior{InvalidLimit: choice, InvalidStatus: choice}))
-				r := viaTransport(t, srv).send(t, request{path: "/pets?" + c.query})
+				r := viaMemory(t, srv).send(t, request{path: "/pets?" + c.query})
 				if want == bad {
 					assert.Equal(t, bad, r.status, c.query)
 					assert.Contains(t, r.body, `"message":"listPets: `)
@@ -98,7 +98,7 @@ func TestListPets(t *testing.T) {
 		list := func(order fake.Order, path string) []int64 {
 			srv := fake.NewTestServer(t, fake.WithPets(catalogue(50)...), fake.WithSeed(7),
 				fake.WithBehavior(fake.Behavior{Order: order}))
-			return viaTransport(t, srv).send(t, request{path: path}).ids(t)
+			return viaMemory(t, srv).send(t, request{path: path}).ids(t)
 		}
 		assert.Equal(t, []int64{50, 49, 48}, list(fake.OrderDescending, "/pets?limit=3"))
 		assert.Equal(t, []int64{49, 45, 41}, list(fake.OrderDescending, "/pets?limit=3&status=available"))
@@ -114,7 +114,7 @@ func TestListPets(t *testing.T) {
 func TestGetPet(t *testing.T) {
 	t.Run("finds a pet by its id alone", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPets(catalogue(1)...))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		for path, status := range map[string]int{
 			"/pets/1": 200, "/pets/2": 404, "/pets/0": 404, "/pets/-1": 404, "/pets/x": 404, "/pets/1.0": 404, "/pets/+1": 404, "/pets/01": 404, "/pets/-0": 404,
 			"/pets/9223372036854775807": 404, "/pets/9223372036854775808": 404, "/pets/": 404, "/pets/1/": 404,
@@ -132,7 +132,7 @@ func TestGetPet(t *testing.T) {
 			srv := fake.NewTestServer(t, fake.WithPets(catalogue(1)...),
 				fake.WithBehavior(fake.Behavior{Removal: removal}),
 				fake.WithClock(func() time.Time { return time.Date(2030, 12, 4, 23, 59, 59, 0, time.UTC) }))
-			d := viaTransport(t, srv)
+			d := viaMemory(t, srv)
 			assert.Equal(t, http.StatusOK, d.send(t, request{path: "/pets/1"}).status)
 			srv.Advance(time.Second)
 			assert.Equal(t, status, d.send(t, request{path: "/pets/1"}).status)
@@ -141,7 +141,7 @@ func TestGetPet(t *testing.T) {
 	})
 	t.Run("shows its deprecation if the Behavior says so", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
-		d := viaTransport(t, srv)
+		d := viaMemory(t, srv)
 		r := d.send(t, request{path: "/pets/1"})
 		assert.Equal(t, "@915148800", r.header.Get("Deprecation"))
 		assert.Equal(t, "Thu, 05 Dec 2030 00:00:00 GMT", r.header.Get("Sunset"))

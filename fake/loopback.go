@@ -22,11 +22,11 @@ type loopback struct {
 // port is free, or if the server was closed before the first call.
 //
 // URL also panics inside a testing/synctest bubble, where the first wait of a client would never
-// end: a goroutine that reads from a socket keeps the bubble's time from passing. [Server.Client],
-// [Server.HTTPClient] and [Server.Transport] work there.
+// end: a goroutine that reads from a socket keeps the bubble's time from passing. [Server.Client] and
+// [Server.HTTPClient] work there.
 func (s *Server) URL() string {
 	must(!inBubble(), "URL", "a goroutine that reads from a socket stops the time of a testing/synctest"+
-		" bubble; use Client, HTTPClient or Transport in a bubble")
+		" bubble; use Client or HTTPClient in a bubble")
 	s.loopback.mu.Lock()
 	defer s.loopback.mu.Unlock()
 	if s.loopback.url == "" {

@@ -1,13 +1,16 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/petstore/petstore-go/internal/link"
 )
@@ -98,8 +101,7 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 		x.readBody()
 	}
 	if f := s.faults.pick(x, true); f != nil {
-		a := response{wire: WireRefuse, lost: x.pause(f.Delay)}
-		return a.err()
+		return notConnected(cmp.Or(x.pause(f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
 	}
 	return nil
 }

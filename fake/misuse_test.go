@@ -143,7 +143,7 @@ func TestSetLatency(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
-	viaTransport(t, srv).list(t)
+	viaMemory(t, srv).list(t)
 	srv.RevokeKey("second-key")
 	keys := fakecontrol.Of(srv).Keys()
 	require.Len(t, keys, 2)

@@ -13,11 +13,10 @@ import (
 // [WithPlan] says otherwise. [Server.APIKey] returns it.
 const DefaultAPIKey = "fake-api-key"
 
-// Server is the Pet Store Service in memory. It has four entry points, which share the same
+// Server is the Pet Store Service in memory. It has three entry points, which share the same
 // catalogue, limits, faults, journal and clock:
 //
 //   - [Server.Client] and [Server.HTTPClient]: net/http on both sides of a connection in memory,
-//   - [Server.Transport]: the server on the caller's goroutine,
 //   - [Server.URL]: a loopback port,
 //   - [Server.ServeHTTP]: a handler for a server of your own, serving paths below /v1.
 //

@@ -123,7 +123,7 @@ func TestArtifacts(t *testing.T) {
 	t.Run("are not written if nothing keeps them", func(t *testing.T) {
 		keepArtifacts(t, "false")
 		tb := &artifactRecorder{&recorder{}, t.TempDir()}
-		viaTransport(t, fake.NewTestServer(tb)).list(t)
+		viaMemory(t, fake.NewTestServer(tb)).list(t)
 		tb.Errorf("something else")
 		tb.end()
 		assert.NotContains(t, tb.log.String(), "the whole journal")
@@ -140,7 +140,7 @@ func TestArtifacts(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				tb := &recorder{}
 				srv := fake.NewTestServer(wrap(tb))
-				viaTransport(t, srv).list(t)
+				viaMemory(t, srv).list(t)
 				tb.Errorf("something else")
 				tb.end()
 				assert.Contains(t, tb.log.String(), "#1 GET /v1/pets → 200")
@@ -157,7 +157,7 @@ func TestArtifacts(t *testing.T) {
 func TestArchiveMemory(t *testing.T) {
 	srv := fakecontrol.New("", nil, fake.WithPlan(fake.Enterprise(0, 0)))
 	defer srv.Close()
-	d := viaTransport(t, srv.Server)
+	d := viaMemory(t, srv.Server)
 	for _, body := range []string{"a pet ", `\u0041 "`, `a\/`, "😀", "\xff ", fake.DefaultAPIKey + " "} {
 		srv.Inject(fake.Fault{Body: []byte(strings.Repeat(body, 1<<20/len(body))), Times: 8})
 		for range 8 {

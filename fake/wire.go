@@ -1,12 +1,10 @@
 package fake
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"syscall"
 	"time"
 
@@ -37,40 +35,38 @@ const (
 	// WireDrip sends a byte of the body every 100 ms.
 	WireDrip
 	// WireRefuse refuses the connection, so that nothing reaches the server: no count, no entry in
-	// the journal; errors match syscall.ECONNREFUSED. Through Client, HTTPClient and Transport the
-	// request is looked at as the client made it, and Match sees its body only if it can be read
-	// again (http.Request.GetBody). Through URL and ServeHTTP the connection exists already, so
-	// that it is reset in place of a response, as by WireReset.
+	// the journal; errors match syscall.ECONNREFUSED. Through Client and HTTPClient the request is
+	// looked at as the client made it, and Match sees its body only if it can be read again
+	// (http.Request.GetBody). Through URL and ServeHTTP the connection exists already, so that it
+	// is reset in place of a response, as by WireReset.
 	WireRefuse
 
 	wireEnd // counts the constants
 )
 
-// wireRow says what one Wire does. If the client does not see the response, or a part of it,
-// Transport returns err, and breakOff ends a connection.
+// wireRow says what one Wire does.
 type wireRow struct {
 	name     string
-	effect   string // in words
-	err      error
-	breakOff func(http.ResponseWriter)
+	effect   string                    // in words
+	breakOff func(http.ResponseWriter) // ends the connection; nil if the client sees a response, or a part of it
 }
 
 // wires has a row for each constant: what else has a list of them is compared with this one.
 var wires = [wireEnd]wireRow{
-	WireNone:     {"none", "", nil, nil},
-	WireReset:    {"reset", "connection reset", errReset, reset},
-	WireClose:    {"close", "connection closed without a response", io.EOF, hangUp},
-	WireTruncate: {"truncate", "body cut off after its first half", nil, nil},
-	WireGarbage:  {"garbage", "bytes that are not HTTP", errMalformed, sendGarbage},
-	WireStall:    {"stall", "no response until the client gives up", errClosed, abort},
-	WireDrip:     {"drip", "a byte of the body every " + dripPause.String(), nil, nil},
-	WireRefuse:   {"refuse", "connection refused", errRefused, reset},
+	WireNone:     {"none", "", nil},
+	WireReset:    {"reset", "connection reset", reset},
+	WireClose:    {"close", "connection closed without a response", hangUp},
+	WireTruncate: {"truncate", "body cut off after its first half", nil},
+	WireGarbage:  {"garbage", "bytes that are not HTTP", sendGarbage},
+	WireStall:    {"stall", "no response until the client gives up", abort},
+	WireDrip:     {"drip", "a byte of the body every " + dripPause.String(), nil},
+	WireRefuse:   {"refuse", "connection refused", reset},
 }
 
 func (w Wire) known() bool { return w >= 0 && w < wireEnd }
 
 // shows reports whether the client gets to see the response, or a part of it.
-func (w Wire) shows() bool { return wires[w].err == nil }
+func (w Wire) shows() bool { return wires[w].breakOff == nil }
 
 // String returns the name of the constant in lower case, without Wire.
 func (w Wire) String() string {
@@ -139,10 +135,3 @@ func (closedError) Unwrap() []error {
 		net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true},
 	}
 }
-
-// The errors that Transport returns in place of a response, in the words of net/http.
-var (
-	errRefused   = notConnected(os.NewSyscallError("connect", syscall.ECONNREFUSED))
-	errReset     = link.WasReset("read")
-	errMalformed = errors.New("net/http: HTTP/1.x transport connection broken: malformed HTTP response")
-)

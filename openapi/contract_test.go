@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformanceRunKeepsToTheDocument(t *testing.T) {
 	srv := fake.NewTestServer(t)
-	v := newValidator(t, srv.Transport())
+	v := newValidator(t, srv.HTTPClient().Transport)
 	conformance.Run(t, conformance.Target{
 		BaseURL: baseURL, APIKey: srv.APIKey(), HTTPClient: &http.Client{Transport: v},
 	})
@@ -35,7 +35,7 @@ func TestConformanceRunKeepsToTheDocument(t *testing.T) {
 
 func TestClientKeepsToTheDocument(t *testing.T) {
 	srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(5, 0)))
-	v := newValidator(t, srv.Transport())
+	v := newValidator(t, srv.HTTPClient().Transport)
 	ctx := t.Context()
 	client := connect(t, v, srv.APIKey())
 

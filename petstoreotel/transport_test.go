@@ -40,7 +40,7 @@ func TestTransportLeavesTheRequestAsItIs(t *testing.T) {
 		var sent *http.Request
 		rt := petstoreotel.NewTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
 			sent = r
-			return s.server.Transport().RoundTrip(r)
+			return s.server.HTTPClient().Transport.RoundTrip(r)
 		}), s.opts...)
 
 		resp, err := rt.RoundTrip(req)

@@ -86,7 +86,7 @@ func (f fleet) run(t *testing.T) outcome {
 		pause(time.Duration(network.rng.Int64N(int64(20 * time.Second))))
 		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(f.limit, 0)), fake.WithBan(10, time.Hour),
 			fake.WithBehavior(fake.Behavior{Window: f.window}), fake.WithJournal(0))
-		network.RoundTripper = server.Transport()
+		network.RoundTripper = server.HTTPClient().Transport
 		if f.during != nil {
 			go f.during(r)
 			synctest.Wait()

@@ -60,9 +60,6 @@ func TestRun(t *testing.T) {
 			"memory": func(_ *testing.T, srv *fake.Server) Target {
 				return Target{BaseURL: "https://petstore.example/v1", HTTPClient: srv.HTTPClient()}
 			},
-			"direct": func(_ *testing.T, srv *fake.Server) Target {
-				return Target{BaseURL: "http://petstore.example/v1", HTTPClient: &http.Client{Transport: srv.Transport()}}
-			},
 			"loopback": func(t *testing.T, srv *fake.Server) Target {
 				loopback.Need(t)
 				return Target{BaseURL: srv.URL()}
@@ -97,7 +94,7 @@ func open(t *testing.T, b breakage, opts ...fake.Option) (*fake.Server, *session
 	t.Cleanup(srv.Close)
 	s, err := newSession(t.Context(), Target{
 		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(), Destructive: true,
-		HTTPClient: &http.Client{Transport: breaker{srv.Transport(), b}},
+		HTTPClient: &http.Client{Transport: breaker{srv.HTTPClient().Transport, b}},
 	})
 	require.NoError(t, err)
 	return srv, s

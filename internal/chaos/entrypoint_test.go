@@ -21,21 +21,17 @@ type entryPoint struct {
 	open    func(*fake.Server, *report) (http.RoundTripper, func())
 }
 
-// entryPoints returns the fake's own two in memory, and links that are kept alive and may use TLS and
+// entryPoints returns the fake's own in memory, and links that are kept alive and may use TLS and
 // HTTP/2.
 func entryPoints() []entryPoint {
 	memory := func(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
 		return srv.HTTPClient().Transport, func() {}
-	}
-	direct := func(srv *fake.Server, _ *report) (http.RoundTripper, func()) {
-		return srv.Transport(), func() {}
 	}
 	links := func(secure, http2 bool) func(*fake.Server, *report) (http.RoundTripper, func()) {
 		return func(srv *fake.Server, r *report) (http.RoundTripper, func()) { return serve(srv, r, secure, http2) }
 	}
 	return []entryPoint{
 		{"memory", "http://localhost/v1", memory},
-		{"direct", "https://service.test/v1", direct},
 		{"HTTP/1.1", "http://localhost/v1", links(false, false)},
 		{"HTTP/1.1 over TLS", "https://example.com/v1", links(true, false)},
 		{"HTTP/2", "https://example.com/v1", links(true, true)},

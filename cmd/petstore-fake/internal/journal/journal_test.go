@@ -44,7 +44,7 @@ func (j testJournal) callAs(key, method, path, body string) {
 	r, err := http.NewRequestWithContext(j.t.Context(), method, "http://fake"+path, strings.NewReader(body))
 	require.NoError(j.t, err)
 	r.Header.Set("Authorization", "Bearer "+key)
-	if resp, err := j.srv.Transport().RoundTrip(r); err == nil {
+	if resp, err := j.srv.HTTPClient().Transport.RoundTrip(r); err == nil {
 		require.NoError(j.t, resp.Body.Close())
 	}
 }

@@ -43,7 +43,7 @@ func Send(srv *fakecontrol.Server, origin string, r fake.Request, done func(*htt
 	}
 	go func() {
 		defer cancel()
-		resp, err := srv.Transport().RoundTrip(again)
+		resp, err := srv.HTTPClient().Transport.RoundTrip(again)
 		if err != nil {
 			done(again, 0, nil)
 			return
