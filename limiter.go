@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/option"
 	"github.com/petstore/petstore-go/internal/queue"
 	"github.com/petstore/petstore-go/internal/quota"
 )
@@ -33,30 +32,29 @@ func NewLimiter(opts ...LimiterOption) Limiter {
 	budget := quota.Budget{Reserve: backgroundReserve}
 	for _, opt := range opts {
 		if opt != nil {
-			opt.limiterOption(&budget)
+			opt.applyLimiter(&budget)
 		}
 	}
 	return &limiter{queue.NewLimiter(budget)}
 }
 
-// LimiterOption configures [NewLimiter]. It is a value like [Option].
+// LimiterOption configures [NewLimiter].
 type LimiterOption interface {
-	fmt.Stringer
-	limiterOption(*quota.Budget)
+	applyLimiter(b *quota.Budget)
 }
 
-type limiterOption struct{ option.Value[quota.Budget] }
+type limiterOption func(*quota.Budget)
 
-func (o limiterOption) limiterOption(b *quota.Budget) { o.Apply(b) }
+func (o limiterOption) applyLimiter(b *quota.Budget) { o(b) }
 
 // Processes sets the number of processes that use each API key, including this one, each with its
 // own limiter. From the first request on, the limiter then has fewer requests in flight, and leaves
 // the last requests of a window to the others. With 1, only this process uses the key. By default,
 // and if n is not positive, the limiter infers from the responses whether others use the key; if
 // eight processes start together, that is too late for some of them.
-func Processes(n int) LimiterOption { return limiterOption{processesKind.Of(n)} }
-
-var processesKind = option.New("Processes", nil, func(b *quota.Budget, n int) { b.Processes = max(0, n) })
+func Processes(n int) LimiterOption {
+	return limiterOption(func(b *quota.Budget) { b.Processes = max(0, n) })
+}
 
 // backgroundReserve is the part of each window that background calls leave to other calls, in
 // percent: of a window of 100 requests, 10 stay free for calls that should not wait while background

@@ -4,74 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/option"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// Option configures a [Client] in [NewClient]. Options are values: they can be compared with ==,
-// and String returns them as they are written in Go, without secrets. An option with a function
-// equals only itself.
+// Option configures a [Client] in [NewClient].
 type Option interface {
-	fmt.Stringer
-	applyClient(*clientConfig) error
+	applyClient(c *clientConfig) error
 }
 
 // CallOption configures a [Client] in [NewClient], or a single call. An option of the call
 // overrides the same option of its client.
 type CallOption interface {
 	Option
-	applyCall(*callConfig) error
+	applyCall(c *callConfig) error
 }
 
-type clientOption struct{ option.Value[clientConfig] }
+type clientOption func(*clientConfig) error
 
-func (o clientOption) applyClient(c *clientConfig) error { return invalid(o.Apply(c)) }
+func (o clientOption) applyClient(c *clientConfig) error { return o(c) }
 
-type callOption struct{ option.Value[callConfig] }
+type callOption func(*callConfig) error
 
-func (o callOption) applyClient(c *clientConfig) error { return invalid(o.Apply(&c.call)) }
-func (o callOption) applyCall(c *callConfig) error     { return invalid(o.Apply(c)) }
-
-// joined is the result of Options: a list, because slices cannot be compared.
-type joined struct{ first, rest Option }
+func (o callOption) applyClient(c *clientConfig) error { return o(&c.call) }
+func (o callOption) applyCall(c *callConfig) error     { return o(c) }
 
 // Options joins options to one, which applies them in their order.
 func Options(opts ...Option) Option {
-	var all joined
-	for _, opt := range slices.Backward(opts) {
-		all = joined{opt, all}
-	}
-	return all
+	return clientOption(func(c *clientConfig) error {
+		return applyAll(opts, func(o Option) error { return o.applyClient(c) })
+	})
 }
-
-func (j joined) options() (opts []Option) {
-	for ; j.rest != nil; j = j.rest.(joined) {
-		opts = append(opts, j.first)
-	}
-	return opts
-}
-
-func (j joined) applyClient(c *clientConfig) error {
-	return applyAll(j.options(), func(o Option) error { return o.applyClient(c) })
-}
-
-// String returns the options as they are written in Go.
-func (j joined) String() string {
-	var texts []string
-	for _, opt := range j.options() {
-		texts = append(texts, fmt.Sprint(opt))
-	}
-	return "Options(" + strings.Join(texts, ", ") + ")"
-}
-
-// Format writes String for each verb.
-func (j joined) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, j.String()) }
 
 // clientConfig is the result of all options of NewClient.
 type clientConfig struct {
@@ -106,6 +71,14 @@ func invalid(argument, reason string) error {
 		return nil
 	}
 	return argumentError("", argument, reason)
+}
+
+// notNil returns the error of an option whose value is nil.
+func notNil(name string, isNil bool) error {
+	if isNil {
+		return invalid(name, "is nil")
+	}
+	return nil
 }
 
 func argumentError(operation, argument, reason string) error {

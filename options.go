@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/option"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
@@ -28,11 +27,11 @@ const (
 // says. hc.Timeout, if set, limits each attempt, not the whole call; the shorter of hc.Timeout and
 // the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold.
 func WithHTTPClient(hc *http.Client) Option {
-	return clientOption{httpClientKind.Of(hc)}
+	return clientOption(func(c *clientConfig) error {
+		c.httpClient = hc
+		return notNil("WithHTTPClient", hc == nil)
+	})
 }
-
-var httpClientKind = option.New("WithHTTPClient", option.Nil[*http.Client],
-	func(c *clientConfig, hc *http.Client) { c.httpClient = hc })
 
 // WithLogger makes the Client log to l. The messages, levels and attributes are stable:
 //
@@ -50,27 +49,25 @@ var httpClientKind = option.New("WithHTTPClient", option.Nil[*http.Client],
 // [Wait].Reason, scope a [LimitScope], and cure what to do; an attribute that is not known is left
 // out. The API key and bodies are never logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return clientOption{loggerKind.Of(l)}
+	return clientOption(func(c *clientConfig) error {
+		if l != nil {
+			c.traces = append(c.traces, logTrace(l))
+		}
+		return nil
+	})
 }
-
-var loggerKind = option.New("WithLogger", nil, func(c *clientConfig, l *slog.Logger) {
-	if l != nil {
-		c.traces = append(c.traces, logTrace(l))
-	}
-})
 
 // WithUserAgent puts product, such as "myapp/1.2", before the SDK's own name in the User-Agent
 // header.
 func WithUserAgent(product string) Option {
-	return clientOption{userAgentKind.Of(product)}
+	return clientOption(func(c *clientConfig) error {
+		if strings.TrimSpace(product) == "" || !credential.ValidHeaderValue(product) {
+			return invalid("WithUserAgent", "is empty or not a valid header value")
+		}
+		c.product = product
+		return nil
+	})
 }
-
-var userAgentKind = option.New("WithUserAgent", func(product string) string {
-	if strings.TrimSpace(product) == "" || !credential.ValidHeaderValue(product) {
-		return "is empty or not a valid header value"
-	}
-	return ""
-}, func(c *clientConfig, product string) { c.product = product })
 
 // WithAPIKeyFunc calls f before each attempt to get the API key, for keys that rotate; the apiKey
 // of NewClient must then be "". f gets a context like the attempt's, and must be safe for
@@ -83,39 +80,36 @@ var userAgentKind = option.New("WithUserAgent", func(product string) string {
 // It does so for a create as well: the service did not carry out a request that it answered with
 // 401.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return clientOption{keyFuncKind.Of(f)}
+	return clientOption(func(c *clientConfig) error {
+		c.keyFunc = f
+		return notNil("WithAPIKeyFunc", f == nil)
+	})
 }
-
-// keyFunc is the function of WithAPIKeyFunc.
-type keyFunc = func(context.Context) (string, error)
-
-var keyFuncKind = option.New("WithAPIKeyFunc", option.Nil[keyFunc],
-	func(c *clientConfig, f keyFunc) { c.keyFunc = f })
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
 // is then sent unencrypted.
-func WithInsecureHTTP() Option { return clientOption{insecureKind.Of(option.None{})} }
-
-var insecureKind = option.New("WithInsecureHTTP", nil,
-	func(c *clientConfig, _ option.None) { c.insecureHTTP = true })
+func WithInsecureHTTP() Option {
+	return clientOption(func(c *clientConfig) error { c.insecureHTTP = true; return nil })
+}
 
 // WithMaxResponseBytes limits the body of a response to n bytes, counted after decompression. The
 // default is 10 MiB. If the body of a success is longer, the call fails with a [*ResponseError].
-func WithMaxResponseBytes(n int64) Option { return clientOption{maxResponseKind.Of(n)} }
-
-var maxResponseKind = option.New("WithMaxResponseBytes", func(n int64) string {
-	if n <= 0 {
-		return "must be positive"
-	}
-	return ""
-}, func(c *clientConfig, n int64) { c.maxResponseBytes = n })
+func WithMaxResponseBytes(n int64) Option {
+	return clientOption(func(c *clientConfig) error {
+		if n <= 0 {
+			return invalid("WithMaxResponseBytes", "must be positive")
+		}
+		c.maxResponseBytes = n
+		return nil
+	})
+}
 
 // WithLimiter replaces the Client's own limiter, which is [NewLimiter]. Give one limiter to all
 // clients with the same API key, so that they share its budget. A nil limiter switches limiting
 // off: a call then still waits for the Retry-After of its own 429.
-func WithLimiter(l Limiter) Option { return clientOption{limiterKind.Of(l)} }
-
-var limiterKind = option.New("WithLimiter", nil, func(c *clientConfig, l Limiter) { c.limiter = l })
+func WithLimiter(l Limiter) Option {
+	return clientOption(func(c *clientConfig) error { c.limiter = l; return nil })
+}
 
 // WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
 // between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
@@ -127,10 +121,12 @@ var limiterKind = option.New("WithLimiter", nil, func(c *clientConfig, l Limiter
 //	client, err := petstore.NewClient(baseURL, apiKey, petstore.WithStop(stop))
 //	...
 //	result, err := client.CreatePet(context.Background(), pet) // not with stop
-func WithStop(ctx context.Context) Option { return clientOption{stopKind.Of(ctx)} }
-
-var stopKind = option.New("WithStop", option.Nil[context.Context],
-	func(c *clientConfig, ctx context.Context) { c.stop = ctx })
+func WithStop(ctx context.Context) Option {
+	return clientOption(func(c *clientConfig) error {
+		c.stop = ctx
+		return notNil("WithStop", ctx == nil)
+	})
+}
 
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
 // or that of [WithHTTPClient], and returns the one to use instead. It is called once for each
@@ -152,24 +148,25 @@ var stopKind = option.New("WithStop", option.Nil[context.Context],
 // body itself was read. Only a transport that keeps the body, as the RoundTripper of
 // go-retryablehttp does, can still send a create twice: it must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return clientOption{transportKind.Of(wrap)}
+	return clientOption(func(c *clientConfig) error {
+		c.wraps = append(c.wraps, wrap)
+		return notNil("WithTransport", wrap == nil)
+	})
 }
-
-// wrapFunc is the function of WithTransport.
-type wrapFunc = func(http.RoundTripper) http.RoundTripper
-
-var transportKind = option.New("WithTransport", option.Nil[wrapFunc],
-	func(c *clientConfig, wrap wrapFunc) { c.wraps = append(c.wraps, wrap) })
 
 // WithTrace makes the Client call the functions of t during each call. With several WithTrace
 // options, the functions are called in the order of the options. The Client uses a copy of t. A nil
 // t is an error.
-func WithTrace(t *ClientTrace) Option { return clientOption{traceKind.Of(t)} }
-
-var traceKind = option.New("WithTrace", option.Nil[*ClientTrace], func(c *clientConfig, t *ClientTrace) {
-	trace := *t
-	c.traces = append(c.traces, &trace)
-})
+func WithTrace(t *ClientTrace) Option {
+	return clientOption(func(c *clientConfig) error {
+		if t == nil {
+			return notNil("WithTrace", true)
+		}
+		trace := *t
+		c.traces = append(c.traces, &trace)
+		return nil
+	})
+}
 
 // newClientConfig returns the defaults with opts applied.
 func newClientConfig(opts []Option) (*clientConfig, error) {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -26,38 +24,6 @@ import (
 type uncomparable struct {
 	closed
 	_ []int
-}
-
-func TestOptionsAreValues(t *testing.T) {
-	hc, logger, limiter, trace := &http.Client{}, slog.Default(), petstore.NewLimiter(), &petstore.ClientTrace{}
-	for want, option := range map[string]func() fmt.Stringer{
-		"WithMaxWait(5s)":                  func() fmt.Stringer { return petstore.WithMaxWait(5 * time.Second) },
-		"WithAttemptTimeout(0s)":           func() fmt.Stringer { return petstore.WithAttemptTimeout(0) },
-		"WithCallTimeout(1m0s)":            func() fmt.Stringer { return petstore.WithCallTimeout(time.Minute) },
-		"WithBackground()":                 func() fmt.Stringer { return petstore.WithBackground() },
-		`WithHeader("X-Tenant", …)`:        func() fmt.Stringer { return petstore.WithHeader("X-Tenant", "a-secret") },
-		`WithUserAgent("app/1.2")`:         func() fmt.Stringer { return petstore.WithUserAgent("app/1.2") },
-		"WithInsecureHTTP()":               func() fmt.Stringer { return petstore.WithInsecureHTTP() },
-		"WithMaxResponseBytes(100)":        func() fmt.Stringer { return petstore.WithMaxResponseBytes(100) },
-		"WithHTTPClient(*http.Client)":     func() fmt.Stringer { return petstore.WithHTTPClient(hc) },
-		"WithLogger(*slog.Logger)":         func() fmt.Stringer { return petstore.WithLogger(logger) },
-		"WithTrace(*petstore.ClientTrace)": func() fmt.Stringer { return petstore.WithTrace(trace) },
-		"WithLimiter(*petstore.limiter)":   func() fmt.Stringer { return petstore.WithLimiter(limiter) },
-		"WithLimiter(<nil>)":               func() fmt.Stringer { return petstore.WithLimiter(nil) },
-		"Processes(8)":                     func() fmt.Stringer { return petstore.Processes(8) },
-		"Options()":                        func() fmt.Stringer { return petstore.Options() },
-		"Options(WithMaxWait(0s), Options())": func() fmt.Stringer {
-			return petstore.Options(petstore.WithMaxWait(0), petstore.Options())
-		},
-		"WithRetryPolicy({MaxAttempts:1 BaseDelay:0s MaxDelay:0s})": func() fmt.Stringer {
-			return petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
-		},
-	} {
-		assert.Equal(t, want, option().String())
-		assert.Equal(t, want, fmt.Sprintf("%#v", option()))
-		assert.True(t, option() == option(), want) //nolint:testifylint // it is about ==
-	}
-	assert.False(t, petstore.Option(petstore.WithMaxWait(0)) == petstore.Options(petstore.WithMaxWait(0))) //nolint:testifylint // it is about ==
 }
 
 func TestOptions(t *testing.T) {

@@ -92,22 +92,6 @@ func (m refusingMeter) RegisterCallback(metric.Callback, ...metric.Observable) (
 	return metricnoop.Registration{}, m.refuses("callback")
 }
 
-func TestOptionsAreValues(t *testing.T) {
-	providers := func() petstoreotel.Option { return petstoreotel.WithMeterProvider(metricnoop.NewMeterProvider()) }
-	for want, o := range map[string]func() petstoreotel.Option{
-		"WithMeterProvider(noop.MeterProvider)": providers, "WithCallsOnly()": petstoreotel.WithCallsOnly,
-		"WithTracerProvider(<nil>)": func() petstoreotel.Option { return petstoreotel.WithTracerProvider(nil) },
-	} {
-		assert.Equal(t, want, o().String())
-		assert.True(t, o() == o(), want) //nolint:testifylint // it is about ==
-	}
-	// An empty composite propagator is a slice, which cannot be compared.
-	o := petstoreotel.WithPropagators(propagation.NewCompositeTextMapPropagator())
-	assert.True(t, o == o) //nolint:gocritic,testifylint // some values panic
-	once := petstoreotel.New()
-	assert.True(t, once == once) //nolint:gocritic,testifylint // as above
-}
-
 func TestNewCostsNextToNothingWhereNothingIsRecorded(t *testing.T) {
 	noop := []petstoreotel.Option{
 		petstoreotel.WithTracerProvider(tracenoop.NewTracerProvider()),

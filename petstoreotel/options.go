@@ -1,25 +1,20 @@
 package petstoreotel
 
 import (
-	"fmt"
-
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/petstore/petstore-go/internal/option"
 )
 
-// Option configures what [New] and [NewTransport] make. It is a value like [petstore.Option].
+// Option configures what [New] and [NewTransport] make.
 type Option interface {
-	fmt.Stringer
 	apply(*config)
 }
 
-type setting struct{ option.Value[config] }
+type setting func(*config)
 
-func (s setting) apply(c *config) { s.Apply(c) }
+func (s setting) apply(c *config) { s(c) }
 
 type config struct {
 	tracers     trace.TracerProvider
@@ -30,30 +25,27 @@ type config struct {
 
 // WithTracerProvider sets the provider of the tracer. The default, also for nil, is the global
 // provider.
-func WithTracerProvider(p trace.TracerProvider) Option { return setting{tracersKind.Of(p)} }
-
-var tracersKind = option.New("WithTracerProvider", nil, func(c *config, p trace.TracerProvider) { c.tracers = p })
+func WithTracerProvider(p trace.TracerProvider) Option {
+	return setting(func(c *config) { c.tracers = p })
+}
 
 // WithMeterProvider sets the provider of the meter. The default, also for nil, is the global
 // provider.
-func WithMeterProvider(p metric.MeterProvider) Option { return setting{metersKind.Of(p)} }
-
-var metersKind = option.New("WithMeterProvider", nil, func(c *config, p metric.MeterProvider) { c.meters = p })
+func WithMeterProvider(p metric.MeterProvider) Option {
+	return setting(func(c *config) { c.meters = p })
+}
 
 // WithPropagators sets the propagator that writes the context of a request's span into the
 // request's header. The default, also for nil, is the global one. An empty
 // propagation.NewCompositeTextMapPropagator sends nothing.
-func WithPropagators(p propagation.TextMapPropagator) Option { return setting{propagatorsKind.Of(p)} }
-
-var propagatorsKind = option.New("WithPropagators", nil,
-	func(c *config, p propagation.TextMapPropagator) { c.propagators = p })
+func WithPropagators(p propagation.TextMapPropagator) Option {
+	return setting(func(c *config) { c.propagators = p })
+}
 
 // WithCallsOnly has [New] leave the requests to another instrumentation, such as otelhttp: there
 // are no spans of requests and no http.client.request.duration, and no header changes. Calls and
 // waits are recorded as usual. WithCallsOnly has no effect on [NewTransport].
-func WithCallsOnly() Option { return setting{callsOnlyKind.Of(option.None{})} }
-
-var callsOnlyKind = option.New("WithCallsOnly", nil, func(c *config, _ option.None) { c.callsOnly = true })
+func WithCallsOnly() Option { return setting(func(c *config) { c.callsOnly = true }) }
 
 func newConfig(opts []Option) config {
 	var c config

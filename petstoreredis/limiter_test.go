@@ -250,15 +250,3 @@ func TestLimiter_worksInFIPSOnlyMode(t *testing.T) {
 	acquire(t, l).Release(petstore.Observation{})
 	assert.True(t, l.Stats().Away)
 }
-
-func TestOptionsAreValues(t *testing.T) {
-	for want, o := range map[string]func() Option{
-		"WithLease(1s)":            func() Option { return WithLease(time.Second) },
-		"WithShare(8)":             func() Option { return WithShare(8) },
-		`WithKeyPrefix("p:")`:      func() Option { return WithKeyPrefix("p:") },
-		"WithLogger(*slog.Logger)": func() Option { return WithLogger(nil) },
-	} {
-		assert.Equal(t, want, o().String())
-		assert.True(t, o() == o(), want) //nolint:testifylint // it is about ==
-	}
-}

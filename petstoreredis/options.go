@@ -1,24 +1,21 @@
 package petstoreredis
 
 import (
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/option"
 )
 
-// Option configures a [Limiter] in [NewLimiter]. It is a value like [petstore.Option].
+// Option configures a [Limiter] in [NewLimiter].
 type Option interface {
-	fmt.Stringer
 	apply(*config)
 }
 
-type setting struct{ option.Value[config] }
+type setting func(*config)
 
-func (s setting) apply(c *config) { s.Apply(c) }
+func (s setting) apply(c *config) { s(c) }
 
 type config struct {
 	logger  *slog.Logger
@@ -36,38 +33,28 @@ func defaults() config {
 // over, and when a state in Redis could not be read, at most one line a minute. A line has
 // [Stats].Name in it; neither the limiter's name nor a key is ever logged. A nil logger, the
 // default, logs nothing.
-func WithLogger(l *slog.Logger) Option { return setting{loggerKind.Of(l)} }
-
-var loggerKind = option.New("WithLogger", nil, func(c *config, l *slog.Logger) { c.logger = l })
+func WithLogger(l *slog.Logger) Option { return setting(func(c *config) { c.logger = l }) }
 
 // WithShare says among how many processes the key is divided while Redis is away: each then keeps
 // to its part. Where they are more than the limit has requests, some send nothing in a window. The
 // default, 0, is the number of processes that Redis knew of last, or 64 if it has never answered.
-func WithShare(processes int) Option { return setting{shareKind.Of(processes)} }
-
-var shareKind = option.New("WithShare", nil, func(c *config, processes int) { c.share = processes })
+func WithShare(processes int) Option { return setting(func(c *config) { c.share = processes }) }
 
 // WithTimeout bounds how long a call may be held up by one command of Redis. One that takes longer,
 // like one that fails, has the process go on without Redis. The default is 500 ms: a busy machine
 // stays below it, and so does a Redis in another region, where a lost connection costs a few round
 // trips. The first command may take a second in any case.
-func WithTimeout(d time.Duration) Option { return setting{timeoutKind.Of(d)} }
-
-var timeoutKind = option.New("WithTimeout", nil, func(c *config, d time.Duration) { c.timeout = d })
+func WithTimeout(d time.Duration) Option { return setting(func(c *config) { c.timeout = d }) }
 
 // WithLease sets for how long what a process has reserved is kept for it when it is not heard of.
 // The default is 5 s, the least is 100 ms. A process that is busy is heard of in time; after one
 // has died, up to its share of the window cannot be used by the others for so long.
-func WithLease(d time.Duration) Option { return setting{leaseKind.Of(d)} }
-
-var leaseKind = option.New("WithLease", nil, func(c *config, d time.Duration) { c.lease = d })
+func WithLease(d time.Duration) Option { return setting(func(c *config) { c.lease = d }) }
 
 // WithKeyPrefix sets what the names of the keys in Redis begin with, "petstore:" by default. It
 // must be the same in the whole fleet, and must not have braces in it: they are what keeps the keys
 // in one slot of a cluster.
-func WithKeyPrefix(prefix string) Option { return setting{prefixKind.Of(prefix)} }
-
-var prefixKind = option.New("WithKeyPrefix", nil, func(c *config, prefix string) { c.prefix = prefix })
+func WithKeyPrefix(prefix string) Option { return setting(func(c *config) { c.prefix = prefix }) }
 
 func (c *config) check() error {
 	switch {
