@@ -2,8 +2,6 @@ package fake
 
 import (
 	"fmt"
-	"io"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -45,10 +43,6 @@ func (c *control) Revoked(key string) bool {
 
 func (c *control) Request(seq int) (Request, bool) {
 	return first(c.srv.read(func(j *journal) []*entry { return j.find(seq) }))
-}
-
-func (*control) WriteHAR(w io.Writer, origin string, requests iter.Seq[Request]) error {
-	return writeArchive(w, origin, requests)
 }
 
 func (c *control) AllInjections() []*Injection {

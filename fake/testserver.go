@@ -1,10 +1,7 @@
 package fake
 
 import (
-	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +27,7 @@ type TB interface {
 // NewTestServer returns a server for a test, a benchmark or a synctest bubble. It closes itself at
 // the end of the test. The test fails if an injected fault never struck, if [Fault.Match] panicked
 // and, with [WithStrict], if a client misbehaved. A test that failed gets the last 100 requests of
-// the journal in its log, and under go test -artifacts the whole journal as HTTP Archive in its
-// artifact directory. The log of any test names what Close had to break off.
+// the journal in its log. The log of any test names what Close had to break off.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()
 	s := NewServer(opts...)
@@ -125,44 +121,7 @@ func (s *Server) report() {
 	if s.tb.Failed() {
 		requests := s.read(func(j *journal) []*entry { return j.entries })
 		s.tb.Logf("%s", s.transcript(requests))
-		s.keepJournal(requests)
 	}
-}
-
-// keepJournal writes the whole journal into the artifact directory of a test that has one, if that
-// is kept: without -artifacts it is gone before anybody can read what is in it.
-func (s *Server) keepJournal(requests []Request) {
-	kept := flag.Lookup("test.artifacts")
-	if kept == nil || kept.Value.String() != "true" || len(requests) == 0 {
-		return
-	}
-	dir := artifactDir(s.tb)
-	if dir == "" {
-		return
-	}
-	s.tb.Helper()
-	file, err := os.CreateTemp(dir, "petstore-fake-*.har") // a test may have several servers
-	if err == nil {
-		err = writeArchive(file, "http://petstore-fake", slices.Values(requests))
-		err = errors.Join(err, file.Close())
-	}
-	if err != nil {
-		s.tb.Logf("fake: the journal could not be written: %v", err)
-		return
-	}
-	s.tb.Logf("fake: the whole journal is in %s", file.Name())
-}
-
-// artifactDir returns the result of testing.TB.ArtifactDir, which Go has since 1.26, or an empty
-// string if tb has no such method.
-func artifactDir(tb TB) string {
-	artifacts, ok := tb.(interface{ ArtifactDir() string })
-	if !ok {
-		return ""
-	}
-	// A recorder for tests that embeds a nil testing.TB has the method as well, and it panics.
-	defer func() { _ = recover() }()
-	return artifacts.ArtifactDir()
 }
 
 // maxTranscript bounds the requests that a failed test prints.

@@ -5,7 +5,6 @@ package fakecontrol
 import (
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,9 +38,6 @@ type control interface {
 	// ClearRequests empties the journal and nothing else: Request.Seq counts on, and violations
 	// stay. Reset starts afresh.
 	ClearRequests()
-	// WriteHAR writes requests as an HTTP Archive, one after the other. origin is put before their
-	// paths, such as "http://127.0.0.1:4010". The error is that of w.
-	WriteHAR(w io.Writer, origin string, requests iter.Seq[fake.Request]) error
 
 	// What follows is documented at the functions below.
 

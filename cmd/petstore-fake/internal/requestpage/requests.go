@@ -119,6 +119,6 @@ func (p *Page) HAR(w http.ResponseWriter, r *http.Request) error {
 	fitting := p.fitting(fits, 0)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
-	_ = p.srv.WriteHAR(w, httpjson.Origin(r), p.read(fitting)) // an error says that the client is gone
+	_ = writeArchive(w, httpjson.Origin(r), p.read(fitting)) // an error says that the client is gone
 	return nil
 }
