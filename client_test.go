@@ -54,7 +54,7 @@ func TestNewClient(t *testing.T) {
 			"WithHeader":           petstore.WithHeader("a b", "x"),
 			"WithTrace":            petstore.WithTrace(nil),
 			"WithTransport":        petstore.WithTransport(nil),
-			"WithStop":             petstore.WithStop(nil), //nolint:staticcheck // nil is the case
+			"WithStop":             petstore.WithStop(nil), //lint:ignore SA1012 nil is the case
 		} {
 			_, err := petstore.NewClient("https://service.test/v1", testKey, opt)
 			argument, ok := errors.AsType[*petstore.ArgumentError](err)
@@ -99,7 +99,7 @@ func TestClientFormat(t *testing.T) {
 	assert.Equal(t, "https://service.test/v1", client.BaseURL())
 	assert.Equal(t, "petstore.Client()", (*petstore.Client)(nil).String())
 	assert.Empty(t, new(petstore.Client).BaseURL())
-	text, err := json.Marshal(client)
+	text, err := json.Marshal(client) //lint:ignore SA9005 an encoded client is empty
 	require.NoError(t, err)
 	assert.JSONEq(t, `{}`, string(text))
 	var log strings.Builder

@@ -1,123 +1,134 @@
 package petstore_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
+	"context"
+	"fmt"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
 )
 
-// The house tests check rules of this repository that no compiler or linter checks. These are about
-// the modules that packages link. The compiler refuses arrows that point upwards: they would be a
-// circle, import a program, or reach into the internal packages of one.
+// The house tests check rules of this repository that neither the compiler nor a linter checks.
 
-// engine lists all modules that a user of the client links. From Go 1.27 on, the codec is an alias
-// for the standard library's.
-var engine = []string{
-	"github.com/go-json-experiment/json",
-	"github.com/hashicorp/go-cleanhttp",
-	"github.com/hashicorp/go-retryablehttp",
+// refused has the imports that source files of the root module must not have, except some. All but
+// the reason are patterns: of paths of files, of import paths, and of both with a space between.
+var refused = []struct{ files, imports, except, reason string }{
+	{
+		`^`, `^\w[\w-]*\.[a-z]+/`,
+		` github\.com/(petstore/petstore-go|go-json-experiment/json)(/\S+)?$| github\.com/hashicorp/go-(retryablehttp|cleanhttp)$|` +
+			`^examples/bulkimport/\S+ go\.etcd\.io/bbolt(/errors)?$`,
+		"users would link another module",
+	},
+	{
+		`^`, `^testing$`, `^(fake/(faketest|conformance)|internal/(golden|loopback)|\S*test(kit)?)/`,
+		"users would link what is for tests",
+	},
+	{`^fake/`, `^github\.com/(hashicorp/|go-json-experiment/json$)`, `^$`, "client and fake share no code of the wire"},
+	{`^internal/`, `petstore-go(/fake.*)?$`, `^internal/fakecontrol/`, "internal packages are below the client"},
 }
 
-func TestHouseClientLinksItsEngineAndNothingElse(t *testing.T) {
+func TestHouseImports(t *testing.T) {
 	t.Parallel()
-	assert.ElementsMatch(t, engine, foreignModules(goList(t, "-deps", ".")))
-}
-
-func TestHouseNoShippedPackageLinksMoreThanTheClient(t *testing.T) {
-	t.Parallel()
-	// Also programs and examples, because users copy them.
-	assert.Subset(t, engine, foreignModules(goList(t, "-deps", "./...")))
-}
-
-func TestHouseFakeLinksNothingOfATest(t *testing.T) {
-	t.Parallel()
-	for _, pkg := range goList(t, "-deps", "./fake") {
-		path := pkg.ImportPath
-		assert.Falsef(t, isOrBelow(path, "testing"), "fake links %s: each program would get its flags", path)
-		assert.Falsef(t, isOrBelow(path, "github.com/stretchr"), "fake links %s: users would link it, too", path)
-	}
-}
-
-func isOrBelow(path, parent string) bool {
-	return path == parent || strings.HasPrefix(path, parent+"/")
-}
-
-// listedPackage has the fields of go list -json that the tests use.
-type listedPackage struct {
-	ImportPath string
-	Module     *struct {
-		Path string
-		Main bool
-	}
-}
-
-func goList(t *testing.T, args ...string) []listedPackage {
-	t.Helper()
-	const fields = "-json=ImportPath,Module"
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", fields}, args...)...)
-	// A workspace of the user must not replace modules.
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	require.NoErrorf(t, err, "go list %v: %s", args, stderr.String())
-	return decodePackages(t, out)
-}
-
-func decodePackages(t *testing.T, listing []byte) []listedPackage {
-	t.Helper()
-	var pkgs []listedPackage
-	for dec := json.NewDecoder(bytes.NewReader(listing)); ; {
-		var pkg listedPackage
-		err := dec.Decode(&pkg)
-		if errors.Is(err, io.EOF) {
-			require.NotEmpty(t, pkgs, "go list named no package")
-			return pkgs
+	seen := 0
+	for path, text := range texts(t, ".go") {
+		if strings.HasSuffix(path, "_test.go") || inNestedModule(path) {
+			continue
 		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
 		require.NoError(t, err)
-		pkgs = append(pkgs, pkg)
-	}
-}
-
-// foreignModules returns the modules other than this one that pkgs come from.
-func foreignModules(pkgs []listedPackage) []string {
-	var modules []string
-	for _, pkg := range pkgs {
-		if pkg.Module != nil && !pkg.Module.Main && !slices.Contains(modules, pkg.Module.Path) {
-			modules = append(modules, pkg.Module.Path)
+		for _, spec := range file.Imports {
+			seen++
+			name := strings.Trim(spec.Path.Value, `"`)
+			for _, rule := range refused {
+				wrong := regexp.MustCompile(rule.files).MatchString(path) && regexp.MustCompile(rule.imports).MatchString(name)
+				excepted := regexp.MustCompile(rule.except).MatchString(path + " " + name)
+				assert.True(t, !wrong || excepted, "%s imports %s: %s", path, name, rule.reason)
+			}
 		}
 	}
-	return modules
+	assert.Greater(t, seen, 100)
 }
 
-// treeFiles returns the files of the repository whose names end in suffix, including nested
-// modules, except the results of builds and test data.
-func treeFiles(t *testing.T, suffix string) []string {
+// inNestedModule reports whether a file belongs to a module below the root.
+func inNestedModule(path string) bool {
+	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// lists are the files that must have every operation, and the form in which they have it.
+var lists = map[string]string{
+	"operation.go":                   `"%s"`,
+	"service_test.go":                `"%s":`,
+	"fake/route.go":                  `petstore\.Op%s,`,
+	"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`,
+	"cmd/petstore-fake/e2e/openapi/openapi_test.go": `"%s 2`,
+	"internal/chaos/call_test.go":                   `\.%s\(`,
+	"README.md":                                     `\b%s\b`,
+	"docs/conformance.md":                           `\b%s\b`,
+}
+
+// TestHouseOperations names each list that lacks an operation which the client or the document has.
+func TestHouseOperations(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile("cmd/petstore-fake/openapi.yaml")
+	require.NoError(t, err)
+	var operations []string
+	for _, match := range regexp.MustCompile(`operationId: (\w+)`).FindAllStringSubmatch(string(document), -1) {
+		operations = append(operations, match[1])
+		method := strings.ToUpper(match[1][:1]) + match[1][1:]
+		_, found := reflect.TypeFor[*petstore.Client]().MethodByName(method)
+		assert.True(t, found, "the client lacks %s", method)
+	}
+	for method := range reflect.TypeFor[*petstore.Client]().Methods() {
+		// Do is for what is no operation of the document.
+		if method.Name != "Do" && method.Type.NumIn() > 1 && method.Type.In(1) == reflect.TypeFor[context.Context]() {
+			operations = append(operations, strings.ToLower(method.Name[:1])+method.Name[1:])
+		}
+	}
+	require.GreaterOrEqual(t, len(operations), 6)
+	for path, form := range lists {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, operation := range operations {
+			assert.True(t, regexp.MustCompile("(?i)"+fmt.Sprintf(form, operation)).Match(text), "%s lacks %s", path, operation)
+		}
+	}
+}
+
+// texts returns the files of the repository whose names end in suffix, by their paths with slashes.
+// Results of builds and test data are not among them.
+func texts(t *testing.T, suffix string) map[string]string {
 	t.Helper()
-	skip := []string{".git", "bin", "dist", "testdata"}
-	var found []string
+	all := map[string]string{}
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && slices.Contains(skip, entry.Name()):
+		case entry.IsDir() && slices.Contains([]string{".git", "bin", "dist", "testdata", "node_modules"}, entry.Name()):
 			return filepath.SkipDir
 		case !entry.IsDir() && strings.HasSuffix(path, suffix):
-			found = append(found, path)
+			text, err := os.ReadFile(path)
+			all[filepath.ToSlash(path)] = string(text)
+			return err
 		}
 		return nil
 	})
 	require.NoError(t, err)
-	return found
+	return all
 }

@@ -72,8 +72,7 @@ func (s *Server) restart() {
 
 // Reset starts afresh: the pets of [WithPets] and the faults of [WithFaults] and no others, ids
 // from 1 again, an empty journal, no violations, unused windows, no bans. Keys, their plans, the
-// latency and the clock stay as they are; [Server.Restart] puts those back, too. An injection that
-// Reset takes away counts as removed.
+// latency and the clock stay as they are. An injection that Reset takes away counts as removed.
 func (s *Server) Reset() {
 	for _, k := range s.keys.all() {
 		k.mu.Lock()

@@ -54,7 +54,7 @@ type Refusal struct {
 }
 
 // Queue has the calls that wait for permits of type P. The lock of its budget guards it. Its zero
-// value needs [Queue.Init].
+// value needs Init.
 type Queue[P any] struct {
 	budget    Budget[P]
 	least     func() time.Duration
