@@ -3,48 +3,41 @@ package petstoreotel
 import (
 	"context"
 	"errors"
-	"slices"
+	"net/url"
 	"strconv"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
-	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/petstore/petstore-go"
 )
 
-// AttributeOutcomeUnknown is the key of the attribute that is true for a call whose error matches
-// [petstore.ErrOutcomeUnknown], and absent for any other.
-const AttributeOutcomeUnknown = attribute.Key("petstore.outcome_unknown")
-
-// clientTrace returns the trace that records calls and waits.
-func (i *instrumentation) clientTrace() *petstore.ClientTrace {
-	return &petstore.ClientTrace{
-		CallStart: i.callStart, CallDone: i.callDone,
-		WaitStart: i.waitStart, WaitDone: i.waitDone,
-		AttemptStart: i.attemptStart, AttemptDone: i.attemptDone,
-	}
-}
-
-// call is the state of a call.
+// call is what is recorded of a call until its end.
 type call struct {
-	endpoint *endpoint
-	span     trace.Span
+	server []attribute.KeyValue // address and port
+	scheme string
+	span   trace.Span
 
-	mu         sync.Mutex // guards the rest: limiters may report waits concurrently
-	statusCode int        // of the last request, 0: no response
-	waits      waits
+	mu         sync.Mutex          // guards the rest: transports and limiters may use goroutines of their own
+	request    trace.Span          // of the last request; nil if it has not reached the transport
+	protocol   string              // version of HTTP of its response
+	statusCode int                 // of its response; 0 for none
+	lastWait   petstore.WaitReason // reason of the last wait since; empty for none
+	longest    time.Duration
+	reason     petstore.WaitReason // of the longest wait for the rate limit since
+	waited     time.Duration       // the part of petstore.Call.Waited that has been recorded
 }
 
 // callKey is the context's key for the call that an instrumentation records: a client may have two
 // of them.
 type callKey struct{ of *instrumentation }
 
-// callOf returns the call that ctx belongs to, nil if it is not recorded.
+// callOf returns the call that ctx belongs to; nil if it is not recorded.
 func (i *instrumentation) callOf(ctx context.Context) *call {
 	k, _ := ctx.Value(callKey{i}).(*call)
 	return k
@@ -52,46 +45,30 @@ func (i *instrumentation) callOf(ctx context.Context) *call {
 
 // callStart starts the span of a call.
 func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) context.Context {
-	at, span := i.endpoint(c), trace.Span(tracenoop.Span{})
-	parent := trace.SpanContextFromContext(ctx).SpanID()
-	if i.tracer != nil {
-		ctx, span = i.tracer.Start(ctx, c.Operation, at.start...)
-	}
-	// Without an SDK a span has the context of its parent.
-	if id := span.SpanContext().SpanID(); (id == parent || !id.IsValid()) && !i.metrics.callsEnabled(ctx) {
-		return ctx
-	}
-	if span.IsRecording() {
-		span.SetAttributes(attribute.String("petstore.call.id", strconv.FormatUint(c.ID, 16)))
-	}
-	return context.WithValue(ctx, callKey{i}, &call{endpoint: at, span: span})
+	k := &call{}
+	k.server, k.scheme = serverOf(c.BaseURL)
+	ctx, k.span = i.tracer.Start(ctx, c.Operation, trace.WithAttributes(k.server...), trace.WithAttributes(
+		operation(c), attribute.String("petstore.call.id", strconv.FormatUint(c.ID, 16)),
+		semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template)))
+	return context.WithValue(ctx, callKey{i}, k)
 }
 
 // callDone ends the span of a call, and records how long the call took.
 func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneInfo) {
-	limited, _ := errors.AsType[*petstore.RateLimitError](info.Err)
-	if i.budgets != nil && limited != nil {
-		i.budgets.closed(i.keyOf(info.Call), limited.Scope, limited.RetryAt)
-	}
 	k := i.callOf(ctx)
 	if k == nil {
 		return
 	}
 	defer k.span.End()
 	outcome := outcomeOf(info.Err)
-	if i.metrics.callDuration.Enabled(ctx) {
-		at := k.endpoint.called
-		if len(outcome) > 0 {
-			at = metric.WithAttributes(slices.Concat(k.endpoint.attributes, outcome)...)
-		}
-		i.metrics.callDuration.Record(ctx, info.Duration.Seconds(), at)
+	i.metrics.callDuration.Record(ctx, info.Duration.Seconds(), metric.WithAttributes(k.server...),
+		metric.WithAttributes(append(outcome, operation(info.Call))...))
+	if limited, ok := errors.AsType[*petstore.RateLimitError](info.Err); ok {
+		i.lockout(ctx, k, info.Call, limited.Scope, limited.RetryAt)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	i.gaveUp(ctx, k, info.Err, limited)
-	if !k.span.IsRecording() {
-		return
-	}
+	i.gaveUp(ctx, k, info.Err)
 	k.span.SetAttributes(attribute.Int("petstore.attempts", info.Call.Attempt))
 	if k.statusCode != 0 {
 		k.span.SetAttributes(semconv.HTTPResponseStatusCode(k.statusCode))
@@ -102,21 +79,8 @@ func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneIn
 	}
 }
 
-// attemptDone keeps the rate limit and the status of a response.
-func (i *instrumentation) attemptDone(ctx context.Context, info petstore.AttemptDoneInfo) {
-	if i.budgets != nil && info.StatusCode != 0 {
-		i.budgets.observe(i.keyOf(info.Call), info)
-	}
-	if k := i.callOf(ctx); k != nil {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.statusCode = info.StatusCode
-	}
-}
-
-// keyOf returns the API key whose rate limit a call counts against.
-func (i *instrumentation) keyOf(c petstore.Call) budgetKey {
-	return budgetKey{i.endpoint(c).server, c.KeyID}
+func operation(c petstore.Call) attribute.KeyValue {
+	return attribute.String("petstore.operation", c.Operation)
 }
 
 // outcomeOf returns the attributes of the error of a call, none for a success.
@@ -124,27 +88,26 @@ func outcomeOf(err error) []attribute.KeyValue {
 	if err == nil {
 		return nil
 	}
-	attrs := []attribute.KeyValue{semconv.ErrorTypeKey.String(callErrorType(err))}
+	attrs := []attribute.KeyValue{semconv.ErrorTypeKey.String(errorType(err))}
 	if errors.Is(err, petstore.ErrOutcomeUnknown) {
-		attrs = append(attrs, AttributeOutcomeUnknown.Bool(true))
+		attrs = append(attrs, attribute.Bool("petstore.outcome_unknown", true))
 	}
 	return attrs
 }
 
-// callErrorType is the class of the error of a call. An error matches several; the first of them
-// ended the call.
-func callErrorType(err error) string {
-	class := contextErrorType(err)
-	refused, ok := errors.AsType[*petstore.APIError](err)
-	switch {
-	case class != "":
-		return class
-	case ok:
-		return strconv.Itoa(refused.StatusCode)
-	case errors.Is(err, petstore.ErrRateLimited):
-		return "rate_limited"
-	case errors.Is(err, petstore.ErrInvalidResponse):
-		return "invalid_response"
+// serverOf returns the attributes of the server at a base URL, and the URL's scheme.
+func serverOf(baseURL string) (server []attribute.KeyValue, scheme string) {
+	u, err := url.Parse(baseURL)
+	if err != nil { // the client has parsed it already
+		return nil, ""
 	}
-	return errorType(err)
+	port, err := strconv.Atoi(u.Port())
+	switch {
+	case err == nil:
+	case u.Scheme == "http":
+		port = 80
+	default:
+		port = 443
+	}
+	return []attribute.KeyValue{semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)}, u.Scheme
 }

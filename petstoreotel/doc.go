@@ -4,7 +4,7 @@
 //	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New())
 //
 // It follows the HTTP semantic conventions, version 1.43.0. It changes nothing in what the client
-// sends or returns, and keeps the client's transport below its own.
+// sends or returns, but adds the header of the propagators.
 //
 // # Traces
 //
@@ -16,26 +16,23 @@
 //	├─ petstore.wait, reason minute     event       1.8 s
 //	└─ POST /v1/pets                    client      0.2 s   201, resent once
 //
-// The span of a request is an HTTP client span. The one of the call is not: the conventions allow
-// no HTTP client span around others, or every request would be counted twice. Its kind is internal,
-// and its name that of the operation. A request's span begins before the connection is looked for
-// and ends when the body of the response has been read to its end, or closed, which a
-// petstore.Client always does before its call returns.
+// The span of a request is an HTTP client span, which ends when the response has been read. The
+// span of the call is not: the conventions allow no HTTP client span around others, or every request
+// would be counted twice. Its kind is internal, and its name that of the operation.
 //
 //	attribute                      call           request
-//	petstore.operation             yes            yes            as petstore.Call has it: listPets
+//	petstore.operation             yes            yes            as petstore.Call has it: listPets, do GET
 //	petstore.call.id               yes            no             the call_id of the client's log
 //	petstore.attempts              yes            no             requests that the call took
 //	petstore.outcome_unknown       if it is       no             true: the pet may have been added
 //	http.request.method            yes            yes
-//	http.request.method_original   no             if not one of HTTP's own
 //	url.template                   yes            yes            /v1/pets/{petId}
 //	url.scheme                     no             yes
 //	url.full                       no             yes            https://host/v1/pets?limit=5&status=sold
-//	server.address, server.port    yes            yes
+//	server.address, server.port    yes            yes            of the base URL
 //	http.request.resend_count      no             from the second request of a call on
 //	http.response.status_code      the last       if there is a response
-//	network.protocol.version       no             of the response, if the base sets it
+//	network.protocol.version       no             of the response
 //	error.type                     if it failed   if it failed
 //
 // The event petstore.wait has the time at which the wait began, its length in seconds
@@ -43,19 +40,10 @@
 // and its reason (petstore.wait.reason), as in [petstore.Wait].
 //
 // url.full has the path as it was sent and, of the query, limit and status with values of the
-// service document; all else that a transport has put there is left out. No span or metric has a
-// header, a body or the text of an error, and so none has the API key. The id of a pet is in
-// url.full only, not in a metric. A status has no description.
-//
-// The span of a request that belongs to no call has the method for a name, no template, and
-// REDACTED for the path of its url.full. So has the span of one that the function of
-// petstore.WithAPIKeyFunc makes with the context that it is given and a [NewTransport]; it is below
-// the span of the call.
+// service document; all else is left out. No span or metric has a header, a body or the text of an
+// error, and so none has the API key. The id of a pet is in url.full only, not in a metric.
 //
 // # Metrics
-//
-// Metrics have few attributes on purpose, and these have no more values than there are servers,
-// operations, statuses, reasons and classes of errors.
 //
 //	http.client.request.duration                 histogram         s          a request, as long as its span
 //	petstore.client.call.duration                histogram         s          a call, also one that sent nothing
@@ -64,48 +52,32 @@
 //	petstore.client.rate_limit.waits_given_up    counter           {wait}     waits that ended with their call
 //	petstore.client.rate_limit.limit             gauge             {request}  requests that the window allows
 //	petstore.client.rate_limit.remaining         gauge             {request}  requests left in the window
-//	petstore.client.rate_limit.closed_until      gauge             s          when the closed gate opens, Unix time
+//	petstore.client.rate_limit.closed_until      gauge             s          when the closed limit opens, Unix time
 //
 // All have server.address and server.port; the first has also http.request.method, url.scheme,
 // url.template, http.response.status_code, network.protocol.version and error.type; the duration of
-// calls has petstore.operation, error.type and petstore.outcome_unknown.
+// calls has petstore.operation, error.type and petstore.outcome_unknown. Keys are no attributes.
 //
 // The wait time counts each request that is sent, with or without a wait; a request that waited has
-// the petstore.wait.reason of its longest wait. A wait is given up when the caller's context ends
-// during it, or before it begins because it would be too long; it has petstore.wait.reason and the
-// error.type of its call. While a key is banned, each call that is refused without a request counts
-// here and in the duration of calls.
+// the petstore.wait.reason of its longest wait. A wait is given up when the call ends during it, or
+// before it begins because it would be too long; it has petstore.wait.reason and the error.type of
+// its call. While a key is banned, each call that is refused without a request counts here and in the
+// duration of calls.
 //
-// The gauges limit and remaining have the values of the most recent response, and disappear a
-// minute after the end of its window, when they are not known any more. While the gate is closed,
-// remaining is 0, whatever that response said, and there is a closed_until with its
-// petstore.rate_limit.scope: minute, day or ban. It disappears when the gate is open again. If a
-// program uses several keys at one server, limit and remaining are those of the key with the fewest
-// requests left.
-//
-// A limiter of package petstoreredis has figures of its own; examples/fleet of the repository
-// records them as gauges.
-//
-// # otelhttp
-//
-// The spans of otelhttp and its http.client.request.duration count the same requests again, whether
-// its transport is below the one of New (by petstore.WithHTTPClient) or above (by a
-// petstore.WithTransport after New). [WithCallsOnly] leaves the requests to otelhttp:
-//
-//	options := petstore.Options(petstoreotel.New(petstoreotel.WithCallsOnly()),
-//		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return otelhttp.NewTransport(base) }))
-//
-// Its spans are then below those of the calls. Setting it as http.DefaultTransport has no effect: a
-// client has a transport of its own, unless petstore.WithHTTPClient gives it an http.Client without
-// one.
+// The gauges limit and remaining have the values of the last response, also when its window is over.
+// The gauge closed_until has a petstore.rate_limit.scope: minute, day or ban. It is the latest end
+// among the program's keys; a time in the past, or 0 after the limit opened early, means that the
+// limit is open.
 //
 // # Propagation and baggage
 //
-// Each request carries the context of its span, as the propagators write it. Baggage becomes no
-// attribute. But if propagation.Baggage is among the propagators, as in many programs, each request
-// sends all baggage in the caller's context to the Pet Store Service. To prevent that:
+// Each request carries the context of its span, as the propagators write it. If
+// propagation.Baggage is among them, as in many programs, each request sends all baggage in the
+// caller's context to the Pet Store Service. To prevent that:
 //
 //	petstoreotel.New(petstoreotel.WithPropagators(propagation.TraceContext{}))
+//
+// otelhttp in the same client would count each request again.
 //
 // # Errors
 //

@@ -1,22 +1,37 @@
 package petstoreotel
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"syscall"
 
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/petstore/petstore-go"
 )
 
-// attemptErrorType is the class of the error of a request. A transport may return the cause of a
-// context's end instead of its error, so that the context is examined first.
-func attemptErrorType(ctx context.Context, err error) string {
-	return cmp.Or(contextErrorType(ctx.Err()), contextErrorType(err), errorType(err))
+// errorType is the class of the error of a call or a request, never its text, which may contain
+// anything, such as a URL or the API key. An error matches several classes; the first of them ended
+// the call.
+func errorType(err error) string {
+	if class := contextErrorType(err); class != "" {
+		return class
+	}
+	refused, ok := errors.AsType[*petstore.APIError](err)
+	switch {
+	case ok:
+		return strconv.Itoa(refused.StatusCode)
+	case errors.Is(err, petstore.ErrRateLimited):
+		return "rate_limited"
+	case errors.Is(err, petstore.ErrInvalidResponse):
+		return "invalid_response"
+	}
+	return transportErrorType(err)
 }
 
 func contextErrorType(err error) string {
@@ -36,9 +51,7 @@ const (
 	errWSAConnRefused = syscall.Errno(10061)
 )
 
-// errorType is the class of err, never its text, which may hold anything, such as a URL or the API
-// key.
-func errorType(err error) string {
+func transportErrorType(err error) string {
 	timeout, ok := errors.AsType[interface {
 		error
 		Timeout() bool

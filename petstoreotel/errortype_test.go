@@ -24,7 +24,6 @@ import (
 )
 
 func TestErrorType(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		name            string
 		fault           fake.Fault
@@ -47,7 +46,6 @@ func TestErrorType(t *testing.T) {
 		{name: "canceled in the body", fault: fake.Fault{Wire: fake.WireDrip}, canceled: true, attempt: "canceled", whole: "canceled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			recorded(t, func(t *testing.T, s *harness) {
 				s.server.Inject(c.fault)
 				ctx, cancel := context.WithCancelCause(t.Context())
@@ -65,8 +63,8 @@ func TestErrorType(t *testing.T) {
 				spans := s.ended()
 				assertFailed(t, c.attempt, spans[0])
 				assertFailed(t, c.whole, spans[len(spans)-1])
-				for _, p := range s.durations() {
-					class, _ := p.Attributes.Value(semconv.ErrorTypeKey)
+				for attributes := range s.histogram(metricRequestDuration) {
+					class, _ := attributes.Value(semconv.ErrorTypeKey)
 					assert.Equal(t, c.attempt, class.String())
 				}
 				cancel(nil)
@@ -87,29 +85,7 @@ func assertFailed(t *testing.T, errorType string, span sdktrace.ReadOnlySpan) {
 	assert.Equal(t, want, span.Status(), span.Name())
 }
 
-func TestCallSpanWithoutARequest(t *testing.T) {
-	recorded(t, func(t *testing.T, s *harness) {
-		s.list(s.client)
-		_, refused := s.client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(time.Second))
-		require.ErrorIs(t, refused, petstore.ErrRateLimited)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, canceled := s.client.ListPets(ctx, petstore.ListPetsParams{})
-		require.ErrorIs(t, canceled, context.Canceled)
-		_, invalid := s.client.ListPets(t.Context(), petstore.ListPetsParams{Limit: -1})
-		require.Error(t, invalid)
-
-		spans := s.ended()
-		require.Len(t, spans, 4, "what is invalid is no call")
-		assertFailed(t, "rate_limited", spans[2])
-		assert.Empty(t, value(spans[2], semconv.HTTPResponseStatusCodeKey))
-		assert.Equal(t, "service.test", value(spans[2], semconv.ServerAddressKey))
-		assertFailed(t, "canceled", spans[3])
-	}, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 1, PerDay: 1}))
-}
-
 func TestErrorTypeOfTransportErrors(t *testing.T) {
-	t.Parallel()
 	for want, err := range map[string]error{
 		"timeout":             &net.OpError{Op: "dial", Err: &net.DNSError{IsTimeout: true}},
 		"name_resolution":     &net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}},
@@ -122,15 +98,15 @@ func TestErrorTypeOfTransportErrors(t *testing.T) {
 		"_OTHER":              errors.New("anything"),
 	} {
 		t.Run(want, func(t *testing.T) {
-			t.Parallel()
-			s := newHarness(t)
-			client := s.newClient(roundTripper(func(*http.Request) (*http.Response, error) { return nil, err }))
-			_, failed := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"}, petstore.WithRetryPolicy(
-				petstore.RetryPolicy{MaxAttempts: 1}))
-			require.Error(t, failed)
-			for _, span := range s.ended() {
-				assertFailed(t, want, span)
-			}
+			recorded(t, func(t *testing.T, s *harness) {
+				client := s.newClient(over(func(*http.Request) (*http.Response, error) { return nil, err }))
+				_, failed := client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"}, petstore.WithRetryPolicy(
+					petstore.RetryPolicy{MaxAttempts: 1}))
+				require.Error(t, failed)
+				for _, span := range s.ended() {
+					assertFailed(t, want, span)
+				}
+			})
 		})
 	}
 }

@@ -1,27 +1,22 @@
 package petstoreotel
 
 import (
+	"errors"
 	"net/http"
-	"net/url"
-	"runtime"
-	"sync"
 
-	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
-	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/semconv/v1.43.0/httpconv"
 	"go.opentelemetry.io/otel/trace"
-	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/petstore/petstore-go"
 )
 
-// ScopeName is the instrumentation scope of all spans and metrics.
-const ScopeName = "github.com/petstore/petstore-go/petstoreotel"
-
-// AttributeOperation is the key of the attribute with the operationId of the service document.
-const AttributeOperation = attribute.Key("petstore.operation")
+// scopeName is the instrumentation scope of all spans and metrics.
+const scopeName = "github.com/petstore/petstore-go/petstoreotel"
 
 // New returns an option that records the calls of a client, their waits and their requests as
 // spans and metrics:
@@ -33,93 +28,72 @@ const AttributeOperation = attribute.Key("petstore.operation")
 // records the requests.
 //
 // New never fails: if the meter provider refuses an instrument, New reports that to the global
-// error handler of OpenTelemetry and records no durations and waits. With the no-op providers of
-// OpenTelemetry New records nothing, and costs next to nothing.
+// error handler of OpenTelemetry and records no metrics.
 func New(opts ...Option) petstore.Option {
 	c := newConfig(opts)
-	i := newInstrumentation(c)
-	var options []petstore.Option
-	if _, noop := i.meter.(metricnoop.Meter); !noop || i.tracer != nil {
-		i.traced = true
-		if !noop {
-			i.budgets = &budgets{known: make(map[budgetKey]*budget)}
-			// Options have no Close, so that the callback has to go with the last client.
-			runtime.AddCleanup(i, func(stop func()) { stop() }, i.budgets.watch(i.meter))
-		}
-		options = append(options, petstore.WithTrace(i.clientTrace()))
+	i := &instrumentation{
+		tracer: c.tracers.Tracer(scopeName,
+			trace.WithInstrumentationVersion(petstore.Version), trace.WithSchemaURL(semconv.SchemaURL)),
+		propagators: c.propagators,
+		metrics: newMetrics(c.meters.Meter(scopeName,
+			metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL))),
 	}
-	if !c.callsOnly {
-		options = append(options, petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
-			return &transport{i, base}
-		}))
-	}
-	return petstore.Options(options...)
+	return petstore.Options(
+		petstore.WithTrace(&petstore.ClientTrace{
+			CallStart: i.callStart, CallDone: i.callDone,
+			WaitStart: i.waitStart, WaitDone: i.waitDone,
+			AttemptStart: i.attemptStart, AttemptDone: i.attemptDone,
+			LimitClosed: i.limitClosed, LimitOpened: i.limitOpened,
+		}),
+		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return &transport{i, base} }))
 }
 
 // instrumentation records the calls and requests of some clients.
 type instrumentation struct {
-	tracer      trace.Tracer // nil: no spans
-	meter       metric.Meter
+	tracer      trace.Tracer
 	propagators propagation.TextMapPropagator
 	metrics     metrics
-	budgets     *budgets // nil: no gauges
-	traced      bool     // clients report their calls
-
-	mu        sync.Mutex // guards endpoints
-	endpoints map[endpointKey]*endpoint
+	lockouts    lockouts
 }
 
-func newInstrumentation(c config) *instrumentation {
-	i := &instrumentation{
-		tracer: c.tracers.Tracer(ScopeName,
-			trace.WithInstrumentationVersion(petstore.Version), trace.WithSchemaURL(semconv.SchemaURL)),
-		meter: c.meters.Meter(ScopeName,
-			metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL)),
-		propagators: c.propagators,
-		endpoints:   make(map[endpointKey]*endpoint),
-	}
-	if _, noop := i.tracer.(tracenoop.Tracer); noop {
-		i.tracer = nil
-	}
-	i.metrics = newMetrics(i.meter)
-	return i
+// metrics are the instruments.
+type metrics struct {
+	requestDuration httpconv.ClientRequestDuration
+	callDuration    metric.Float64Histogram
+	waitTime        metric.Float64Histogram
+	waitingCalls    metric.Int64UpDownCounter
+	waitsGivenUp    metric.Int64Counter
+	limit           metric.Int64Gauge
+	remaining       metric.Int64Gauge
+	closedUntil     metric.Float64Gauge
 }
 
-type endpointKey struct{ baseURL, operation string }
-
-// endpoint has what is the same for all calls of an operation at a service.
-type endpoint struct {
-	server     server
-	attributes []attribute.KeyValue    // of the server and the operation
-	start      []trace.SpanStartOption // of the span of a call
-	served     metric.MeasurementOption
-	called     metric.MeasurementOption // of a call that succeeded
-}
-
-// endpoint returns the endpoint of a call.
-func (i *instrumentation) endpoint(c petstore.Call) *endpoint {
-	key := endpointKey{c.BaseURL, c.Operation}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.endpoints[key] == nil {
-		i.endpoints[key] = newEndpoint(c)
+// newMetrics makes the instruments. If the meter refuses one, none records anything.
+func newMetrics(meter metric.Meter) metrics {
+	var m metrics
+	var errs [8]error
+	m.requestDuration, errs[0] = httpconv.NewClientRequestDuration(meter)
+	m.callDuration, errs[1] = meter.Float64Histogram("petstore.client.call.duration", metric.WithUnit("s"),
+		metric.WithDescription("Duration of calls, with their waits and requests."),
+		// From a response out of a nearby cache to a call that waits for longer than the default.
+		metric.WithExplicitBucketBoundaries(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300))
+	m.waitTime, errs[2] = meter.Float64Histogram("petstore.client.rate_limit.wait_time", metric.WithUnit("s"),
+		metric.WithDescription("Time a request waited for the rate limit."),
+		// From the resolution of a scheduler to the two minutes that a call waits by default.
+		metric.WithExplicitBucketBoundaries(0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120))
+	m.waitingCalls, errs[3] = meter.Int64UpDownCounter("petstore.client.rate_limit.waiting_calls",
+		metric.WithUnit("{call}"), metric.WithDescription("Calls that wait for the rate limit."))
+	m.waitsGivenUp, errs[4] = meter.Int64Counter("petstore.client.rate_limit.waits_given_up", metric.WithUnit("{wait}"),
+		metric.WithDescription("Waits that ended with their call, or would have been too long to begin."))
+	m.limit, errs[5] = meter.Int64Gauge("petstore.client.rate_limit.limit", metric.WithUnit("{request}"),
+		metric.WithDescription("Requests that the window of the last response allows."))
+	m.remaining, errs[6] = meter.Int64Gauge("petstore.client.rate_limit.remaining", metric.WithUnit("{request}"),
+		metric.WithDescription("Requests left in the window of the last response."))
+	m.closedUntil, errs[7] = meter.Float64Gauge("petstore.client.rate_limit.closed_until", metric.WithUnit("s"),
+		metric.WithDescription("When the rate limit that is closed opens, as Unix time; 0 if it has opened."))
+	if err := errors.Join(errs[:]...); err != nil {
+		otel.Handle(err)
+		return newMetrics(noop.Meter{})
 	}
-	return i.endpoints[key]
-}
-
-func newEndpoint(c petstore.Call) *endpoint {
-	var s server
-	if u, err := url.Parse(c.BaseURL); err == nil {
-		s = serverOf(u)
-	}
-	attributes := append(s.attributes(), AttributeOperation.String(c.Operation))
-	return &endpoint{
-		server: s, attributes: attributes,
-		start: []trace.SpanStartOption{
-			trace.WithAttributes(attributes...),
-			trace.WithAttributes(semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template)),
-		},
-		served: metric.WithAttributes(s.attributes()...),
-		called: metric.WithAttributes(attributes...),
-	}
+	return m
 }

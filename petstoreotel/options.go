@@ -7,51 +7,35 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Option configures what [New] and [NewTransport] make.
-type Option interface {
-	apply(*config)
-}
-
-type setting func(*config)
-
-func (s setting) apply(c *config) { s(c) }
+// Option configures what [New] records, and where.
+type Option func(*config)
 
 type config struct {
 	tracers     trace.TracerProvider
 	meters      metric.MeterProvider
 	propagators propagation.TextMapPropagator
-	callsOnly   bool
 }
 
 // WithTracerProvider sets the provider of the tracer. The default, also for nil, is the global
 // provider.
-func WithTracerProvider(p trace.TracerProvider) Option {
-	return setting(func(c *config) { c.tracers = p })
-}
+func WithTracerProvider(p trace.TracerProvider) Option { return func(c *config) { c.tracers = p } }
 
 // WithMeterProvider sets the provider of the meter. The default, also for nil, is the global
 // provider.
-func WithMeterProvider(p metric.MeterProvider) Option {
-	return setting(func(c *config) { c.meters = p })
-}
+func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) { c.meters = p } }
 
 // WithPropagators sets the propagator that writes the context of a request's span into the
 // request's header. The default, also for nil, is the global one. An empty
 // propagation.NewCompositeTextMapPropagator sends nothing.
 func WithPropagators(p propagation.TextMapPropagator) Option {
-	return setting(func(c *config) { c.propagators = p })
+	return func(c *config) { c.propagators = p }
 }
-
-// WithCallsOnly has [New] leave the requests to another instrumentation, such as otelhttp: there
-// are no spans of requests and no http.client.request.duration, and no header changes. Calls and
-// waits are recorded as usual. WithCallsOnly has no effect on [NewTransport].
-func WithCallsOnly() Option { return setting(func(c *config) { c.callsOnly = true }) }
 
 func newConfig(opts []Option) config {
 	var c config
 	for _, opt := range opts {
 		if opt != nil {
-			opt.apply(&c)
+			opt(&c)
 		}
 	}
 	if c.tracers == nil {

@@ -2,6 +2,7 @@ package petstoreotel
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -12,65 +13,38 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-const (
-	// AttributeWaitReason is the key of the attribute with a Reason of [petstore.Wait]: minute, day,
-	// ban, response, background, backoff or retry_after.
-	AttributeWaitReason = attribute.Key("petstore.wait.reason")
-	// AttributeWaitDuration is the key of the attribute with the length of a wait in seconds.
-	AttributeWaitDuration = attribute.Key("petstore.wait.duration")
-)
-
-// waits are the waits of a call since its last request.
-type waits struct {
-	last    petstore.WaitReason // "": there was none
-	total   time.Duration       // of the waits for the rate limit
-	longest time.Duration       // of these
-	reason  petstore.WaitReason // of the longest
-	counted time.Duration       // the part of petstore.Call.Waited that has been recorded
-}
-
 // forRateLimit reports whether a wait is for the rate limit: the backoff after a failure is not.
-func forRateLimit(reason petstore.WaitReason) bool { return reason != petstore.WaitBackoff }
+func forRateLimit(w petstore.Wait) bool { return w.Reason != petstore.WaitBackoff }
 
 func (i *instrumentation) waitStart(ctx context.Context, w petstore.Wait) {
-	switch scope := petstore.LimitScope(w.Reason); scope {
-	case petstore.ScopeMinute, petstore.ScopeDay, petstore.ScopeBan:
-		if i.budgets != nil {
-			i.budgets.closed(i.keyOf(w.Call), scope, w.Until)
-		}
-	}
-	if k := i.callOf(ctx); k != nil && forRateLimit(w.Reason) {
-		i.metrics.waitingCalls.Add(ctx, 1, k.endpoint.served)
+	if k := i.callOf(ctx); k != nil && forRateLimit(w) {
+		i.metrics.waitingCalls.Add(ctx, 1, metric.WithAttributes(k.server...))
 	}
 }
 
+// waitDone adds an event to the span of the call.
 func (i *instrumentation) waitDone(ctx context.Context, w petstore.Wait) {
 	k := i.callOf(ctx)
 	if k == nil {
 		return
 	}
-	if forRateLimit(w.Reason) {
-		i.metrics.waitingCalls.Add(ctx, -1, k.endpoint.served)
-	}
-	if k.span.IsRecording() {
-		k.span.AddEvent("petstore.wait", trace.WithTimestamp(time.Now().Add(-w.Duration)), trace.WithAttributes(
-			AttributeWaitReason.String(string(w.Reason)),
-			AttributeWaitDuration.Float64(w.Duration.Seconds()),
-			attribute.Int("petstore.wait.waiting_calls", w.Waiting)))
-	}
+	k.span.AddEvent("petstore.wait", trace.WithTimestamp(time.Now().Add(-w.Duration)), trace.WithAttributes(
+		waitReason(w.Reason),
+		attribute.Float64("petstore.wait.duration", w.Duration.Seconds()),
+		attribute.Int("petstore.wait.waiting_calls", w.Waiting)))
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.waits.last = w.Reason; !forRateLimit(w.Reason) {
+	k.lastWait = w.Reason
+	if !forRateLimit(w) {
 		return
 	}
-	k.waits.total += w.Duration
-	if k.waits.reason == "" || w.Duration > k.waits.longest {
-		k.waits.reason, k.waits.longest = w.Reason, w.Duration
+	i.metrics.waitingCalls.Add(ctx, -1, metric.WithAttributes(k.server...))
+	if k.reason == "" || w.Duration > k.longest {
+		k.reason, k.longest = w.Reason, w.Duration
 	}
 }
 
-// attemptStart records the time that a request has waited. For a limiter that does not report its
-// waits by [petstore.LimitRequest.StartWait] that is the time that it took.
+// attemptStart records the time that a request has waited for the rate limit.
 func (i *instrumentation) attemptStart(ctx context.Context, c petstore.Call) {
 	k := i.callOf(ctx)
 	if k == nil {
@@ -78,34 +52,32 @@ func (i *instrumentation) attemptStart(ctx context.Context, c petstore.Call) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	wait, reason := max(k.waits.total, c.Waited-k.waits.counted), k.waits.reason
-	k.waits = waits{counted: c.Waited}
-	if m := i.metrics.waitTime; m.Enabled(ctx) {
-		m.Record(ctx, wait.Seconds(), k.waitAttributes(reason))
-	}
+	i.metrics.waitTime.Record(ctx, (c.Waited - k.waited).Seconds(), k.measured(k.reason))
+	k.waited, k.lastWait, k.reason, k.longest = c.Waited, "", "", 0
 }
 
 // gaveUp counts a wait that was cut short, or not begun because it would have been too long.
-func (i *instrumentation) gaveUp(ctx context.Context, k *call, err error, limited *petstore.RateLimitError) {
-	m := i.metrics.waitsGivenUp
-	ended := k.waits.last != "" && contextErrorType(err) != ""
-	if limited == nil && !ended || !m.Enabled(ctx) {
+func (i *instrumentation) gaveUp(ctx context.Context, k *call, err error) {
+	limited, refused := errors.AsType[*petstore.RateLimitError](err)
+	if !refused && (k.lastWait == "" || contextErrorType(err) == "") {
 		return
 	}
-	reason := k.waits.last
-	if limited != nil && limited.Scope != "" {
+	reason := k.lastWait
+	if refused && limited.Scope != "" {
 		reason = petstore.WaitReason(limited.Scope)
 	}
-	m.Add(ctx, 1, k.waitAttributes(reason, semconv.ErrorTypeKey.String(callErrorType(err))))
+	i.metrics.waitsGivenUp.Add(ctx, 1, k.measured(reason, semconv.ErrorTypeKey.String(errorType(err))))
 }
 
-func (k *call) waitAttributes(reason petstore.WaitReason, more ...attribute.KeyValue) metric.MeasurementOption {
-	if reason == "" && len(more) == 0 {
-		return k.endpoint.served
-	}
-	attrs := append(k.endpoint.server.attributes(), more...)
+// measured returns the attributes of a measurement about a wait. reason is empty if there was none.
+func (k *call) measured(reason petstore.WaitReason, more ...attribute.KeyValue) metric.MeasurementOption {
+	attrs := append(more, k.server...)
 	if reason != "" {
-		attrs = append(attrs, AttributeWaitReason.String(string(reason)))
+		attrs = append(attrs, waitReason(reason))
 	}
 	return metric.WithAttributes(attrs...)
+}
+
+func waitReason(reason petstore.WaitReason) attribute.KeyValue {
+	return attribute.String("petstore.wait.reason", string(reason))
 }

@@ -58,7 +58,7 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 		},
 		"a ban of half an hour": {
 			plan: fake.PlanFree, fault: &fake.Fault{Status: 429, RetryAfter: "1800"}, work: calls(2),
-			want: []string{"PetstoreRateLimited", "PetstoreKeyBanned", "PetstoreFewRequestsLeft"},
+			want: []string{"PetstoreRateLimited", "PetstoreKeyBanned"},
 		},
 		"more work than the minute allows": {
 			plan: fake.Enterprise(10, 0), work: calls(12),

@@ -53,7 +53,7 @@ func TestRunShowsTheMetrics(t *testing.T) {
 			`petstore_client_call_duration_seconds_count{error_type="rate_limited",petstore_operation="listPets",` + server + "} 1",
 			`petstore_client_rate_limit_closed_until_seconds{petstore_rate_limit_scope="ban",` + server + "} 9.466884",
 			"petstore_client_rate_limit_limit{" + server + "} 1000",
-			"petstore_client_rate_limit_remaining{" + server + "} 0",
+			"petstore_client_rate_limit_remaining{" + server + "} 997",
 			`petstore_client_rate_limit_wait_time_seconds_sum{petstore_wait_reason="minute",` + server + "} 2\n",
 			`petstore_client_rate_limit_waits_given_up_total{error_type="rate_limited",petstore_wait_reason="ban",` + server + "} 1",
 			"petstore_client_rate_limit_waiting_calls{" + server + "} 0",

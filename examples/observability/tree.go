@@ -10,8 +10,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-
-	"github.com/petstore/petstore-go/petstoreotel"
 )
 
 // line is a request of a call, or a wait.
@@ -49,7 +47,7 @@ func describeSpan(span tracetest.SpanStub) string {
 	for _, kv := range span.Attributes {
 		switch kv.Key {
 		case "http.response.status_code", "http.request.resend_count", "error.type",
-			petstoreotel.AttributeOutcomeUnknown:
+			"petstore.outcome_unknown":
 			parts = append(parts, string(kv.Key)+"="+kv.Value.String())
 		}
 	}
@@ -58,8 +56,8 @@ func describeSpan(span tracetest.SpanStub) string {
 
 func describeWait(event trace.Event) string {
 	attributes := attribute.NewSet(event.Attributes...)
-	reason, _ := attributes.Value(petstoreotel.AttributeWaitReason)
-	seconds, _ := attributes.Value(petstoreotel.AttributeWaitDuration)
+	reason, _ := attributes.Value("petstore.wait.reason")
+	seconds, _ := attributes.Value("petstore.wait.duration")
 	waited := rounded(time.Duration(seconds.AsFloat64() * float64(time.Second)))
 	return fmt.Sprintf("%s  reason %s  %s", event.Name, reason.String(), waited)
 }

@@ -1,0 +1,165 @@
+package petstoreotel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/baggage"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/petstoreotel"
+)
+
+func TestRequestCarriesTheContextOfItsOwnSpan(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.server.Inject(fake.Fault{Status: 503})
+		s.list(s.client)
+		requests, spans := s.server.Requests(), s.ended()
+		require.Len(t, requests, 2)
+		for i, request := range requests {
+			c := spans[i].SpanContext()
+			assert.Equal(t, fmt.Sprintf("00-%s-%s-01", c.TraceID(), c.SpanID()), request.Header.Get("Traceparent"))
+		}
+	})
+}
+
+func TestWithPropagatorsOfNothingAddsNothing(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.opts = append(s.opts, petstoreotel.WithPropagators(propagation.NewCompositeTextMapPropagator()))
+		s.list(s.newClient())
+		s.list(s.bareClient())
+		assert.Equal(t, s.server.Requests()[1].Header, s.server.Requests()[0].Header)
+	})
+}
+
+func TestBaggageIsSentToTheServiceByItsPropagatorOnly(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		member, err := baggage.NewMember("user", "4711")
+		require.NoError(t, err)
+		bag, err := baggage.New(member)
+		require.NoError(t, err)
+		ctx := baggage.ContextWithBaggage(t.Context(), bag)
+		_, err = s.client.ListPets(ctx, petstore.ListPetsParams{})
+		require.NoError(t, err)
+		s.opts = append(s.opts, petstoreotel.WithPropagators(propagation.Baggage{}))
+		_, err = s.newClient().ListPets(ctx, petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Empty(t, s.server.Requests()[0].Header.Get("Baggage"))
+		assert.Equal(t, "user=4711", s.server.Requests()[1].Header.Get("Baggage"))
+		for _, span := range s.ended() {
+			assert.Empty(t, value(span, "user"))
+		}
+	})
+}
+
+func TestNewChangesNoOutcome(t *testing.T) {
+	faults := []fake.Fault{{}, {Status: 503}, {Status: 429, RetryAfter: "2"}, {Status: 404}}
+	for _, wire := range []fake.Wire{
+		fake.WireReset, fake.WireClose, fake.WireTruncate, fake.WireGarbage, fake.WireStall, fake.WireDrip, fake.WireRefuse,
+	} {
+		faults = append(faults, fake.Fault{Wire: wire}, fake.Fault{Wire: wire, Times: fake.Forever})
+	}
+	for _, fault := range faults {
+		recorded(t, func(t *testing.T, s *harness) {
+			outcome := func(client *petstore.Client, create bool) string {
+				s.server.Reset()
+				s.server.Inject(fault)
+				var err error
+				if create {
+					_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+				} else {
+					_, err = client.ListPets(t.Context(), petstore.ListPetsParams{Limit: 5, Status: petstore.PetStatusSold})
+				}
+				return fmt.Sprint(err, errors.Is(err, petstore.ErrOutcomeUnknown), len(s.server.Requests()), s.server.Pets())
+			}
+			assert.Equal(t, outcome(s.bareClient(), false), outcome(s.newClient(), false))
+			assert.Equal(t, outcome(s.bareClient(), true), outcome(s.newClient(), true))
+		})
+	}
+}
+
+func TestNewKnowsARequestThatWasNeverWritten(t *testing.T) {
+	t.Parallel()
+	server := fake.NewTestServer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	client, err := petstore.NewClient(server.URL(), server.APIKey(),
+		petstoreotel.New(petstoreotel.WithPropagators(ending{cancel: cancel})))
+	require.NoError(t, err)
+	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+}
+
+// ending is a propagator that ends the caller's context.
+type ending struct {
+	propagation.TextMapPropagator
+	cancel func()
+}
+
+func (e ending) Inject(context.Context, propagation.TextMapCarrier) { e.cancel() }
+
+func TestTransportClosesIdleConnectionsOfTheBase(t *testing.T) {
+	t.Parallel()
+	base := new(pooled)
+	var recording http.RoundTripper
+	_, err := petstore.NewClient("https://service.test/v1", "key", petstore.WithHTTPClient(&http.Client{Transport: base}),
+		petstoreotel.New(), petstore.WithTransport(func(below http.RoundTripper) http.RoundTripper {
+			recording = below
+			return below
+		}))
+	require.NoError(t, err)
+	(&http.Client{Transport: recording}).CloseIdleConnections()
+	assert.Equal(t, 1, base.closed)
+	assert.Same(t, base, recording.(interface{ Unwrap() http.RoundTripper }).Unwrap())
+}
+
+type pooled struct {
+	http.RoundTripper
+	closed int
+}
+
+func (p *pooled) CloseIdleConnections() { p.closed++ }
+
+func TestModuleLinksNoSDK(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	require.NoError(t, err)
+	assert.Contains(t, string(out), "go.opentelemetry.io/otel/trace\n")
+	assert.NotContains(t, string(out), "go.opentelemetry.io/otel/sdk")
+	root, err := os.ReadFile("../go.mod")
+	require.NoError(t, err)
+	assert.NotContains(t, string(root), "go.opentelemetry.io")
+}
+
+func TestNewTakesTheGlobalProvidersByDefault(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.reader = metric.NewManualReader() // one belongs to one provider
+		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans)))
+		otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(s.reader)))
+		otel.SetTextMapPropagator(propagation.TraceContext{})
+		t.Cleanup(func() {
+			otel.SetTracerProvider(tracenoop.NewTracerProvider())
+			otel.SetMeterProvider(metricnoop.NewMeterProvider())
+			otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator())
+		})
+		s.list(s.bareClient(petstoreotel.New(petstoreotel.WithTracerProvider(nil),
+			petstoreotel.WithMeterProvider(nil), petstoreotel.WithPropagators(nil), nil)))
+		assert.Len(t, s.ended(), 2)
+		assert.Len(t, s.histogram(metricRequestDuration), 1)
+		assert.NotEmpty(t, s.server.Requests()[0].Header.Get("Traceparent"))
+	})
+}
