@@ -45,8 +45,7 @@ func (i *instrumentation) callOf(ctx context.Context) *call {
 
 // callStart starts the span of a call.
 func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) context.Context {
-	k := &call{}
-	k.server, k.scheme = serverOf(c.BaseURL)
+	k := serverOf(c.BaseURL)
 	ctx, k.span = i.tracer.Start(ctx, c.Operation, trace.WithAttributes(k.server...), trace.WithAttributes(
 		operation(c), attribute.String("petstore.call.id", strconv.FormatUint(c.ID, 16)),
 		semconv.HTTPRequestMethodKey.String(c.Method), semconv.URLTemplate(c.Template)))
@@ -95,19 +94,15 @@ func outcomeOf(err error) []attribute.KeyValue {
 	return attrs
 }
 
-// serverOf returns the attributes of the server at a base URL, and the URL's scheme.
-func serverOf(baseURL string) (server []attribute.KeyValue, scheme string) {
+// serverOf returns a call of the server at a base URL.
+func serverOf(baseURL string) *call {
 	u, err := url.Parse(baseURL)
 	if err != nil { // the client has parsed it already
-		return nil, ""
+		return &call{}
 	}
 	port, err := strconv.Atoi(u.Port())
-	switch {
-	case err == nil:
-	case u.Scheme == "http":
-		port = 80
-	default:
-		port = 443
+	if err != nil {
+		port = map[string]int{"http": 80, "https": 443}[u.Scheme]
 	}
-	return []attribute.KeyValue{semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)}, u.Scheme
+	return &call{server: []attribute.KeyValue{semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)}, scheme: u.Scheme}
 }

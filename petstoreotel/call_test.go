@@ -1,6 +1,7 @@
 package petstoreotel_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -48,6 +49,8 @@ func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 			assert.Equal(t, trace.SpanKindClient, request.SpanKind())
 			assert.Equal(t, call.SpanContext().SpanID(), request.Parent().SpanID())
 			assert.Equal(t, 200*time.Millisecond, lasted(request))
+			c := request.SpanContext()
+			assert.Equal(t, fmt.Sprintf("00-%s-%s-01", c.TraceID(), c.SpanID()), s.server.Requests()[i].Header.Get("Traceparent"))
 			assert.Equal(t, atService(append(outcome, attributeOperation.String("createPet"), semconv.HTTPRequestMethodPost,
 				semconv.URLTemplate("/v1/pets"), semconv.URLFull("https://service.test/v1/pets"), semconv.URLScheme("https"),
 				semconv.NetworkProtocolVersion("1.1"))...), set(request))

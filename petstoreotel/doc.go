@@ -35,9 +35,8 @@
 //	network.protocol.version       no             of the response
 //	error.type                     if it failed   if it failed
 //
-// The event petstore.wait has the time at which the wait began, its length in seconds
-// (petstore.wait.duration), the number of calls in the queue then (petstore.wait.waiting_calls),
-// and its reason (petstore.wait.reason), as in [petstore.Wait].
+// The event petstore.wait has the time at which the wait began, petstore.wait.duration in seconds,
+// petstore.wait.waiting_calls in the queue then, and petstore.wait.reason, as in [petstore.Wait].
 //
 // url.full has the path as it was sent and, of the query, limit and status with values of the
 // service document; all else is left out. No span or metric has a header, a body or the text of an
@@ -76,8 +75,6 @@
 // caller's context to the Pet Store Service. To prevent that:
 //
 //	petstoreotel.New(petstoreotel.WithPropagators(propagation.TraceContext{}))
-//
-// otelhttp in the same client would count each request again.
 //
 // # Errors
 //

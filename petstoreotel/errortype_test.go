@@ -1,6 +1,7 @@
 package petstoreotel_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -25,10 +26,10 @@ import (
 
 func TestErrorType(t *testing.T) {
 	for _, c := range []struct {
-		name            string
-		fault           fake.Fault
-		canceled, ended bool   // the caller's context, in the middle
-		attempt, whole  string // error.type of the request and of the call
+		name           string
+		fault          fake.Fault
+		deadline       time.Duration
+		attempt, whole string // error.type of the request and of the call
 	}{
 		{name: "bad request", fault: fake.Fault{Status: 400}, attempt: "400", whole: "400"},
 		{name: "unavailable", fault: fake.Fault{Status: 503}, attempt: "503", whole: "503"},
@@ -41,22 +42,19 @@ func TestErrorType(t *testing.T) {
 		{name: "cut off", fault: fake.Fault{Wire: fake.WireTruncate}, attempt: "connection_closed", whole: "invalid_response"},
 		{name: "refused", fault: fake.Fault{Wire: fake.WireRefuse, Times: fake.Forever}, attempt: "connection_refused", whole: "connection_refused"},
 		{name: "attempt timed out", fault: fake.Fault{Wire: fake.WireStall}, attempt: "timeout", whole: "timeout"},
-		{name: "deadline passed", fault: fake.Fault{Wire: fake.WireStall}, ended: true, attempt: "timeout", whole: "timeout"},
-		{name: "canceled", fault: fake.Fault{Wire: fake.WireStall}, canceled: true, attempt: "canceled", whole: "canceled"},
-		{name: "canceled in the body", fault: fake.Fault{Wire: fake.WireDrip}, canceled: true, attempt: "canceled", whole: "canceled"},
+		{name: "deadline passed", fault: fake.Fault{Wire: fake.WireStall}, deadline: time.Second, attempt: "timeout", whole: "timeout"},
+		{name: "canceled", fault: fake.Fault{Wire: fake.WireStall}, attempt: "canceled", whole: "canceled"},
+		{name: "canceled in the body", fault: fake.Fault{Wire: fake.WireDrip}, attempt: "canceled", whole: "canceled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			recorded(t, func(t *testing.T, s *harness) {
 				s.server.Inject(c.fault)
 				ctx, cancel := context.WithCancelCause(t.Context())
-				if c.canceled {
+				if c.whole == "canceled" {
 					time.AfterFunc(time.Second, func() { cancel(errors.New("the user has left")) })
 				}
-				if c.ended {
-					var stop func()
-					ctx, stop = context.WithTimeoutCause(ctx, time.Second, errors.New("too slow"))
-					defer stop()
-				}
+				ctx, stop := context.WithTimeoutCause(ctx, cmp.Or(c.deadline, time.Hour), errors.New("too slow"))
+				defer stop()
 				_, err := s.client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
 				require.Error(t, err)
 

@@ -124,20 +124,21 @@ func (s *harness) histogram(name string) map[attribute.Set]metricdata.HistogramD
 
 // values are those of a gauge or a counter by their attributes.
 func values(data metricdata.Aggregation) map[attribute.Set]float64 {
-	all := make(map[attribute.Set]float64)
 	switch data := data.(type) {
 	case metricdata.Sum[int64]:
-		for _, p := range data.DataPoints {
-			all[p.Attributes] = float64(p.Value)
-		}
+		return numbers(data.DataPoints)
 	case metricdata.Gauge[int64]:
-		for _, p := range data.DataPoints {
-			all[p.Attributes] = float64(p.Value)
-		}
+		return numbers(data.DataPoints)
 	case metricdata.Gauge[float64]:
-		for _, p := range data.DataPoints {
-			all[p.Attributes] = p.Value
-		}
+		return numbers(data.DataPoints)
+	}
+	return map[attribute.Set]float64{}
+}
+
+func numbers[N int64 | float64](points []metricdata.DataPoint[N]) map[attribute.Set]float64 {
+	all := make(map[attribute.Set]float64)
+	for _, p := range points {
+		all[p.Attributes] = float64(p.Value)
 	}
 	return all
 }
@@ -185,7 +186,6 @@ const (
 	attributeUnknown    = attribute.Key("petstore.outcome_unknown")
 	attributeAttempts   = attribute.Key("petstore.attempts")
 	attributeCallID     = attribute.Key("petstore.call.id")
-	attributeScope      = attribute.Key("petstore.rate_limit.scope")
 	attributeWaitReason = attribute.Key("petstore.wait.reason")
 )
 

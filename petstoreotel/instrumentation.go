@@ -3,6 +3,7 @@ package petstoreotel
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
@@ -35,6 +36,7 @@ func New(opts ...Option) petstore.Option {
 		tracer: c.tracers.Tracer(scopeName,
 			trace.WithInstrumentationVersion(petstore.Version), trace.WithSchemaURL(semconv.SchemaURL)),
 		propagators: c.propagators,
+		lockouts:    lockouts{until: make(map[lockout]time.Time)},
 		metrics: newMetrics(c.meters.Meter(scopeName,
 			metric.WithInstrumentationVersion(petstore.Version), metric.WithSchemaURL(semconv.SchemaURL))),
 	}

@@ -11,14 +11,6 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-// sawLimit records the rate limit of a response.
-func (i *instrumentation) sawLimit(ctx context.Context, k *call, r petstore.RateLimit) {
-	if !r.IsZero() {
-		i.metrics.limit.Record(ctx, int64(r.Limit), metric.WithAttributes(k.server...))
-		i.metrics.remaining.Record(ctx, int64(r.Remaining), metric.WithAttributes(k.server...))
-	}
-}
-
 func (i *instrumentation) limitClosed(ctx context.Context, info petstore.LimitInfo) {
 	if k := i.callOf(ctx); k != nil {
 		i.lockout(ctx, k, info.Call, info.Scope, info.Until)
@@ -69,9 +61,6 @@ func (l *lockouts) set(of lockout, until time.Time) (latest time.Time, known boo
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.until == nil {
-		l.until = make(map[lockout]time.Time)
-	}
 	_, known = l.until[of]
 	delete(l.until, of)
 	if of.scope != "" && until.After(now) {

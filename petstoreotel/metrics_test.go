@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/petstore/petstore-go"
@@ -61,18 +60,6 @@ func TestDurations(t *testing.T) {
 	})
 }
 
-// waits are the data points of the wait time by the reason of the wait, "" for none.
-func (s *harness) waits() map[string]metricdata.HistogramDataPoint[float64] {
-	s.t.Helper()
-	points := make(map[string]metricdata.HistogramDataPoint[float64])
-	for attributes, p := range s.histogram(metricWaitTime) {
-		reason, _ := attributes.Value(attributeWaitReason)
-		points[reason.String()] = p
-		assert.Equal(s.t, atService(), without(attributes, attributeWaitReason))
-	}
-	return points
-}
-
 func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
 		s.server.Inject(fake.Fault{Status: 503, Header: http.Header{"X-RateLimit-Remaining": {"0"}}})
@@ -80,12 +67,11 @@ func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
 			petstore.RetryPolicy{BaseDelay: 8 * time.Second, MaxDelay: 8 * time.Second}))
 		require.NoError(t, err)
 		assert.Len(t, s.ended()[2].Events(), 2, "the backoff, and the rest of the minute after it")
-		waits := s.waits()
-		require.Len(t, waits, 2)
-		assert.EqualValues(t, 1, waits["minute"].Count)
-		assert.InDelta(t, 55, waits["minute"].Sum, 5)
-		assert.EqualValues(t, 1, waits[""].Count, "the first request went at once")
-		assert.Zero(t, waits[""].Sum)
+		waits := s.histogram(metricWaitTime)
+		waited, went := waits[atService(attributeWaitReason.String("minute"))], waits[atService()]
+		assert.Equal(t, [2]uint64{1, 1}, [2]uint64{waited.Count, went.Count}, "the first request went at once")
+		assert.InDelta(t, 55, waited.Sum, 5)
+		assert.Zero(t, went.Sum)
 	})
 }
 
@@ -152,70 +138,41 @@ func TestWaitingCallsAndRateLimit(t *testing.T) {
 		synctest.Wait()
 		assert.InDelta(t, 3, values(s.metric(metricWaitingCalls))[atService()], 0)
 		time.Sleep(2 * time.Minute)
-		synctest.Wait()
 		assert.InDelta(t, 0, values(s.metric(metricWaitingCalls))[atService()], 0)
 	}, fake.WithPlan(fake.Plan{Name: "tiny", PerMinute: 10}), fake.WithKey("another-key", fake.PlanFree))
 }
 
-// closedUntil are the values of the gauge by scope; the zero time for 0.
-func (s *harness) closedUntil() map[string]time.Time {
-	s.t.Helper()
-	closed := make(map[string]time.Time)
-	for attributes, seconds := range values(s.metric(metricClosedUntil)) {
-		scope, _ := attributes.Value(attributeScope)
-		assert.Equal(s.t, atService(), without(attributes, attributeScope))
-		closed[scope.String()] = time.Time{}
-		if seconds > 0 {
-			closed[scope.String()] = time.UnixMilli(int64(seconds * 1000))
-		}
-	}
-	return closed
-}
-
 func TestClosedUntil(t *testing.T) {
-	refused := func(t *testing.T, client *petstore.Client) {
-		t.Helper()
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.ErrorIs(t, err, petstore.ErrRateLimited)
-	}
-	t.Run("is the end of a ban", func(t *testing.T) {
-		recorded(t, func(t *testing.T, s *harness) {
-			s.list(s.client)
-			assert.Empty(t, s.closedUntil())
-			end := time.Now().Add(10 * time.Hour)
-			s.ban(10 * time.Hour)
-			for range 1000 {
-				refused(t, s.client)
+	recorded(t, func(t *testing.T, s *harness) {
+		ban := atService(attribute.String("petstore.rate_limit.scope", "ban"))
+		option := petstoreotel.New(s.opts...)
+		short, long := s.bareClient(option), s.clientOf("https://service.test/v1", "another-key", option)
+		banned := func(client *petstore.Client, d time.Duration) float64 {
+			s.ban(d)
+			for range 2 {
+				_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+				require.ErrorIs(t, err, petstore.ErrRateLimited)
 			}
-			assert.WithinDuration(t, end, s.closedUntil()["ban"], time.Second)
-			time.Sleep(10*time.Hour + time.Second)
-			s.list(s.client)
-			assert.False(t, s.closedUntil()["ban"].After(time.Now()))
-		})
-	})
-	t.Run("is 0 when the ban was lifted", func(t *testing.T) {
-		recorded(t, func(t *testing.T, s *harness) {
-			s.ban(time.Hour)
-			refused(t, s.client)
-			s.client.ReopenLimit()
-			s.list(s.client)
-			assert.Equal(t, map[string]time.Time{"ban": {}}, s.closedUntil())
-		})
-	})
-	t.Run("is that of the key that stays closed", func(t *testing.T) {
-		recorded(t, func(t *testing.T, s *harness) {
-			option := petstoreotel.New(s.opts...)
-			short, long := s.bareClient(option), s.clientOf("https://service.test/v1", "another-key", option)
-			s.ban(2 * time.Hour)
-			refused(t, long)
-			s.ban(time.Hour)
-			refused(t, short)
-			assert.WithinDuration(t, time.Now().Add(2*time.Hour), s.closedUntil()["ban"], time.Second)
-			short.ReopenLimit()
-			s.list(short)
-			assert.WithinDuration(t, time.Now().Add(2*time.Hour), s.closedUntil()["ban"], time.Second)
-		}, fake.WithKey("another-key", fake.PlanFree))
-	})
+			return float64(time.Now().Add(d).Unix())
+		}
+		s.list(short)
+		assert.Nil(t, s.metric(metricClosedUntil))
+		first := banned(short, 10*time.Hour)
+		assert.InDelta(t, first, values(s.metric(metricClosedUntil))[ban], 1)
+		time.Sleep(10*time.Hour + time.Second)
+		s.list(short)
+		assert.Less(t, values(s.metric(metricClosedUntil))[ban], float64(time.Now().Unix()), "it is over")
+
+		latest := banned(long, 2*time.Hour)
+		banned(short, time.Hour)
+		assert.InDelta(t, latest, values(s.metric(metricClosedUntil))[ban], 1)
+		short.ReopenLimit()
+		s.list(short)
+		assert.InDelta(t, latest, values(s.metric(metricClosedUntil))[ban], 1, "another key is still closed")
+		long.ReopenLimit()
+		s.list(long)
+		assert.Equal(t, map[attribute.Set]float64{ban: 0}, values(s.metric(metricClosedUntil)))
+	}, fake.WithKey("another-key", fake.PlanFree))
 }
 
 func TestNewReportsAnInstrumentThatIsRefused(t *testing.T) {

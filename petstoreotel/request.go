@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
@@ -83,7 +84,10 @@ func (i *instrumentation) attemptDone(ctx context.Context, info petstore.Attempt
 	}
 	i.metrics.requestDuration.RecordSet(ctx, info.Duration.Seconds(),
 		attribute.NewSet(append(k.requested(info.Call), outcome...)...))
-	i.sawLimit(ctx, k, info.RateLimit)
+	if r := info.RateLimit; !r.IsZero() {
+		i.metrics.limit.Record(ctx, int64(r.Limit), metric.WithAttributes(k.server...))
+		i.metrics.remaining.Record(ctx, int64(r.Remaining), metric.WithAttributes(k.server...))
+	}
 	k.request, k.protocol = nil, ""
 }
 
@@ -121,34 +125,22 @@ func matches(path, template string) bool {
 func fullURL(u *url.URL) string {
 	full := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 	sent, known := u.Query(), make(url.Values)
-	for name, valid := range parameters {
-		if value := sent.Get(name); valid(value) {
-			known.Set(name, value)
-		} else if sent.Has(name) {
-			known.Set(name, "REDACTED") // as the conventions require
-		}
+	if limit := sent.Get("limit"); limit != "" && strings.Trim(limit, "0123456789") == "" {
+		known.Set("limit", limit)
+	}
+	if status := sent.Get("status"); petstore.PetStatus(status).Valid() {
+		known.Set("status", status)
 	}
 	full.RawQuery = known.Encode()
 	return full.String()
 }
 
-// parameters are the query parameters of the service document (section 4.1), and report whether a
-// value is valid.
-var parameters = map[string]func(string) bool{
-	"limit":  func(value string) bool { _, err := strconv.Atoi(value); return err == nil },
-	"status": func(value string) bool { return petstore.PetStatus(value).Valid() },
-}
-
-// protocolVersion returns the version as the conventions write it: 1.0, 1.1, 2, 3; empty if the
-// transport gives none.
+// protocolVersion returns the version as the conventions write it: 1.0, 1.1, 2, 3.
 func protocolVersion(resp *http.Response) string {
-	switch resp.ProtoMajor {
-	case 0:
-		return ""
-	case 1:
-		return "1." + strconv.Itoa(resp.ProtoMinor)
+	if resp.ProtoMajor > 1 {
+		return strconv.Itoa(resp.ProtoMajor)
 	}
-	return strconv.Itoa(resp.ProtoMajor)
+	return strings.TrimPrefix(resp.Proto, "HTTP/")
 }
 
 // Unwrap returns base.

@@ -29,7 +29,7 @@ func (i *instrumentation) waitDone(ctx context.Context, w petstore.Wait) {
 		return
 	}
 	k.span.AddEvent("petstore.wait", trace.WithTimestamp(time.Now().Add(-w.Duration)), trace.WithAttributes(
-		waitReason(w.Reason),
+		attribute.String("petstore.wait.reason", string(w.Reason)),
 		attribute.Float64("petstore.wait.duration", w.Duration.Seconds()),
 		attribute.Int("petstore.wait.waiting_calls", w.Waiting)))
 	k.mu.Lock()
@@ -73,11 +73,7 @@ func (i *instrumentation) gaveUp(ctx context.Context, k *call, err error) {
 func (k *call) measured(reason petstore.WaitReason, more ...attribute.KeyValue) metric.MeasurementOption {
 	attrs := append(more, k.server...)
 	if reason != "" {
-		attrs = append(attrs, waitReason(reason))
+		attrs = append(attrs, attribute.String("petstore.wait.reason", string(reason)))
 	}
 	return metric.WithAttributes(attrs...)
-}
-
-func waitReason(reason petstore.WaitReason) attribute.KeyValue {
-	return attribute.String("petstore.wait.reason", string(reason))
 }
