@@ -1,6 +1,5 @@
-// Package redact takes API keys out of texts that may repeat them. Software that repeats what it
-// was sent escapes it for what it writes, and may be the second to do so: a key is found as it is,
-// escaped for JSON, a JSON pointer, Go, a URL or HTML, and escaped several times.
+// Package redact takes API keys out of texts that may repeat them: as they are, escaped for JSON, or
+// escaped for a URL. The time it takes grows with the length of the text, whatever the keys are.
 package redact
 
 import (
@@ -16,28 +15,39 @@ const (
 	Mark = "[redacted]"
 	// MinKey is the length of the shortest key that is looked for: shorter ones are ordinary words.
 	MinKey = 6
-	// maxEscape is the length of the longest escape of one character, as of &#x002b; is.
-	maxEscape = 8
 	// Ellipsis follows what was cut off.
 	Ellipsis = '…'
-	// maxLayers bounds the escapes within escapes, such as %252541: more of them are no accident.
-	maxLayers = 8
+	// maxEscape is the length of the longest escape of one character, as of \u002b.
+	maxEscape = 6
+	// maxText is how much of a text is searched, in bytes, and returned: as much as net/http reads
+	// of a header by default.
+	maxText = 1 << 20
 )
 
 // Text returns text without the keys. Of a key that is cut off by an ellipsis, it takes out as few
-// as 6 characters. Keys shorter than 6 bytes stay.
+// as 6 characters. Keys shorter than 6 bytes stay. What is longer than 1 MiB is cut off.
 func Text(text string, keys ...string) string {
-	if len(text) < MinKey {
-		return text
+	if len(text) > maxText {
+		text = text[:maxText] + string(Ellipsis)
 	}
-	found := hasEscape(text)
+	escaped := strings.IndexByte(text, '%') >= 0 || strings.IndexByte(text, '\\') >= 0
+	cut := strings.Contains(text, string(Ellipsis))
+	var found []part
 	for _, key := range keys {
-		found = found || len(key) >= MinKey && strings.Contains(text, key)
+		if len(key) < MinKey {
+			continue
+		}
+		if cut || strings.Contains(text, key) {
+			found = plain(text).find(key, found)
+		}
+		if escaped {
+			found = unescaped(text).find(key, found)
+		}
 	}
-	if !found { // nearly always, and then there is nothing to allocate
+	if len(found) == 0 { // nearly always, and then there is nothing to allocate
 		return text
 	}
-	return replace(text, find(text, keys))
+	return replace(text, found)
 }
 
 // Cut is [Text] for a text that was cut off at its end.
@@ -80,7 +90,7 @@ func Header(h http.Header, keys ...string) http.Header {
 	}
 	clean := make(http.Header, len(h))
 	for name, values := range h {
-		name = http.CanonicalHeaderKey(foldName(name, keys))
+		name = headerName(name, keys)
 		for _, v := range values {
 			clean[name] = append(clean[name], Text(v, keys...))
 		}
@@ -90,7 +100,7 @@ func Header(h http.Header, keys ...string) http.Header {
 
 func repeats(h http.Header, keys []string) bool {
 	for name, values := range h {
-		if foldName(name, keys) != name {
+		if headerName(name, keys) != name {
 			return true
 		}
 		for _, v := range values {
@@ -102,36 +112,29 @@ func repeats(h http.Header, keys []string) bool {
 	return false
 }
 
-// foldName returns the name of a header without the keys in any case, since software on the way
+// headerName returns the name of a header without the keys in any case, since software on the way
 // changes the case of names.
-func foldName(name string, keys []string) string {
-	const lower = 0x20 // the bit in which the letters of ASCII differ from their capitals
+func headerName(name string, keys []string) string {
 	for _, key := range keys {
-		if len(key) < MinKey {
+		if !mayHave(name, key) {
 			continue
 		}
-		for start := 0; start+len(key) <= len(name); start++ {
-			end := start + len(key)
-			if name[start]|lower == key[0]|lower && strings.EqualFold(name[start:end], key) {
-				name = name[:start] + "Redacted" + name[end:]
-			}
-		}
-		if hasEscape(name) {
-			lowered := strings.ToLower(name)
-			if clean := Text(lowered, strings.ToLower(key)); clean != lowered {
-				name = strings.ReplaceAll(clean, Mark, "Redacted")
-			}
+		lower := strings.ToLower(name)
+		if clean := Text(lower, strings.ToLower(key)); clean != lower {
+			name = http.CanonicalHeaderKey(strings.ReplaceAll(clean, Mark, "redacted"))
 		}
 	}
 	return name
 }
 
-// hasEscape reports whether a character of text begins escapes, or may be an ellipsis. It runs for
-// every header of every response: the functions of package strings take longer for short texts.
-func hasEscape(text string) bool {
-	for i := range len(text) {
-		switch text[i] {
-		case '%', '\\', '&', '~', 0xE2: // the first byte of an ellipsis
+// mayHave reports whether a name has an escape or the beginning of a key, in any case. It saves the
+// copies of headerName for nearly every header.
+func mayHave(name, key string) bool {
+	if strings.IndexByte(name, '%') >= 0 {
+		return true
+	}
+	for i := 0; len(key) >= MinKey && i+MinKey <= len(name); i++ {
+		if strings.EqualFold(name[i:i+MinKey], key[:MinKey]) {
 			return true
 		}
 	}
@@ -141,32 +144,120 @@ func hasEscape(text string) bool {
 // part is a part of a text, from one byte to before another.
 type part struct{ from, to int }
 
-// find returns the parts of text that hold a key: as it is, or once escapes are resolved, one layer
-// after the other.
-func find(text string, keys []string) []part {
-	var found []part
-	keys = resolved(keys)
-	for l := range layers(text) {
-		for _, key := range keys {
-			found = append(found, l.whole(key)...)
-			found = append(found, l.cut(key)...)
+// view is a text as somebody reads it, who may resolve its escapes.
+type view struct {
+	text string
+	at   []int32 // the place in the original text of each byte and of the end; nil: the same place
+}
+
+func plain(text string) view { return view{text: text} }
+
+// unescaped resolves the escapes of JSON and URLs, once. It leaves out an escape that an ellipsis
+// cuts off.
+func unescaped(text string) view {
+	read, at := make([]byte, 0, len(text)), make([]int32, 0, len(text)+1)
+	for i := 0; i < len(text); {
+		if c, n := character(text[i:]); n > 0 {
+			read, at = append(read, c), append(at, int32(i))
+			i += n
+		} else {
+			i += strings.IndexRune(text[i:], Ellipsis)
+		}
+	}
+	return view{string(read), append(at, int32(len(text)))}
+}
+
+// character returns the character at the start of a text, and how many bytes stand for it: none if
+// the start is an escape that an ellipsis cuts off.
+func character(text string) (c byte, length int) {
+	switch {
+	case text[0] != '%' && text[0] != '\\':
+		return text[0], 1
+	case strings.HasPrefix(text, `\/`):
+		return '/', 2
+	}
+	prefix, end := 1, 3 // %2b
+	if text[0] == '\\' {
+		prefix, end = len(`\u`), maxEscape
+	}
+	if len(text) >= end && (prefix == 1 || text[1] == 'u') {
+		if c, ok := ascii(text[prefix:end]); ok {
+			return c, end
+		}
+	}
+	if strings.ContainsRune(text[:min(len(text), end-1+len(string(Ellipsis)))], Ellipsis) {
+		return 0, 0
+	}
+	return text[0], 1
+}
+
+// ascii returns the character that hexadecimal digits stand for.
+func ascii(digits string) (c byte, ok bool) {
+	n := 0
+	for i := range len(digits) {
+		d := strings.IndexByte("0123456789abcdefABCDEF", digits[i])
+		if d > 0xf {
+			d -= len("abcdef")
+		}
+		if n = n<<4 + d; d < 0 || n > 0x7f {
+			return 0, false
+		}
+	}
+	return byte(n), true
+}
+
+// find adds the parts of the original text that hold a key, or its beginning before an ellipsis. It
+// is the algorithm of Knuth, Morris and Pratt: matched is how much of the key ends at each byte.
+func (v view) find(key string, found []part) []part {
+	borders := borders(key)
+	matched := 0
+	for i := range len(v.text) {
+		if matched >= MinKey && strings.HasPrefix(v.text[i:], string(Ellipsis)) {
+			found = append(found, part{v.original(i - matched), v.original(i)})
+		}
+		for matched > 0 && (matched == len(key) || v.text[i] != key[matched]) {
+			matched = borders[matched]
+		}
+		if v.text[i] == key[matched] {
+			matched++
+		}
+		if matched == len(key) {
+			found = join(found, part{v.original(i + 1 - matched), v.original(i + 1)})
 		}
 	}
 	return found
 }
 
-// resolved returns the keys, and what is left of those that look like escapes, such as "a%41b":
-// that is what is left of them in a text, too.
-func resolved(keys []string) []string {
-	var all []string
-	for _, key := range keys {
-		for l := range layers(key) {
-			if len(l.text) >= MinKey {
-				all = append(all, l.text)
-			}
-		}
+func (v view) original(i int) int {
+	if v.at == nil {
+		return i
 	}
-	return all
+	return int(v.at[i])
+}
+
+// borders returns, for each length of the start of a key, the length of the longest shorter start
+// that it ends with.
+func borders(key string) []int {
+	lengths := make([]int, len(key)+1)
+	for i, n := 1, 0; i < len(key); i++ {
+		for n > 0 && key[i] != key[n] {
+			n = lengths[n]
+		}
+		if key[i] == key[n] {
+			n++
+		}
+		lengths[i+1] = n
+	}
+	return lengths
+}
+
+// join adds a part, to the last one if they overlap.
+func join(parts []part, p part) []part {
+	if last := len(parts) - 1; last >= 0 && parts[last].from <= p.from && p.from < parts[last].to {
+		parts[last].to = p.to
+		return parts
+	}
+	return append(parts, p)
 }
 
 // replace puts Mark in place of parts of a text.
