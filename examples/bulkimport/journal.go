@@ -1,222 +1,205 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"sync"
 	"time"
-
-	"go.etcd.io/bbolt"
-	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // event is the last that happened to a row.
 type event string
 
 const (
-	waiting  event = "waiting"  // nothing was sent; never written
 	sending  event = "sending"  // on the disk before the request leaves
-	unsent   event = "unsent"   // the request did not leave, or the service did not carry it out
+	unsent   event = "unsent"   // the service did not carry out the request, or it did not leave
 	created  event = "created"  // the service has added the pet
 	rejected event = "rejected" // the row is no pet, or the service refuses it
 	unknown  event = "unknown"  // the pet may have been added
 )
 
-// follows has the last events of a row that an event can come after. Nothing follows created,
-// rejected and unknown: such a row is never sent again.
-var follows = map[event][]event{
-	sending:  {waiting, unsent},
-	unsent:   {sending},
-	created:  {sending},
-	rejected: {waiting, unsent, sending},
-	unknown:  {sending},
-}
-
-// entry is what the journal has about a row.
+// entry is one line of the journal: about a row, or, if it has no line, about the import.
 type entry struct {
-	Event  event     `json:"event"`
+	Import string    `json:"import,omitzero"` // what the journal is about; in the first entry
+	Until  time.Time `json:"until,omitzero"`  // the rate limit is used up until then
+	Line   int       `json:"line,omitzero"`   // of the input, where the row begins
+	Event  event     `json:"event,omitzero"`
 	ID     int64     `json:"id,omitzero"` // of the pet, if created
 	Reason string    `json:"reason,omitzero"`
 	Time   time.Time `json:"time"`
 }
 
-// The buckets of a journal: entries by line, and what is about the import, as JSON.
-const (
-	rowsBucket   = "rows"
-	importBucket = "import"
-)
+func (e entry) decided() bool { return e.Event == created || e.Event == rejected || e.Event == unknown }
 
-// The keys of importBucket.
-const (
-	begunKey  = "begun"  // the origin
-	closedKey = "closed" // the petstore.Observation that used up or closed the rate limit
-	downKey   = "down"   // the outage
-)
+// interrupted is the reason of a row that was being sent when the program was killed.
+const interrupted = "the import ended before the response came"
 
-// origin is what a journal is about.
-type origin struct {
-	Service string `json:"service"`
-	Input   string `json:"input"` // its SHA-256
-}
-
-// journal keeps the state of each row in a bbolt database: what is written there outlives the
-// program and the machine. It is safe for concurrent use.
+// journal is the state of each row, in memory and in a file that only grows. An entry is on the disk
+// when write returns. A journal is safe for concurrent use.
 type journal struct {
-	db     *bbolt.DB
-	file   os.FileInfo
+	file   *os.File
+	sync   func() error
 	failed func(error) // is called if nothing can be written
 
-	mu    sync.Mutex // is held during a write
-	count map[event]int
-	ids   map[int64]bool // of the created pets
+	mu       sync.Mutex
+	err      error // of the first write that failed: nothing must follow half an entry
+	rows     map[int]entry
+	count    map[event]int
+	ids      map[int64]bool // of the created pets
+	until    time.Time
+	failures int       // creates in a row whose outcome is unknown, at the end of the file
+	failedAt time.Time // the last of them
 }
 
-// openJournal opens the journal at path, or begins it, and locks it.
-func openJournal(path, service string, in *input) (*journal, error) {
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Nanosecond}) // for the lock
-	if errors.Is(err, bbolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("another import is running: it has locked %s", path)
-	} else if err != nil {
-		return nil, fmt.Errorf("journal %s: %w", path, err)
+// openJournal opens the journal at path, or begins it, and locks it. After an error, the file is as
+// it was.
+func openJournal(path, about string) (*journal, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, err
 	}
-	j := &journal{db: db, failed: func(error) {}, count: map[event]int{waiting: in.rows}, ids: map[int64]bool{}}
-	if err := j.resume(origin{service, in.sum}); err != nil {
-		return nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), db.Close())
+	j := &journal{
+		file: f, sync: f.Sync, failed: func(error) {},
+		rows: map[int]entry{}, count: map[event]int{}, ids: map[int64]bool{},
+	}
+	if err = lock(f); err != nil {
+		err = fmt.Errorf("another import is running (%w)", err)
+	} else {
+		err = j.resume(about)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), f.Close())
 	}
 	return j, nil
 }
 
 // resume takes over what an earlier import has written. The rows that it was sending are undecided.
-func (j *journal) resume(this origin) error {
-	if dir, err := os.Open(filepath.Dir(j.db.Path())); err == nil { // makes the name durable, where that can be
-		_ = errors.Join(dir.Sync(), dir.Close())
-	}
-	begun := this
-	cut, err := j.load()
-	if err == nil {
-		err = j.get(importBucket, begunKey, &begun)
-	}
-	switch {
-	case err != nil:
+func (j *journal) resume(about string) error {
+	text, err := io.ReadAll(j.file)
+	if err = errors.Join(err, j.inPlace()); err != nil {
 		return err
-	case begun.Service != this.Service:
-		return fmt.Errorf("this is the journal of an import into %s, not %s", begun.Service, this.Service)
-	case begun.Input != this.Input:
-		return errors.New("the input has changed since this journal was begun: restore it, " +
-			"or import new rows from a file of their own")
 	}
-	err = j.keep(begunKey, this)
-	for _, line := range cut {
-		lost := entry{Event: unknown, Reason: "the import ended before the response came"}
-		err = errors.Join(err, j.write(line, lost))
+	if len(text) == 0 {
+		if dir, err := os.Open(filepath.Dir(j.file.Name())); err == nil { // makes its name durable, where that can be
+			_ = errors.Join(dir.Sync(), dir.Close())
+		}
+		return j.write(entry{Import: about})
+	}
+	size, err := j.replay(text, about)
+	if err == nil {
+		_, err = j.file.Seek(int64(size), io.SeekStart)
+	}
+	if err == nil {
+		err = j.file.Truncate(int64(size)) // half an entry, whose request never left
+	}
+	for line, e := range j.rows {
+		if e.Event == sending && err == nil {
+			err = j.write(entry{Line: line, Event: unknown, Reason: interrupted})
+		}
 	}
 	return err
 }
 
-// load counts the rows by their last event, and returns the lines of those that were being sent.
-func (j *journal) load() (cut []int, err error) {
-	if j.file, err = os.Stat(j.db.Path()); err != nil {
-		return nil, err
-	}
-	err = j.db.Update(func(tx *bbolt.Tx) error {
-		rows, err1 := tx.CreateBucketIfNotExists([]byte(rowsBucket))
-		_, err2 := tx.CreateBucketIfNotExists([]byte(importBucket))
-		if err := errors.Join(err1, err2); err != nil {
-			return err
-		}
-		return rows.ForEach(func(key, text []byte) error {
-			var e entry
-			line, err := strconv.Atoi(string(key))
-			if err = errors.Join(err, json.Unmarshal(text, &e)); e.Event == sending {
-				cut = append(cut, line)
+// replay applies the entries of a journal, and returns their length. The last one may be incomplete;
+// everything else that is wrong is damage.
+func (j *journal) replay(text []byte, about string) (size int, err error) {
+	for line := range bytes.Lines(text) {
+		var e entry
+		body, ok := unseal(line)
+		if !ok && line[len(line)-1] != '\n' && size > 0 {
+			if _, whole := unseal(append(bytes.Clone(line[:len(line)-1]), '\n')); !whole {
+				break // else it is the end of the line that is damaged
 			}
-			j.tally(waiting, e)
-			return err
-		})
-	})
-	return cut, err
+		}
+		if !ok || json.Unmarshal(body, &e) != nil {
+			return 0, fmt.Errorf("damaged at byte %d: restore the file; without this entry, a pet could be added twice", size)
+		} else if size == 0 && e.Import != about {
+			return 0, fmt.Errorf("it is about the import of %s, not %s: restore the input, "+
+				"or import new rows from a file of their own", e.Import, about)
+		}
+		size += len(line)
+		j.apply(e)
+	}
+	return size, nil
 }
 
-// tally counts an entry of a row whose last event was another.
-func (j *journal) tally(last event, e entry) {
-	j.count[last]--
+// apply takes an entry over into memory.
+func (j *journal) apply(e entry) {
+	if e.Until.After(j.until) {
+		j.until = e.Until
+	}
+	if e.Line == 0 {
+		return
+	}
+	j.count[j.rows[e.Line].Event]--
 	j.count[e.Event]++
+	j.rows[e.Line] = e
 	if e.Event == created {
-		j.ids[e.ID] = true
+		j.ids[e.ID], j.failures = true, 0
+	} else if e.Event == unknown && e.Reason != interrupted {
+		j.failures, j.failedAt = j.failures+1, e.Time
 	}
 }
 
-// rowKey returns the key of the row that begins at a line of the input.
-func rowKey(line int) string { return fmt.Sprintf("%012d", line) }
-
-// write replaces the entry of a row.
-func (j *journal) write(line int, e entry) error {
+// write writes an entry to the disk and then takes it over. A row with an outcome keeps it.
+func (j *journal) write(e entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	last := j.row(line).Event
-	info, err := os.Stat(j.db.Path())
-	if err == nil && !os.SameFile(info, j.file) { // another import would not see this one
-		err = errors.New("another file has taken its place")
-	} else if !slices.Contains(follows[e.Event], last) {
-		err = fmt.Errorf("the row of line %d is %s and cannot become %s", line, last, e.Event)
-	}
-	if err != nil {
-		return j.fail(err)
-	}
 	e.Time = time.Now().UTC().Truncate(time.Millisecond)
-	if err := j.put(rowsBucket, rowKey(line), e); err != nil {
-		return err
+	text, err := json.Marshal(e)
+	if err = errors.Join(j.err, err, j.inPlace()); err == nil && j.rows[e.Line].decided() {
+		err = fmt.Errorf("the row of line %d is %s and cannot become %s", e.Line, j.rows[e.Line].Event, e.Event)
 	}
-	j.tally(last, e)
-	return nil
-}
-
-// keep stores what the next run must know about the import.
-func (j *journal) keep(key string, value any) error { return j.put(importBucket, key, value) }
-
-// put stores a value. When it returns nil, that is on the disk.
-func (j *journal) put(bucket, key string, value any) error {
-	text, err := json.Marshal(value)
 	if err == nil {
-		err = j.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte(bucket)).Put([]byte(key), text) })
+		_, err = j.file.Write(seal(append(text, '\n')))
 	}
-	return j.fail(err)
+	if err == nil {
+		err = j.sync()
+	}
+	if err == nil {
+		j.apply(e)
+	} else if j.err == nil {
+		j.err = fmt.Errorf("the journal cannot be written: %w", err)
+		j.failed(j.err)
+	}
+	return j.err
 }
 
-func (j *journal) fail(err error) error {
-	if err != nil {
-		err = fmt.Errorf("the journal cannot be written: %w", err)
-		j.failed(err)
+// close notes until when the rate limit is used up, and reports whether that was not known.
+func (j *journal) close(until time.Time) bool {
+	until = until.Add(time.Second - 1).Truncate(time.Second)
+	j.mu.Lock()
+	known := !until.After(j.until)
+	j.mu.Unlock()
+	return !known && j.write(entry{Until: until}) == nil
+}
+
+// inPlace returns an error if another file, or a link, has the journal's name: another import would
+// not see this one.
+func (j *journal) inPlace() error {
+	there, err := os.Lstat(j.file.Name())
+	here, err2 := j.file.Stat()
+	if err = errors.Join(err, err2); err == nil && !os.SameFile(there, here) {
+		err = errors.New("it is a link, or another file has taken its place")
 	}
 	return err
 }
 
-// get reads a value, if there is one.
-func (j *journal) get(bucket, key string, value any) error {
-	return j.db.View(func(tx *bbolt.Tx) error {
-		if text := tx.Bucket([]byte(bucket)).Get([]byte(key)); text != nil {
-			return json.Unmarshal(text, value)
-		}
-		return nil
-	})
-}
-
-// row returns the last entry of the row that begins at a line.
+// row returns the last entry of the row that begins at a line; the zero entry before the first.
 func (j *journal) row(line int) entry {
-	e := entry{Event: waiting}
-	if err := j.get(rowsBucket, rowKey(line), &e); err != nil {
-		_ = j.fail(err)
-	}
-	return e
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.rows[line]
 }
 
-// rows returns the number of rows whose last event is one of events.
-func (j *journal) rows(events ...event) (n int) {
+// number returns how many rows have one of events as their last.
+func (j *journal) number(events ...event) (n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, e := range events {
@@ -230,4 +213,15 @@ func (j *journal) added(id int64) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.ids[id]
+}
+
+// seal returns a line with its checksum before it.
+func seal(line []byte) []byte {
+	return append(fmt.Appendf(nil, "%08x ", crc32.Checksum(line, crc32.MakeTable(crc32.Castagnoli))), line...)
+}
+
+// unseal returns a line without its checksum, and whether that is right.
+func unseal(line []byte) ([]byte, bool) {
+	const size = len("00000000 ")
+	return line[min(size, len(line)):], len(line) > size && bytes.Equal(line, seal(line[size:]))
 }

@@ -1,116 +1,133 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 )
 
-// journalOf returns an open journal with these entries of rows of a file.
-func journalOf(t *testing.T, path string, rows ...lineEntry) *journal {
+// journalOf returns an open journal with these entries.
+func journalOf(t *testing.T, path string, entries ...entry) *journal {
 	t.Helper()
-	j, err := openJournal(path, "s", &input{sum: "i", rows: 6})
+	j, err := openJournal(path, "a sum into s")
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, j.db.Close()) })
-	for _, r := range rows {
-		require.NoError(t, j.write(r.line, r.entry))
+	t.Cleanup(func() { _ = j.file.Close() })
+	for _, e := range entries {
+		require.NoError(t, j.write(e))
 	}
 	return j
 }
 
-type lineEntry struct {
-	line int
-	entry
+// sampleEntries leave rows in every state.
+func sampleEntries() []entry {
+	return []entry{
+		{Line: 2, Event: sending},
+		{Line: 3, Event: rejected, Reason: "no \"name\"\n\x00 小白"},
+		{Line: 4, Event: sending},
+		{Line: 4, Event: unsent},
+		{Line: 2, Event: created, ID: 1<<63 - 1},
+		{Line: 5, Event: sending},
+		{Line: 5, Event: unknown, Reason: "reset"},
+		{Until: time.Unix(4e9, 0)},
+		{Line: 6, Event: sending},
+	}
+}
+
+// events returns the last event of each row.
+func (j *journal) events() map[int]event {
+	all := map[int]event{}
+	for line, e := range j.rows {
+		all[line] = e.Event
+	}
+	return all
 }
 
 // The tests of the journal are not parallel: a program that another test starts would have its lock
 // for the moment between fork and exec.
 func TestJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.csv.journal")
-	j := journalOf(t, path, []lineEntry{
-		{2, entry{Event: sending}},
-		{3, entry{Event: rejected, Reason: "no \"name\"\n\x00 小白"}},
-		{4, entry{Event: sending}},
-		{4, entry{Event: unsent}},
-		{2, entry{Event: created, ID: 1<<63 - 1}},
-		{5, entry{Event: sending}},
-		{5, entry{Event: unknown, Reason: "reset"}},
-		{6, entry{Event: sending}},
-	}...)
-	seen := petstore.Observation{Delivery: petstore.DeliveryAnswered, StatusCode: 429, RetryAfter: time.Minute, Received: time.Unix(7, 0).UTC()}
-	require.NoError(t, j.keep(closedKey, seen))
-	require.NoError(t, j.db.Close())
-
-	j = journalOf(t, path)
-	for line, want := range map[int]event{2: created, 3: rejected, 4: unsent, 5: unknown, 6: unknown, 7: waiting} {
-		assert.Equal(t, want, j.row(line).Event, "line %d", line)
-	}
+	require.NoError(t, journalOf(t, path, sampleEntries()...).file.Close())
+	j := journalOf(t, path)
+	assert.Equal(t, map[int]event{2: created, 3: rejected, 4: unsent, 5: unknown, 6: unknown}, j.events())
 	assert.True(t, j.added(1<<63-1))
-	assert.Equal(t, 4, j.rows(created, rejected, unknown))
-	assert.Equal(t, 2, j.rows(waiting, unsent))
+	assert.Equal(t, 4, j.number(created, rejected, unknown))
 	assert.Equal(t, "no \"name\"\n\x00 小白", j.row(3).Reason)
-	assert.Equal(t, "the import ended before the response came", j.row(6).Reason)
-	var closed petstore.Observation
-	require.NoError(t, j.get(importBucket, closedKey, &closed))
-	assert.Equal(t, seen, closed)
+	assert.Equal(t, interrupted, j.row(6).Reason)
+	assert.Equal(t, 1, j.failures)
+	assert.True(t, j.until.Equal(time.Unix(4e9, 0)))
+}
+
+// TestJournal_damaged damages each byte, in all ways that change one bit and in some that change
+// more, and cuts the file off at each. A damaged journal is refused; one that is cut off is what it
+// was before the entry that is not complete.
+func TestJournal_damaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pets.csv.journal")
+	require.NoError(t, journalOf(t, path, sampleEntries()...).file.Close())
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	replay := func(text []byte) (map[int]event, error) {
+		j := &journal{rows: map[int]entry{}, count: map[event]int{}, ids: map[int64]bool{}}
+		size, err := j.replay(text, "a sum into s")
+		if err == nil {
+			require.Equal(t, bytes.LastIndexByte(text, '\n')+1, size)
+		}
+		return j.events(), err
+	}
+	for at, b := range whole {
+		for _, flipped := range []byte{1, 2, 4, 8, 16, 32, 64, 128, 255, b, b ^ '\n', b ^ ' '} {
+			text := bytes.Clone(whole)
+			if text[at] ^= flipped; flipped != 0 {
+				_, err := replay(text)
+				require.ErrorContainsf(t, err, "damaged at byte ", "byte %d xor %x", at, flipped)
+			}
+		}
+	}
+	begun := bytes.IndexByte(whole, '\n')
+	for size := range whole {
+		got, err := replay(bytes.Clone(whole[:size]))
+		if size > 0 && size <= begun {
+			require.Error(t, err, "it may be another file of the user")
+			continue
+		}
+		require.NoError(t, err)
+		want, err := replay(bytes.Clone(whole[:bytes.LastIndexByte(whole[:size], '\n')+1]))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
 }
 
 func TestJournal_refused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.csv.journal")
-	require.NoError(t, journalOf(t, path).db.Close())
-	text := filepath.Join(t.TempDir(), "text")
-	require.NoError(t, os.WriteFile(text, []byte("my notes\n"), 0o600))
-	for _, test := range []struct{ path, service, input, reason string }{
-		{path, "t", "i", "the journal of an import into s, not t"},
-		{path, "s", "j", "the input has changed since this journal was begun"},
-		{text, "s", "i", "invalid database"},
+	require.NoError(t, journalOf(t, path).file.Close())
+	notes := filepath.Join(t.TempDir(), "text")
+	require.NoError(t, os.WriteFile(notes, []byte("my notes"), 0o600))
+	for _, test := range []struct{ path, about, reason string }{
+		{path, "a sum into t", "it is about the import of a sum into s, not a sum into t"},
+		{notes, "a sum into s", "damaged at byte 0"},
 	} {
 		before, err := os.ReadFile(test.path)
 		require.NoError(t, err)
-		_, err = openJournal(test.path, test.service, &input{sum: test.input, rows: 6})
-		assert.ErrorContains(t, err, "journal "+test.path+": ")
-		assert.ErrorContains(t, err, test.reason)
+		_, err = openJournal(test.path, test.about)
+		assert.ErrorContains(t, err, "journal "+test.path+": "+test.reason)
 		after, err := os.ReadFile(test.path)
 		require.NoError(t, err)
-		assert.Len(t, after, len(before))
+		assert.Equal(t, before, after)
 	}
 }
 
-// TestJournal_follows holds that no row is sent, or gets an outcome, twice.
-func TestJournal_follows(t *testing.T) {
+// TestJournal_decided holds that a row with an outcome is never sent again.
+func TestJournal_decided(t *testing.T) {
 	ends := []event{created, rejected, unknown}
 	for _, end := range ends {
-		for _, next := range append(ends, sending, unsent, waiting, "lost") {
-			j := journalOf(t, filepath.Join(t.TempDir(), "journal"), lineEntry{2, entry{Event: sending}}, lineEntry{2, entry{Event: end}})
-			assert.ErrorContains(t, j.write(2, entry{Event: next}), "cannot become")
+		for _, next := range append(ends, sending, unsent) {
+			j := journalOf(t, filepath.Join(t.TempDir(), "journal"), entry{Line: 2, Event: end})
+			assert.ErrorContains(t, j.write(entry{Line: 2, Event: next}), "cannot become")
 			assert.Equal(t, end, j.row(2).Event)
 		}
 	}
-	for _, next := range []event{unsent, created, unknown} {
-		assert.Error(t, journalOf(t, filepath.Join(t.TempDir(), "journal")).write(2, entry{Event: next}), "before it was sent")
-	}
-}
-
-// TestJournal_failing has the journal fail after any time of an import.
-func TestJournal_failing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for failAfter := range 20 {
-			b := newBench(t, fake.NewTestServer(t, fake.WithLatency(time.Millisecond)), 100)
-			j, err := b.job(t.Context(), serviceOf(b.server))
-			require.NoError(t, err)
-			time.AfterFunc(time.Duration(failAfter)*500*time.Microsecond, func() { assert.NoError(t, j.journal.db.Close()) })
-			assert.ErrorContains(t, j.run(t.Context(), &b.summary, &b.out, &b.out), "the journal cannot be written")
-
-			require.NoError(t, b.run(t.Context()))
-			b.assertNothingLostOrRepeated(100)
-		}
-	})
 }

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -17,13 +15,14 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -62,7 +61,7 @@ func newPort(t *testing.T, rows int, opts ...fake.Option) *port {
 func (p *port) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	act := func() {}
 	p.mu.Lock()
-	if p.left--; p.left == 0 && r.Method == http.MethodPost {
+	if p.left--; p.left == 0 {
 		act = p.act
 	}
 	after := p.after
@@ -89,9 +88,10 @@ func (p *port) program() *exec.Cmd {
 
 // start starts the program, and has act called once while the service has the n-th create of it, or
 // has just answered that.
-func (p *port) start(n int, after bool, act func(*os.Process)) *exec.Cmd {
+func (p *port) start(n int, after bool, out io.Writer, act func(*os.Process)) *exec.Cmd {
 	p.Helper()
 	cmd := p.program()
+	cmd.Stdout, cmd.Stderr = out, out
 	started := make(chan struct{})
 	p.mu.Lock()
 	p.left, p.after, p.act = n, after, func() {
@@ -117,31 +117,20 @@ func (p *port) assertNoFileHasTheKey() {
 	assert.NotContains(p, p.out.String(), secret)
 }
 
-// longRows returns how many rows the long tests import, 0 if they are not wanted.
-func longRows(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("BULKIMPORT_ROWS")
-	if text == "" {
-		return 0
-	}
-	rows, err := strconv.Atoi(text)
-	require.NoError(t, err)
-	return rows
-}
-
 // TestProgram_killed kills the program again and again, while the service fails in every way, and
-// goes on until no row is left.
+// goes on until no row is left. BULKIMPORT_ROWS is the number of rows, and for each 200 of them
+// there is a kill.
 func TestProgram_killed(t *testing.T) {
 	t.Parallel()
 	const every = 200 // rows
-	rows := max(longRows(t), 600)
+	rows, _ := strconv.Atoi(os.Getenv("BULKIMPORT_ROWS"))
+	rows = max(rows, 600)
 	p := newPort(t, rows, fake.WithLatency(time.Millisecond), fake.WithSeed(rand.Uint64()))
 	injectChaos(p.server, 0.003)
-	kills := 0
-	for ; kills < rows/every; kills++ {
+	for range rows / every {
 		kill := func(program *os.Process) { assert.NoError(t, program.Kill()) }
 		if rand.IntN(4) > 0 {
-			assert.Error(t, p.start(1+rand.IntN(2*every), rand.IntN(2) == 0, kill).Wait())
+			assert.Error(t, p.start(1+rand.IntN(2*every), rand.IntN(2) == 0, &p.out, kill).Wait())
 			continue
 		}
 		cmd := p.program() // killed at any time
@@ -161,28 +150,26 @@ func TestProgram_killed(t *testing.T) {
 	p.assertNoFileHasTheKey()
 	assert.Contains(t, p.out.String(), fmt.Sprintf("\n%d rows: %d created, %d undecided, %d rejected, 0 left\n",
 		rows, p.count(created), p.count(unknown), p.count(rejected)))
-	t.Logf("%d rows, %d kills: %d created, %d undecided, %d rejected, %d in the service", rows, kills,
-		p.count(created), p.count(unknown), p.count(rejected), len(p.server.Pets()))
 }
 
-func TestProgram_interrupt(t *testing.T) {
+func TestProgram_interrupted(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")
 	}
 	p := newPort(t, 100)
-	cmd := p.start(20, false, func(program *os.Process) { assert.NoError(t, program.Signal(os.Interrupt)) })
+	cmd := p.start(20, false, &p.out, func(program *os.Process) { assert.NoError(t, program.Signal(os.Interrupt)) })
 	require.Error(t, cmd.Wait())
 	assert.Equal(t, exitStopped, cmd.ProcessState.ExitCode())
-	assert.Contains(t, p.out.String(), "bulkimport: interrupt signal received: run it again to go on\n")
+	assert.Regexp(t, "bulkimport: .*: run it again to go on\n", p.out.String())
 	assert.Zero(t, p.count(unknown)+p.count(sending))
 
 	stalled := p.server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Times: fake.Forever, Wire: fake.WireStall})
 	gone := make(chan struct{})
-	cmd = p.start(1, false, func(program *os.Process) { go signalUntil(gone, program, os.Interrupt) })
+	cmd = p.start(1, false, &p.out, func(program *os.Process) { go interruptUntil(gone, program) })
 	require.Error(t, cmd.Wait())
 	close(gone)
-	assert.Equal(t, -1, cmd.ProcessState.ExitCode(), "ended by the signal")
+	assert.Equal(t, -1, cmd.ProcessState.ExitCode(), "ended by the second signal")
 	assert.Positive(t, p.count(sending))
 	stalled.Remove()
 
@@ -191,55 +178,10 @@ func TestProgram_interrupt(t *testing.T) {
 	assert.Positive(t, p.count(unknown))
 }
 
-func TestProgram_terminalGone(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no signals to send")
-	}
-	// The test may run under nohup, of which the program is to know nothing: to be ignored is
-	// inherited, to be handled is not.
-	heard := make(chan os.Signal, 1)
-	signal.Notify(heard, syscall.SIGHUP)
-	defer signal.Stop(heard)
-	p := newPort(t, 100)
-	p.server.AddKey(secret, fake.Enterprise(40, 0)) // it cannot end before a slow machine has sent the signal
-	gone := make(chan struct{})
-	cmd := p.start(20, false, func(program *os.Process) {
-		assert.NoError(t, program.Signal(syscall.SIGHUP))
-		go signalUntil(gone, program, syscall.SIGHUP)
-	})
-	require.Error(t, cmd.Wait())
-	close(gone)
-	assert.Equal(t, exitStopped, cmd.ProcessState.ExitCode())
-	assert.Zero(t, p.count(unknown)+p.count(sending))
-	assert.LessOrEqual(t, p.count(created), 40)
-
-	p.server.AddKey(secret, fake.Plan{})
-	require.NoError(t, p.program().Run())
-	p.assertNothingLostOrRepeated(100)
-}
-
-func TestProgram_closedPipe(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no signals to send")
-	}
-	p := newPort(t, 30)
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	require.NoError(t, r.Close())
-	cmd := p.program()
-	cmd.Stdout, cmd.Stderr = w, w
-	assert.NoError(t, cmd.Run())
-	require.NoError(t, w.Close())
-	p.assertNothingLostOrRepeated(30)
-	assert.Equal(t, 30, p.count(created))
-}
-
-// signalUntil sends a process a signal again and again, because the first may come too early.
-func signalUntil(gone <-chan struct{}, process *os.Process, s os.Signal) {
+// interruptUntil interrupts a process again and again, because the first may come too early.
+func interruptUntil(gone <-chan struct{}, process *os.Process) {
 	for {
-		_ = process.Signal(s) // which fails once the process is gone
+		_ = process.Signal(os.Interrupt) // which fails once the process is gone
 		select {
 		case <-gone:
 			return
@@ -248,121 +190,79 @@ func signalUntil(gone <-chan struct{}, process *os.Process, s os.Signal) {
 	}
 }
 
-func TestRun_usage(t *testing.T) {
-	pets := filepath.Join(t.TempDir(), "pets.csv")
-	require.NoError(t, os.WriteFile(pets, []byte("name,categoryId,status\n"), 0o600))
-	t.Setenv("PETSTORE_BASE_URL", "")
-	nowhere := filepath.Join(filepath.Dir(pets), "missing")
-	for args, said := range map[string]string{
-		"-fast":                            "bulkimport: flag provided but not defined: -fast\nusage: bulkimport [flags]",
-		"a.csv b.csv":                      "bulkimport: 2 arguments are given after the flags: one file can be imported at a time\nusage: ",
-		"-patience -1s":                    "bulkimport: -patience is negative\nusage: ",
-		"-patience soon":                   `invalid value "soon" for flag -patience`,
-		nowhere + "/pets.csv":              "missing",
-		pets:                               "bulkimport: PETSTORE_BASE_URL is not set; -fake imports into a fake service",
-		"-fake -dir " + pets + " " + pets:  "not a directory",
-		filepath.Dir(pets) + "/a.csv":      "no such file",
-		filepath.Dir(pets):                 "is a directory",
-		"-json " + nowhere + "/pets.jsonl": "missing",
-	} {
-		var out, errs strings.Builder
-		assert.Equal(t, exitUsage, run(t.Context(), strings.Fields(args), &out, &errs), args)
-		assert.Containsf(t, errs.String(), said, "%s", args)
-		if strings.HasPrefix(args, "-json") {
-			assert.Contains(t, out.String(), `"exit":2,`)
-		} else {
-			assert.Empty(t, out.String())
-		}
+// TestProgram_terminalGone closes what the program writes to, and hangs up.
+func TestProgram_terminalGone(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no signals to send")
 	}
-	t.Setenv("PETSTORE_BASE_URL", "https://host/v1")
+	p := newPort(t, 30)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	cmd := p.start(10, false, w, func(program *os.Process) { assert.NoError(t, program.Signal(syscall.SIGHUP)) })
+	assert.NoError(t, cmd.Wait())
+	require.NoError(t, w.Close())
+	p.assertNothingLostOrRepeated(30)
+	assert.Equal(t, 30, p.count(created))
+}
+
+func TestRunSample(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Setenv("TMPDIR", t.TempDir())
+		var out output
+		status, err := runSample(t.Context(), &out)
+		require.NoError(t, err)
+		assert.Equal(t, exitCreated, status)
+		assert.Contains(t, out.String(), "\n450 of 500 rows\n500 of 500 rows\n500 rows: 497 created, 0 undecided, 3 rejected, 0 left\n")
+		reports, err := filepath.Glob(filepath.Join(os.TempDir(), "*", "pets.csv.*.csv"))
+		require.NoError(t, err)
+		require.Len(t, reports, 1)
+		text, err := os.ReadFile(reports[0])
+		require.NoError(t, err)
+		assert.Equal(t, `name,categoryId,status,line,reason
+Tweety,bird,available,59,"categoryId ""bird"" is not a 64-bit integer"
+,2,sold,235,petstore: createPet: Name: is empty
+Sleepy,3,asleep,403,"petstore: createPet: Status: ""asleep"" is none of available, pending, sold"
+`, string(text))
+	})
+}
+
+func TestRunFile_usage(t *testing.T) {
+	pets := filepath.Join(t.TempDir(), "pets.csv")
+	require.NoError(t, os.WriteFile(pets, []byte(header), 0o600))
 	t.Setenv("PETSTORE_API_KEY", "not a key")
-	var errs strings.Builder
-	assert.Equal(t, exitUsage, run(t.Context(), []string{pets}, &errs, &errs))
-	assert.Contains(t, errs.String(), "PETSTORE_API_KEY")
-	assert.NotContains(t, errs.String(), "not a key")
+	t.Setenv("PETSTORE_BASE_URL", "https://host/v1")
+	to := service{"https://host/v1", petstore.NewClientFromEnv}
+	for said, paths := range map[string][]string{
+		"one file can be imported at a time": {pets, pets},
+		"no such file":                       {pets + ".gz"},
+		"is a directory":                     {filepath.Dir(pets)},
+		"PETSTORE_API_KEY":                   {pets},
+	} {
+		status, err := runFile(t.Context(), paths, to, false, io.Discard)
+		assert.Equal(t, exitUsage, status)
+		assert.ErrorContains(t, err, said)
+		assert.NotContains(t, err.Error(), "not a key")
+	}
 	left, err := os.ReadDir(filepath.Dir(pets))
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "the input: %v", left)
 }
 
-func TestRun_help(t *testing.T) {
-	t.Setenv("PETSTORE_BASE_URL", "")
-	var out strings.Builder
-	assert.Equal(t, exitCreated, run(t.Context(), []string{"-h"}, &out, nil), "help goes to stdout")
-	assert.Contains(t, out.String(), "pets.csv by default, to the service of PETSTORE_BASE_URL and\nPETSTORE_API_KEY")
-	pets := filepath.Join(t.TempDir(), "pets.csv")
-	require.NoError(t, os.WriteFile(pets, []byte("name,categoryId,status\n"), 0o600))
-	assert.Equal(t, exitCreated, run(t.Context(), []string{"-dir", filepath.Join(t.TempDir(), "new"), "-fake", pets}, &out, &out))
-	assert.Contains(t, out.String(), "0 rows: 0 created, 0 undecided, 0 rejected, 0 left\n")
-}
-
-func TestRun_service(t *testing.T) {
-	own := filepath.Join(t.TempDir(), "own.csv")
-	require.NoError(t, os.WriteFile(own, []byte("name,categoryId\nRex,1\n"), 0o600))
-	for name, test := range map[string]struct {
-		file, url, key string
-		fake           bool
-		want           string
-	}{
-		"the sample, and nothing set":        {"pets.csv", "", "", false, "a fake in memory"},
-		"the sample, and a key":              {"pets.csv", "", "key", false, ""},
-		"a file of one's own":                {own, "", "", false, ""},
-		"a file of one's own, and a key":     {own, "", "key", false, ""},
-		"a file of one's own, into the fake": {own, "", "key", true, "a fake in memory"},
-		"all set":                            {own, "https://host/v1/", "key", false, "https://host/v1"},
-		"all set, but -fake":                 {own, "https://host/v1", "key", true, "a fake in memory"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("PETSTORE_BASE_URL", test.url)
-			t.Setenv("PETSTORE_API_KEY", test.key)
-			in, err := readInput(test.file)
-			require.NoError(t, err)
-			to, err := chooseService(test.fake, bytes.Equal(in.text, sample))
-			if test.want == "" {
-				assert.EqualError(t, err, "PETSTORE_BASE_URL is not set; -fake imports into a fake service in memory")
-				return
-			}
-			require.NoError(t, err)
-			defer to.close()
-			assert.Equal(t, test.want, to.name)
-		})
-	}
-}
-
-func TestRun_dryRun(t *testing.T) {
-	t.Setenv("PETSTORE_BASE_URL", "")
-	for input, test := range map[string]struct {
-		status int
-		said   string
-	}{
-		"name,categoryId\nRex,1\n":                                 {exitCreated, "1 rows: 1 pets, 0 to be rejected\n"},
-		"name,categoryId,status\nRex,x,\n,1,\nMax,1,\nBo,1,gone\n": {exitDone, "4 rows: 1 pets, 3 to be rejected\n"},
-		"name,categoryId\n\"Rex,1\nMax,2\n":                        {exitUsage, "line 2: a quote is missing or too much"},
-	} {
-		pets := filepath.Join(t.TempDir(), "pets.csv")
-		require.NoError(t, os.WriteFile(pets, []byte(input), 0o600))
-		var out, errs strings.Builder
-		assert.Equal(t, test.status, run(t.Context(), []string{"-dry-run", pets}, &out, &errs))
-		assert.Contains(t, out.String()+errs.String(), test.said)
-		files, err := filepath.Glob(pets + "*")
+func TestRunFile_banned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, fake.NewTestServer(t), 10)
+		b.server.Inject(fake.Fault{Status: 429, RetryAfter: "3600"})
+		for range 2 {
+			status, err := runFile(t.Context(), []string{b.input}, b.service(), false, &b.out)
+			assert.Equal(t, exitStopped, status)
+			assert.Regexp(t, `: run it again after \w+, .*, or with -now for another key or plan$`, err.Error())
+		}
+		b.server.AssertRequests(t, "", 1)
+		status, err := runFile(t.Context(), []string{b.input}, b.service(), true, &b.out)
 		require.NoError(t, err)
-		assert.Len(t, files, 1, "it writes nothing")
-	}
-}
-
-func TestRun_json(t *testing.T) {
-	t.Setenv("PETSTORE_BASE_URL", "")
-	pets := filepath.Join(t.TempDir(), "pets.csv")
-	require.NoError(t, os.WriteFile(pets, []byte("name,categoryId\nRex,1\nMax,x\n"), 0o600))
-	var out, errs strings.Builder
-	assert.Equal(t, exitDone, run(t.Context(), []string{"-fake", "-json", pets}, &out, &errs))
-	var object map[string]any
-	require.NoError(t, json.Unmarshal([]byte(out.String()), &object))
-	assert.Positive(t, object["seconds"])
-	delete(object, "seconds")
-	assert.Equal(t, map[string]any{
-		"input": pets, "service": "a fake in memory", "rows": 2., "created": 1., "undecided": 0., "rejected": 1., "left": 0.,
-		"exit": 3., "error": "",
-	}, object)
-	assert.Contains(t, errs.String(), "2 rows: 1 created, 0 undecided, 1 rejected, 0 left\n")
+		assert.Equal(t, exitCreated, status)
+		assert.True(t, strings.HasSuffix(b.out.String(), "10 rows: 10 created, 0 undecided, 0 rejected, 0 left\n"))
+	})
 }

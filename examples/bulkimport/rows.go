@@ -7,47 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json"
+	"time"
 
 	"github.com/petstore/petstore-go"
 )
 
-// input is a file of rows. Its text stays in memory, so that a change of the file during the import
-// does no harm.
+// input is a file of rows, read once: a change of the file during the import does no harm.
 type input struct {
-	path string // as the user named it
-	file string // the same without symbolic links: one file has one journal
-	text []byte
-	sum  string // SHA-256 of the text, in hexadecimal
-	rows int
-}
-
-// readInput reads a file, and all of its rows: a fault of the file has to show before the first
-// create.
-func readInput(path string) (*input, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the user names it
-	if err != nil {
-		return nil, err
-	}
-	file, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil, err
-	}
-	in := &input{path: path, file: file, text: text, sum: fmt.Sprintf("%x", sha256.Sum256(text))}
-	err = in.decode(func(row) bool {
-		in.rows++
-		return true
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return in, nil
+	file string // without symbolic links: one file has one journal
+	sum  string // SHA-256, in hexadecimal
+	rows []row
 }
 
 // row is one row of the input. Two equal rows are two pets.
@@ -58,154 +33,119 @@ type row struct {
 	err   error // why the row is no pet
 }
 
-func newRow(line int, text []byte, cells []string, err error) row {
-	if len(text) > maxRow {
-		err = errors.New("the row is longer than 1 MiB")
-	}
+// readInput reads all rows of a file: a fault of the file has to show before the first create.
+func readInput(path string) (*input, error) {
+	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return row{line: line, cells: []string{string(text[:min(len(text), maxText)]), "", ""}, err: err}
+		return nil, err
+	}
+	text, err := os.ReadFile(file) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, err
+	}
+	rows, err := decode(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))) // spreadsheets put it ahead of UTF-8
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return &input{file, fmt.Sprintf("%x", sha256.Sum256(text)), rows}, nil
+}
+
+// rejectedColumns are those of the report of rejected rows. Once corrected, it can be imported.
+var rejectedColumns = []string{"name", "categoryId", "status", "line", "reason"}
+
+// escaped are the first characters of cells that reports put a ' before, so that no spreadsheet
+// takes them for formulas.
+const escaped = "=+-@＝＋－＠\t\r\n'"
+
+func decode(all []byte) (rows []row, err error) {
+	reader := csv.NewReader(bytes.NewReader(all))
+	header, _ := reader.Read()
+	isReport := slices.Equal(header, rejectedColumns)
+	if !isReport && !slices.Equal(header, rejectedColumns[:2]) && !slices.Equal(header, rejectedColumns[:3]) {
+		return nil, fmt.Errorf("the header is %.100q, not name,categoryId,status or name,categoryId", header)
+	}
+	for next := 2; ; {
+		start := reader.InputOffset()
+		cells, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return rows, nil
+		}
+		raw := all[start:reader.InputOffset()] // with the empty lines before the row
+		text := bytes.TrimLeft(raw, " \r\n")
+		line := next + bytes.Count(raw[:len(raw)-len(text)], []byte("\n"))
+		next += bytes.Count(raw, []byte("\n"))
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		if more := bytes.Count(text, []byte("\n")); more > 0 { // such a cell may have swallowed rows
+			return nil, fmt.Errorf("line %d: a quote is missing or too much: it runs on to line %d", line, line+more)
+		}
+		for i, cell := range cells {
+			if bare, found := strings.CutPrefix(cell, "'"); found && isReport && strings.IndexAny(bare, escaped) == 0 {
+				cells[i] = bare
+			}
+		}
+		rows = append(rows, newRow(line, text, append(cells, "", "", "")[:3], err))
+	}
+}
+
+func newRow(line int, text []byte, cells []string, err error) row {
+	if err != nil {
+		return row{line: line, cells: []string{string(text[:min(len(text), 1<<10)]), "", ""}, err: err}
 	}
 	category, err := strconv.ParseInt(cells[1], 10, 64)
 	if err != nil {
 		return row{line: line, cells: cells, err: fmt.Errorf("categoryId %.100q is not a 64-bit integer", cells[1])}
 	}
-	pet := petstore.NewPet{Name: cells[0], CategoryID: category, Status: petstore.PetStatus(cells[2])}
-	return row{line: line, cells: cells, pet: pet}
+	return row{line, cells, petstore.NewPet{Name: cells[0], CategoryID: category, Status: petstore.PetStatus(cells[2])}, nil}
 }
 
 const (
-	maxRow  = 1 << 20 // bytes; most services refuse a longer request
-	maxText = 1 << 10 // bytes of a row that is no pet, in the report
-
-	byteOrderMark = "\xef\xbb\xbf" // spreadsheets put it ahead of UTF-8
-
-	// escaped are the first characters of cells that reports protect, so that no spreadsheet takes
-	// them for formulas.
-	escaped = "=+-@\t\r'"
+	rejectedReport  = ".rejected.csv"
+	undecidedReport = ".undecided.csv"
 )
 
-// rejectedColumns are those of the report of rejected rows. Once corrected, the report can be
-// imported.
-var rejectedColumns = []string{"name", "categoryId", "status", "line", "reason"}
-
-// headers maps each header that a CSV file may have to its number of columns.
-var headers = map[string]int{
-	"name,categoryId": 2, "name,categoryId,status": 3, strings.Join(rejectedColumns, ","): 5,
-}
-
-// all returns the rows of an input that has been read.
-func (in *input) all() iter.Seq[row] {
-	return func(yield func(row) bool) { _ = in.decode(yield) }
-}
-
-// decode calls yield for the rows until that returns false. The error is about the whole input.
-func (in *input) decode(yield func(row) bool) error {
-	text := bytes.TrimPrefix(in.text, []byte(byteOrderMark))
-	if isWide(text) {
-		return errors.New("the file is in UTF-16 or UTF-32: save it as UTF-8")
+// report writes the rows that will not be imported, and those that a person has to decide on.
+func (in *input) report(j *journal) error {
+	bad := [][]string{rejectedColumns}
+	open := [][]string{append(slices.Clone(rejectedColumns), "time")}
+	for _, r := range in.rows {
+		e := j.row(r.line)
+		cells := append(slices.Clone(r.cells), strconv.Itoa(r.line), e.Reason)
+		switch e.Event {
+		case rejected:
+			bad = append(bad, cells)
+		case unknown:
+			open = append(open, append(cells, e.Time.Format(time.RFC3339)))
+		}
 	}
-	switch strings.ToLower(filepath.Ext(in.path)) {
-	case ".csv":
-		return decodeCSV(text, yield)
-	case ".jsonl", ".ndjson":
-		decodeJSON(text, yield)
+	return errors.Join(writeReport(in.file+rejectedReport, bad), writeReport(in.file+undecidedReport, open))
+}
+
+// writeReport replaces the file at path as a whole: a reader sees the old one or the new one.
+// Without a row below its header there is none, not even that of an earlier run.
+func writeReport(path string, rows [][]string) error {
+	if len(rows) == 1 {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		return nil
 	}
-	return errors.New("the file is named neither .csv nor .jsonl nor .ndjson")
-}
-
-// isWide reports whether a text has characters of two or four bytes, as spreadsheets save "Unicode
-// text": it begins with the mark of that, or with a zero among the bytes of an ASCII character.
-func isWide(text []byte) bool {
-	start := text[:min(len(text), 2)]
-	return bytes.Equal(start, []byte("\xff\xfe")) || bytes.Equal(start, []byte("\xfe\xff")) ||
-		bytes.IndexByte(start, 0) >= 0
-}
-
-func decodeCSV(all []byte, yield func(row) bool) error {
-	reader := csv.NewReader(bytes.NewReader(all))
-	header, _ := reader.Read()
-	columns := headers[strings.Join(header, ",")]
-	if columns == 0 {
-		return fmt.Errorf("the header is %.100q, not name,categoryId,status or name,categoryId", header)
-	}
-	for {
-		start := reader.InputOffset()
-		fields, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		text := bytes.TrimSpace(all[start:reader.InputOffset()])
-		if len(text) == 0 {
-			continue
-		}
-		var line int
-		if fault, ok := errors.AsType[*csv.ParseError](err); ok {
-			line = fault.StartLine
-		} else {
-			line, _ = reader.FieldPos(0)
-		}
-		r := newRow(line, text, unescaped(fields, columns), err)
-		if more := bytes.Count(text, []byte("\n")); more > 0 && (r.err != nil || holdsRow(r.cells, columns)) {
-			return fmt.Errorf("line %d: a quote is missing or too much: it runs on to line %d", line, line+more)
-		}
-		if !yield(r) {
-			return nil
+	for _, cells := range rows {
+		for i, cell := range cells {
+			if _, err := strconv.Atoi(cell); err != nil && strings.IndexAny(cell, escaped) == 0 {
+				cells[i] = "'" + cell
+			}
 		}
 	}
-}
-
-// holdsRow reports whether a line within a cell looks like a row by itself. Pets with such names
-// can be imported from JSON Lines.
-func holdsRow(cells []string, columns int) bool {
-	for line := range strings.Lines(strings.Join(cells, "\n")) {
-		if strings.Count(line, ",") == columns-1 {
-			return true
-		}
+	draft := path + ".tmp"
+	_ = os.Remove(draft)                                                   // of a run that was killed, or a link that somebody has planted
+	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user names it
+	if err != nil {
+		return err
 	}
-	return false
-}
-
-// unescaped returns the cells of a row, in a report without the escapes of that.
-func unescaped(fields []string, columns int) []string {
-	for i, f := range fields {
-		if columns == len(rejectedColumns) && len(f) > 1 && f[0] == '\'' && strings.Contains(escaped, f[1:2]) {
-			fields[i] = f[1:]
-		}
+	if err = errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()); err != nil {
+		return err
 	}
-	return append(fields, "", "", "")[:3]
-}
-
-func decodeJSON(text []byte, yield func(row) bool) {
-	line := 0
-	for text := range bytes.Lines(text) {
-		line++
-		if text = bytes.TrimSpace(text); len(text) == 0 {
-			continue
-		}
-		cells, err := cellsOfJSON(text)
-		if !yield(newRow(line, text, cells, err)) {
-			return
-		}
-	}
-}
-
-// cellsOfJSON is strict, and so is the decoder about duplicate fields, the case of names and
-// invalid UTF-8: a lenient one would add pets by mistake.
-func cellsOfJSON(text []byte) ([]string, error) {
-	var fields struct {
-		Name       *string            `json:"name"`
-		CategoryID *int64             `json:"categoryId"`
-		Status     petstore.PetStatus `json:"status"`
-	}
-	err := json.Unmarshal(text, &fields, json.RejectUnknownMembers(true))
-	switch {
-	case err != nil:
-		return nil, err
-	case fields.Name == nil:
-		return nil, errors.New("name is missing")
-	case fields.CategoryID == nil:
-		return nil, errors.New("categoryId is missing")
-	}
-	return []string{*fields.Name, strconv.FormatInt(*fields.CategoryID, 10), string(fields.Status)}, nil
+	return os.Rename(draft, path)
 }

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/petstore/petstore-go"
+)
+
+// job is the import of one file: it adds the pets of the rows, each at most once, ever. One
+// goroutine decides, and each create has a goroutine of its own.
+type job struct {
+	input    *input
+	journal  *journal
+	client   *petstore.Client // sends through the job's gate
+	out      io.Writer
+	stopping context.Context // ends when no more rows are to be sent; its cause is the reason
+	stop     context.CancelCauseFunc
+	done     chan outcome
+
+	flying, shown int       // creates in flight; rows that were decided when that was last shown
+	reached       bool      // a pet was added in this run
+	until         time.Time // when an earlier run may be continued
+	failures      int       // creates in a row that were not confirmed
+	failedAt      time.Time // the last of them
+	trouble       error     // why
+}
+
+// outcome is that of a create.
+type outcome struct {
+	row    row
+	result *petstore.CreatePetResult
+	err    error
+}
+
+const (
+	steady   = 8               // creates in flight: enough for every plan, and few to be undecided after a SIGKILL
+	patience = 5 * time.Minute // the longest wait for another try
+)
+
+// newJob opens the journal. An error means that nothing was begun.
+func newJob(ctx context.Context, in *input, to service, now bool, out io.Writer) (*job, error) {
+	j := &job{input: in, out: out, done: make(chan outcome), trouble: errors.New("no outcome was known")}
+	j.stopping, j.stop = context.WithCancelCause(ctx)
+	var err error
+	j.client, err = to.connect(petstore.WithStop(j.stopping), petstore.WithTrace(&petstore.ClientTrace{WaitStart: j.limited}),
+		petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper { return gate{next, j} }))
+	if err == nil {
+		j.journal, err = openJournal(in.file+".journal", in.sum+" into "+to.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if j.journal.failed = j.stop; !now {
+		j.until, j.failures, j.failedAt = j.journal.until, j.journal.failures, j.journal.failedAt
+	}
+	return j, nil
+}
+
+// gate is the transport of a job: a request gets its permit, the journal its entry, and only then the
+// request leaves. A row that waits for the rate limit has not been sent, however the program ends.
+type gate struct {
+	http.RoundTripper
+	*job
+}
+
+// lineKey is the context's key for the line of the row that a request adds.
+type lineKey struct{}
+
+// Unwrap lets the client see whether a request got a connection.
+func (g gate) Unwrap() http.RoundTripper { return g.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (g gate) RoundTrip(r *http.Request) (*http.Response, error) {
+	line, _ := r.Context().Value(lineKey{}).(int)
+	if err := g.journal.write(entry{Line: line, Event: sending}); err != nil {
+		return nil, err
+	}
+	resp, err := g.RoundTripper.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusTooManyRequests { // the client may now wait for minutes
+		_ = g.journal.write(entry{Line: line, Event: unsent})
+	}
+	return resp, err
+}
+
+// limited notes until when the rate limit is used up: if each start of the program risked a 429, the
+// service could ban the key.
+func (j *job) limited(_ context.Context, w petstore.Wait) {
+	if w.Reason != "backoff" && j.journal.close(w.Until) {
+		fmt.Fprintf(j.out, "the rate limit is used up until %s\n", w.Until.Local().Format(time.TimeOnly))
+	}
+}
+
+// run imports the rows that are left and writes the reports. It returns why rows are left.
+func (j *job) run(ctx context.Context) error {
+	j.shown = j.decided()
+	fmt.Fprintf(j.out, "importing %s; %d of %d rows were done before\n", j.input.file, j.shown, len(j.input.rows))
+	defer context.AfterFunc(ctx, func() {
+		fmt.Fprintln(j.out, "stopping after the requests in flight; a second interrupt does not wait for them")
+	})()
+	err := j.addPets(context.WithoutCancel(ctx))
+	n := j.journal.number
+	fmt.Fprintf(j.out, "%d rows: %d created, %d undecided, %d rejected, %d left\n",
+		len(j.input.rows), n(created), n(unknown), n(rejected), j.left())
+	return errors.Join(err, j.input.report(j.journal), j.journal.file.Close())
+}
+
+// addPets adds the pets of the rows that are left.
+func (j *job) addPets(ctx context.Context) error {
+	j.waitUntil(j.until, &petstore.RateLimitError{Operation: petstore.OpCreatePet, RetryAt: j.until})
+	for j.left() > 0 && j.stopping.Err() == nil { // again, for rows that were not sent after all
+		for _, r := range j.input.rows {
+			if j.journal.row(r.line).decided() {
+				continue
+			}
+			if j.makeRoom(); j.stopping.Err() != nil {
+				break
+			}
+			j.add(ctx, r)
+		}
+		j.settle(0)
+	}
+	if j.left() == 0 {
+		return nil
+	}
+	return context.Cause(j.stopping)
+}
+
+// makeRoom returns when one more create may be sent, or the import is stopped. Each create during an
+// outage may be one more undecided row, so they become rare: after 1, 2, 4 … seconds, also if the
+// program is started anew.
+func (j *job) makeRoom() {
+	if j.settle(steady - 1); !j.reached || j.failures > 0 {
+		j.settle(0)
+	}
+	if j.failures > 1 {
+		next := j.failedAt.Add(time.Second << min(j.failures-2, 20))
+		j.waitUntil(next, fmt.Errorf("no pet can be added, the next try is at %s or with -now: %w",
+			next.Local().Format(time.DateTime), j.trouble))
+	}
+}
+
+// waitUntil waits until a time. If that is too late, it stops the import with err.
+func (j *job) waitUntil(at time.Time, err error) {
+	switch wait := time.Until(at); {
+	case j.stopping.Err() != nil:
+	case wait > patience:
+		j.stop(err)
+	case wait > 0:
+		fmt.Fprintf(j.out, "%d of %d rows, goes on at %s\n", j.decided(), len(j.input.rows), at.Local().Format(time.TimeOnly))
+		select {
+		case <-j.stopping.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (j *job) add(ctx context.Context, r row) {
+	if r.err != nil {
+		_ = j.journal.write(entry{Line: r.line, Event: rejected, Reason: reason(r.err)})
+		return
+	}
+	j.flying++
+	go func() {
+		result, err := j.client.CreatePet(context.WithValue(ctx, lineKey{}, r.line), r.pet)
+		j.done <- outcome{r, result, err}
+	}()
+}
+
+// settle writes the outcomes of creates into the journal, until no more than some are in flight.
+func (j *job) settle(most int) {
+	for ; j.flying > most; j.flying-- {
+		if e := j.judge(<-j.done); e.Event != "" {
+			_ = j.journal.write(e) // which stops the import if it fails
+		}
+		if now, all := j.decided(), len(j.input.rows); now*10/all != j.shown*10/all {
+			j.shown = now
+			fmt.Fprintf(j.out, "%d of %d rows\n", now, all)
+		}
+	}
+}
+
+// judge returns what a create has come to; the zero entry if it has sent nothing.
+func (j *job) judge(o outcome) entry {
+	e := entry{Line: o.row.line}
+	if o.err == nil {
+		o.err = j.doubt(o)
+	}
+	switch {
+	case o.err == nil:
+		e.Event, e.ID = created, o.result.Pet.ID
+		j.failures, j.reached = 0, true
+		return e
+	case errors.Is(o.err, petstore.ErrOutcomeUnknown), errors.Is(o.err, errDoubtful):
+		e.Event, e.Reason = unknown, reason(o.err)
+	case refusesRow(o.err):
+		e.Event, e.Reason = rejected, reason(o.err)
+		return e
+	default:
+		if !j.reached || !errors.Is(o.err, petstore.ErrNotSent) || errors.Is(o.err, petstore.ErrRateLimited) {
+			j.stop(o.err) // for the key, the plan or the address: it does not pass soon
+		}
+		if limited, ok := errors.AsType[*petstore.RateLimitError](o.err); ok {
+			j.journal.close(limited.RetryAt)
+		}
+		if j.journal.row(o.row.line).Event == sending {
+			e.Event = unsent
+		}
+	}
+	j.failures, j.failedAt, j.trouble = j.failures+1, time.Now(), o.err
+	return e
+}
+
+var errDoubtful = errors.New("the service has confirmed another pet")
+
+// doubt returns why a success belongs to another row: a proxy, for instance, may repeat a response.
+func (j *job) doubt(o outcome) error {
+	got, want := o.result.Pet, o.row.pet
+	if j.journal.added(got.ID) || got.Name != want.Name || got.CategoryID != want.CategoryID ||
+		want.Status != "" && got.Status != want.Status {
+		return fmt.Errorf("%w: %d", errDoubtful, got.ID)
+	}
+	return nil
+}
+
+// refusesRow reports whether err is about the row, and not about the key, the service or the
+// connection.
+func refusesRow(err error) bool {
+	e, ok := errors.AsType[*petstore.APIError](err)
+	return ok && (e.StatusCode == http.StatusBadRequest || // or by a gateway, which the document does not know:
+		e.StatusCode == http.StatusRequestEntityTooLarge || e.StatusCode == http.StatusUnprocessableEntity) ||
+		errors.Is(err, petstore.ErrInvalidArgument)
+}
+
+// reason returns the text of err for a line of a file.
+func reason(err error) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	return strings.ToValidUTF8(text[:min(len(text), 300)], "")
+}
+
+func (j *job) decided() int { return j.journal.number(created, rejected, unknown) }
+
+// left returns the number of rows that are still to be sent.
+func (j *job) left() int { return len(j.input.rows) - j.decided() }

@@ -1,0 +1,557 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// These tests import into the fake, in virtual time, and look at what the service got and what the
+// files say.
+
+// bench is an input in a folder of its own, and the service that it goes to.
+type bench struct {
+	*testing.T
+	server *fake.Server
+	input  string
+	out    output
+	now    bool
+}
+
+// output is what a program has printed.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// newBench writes an input of n pets with names of their own, Pet 1 in line 2, and so on.
+func newBench(t *testing.T, server *fake.Server, n int) *bench {
+	t.Helper()
+	var text strings.Builder
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&text, "Pet %d,%d,%s\n", i, i%5, []string{"available", "pending", "sold", ""}[i%4])
+	}
+	return newBenchOf(t, server, header+text.String())
+}
+
+const header = "name,categoryId,status\n"
+
+func newBenchOf(t *testing.T, server *fake.Server, text string) *bench {
+	t.Helper()
+	b := &bench{T: t, server: server, input: filepath.Join(t.TempDir(), "pets.csv")}
+	require.NoError(t, os.WriteFile(b.input, []byte(text), 0o600))
+	return b
+}
+
+// run runs the program's job as runFile does.
+func (b *bench) run(ctx context.Context) error {
+	b.Helper()
+	return b.job(ctx).run(ctx)
+}
+
+func (b *bench) service() service {
+	return service{"the test's", func(opts ...petstore.Option) (*petstore.Client, error) { return b.server.Client(opts...), nil }}
+}
+
+func (b *bench) job(ctx context.Context) *job {
+	b.Helper()
+	in, err := readInput(b.input)
+	require.NoError(b, err)
+	j, err := newJob(ctx, in, b.service(), b.now, &b.out)
+	require.NoError(b, err)
+	j.journal.sync = func() error { return nil } // no test switches the machine off
+	return j
+}
+
+// states returns what the journal says of each row, by the number in the name of its pet.
+func (b *bench) states() map[int]event {
+	b.Helper()
+	text, err := os.ReadFile(b.input + ".journal")
+	require.NoError(b, err)
+	states := map[int]event{}
+	for line := range strings.Lines(string(text)) {
+		var e entry
+		body, ok := unseal([]byte(line))
+		require.True(b, ok)
+		require.NoError(b, json.Unmarshal(body, &e))
+		if e.Line > 0 {
+			states[e.Line-1] = e.Event
+		}
+	}
+	return states
+}
+
+// count returns how many rows the journal ends with in a state.
+func (b *bench) count(want event) int {
+	n := 0
+	for _, state := range b.states() {
+		if state == want {
+			n++
+		}
+	}
+	return n
+}
+
+// report returns the rows of a report, without its head.
+func (b *bench) report(suffix string) [][]string {
+	b.Helper()
+	f, err := os.Open(b.input + suffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	require.NoError(b, err)
+	defer f.Close()
+	table, err := csv.NewReader(f).ReadAll()
+	require.NoError(b, err)
+	return table[1:]
+}
+
+// sent returns how often the service got each pet, by the number in its name: neither those that it
+// rejected with a 429, nor those that a kill has cut off in their bodies.
+func (b *bench) sent() map[int]int {
+	b.Helper()
+	times := map[int]int{}
+	for _, r := range b.server.RequestsOf(petstore.OpCreatePet) {
+		if r.StatusCode != http.StatusTooManyRequests && json.Valid(r.Body) {
+			var pet petstore.NewPet
+			require.NoError(b, json.Unmarshal(r.Body, &pet))
+			times[b.number(pet.Name)]++
+		}
+	}
+	return times
+}
+
+func (b *bench) number(name string) int {
+	b.Helper()
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "Pet "))
+	require.NoError(b, err)
+	return n
+}
+
+// assertNothingLostOrRepeated holds the whole contract of an import that is over.
+func (b *bench) assertNothingLostOrRepeated(rows int) {
+	b.Helper()
+	states := b.states()
+	assert.Len(b, states, rows)
+	for pet, times := range b.sent() {
+		assert.Equalf(b, 1, times, "requests to add Pet %d", pet)
+	}
+	there := map[int]bool{}
+	for _, pet := range b.server.Pets() {
+		there[b.number(pet.Name)] = true
+	}
+	assert.Len(b, b.server.Pets(), len(there), "a pet is there twice")
+	for pet, state := range states {
+		switch state {
+		case created:
+			assert.Truef(b, there[pet], "Pet %d is created and not there", pet)
+		case rejected:
+			assert.Falsef(b, there[pet], "Pet %d is rejected and there", pet)
+		case unknown:
+		default:
+			b.Errorf("Pet %d is left %s", pet, state)
+		}
+	}
+	assert.Len(b, b.report(undecidedReport), b.count(unknown))
+	assert.Len(b, b.report(rejectedReport), b.count(rejected))
+}
+
+func TestImport(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"loses and repeats nothing in chaos":                             importInChaos,
+		"loses and repeats nothing if its journal fails":                 importWithFailingJournal,
+		"sends one create ahead of the others":                           importCarefully,
+		"does not accept the success of another pet":                     importWithWrongSuccesses,
+		"keeps to the limit that an earlier run has used up":             importRestarted,
+		"stops when the day's quota is used up":                          importBeyondDay,
+		"does not count a waiting row as sent":                           importWaits,
+		"finishes the requests in flight when it is interrupted":         interruptImport,
+		"stops at once when it is interrupted during a wait":             interruptWait,
+		"stops at once when it is interrupted in an outage":              interruptOutage,
+		"refuses a second import of the same file":                       importConcurrently,
+		"stops when its journal is removed":                              importWithoutJournal,
+		"reports the rows that the service refuses, which can be mended": reportImported,
+		"removes reports that have no rows":                              reportNothing,
+		"writes no report through a link that somebody has planted":      reportPlanted,
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+	}
+}
+
+// injectChaos injects all that can go wrong with a create, each with a chance.
+func injectChaos(server *fake.Server, chance float64) {
+	for _, f := range []fake.Fault{
+		{Wire: fake.WireReset},
+		{Wire: fake.WireReset, AfterCommit: true},
+		{Wire: fake.WireTruncate, AfterCommit: true},
+		{Wire: fake.WireGarbage, AfterCommit: true},
+		{Status: http.StatusServiceUnavailable},
+		{Status: http.StatusBadGateway, AfterCommit: true},
+		{Status: http.StatusSeeOther, AfterCommit: true, Header: http.Header{"Location": {"/pets"}}},
+		{Status: http.StatusFound},
+		{Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)}, // of another
+		{Status: http.StatusBadRequest},
+		{Status: http.StatusTooManyRequests, RetryAfter: "0.1", Chance: chance / 10},
+	} {
+		f.Operation, f.Times = petstore.OpCreatePet, fake.Forever
+		f.Chance = cmp.Or(f.Chance, chance)
+		server.Inject(f)
+	}
+}
+
+func importInChaos(t *testing.T) {
+	for seed := range uint64(3) {
+		server := fake.NewTestServer(t, fake.WithSeed(seed), fake.WithLatency(20*time.Millisecond))
+		injectChaos(server, 0.01)
+		b := newBench(t, server, 500)
+		require.NoError(t, b.run(t.Context()))
+		b.assertNothingLostOrRepeated(500)
+		assert.Positive(t, b.count(unknown))
+	}
+}
+
+// importWithFailingJournal ends the journal before or after each of its entries: as a disk that is
+// full does, or a program that is killed between two of them.
+func importWithFailingJournal(t *testing.T) {
+	for last := range 40 {
+		b := newBench(t, fake.NewTestServer(t, fake.WithLatency(time.Millisecond)), 10)
+		injectChaos(b.server, 0.05)
+		j := b.job(t.Context())
+		writes, full := 0, errors.New("no space left")
+		j.journal.sync = func() error {
+			if writes++; writes <= last/2 {
+				return nil
+			}
+			if last%2 == 0 { // the entry did not arrive as a whole
+				info, err := j.journal.file.Stat()
+				require.NoError(t, errors.Join(err, j.journal.file.Truncate(info.Size()-7)))
+			}
+			return full
+		}
+		if err := j.run(t.Context()); err != nil {
+			assert.ErrorIs(t, err, full)
+			require.NoError(t, b.run(t.Context()))
+		}
+		b.assertNothingLostOrRepeated(10)
+	}
+}
+
+// adds matches the request that adds a pet of newBench.
+func adds(t *testing.T, number int) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		var pet petstore.NewPet
+		return assert.NoError(t, json.NewDecoder(r.Body).Decode(&pet)) && pet.Name == fmt.Sprintf("Pet %d", number)
+	}
+}
+
+func TestImport_stoppedByResponse(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusNotImplemented} {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := fake.NewTestServer(t, fake.WithLatency(time.Millisecond))
+				failing := server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: status, Skip: 20, Times: fake.Forever})
+				b := newBench(t, server, 100)
+				require.Error(t, b.run(t.Context()))
+				assert.Contains(t, b.out.String(), "100 rows: 20 created, 0 undecided, 0 rejected, 80 left\n")
+				failing.Remove()
+				require.NoError(t, b.run(t.Context()))
+				assert.Equal(t, 100, b.count(created))
+				assert.Len(t, server.Pets(), 100)
+			})
+		})
+	}
+}
+
+// outages are the ways in which a service is down.
+func outages() map[string]fake.Fault {
+	return map[string]fake.Fault{
+		"503":                  {Status: http.StatusServiceUnavailable},
+		"reset":                {Wire: fake.WireReset},
+		"stall":                {Wire: fake.WireStall},
+		"refused":              {Wire: fake.WireRefuse},
+		"redirect":             {Operation: petstore.OpCreatePet, Status: http.StatusFound, Header: http.Header{"Location": {"/login"}}},
+		"redirect, after that": {Operation: petstore.OpCreatePet, Status: http.StatusSeeOther, AfterCommit: true},
+		"one response for all": {Operation: petstore.OpCreatePet, Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)},
+	}
+}
+
+func TestImport_outage(t *testing.T) {
+	for name, fault := range outages() {
+		t.Run(name+" during an import", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := fake.NewTestServer(t, fake.WithLatency(time.Millisecond))
+				fault.Skip, fault.Times = 20, fake.Forever
+				failing := server.Inject(fault)
+				b := newBench(t, server, 100)
+				start := time.Now()
+				assert.ErrorContains(t, b.run(t.Context()), "no pet can be added, the next try is at ")
+				assert.LessOrEqual(t, time.Since(start), 15*time.Minute)
+				assert.LessOrEqual(t, b.count(unknown), steady+8, "those in flight, and others at growing intervals")
+				failing.Remove()
+				time.Sleep(2 * patience)
+				require.NoError(t, b.run(t.Context()))
+				b.assertNothingLostOrRepeated(100)
+			})
+		})
+		t.Run(name+" over twenty restarts", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := fake.NewTestServer(t, fake.WithLatency(time.Millisecond))
+				fault.Skip, fault.Times = 0, fake.Forever
+				failing := server.Inject(fault)
+				b := newBench(t, server, 100)
+				for range 20 {
+					require.Error(t, b.run(t.Context()))
+				}
+				failing.Remove()
+				b.now = true
+				require.NoError(t, b.run(t.Context()))
+				b.assertNothingLostOrRepeated(100)
+				assert.LessOrEqual(t, b.count(unknown), 16)
+			})
+		})
+		t.Run(name+" for two minutes", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := fake.NewTestServer(t, fake.WithLatency(time.Millisecond))
+				fault.Skip, fault.Times = 20, fake.Forever
+				time.AfterFunc(2*time.Minute, server.Inject(fault).Remove)
+				b := newBench(t, server, 100)
+				require.NoError(t, b.run(t.Context()))
+				assert.Contains(t, b.out.String(), " of 100 rows, goes on at ")
+				b.assertNothingLostOrRepeated(100)
+			})
+		})
+	}
+}
+
+func importCarefully(t *testing.T) {
+	server := fake.NewTestServer(t)
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Delay: time.Second})
+	b := newBench(t, server, 20)
+	time.AfterFunc(900*time.Millisecond, func() { server.AssertRequests(t, petstore.OpCreatePet, 1) })
+	require.NoError(t, b.run(t.Context()))
+}
+
+func importWithWrongSuccesses(t *testing.T) {
+	server := fake.NewTestServer(t)
+	for n, body := range map[int]string{
+		3: `{"id":1,"name":"Pet 3","categoryId":3}`,
+		5: `{"id":105,"name":"Pet 4","categoryId":0}`,
+		7: `{"id":107,"name":"Pet 7","categoryId":9}`,
+		9: `{"id":109,"name":"Pet 9","categoryId":4,"status":"sold"}`,
+	} {
+		server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Match: adds(t, n), Status: http.StatusCreated, Body: []byte(body)})
+	}
+	b := newBench(t, server, 12)
+	require.NoError(t, b.run(t.Context()))
+	assert.Contains(t, b.out.String(), "12 rows: 8 created, 4 undecided, 0 rejected, 0 left\n")
+	assert.Equal(t, []string{"Pet 3", "3", "", "4", "the service has confirmed another pet: 1"}, b.report(undecidedReport)[0][:5])
+	b.assertNothingLostOrRepeated(12)
+}
+
+func TestImport_pace(t *testing.T) {
+	for _, plan := range []fake.Plan{fake.PlanFree, fake.PlanPro, fake.PlanBusiness} {
+		t.Run(plan.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const minutes, latency = 2, 50 * time.Millisecond
+				server := fake.NewTestServer(t, fake.WithPlan(plan), fake.WithLatency(latency))
+				b := newBench(t, server, (minutes+1)*plan.PerMinute)
+				start := time.Now()
+				require.NoError(t, b.run(t.Context()))
+				least := minutes*time.Minute + time.Duration(plan.PerMinute)*latency/time.Duration(steady)
+				assert.Less(t, float64(time.Since(start)), 1.03*float64(least))
+				assert.Zero(t, server.Usage(server.APIKey()).Limited)
+			})
+		})
+	}
+}
+
+func importRestarted(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree), fake.WithBan(3, time.Hour))
+	b := newBench(t, server, 100)
+	for range 12 {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		require.Error(t, b.run(ctx))
+		cancel()
+	}
+	require.NoError(t, b.run(t.Context()))
+	assert.LessOrEqual(t, server.Usage(server.APIKey()).Limited, 1)
+	b.assertNothingLostOrRepeated(100)
+	assert.Equal(t, 100, b.count(created))
+}
+
+func importBeyondDay(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithStrict("zero-category"), fake.WithPlan(fake.Enterprise(100, 150)))
+	b := newBench(t, server, 200)
+	err := b.run(t.Context())
+	limited, ok := errors.AsType[*petstore.RateLimitError](err)
+	require.True(t, ok)
+	assert.InDelta(t, 150-steady/2, b.count(created), steady/2, "who is refused first stops the others")
+	assert.Zero(t, b.count(unknown))
+	time.Sleep(time.Until(limited.RetryAt))
+	require.NoError(t, b.run(t.Context()))
+	assert.Equal(t, 200, b.count(created))
+	b.assertNothingLostOrRepeated(200)
+}
+
+func importWaits(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Skip: 9, Status: 429, RetryAfter: "20"})
+	b := newBench(t, server, 100)
+	for _, d := range []time.Duration{10 * time.Second, 30 * time.Second} { // after the 429, and in the first window
+		time.AfterFunc(d, func() { assert.Zero(t, b.count(sending)) })
+	}
+	require.NoError(t, b.run(t.Context()))
+}
+
+func interruptImport(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithLatency(3*time.Second))
+	b := newBench(t, server, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Second, cancel)
+	assert.ErrorIs(t, b.run(ctx), context.Canceled)
+	assert.Zero(t, b.count(unknown)+b.count(sending))
+	assert.Len(t, server.Pets(), b.count(created))
+	assert.Less(t, b.count(created), 100)
+	assert.Contains(t, b.out.String(), "\nstopping after the requests in flight")
+	require.NoError(t, b.run(t.Context()))
+	b.assertNothingLostOrRepeated(100)
+	assert.Equal(t, 100, b.count(created))
+}
+
+func interruptWait(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+	b := newBench(t, server, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Second, cancel)
+	start := time.Now()
+	assert.ErrorIs(t, b.run(ctx), context.Canceled)
+	assert.Equal(t, 20*time.Second, time.Since(start))
+	assert.Contains(t, b.out.String(), "100 rows: 60 created, 0 undecided, 0 rejected, 40 left\n")
+	assert.Regexp(t, `\nthe rate limit is used up until \d\d:\d\d:\d\d\n60 of 100 rows\nstopping `, b.out.String())
+}
+
+func interruptOutage(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithLatency(37*time.Millisecond))
+	server.Inject(fake.Fault{Skip: 100, Times: fake.Forever, Wire: fake.WireRefuse})
+	b := newBench(t, server, 200)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(time.Minute, cancel)
+	start := time.Now()
+	assert.ErrorIs(t, b.run(ctx), context.Canceled)
+	assert.Equal(t, time.Minute, time.Since(start))
+	assert.Regexp(t, `\n100 of 200 rows, goes on at [\d:]+\n`, b.out.String())
+	assert.Contains(t, b.out.String(), "\n200 rows: 100 created, 0 undecided, 0 rejected, 100 left\n")
+}
+
+func importConcurrently(t *testing.T) {
+	b := newBench(t, fake.NewTestServer(t, fake.WithLatency(time.Second)), 20)
+	time.AfterFunc(time.Second, func() {
+		in, err := readInput(b.input)
+		assert.NoError(t, err)
+		_, err = newJob(t.Context(), in, b.service(), false, &b.out)
+		assert.ErrorContains(t, err, "journal "+b.input+".journal: another import is running")
+	})
+	require.NoError(t, b.run(t.Context()))
+	b.assertNothingLostOrRepeated(20)
+}
+
+func importWithoutJournal(t *testing.T) {
+	server := fake.NewTestServer(t, fake.WithLatency(time.Second))
+	b := newBench(t, server, 100)
+	time.AfterFunc(10*time.Second, func() { assert.NoError(t, os.Remove(b.input+".journal")) })
+	start := time.Now()
+	assert.ErrorContains(t, b.run(t.Context()), "the journal cannot be written")
+	assert.LessOrEqual(t, time.Since(start), 12*time.Second)
+}
+
+func reportImported(t *testing.T) {
+	server := fake.NewTestServer(t)
+	refusal := server.Inject(fake.Fault{
+		Operation: petstore.OpCreatePet, Status: http.StatusBadRequest, Message: "no\nsuch category", Times: fake.Forever,
+	})
+	pets := []string{"=1+1,-7,sold", "'=x,1,", "@me,2,", "\"a \"\"b\"\", c\",3,", "-,4,pending", "＝1,5,", "＠x,6,"}
+	b := newBenchOf(t, server, header+strings.Join(pets, "\n")+"\nBo,x,\nRex\n")
+	require.NoError(t, b.run(t.Context()))
+	refusal.Remove()
+	mended, err := os.ReadFile(b.input + rejectedReport)
+	require.NoError(t, err)
+	assert.Contains(t, string(mended), "\n'=1+1,-7,sold,2,")
+	assert.Contains(t, string(mended), "such category")
+	for _, line := range strings.Split(string(mended), "\n")[1:] {
+		assert.NotRegexp(t, `(^|,)"?[=@＝＠]`, line)
+	}
+	again := newBenchOf(t, server, string(mended))
+	require.NoError(t, again.run(t.Context()))
+	assert.Equal(t, 7, again.count(created))
+	assert.Equal(t, 2, again.count(rejected), "what is no pet is none the second time")
+	var got []string
+	for _, p := range server.Pets() {
+		got = append(got, p.Name)
+	}
+	assert.ElementsMatch(t, []string{"=1+1", "'=x", "@me", "a \"b\", c", "-", "＝1", "＠x"}, got)
+}
+
+func reportNothing(t *testing.T) {
+	server := fake.NewTestServer(t)
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Wire: fake.WireReset})
+	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: http.StatusBadRequest})
+	b := newBench(t, server, 5)
+	require.NoError(t, b.run(t.Context()))
+	assert.Len(t, b.report(undecidedReport), 1)
+	assert.Len(t, b.report(rejectedReport), 1)
+	require.NoError(t, os.Remove(b.input+".journal"))
+	require.NoError(t, b.run(t.Context()))
+	assert.Empty(t, b.report(undecidedReport))
+	assert.Empty(t, b.report(rejectedReport))
+}
+
+// reportPlanted has links in place of the files that the import writes.
+func reportPlanted(t *testing.T) {
+	b := newBenchOf(t, fake.NewTestServer(t), header+"Rex,x,\n")
+	victim := filepath.Join(t.TempDir(), "victim")
+	require.NoError(t, os.WriteFile(victim, nil, 0o600))
+	for _, name := range []string{rejectedReport, rejectedReport + ".tmp"} {
+		require.NoError(t, os.Symlink(victim, b.input+name))
+	}
+	require.NoError(t, b.run(t.Context()))
+	assert.Len(t, b.report(rejectedReport), 1)
+	_, err := openJournal(b.input+rejectedReport, "x")
+	require.Error(t, err)
+	require.NoError(t, os.Symlink(victim, b.input+".link"))
+	_, err = openJournal(b.input+".link", "x")
+	assert.ErrorContains(t, err, "it is a link")
+	text, err := os.ReadFile(victim)
+	require.NoError(t, err)
+	assert.Empty(t, text)
+}
