@@ -123,7 +123,7 @@ func failures() map[string]func(*testing.T) error {
 		},
 	}
 	for _, wire := range quickWires() {
-		all["a connection: "+wire.String()] = func(t *testing.T) error { return struck(t, fake.Fault{Wire: wire}) }
+		all["a connection: "+string(wire)] = func(t *testing.T) error { return struck(t, fake.Fault{Wire: wire}) }
 	}
 	for _, code := range []int{201, 202, 302, 401, 429, 503} {
 		for name, body := range map[string]string{

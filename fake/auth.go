@@ -1,42 +1,38 @@
 package fake
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 )
 
-// credential is what a request presents in its Authorization header (section 5).
-type credential struct {
-	token   string
-	problem string // why there is no token
-}
-
-// readCredential reads the bearer token. Nothing of the header goes into the problem, since it may
-// hold a real key.
-func readCredential(h http.Header) credential {
+// readToken returns the bearer token of a request (section 5), or why it has none. Nothing of the
+// header goes into the problem, since it may hold a real key.
+func readToken(h http.Header) (token, problem string) {
 	values := h["Authorization"]
 	switch len(values) {
 	case 0:
-		return credential{problem: "the Authorization header is missing"}
+		return "", "the Authorization header is missing"
 	case 1:
 	default:
-		return credential{problem: "there is more than one Authorization header"}
+		return "", "there is more than one Authorization header"
 	}
-	scheme, token, found := strings.Cut(values[0], " ")
+	scheme, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return credential{problem: "the Authorization header is not of the Bearer scheme"}
+		return "", "the Authorization header is not of the Bearer scheme"
 	}
 	token = strings.Trim(token, " ")
-	if !found || token == "" {
-		return credential{problem: "the Authorization header has no key after Bearer"}
+	if token == "" {
+		return "", "the Authorization header has no key after Bearer"
 	}
-	return credential{token: token}
+	return token, ""
 }
 
-func unauthorized(r *http.Request, problem string) response {
+func unauthorized(x *exchange) response {
+	problem := cmp.Or(x.problem, "the API key is not known to the server, or was revoked")
 	message := problem + "; every operation requires a valid key as a bearer token (section 5)"
-	if isPreflight(r) { // browsers send no key with it, so that the key is not what is wrong
-		message = "this is the preflight request of a web page, whose origin " + quote(r.Header.Get("Origin")) +
+	if isPreflight(x.req) { // browsers send no key with it, so that the key is not what is wrong
+		message = "this is the preflight request of a web page, whose origin " + quote(x.req.Header.Get("Origin")) +
 			" is not allowed to call; the flag -cors of petstore-fake allows origins"
 	}
 	a := refusal(http.StatusUnauthorized, "%s", message)

@@ -1,10 +1,18 @@
 package fake
 
-import petstore "github.com/petstore/petstore-go"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	petstore "github.com/petstore/petstore-go"
+)
 
 // Behavior holds a choice for every point on which the service document is silent and real
-// deployments may differ. The zero value is the default behaviour. [Variants] yields enough of them
-// to cover every pair of choices.
+// deployments may differ. The zero value is the default behaviour: an empty choice stands for the
+// first of its constants. [Variants] yields enough of them to cover every pair of choices.
 type Behavior struct {
 	// RetryAfter is the form of the Retry-After header of a 429 (section 8.3).
 	RetryAfter RetryAfterForm
@@ -32,63 +40,183 @@ type Behavior struct {
 }
 
 // RetryAfterForm is a way to write the Retry-After header.
-type RetryAfterForm int
+type RetryAfterForm string
 
 // The forms of Retry-After, whose unit and format section 8.4 leaves open.
 const (
-	RetryAfterSeconds RetryAfterForm = iota // whole seconds, rounded up, at least 1
-	RetryAfterDate                          // an HTTP-date, rounded up to the second
-	RetryAfterAbsent                        // no Retry-After at all, against section 8.3
+	RetryAfterSeconds RetryAfterForm = "seconds" // whole seconds, rounded up, at least 1
+	RetryAfterDate    RetryAfterForm = "date"    // an HTTP-date, rounded up to the second
+	RetryAfterAbsent  RetryAfterForm = "absent"  // no Retry-After at all, against section 8.3
 )
 
 // BodyForm is a kind of body for a 429.
-type BodyForm int
+type BodyForm string
 
 // The bodies of a 429, whose shape section 7 leaves open.
 const (
-	BodyError BodyForm = iota // an Error object, as with every other refusal
-	BodyEmpty                 // none
-	BodyHTML                  // a page, as gateways send
+	BodyError BodyForm = "error" // an Error object, as with every other refusal
+	BodyEmpty BodyForm = "empty" // none
+	BodyHTML  BodyForm = "html"  // a page, as gateways send
 )
 
 // Order is an order of pets.
-type Order int
+type Order string
 
 // The orders of listPets, which section 4.1 leaves open.
 const (
-	OrderAscending  Order = iota // by ascending id
-	OrderDescending              // by descending id
-	OrderShuffled                // any pets in any order, another one at every request
+	OrderAscending  Order = "ascending"  // by ascending id
+	OrderDescending Order = "descending" // by descending id
+	OrderShuffled   Order = "shuffled"   // any pets in any order, another one at every request
 )
 
 // InvalidParam is a way to treat a query parameter whose value the document does not allow.
-type InvalidParam int
+type InvalidParam string
 
 // The ways to treat an invalid parameter, which section 7 leaves open.
 const (
-	InvalidReject InvalidParam = iota // 400
-	InvalidIgnore                     // as if it had not been sent
-	InvalidClamp                      // the nearest valid value; the default if it is no number
+	InvalidReject InvalidParam = "reject" // 400
+	InvalidIgnore InvalidParam = "ignore" // as if it had not been sent
+	InvalidClamp  InvalidParam = "clamp"  // the nearest valid value; the default if it is no number
 )
 
 // Window is a way to count requests per minute and per day.
-type Window int
+type Window string
 
 // The windows, which section 8.1 leaves open.
 const (
-	WindowFixed   Window = iota // begun by its first request, on the whole second before it
-	WindowAligned               // the minute and the day (UTC) of the wall clock
-	WindowSliding               // the last 60 s and the last 24 h, to the second
+	WindowFixed   Window = "fixed"   // begun by its first request, on the whole second before it
+	WindowAligned Window = "aligned" // the minute and the day (UTC) of the wall clock
+	WindowSliding Window = "sliding" // the last 60 s and the last 24 h, to the second
 )
 
 // BanReset is a choice of X-RateLimit-Reset for a 429 to a banned key.
-type BanReset int
+type BanReset string
 
 // The values of X-RateLimit-Reset for a banned key. The document does not say what the header is
 // during a ban, and it decides whether a client can recognise one: petstore.ScopeBan is inferred
 // from a Retry-After that reaches beyond the Reset of the same response.
 const (
-	BanResetWindow BanReset = iota // the end of the window, as without a ban
-	BanResetBan                    // the end of the ban, which looks like the end of a window
-	BanResetAbsent                 // no X-RateLimit-Reset at all, against section 8.2
+	BanResetWindow BanReset = "window" // the end of the window, as without a ban
+	BanResetBan    BanReset = "ban"    // the end of the ban, which looks like the end of a window
+	BanResetAbsent BanReset = "absent" // no X-RateLimit-Reset at all, against section 8.2
 )
+
+// axis is one field of a Behavior as text: its name and its choices, the default first.
+type axis struct {
+	name    string
+	choices []string
+	get     func() int // an index in choices, -1 for a value that is none of them
+	set     func(int)
+}
+
+// axesOf returns the fields of b in the order in which String writes them.
+func axesOf(b *Behavior) []axis {
+	return []axis{
+		newAxis("default-status", &b.DefaultStatus, "none", "available", "pending", "sold"),
+		newAxis("retry-after", &b.RetryAfter, RetryAfterSeconds, RetryAfterDate, RetryAfterAbsent),
+		newAxis("limit-body", &b.LimitBody, BodyError, BodyEmpty, BodyHTML),
+		newAxis("order", &b.Order, OrderAscending, OrderDescending, OrderShuffled),
+		newAxis("invalid-limit", &b.InvalidLimit, InvalidReject, InvalidIgnore, InvalidClamp),
+		newAxis("invalid-status", &b.InvalidStatus, InvalidReject, InvalidIgnore, InvalidClamp),
+		newAxis("window", &b.Window, WindowFixed, WindowAligned, WindowSliding),
+		newAxis("ban-reset", &b.BanReset, BanResetWindow, BanResetBan, BanResetAbsent),
+		newSwitch("removal", &b.Removal),
+		newSwitch("deprecation-headers", &b.DeprecationHeaders),
+	}
+}
+
+// newAxis returns the axis of a field whose default, the first choice, may also be empty.
+func newAxis[T ~string](name string, field *T, choices ...T) axis {
+	a := axis{name: name}
+	for _, c := range choices {
+		a.choices = append(a.choices, string(c))
+	}
+	a.get = func() int { return slices.Index(choices, cmp.Or(*field, choices[0])) }
+	a.set = func(i int) {
+		*field = ""
+		if i > 0 {
+			*field = choices[i]
+		}
+	}
+	return a
+}
+
+func newSwitch(name string, field *bool) axis {
+	get := func() int { return slices.Index([]bool{false, true}, *field) }
+	return axis{name, []string{"off", "on"}, get, func(i int) { *field = i == 1 }}
+}
+
+func (a axis) allowed() string { return "it must be one of " + strings.Join(a.choices, ", ") }
+
+// String returns the choices that differ from the default, such as
+// "retry-after=date,window=sliding", or "default". The program petstore-fake reads it.
+func (b Behavior) String() string {
+	var words []string
+	for _, a := range axesOf(&b) {
+		switch i := a.get(); {
+		case i < 0:
+			words = append(words, a.name+"=invalid")
+		case i > 0:
+			words = append(words, a.name+"="+a.choices[i])
+		}
+	}
+	return cmp.Or(strings.Join(words, ","), "default")
+}
+
+// Validate returns an error if a field has a value that is none of its constants, or if
+// DefaultStatus is no status of section 2.
+func (b Behavior) Validate() error {
+	if problem := b.normalize(); problem != "" {
+		return errors.New("fake: Behavior: " + problem)
+	}
+	return nil
+}
+
+// normalize empties each field that has its default, and returns what is wrong with the others.
+func (b *Behavior) normalize() string {
+	for _, a := range axesOf(b) {
+		i := a.get()
+		if i < 0 {
+			return a.name + " is out of range; " + a.allowed()
+		}
+		a.set(i)
+	}
+	return ""
+}
+
+// parseBehavior reads what String writes.
+func parseBehavior(text string) (b Behavior, err error) {
+	if text == "default" {
+		return b, nil
+	}
+	seen := make(map[string]bool)
+	for word := range strings.SplitSeq(text, ",") {
+		name, choice, _ := strings.Cut(strings.TrimSpace(word), "=")
+		if seen[name] {
+			return Behavior{}, fmt.Errorf("%s is given twice", quote(name))
+		}
+		seen[name] = true
+		if err := b.choose(name, choice); err != nil {
+			return Behavior{}, err
+		}
+	}
+	return b, nil
+}
+
+func (b *Behavior) choose(name, choice string) error {
+	var names []string
+	for _, a := range axesOf(b) {
+		if a.name != name {
+			names = append(names, a.name)
+			continue
+		}
+		n := slices.Index(a.choices, choice)
+		if n < 0 {
+			return fmt.Errorf("%s is %s; %s", name, quote(choice), a.allowed())
+		}
+		a.set(n)
+		return nil
+	}
+	return fmt.Errorf("there is no behaviour %s; there are default, or a list of %s",
+		quote(name), strings.Join(names, ", "))
+}

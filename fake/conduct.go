@@ -11,43 +11,46 @@ import (
 	petstore "github.com/petstore/petstore-go"
 )
 
-// The rules that [Server.Violations] reports.
+// Rule is a rule for clients, which [Server.Violations] reports if it is broken.
+type Rule string
+
+// The rules.
 const (
 	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
 	// named (section 8.3).
-	RuleEarlyRetry = "early-retry"
+	RuleEarlyRetry Rule = "early-retry"
 	// RuleBanProvoked is broken by the request for which [WithBan] bans its key (section 8.3),
 	// unless the client never got the 429 responses before it, because of faults.
-	RuleBanProvoked = "ban-provoked"
+	RuleBanProvoked Rule = "ban-provoked"
 	// RuleRepeatedCreate is broken by a key that sends the same createPet again after a response
 	// that leaves open whether the pet was added, without having looked at the catalogue in between
 	// (section 4.2).
-	RuleRepeatedCreate = "repeated-create"
+	RuleRepeatedCreate Rule = "repeated-create"
 	// RuleUnknownParameter is broken by a query parameter that the operation does not have (section
 	// 4).
-	RuleUnknownParameter = "unknown-parameter"
+	RuleUnknownParameter Rule = "unknown-parameter"
 	// RuleUnknownField is broken by a field that NewPet does not have (section 2).
-	RuleUnknownField = "unknown-field"
+	RuleUnknownField Rule = "unknown-field"
 	// RuleDeprecated is broken by a call of getPet (section 4.3).
-	RuleDeprecated = "deprecated-operation"
+	RuleDeprecated Rule = "deprecated-operation"
 	// RuleKeyExposed is broken by a URL with an API key that the server knows in it, where logs and
 	// proxies keep it (section 5), whatever the request has in its Authorization header. Keys of
 	// less than 6 characters are not looked for: they stand in ordinary words.
-	RuleKeyExposed = "key-exposed"
+	RuleKeyExposed Rule = "key-exposed"
+	// RuleZeroCategory is broken by a createPet with the categoryId 0 (section 2), which only
+	// [WithStrict] looks for. It is a legal value, and also what a missing categoryId becomes when a
+	// program decodes JSON into a petstore.NewPet.
+	RuleZeroCategory Rule = "zero-category"
 )
 
-// ruleZeroCategory is broken by a createPet with the categoryId 0 (section 2). That is a legal
-// value, and so the rule is only for tests that ask for it; see WithStrict.
-const ruleZeroCategory = "zero-category"
-
-func rules() []string {
-	return []string{
+func rules() []Rule {
+	return []Rule{
 		RuleEarlyRetry, RuleBanProvoked, RuleRepeatedCreate, RuleUnknownParameter, RuleUnknownField,
-		ruleZeroCategory, RuleDeprecated, RuleKeyExposed,
+		RuleZeroCategory, RuleDeprecated, RuleKeyExposed,
 	}
 }
 
-func checkRules(list []string) error {
+func checkRules(list []Rule) error {
 	for _, r := range list {
 		if !slices.Contains(rules(), r) {
 			return noSuch("rule", r, rules())
@@ -67,8 +70,8 @@ const (
 // Violation is something that a well-behaved client does not do. The server serves the
 // request all the same.
 type Violation struct {
-	// Rule is one of the Rule constants, such as "early-retry", or "zero-category": see WithStrict.
-	Rule string
+	// Rule is the rule that it breaks.
+	Rule Rule
 	// Section is the section of the service document that the rule comes from.
 	Section string
 	// Detail says what happened.
@@ -96,7 +99,7 @@ func (s *Server) Violations() []Violation {
 	return violations
 }
 
-func (x *exchange) note(rule, section, detail string) {
+func (x *exchange) note(rule Rule, section, detail string) {
 	j := &x.srv.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()

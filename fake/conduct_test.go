@@ -17,8 +17,8 @@ import (
 )
 
 // rules returns the rules that were broken so far, in order.
-func rules(srv *fake.Server) []string {
-	broken := []string{}
+func rules(srv *fake.Server) []fake.Rule {
+	broken := []fake.Rule{}
 	for _, v := range srv.Violations() {
 		broken = append(broken, v.Rule)
 	}
@@ -56,7 +56,7 @@ func TestEarlyRetry(t *testing.T) {
 			srv.Inject(fake.Fault{Status: 429, RetryAfter: "30"})
 			d.list(t)
 			d.list(t)
-			assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
+			assert.Equal(t, []fake.Rule{fake.RuleEarlyRetry}, rules(srv))
 			time.Sleep(time.Minute)
 			srv.Inject(fake.Fault{Status: 429, Header: http.Header{"retry-after": {"30"}}})
 			d.list(t)
@@ -88,7 +88,7 @@ func TestEarlyRetry(t *testing.T) {
 					d.list(t)
 					assert.Empty(t, rules(srv))
 					d.list(t)
-					assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv), "the one in between was a 429")
+					assert.Equal(t, []fake.Rule{fake.RuleEarlyRetry}, rules(srv), "the one in between was a 429")
 				})
 		}
 	})
@@ -99,7 +99,7 @@ func TestEarlyRetry(t *testing.T) {
 			assert.Equal(t, []string{"90"}, d.list(t).header["Retry-After"])
 			time.Sleep(time.Minute)
 			d.list(t)
-			assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv))
+			assert.Equal(t, []fake.Rule{fake.RuleEarlyRetry}, rules(srv))
 		})
 }
 
@@ -124,7 +124,7 @@ func TestBanProvoked(t *testing.T) {
 				assert.Empty(t, rules(srv), name)
 				d.list(t)
 				d.list(t)
-				assert.Equal(t, []string{fake.RuleEarlyRetry}, rules(srv), "%s: this time it got a 429", name)
+				assert.Equal(t, []fake.Rule{fake.RuleEarlyRetry}, rules(srv), "%s: this time it got a 429", name)
 			})
 		}
 	})
@@ -133,14 +133,14 @@ func TestBanProvoked(t *testing.T) {
 		func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.admitted(t)
 			d.list(t)
-			assert.Equal(t, []string{fake.RuleBanProvoked}, rules(srv))
+			assert.Equal(t, []fake.Rule{fake.RuleBanProvoked}, rules(srv))
 		})
 	inBubble(t, "once for each ban",
 		with(fake.WithPlan(fake.Enterprise(1, 0)), fake.WithBan(1, time.Hour)),
 		func(t *testing.T, srv *fake.Server, d entryPoint) {
 			d.admitted(t)
 			d.list(t)
-			assert.Equal(t, []string{fake.RuleEarlyRetry, fake.RuleBanProvoked}, rules(srv))
+			assert.Equal(t, []fake.Rule{fake.RuleEarlyRetry, fake.RuleBanProvoked}, rules(srv))
 			ban := srv.Violations()[1]
 			assert.Equal(t, 3, ban.Seq)
 			assert.Contains(t, ban.Detail, "banned until 2000-01-01T01:00:00Z")
@@ -195,7 +195,7 @@ func TestRepeatedCreate(t *testing.T) {
 			_, err := d.do(create("Ada").build(t, d.base).WithContext(ctx))
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			d.send(t, create("Ada"))
-			assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
+			assert.Equal(t, []fake.Rule{fake.RuleRepeatedCreate}, rules(srv))
 		})
 	t.Run("not after a look at the catalogue", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
@@ -217,7 +217,7 @@ func TestRepeatedCreate(t *testing.T) {
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		synctest.Wait()
 		d.send(t, create("Rex"))
-		assert.Equal(t, []string{fake.RuleRepeatedCreate}, rules(srv))
+		assert.Equal(t, []fake.Rule{fake.RuleRepeatedCreate}, rules(srv))
 		assert.Len(t, srv.Pets(), 2)
 	})
 }

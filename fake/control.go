@@ -3,7 +3,6 @@ package fake
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
@@ -60,7 +59,8 @@ func (c *control) Injection(i *Injection) (id int, f Fault, until time.Time, act
 	return i.id, i.fault.clone(), i.until, i.active()
 }
 
-func (*control) Rules() []string      { return rules() }
+func (*control) Rules() []Rule        { return rules() }
+func (*control) Wires() []Wire        { return wires() }
 func (*control) Operations() []string { return operationNames() }
 
 func (*control) Plans() []Plan { return namedPlans() }
@@ -75,21 +75,4 @@ func (*control) ParseNewPet(text []byte) (petstore.NewPet, error) {
 	return pet, err
 }
 
-func (*control) ParseBehavior(text string) (Behavior, error) {
-	var b Behavior
-	if text == "default" {
-		return b, nil
-	}
-	seen := make(map[string]bool)
-	for word := range strings.SplitSeq(text, ",") {
-		name, choice, _ := strings.Cut(strings.TrimSpace(word), "=")
-		if seen[name] {
-			return Behavior{}, fmt.Errorf("%s is given twice", quote(name))
-		}
-		seen[name] = true
-		if err := choose(&b, name, choice); err != nil {
-			return Behavior{}, err
-		}
-	}
-	return b, nil
-}
+func (*control) ParseBehavior(text string) (Behavior, error) { return parseBehavior(text) }

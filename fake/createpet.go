@@ -40,7 +40,7 @@ func readNewPet(x *exchange) (petstore.NewPet, error) {
 		x.note(RuleUnknownField, "2", noSuchField(f))
 	}
 	if err == nil && pet.CategoryID == 0 && x.srv.config.strict {
-		x.note(ruleZeroCategory, "2",
+		x.note(RuleZeroCategory, "2",
 			"categoryId is 0, a legal value, or a field that was missing in what the program decoded")
 	}
 	return pet, err

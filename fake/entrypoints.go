@@ -68,7 +68,7 @@ func (s *Server) deliver(w http.ResponseWriter, x *exchange, a *response) {
 	case a.lost != nil:
 		abort(w)
 	case !a.wire.shows():
-		wires[a.wire].breakOff(w)
+		a.wire.row().breakOff(w)
 	default:
 		s.write(w, x, a)
 	}

@@ -21,7 +21,8 @@ type exchange struct {
 	method  string
 	arrived time.Time
 	route   route
-	cred    credential
+	token   string  // of its Authorization header
+	problem string  // why that is no valid key
 	key     *apiKey // nil without a valid key
 	body    []byte
 	bodyErr error

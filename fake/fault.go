@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/credential"
 )
 
 // Forever makes a [Fault] strike every request that it fits.
@@ -105,10 +107,10 @@ func (f *Fault) responseProblem() string {
 		return fmt.Sprintf("Status is %d; it must lie between 200 and 999", f.Status)
 	case f.Status < http.StatusBadRequest && f.Code+f.Message != "":
 		return "Code and Message need a Status of 400 or above"
-	case !validHeaderValue(f.RetryAfter):
+	case !credential.ValidHeaderValue(f.RetryAfter):
 		return "RetryAfter holds a control character"
-	case !f.Wire.known():
-		return fmt.Sprintf("there is no Wire %d", f.Wire)
+	case f.Wire != "" && f.Wire.row().wire == "":
+		return noSuch("wire", f.Wire, wires()).Error()
 	case f.Wire == WireTruncate && bodiless(f.Status):
 		return fmt.Sprintf("a response of status %d has no body to truncate", f.Status)
 	case f.Wire == WireRefuse && f.AfterCommit:
@@ -121,25 +123,14 @@ func (f *Fault) responseProblem() string {
 // name, and end the client's connection for a bad value, in silence.
 func headerProblem(h http.Header) string {
 	for name, values := range h {
-		if !validHeaderName(name) {
+		if !credential.ValidToken(name) {
 			return fmt.Sprintf("Header holds %s, which is no name of a header", quote(name))
 		}
-		if slices.ContainsFunc(values, func(v string) bool { return !validHeaderValue(v) }) {
+		if slices.ContainsFunc(values, func(v string) bool { return !credential.ValidHeaderValue(v) }) {
 			return fmt.Sprintf("Header holds a control character in the value of %s", name)
 		}
 	}
 	return ""
-}
-
-// validHeaderName reports whether s is a token of RFC 9110, section 5.6.2.
-func validHeaderName(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
-	})
-}
-
-func validHeaderValue(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 // String describes the fault in a few words, without its key.
@@ -154,8 +145,8 @@ func (f Fault) String() string {
 	if f.Status != 0 {
 		text += fmt.Sprintf(" with status %d", f.Status)
 	}
-	if f.Wire != WireNone {
-		text += " by " + f.Wire.String()
+	if f.Wire.row().effect != "" {
+		text += " by " + string(f.Wire)
 	}
 	if f.AfterCommit {
 		text += " after commit"
@@ -184,7 +175,7 @@ func (f *Fault) effect() string {
 		add(len(values) > 0, "header %s: %s", name, strings.Join(values, ", "))
 	}
 	add(f.Body != nil, "another body of %d bytes", len(f.Body))
-	add(f.Wire != WireNone, "%s", wires[f.Wire].effect)
+	add(f.Wire.row().effect != "", "%s", f.Wire.row().effect)
 	if len(words) == 0 {
 		return "no change"
 	}

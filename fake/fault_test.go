@@ -31,10 +31,10 @@ func TestFaultStatus(t *testing.T) {
 			assert.Equal(t, 1, injected.Fired())
 			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status, "a fault strikes once")
 			entry := srv.Requests()[0]
-			assert.True(t, entry.Fault)
+			assert.NotEmpty(t, entry.FaultEffect)
 			assert.Equal(t, 503, entry.StatusCode)
 			assert.Equal(t, "injected fault with status 503", entry.Hint)
-			assert.False(t, srv.Requests()[1].Fault)
+			assert.Empty(t, srv.Requests()[1].FaultEffect)
 		})
 	t.Run("comes before authentication and limits", func(t *testing.T) {
 		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
@@ -65,7 +65,7 @@ func TestFaultAfterCommit(t *testing.T) {
 		if wire == fake.WireNone {
 			f.Status = 500
 		}
-		throughEveryEntryPoint(t, wire.String(), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+		throughEveryEntryPoint(t, string(wire), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
 			if wire == fake.WireStall {
 				require.ErrorIs(t, d.giveUpOn(t, srv, f, create("Rex")), context.Canceled)
 				assert.Eventually(t, func() bool { return len(srv.Pets()) == 1 }, 5*time.Second, time.Millisecond)
@@ -185,8 +185,7 @@ func TestFaultInvalid(t *testing.T) {
 		{Header: http.Header{"a b": {"c"}}},
 		{Header: http.Header{"": nil}},
 		{Header: http.Header{"A": {"b", "c\nD: e"}}},
-		{Wire: 99},
-		{Wire: -1},
+		{Wire: "cut"},
 		{Wire: fake.WireRefuse, AfterCommit: true},
 	} {
 		assert.Error(t, f.Validate(), "%+v", f)
@@ -228,19 +227,19 @@ func TestRequest_FaultEffect(t *testing.T) {
 // FuzzFault injects any Fault that a test may write. Inject refuses it, or the client sees what its
 // fields say.
 func FuzzFault(f *testing.F) {
-	f.Add("", 503, "overloaded", "come back", "3", "X-Trace", "abc", []byte(nil), 0, 0.0, false)
-	f.Add("createPet", 429, "", "", "Fri, 31 Dec 9999 23:59:59 GMT", "Retry-After", "9223372036854775808", []byte("{}"), 0, 1.0, true)
-	f.Add("listPets", 200, "", "", "", "Content-Type", "text/html", []byte("<p>"), 3, 0.0, false)
-	f.Add("", 204, "", "", "", "content-encoding", "gzip", []byte("x"), 0, 0.0, false)
-	f.Add("", 304, "", "", "-1", "", "", []byte{}, 3, 0.5, false)
-	f.Add("getPets", 99, "c", "", "a\r\nb", "a b", "c\nd", []byte("\x00"), 8, -1.0, true)
-	f.Add("listPets", 201, "", "", "", "a", "b", []byte("x"), 0, 0.0, false) // which strikes nothing
-	f.Add("", 302, "", "", "NaN", "Location", "://", []byte(nil), 1, 0.0, false)
-	f.Add("", 999, "", "\xff", "", "X-RateLimit-Reset", "never", []byte(nil), 2, 0.0, true)
-	f.Add("", 0, "", "", "", "", "", []byte(nil), 4, 0.0, false)
-	f.Add("", 0, "", "", "", "", "", []byte(nil), 7, 0.0, false)
+	f.Add("", 503, "overloaded", "come back", "3", "X-Trace", "abc", []byte(nil), "none", 0.0, false)
+	f.Add("createPet", 429, "", "", "Fri, 31 Dec 9999 23:59:59 GMT", "Retry-After", "9223372036854775808", []byte("{}"), "none", 1.0, true)
+	f.Add("listPets", 200, "", "", "", "Content-Type", "text/html", []byte("<p>"), "truncate", 0.0, false)
+	f.Add("", 204, "", "", "", "content-encoding", "gzip", []byte("x"), "none", 0.0, false)
+	f.Add("", 304, "", "", "-1", "", "", []byte{}, "truncate", 0.5, false)
+	f.Add("getPets", 99, "c", "", "a\r\nb", "a b", "c\nd", []byte("\x00"), "no such wire", -1.0, true)
+	f.Add("listPets", 201, "", "", "", "a", "b", []byte("x"), "none", 0.0, false) // which strikes nothing
+	f.Add("", 302, "", "", "NaN", "Location", "://", []byte(nil), "reset", 0.0, false)
+	f.Add("", 999, "", "\xff", "", "X-RateLimit-Reset", "never", []byte(nil), "close", 0.0, true)
+	f.Add("", 0, "", "", "", "", "", []byte(nil), "garbage", 0.0, false)
+	f.Add("", 0, "", "", "", "", "", []byte(nil), "refuse", 0.0, false)
 	f.Fuzz(func(
-		t *testing.T, operation string, status int, code, message, retryAfter, name, value string, body []byte, wire int,
+		t *testing.T, operation string, status int, code, message, retryAfter, name, value string, body []byte, wire string,
 		chance float64, after bool,
 	) {
 		fault := fake.Fault{

@@ -127,7 +127,7 @@ func (i *Injection) fits(x *exchange) bool {
 	switch {
 	case f.Operation != "" && f.Operation != x.route.operation:
 		return false
-	case f.APIKey != "" && f.APIKey != x.cred.token:
+	case f.APIKey != "" && f.APIKey != x.token:
 		return false
 	}
 	return f.Match == nil || f.Match(x.copyRequest())

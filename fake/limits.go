@@ -187,12 +187,12 @@ func (b Behavior) limited(v verdict) response {
 	}
 	end := time.Unix(v.retryAt, 0)
 	switch b.RetryAfter {
-	case RetryAfterSeconds:
-		a.set("Retry-After", fmt.Sprint(v.retryAt-v.now.Unix())) // rounded up: at least 1
-	case RetryAfterDate:
-		a.set("Retry-After", end.UTC().Format(http.TimeFormat))
 	case RetryAfterAbsent:
 		return a
+	case RetryAfterDate:
+		a.set("Retry-After", end.UTC().Format(http.TimeFormat))
+	default:
+		a.set("Retry-After", fmt.Sprint(v.retryAt-v.now.Unix())) // rounded up: at least 1
 	}
 	a.until = end
 	return a

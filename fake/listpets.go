@@ -65,15 +65,16 @@ func (b Behavior) readLimit(q *query, values []string) error {
 		q.limit = int(n)
 		return nil
 	}
-	number := err == nil || errors.Is(err, strconv.ErrRange)
-	switch {
-	case b.InvalidLimit == InvalidReject:
-		return fmt.Errorf("limit is %s; it must be an integer from %d to %d",
-			quote(values[0]), minLimit, maxLimit)
-	case b.InvalidLimit == InvalidClamp && number:
-		q.limit = int(min(max(n, minLimit), maxLimit))
+	switch b.InvalidLimit {
+	case InvalidIgnore:
+		return nil
+	case InvalidClamp:
+		if err == nil || errors.Is(err, strconv.ErrRange) {
+			q.limit = int(min(max(n, minLimit), maxLimit))
+		}
+		return nil
 	}
-	return nil
+	return fmt.Errorf("limit is %s; it must be an integer from %d to %d", quote(values[0]), minLimit, maxLimit)
 }
 
 // parseInteger reads an int64 in the one spelling that JSON has for it: without a plus sign,
@@ -95,9 +96,9 @@ func (b Behavior) readStatus(q *query, values []string) error {
 		return errors.New("status is given twice")
 	}
 	status, err := readStatus(values[0])
-	if err != nil && b.InvalidStatus == InvalidReject {
-		return err
-	}
 	q.status = status
-	return nil
+	if b.InvalidStatus != "" { // there is nothing to clamp a status to
+		return nil
+	}
+	return err
 }

@@ -17,7 +17,8 @@ import (
 )
 
 func TestMisuse(t *testing.T) {
-	allRules, operations := strings.Join(fakecontrol.Rules(), ", "), strings.Join(fakecontrol.Operations(), ", ")
+	allRules := strings.Trim(strings.ReplaceAll(fmt.Sprint(fakecontrol.Rules()), " ", ", "), "[]")
+	operations := strings.Join(fakecontrol.Operations(), ", ")
 	t.Run("panics", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		lost := fake.Plan{Name: "Lost", PerMinute: -1}
@@ -48,7 +49,7 @@ func TestMisuse(t *testing.T) {
 			"SetTime: 0001-01-01T00:00:00Z is not between 1970 and 2292":             func() { srv.SetTime(time.Time{}) },
 			"WithStrict: there is no rule \"deprecated\"; the rules are " + allRules: func() { fake.WithStrict("deprecated") },
 			"WithBehavior: retry-after is out of range; it must be one of seconds, date, absent": func() {
-				fake.WithBehavior(fake.Behavior{RetryAfter: 7})
+				fake.WithBehavior(fake.Behavior{RetryAfter: "soon"})
 			},
 			"WithBehavior: default-status is out of range; it must be one of none, available, pending, sold": func() {
 				fake.WithBehavior(fake.Behavior{DefaultStatus: "lost"})
@@ -58,6 +59,7 @@ func TestMisuse(t *testing.T) {
 			"SetPlan: " + unknownKey:                                func() { srv.SetPlan("unknown-key", fake.PlanFree) },
 			"RevokeKey: " + unknownKey:                              func() { srv.RevokeKey("unknown-key") },
 			"ClientFor: " + unknownKey:                              func() { srv.ClientFor("unknown-key") },
+			"RequestsFor: " + unknownKey:                            func() { srv.RequestsFor("unknown-key") },
 			"RequestsOf: there is no operation \"ListPets\"; the operations are " + operations: func() {
 				srv.RequestsOf("ListPets")
 			},
@@ -178,7 +180,7 @@ func TestParseBehavior(t *testing.T) {
 		_, err := fakecontrol.ParseBehavior(text)
 		assert.EqualError(t, err, message)
 	}
-	broken := fake.Behavior{Order: -1}
+	broken := fake.Behavior{Order: "random"}
 	require.EqualError(t, broken.Validate(),
 		"fake: Behavior: order is out of range; it must be one of ascending, descending, shuffled")
 	assert.Equal(t, "order=invalid", broken.String())

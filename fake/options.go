@@ -18,12 +18,13 @@ type config struct {
 	keys     []keyPlan
 	pets     []petstore.NewPet
 	faults   []Fault
+	handlers []patternHandler
 	clock    func() time.Time
 	start    time.Time // zero: that of clock
 	seed     uint64
 	ban      banPolicy
 	strict   bool
-	allowed  []string
+	allowed  []Rule
 	behavior Behavior
 	journal  int
 	latency  time.Duration
@@ -118,11 +119,9 @@ func WithLatency(d time.Duration) Option {
 // has to break off: requests without a response, and response bodies that were never closed, which
 // only [Server.Client] and [Server.HTTPClient] can see.
 //
-// It also makes the server record violations of a rule of its own, "zero-category": a createPet
-// with the categoryId 0. That is a legal value, and also what a missing categoryId becomes when a
-// program decodes JSON into a petstore.NewPet. For a server of [NewServer] that is all that
+// It also makes the server look for [RuleZeroCategory]. For a server of [NewServer] that is all that
 // WithStrict does. It panics on a rule that does not exist.
-func WithStrict(allowed ...string) Option {
+func WithStrict(allowed ...Rule) Option {
 	err := checkRules(allowed)
 	must(err == nil, "WithStrict", "%v", err)
 	allowed = slices.Clone(allowed)
@@ -132,7 +131,7 @@ func WithStrict(allowed ...string) Option {
 // WithBehavior chooses what the server does where the service document is silent. It panics if
 // [Behavior.Validate] returns an error.
 func WithBehavior(b Behavior) Option {
-	problem := b.problem()
+	problem := b.normalize()
 	must(problem == "", "WithBehavior", "%s", problem)
 	return func(c *config) { c.behavior = b }
 }

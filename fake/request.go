@@ -39,9 +39,8 @@ type Request struct {
 	// both by the server's clock.
 	Time     time.Time
 	Duration time.Duration
-	// Fault reports whether an injected fault had a part in the response, and FaultEffect says in
-	// words what that fault does.
-	Fault       bool
+	// FaultEffect says in words what the injected fault does that had a part in the response. It is
+	// empty without such a fault.
 	FaultEffect string
 	// Hint says why the request was refused, with the section of the document; it is empty if it
 	// was not.
@@ -102,6 +101,13 @@ func (s *Server) RequestsOf(operation string) []Request {
 	})
 }
 
+// RequestsFor returns the requests that came with a key and are in the journal, oldest first. It
+// panics on a key that the server does not know. The result belongs to the caller.
+func (s *Server) RequestsFor(key string) []Request {
+	number := s.mustFind("RequestsFor", key).number
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Key != number })
+}
+
 // WaitForRequests returns as soon as n requests have arrived since the server was made or reset,
 // those that the journal dropped included, or with the cause of ctx's end. A request has arrived
 // when it is in the journal; its response may be still to come. WaitForRequests panics if n is
@@ -144,7 +150,7 @@ func (e *entry) request(r redactor) Request {
 	q.Header = redact.Header(withoutCredentials(q.Header), r...)
 	q.Time = q.Time.Round(0)
 	q.StatusCode, q.ResponseBody = a.status, a.body
-	if q.Fault = a.fault != nil; q.Fault {
+	if a.fault != nil {
 		q.FaultEffect = r.text(a.fault.effect())
 	}
 	if a.status != 0 {

@@ -10,16 +10,15 @@ import (
 
 // newExchange reads the parts of a request that come before its body.
 func (s *Server) newExchange(r *http.Request) *exchange {
-	x := &exchange{srv: s, req: r, arrived: s.Now(), cred: readCredential(r.Header)}
+	x := &exchange{srv: s, req: r, arrived: s.Now()}
 	x.method = cmp.Or(r.Method, http.MethodGet) // as net/http has it for clients
 	x.route = findRoute(x.method, r.URL)
-	if x.cred.token == "" {
-		return x
+	if x.route.operation == "" && len(s.config.handlers) > 0 && s.handled(r) {
+		x.route = route{respond: (*Server).serveHandler}
 	}
-	if k := s.keys.lookup(x.cred.token); k != nil && !k.revoked.Load() {
+	x.token, x.problem = readToken(r.Header)
+	if k := s.keys.lookup(x.token); k != nil && !k.revoked.Load() {
 		x.key = k
-	} else {
-		x.cred.problem = "the API key is not known to the server, or was revoked"
 	}
 	return x
 }
@@ -84,7 +83,7 @@ func (s *Server) carryOut(x *exchange) response {
 			quote(x.req.URL.Path))
 	}
 	if x.key == nil {
-		return unauthorized(x.req, x.cred.problem)
+		return unauthorized(x)
 	}
 	v := x.key.take(s.config.ban)
 	if v.retryAt != 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -15,7 +16,7 @@ type response struct {
 	status      int // 0: none is sent
 	contentType string
 	body        []byte
-	extra       [][2]string // headers of this response alone
+	extra       http.Header // of this response alone, under canonical names
 	hint        string      // why the request was refused
 	quota       quota
 	now         time.Time
@@ -38,7 +39,12 @@ func refusal(status int, format string, args ...any) response {
 	}
 }
 
-func (a *response) set(key, value string) { a.extra = append(a.extra, [2]string{key, value}) }
+func (a *response) set(key, value string) {
+	if a.extra == nil {
+		a.extra = make(http.Header)
+	}
+	a.extra.Set(key, value)
+}
 
 func (a *response) apply(f *Fault) {
 	a.fault, a.wire = f, f.Wire
@@ -62,7 +68,7 @@ func (a *response) apply(f *Fault) {
 
 // header writes the header into h, whose keys are canonical. One array holds all values.
 func (a *response) header(h http.Header) {
-	values := make([]string, 0, 6+len(a.extra))
+	values := make([]string, 0, 6)
 	set := func(key, value string) {
 		values = append(values, value)
 		h[key] = values[len(values)-1 : len(values) : len(values)]
@@ -77,8 +83,8 @@ func (a *response) header(h http.Header) {
 	if a.quota.reset != noReset {
 		set("X-Ratelimit-Reset", strconv.FormatInt(a.quota.reset, 10))
 	}
-	for _, kv := range a.extra {
-		set(kv[0], kv[1])
+	for name, values := range a.extra {
+		h[name] = slices.Clone(values)
 	}
 	if a.fault != nil {
 		a.fault.header(h)

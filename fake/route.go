@@ -26,6 +26,14 @@ func operations() []operation {
 	}
 }
 
+// path returns the pattern of the operation's path.
+func (o operation) path() string {
+	if o.ofOne {
+		return "/v1/pets/{petId}"
+	}
+	return "/v1/pets"
+}
+
 func operationNames() (names []string) {
 	for _, o := range operations() {
 		names = append(names, o.name)

@@ -32,6 +32,7 @@ type Server struct {
 	journal   journal
 	inflight  inflight
 	memory    *http.Transport
+	mux       *http.ServeMux // of WithHandler
 	loopback  loopback
 	closing   sync.Once
 }
@@ -58,6 +59,10 @@ func NewServer(opts ...Option) *Server {
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
 	s.inflight.parts = make(map[any]bool)
 	s.memory = s.newMemoryTransport()
+	s.mux = newMux()
+	for _, h := range s.config.handlers {
+		handle(s.mux, h.pattern, h.handler)
+	}
 	s.restart()
 	return s
 }

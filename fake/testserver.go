@@ -42,7 +42,7 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 
 // AssertNoViolations reports each violation of the given rules, or of all rules, as an error of the
 // test, and returns whether there was none.
-func (s *Server) AssertNoViolations(tb TB, rules ...string) bool {
+func (s *Server) AssertNoViolations(tb TB, rules ...Rule) bool {
 	tb.Helper()
 	if err := checkRules(rules); err != nil {
 		tb.Errorf("fake: AssertNoViolations: %v", err)
@@ -156,7 +156,7 @@ func (r Request) String() string {
 	} else {
 		line += fmt.Sprintf(" → %d", r.StatusCode)
 	}
-	if r.Fault {
+	if r.FaultEffect != "" {
 		line += ", by a fault"
 	}
 	if r.Hint != "" {

@@ -16,8 +16,10 @@ func must(ok bool, where, format string, args ...any) {
 }
 
 // noSuch returns an error about a name that is none of the names there are.
-func noSuch(kind, name string, names []string) error {
-	return fmt.Errorf("there is no %s %s; the %ss are %s", kind, quote(name), kind, strings.Join(names, ", "))
+func noSuch[T ~string](kind string, name T, names []T) error {
+	list := strings.Trim(fmt.Sprint(names), "[]") // no name has a space
+	return fmt.Errorf("there is no %s %s; the %ss are %s", kind, quote(string(name)), kind,
+		strings.ReplaceAll(list, " ", ", "))
 }
 
 // maxQuote bounds the bytes of a request that a message repeats.

@@ -39,7 +39,7 @@ func (w *window) begin(sec int64) int64 {
 	switch {
 	case w.kind == WindowAligned:
 		return sec - sec%w.span
-	case w.kind == WindowFixed && len(w.ticks) > 0:
+	case w.kind != WindowSliding && len(w.ticks) > 0:
 		return w.ticks[0].sec
 	}
 	return sec

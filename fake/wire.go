@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,68 +12,75 @@ import (
 
 // Wire is something that happens to the connection, as part of a [Fault]. What a client observes is
 // the same through every entry point, with the exceptions named below.
-type Wire int
+type Wire string
 
 // The values of Wire. A client that keeps its connections sees a reset or a close, too: net/http
 // repeats a GET in silence if a connection that it used before breaks without a response, and so an
 // interim response, 100 Continue, is sent first on a socket.
 const (
-	// WireNone leaves the connection alone.
-	WireNone Wire = iota
+	// WireNone leaves the connection alone, as an empty Wire does.
+	WireNone Wire = "none"
 	// WireReset resets the connection instead of answering; errors match syscall.ECONNRESET.
-	WireReset
+	WireReset Wire = "reset"
 	// WireClose closes the connection instead of answering: io.EOF, on a socket
 	// io.ErrUnexpectedEOF.
-	WireClose
+	WireClose Wire = "close"
 	// WireTruncate sends half of the body and closes the connection: unexpected EOF.
-	WireTruncate
+	WireTruncate Wire = "truncate"
 	// WireGarbage sends bytes that are not HTTP.
-	WireGarbage
+	WireGarbage Wire = "garbage"
 	// WireStall sends nothing until the client gives up.
-	WireStall
+	WireStall Wire = "stall"
 	// WireDrip sends a byte of the body every 100 ms.
-	WireDrip
+	WireDrip Wire = "drip"
 	// WireRefuse refuses the connection, so that nothing reaches the server: no count, no entry in
 	// the journal; errors match syscall.ECONNREFUSED. Through Client and HTTPClient the request is
 	// looked at as the client made it, and Match sees its body only if it can be read again
 	// (http.Request.GetBody). Through URL and ServeHTTP the connection exists already, so that it
 	// is reset in place of a response, as by WireReset.
-	WireRefuse
-
-	wireEnd // counts the constants
+	WireRefuse Wire = "refuse"
 )
 
 // wireRow says what one Wire does.
 type wireRow struct {
-	name     string
+	wire     Wire
 	effect   string                    // in words
 	breakOff func(http.ResponseWriter) // ends the connection; nil if the client sees a response, or a part of it
 }
 
-// wires has a row for each constant: what else has a list of them is compared with this one.
-var wires = [wireEnd]wireRow{
-	WireNone:     {"none", "", nil},
-	WireReset:    {"reset", "connection reset", reset},
-	WireClose:    {"close", "connection closed without a response", hangUp},
-	WireTruncate: {"truncate", "body cut off after its first half", nil},
-	WireGarbage:  {"garbage", "bytes that are not HTTP", sendGarbage},
-	WireStall:    {"stall", "no response until the client gives up", abort},
-	WireDrip:     {"drip", "a byte of the body every " + dripPause.String(), nil},
-	WireRefuse:   {"refuse", "connection refused", reset},
+// wireRows has a row for each constant: what else has a list of them is compared with this one.
+func wireRows() []wireRow {
+	return []wireRow{
+		{WireNone, "", nil},
+		{WireReset, "connection reset", reset},
+		{WireClose, "connection closed without a response", hangUp},
+		{WireTruncate, "body cut off after its first half", nil},
+		{WireGarbage, "bytes that are not HTTP", sendGarbage},
+		{WireStall, "no response until the client gives up", abort},
+		{WireDrip, "a byte of the body every " + dripPause.String(), nil},
+		{WireRefuse, "connection refused", reset},
+	}
 }
 
-func (w Wire) known() bool { return w >= 0 && w < wireEnd }
+func wires() (names []Wire) {
+	for _, row := range wireRows() {
+		names = append(names, row.wire)
+	}
+	return names
+}
+
+// row returns the row of a wire, the zero row for one that is no constant.
+func (w Wire) row() wireRow {
+	for _, row := range wireRows() {
+		if row.wire == w {
+			return row
+		}
+	}
+	return wireRow{}
+}
 
 // shows reports whether the client gets to see the response, or a part of it.
-func (w Wire) shows() bool { return wires[w].breakOff == nil }
-
-// String returns the name of the constant in lower case, without Wire.
-func (w Wire) String() string {
-	if !w.known() {
-		return fmt.Sprintf("Wire(%d)", int(w))
-	}
-	return wires[w].name
-}
+func (w Wire) shows() bool { return w.row().breakOff == nil }
 
 // dripPause is the time between two bytes of WireDrip.
 const dripPause = 100 * time.Millisecond

@@ -113,7 +113,7 @@ func (w *windows) opens(reached time.Duration) time.Duration {
 func (w *windows) count(at time.Duration) {
 	minute, day := max(w.changed, w.next(w.minute, at)), w.next(w.day, at)
 	switch w.window {
-	case fake.WindowFixed:
+	case fake.WindowFixed, "":
 		if day >= minute+time.Minute { // the day was used up: nothing opened this window before
 			minute = day
 		}

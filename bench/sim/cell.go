@@ -48,8 +48,7 @@ const (
 
 // String names the cell, for -run and for the lists of this package.
 func (c cell) String() string {
-	window := [...]string{fake.WindowFixed: "fixed", fake.WindowAligned: "aligned", fake.WindowSliding: "sliding"}
-	name := fmt.Sprintf("%s_%s_%d", c.name, window[c.window], c.perMinute)
+	name := fmt.Sprintf("%s_%s_%d", c.name, cmp.Or(c.window, fake.WindowFixed), c.perMinute)
 	if c.programs > 0 {
 		return fmt.Sprintf("%s_%d%%_%d", name, c.percent, c.programs)
 	}

@@ -31,7 +31,7 @@ func jobs(seed uint64) suite {
 // typical reports whether a job is the one of its condition and window in which all contenders run.
 func (c cell) typical() bool {
 	switch c.window {
-	case fake.WindowFixed:
+	case fake.WindowFixed, "":
 		return c.perMinute == 60 && c.goroutines == 8
 	case fake.WindowAligned:
 		return c.perMinute == 300 && c.goroutines == 64

@@ -111,7 +111,7 @@ func TestDocumentation(t *testing.T) {
 		_, wires, _ := strings.Cut(documentation, "and wire (")
 		wires, _, _ = strings.Cut(wires, ")")
 		for _, wire := range fakecontrol.Wires()[1:] {
-			assert.Regexp(t, `\b`+wire.String()+`\b`, wires, "doc.go lacks a wire in its list")
+			assert.Regexp(t, `\b`+string(wire)+`\b`, wires, "doc.go lacks a wire in its list")
 		}
 	})
 	t.Run("names every behaviour with its choices", func(t *testing.T) {

@@ -56,11 +56,11 @@ func TestFaults(t *testing.T) {
 			if wire == fake.WireStall || wire == fake.WireDrip {
 				continue // which take their time
 			}
-			t.Run(wire.String(), func(t *testing.T) {
+			t.Run(string(wire), func(t *testing.T) {
 				t.Parallel()
 				r, c := start(t, "-log", "text"), keepingClient(t)
 				for range 2 {
-					_, _, err := do(keepingClient(t), requestTo(t, r.host, "POST", "/_fake/faults", `{"wire":"`+wire.String()+`"}`))
+					_, _, err := do(keepingClient(t), requestTo(t, r.host, "POST", "/_fake/faults", `{"wire":"`+string(wire)+`"}`))
 					require.NoError(t, err)
 					_, _, err = get(t, c, r.host)
 					require.Error(t, err)

@@ -88,6 +88,6 @@ func TestViolations(t *testing.T) {
 	i.call("GET", "/v1/pets?page=2", "")
 	violations := list(t, i.object("GET", "/_fake/violations", ""), "violations")
 	require.Len(t, violations, 1)
-	assert.Equal(t, fake.RuleUnknownParameter, violations[0]["rule"])
+	assert.Equal(t, string(fake.RuleUnknownParameter), violations[0]["rule"])
 	assert.EqualValues(t, 1, violations[0]["seq"])
 }

@@ -231,7 +231,7 @@ func kinds() []*kind {
 		all = append(all, beforeAndAfter(fmt.Sprint(status), fake.Fault{Status: status})...)
 	}
 	for _, wire := range fakecontrol.Wires()[1:] {
-		for _, k := range beforeAndAfter(wire.String(), fake.Fault{Wire: wire}) {
+		for _, k := range beforeAndAfter(string(wire), fake.Fault{Wire: wire}) {
 			k.whole = wire == fake.WireDrip
 			all = append(all, k)
 		}

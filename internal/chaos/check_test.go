@@ -113,7 +113,7 @@ func (r *report) checkConduct(srv *fake.Server, journal []fake.Request) {
 		case v.Rule == fake.RuleDeprecated:
 		case v.Rule == fake.RuleEarlyRetry && answered[q.Time]:
 		default:
-			r.found(v.Rule, "%v", v)
+			r.found(string(v.Rule), "%v", v)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestChaosFindsWrongClients(t *testing.T) {
 		wrong wrong
 		rules []string
 	}{
-		"repeats a failed create":     {repeatCreate, []string{"sent again", "duplicate", fake.RuleRepeatedCreate}},
+		"repeats a failed create":     {repeatCreate, []string{"sent again", "duplicate", string(fake.RuleRepeatedCreate)}},
 		"repeats a read for ever":     {repeatRead, []string{"too many requests", "attempts"}},
 		"takes failures for refusals": {changes(refuse), []string{"not done", "outcome"}},
 		"invents responses":           {makeUp, []string{"done", "outcome"}},
@@ -73,7 +73,7 @@ func TestChaosFindsWrongClients(t *testing.T) {
 
 func TestChaosFindsClientsThatIgnoreTheLimit(t *testing.T) {
 	t.Parallel()
-	find(t, changes(blind), []string{fake.RuleEarlyRetry, fake.RuleBanProvoked, "limit", "sent too early"},
+	find(t, changes(blind), []string{string(fake.RuleEarlyRetry), string(fake.RuleBanProvoked), "limit", "sent too early"},
 		func(w *scenario) { w.plan, w.changes = fake.Enterprise(10, 0), nil })
 }
 

@@ -47,7 +47,8 @@ type control interface {
 	AllInjections() []*fake.Injection
 	Injection(i *fake.Injection) (id int, f fake.Fault, until time.Time, active bool)
 	Operations() []string
-	Rules() []string
+	Rules() []fake.Rule
+	Wires() []fake.Wire
 	Effect(f fake.Fault) string
 	Plans() []fake.Plan
 	ParseNewPet(text []byte) (petstore.NewPet, error)
@@ -139,15 +140,10 @@ func (s *Server) injection(i *fake.Injection) Injection {
 func Operations() []string { return of(nil).Operations() }
 
 // Wires returns all wires, [fake.WireNone] first.
-func Wires() (all []fake.Wire) {
-	for w := fake.WireNone; (fake.Fault{Wire: w}).Validate() == nil; w++ {
-		all = append(all, w)
-	}
-	return all
-}
+func Wires() []fake.Wire { return of(nil).Wires() }
 
 // Rules returns the rules of [fake.Server.Violations].
-func Rules() []string { return of(nil).Rules() }
+func Rules() []fake.Rule { return of(nil).Rules() }
 
 // Effect describes in words what a fault does to a request that it strikes, such as "delayed by 2s,
 // status 503, Retry-After 5". It does not say which requests the fault strikes, nor how often.
@@ -184,16 +180,13 @@ func ParsePlan(text string) (fake.Plan, error) {
 	return fake.Enterprise(m, n), nil
 }
 
-// ParseWire reads what [fake.Wire.String] writes.
+// ParseWire reads the name of a wire.
 func ParseWire(text string) (fake.Wire, error) {
-	var names []string
-	for _, w := range Wires() {
-		if w.String() == text {
-			return w, nil
-		}
-		names = append(names, w.String())
+	if slices.Contains(Wires(), fake.Wire(text)) {
+		return fake.Wire(text), nil
 	}
-	return 0, fmt.Errorf("%.64q is not one of %s", text, strings.Join(names, ", "))
+	names := strings.ReplaceAll(fmt.Sprint(Wires()), " ", ", ")
+	return "", fmt.Errorf("%.64q is not one of %s", text, strings.Trim(names, "[]"))
 }
 
 // ParseNewPet reads a NewPet object as createPet does (section 4.2), but a field that NewPet does not

@@ -29,7 +29,11 @@ func Filter(q *httpjson.Query) func(Entry) bool {
 	status := statusFilter(q)
 	key := keyFilter(q)
 	fault := q.Text("fault", "true", "false")
-	violation := q.Text("violation", append(fakecontrol.Rules(), "true", "false")...)
+	rules := []string{"true", "false"}
+	for _, rule := range fakecontrol.Rules() {
+		rules = append(rules, string(rule))
+	}
+	violation := q.Text("violation", rules...)
 	text := textFilter(q.Text("text"))
 	between := timeFilter(q)
 	before := math.MaxInt
@@ -44,7 +48,7 @@ func Filter(q *httpjson.Query) func(Entry) bool {
 		case operation != "" && cmp.Or(e.Operation, "none") != operation,
 			method != "" && e.Method != method,
 			e.Seq >= before,
-			fault != "" && e.Fault != (fault == "true"):
+			fault != "" && (e.FaultEffect != "") != (fault == "true"):
 			return false
 		}
 		return status(e.StatusCode) && key(e.Request) && breaks(e.Violations, violation) && between(e) && text(e)
@@ -59,7 +63,7 @@ func breaks(violations []fake.Violation, rule string) bool {
 	case "true", "false":
 		return (len(violations) > 0) == (rule == "true")
 	}
-	return slices.ContainsFunc(violations, func(v fake.Violation) bool { return v.Rule == rule })
+	return slices.ContainsFunc(violations, func(v fake.Violation) bool { return string(v.Rule) == rule })
 }
 
 // textFilter returns whether a text is anywhere in a request or its response, in upper or lower

@@ -42,7 +42,7 @@ type shownRequest struct {
 func (s senders) request(r fake.Request) shownRequest {
 	shown := shownRequest{
 		Seq: r.Seq, Operation: r.Operation, Method: r.Method, Path: r.Path, Header: r.Header,
-		Status: r.StatusCode, ResponseHeader: r.ResponseHeader, Time: r.Time.UTC(), Fault: r.Fault, Hint: r.Hint,
+		Status: r.StatusCode, ResponseHeader: r.ResponseHeader, Time: r.Time.UTC(), Fault: r.FaultEffect != "", Hint: r.Hint,
 		DurationMS: float64(r.Duration) / float64(time.Millisecond), FaultEffect: r.FaultEffect,
 	}
 	shown.KeyID, shown.Key = s.of(r)

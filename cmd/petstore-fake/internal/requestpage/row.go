@@ -63,7 +63,7 @@ func (s senders) row(e journal.Entry, link string) row {
 	if !journal.Pending(e.Request) {
 		r.Took = words(e.Duration)
 	}
-	if e.Fault {
+	if e.FaultEffect != "" {
 		r.Fault = shorten(plain(e.FaultEffect, e.Time))
 	}
 	if !strings.HasPrefix(e.Hint, "injected ") { // which Fault says in more words
@@ -73,10 +73,10 @@ func (s senders) row(e journal.Entry, link string) row {
 }
 
 // ruleTexts are the rules in the fewest words.
-var ruleTexts = map[string]string{
+var ruleTexts = map[fake.Rule]string{
 	fake.RuleEarlyRetry: "early", fake.RuleBanProvoked: "provoked a ban", fake.RuleRepeatedCreate: "repeated create",
 	fake.RuleUnknownParameter: "unknown parameter", fake.RuleUnknownField: "unknown field",
-	"zero-category": "category 0", fake.RuleDeprecated: "deprecated", fake.RuleKeyExposed: "key in the URL",
+	fake.RuleZeroCategory: "category 0", fake.RuleDeprecated: "deprecated", fake.RuleKeyExposed: "key in the URL",
 }
 
 var earlyBy = regexp.MustCompile(`came back (\S+) before`)

@@ -16,6 +16,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
@@ -104,7 +105,7 @@ type pageData struct {
 	Port        string
 	FaultFields string
 	Operations  []string
-	Rules       map[string]string
+	Rules       map[fake.Rule]string
 	Rows        []row
 	Detail      *detail
 	parts       map[string]any

@@ -72,7 +72,7 @@ func TestParseFaults(t *testing.T) {
 	t.Run("knows every wire", func(t *testing.T) {
 		t.Parallel()
 		for _, w := range fakecontrol.Wires() {
-			faults, err := ParseFaults("wire=" + w.String())
+			faults, err := ParseFaults("wire=" + string(w))
 			require.NoError(t, err)
 			assert.Equal(t, w, faults[0].Wire)
 		}

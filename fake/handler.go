@@ -1,0 +1,87 @@
+package fake
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// WithHandler serves requests that the service document does not have, for operations that the
+// service gets before the fake does. The pattern is one of [http.ServeMux], for a path below /v1,
+// such as "DELETE /v1/pets/{petId}". Such a request is authenticated, counts against the limits,
+// may be struck by a fault, and is in the journal, with an empty Operation; only then h is called,
+// and the response gets the rate limit headers. The operations of the document are served by the
+// fake all the same. WithHandler panics if the pattern is not valid, or if it is that of an
+// operation; and so does NewServer if two patterns conflict.
+func WithHandler(pattern string, h http.Handler) Option {
+	_, path, _ := strings.Cut(pattern, " ")
+	path = cmp.Or(strings.TrimSpace(path), pattern)
+	must(h != nil, "WithHandler", "the handler is nil")
+	must(strings.HasPrefix(path, "/v1/"), "WithHandler", "the path of the pattern %s is not below /v1/", quote(pattern))
+	handle(newMux(), pattern, h)
+	return func(c *config) { c.handlers = append(c.handlers, patternHandler{pattern, h}) }
+}
+
+type patternHandler struct {
+	pattern string
+	handler http.Handler
+}
+
+// newMux returns a mux with the operations of the document, so that it finds what conflicts with
+// them. It serves none of them.
+func newMux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, o := range operations() {
+		mux.Handle(o.method+" "+o.path(), http.NotFoundHandler())
+	}
+	return mux
+}
+
+// handle adds a handler to a mux, which panics where it cannot.
+func handle(mux *http.ServeMux, pattern string, h http.Handler) {
+	defer func() {
+		p := recover()
+		must(p == nil, "WithHandler", "%v", p)
+	}()
+	mux.Handle(pattern, h)
+}
+
+// handled returns whether a handler of WithHandler is there for a request.
+func (s *Server) handled(r *http.Request) bool {
+	_, pattern := s.mux.Handler(r)
+	return slices.ContainsFunc(s.config.handlers, func(h patternHandler) bool { return h.pattern == pattern })
+}
+
+// serveHandler is the operation of requests for a handler.
+func (s *Server) serveHandler(x *exchange) response {
+	if x.bodyErr != nil {
+		return refusal(http.StatusBadRequest, "%v", x.bodyErr)
+	}
+	w := &handlerWriter{header: make(http.Header)}
+	s.mux.ServeHTTP(w, x.copyRequest())
+	return response{
+		status: cmp.Or(w.status, http.StatusOK), contentType: w.header.Get("Content-Type"),
+		body: w.body.Bytes(), extra: w.header,
+	}
+}
+
+// handlerWriter keeps the response of a handler.
+type handlerWriter struct {
+	status int
+	header http.Header
+	body   bytes.Buffer
+}
+
+// Header returns the header of the response.
+func (w *handlerWriter) Header() http.Header { return w.header }
+
+// WriteHeader sets the status, once.
+func (w *handlerWriter) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
+
+// Write adds to the body.
+func (w *handlerWriter) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(b)
+}
