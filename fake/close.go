@@ -47,6 +47,7 @@ func (s *Server) Close() {
 		f.mu.Lock()
 		f.closed = true // which lets no further request in
 		f.mu.Unlock()
+		s.journal.close()
 		s.loopback.close(false)
 		if !f.wait(notice, f.awake) {
 			f.wake()

@@ -1,6 +1,7 @@
 package fake_test
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -137,6 +138,15 @@ func TestClose(t *testing.T) {
 			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
 			assert.Zero(t, time.Since(start), "no attempt is repeated")
 		})
+	})
+	t.Run("ends WaitForRequests", func(t *testing.T) {
+		srv := fake.NewServer()
+		waited := make(chan error)
+		go func() { waited <- srv.WaitForRequests(context.Background(), 1) }()
+		srv.Close()
+		require.ErrorIs(t, <-waited, net.ErrClosed)
+		require.ErrorIs(t, srv.WaitForRequests(context.Background(), 1), net.ErrClosed)
+		assert.NoError(t, srv.WaitForRequests(context.Background(), 0))
 	})
 	t.Run("Close does not wait for half a header", func(t *testing.T) {
 		srv := fake.NewServer()

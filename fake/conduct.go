@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // Rule is a rule for clients, which [Server.Violations] reports if it is broken.
@@ -89,12 +91,12 @@ func (v Violation) String() string {
 // was noticed, the first 10,000. Requests that were already in flight when a 429 was sent count as
 // early when they arrive after it. The result is the caller's own.
 func (s *Server) Violations() []Violation {
-	r := s.keys.redactor()
+	keys := s.keys.known()
 	s.journal.mu.Lock()
 	violations := slices.Clone(s.journal.violations)
 	s.journal.mu.Unlock()
 	for i := range violations {
-		violations[i].Detail = r.text(violations[i].Detail)
+		violations[i].Detail = redact.Text(violations[i].Detail, keys...)
 	}
 	return violations
 }
@@ -119,7 +121,7 @@ func (x *exchange) noteParameters(values url.Values, has ...string) {
 
 // checkConduct checks a request against the responses that its key got before.
 func (x *exchange) checkConduct() {
-	if uri := x.entry.Path; x.srv.keys.redactor().text(uri) != uri {
+	if uri := x.entry.Path; redact.Text(uri, x.srv.keys.known()...) != uri {
 		x.note(RuleKeyExposed, "5", "the URL has an API key in it")
 	}
 	if x.key == nil {
@@ -150,12 +152,12 @@ func (k *apiKey) repeated(x *exchange) int {
 
 // noteResponse notes until when a response asks its client to wait, and whether the client cannot
 // know if a create was carried out.
-func (x *exchange) noteResponse(a *response) {
+func (x *exchange) noteResponse(a *response, now time.Time) {
 	if x.key == nil {
 		return
 	}
 	if a.status == http.StatusTooManyRequests && a.sent() && x.req.Context().Err() == nil {
-		x.key.toldToWait(a.comeBack())
+		x.key.toldToWait(a.comeBack(now))
 	}
 	if x.route.operation == petstore.OpCreatePet && outcomeUnknown(x, a) {
 		x.key.remember(x)

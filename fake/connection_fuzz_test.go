@@ -55,17 +55,16 @@ type served struct {
 // serveBytes lets a net/http server serve the requests in the bytes.
 func serveBytes(srv *Server, sent []byte) ([]served, []byte) {
 	var all []served
-	hs := srv.newHTTPServer(false)
-	hs.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	hs := newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		x := served{r.Clone(r.Context()), body, err != nil, httptest.NewRecorder()}
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
-		srv.serve(x.answer, srv.newExchange(r), false)
+		srv.serve(x.answer, r, false)
 		all = append(all, x)
 		maps.Copy(w.Header(), x.answer.Header())
 		w.WriteHeader(x.answer.Code)
 		_, _ = w.Write(x.answer.Body.Bytes())
-	})
+	}))
 	c := &caller{sends: bytes.NewReader(sent), closed: make(chan struct{})}
 	_ = hs.Serve(&oneConn{conn: c})
 	<-c.closed

@@ -7,6 +7,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/insider"
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // Control returns what only the programs and the tests of this module do with a server. No other
@@ -22,7 +23,7 @@ type control struct{ srv *Server }
 func (c *control) Restart()                  { c.srv.restart() }
 func (c *control) ClearRequests()            { c.srv.journal.clear() }
 func (c *control) Latency() time.Duration    { return time.Duration(c.srv.latency.Load()) }
-func (c *control) Redact(text string) string { return c.srv.keys.redactor().text(text) }
+func (c *control) Redact(text string) string { return redact.Text(text, c.srv.keys.known()...) }
 
 func (c *control) Prepare(apiKey string, notify func(seq int)) {
 	c.srv.config.notify = notify
@@ -33,7 +34,7 @@ func (c *control) Prepare(apiKey string, notify func(seq int)) {
 	c.srv.restart()
 }
 
-func (c *control) APIKeys() []string { return c.srv.keys.redactor() }
+func (c *control) APIKeys() []string { return c.srv.keys.known() }
 
 func (c *control) Revoked(key string) bool {
 	k := c.srv.keys.lookup(key) // nil after a Restart

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -180,24 +179,4 @@ func (f *Fault) effect() string {
 		return "no change"
 	}
 	return strings.Join(words, ", ")
-}
-
-func (f *Fault) header(h http.Header) {
-	for name, values := range f.Header {
-		h[name] = slices.Clone(values) // a nil one stays: it keeps net/http from adding its own
-	}
-}
-
-// comeBack returns the time until which the Retry-After of the fault asks the client to wait, the
-// zero time if it does not ask.
-func (f *Fault) comeBack(now time.Time) time.Time {
-	value := cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter)
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil && seconds > 0 {
-		seconds = min(seconds, 1<<32) // within a time.Duration
-		return now.Add(time.Duration(seconds) * time.Second)
-	}
-	if t, err := http.ParseTime(value); err == nil {
-		return t
-	}
-	return time.Time{}
 }

@@ -16,7 +16,7 @@ type keyring struct {
 	ban    BanReset
 	mu     sync.RWMutex
 	keys   map[string]*apiKey // revoked ones stay, for the journal to redact
-	texts  redactor           // the same keys by their numbers; never changed in place
+	texts  []string           // the same keys by their numbers; never changed in place
 }
 
 // apiKey is a key with its plan and its use.
@@ -84,8 +84,8 @@ func (r *keyring) all() (keys []*apiKey) {
 	return keys
 }
 
-// redactor returns one for every key that the server knows.
-func (r *keyring) redactor() redactor {
+// known returns every key that the server knows, by their numbers.
+func (r *keyring) known() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.texts

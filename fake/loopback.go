@@ -3,10 +3,12 @@ package fake
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
 	"sync"
+	"time"
 )
 
 // loopback is the entry point on a port.
@@ -53,7 +55,7 @@ func (s *Server) listen() {
 		_ = l.Close()
 		must(false, "URL", "the server is closed")
 	}
-	hs := s.newHTTPServer(true)
+	hs := newHTTPServer(s)
 	hs.ConnState = f.connState
 	s.loopback.server, s.loopback.listener = hs, l
 	s.loopback.url = "http://" + l.Addr().String() + "/v1"
@@ -97,4 +99,22 @@ func (f *inflight) connState(c net.Conn, state http.ConnState) {
 	default:
 		f.parts[c] = state == http.StateActive
 	}
+}
+
+// newHTTPServer returns the net/http server of an entry point.
+func newHTTPServer(h http.Handler) *http.Server {
+	hs := &http.Server{
+		Handler: h,
+		// The bounds of what any process can hold open through the loopback port.
+		ReadHeaderTimeout: 10 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		// Nothing to stderr: aborted connections are what the faults are for.
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		// Or net/http serves OPTIONS * itself, without the headers of the service.
+		DisableGeneralOptionsHandler: true,
+		// HTTP/1 alone: setting HTTP/2 up costs more than a request.
+		Protocols: new(http.Protocols),
+	}
+	hs.Protocols.SetHTTP1(true)
+	return hs
 }

@@ -148,7 +148,7 @@ func (s *Server) dial() (net.Conn, error) {
 	if !s.inflight.enter(l) {
 		return nil, notConnected(closedError{})
 	}
-	hs := s.newHTTPServer(false)
+	hs := newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, false) }))
 	_ = hs.Serve(&oneConn{conn: l.Server}) // it returns once a goroutine has the connection
 	return l.Client, nil
 }

@@ -1,11 +1,12 @@
 package fake
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/redact"
@@ -52,35 +53,57 @@ type Request struct {
 // has arrived whole, and its response before the client has the first byte of it. Requests that a
 // [WireRefuse] kept away never arrived. The result is the caller's own.
 func (s *Server) Requests() []Request {
-	return own(s.read(func(j *journal) []*entry { return j.entries }))
+	return s.read(func(j *journal) []*entry { return j.entries })
 }
 
 // LastRequest returns the latest request of the journal, and false if there is none. The result is
 // the caller's own.
 func (s *Server) LastRequest() (Request, bool) {
-	return first(own(s.read(func(j *journal) []*entry { return j.find(j.seq) })))
+	return first(s.read(func(j *journal) []*entry { return j.find(j.seq) }))
 }
 
-// own gives requests bodies of their own.
-func own(requests []Request) []Request {
-	for i := range requests {
-		r := &requests[i]
-		r.Body, r.ResponseBody = bytes.Clone(r.Body), bytes.Clone(r.ResponseBody)
-	}
-	return requests
-}
-
-// read returns entries of the journal. Requests share their bodies with it.
+// read returns entries of the journal, without keys.
 func (s *Server) read(pick func(*journal) []*entry) []Request {
-	r := s.keys.redactor()
+	keys := s.keys.known()
 	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
 	entries := pick(&s.journal)
 	requests := make([]Request, len(entries))
 	for i, e := range entries {
-		requests[i] = e.request(r)
+		requests[i] = e.Request
+	}
+	s.journal.mu.Unlock()
+	for i := range requests {
+		requests[i].redact(keys)
 	}
 	return requests
+}
+
+// redact takes keys out of a request, and gives it headers and bodies of its own.
+func (r *Request) redact(keys []string) {
+	for _, text := range []*string{&r.Method, &r.Path, &r.Hint, &r.FaultEffect} {
+		*text = redact.Text(*text, keys...)
+	}
+	for _, body := range []*[]byte{&r.Body, &r.ResponseBody} {
+		if *body != nil {
+			*body = []byte(redact.Text(string(*body), keys...))
+		}
+	}
+	r.Header, r.ResponseHeader = r.Header.Clone(), r.ResponseHeader.Clone()
+	for _, name := range []string{"Authorization", "Proxy-Authorization"} {
+		for i, v := range r.Header[name] {
+			r.Header[name][i] = redactCredential(v)
+		}
+	}
+	r.Header, r.ResponseHeader = redact.Header(r.Header, keys...), redact.Header(r.ResponseHeader, keys...)
+	r.Time = r.Time.Round(0)
+}
+
+// redactCredential leaves the scheme, which tests look at, unless there may be a key in its place.
+func redactCredential(v string) string {
+	if scheme, _, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return scheme + " " + redact.Mark
+	}
+	return redact.Mark
 }
 
 func first(requests []Request) (Request, bool) {
@@ -109,9 +132,9 @@ func (s *Server) RequestsFor(key string) []Request {
 }
 
 // WaitForRequests returns as soon as n requests have arrived since the server was made or reset,
-// those that the journal dropped included, or with the cause of ctx's end. A request has arrived
-// when it is in the journal; its response may be still to come. WaitForRequests panics if n is
-// negative.
+// those that the journal dropped included. It returns an error if ctx ends before, with its cause,
+// or if the server is closed. A request has arrived when it is in the journal; its response may be
+// still to come. WaitForRequests panics if n is negative.
 func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	must(n >= 0, "WaitForRequests", "%d is a negative number of requests", n)
 	j := &s.journal
@@ -124,39 +147,10 @@ func (s *Server) WaitForRequests(ctx context.Context, n int) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.seq < n {
-		if ctx.Err() != nil {
-			return fmt.Errorf("fake: %d of %d requests arrived: %w", j.seq, n, context.Cause(ctx))
+		if err := cmp.Or(context.Cause(ctx), j.closed); err != nil {
+			return fmt.Errorf("fake: %d of %d requests arrived: %w", j.seq, n, err)
 		}
 		j.arrival.Wait()
 	}
 	return nil
-}
-
-// redact takes the keys out of the bodies, once: bodies are large, and are read again and again.
-func (e *entry) redact(r redactor) {
-	for i, body := range []*[]byte{&e.Body, &e.reply.body} {
-		if e.redacted[i] < len(r) {
-			*body = r[e.redacted[i]:].bytes(*body)
-			e.redacted[i] = len(r)
-		}
-	}
-}
-
-// request returns the entry, whose bodies it shares. The caller holds the journal's mu.
-func (e *entry) request(r redactor) Request {
-	e.redact(r)
-	q, a := e.Request, &e.reply
-	q.Method, q.Path, q.Hint = r.text(q.Method), r.text(q.Path), r.text(a.hint)
-	q.Header = redact.Header(withoutCredentials(q.Header), r...)
-	q.Time = q.Time.Round(0)
-	q.StatusCode, q.ResponseBody = a.status, a.body
-	if a.fault != nil {
-		q.FaultEffect = r.text(a.fault.effect())
-	}
-	if a.status != 0 {
-		h := make(http.Header, 8)
-		a.header(h)
-		q.ResponseHeader = redact.Header(h, r...)
-	}
-	return q
 }

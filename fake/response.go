@@ -3,29 +3,30 @@ package fake
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/service"
 )
 
 const mediaJSON = "application/json"
 
-// response is the server's decision about a request. Each entry point sends it in its own way.
+// response is the server's decision about a request.
 type response struct {
 	status      int // 0: none is sent
 	contentType string
 	body        []byte
-	extra       http.Header // of this response alone, under canonical names
+	extra       http.Header // of this response alone
 	hint        string      // why the request was refused
 	quota       quota
-	now         time.Time
 	wire        Wire
 	fault       *Fault
 	until       time.Time // when a 429 allows the next request, zero if it does not say
-	head        bool      // the request was a HEAD, whose response has no body
-	size        int       // of body, for Content-Length
 	lost        error     // why there is no response
+
+	header http.Header // once it is complete
 }
 
 // refusal returns a response with an Error object.
@@ -46,6 +47,7 @@ func (a *response) set(key, value string) {
 	a.extra.Set(key, value)
 }
 
+// apply changes the response as a fault says.
 func (a *response) apply(f *Fault) {
 	a.fault, a.wire = f, f.Wire
 	if f.Status != 0 {
@@ -66,46 +68,40 @@ func (a *response) apply(f *Fault) {
 	}
 }
 
-// header writes the header into h, whose keys are canonical. One array holds all values.
-func (a *response) header(h http.Header) {
-	values := make([]string, 0, 6)
-	set := func(key, value string) {
-		values = append(values, value)
-		h[key] = values[len(values)-1 : len(values) : len(values)]
-	}
+// complete gives the response its header, and takes from its body what is not sent.
+func (a *response) complete(now time.Time, head bool) {
+	h := make(http.Header, 8)
+	a.header = h
 	if a.contentType != "" {
-		set("Content-Type", a.contentType)
+		h.Set("Content-Type", a.contentType)
 	}
-	set("Content-Length", strconv.Itoa(a.size))
-	set("Date", a.now.UTC().Format(http.TimeFormat))
-	set("X-Ratelimit-Limit", strconv.Itoa(a.quota.limit))
-	set("X-Ratelimit-Remaining", strconv.Itoa(a.quota.remaining))
+	h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	h.Set("Date", now.UTC().Format(http.TimeFormat))
+	h.Set(service.HeaderLimit, strconv.Itoa(a.quota.limit))
+	h.Set(service.HeaderRemaining, strconv.Itoa(a.quota.remaining))
 	if a.quota.reset != noReset {
-		set("X-Ratelimit-Reset", strconv.FormatInt(a.quota.reset, 10))
+		h.Set(service.HeaderReset, strconv.FormatInt(a.quota.reset, 10))
 	}
-	for name, values := range a.extra {
-		h[name] = slices.Clone(values)
-	}
+	maps.Copy(h, a.extra)
 	if a.fault != nil {
-		a.fault.header(h)
+		maps.Copy(h, a.fault.Header) // a nil value stays: it keeps net/http from adding its own
 	}
-	if a.wire == WireTruncate && a.size == 0 {
-		h["Content-Length"] = []string{"1"} // so that nothing is less than was announced
+	if a.wire == WireTruncate {
+		if len(a.body) == 0 {
+			h.Set("Content-Length", "1") // so that nothing is less than was announced
+		}
+		a.body = a.body[:len(a.body)/2]
 	}
 	if bodiless(a.status) {
 		delete(h, "Content-Length")
 		delete(h, "Content-Type")
 	}
-}
-
-func (a *response) payload() []byte {
-	switch {
-	case a.head || bodiless(a.status):
-		return nil
-	case a.wire == WireTruncate:
-		return a.body[:len(a.body)/2]
+	if head || bodiless(a.status) {
+		a.body = nil
 	}
-	return a.body
+	if !a.sent() {
+		a.status, a.header, a.body = 0, nil, nil
+	}
 }
 
 // bodiless reports whether responses of this status have no body.
@@ -118,11 +114,48 @@ func (a *response) sent() bool { return a.lost == nil && a.wire.shows() }
 
 // comeBack returns the time until which a 429 asks its client to wait, the zero time if it does not
 // ask. The Retry-After of a 503 concerns only the call that got it: section 8.3 is about a 429.
-func (a *response) comeBack() time.Time {
+func (a *response) comeBack(now time.Time) time.Time {
 	if f := a.fault; f != nil {
 		if _, changed := f.Header["Retry-After"]; changed || f.Status != 0 || f.RetryAfter != "" {
-			return f.comeBack(a.now)
+			return service.RetryAfter(cmp.Or(f.Header.Get("Retry-After"), f.RetryAfter), now)
 		}
 	}
 	return a.until
+}
+
+// deliver sends the response over a connection, the part of it that a fault lets through, or does to
+// the connection what a fault asks for.
+func (a *response) deliver(w http.ResponseWriter, x *exchange) {
+	if a.lost != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if breakOff := a.wire.row().breakOff; breakOff != nil {
+		breakOff(w)
+		return
+	}
+	maps.Copy(w.Header(), a.header)
+	w.WriteHeader(a.status)
+	if a.wire == WireDrip {
+		a.drip(w, x)
+		return
+	}
+	_, _ = w.Write(a.body) // the client may be gone
+	if a.wire == WireTruncate {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (a *response) drip(w http.ResponseWriter, x *exchange) {
+	flush := http.NewResponseController(w).Flush
+	for i := range a.body {
+		_ = flush()
+		if x.pause(dripPause) != nil {
+			panic(http.ErrAbortHandler)
+		}
+		if i == len(a.body)-1 {
+			x.delivered()
+		}
+		_, _ = w.Write(a.body[i : i+1])
+	}
 }

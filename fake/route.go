@@ -49,32 +49,46 @@ func checkOperation(operation string) error {
 	return nil
 }
 
+// route is what a method and a path mean (section 4).
+type route struct {
+	operation string                            // empty if they fit none
+	respond   func(*Server, *exchange) response // nil without such a path
+	petID     string
+	allow     string // the methods of a path, if the method is none of them
+}
+
 // findRoute reads a path, segment by segment: an escaped slash separates nothing.
-func findRoute(method string, u *url.URL) route {
-	path, rooted := strings.CutPrefix(u.EscapedPath(), "/")
+func (s *Server) findRoute(method string, r *http.Request) route {
+	path, rooted := strings.CutPrefix(r.URL.EscapedPath(), "/")
 	version, path, _ := strings.Cut(path, "/")
 	pets, id, one := strings.Cut(path, "/")
 	empty := one && (id == "" || strings.Contains(id, "/"))
-	if !rooted || empty || unescape(version) != "v1" || unescape(pets) != "pets" {
-		return route{}
-	}
+	found := rooted && !empty && unescape(version) == "v1" && unescape(pets) == "pets"
+	var allow []string
 	for _, o := range operations() {
-		if o.ofOne == one && o.method == method {
+		switch {
+		case !found || o.ofOne != one:
+		case o.method == method:
 			return route{operation: o.name, respond: o.respond, petID: unescape(id)}
+		default:
+			allow = append(allow, o.method)
 		}
 	}
-	return route{respond: (*Server).refuseMethod, allow: methods(one)}
+	switch {
+	case s.handled(r):
+		return route{respond: (*Server).serveHandler}
+	case found:
+		return route{respond: (*Server).refuseMethod, allow: strings.Join(allow, ", ")}
+	}
+	return route{}
 }
 
-// methods returns the methods of a path for the Allow header.
-func methods(ofOne bool) string {
-	var all []string
-	for _, o := range operations() {
-		if o.ofOne == ofOne {
-			all = append(all, o.method)
-		}
-	}
-	return strings.Join(all, ", ")
+// refuseMethod serves the requests to a path of the service that fit no operation.
+func (s *Server) refuseMethod(x *exchange) response {
+	a := refusal(http.StatusMethodNotAllowed, "%s is not a method of this path; it has %s (section 4)",
+		quote(x.method), x.route.allow)
+	a.set("Allow", x.route.allow)
+	return a
 }
 
 // unescape returns a segment of a path without the escapes of a URL.

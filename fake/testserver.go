@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // TB is the part of testing.TB that [NewTestServer] needs. It keeps the testing package, and its
@@ -102,16 +104,16 @@ func (s *Server) report() {
 	s.inflight.mu.Lock() // a handler that hung may still panic
 	panics, leaks := slices.Clone(s.inflight.panics), slices.Clone(s.inflight.leaks)
 	s.inflight.mu.Unlock()
-	redact := s.keys.redactor()
+	keys := s.keys.known()
 	for _, p := range panics {
-		s.tb.Errorf("fake: the handling of a request panicked: %s", redact.text(p))
+		s.tb.Errorf("fake: the handling of a request panicked: %s", redact.Text(p, keys...))
 	}
 	report := s.tb.Logf
 	if s.config.strict {
 		report = s.tb.Errorf
 	}
 	for _, l := range leaks {
-		report("fake: at Close %s", redact.text(l))
+		report("fake: at Close %s", redact.Text(l, keys...))
 	}
 	for _, v := range s.Violations() {
 		if s.config.strict && !slices.Contains(s.config.allowed, v.Rule) {

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/service"
 )
 
 // request is what is sent to the service. It is comparable: the same request is sent only once.
@@ -116,23 +117,7 @@ func (q quota) sameWindow(o quota) bool {
 }
 
 // count reads a header with a number of requests.
-func (x *exchange) count(header string) (int, error) {
-	n, err := strconv.Atoi(x.header.Get(header))
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is not a number of requests", x.header.Get(header))
-	}
-	return n, nil
-}
+func (x *exchange) count(header string) (int, error) { return service.Requests(x.header, header) }
 
-// reset reads X-RateLimit-Reset. It refuses seconds to go and milliseconds: no limit of the document
-// lasts longer than a day, and a custom one hardly a year.
-func (x *exchange) reset() (time.Time, error) {
-	const year = 366 * 24 * time.Hour
-	value := x.header.Get(headerReset)
-	sec, err := strconv.ParseInt(value, 10, 64)
-	t := time.Unix(sec, 0)
-	if err != nil || t.Sub(x.date()).Abs() > year {
-		return t, fmt.Errorf("%q is not a Unix timestamp near %s", value, x.date().UTC().Format(time.RFC3339))
-	}
-	return t, nil
-}
+// reset reads X-RateLimit-Reset.
+func (x *exchange) reset() (time.Time, error) { return service.Reset(x.header, x.date()) }

@@ -3,13 +3,14 @@ package conformance
 import (
 	"errors"
 	"net/http"
+
+	"github.com/petstore/petstore-go/internal/service"
 )
 
-// The headers of every response (section 8.2).
 const (
-	headerLimit     = "X-RateLimit-Limit"
-	headerRemaining = "X-RateLimit-Remaining"
-	headerReset     = "X-RateLimit-Reset"
+	headerLimit     = service.HeaderLimit
+	headerRemaining = service.HeaderRemaining
+	headerReset     = service.HeaderReset
 )
 
 // limitClauses are those about a 429, which takes the key's quota.

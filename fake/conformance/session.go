@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/service"
 )
 
 // The bounds of a session.
@@ -187,12 +187,8 @@ func comeBack(x *exchange) time.Time {
 	if q := x.quota(); q.known {
 		ends = append(ends, x.local(q.reset))
 	}
-	value := x.header.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && seconds < 1e9 {
-		ends = append(ends, x.at.Add(time.Duration(seconds*float64(time.Second))))
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		ends = append(ends, x.local(date))
+	if end := service.RetryAfter(x.header.Get("Retry-After"), x.date()); !end.IsZero() {
+		ends = append(ends, x.local(end))
 	}
 	if end := slices.MaxFunc(ends, time.Time.Compare); end.After(x.at) {
 		return end
