@@ -1,10 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
+	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +18,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/faketest"
 	"github.com/petstore/petstore-go/petstoreotel"
 )
 
@@ -23,128 +29,122 @@ type rule struct {
 	Annotations map[string]string
 }
 
-func rules(t *testing.T) (all []rule) {
+func rules(t *testing.T) []rule {
 	t.Helper()
 	text, err := os.ReadFile("alerts.yml")
 	require.NoError(t, err)
 	var file struct{ Groups []struct{ Rules []rule } }
 	require.NoError(t, yaml.Unmarshal(text, &file))
-	for _, group := range file.Groups {
-		all = append(all, group.Rules...)
-	}
-	require.Len(t, all, 6)
-	return all
+	return file.Groups[0].Rules
 }
 
-func TestAlertsAskForWhatIsExported(t *testing.T) {
-	series := exported(t)
-	for _, r := range rules(t) {
-		assert.Empty(t, faults(r.Expr, series), r.Alert)
-		assert.NotEmpty(t, r.Annotations["summary"], r.Alert)
-	}
+// service is 25 minutes of a service in production.
+type service struct {
+	plan           fake.Plan
+	fault          *fake.Fault   // from the fifth minute on
+	pods           int           // 0: one process. Of eight, the last four replace the others, one each minute
+	each, deadline time.Duration // between two bursts of calls, by default 2 s; of a call, by default an hour
+	burst          int           // calls in a burst, by default 1
+	options        []petstore.Option
+	want           string
 }
 
-func TestAlertsFireWhenTheyShould(t *testing.T) {
-	for name, c := range map[string]struct {
-		plan  fake.Plan
-		fault *fake.Fault // in the fifth minute
-		work  func(context.Context, *petstore.Client)
-		want  []string
-	}{
-		"a quiet program": {plan: fake.PlanFree, work: calls(2)},
-		"a 429": {
-			plan: fake.PlanFree, fault: &fake.Fault{Status: 429, RetryAfter: "1"}, work: calls(2),
-			want: []string{"PetstoreRateLimited"},
-		},
-		"a ban of half an hour": {
-			plan: fake.PlanFree, fault: &fake.Fault{Status: 429, RetryAfter: "1800"}, work: calls(2),
-			want: []string{"PetstoreRateLimited", "PetstoreKeyBanned"},
-		},
-		"more work than the minute allows": {
-			plan: fake.Enterprise(10, 0), work: calls(12),
-			want: []string{"PetstoreFewRequestsLeft", "PetstoreCallsWait"},
-		},
-		"a day that is nearly used up": {
-			plan: fake.Enterprise(0, 100), work: upTo(95, calls(5)),
-			want: []string{"PetstoreFewRequestsLeft"},
-		},
-		"a day that is used up": {
-			plan: fake.Enterprise(0, 100), work: calls(5),
-			want: []string{"PetstoreFewRequestsLeft", "PetstoreDayUsedUp"},
-		},
-		"a create that was reset": {
-			plan: fake.PlanFree, fault: &fake.Fault{Wire: fake.WireReset}, work: calls(2),
-			want: []string{"PetstoreOutcomeUnknown"},
-		},
+const scrapeInterval = 15 * time.Second
+
+func TestAlerts(t *testing.T) {
+	html, twice := http.Header{"Content-Type": {"text/html"}}, time.Second/2
+	for name, s := range map[string]service{
+		"401":       {fault: &fake.Fault{Status: 401}, want: "PetstoreCallsFail"},
+		"503":       {fault: &fake.Fault{Status: 503}, want: "PetstoreCallsFail"},
+		"latency":   {fault: &fake.Fault{Delay: 10 * time.Second}, deadline: 3 * time.Second, want: "PetstoreCallsFail"},
+		"truncated": {fault: &fake.Fault{Wire: fake.WireTruncate}, want: "PetstoreCallsFail"},
+		"html":      {fault: &fake.Fault{Status: 200, Header: html, Body: []byte("<html>")}, want: "PetstoreCallsFail"},
+		"refused":   {fault: &fake.Fault{Wire: fake.WireRefuse}, want: "PetstoreCallsFail"},
+		"no wait":   {each: twice, options: []petstore.Option{petstore.WithMaxWait(0)}, want: "PetstoreWaitsGivenUp"},
+
+		"a ban":            {fault: &fake.Fault{Status: 429, RetryAfter: "1800", Times: 1}, want: "PetstoreKeyBanned"},
+		"a day used up":    {plan: fake.Enterprise(60, 200), want: "PetstoreDayUsedUp"},
+		"twice the plan":   {each: twice, want: "PetstoreCallsWait PetstoreWaitsGivenUp"},
+		"429s":             {fault: &fake.Fault{Status: 429, RetryAfter: "1", Chance: 0.05}, want: "PetstoreRateLimited"},
+		"an idle program":  {each: time.Hour},
+		"a 429":            {fault: &fake.Fault{Status: 429, RetryAfter: "1", Times: 1}},
+		"a create, reset":  {fault: &fake.Fault{Wire: fake.WireReset, Operation: petstore.OpCreatePet, Times: 1}},
+		"0.95 of the plan": {each: time.Minute / 57},
+		"bursts":           {each: 10 * time.Minute, burst: 180},
+		"full bursts":      {each: time.Minute, burst: 60},
+		"a rolling update": {pods: 8, each: 6 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			fired := simulate(t, c.plan, c.fault, c.work)
-			assert.ElementsMatch(t, c.want, fired)
-		})
+		t.Run(name, func(t *testing.T) { s.run(t) })
 	}
 }
 
-// calls makes n calls at once, each a create.
-func calls(n int) func(context.Context, *petstore.Client) {
-	return func(ctx context.Context, client *petstore.Client) {
-		for range n {
-			go func() { _, _ = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"}) }()
+// run runs the service, and asserts which alert fires.
+func (s service) run(t *testing.T) {
+	if s.plan == (fake.Plan{}) {
+		s.plan = fake.PlanFree
+		s.plan.PerDay = 0
+	}
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+		m := newMonitor(t)
+		begun := time.Now()
+		var pods []*pod
+		for n := range max(1, s.pods) {
+			pods = append(pods, s.start(t, server, n))
 		}
-	}
-}
-
-// upTo does no more work once it has made about so many calls.
-func upTo(most int, work func(context.Context, *petstore.Client)) func(context.Context, *petstore.Client) {
-	return func(ctx context.Context, client *petstore.Client) {
-		if r := client.RateLimit(); r.IsZero() || r.Limit-r.Remaining < most {
-			work(ctx, client)
+		for ; time.Since(begun) < 25*time.Minute; time.Sleep(scrapeInterval) {
+			if time.Since(begun) == 5*time.Minute && s.fault != nil {
+				fault := *s.fault
+				fault.Times = cmp.Or(fault.Times, fake.Forever)
+				server.Inject(fault)
+			}
+			for n, p := range pods {
+				age := time.Since(begun)
+				m.scrape(fmt.Sprint("pod-", n), p.telemetry.registry, age >= p.from && age < p.to)
+			}
+			m.evaluate()
 		}
-	}
+		time.Sleep(time.Hour) // for the calls to end
+		assert.Equal(t, s.want, strings.Join(slices.Sorted(maps.Keys(m.fired)), " "))
+	}, fake.WithPlan(s.plan))
 }
 
-// simulate does some work at the begin of each minute, for half an hour of virtual time, and
-// returns which alerts fire.
-func simulate(
-	t *testing.T, plan fake.Plan, fault *fake.Fault, work func(context.Context, *petstore.Client),
-) (fired []string) {
+// pod is a process of the service, with a client of its own, for a part of the 25 minutes.
+type pod struct {
+	from, to  time.Duration
+	telemetry *telemetry
+}
+
+func (s service) start(t *testing.T, server *fake.Server, n int) *pod {
 	t.Helper()
-	alerts := rules(t)
-	synctest.Test(t, func(t *testing.T) {
-		service := fake.NewServer(fake.WithPlan(plan))
-		defer service.Close()
-		tel, err := startTelemetry()
-		require.NoError(t, err)
-		client, err := petstore.NewClient("https://petstore.example.com/v1", service.APIKey(),
-			petstoreotel.New(petstoreotel.WithMeterProvider(tel.meters)), petstore.WithHTTPClient(service.HTTPClient()))
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer synctest.Wait()
-		defer cancel()
+	tel, err := startTelemetry()
+	require.NoError(t, err)
+	client, err := petstore.NewClient("https://petstore.example.com/v1", server.APIKey(), append(s.options,
+		petstore.WithLimiter(petstore.NewLimiter(petstore.Processes(1+s.pods/2))),
+		petstoreotel.New(petstoreotel.WithMeterProvider(tel.meters)), petstore.WithHTTPClient(server.HTTPClient()))...)
+	require.NoError(t, err)
+	p := &pod{0, 25 * time.Minute, tel}
+	if replaced := time.Duration(5+n%4) * time.Minute; n >= 4 {
+		p.from = replaced
+	} else if s.pods > 0 {
+		p.to = replaced
+	}
+	go s.work(t.Context(), client, p)
+	return p
+}
 
-		db, since, seen := newDatabase(), make(map[string]time.Time), make(map[string]bool)
-		for begun := time.Now(); time.Since(begun) < 30*time.Minute; time.Sleep(scrapeInterval) {
-			switch at := time.Since(begun); {
-			case at == 5*time.Minute && fault != nil:
-				service.Inject(*fault)
-				fallthrough
-			case at%time.Minute == 0:
-				work(ctx, client)
-			}
-			db.add(scrape(t, tel.registry))
-			for _, r := range alerts {
-				if !db.finds(t, r.Expr) {
-					delete(since, r.Alert)
-					continue
-				}
-				if since[r.Alert].IsZero() {
-					since[r.Alert] = time.Now()
-				}
-				if time.Since(since[r.Alert]) >= r.For && !seen[r.Alert] {
-					seen[r.Alert] = true
-					fired = append(fired, r.Alert)
-				}
-			}
+// work makes calls; every second one is a create.
+func (s service) work(ctx context.Context, client *petstore.Client, p *pod) {
+	time.Sleep(p.from)
+	ctx, cancel := context.WithTimeout(ctx, p.to-p.from)
+	defer cancel()
+	for n := 0; ctx.Err() == nil; n++ {
+		for range max(1, s.burst) {
+			go func() {
+				ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.deadline, time.Hour))
+				defer cancel()
+				_ = []func(context.Context, *petstore.Client) error{list, create}[n%2](ctx, client)
+			}()
 		}
-	})
-	return fired
+		time.Sleep(cmp.Or(s.each, 2*time.Second))
+	}
 }

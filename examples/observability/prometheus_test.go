@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"math"
 	"slices"
@@ -9,123 +10,115 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/tsdb/chunkenc"
-	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/stretchr/testify/require"
 )
 
-// scrapeInterval is how often Prometheus scrapes, and looks at its rules.
-const scrapeInterval = 15 * time.Second
-
-// scrape returns what a registry exports at this moment.
-func scrape(t *testing.T, registry *prometheus.Registry) (samples []promql.Sample) {
-	t.Helper()
-	families, err := registry.Gather()
-	require.NoError(t, err)
-	vector, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, families...)
-	require.NoError(t, err)
-	for _, s := range vector {
-		metric := map[string]string{}
-		for name, v := range s.Metric {
-			metric[string(name)] = string(v)
-		}
-		samples = append(samples, promql.Sample{Metric: labels.FromMap(metric), F: float64(s.Value)})
-	}
-	return samples
-}
-
-// database keeps what was scraped, as a Prometheus does.
-type database struct {
-	series map[string]*recorded
+// monitor is a Prometheus with the rules of alerts.yml.
+type monitor struct {
+	t      *testing.T
 	engine *promql.Engine
+	alerts []rule
+	series map[string]*promql.Series
+	since  map[string]time.Time // when an alert became true
+	fired  map[string]bool
 }
 
-type recorded struct {
-	labels  labels.Labels
-	samples []chunks.Sample
-}
-
-func newDatabase() *database {
-	return &database{make(map[string]*recorded), promql.NewEngine(promql.EngineOpts{
-		MaxSamples: 1e6, Timeout: time.Hour, LookbackDelta: 5 * time.Minute,
-	})}
-}
-
-// add keeps a scrape. A series that is not in it any more has ended.
-func (db *database) add(samples []promql.Sample) {
-	now := time.Now().UnixMilli()
-	for _, s := range samples {
-		key := s.Metric.String()
-		if db.series[key] == nil {
-			db.series[key] = &recorded{labels: s.Metric}
-		}
-		db.series[key].append(now, s.F)
-	}
-	for _, s := range db.series {
-		if s.samples[len(s.samples)-1].T() != now {
-			s.append(now, math.Float64frombits(value.StaleNaN))
-		}
-	}
-}
-
-func (r *recorded) append(t int64, v float64) { r.samples = append(r.samples, sample{t, v}) }
-
-// sample implements [chunks.Sample].
-type sample struct {
-	t int64
-	v float64
-}
-
-func (s sample) T() int64                    { return s.t }
-func (s sample) F() float64                  { return s.v }
-func (sample) H() *histogram.Histogram       { return nil }
-func (sample) FH() *histogram.FloatHistogram { return nil }
-func (sample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
-
-// finds reports whether a query finds anything at this moment.
-func (db *database) finds(t *testing.T, query string) bool {
+func newMonitor(t *testing.T) *monitor {
 	t.Helper()
-	q, err := db.engine.NewInstantQuery(t.Context(), db, nil, query, time.Now())
-	require.NoError(t, err)
-	defer q.Close()
-	vector, err := q.Exec(t.Context()).Vector()
-	require.NoError(t, err)
-	return slices.ContainsFunc(vector, func(s promql.Sample) bool { return !math.IsNaN(s.F) })
+	return &monitor{
+		t: t, alerts: rules(t), series: make(map[string]*promql.Series),
+		since: make(map[string]time.Time), fired: make(map[string]bool),
+		engine: promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Hour, LookbackDelta: 5 * time.Minute}),
+	}
+}
+
+// scrape stores what the registry of an instance exports now, if the instance runs.
+func (m *monitor) scrape(instance string, registry *prometheus.Registry, runs bool) {
+	now := time.Now().UnixMilli()
+	if runs {
+		families, err := registry.Gather()
+		require.NoError(m.t, err)
+		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, families...)
+		require.NoError(m.t, err)
+		for _, s := range samples {
+			all := map[string]string{"job": "shop", "instance": instance}
+			for name, v := range s.Metric {
+				all[string(name)] = string(v)
+			}
+			m.add(labels.FromMap(all), now, float64(s.Value))
+		}
+	}
+	for _, s := range m.series {
+		if s.Metric.Get("instance") == instance && s.Floats[len(s.Floats)-1].T != now { // it has ended
+			m.add(s.Metric, now, math.Float64frombits(value.StaleNaN))
+		}
+	}
+}
+
+func (m *monitor) add(of labels.Labels, now int64, v float64) {
+	if m.series[of.String()] == nil {
+		m.series[of.String()] = &promql.Series{Metric: of}
+	}
+	s := m.series[of.String()]
+	s.Floats = append(s.Floats, promql.FPoint{T: now, F: v})
 }
 
 // Querier implements [storage.Queryable].
-func (db *database) Querier(int64, int64) (storage.Querier, error) {
-	return &storage.MockQuerier{SelectMockFunction: db.selectSeries}, nil
+func (m *monitor) Querier(int64, int64) (storage.Querier, error) {
+	return &storage.MockQuerier{SelectMockFunction: m.choose}, nil
 }
 
-func (db *database) selectSeries(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	set := &seriesSet{at: -1}
-	for _, key := range slices.Sorted(maps.Keys(db.series)) {
-		s := db.series[key]
-		if matches(s.labels, matchers) {
-			set.series = append(set.series, storage.NewListSeries(s.labels, s.samples))
+func (m *monitor) choose(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	found := &seriesSet{}
+	for _, key := range slices.Sorted(maps.Keys(m.series)) {
+		s := m.series[key]
+		if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(s.Metric.Get(m.Name)) }) {
+			found.rest = append(found.rest, promql.NewStorageSeries(*s))
 		}
 	}
-	return set
-}
-
-func matches(series labels.Labels, matchers []*labels.Matcher) bool {
-	return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(series.Get(m.Name)) })
+	return found
 }
 
 // seriesSet implements [storage.SeriesSet].
-type seriesSet struct {
-	series []storage.Series
-	at     int
-}
+type seriesSet struct{ at, rest []storage.Series }
 
-func (s *seriesSet) Next() bool                      { s.at++; return s.at < len(s.series) }
-func (s *seriesSet) At() storage.Series              { return s.series[s.at] }
+func (s *seriesSet) Next() bool {
+	n := min(1, len(s.rest))
+	s.at, s.rest = s.rest[:n], s.rest[n:]
+	return n == 1
+}
+func (s *seriesSet) At() storage.Series              { return s.at[0] }
 func (*seriesSet) Err() error                        { return nil }
 func (*seriesSet) Warnings() annotations.Annotations { return nil }
+
+// evaluate evaluates the alerts, and keeps the names of those that fire.
+func (m *monitor) evaluate() {
+	for _, r := range m.alerts {
+		name := r.Alert
+		if !m.finds(r.Expr) {
+			delete(m.since, name)
+			continue
+		}
+		if m.since[name].IsZero() {
+			m.since[name] = time.Now()
+		}
+		if time.Since(m.since[name]) >= r.For {
+			m.fired[name] = true
+		}
+	}
+}
+
+// finds reports whether a query finds a number now.
+func (m *monitor) finds(query string) bool {
+	q, err := m.engine.NewInstantQuery(context.Background(), m, nil, query, time.Now())
+	require.NoError(m.t, err, query)
+	defer q.Close()
+	vector, err := q.Exec(context.Background()).Vector()
+	require.NoError(m.t, err, query)
+	return slices.ContainsFunc(vector, func(s promql.Sample) bool { return !math.IsNaN(s.F) })
+}
