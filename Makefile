@@ -19,11 +19,16 @@ golden: # writes all golden files anew, also where other tests fail: read the di
 ci: # all checks of CI
 	.ci/run
 
-# The cost of a call, compared with other clients. It takes some minutes; see docs/benchmarks.md.
-bench:
-	bench/run
+# The cost of a call, compared with other clients, in rounds; see docs/benchmarks.md.
+ROUNDS ?= 60
 
-# Each fuzz target for FUZZTIME, one after another; see docs/fuzzing.md.
+bench:
+	mkdir -p bin && cd bench && go generate ./... && go test -c -tags ogen -o ../bin/bench.test .
+	for round in $$(seq $(ROUNDS)); do \
+		bin/bench.test -test.run - -test.bench . -test.benchtime 20ms -test.cpu 1; done >bin/bench.txt
+	cd bench && go tool benchstat -col /client ../bin/bench.txt
+
+# Each fuzz target for FUZZTIME, one after another.
 FUZZTIME ?= 10m
 
 fuzz:

@@ -60,7 +60,7 @@ type journal struct {
 // openJournal opens the journal at path, or begins it, and locks it. After an error, the file is as
 // it was.
 func openJournal(path, about string) (*journal, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the user names it
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func readInput(path string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(file) //nolint:gosec // the user names it
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func writeReport(path string, rows [][]string) error {
 	}
 	draft := path + ".tmp"
 	_ = os.Remove(draft)                                                   // of a run that was killed, or a link that somebody has planted
-	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user names it
+	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

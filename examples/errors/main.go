@@ -98,7 +98,7 @@ func onFake(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	show(w, "An unknown key", list(ctx, unknown))
-	_, err = client.GetPet(ctx, 404) //nolint:staticcheck // deprecated, but no other operation returns 404
+	_, err = client.GetPet(ctx, 404)
 	show(w, "A pet that does not exist", err)
 	showFailures(ctx, w, server, client)
 	return nil

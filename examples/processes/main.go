@@ -49,7 +49,7 @@ func start() error {
 	var group sync.WaitGroup
 	for range processes {
 		group.Go(func() {
-			cmd := exec.Command(os.Args[0]) //nolint:noctx,gosec // it is this program, and ends by itself
+			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), fmt.Sprint("PETSTORE_PROCESSES=", processes),
 				"PETSTORE_BASE_URL="+server.URL(), "PETSTORE_API_KEY="+server.APIKey())
 			cmd.Stderr = os.Stderr
