@@ -218,6 +218,7 @@ func (blocks) Acquire(ctx context.Context, _ petstore.LimitRequest) (petstore.Pe
 }
 
 func TestClientForKey(t *testing.T) {
+	loopback.Need(t)
 	const keys = 1000
 	var opts []fake.Option
 	for n := range keys {
