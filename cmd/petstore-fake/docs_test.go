@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,7 +63,7 @@ func TestPageOfTheDocuments(t *testing.T) {
 		page, err := os.ReadFile("../../docs/petstore-fake.md")
 		require.NoError(t, err)
 		found := regexp.MustCompile(`(PETSTORE_FAKE_[A-Z_]+)(?:=|: )([^,}\x60]+)`).FindAllStringSubmatch(string(page), -1)
-		require.Greater(t, len(found), 5)
+		require.Greater(t, len(found), 3)
 		for _, f := range found {
 			_, err := readSettings(nil, envOf(map[string]string{f[1]: f[2]}))
 			assert.NoError(t, err, f[0])
@@ -80,28 +79,4 @@ func TestPageOfTheDocuments(t *testing.T) {
 			block(t, "-healthcheck")+`curl -fsS -H 'Authorization: Bearer fake-api-key' "$base_url/pets"`)
 		assert.Equal(t, "[]", strings.TrimSpace(out))
 	})
-	for name, client := range map[string]struct{ needs, begin, block, end, run string }{
-		"Python":     {"python3 -c 'import requests'", "import requests\nbase_url, key = %q, %q\n", "requests.get", "print(r.text)", "python3"},
-		"TypeScript": {"node --version", "const baseURL = %q, key = %q;\n", "await fetch", "console.log(await r.text())", "node --input-type=module"},
-		"Java": {
-			"javac -version", "import java.net.URI; import java.net.http.*; import java.net.http.HttpResponse.BodyHandlers;\n" +
-				"class Main { public static void main(String[] a) throws Exception { var baseUrl = %q; var key = %q;\n", "newHttpClient",
-			"System.out.println(r.body()); } }", "cat >Main.java; java Main.java",
-		},
-	} {
-		t.Run("lists pets in "+name, func(t *testing.T) {
-			t.Parallel()
-			if testing.Short() {
-				t.Skip("it starts another language")
-			}
-			if exec.CommandContext(t.Context(), "sh", "-c", client.needs).Run() != nil {
-				t.Skip("this machine lacks it: " + client.needs)
-			}
-			p := startProcess(t, "-seed", writeFile(t, `[{"name":"Rex","categoryId":1,"status":"sold"},{"name":"Mia","categoryId":1}]`))
-			text := fmt.Sprintf(client.begin, "http://"+p.host+"/v1", "fake-api-key") + block(t, client.block) + client.end
-			out := shell(t, nil, "cat >program <<'END'\n"+text+"\nEND\n{ "+client.run+"; } <program")
-			p.end(t, os.Interrupt)
-			assert.JSONEq(t, `[{"id":1,"name":"Rex","categoryId":1,"status":"sold"}]`, out)
-		})
-	}
 }

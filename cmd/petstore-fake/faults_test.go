@@ -94,12 +94,16 @@ func TestFaults_forAKey(t *testing.T) {
 	t.Parallel()
 	i := newTestInstance(t)
 	i.object("POST", "/_fake/keys", `{"key":"second-key-0001","plan":"free"}`)
-	i.object("POST", "/_fake/faults?key=2", `"status=503"`)
+	i.object("POST", "/_fake/faults", `"status=503,key=#2"`)
 	assert.Equal(t, 200, i.call("GET", "/v1/pets", "").Code)
 	assert.Equal(t, 503, i.callAs("second-key-0001", "GET", "/v1/pets", "").Code)
-	for _, wrong := range []string{"0", "3", "x", "second-key-0001"} {
-		w := i.call("POST", "/_fake/faults?key="+wrong, `{"status":503}`)
-		assert.Equal(t, 404, w.Code, wrong)
+	for _, wrong := range []string{"#0", "#3", "#x", "#second-key-0001"} {
+		w := i.call("POST", "/_fake/faults", `{"status":503,"key":"`+wrong+`"}`)
+		assert.Equal(t, 400, w.Code, wrong)
 		assert.NotContains(t, w.Body.String(), "second-key")
 	}
+	i.object("POST", "/_fake/keys", `{"key":"#1","plan":"free"}`)
+	i.object("POST", "/_fake/faults", `"status=503,key=#1"`)
+	assert.Equal(t, 503, i.callAs("#1", "GET", "/v1/pets", "").Code, "a key that looks like an id is a key")
+	assert.Equal(t, 400, i.call("POST", "/_fake/faults?key=2", `{"status":503}`).Code, "it would strike all keys")
 }

@@ -12,9 +12,7 @@ import (
 	"testing"
 	"time"
 
-	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -113,7 +111,7 @@ func newTab(t *testing.T) *tab {
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
 	call(b, log.Enable, cdp.Empty{})
 	call(b, runtime.Enable, cdp.Empty{})
-	b.size(1600, 1000) // where the buttons stand beside the requests, and no new one moves them from under a click
+	b.size(1280, 800)
 	t.Cleanup(func() { assert.Empty(t, b.consoleErrors(), "the console has errors") })
 	return b
 }
@@ -171,15 +169,6 @@ func (b *tab) size(width, height int64) {
 	b.do(chromedp.EmulateViewport(width, height))
 }
 
-// theme sets what the reader prefers, light or dark.
-func (b *tab) theme(name string) {
-	b.t.Helper()
-	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: name},
-		{Name: "prefers-reduced-motion", Value: "reduce"},
-	}})
-}
-
 // open opens the request page and waits until it follows the program.
 func (b *tab) open(p *program, query string) {
 	b.t.Helper()
@@ -231,36 +220,20 @@ func (b *tab) click(selector string) {
 // choose chooses an option as a reader does.
 func (b *tab) choose(selector, option string) {
 	b.t.Helper()
-	value[bool](b, fmt.Sprintf(`(() => {
-		const e = document.querySelector(%s);
-		e.value = %s;
-		e.dispatchEvent(new Event("change", {bubbles: true}));
-		return e.value === %[2]s;
-	})()`, quote(selector), quote(option)))
+	b.run(fmt.Sprintf(`const e = document.querySelector(%s); e.value = %s; e.dispatchEvent(new Event("change", {bubbles: true}))`,
+		quote(selector), quote(option)))
+}
+
+// find writes into the field Find.
+func (b *tab) find(text string) {
+	b.t.Helper()
+	b.run("find.value = " + quote(text) + `; find.dispatchEvent(new Event("input", {bubbles: true}))`)
 }
 
 // run runs statements in the page.
 func (b *tab) run(statements string) {
 	b.t.Helper()
 	value[bool](b, "(() => { "+statements+"; return true; })()")
-}
-
-// attribute returns the value of an element's attribute.
-func (b *tab) attribute(selector, name string) string {
-	b.t.Helper()
-	return value[string](b, fmt.Sprintf("document.querySelector(%s).getAttribute(%s)", quote(selector), quote(name)))
-}
-
-// allow grants a page a permission that the reader would be asked for.
-func (b *tab) allow(permission, origin string) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	_, err := chromedp.CallBrowser(ctx, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{
-		Permission: &cdpbrowser.PermissionDescriptor{Name: permission}, Setting: cdpbrowser.PermissionSettingGranted,
-		Origin: origin, BrowserContextID: chromedp.FromContext(b.ctx).BrowserContextID,
-	})
-	require.NoError(b.t, err)
 }
 
 // press presses keys one after another.
@@ -271,17 +244,10 @@ func (b *tab) press(keys ...string) {
 	}
 }
 
-// letter presses a key that is a shortcut. A key that is pressed by the DevTools protocol would be
-// typed into the field that gets the focus, too.
-func (b *tab) letter(key string) {
+// rows waits until so many requests are listed.
+func (b *tab) rows(n int) {
 	b.t.Helper()
-	b.run(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: ` + quote(key) + `, bubbles: true, cancelable: true}))`)
-}
-
-// rows returns how many requests are listed.
-func (b *tab) rows() int {
-	b.t.Helper()
-	return value[int](b, `document.querySelectorAll("#rows tr").length`)
+	b.until(fmt.Sprintf(`document.querySelectorAll("#rows tr").length === %d`, n))
 }
 
 // quote writes a text as JavaScript has it.

@@ -1,9 +1,11 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
+	"image/png"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,138 +14,193 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 var looks = flag.String("looks", "", "write a picture of each look of the page to this folder")
 
-// look is a state of the page in which it has to be fit to be seen.
+// fetched is where the step ui of .ci/run puts what comes from the npm registry.
+var fetched = filepath.Join("..", "..", "..", "..", "bin", "ui", "node_modules")
+
+// readFetched reads a file that the step ui has fetched.
+func readFetched(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(fetched, path))
+	if err != nil {
+		skip(t, "what judges the page is not there: run .ci/run ui once")
+	}
+	return text
+}
+
+// look is a state of the page, with the address at which it begins.
 type look struct {
-	name  string
-	setUp func(t *testing.T, p *program, b *tab)
+	name, query string
+	setUp       func(p *program, b *tab)
 }
 
 // allLooks are the states that a reader meets.
-func allLooks() []look {
-	return []look{
-		{"empty", func(_ *testing.T, p *program, b *tab) {
-			b.open(p, "")
-			b.text("#shown", "No request yet")
-		}},
-		{"busy", func(_ *testing.T, p *program, b *tab) {
-			b.open(p, "")
-			b.until(`document.querySelectorAll("#rows tr").length > 20 && document.querySelectorAll("#faults li").length > 2`)
-		}},
-		{"detail", func(_ *testing.T, p *program, b *tab) {
-			b.open(p, "?request=7")
-			b.until(`document.getElementById("detail").open && document.getElementById("code").textContent.length > 9`)
-		}},
-		{"filtered", func(_ *testing.T, p *program, b *tab) {
-			b.open(p, "?violation=true&text=pets")
-			b.until(`document.getElementById("fit").textContent.includes(" of ")`)
-		}},
-		{"forms", func(_ *testing.T, p *program, b *tab) {
-			b.open(p, "")
-			b.run(`for (const e of document.querySelectorAll("details")) e.open = true`)
-			b.run(`document.getElementById("fault").value = "status=1000"`)
-			b.click("#fault-form button")
-			b.text("#fault-error", "Status is 1000")
-			b.consoleErrors() // the status 400
-		}},
-		{"keyboard", func(_ *testing.T, p *program, b *tab) {
-			b.open(p, "")
-			b.click("#help")
-			b.until(`document.getElementById("keyboard").open`)
-		}},
-		{"lost", func(_ *testing.T, p *program, b *tab) {
-			b.open(p, "")
-			b.until(`document.querySelectorAll("#rows tr").length > 20`)
-			p.signal(syscall.SIGSTOP)
-			b.text(".gone", "No response from the program since") // and stays so: this look is the last
-		}},
-	}
+var allLooks = []look{
+	{"busy", "", func(_ *program, b *tab) { b.text("#faults", "over") }},
+	{"detail", "?text=nori", func(_ *program, b *tab) {
+		b.click("#rows tr")
+		b.text("#detail", "--data-raw")
+	}},
+	{"filtered", "?text=violation:true+pets", func(_ *program, b *tab) { b.text("#fit", " of ") }},
+	{"forms", "", func(_ *program, b *tab) {
+		b.run(`for (const e of document.querySelectorAll("details")) e.open = true; fault.value = "status=1000"`)
+		b.click("#fault-form button")
+		b.text("#fault-error", "Status is 1000")
+		b.consoleErrors() // the status 400
+	}},
+	{"lost", "", func(p *program, b *tab) { // and stays so: this look is the last
+		p.signal(syscall.SIGSTOP)
+		b.text("#gone", "No response from the program since")
+	}},
 }
 
-// eachLook calls f for each look, in both themes and some widths.
-func eachLook(t *testing.T, widths []int64, f func(t *testing.T, b *tab, name string)) {
-	t.Helper()
-	empty, full := start(t), full(t)
-	b := newTab(t)
-	for _, l := range allLooks() {
-		p := full
-		if l.name == "empty" {
-			p = empty
-		}
-		b.size(1600, 900)
-		l.setUp(t, p, b)
-		for _, theme := range []string{"light", "dark"} {
-			for _, width := range widths {
-				b.theme(theme)
-				b.size(width, 900)
-				b.settle()
-				name := fmt.Sprintf("%s-%d-%s", l.name, width, theme)
-				b.picture(name)
-				f(t, b, name)
-			}
-		}
-	}
+// theme sets what the reader prefers, light or dark.
+func (b *tab) theme(name string) {
+	b.t.Helper()
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: name},
+	}})
 }
 
 // settle waits until the page has drawn what it has to draw.
 func (b *tab) settle() {
 	b.t.Helper()
-	value[bool](b, `new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(true), 50)))`)
+	value[bool](b, `new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(true), 20)))`)
 }
 
-// picture writes a picture of the page, if pictures are asked for.
-func (b *tab) picture(name string) {
+func (b *tab) picture() []byte {
 	b.t.Helper()
-	if *looks == "" {
-		return
-	}
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	require.NoError(b.t, err)
-	require.NoError(b.t, os.WriteFile(filepath.Join(*looks, name+".png"), shot, 0o600))
+	return shot
 }
 
-// full starts a program of which every part of the page has something to show, some of it unwieldy.
-func full(t *testing.T) *program {
-	t.Helper()
-	p := start(t, "-plan", "enterprise:20,100")
+// Each look fits its window, and has nothing for axe to find, in both colours.
+func TestLooks(t *testing.T) {
+	axe := string(readFetched(t, filepath.Join("axe-core", "axe.min.js")))
+	p := start(t, "-plan", "free", "-seed", filepath.Join("testdata", "pets.json"))
+	b := newTab(t)
+	b.open(p, "")
+	b.text("#shown", "No request yet")
+	b.judge("empty", axe)
+	p.morning()
+	p.unwieldy()
+	for _, l := range allLooks {
+		b.size(1280, 800)
+		b.open(p, l.query)
+		l.setUp(p, b)
+		b.judge(l.name, axe)
+	}
+}
+
+// judge judges a look in some widths and both colours.
+func (b *tab) judge(name, axe string) {
+	b.t.Helper()
+	b.run(axe)
+	for _, width := range []int64{320, 400, 721, 800, 993, 1280, 1366, 2560} {
+		b.size(width, 800)
+		wide := value[[]string](b, `[document.documentElement, ...document.querySelectorAll("section, .scroll")]
+			.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => (e.id || e.className || e.tagName) + ": " + e.scrollWidth + " in " + e.clientWidth)`)
+		assert.Empty(b.t, wide, "%s %d", name, width)
+		outside := value[[]string](b, `[...document.querySelectorAll("header *, button, input, select, a.button")].filter((e) => {
+			const r = e.getBoundingClientRect(); return r.width > 0 && (r.left < -1 || r.right > innerWidth + 1); }).map((e) => e.id || e.textContent)`)
+		assert.Empty(b.t, outside, "%s %d", name, width)
+		for _, theme := range []string{"light", "dark"} {
+			b.theme(theme)
+			b.settle()
+			if *looks != "" {
+				file := fmt.Sprintf("%s-%d-%s.png", name, width, theme)
+				require.NoError(b.t, os.WriteFile(filepath.Join(*looks, file), b.picture(), 0o600))
+			}
+			if width != 400 && width != 800 && width != 1280 {
+				continue
+			}
+			found := value[[]string](b, `axe.run(document, { resultTypes: ["violations"], preload: false,
+				runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+				.then((r) => r.passes.length ? r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html + n.failureSummary)) : ["nothing judged"])`)
+			assert.Empty(b.t, found, "%s %d %s", name, width, theme)
+		}
+	}
+}
+
+// unwieldy has texts in each part of the page that are long and do not break.
+func (p *program) unwieldy() {
+	p.t.Helper()
 	long := strings.Repeat("unbroken", 40)
-	admin := func(method, path, body string) {
-		require.Less(t, p.send(method, "/_fake/"+path, body).status, 300, path)
+	for path, body := range map[string]string{
+		"POST /_fake/keys":             `{"key":"` + long + `","plan":"free"}`,
+		"POST /_fake/pets":             `{"name":"` + long + `","categoryId":9223372036854775807}`,
+		"POST /v1/pets?" + long + "=1": `{"` + long + `":1,"name":"Rex","categoryId":1}`,
+		"GET /v1/" + long:              "",
+		"POST /_fake/faults":           `{"status":503,"operation":"createPet","retryAfter":"` + long + `"}`,
+		"PUT /_fake/keys/1/ban":        `{"duration":"10m"}`,
+		"PUT /_fake/latency":           `{"latency":"250ms"}`,
+	} {
+		method, target, _ := strings.Cut(path, " ")
+		p.send(method, target, body)
 	}
-	admin(http.MethodPost, "keys", `{"key":"`+long+`","plan":"free"}`)
-	p.send(http.MethodPost, "/v1/pets", `{"name":"Rex","categoryId":1,"status":"sold"}`)
-	p.send(http.MethodPost, "/v1/pets", `{"name":"`+long+`","categoryId":9223372036854775807}`)
-	p.send(http.MethodPost, "/v1/pets", `{"name":"Rex"}`)
-	p.send(http.MethodPost, "/v1/pets?"+long+"=1", `{"`+long+`":1,"name":"Rex","categoryId":1}`)
-	p.send(http.MethodGet, "/v1/"+long, "")
-	admin(http.MethodPost, "faults", `"status=503,retry-after=1,operation=createPet,after-commit; wire=reset,operation=createPet"`)
-	for range 3 {
-		p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
-	}
-	admin(http.MethodPost, "faults", `"delay=30ms; wire=truncate"`)
-	for range 20 {
-		p.send(http.MethodGet, "/v1/pets?status=available&limit=50", "")
-		<-time.After(2 * time.Millisecond)
-	}
-	p.send(http.MethodGet, "/v1/pets/3", "")
-	admin(http.MethodPost, "faults", `{"status":503,"operation":"createPet","retryAfter":"`+long+`"}`)
-	admin(http.MethodPost, "faults", `"status=500,chance=0.03,times=forever,for=10m,operation=getPet"`)
-	admin(http.MethodPut, "keys/1/ban", `{"duration":"10m"}`)
-	admin(http.MethodPut, "latency", `{"latency":"250ms"}`)
-	admin(http.MethodPost, "clock", `{"advance":"20s"}`)
-	return p
 }
 
-func TestPage_looks(t *testing.T) {
-	if *looks == "" {
-		t.Skip("no pictures are asked for")
+// morning is what a few minutes of work look like: a job that lists and adds animals, goes on when
+// it should wait, and meets faults.
+func (p *program) morning() {
+	p.t.Helper()
+	admin := func(path, body string) { require.Less(p.t, p.send(http.MethodPost, "/_fake/"+path, body).status, 300) }
+	const list = "/v1/pets?status=available&limit=50"
+	for i := range 46 {
+		for range 1 + (i*7)%5 + i%3*2 {
+			p.send(http.MethodGet, list, "")
+		}
+		admin("clock", `{"advance":"5s"}`)
 	}
-	eachLook(t, []int64{360, 1024, 1280, 2560}, func(*testing.T, *tab, string) {})
+	admin("clock", `{"advance":"61s"}`)
+	p.list(6)
+	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
+	p.send(http.MethodGet, "/v1/pets/3", "")
+	admin("faults", `"wire=truncate; status=503,retry-after=2,after-commit,operation=createPet"`)
+	p.send(http.MethodGet, list, "")
+	p.send(http.MethodGet, list, "")
+	for range 2 {
+		p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
+		<-time.After(30 * time.Millisecond)
+	}
+	p.send(http.MethodGet, "/v1/pets?limit=500", "")
+	p.send(http.MethodPut, "/_fake/keys/1/plan", `{"plan":"enterprise:22,1000"}`)
+	for range 3 {
+		p.send(http.MethodGet, list, "")
+		<-time.After(400 * time.Millisecond)
+	}
+	admin("faults", `"status=429,retry-after=5,operation=createPet; status=503,chance=0.1,times=forever,for=10m"`)
+}
+
+// The README's pictures are of a size, and made by UPDATE_GOLDEN=1, as in internal/golden.
+func TestPictures(t *testing.T) {
+	for _, theme := range []string{"light", "dark"} {
+		path := filepath.Join("..", "..", "..", "..", "docs", "petstore-fake-"+theme+".png")
+		if os.Getenv("UPDATE_GOLDEN") != "" {
+			p := startAt(t, "127.0.0.1:4010", "-plan", "free", "-seed", filepath.Join("testdata", "pets.json"))
+			p.morning()
+			b := newTab(t)
+			b.theme(theme)
+			b.open(p, "")
+			b.text("#faults", "over")
+			require.NoError(t, os.WriteFile(path, b.picture(), 0o644))
+			b.expect("net::ERR_")
+			p.stop()
+		}
+		kept, err := os.ReadFile(path)
+		require.NoError(t, err)
+		size, err := png.DecodeConfig(bytes.NewReader(kept))
+		require.NoError(t, err)
+		assert.Equal(t, []int{1280, 800}, []int{size.Width, size.Height})
+	}
 }

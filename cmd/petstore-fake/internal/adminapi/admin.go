@@ -1,5 +1,5 @@
 // Package adminapi serves the routes below /_fake/, which steer a fake and show its state and
-// journal. The request page and the routes of the journal are in package requestpage.
+// journal. The request page is in package requestpage.
 package adminapi
 
 import (

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"math"
+	"errors"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
@@ -18,7 +20,7 @@ import (
 func showFault(i fakecontrol.Injection) map[string]any {
 	f := i.Fault
 	if f.APIKey != "" {
-		f.APIKey = requestpage.MaskKey(f.APIKey)
+		f.APIKey = journal.MaskKey(f.APIKey)
 	}
 	shown := spec.ShowFault(f)
 	shown["id"], shown["fired"], shown["active"] = i.ID, i.Fired(), i.Active
@@ -39,37 +41,25 @@ func (a *API) inject(r *http.Request) (any, error) {
 		return nil, err
 	}
 	faults, one, err := parseFaults(body)
-	q := httpjson.ReadQuery(r, "key")
-	if err = cmp.Or(err, q.Err); err != nil {
+	if err = cmp.Or(httpjson.ReadQuery(r).Err, err); err != nil {
 		return nil, err
 	}
-	if err := a.forKey(faults, q); err != nil {
-		return nil, err
-	}
-	shown := []map[string]any{}
+	shown, keys := []map[string]any{}, a.srv.Keys()
 	for _, f := range faults {
+		// The page, which has no keys, names one by its id: #2.
+		if text, is := strings.CutPrefix(f.APIKey, "#"); is && a.srv.KeyNumber(f.APIKey) == 0 {
+			id, err := strconv.Atoi(text)
+			if err != nil || id < 1 || id > len(keys) {
+				return nil, errors.New("key: there is no key with this id; GET /_fake/keys lists the ids")
+			}
+			f.APIKey = keys[id-1].APIKey
+		}
 		shown = append(shown, showFault(a.srv.Inject(f)))
 	}
 	if one {
 		return httpjson.Created{Value: shown[0]}, nil
 	}
 	return httpjson.Created{Value: map[string]any{"faults": shown}}, nil
-}
-
-// forKey makes faults strike the requests with one key, if its id is given.
-func (a *API) forKey(faults []fake.Fault, q *httpjson.Query) error {
-	if q.Text("key") == "" {
-		return nil
-	}
-	id, keys := q.Number("key", 1, math.MaxInt32, 0), a.srv.Keys()
-	if q.Err != nil || int(id) > len(keys) {
-		// The error does not repeat the text, which may be a key by mistake.
-		return httpjson.NotFound("there is no key with this id; GET /_fake/keys lists the ids")
-	}
-	for i := range faults {
-		faults[i].APIKey = keys[id-1].APIKey
-	}
-	return nil
 }
 
 // parseFaults reads a fault as a JSON object, or faults in a JSON string, as -fault takes them. one

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
@@ -24,7 +24,7 @@ func showWindow(used, limit int, reset time.Time) map[string]any {
 // showKey returns an API key as the admin routes show it.
 func showKey(k fakecontrol.Key) map[string]any {
 	shown := map[string]any{
-		"id": k.Number, "key": requestpage.MaskKey(k.APIKey), "plan": k.Plan.String(), "revoked": k.Revoked,
+		"id": k.Number, "key": journal.MaskKey(k.APIKey), "plan": k.Plan.String(), "revoked": k.Revoked,
 		"minute":      showWindow(k.Minute, k.Plan.PerMinute, k.MinuteReset),
 		"day":         showWindow(k.Day, k.Plan.PerDay, k.DayReset),
 		"bannedUntil": nil, "limited": k.Limited,

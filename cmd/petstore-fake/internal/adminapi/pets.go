@@ -26,7 +26,7 @@ func parseStatus(text string) (petstore.PetStatus, error) {
 
 func (a *API) listPets(r *http.Request) (any, error) {
 	q := httpjson.ReadQuery(r, "status", "after", "limit")
-	status, err := parseStatus(q.Text("status"))
+	status, err := parseStatus(q.Values.Get("status"))
 	after := q.Number("after", 0, math.MaxInt64, 0)
 	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
 	if err := cmp.Or(q.Err, err); err != nil {

@@ -2,10 +2,10 @@ package adminapi
 
 import (
 	"net/http"
+	"strings"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 )
 
 // Health is the path of the route for health checks. Requests to it may name any Host, as those of
@@ -26,19 +26,20 @@ const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, htt
 func (a *API) routes() []route {
 	type endpoint = httpjson.Endpoint
 	type page = httpjson.Handler
-	const filters = "; filters: operation, method, status, key, fault, violation, text, at, before"
+	const filters = "; filters: operation, method, status, key, fault, violation, text, before"
 	return []route{
 		{get, Path, "the request page for a browser, these routes for others", page(a.front)},
 		{get, Health, "status 200 as soon as the program serves", endpoint(a.health)},
 		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", http.HandlerFunc(a.openapi)},
 		{post, "/_fake/reset", "puts everything back to the start of the program", endpoint(a.reset)},
-		{get, "/_fake/requests", "the journal" + filters + ", since, limit", page(a.page.List)},
-		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", endpoint(a.page.Get)},
-		{get, "/_fake/requests/{id}/{form}", "the request as curl, go, fetch or html", page(a.page.Code)},
-		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", endpoint(a.page.Repeat)},
+		{get, "/_fake/requests", "the journal" + filters + ", since, limit", page(a.listRequests)},
+		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", endpoint(a.getRequest)},
+		{get, "/_fake/requests/{id}/curl", "that command", page(a.getCurl)},
+		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", endpoint(a.repeat)},
 		{del, "/_fake/requests", "clears the journal", endpoint(a.clearRequests)},
-		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, page(a.page.HAR)},
-		{get, "/_fake/events", "what happens, as server-sent events" + filters, page(a.page.Events)},
+		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, page(a.archive)},
+		{get, "/_fake/events", "says when something changes, as server-sent events", page(a.page.Events)},
+		{get, "/_fake/page", "what changes on the request page, as HTML", page(a.page.Parts)},
 		{get, "/_fake/violations", "what a well-behaved client does not do", endpoint(a.violations)},
 		{get, "/_fake/pets", "the catalogue; filters: status, after, limit", endpoint(a.listPets)},
 		{post, "/_fake/pets", `{"name":"Rex","categoryId":1} adds a pet, an array several`, endpoint(a.addPet)},
@@ -53,7 +54,7 @@ func (a *API) routes() []route {
 		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, endpoint(a.ban)},
 		{del, "/_fake/keys/{id}/ban", "lifts its ban", endpoint(a.liftBan)},
 		{get, "/_fake/faults", "the faults, with how often each has struck", endpoint(a.listFaults)},
-		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault; key: an id`, endpoint(a.inject)},
+		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault`, endpoint(a.inject)},
 		{del, "/_fake/faults", "removes all faults", endpoint(a.removeFaults)},
 		{del, "/_fake/faults/{id}", "removes a fault", endpoint(a.removeFault)},
 		{get, "/_fake/clock", "the service's time", endpoint(a.clock)},
@@ -67,7 +68,8 @@ func (a *API) routes() []route {
 // front handles GET /_fake/: a browser gets the page, and a program the index.
 func (a *API) front(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Vary", "Accept")
-	if requestpage.WantsHTML(r) {
+	// That of */* takes anything, as a program does.
+	if strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html") {
 		return a.page.Show(w, r)
 	}
 	httpjson.Endpoint(a.index).ServeHTTP(w, r)
@@ -98,17 +100,4 @@ func (a *API) reset(*http.Request) (any, error) {
 
 func (a *API) health(*http.Request) (any, error) {
 	return map[string]string{"status": "ok", "version": petstore.Version}, nil
-}
-
-func (a *API) clearRequests(*http.Request) (any, error) {
-	a.page.Clear()
-	return nil, nil
-}
-
-func (a *API) violations(*http.Request) (any, error) {
-	shown := []map[string]any{}
-	for _, v := range a.srv.Violations() {
-		shown = append(shown, map[string]any{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq})
-	}
-	return map[string]any{"violations": shown}, nil
 }

@@ -33,10 +33,8 @@ func ReadQuery(r *http.Request, allowed ...string) *Query {
 		q.Fail("the query cannot be read")
 	}
 	for name, given := range values {
-		switch {
-		case !slices.Contains(allowed, name):
-			q.Fail("there is no parameter %q; there are %s", spec.Clip(name), strings.Join(allowed, ", "))
-		case len(given) > 1:
+		q.OneOf("a parameter", name, allowed)
+		if len(given) > 1 {
 			q.Fail("the parameter %s is given twice", name)
 		}
 	}
@@ -50,14 +48,11 @@ func (q *Query) Fail(format string, args ...any) {
 	}
 }
 
-// Text returns a parameter, which must be one of some words, or may be any text if there are none.
-// It is "" if it is missing or empty, as forms send empty fields.
-func (q *Query) Text(name string, words ...string) string {
-	v := q.Values.Get(name)
-	if v != "" && len(words) > 0 && !slices.Contains(words, v) {
-		q.Fail("%s is %q; it must be one of %s", name, spec.Clip(v), strings.Join(words, ", "))
+// OneOf fails unless a value is one of some words.
+func (q *Query) OneOf(name, value string, words []string) {
+	if !slices.Contains(words, value) {
+		q.Fail("%s is %q; it must be one of %s", name, spec.Clip(value), strings.Join(words, ", "))
 	}
-	return v
 }
 
 // Number returns a parameter between two bounds, or the value of otherwise if it is missing.
@@ -65,10 +60,14 @@ func (q *Query) Number(name string, least, most, otherwise int64) int64 {
 	if !q.Values.Has(name) {
 		return otherwise
 	}
-	v := q.Values.Get(name)
-	n, err := strconv.ParseInt(v, 10, 64)
+	return q.ParseNumber(name, q.Values.Get(name), least, most)
+}
+
+// ParseNumber reads a number between two bounds.
+func (q *Query) ParseNumber(name, value string, least, most int64) int64 {
+	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n < least || n > most {
-		q.Fail("%s is %q; it must be a number between %d and %d", name, spec.Clip(v), least, most)
+		q.Fail("%s is %q; it must be a number between %d and %d", name, spec.Clip(value), least, most)
 	}
 	return n
 }

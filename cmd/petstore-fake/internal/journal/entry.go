@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -41,11 +42,24 @@ func (j *Journal) Entry(seq int) (Entry, bool) {
 	return e, true
 }
 
-// Span returns the seqs of the first and the last request; there is none if last is before first.
-func (j *Journal) Span() (first, last int) {
+// NewestFirst yields all requests as of the last Update. It copies one at a time: all together may
+// be large.
+func (j *Journal) NewestFirst() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		first, total := j.span()
+		for seq := first + total - 1; seq >= first; seq-- {
+			if e, ok := j.Entry(seq); ok && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// span returns the seq of the first request, and the number of requests.
+func (j *Journal) span() (first, total int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.first, j.first + len(j.list) - 1
+	return j.first, len(j.list)
 }
 
 // Dropped returns how many requests the fake's journal has dropped for newer ones.

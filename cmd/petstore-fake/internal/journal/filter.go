@@ -16,51 +16,89 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// Parameters returns the parameters of a query that Filter reads.
+// Parameters returns the parameters of a query that NewFilter reads.
 func Parameters() []string {
-	return []string{"operation", "method", "status", "key", "fault", "violation", "text", "at", "before"}
+	return []string{"operation", "method", "status", "key", "fault", "violation", "before", "text"}
 }
 
-// Filter reads the filters of a request's query; nil lets every request pass. An operation "none"
-// is that of a request which fits no operation.
-func Filter(q *httpjson.Query) func(Entry) bool {
-	operation := q.Text("operation", append(fakecontrol.Operations(), "none")...)
-	method := q.Text("method")
-	status := statusFilter(q)
-	key := keyFilter(q)
-	fault := q.Text("fault", "true", "false")
-	rules := []string{"true", "false"}
-	for _, rule := range fakecontrol.Rules() {
-		rules = append(rules, string(rule))
-	}
-	violation := q.Text("violation", rules...)
-	text := textFilter(q.Text("text"))
-	between := timeFilter(q)
-	before := math.MaxInt
-	if q.Text("before") != "" { // forms send empty fields
-		before = int(q.Number("before", 0, math.MaxInt32, 0))
-	}
-	if !slices.ContainsFunc(Parameters(), func(name string) bool { return q.Values.Get(name) != "" }) {
-		return nil
-	}
-	return func(e Entry) bool {
-		switch {
-		case operation != "" && cmp.Or(e.Operation, "none") != operation,
-			method != "" && e.Method != method,
-			e.Seq >= before,
-			fault != "" && (e.FaultEffect != "") != (fault == "true"):
-			return false
-		}
-		return status(e.StatusCode) && key(e.Request) && breaks(e.Violations, violation) && between(e) && text(e)
-	}
+// Filter chooses requests. The zero Filter lets every request pass.
+type Filter struct {
+	others []func(Entry) bool
+	status func(status int) bool
+	// Given reports whether anything is filtered.
+	Given bool
 }
+
+// NewFilter reads the filters of a request's query. Words of the text such as status:429 are filters
+// as well, and win over the parameter of that name.
+func NewFilter(q *httpjson.Query) Filter {
+	given := make(map[string]string)
+	for _, name := range Parameters() {
+		given[name] = q.Values.Get(name)
+	}
+	var words []string
+	for word := range strings.FieldsSeq(given["text"]) {
+		name, value, isFilter := strings.Cut(word, ":")
+		if _, is := given[name]; is && name != "text" && isFilter {
+			given[name] = value
+		} else {
+			words = append(words, word)
+		}
+	}
+	given["text"] = strings.Join(words, " ")
+	var f Filter
+	for _, name := range Parameters() {
+		if value := given[name]; value != "" {
+			f.add(q, name, value)
+			f.Given = true
+		}
+	}
+	return f
+}
+
+// add adds the filter of a parameter.
+func (f *Filter) add(q *httpjson.Query, name, value string) {
+	fits := func(Entry) bool { return true }
+	switch name {
+	case "operation": // "none" is that of a request which fits no operation
+		q.OneOf(name, value, append(fakecontrol.Operations(), "none"))
+		fits = func(e Entry) bool { return cmp.Or(e.Operation, "none") == value }
+	case "method":
+		fits = func(e Entry) bool { return e.Method == value }
+	case "status":
+		f.status = statusFilter(q, value)
+	case "key":
+		fits = keyFilter(q, value)
+	case "fault":
+		q.OneOf(name, value, []string{"true", "false"})
+		fits = func(e Entry) bool { return (e.FaultEffect != "") == (value == "true") }
+	case "violation":
+		rules := []string{"true", "false"}
+		for _, rule := range fakecontrol.Rules() {
+			rules = append(rules, string(rule))
+		}
+		q.OneOf(name, value, rules)
+		fits = func(e Entry) bool { return breaks(e.Violations, value) }
+	case "before":
+		before := q.ParseNumber(name, value, 0, math.MaxInt32)
+		fits = func(e Entry) bool { return int64(e.Seq) < before }
+	case "text":
+		fits = textFilter(value)
+	}
+	f.others = append(f.others, fits)
+}
+
+// Fits reports whether a request passes, whatever its status.
+func (f Filter) Fits(e Entry) bool {
+	return !slices.ContainsFunc(f.others, func(fits func(Entry) bool) bool { return !fits(e) })
+}
+
+// FitsStatus reports whether a status passes.
+func (f Filter) FitsStatus(status int) bool { return f.status == nil || f.status(status) }
 
 // breaks reports whether there is a violation of a rule, of any for "true", of none for "false".
 func breaks(violations []fake.Violation, rule string) bool {
-	switch rule {
-	case "":
-		return true
-	case "true", "false":
+	if rule == "true" || rule == "false" {
 		return (len(violations) > 0) == (rule == "true")
 	}
 	return slices.ContainsFunc(violations, func(v fake.Violation) bool { return string(v.Rule) == rule })
@@ -69,9 +107,7 @@ func breaks(violations []fake.Violation, rule string) bool {
 // textFilter returns whether a text is anywhere in a request or its response, in upper or lower
 // case.
 func textFilter(text string) func(Entry) bool {
-	if text = strings.ToLower(text); text == "" {
-		return func(Entry) bool { return true }
-	}
+	text = strings.ToLower(text)
 	return func(e Entry) bool {
 		var all strings.Builder
 		fmt.Fprintf(&all, "%s %s %s %s %s %v", e.Operation, e.Method, e.Path, e.Hint, e.FaultEffect, e.Violations)
@@ -86,26 +122,11 @@ func textFilter(text string) func(Entry) bool {
 	}
 }
 
-// SlotSeconds is the length of the times by which requests are counted and found, in seconds.
-const SlotSeconds = 5
-
-// timeFilter reads the begin of the five seconds in which a request got its response.
-func timeFilter(q *httpjson.Query) func(Entry) bool {
-	if q.Text("at") == "" {
-		return func(Entry) bool { return true }
-	}
-	at := q.Number("at", 0, math.MaxUint32, 0)
-	return func(e Entry) bool {
-		ended := e.Time.Add(e.Duration).Unix()
-		return ended >= at && ended < at+SlotSeconds
-	}
-}
-
-// statusFilter reads a status such as 429, a class such as 4xx, or 0 for no response.
-func statusFilter(q *httpjson.Query) func(int) bool {
-	text := q.Text("status")
-	if text == "" {
-		return func(int) bool { return true }
+// statusFilter reads a status such as 429, a class such as 4xx or 4xx-429, or 0 for no response.
+func statusFilter(q *httpjson.Query, text string) func(int) bool {
+	if class, without, found := strings.Cut(text, "-"); found && class != "" {
+		fits, not := statusFilter(q, class), statusFilter(q, without)
+		return func(status int) bool { return fits(status) && !not(status) }
 	}
 	if len(text) == 3 && text[0] >= '1' && text[0] <= '9' && text[1:] == "xx" {
 		return func(status int) bool { return status/100 == int(text[0]-'0') }
@@ -119,18 +140,14 @@ func statusFilter(q *httpjson.Query) func(int) bool {
 }
 
 // keyFilter reads the id of a key, none or unknown.
-func keyFilter(q *httpjson.Query) func(fake.Request) bool {
-	text := q.Text("key")
-	if text == "" {
-		return func(fake.Request) bool { return true }
-	}
+func keyFilter(q *httpjson.Query, text string) func(Entry) bool {
 	want, err := strconv.Atoi(text)
 	if text != KeyNone && text != KeyUnknown && (err != nil || want < 1) {
 		// The error does not repeat the text, which may be a key by mistake.
 		q.Fail("key must be the id of a key, %s or %s; GET /_fake/keys lists the ids", KeyNone, KeyUnknown)
 	}
-	return func(r fake.Request) bool {
-		return r.Key == want && (want > 0 || Keyless(r) == text)
+	return func(e Entry) bool {
+		return e.Key == want && (want > 0 || Keyless(e.Request) == text)
 	}
 }
 
@@ -146,4 +163,17 @@ func Keyless(r fake.Request) string {
 		return KeyNone
 	}
 	return KeyUnknown
+}
+
+// MaskKey returns what is shown of a key: enough to recognise it, too little to use it. The default
+// key is in the documentation.
+func MaskKey(key string) string {
+	const shown, long = 3, 12
+	switch {
+	case key == fake.DefaultAPIKey:
+		return key
+	case len(key) < long:
+		return "…"
+	}
+	return key[:shown] + "…"
 }

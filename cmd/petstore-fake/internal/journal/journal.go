@@ -23,7 +23,6 @@ const RetryGap = 2 * time.Minute
 // record is what a request has besides its entry in the fake's journal.
 type record struct {
 	call           call
-	changed        int64         // the last change of it, a [Position.Change]
 	arrived, ended time.Time     // ended is zero while there is no response
 	since          time.Duration // the last request of its key, negative for none
 	next           int           // the seq of the next request of its key, 0 for none
@@ -44,9 +43,9 @@ type Journal struct {
 	seed maphash.Seed
 
 	mu         sync.Mutex
-	at         Position // of the last change
-	begun      int      // seq of the first request since the journal was cleared
-	first      int      // seq of list[0]
+	number     int64 // of the journal: each process and each clearing begins another
+	begun      int   // seq of the first request since the journal was cleared
+	first      int   // seq of list[0]
 	list       []record
 	open       map[int]bool   // requests without a response
 	lastOf     map[int]int    // the last request of each key
@@ -57,14 +56,14 @@ type Journal struct {
 
 // New returns the journal of a fake that has no requests yet.
 func New(srv *fakecontrol.Server) *Journal {
-	j := &Journal{srv: srv, seed: maphash.MakeSeed(), at: Position{Journal: time.Now().UnixNano()}}
+	j := &Journal{srv: srv, seed: maphash.MakeSeed(), number: time.Now().UnixNano()}
 	j.forget(1)
 	return j
 }
 
 // forget begins another journal, whose first request has the number begun. The caller holds mu.
 func (j *Journal) forget(begun int) {
-	j.at, j.begun = Position{Journal: j.at.Journal + 1}, begun
+	j.number, j.begun = j.number+1, begun
 	j.rules = make(map[int][]fake.Violation)
 	j.restart(begun)
 }
@@ -93,12 +92,12 @@ func (j *Journal) Restart() {
 	j.forget(1)
 }
 
-// Update reads the changes of the fake's journal, and returns the position of the last one.
-func (j *Journal) Update() Position {
+// Update reads the changes of the fake's journal, and returns the number of the journal.
+func (j *Journal) Update() (number int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.update()
-	return j.at
+	return j.number
 }
 
 // update is Update for a caller that holds mu.
@@ -150,7 +149,6 @@ func (j *Journal) add(r fake.Request) {
 	j.lastOf[r.Key] = r.Seq
 	one.tries = j.retried(r.Seq, one)
 	j.list = append(j.list, one)
-	j.touch(j.find(r.Seq))
 	j.open[r.Seq] = true
 	j.settle(r)
 }
@@ -178,7 +176,6 @@ func (j *Journal) retried(seq int, one record) (found *[]int) {
 		failure := j.find(waiting[0])
 		if failure.tries == nil {
 			failure.tries = &[]int{waiting[0]}
-			j.touch(failure)
 		}
 		*failure.tries = append(*failure.tries, seq)
 		found, waiting = failure.tries, waiting[1:]
@@ -189,12 +186,6 @@ func (j *Journal) retried(seq int, one record) (found *[]int) {
 	return found
 }
 
-// touch records that a request has changed.
-func (j *Journal) touch(one *record) {
-	j.at.Change++
-	one.changed = j.at.Change
-}
-
 // settle records the response of a request, if there is one.
 func (j *Journal) settle(r fake.Request) {
 	one := j.find(r.Seq)
@@ -202,7 +193,6 @@ func (j *Journal) settle(r fake.Request) {
 		return
 	}
 	delete(j.open, r.Seq)
-	j.touch(one)
 	one.ended = r.Time.Add(r.Duration)
 	if r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 || cutOff(r) {
 		j.failed[one.call] = append(j.failed[one.call], r.Seq)

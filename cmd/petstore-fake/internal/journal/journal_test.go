@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -53,12 +55,8 @@ func (j testJournal) callAs(key, method, path, body string) {
 func (j testJournal) entries() (list []Entry) {
 	j.t.Helper()
 	j.Update()
-	first, last := j.Span()
-	for seq := first; seq <= last; seq++ {
-		e, ok := j.Entry(seq)
-		require.True(j.t, ok)
-		list = append(list, e)
-	}
+	list = slices.Collect(j.NewestFirst())
+	slices.Reverse(list)
 	return list
 }
 
@@ -162,8 +160,7 @@ func TestEntry(t *testing.T) {
 		rows = p.entries()
 		require.Len(t, rows, 5)
 		assert.Equal(t, 303, rows[0].Seq)
-		first, last := p.Span()
-		assert.Equal(t, []int{303, 307}, []int{first, last})
+		assert.Equal(t, 307, rows[4].Seq)
 	})
 	t.Run("the list starts again with the journal", func(t *testing.T) {
 		t.Parallel()
@@ -196,9 +193,9 @@ func TestFilter(t *testing.T) {
 	fit := func(query string) (int, error) {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "/?"+query, http.NoBody)
 		q := httpjson.ReadQuery(r, Parameters()...)
-		filter, n := Filter(q), 0
+		filter, n := NewFilter(q), 0
 		for _, e := range p.entries() {
-			if filter == nil || filter(e) {
+			if filter.Fits(e) && filter.FitsStatus(e.StatusCode) {
 				n++
 			}
 		}
@@ -208,20 +205,16 @@ func TestFilter(t *testing.T) {
 		"": 4, "text=": 4, "text=ZOË": 1, "text=authorization: bearer": 4, "text=retry-after: 77": 1, "text=dry=1": 1,
 		"text=getpet": 1, "text=status 503": 1, "text=no such": 0, "fault=true": 1, "fault=false": 3,
 		"violation=true": 2, "violation=false": 2, "violation=deprecated-operation": 1, "violation=early-retry": 0,
-		"at=0": 0, "at=": 4, "status=5xx&text=77": 1, "operation=none": 1, "key=unknown": 1, "method=POST": 1,
+		"before=3": 2, "status=5xx&text=77": 1, "text=status:5xx 77": 1, "text=status:4xx": 3, "text=status:4xx-404": 1,
+		"text=key:unknown": 1, "text=method:GET getpet": 1, "text=status:": 4, "text=x-ratelimit-limit: 1000": 3,
+		"status=200&text=status:503": 1, "operation=none": 1, "key=unknown": 1, "method=POST": 1,
 	} {
 		n, err := fit(strings.ReplaceAll(query, " ", "%20"))
 		require.NoError(t, err, query)
 		assert.Equal(t, want, n, query)
 	}
-	last := p.entries()[3].Time.Unix()
-	n, err := fit(fmt.Sprintf("at=%d", last))
-	require.NoError(t, err)
-	assert.Positive(t, n)
-	n, err = fit(fmt.Sprintf("at=%d", last-SlotSeconds))
-	require.NoError(t, err)
-	assert.Less(t, n, 4)
-	for _, query := range []string{"violation=x", "at=x", "fault=x", "operation=x", "status=x", "key=x", "colour=red"} {
+	assert.False(t, NewFilter(&httpjson.Query{Values: url.Values{"text": {" status: "}}}).Given)
+	for _, query := range []string{"violation=x", "text=violation:x", "before=x", "text=status:4xx-x", "fault=x", "operation=x", "status=x", "key=x", "colour=red"} {
 		_, err := fit(query)
 		assert.Error(t, err, query)
 	}
@@ -237,30 +230,5 @@ func TestDropped(t *testing.T) {
 		}
 		p.Update()
 		assert.Equal(t, 2, p.Dropped())
-	}
-}
-
-func TestSince(t *testing.T) {
-	t.Parallel()
-	p := newTestJournal(t)
-	p.call("GET", "/v1/pets", "")
-	at := p.Update()
-	p.srv.Inject(fake.Fault{Status: 503})
-	p.call("GET", "/v1/pets?limit=1", "")
-	p.call("GET", "/v1/pets", "")
-	seqs, now, ok := p.Since(at)
-	assert.True(t, ok)
-	assert.Equal(t, []int{2, 3}, seqs)
-	p.call("GET", "/v1/pets?limit=1", "")
-	seqs, _, _ = p.Since(now)
-	assert.Equal(t, []int{2, 4}, seqs, "2 is the first of two tries now")
-	assert.Equal(t, now, ParsePosition(now.String()))
-	for _, id := range []string{"", "x", "1-", "1-1x", "01-1"} {
-		assert.Zero(t, ParsePosition(id), id)
-	}
-	p.Clear()
-	for _, other := range []Position{{}, now, {Journal: p.Update().Journal, Change: 1}} {
-		_, _, ok = p.Since(other)
-		assert.False(t, ok)
 	}
 }

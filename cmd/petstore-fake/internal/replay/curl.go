@@ -1,5 +1,5 @@
-// Package replay writes requests of a fake's journal as code that sends them again: a command for
-// curl, a Go program, JavaScript. It also sends them again itself.
+// Package replay sends requests of a fake.s journal again: by a command for curl that it writes, or
+// itself.
 package replay
 
 import (

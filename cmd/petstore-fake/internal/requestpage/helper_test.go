@@ -1,35 +1,31 @@
 package requestpage
 
 import (
+	"context"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// testPage is a page with its fake and the routes that belong to the page.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testPage is a page with its fake.
 type testPage struct {
 	*Page
 	t *testing.T
 }
 
-// newTestPage returns a page of a fake.
-func newTestPage(t *testing.T, opts ...fake.Option) testPage {
-	t.Helper()
-	return newTestPageOf(t, "", opts...)
-}
-
-// newTestPageOf returns a page of a fake whose default key is key.
-func newTestPageOf(t *testing.T, key string, opts ...fake.Option) testPage {
+// newTestPage returns a page of a fake whose default key is key, or that of package fake.
+func newTestPage(t *testing.T, key string, opts ...fake.Option) testPage {
 	t.Helper()
 	var p *Page
 	srv := fakecontrol.New(key, func(int) { p.Changed() }, opts...)
@@ -41,49 +37,44 @@ func newTestPageOf(t *testing.T, key string, opts ...fake.Option) testPage {
 	return testPage{p, t}
 }
 
-// ServeHTTP serves the routes of the page, and those of the service.
-func (p testPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, "/_fake/") {
-		mux := http.NewServeMux()
-		mux.Handle("/_fake/{$}", httpjson.Handler(p.Show))
-		mux.Handle("/_fake/events", httpjson.Handler(p.Events))
-		mux.Handle("/_fake/har", httpjson.Handler(p.HAR))
-		mux.Handle("/_fake/requests", httpjson.Handler(p.List))
-		mux.Handle("/_fake/requests/{id}", httpjson.Endpoint(p.Get))
-		mux.Handle("/_fake/requests/{id}/{form}", httpjson.Handler(p.Code))
-		mux.Handle("POST /_fake/requests/{id}/repeat", httpjson.Endpoint(p.Repeat))
-		mux.ServeHTTP(w, r)
-		return
-	}
-	recorder := httptest.NewRecorder()
-	defer func() { p.Answered(r, recorder.Code, recorder.Header()) }()
-	p.srv.ServeHTTP(recorder, r)
-	w.WriteHeader(recorder.Code)
+// call sends a request to the service with the default key.
+func (p testPage) call(method, path, body string) {
+	p.t.Helper()
+	p.callAs(fake.DefaultAPIKey, method, path, body)
 }
 
-// send sends a request. A stream of events ends after the first.
-func (p testPage) send(r *http.Request) *httptest.ResponseRecorder { return admintest.Send(p, r) }
-
-// call sends a request with the default key.
-func (p testPage) call(method, path, body string) *httptest.ResponseRecorder {
+func (p testPage) callAs(key, method, path, body string) {
 	p.t.Helper()
-	return p.callAs(fake.DefaultAPIKey, method, path, body)
-}
-
-func (p testPage) callAs(key, method, path, body string) *httptest.ResponseRecorder {
-	p.t.Helper()
-	r := admintest.Request(p.t, method, path, body)
+	r := httptest.NewRequestWithContext(p.t.Context(), method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+key)
-	return p.send(r)
+	w := httptest.NewRecorder()
+	p.srv.ServeHTTP(w, r)
+	p.Answered(r, w.Code, w.Header())
 }
 
-// browse returns the page as a browser gets it.
-func (p testPage) browse(path string) (text string, header http.Header) {
+// get sends a request to a handler of the page.
+func (p testPage) get(handler httpjson.Handler, query string) *httptest.ResponseRecorder {
 	p.t.Helper()
-	w := p.send(admintest.Request(p.t, "GET", path, ""))
-	require.Equal(p.t, http.StatusOK, w.Code, w.Body)
-	return w.Body.String(), w.Header()
+	r := httptest.NewRequestWithContext(p.t.Context(), http.MethodGet, "/_fake/?"+query, http.NoBody)
+	r.Host = "127.0.0.1:4010"
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w
 }
 
-// delayed returns a fault that delays the next response.
-func delayed(d time.Duration) fake.Fault { return fake.Fault{Delay: d} }
+// parts returns what changes on the page, with the text as a reader sees it.
+func (p testPage) parts(query string) string {
+	p.t.Helper()
+	w := p.get(p.Parts, query)
+	require.Equal(p.t, http.StatusOK, w.Code, w.Body)
+	return html.UnescapeString(w.Body.String())
+}
+
+// follow opens a stream of events, whose reader is there until the context ends.
+func (p testPage) follow(ctx context.Context) (w *httptest.ResponseRecorder, ended <-chan error) {
+	p.t.Helper()
+	w, done := httptest.NewRecorder(), make(chan error, 1)
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/_fake/events", http.NoBody)
+	go func() { done <- p.Events(w, r) }()
+	return w, done
+}

@@ -1,5 +1,5 @@
-// Package requestpage shows the journal of a fake: as a page for a browser, as a stream of events
-// that keeps the page up to date, as JSON, as an HTTP archive (HAR), and as code.
+// Package requestpage shows the journal of a fake in a browser, with what steers it. The page asks
+// for its changing parts as HTML whenever its stream of events says that something has changed.
 package requestpage
 
 import (
@@ -15,9 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
-
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
@@ -27,24 +26,25 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// Page is the request page, and the routes that it and programs read the journal by. It is safe for
-// concurrent use.
+// Page is the request page of a fake. It is safe for concurrent use.
 type Page struct {
+	// Journal is the journal that the page shows.
+	Journal *journal.Journal
+
 	srv     *fakecontrol.Server
-	journal *journal.Journal
-	traffic traffic
 	streams atomic.Int32
 	layout  layout
 	open    context.Context // ends when the page is closed
 	close   func()
 
-	mu   sync.Mutex
-	wake chan struct{} // closed at the next change; nil while no stream waits
+	mu      sync.Mutex
+	traffic traffic
+	wake    chan struct{} // closed at the next change; nil while no stream waits
 }
 
 // New returns the page of a fake, which must call Changed for each change of its journal.
 func New(srv *fakecontrol.Server) *Page {
-	p := &Page{srv: srv, journal: journal.New(srv), layout: newLayout()}
+	p := &Page{srv: srv, Journal: journal.New(srv), layout: newLayout()}
 	p.open, p.close = context.WithCancel(context.Background())
 	return p
 }
@@ -56,7 +56,10 @@ func (p *Page) Ahead() time.Duration { return time.Until(p.srv.Now()).Round(time
 // Answered records the response to a request of the service, with status 0 if there was none.
 func (p *Page) Answered(r *http.Request, status int, h http.Header) {
 	_, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	p.traffic.add(p.srv.Now(), p.srv.KeyNumber(key), status, h)
+	number := p.srv.KeyNumber(key)
+	p.mu.Lock()
+	p.traffic.add(p.srv.Now(), number, status, h)
+	p.mu.Unlock()
 	p.Changed()
 }
 
@@ -80,26 +83,64 @@ func (p *Page) changed() <-chan struct{} {
 	return p.wake
 }
 
-// Clear clears the journal.
-func (p *Page) Clear() {
-	p.journal.Clear()
-	p.Changed()
-}
-
 // Restart puts the fake and the traffic back to the start.
 func (p *Page) Restart() {
-	p.journal.Restart()
-	p.traffic.reset()
-	p.Changed()
+	p.Journal.Restart()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.traffic = traffic{}
 }
 
 // Close ends the streams of events, which do not end by themselves.
 func (p *Page) Close() { p.close() }
 
-// scripts are the parts of the page's script, in the order in which they go into the one that the
-// page runs.
-var scripts = []string{
-	"elements", "program", "list", "find", "detail", "chart", "stream", "shortcuts",
+// The bounds of the event streams.
+const (
+	maxStreams  = 16
+	eventPause  = 60 * time.Millisecond // between two events, so that a burst is one
+	beatPause   = 2 * time.Second       // without changes, after which a stream shows that it lives
+	sendTimeout = 10 * time.Second      // for a reader to make room for an event
+)
+
+// Events handles GET /_fake/events: server-sent events that say when something has changed, and a
+// beat now and then.
+func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
+	defer p.streams.Add(-1)
+	if p.streams.Add(1) > maxStreams {
+		w.Header().Set("Retry-After", "5")
+		return httpjson.Errorf(http.StatusServiceUnavailable, "there are %d event streams already", maxStreams)
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	conn := http.NewResponseController(w)
+	for text := "retry: 1000\ndata: changed\n\n"; ; {
+		changed := p.changed()                                 // before the reader asks, so that no change is missed
+		_ = conn.SetWriteDeadline(time.Now().Add(sendTimeout)) // a writer that has none is not slow
+		if _, err := w.Write([]byte(text)); err != nil || conn.Flush() != nil {
+			return nil // the reader is gone
+		}
+		text = "data: changed\n\n"
+		p.wait(r.Context(), eventPause, nil)
+		if !p.wait(r.Context(), beatPause, changed) {
+			text = "event: beat\ndata:\n\n"
+		}
+		if r.Context().Err() != nil || p.open.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// wait waits for a time, or until something wakes it, which it reports.
+func (p *Page) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-p.open.Done():
+	case <-timer.C:
+	case <-wake:
+		return true
+	}
+	return false
 }
 
 // layout is the document of the page. Its script and its style are inline, and the policy names
@@ -121,11 +162,11 @@ func newLayout() layout {
 		return string(text)
 	}
 	style, script := read("page.css"), ""
-	for _, name := range scripts {
+	for _, name := range []string{"morph", "program", "list", "faults", "stream"} {
 		script += read(name + ".js")
 	}
 	page := template.New("page").Funcs(template.FuncMap{
-		"count": count, "many": many, "words": words, "milli": time.Time.UnixMilli, "statuses": statuses,
+		"count": count, "many": many, "words": words, "milli": time.Time.UnixMilli,
 	})
 	return layout{
 		template: template.Must(page.Parse(read("page.html") + read("parts.html"))),
@@ -133,7 +174,7 @@ func newLayout() layout {
 		Script:   template.JS(script), //nolint:gosec // a file that is embedded
 		policy: strings.Join([]string{
 			"default-src 'none'", "script-src " + digest(script), "style-src " + digest(style),
-			"connect-src 'self'", "img-src data:", "form-action 'self'", "base-uri 'none'",
+			"connect-src 'self'", "img-src data:", "form-action 'none'", "base-uri 'none'",
 			"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types page",
 		}, "; "),
 	}
@@ -144,18 +185,9 @@ func digest(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Show writes the page.
+// Show handles GET /_fake/ of a browser.
 func (p *Page) Show(w http.ResponseWriter, r *http.Request) error {
-	data, err := p.pageData(r)
-	if err != nil {
-		return err
-	}
-	var text bytes.Buffer
-	if err := p.layout.template.Execute(&text, data); err != nil {
-		return httpjson.Errorf(http.StatusInternalServerError, "the page cannot be made")
-	}
 	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", p.layout.policy)
 	// Over plain http from another machine browsers ignore it, with an error in the console.
 	if r.TLS != nil || spec.IsLoopback(spec.HostName(r.Host)) {
@@ -163,12 +195,22 @@ func (p *Page) Show(w http.ResponseWriter, r *http.Request) error {
 	}
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
-	_, _ = w.Write(text.Bytes())     // an error says that the client is gone
-	return nil
+	return p.write(w, r, "page")
 }
 
-// WantsHTML reports whether a client names HTML among what it accepts. That of */* takes anything,
-// as a program does.
-func WantsHTML(r *http.Request) bool {
-	return strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html")
+// Parts handles GET /_fake/page: what changes on the page, for the query of its address.
+func (p *Page) Parts(w http.ResponseWriter, r *http.Request) error { return p.write(w, r, "parts") }
+
+func (p *Page) write(w http.ResponseWriter, r *http.Request, name string) error {
+	s, err := p.state(r)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := p.layout.template.ExecuteTemplate(&text, name, s); err != nil {
+		return httpjson.Errorf(http.StatusInternalServerError, "the page cannot be made")
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(text.Bytes()) // an error says that the client is gone
+	return nil
 }

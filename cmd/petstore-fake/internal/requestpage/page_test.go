@@ -1,188 +1,348 @@
 package requestpage
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 func TestShow_policy(t *testing.T) {
 	t.Parallel()
-	text, header := newTestPage(t).browse("/_fake/")
-	policy := header.Get("Content-Security-Policy")
+	p := newTestPage(t, "")
+	w := p.get(p.Show, "")
+	text, header := w.Body.String(), w.Header()
+	policy := strings.Split(header.Get("Content-Security-Policy"), "; ")
 	for _, directive := range []string{
-		"default-src 'none'", "connect-src 'self'", "img-src data:", "form-action 'self'", "base-uri 'none'",
+		"default-src 'none'", "connect-src 'self'", "img-src data:", "form-action 'none'", "base-uri 'none'",
 		"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types page",
 	} {
-		assert.Contains(t, strings.Split(policy, "; "), directive)
+		assert.Contains(t, policy, directive)
 	}
-	assert.NotContains(t, policy, "unsafe")
+	assert.NotContains(t, strings.Join(policy, ""), "unsafe")
 	for directive, element := range map[string]string{"script-src": "script", "style-src": "style"} {
 		found := regexp.MustCompile(`(?s)<`+element+`>(.*?)</`+element+`>`).FindAllStringSubmatch(text, -1)
 		require.Len(t, found, 1, element)
 		sum := sha256.Sum256([]byte(found[0][1]))
-		want := directive + " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-		assert.Contains(t, strings.Split(policy, "; "), want)
+		assert.Contains(t, policy, directive+" 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 	}
 	for name, want := range map[string]string{
-		"X-Frame-Options": "DENY", "Cross-Origin-Opener-Policy": "same-origin",
-		"Referrer-Policy": "no-referrer",
+		"X-Frame-Options": "DENY", "Cross-Origin-Opener-Policy": "same-origin", "Referrer-Policy": "no-referrer",
 	} {
 		assert.Equal(t, want, header.Get(name), name)
 	}
-	for _, resource := range []string{"<link rel=\"stylesheet", " src=", "@import", "url(", "style=\"", "onclick=\""} {
+	for _, resource := range []string{
+		"<link rel=\"stylesheet", " src=", "@import", "url(", "style=\"", "onclick=\"", "outerHTML", "insertAdjacentHTML",
+		"document.write", "eval(",
+	} {
 		assert.NotContains(t, text, resource)
-	}
-	for _, sink := range []string{"outerHTML", "insertAdjacentHTML", "document.write", "eval("} {
-		assert.NotContains(t, text, sink)
 	}
 	assert.Equal(t, 1, strings.Count(text, "innerHTML"), "one place takes the program's markup")
 }
 
-func TestShow_withoutTheScript(t *testing.T) {
+func TestShow_presets(t *testing.T) {
 	t.Parallel()
-	i := newTestPageOf(t, "operator-secret", fake.WithPlan(fake.Enterprise(0, 0)))
-	i.srv.AddKey("second-key-0001", fake.Enterprise(1, 0))
-	for range 2 {
-		i.callAs("second-key-0001", "GET", "/v1/pets?limit=3", "")
-	}
-	text, _ := i.browse("/_fake/")
-	assert.Equal(t, 2, strings.Count(text, `<tr role="row" id="r`))
-	assert.Less(t, strings.Index(text, `id="r2"`), strings.Index(text, `id="r1"`), "newest first")
-	for _, want := range []string{
-		"listPets", "GET /v1/pets?limit=3", "sec… #2", `<b class="limited">429</b>`, "<i>section 8.1</i>", "<title>petstore-fake :4010<",
-		`<option value="2">sec… #2</option>`, `href="/_fake/har"`,
-	} {
-		assert.Contains(t, text, want)
-	}
-	assert.NotContains(t, text, "second-key-0001")
-	assert.NotContains(t, text, "operator-secret")
-
-	text, _ = i.browse("/_fake/?status=429&operation=&key=2")
-	assert.Equal(t, 1, strings.Count(text, `<tr role="row" id="r`))
-	assert.Contains(t, text, `<option selected>429</option>`)
-	assert.Contains(t, text, `<a href="?key=2&amp;request=2&amp;status=429" aria-label="listPets GET /v1/pets?limit=3 429">`, "what is open stands beside the filters")
-	text, _ = i.browse("/_fake/?request=1")
-	assert.Contains(t, text, "Bearer [redacted]")
-	assert.Contains(t, text, "$PETSTORE_API_KEY")
-	text, _ = i.browse("/_fake/?status=418")
-	assert.Zero(t, strings.Count(text, `<tr role="row" id="r`))
-	assert.Contains(t, text, `<option selected>418</option>`, "or the reader does not know why")
-
-	for range maxRows + 5 {
-		i.callAs("operator-secret", "GET", "/v1/pets", "")
-	}
-	text, _ = i.browse("/_fake/")
-	assert.Equal(t, maxRows, strings.Count(text, `<tr role="row" id="r`))
-}
-
-func TestShow_first(t *testing.T) {
-	t.Parallel()
-	i := newTestPage(t)
-	text, _ := i.browse("/_fake/")
-	assert.Contains(t, html.UnescapeString(text), `curl 'http://127.0.0.1:4010/v1/pets' --header "Authorization: Bearer fake-api-key"</pre>`)
-	secret := newTestPageOf(t, "operator-secret")
-	text, _ = secret.browse("/_fake/")
-	assert.Contains(t, text, "Bearer $PETSTORE_API_KEY")
-}
-
-func TestShow_kept(t *testing.T) {
-	t.Parallel()
-	i := newTestPage(t, fake.WithPlan(fake.Enterprise(0, 0)), fake.WithJournal(250))
-	for range 1000 {
-		i.call("GET", "/v1/pets", "")
-	}
-	text, _ := i.browse("/_fake/")
-	assert.Contains(t, text, "The newest 200 of 250.")
-	assert.Contains(t, text, "750 older requests were dropped")
-	text, _ = i.browse("/_fake/?before=801")
-	assert.Contains(t, text, `id="r800"`)
-	assert.NotContains(t, text, `id="r801"`)
-	assert.Contains(t, text, "before request 801")
-	i.Clear()
-	i.call("GET", "/v1/pets", "")
-	text, _ = i.browse("/_fake/")
-	assert.NotContains(t, text, "dropped", "it was cleared")
-}
-
-func TestShow_bodyOfAnyBytes(t *testing.T) {
-	t.Parallel()
-	i := newTestPage(t)
-	i.call("POST", "/v1/pets", "\xff\x00")
-	text, _ := i.browse("/_fake/?request=1")
-	assert.Contains(t, text, "2 bytes, as base64")
-	assert.Contains(t, text, ">/wA=</pre>")
-	i.call("POST", "/v1/pets", strings.Repeat("x", maxDetail+1))
-	text, _ = i.browse("/_fake/?request=2")
-	assert.Contains(t, text, "16,385 bytes; these are the first 16,384")
-}
-
-func TestShow_escapes(t *testing.T) {
-	t.Parallel()
-	const evil = `<img src=x onerror=alert(1)></script><script>alert(2)</script>"'`
-	i := newTestPage(t)
-	body, err := json.Marshal(map[string]any{"name": evil, "categoryId": 1, evil: 1})
-	require.NoError(t, err)
-	r := admintest.Request(t, "POST", "/v1/pets?"+strings.ReplaceAll(evil, " ", ""), string(body))
-	r.Header.Set("X-Evil", evil)
-	r.Header.Set("Authorization", "Bearer fake-api-key")
-	i.send(r)
-	i.call("GET", "/v1/"+strings.ReplaceAll(evil, " ", ""), "")
-	for _, path := range []string{"/_fake/", "/_fake/?request=1", "/_fake/?request=2"} {
-		text, _ := i.browse(path)
-		assert.NotContains(t, text, "<img")
-		assert.Equal(t, 1, strings.Count(text, "<script"), path)
-		assert.Equal(t, 1, strings.Count(text, "</script"), path)
-	}
-}
-
-func TestShow_wrongFilters(t *testing.T) {
-	t.Parallel()
-	i := newTestPage(t)
-	for _, path := range []string{"?status=x", "?request=x", "?request=0", "?colour=red", "?method=GET", "events?status=x"} {
-		r := admintest.Request(t, "GET", "/_fake/"+path, "")
-		assert.Equal(t, http.StatusBadRequest, i.send(r).Code, path)
-	}
-	assert.Zero(t, i.streams.Load())
-	i.browse("/_fake/?request=5") // one that is no longer in the journal
-}
-
-func TestPageFiles_size(t *testing.T) {
-	t.Parallel()
-	files, err := pageFiles.ReadDir("page")
-	require.NoError(t, err)
-	total := int64(0)
-	for _, file := range files {
-		info, err := file.Info()
-		require.NoError(t, err)
-		total += info.Size()
-	}
-	assert.Less(t, total, int64(60<<10), "bytes of the program")
-	assert.Greater(t, total, int64(20<<10))
-}
-
-func TestPageFiles_examplesOfFaults(t *testing.T) {
-	t.Parallel()
-	text, _ := newTestPage(t).browse("/_fake/")
-	examples := regexp.MustCompile(`data-fault="([^"]*)"`).FindAllStringSubmatch(text, -1)
+	p := newTestPage(t, "")
+	examples := regexp.MustCompile(`data-fault="([^"]*)"`).FindAllStringSubmatch(p.get(p.Show, "").Body.String(), -1)
 	assert.Greater(t, len(examples), 5)
 	for _, example := range examples {
 		_, err := spec.ParseFaults(html.UnescapeString(example[1]))
 		assert.NoError(t, err, example[1])
 	}
+}
+
+func TestShow_escapes(t *testing.T) {
+	t.Parallel()
+	const evil = `<img src=x onerror=alert(1)></script><script>alert(2)</script>"'`
+	p := newTestPage(t, "")
+	body, err := json.Marshal(map[string]any{"name": evil, "categoryId": 1, evil: 1})
+	require.NoError(t, err)
+	p.call("POST", "/v1/pets?"+url.QueryEscape(evil)+"=1", string(body))
+	p.call("GET", "/v1/"+url.PathEscape(evil), "")
+	p.srv.Inject(fake.Fault{Status: 503, Message: evil})
+	for _, query := range []string{"text=" + url.QueryEscape(evil), "request=1", "request=2"} {
+		text := p.get(p.Show, query).Body.String()
+		assert.NotContains(t, text, "<img")
+		assert.Equal(t, 1, strings.Count(text, "<script"), query)
+		assert.Equal(t, 1, strings.Count(text, "</script"), query)
+	}
+}
+
+func TestParts_rows(t *testing.T) {
+	t.Parallel()
+	p := newTestPage(t, "operator-secret", fake.WithPlan(fake.Enterprise(0, 0)), fake.WithJournal(250))
+	assert.Contains(t, p.parts(""), "Bearer $PETSTORE_API_KEY", "a command for a first request")
+	p.srv.AddKey("second-key-0001", fake.Enterprise(1, 0))
+	for range 2 {
+		p.callAs("second-key-0001", "GET", "/v1/pets?limit=3", "")
+	}
+	text := p.parts("")
+	for _, want := range []string{
+		"listPets", "GET /pets?limit=3", "sec… #2", `<b class="limited">429</b>`, "<i>section 8.1</i>", `href="/_fake/har"`,
+		`data-find="status:2xx">2xx 1<`, `data-find="status:429">429 1<`,
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.Less(t, strings.Index(text, `id="r2"`), strings.Index(text, `id="r1"`), "newest first")
+	assert.NotContains(t, text, "second-key-0001")
+	assert.NotContains(t, text, "operator-secret")
+
+	text = p.parts("text=status:429+key:2&key=2")
+	assert.Equal(t, 1, strings.Count(text, `id="r`)-strings.Count(text, `id="rows`))
+	assert.Contains(t, text, "1 of 2")
+	assert.Contains(t, text, `data-find="status:2xx">2xx 1<`, "the chips count what the press would show")
+	assert.Contains(t, text, `href="/_fake/har?text=status%3A429+key%3A2"`)
+	assert.Contains(t, text, "of 1 a minute", "the windows of the chosen key")
+	assert.Contains(t, p.parts("text=status:418"), "No request fits.")
+
+	for range 1000 {
+		p.callAs("operator-secret", "GET", "/v1/pets", "")
+	}
+	text = p.parts("")
+	assert.Equal(t, maxRows, strings.Count(text, "<tr role=\"row\" id="))
+	assert.Contains(t, text, "The newest 200 of 250.")
+	assert.Contains(t, text, "752 older requests were dropped")
+	text = p.parts("text=before:801")
+	assert.Contains(t, text, `id="r800"`)
+	assert.NotContains(t, text, `id="r801"`)
+	p.Journal.Clear()
+	p.callAs("operator-secret", "GET", "/v1/pets", "")
+	assert.NotContains(t, p.parts(""), "dropped", "it was cleared")
+}
+
+func TestParts_wrongQuery(t *testing.T) {
+	t.Parallel()
+	p := newTestPage(t, "")
+	for _, query := range []string{"text=status:x", "request=x", "request=0", "key=x", "colour=red", "text=violation:x"} {
+		assert.Equal(t, http.StatusBadRequest, p.get(p.Parts, query).Code, query)
+	}
+	assert.Contains(t, p.parts("request=5"), `id="detail" aria-labelledby="detail-title" hidden`)
+}
+
+func TestParts_faults(t *testing.T) {
+	t.Parallel()
+	p := newTestPage(t, "operator-secret")
+	p.srv.Inject(fake.Fault{Status: 503, Times: 2})
+	p.srv.Inject(fake.Fault{APIKey: "operator-secret", Delay: time.Minute, Times: fake.Forever, For: 10 * time.Minute})
+	assert.Contains(t, p.parts(""), "2 faults active")
+	p.srv.SetLatency(0)
+	for range 2 {
+		p.call("GET", "/v1/pets", "") // with an unknown key
+	}
+	text := p.parts("")
+	assert.Contains(t, text, "<code>delay=1m, key=#1, times=forever, for=10m</code>")
+	assert.Contains(t, text, "1 over")
+	assert.Contains(t, text, `data-act="DELETE faults/1"`)
+	assert.Contains(t, text, "1 fault active")
+	assert.NotContains(t, text, "operator-secret")
+}
+
+func TestChart(t *testing.T) {
+	t.Parallel()
+	t.Run("stacks the kinds of responses and marks the ends of windows", func(t *testing.T) {
+		t.Parallel()
+		var traffic traffic
+		now := time.Unix(1_900_000_002, 0)
+		h := http.Header{"X-Ratelimit-Limit": {"9"}, "X-Ratelimit-Remaining": {"8"}, "X-Ratelimit-Reset": {"1900000060"}}
+		for i, status := range []int{200, 304, 404, 429, 500, 0} {
+			traffic.add(now, 1+i%2, status, h)
+		}
+		c := traffic.chart(now.Add(time.Minute), 1)
+		assert.Equal(t, []bar{{"fine", 235, 0, 2}, {"refused", 235, 2, 1}, {"limited", 235, 3, 1}, {"failed", 235, 4, 1}, {"lost", 235, 5, 1}}, c.Bars)
+		assert.Equal(t, 6, c.Peak)
+		assert.Equal(t, map[int64]bool{295: true}, c.Ends)
+		assert.Empty(t, traffic.chart(now, 1).Ends, "the window has not ended yet")
+		assert.Empty(t, traffic.chart(now.Add(time.Minute), 3).Ends, "no response of this key")
+		assert.Empty(t, traffic.chart(now.Add(6*time.Minute), 1).Bars)
+	})
+	t.Run("counts at any time that a clock can show", func(t *testing.T) {
+		t.Parallel()
+		for _, unix := range []int64{0, 1, 299, 300, -1, -3600} {
+			var traffic traffic
+			traffic.add(time.Unix(unix, 0), 1, 200, nil)
+			assert.Len(t, traffic.chart(time.Unix(unix, 0), 1).Bars, 1, "%d", unix)
+		}
+	})
+	t.Run("is bounded", func(t *testing.T) {
+		t.Parallel()
+		var traffic traffic
+		now := time.Unix(1_900_000_000, 0)
+		for range 10_000 {
+			now = now.Add(slotSeconds * time.Second)
+			traffic.add(now, 1, http.StatusServiceUnavailable, nil)
+		}
+		assert.Len(t, traffic.chart(now, 1).Bars, slotCount)
+	})
+	t.Run("is empty after a restart", func(t *testing.T) {
+		t.Parallel()
+		p := newTestPage(t, "")
+		p.call("GET", "/v1/pets", "")
+		assert.Contains(t, p.parts(""), `<rect class="fine"`)
+		p.Restart()
+		assert.NotContains(t, p.parts(""), `<rect class="fine"`)
+	})
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	t.Run("say that something has changed, a burst once, and a beat without changes", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newTestPage(t, "")
+			ctx, cancel := context.WithCancel(t.Context())
+			w, ended := p.follow(ctx)
+			synctest.Wait()
+			assert.Equal(t, "retry: 1000\ndata: changed\n\n", w.Body.String())
+			w.Body.Reset()
+			for range 100 {
+				p.call("GET", "/v1/pets", "")
+			}
+			time.Sleep(2 * eventPause)
+			synctest.Wait()
+			assert.Equal(t, "data: changed\n\n", w.Body.String())
+			w.Body.Reset()
+			time.Sleep(eventPause + beatPause)
+			synctest.Wait()
+			assert.Equal(t, "event: beat\ndata:\n\n", w.Body.String())
+			cancel()
+			assert.NoError(t, <-ended)
+		})
+	})
+	t.Run("are bounded in number, and end with the page", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newTestPage(t, "")
+			var ends []<-chan error
+			for range maxStreams {
+				_, ended := p.follow(t.Context())
+				ends = append(ends, ended)
+			}
+			synctest.Wait()
+			w := p.get(p.Events, "")
+			assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+			assert.Equal(t, "5", w.Header().Get("Retry-After"))
+			p.Close()
+			for _, ended := range ends {
+				assert.NoError(t, <-ended)
+			}
+			assert.Zero(t, p.streams.Load())
+		})
+	})
+	t.Run("miss no change that comes while one is sent", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newTestPage(t, "")
+			ctx, cancel := context.WithCancel(t.Context())
+			w, ended := p.follow(ctx)
+			synctest.Wait()
+			time.Sleep(eventPause / 2)
+			p.Changed()
+			time.Sleep(eventPause)
+			synctest.Wait()
+			assert.Equal(t, 2, strings.Count(w.Body.String(), "data: changed"))
+			cancel()
+			<-ended
+		})
+	})
+}
+
+func TestDetail(t *testing.T) {
+	t.Parallel()
+	t.Run("notes say until when a client had to wait, and what it did", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newTestPage(t, "", fake.WithPlan(fake.Enterprise(1, 0)))
+			for _, pause := range []time.Duration{0, 0, time.Second, time.Hour} {
+				time.Sleep(pause)
+				p.call("GET", "/v1/pets", "")
+			}
+			assert.Contains(t, p.parts("request=2"), "until 00:01:00; the next request with this key came too early, after 1 s")
+			third := p.parts("request=3")
+			assert.Contains(t, third, "until 00:01:00; the next request with this key came after 1 h")
+			assert.Contains(t, third, "00:01:00, 59 s after this response")
+			assert.Contains(t, third, "try 2 of 2")
+			assert.NotContains(t, p.parts("request=1"), "until ")
+			p.call("GET", "/v1/pets", "")
+			assert.Contains(t, p.parts("request=5"), "no request with this key came since")
+		})
+	})
+	t.Run("a plan without a limit has none, not 2,147,483,647", func(t *testing.T) {
+		t.Parallel()
+		p := newTestPage(t, "", fake.WithPlan(fake.Enterprise(0, 0)))
+		p.call("GET", "/v1/pets", "")
+		text := p.parts("request=1")
+		assert.Contains(t, text, "<dd>2147483647 <em>no limit</em></dd>", "the header as it was sent")
+		assert.Contains(t, text, "a minute: no limit")
+		assert.NotContains(t, text, "2,147,483,647")
+	})
+	t.Run("the tries of a call have their waits beside what Retry-After asked for", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newTestPage(t, "")
+			p.srv.Inject(fake.Fault{Status: 503, Times: 2, RetryAfter: "4"})
+			for _, pause := range []time.Duration{0, time.Second, 8 * time.Second} {
+				time.Sleep(pause)
+				p.call("GET", "/v1/pets", "")
+			}
+			text := p.parts("request=2")
+			assert.Equal(t, 3, strings.Count(text, "data-open="))
+			for _, want := range []string{"waited 1 s of 4 s", "waited 8 s of 4 s"} {
+				assert.Contains(t, text, want)
+			}
+			for range 3 * maxTries {
+				p.srv.Inject(fake.Fault{Status: 500})
+				p.call("GET", "/v1/pets/1", "")
+			}
+			for id, first := range map[int]int{5: 4, 33: 24, 63: 44} {
+				text := p.parts(fmt.Sprintf("request=%d", id))
+				assert.Equal(t, maxTries, strings.Count(text, "data-open="), id)
+				assert.Contains(t, text, fmt.Sprintf(`data-open="%d"`, first), id)
+			}
+		})
+	})
+	t.Run("bodies are laid out with their numbers as they are, in part if they are large", func(t *testing.T) {
+		t.Parallel()
+		p := newTestPage(t, "")
+		for i, c := range []struct{ body, want string }{
+			{`{"name":"\u00e9","categoryId":9223372036854775807,"categoryId":1}`, "{\n  \"name\": \"\\u00e9\",\n  \"categoryId\": 9223372036854775807,\n  \"categoryId\": 1\n}"},
+			{`{"name":`, `>{"name":</pre>`},
+			{"\xff\x00", "2 bytes, as base64"},
+			{strings.Repeat("x", maxDetail+1), "16,385 bytes; these are the first 16,384"},
+			{strings.Repeat("é", maxDetail/2+1), "these are the first 16,384"},
+			{"", "empty"},
+		} {
+			p.call("POST", "/v1/pets", c.body)
+			assert.Contains(t, p.parts(fmt.Sprintf("request=%d", i+1)), c.want)
+		}
+		p.call("POST", "/v1/pets", strings.Repeat("\xff", 1<<20))
+		assert.Less(t, len(p.parts("request=7")), 64<<10)
+	})
+	t.Run("no response is not an empty one", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			p := newTestPage(t, "")
+			p.srv.Inject(fake.Fault{Delay: time.Second, Status: 204})
+			go p.call("GET", "/v1/pets", "")
+			synctest.Wait()
+			assert.Contains(t, p.parts("request=1"), "no response yet")
+			time.Sleep(2 * time.Second)
+			assert.NotContains(t, p.parts("request=1"), "no response")
+			assert.Equal(t, 2, strings.Count(p.parts("request=1"), ">empty<"))
+		})
+	})
 }

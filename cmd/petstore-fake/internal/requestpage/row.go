@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
-
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -23,13 +22,12 @@ const (
 // row is a request in the words of the page.
 type row struct {
 	Seq       int
-	Link      string // to the page with the request open on it
 	Day       string
 	Clock     string
 	Since     string // the last request of the same key
 	Operation string
 	Method    string
-	Path      string
+	Path      string // without the prefix of the version
 	Sender    string
 	Status    string
 	Kind      string // of the status
@@ -41,17 +39,23 @@ type row struct {
 	Rules     []rule
 	Sections  string // of the service document, that Hint is about
 	Hint      string
+
+	// What depends on the rows around it: whether the day is another, whether the sentence is not that
+	// of the row above, whether a row above or below is of the same call.
+	NewDay, Told, Later, Earlier bool
 }
 
 // rule is a violation in the fewest words.
 type rule struct{ Text, Detail string }
 
-func (s senders) row(e journal.Entry, link string) row {
-	id, key := s.of(e.Request)
+func newRow(e journal.Entry, senders map[int]string) row {
 	r := row{
-		Seq: e.Seq, Link: link, Day: e.Time.UTC().Format(time.DateOnly), Clock: e.Time.UTC().Format("15:04:05.000"),
-		Operation: e.Operation, Method: shorten(e.Method), Path: shorten(e.Path), Sender: keyText(id, key),
-		Try: e.Try, Tries: len(e.Tries), Rules: rules(e.Violations),
+		Seq: e.Seq, Day: e.Time.UTC().Format(time.DateOnly), Clock: e.Time.UTC().Format("15:04:05.000"),
+		Operation: e.Operation, Method: shorten(e.Method), Path: shorten(strings.TrimPrefix(e.Path, "/v1")),
+		Sender: senders[e.Key], Try: e.Try, Tries: len(e.Tries), Rules: rules(e.Violations),
+	}
+	if e.Key == 0 {
+		r.Sender = map[string]string{journal.KeyNone: "no key", journal.KeyUnknown: "unknown key"}[journal.Keyless(e.Request)]
 	}
 	r.Status, r.Kind = statusOf(e.Request)
 	if r.Tries > 0 {
@@ -63,52 +67,67 @@ func (s senders) row(e journal.Entry, link string) row {
 	if !journal.Pending(e.Request) {
 		r.Took = words(e.Duration)
 	}
-	if e.FaultEffect != "" {
-		r.Fault = shorten(plain(e.FaultEffect, e.Time))
-	}
+	r.Fault = shorten(plain(e.FaultEffect, e.Time))
 	if !strings.HasPrefix(e.Hint, "injected ") { // which Fault says in more words
 		r.Hint, r.Sections = splitHint(shorten(plain(e.Hint, e.Time)))
 	}
 	return r
 }
 
-// ruleTexts are the rules in the fewest words.
-var ruleTexts = map[fake.Rule]string{
-	fake.RuleEarlyRetry: "early", fake.RuleBanProvoked: "provoked a ban", fake.RuleRepeatedCreate: "repeated create",
-	fake.RuleUnknownParameter: "unknown parameter", fake.RuleUnknownField: "unknown field",
-	fake.RuleZeroCategory: "category 0", fake.RuleDeprecated: "deprecated", fake.RuleKeyExposed: "key in the URL",
+// arrange sets what depends on the rows around a row, newest first.
+func arrange(rows []row) {
+	told := make(map[string]bool) // the sentences of a run of refusals
+	for i := range rows {
+		r := &rows[i]
+		sentence := r.Fault + r.Hint + r.Sections
+		if sentence == "" {
+			clear(told)
+		}
+		r.Told, told[sentence] = sentence != "" && !told[sentence], true
+		if i == 0 {
+			continue
+		}
+		r.NewDay = r.Day != rows[i-1].Day
+		r.Later = r.Call != 0 && r.Call == rows[i-1].Call
+		rows[i-1].Earlier = r.Later
+	}
+}
+
+// ruleTexts are the rules in the fewest words, the gravest first.
+var ruleTexts = []struct {
+	rule fake.Rule
+	text string
+}{
+	{fake.RuleBanProvoked, "provoked a ban"}, {fake.RuleKeyExposed, "key in the URL"},
+	{fake.RuleRepeatedCreate, "repeated create"}, {fake.RuleEarlyRetry, "early"},
+	{fake.RuleUnknownField, "unknown field"}, {fake.RuleUnknownParameter, "unknown parameter"},
+	{fake.RuleZeroCategory, "category 0"}, {fake.RuleDeprecated, "deprecated"},
 }
 
 var earlyBy = regexp.MustCompile(`came back (\S+) before`)
 
-// rules returns violations as the list shows them, each text once.
+// rules returns violations as the list shows them, each text once, the gravest first.
 func rules(violations []fake.Violation) (list []rule) {
-	for _, v := range violations {
-		text := ruleTexts[v.Rule]
-		if found := earlyBy.FindStringSubmatch(v.Detail); v.Rule == fake.RuleEarlyRetry && found != nil {
-			text = plain("early by "+found[1], time.Time{})
+	for _, known := range ruleTexts {
+		for _, v := range violations {
+			if v.Rule != known.rule {
+				continue
+			}
+			text, detail := known.text, shorten(plain(v.Detail, time.Time{}))
+			if found := earlyBy.FindStringSubmatch(v.Detail); v.Rule == fake.RuleEarlyRetry && found != nil {
+				text = plain("early by "+found[1], time.Time{})
+			}
+			if section := fmt.Sprintf("(section %s)", v.Section); !strings.Contains(detail, section) {
+				detail += " " + section
+			}
+			if i := slices.IndexFunc(list, func(r rule) bool { return r.Text == text }); i >= 0 {
+				list[i].Detail += "; " + detail
+				continue
+			}
+			list = append(list, rule{text, detail})
 		}
-		detail := fmt.Sprintf("%s (section %s)", shorten(plain(v.Detail, time.Time{})), v.Section)
-		if i := slices.IndexFunc(list, func(r rule) bool { return r.Text == text }); i >= 0 {
-			list[i].Detail += "; " + detail
-			continue
-		}
-		list = append(list, rule{text, detail})
 	}
 	return list
-}
-
-// keyText adds the id to a masked key, since keys may begin alike.
-func keyText(id int, masked string) string {
-	switch {
-	case masked == journal.KeyNone:
-		return "no key"
-	case id == 0:
-		return "unknown key"
-	case masked == fake.DefaultAPIKey:
-		return masked
-	}
-	return fmt.Sprintf("%s #%d", masked, id)
 }
 
 var hintSections = regexp.MustCompile(`(?s)^(.*) \((sections? [\d., and]+)\)(.*)$`)
@@ -135,9 +154,11 @@ func statusOf(r fake.Request) (text, kind string) {
 	return text, kinds[kindOf(r.StatusCode)].Class
 }
 
-// kinds are the kinds of responses, in the order in which the chart stacks them.
-var kinds = [...]struct{ Class, Text string }{
-	{"fine", "2xx"}, {"refused", "4xx"}, {"limited", "429"}, {"failed", "5xx"}, {"lost", "none"},
+// kinds are the kinds of responses, in the order in which the chart stacks them. Find finds those of
+// a kind by its word.
+var kinds = [...]struct{ Class, Text, Find string }{
+	{"fine", "2xx", "2xx"}, {"refused", "4xx", "4xx-429"}, {"limited", "429", "429"},
+	{"failed", "5xx", "5xx"}, {"lost", "none", "0"},
 }
 
 // kindOf returns the index of a status in kinds.

@@ -1,12 +1,9 @@
 package requestpage
 
 import (
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,53 +33,58 @@ func TestRules(t *testing.T) {
 	t.Run("every rule has a text", func(t *testing.T) {
 		t.Parallel()
 		for _, name := range fakecontrol.Rules() {
-			assert.NotEmpty(t, ruleTexts[name], name)
+			assert.Len(t, rules([]fake.Violation{{Rule: name}}), 1, name)
 		}
 	})
-	t.Run("violations with the same text are one badge", func(t *testing.T) {
+	t.Run("the gravest comes first, the same text once, and a section is told once", func(t *testing.T) {
 		t.Parallel()
-		assert.Equal(t, []rule{{"unknown field", "a (section 2); b (section 2)"}, {"deprecated", "c (section 4.3)"}}, rules([]fake.Violation{
+		assert.Equal(t, []rule{
+			{"provoked a ban", "d (section 8.3)"}, {"unknown field", "a (section 2); b (section 2)"}, {"deprecated", "c (section 4.3)"},
+		}, rules([]fake.Violation{
 			{Rule: fake.RuleUnknownField, Section: "2", Detail: "a"},
 			{Rule: fake.RuleUnknownField, Section: "2", Detail: "b"},
 			{Rule: fake.RuleDeprecated, Section: "4.3", Detail: "c"},
+			{Rule: fake.RuleBanProvoked, Section: "8.3", Detail: "d (section 8.3)"},
 		}))
 	})
-}
-
-func TestKeyText(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, "no key", keyText(0, journal.KeyNone))
-	assert.Equal(t, "unknown key", keyText(0, journal.KeyUnknown))
-	assert.Equal(t, "ope… #2", keyText(2, "ope…"))
-}
-
-// rowsOf returns the rows of a page, oldest first.
-func rowsOf(p testPage) []row {
-	p.t.Helper()
-	v, q := p.newView(admintest.Request(p.t, "GET", "/", ""))
-	require.NoError(p.t, q.Err)
-	rows := v.newest()
-	slices.Reverse(rows)
-	return rows
 }
 
 func TestRow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPage(t, fake.WithPlan(fake.Enterprise(1, 0)))
+		p := newTestPage(t, "", fake.WithPlan(fake.Enterprise(1, 0)))
 		p.call("GET", "/v1/pets", "")
 		p.call("GET", "/v1/pets", "")
 		time.Sleep(400 * time.Millisecond)
 		p.srv.Inject(fake.Fault{Delay: 2 * time.Second})
 		p.call("GET", "/v1/pets", "")
-		rows := rowsOf(p)
-		require.Len(t, rows, 3)
+		p.callAs("unknown-key", "GET", "/v1/pets", "")
+		p.Journal.Update()
+		var s state
+		s.page = p.Page
+		s.addRows(journal.Filter{}, map[int]string{1: "fake-api-key"})
+		require.Len(t, s.Rows, 4)
 		assert.Equal(t, row{
-			Seq: 3, Link: "?request=3", Day: "2000-01-01", Clock: "00:00:00.400", Since: "+400 ms", Operation: "listPets",
-			Method: "GET", Path: "/v1/pets", Sender: "fake-api-key", Status: "429", Kind: "limited", Took: "2 s",
-			Call: 2, Try: 2, Tries: 2, Fault: "delayed by 2 s", Sections: "section 8.1",
+			Seq: 3, Day: "2000-01-01", Clock: "00:00:00.400", Since: "+400 ms", Operation: "listPets",
+			Method: "GET", Path: "/pets", Sender: "fake-api-key", Status: "429", Kind: "limited", Took: "2 s",
+			Call: 2, Try: 2, Tries: 2, Fault: "delayed by 2 s", Sections: "section 8.1", Told: true, Earlier: true,
 			Hint:  "plan Enterprise allows 1 requests per minute, the next one at 00:01:00",
 			Rules: []rule{{"early by 59.6 s", "the key came back 59.6 s before its Retry-After had passed (section 8.3)"}},
-		}, rows[2])
+		}, s.Rows[1])
+		assert.Equal(t, "unknown key", s.Rows[0].Sender)
+		assert.False(t, s.OneKey)
+		assert.True(t, s.Rows[2].Later)
 	})
+}
+
+func TestArrange(t *testing.T) {
+	t.Parallel()
+	rows := []row{{Day: "b", Hint: "x"}, {Day: "b", Hint: "y"}, {Day: "b", Hint: "x"}, {Day: "a"}, {Day: "a", Hint: "x"}}
+	arrange(rows)
+	var told, days []bool
+	for _, r := range rows {
+		told, days = append(told, r.Told), append(days, r.NewDay)
+	}
+	assert.Equal(t, []bool{true, true, false, false, true}, told, "once in a run of refusals")
+	assert.Equal(t, []bool{false, false, false, true, false}, days)
 }

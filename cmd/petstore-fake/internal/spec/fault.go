@@ -101,7 +101,11 @@ func ParseFaultJSON(text []byte) (fake.Fault, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		field, err := fieldOf(&f, name, jsonName)
-		if err == nil {
+		switch {
+		case err != nil:
+		case name == "header" && fields[name].Kind() != 'n':
+			err = setHeaders(&f.Header, fields[name])
+		default:
 			err = field.setJSON(fields[name])
 		}
 		if err != nil {
@@ -113,12 +117,8 @@ func ParseFaultJSON(text []byte) (fake.Fault, error) {
 
 // setJSON reads the value of the field from JSON. null leaves the field as it is.
 func (field faultField) setJSON(raw jsontext.Value) error {
-	h, isHeader := field.at.(*http.Header)
-	switch {
-	case raw.Kind() == 'n':
+	if raw.Kind() == 'n' {
 		return nil
-	case isHeader:
-		return setHeaders(h, raw)
 	}
 	value := string(raw)
 	_ = json.Unmarshal(raw, &value) // an error leaves value as it is: it is not a string
@@ -152,15 +152,4 @@ func setHeaders(h *http.Header, raw jsontext.Value) error {
 		addHeader(h, name, values...)
 	}
 	return nil
-}
-
-// ShowFault returns the fields of a fault that are set, as ParseFaultJSON reads them.
-func ShowFault(f fake.Fault) map[string]any {
-	shown := make(map[string]any)
-	for _, field := range fieldsOf(&f) {
-		if value := field.show(); value != nil {
-			shown[jsonName(field.name)] = value
-		}
-	}
-	return shown
 }

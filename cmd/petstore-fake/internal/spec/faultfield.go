@@ -1,9 +1,10 @@
 package spec
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,36 +13,61 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// faultField is a field of a fault with its name in texts.
+// faultField is a field of a fault, by the name that it has in a text.
 type faultField struct {
-	name string
-	at   any // points to the field
+	name   string
+	isText bool                     // whether its JSON is a string that may look like a number
+	set    func(value string) error // a header in the form "Name: value" or "Name"
+	values func() []string          // none if it is not set
 }
-
-// times is the type of a fault's Times, which texts may give as the word forever.
-type times int
 
 const forever = "forever"
 
 // fieldsOf returns the fields of a fault. Match is not among them: no text can carry a function.
 func fieldsOf(f *fake.Fault) []faultField {
 	return []faultField{
-		{"operation", &f.Operation},
-		{"key", &f.APIKey},
-		{"skip", &f.Skip},
-		{"times", (*times)(&f.Times)},
-		{"for", &f.For},
-		{"chance", &f.Chance},
-		{"delay", &f.Delay},
-		{"after-commit", &f.AfterCommit},
-		{"status", &f.Status},
-		{"code", &f.Code},
-		{"message", &f.Message},
-		{"retry-after", &f.RetryAfter},
-		{"header", &f.Header},
-		{"body", &f.Body},
-		{"wire", &f.Wire},
+		field("status", &f.Status, parseNumber, strconv.Itoa),
+		textField("code", &f.Code),
+		textField("message", &f.Message),
+		textField("retry-after", &f.RetryAfter),
+		{"header", true, func(v string) error { setHeader(&f.Header, v); return nil }, func() []string { return headerLines(f.Header) }},
+		{"body", true, func(v string) error { f.Body = []byte(v); return nil }, func() []string { return bodyText(f.Body) }},
+		field("wire", &f.Wire, fakecontrol.ParseWire, func(w fake.Wire) string { return string(w) }),
+		field("delay", &f.Delay, ParseDuration, formatDuration),
+		field("after-commit", &f.AfterCommit, ParseBool, strconv.FormatBool),
+		textField("operation", &f.Operation),
+		textField("key", &f.APIKey),
+		field("skip", &f.Skip, parseNumber, strconv.Itoa),
+		field("times", &f.Times, parseTimes, formatTimes),
+		field("for", &f.For, ParseDuration, formatDuration),
+		field("chance", &f.Chance, parseProbability, formatProbability),
 	}
+}
+
+func field[T comparable](name string, at *T, parse func(string) (T, error), format func(T) string) faultField {
+	return faultField{
+		name,
+		false,
+		func(v string) (err error) {
+			if *at, err = parse(v); err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+			return err
+		},
+		func() []string {
+			if *at == *new(T) {
+				return nil
+			}
+			return []string{format(*at)}
+		},
+	}
+}
+
+func textField(name string, at *string) faultField {
+	asItIs := func(v string) (string, error) { return v, nil }
+	f := field(name, at, asItIs, func(v string) string { return v })
+	f.isText = true
+	return f
 }
 
 // FaultFields returns the names of the fields of a fault in texts.
@@ -52,7 +78,7 @@ func FaultFields() (names []string) {
 	return names
 }
 
-// fieldOf returns the field of a fault with a name. spell is textName or jsonName.
+// fieldOf returns the field of a fault with a name. spell spells names as the text does.
 func fieldOf(f *fake.Fault, name string, spell func(string) string) (faultField, error) {
 	var names []string
 	for _, field := range fieldsOf(f) {
@@ -68,36 +94,13 @@ func fieldOf(f *fake.Fault, name string, spell func(string) string) (faultField,
 	return faultField{}, fmt.Errorf("%s; a fault has %s", problem, strings.Join(names, ", "))
 }
 
-// set reads the value of the field, a header in the form "Name: value" or "Name".
-func (field faultField) set(value string) (err error) {
-	switch at := field.at.(type) {
-	case *string:
-		*at = value
-	case *[]byte:
-		*at = []byte(value)
-	case *int:
-		*at, err = parseNumber(value)
-	case *times:
-		*at, err = parseTimes(value)
-	case *float64:
-		*at, err = parseProbability(value)
-	case *bool:
-		*at, err = ParseBool(value)
-	case *time.Duration:
-		*at, err = ParseDuration(value)
-	case *http.Header:
-		if name, one, ok := strings.Cut(value, ":"); ok {
-			addHeader(at, name, strings.TrimSpace(one))
-		} else {
-			addHeader(at, name)
-		}
-	case *fake.Wire:
-		*at, err = fakecontrol.ParseWire(value)
+// setHeader sets a header of the response from "Name: value", or takes it away for "Name".
+func setHeader(h *http.Header, line string) {
+	if name, value, ok := strings.Cut(line, ":"); ok {
+		addHeader(h, name, strings.TrimSpace(value))
+	} else {
+		addHeader(h, line)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", field.name, err)
-	}
-	return nil
 }
 
 // addHeader adds values to a header of the response. A header without values is taken away.
@@ -109,6 +112,27 @@ func addHeader(h *http.Header, name string, values ...string) {
 	(*h)[name] = append((*h)[name], values...)
 }
 
+// headerLines writes a header in lines that setHeader reads.
+func headerLines(h http.Header) (lines []string) {
+	for name, values := range h {
+		if len(values) == 0 {
+			lines = append(lines, name)
+		}
+		for _, value := range values {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func bodyText(body []byte) []string {
+	if body == nil {
+		return nil
+	}
+	return []string{string(body)}
+}
+
 func parseNumber(value string) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil {
@@ -117,7 +141,7 @@ func parseNumber(value string) (int, error) {
 	return n, nil
 }
 
-func parseTimes(value string) (times, error) {
+func parseTimes(value string) (int, error) {
 	if value == forever {
 		return fake.Forever, nil
 	}
@@ -125,7 +149,14 @@ func parseTimes(value string) (times, error) {
 	if err != nil || n < 1 {
 		return 0, fmt.Errorf("%q is neither a number of at least 1 nor %s", Clip(value), forever)
 	}
-	return times(n), nil
+	return n, nil
+}
+
+func formatTimes(n int) string {
+	if n == fake.Forever {
+		return forever
+	}
+	return strconv.Itoa(n)
 }
 
 func parseProbability(value string) (float64, error) {
@@ -137,30 +168,61 @@ func parseProbability(value string) (float64, error) {
 	return p, nil
 }
 
-// show returns the value of a field for JSON, and nil if the field is not set.
-func (field faultField) show() any {
-	value := reflect.ValueOf(field.at).Elem()
-	if at, ok := field.at.(*times); ok && *at >= 0 {
-		return max(*at, 1)
-	} else if value.IsZero() {
-		return nil
-	}
-	switch at := field.at.(type) {
-	case *times:
-		return forever
-	case *[]byte:
-		return string(*at)
-	case *http.Header:
-		if len(*at) == 0 {
-			return nil
+// formatDuration writes 10m, not 10m0s.
+func formatDuration(d time.Duration) string {
+	text := d.String()
+	for _, unit := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, unit) {
+			text = strings.TrimSuffix(text, unit[1:])
 		}
-		shown := make(map[string][]string)
-		for name, values := range *at {
-			shown[name] = append([]string{}, values...) // not null for a header that is taken away
-		}
-		return shown
-	case fmt.Stringer: // a duration or a wire
-		return at.String()
 	}
-	return value.Interface()
+	return text
+}
+
+func formatProbability(p float64) string { return strconv.FormatFloat(p, 'g', -1, 64) }
+
+// ShowFault returns the fields of a fault that are set, as ParseFaultJSON reads them.
+func ShowFault(f fake.Fault) map[string]any {
+	f.Times = formatted(f.Times)
+	shown := make(map[string]any)
+	for _, field := range fieldsOf(&f) {
+		for _, value := range field.values() {
+			if shown[jsonName(field.name)] = value; !field.isText && json.Valid([]byte(value)) {
+				shown[jsonName(field.name)] = json.RawMessage(value)
+			}
+		}
+	}
+	if len(f.Header) > 0 {
+		header := make(map[string][]string)
+		for name, values := range f.Header {
+			header[name] = append([]string{}, values...) // not null for a header that is taken away
+		}
+		shown["header"] = header
+	}
+	return shown
+}
+
+// formatted returns how often a fault strikes, for which the zero value is once.
+func formatted(times int) int {
+	if times == 0 {
+		return 1
+	}
+	return times
+}
+
+// FormatFault writes a fault as ParseFaults reads it.
+func FormatFault(f fake.Fault) string {
+	if f.Times == 1 {
+		f.Times = 0 // the default
+	}
+	var words []string
+	for _, field := range fieldsOf(&f) {
+		for _, value := range field.values() {
+			if strings.ContainsAny(value, `,;"`) || strings.TrimSpace(value) != value {
+				value = strconv.Quote(value)
+			}
+			words = append(words, field.name+"="+value)
+		}
+	}
+	return strings.Join(words, ", ")
 }

@@ -4,14 +4,12 @@
 const patience = 5000; // milliseconds that a button waits
 let messageTimer;
 
-// say tells the reader something, on top of an open dialog, which would cover it.
+// say tells the reader something.
 function say(text, wrong = false) {
-	for (const e of document.querySelectorAll(".message")) e.textContent = "";
-	const e = document.querySelector("dialog:modal .message") ?? byId("message");
-	e.textContent = text;
-	e.classList.toggle("wrong", wrong);
+	setText(byId("message"), text);
+	byId("message").classList.toggle("wrong", wrong);
 	clearTimeout(messageTimer);
-	messageTimer = setTimeout(() => { e.textContent = ""; }, wrong ? 10000 : 4000);
+	messageTimer = setTimeout(() => setText(byId("message"), ""), wrong ? 10000 : 4000);
 }
 
 // ask calls an admin route with JSON and returns the text of the response.
@@ -27,7 +25,7 @@ async function ask(method, path, body) {
 	if (response.ok) return text;
 	let reason = "The program responded with status " + response.status + ".";
 	try { reason = JSON.parse(text).error; } catch { /* it is no JSON */ }
-	throw new Error(reason);
+	throw Object.assign(new Error(reason), { status: response.status });
 }
 
 async function copy(text, from) {
@@ -57,15 +55,17 @@ async function act(e, body) {
 	}
 }
 
-on(document, "click", (e) => {
-	const b = e.target.closest?.("button[data-act], button[data-copy]");
+on(document, "click", async (e) => {
+	const b = e.target.closest?.("button");
 	if (b?.dataset.act) act(b, b.dataset.body);
-	else if (b) copy(byId(b.dataset.copy).textContent, byId(b.dataset.copy));
+	else if (b?.dataset.copy) copy(byId(b.dataset.copy).textContent, byId(b.dataset.copy));
+	else if (b?.dataset.curl) {
+		try { copy(await ask("GET", b.dataset.curl), byId("curl")); } catch (error) { say(error.message, true); }
+	}
 });
 
 // written writes a field as JSON. A category is a 64-bit integer, which a number of JavaScript's may not hold.
-const written = (e) => e.hasAttribute("data-raw") ? e.value
-	: JSON.stringify((e.type === "number" ? e.valueAsNumber : e.value) + (e.dataset.unit ?? ""));
+const written = (e) => e.hasAttribute("data-raw") ? e.value : JSON.stringify(e.value + (e.dataset.unit ?? ""));
 
 for (const form of document.querySelectorAll("form[data-act]")) {
 	on(form, "submit", async (e) => {
@@ -74,38 +74,3 @@ for (const form of document.querySelectorAll("form[data-act]")) {
 		if (await act(form, "{" + fields.join() + "}")) for (const f of form.querySelectorAll(".once")) f.value = "";
 	});
 }
-
-// ---- Faults
-
-const fault = byId("fault");
-
-async function inject(text) {
-	let error = "";
-	try {
-		// A string: the text of a fault as -fault takes it.
-		const made = JSON.parse(await ask("POST", "faults?key=" + byId("fault-key").value, JSON.stringify(text))).faults;
-		say(made.length === 1 ? "The fault is active." : made.length + " faults are active.");
-	} catch (e) { error = e.message; }
-	setText(byId("fault-error"), error);
-	fault.setAttribute("aria-invalid", String(error !== ""));
-	if (error) fault.focus();
-}
-
-on(byId("presets"), "click", (e) => {
-	if (!e.target.dataset.fault) return;
-	const fields = e.target.dataset.fault.split(",");
-	for (const { dataset, value } of document.querySelectorAll("[data-field]")) {
-		const given = fields.findIndex((f) => f.startsWith(dataset.field + "="));
-		if (value) fields.splice(given < 0 ? fields.length : given, given < 0 ? 0 : 1, dataset.field + "=" + value);
-	}
-	fault.value = fields.join(); // to be changed for the next one
-	inject(fault.value);
-});
-on(byId("fault-form"), "submit", (e) => {
-	e.preventDefault();
-	inject(fault.value);
-});
-on(document, "change", ({ target }) => {
-	const id = target.dataset.pet;
-	if (id) act({ dataset: { act: "PUT pets/" + id + "/status", done: "Changed." } }, JSON.stringify({ status: target.value }));
-});

@@ -1,34 +1,69 @@
 
-// ---- The stream of events
+// ---- The stream of events, which says when something has changed
 
 const silence = 5000; // milliseconds without a sign of the program, which gives one every 2 s
-let stream, retryTimer, lastEventId = document.body.dataset.position;
-let journal = lastEventId.split("-")[0]; // which the program has
-let heard = 0, lost = false; // when the program was heard last, by the browser's clock
-let anew = false; // whether the reader waits for other rows
+const spacing = 250; // milliseconds between two requests for what changed
+let stream, retryTimer, askTimer, turn = 0, asking = false, again = false, askedAt = 0;
+let heard = 0, clockOffset = 0, journal = 0; // heard: when the program was heard last, by the browser's clock
 
-function live(state) {
+const now = () => Date.now() + clockOffset;
+const clockOf = (ms) => new Date(ms).toISOString().slice(11, 19);
+
+function live(state, text = state) {
 	byId("live").dataset.state = state;
-	setText(byId("live"), state);
-}
-
-// watch says when the program has gone, or stands still.
-function watch() {
-	const gone = Date.now() - heard > silence;
-	if (gone === lost) return;
-	lost = gone;
+	setText(byId("live"), text);
+	const lost = state === "lost", gone = byId("gone");
 	document.documentElement.classList.toggle("lost", lost);
-	live(lost ? "lost" : "live");
-	for (const e of document.querySelectorAll(".gone")) {
-		e.hidden = !lost;
-		setText(e, lost ? "No response from the program since " + clockOf(heard + clockOffset) +
-			" UTC. The page shows the state at that time, and goes on by itself when the program is back." : "");
-	}
+	if (lost === !gone.hidden) return;
+	gone.hidden = !lost;
+	setText(gone, lost ? "No response from the program since " + clockOf(heard + clockOffset) +
+		" UTC. The page shows the state at that time, and goes on by itself when the program is back." : "");
 }
 
 function hear() {
 	heard = Date.now();
-	watch();
+	live("live");
+}
+
+const lose = () => live(heard ? "lost" : "connecting", heard ? "no response" : "connecting");
+
+// refresh asks for what has changed: at most four times a second, or at once for the reader.
+async function refresh(atOnce = "") {
+	clearTimeout(askTimer);
+	const pause = askedAt + spacing - Date.now();
+	if (!atOnce && (asking || pause > 0)) {
+		again = true;
+		if (!asking) askTimer = setTimeout(refresh, pause);
+		return;
+	}
+	const mine = ++turn;
+	[asking, again, askedAt] = [true, false, Date.now()];
+	let text = "", error;
+	try { text = await ask("GET", "page?" + query); } catch (e) { error = e; }
+	if (mine !== turn) return; // the reader has gone on
+	asking = false;
+	if (!error || error.status === 400) { // filters that are none
+		byId("find-error").hidden = !error;
+		setText(byId("find-error"), error?.message ?? "");
+	}
+	if (!error) take(parse(text), atOnce);
+	if (again) refresh();
+}
+
+// take shows the parts of the page as they are now.
+function take(parts, atOnce) {
+	const { now: time, journal: number } = parts.firstElementChild.dataset;
+	const cleared = journal && number !== journal;
+	[clockOffset, journal] = [Number(time) - Date.now(), number];
+	for (const part of [...parts.children]) {
+		if (part.id === "list") show(part, atOnce === "found" || cleared);
+		else if (byId(part.id)) morph(byId(part.id), part);
+	}
+	if (cleared && open) {
+		say("The journal was cleared. The request that was open is no longer in it.", true);
+		closeRequest();
+	}
+	tick();
 }
 
 // span writes the time until a moment.
@@ -40,61 +75,39 @@ function span(ms) {
 }
 
 function tick() {
+	release();
 	if (document.hidden || !heard) return;
-	watch();
-	if (lost) return;
+	if (Date.now() - heard > silence) return lose();
 	byId("clock").dateTime = new Date(now()).toISOString();
 	setText(byId("clock"), byId("clock").dateTime.slice(0, 19).replace("T", " "));
 	for (const e of document.querySelectorAll("[data-until]")) setText(e, span(e.dataset.until - now()));
 }
 
-function take(event, id) {
-	lastEventId = id;
-	const other = journal !== id.split("-")[0];
-	journal = id.split("-")[0];
-	clockOffset = Date.parse(event.now) - Date.now();
-	hear();
-	for (const [name, html] of Object.entries(event.state)) {
-		for (const e of document.querySelectorAll('[data-part="' + name + '"]')) morphAll(e, parse(html));
-	}
-	showRows(event, anew || other);
-	if (other) forget();
-	if (telling) setText(byId("told"), byId("fit").textContent + " requests fit.");
-	anew = telling = false;
-	if (shown.pending && event.rows.some((r) => r.seq === shown.seq)) openRequest(shown.seq);
-	showSlot();
-	tick();
-}
-
-// listen follows the program. The filters are the program's to apply: it knows more requests than
-// the page shows.
-function listen(fresh) {
+function listen() {
 	clearTimeout(retryTimer);
 	stream?.close();
-	const query = given();
-	anew ||= Boolean(fresh);
-	query.set("chart", byId("key").value || "1");
-	if (!fresh) query.set("lastEventId", lastEventId);
-	live("connecting");
-	stream = new EventSource("/_fake/events?" + query);
-	stream.onopen = () => live("live");
-	stream.onmessage = (message) => take(JSON.parse(message.data), message.lastEventId);
-	on(stream, "beat", hear);
+	stream = new EventSource("/_fake/events");
+	stream.onmessage = () => { hear(); refresh(); };
+	on(stream, "beat", () => { hear(); refresh(); }); // a window or a ban may have ended
 	stream.onerror = () => {
-		live("connecting");
+		lose();
 		if (stream.readyState === EventSource.CLOSED) retryTimer = setTimeout(listen, 2000);
 	};
 }
 
-on(byId("key"), "change", () => listen());
-
 // A page that nobody looks at takes none of the few connections that a browser has for a host.
 on(document, "visibilitychange", () => {
 	if (!document.hidden) {
-		if (!lost) heard &&= Date.now(); // it has not listened
+		heard &&= Date.now(); // it has not listened
 		return listen();
 	}
 	clearTimeout(retryTimer);
 	stream?.close();
 	live("paused");
 });
+
+document.documentElement.classList.add("script");
+if (query.get("key")) byId("key").value = query.get("key");
+if (open) byId("faults-fold").open = false;
+if (!document.hidden) listen();
+setInterval(tick, 1000);

@@ -1,19 +1,13 @@
 "use strict";
-// The script of the request page: these files one after another. Rows, the open request and all that
-// stands beside the rows come from the program as HTML, in which the program's templates have escaped what
-// a request contains. The page's policy runs no other script, and takes no other text for markup.
+// The script of the request page: these files one after another. All that changes comes from the program
+// as HTML, in which the program's templates have escaped what a request contains. The page's policy runs no
+// other script, and takes no other text for markup.
 
 const byId = (id) => document.getElementById(id);
 const on = (e, type, f) => e.addEventListener(type, f);
 const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 const asItIs = { createHTML: (html) => html };
 const markup = window.trustedTypes?.createPolicy("page", asItIs) ?? asItIs; // some browsers have no such policies
-let clockOffset = 0; // the service's clock minus the browser's, in milliseconds
-
-const now = () => Date.now() + clockOffset;
-const clockOf = (ms) => new Date(ms).toISOString().slice(11, 19);
-
-document.documentElement.classList.add("script");
 
 // parse returns the elements of a text of the program's.
 function parse(html) {
@@ -23,22 +17,17 @@ function parse(html) {
 }
 
 // Attributes that the script gives to elements of the program's.
-const own = ["class", "aria-current", "aria-pressed", "tabindex"];
+const own = ["aria-current", "open", "tabindex"];
 
 // morph makes an element what another one is. What is the same stays, with the focus, the scrolling and the
-// open list that may be in it. Rows are the same if their ids are, and other elements if their places are.
+// selection in it. Elements with an id are the same if their ids are, and others if their places are.
 function morph(to, from) {
 	for (const name of to.getAttributeNames()) if (!from.hasAttribute(name) && !own.includes(name)) to.removeAttribute(name);
 	for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);
-	morphAll(to, from);
-	if (to.localName === "select" && from.value !== to.value) to.value = from.value;
-}
-
-// morphAll makes the children of an element those of another one.
-function morphAll(to, from) {
 	let at = to.firstChild;
+	const here = new Map([...to.children].filter((e) => e.id).map((e) => [e.id, e]));
 	for (const wanted of [...from.childNodes]) {
-		const fits = wanted.id ? [...to.children].find((e) => e.id === wanted.id) : at;
+		const fits = wanted.id ? here.get(wanted.id) : at;
 		if (fits?.nodeName !== wanted.nodeName || !wanted.id && fits.id) {
 			to.insertBefore(wanted, at);
 			continue;
@@ -55,7 +44,7 @@ function morphAll(to, from) {
 // drop removes a node and returns the next one. The focus, if it was in there, goes to the neighbour.
 function drop(e) {
 	const next = e.nextSibling;
-	const heirs = [e.nextElementSibling, e.previousElementSibling, e.parentElement.closest("section, dialog, header")];
+	const heirs = [e.nextElementSibling, e.previousElementSibling, e.parentElement.closest("section, header")];
 	const focused = e.contains(document.activeElement);
 	e.remove();
 	if (focused) heirs.map((heir) => heir?.querySelector("button, a")).find(Boolean)?.focus();

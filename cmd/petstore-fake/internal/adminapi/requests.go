@@ -1,0 +1,175 @@
+package adminapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/fake"
+)
+
+// shownRequest is a request of the journal. A body that is not UTF-8, which JSON cannot carry,
+// stands in the field with Base64 in its name.
+type shownRequest struct {
+	Seq            int         `json:"seq"`
+	Operation      string      `json:"operation"`
+	KeyID          int         `json:"keyId"` // 0 without a valid key
+	Key            string      `json:"key"`
+	Method         string      `json:"method"`
+	Path           string      `json:"path"`
+	Header         http.Header `json:"header"`
+	Body           string      `json:"body"`
+	BodyBase64     []byte      `json:"bodyBase64,omitempty"`
+	Status         int         `json:"status"`
+	ResponseHeader http.Header `json:"answerHeader"`
+	Response       string      `json:"answer"`
+	ResponseBase64 []byte      `json:"answerBase64,omitempty"`
+	Time           time.Time   `json:"time"`
+	DurationMS     float64     `json:"durationMs"`
+	Fault          bool        `json:"fault"`
+	FaultEffect    string      `json:"faultEffect,omitempty"`
+	Hint           string      `json:"hint"`
+	Curl           string      `json:"curl,omitempty"`
+}
+
+func (a *API) showRequest(r fake.Request) shownRequest {
+	shown := shownRequest{
+		Seq: r.Seq, Operation: r.Operation, Method: r.Method, Path: r.Path, Header: r.Header, KeyID: r.Key,
+		Status: r.StatusCode, ResponseHeader: r.ResponseHeader, Time: r.Time.UTC(), Hint: r.Hint,
+		DurationMS: float64(r.Duration) / float64(time.Millisecond),
+		Fault:      r.FaultEffect != "", FaultEffect: r.FaultEffect,
+	}
+	if shown.Key = journal.Keyless(r); r.Key > 0 {
+		shown.Key = journal.MaskKey(a.srv.Keys()[r.Key-1].APIKey)
+	}
+	shown.Body, shown.BodyBase64 = showBytes(r.Body)
+	shown.Response, shown.ResponseBase64 = showBytes(r.ResponseBody)
+	return shown
+}
+
+func showBytes(b []byte) (text string, binary []byte) {
+	if utf8.Valid(b) {
+		return string(b), nil
+	}
+	return "", b
+}
+
+// fitting returns the seqs of the requests after since that fit the filters of a query, oldest
+// first.
+func (a *API) fitting(q *httpjson.Query, since int64) (seqs []int) {
+	a.page.Journal.Update()
+	filter := journal.NewFilter(q)
+	for e := range a.page.Journal.NewestFirst() {
+		if int64(e.Seq) > since && filter.Fits(e) && filter.FitsStatus(e.StatusCode) {
+			seqs = append(seqs, e.Seq)
+		}
+	}
+	slices.Reverse(seqs)
+	return seqs
+}
+
+// listRequests handles GET /_fake/requests. It encodes one request at a time: all together may be
+// as large as the journal.
+func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
+	q := httpjson.ReadQuery(r, append(journal.Parameters(), "since", "limit")...)
+	fitting := a.fitting(q, q.Number("since", 0, math.MaxInt32, 0))
+	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
+	if q.Err != nil {
+		return q.Err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"total":%d,"requests":[`, len(fitting)) // an error says that the client is gone
+	writeEach(w, a, fitting[max(len(fitting)-limit, 0):], func(one fake.Request) any { return a.showRequest(one) })
+	_, _ = io.WriteString(w, "]}\n")
+	return nil
+}
+
+// writeEach writes those of the requests that the journal still holds, with commas between them.
+func writeEach(w io.Writer, a *API, seqs []int, show func(fake.Request) any) {
+	separator := ""
+	for _, seq := range seqs {
+		one, ok := a.srv.Request(seq)
+		if !ok {
+			continue
+		}
+		text, _ := json.Marshal(show(one)) // nothing in it cannot be encoded
+		if _, err := fmt.Fprintf(w, "%s%s", separator, text); err != nil {
+			return // the client is gone
+		}
+		separator = ",\n"
+	}
+}
+
+// findRequest returns the request that the path of a request names. The page names the journal, too:
+// after a reset, the number belongs to another request.
+func (a *API) findRequest(r *http.Request) (fake.Request, error) {
+	q := httpjson.ReadQuery(r, "journal")
+	number := strconv.FormatInt(a.page.Journal.Update(), 10)
+	if at := q.Values.Get("journal"); at != "" && at != number {
+		return fake.Request{}, httpjson.Errorf(http.StatusConflict,
+			"the journal was cleared since; this request is not in it")
+	}
+	n, ok := httpjson.ID(r)
+	e, found := a.page.Journal.Entry(int(min(max(n, 0), math.MaxInt32)))
+	if !ok || !found {
+		return e.Request, httpjson.NotFound("there is no request %q in the journal", spec.Clip(r.PathValue("id")))
+	}
+	return e.Request, q.Err
+}
+
+func (a *API) getRequest(r *http.Request) (any, error) {
+	one, err := a.findRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	shown := a.showRequest(one)
+	shown.Curl = a.curl(r, one)
+	return shown, nil
+}
+
+// curl returns the command that sends a request again.
+func (a *API) curl(r *http.Request, one fake.Request) string {
+	return replay.Curl(httpjson.Origin(r), one, a.page.PublicKey(one))
+}
+
+func (a *API) getCurl(w http.ResponseWriter, r *http.Request) error {
+	one, err := a.findRequest(r)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, a.curl(r, one)) // an error says that the client is gone
+	return nil
+}
+
+// repeat sends a request again, with the key it came with.
+func (a *API) repeat(r *http.Request) (any, error) {
+	one, err := a.findRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	return nil, replay.Send(a.srv, httpjson.Origin(r), one, a.page.Answered)
+}
+
+func (a *API) clearRequests(*http.Request) (any, error) {
+	a.page.Journal.Clear()
+	return nil, nil
+}
+
+func (a *API) violations(*http.Request) (any, error) {
+	shown := []map[string]any{}
+	for _, v := range a.srv.Violations() {
+		shown = append(shown, map[string]any{"rule": v.Rule, "section": v.Section, "detail": v.Detail, "seq": v.Seq})
+	}
+	return map[string]any{"violations": shown}, nil
+}

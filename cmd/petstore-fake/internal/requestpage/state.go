@@ -1,0 +1,223 @@
+package requestpage
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
+)
+
+// maxListed bounds the keys, the faults and the pets that the page lists, each.
+const maxListed = 100
+
+// state is what the page shows.
+type state struct {
+	layout
+	page     *Page
+	Version  string
+	Origin   string
+	Port     string
+	Now      time.Time
+	Journal  int64  // the number of the journal
+	Text     string // what is to be found
+	Filtered bool
+
+	Rows                []row
+	OneKey              bool // whether all rows have the same sender
+	Fit, Total, Dropped int  // requests
+	Kinds               [len(kinds)]kindCount
+	Violations          int
+	First               string // a command for a first request, while there is none
+	Detail              *detail
+
+	Latency, Ahead time.Duration
+	Active         int // faults
+	Banned         []keyPart
+	Keys           []keyPart
+	Key            keyPart // the chosen one
+	Chart          chart
+	FaultFields    string
+	Operations     []string
+	Faults         []fault
+	Over           []fault // have struck as often as they were to
+	Pets           []petstore.Pet
+	PetCount       int
+}
+
+// kindCount is how many of the requests that fit have responses of a kind.
+type kindCount struct {
+	Class, Text, Find string
+	N                 int
+}
+
+// state returns what the page shows for the query of a request.
+func (p *Page) state(r *http.Request) (*state, error) {
+	q := httpjson.ReadQuery(r, "text", "request", "key")
+	s := &state{
+		layout: p.layout, page: p, Version: petstore.Version, Origin: httpjson.Origin(r), Now: p.srv.Now(),
+		Port: (&url.URL{Host: r.Host}).Port(), Journal: p.Journal.Update(), Text: q.Values.Get("text"),
+		Violations: p.Journal.Violations(), Dropped: p.Journal.Dropped(), Latency: p.srv.Latency(), Ahead: p.Ahead(),
+		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fakecontrol.Operations(),
+	}
+	open := int(q.Number("request", 1, math.MaxInt32, 0))
+	key := int(q.Number("key", 1, math.MaxInt32, 1))
+	q.Values.Del("key") // the words of the text choose requests
+	filter := journal.NewFilter(q)
+	if q.Err != nil {
+		return nil, q.Err
+	}
+	senders := s.addKeys(key)
+	s.Filtered = filter.Given
+	s.addRows(filter, senders)
+	s.addFaults()
+	if e, ok := p.Journal.Entry(open); ok {
+		s.Detail = s.detail(e, senders)
+	}
+	p.mu.Lock()
+	s.Chart = p.traffic.chart(s.Now, s.Key.ID)
+	p.mu.Unlock()
+	all := p.srv.Pets()
+	s.Pets, s.PetCount = slices.Clone(all[max(len(all)-maxListed, 0):]), len(all)
+	slices.Reverse(s.Pets)
+	return s, nil
+}
+
+// addRows adds the newest requests that fit, and counts all.
+func (s *state) addRows(filter journal.Filter, senders map[int]string) {
+	for i, k := range kinds {
+		s.Kinds[i] = kindCount{Class: k.Class, Text: k.Text, Find: k.Find}
+	}
+	s.OneKey = true
+	for e := range s.page.Journal.NewestFirst() {
+		s.Total++
+		if !filter.Fits(e) {
+			continue
+		}
+		if !journal.Pending(e.Request) {
+			s.Kinds[kindOf(e.StatusCode)].N++
+		}
+		if !filter.FitsStatus(e.StatusCode) {
+			continue
+		}
+		if s.Fit++; len(s.Rows) < maxRows {
+			s.Rows = append(s.Rows, newRow(e, senders))
+			s.OneKey = s.OneKey && s.Rows[0].Sender == s.Rows[len(s.Rows)-1].Sender
+		}
+	}
+	arrange(s.Rows)
+	if s.Total == 0 {
+		r := fake.Request{Method: "GET", Path: "/v1/pets", Key: 1, Header: http.Header{"Authorization": {"Bearer [redacted]"}}}
+		s.First = replay.Curl(s.Origin, r, s.page.PublicKey(r))
+	}
+}
+
+// Archive returns the address of the requests that fit as an HTTP archive.
+func (s *state) Archive() string {
+	if !s.Filtered {
+		return "/_fake/har"
+	}
+	return "/_fake/har?text=" + url.QueryEscape(s.Text)
+}
+
+// PublicKey returns the key that a request came with if anybody may see it, and otherwise "".
+func (p *Page) PublicKey(r fake.Request) string {
+	if keys := p.srv.Keys(); r.Key > 0 && keys[r.Key-1].APIKey == fake.DefaultAPIKey {
+		return fake.DefaultAPIKey
+	}
+	return ""
+}
+
+// keyPart is a key with its windows.
+type keyPart struct {
+	ID          int
+	Name, Plan  string
+	Limited     int
+	BannedUntil time.Time // zero for a key that is not banned
+	Windows     [2]window
+}
+
+// window is a window of a key, with a Limit of 0 for none and a zero Reset while it is unused.
+type window struct {
+	Name        string
+	Left, Limit int
+	Reset       time.Time
+}
+
+// addKeys adds the keys, and returns their names by their numbers.
+func (s *state) addKeys(chosen int) (names map[int]string) {
+	names = make(map[int]string)
+	for _, k := range s.page.srv.Keys() {
+		part := keyPart{
+			ID: k.Number, Name: journal.MaskKey(k.APIKey), Plan: k.Plan.String(), Limited: k.Limited,
+			BannedUntil: k.BannedUntil, Windows: [2]window{
+				newWindow("minute", k.Minute, k.Plan.PerMinute, k.MinuteReset),
+				newWindow("day", k.Day, k.Plan.PerDay, k.DayReset),
+			},
+		}
+		if part.Name != fake.DefaultAPIKey {
+			part.Name += " #" + strconv.Itoa(k.Number) // keys may begin alike
+		}
+		names[k.Number] = part.Name
+		if k.Revoked {
+			part.Name += " (revoked)"
+		}
+		if !k.BannedUntil.IsZero() {
+			s.Banned = append(s.Banned, part)
+		}
+		if part.ID == chosen || part.ID == 1 {
+			s.Key = part
+		}
+		if len(s.Keys) < maxListed {
+			s.Keys = append(s.Keys, part)
+		}
+	}
+	return names
+}
+
+func newWindow(name string, used, limit int, reset time.Time) window {
+	w := window{Name: name, Left: 1, Limit: limit}
+	if limit > 0 {
+		w.Left = max(limit-used, 0)
+	}
+	if used > 0 {
+		w.Reset = reset
+	}
+	return w
+}
+
+// fault is a fault as the page lists it.
+type fault struct {
+	ID, Fired int
+	Text      string    // as -fault takes it
+	Until     time.Time // zero without an end
+}
+
+// addFaults adds the faults, the latest first. A key is told by its number, as in what the page
+// injects.
+func (s *state) addFaults() {
+	for _, i := range slices.Backward(s.page.srv.Injections()) {
+		if i.Fault.APIKey != "" {
+			i.Fault.APIKey = "#" + strconv.Itoa(s.page.srv.KeyNumber(i.Fault.APIKey))
+		}
+		one := fault{i.ID, i.Fired(), shorten(spec.FormatFault(i.Fault)), i.Until}
+		if !i.Active {
+			s.Over = append(s.Over, one)
+			continue
+		}
+		if s.Active++; s.Active <= maxListed {
+			s.Faults = append(s.Faults, one)
+		}
+	}
+	s.Over = s.Over[:min(len(s.Over), maxListed)]
+}
