@@ -27,9 +27,7 @@ func (s *Server) Pet(id int64) (pet petstore.Pet, found bool) {
 
 // Pets returns the whole catalogue by ascending id, without a request. It is never nil.
 func (s *Server) Pets() []petstore.Pet {
-	pets := make([]petstore.Pet, 0, s.catalogue.len())
-	s.catalogue.list(query{limit: math.MaxInt}, func(p petstore.Pet) { pets = append(pets, p) })
-	return pets
+	return s.catalogue.list(query{limit: math.MaxInt})
 }
 
 // SetStatus gives a pet another status, or none, and reports whether there is such a pet.
@@ -81,38 +79,30 @@ func (c *catalogue) with(id int64, f func(i int)) bool {
 	return found
 }
 
-func (c *catalogue) len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.pets)
-}
-
 type query struct {
 	status petstore.PetStatus // empty: all
 	limit  int
 	order  Order
 }
 
-// list calls f with each pet that fits q, in its order. f must not call the catalogue.
-func (c *catalogue) list(q query, f func(petstore.Pet)) {
+// list returns the pets that fit q, in its order; never nil.
+func (c *catalogue) list(q query) []petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := len(c.pets)
-	var shuffled []int
-	if q.order == OrderShuffled {
-		shuffled = c.rng.Perm(n)
+	at := func(i int) int { return i }
+	switch q.order {
+	case OrderDescending:
+		at = func(i int) int { return n - 1 - i }
+	case OrderShuffled:
+		shuffled := c.rng.Perm(n)
+		at = func(i int) int { return shuffled[i] }
 	}
-	for i := 0; i < n && q.limit > 0; i++ {
-		p := &c.pets[i]
-		switch q.order {
-		case OrderDescending:
-			p = &c.pets[n-1-i]
-		case OrderShuffled:
-			p = &c.pets[shuffled[i]]
-		}
-		if q.status == "" || q.status == p.Status {
-			f(*p)
-			q.limit--
+	pets := []petstore.Pet{}
+	for i := 0; i < n && len(pets) < q.limit; i++ {
+		if p := c.pets[at(i)]; q.status == "" || q.status == p.Status {
+			pets = append(pets, p)
 		}
 	}
+	return pets
 }

@@ -87,31 +87,4 @@ func TestClock(t *testing.T) {
 			assert.Equal(t, "Thu, 05 Dec 2030 00:00:01 GMT", r.header.Get("Date"))
 		})
 	})
-	t.Run("moves, and the log says that no client wakes", func(t *testing.T) {
-		for name, c := range map[string]struct {
-			sent int
-			move func(*fake.Server)
-		}{
-			"after a 429":             {2, func(srv *fake.Server) { srv.Advance(time.Minute) }},
-			"after the last request":  {1, func(srv *fake.Server) { srv.Advance(time.Hour) }},
-			"by SetTime":              {1, func(srv *fake.Server) { srv.SetTime(srv.Now().Add(time.Minute)) }},
-			"not for less than a ban": {0, func(srv *fake.Server) { srv.Advance(time.Hour) }},
-		} {
-			t.Run(name, func(t *testing.T) {
-				tb := &recorder{}
-				srv := fake.NewTestServer(tb, fake.WithPlan(fake.Enterprise(1, 0)))
-				for range c.sent {
-					viaMemory(t, srv).list(t)
-				}
-				srv.Advance(time.Second)
-				assert.Empty(t, tb.log.String())
-				c.move(srv)
-				want := "That wakes no client: clients wait by their own clock."
-				assert.Equal(t, c.sent > 0, len(tb.log.String()) > 0)
-				if c.sent > 0 {
-					assert.Contains(t, tb.log.String(), want)
-				}
-			})
-		}
-	})
 }

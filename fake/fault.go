@@ -80,42 +80,45 @@ func (f Fault) Validate() error {
 }
 
 func (f *Fault) problem() string {
-	err := checkOperation(f.Operation)
-	switch {
-	case err != nil:
+	if err := checkOperation(f.Operation); err != nil {
 		return err.Error()
-	case f.APIKey != "" && !isToken(f.APIKey):
-		return "APIKey is a key that no request can present: it has a space or a control character"
-	case f.Skip < 0:
-		return "Skip is negative"
-	case f.Times < Forever:
-		return "Times is negative and not Forever"
-	case f.For < 0:
-		return "For is negative"
-	case f.Delay < 0:
-		return "Delay is negative"
-	case !(f.Chance >= 0 && f.Chance <= 1):
-		return "Chance is not a probability between 0 and 1"
 	}
-	return cmp.Or(f.responseProblem(), headerProblem(f.Header))
-}
-
-func (f *Fault) responseProblem() string {
-	switch {
-	case f.Status != 0 && (f.Status < 200 || f.Status > 999):
-		return fmt.Sprintf("Status is %d; it must lie between 200 and 999", f.Status)
-	case f.Status < http.StatusBadRequest && f.Code+f.Message != "":
-		return "Code and Message need a Status of 400 or above"
-	case !credential.ValidHeaderValue(f.RetryAfter):
-		return "RetryAfter holds a control character"
-	case f.Wire != "" && f.Wire.row().wire == "":
+	if f.Wire != "" && !slices.Contains(wires(), f.Wire) {
 		return noSuch("wire", f.Wire, wires()).Error()
-	case f.Wire == WireTruncate && bodiless(f.Status):
-		return fmt.Sprintf("a response of status %d has no body to truncate", f.Status)
-	case f.Wire == WireRefuse && f.AfterCommit:
-		return "a connection that is refused cannot have carried out a request"
 	}
-	return ""
+	for _, c := range []struct {
+		wrong bool
+		what  string
+	}{
+		{
+			f.APIKey != "" && !isToken(f.APIKey),
+			"APIKey is a key that no request can present: it has a space or a control character",
+		},
+		{f.Skip < 0, "Skip is negative"},
+		{f.Times < Forever, "Times is negative and not Forever"},
+		{f.For < 0, "For is negative"},
+		{f.Delay < 0, "Delay is negative"},
+		{!(f.Chance >= 0 && f.Chance <= 1), "Chance is not a probability between 0 and 1"},
+		{
+			f.Status != 0 && (f.Status < 200 || f.Status > 999),
+			fmt.Sprintf("Status is %d; it must lie between 200 and 999", f.Status),
+		},
+		{f.Status < http.StatusBadRequest && f.Code+f.Message != "", "Code and Message need a Status of 400 or above"},
+		{!credential.ValidHeaderValue(f.RetryAfter), "RetryAfter holds a control character"},
+		{
+			f.Wire == WireTruncate && bodiless(f.Status),
+			fmt.Sprintf("a response of status %d has no body to truncate", f.Status),
+		},
+		{
+			f.Wire == WireRefuse && f.AfterCommit,
+			"a connection that is refused cannot have carried out a request",
+		},
+	} {
+		if c.wrong {
+			return c.what
+		}
+	}
+	return headerProblem(f.Header)
 }
 
 // headerProblem returns why a header cannot be sent, empty if it can. net/http would drop a bad
@@ -134,49 +137,39 @@ func headerProblem(h http.Header) string {
 
 // String describes the fault in a few words, without its key.
 func (f Fault) String() string {
-	text := "fault"
-	if f.Operation != "" {
-		text += " on " + f.Operation
-	}
-	if f.Delay > 0 {
-		text += " after " + f.Delay.String()
-	}
-	if f.Status != 0 {
-		text += fmt.Sprintf(" with status %d", f.Status)
-	}
-	if f.Wire.row().effect != "" {
-		text += " by " + string(f.Wire)
-	}
-	if f.AfterCommit {
-		text += " after commit"
-	}
-	return text
+	var w words
+	w.add(f.Operation != "", " on %s", f.Operation)
+	w.add(f.Delay > 0, " after %v", f.Delay)
+	w.add(f.Status != 0, " with status %d", f.Status)
+	w.add(f.Wire.row().effect != "", " by %s", f.Wire)
+	w.add(f.AfterCommit, " after commit")
+	return "fault" + strings.Join(w, "")
 }
 
 // effect describes in words what the fault does to a request that it strikes, such as "delayed by
 // 2s, status 503, Retry-After 5". It does not say which requests the fault strikes, nor how often.
 func (f *Fault) effect() string {
-	var words []string
-	add := func(applies bool, format string, args ...any) {
-		if applies {
-			words = append(words, fmt.Sprintf(format, args...))
-		}
-	}
-	add(f.AfterCommit, "carried out")
-	add(f.Delay > 0, "delayed by %v", f.Delay)
-	add(f.Status != 0, "status %d", f.Status)
-	add(f.Code != "", "code %s", f.Code)
-	add(f.Message != "", "message %s", quote(f.Message))
-	add(f.RetryAfter != "", "Retry-After %s", f.RetryAfter)
+	var w words
+	w.add(f.AfterCommit, "carried out")
+	w.add(f.Delay > 0, "delayed by %v", f.Delay)
+	w.add(f.Status != 0, "status %d", f.Status)
+	w.add(f.Code != "", "code %s", f.Code)
+	w.add(f.Message != "", "message %s", quote(f.Message))
+	w.add(f.RetryAfter != "", "Retry-After %s", f.RetryAfter)
 	for _, name := range slices.Sorted(maps.Keys(f.Header)) {
 		values := f.Header[name]
-		add(len(values) == 0, "no header %s", name)
-		add(len(values) > 0, "header %s: %s", name, strings.Join(values, ", "))
+		w.add(len(values) == 0, "no header %s", name)
+		w.add(len(values) > 0, "header %s: %s", name, strings.Join(values, ", "))
 	}
-	add(f.Body != nil, "another body of %d bytes", len(f.Body))
-	add(f.Wire.row().effect != "", "%s", f.Wire.row().effect)
-	if len(words) == 0 {
-		return "no change"
+	w.add(f.Body != nil, "another body of %d bytes", len(f.Body))
+	w.add(f.Wire.row().effect != "", "%s", f.Wire.row().effect)
+	return cmp.Or(strings.Join(w, ", "), "no change")
+}
+
+type words []string
+
+func (w *words) add(applies bool, format string, args ...any) {
+	if applies {
+		*w = append(*w, fmt.Sprintf(format, args...))
 	}
-	return strings.Join(words, ", ")
 }

@@ -38,5 +38,5 @@ func (s *Server) findPet(x *exchange) response {
 	if !ok {
 		return refusal(http.StatusNotFound, "getPet: there is no animal %d (section 4.3)", id)
 	}
-	return response{status: http.StatusOK, contentType: mediaJSON, body: appendPet(nil, pet)}
+	return response{status: http.StatusOK, contentType: mediaJSON, body: encode(newWirePet(pet))}
 }

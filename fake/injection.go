@@ -21,12 +21,12 @@ type Injection struct {
 	fired int
 }
 
-// faultList holds the faults at work, in the order of their injection. The slice is never changed
-// in place, so that requests walk through it without a lock while Match calls the server.
+// faultList holds the faults at work, in the order of their injection. The slices are never changed
+// in place, so that requests walk through them without a lock while Match calls the server.
 type faultList struct {
 	mu    sync.Mutex
 	list  []*Injection
-	ended []*Injection // those that have struck as often as they were to
+	ended []*Injection // the last that have struck as often as they were to
 	last  int          // id
 	rng   *rand.Rand
 }
@@ -59,19 +59,15 @@ func (s *Server) Inject(f Fault) *Injection {
 // maxEnded bounds the injections that are kept though they are over.
 const maxEnded = 1_000
 
+// clone returns a copy, whose header has the names that net/http looks for.
 func (f Fault) clone() Fault {
-	f.Header, f.Body = canonical(f.Header), bytes.Clone(f.Body)
-	return f
-}
-
-// canonical copies a header under the names that net/http looks for.
-func canonical(h http.Header) http.Header {
-	c := make(http.Header, len(h))
-	for name, values := range h {
+	h := make(http.Header, len(f.Header))
+	for name, values := range f.Header {
 		name = http.CanonicalHeaderKey(name)
-		c[name] = append(c[name], values...) // nil if there are none
+		h[name] = append(h[name], values...) // nil if there are none
 	}
-	return c
+	f.Header, f.Body = h, bytes.Clone(f.Body)
+	return f
 }
 
 // active reports whether the fault may still strike. The caller holds mu.

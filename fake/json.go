@@ -6,31 +6,40 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	petstore "github.com/petstore/petstore-go"
 )
 
-// The fields are named here and not by the tags of petstore.Pet: a wrong tag there must not be made
-// good by the same tag here.
+// wirePet is a Pet object (section 2). The fields are named here and not by the tags of
+// petstore.Pet: a wrong tag there must not be made good by the same tag here.
+type wirePet struct {
+	ID         int64  `json:"id"`
+	Name       string `json:"name"`
+	CategoryID int64  `json:"categoryId"`
+	Status     string `json:"status,omitempty"` // a pet without a status shows none
+}
 
-// appendPet appends a Pet object (section 2). A pet without a status shows none.
-func appendPet(b []byte, p petstore.Pet) []byte {
-	b = append(b, `{"id":`...)
-	b = strconv.AppendInt(b, p.ID, 10)
-	b = append(b, `,"name":`...)
-	b = appendString(b, p.Name)
-	b = append(b, `,"categoryId":`...)
-	b = strconv.AppendInt(b, p.CategoryID, 10)
-	if p.Status != "" {
-		b = append(b, `,"status":`...)
-		b = appendString(b, string(p.Status))
-	}
-	return append(b, '}')
+func newWirePet(p petstore.Pet) wirePet {
+	return wirePet{p.ID, p.Name, p.CategoryID, string(p.Status)}
+}
+
+// wireError is an Error object (section 7).
+type wireError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+}
+
+// encode returns a value as JSON. What is not UTF-8 becomes U+FFFD.
+func encode(v any) []byte {
+	b, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	must(err == nil, "encode", "%v", err)
+	return b
 }
 
 // codeOf returns the code of the Error objects of a status. The document fixes none (section 7):
@@ -49,36 +58,6 @@ func codeOf(status int) string {
 		return "injected"
 	}
 	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text)
-}
-
-// appendError appends an Error object (section 7).
-func appendError(b []byte, code, message string, status int) []byte {
-	b = append(b, `{"code":`...)
-	b = appendString(b, code)
-	b = append(b, `,"message":`...)
-	b = appendString(b, message)
-	b = append(b, `,"status":`...)
-	b = strconv.AppendInt(b, int64(status), 10)
-	return append(b, '}')
-}
-
-// appendString appends a JSON string. What is not UTF-8 becomes U+FFFD.
-func appendString(b []byte, s string) []byte {
-	if isPlain(s) { // which spares most of the time of a list
-		return append(append(append(b, '"'), s...), '"')
-	}
-	b, _ = jsontext.AppendQuote(b, s) // the error is about that replacement
-	return b
-}
-
-// isPlain reports whether a text is a JSON string as it is.
-func isPlain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
 }
 
 // unquoted returns the text of a JSON string that a decoder has accepted.

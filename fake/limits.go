@@ -134,25 +134,6 @@ func (k *apiKey) reason(q quota, sec int64) string {
 		k.plan.Name, q.limit, span, comeBack)
 }
 
-// waits returns the times in the future until which the clients of keys were told to wait: by a
-// Retry-After, or by a window with nothing left.
-func (r *keyring) waits() []time.Time {
-	var ends []time.Time
-	for _, k := range r.all() {
-		k.mu.Lock()
-		now := k.settle()
-		end := k.retryAt
-		if q := k.quota(now.Unix()); q.remaining == 0 && k.comeBack(q) > end.Unix() {
-			end = time.Unix(k.comeBack(q), 0)
-		}
-		k.mu.Unlock()
-		if end.After(now) {
-			ends = append(ends, end)
-		}
-	}
-	return ends
-}
-
 // toldToWait notes that the key's client gets a 429, and until when that asks it to wait.
 func (k *apiKey) toldToWait(until time.Time) {
 	k.mu.Lock()

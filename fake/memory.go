@@ -50,9 +50,6 @@ type memory struct{ srv *Server }
 
 // RoundTrip sends a request through net/http and a connection in memory.
 func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL == nil {
-		return m.srv.memory.RoundTrip(r) // which says so
-	}
 	if err := m.srv.turnAway(r); err != nil {
 		if r.Body != nil {
 			_ = r.Body.Close()
@@ -60,29 +57,28 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	c := &call{inflight: &m.srv.inflight, req: r, cancel: cancel}
-	c.inflight.enter(c) // if the server is closed, dial returns an error
+	d := &delivery{inflight: &m.srv.inflight, req: r, cancel: cancel}
+	d.inflight.enter(d) // if the server is closed, dial returns an error
 	resp, err := m.srv.memory.RoundTrip(r.WithContext(ctx))
 	if err != nil {
-		c.end()
+		d.end()
 		return nil, err
 	}
-	resp.Request = r
+	resp.Request, d.ReadCloser = r, resp.Body
 	if resp.Body == http.NoBody {
-		c.end()
+		d.end()
 		return resp, nil
 	}
-	c.body = resp.Body
-	c.responded.Store(true)
-	resp.Body = c
+	d.responded.Store(true)
+	resp.Body = d
 	return resp, nil
 }
 
 // turnAway returns the error of a request that a WireRefuse strikes before it is sent, nil if none
 // does.
 func (s *Server) turnAway(r *http.Request) (err error) {
-	if !s.faults.refuses() {
-		return nil
+	if r.URL == nil || !s.faults.refuses() {
+		return nil // net/http says that there is no URL
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -106,37 +102,38 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 	return nil
 }
 
-// call is a request of HTTPClient from its sending until its response body, which it is, was read
+// delivery is a request of HTTPClient from its sending until its response body, which it is, was read
 // to its end or closed.
-type call struct {
+type delivery struct {
+	io.ReadCloser // of the response of net/http
+
 	inflight  *inflight
 	req       *http.Request
 	cancel    context.CancelCauseFunc
-	body      io.ReadCloser
 	responded atomic.Bool
 }
 
 // end may be called more than once.
-func (c *call) end() {
-	c.cancel(nil)
-	c.inflight.leave(c)
+func (d *delivery) end() {
+	d.cancel(nil)
+	d.inflight.leave(d)
 }
 
-func (c *call) String() string { return fmt.Sprintf("%s %s", c.req.Method, c.req.URL.Path) }
+func (d *delivery) String() string { return fmt.Sprintf("%s %s", d.req.Method, d.req.URL.Path) }
 
-// Read ends the call with the body.
-func (c *call) Read(p []byte) (int, error) {
-	n, err := c.body.Read(p)
+// Read ends the delivery with the body.
+func (d *delivery) Read(p []byte) (int, error) {
+	n, err := d.ReadCloser.Read(p)
 	if err != nil {
-		c.end()
+		d.end()
 	}
 	return n, err
 }
 
-// Close ends the call.
-func (c *call) Close() error {
-	err := c.body.Close()
-	c.end()
+// Close ends the delivery.
+func (d *delivery) Close() error {
+	err := d.ReadCloser.Close()
+	d.end()
 	return err
 }
 

@@ -35,7 +35,7 @@ func refusal(status int, format string, args ...any) response {
 	return response{
 		status:      status,
 		contentType: mediaJSON,
-		body:        appendError(nil, codeOf(status), message, status),
+		body:        encode(wireError{codeOf(status), message, status}),
 		hint:        message,
 	}
 }
@@ -58,7 +58,7 @@ func (a *response) apply(f *Fault) {
 	}
 	if f.Status >= http.StatusBadRequest {
 		a.contentType = mediaJSON
-		a.body = appendError(nil, cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint), f.Status)
+		a.body = encode(wireError{cmp.Or(f.Code, codeOf(f.Status)), cmp.Or(f.Message, a.hint), f.Status})
 	}
 	if f.Body != nil {
 		a.body, a.contentType = f.Body, cmp.Or(a.contentType, mediaJSON)

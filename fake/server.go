@@ -107,14 +107,8 @@ func (s *Server) Now() time.Time { return s.clock.now() }
 // Advance moves the server's clock ahead of the time around it, or back by a negative d: windows
 // pass, bans end, and the Date header follows. It affects only the server: a client that waits for
 // the end of a window, and a [Fault.Delay], follow their own clock and wait on. Inside a
-// testing/synctest bubble time.Sleep moves the server's clock and the client's together. The log of
-// a test says so when Advance moves past a time that a client was told to wait for.
-func (s *Server) Advance(d time.Duration) {
-	if s.tb != nil {
-		s.tb.Helper()
-	}
-	s.move(func() { s.clock.offset.Add(int64(d)) })
-}
+// testing/synctest bubble time.Sleep moves the server's clock and the client's together.
+func (s *Server) Advance(d time.Duration) { s.clock.offset.Add(int64(d)) }
 
 // SetTime moves the server's clock to t; it goes on from there, and so do later calls of
 // [Server.Advance]. Waiting clients do not wake, as with Advance. Windows begin anew if
@@ -122,29 +116,7 @@ func (s *Server) Advance(d time.Duration) {
 // if t is before 1970 or after 2292.
 func (s *Server) SetTime(t time.Time) {
 	mustBeTime("SetTime", t)
-	if s.tb != nil {
-		s.tb.Helper()
-	}
-	s.move(func() { s.clock.set(t) })
-}
-
-// move moves the clock, and logs to the test if a client may go on waiting all the same.
-func (s *Server) move(how func()) {
-	if s.tb == nil {
-		how()
-		return
-	}
-	s.tb.Helper()
-	waits := s.keys.waits()
-	how()
-	now := s.Now()
-	for _, until := range waits {
-		if !until.After(now) {
-			s.tb.Logf("fake: the server's clock moved past %s, until when a client was told to wait."+
-				" That wakes no client: clients wait by their own clock. In a testing/synctest bubble,"+
-				" time.Sleep moves both clocks", until.UTC().Format(time.RFC3339))
-		}
-	}
+	s.clock.set(t)
 }
 
 // SetLatency holds every response back for d from now on, as [WithLatency] does. It panics if d is

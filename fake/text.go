@@ -42,9 +42,3 @@ func plural(n int, thing string) string {
 	}
 	return fmt.Sprintf("%d %s", n, thing)
 }
-
-// oneOf returns a list in words, such as "a, b or c".
-func oneOf(names []string) string {
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
