@@ -41,7 +41,7 @@
 // # Mocks
 //
 // A test that needs no service at all can have an interface with the methods that it uses of
-// [petstore.Client], for a mock by hand, gomock or testify: see examples/mock. Prefer the fake where
+// [petstore.Client], for a mock by hand, gomock or testify. Prefer the fake where
 // errors, limits or what was sent matter: a mock returns what you believe, the fake what the
 // document says. In a suite, make a server in SetupTest, not in SetupSuite, so that no test finds
 // the pets of another.

@@ -139,7 +139,7 @@ func writeReport(path string, rows [][]string) error {
 		}
 	}
 	draft := path + ".tmp"
-	_ = os.Remove(draft)                                                   // of a run that was killed, or a link that somebody has planted
+	_ = os.Remove(draft) // of a run that was killed, or a link that somebody has planted
 	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -1,41 +1,37 @@
 package main
 
 import (
-	"strings"
+	"os"
 	"testing"
-	"testing/synctest"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/petstore/petstore-go/fake"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = os.Unsetenv("PETSTORE_BASE_URL") // no test calls a real service
+	goleak.VerifyTestMain(m)
+}
 
-func TestRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newFake()
-		defer server.Close()
-		var out strings.Builder
-		require.NoError(t, run(t.Context(), server.Client(), &out))
-		assert.Equal(t, `
-The first pets (5)
-  ID   NAME     CATEGORY   STATUS
-  1    Rex      1          available
-  2    Mimi     2          available
-  3    Hoppel   3          sold
-  4    Coco     4          pending
-  5    Bruno    1          available
+func Example() {
+	main()
+	// Output:
+	// 1 Rex, available
+	// 2 Mimi, available
+	// added Nala with id 4, pending
+	// 998 of 1000 requests left in this window
+}
 
-Available (3)
-  ID   NAME    CATEGORY   STATUS
-  1    Rex     1          available
-  2    Mimi    2          available
-  5    Bruno   1          available
-
-Added Nala with id 6, status pending
-
-997 of 1000 requests left in this window
-`, out.String())
-	})
+// A service that the environment names is used in place of the fake.
+func Example_service() {
+	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
+	defer server.Close()
+	_ = os.Setenv("PETSTORE_BASE_URL", server.URL())
+	_ = os.Setenv("PETSTORE_API_KEY", server.APIKey())
+	defer os.Unsetenv("PETSTORE_BASE_URL")
+	main()
+	// Output:
+	// added Nala with id 1, pending
+	// 58 of 60 requests left in this window
 }

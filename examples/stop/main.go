@@ -12,8 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
-	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -22,15 +20,15 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// work adds pets until stop ends, and returns how many it has added. It is given a client that has
-// WithStop(stop), and calls with a context that does not end: a create in flight finishes.
-func work(stop context.Context, client *petstore.Client, pets int) (added int, err error) {
+// work adds pets until stop ends, and returns how many it has added. Its calls have a context that
+// does not end.
+func work(stop context.Context, server *fake.Server, pets int) (added int, err error) {
+	client := server.Client(petstore.WithStop(stop))
 	for ; added < pets; added++ {
 		_, err := client.CreatePet(context.WithoutCancel(stop), petstore.NewPet{Name: fmt.Sprint("Pet ", added)})
-		switch {
-		case stop.Err() != nil && errors.Is(err, petstore.ErrNotSent):
-			return added, nil // nothing was lost
-		case err != nil:
+		if stop.Err() != nil && errors.Is(err, petstore.ErrNotSent) {
+			break // nothing was lost
+		} else if err != nil {
 			return added, err
 		}
 	}
@@ -38,13 +36,10 @@ func work(stop context.Context, client *petstore.Client, pets int) (added int, e
 }
 
 func main() {
-	stop, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	stop, done := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer done()
 	server := fake.NewServer(fake.WithLatency(100 * time.Millisecond))
 	defer server.Close()
-	added, err := work(stop, server.Client(petstore.WithStop(stop)), 20)
-	if err != nil {
-		log.Print(err)
-	}
-	fmt.Println(added, "pets were added, and none is in doubt:", added == len(server.Pets()))
+	added, err := work(stop, server, 20)
+	fmt.Println(added, "pets were added, and none is in doubt:", err == nil && added == len(server.Pets()))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -21,7 +20,7 @@ func TestWork(t *testing.T) {
 		server := fake.NewTestServer(t, fake.WithLatency(time.Second))
 		stop, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer cancel()
-		added, err := work(stop, server.Client(petstore.WithStop(stop)), 10)
+		added, err := work(stop, server, 10)
 		require.NoError(t, err)
 		assert.Equal(t, 3, added, "the third was in flight")
 		assert.Len(t, server.Pets(), 3)

@@ -1,60 +1,120 @@
-// Webhandler is a web server that does not let its own clients wait for the rate limit: it responds
-// 503 with the time after which to try again.
+// Webhandler is a web server that does not let its visitors wait for the rate limit: it responds 503
+// with the time after which to try again. It logs each call that failed, once.
 //
 //	go run ./examples/webhandler
 //
 // It prints
 //
-//	200  []
-//	200  []
-//	503 60 try again later
+//	GET /pets: 200  []
+//	POST /pets: 201  {"id":1,"name":"Rex","categoryId":1}
+//	GET /pets: 503 60 try again later
+//	POST /admin/reopen: 204
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
-// budget is the time that a visitor waits at most.
-const budget = 2 * time.Second
+// logFailures returns the option for a client that logs each call that failed, with the call_id that
+// the client's own log has.
+func logFailures(logger *slog.Logger) petstore.Option {
+	return petstore.WithTrace(&petstore.ClientTrace{CallDone: func(ctx context.Context, info petstore.CallDoneInfo) {
+		if info.Err != nil {
+			logger.ErrorContext(ctx, "pet store call failed", "call_id", strconv.FormatUint(info.Call.ID, 16),
+				"operation", info.Call.Operation, "duration", info.Duration, "error", info.Err.Error())
+		}
+	}})
+}
 
-// pets returns a handler that lists the available pets.
-func pets(client *petstore.Client) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), budget)
-		defer cancel()
-		result, err := client.ListPets(ctx, petstore.ListPetsParams{Status: petstore.PetStatusAvailable},
-			petstore.WithMaxWait(0)) // fail immediately in place of a wait for the next minute
-		if wait, ok := petstore.RetryAfter(err); ok { // of the limit, or of a 503 of the service
-			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-			http.Error(w, "try again later", http.StatusServiceUnavailable)
-			return
-		}
+// visitors returns the routes for visitors. WithMaxWait(0) has a call fail immediately in place of a
+// wait for the next minute.
+func visitors(client *petstore.Client) http.Handler {
+	routes := http.NewServeMux()
+	routes.HandleFunc("GET /pets", func(w http.ResponseWriter, r *http.Request) {
+		result, err := client.ListPets(r.Context(), petstore.ListPetsParams{},
+			petstore.WithMaxWait(0), petstore.WithCallTimeout(2*time.Second))
 		if err != nil {
-			http.Error(w, "the pet store has a problem", http.StatusBadGateway)
+			refuse(w, err)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(result.Pets) // it fails only if the visitor is gone
+		respond(w, http.StatusOK, result.Pets)
+	})
+	routes.HandleFunc("POST /pets", func(w http.ResponseWriter, r *http.Request) {
+		var pet petstore.NewPet
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&pet); err != nil {
+			http.Error(w, "this is no pet", http.StatusBadRequest)
+			return
+		}
+		// A visitor who hangs up must not leave a create whose outcome is unknown.
+		result, err := client.CreatePet(context.WithoutCancel(r.Context()), pet,
+			petstore.WithMaxWait(0), petstore.WithCallTimeout(10*time.Second))
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		respond(w, http.StatusCreated, result.Pet)
+	})
+	return routes
+}
+
+// administrators returns the routes for a port that visitors cannot reach. After a ban was lifted, or
+// a larger plan was bought, one of them ends the wait that the client still knows of.
+func administrators(client *petstore.Client) http.Handler {
+	routes := http.NewServeMux()
+	routes.HandleFunc("POST /admin/reopen", func(w http.ResponseWriter, _ *http.Request) {
+		client.ReopenLimit()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return routes
+}
+
+func respond(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // it fails only if the visitor is gone
+}
+
+// refuse responds to a visitor whose call failed.
+func refuse(w http.ResponseWriter, err error) {
+	wait, known := petstore.RetryAfter(err)
+	switch {
+	case errors.Is(err, petstore.ErrOutcomeUnknown): // first: a second try may add a second pet
+		http.Error(w, "the pet may have been added: look before you add it again", http.StatusBadGateway)
+	case errors.Is(err, petstore.ErrInvalidArgument), errors.Is(err, petstore.ErrBadRequest):
+		http.Error(w, "this is no pet", http.StatusBadRequest)
+	case known:
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		http.Error(w, "try again later", http.StatusServiceUnavailable)
+	default:
+		http.Error(w, "the pet store has a problem", http.StatusBadGateway)
 	}
 }
 
 func main() {
 	server := fake.NewServer(fake.WithPlan(fake.Enterprise(2, 0))) // two requests a minute
 	defer server.Close()
-	handler := pets(server.Client())
-	for range 3 {
+	client := server.Client(logFailures(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	show := func(handler http.Handler, method, path, body string) {
 		w := httptest.NewRecorder()
-		handler(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/pets", nil))
-		fmt.Println(w.Code, w.Header().Get("Retry-After"), w.Body)
+		handler.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body)))
+		fmt.Println(strings.TrimSpace(fmt.Sprintf("%s %s: %d %s %s", method, path, w.Code, w.Header().Get("Retry-After"), w.Body)))
 	}
+	show(visitors(client), "GET", "/pets", "")
+	show(visitors(client), "POST", "/pets", `{"name":"Rex","categoryId":1}`)
+	show(visitors(client), "GET", "/pets", "")
+	show(administrators(client), "POST", "/admin/reopen", "")
 }

@@ -1,34 +1,100 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
+	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestPets(t *testing.T) {
+func Example() {
+	main()
+	// Output:
+	// GET /pets: 200  []
+	// POST /pets: 201  {"id":1,"name":"Rex","categoryId":1}
+	// GET /pets: 503 60 try again later
+	// POST /admin/reopen: 204
+}
+
+// serve has a handler serve a request that its sender gives up after a time.
+func serve(t *testing.T, handler http.Handler, patience time.Duration, method, path, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body)))
+	return w
+}
+
+func TestVisitors_failures(t *testing.T) {
+	for name, test := range map[string]struct {
+		fault  fake.Fault
+		body   string
+		status int
+		said   string
+	}{
+		"the outcome is unknown": {
+			fake.Fault{Status: 503, RetryAfter: "30", AfterCommit: true},
+			`{"name":"Rex","categoryId":1}`, 502, "look before you add it again",
+		},
+		"the key is banned":   {fake.Fault{Status: 429, RetryAfter: "3600"}, `{"name":"Rex","categoryId":1}`, 503, "try again later"},
+		"the key is refused":  {fake.Fault{Status: 401}, `{"name":"Rex","categoryId":1}`, 502, "the pet store has a problem"},
+		"the pet has no name": {fake.Fault{}, `{"categoryId":1}`, 400, "this is no pet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				server := fake.NewTestServer(t)
+				if test.fault.Status > 0 {
+					server.Inject(test.fault)
+				}
+				client := server.Client(logFailures(slog.New(slog.NewTextHandler(&log, nil))))
+				w := serve(t, visitors(client), time.Hour, "POST", "/pets", test.body)
+				assert.Equal(t, test.status, w.Code)
+				assert.Contains(t, w.Body.String(), test.said)
+				if test.status == 400 { // the visitor's fault, and no call
+					assert.Empty(t, log.String())
+					return
+				}
+				assert.Equal(t, 1, strings.Count(log.String(), "\n"))
+				assert.Regexp(t, `msg="pet store call failed" call_id=[0-9a-f]+ operation=createPet duration=\S+ error="petstore: createPet: `, log.String())
+			})
+		})
+	}
+}
+
+func TestVisitors_hangUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)), fake.WithStrict())
-		handler := pets(server.Client())
-		get := func() *httptest.ResponseRecorder {
-			w := httptest.NewRecorder()
-			handler(w, httptest.NewRequest(http.MethodGet, "/pets", nil))
-			return w
-		}
-		assert.Equal(t, http.StatusOK, get().Code)
-		assert.Equal(t, "[]\n", get().Body.String())
-		limited := get()
-		assert.Equal(t, http.StatusServiceUnavailable, limited.Code)
-		assert.Equal(t, "60", limited.Header().Get("Retry-After"))
+		server := fake.NewTestServer(t, fake.WithLatency(time.Second), fake.WithStrict())
+		client := server.Client()
+		assert.Equal(t, 502, serve(t, visitors(client), time.Millisecond, "GET", "/pets", "").Code)
+		w := serve(t, visitors(client), time.Millisecond, "POST", "/pets", `{"name":"Rex","categoryId":1}`)
+		assert.Equal(t, 201, w.Code, "the create goes on")
 	})
 }
 
-func TestMainProgram(*testing.T) { main() }
+func TestAdministrators(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		server.Inject(fake.Fault{Operation: petstore.OpListPets, Status: 429, RetryAfter: "3600"}) // a ban that is lifted
+		client := server.Client()
+		get := func() int { return serve(t, visitors(client), time.Hour, "GET", "/pets", "").Code }
+		assert.Equal(t, 503, get())
+		assert.Equal(t, 503, get())
+		serve(t, administrators(client), time.Hour, "POST", "/admin/reopen", "")
+		assert.Equal(t, 200, get())
+	})
+}
