@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // block returns the first block of code in docs/petstore-fake.md that has a text.
@@ -72,6 +74,7 @@ func TestPageOfTheDocuments(t *testing.T) {
 	})
 	t.Run("finds a free port and waits until the program serves", func(t *testing.T) {
 		t.Parallel()
+		loopback.Need(t)
 		if _, err := exec.LookPath("curl"); err != nil {
 			t.Skip("there is no curl")
 		}

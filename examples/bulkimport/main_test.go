@@ -24,6 +24,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // TestMain is the program itself where a test has started it as one, to kill it. It sees that no
@@ -50,6 +51,7 @@ type port struct {
 
 func newPort(t *testing.T, rows int, opts ...fake.Option) *port {
 	t.Helper()
+	loopback.Need(t)
 	server := fake.NewTestServer(t, append(opts, fake.WithKey(secret, fake.Plan{}))...)
 	p := &port{bench: newBench(t, server, rows)}
 	listener := httptest.NewServer(p)
