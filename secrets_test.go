@@ -29,6 +29,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // TestKeyIsInNoOutput searches the client, its options, its limiter, all results and all kinds of
@@ -122,7 +123,7 @@ func failures() map[string]func(*testing.T) error {
 			return err
 		},
 	}
-	for _, wire := range quickWires() {
+	for _, wire := range fakecontrol.QuickWires() {
 		all["a connection: "+string(wire)] = func(t *testing.T) error { return struck(t, fake.Fault{Wire: wire}) }
 	}
 	for _, code := range []int{201, 202, 302, 401, 429, 503} {

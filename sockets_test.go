@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -184,17 +183,10 @@ func everyFailure() []fake.Fault {
 		{Status: 503, AfterCommit: true},
 		{Status: 302},
 	}
-	for _, wire := range quickWires() {
+	for _, wire := range fakecontrol.QuickWires() {
 		all = append(all, fake.Fault{Wire: wire})
 	}
 	return all
-}
-
-// quickWires returns the wires that break a response without a wait.
-func quickWires() []fake.Wire {
-	return slices.DeleteFunc(fakecontrol.Wires()[1:], func(w fake.Wire) bool {
-		return w == fake.WireStall || w == fake.WireDrip
-	})
 }
 
 // check checks that each origin got at least that many requests with the key in the header, that no

@@ -182,8 +182,8 @@ func outcomeUnknown(x *exchange, a *response) bool {
 	case !a.sent() || x.req.Context().Err() != nil: // the client is gone
 		return true
 	case a.status == http.StatusCreated:
-		return a.wire == WireTruncate || a.wire == WireDrip
-	case a.status/100 == 2, a.status == http.StatusRequestTimeout:
+		return !a.wire.row().whole
+	case a.status < 400, a.status == http.StatusRequestTimeout: // 303 is what follows a create
 		return true
 	}
 	return a.status >= http.StatusInternalServerError && a.status != http.StatusNotImplemented

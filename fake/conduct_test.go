@@ -2,6 +2,7 @@ package fake_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,9 +11,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/faketest"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
@@ -166,6 +169,24 @@ func TestRepeatedCreate(t *testing.T) {
 				}}, srv.Violations())
 			})
 		}
+	})
+	// Each status, since the rule and the client's table of retries are two lists.
+	t.Run("where the client says that the outcome is unknown", func(t *testing.T) {
+		faketest.Bubble(t, func(t *testing.T, srv *fake.Server) {
+			once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
+			for status := 200; status < 600; status++ {
+				if status == http.StatusCreated {
+					continue // of a pet that was not added: no service does that
+				}
+				srv.Reset()
+				srv.Inject(fake.Fault{Status: status, Operation: petstore.OpCreatePet})
+				_, err := srv.Client(once).CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+				unknown := errors.Is(err, petstore.ErrOutcomeUnknown)
+				_, err = srv.Client(once).CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 1})
+				require.NoError(t, err)
+				assert.Equal(t, unknown, slices.Contains(rules(srv), fake.RuleRepeatedCreate), status)
+			}
+		})
 	})
 	t.Run("not after a known outcome", func(t *testing.T) {
 		for name, f := range map[string]fake.Fault{

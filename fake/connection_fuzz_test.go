@@ -117,7 +117,7 @@ func FuzzConnection(f *testing.F) {
 		"/v1/pets/", "/v1/pets/7/", "/v1/pets/7/x", "/v1/pets/%37", "/v1/pets/a%2Fb", "/v1/pets/%2f", "/v1/petss", "/v1", "/", "/v2/pets",
 		"/v1/pets?x=/", "/v1/pets/-1", "/v1/pets/..", "/V1/pets", "/v1/pets/ü", "*", "/%70ets/1", "/v1/pets%2F1", "/v1/pets/1%2f", "/v1/%70ets/1",
 	} {
-		for _, method := range []string{"GET", "POST", "HEAD", "NOSUCH", "get", "OPTIONS", "CONNECT"} {
+		for _, method := range []string{"GET", "POST", "HEAD", "NOSUCH", "get", "OPTIONS", "CONNECT", "PUT", "PATCH", "DELETE"} {
 			f.Add([]byte(method + " " + target + " HTTP/1.1\r\n" + key + "\r\n"))
 		}
 	}

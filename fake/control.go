@@ -60,9 +60,9 @@ func (c *control) Injection(i *Injection) (id int, f Fault, until time.Time, act
 	return i.id, i.fault.clone(), i.until, i.active()
 }
 
-func (*control) Rules() []Rule        { return rules() }
-func (*control) Wires() []Wire        { return wires() }
-func (*control) Operations() []string { return operationNames() }
+func (*control) Rules() []Rule           { return rules() }
+func (*control) Wires(quick bool) []Wire { return wires(quick) }
+func (*control) Operations() []string    { return operationNames() }
 
 func (*control) Plans() []Plan { return namedPlans() }
 

@@ -51,13 +51,20 @@ func inBubble(t *testing.T, name string, opts []fake.Option, f func(*testing.T, 
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := fake.NewTestServer(t, opts...)
-			f(t, srv, viaMemory(t, srv))
+			d := viaMemory(t, srv)
+			d.client.Timeout = 0 // a bubble ends by itself if nothing happens any more
+			f(t, srv, d)
 		})
 	})
 }
 
+// longest is how long a test hangs if a response never comes. Tests that wait longer say so.
+const longest = time.Minute
+
 func viaMemory(_ testing.TB, srv *fake.Server) entryPoint {
-	return entryPoint{srv.HTTPClient(), "http://service.test/v1"}
+	hc := srv.HTTPClient()
+	hc.Timeout = longest
+	return entryPoint{hc, "http://service.test/v1"}
 }
 
 func viaURL(t testing.TB, srv *fake.Server) entryPoint {
@@ -76,7 +83,7 @@ func viaHandler(t testing.TB, srv *fake.Server) entryPoint {
 func socketClient(t testing.TB) *http.Client {
 	tr := &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr}
+	return &http.Client{Transport: tr, Timeout: longest}
 }
 
 // request is a request of a test; its zero fields stand for the usual values.

@@ -2,6 +2,8 @@ package fake
 
 import (
 	"bytes"
+	"go/parser"
+	"go/token"
 	"math"
 	"math/big"
 	"mime"
@@ -42,19 +44,46 @@ func (m *model) check(t *testing.T, x served) {
 	case !presentsKey(x.request.Header):
 		code = http.StatusUnauthorized
 		assert.Equal(t, "Bearer", x.answer.Header().Get("WWW-Authenticate"))
-	case path == "/v1/pets" && x.request.Method == http.MethodGet:
-		m.checkList(t, x)
-		return
-	case path == "/v1/pets" && x.request.Method == http.MethodPost:
-		m.checkCreate(t, x)
-		return
-	case x.request.Method == http.MethodGet:
-		m.checkGet(t, x, id)
+	case modelled()[x.request.Method+" "+path] != nil:
+		modelled()[x.request.Method+" "+path](m, t, x, id)
 		return
 	default:
 		assert.Contains(t, x.answer.Header().Get("Allow"), http.MethodGet)
 	}
 	assert.Equal(t, code, x.answer.Code)
+}
+
+// modelled returns the operations that the model has.
+func modelled() map[string]func(*model, *testing.T, served, string) {
+	return map[string]func(*model, *testing.T, served, string){
+		"GET /v1/pets":         (*model).checkList,
+		"POST /v1/pets":        (*model).checkCreate,
+		"GET /v1/pets/{petId}": (*model).checkGet,
+	}
+}
+
+func TestModelHasEveryOperation(t *testing.T) {
+	for _, o := range operations() {
+		assert.NotNil(t, modelled()[o.method+" "+o.path()], "model_test.go lacks %s", o.name)
+	}
+	assert.Len(t, modelled(), len(operations()))
+}
+
+// PlanFree and the others are in namedPlans, from which petstore-fake has them.
+func TestEveryPlanIsNamed(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "plan.go", nil, 0)
+	require.NoError(t, err)
+	var declared []string
+	for name := range f.Scope.Objects {
+		if after, ok := strings.CutPrefix(name, "Plan"); ok && after != "" {
+			declared = append(declared, after)
+		}
+	}
+	var named []string
+	for _, p := range namedPlans() {
+		named = append(named, p.Name)
+	}
+	assert.ElementsMatch(t, declared, named)
 }
 
 // checkEveryAnswer checks the parts that all responses have: the three headers, the server's time
@@ -124,7 +153,7 @@ func number(s string, least, most int64) (int64, bool) {
 	return n.Int64(), true
 }
 
-func (m *model) checkList(t *testing.T, x served) {
+func (m *model) checkList(t *testing.T, x served, _ string) {
 	t.Helper()
 	values, err := url.ParseQuery(x.request.URL.RawQuery)
 	limit, good := int64(20), err == nil && len(values["limit"]) < 2 && len(values["status"]) < 2
@@ -162,7 +191,7 @@ func (m *model) checkGet(t *testing.T, x served, petID string) {
 	assert.Equal(t, m.pets[i], got)
 }
 
-func (m *model) checkCreate(t *testing.T, x served) {
+func (m *model) checkCreate(t *testing.T, x served, _ string) {
 	t.Helper()
 	p, ok := readByJSONv2(x.body)
 	if !ok || x.broken || len(x.body) > maxBody || !saysJSON(x.request.Header) {

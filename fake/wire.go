@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"syscall"
 	"time"
 
@@ -45,38 +46,40 @@ const (
 type wireRow struct {
 	wire     Wire
 	effect   string                    // in words
+	whole    bool                      // the client has all of the response as soon as it has any
+	quick    bool                      // it takes no time
 	breakOff func(http.ResponseWriter) // ends the connection; nil if the client sees a response, or a part of it
 }
 
 // wireRows has a row for each constant: what else has a list of them is compared with this one.
 func wireRows() []wireRow {
 	return []wireRow{
-		{WireNone, "", nil},
-		{WireReset, "connection reset", reset},
-		{WireClose, "connection closed without a response", hangUp},
-		{WireTruncate, "body cut off after its first half", nil},
-		{WireGarbage, "bytes that are not HTTP", sendGarbage},
-		{WireStall, "no response until the client gives up", abort},
-		{WireDrip, "a byte of the body every " + dripPause.String(), nil},
-		{WireRefuse, "connection refused", reset},
+		{WireNone, "", true, true, nil},
+		{WireReset, "connection reset", false, true, reset},
+		{WireClose, "connection closed without a response", false, true, hangUp},
+		{WireTruncate, "body cut off after its first half", false, true, nil},
+		{WireGarbage, "bytes that are not HTTP", false, true, sendGarbage},
+		{WireStall, "no response until the client gives up", false, false, abort},
+		{WireDrip, "a byte of the body every " + dripPause.String(), false, false, nil},
+		{WireRefuse, "connection refused", false, true, reset},
 	}
 }
 
-func wires() (names []Wire) {
+// wires returns all wires, or those that take no time.
+func wires(quick bool) (list []Wire) {
 	for _, row := range wireRows() {
-		names = append(names, row.wire)
-	}
-	return names
-}
-
-// row returns the row of a wire, the zero row for one that is no constant.
-func (w Wire) row() wireRow {
-	for _, row := range wireRows() {
-		if row.wire == w {
-			return row
+		if !quick || row.quick {
+			list = append(list, row.wire)
 		}
 	}
-	return wireRow{}
+	return list
+}
+
+// row returns the row of a wire, that of WireNone for an empty one.
+func (w Wire) row() wireRow {
+	rows := wireRows()
+	i := slices.IndexFunc(rows, func(row wireRow) bool { return row.wire == w })
+	return rows[max(i, 0)]
 }
 
 // shows reports whether the client gets to see the response, or a part of it.

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
@@ -52,10 +51,7 @@ func TestFaults(t *testing.T) {
 	// nothing read, and so do clients of other languages.
 	t.Run("are seen on a new connection and on a kept one", func(t *testing.T) {
 		t.Parallel()
-		for _, wire := range fakecontrol.Wires()[1:] {
-			if wire == fake.WireStall || wire == fake.WireDrip {
-				continue // which take their time
-			}
+		for _, wire := range fakecontrol.QuickWires() {
 			t.Run(string(wire), func(t *testing.T) {
 				t.Parallel()
 				r, c := start(t, "-log", "text"), keepingClient(t)

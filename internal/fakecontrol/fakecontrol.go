@@ -48,7 +48,7 @@ type control interface {
 	Injection(i *fake.Injection) (id int, f fake.Fault, until time.Time, active bool)
 	Operations() []string
 	Rules() []fake.Rule
-	Wires() []fake.Wire
+	Wires(quick bool) []fake.Wire
 	Effect(f fake.Fault) string
 	Plans() []fake.Plan
 	ParseNewPet(text []byte) (petstore.NewPet, error)
@@ -140,7 +140,10 @@ func (s *Server) injection(i *fake.Injection) Injection {
 func Operations() []string { return of(nil).Operations() }
 
 // Wires returns all wires, [fake.WireNone] first.
-func Wires() []fake.Wire { return of(nil).Wires() }
+func Wires() []fake.Wire { return of(nil).Wires(false) }
+
+// QuickWires returns the wires that break a response without a wait.
+func QuickWires() []fake.Wire { return of(nil).Wires(true)[1:] }
 
 // Rules returns the rules of [fake.Server.Violations].
 func Rules() []fake.Rule { return of(nil).Rules() }
