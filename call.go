@@ -4,75 +4,160 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
+	"math/rand/v2"
+	"net/url"
+	"sync/atomic"
+	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
-	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
 // call is one API call with all its attempts. These are the steps of a create whose first response
 // is a 429 and whose second is a 201:
 //
-//	pets.go      CreatePet validates and encodes; perform makes the call
-//	engine.go    run passes a placeholder request to go-retryablehttp, the loop around the attempts
-//	call.go      attempt, below http.Client: one admission, one request
-//	gate.go      admit gets the key and a permit of the limiter
-//	attempt.go   send writes the request, releases the permit and reads the 429
-//	call.go      again asks internal/retry: a retry, not before Retry-After has passed
-//	gate.go      admit waits, with the call's first ticket in the limiter's queue
-//	attempt.go   send writes the request again and reads the 201
-//	call.go      again: no retry
-//	outcome.go   ofLast returns the error of the call, here nil; pet.go decodes it
+//	pets.go     CreatePet validates and encodes; perform makes the call
+//	retry.go    run passes the request to go-retryablehttp, the loop around the attempts
+//	send.go     RoundTrip, below http.Client: one attempt
+//	permit.go   admit gets the key and a permit of the limiter
+//	send.go     send writes the request, reads the 429 and releases the permit
+//	retry.go    decide asks internal/retry: a retry; wait returns the pause before it
+//	send.go     RoundTrip again
+//	permit.go   admit waits in the limiter's queue, where the call keeps its place
+//	send.go     send writes the request and reads the 201
+//	retry.go    decide: no retry
+//	outcome.go  ofLast returns the error of the call, here nil; pet.go decodes the body
 //
-// Nothing keeps a call after its end, so that calls share a pool: half of what a call takes.
+// Except for its progress, a call does not change once it has begun: other goroutines may ask for it
+// through the context.
 type call struct {
-	gate
-	outcome
+	client    *Client
+	operation *operation
+	config    *callConfig
+	id        uint64
+	url       url.URL
+	body      []byte // nil for none
+	progress  progress
+	loop      loop
+	first     attempt // saves an allocation: most calls have one attempt
 
-	placeholder placeholder
-	first       attempt // saves an allocation: most calls have one attempt
-	refused     error   // why the next attempt was not begun
+	begun  time.Time
+	traced context.Context //nolint:containedctx // of the last CallStart; without the timeout of WithCallTimeout
+	ctx    context.Context //nolint:containedctx // of the requests: the caller's, with the call in it
+	waits  context.Context //nolint:containedctx // of the waits: ctx, which WithStop ends as well
 }
 
-// kept has the parts of a call that a transport or a function of the user may keep.
-type kept struct {
-	progress progress
-	first    outgoing
+// progress is how far a call has come.
+type progress struct {
+	// Other goroutines read these.
+	attempts   atomic.Int32 // number of attempts begun
+	waited     atomic.Int64 // time waited for the rate limit, in ns
+	free       atomic.Int64 // time in the current Acquire that WithMaxWait does not count, in ns
+	waiting    atomic.Bool  // the call counts in tracer.waiting
+	keyRefused atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
+	keyID      atomic.Pointer[string]
+
+	asked    time.Time             // when the call asked the limiter first
+	last     *attempt              // nil before the first
+	sent     int                   // requests that may have been written
+	plan     retry.Plan            // what to do after the last attempt
+	refused  error                 // why the next attempt was not begun
+	askedKey bool                  // after a 401, WithAPIKeyFunc was asked for another key
+	ended    error                 // why the call must not send anything more
+	endPause func(d time.Duration) // ends the report of the pause before the next attempt; nil without one
 }
 
-// perform makes a call of c, which is nil if there is no client. It decodes the body of the
-// documented success; all else is an error.
+// request is what an operation asks for.
+type request struct {
+	operation *operation
+	path      string // below the base URL, unescaped, with a slash at its start; empty for the template
+	rawPath   string // path as the caller escaped it; empty if that is what net/url does
+	query     string
+	body      []byte // nil for none
+}
+
+// errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
+var errPanicked = errors.New("petstore: the call panicked")
+
+// perform makes a call of c. It decodes the body of the documented success; all else is an error.
 func perform[T any](
-	ctx context.Context, c *core, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
+	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
 ) (value T, response Response, err error) {
-	f := new(kept)
-	if err := f.progress.begin(ctx, c, r, opts); err != nil {
+	k, err := newCall(ctx, c, r, opts)
+	if err != nil {
 		return value, response, err
 	}
-	k, _ := c.calls.Get().(*call)
-	if k == nil {
-		k = new(call)
-	}
-	k.progress, k.first.outgoing, k.operation = &f.progress, &f.first, r.operation
-	err = errPanicked // done reports it if the code below panics
-	defer func() { f.progress.done(err) }()
+	err = errPanicked // callDone reports it if the code below panics
+	defer func() { k.done(err) }()
 	defer k.start()()
-	if err = k.run(); err != nil {
-		deadline.AwaitCause(&k.ctx, err)
-	} else {
+	if err = k.run(); err == nil {
 		value, response, err = decodeResponse(k, decode)
 	}
-	if k.last != nil {
-		c.buffers.Put(k.last.buffer)
+	if last := k.progress.last; last != nil {
+		c.shared.buffers.Put(last.buffer)
 	}
-	*k = call{}
-	c.calls.Put(k)
 	return value, response, err
 }
 
+// newCall returns a call that has not begun.
+func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*call, error) {
+	switch {
+	case ctx == nil:
+		return nil, argumentError(r.operation.name, "ctx", "is nil")
+	case c == nil || c.shared == nil:
+		return nil, argumentError(r.operation.name, "Client", "was not made by NewClient")
+	}
+	config, err := c.shared.config.call.with(opts)
+	if err != nil {
+		return nil, withOperation(err, r.operation.name)
+	}
+	k := &call{client: c, operation: r.operation, config: config, id: rand.Uint64(), url: *c.shared.baseURL, body: r.body}
+	k.ctx, k.url.RawQuery = ctx, r.query
+	switch {
+	case r.path == "":
+		k.url.Path = c.shared.templates[r.operation.index]
+	case r.rawPath != "":
+		k.url.RawPath = k.url.EscapedPath() + r.rawPath
+		fallthrough
+	default:
+		k.url.Path += r.path
+	}
+	return k, nil
+}
+
+// start calls the CallStart functions, and begins the timeout of the call. The caller must call
+// cancel at the end.
+func (k *call) start() context.CancelFunc {
+	k.ctx = context.WithValue(k.ctx, callKey{}, k)
+	if tracer := &k.client.tracer; tracer.on() {
+		k.begun, k.traced = time.Now(), k.ctx
+		callStart(&k.traced, tracer.traces, k.describe())
+		k.ctx = context.WithValue(k.traced, callKey{}, k) // the functions may return any context
+	}
+	cancel := func() {}
+	if timeout := k.config.callTimeout; timeout > 0 {
+		cause := &timeoutError{"WithCallTimeout of " + timeout.String()}
+		k.ctx, cancel = context.WithTimeoutCause(k.ctx, timeout, cause)
+	}
+	stop := k.client.shared.config.stop
+	if k.waits = k.ctx; stop.Done() == nil {
+		return cancel
+	}
+	waits, cancelWaits := context.WithCancelCause(k.ctx)
+	k.waits = waits
+	forget := context.AfterFunc(stop, func() { cancelWaits(ErrStopped) })
+	return func() { forget(); cancelWaits(nil); cancel() }
+}
+
+// done calls the CallDone functions.
+func (k *call) done(err error) {
+	if k.traced != nil {
+		k.client.tracer.callDone(k.traced, CallDoneInfo{k.describe(), time.Since(k.begun), err})
+	}
+}
+
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
-	a := k.last
+	a := k.progress.last
 	switch {
 	case a.decodesNothing():
 		return value, k.response(), nil
@@ -89,67 +174,77 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 	return value, k.response(), nil
 }
 
-// run sends the request, again if the plan says so, and returns the error of the call.
-func (k *call) run() error {
-	err := k.placeholder.run(&k.ctx, k, k.core, &k.request)
-	switch {
-	case k.refused != nil:
-		return k.refused
-	case k.last == nil: // http.Client refused the placeholder
-		return k.transportError(err)
-	case k.plan.Again: // the context ended before the planned attempt
-		return k.endedWhileWaiting(k.ended())
+// describe returns the call as users see it.
+func (k *call) describe() Call {
+	c := Call{
+		ID:         k.id,
+		KeyRefused: k.progress.keyRefused.Load(),
+		BaseURL:    k.client.shared.base,
+		Operation:  k.operation.name,
+		Method:     k.operation.method,
+		Template:   k.client.shared.templates[k.operation.index],
+		Attempt:    int(k.progress.attempts.Load()),
+		Waited:     time.Duration(k.progress.waited.Load()),
+		Background: k.config.background,
 	}
-	if err = k.ofLast(); err == nil {
-		k.core.retries.Succeeded()
+	if id := k.progress.keyID.Load(); id != nil {
+		c.KeyID = *id
 	}
-	return err
+	return c
 }
 
-// attempt implements [looped]: it waits at the gate and sends the request.
-func (k *call) attempt(cookies http.Header) (*http.Response, error) {
-	a := &k.first
-	if k.last != nil {
-		a = &attempt{outgoing: new(outgoing), buffer: k.last.buffer}
+// ended returns an error if the call must not send anything more: its context has ended, or that of
+// WithStop.
+func (k *call) ended() error {
+	p := &k.progress
+	if p.ended == nil {
+		p.ended = endOf(k.ctx)
 	}
-	a.progress, a.number = k.progress, int(k.attempts.Load())+1
-	if err := k.admit(&a.admission, &k.plan, k.last.waitReason(&k.plan), k.last.refusedKey()); err != nil {
-		k.refused = k.refusal(a, err)
-		return nil, k.refused
+	if p.ended == nil {
+		p.ended = k.client.stopped()
 	}
-	k.last = a
-	a.send(cookies)
-	if a.sent {
-		k.sent++
-	}
-	if a.raw == nil {
-		return nil, a.err
-	}
-	return placeholderResponse(a.raw), nil
+	return p.ended
 }
 
-// refusal returns the error of the call after err, because of which a was not sent.
-func (k *call) refusal(a *attempt, err error) error {
-	if noKey, ok := errors.AsType[*keyError](err); ok {
-		k.attempts.Add(1)
-		a.err, a.failure = noKey.error, retry.Permanent
-		k.last, k.plan = a, retry.Plan{}
-		return k.ofLast()
+// startWait calls the WaitStart functions, and returns the function that calls the WaitDone
+// functions.
+func (k *call) startWait(w Wait) (done func(free time.Duration)) {
+	begun, tracer := time.Now(), &k.client.tracer
+	if !k.progress.waiting.Swap(true) {
+		tracer.waiting.Add(1)
 	}
-	if errors.Is(err, errSameKey) {
-		return k.ofLast() // the service has refused this key
+	var ended atomic.Bool
+	end := func(free time.Duration) {
+		if ended.Swap(true) {
+			return
+		}
+		k.stopWaiting()
+		k.progress.free.Add(int64(max(0, free)))
+		w.Call, w.Duration = k.describe(), time.Since(begun)
+		tracer.waitDone(k.ctx, w)
 	}
-	return k.outcome.refusal(err, k.ended())
+	defer func() {
+		if done == nil {
+			end(0) // a WaitStart panicked
+		}
+	}()
+	w.Call, w.Duration = k.describe(), 0
+	tracer.waitStart(k.ctx, w)
+	return end
 }
 
-// again implements [looped]: it plans the next attempt.
-func (k *call) again() bool {
-	k.plan = retry.Plan{}
-	if k.refused != nil || k.last == nil || k.last.succeeded() || k.ended() != nil {
-		return false
+// stopWaiting ends the wait of the call in LimitInfo.Waiting.
+func (k *call) stopWaiting() {
+	if k.progress.waiting.Swap(false) {
+		k.client.tracer.waiting.Add(-1)
 	}
-	if k.plan = k.last.plan(); k.plan.Costs && k.plan.Again && !k.core.retries.Take() {
-		k.plan = retry.Plan{}
+}
+
+// templates returns the path templates of all operations, by their index; that of Do is first.
+func templates(path string) (found [1 + len(operations)]string) {
+	found[0] = path + "/{path}"
+	for _, op := range operations {
+		found[op.index] = path + "/pets" + op.template
 	}
-	return k.plan.Again
+	return found
 }

@@ -6,14 +6,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/credential"
-	"github.com/petstore/petstore-go/internal/headers"
-	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
@@ -23,7 +23,33 @@ const Version = "0.2.0"
 // Client calls the Pet Store Service with one API key. It is safe for concurrent use. Make one and
 // keep it; it needs no closing, but see [Client.CloseIdleConnections]. It never prints its API key.
 // The zero Client is not usable: each of its calls fails with an [*ArgumentError].
-type Client struct{ core }
+type Client struct {
+	shared  *shared // nil if NewClient did not make the client
+	key     credential.Source
+	rotates bool                   // key calls the function of WithAPIKeyFunc
+	used    atomic.Pointer[string] // Call.KeyID of the key that was used last
+	keys    perKey[keyState]
+	tracer  tracer
+
+	jarTaken atomic.Bool // the jar of WithHTTPClient has a key
+}
+
+// shared is what clients with different keys share; see ForKey.
+type shared struct {
+	config    clientConfig
+	base      string // URL, without a trailing slash
+	baseURL   *url.URL
+	templates [1 + len(operations)]string // path templates, by the index of the operation
+	transport roundTripper                // sends the attempts
+	sends     wire.Transport              // what transport is
+	closeIdle []func()                    // close the idle connections of the client's own transports
+	headers   http.Header                 // of each request
+	buffers   body.Pool
+}
+
+// roundTripper is a function so that no dump can print the variables that it closes over: they lead
+// to connections whose buffers contain the key.
+type roundTripper func(*http.Request) (*http.Response, error)
 
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the
 // version prefix, as https://host/v1 does (section 1); one trailing slash is allowed. The client
@@ -50,36 +76,30 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	closeIdle := func() {} // the transport of WithHTTPClient belongs to the caller
-	if config.httpClient == nil {
-		own := wire.DefaultTransport()
-		closeIdle = own.CloseIdleConnections
-		config.httpClient, config.ownTransport = &http.Client{Transport: own}, true
-	}
-	hc, transport, err := newHTTPClient(config)
+	transport, closeIdle, err := config.newTransport()
 	if err != nil {
 		return nil, err
 	}
-	sends := wire.NewTransport(transport, config.ownTransport && len(config.wraps) == 0)
+	sends := wire.NewTransport(transport, config.httpClient == nil && len(config.wraps) == 0)
 	config.httpClient = nil // a dump could follow it to connections, whose buffers have the key
-	c := &Client{newCore(shared{
-		clientConfig: *config,
-		base:         base.String(),
-		baseURL:      base,
-		templates:    templates(base.Path),
-		engine:       newEngine(*hc),
-		transport:    transport.RoundTrip,
-		sends:        sends,
-		closeIdle:    closeIdle,
-		noCookies:    make(http.Header),
-		headers:      http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent(config.product)}},
-		buffers:      new(body.Pool),
-		calls:        new(sync.Pool),
-		dates:        new(headers.Dates),
-		retries:      new(retry.Budget),
-	}, key, config.keyFunc != nil)}
-	c.http1.Store(base.Scheme == "http") // for https, only a response shows the protocol
-	return c, nil
+	return newClientOf(&shared{
+		config:    *config,
+		base:      base.String(),
+		baseURL:   base,
+		templates: templates(base.Path),
+		transport: transport.RoundTrip,
+		sends:     sends,
+		closeIdle: closeIdle,
+		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent(config.product)}},
+	}, key, config.keyFunc != nil), nil
+}
+
+func newClientOf(s *shared, key credential.Source, rotates bool) *Client {
+	c := &Client{shared: s, key: key, rotates: rotates}
+	for _, trace := range s.config.traces {
+		c.tracer.traces = append(c.tracer.traces, trace())
+	}
+	return c
 }
 
 // userAgent returns the User-Agent; product is that of WithUserAgent.
@@ -100,102 +120,154 @@ func newKeySource(key string, f func(context.Context) (string, error)) (credenti
 	return credential.Always(key), nil
 }
 
-// newHTTPClient returns the http.Client for the placeholder requests and the transport for the
-// attempts.
-func newHTTPClient(config *clientConfig) (*http.Client, http.RoundTripper, error) {
-	hc := *config.httpClient
-	if hc.Transport == nil {
-		hc.Transport = http.DefaultTransport
-	}
-	if t := hc.Timeout; t > 0 {
-		config.call.attemptTimeout = shorter(config.call.attemptTimeout, t)
-		hc.Timeout = 0
-	}
-	transport := hc.Transport
-	for _, wrap := range config.wraps {
-		if transport = wrap(transport); transport == nil {
-			return nil, nil, invalid("WithTransport", "returned nil")
+// newTransport returns the transport for the attempts, and what closes the idle connections of those
+// that do not belong to the caller.
+func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
+	var transport http.RoundTripper
+	var closeIdle []func()
+	if hc := c.httpClient; hc == nil {
+		own := wire.DefaultTransport()
+		transport, closeIdle = own, append(closeIdle, own.CloseIdleConnections)
+	} else {
+		c.jar, c.call.attemptTimeout = hc.Jar, shorter(c.call.attemptTimeout, hc.Timeout)
+		if transport = hc.Transport; transport == nil {
+			transport = http.DefaultTransport
 		}
 	}
-	return &hc, transport, nil
-}
-
-// usable returns the core of c; nil if NewClient did not make c.
-func (c *Client) usable() *core {
-	if c == nil || c.engine == nil {
-		return nil
+	for _, wrap := range c.wraps {
+		inner := transport
+		if transport = wrap(inner); transport == nil {
+			return nil, nil, invalid("WithTransport", "returned nil")
+		}
+		if clone, ok := transport.(*http.Transport); ok && transport != inner {
+			closeIdle = append(closeIdle, clone.CloseIdleConnections)
+		}
 	}
-	return &c.core
+	return transport, closeIdle, nil
 }
 
 // ForKey returns a client with another key, which must be a bearer token, and the same transport,
 // limiter and options, for a program with many keys: its clients then share one pool of
-// connections. It replaces the function of [WithAPIKeyFunc], if there is one.
+// connections. They share neither cookies nor what is recorded about a key. It replaces the function
+// of [WithAPIKeyFunc], if there is one.
 func (c *Client) ForKey(apiKey string) (*Client, error) {
-	if c.usable() == nil {
+	if c == nil || c.shared == nil {
 		return nil, argumentError("ForKey", "Client", "was not made by NewClient")
 	}
 	key, err := newKeySource(apiKey, nil)
 	if err != nil {
 		return nil, withOperation(err, "ForKey")
 	}
-	other := &Client{newCore(c.shared, key, false)}
-	other.http1.Store(c.http1.Load())
+	other := newClientOf(c.shared, key, false)
+	other.jarTaken.Store(true)
 	return other, nil
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares
-// with the clients of [Client.ForKey]. It does nothing to the transport of [WithHTTPClient]. The
-// client can be used further.
+// with the clients of [Client.ForKey], and of those that [WithTransport] made of it by Clone. It does
+// nothing to the transport of [WithHTTPClient]. The client can be used further.
 func (c *Client) CloseIdleConnections() {
-	if c != nil && c.closeIdle != nil {
-		c.closeIdle()
+	if c == nil || c.shared == nil {
+		return
+	}
+	for _, closeIdle := range c.shared.closeIdle {
+		closeIdle()
 	}
 }
 
-// RateLimit returns the most recent rate limit known for the key, also from responses to other
-// clients that share its [Limiter]. It returns the zero RateLimit before the first response. It
-// sends nothing.
+// RateLimit returns the most recent rate limit known for the client's key, or for the key that it
+// used last if [WithAPIKeyFunc] returns several; also from responses to other clients that share its
+// [Limiter]. It returns the zero RateLimit before the first response. It sends nothing.
 func (c *Client) RateLimit() RateLimit {
-	switch {
-	case c == nil:
+	id := c.keyID()
+	if id == "" {
 		return RateLimit{}
-	case c.limiter != nil:
-		return c.limiter.RateLimit(c.usedKeyID())
-	case c.seen.Load() != nil:
-		return *c.seen.Load()
+	}
+	if limiter := c.shared.config.limiter; limiter != nil {
+		return limiter.RateLimit(id)
+	}
+	if seen := c.keys.of(id).seen.Load(); seen != nil {
+		return *seen
 	}
 	return RateLimit{}
 }
 
-// ReopenLimit lets the next call send one request although the limiter has closed the key, for instance
-// after a ban was lifted or a higher plan was bought. It sends nothing by itself. It has no effect
-// on an open key, without a limiter, or with a [Limiter] that has no Reopen. A program may call it
-// on each refusal: each time, at most one request goes ahead.
+// keyID returns the Call.KeyID of the client's key, or of the key that it used last; empty before the
+// first.
+func (c *Client) keyID() string {
+	switch {
+	case c == nil || c.shared == nil:
+		return ""
+	case c.used.Load() != nil:
+		return *c.used.Load()
+	case c.rotates:
+		return ""
+	}
+	key, err := c.key(nil)
+	if err != nil {
+		return ""
+	}
+	return *key.ID
+}
+
+// ReopenLimit lets the next call of each key that the client used send one request although the
+// limiter has closed the key, for instance after a ban was lifted or a higher plan was bought. It
+// sends nothing by itself. It has no effect on an open key, without a limiter, or with a [Limiter]
+// that has no Reopen. A program may call it on each refusal: each time, at most one request goes
+// ahead.
 func (c *Client) ReopenLimit() {
-	if c == nil {
+	id := c.keyID()
+	if id == "" {
 		return
 	}
-	for l := c.limiter; l != nil; {
+	reopen := reopener(c.shared.config.limiter)
+	if reopen == nil {
+		return
+	}
+	ids := c.keys.ids()
+	if !slices.Contains(ids, id) {
+		ids = append(ids, id)
+	}
+	for _, id := range ids {
+		reopen(id)
+	}
+}
+
+// reopener returns the Reopen of l, or of the limiter that l wraps; nil if there is none.
+func reopener(l Limiter) func(keyID string) {
+	for range maxWrappedLimiters {
 		if r, ok := l.(interface{ Reopen(keyID string) }); ok {
-			r.Reopen(c.keyID())
-			return
+			return r.Reopen
 		}
 		w, ok := l.(interface{ Unwrap() Limiter })
 		if !ok {
-			return
+			return nil
 		}
 		l = w.Unwrap()
 	}
+	return nil
+}
+
+// maxWrappedLimiters is the number of limiters around another one that are followed: one may return
+// itself.
+const maxWrappedLimiters = 100
+
+// stopped returns a *stoppedError if WithStop has ended the calls, else nil.
+func (c *Client) stopped() error {
+	stop := c.shared.config.stop
+	if stop.Err() == nil {
+		return nil
+	}
+	return &stoppedError{cause: foreign(context.Cause(stop))}
 }
 
 // BaseURL returns the base URL that was given to NewClient, without a trailing slash; empty for the
 // zero Client and for nil.
 func (c *Client) BaseURL() string {
-	if c == nil {
+	if c == nil || c.shared == nil {
 		return ""
 	}
-	return c.base
+	return c.shared.base
 }
 
 // String returns the base URL as petstore.Client(https://host/v1), for logs.

@@ -59,7 +59,6 @@
 //	a 2xx that is not the documented one      once                  once; ErrOutcomeUnknown
 //	reset, cut off, attempt timed out         backs off, again      once; ErrOutcomeUnknown
 //	nothing was written, as a refused dial    backs off, again      backs off, again
-//	stream refused, or left out by a GOAWAY   backs off, again      backs off, again
 //	unknown host, TLS certificate             once                  once
 //	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //
@@ -67,12 +66,12 @@
 // or 503, nor, after a 429 that used up its window, does it end before X-RateLimit-Reset. If a wait
 // would exceed the context's deadline or WithMaxWait, the call fails immediately.
 //
-// Retries do not multiply the load during an outage: each client has a budget of 100 retries, and
-// every ten successes add one, up to 100. A retry after a 429, or after a request that was never
-// written, costs nothing.
+// Retries do not multiply the load during an outage: a client has 100 retries for each key, and every
+// ten successes add one, up to 100. A retry after a 429, or after a request that was never written,
+// costs nothing.
 //
-// net/http repeats some requests by itself. The client prevents that, so that one permit of the
-// limiter is one request on the wire.
+// net/http may repeat a read by itself, which the limiter learns from the next response. The client
+// prevents that net/http repeats a write.
 //
 // # Errors
 //
@@ -85,8 +84,8 @@
 //	*TransportError   no response: the connection, the key, or the caller's context failed
 //
 // With [errors.Is] they match [ErrBadRequest], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited],
-// [ErrOutcomeUnknown], [ErrInvalidResponse], [ErrInvalidArgument], [ErrNotSent] and, if the caller's
-// own context ended, that context's error and cause. [RetryAfter] returns how long to wait. The text
+// [ErrOutcomeUnknown], [ErrInvalidResponse], [ErrInvalidArgument], [ErrNotSent], [ErrStopped],
+// [ErrTimeout] and, if the caller's own context ended, that context's error and cause. [RetryAfter] returns how long to wait. The text
 // of each error is one line of at most 512 bytes.
 //
 // # Tests

@@ -1,13 +1,16 @@
 package petstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/retry"
 )
@@ -37,7 +40,74 @@ var (
 	// ErrNotSent is matched by every error of a call that sent nothing: an ArgumentError, a refusal
 	// by the limiter, and a TransportError of a call without a connection, key or context.
 	ErrNotSent = errors.New("petstore: not sent")
+	// ErrStopped is matched by a TransportError of a call that [WithStop] ended before its next
+	// request. It also matches ErrNotSent if the call had sent nothing.
+	ErrStopped = errors.New("petstore: stopped")
+	// ErrTimeout is matched by an error of a call that exceeded [WithAttemptTimeout] or
+	// [WithCallTimeout]. Such an error has a [net.Error] in it, whose Timeout returns true.
+	ErrTimeout = errors.New("petstore: timeout")
 )
+
+// endOf returns a *deadline.EndedError if ctx has ended, else nil. Its cause may be the error of
+// another call, which says nothing about this one.
+func endOf(ctx context.Context) error {
+	if deadline.Err(ctx) == nil {
+		return nil // before the list escapes
+	}
+	return deadline.EndOf(ctx, ErrOutcomeUnknown, ErrNotSent, ErrStopped)
+}
+
+// foreign returns the error of a function, a transport or a limiter of the user. It matches what err
+// matches, but nothing that is about this call, or about the end of its context.
+func foreign(err error) error {
+	return errtext.Hide(ofLimiter(err), ErrTimeout, context.Canceled, context.DeadlineExceeded)
+}
+
+// ofLimiter returns the error of a limiter, which may be about the end of the call's context.
+func ofLimiter(err error) error {
+	return errtext.Hide(err, ErrOutcomeUnknown, ErrNotSent, ErrStopped)
+}
+
+// timeoutError reports that an attempt or a call exceeded its timeout.
+type timeoutError struct{ text string }
+
+var _ net.Error = (*timeoutError)(nil)
+
+func (e *timeoutError) Error() string        { return e.text }
+func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
+
+// Timeout implements [net.Error].
+func (e *timeoutError) Timeout() bool { return true }
+
+// Temporary implements [net.Error].
+func (e *timeoutError) Temporary() bool { return true }
+
+// stoppedError reports that WithStop ended a call.
+type stoppedError struct {
+	cause error // of the context of WithStop
+	last  error // of the last attempt; nil if there was none
+}
+
+func (e *stoppedError) Error() string {
+	text := "stopped by WithStop: " + e.cause.Error()
+	if e.last != nil {
+		text += "; last attempt: " + e.last.Error()
+	}
+	return errtext.Line(text)
+}
+
+func (e *stoppedError) with(last error) error { return &stoppedError{e.cause, last} }
+
+func (e *stoppedError) Is(target error) bool { return target == ErrStopped }
+
+// Unwrap returns the cause, and the error of the last attempt unless that is about the rate limit:
+// the limit is not why the call ended.
+func (e *stoppedError) Unwrap() []error {
+	if e.last == nil || errors.Is(e.last, ErrRateLimited) {
+		return []error{e.cause}
+	}
+	return []error{e.cause, e.last}
+}
 
 // maxErrorBody is how much of a response's body an error keeps, in bytes: enough for an Error
 // object, or to recognise a gateway's HTML page.
@@ -49,6 +119,8 @@ const maxErrorBody = 4 << 10
 type APIError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
+	// CallID is the call_id of the log, by which both can be joined.
+	CallID string
 	// Code and Message come from the Error object. Both are empty if the body is no Error object,
 	// or is longer than 1 MiB. The document lists no codes: decide by status, or with errors.Is.
 	Code    string
@@ -60,7 +132,8 @@ type APIError struct {
 	// Response describes the last HTTP exchange: StatusCode, Header, RateLimit, Attempts.
 	Response
 
-	tooLong bool // the call was not retried because RetryAfter exceeds what it may wait
+	received time.Time // when the response came
+	note     string    // why there was no further attempt
 }
 
 // Error returns one line of at most 512 bytes. Text of the server is quoted.
@@ -80,8 +153,8 @@ func (e *APIError) Error() string {
 	case e.StatusCode == http.StatusNotModified: // no redirect
 	case e.StatusCode >= 300 && e.StatusCode <= 399:
 		b.WriteString(": redirects are not followed")
-	case e.tooLong:
-		fmt.Fprintf(&b, ": not retried, because Retry-After %v is longer than the call may wait", e.RetryAfter)
+	case e.note != "":
+		b.WriteString(": " + e.note)
 	}
 	return errorLine(e, b.String(), e.Attempts)
 }
@@ -133,6 +206,8 @@ func (e *ArgumentError) Is(target error) bool {
 type ResponseError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
+	// CallID is the call_id of the log, by which both can be joined.
+	CallID string
 	// Reason is what is wrong with the response.
 	Reason string
 	// Body is the start of the response's body, at most 4 KiB, without the API key.
@@ -173,23 +248,29 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 // It unwraps to the cause. It matches [context.Canceled] or [context.DeadlineExceeded] only if the
 // caller's own context ended; it then also matches the [context.Cause]. It matches
 // [ErrOutcomeUnknown] if the operation is a write and its request may have been written, unless
-// the server refused it, as with 400 or 429, or guaranteed over HTTP/2 that it did not process it.
-// It matches [ErrNotSent] if no request of the call was sent.
+// the server refused it, as with 400 or 429. It matches [ErrNotSent] if no request of the call was
+// sent, [ErrTimeout] if an attempt or the call took too long, and [ErrStopped] if [WithStop] ended it.
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
+	// CallID is the call_id of the log, by which both can be joined.
+	CallID string
 	// Attempts is the number of requests that the call sent, in part or completely.
 	Attempts int
 	// Err is the cause.
 	Err error
 
-	begun   int  // attempts, also those that sent nothing
-	unknown bool // the service may have carried out the last request, which is a write
+	begun   int    // attempts, also those that sent nothing
+	unknown bool   // the service may have carried out the last request, which is a write
+	note    string // why there was no further attempt
 }
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
 	text := errtext.Prefix(e.Operation) + errtext.TrimPrefix(e.Err, e.Operation)
+	if e.note != "" {
+		text += ": " + e.note
+	}
 	return errorLine(e, text, max(e.Attempts, e.begun))
 }
 

@@ -73,8 +73,8 @@ func (l *limiter) RateLimit(keyID string) RateLimit { return RateLimit(l.Limiter
 // Acquire implements [Limiter].
 func (l *limiter) Acquire(ctx context.Context, r LimitRequest) (Permit, error) {
 	call := queue.Call{KeyID: r.Call.KeyID, Asked: r.Asked, Background: r.Call.Background, MaxWait: r.MaxWait}
-	if r.progress != nil {
-		call.Start = r.progress.startQueued
+	if r.call != nil {
+		call.Start = r.call.startQueued
 	}
 	p, refused := l.Limiter.Acquire(ctx, call)
 	if refused != nil {
@@ -84,8 +84,8 @@ func (l *limiter) Acquire(ctx context.Context, r LimitRequest) (Permit, error) {
 }
 
 // startQueued is the queue.Start of the call.
-func (p *progress) startQueued(w queue.Wait) (done func(free time.Duration)) {
-	return p.startWait(Wait{Reason: WaitReason(w.Reason), Until: w.Until, Waiting: w.Waiting})
+func (k *call) startQueued(w queue.Wait) (done func(free time.Duration)) {
+	return k.startWait(Wait{Reason: WaitReason(w.Reason), Until: w.Until, Waiting: w.Waiting})
 }
 
 // Release implements [Permit].

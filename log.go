@@ -29,8 +29,14 @@ type clientLog struct {
 	logger *slog.Logger
 	warned atomic.Bool // about the deprecated operation
 
+	keys perKey[keyLog]
+}
+
+// keyLog is what the log of a client records about one key.
+type keyLog struct {
 	rejected atomic.Int64 // time of the last 429 for which the minute's window was used up
 	crowded  atomic.Bool  // warned about other processes
+	refused  atomic.Bool  // warned that the service refuses the key
 }
 
 // write writes a line about a call.
@@ -72,8 +78,15 @@ func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {
 	if l.logger.Enabled(ctx, slog.LevelDebug) { // or the attributes would cost each request something
 		l.write(ctx, slog.LevelDebug, "petstore: attempt", info.Call, attemptAttrs(info)...)
 	}
-	if info.StatusCode == http.StatusTooManyRequests {
-		l.shared(ctx, info)
+	switch key := l.keys.of(info.Call.KeyID); {
+	case info.StatusCode == http.StatusTooManyRequests:
+		l.shared(ctx, key, info)
+	case info.StatusCode == http.StatusUnauthorized:
+		if !key.refused.Swap(true) {
+			l.write(ctx, slog.LevelWarn, "petstore: key refused", info.Call, slog.Int("status", info.StatusCode))
+		}
+	case info.StatusCode/100 == 2:
+		key.refused.Store(false)
 	}
 }
 
@@ -96,13 +109,13 @@ func attemptAttrs(info AttemptDoneInfo) []slog.Attr {
 
 // shared warns once if two 429s within a minute say that the window is used up: the limiter of one
 // process keeps to its limit, so others use the key.
-func (l *clientLog) shared(ctx context.Context, info AttemptDoneInfo) {
+func (l *clientLog) shared(ctx context.Context, key *keyLog, info AttemptDoneInfo) {
 	if r := info.RateLimit; r.IsZero() || r.Remaining > 0 || info.RetryAfter > time.Minute {
 		return
 	}
 	now := time.Now()
-	last := l.rejected.Swap(now.UnixNano())
-	if last > 0 && now.Sub(time.Unix(0, last)) <= time.Minute && !l.crowded.Swap(true) {
+	last := key.rejected.Swap(now.UnixNano())
+	if last > 0 && now.Sub(time.Unix(0, last)) <= time.Minute && !key.crowded.Swap(true) {
 		l.write(ctx, slog.LevelWarn, "petstore: other processes use the key", info.Call,
 			slog.String("cure", "set PETSTORE_PROCESSES or Processes(n), or share a limiter with petstoreredis"))
 	}
@@ -114,17 +127,17 @@ func (l *clientLog) wait(ctx context.Context, w Wait) {
 	l.write(ctx, slog.LevelDebug, "petstore: waiting", w.Call, attrs...)
 }
 
-// closed logs the start of each closure.
+// closed logs the start of each lockout.
 func (l *clientLog) closed(ctx context.Context, info LimitInfo) {
-	l.write(ctx, slog.LevelWarn, "petstore: rate limit closed", info.Call, gateAttrs(info)...)
+	l.write(ctx, slog.LevelWarn, "petstore: rate limit closed", info.Call, limitAttrs(info)...)
 }
 
-// opened logs the end of each closure.
+// opened logs the end of each lockout.
 func (l *clientLog) opened(ctx context.Context, info LimitInfo) {
-	l.write(ctx, slog.LevelInfo, "petstore: rate limit open again", info.Call, gateAttrs(info)...)
+	l.write(ctx, slog.LevelInfo, "petstore: rate limit open again", info.Call, limitAttrs(info)...)
 }
 
-func gateAttrs(info LimitInfo) []slog.Attr {
+func limitAttrs(info LimitInfo) []slog.Attr {
 	attrs := known(slog.String("scope", string(info.Scope)), slog.Time("until", info.Until))
 	return append(attrs, slog.Int("waiting", info.Waiting))
 }
@@ -134,14 +147,14 @@ func gateAttrs(info LimitInfo) []slog.Attr {
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {
-	attrs := append(errorAttrs(e, "api", e.Operation, e.Response),
+	attrs := append(errorAttrs(e, "api", e.Operation, e.CallID, e.Response),
 		slog.String("code", errtext.Line(e.Code)), slog.String("message", errtext.Line(e.Message)))
 	return slog.GroupValue(append(attrs, known(slog.Duration("retry_after", e.RetryAfter))...)...)
 }
 
 // LogValue returns the error as a group of attributes.
 func (e *RateLimitError) LogValue() slog.Value {
-	attrs := errorAttrs(e, "rate_limit", e.Operation, Response{RateLimit: e.RateLimit, Attempts: e.Attempts})
+	attrs := errorAttrs(e, "rate_limit", e.Operation, e.CallID, Response{RateLimit: e.RateLimit, Attempts: e.Attempts})
 	attrs = append(attrs, known(slog.String("scope", string(e.Scope)), slog.Time("retry_at", e.RetryAt))...)
 	if last, ok := errors.AsType[*APIError](e.Err); ok {
 		attrs = append(attrs, slog.Int("status", last.StatusCode))
@@ -151,24 +164,24 @@ func (e *RateLimitError) LogValue() slog.Value {
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *ResponseError) LogValue() slog.Value {
-	attrs := append(errorAttrs(e, "response", e.Operation, e.Response), slog.String("reason", errtext.Line(e.Reason)))
+	attrs := append(errorAttrs(e, "response", e.Operation, e.CallID, e.Response), slog.String("reason", errtext.Line(e.Reason)))
 	return slog.GroupValue(attrs...)
 }
 
 // LogValue returns the error as a group of attributes.
 func (e *TransportError) LogValue() slog.Value {
-	return slog.GroupValue(errorAttrs(e, "transport", e.Operation, Response{Attempts: e.Attempts})...)
+	return slog.GroupValue(errorAttrs(e, "transport", e.Operation, e.CallID, Response{Attempts: e.Attempts})...)
 }
 
 // LogValue returns the error as a group of attributes.
 func (e *ArgumentError) LogValue() slog.Value {
-	attrs := append(errorAttrs(e, "argument", e.Operation, Response{}),
+	attrs := append(errorAttrs(e, "argument", e.Operation, "", Response{}),
 		slog.String("argument", errtext.Line(e.Argument)), slog.String("reason", errtext.Line(e.Reason)))
 	return slog.GroupValue(attrs...)
 }
 
 // errorAttrs returns the attributes that all errors have.
-func errorAttrs(err callError, kind, operation string, r Response) []slog.Attr {
+func errorAttrs(err callError, kind, operation, callID string, r Response) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("operation", operation),
 		slog.String("kind", kind),
@@ -176,6 +189,7 @@ func errorAttrs(err callError, kind, operation string, r Response) []slog.Attr {
 		slog.Int("attempts", r.Attempts),
 	}
 	return append(attrs, known(
+		slog.String("call_id", callID),
 		slog.Int("status", r.StatusCode),
 		slog.Any("rate_limit", r.RateLimit),
 		slog.Bool("outcome_unknown", err.Is(ErrOutcomeUnknown)))...)

@@ -7,7 +7,7 @@ import (
 
 // operation is an operation of the service (section 4), or a request of Do.
 type operation struct {
-	index      int    // in core.templates; 0 for Do
+	index      int    // in shared.templates; 0 for Do
 	name       string // operationId of the document
 	method     string
 	template   string // path template below /pets, or the base URL for Do

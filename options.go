@@ -39,11 +39,12 @@ func WithHTTPClient(hc *http.Client) Option {
 //	                                       retry_after error
 //	petstore: waiting               Debug  reason until waiting
 //	petstore: outcome unknown       Warn   duration error; the pet may have been created
-//	petstore: rate limit closed     Warn   scope until waiting; once for each closure
-//	petstore: rate limit open again Info   scope until waiting; once for each closure
+//	petstore: rate limit closed     Warn   scope until waiting; once for each lockout
+//	petstore: rate limit open again Info   scope until waiting; once for each lockout
 //	petstore: deprecated operation  Warn   removal instead; once for each client
 //	petstore: other processes use the key
-//	                                Warn   cure; once for each client
+//	                                Warn   cure; once for each key
+//	petstore: key refused           Warn   status; once for each key until it works again
 //
 // Each line also has operation and call_id, which is the same on all lines of a call. reason is a
 // [Wait].Reason, scope a [LimitScope], and cure what to do; an attribute that is not known is left
@@ -51,7 +52,7 @@ func WithHTTPClient(hc *http.Client) Option {
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(c *clientConfig) error {
 		if l != nil {
-			c.traces = append(c.traces, logTrace(l))
+			c.traces = append(c.traces, func() *ClientTrace { return logTrace(l) })
 		}
 		return nil
 	})
@@ -163,7 +164,7 @@ func WithTrace(t *ClientTrace) Option {
 			return notNil("WithTrace", true)
 		}
 		trace := *t
-		c.traces = append(c.traces, &trace)
+		c.traces = append(c.traces, func() *ClientTrace { return &trace })
 		return nil
 	})
 }

@@ -1,154 +1,202 @@
 package petstore
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
-	"github.com/petstore/petstore-go/internal/quota"
 	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// outcome makes the errors of a call.
-type outcome struct {
-	operation *operation
-	last      *attempt   // nil before the first
-	plan      retry.Plan // what to do after the last attempt
-	sent      int        // requests that may have been written
-}
-
 // ofLast returns the error of the last attempt, nil for a success; doc.go has the types of errors.
 // If the caller's context ended while the body was read, the error also matches that of the
 // context, and is a *TransportError in place of a *ResponseError or *APIError.
-func (o *outcome) ofLast() error {
-	a := o.last
+func (k *call) ofLast() error {
+	a := k.progress.last
 	code := a.response.StatusCode
-	ended, _ := errors.AsType[*deadline.EndedError](a.err)
 	switch {
 	case a.failure == retry.Protocol:
-		return o.responseError("not HTTP", a.err)
-	case code == 0, ended != nil && code/100 == 2:
-		return o.transportError(a.err)
-	case a.tooLarge && o.operation.succeeds(code):
-		return o.responseError("body is too large; see WithMaxResponseBytes", nil)
-	case a.err != nil && o.operation.succeeds(code):
-		return o.responseError("body is cut off", a.err)
-	case o.operation.succeeds(code):
+		return k.responseError("not HTTP", a.err)
+	case code == 0, a.ended != nil && code/100 == 2:
+		return k.transportError(a.err)
+	case a.tooLarge && k.operation.succeeds(code):
+		return k.responseError("body is too large; see WithMaxResponseBytes", nil)
+	case a.err != nil && k.operation.succeeds(code):
+		return k.responseError("body is cut off", a.err)
+	case k.operation.succeeds(code):
 		return nil
 	case code/100 == 2:
-		return o.responseError("status is not the documented one", nil)
+		return k.responseError("status is not the documented one", nil)
 	case code == http.StatusTooManyRequests:
-		return o.rateLimitError(opensAt(a.response), ended.With(o.apiError()))
-	case ended != nil:
-		return o.transportError(ended.With(o.apiError()))
+		return k.rateLimitError(opensAt(a.response), a.ended.With(k.apiError()))
+	case a.ended != nil:
+		return k.transportError(a.ended.With(k.apiError()))
 	}
-	return o.apiError()
+	return k.apiError()
 }
 
-func (o *outcome) apiError() *APIError {
-	a := o.last
+func (k *call) apiError() *APIError {
+	a := k.progress.last
 	e := &APIError{
-		Operation:  o.operation.name,
+		Operation:  k.operation.name,
+		CallID:     k.idText(),
 		RetryAfter: a.response.RetryAfter,
-		Body:       o.bodyStart(),
-		Response:   o.response(),
-		tooLong:    o.plan.TooLong,
+		Body:       k.bodyStart(),
+		Response:   k.response(),
+		received:   a.response.Received,
+		note:       k.notRetried(),
 	}
 	code, message := a.buffer.ErrorObject(a.body)
-	key := a.secret()
+	key := a.key.Secret()
 	e.Code, e.Message = redact.Text(code, key), redact.Text(message, key)
 	return e
 }
 
-func (o *outcome) responseError(reason string, err error) *ResponseError {
-	return &ResponseError{o.operation.name, reason, o.bodyStart(), o.response(), err}
+// notRetried says why there was no further attempt, if the number of attempts is not the reason.
+func (k *call) notRetried() string {
+	switch plan := &k.progress.plan; {
+	case plan.TooLong:
+		wait := k.progress.last.response.RetryAfter.String()
+		return "not retried, because Retry-After " + wait + " is longer than the call may wait"
+	case plan.NoTokens:
+		return "not retried: too many retries lately"
+	}
+	return ""
+}
+
+func (k *call) responseError(reason string, err error) *ResponseError {
+	return &ResponseError{
+		Operation: k.operation.name, CallID: k.idText(), Reason: reason, Body: k.bodyStart(), Response: k.response(), Err: err,
+	}
 }
 
 // decodeError returns the error for a body that cannot be decoded. It keeps only the text of the
 // decoder's error, shortened and without the key: the decoder quotes names from the body, which may
 // be long and contain anything.
-func (o *outcome) decodeError(err error) *ResponseError {
-	return o.responseError("body", errors.New(errtext.Line(redact.Text(err.Error(), o.last.secret()))))
+func (k *call) decodeError(err error) *ResponseError {
+	key := k.progress.last.key.Secret()
+	return k.responseError("body", errors.New(errtext.Line(redact.Text(err.Error(), key))))
 }
 
 // transportError returns the error of a call that ends with err, in an attempt, between two or
 // before the first.
-func (o *outcome) transportError(err error) *TransportError {
-	e := &TransportError{Operation: o.operation.name, Attempts: o.sent, Err: err}
-	if a := o.last; a != nil {
-		e.begun, e.unknown = a.number, !o.operation.repeatable && a.result().MayBeDone()
+func (k *call) transportError(err error) *TransportError {
+	e := &TransportError{
+		Operation: k.operation.name, CallID: k.idText(), Attempts: k.progress.sent, Err: err, note: k.notRetried(),
+	}
+	if a := k.progress.last; a != nil {
+		e.begun, e.unknown = a.number, !k.operation.repeatable && a.result().MayBeDone()
 	}
 	return e
 }
 
 // rateLimitError returns the error of a call whose last response is a 429.
-func (o *outcome) rateLimitError(retryAt time.Time, err error) *RateLimitError {
-	// The time may have passed, for instance while a slow body was read or the machine was suspended.
-	if now := time.Now(); !retryAt.IsZero() && quota.Passed(now, retryAt) {
+func (k *call) rateLimitError(retryAt time.Time, err error) *RateLimitError {
+	// The time may have passed, for instance while a slow body was read.
+	if now := time.Now(); !retryAt.IsZero() && !now.Before(retryAt) {
 		retryAt = now
 	}
 	return &RateLimitError{
-		Operation: o.operation.name,
+		Operation: k.operation.name,
+		CallID:    k.idText(),
 		RetryAt:   retryAt,
-		RateLimit: o.last.response.RateLimit,
-		Scope:     o.last.scope(),
-		Attempts:  o.sent,
+		RateLimit: k.progress.last.response.RateLimit,
+		Scope:     k.progress.last.scope(),
+		Attempts:  k.progress.sent,
 		Err:       err,
 	}
 }
 
-// refusal returns the error of a call that was not admitted because of err.
-func (o *outcome) refusal(err error, ended error) error {
+// refusal returns the error of the call after err, because of which a was not sent.
+func (k *call) refusal(a *attempt, err error) error {
+	if noKey, ok := err.(*keyError); ok { //nolint:errorlint // that of this call, not one inside a foreign error
+		k.progress.attempts.Add(1)
+		a.err, a.failure = noKey.error, retry.Permanent
+		k.progress.last, k.progress.plan = a, retry.Plan{}
+		return k.ofLast()
+	}
+	if errors.Is(err, errSameKey) {
+		return k.ofLast() // the service has refused this key
+	}
+	ended := k.ended()
+	if stopped, ok := ended.(*stoppedError); ok { //nolint:errorlint // that of this call
+		return k.endedWhileWaiting(stopped)
+	}
 	if limited, ok := errors.AsType[*RateLimitError](err); ok {
 		e := *limited
-		e.Operation, e.Attempts = o.operation.name, o.sent
-		e.Err = o.withLast(e.Err)
+		e.Operation, e.CallID, e.Attempts = k.operation.name, k.idText(), k.progress.sent
+		e.Err = k.withLast(ofLimiter(e.Err))
 		return &e
 	}
 	if ended != nil {
-		return o.endedWhileWaiting(ended)
+		return k.endedWhileWaiting(ended)
 	}
-	return o.transportError(o.withLast(err))
+	return k.transportError(k.withLast(foreign(err)))
 }
 
-// endedWhileWaiting returns the error of a call whose context ended between two attempts or before
-// the first.
-func (o *outcome) endedWhileWaiting(ended error) error {
-	err := o.withLast(ended)
-	if o.last == nil || o.last.response.StatusCode != http.StatusTooManyRequests {
-		return o.transportError(err)
+// endedWhileWaiting returns the error of a call that ended between two attempts or before the first.
+func (k *call) endedWhileWaiting(ended error) error {
+	if stopped, ok := ended.(*stoppedError); ok { //nolint:errorlint // that of this call
+		return k.transportError(stopped.with(k.lastError()))
 	}
-	return o.rateLimitError(o.plan.NotBefore, err)
+	err := k.withLast(ended)
+	if last := k.progress.last; last == nil || last.response.StatusCode != http.StatusTooManyRequests {
+		return k.transportError(err)
+	}
+	return k.rateLimitError(k.progress.plan.NotBefore, err)
+}
+
+// lastError returns the error of the last attempt; nil if there was none.
+func (k *call) lastError() error {
+	if k.progress.last == nil {
+		return nil
+	}
+	return k.ofLast()
 }
 
 // withLast returns err joined with the error of the last attempt, if there was one.
-func (o *outcome) withLast(err error) error {
-	if o.last == nil {
-		return err
-	}
-	last := o.ofLast()
-	if limited, ok := errors.AsType[*RateLimitError](last); ok {
+func (k *call) withLast(err error) error {
+	last := k.lastError()
+	if limited, ok := last.(*RateLimitError); ok { //nolint:errorlint // ofLast returns it
 		last = limited.Err // the caller makes a RateLimitError of its own
 	}
-	if ended, ok := errors.AsType[*deadline.EndedError](err); ok {
-		return ended.With(last)
-	}
-	if err == nil {
+	switch ended, _ := err.(*deadline.EndedError); { //nolint:errorlint // that of this call
+	case last == nil:
+		return err
+	case err == nil:
 		return last
+	case ended != nil:
+		return ended.With(last)
 	}
 	return errors.Join(err, last)
 }
 
-func (o *outcome) response() Response {
-	a := o.last
-	return Response{a.response.StatusCode, a.header, a.response.RateLimit, o.sent}
+// callerEnded returns an error if the context of the call has ended during a. Its text says that it
+// was the caller's deadline and how long there was no response: the service may have been slow.
+func (a *attempt) callerEnded() *deadline.EndedError {
+	ended, _ := endOf(a.call.ctx).(*deadline.EndedError) //nolint:errorlint // it is one
+	if ended == nil || !errors.Is(ended, context.DeadlineExceeded) || errors.Is(ended, ErrTimeout) {
+		return ended
+	}
+	after := time.Since(a.ready).Round(time.Millisecond)
+	return ended.While("no response after " + after.String() + ", at the caller's deadline")
+}
+
+func (k *call) response() Response {
+	a := k.progress.last
+	return Response{a.response.StatusCode, a.header, a.response.RateLimit, k.progress.sent}
 }
 
 // bodyStart returns the part of the body that an error keeps.
-func (o *outcome) bodyStart() []byte {
-	a := o.last
-	return redact.Head(a.body, a.secret(), maxErrorBody, a.tooLarge || a.err != nil)
+func (k *call) bodyStart() []byte {
+	a := k.progress.last
+	return redact.Head(a.body, a.key.Secret(), maxErrorBody, a.tooLarge || a.err != nil)
 }
+
+// idText returns the call_id of the log.
+func (k *call) idText() string { return strconv.FormatUint(k.id, 16) }

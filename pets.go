@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -57,8 +56,8 @@ func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...Ca
 	if err := params.validate(); err != nil {
 		return nil, err
 	}
-	r := request{operation: listPets, url: url.URL{RawQuery: params.query()}}
-	pets, response, err := perform(ctx, c.usable(), r, opts, decodePets)
+	r := request{operation: listPets, query: params.query()}
+	pets, response, err := perform(ctx, c, r, opts, decodePets)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +75,7 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 		return nil, err
 	}
 	r := request{operation: createPet, body: encodeNewPet(pet)}
-	created, response, err := perform(ctx, c.usable(), r, opts, decodePet)
+	created, response, err := perform(ctx, c, r, opts, decodePet)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +91,9 @@ func (c *Client) CreatePet(ctx context.Context, pet NewPet, opts ...CallOption) 
 // Deprecated: the service removes this operation on 5 December 2030. Use [Client.ListPets] with a
 // status filter instead.
 func (c *Client) GetPet(ctx context.Context, id int64, opts ...CallOption) (*GetPetResult, error) {
-	r := request{operation: getPet, id: id}
+	r := request{operation: getPet, path: "/pets/" + strconv.FormatInt(id, 10)}
 	decode := func(b *body.Buffer) (Pet, error) { return decodePetWithID(b, id) }
-	pet, response, err := perform(ctx, c.usable(), r, opts, decode)
+	pet, response, err := perform(ctx, c, r, opts, decode)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +164,7 @@ func (c *Client) Do(
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
 		return nil, argumentError(op.name, "out", "is not a pointer")
 	}
-	r := request{operation: op, url: url.URL{Path: below, RawQuery: query}}
+	r := request{operation: op, path: below, rawPath: "/" + strings.TrimPrefix(path, "/"), query: query}
 	if in != nil {
 		var err error
 		if op.repeatable {
@@ -175,7 +174,7 @@ func (c *Client) Do(
 			return nil, argumentError(op.name, "in", "cannot be encoded as JSON")
 		}
 	}
-	_, response, err := perform(ctx, c.usable(), r, opts, func(b *body.Buffer) (struct{}, error) {
+	_, response, err := perform(ctx, c, r, opts, func(b *body.Buffer) (struct{}, error) {
 		if raw, ok := out.(*[]byte); ok {
 			*raw = b.Whole()
 			return struct{}{}, nil

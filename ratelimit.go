@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
 )
 
@@ -21,6 +20,8 @@ type RateLimitError struct {
 	// Operation is the name of the operation; empty in an error of a Limiter that was used without
 	// a Client.
 	Operation string
+	// CallID is the call_id of the log, by which both can be joined.
+	CallID string
 	// RetryAt is the time from which a request may be sent again, by the local clock; zero if not
 	// known.
 	RetryAt time.Time
@@ -60,7 +61,11 @@ func (e *RateLimitError) RetryAfterHeader() string {
 	if e.RetryAt.IsZero() {
 		return ""
 	}
-	seconds := (time.Until(e.RetryAt) + time.Second - 1) / time.Second
+	left := time.Until(e.RetryAt)
+	seconds := left / time.Second
+	if left%time.Second > 0 {
+		seconds++
+	}
 	return strconv.FormatInt(int64(max(1, seconds)), 10)
 }
 
@@ -72,14 +77,21 @@ func (e *RateLimitError) Is(target error) bool {
 // Unwrap returns Err.
 func (e *RateLimitError) Unwrap() error { return e.Err }
 
-// RetryAfter returns how long to wait before the call may be tried again, for a 429, a 503 and a
-// refusal of the limiter alike; 0 if that time has passed. It returns false if err does not say.
+// RetryAfter returns how long to wait from now before the call may be tried again, for a 429, a 503
+// and a refusal of the limiter alike; 0 if that time has passed. It returns false if err does not
+// say, or matches [ErrOutcomeUnknown]: another try might repeat what was carried out.
 func RetryAfter(err error) (time.Duration, bool) {
+	if errors.Is(err, ErrOutcomeUnknown) {
+		return 0, false
+	}
 	if e, ok := errors.AsType[*RateLimitError](err); ok && !e.RetryAt.IsZero() {
 		return max(0, time.Until(e.RetryAt)), true
 	}
 	if e, ok := errors.AsType[*APIError](err); ok && e.RetryAfter > 0 {
-		return e.RetryAfter, true
+		if e.received.IsZero() { // not by a client
+			return e.RetryAfter, true
+		}
+		return max(0, time.Until(e.received.Add(e.RetryAfter))), true
 	}
 	return 0, false
 }
@@ -114,7 +126,7 @@ type LimitRequest struct {
 	// queue; zero stands for now.
 	Asked time.Time
 
-	progress *progress // of the call
+	call *call // nil outside a call
 }
 
 // StartWait reports to the client's log and its [ClientTrace] that the call begins to wait for the
@@ -123,10 +135,10 @@ type LimitRequest struct {
 // user. free is the part of the wait for the response of another request; [WithMaxWait] does not
 // count it. Outside a call, both have no effect.
 func (r LimitRequest) StartWait(w Wait) (done func(free time.Duration)) {
-	if r.progress == nil {
+	if r.call == nil {
 		return func(time.Duration) {}
 	}
-	return r.progress.startWait(w)
+	return r.call.startWait(w)
 }
 
 // Permit allows one request to be sent. The client calls Release exactly once for each Permit.
@@ -134,12 +146,4 @@ type Permit interface {
 	// Release ends the permit and reports the outcome of the request. With the zero Observation the
 	// permit was not used, and the limiter is as if it had not given it.
 	Release(Observation)
-}
-
-// endOf returns a *deadline.EndedError if ctx has ended, else nil.
-func endOf(ctx context.Context) error { return deadline.EndOf(ctx, aboutRequests) }
-
-// aboutRequests reports whether target says what became of a call's requests.
-func aboutRequests(target error) bool {
-	return target == ErrOutcomeUnknown || target == ErrNotSent //nolint:errorlint // an error of another call is neither
 }

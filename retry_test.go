@@ -44,7 +44,6 @@ func TestRetryByResponse(t *testing.T) {
 		{"a documented status of another kind", status(206, `[]`), 1, 1, true, true},
 		{"connection reset", fails(errReset), 4, 1, true, false},
 		{"dial refused", fails(errRefused), 4, 4, false, false},
-		{"left out by a GOAWAY", goAway, 4, 4, false, false},
 		{"not HTTP", fails(errors.New(`malformed HTTP response "hello"`)), 1, 1, true, true},
 	}
 	for _, row := range rows {

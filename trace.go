@@ -2,11 +2,8 @@ package petstore
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // ClientTrace is a set of functions that a [Client] calls during each API call, similar to
@@ -37,8 +34,8 @@ type ClientTrace struct {
 	AttemptStart func(ctx context.Context, c Call)
 	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
-	// LimitClosed is called once for each closure of the rate limit: after a 429, or when a call is
-	// refused because its wait would be too long. Waiting for the next window is no closure.
+	// LimitClosed is called once for each lockout of a key: after a 429, or when a call is
+	// refused because its wait would be too long. Waiting for the next window is no lockout.
 	LimitClosed func(ctx context.Context, info LimitInfo)
 	// LimitOpened is called after LimitClosed, when the service has accepted a request again.
 	// info.Until is the time at which that was expected.
@@ -77,21 +74,93 @@ type AttemptDoneInfo struct {
 
 // LimitInfo is the argument of [ClientTrace].LimitClosed and LimitOpened.
 type LimitInfo struct {
-	// Call is the call that was refused, or whose response closed or opened the gate.
+	// Call is the call that was refused, or whose response closed or opened the limit.
 	Call Call
-	// Scope is the limit that seems to have closed the gate; empty if not known.
+	// Scope is the limit that seems to have closed it; empty if not known.
 	Scope LimitScope
-	// Until is the time at which the gate opens, by the local clock; zero if not known.
+	// Until is the time at which the limit opens, by the local clock; zero if not known.
 	Until time.Time
 	// Waiting is the number of the client's calls that wait now.
 	Waiting int
 }
 
+// Call describes the API call that a request belongs to. A transport, a [Limiter], the function of
+// [WithAPIKeyFunc] and a [ClientTrace] get it with [CallFromContext]. It contains nothing secret,
+// and Call values can be compared with ==.
+type Call struct {
+	// ID is a random number, the same for all requests of the call. The log shows it as call_id, in
+	// hexadecimal digits.
+	ID uint64
+	// BaseURL is the base URL of the client, without a trailing slash.
+	BaseURL string
+	// Operation is the operationId of the document, such as listPets (section 4).
+	Operation string
+	// Method is the HTTP method.
+	Method string
+	// Template is the path of the request with names of parameters instead of values:
+	// /v1/pets/{petId}.
+	Template string
+	// Attempt is the number of the request within the call, starting at 1; 0 before the first.
+	Attempt int
+	// Waited is the time that the call has waited for the rate limit so far.
+	Waited time.Duration
+	// KeyID identifies the API key within this process, as a hash with a salt of the process. Two
+	// clients with the same key have the same KeyID. It is empty before the key is known.
+	KeyID string
+	// KeyRefused reports whether the service answered the call's last request with 401, for the
+	// function of [WithAPIKeyFunc].
+	KeyRefused bool
+	// Background reports whether the call is background work; see [WithBackground].
+	Background bool
+}
+
+// CallFromContext returns the call of a request; ctx is the request's context. It returns false if
+// the request was not made by a [Client]. A request that the function of [WithAPIKeyFunc] makes
+// with its context belongs to the call as well. CallFromContext is safe for concurrent use, also
+// after the end of the call.
+func CallFromContext(ctx context.Context) (Call, bool) {
+	if found, ok := ctx.Value(callKey{}).(interface{ describe() Call }); ok {
+		return found.describe(), true
+	}
+	return Call{}, false
+}
+
+// callKey is the context's key for a call.
+type callKey struct{}
+
+// Wait describes the wait of a call before one of its requests. It is the argument of
+// [ClientTrace].WaitStart and WaitDone.
+type Wait struct {
+	// Call is the call that waits. A [Limiter] need not set it.
+	Call Call
+	// Reason is the reason at the start of the wait; it may change during the wait.
+	Reason WaitReason
+	// Until is the expected end of the wait, by the local clock; zero if it depends on a response.
+	Until time.Time
+	// Waiting is the number of calls in the queue, including this one.
+	Waiting int
+	// Duration is the length of the wait in WaitDone; 0 in WaitStart.
+	Duration time.Duration
+}
+
+// WaitReason is what a call waits for. A [Limiter] may have reasons of its own.
+type WaitReason string
+
+// The reasons of the client and of its own limiter.
+const (
+	WaitMinute     WaitReason = "minute"      // the minute's window is used up, or a 429 closed it
+	WaitDay        WaitReason = "day"         // the day's window is used up, or a 429 closed it
+	WaitBan        WaitReason = "ban"         // the key seems to be banned
+	WaitResponse   WaitReason = "response"    // another request must get its response first
+	WaitBackground WaitReason = "background"  // the window is used up, except for the reserve
+	WaitBackoff    WaitReason = "backoff"     // the pause after a failed attempt
+	WaitRetryAfter WaitReason = "retry_after" // the Retry-After of a 429 or 503; no limit is known
+)
+
 // tracer reports the events of a client's calls to its traces.
 type tracer struct {
 	traces  []*ClientTrace
 	waiting atomic.Int64 // number of calls that wait
-	closure closure
 }
 
 func (t *tracer) on() bool { return len(t.traces) > 0 }
@@ -126,19 +195,19 @@ func (t *tracer) waitDone(ctx context.Context, w Wait) {
 	each(ctx, t.traces, w, func(t *ClientTrace) func(context.Context, Wait) { return t.WaitDone })
 }
 
-// limitClosed calls the LimitClosed functions if this is a new closure.
-func (t *tracer) limitClosed(ctx context.Context, info LimitInfo, left int, count uint64) {
+// limitClosed calls the LimitClosed functions if the response to a, or the refusal of a, begins a
+// lockout of its key. left is what the limit had left for a refusal, else -1.
+func (t *tracer) limitClosed(ctx context.Context, info LimitInfo, a *attempt, left int) {
 	info.Waiting = int(t.waiting.Load())
-	if t.closure.close(info, left, count) {
+	if a.keyState.lockout.close(info, left, a.lockouts) {
 		each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitClosed })
 	}
 }
 
-// limitOpened calls the LimitOpened functions if the response of an admitted request shows the end
-// of a closure.
-func (t *tracer) limitOpened(ctx context.Context, c Call, ready time.Time, remaining int, count uint64) {
-	if info, was := t.closure.open(ready, remaining, count); was {
-		info.Call, info.Waiting = c, int(t.waiting.Load())
+// limitOpened calls the LimitOpened functions if the response to a shows the end of a lockout.
+func (t *tracer) limitOpened(ctx context.Context, a *attempt) {
+	if info, was := a.keyState.lockout.open(a.ready, a.response.RateLimit.Remaining, a.lockouts); was {
+		info.Call, info.Waiting = a.describe(), int(t.waiting.Load())
 		each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitOpened })
 	}
 }
@@ -159,54 +228,4 @@ func callStart(ctx *context.Context, traces []*ClientTrace, c Call) {
 
 func (t *tracer) callDone(ctx context.Context, info CallDoneInfo) {
 	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone })
-}
-
-// closure is the time during which the rate limit is closed for the key: from the first 429 or
-// local refusal until the service has accepted a request that shows its end. A client records it to
-// report each closure once.
-type closure struct {
-	count atomic.Uint64 // beginnings and ends of closures so far: odd while one lasts
-	mu    sync.Mutex
-	since time.Time
-	left  int // what the limit had left, if that closed it for a local refusal; else -1
-	info  LimitInfo
-}
-
-// close records a closure, and reports whether it is a new one. count is that of the time when the
-// request asked for its permit: a refusal or 429 from before the end of the last closure is part of
-// that one, unless it closes the key for longer.
-func (c *closure) close(info LimitInfo, left int, count uint64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.count.Load()
-	if now%2 == 0 && count != now && !info.Until.After(c.info.Until) {
-		return false
-	}
-	c.info = info
-	if now%2 == 1 {
-		return false
-	}
-	c.since, c.left = time.Now(), left
-	c.count.Add(1)
-	return true
-}
-
-// open ends a closure if there was one and a response shows its end, and returns what closed the
-// gate. A request that was ready then shows that if the closure should have ended before, or if it
-// asked for its permit during the closure and got it early, as after Reopen. While the last requests
-// of a window are admitted, others are refused already; of these, each shows that less is left.
-func (c *closure) open(ready time.Time, remaining int, count uint64) (LimitInfo, bool) {
-	if c.count.Load()%2 == 0 {
-		return LimitInfo{}, false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.count.Load()
-	ended := !ready.Before(c.since) && quota.Passed(ready, c.info.Until)
-	early := count == now && remaining > c.left
-	if now%2 == 0 || !ended && !early {
-		return LimitInfo{}, false
-	}
-	c.count.Add(1)
-	return c.info, true
 }

@@ -87,14 +87,12 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 	}()
 	x := s.newExchange(r)
 	if r.Body != nil && r.GetBody != nil {
-		body, err := r.GetBody()
-		if err != nil {
-			return nil // net/http returns the same error
+		if body, err := r.GetBody(); err == nil { // a client may give only one copy
+			defer func() { _ = body.Close() }()
+			x.req = r.WithContext(r.Context())
+			x.req.Body = body
+			x.readBody()
 		}
-		defer func() { _ = body.Close() }()
-		x.req = r.WithContext(r.Context())
-		x.req.Body = body
-		x.readBody()
 	}
 	if f := s.faults.pick(x, true); f != nil {
 		return notConnected(cmp.Or(x.pause(f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))

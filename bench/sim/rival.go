@@ -155,7 +155,7 @@ type reading struct {
 
 func read(resp *http.Response) reading {
 	now, date := time.Now(), time.Now()
-	if d := new(headers.Dates).Parse(resp.Header); !d.IsZero() {
+	if d := headers.Date(resp.Header); !d.IsZero() {
 		date = d
 	}
 	r := reading{headers.RateLimit(resp.Header), headers.RetryAfter(resp.Header, date, now)}

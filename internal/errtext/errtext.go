@@ -2,7 +2,9 @@
 package errtext
 
 import (
+	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -116,3 +118,27 @@ type textError struct {
 
 func (e *textError) Error() string { return e.text }
 func (e *textError) Unwrap() error { return e.err }
+
+// Hide returns err, but does not match the errors that are hidden.
+func Hide(err error, hidden ...error) error {
+	if slices.ContainsFunc(hidden, func(target error) bool { return errors.Is(err, target) }) {
+		return &hidingError{err, hidden}
+	}
+	return err
+}
+
+// hidingError has no Unwrap, or errors.Is would find in it what it hides.
+type hidingError struct {
+	err    error
+	hidden []error
+}
+
+func (e *hidingError) Error() string { return e.err.Error() }
+
+func (e *hidingError) Is(target error) bool {
+	return !slices.Contains(e.hidden, target) && errors.Is(e.err, target)
+}
+
+func (e *hidingError) As(target any) bool {
+	return errors.As(e.err, target) //nolint:forbidigo // it passes the caller's variable on
+}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/decimal"
@@ -51,29 +50,14 @@ func parseCount(values []string, most int64) (int64, bool) {
 	return decimal.Parse(values[0], most)
 }
 
-// Dates parses Date headers. It keeps the last Date, because the responses of one second
-// have the same one, and parsing it takes 5 % of the CPU time of a small call: 0.15 of 3 µs.
-type Dates struct{ last atomic.Pointer[parsedDate] }
-
-type parsedDate struct {
-	text string
-	time time.Time
-}
-
-// Parse returns the service's clock; zero without a valid Date header.
-func (p *Dates) Parse(h http.Header) time.Time {
-	values := h[headerDate]
-	if len(values) == 0 {
-		return time.Time{}
+// Date returns the service's clock; zero without a valid Date header.
+func Date(h http.Header) time.Time {
+	if values := h[headerDate]; len(values) > 0 {
+		if t, err := http.ParseTime(values[0]); err == nil {
+			return t
+		}
 	}
-	if last := p.last.Load(); last != nil && last.text == values[0] {
-		return last.time
-	}
-	t, err := http.ParseTime(values[0])
-	if err == nil {
-		p.last.Store(&parsedDate{strings.Clone(values[0]), t})
-	}
-	return t
+	return time.Time{}
 }
 
 // RetryAfter returns how long to wait after the arrival of the response; 0 without a valid

@@ -59,17 +59,14 @@ func checkDate(t *testing.T, h http.Header, date string) {
 	if err != nil {
 		want = time.Time{}
 	}
-	var dates Dates
-	for range 2 {
-		assert.True(t, want.Equal(dates.Parse(h)), "%q: %v", date, want)
-	}
+	assert.True(t, want.Equal(Date(h)), "%q: %v", date, want)
 }
 
 // checkWindowEnd checks that for each pair of Reset and Date, WindowEnd is zero or in the future.
 func checkWindowEnd(t *testing.T, r quota.RateLimit, h http.Header) {
 	t.Helper()
 	received := time.Unix(1795262400, 0)
-	if end := WindowEnd(r, new(Dates).Parse(h), received); !end.IsZero() {
+	if end := WindowEnd(r, Date(h), received); !end.IsZero() {
 		assert.True(t, end.After(received))
 		assert.NotZero(t, r)
 	}

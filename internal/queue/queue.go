@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
@@ -256,9 +255,6 @@ type alarm struct {
 // SetAlarm has the budget dispatch permits at a time, or earlier; the zero time stands for never.
 func (q *Queue[P]) SetAlarm(now, at time.Time) {
 	a := &q.alarm
-	if !at.IsZero() {
-		at = now.Add(deadline.Slice(at.Sub(now)))
-	}
 	if at.Equal(a.at) || !at.IsZero() && !a.at.IsZero() && a.at.After(now) && a.at.Before(at) {
 		return // the timer fires early enough, and the budget sets it again
 	}

@@ -32,7 +32,8 @@ type Plan struct {
 	Asked     bool          // the service asked for Pause
 	NotBefore time.Time     // earliest time of the request after a 429
 	TooLong   bool          // there is none, because the Retry-After of a 503 is too long
-	Costs     bool          // it takes a token of the Budget
+	Costs     bool          // it takes one of the Tokens
+	NoTokens  bool          // there is none, because there is no token; the caller sets it
 }
 
 // Decide returns the plan after a request. A wait must end before the deadline and, if the service

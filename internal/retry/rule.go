@@ -11,7 +11,6 @@ import (
 //
 //	symptom                                       failure      error of the call
 //	dial refused, reset, timed out                connection   *TransportError
-//	REFUSED_STREAM, GOAWAY                        unprocessed  *TransportError
 //	a 2xx that is cut off                         connection   *ResponseError
 //	unknown host, certificate, TLS alert, no key  permanent    *TransportError
 //	CONNECT refused by a proxy, as with 407       permanent    *TransportError
@@ -20,11 +19,10 @@ type Failure uint8
 
 // The kinds of failures.
 const (
-	None        Failure = iota // a complete response
-	Connection                 // the connection failed, or the time was up
-	Permanent                  // a retry would fail in the same way
-	Protocol                   // the response is not HTTP
-	Unprocessed                // the server guarantees that it did not process the request
+	None       Failure = iota // a complete response
+	Connection                // the connection failed, or the time was up
+	Permanent                 // a retry would fail in the same way
+	Protocol                  // the response is not HTTP
 )
 
 // Rule is what a status or a failure says about its request.
@@ -50,11 +48,10 @@ var statuses = [...]struct {
 
 // failures has the rules of failures without a response, and of a success that was cut off.
 var failures = [...]Rule{
-	None:        {Done: true},
-	Connection:  {Again: true, Done: true},
-	Permanent:   {Done: true},
-	Protocol:    {Done: true},
-	Unprocessed: {Again: true},
+	None:       {Done: true},
+	Connection: {Again: true, Done: true},
+	Permanent:  {Done: true},
+	Protocol:   {Done: true},
 }
 
 // Status returns the rule of a status; 0 is no response.

@@ -31,10 +31,9 @@ func TestRetryTable(t *testing.T) {
 		"reset, cut off, attempt timed out": {
 			{Sent: true, Failure: Connection}, {Sent: true, Status: 200, Success: true, Failure: Connection},
 		},
-		"nothing was written, as a refused dial":  {{Failure: Connection}},
-		"stream refused, or left out by a GOAWAY": {{Sent: true, Failure: Unprocessed}},
-		"unknown host, TLS certificate":           {{Failure: Permanent}},
-		"a response that is not HTTP":             {{Sent: true, Failure: Protocol}},
+		"nothing was written, as a refused dial": {{Failure: Connection}},
+		"unknown host, TLS certificate":          {{Failure: Permanent}},
+		"a response that is not HTTP":            {{Sent: true, Failure: Protocol}},
 	}
 	for _, row := range rows {
 		name := strings.TrimSpace(row[:42])

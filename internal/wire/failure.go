@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -21,8 +20,6 @@ func (w *Record) KindOf(err error, r *http.Request, sent bool) retry.Failure {
 	switch kind := KindOf(err); {
 	case w.refusedByProxy(err, r):
 		return retry.Permanent
-	case errors.Is(err, ErrUnprocessed):
-		return retry.Unprocessed
 	case kind == retry.Protocol && !sent: // a proxy's response to CONNECT
 		return retry.Permanent
 	default:
@@ -51,25 +48,7 @@ func Cause(err error) error {
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		err = urlErr.Err
 	}
-	return errtext.WithoutOwnPort(Foreign(err))
-}
-
-// Foreign returns err. If it matches an error of package context, it returns one that does not,
-// with the same text: the caller's context has not ended, but another, such as that of a dialer.
-func Foreign(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return &foreignContextError{err}
-	}
-	return err
-}
-
-type foreignContextError struct{ err error } // it has no Unwrap
-
-func (e *foreignContextError) Error() string { return e.err.Error() }
-
-func (e *foreignContextError) Timeout() bool {
-	err, ok := errors.AsType[net.Error](e.err)
-	return ok && err.Timeout()
+	return errtext.WithoutOwnPort(err)
 }
 
 // neverConnected reports whether err shows that there was no connection to write to. A transport
@@ -101,20 +80,17 @@ func NotHTTP(err error) bool {
 		"connection error: PROTOCOL_ERROR")
 }
 
-// ErrUnprocessed replaces the error of a create over HTTP/2 that the server guarantees not to have
-// processed: it responded with REFUSED_STREAM, or with a GOAWAY that leaves the stream out (RFC
-// 9113, section 8.7). Servers do so for a shutdown, and after so many requests on one connection.
-var ErrUnprocessed = errors.New("the server closed the connection or stream before it processed the request")
+// refusedClient reports whether the server refused the client in the TLS handshake, for instance for
+// want of a certificate. With TLS 1.3 the client learns this only when it has sent its request; the
+// server has not read it.
+func refusedClient(err error) bool {
+	alert, ok := errors.AsType[tls.AlertError](err)
+	return ok && slices.Contains(handshakeAlerts[:], alert)
+}
 
-// unprocessed reports whether err guarantees that the server did not process a create. It compares
-// the texts with which net/http reports that it would have sent the request again, had it a
-// GetBody. PROTOCOL_ERROR is another reason for that, but no guarantee. The last text means that a
-// connection was about to close before anything was written.
-func unprocessed(err error) bool {
-	text := err.Error()
-	return strings.HasPrefix(text, "http2: Transport: cannot retry err [") &&
-		containsAny(text, "graceful shutdown GOAWAY]", "; REFUSED_STREAM") ||
-		text == "net/http: cannot rewind body after connection loss"
+// handshakeAlerts are the alerts by which a server refuses a client (RFC 8446, section 6.2).
+var handshakeAlerts = [...]tls.AlertError{
+	40, 42, 43, 44, 45, 46, 48, 49, 70, 71, 112, 116, 120, // handshake_failure to no_application_protocol
 }
 
 func containsAny(s string, substrings ...string) bool {

@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -54,14 +53,6 @@ func TestCause(t *testing.T) {
 	err := wire.Cause(&url.Error{Op: "Get", URL: "https://service.test/?key=hush", Err: reset})
 	require.EqualError(t, err, "read tcp [::1]:443: connection reset by peer", "errors can be grouped")
 	require.ErrorIs(t, err, reset)
-	for _, ended := range []error{context.Canceled, context.DeadlineExceeded, &net.OpError{Op: "dial", Err: context.DeadlineExceeded}} {
-		err := wire.Cause(ended)
-		require.EqualError(t, err, ended.Error())
-		require.NotErrorIs(t, err, context.Canceled, "it is not the caller's context that has ended")
-		require.NotErrorIs(t, err, context.DeadlineExceeded)
-		timeout, ok := err.(interface{ Timeout() bool })
-		assert.Equal(t, ended != context.Canceled, ok && timeout.Timeout()) //nolint:errorlint // the error itself
-	}
 }
 
 //nolint:bodyclose // there are no bodies

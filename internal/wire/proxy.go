@@ -39,14 +39,14 @@ func (w *Record) refusedByProxy(err error, r *http.Request) bool {
 		return !retry.Status(code).Again
 	}
 	_, network := errors.AsType[net.Error](err)
-	return !network && w.asked.Load() && !w.connected.Load() && w.goesThroughProxy(r)
+	return !network && w.asked.Load() && !w.connected.Load() && w.goesThroughProxy(r.URL)
 }
 
-func (w *Record) goesThroughProxy(r *http.Request) bool {
+func (w *Record) goesThroughProxy(u *url.URL) bool {
 	if w.transport.proxy == nil {
 		return false
 	}
-	proxy, err := w.transport.proxy(r)
+	proxy, err := w.transport.proxy(&http.Request{URL: u})
 	return err == nil && proxy != nil
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/loopback"
 	"github.com/petstore/petstore-go/internal/retry"
 	"github.com/petstore/petstore-go/internal/wire"
@@ -31,23 +30,21 @@ type client struct {
 	transport http.RoundTripper
 	sends     wire.Transport
 	url       *url.URL
-	http1     bool // the last response came over HTTP/1
 }
 
 func newClient(t *testing.T, base string, transport http.RoundTripper, own bool) *client {
 	t.Helper()
 	u, err := url.Parse(base)
 	require.NoError(t, err)
-	return &client{transport, wire.NewTransport(transport, own), u, u.Scheme == "http"}
+	return &client{transport, wire.NewTransport(transport, own), u}
 }
 
 // outcome is what a Record knows after one request.
 type outcome struct {
-	status      int // 0 without a response
-	err         error
-	kind        retry.Failure
-	sent        bool // the request may have been written
-	unprocessed bool // the server guarantees that it did not process the request
+	status int // 0 without a response
+	err    error
+	kind   retry.Failure
+	sent   bool // the request may have been written
 }
 
 // send sends one request: a read if the method is GET, a create with a body if it is POST.
@@ -61,36 +58,34 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 		body = []byte(`{"name":"Rex"}`)
 	}
 	var record wire.Record
-	record.SetBody(&c.sends, r, body, method == http.MethodGet, c.http1)
-	var attempt deadline.Context
-	attempt.Begin(ctx, nil, nil, time.Now(), 0)
-	defer attempt.End()
-	r = r.WithContext(record.Watch(&attempt, c.http1))
+	record.Begin(&c.sends, method == http.MethodGet, body)
+	r = r.WithContext(record.Watch(ctx, cancel, c.url))
+	record.SetBody(r)
 	resp, err := wire.CheckResponse(c.transport.RoundTrip(r)) //nolint:bodyclose // it is closed below
 	o.err, o.sent = err, record.MayHaveSent(err)
 	if err == nil {
-		o.status, c.http1 = resp.StatusCode, resp.ProtoMajor < 2
+		o.status = resp.StatusCode
 		_, o.err = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 		return o
 	}
-	switch {
-	case record.Repeated():
+	if record.Repeated() {
 		o.err = wire.ErrNotRepeated
-	case record.Unprocessed(err):
-		o.err = wire.ErrUnprocessed
 	}
 	o.kind = record.KindOf(o.err, r, o.sent)
-	o.unprocessed = o.kind == retry.Unprocessed
 	return o
 }
 
 // clients returns functions that make clients of a server: with the client's own transport, with
-// one of the user, and with a wrapper around that.
+// one of the user, and with a wrapper around that. Without a config, they speak unencrypted HTTP/2.
 func clients(t *testing.T, base string, config *tls.Config) map[string]func() *client {
 	t.Helper()
 	transport := func() *http.Transport {
-		made := &http.Transport{TLSClientConfig: config.Clone(), ForceAttemptHTTP2: true}
+		made := &http.Transport{ForceAttemptHTTP2: true}
+		if made.TLSClientConfig = config.Clone(); config == nil {
+			made.Protocols = new(http.Protocols)
+			made.Protocols.SetUnencryptedHTTP2(true)
+		}
 		t.Cleanup(made.CloseIdleConnections)
 		return made
 	}

@@ -44,15 +44,20 @@ func NewTransport(t http.RoundTripper, own bool) Transport {
 	return found
 }
 
+// maxWrappers is the number of transports around an http.Transport that are followed: one may return
+// itself.
+const maxWrappers = 100
+
 // httpTransport returns t if it is an http.Transport, or the one that it wraps if it has the Unwrap
 // method that WithTransport describes; else nil.
 func httpTransport(t http.RoundTripper) *http.Transport {
-	for {
+	for range maxWrappers {
 		wrapper, ok := t.(interface{ Unwrap() http.RoundTripper })
 		if !ok {
-			found, _ := t.(*http.Transport)
-			return found
+			break
 		}
 		t = wrapper.Unwrap()
 	}
+	found, _ := t.(*http.Transport)
+	return found
 }

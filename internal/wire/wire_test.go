@@ -1,32 +1,12 @@
 package wire
 
 import (
-	"io"
-	"net/http"
+	"context"
 	"net/http/httptrace"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/internal/deadline"
 )
-
-// net/http copies a body of unknown length with io.Copy, which needs a buffer of 32 KiB unless the
-// body has a method WriteTo.
-func TestEmptyBody(t *testing.T) {
-	t.Run("is copied without a buffer", func(t *testing.T) {
-		var body emptyBody
-		var target struct{ io.Writer } // has no ReadFrom
-		target.Writer = io.Discard
-		allocations := testing.AllocsPerRun(100, func() {
-			_, err := io.Copy(&target, body)
-			require.NoError(t, err)
-		})
-		assert.Zero(t, allocations)
-	})
-}
 
 // Over HTTP/2, net/http calls the hooks of one request from two goroutines.
 func TestRepetition(t *testing.T) {
@@ -42,10 +22,9 @@ func TestRepetition(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var w Record
-			w.SetBody(new(Transport), new(http.Request), nil, true, false)
-			var attempt deadline.Context
-			attempt.Begin(t.Context(), nil, nil, time.Now(), 0)
-			hooks := httptrace.ContextClientTrace(w.Watch(&attempt, false))
+			w.Begin(new(Transport), false, nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			hooks := httptrace.ContextClientTrace(w.Watch(ctx, cancel, nil))
 			for _, hook := range c.hooks {
 				map[rune]func(){
 					'c': func() { hooks.GotConn(httptrace.GotConnInfo{}) },
@@ -53,6 +32,8 @@ func TestRepetition(t *testing.T) {
 				}[hook]()
 			}
 			assert.Equal(t, c.repeated, w.Repeated())
+			assert.Equal(t, c.repeated, ctx.Err() != nil)
+			cancel()
 		})
 	}
 }

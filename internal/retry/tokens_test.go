@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestBudget(t *testing.T) {
-	var b Budget
+func TestTokens(t *testing.T) {
+	var b Tokens
 	took := func() (n int) {
 		for b.Take() {
 			n++

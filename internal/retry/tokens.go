@@ -2,14 +2,14 @@ package retry
 
 import "sync/atomic"
 
-// Budget limits the retries of a client, so that they do not multiply the load during an outage. A
+// Tokens limits the retries for a key, so that they do not multiply the load during an outage. A
 // retry takes a token, and successes add tokens. A retry after a 429 takes none, since the rate
 // limit delays it; neither does a retry of a request that was not sent, since it is no load for the
-// service. The zero Budget is full.
-type Budget struct{ spent atomic.Int64 } // successes that would fill the budget again
+// service. The zero Tokens is full.
+type Tokens struct{ spent atomic.Int64 } // successes that would fill it again
 
 const (
-	// tokens is the size of the budget: 33 calls can use all their 3 default retries at the
+	// tokens is the largest number of tokens: 33 calls can use all their 3 default retries at the
 	// beginning of an outage.
 	tokens = 100
 	// successesPerToken: in the long run there is at most one retry for 10 successes, so that
@@ -18,17 +18,17 @@ const (
 )
 
 // Take takes a token and reports whether there was one.
-func (b *Budget) Take() bool {
-	if b.spent.Add(successesPerToken) <= tokens*successesPerToken {
+func (t *Tokens) Take() bool {
+	if t.spent.Add(successesPerToken) <= tokens*successesPerToken {
 		return true
 	}
-	b.spent.Add(-successesPerToken)
+	t.spent.Add(-successesPerToken)
 	return false
 }
 
 // Succeeded notes the success of a call.
-func (b *Budget) Succeeded() {
-	if b.spent.Load() > 0 && b.spent.Add(-1) < 0 {
-		b.spent.Add(1) // another call has filled the budget meanwhile
+func (t *Tokens) Succeeded() {
+	if t.spent.Load() > 0 && t.spent.Add(-1) < 0 {
+		t.spent.Add(1) // another call has filled it meanwhile
 	}
 }

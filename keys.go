@@ -1,0 +1,127 @@
+package petstore
+
+import (
+	"maps"
+	"net/http"
+	"net/http/cookiejar"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/retry"
+)
+
+// maxKeys is the number of API keys about which a client records something: a program with a key for
+// each of its customers has hundreds, and an entry takes less than 1 KiB.
+const maxKeys = 1000
+
+// perKey has a T for each API key, by its Call.KeyID, so that two keys of one program never meet. Its
+// zero value is empty.
+type perKey[T any] struct {
+	mu    sync.Mutex
+	found map[string]*T
+}
+
+// of returns the T of a key; a new one the first time. Beyond maxKeys it forgets another key.
+func (p *perKey[T]) of(keyID string) *T {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v := p.found[keyID]; v != nil {
+		return v
+	}
+	if p.found == nil {
+		p.found = make(map[string]*T)
+	}
+	for other := range p.found {
+		if len(p.found) < maxKeys {
+			break
+		}
+		delete(p.found, other)
+	}
+	v := new(T)
+	p.found[keyID] = v
+	return v
+}
+
+// ids returns the keys.
+func (p *perKey[T]) ids() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Keys(p.found))
+}
+
+// keyState is what a client records about one of its keys.
+type keyState struct {
+	lockout lockout
+	retries retry.Tokens
+	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
+	jar     http.CookieJar            // set once, by Client.jar
+	hasJar  sync.Once
+}
+
+// jar returns the cookie jar of a key; nil if the client keeps no cookies. The jar of WithHTTPClient
+// is that of the first key: each other key has one of its own, since a cookie may belong to the
+// customer.
+func (c *Client) jar(state *keyState) http.CookieJar {
+	first := c.shared.config.jar
+	if first == nil {
+		return nil
+	}
+	state.hasJar.Do(func() {
+		if state.jar = first; c.jarTaken.Swap(true) {
+			state.jar, _ = cookiejar.New(nil) // it returns no error
+		}
+	})
+	return state.jar
+}
+
+// lockout is the time during which the rate limit is closed for a key: from the first 429 or local
+// refusal until the service has accepted a request that shows its end. A client records it to report
+// each lockout once.
+type lockout struct {
+	count atomic.Uint64 // beginnings and ends of lockouts so far: odd while one lasts
+	mu    sync.Mutex
+	since time.Time
+	left  int // what the limit had left, if that closed it for a local refusal; else -1
+	info  LimitInfo
+}
+
+// close records a lockout, and reports whether it is a new one. count is that of the time when the
+// request asked for its permit: a refusal or 429 from before the end of the last lockout is part of
+// that one, unless it closes the key for longer.
+func (l *lockout) close(info LimitInfo, left int, count uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.count.Load()
+	if now%2 == 0 && count != now && !info.Until.After(l.info.Until) {
+		return false
+	}
+	l.info = info
+	if now%2 == 1 {
+		return false
+	}
+	l.since, l.left = time.Now(), left
+	l.count.Add(1)
+	return true
+}
+
+// open ends a lockout if there was one and a response shows its end, and returns what began it. A
+// request that was ready then shows that if the lockout should have ended before, or if it asked for
+// its permit during the lockout and got it early, as after ReopenLimit. While the last requests of a
+// window are admitted, others are refused already; of these, each shows that less is left.
+func (l *lockout) open(ready time.Time, remaining int, count uint64) (LimitInfo, bool) {
+	if l.count.Load()%2 == 0 {
+		return LimitInfo{}, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.count.Load()
+	ended := !ready.Before(l.since) && !ready.Before(l.info.Until)
+	early := count == now && remaining > l.left
+	if now%2 == 0 || !ended && !early {
+		return LimitInfo{}, false
+	}
+	l.count.Add(1)
+	return l.info, true
+}

@@ -1,0 +1,213 @@
+package petstore
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/deadline"
+	"github.com/petstore/petstore-go/internal/wire"
+)
+
+// keyFreshness is the longest wait after which the key is used without a new call of
+// WithAPIKeyFunc: a key that rotates may change during a wait of minutes, but hardly within a
+// second.
+const keyFreshness = time.Second
+
+// keyError says why there is no key.
+type keyError struct{ error }
+
+// errSameKey is for a call whose key the service has refused, and which has no other.
+var errSameKey = errors.New("petstore: there is no other key")
+
+// admit waits until a may be sent: it gets the key, and a permit of the limiter. After an error there
+// is no permit.
+func (a *attempt) admit() error {
+	admitted := false
+	defer func() {
+		if !admitted { // also after a panic of the user's limiter or function
+			a.release(Observation{})
+		}
+	}()
+	k := a.call
+	p := &k.progress
+	for {
+		if err := a.acquireForKey(); err != nil {
+			return err
+		}
+		// The limiter may be the user's own and ignore Retry-After, or there may be no limiter.
+		if !a.ready.Before(p.plan.NotBefore) {
+			break
+		}
+		a.release(Observation{})
+		wait := p.plan.NotBefore.Sub(a.ready)
+		if err := k.sleep(wait); err != nil {
+			return err
+		}
+		p.waited.Add(int64(wait))
+	}
+	admitted = true
+	p.attempts.Add(1)
+	return nil
+}
+
+// release releases the permit and reports the outcome of the request. Further calls have no effect.
+func (a *attempt) release(o Observation) {
+	if permit := a.permit; permit != nil {
+		a.permit = nil
+		permit.Release(o)
+	}
+}
+
+// acquireForKey gets the key and a permit for it, because the limiter has a budget for each key.
+// After a long wait it asks for the key again. If that is another one, it gives the permit back and
+// gets one for the new key, but only once: a function that returns another key each time, with a
+// slow limiter, would never send a request.
+func (a *attempt) acquireForKey() error {
+	if err := a.getKey(); err != nil {
+		return err
+	}
+	asked := time.Now()
+	if err := a.acquire(asked); err != nil || !a.call.client.rotates || a.ready.Sub(asked) <= keyFreshness {
+		return err
+	}
+	before := *a.key.ID
+	if err := a.getKey(); err != nil {
+		return err
+	}
+	if *a.key.ID == before {
+		a.ready = time.Now()
+		return nil
+	}
+	a.release(Observation{})
+	return a.acquire(time.Now())
+}
+
+// getKey gets the key for a, which must be another one than the service has just refused.
+func (a *attempt) getKey() error {
+	k := a.call
+	if ended := k.ended(); ended != nil {
+		return ended
+	}
+	key, err := a.askKey()
+	if err != nil {
+		return err
+	}
+	if last := k.progress.last; last != nil && last.unauthorized() && *last.key.ID == *key.ID {
+		return errSameKey
+	}
+	a.key = key
+	if k.progress.keyID.Load() != key.ID {
+		k.progress.keyID.Store(key.ID)
+		k.client.used.Store(key.ID)
+	}
+	return nil
+}
+
+// askKey returns the key of a. The function of WithAPIKeyFunc gets a context like the attempt's, with
+// the attempt's timeout.
+func (a *attempt) askKey() (credential.Key, error) {
+	k := a.call
+	if !k.client.rotates {
+		return k.client.key(nil)
+	}
+	asking := &attempt{call: k, number: a.number, waited: time.Duration(k.progress.waited.Load())}
+	ctx, cancel := asking.begin(k.waits)
+	defer cancel()
+	key, err := k.client.key(ctx)
+	if err == nil {
+		return key, nil
+	}
+	if ended := k.ended(); ended != nil {
+		return key, ended
+	}
+	if deadline.Err(ctx) != nil && !wire.NotHTTP(err) {
+		return key, &keyError{k.attemptTimeout()}
+	}
+	return key, &keyError{foreign(err)}
+}
+
+// acquire gets a's permit from the limiter. The time that this takes counts as waited, except the
+// part that the limiter reported as free.
+func (a *attempt) acquire(asked time.Time) error {
+	k := a.call
+	p := &k.progress
+	a.keyState = k.client.keys.of(*a.key.ID)
+	a.lockouts = a.keyState.lockout.count.Load()
+	if limiter := k.client.shared.config.limiter; limiter != nil {
+		p.free.Store(0)
+		defer k.stopWaiting() // if the limiter panics, or forgets to
+		if p.asked.IsZero() {
+			p.asked = asked
+		}
+		left := k.config.maxWait - time.Duration(p.waited.Load())
+		permit, err := limiter.Acquire(k.waits, LimitRequest{Call: k.describe(), MaxWait: max(0, left), Asked: p.asked, call: k})
+		if err = realError(err); err != nil && permit != nil {
+			permit.Release(Observation{}) // after an error, a permit must not stay reserved
+		}
+		if err != nil {
+			a.reportRefusal(err)
+			return err
+		}
+		a.permit = permit
+	}
+	a.ready = time.Now()
+	p.waited.Add(int64(max(0, a.ready.Sub(asked)-time.Duration(p.free.Load()))))
+	return k.ended() // even if the permit came at the same time
+}
+
+// reportRefusal reports to the traces that the limiter has refused a.
+func (a *attempt) reportRefusal(err error) {
+	k := a.call
+	e, ok := errors.AsType[*RateLimitError](err)
+	if !ok || !k.client.tracer.on() || !e.RetryAt.After(time.Now()) || k.ended() != nil {
+		return
+	}
+	left := e.RateLimit.Remaining
+	if e.Scope == ScopeBan {
+		left = -1
+	}
+	info := LimitInfo{Call: k.describe(), Scope: e.Scope, Until: e.RetryAt}
+	k.client.tracer.limitClosed(k.ctx, info, a, left)
+}
+
+// realError returns err, or nil if err holds a nil pointer: a Limiter that declares its error as a
+// *RateLimitError returns such a value by mistake.
+func realError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	return err
+}
+
+// sleep waits for d. It returns an error if the call must end.
+func (k *call) sleep(d time.Duration) error {
+	done := k.startWait(Wait{Reason: k.waitReason(), Until: k.progress.plan.NotBefore, Waiting: 1})
+	defer done(0)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-k.waits.Done():
+	}
+	return k.ended()
+}
+
+// begin returns the context of a, which is derived from parent.
+func (a *attempt) begin(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx := context.WithValue(parent, callKey{}, a)
+	if a.call.config.attemptTimeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, a.call.config.attemptTimeout)
+}
+
+// attemptTimeout returns the error of an attempt that exceeded its timeout.
+func (k *call) attemptTimeout() error {
+	return &timeoutError{"attempt timed out after " + k.config.attemptTimeout.String()}
+}

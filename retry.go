@@ -1,0 +1,133 @@
+package petstore
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/wire"
+)
+
+// This file is the only one that knows go-retryablehttp: the loop around the attempts of a call.
+
+// loop is go-retryablehttp for one call.
+type loop struct {
+	client  retryablehttp.Client
+	http    http.Client
+	request retryablehttp.Request
+}
+
+// run sends the request, again while decide says so, and returns the error of the call. What differs
+// between attempts, sender adds: the key, cookies and the body.
+func (k *call) run() error {
+	l := &k.loop
+	// It has no jar, because the cookies are those of the attempt's key. Its transport has no
+	// CloseIdleConnections: go-retryablehttp calls that after each failure, and would close the
+	// connections of all calls that share the transport.
+	l.http.Transport, l.http.CheckRedirect = sender{k}, noRedirect
+	l.client.HTTPClient = &l.http
+	l.client.RetryMax = k.config.retry.MaxAttempts
+	l.client.CheckRetry = k.decide
+	l.client.Backoff = k.wait
+	l.client.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	// The loop waits with this context. Each attempt has another one, which WithStop does not end.
+	req := http.Request{Method: k.operation.method, URL: &k.url, Header: noHeader}
+	l.request.Request = req.WithContext(k.waits)
+	defer k.finishPause()
+	resp, err := l.client.Do(&l.request)
+	if err == nil {
+		_ = resp.Body.Close() // it is empty; see sender
+	}
+	p := &k.progress
+	switch {
+	case p.refused != nil:
+		return p.refused
+	case p.last == nil: // http.Client refused the request
+		return k.transportError(wire.Cause(err))
+	case p.plan.Again: // the context ended before the planned attempt
+		return k.endedWhileWaiting(k.ended())
+	}
+	if err = k.ofLast(); err == nil {
+		k.client.keys.of(*p.last.key.ID).retries.Succeeded()
+	}
+	return err
+}
+
+// noHeader saves http.Client a copy. Nothing writes to it.
+var noHeader = make(http.Header)
+
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// decide is the CheckRetry of the loop: it plans the next attempt.
+func (k *call) decide(context.Context, *http.Response, error) (bool, error) {
+	p := &k.progress
+	p.plan = retry.Plan{}
+	if p.refused != nil || p.last == nil || p.last.succeeded() || k.ended() != nil {
+		return false, nil
+	}
+	plan := k.planAfter(p.last)
+	if plan.Again && plan.Costs && !k.client.keys.of(*p.last.key.ID).retries.Take() {
+		plan = retry.Plan{NoTokens: true}
+	}
+	p.plan = plan
+	return plan.Again, nil
+}
+
+// planAfter asks internal/retry what to do after a.
+func (k *call) planAfter(a *attempt) retry.Plan {
+	p := &k.progress
+	facts := retry.Facts{
+		Result:     a.result(),
+		Repeatable: k.operation.repeatable,
+		NewKey:     k.client.rotates && !p.askedKey,
+		Number:     a.number,
+		Policy:     k.config.retry,
+		RetryAfter: a.response.RetryAfter,
+		Unlimited:  k.client.shared.config.limiter == nil,
+		Now:        time.Now(),
+		MaxWait:    k.config.maxWait - time.Duration(p.waited.Load()),
+		Random:     rand.Int64N,
+	}
+	facts.Deadline, _ = k.ctx.Deadline()
+	if facts.Status == http.StatusTooManyRequests {
+		facts.OpensAt = opensAt(a.response)
+	}
+	plan := retry.Decide(&facts)
+	p.askedKey = p.askedKey || plan.Again && a.unauthorized() // admit ends the call if the key is the same
+	return plan
+}
+
+// wait is the Backoff of the loop: it returns the pause before the next attempt. After a 429 there is
+// none, because the attempt waits in the limiter's queue.
+func (k *call) wait(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
+	p := &k.progress
+	if pause := p.plan.Pause; pause > 0 {
+		p.endPause = k.startWait(Wait{Reason: k.waitReason(), Until: time.Now().Add(pause), Waiting: 1})
+		return pause
+	}
+	return 0
+}
+
+// finishPause reports the end of the pause.
+func (k *call) finishPause() {
+	if end := k.progress.endPause; end != nil {
+		k.progress.endPause = nil
+		end(0)
+	}
+}
+
+// waitReason returns the reason for the wait after the last attempt.
+func (k *call) waitReason() WaitReason {
+	a, plan := k.progress.last, &k.progress.plan
+	switch {
+	case !plan.NotBefore.IsZero() && a.scope() != "":
+		return WaitReason(a.scope())
+	case !plan.NotBefore.IsZero(), plan.Asked:
+		return WaitRetryAfter
+	}
+	return WaitBackoff
+}

@@ -1,0 +1,293 @@
+package petstore
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/body"
+	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/deadline"
+	"github.com/petstore/petstore-go/internal/headers"
+	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/retry"
+	"github.com/petstore/petstore-go/internal/wire"
+)
+
+// sender is the RoundTripper below go-retryablehttp. It makes one attempt: a permit of the limiter,
+// the key, one request with the attempt's context, the whole response in memory.
+type sender struct{ call *call }
+
+// RoundTrip implements [http.RoundTripper]. The response that it returns has no body, because call.go
+// decodes that of the attempt, and no Location: http.Client parses it even if it does not follow it,
+// and drops the response if the Location is malformed.
+func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
+	k := s.call
+	p := &k.progress
+	k.finishPause()
+	a := &k.first
+	if p.last != nil {
+		a = new(attempt)
+	}
+	a.call, a.number = k, int(p.attempts.Load())+1
+	if err := a.admit(); err != nil {
+		p.refused = k.refusal(a, err)
+		return nil, p.refused
+	}
+	if p.last != nil {
+		a.buffer = p.last.buffer
+	}
+	p.last = a
+	a.send(outer)
+	p.keyRefused.Store(a.unauthorized())
+	if a.sent {
+		p.sent++
+	}
+	if a.raw == nil {
+		return nil, a.err
+	}
+	a.raw.Body = http.NoBody
+	if a.raw.StatusCode/100 == 3 {
+		a.raw.Header = maps.Clone(a.raw.Header)
+		a.raw.Header.Del("Location")
+	}
+	return a.raw, nil
+}
+
+// attempt is one request of a call, with its permit and its response. Other goroutines may ask for
+// the call, the number and the key of an attempt through its context.
+type attempt struct {
+	call   *call
+	number int            // within the call, starting at 1
+	waited time.Duration  // by the call before this attempt
+	key    credential.Key // zero if there is none
+
+	keyState *keyState
+	permit   Permit    // nil once it is released
+	lockouts uint64    // keyState.lockout.count when the attempt asked for the permit
+	ready    time.Time // when it got the permit
+	request  *http.Request
+	wire     wire.Record
+
+	raw      *http.Response // the response of the transport
+	header   http.Header    // without the key
+	response Observation
+	buffer   *body.Buffer
+	body     []byte               // in buffer
+	tooLarge bool                 // body is cut off at the limit
+	sent     bool                 // the request may have been written
+	failure  retry.Failure        // the kind of err
+	err      error                // why there is no complete response
+	ended    *deadline.EndedError // err, if the context of the call has ended
+}
+
+// describe returns the call as users see it during a.
+func (a *attempt) describe() Call {
+	c := a.call.describe()
+	c.Attempt, c.Waited = a.number, a.waited
+	if a.key.ID != nil {
+		c.KeyID = *a.key.ID
+	}
+	return c
+}
+
+// send sends the request and reads the response into a.
+func (a *attempt) send(outer *http.Request) {
+	a.waited = time.Duration(a.call.progress.waited.Load())
+	ctx, cancel := a.begin(a.call.ctx)
+	defer cancel()
+	a.exchange(ctx, cancel, outer)
+	a.reportLimit()
+}
+
+// exchange is send without the report about the rate limit.
+func (a *attempt) exchange(ctx context.Context, cancel context.CancelFunc, outer *http.Request) {
+	defer a.reportDone()
+	a.err = errPanicked // for the trace, if a function of the user panics
+	err := a.roundTrip(ctx, cancel, outer)
+	key := a.key.Secret()
+	a.header = redact.Header(a.header, key) // a copy: the transport may share it with other requests
+	a.err = nil
+	if err != nil {
+		a.fail(ctx, err, key)
+	}
+}
+
+// roundTrip sends the request and reads the response. It releases the permit when it has the
+// response's header, so that the next waiter need not wait for the body.
+func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, outer *http.Request) error {
+	var observation Observation               // not tried
+	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
+	k := a.call
+	if tracer := &k.client.tracer; tracer.on() {
+		tracer.attemptStart(k.ctx, a.describe())
+	}
+	a.prepare(ctx, cancel, outer)
+	observation = Observation{Delivery: DeliveryNoResponse, Sent: a.ready}
+	resp, err := wire.CheckResponse(k.client.shared.transport(a.request))
+	a.sent = a.wire.MayHaveSent(err)
+	if err == nil {
+		a.observe(resp)
+		a.release(a.response)
+		return a.readBody(resp)
+	}
+	observation.NotDone = !a.sent
+	switch ended := deadline.Err(k.ctx) != nil; {
+	case a.sent:
+		observation.Abandoned = ended
+	case ended:
+		observation = Observation{} // this shows nothing about the service
+	default:
+		observation.Delivery, observation.Received = DeliveryNotSent, time.Now()
+	}
+	return err
+}
+
+// prepare makes the request of a from that of the loop: with the attempt's context, the header, the
+// key, the cookies and a body that records whether it was read. Requests share the values of headers.
+// The capacity of each value is its length, so that appending to one does not change another.
+func (a *attempt) prepare(ctx context.Context, cancel context.CancelFunc, outer *http.Request) {
+	k := a.call
+	a.wire.Begin(&k.client.shared.sends, k.operation.repeatable, k.body)
+	a.request = outer.WithContext(a.wire.Watch(ctx, cancel, &k.url))
+	a.request.Host = k.url.Host
+	a.wire.SetBody(a.request)
+	h := maps.Clone(k.client.shared.headers) // faster than filling a new map
+	maps.Copy(h, k.config.header)
+	h["Authorization"] = a.key.Header()
+	if k.body != nil {
+		h["Content-Type"] = h["Accept"]
+	}
+	a.request.Header = h
+	if jar := k.client.jar(a.keyState); jar != nil {
+		for _, cookie := range jar.Cookies(&k.url) {
+			a.request.AddCookie(cookie)
+		}
+	}
+}
+
+// observe records the status and the headers of the response.
+func (a *attempt) observe(resp *http.Response) {
+	now := time.Now()
+	date := headers.Date(resp.Header)
+	a.raw, a.header = resp, resp.Header
+	a.response = Observation{
+		Delivery:   DeliveryAnswered,
+		Sent:       a.ready,
+		Received:   now,
+		StatusCode: resp.StatusCode,
+		RateLimit:  RateLimit(headers.RateLimit(resp.Header)),
+		RetryAfter: headers.RetryAfter(resp.Header, date, now),
+		Date:       date,
+		NotDone:    !retry.Status(resp.StatusCode).Done,
+	}
+	k := a.call
+	if k.client.shared.config.limiter == nil && !a.response.RateLimit.IsZero() {
+		seen := a.response.RateLimit // a copy: taking the field's address would keep the attempt
+		a.keyState.seen.Store(&seen)
+	}
+	if jar := k.client.jar(a.keyState); jar != nil {
+		if cookies := resp.Cookies(); len(cookies) > 0 {
+			jar.SetCookies(&k.url, cookies)
+		}
+	}
+}
+
+// drainBytes is how much of a body past its limit is read and dropped. net/http can use a
+// connection again only if its body was read to the end; a new connection costs less than reading
+// 64 KiB more.
+const drainBytes = 64 << 10
+
+// readBody reads the body up to its limit and closes it.
+func (a *attempt) readBody(resp *http.Response) (err error) {
+	defer func() { _ = resp.Body.Close() }() // after a complete read, Close cannot report a lost byte
+	shared := a.call.client.shared
+	if a.buffer == nil { // taken late, so that calls that wait for a response hold no buffer
+		a.buffer = shared.buffers.Get()
+	}
+	a.tooLarge, err = a.buffer.Fill(resp.Body, resp.ContentLength, shared.config.maxResponseBytes)
+	a.body = a.buffer.Bytes
+	if a.tooLarge {
+		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
+	}
+	return err
+}
+
+// fail records the error of the transport, or of reading the body, without the key.
+func (a *attempt) fail(ctx context.Context, err error, key string) {
+	a.ended, a.failure = a.callerEnded(), retry.Connection
+	switch {
+	case a.ended != nil:
+		a.err = a.ended
+	case a.wire.Repeated():
+		a.err = wire.ErrNotRepeated
+	// If the server does not speak HTTP, another attempt does not help, however late the response
+	// was. Another timeout, such as a dialer's, is not that of the attempt.
+	case deadline.Err(ctx) != nil && !wire.NotHTTP(err):
+		a.err = a.call.attemptTimeout()
+	default:
+		if a.response.StatusCode == 0 { // else the error has cut off the body
+			a.failure = a.wire.KindOf(err, a.request, a.sent)
+		}
+		a.err = foreign(redact.Error(wire.Cause(err), key))
+	}
+}
+
+// result returns what decides about another attempt.
+func (a *attempt) result() retry.Result {
+	code := a.response.StatusCode
+	return retry.Result{Sent: a.sent, Status: code, Success: a.call.operation.succeeds(code), Failure: a.failure}
+}
+
+// succeeded reports whether there is a complete response with the documented status.
+func (a *attempt) succeeded() bool {
+	return a.err == nil && a.call.operation.succeeds(a.response.StatusCode)
+}
+
+// unauthorized reports whether the service refused the key of a.
+func (a *attempt) unauthorized() bool { return a.response.StatusCode == http.StatusUnauthorized }
+
+// decodesNothing reports whether the body of the response is not decoded: that of Do without a
+// target, or one without content.
+func (a *attempt) decodesNothing() bool {
+	op := a.call.operation
+	return op.drops || op.succeeds(http.StatusNoContent) && a.response.StatusCode == http.StatusNoContent
+}
+
+// scope returns the limit that a 429 seems to be for; empty for any other response.
+func (a *attempt) scope() LimitScope {
+	if a == nil || a.response.StatusCode != http.StatusTooManyRequests {
+		return ""
+	}
+	return scopeOf(a.response)
+}
+
+// reportLimit reports to the traces if the response closes or opens the rate limit.
+func (a *attempt) reportLimit() {
+	k := a.call
+	switch tracer := &k.client.tracer; {
+	case !tracer.on() || a.response.StatusCode == 0:
+	case a.response.StatusCode == http.StatusTooManyRequests:
+		info := LimitInfo{Call: a.describe(), Scope: a.scope(), Until: opensAt(a.response)}
+		tracer.limitClosed(k.ctx, info, a, -1)
+	default:
+		tracer.limitOpened(k.ctx, a)
+	}
+}
+
+// reportDone reports the end of the attempt to the traces.
+func (a *attempt) reportDone() {
+	if tracer := &a.call.client.tracer; tracer.on() {
+		tracer.attemptDone(a.call.ctx, AttemptDoneInfo{
+			Call:       a.describe(),
+			Duration:   time.Since(a.ready),
+			StatusCode: a.response.StatusCode,
+			RateLimit:  a.response.RateLimit,
+			RetryAfter: a.response.RetryAfter,
+			Sent:       a.sent,
+			Err:        a.err,
+		})
+	}
+}
