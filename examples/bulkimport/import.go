@@ -21,7 +21,7 @@ type job struct {
 	out      io.Writer
 	stopping context.Context // ends when no more rows are to be sent; its cause is the reason
 	stop     context.CancelCauseFunc
-	done     chan outcome
+	done     chan func() entry // what a create has come to
 
 	flying, shown int       // creates in flight; rows that were decided when that was last shown
 	reached       bool      // a pet was added in this run
@@ -31,13 +31,6 @@ type job struct {
 	trouble       error     // why
 }
 
-// outcome is that of a create.
-type outcome struct {
-	row    row
-	result *petstore.CreatePetResult
-	err    error
-}
-
 const (
 	steady   = 8               // creates in flight: enough for every plan, and few to be undecided after a SIGKILL
 	patience = 5 * time.Minute // the longest wait for another try
@@ -45,7 +38,7 @@ const (
 
 // newJob opens the journal. An error means that nothing was begun.
 func newJob(ctx context.Context, in *input, to service, now bool, out io.Writer) (*job, error) {
-	j := &job{input: in, out: out, done: make(chan outcome), trouble: errors.New("no outcome was known")}
+	j := &job{input: in, out: out, done: make(chan func() entry), trouble: errors.New("no outcome was known")}
 	j.stopping, j.stop = context.WithCancelCause(ctx)
 	var err error
 	j.client, err = to.connect(petstore.WithStop(j.stopping), petstore.WithTrace(&petstore.ClientTrace{WaitStart: j.limited}),
@@ -125,10 +118,10 @@ func (j *job) addPets(ctx context.Context) error {
 		}
 		j.settle(0)
 	}
-	if j.left() == 0 {
-		return nil
+	if j.left() > 0 {
+		return context.Cause(j.stopping)
 	}
-	return context.Cause(j.stopping)
+	return nil
 }
 
 // makeRoom returns when one more create may be sent, or the import is stopped. Each create during an
@@ -168,14 +161,14 @@ func (j *job) add(ctx context.Context, r row) {
 	j.flying++
 	go func() {
 		result, err := j.client.CreatePet(context.WithValue(ctx, lineKey{}, r.line), r.pet)
-		j.done <- outcome{r, result, err}
+		j.done <- func() entry { return j.judge(r, result, err) }
 	}()
 }
 
 // settle writes the outcomes of creates into the journal, until no more than some are in flight.
 func (j *job) settle(most int) {
 	for ; j.flying > most; j.flying-- {
-		if e := j.judge(<-j.done); e.Event != "" {
+		if e := (<-j.done)(); e.Event != "" {
 			_ = j.journal.write(e) // which stops the import if it fails
 		}
 		if now, all := j.decided(), len(j.input.rows); now*10/all != j.shown*10/all {
@@ -185,56 +178,38 @@ func (j *job) settle(most int) {
 	}
 }
 
-// judge returns what a create has come to; the zero entry if it has sent nothing.
-func (j *job) judge(o outcome) entry {
-	e := entry{Line: o.row.line}
-	if o.err == nil {
-		o.err = j.doubt(o)
-	}
-	switch {
-	case o.err == nil:
-		e.Event, e.ID = created, o.result.Pet.ID
+// judge returns what a create has come to; no event if it has sent nothing.
+func (j *job) judge(r row, result *petstore.CreatePetResult, err error) entry {
+	if err == nil && j.isOf(r, result.Pet) {
 		j.failures, j.reached = 0, true
-		return e
-	case errors.Is(o.err, petstore.ErrOutcomeUnknown), errors.Is(o.err, errDoubtful):
-		e.Event, e.Reason = unknown, reason(o.err)
-	case refusesRow(o.err):
-		e.Event, e.Reason = rejected, reason(o.err)
-		return e
-	default:
-		if !j.reached || !errors.Is(o.err, petstore.ErrNotSent) || errors.Is(o.err, petstore.ErrRateLimited) {
-			j.stop(o.err) // for the key, the plan or the address: it does not pass soon
-		}
-		if limited, ok := errors.AsType[*petstore.RateLimitError](o.err); ok {
-			j.journal.close(limited.RetryAt)
-		}
-		if j.journal.row(o.row.line).Event == sending {
-			e.Event = unsent
-		}
+		return entry{Line: r.line, Event: created, ID: result.Pet.ID}
+	} else if errors.Is(err, petstore.ErrBadRequest) || errors.Is(err, petstore.ErrInvalidArgument) {
+		return entry{Line: r.line, Event: rejected, Reason: reason(err)}
 	}
-	j.failures, j.failedAt, j.trouble = j.failures+1, time.Now(), o.err
+	e := entry{Line: r.line}
+	switch {
+	case err == nil:
+		err = fmt.Errorf("the service has confirmed another pet: %d", result.Pet.ID)
+		fallthrough
+	case errors.Is(err, petstore.ErrOutcomeUnknown):
+		e.Event, e.Reason = unknown, reason(err)
+	case j.journal.row(r.line).Event == sending:
+		e.Event = unsent
+	}
+	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
+		j.journal.close(limited.RetryAt)
+	}
+	if e.Event != unknown && (!j.reached || !errors.Is(err, petstore.ErrNotSent) || errors.Is(err, petstore.ErrRateLimited)) {
+		j.stop(err) // for the key, the plan or the address: it does not pass soon
+	}
+	j.failures, j.failedAt, j.trouble = j.failures+1, time.Now(), err
 	return e
 }
 
-var errDoubtful = errors.New("the service has confirmed another pet")
-
-// doubt returns why a success belongs to another row: a proxy, for instance, may repeat a response.
-func (j *job) doubt(o outcome) error {
-	got, want := o.result.Pet, o.row.pet
-	if j.journal.added(got.ID) || got.Name != want.Name || got.CategoryID != want.CategoryID ||
-		want.Status != "" && got.Status != want.Status {
-		return fmt.Errorf("%w: %d", errDoubtful, got.ID)
-	}
-	return nil
-}
-
-// refusesRow reports whether err is about the row, and not about the key, the service or the
-// connection.
-func refusesRow(err error) bool {
-	e, ok := errors.AsType[*petstore.APIError](err)
-	return ok && (e.StatusCode == http.StatusBadRequest || // or by a gateway, which the document does not know:
-		e.StatusCode == http.StatusRequestEntityTooLarge || e.StatusCode == http.StatusUnprocessableEntity) ||
-		errors.Is(err, petstore.ErrInvalidArgument)
+// isOf reports whether a pet is that of a row: a proxy, for instance, may repeat a response.
+func (j *job) isOf(r row, got petstore.Pet) bool {
+	return !j.journal.added(got.ID) && got.Name == r.pet.Name && got.CategoryID == r.pet.CategoryID &&
+		(got.Status == r.pet.Status || r.pet.Status == "")
 }
 
 // reason returns the text of err for a line of a file.

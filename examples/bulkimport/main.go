@@ -44,12 +44,13 @@ func main() {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE) // an import goes on without a reader of its output
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, cancel) // the next signal ends the program
-	run := runSample
-	if flag.NArg() > 0 {
-		to := service{os.Getenv("PETSTORE_BASE_URL"), petstore.NewClientFromEnv}
-		run = func(ctx context.Context, out io.Writer) (int, error) { return runFile(ctx, flag.Args(), to, *now, out) }
+	status, err := exitUsage, errors.New("one file can be imported at a time, and -now stands before it")
+	switch to := (service{os.Getenv("PETSTORE_BASE_URL"), petstore.NewClientFromEnv}); flag.NArg() {
+	case 0:
+		status, err = runSample(ctx, os.Stdout)
+	case 1:
+		status, err = runFile(ctx, flag.Arg(0), to, *now, os.Stdout)
 	}
-	status, err := run(ctx, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bulkimport:", err)
 	}
@@ -63,11 +64,8 @@ type service struct {
 }
 
 // runFile imports one file. It returns the exit status.
-func runFile(ctx context.Context, paths []string, to service, now bool, out io.Writer) (int, error) {
-	if len(paths) > 1 {
-		return exitUsage, errors.New("one file can be imported at a time, and -now stands before it")
-	}
-	in, err := readInput(paths[0])
+func runFile(ctx context.Context, path string, to service, now bool, out io.Writer) (int, error) {
+	in, err := readInput(path)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -104,7 +102,7 @@ func runSample(ctx context.Context, out io.Writer) (int, error) {
 	if err = errors.Join(err, os.WriteFile(path, sample, 0o600)); err != nil {
 		return exitUsage, err
 	}
-	status, err := runFile(ctx, []string{path}, to, false, out)
+	status, err := runFile(ctx, path, to, false, out)
 	if status == exitDone {
 		status = exitCreated
 	}

@@ -1,18 +1,17 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -38,120 +37,67 @@ func TestMain(m *testing.M) {
 
 const secret = "a-key-that-is-in-no-file"
 
-// port is a bench whose service the program reaches over TCP. It can act when a create arrives.
-type port struct {
-	*bench
-	url string
-
-	mu    sync.Mutex
-	left  int // creates to come before act is called
-	after bool
-	act   func()
-}
-
-func newPort(t *testing.T, rows int, opts ...fake.Option) *port {
+// programBench returns a bench whose service the program reaches over TCP, with a key that no file
+// may have.
+func programBench(t *testing.T, rows int, opts ...fake.Option) *bench {
 	t.Helper()
 	loopback.Need(t)
-	server := fake.NewTestServer(t, append(opts, fake.WithKey(secret, fake.Plan{}))...)
-	p := &port{bench: newBench(t, server, rows)}
-	listener := httptest.NewServer(p)
-	t.Cleanup(listener.Close)
-	p.url = listener.URL + "/v1"
-	return p
+	return newBench(t, fake.NewTestServer(t, append(opts, fake.WithKey(secret, fake.Plan{}))...), rows)
 }
 
-func (p *port) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	act := func() {}
-	p.mu.Lock()
-	if p.left--; p.left == 0 {
-		act = p.act
-	}
-	after := p.after
-	p.mu.Unlock()
-	if after {
-		defer act()
-	} else {
-		act()
-	}
-	p.server.ServeHTTP(w, r)
-}
-
-// program returns the program, ready to be started.
-func (p *port) program() *exec.Cmd {
-	p.Helper()
+// start starts the program.
+func (b *bench) start(out io.Writer) *exec.Cmd {
+	b.Helper()
 	self, err := os.Executable()
-	require.NoError(p, err)
-	cmd := exec.CommandContext(p.Context(), self, p.input)
+	require.NoError(b, err)
+	cmd := exec.CommandContext(b.Context(), self, b.input)
 	cmd.Env = append(os.Environ(), "BULKIMPORT_TEST_PROGRAM=1",
-		"PETSTORE_BASE_URL="+p.url, "PETSTORE_API_KEY="+secret, "PETSTORE_API_KEY_FILE=")
-	cmd.Stdout, cmd.Stderr = &p.out, &p.out
-	return cmd
-}
-
-// start starts the program, and has act called once while the service has the n-th create of it, or
-// has just answered that.
-func (p *port) start(n int, after bool, out io.Writer, act func(*os.Process)) *exec.Cmd {
-	p.Helper()
-	cmd := p.program()
+		"PETSTORE_BASE_URL="+b.server.URL(), "PETSTORE_API_KEY="+secret, "PETSTORE_API_KEY_FILE=")
 	cmd.Stdout, cmd.Stderr = out, out
-	started := make(chan struct{})
-	p.mu.Lock()
-	p.left, p.after, p.act = n, after, func() {
-		<-started
-		act(cmd.Process)
-	}
-	p.mu.Unlock()
-	require.NoError(p, cmd.Start())
-	close(started)
+	require.NoError(b, cmd.Start())
 	return cmd
 }
 
-func (p *port) assertNoFileHasTheKey() {
-	p.Helper()
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(p.input), "*"))
-	require.NoError(p, err)
-	assert.GreaterOrEqual(p, len(files), 3)
+func (b *bench) assertNoFileHasTheKey() {
+	b.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(b.input), "*"))
+	require.NoError(b, err)
+	assert.GreaterOrEqual(b, len(files), 3)
 	for _, file := range files {
 		content, err := os.ReadFile(file)
-		require.NoError(p, err)
-		assert.NotContains(p, string(content), secret, file)
+		require.NoError(b, err)
+		assert.NotContains(b, string(content), secret, file)
 	}
-	assert.NotContains(p, p.out.String(), secret)
+	assert.NotContains(b, b.out.String(), secret)
 }
 
 // TestProgram_killed kills the program again and again, while the service fails in every way, and
-// goes on until no row is left. BULKIMPORT_ROWS is the number of rows, and for each 200 of them
-// there is a kill.
+// goes on until no row is left. For each 100 of BULKIMPORT_ROWS rows there is a kill.
 func TestProgram_killed(t *testing.T) {
 	t.Parallel()
-	const every = 200 // rows
 	rows, _ := strconv.Atoi(os.Getenv("BULKIMPORT_ROWS"))
 	rows = max(rows, 600)
-	p := newPort(t, rows, fake.WithLatency(time.Millisecond), fake.WithSeed(rand.Uint64()))
-	injectChaos(p.server, 0.003)
-	for range rows / every {
-		kill := func(program *os.Process) { assert.NoError(t, program.Kill()) }
-		if rand.IntN(4) > 0 {
-			assert.Error(t, p.start(1+rand.IntN(2*every), rand.IntN(2) == 0, &p.out, kill).Wait())
-			continue
-		}
-		cmd := p.program() // killed at any time
-		require.NoError(t, cmd.Start())
-		timer := time.AfterFunc(rand.N(200*time.Millisecond), func() { _ = cmd.Process.Kill() })
+	b := programBench(t, rows, fake.WithLatency(time.Millisecond), fake.WithSeed(rand.Uint64()))
+	injectChaos(b.server, 0.003)
+	for range rows / 100 {
+		cmd := b.start(&b.out)
+		ctx, cancel := context.WithTimeout(t.Context(), rand.N(300*time.Millisecond))
+		_ = b.server.WaitForRequests(ctx, len(b.server.Requests())+rand.IntN(200))
+		cancel()
+		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		timer.Stop()
 	}
 	status := exitStopped
 	for runs := 0; status == exitStopped && runs < 20; runs++ {
-		cmd := p.program()
-		_ = cmd.Run()
+		cmd := b.start(&b.out)
+		_ = cmd.Wait()
 		status = cmd.ProcessState.ExitCode()
 	}
 	assert.Equal(t, exitDone, status)
-	p.assertNothingLostOrRepeated(rows)
-	p.assertNoFileHasTheKey()
-	assert.Contains(t, p.out.String(), fmt.Sprintf("\n%d rows: %d created, %d undecided, %d rejected, 0 left\n",
-		rows, p.count(created), p.count(unknown), p.count(rejected)))
+	b.assertNothingLostOrRepeated(rows)
+	b.assertNoFileHasTheKey()
+	assert.Contains(t, b.out.String(), fmt.Sprintf("\n%d rows: %d created, %d undecided, %d rejected, 0 left\n",
+		rows, b.count(created), b.count(unknown), b.count(rejected)))
 }
 
 func TestProgram_interrupted(t *testing.T) {
@@ -159,37 +105,31 @@ func TestProgram_interrupted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")
 	}
-	p := newPort(t, 100)
-	cmd := p.start(20, false, &p.out, func(program *os.Process) { assert.NoError(t, program.Signal(os.Interrupt)) })
+	b := programBench(t, 100, fake.WithLatency(20*time.Millisecond))
+	cmd := b.start(&b.out)
+	require.NoError(t, b.server.WaitForRequests(t.Context(), 20))
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
 	assert.Equal(t, exitStopped, cmd.ProcessState.ExitCode())
-	assert.Regexp(t, "bulkimport: .*: run it again to go on\n", p.out.String())
-	assert.Zero(t, p.count(unknown)+p.count(sending))
+	assert.Regexp(t, "bulkimport: .*: run it again to go on\n", b.out.String())
+	assert.Zero(t, b.count(unknown)+b.count(sending))
 
-	stalled := p.server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Times: fake.Forever, Wire: fake.WireStall})
-	gone := make(chan struct{})
-	cmd = p.start(1, false, &p.out, func(program *os.Process) { go interruptUntil(gone, program) })
-	require.Error(t, cmd.Wait())
-	close(gone)
+	stalled := b.server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Times: fake.Forever, Wire: fake.WireStall})
+	cmd = b.start(&b.out)
+	require.NoError(t, b.server.WaitForRequests(t.Context(), len(b.server.Requests())+1))
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	require.Eventually(t, func() bool { // again and again, because two at once may count as one
+		_ = cmd.Process.Signal(os.Interrupt)
+		return len(ended) > 0
+	}, time.Minute, 50*time.Millisecond)
+	require.Error(t, <-ended)
 	assert.Equal(t, -1, cmd.ProcessState.ExitCode(), "ended by the second signal")
-	assert.Positive(t, p.count(sending))
+	assert.Positive(t, b.count(sending))
 	stalled.Remove()
-
-	require.Error(t, p.program().Run())
-	p.assertNothingLostOrRepeated(100)
-	assert.Positive(t, p.count(unknown))
-}
-
-// interruptUntil interrupts a process again and again, because the first may come too early.
-func interruptUntil(gone <-chan struct{}, process *os.Process) {
-	for {
-		_ = process.Signal(os.Interrupt) // which fails once the process is gone
-		select {
-		case <-gone:
-			return
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	require.Error(t, b.start(&b.out).Wait())
+	b.assertNothingLostOrRepeated(100)
+	assert.Positive(t, b.count(unknown))
 }
 
 // TestProgram_terminalGone closes what the program writes to, and hangs up.
@@ -198,15 +138,16 @@ func TestProgram_terminalGone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no signals to send")
 	}
-	p := newPort(t, 30)
+	b := programBench(t, 30, fake.WithLatency(20*time.Millisecond))
 	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	require.NoError(t, r.Close())
-	cmd := p.start(10, false, w, func(program *os.Process) { assert.NoError(t, program.Signal(syscall.SIGHUP)) })
+	require.NoError(t, errors.Join(err, r.Close()))
+	cmd := b.start(w)
+	require.NoError(t, b.server.WaitForRequests(t.Context(), 10))
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
 	assert.NoError(t, cmd.Wait())
 	require.NoError(t, w.Close())
-	p.assertNothingLostOrRepeated(30)
-	assert.Equal(t, 30, p.count(created))
+	b.assertNothingLostOrRepeated(30)
+	assert.Equal(t, 30, b.count(created))
 }
 
 func TestRunSample(t *testing.T) {
@@ -236,13 +177,10 @@ func TestRunFile_usage(t *testing.T) {
 	t.Setenv("PETSTORE_API_KEY", "not a key")
 	t.Setenv("PETSTORE_BASE_URL", "https://host/v1")
 	to := service{"https://host/v1", petstore.NewClientFromEnv}
-	for said, paths := range map[string][]string{
-		"one file can be imported at a time": {pets, pets},
-		"no such file":                       {pets + ".gz"},
-		"is a directory":                     {filepath.Dir(pets)},
-		"PETSTORE_API_KEY":                   {pets},
+	for said, path := range map[string]string{
+		"no such file": pets + ".gz", "is a directory": filepath.Dir(pets), "PETSTORE_API_KEY": pets,
 	} {
-		status, err := runFile(t.Context(), paths, to, false, io.Discard)
+		status, err := runFile(t.Context(), path, to, false, io.Discard)
 		assert.Equal(t, exitUsage, status)
 		assert.ErrorContains(t, err, said)
 		assert.NotContains(t, err.Error(), "not a key")
@@ -257,12 +195,12 @@ func TestRunFile_banned(t *testing.T) {
 		b := newBench(t, fake.NewTestServer(t), 10)
 		b.server.Inject(fake.Fault{Status: 429, RetryAfter: "3600"})
 		for range 2 {
-			status, err := runFile(t.Context(), []string{b.input}, b.service(), false, &b.out)
+			status, err := runFile(t.Context(), b.input, b.service(), false, &b.out)
 			assert.Equal(t, exitStopped, status)
 			assert.Regexp(t, `: run it again after \w+, .*, or with -now for another key or plan$`, err.Error())
 		}
 		b.server.AssertRequests(t, "", 1)
-		status, err := runFile(t.Context(), []string{b.input}, b.service(), true, &b.out)
+		status, err := runFile(t.Context(), b.input, b.service(), true, &b.out)
 		require.NoError(t, err)
 		assert.Equal(t, exitCreated, status)
 		assert.True(t, strings.HasSuffix(b.out.String(), "10 rows: 10 created, 0 undecided, 0 rejected, 0 left\n"))
