@@ -52,8 +52,7 @@ func TestAuth(t *testing.T) {
 		}
 	})
 	t.Run("keys are added and revoked", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaMemory(t, srv)
+		srv, d := open(t)
 		with := request{path: "/pets", auth: "Bearer late-key"}
 		assert.Equal(t, http.StatusUnauthorized, d.send(t, with).status)
 		srv.AddKey("late-key", fake.PlanFree)

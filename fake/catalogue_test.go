@@ -56,8 +56,7 @@ func TestCatalogue(t *testing.T) {
 }
 
 func TestReset(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithPets(catalogue(2)...), fake.WithPlan(fake.Enterprise(1, 0)))
-	d := viaMemory(t, srv)
+	srv, d := open(t, fake.WithPets(catalogue(2)...), fake.WithPlan(fake.Enterprise(1, 0)))
 	srv.AddKey("another-key", fake.PlanPro)
 	srv.RevokeKey("another-key")
 	srv.DeletePet(1)

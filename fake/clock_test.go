@@ -17,9 +17,8 @@ import (
 func TestClock(t *testing.T) {
 	t.Run("going back starts new windows and keeps a ban", func(t *testing.T) {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 1)), fake.WithKey("banned", fake.PlanPro),
+		srv, d := open(t, fake.WithPlan(fake.Enterprise(1, 1)), fake.WithKey("banned", fake.PlanPro),
 			fake.WithClock(func() time.Time { return now }))
-		d := viaMemory(t, srv)
 		srv.BanKey("banned", time.Hour)
 		d.list(t)
 		assert.Equal(t, http.StatusTooManyRequests, d.list(t).status)
@@ -51,8 +50,7 @@ func TestClock(t *testing.T) {
 			assert.Equal(t, http.StatusTooManyRequests, d.list(t).status)
 		})
 	t.Run("Advance moves windows and the date", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
-		d := viaMemory(t, srv)
+		srv, d := open(t, fake.WithPlan(fake.Enterprise(1, 0)))
 		before := srv.Now()
 		d.admitted(t)
 		srv.Advance(time.Minute)
@@ -65,8 +63,7 @@ func TestClock(t *testing.T) {
 	})
 	t.Run("going back by less than a second begins no window", func(t *testing.T) {
 		now := time.Unix(1_000_000_000, 100)
-		srv := fake.NewTestServer(t, fake.WithClock(func() time.Time { return now }))
-		d := viaMemory(t, srv)
+		srv, d := open(t, fake.WithClock(func() time.Time { return now }))
 		d.list(t)
 		now = now.Add(-time.Second / 2)
 		d.list(t)

@@ -194,8 +194,7 @@ func TestRepeatedCreate(t *testing.T) {
 			"429 cut off": {Status: 429, Wire: fake.WireTruncate},
 		} {
 			t.Run(name, func(t *testing.T) {
-				srv := fake.NewTestServer(t)
-				d := viaMemory(t, srv)
+				srv, d := open(t)
 				srv.Inject(f)
 				_, _ = d.try(t, create("Rex"))
 				d.send(t, create("Rex"))
@@ -219,8 +218,7 @@ func TestRepeatedCreate(t *testing.T) {
 			assert.Equal(t, []fake.Rule{fake.RuleRepeatedCreate}, rules(srv))
 		})
 	t.Run("not after a look at the catalogue", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaMemory(t, srv)
+		srv, d := open(t)
 		srv.Inject(fake.Fault{Status: 500})
 		d.send(t, create("Rex"))
 		d.list(t)
@@ -245,8 +243,7 @@ func TestRepeatedCreate(t *testing.T) {
 
 func TestViolations(t *testing.T) {
 	t.Run("parameters, fields and operations that a client should not use", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaMemory(t, srv)
+		srv, d := open(t)
 		d.send(t, request{path: "/pets?limit=1&page=2&cursor=x"})
 		d.send(t, request{path: "/pets", body: `{"name":"Rex","categoryId":1,"tag":"a"}`})
 		d.send(t, request{path: "/pets?dry=1", body: `{"name":"Rex","categoryId":1}`})

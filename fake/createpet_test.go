@@ -17,8 +17,7 @@ import (
 
 func TestCreatePet(t *testing.T) {
 	t.Run("refuses bodies that the document rules out, and says why", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaMemory(t, srv)
+		srv, d := open(t)
 		long := strings.Repeat("x", 100)
 		for body, reason := range map[string]string{
 			``:                                    "the request body is missing",
@@ -121,8 +120,7 @@ func TestCreatePet(t *testing.T) {
 		assert.Empty(t, srv.Pets())
 	})
 	t.Run("refused bodies take no memory", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithJournal(1), fake.WithPlan(fake.Enterprise(0, 0)))
-		d := viaMemory(t, srv)
+		_, d := open(t, fake.WithJournal(1), fake.WithPlan(fake.Enterprise(0, 0)))
 		before := heap()
 		for range 20 {
 			r := d.send(t, request{path: "/pets", body: strings.Repeat("x", 2<<20)})

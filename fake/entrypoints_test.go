@@ -71,8 +71,7 @@ func TestEntryPoints(t *testing.T) {
 			}
 		})
 	t.Run("in memory, close the body of a request that is not sent", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaMemory(t, srv)
+		srv, d := open(t)
 		srv.Inject(fake.Fault{Wire: fake.WireRefuse})
 		for _, what := range []string{"refused", "closed"} {
 			body := &closeRecorder{Reader: strings.NewReader("{}")}
@@ -104,8 +103,7 @@ func TestEntryPoints(t *testing.T) {
 		assert.ErrorContains(t, err, "URL")
 	})
 	t.Run("in memory, take an empty method for GET", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaMemory(t, srv)
+		srv, d := open(t)
 		req := request{path: "/pets"}.build(t, d.base)
 		req.Method = ""
 		resp, err := d.client.Transport.RoundTrip(req)

@@ -37,8 +37,7 @@ func TestFaultStatus(t *testing.T) {
 			assert.Empty(t, srv.Requests()[1].FaultEffect)
 		})
 	t.Run("comes before authentication and limits", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1, 0)))
-		d := viaMemory(t, srv)
+		srv, d := open(t, fake.WithPlan(fake.Enterprise(1, 0)))
 		d.admitted(t)
 		for _, q := range []request{{path: "/pets"}, {path: "/pets", auth: "-"}, {path: "/no-such-path"}, {method: "NOSUCH", path: "/pets"}} {
 			srv.Inject(fake.Fault{Status: 502})

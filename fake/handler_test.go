@@ -45,8 +45,7 @@ func TestWithHandler(t *testing.T) {
 		assert.Equal(t, 429, d.send(t, request{method: "PUT", path: "/orders/7"}).status)
 	})
 	t.Run("a new method of a path leaves the others", func(t *testing.T) {
-		srv := fake.NewTestServer(t, append(opts, fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))...)
-		d := viaMemory(t, srv)
+		_, d := open(t, append(opts, fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))...)
 		assert.Equal(t, 202, d.send(t, request{method: "DELETE", path: "/pets/1"}).status)
 		for status, q := range map[int]request{
 			200: {path: "/pets/1"}, 201: create("Mia"), 405: {method: "HEAD", path: "/pets"}, 404: {path: "/orders"},
@@ -92,8 +91,7 @@ func panicOf(f func()) (text string) {
 }
 
 func TestRequestsFor(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
-	d := viaMemory(t, srv)
+	srv, d := open(t, fake.WithKey("second-key", fake.PlanFree))
 	d.list(t)
 	d.send(t, request{path: "/pets?limit=1", auth: "Bearer second-key"})
 	d.send(t, request{path: "/pets?limit=2", auth: "Bearer unknown-key"})

@@ -50,8 +50,7 @@ func inBubble(t *testing.T, name string, opts []fake.Option, f func(*testing.T, 
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			srv := fake.NewTestServer(t, opts...)
-			d := viaMemory(t, srv)
+			srv, d := open(t, opts...)
 			d.client.Timeout = 0 // a bubble ends by itself if nothing happens any more
 			f(t, srv, d)
 		})
@@ -65,6 +64,13 @@ func viaMemory(_ testing.TB, srv *fake.Server) entryPoint {
 	hc := srv.HTTPClient()
 	hc.Timeout = longest
 	return entryPoint{hc, "http://service.test/v1"}
+}
+
+// open returns a server with its entry point in memory.
+func open(t testing.TB, opts ...fake.Option) (*fake.Server, entryPoint) {
+	t.Helper()
+	srv := fake.NewTestServer(t, opts...)
+	return srv, viaMemory(t, srv)
 }
 
 func viaURL(t testing.TB, srv *fake.Server) entryPoint {

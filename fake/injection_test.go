@@ -32,8 +32,7 @@ func TestFaultTimes(t *testing.T) {
 		{"certainly", fake.Fault{Chance: 1, Times: 2}, "xx........"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			srv := fake.NewTestServer(t, fake.WithSeed(3))
-			d := viaMemory(t, srv)
+			srv, d := open(t, fake.WithSeed(3))
 			c.fault.Status = 500
 			injected := srv.Inject(c.fault)
 			got := ""
@@ -64,8 +63,7 @@ func TestFaultFor(t *testing.T) {
 
 func TestFaultMatch(t *testing.T) {
 	t.Run("strikes only fitting requests", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithKey("other-key", fake.PlanFree))
-		d := viaMemory(t, srv)
+		srv, d := open(t, fake.WithKey("other-key", fake.PlanFree))
 		other := request{path: "/pets", auth: "Bearer other-key"}
 
 		srv.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: 500})
@@ -81,8 +79,7 @@ func TestFaultMatch(t *testing.T) {
 		assert.Equal(t, 500, d.send(t, request{path: "/pets?limit=3"}).status)
 	})
 	t.Run("the first of several fitting faults strikes", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaMemory(t, srv)
+		srv, d := open(t)
 		first := srv.Inject(fake.Fault{Status: 501})
 		srv.Inject(fake.Fault{Status: 502})
 		removed := srv.Inject(fake.Fault{Status: 503, Times: fake.Forever})

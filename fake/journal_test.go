@@ -85,8 +85,7 @@ func TestJournal(t *testing.T) {
 		assert.Equal(t, "Bearer [redacted]", again.Header.Get("Authorization"))
 	})
 	t.Run("holds as many requests as WithJournal says", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithJournal(3), fake.WithPlan(fake.Enterprise(0, 0)))
-		d := viaMemory(t, srv)
+		srv, d := open(t, fake.WithJournal(3), fake.WithPlan(fake.Enterprise(0, 0)))
 		for range 5 {
 			d.list(t)
 		}
@@ -128,9 +127,8 @@ func TestJournal(t *testing.T) {
 			assert.Equal(t, "a", srv.Requests()[0].ResponseHeader.Get("X-Trace"))
 		})
 	t.Run("names a key by its number", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
+		srv, d := open(t, fake.WithKey("second-key", fake.PlanFree))
 		srv.AddKey("third-key", fake.PlanPro)
-		d := viaMemory(t, srv)
 		for _, auth := range []string{"", "Bearer second-key", "Bearer third-key", "-", "Bearer unknown-key", "Basic third-key"} {
 			d.send(t, request{path: "/pets", auth: auth})
 		}
@@ -146,8 +144,7 @@ func TestJournal(t *testing.T) {
 		}
 	})
 	t.Run("finds a request by its Seq", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithJournal(3))
-		d := viaMemory(t, srv)
+		srv, d := open(t, fake.WithJournal(3))
 		_, found := fakecontrol.Of(srv).Request(1)
 		assert.False(t, found)
 		_, found = srv.LastRequest()
@@ -198,8 +195,7 @@ func TestJournalSecrets(t *testing.T) {
 
 func TestClearRequests(t *testing.T) {
 	t.Run("empties the journal alone and counts on", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaMemory(t, srv)
+		srv, d := open(t)
 		d.send(t, create("Rex"))
 		d.send(t, request{path: "/pets/1"})
 		fakecontrol.Of(srv).ClearRequests()
@@ -248,8 +244,7 @@ func TestNotify(t *testing.T) {
 }
 
 func TestRequestsOf(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
-	d := viaMemory(t, srv)
+	srv, d := open(t, fake.WithKey("second-key", fake.PlanFree))
 	d.list(t)
 	_, err := srv.ClientFor("second-key").CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 7})
 	require.NoError(t, err)

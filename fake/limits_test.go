@@ -27,8 +27,7 @@ func (d entryPoint) admitted(t *testing.T) (int, reply) {
 
 func TestLimits(t *testing.T) {
 	t.Run("headers show the limit with fewer requests left", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 4)))
-		d := viaMemory(t, srv)
+		srv, d := open(t, fake.WithPlan(fake.Enterprise(3, 4)))
 		r := d.list(t)
 		assert.Equal(t, "3", r.header.Get("X-RateLimit-Limit"))
 		assert.Equal(t, "2", r.header.Get("X-RateLimit-Remaining"))
@@ -60,8 +59,7 @@ func TestLimits(t *testing.T) {
 			})
 	}
 	t.Run("a request that gets a 429 does not count", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(2, 0)))
-		d := viaMemory(t, srv)
+		srv, d := open(t, fake.WithPlan(fake.Enterprise(2, 0)))
 		d.send(t, request{path: "/pets", auth: "-"})
 		d.send(t, request{path: "/elsewhere"})
 		n, _ := d.admitted(t)
@@ -73,8 +71,7 @@ func TestLimits(t *testing.T) {
 		}, srv.Usage(srv.APIKey()))
 	})
 	t.Run("each key has its own plan and windows", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.Enterprise(1, 0)))
-		d := viaMemory(t, srv)
+		srv, d := open(t, fake.WithKey("second-key", fake.Enterprise(1, 0)))
 		second := request{path: "/pets", auth: "Bearer second-key"}
 		assert.Equal(t, http.StatusOK, d.send(t, second).status)
 		assert.Equal(t, http.StatusTooManyRequests, d.send(t, second).status)

@@ -43,8 +43,7 @@ func (r reply) ids(t *testing.T) []int64 {
 
 func TestListPets(t *testing.T) {
 	t.Run("returns twenty pets by default", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPets(catalogue(150)...))
-		d := viaMemory(t, srv)
+		_, d := open(t, fake.WithPets(catalogue(150)...))
 		for path, n := range map[string]int{
 			"/pets": 20, "/pets?limit=1": 1, "/pets?limit=100": 100, "/pets?limit=100&status=sold": 37,
 		} {
@@ -113,8 +112,7 @@ func TestListPets(t *testing.T) {
 
 func TestGetPet(t *testing.T) {
 	t.Run("finds a pet by its id alone", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithPets(catalogue(1)...))
-		d := viaMemory(t, srv)
+		_, d := open(t, fake.WithPets(catalogue(1)...))
 		for path, status := range map[string]int{
 			"/pets/1": 200, "/pets/2": 404, "/pets/0": 404, "/pets/-1": 404, "/pets/x": 404, "/pets/1.0": 404, "/pets/+1": 404, "/pets/01": 404, "/pets/-0": 404,
 			"/pets/9223372036854775807": 404, "/pets/9223372036854775808": 404, "/pets/": 404, "/pets/1/": 404,
@@ -129,10 +127,9 @@ func TestGetPet(t *testing.T) {
 	})
 	t.Run("is removed if the Behavior says so", func(t *testing.T) {
 		for removal, status := range map[bool]int{false: http.StatusOK, true: http.StatusNotFound} {
-			srv := fake.NewTestServer(t, fake.WithPets(catalogue(1)...),
+			srv, d := open(t, fake.WithPets(catalogue(1)...),
 				fake.WithBehavior(fake.Behavior{Removal: removal}),
 				fake.WithClock(func() time.Time { return time.Date(2030, 12, 4, 23, 59, 59, 0, time.UTC) }))
-			d := viaMemory(t, srv)
 			assert.Equal(t, http.StatusOK, d.send(t, request{path: "/pets/1"}).status)
 			srv.Advance(time.Second)
 			assert.Equal(t, status, d.send(t, request{path: "/pets/1"}).status)
@@ -140,8 +137,7 @@ func TestGetPet(t *testing.T) {
 		}
 	})
 	t.Run("shows its deprecation if the Behavior says so", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
-		d := viaMemory(t, srv)
+		_, d := open(t, fake.WithBehavior(fake.Behavior{DeprecationHeaders: true}))
 		r := d.send(t, request{path: "/pets/1"})
 		assert.Equal(t, "@915148800", r.header.Get("Deprecation"))
 		assert.Equal(t, "Thu, 05 Dec 2030 00:00:00 GMT", r.header.Get("Sunset"))

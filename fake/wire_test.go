@@ -96,8 +96,7 @@ func TestFaultWire(t *testing.T) {
 			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
 		})
 	t.Run("a refusal comes before other faults", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		d := viaMemory(t, srv)
+		srv, d := open(t)
 		srv.Inject(fake.Fault{Status: 500})
 		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Operation: petstore.OpListPets})
 		_, err := d.try(t, request{path: "/pets"})
