@@ -97,7 +97,7 @@ func KeyProblem(key string) string {
 	if key == "" {
 		return "is empty"
 	}
-	if len(key) > 7 && strings.EqualFold(key[:7], "bearer ") {
+	if scheme, _, found := strings.Cut(key, " "); found && strings.EqualFold(scheme, "Bearer") {
 		return "starts with the scheme; pass the key alone"
 	}
 	body := strings.TrimRight(key, "=")

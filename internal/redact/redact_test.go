@@ -48,6 +48,7 @@ func TestText(t *testing.T) {
 	t.Run("removes several keys", func(t *testing.T) {
 		assert.Equal(t, "[redacted] [redacted]&[redacted]", Text("key-one key-two&key-one", "key-one", "key-two"))
 		assert.Equal(t, "[redacted]", Text("key-one-two", "key-one", "one-two"), "they overlap")
+		assert.Equal(t, "a [redacted]", Text("a sixsix", "sixsix"), "the shortest")
 		assert.Equal(t, "[redacted]", Text("key%41b", "key%41b"), "it looks like an escape itself")
 		assert.Equal(t, `[redacted] \[redacted]`, Text(`u0041bc \u0041bc`, "u0041bc"), "only with what is before it")
 		assert.Equal(t, "[redacted]", Text("abcabcabcabcabc", "abcabcabc"), "it overlaps itself")
@@ -110,6 +111,8 @@ func TestHeader(t *testing.T) {
 	escaped := http.Header{"X-Secret%2dkey%2d1234": {"yes"}}
 	assert.Equal(t, http.Header{"X-Redacted": {"yes"}}, Header(escaped, key))
 	assert.Contains(t, h, "X-Secret-Key-1234", "the transport's own stays as it is")
+	assert.Equal(t, http.Header{"Redacted": {"yes"}}, Header(http.Header{"%53ecre%74-Key-1234": {"yes"}}, key))
+	assert.Equal(t, http.Header{"Redacted": {"yes"}}, Header(http.Header{"Sixsix": {"yes"}}, "sixsix"))
 
 	several := http.Header{"X-Secret-Key-1234-Other-Key": {key, "Other-Key"}}
 	assert.Equal(t, http.Header{"X-Redacted-Redacted": {Mark, Mark}}, Header(several, "other-key", key, "Other-Key", "short"))
@@ -168,6 +171,7 @@ func FuzzText(f *testing.F) {
 
 func TestHead(t *testing.T) {
 	const key, limit = slashedKey, 4 << 10
+	assert.Len(t, Head(make([]byte, 2*limit), key, limit, false), limit)
 	for _, form := range []string{key, everyCharacter(`\u%04x`)} {
 		for before := limit - len(form) - 1; before <= limit+1; before++ {
 			body := strings.Repeat(".", before) + form + strings.Repeat(form, 100)
