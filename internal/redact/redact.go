@@ -115,16 +115,29 @@ func repeats(h http.Header, keys []string) bool {
 // headerName returns the name of a header without the keys in any case, since software on the way
 // changes the case of names.
 func headerName(name string, keys []string) string {
+	var found []part
 	for _, key := range keys {
-		if !mayHave(name, key) {
-			continue
-		}
-		lower := strings.ToLower(name)
-		if clean := Text(lower, strings.ToLower(key)); clean != lower {
-			name = http.CanonicalHeaderKey(strings.ReplaceAll(clean, Mark, "redacted"))
+		if len(key) >= MinKey && mayHave(name, key) {
+			read := unescaped(name)
+			read.text = lower(read.text)
+			found = read.find(lower(key), found)
 		}
 	}
-	return name
+	if len(found) == 0 {
+		return name
+	}
+	return http.CanonicalHeaderKey(strings.ReplaceAll(replace(name, found), Mark, "Redacted"))
+}
+
+// lower returns a text with its letters of ASCII in lower case: each byte stays in its place.
+func lower(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 // mayHave reports whether a name has an escape or the beginning of a key, in any case. It saves the
@@ -133,7 +146,7 @@ func mayHave(name, key string) bool {
 	if strings.IndexByte(name, '%') >= 0 {
 		return true
 	}
-	for i := 0; len(key) >= MinKey && i+MinKey <= len(name); i++ {
+	for i := 0; i+MinKey <= len(name); i++ {
 		if strings.EqualFold(name[i:i+MinKey], key[:MinKey]) {
 			return true
 		}
