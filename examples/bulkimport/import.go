@@ -41,7 +41,8 @@ func newJob(ctx context.Context, in *input, to service, now bool, out io.Writer)
 	j := &job{input: in, out: out, done: make(chan func() entry), trouble: errors.New("no outcome was known")}
 	j.stopping, j.stop = context.WithCancelCause(ctx)
 	var err error
-	j.client, err = to.connect(petstore.WithStop(j.stopping), petstore.WithTrace(&petstore.ClientTrace{WaitStart: j.limited}),
+	j.client, err = to.connect(petstore.WithStop(j.stopping),
+		petstore.WithTrace(&petstore.ClientTrace{WaitStart: j.limited}),
 		petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper { return gate{next, j} }))
 	if err == nil {
 		j.journal, err = openJournal(in.file+".journal", in.sum+" into "+to.name)
@@ -145,7 +146,8 @@ func (j *job) waitUntil(at time.Time, err error) {
 	case wait > patience:
 		j.stop(err)
 	case wait > 0:
-		fmt.Fprintf(j.out, "%d of %d rows, goes on at %s\n", j.decided(), len(j.input.rows), at.Local().Format(time.TimeOnly))
+		fmt.Fprintf(j.out, "%d of %d rows, goes on at %s\n",
+			j.decided(), len(j.input.rows), at.Local().Format(time.TimeOnly))
 		select {
 		case <-j.stopping.Done():
 		case <-time.After(wait):
@@ -199,8 +201,9 @@ func (j *job) judge(r row, result *petstore.CreatePetResult, err error) entry {
 	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
 		j.journal.close(limited.RetryAt)
 	}
-	if e.Event != unknown && (!j.reached || !errors.Is(err, petstore.ErrNotSent) || errors.Is(err, petstore.ErrRateLimited)) {
-		j.stop(err) // for the key, the plan or the address: it does not pass soon
+	passes := j.reached && errors.Is(err, petstore.ErrNotSent) && !errors.Is(err, petstore.ErrRateLimited)
+	if e.Event != unknown && !passes { // it is about the key, the plan or the address
+		j.stop(err)
 	}
 	j.failures, j.failedAt, j.trouble = j.failures+1, time.Now(), err
 	return e

@@ -76,7 +76,8 @@ func (b *bench) run(ctx context.Context) error {
 }
 
 func (b *bench) service() service {
-	return service{"the test's", func(opts ...petstore.Option) (*petstore.Client, error) { return b.server.Client(opts...), nil }}
+	connect := func(opts ...petstore.Option) (*petstore.Client, error) { return b.server.Client(opts...), nil }
+	return service{"the test's", connect}
 }
 
 func (b *bench) job(ctx context.Context) *job {
@@ -262,7 +263,7 @@ func adds(t *testing.T, number int) func(*http.Request) bool {
 
 func importRefused(t *testing.T) {
 	server := fake.NewTestServer(t, fake.WithLatency(time.Millisecond))
-	failing := server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Status: http.StatusUnauthorized, Skip: 20, Times: fake.Forever})
+	failing := server.Inject(fake.Fault{Status: http.StatusUnauthorized, Skip: 20, Times: fake.Forever})
 	b := newBench(t, server, 100)
 	require.ErrorIs(t, b.run(t.Context()), petstore.ErrUnauthorized)
 	assert.Contains(t, b.out.String(), "100 rows: 20 created, 0 undecided, 0 rejected, 80 left\n")
@@ -278,9 +279,9 @@ func outages() map[string]fake.Fault {
 		"reset":                {Wire: fake.WireReset},
 		"stall":                {Wire: fake.WireStall},
 		"refused":              {Wire: fake.WireRefuse},
-		"redirect":             {Operation: petstore.OpCreatePet, Status: http.StatusFound, Header: http.Header{"Location": {"/login"}}},
-		"redirect, after that": {Operation: petstore.OpCreatePet, Status: http.StatusSeeOther, AfterCommit: true},
-		"one response for all": {Operation: petstore.OpCreatePet, Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)},
+		"redirect":             {Status: http.StatusFound, Header: http.Header{"Location": {"/login"}}},
+		"redirect, after that": {Status: http.StatusSeeOther, AfterCommit: true},
+		"one response for all": {Status: http.StatusCreated, Body: []byte(`{"id":1,"name":"Pet 1","categoryId":1}`)},
 	}
 }
 
@@ -320,12 +321,13 @@ func importWithWrongSuccesses(t *testing.T) {
 		7: `{"id":107,"name":"Pet 7","categoryId":9}`,
 		9: `{"id":109,"name":"Pet 9","categoryId":4,"status":"sold"}`,
 	} {
-		server.Inject(fake.Fault{Operation: petstore.OpCreatePet, Match: adds(t, n), Status: http.StatusCreated, Body: []byte(body)})
+		server.Inject(fake.Fault{Match: adds(t, n), Status: http.StatusCreated, Body: []byte(body)})
 	}
 	b := newBench(t, server, 12)
 	require.NoError(t, b.run(t.Context()))
 	assert.Contains(t, b.out.String(), "12 rows: 8 created, 4 undecided, 0 rejected, 0 left\n")
-	assert.Equal(t, []string{"Pet 3", "3", "", "4", "the service has confirmed another pet: 1"}, b.report(undecidedReport)[0][:5])
+	assert.Equal(t, []string{"Pet 3", "3", "", "4", "the service has confirmed another pet: 1"},
+		b.report(undecidedReport)[0][:5])
 	b.assertNothingLostOrRepeated(12)
 }
 

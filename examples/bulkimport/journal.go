@@ -118,7 +118,8 @@ func (j *journal) replay(text []byte, about string) (size int, err error) {
 			}
 		}
 		if !ok || json.Unmarshal(body, &e) != nil {
-			return 0, fmt.Errorf("damaged at byte %d: restore the file; without this entry, a pet could be added twice", size)
+			return 0, fmt.Errorf("damaged at byte %d: restore the file; without this entry, "+
+				"a pet could be added twice", size)
 		} else if size == 0 && e.Import != about {
 			return 0, fmt.Errorf("it is about the import of %s, not %s: restore the input, "+
 				"or import new rows from a file of their own", e.Import, about)

@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -45,10 +46,11 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, cancel) // the next signal ends the program
 	status, err := exitUsage, errors.New("one file can be imported at a time, and -now stands before it")
-	switch to := (service{os.Getenv("PETSTORE_BASE_URL"), petstore.NewClientFromEnv}); flag.NArg() {
+	switch flag.NArg() {
 	case 0:
 		status, err = runSample(ctx, os.Stdout)
 	case 1:
+		to := service{strings.TrimSuffix(os.Getenv("PETSTORE_BASE_URL"), "/"), petstore.NewClientFromEnv}
 		status, err = runFile(ctx, flag.Arg(0), to, *now, os.Stdout)
 	}
 	if err != nil {
@@ -96,13 +98,13 @@ func runSample(ctx context.Context, out io.Writer) (int, error) {
 	server := fake.NewServer(fake.WithPlan(fake.PlanPro), fake.WithMinute(6*time.Second),
 		fake.WithLatency(20*time.Millisecond)) // a limit that 500 rows wait for, but not for long
 	defer server.Close()
-	to := service{"a fake", func(opts ...petstore.Option) (*petstore.Client, error) { return server.Client(opts...), nil }}
+	connect := func(opts ...petstore.Option) (*petstore.Client, error) { return server.Client(opts...), nil }
 	dir, err := os.MkdirTemp("", "bulkimport")
 	path := filepath.Join(dir, "pets.csv")
 	if err = errors.Join(err, os.WriteFile(path, sample, 0o600)); err != nil {
 		return exitUsage, err
 	}
-	status, err := runFile(ctx, path, to, false, out)
+	status, err := runFile(ctx, path, service{"a fake", connect}, false, out)
 	if status == exitDone {
 		status = exitCreated
 	}

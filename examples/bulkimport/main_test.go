@@ -77,7 +77,8 @@ func TestProgram_killed(t *testing.T) {
 	t.Parallel()
 	rows, _ := strconv.Atoi(os.Getenv("BULKIMPORT_ROWS"))
 	rows = max(rows, 600)
-	b := programBench(t, rows, fake.WithLatency(time.Millisecond), fake.WithSeed(rand.Uint64()))
+	b := programBench(t, rows, fake.WithLatency(time.Millisecond), fake.WithSeed(rand.Uint64()),
+		fake.WithJournal(10*rows))
 	injectChaos(b.server, 0.003)
 	for range rows / 100 {
 		cmd := b.start(&b.out)
@@ -157,7 +158,8 @@ func TestRunSample(t *testing.T) {
 		status, err := runSample(t.Context(), &out)
 		require.NoError(t, err)
 		assert.Equal(t, exitCreated, status)
-		assert.Contains(t, out.String(), "\n450 of 500 rows\n500 of 500 rows\n500 rows: 497 created, 0 undecided, 3 rejected, 0 left\n")
+		assert.Contains(t, out.String(), "\n450 of 500 rows\n500 of 500 rows\n"+
+			"500 rows: 497 created, 0 undecided, 3 rejected, 0 left\n")
 	})
 }
 
@@ -166,8 +168,11 @@ func TestRunFile_usage(t *testing.T) {
 	require.NoError(t, os.WriteFile(pets, []byte(header), 0o600))
 	t.Setenv("PETSTORE_API_KEY", "not a key")
 	t.Setenv("PETSTORE_BASE_URL", "https://host/v1")
-	for said, path := range map[string]string{"no such file": pets + ".gz", "is a directory": filepath.Dir(pets), "PETSTORE_API_KEY": pets} {
-		status, err := runFile(t.Context(), path, service{"https://host/v1", petstore.NewClientFromEnv}, false, io.Discard)
+	to := service{"https://host/v1", petstore.NewClientFromEnv}
+	for said, path := range map[string]string{
+		"no such file": pets + ".gz", "is a directory": filepath.Dir(pets), "PETSTORE_API_KEY": pets,
+	} {
+		status, err := runFile(t.Context(), path, to, false, io.Discard)
 		assert.Equal(t, exitUsage, status)
 		assert.ErrorContains(t, err, said)
 		assert.NotContains(t, err.Error(), "not a key")

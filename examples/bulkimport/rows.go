@@ -97,7 +97,8 @@ func newRow(line int, text []byte, cells []string, err error) row {
 	if err != nil {
 		return row{line: line, cells: cells, err: fmt.Errorf("categoryId %.100q is not a 64-bit integer", cells[1])}
 	}
-	return row{line, cells, petstore.NewPet{Name: cells[0], CategoryID: category, Status: petstore.PetStatus(cells[2])}, nil}
+	pet := petstore.NewPet{Name: cells[0], CategoryID: category, Status: petstore.PetStatus(cells[2])}
+	return row{line, cells, pet, nil}
 }
 
 const (

@@ -97,7 +97,7 @@ func refuse(w http.ResponseWriter, err error) {
 	case errors.Is(err, petstore.ErrInvalidArgument), errors.Is(err, petstore.ErrBadRequest):
 		http.Error(w, "this is no pet", http.StatusBadRequest)
 	case known:
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 	default:
 		http.Error(w, "the pet store has a problem", http.StatusBadGateway)
