@@ -93,7 +93,7 @@ func perform[T any](
 	if err = k.run(); err == nil {
 		value, response, err = decodeResponse(k, decode)
 	}
-	if last := k.progress.last; last != nil {
+	if last := k.progress.last; last != nil && !last.guard.Abandoned() { // else it may still be written to
 		c.shared.buffers.Put(last.buffer)
 	}
 	return value, response, err

@@ -45,6 +45,7 @@ type shared struct {
 	closeIdle []func()                    // close the idle connections of the client's own transports
 	headers   http.Header                 // of each request
 	buffers   body.Pool
+	http2     atomic.Bool // the next request may go over HTTP/2
 }
 
 // roundTripper is a function so that no dump can print the variables that it closes over: they lead
@@ -82,7 +83,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 	}
 	sends := wire.NewTransport(transport, config.httpClient == nil && len(config.wraps) == 0)
 	config.httpClient = nil // a dump could follow it to connections, whose buffers have the key
-	return newClientOf(&shared{
+	s := &shared{
 		config:    *config,
 		base:      base.String(),
 		baseURL:   base,
@@ -91,7 +92,9 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		sends:     sends,
 		closeIdle: closeIdle,
 		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent(config.product)}},
-	}, key, config.keyFunc != nil), nil
+	}
+	s.http2.Store(sends.MayUseHTTP2(base))
+	return newClientOf(s, key, config.keyFunc != nil), nil
 }
 
 func newClientOf(s *shared, key credential.Source, rotates bool) *Client {
@@ -171,7 +174,7 @@ func (c *Client) CloseIdleConnections() {
 		return
 	}
 	for _, closeIdle := range c.shared.closeIdle {
-		closeIdle()
+		wire.Within(time.Second, closeIdle) // it hangs together with net/http; see wire.Guard
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -434,4 +436,40 @@ func TestClientForAWeek(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestCloseIdleConnectionsOfAClone(t *testing.T) {
+	loopback.Need(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "[]")
+	}))
+	defer server.Close()
+	closed := make(chan struct{}, 1)
+	client, err := petstore.NewClient(server.URL+"/v1", testKey, petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
+		clone := rt.(*http.Transport).Clone()
+		clone.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			return closing{conn, closed}, err
+		}
+		return clone
+	}))
+	require.NoError(t, err)
+	require.NoError(t, list(client))
+	client.CloseIdleConnections()
+	<-closed
+}
+
+// closing is a connection that reports when it is closed.
+type closing struct {
+	net.Conn
+	closed chan struct{}
+}
+
+func (c closing) Close() error {
+	select {
+	case c.closed <- struct{}{}:
+	default:
+	}
+	return c.Conn.Close()
 }

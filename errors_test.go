@@ -1,12 +1,14 @@
 package petstore_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -288,4 +290,134 @@ func TestResponseErrorNotHTTP(t *testing.T) {
 		require.ErrorIs(t, list(client), petstore.ErrInvalidResponse)
 		assert.Len(t, service.sent(), 1)
 	})
+}
+
+func TestRetryAfterOfAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := scripted(t, []responder{status(503, "", "Retry-After: 30")}, petstore.WithMaxWait(0))
+		err := list(client)
+		time.Sleep(10 * time.Second)
+		left, ok := petstore.RetryAfter(err)
+		assert.True(t, ok)
+		assert.Equal(t, 20*time.Second, left, "it counts down")
+		time.Sleep(time.Minute)
+		left, ok = petstore.RetryAfter(err)
+		assert.True(t, ok)
+		assert.Zero(t, left)
+
+		_, ok = petstore.RetryAfter(create(client)) // which may have been carried out
+		assert.False(t, ok)
+		far := &petstore.RateLimitError{RetryAt: time.Now().AddDate(900, 0, 0)}
+		assert.Len(t, far.RetryAfterHeader(), 10, "the longest time.Duration in seconds")
+	})
+}
+
+// TestForeignErrors has errors of the user's functions that say something about other calls.
+func TestForeignErrors(t *testing.T) {
+	lost, _ := scripted(t, []responder{fails(errReset)})
+	refused, _ := scripted(t, []responder{fails(errRefused)}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+	mine := errors.New("mine")
+	for name, foreign := range map[string]error{
+		"unknown": create(lost), "not sent": list(refused), "sentinels": errors.Join(petstore.ErrOutcomeUnknown, petstore.ErrNotSent, petstore.ErrStopped),
+		"timeout": errors.Join(petstore.ErrTimeout, context.DeadlineExceeded),
+	} {
+		err := errors.Join(mine, foreign)
+		byKey, errNew := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
+			petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return "", err }))
+		require.NoError(t, errNew)
+		byLimiter, _ := scripted(t, nil, petstore.WithLimiter(fixedLimiter{err: err}))
+		limited := &petstore.RateLimitError{Err: err}
+		byRefusal, _ := scripted(t, nil, petstore.WithLimiter(fixedLimiter{err: limited}))
+		byTransport, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			return nil, err
+		}})
+		byBody, _ := scripted(t, []responder{cutOff(201, err)})
+		for by, client := range map[string]*petstore.Client{
+			"key": byKey, "limiter": byLimiter, "refusal": byRefusal, "transport": byTransport, "body": byBody,
+		} {
+			sent := by == "transport" || by == "body"
+			got := create(client)
+			require.ErrorIs(t, got, mine, "%s by %s", name, by)
+			assert.Equal(t, sent, errors.Is(got, petstore.ErrOutcomeUnknown), "%s by %s: %v", name, by, got)
+			assert.Equal(t, !sent, errors.Is(got, petstore.ErrNotSent), "%s by %s: %v", name, by, got)
+			assert.NotErrorIs(t, got, petstore.ErrStopped, "%s by %s", name, by)
+			if by != "refusal" { // it may be about the end of the call's context
+				assert.NotErrorIs(t, got, context.DeadlineExceeded, "%s by %s", name, by)
+				assert.NotErrorIs(t, got, petstore.ErrTimeout, "%s by %s", name, by)
+			}
+		}
+	}
+}
+
+func TestErrStopped(t *testing.T) {
+	closing := errors.New("closing time")
+	for name, c := range map[string]struct {
+		respond responder
+		sent    bool
+	}{
+		"while the limit is used up": {status(200, "[]", quota(60, 0, 40*time.Second)...), false},
+		"after a 429":                {status(429, "", "Retry-After: 59"), true},
+		"in a backoff":               {status(503, ""), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stop, cancel := context.WithCancelCause(context.Background())
+				opts := []petstore.Option{petstore.WithStop(stop), petstore.WithLimiter(petstore.NewLimiter())}
+				client, _ := scripted(t, []responder{c.respond}, opts...)
+				if !c.sent {
+					require.NoError(t, list(client))
+				}
+				time.AfterFunc(time.Millisecond, func() { cancel(closing) })
+				err := list(client)
+				require.ErrorIs(t, err, petstore.ErrStopped)
+				require.ErrorIs(t, err, closing)
+				assert.Equal(t, !c.sent, errors.Is(err, petstore.ErrNotSent), "%v", err)
+				assert.NotErrorIs(t, err, petstore.ErrRateLimited)
+				assert.NotErrorIs(t, err, context.Canceled)
+				_, ok := petstore.RetryAfter(err)
+				assert.False(t, ok)
+				assert.ErrorContains(t, err, "stopped by WithStop: closing time")
+			})
+		})
+	}
+}
+
+func TestErrTimeout(t *testing.T) {
+	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
+	for name, opts := range map[string][]petstore.Option{
+		"attempt timed out after 3s":                       {once, petstore.WithAttemptTimeout(3 * time.Second)},
+		"context deadline exceeded: WithCallTimeout of 3s": {once, petstore.WithCallTimeout(3 * time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, _ := scripted(t, []responder{hangs}, opts...)
+				err := list(client)
+				require.ErrorIs(t, err, petstore.ErrTimeout)
+				timeout, ok := errors.AsType[net.Error](err)
+				assert.True(t, ok && timeout.Timeout())
+				assert.ErrorContains(t, err, name)
+			})
+		})
+	}
+	t.Run("the caller's deadline is not ours, and the text says how long the service was silent", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := scripted(t, []responder{hangs})
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.NotErrorIs(t, err, petstore.ErrTimeout)
+			assert.EqualError(t, err, "petstore: listPets: no response after 3s, at the caller's deadline: context deadline exceeded")
+		})
+	})
+}
+
+func TestCallIDJoinsErrorAndLog(t *testing.T) {
+	var log bytes.Buffer
+	client, _ := scripted(t, []responder{fails(errReset)}, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	failed, ok := errors.AsType[*petstore.TransportError](create(client))
+	require.True(t, ok)
+	assert.NotEmpty(t, failed.CallID)
+	assert.Contains(t, log.String(), "call_id="+failed.CallID+" ")
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -353,4 +354,14 @@ func assertShortLine(t *testing.T, err error) {
 		return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 	}
 	assert.Equal(t, -1, strings.IndexFunc(text, unfit), "%T: %q", err, text)
+}
+
+func TestDoKeepsWhatIsEscaped(t *testing.T) {
+	client, service := scripted(t, []responder{status(200, "{}")})
+	for _, text := range []string{"7;admin=true", "a,b", "a:b", "a@b", "a+b", "a=b", "a&b", "a$b", "ä ö"} {
+		_, err := client.Do(t.Context(), http.MethodGet, "pets/"+url.PathEscape(text)+"?q=1%2C2", nil, nil)
+		require.NoError(t, err)
+		sent := service.sent()
+		assert.Equal(t, "https://service.test/v1/pets/"+url.PathEscape(text)+"?q=1%2C2", sent[len(sent)-1].url)
+	}
 }

@@ -36,7 +36,7 @@ func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
 		p.refused = k.refusal(a, err)
 		return nil, p.refused
 	}
-	if p.last != nil {
+	if p.last != nil && !p.last.guard.Abandoned() {
 		a.buffer = p.last.buffer
 	}
 	p.last = a
@@ -70,6 +70,7 @@ type attempt struct {
 	ready    time.Time // when it got the permit
 	request  *http.Request
 	wire     wire.Record
+	guard    *wire.Guard // nil if the request does not go over HTTP/2
 
 	raw      *http.Response // the response of the transport
 	header   http.Header    // without the key
@@ -126,7 +127,7 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 	}
 	a.prepare(ctx, cancel, outer)
 	observation = Observation{Delivery: DeliveryNoResponse, Sent: a.ready}
-	resp, err := wire.CheckResponse(k.client.shared.transport(a.request))
+	resp, err := a.transport() //nolint:bodyclose // readBody closes it
 	a.sent = a.wire.MayHaveSent(err)
 	if err == nil {
 		a.observe(resp)
@@ -143,6 +144,17 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 		observation.Delivery, observation.Received = DeliveryNotSent, time.Now()
 	}
 	return err
+}
+
+// transport sends the request. Over HTTP/2, another goroutine does it, because a server can make
+// net/http hang for ever; over HTTP/1 that would only cost time.
+func (a *attempt) transport() (*http.Response, error) {
+	shared := a.call.client.shared
+	if !shared.http2.Load() {
+		return wire.CheckResponse(shared.transport(a.request))
+	}
+	a.guard = new(wire.Guard)
+	return a.guard.RoundTrip(shared.transport, a.request)
 }
 
 // prepare makes the request of a from that of the loop: with the attempt's context, the header, the
@@ -184,6 +196,9 @@ func (a *attempt) observe(resp *http.Response) {
 		NotDone:    !retry.Status(resp.StatusCode).Done,
 	}
 	k := a.call
+	if http2 := resp.ProtoMajor >= 2; k.client.shared.http2.Load() != http2 {
+		k.client.shared.http2.Store(http2)
+	}
 	if k.client.shared.config.limiter == nil && !a.response.RateLimit.IsZero() {
 		seen := a.response.RateLimit // a copy: taking the field's address would keep the attempt
 		a.keyState.seen.Store(&seen)
