@@ -37,6 +37,8 @@ type keyLog struct {
 	rejected atomic.Int64 // time of the last 429 for which the minute's window was used up
 	crowded  atomic.Bool  // warned about other processes
 	refused  atomic.Bool  // warned that the service refuses the key
+	closedAt atomic.Int64 // time of the last line about a lockout of a minute
+	silent   atomic.Bool  // the last lockout was not logged
 }
 
 // write writes a line about a call.
@@ -127,14 +129,25 @@ func (l *clientLog) wait(ctx context.Context, w Wait) {
 	l.write(ctx, slog.LevelDebug, "petstore: waiting", w.Call, attrs...)
 }
 
-// closed logs the start of each lockout.
+// closed logs the start of each lockout; of those of a minute, which may follow each other for days,
+// one in outageQuiet.
 func (l *clientLog) closed(ctx context.Context, info LimitInfo) {
+	key, now := l.keys.of(info.Call.KeyID), time.Now()
+	key.silent.Store(info.Scope == ScopeMinute && now.Sub(time.Unix(0, key.closedAt.Load())) < outageQuiet)
+	if key.silent.Load() {
+		return
+	}
+	if info.Scope == ScopeMinute {
+		key.closedAt.Store(now.UnixNano())
+	}
 	l.write(ctx, slog.LevelWarn, "petstore: rate limit closed", info.Call, limitAttrs(info)...)
 }
 
-// opened logs the end of each lockout.
+// opened logs the end of each lockout whose start was logged.
 func (l *clientLog) opened(ctx context.Context, info LimitInfo) {
-	l.write(ctx, slog.LevelInfo, "petstore: rate limit open again", info.Call, limitAttrs(info)...)
+	if !l.keys.of(info.Call.KeyID).silent.Load() {
+		l.write(ctx, slog.LevelInfo, "petstore: rate limit open again", info.Call, limitAttrs(info)...)
+	}
 }
 
 func limitAttrs(info LimitInfo) []slog.Attr {

@@ -106,14 +106,14 @@ func TestWithLogger(t *testing.T) {
 					})
 				}
 				all.Wait()
-				assert.Equal(t, 1, strings.Count(text.String(), "\n"), text.String())
+				assert.Equal(t, 1, strings.Count(text.String(), "petstore: rate limit"), text.String())
 				assert.Contains(t, text.String(), "rate limit closed")
 				time.Sleep(24 * time.Hour)
 				for range 64 {
 					all.Go(func() { assert.NoError(t, list(client)) })
 				}
 				all.Wait()
-				assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
+				assert.Equal(t, 2, strings.Count(text.String(), "petstore: rate limit"), text.String())
 				assert.Contains(t, text.String(), "open again")
 			})
 		}

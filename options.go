@@ -39,12 +39,18 @@ func WithHTTPClient(hc *http.Client) Option {
 //	                                       retry_after error
 //	petstore: waiting               Debug  reason until waiting
 //	petstore: outcome unknown       Warn   duration error; the pet may have been created
-//	petstore: rate limit closed     Warn   scope until waiting; once for each lockout
+//	petstore: rate limit closed     Warn   scope until waiting; once for each lockout, but for the
+//	                                       minute's once in an hour
 //	petstore: rate limit open again Info   scope until waiting; once for each lockout
 //	petstore: deprecated operation  Warn   removal instead; once for each client
 //	petstore: other processes use the key
 //	                                Warn   cure; once for each key
 //	petstore: key refused           Warn   status; once for each key until it works again
+//	petstore: calls fail            Warn   failed duration error; when five calls in a row have
+//	                                       failed, then every hour
+//	petstore: calls succeed again   Info   failed duration; after that
+//	petstore: calls wait            Info   reason waiting duration; when calls have waited in each
+//	                                       of five minutes, then every hour
 //
 // Each line also has operation and call_id, which is the same on all lines of a call. reason is a
 // [Wait].Reason, scope a [LimitScope], and cure what to do; an attribute that is not known is left
@@ -52,7 +58,8 @@ func WithHTTPClient(hc *http.Client) Option {
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(c *clientConfig) error {
 		if l != nil {
-			c.traces = append(c.traces, func() *ClientTrace { return logTrace(l) })
+			c.traces = append(c.traces,
+				func() *ClientTrace { return logTrace(l) }, func() *ClientTrace { return outageTrace(l) })
 		}
 		return nil
 	})

@@ -64,6 +64,7 @@ func TestAlerts(t *testing.T) {
 
 		"a ban":            {fault: &fake.Fault{Status: 429, RetryAfter: "1800", Times: 1}, want: "PetstoreKeyBanned"},
 		"a day used up":    {plan: fake.Enterprise(60, 200), want: "PetstoreDayUsedUp"},
+		"a queue":          {each: time.Minute / 63, want: "PetstoreCallsWait"},
 		"twice the plan":   {each: twice, want: "PetstoreCallsWait PetstoreWaitsGivenUp"},
 		"429s":             {fault: &fake.Fault{Status: 429, RetryAfter: "1", Chance: 0.05}, want: "PetstoreRateLimited"},
 		"an idle program":  {each: time.Hour},
@@ -71,7 +72,7 @@ func TestAlerts(t *testing.T) {
 		"a create, reset":  {fault: &fake.Fault{Wire: fake.WireReset, Operation: petstore.OpCreatePet, Times: 1}},
 		"0.95 of the plan": {each: time.Minute / 57},
 		"bursts":           {each: 10 * time.Minute, burst: 180},
-		"full bursts":      {each: time.Minute, burst: 60},
+		"0.95, in bursts":  {each: time.Minute, burst: 57},
 		"a rolling update": {pods: 8, each: 6 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) { s.run(t) })

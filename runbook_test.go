@@ -1,0 +1,276 @@
+package petstore_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"github.com/petstore/petstore-go/internal/loopback"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/faketest"
+)
+
+// runbook is docs/operations.md as somebody on call searches it: what its tables have to look for,
+// row by row, and which of that was printed.
+type runbook struct {
+	rows    [][]string
+	printed map[string]bool
+}
+
+func readRunbook(t *testing.T) *runbook {
+	t.Helper()
+	text, err := os.ReadFile("docs/operations.md")
+	require.NoError(t, err)
+	page := &runbook{printed: make(map[string]bool)}
+	for line := range strings.Lines(string(text)) {
+		if first, _, ok := strings.Cut(line, " | "); ok && strings.HasPrefix(line, "| `") {
+			page.rows = append(page.rows, strings.Split(strings.Trim(strings.TrimPrefix(first, "| "), "`"), "`, `"))
+		}
+	}
+	require.Greater(t, len(page.rows), 40)
+	return page
+}
+
+// assertFinds asserts that somebody who searches the page for what was printed finds one row or two,
+// and that of creates in doubt in addition.
+func (r *runbook) assertFinds(t *testing.T, printed string) {
+	t.Helper()
+	var found []string
+	for _, row := range r.rows {
+		for _, key := range row {
+			if strings.Contains(printed, key) {
+				r.printed[key] = true
+				found = append(found, row[0])
+			}
+		}
+	}
+	found = slices.DeleteFunc(slices.Compact(found), func(row string) bool { return row == "may have been created" })
+	if len(found) < 1 || len(found) > 2 {
+		t.Errorf("docs/operations.md has %q for %s", found, printed)
+	}
+}
+
+// TestRunbook produces what may be printed, and looks for it in docs/operations.md.
+func TestRunbook(t *testing.T) {
+	page := readRunbook(t)
+	t.Run("incidents", func(t *testing.T) { runIncidents(t, page) })
+	t.Run("statuses", func(t *testing.T) {
+		for _, code := range []int{
+			301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 407, 408, 409, 410, 413, 415, 422, 431, 451,
+			500, 501, 502, 503, 504, 520,
+		} {
+			page.assertFindsErrorsOf(t, status(code, ""))
+		}
+		page.assertFindsErrorsOf(t, status(429, "", "Retry-After: 3600"))
+		page.assertFindsErrorsOf(t, status(202, "{}"))
+		page.assertFindsErrorsOf(t, status(200, ""))
+		page.assertFindsErrorsOf(t, status(200, strings.Repeat(" ", 11<<20)))
+	})
+	t.Run("errors of the network", func(t *testing.T) {
+		for _, err := range []error{
+			syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+			os.ErrDeadlineExceeded, &net.DNSError{Err: "no such host", IsNotFound: true}, &net.DNSError{Err: "server misbehaving"},
+			x509.UnknownAuthorityError{}, x509.CertificateInvalidError{Reason: x509.Expired, Cert: new(x509.Certificate)},
+			x509.HostnameError{Host: "service.test", Certificate: &x509.Certificate{DNSNames: []string{"other.test"}}},
+			tls.AlertError(42), tls.AlertError(116),
+			&net.OpError{Op: "proxyconnect", Net: "tcp", Err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}},
+		} {
+			page.assertFindsErrorsOf(t, fails(&net.OpError{Op: "read", Net: "tcp", Err: err}))
+		}
+	})
+	t.Run("the program itself", func(t *testing.T) {
+		var log bytes.Buffer
+		client, _ := scripted(t, []responder{status(200, onePet)}, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		require.NoError(t, get(client))
+		page.assertFinds(t, regexp.MustCompile(`msg="([^"]+)"`).FindString(log.String()))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		page.assertFinds(t, err.Error())
+	})
+	t.Run("sockets", func(t *testing.T) { runSockets(t, page) })
+	t.Run("configuration", func(t *testing.T) {
+		_, err := petstore.NewClient("service.test/v1", testKey)
+		page.assertFinds(t, err.Error())
+		client, err := petstore.NewClient("https://service.test/v1", "",
+			petstore.WithAPIKeyFunc(petstore.APIKeyFile("no-such-file")))
+		require.NoError(t, err)
+		page.assertFinds(t, list(client).Error())
+	})
+	page.assertPrinted(t)
+}
+
+// assertFindsErrorsOf looks for the errors of a list, a create and a DELETE to which a service
+// responds so.
+func (r *runbook) assertFindsErrorsOf(t *testing.T, respond responder) {
+	t.Helper()
+	client, _ := scripted(t, []responder{respond}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+	_, err := client.Do(t.Context(), http.MethodDelete, "/pets/1", nil, new(json.RawMessage))
+	for _, err := range []error{list(client), create(client), err} {
+		if err != nil {
+			r.assertFinds(t, err.Error())
+		}
+	}
+}
+
+// assertPrinted asserts that the page has nothing to look for that is never printed.
+func (r *runbook) assertPrinted(t *testing.T) {
+	t.Helper()
+	alerts, err := os.ReadFile("examples/observability/alerts.yml")
+	require.NoError(t, err)
+	for _, row := range r.rows {
+		for _, key := range row {
+			elsewhere := strings.HasPrefix(key, "petstoreredis: ") || strings.Contains(string(alerts), "alert: "+key+"\n")
+			assert.True(t, r.printed[key] || elsewhere, "nothing prints %q", key)
+		}
+	}
+}
+
+// runSockets causes what only real sockets print.
+func runSockets(t *testing.T, page *runbook) {
+	loopback.Need(t)
+	fail := func(baseURL, proxy string) {
+		client, err := petstore.NewClient(baseURL, testKey, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}),
+			petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
+				if address, err := url.Parse(proxy); proxy != "" && assert.NoError(t, err) {
+					rt.(*http.Transport).Proxy = http.ProxyURL(address)
+				}
+				return rt
+			}))
+		require.NoError(t, err)
+		page.assertFinds(t, create(client).Error())
+	}
+	plain := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
+	fail(strings.Replace(plain.URL, "http:", "https:", 1)+"/v1", "")
+	fail("https://service.test/v1", plain.URL)
+	fail("https://service.test/v1", "http://127.0.0.1:1")
+	mail, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = mail.Close() }()
+	go func() {
+		if conn, err := mail.Accept(); err == nil {
+			_, _ = io.WriteString(conn, "220 mail.test ready\r\n")
+			_ = conn.Close()
+		}
+	}()
+	fail("https://"+mail.Addr().String()+"/v1", "")
+}
+
+// incident is an hour of a program of four goroutines, from the first minute with something wrong.
+type incident struct {
+	fault    fake.Fault
+	plan     fake.Plan
+	every    time.Duration // between two calls of a goroutine; 10 s by default
+	deadline time.Duration // of each call
+	creates  bool
+	options  []petstore.Option
+}
+
+func runIncidents(t *testing.T, page *runbook) {
+	html, usedUp := http.Header{"Content-Type": {"text/html"}}, http.Header{"X-RateLimit-Remaining": {"0"}}
+	for name, in := range map[string]incident{
+		"banned":               {fault: fake.Fault{Status: 429, RetryAfter: "7200", Times: 1}},
+		"day used up":          {plan: fake.Enterprise(60, 100)},
+		"key revoked":          {fault: fake.Fault{Status: 401}},
+		"503":                  {fault: fake.Fault{Status: 503}},
+		"503 with Retry-After": {fault: fake.Fault{Status: 503, RetryAfter: "3600"}},
+		"latency":              {fault: fake.Fault{Delay: 10 * time.Second}, deadline: 3 * time.Second},
+		"latency, of creates": {
+			fault: fake.Fault{Delay: 10 * time.Second, Times: 1}, deadline: 3 * time.Second, creates: true,
+		},
+		"stalls":                 {fault: fake.Fault{Wire: fake.WireStall}},
+		"cut off":                {fault: fake.Fault{Wire: fake.WireTruncate}},
+		"login page":             {fault: fake.Fault{Status: 200, Header: html, Body: []byte("<html>")}},
+		"reset":                  {fault: fake.Fault{Wire: fake.WireReset}},
+		"closed":                 {fault: fake.Fault{Wire: fake.WireClose}},
+		"refused":                {fault: fake.Fault{Wire: fake.WireRefuse}},
+		"garbage":                {fault: fake.Fault{Wire: fake.WireGarbage}},
+		"over after ten minutes": {fault: fake.Fault{Status: 503, Times: 500}},
+		"call timeout": {
+			fault: fake.Fault{Wire: fake.WireStall}, options: []petstore.Option{petstore.WithCallTimeout(5 * time.Second)},
+		},
+		"replicas doubled": {
+			every: time.Second, fault: fake.Fault{Status: 429, RetryAfter: "50", Header: usedUp, Chance: 0.1},
+		},
+		"no wait, more than allowed": {every: time.Second, options: []petstore.Option{petstore.WithMaxWait(0)}},
+		"one create reset":           {fault: fake.Fault{Wire: fake.WireReset, Times: 1}, creates: true},
+		"more work than the plan":    {every: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) { in.run(t, page) })
+	}
+}
+
+func (in *incident) run(t *testing.T, page *runbook) {
+	if in.plan == (fake.Plan{}) {
+		in.plan = fake.Enterprise(60, 0)
+	}
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+		var log bytes.Buffer
+		client := server.Client(append(in.options, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))...)
+		printed := make(chan string, 100_000)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for begun := time.Now(); time.Since(begun) < time.Hour; time.Sleep(cmp.Or(in.every, 10*time.Second)) {
+					if err := in.call(t.Context(), client); err != nil {
+						printed <- err.Error()
+					}
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		if !reflect.ValueOf(in.fault).IsZero() {
+			in.fault.Times = cmp.Or(in.fault.Times, fake.Forever)
+			server.Inject(in.fault)
+		}
+		all.Wait()
+		lines := strings.Count(log.String(), "\n")
+		assert.True(t, lines >= 1 && lines <= 5, "%d lines:\n%s", lines, log.String())
+		texts := make(map[string]bool)
+		for close(printed); len(printed) > 0; {
+			texts[regexp.MustCompile(`[0-9T:Z.-]{15,}`).ReplaceAllString(<-printed, "…")] = true
+		}
+		for _, message := range regexp.MustCompile(`msg="([^"]+)"`).FindAllStringSubmatch(log.String(), -1) {
+			texts[message[1]] = true
+		}
+		for _, text := range slices.Sorted(maps.Keys(texts)) {
+			page.assertFinds(t, text)
+		}
+	}, fake.WithPlan(in.plan))
+}
+
+func (in *incident) call(ctx context.Context, client *petstore.Client) error {
+	if in.deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, in.deadline)
+		defer cancel()
+	}
+	if in.creates {
+		_, err := client.CreatePet(ctx, newPet())
+		return err
+	}
+	_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+	return err
+}
