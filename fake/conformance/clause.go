@@ -34,7 +34,7 @@ func clauses() []clause {
 // check returns nil if the service keeps to a clause, a skip if that cannot be seen, and any other
 // error if it does not.
 func (s *session) check(c clause) error {
-	_, err := attempt(func() any { c.check(s); return nil })
+	_, err := attempt(func() bool { c.check(s); return true })
 	return err
 }
 

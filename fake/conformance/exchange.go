@@ -15,9 +15,7 @@ type request struct {
 	method string
 	path   string // below the base address, with the query
 	auth   string // Authorization header, in which $key stands for the key
-	media  string // Content-Type of the body
-	body   string
-	round  string // differs where the same request is to be sent again
+	body   string // JSON
 }
 
 const mediaJSON = "application/json"
@@ -31,11 +29,11 @@ const (
 )
 
 func get(path string) request {
-	return request{method: http.MethodGet, path: path, auth: validKey}
+	return request{http.MethodGet, path, validKey, ""}
 }
 
 func post(body string) request {
-	return request{method: http.MethodPost, path: "/pets", auth: validKey, media: mediaJSON, body: body}
+	return request{http.MethodPost, "/pets", validKey, body}
 }
 
 // counts reports whether the request counts against the key's quota.

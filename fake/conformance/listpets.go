@@ -44,7 +44,7 @@ func emptyIsArray(s *session) {
 // emptyList asks for the pets of each status until there are none of one.
 func (s *session) emptyList() *exchange {
 	for _, status := range statuses {
-		x := s.askAgain("limit=1&status="+status, "before any pet was added")
+		x := s.askPolitely(get("/pets?limit=1&status=" + status)) // and once more when pets were added
 		if body := x.compact(); x.success() && (body == "[]" || body == "null" || body == "") {
 			return x
 		}

@@ -139,11 +139,8 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.body == "" {
-		req.Body = http.NoBody
-	}
-	if r.media != "" {
-		req.Header.Set("Content-Type", r.media)
+	if r.method == http.MethodPost {
+		req.Header.Set("Content-Type", mediaJSON)
 	}
 	if r.auth != noKey {
 		req.Header.Set("Authorization", strings.Replace(r.auth, "$key", s.target.APIKey, 1))
