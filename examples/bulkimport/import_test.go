@@ -90,33 +90,19 @@ func (b *bench) job(ctx context.Context) *job {
 	return j
 }
 
-// states returns what the journal says of each row, by the number in the name of its pet.
-func (b *bench) states() map[int]event {
+// journal returns what the journal says now.
+func (b *bench) journal() *journal {
 	b.Helper()
 	text, err := os.ReadFile(b.input + ".journal")
 	require.NoError(b, err)
-	states := map[int]event{}
-	for line := range bytes.Lines(text) {
-		var e entry
-		body, ok := unseal(line)
-		require.True(b, ok)
-		require.NoError(b, json.Unmarshal(body, &e))
-		states[e.Line-1] = e.Event
-	}
-	delete(states, -1) // about the import
-	return states
+	j := newJournal(nil)
+	_, err = j.replay(text)
+	require.NoError(b, err)
+	return j
 }
 
 // count returns how many rows the journal ends with in a state.
-func (b *bench) count(want event) int {
-	n := 0
-	for _, state := range b.states() {
-		if state == want {
-			n++
-		}
-	}
-	return n
-}
+func (b *bench) count(want event) int { return b.journal().number(want) }
 
 // report returns the rows of a report, without its head.
 func (b *bench) report(suffix string) [][]string {
@@ -156,8 +142,7 @@ func (b *bench) number(name string) int {
 // assertNothingLostOrRepeated holds the whole contract of an import that is over.
 func (b *bench) assertNothingLostOrRepeated(rows int) {
 	b.Helper()
-	states := b.states()
-	assert.Len(b, states, rows)
+	assert.Len(b, b.journal().rows, rows)
 	for pet, times := range b.sent() {
 		assert.Equalf(b, 1, times, "requests to add Pet %d", pet)
 	}
@@ -166,15 +151,15 @@ func (b *bench) assertNothingLostOrRepeated(rows int) {
 		there[b.number(pet.Name)] = true
 	}
 	assert.Len(b, b.server.Pets(), len(there), "a pet is there twice")
-	for pet, state := range states {
-		switch state {
+	for line, e := range b.journal().rows {
+		switch pet := line - 1; e.Event {
 		case created:
 			assert.Truef(b, there[pet], "Pet %d is created and not there", pet)
 		case rejected:
 			assert.Falsef(b, there[pet], "Pet %d is rejected and there", pet)
 		case unknown:
 		default:
-			b.Errorf("Pet %d is left %s", pet, state)
+			b.Errorf("Pet %d is left %s", pet, e.Event)
 		}
 	}
 	assert.Len(b, b.report(undecidedReport), b.count(unknown))

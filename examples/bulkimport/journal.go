@@ -49,12 +49,20 @@ type journal struct {
 
 	mu       sync.Mutex
 	err      error // of the first write that failed: nothing must follow half an entry
+	about    string
 	rows     map[int]entry
 	count    map[event]int
 	ids      map[int64]bool // of the created pets
 	until    time.Time
 	failures int       // creates in a row whose outcome is unknown, at the end of the file
 	failedAt time.Time // the last of them
+}
+
+func newJournal(f *os.File) *journal {
+	return &journal{
+		file: f, sync: f.Sync, failed: func(error) {},
+		rows: map[int]entry{}, count: map[event]int{}, ids: map[int64]bool{},
+	}
 }
 
 // openJournal opens the journal at path, or begins it, and locks it. After an error, the file is as
@@ -64,10 +72,7 @@ func openJournal(path, about string) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{
-		file: f, sync: f.Sync, failed: func(error) {},
-		rows: map[int]entry{}, count: map[event]int{}, ids: map[int64]bool{},
-	}
+	j := newJournal(f)
 	if err = lock(f); err != nil {
 		err = fmt.Errorf("another import is running (%w)", err)
 	} else {
@@ -91,7 +96,11 @@ func (j *journal) resume(about string) error {
 		}
 		return j.write(entry{Import: about})
 	}
-	size, err := j.replay(text, about)
+	size, err := j.replay(text)
+	if err == nil && j.about != about {
+		err = fmt.Errorf("it is about the import of %s, not %s: restore the input, "+
+			"or import new rows from a file of their own", j.about, about)
+	}
 	if err == nil {
 		_, err = j.file.Seek(int64(size), io.SeekStart)
 	}
@@ -108,7 +117,7 @@ func (j *journal) resume(about string) error {
 
 // replay applies the entries of a journal, and returns their length. The last one may be incomplete;
 // everything else that is wrong is damage.
-func (j *journal) replay(text []byte, about string) (size int, err error) {
+func (j *journal) replay(text []byte) (size int, err error) {
 	for line := range bytes.Lines(text) {
 		var e entry
 		body, ok := unseal(line)
@@ -120,9 +129,6 @@ func (j *journal) replay(text []byte, about string) (size int, err error) {
 		if !ok || json.Unmarshal(body, &e) != nil {
 			return 0, fmt.Errorf("damaged at byte %d: restore the file; without this entry, "+
 				"a pet could be added twice", size)
-		} else if size == 0 && e.Import != about {
-			return 0, fmt.Errorf("it is about the import of %s, not %s: restore the input, "+
-				"or import new rows from a file of their own", e.Import, about)
 		}
 		size += len(line)
 		j.apply(e)
@@ -132,6 +138,7 @@ func (j *journal) replay(text []byte, about string) (size int, err error) {
 
 // apply takes an entry over into memory.
 func (j *journal) apply(e entry) {
+	j.about += e.Import
 	if e.Until.After(j.until) {
 		j.until = e.Until
 	}

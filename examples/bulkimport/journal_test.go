@@ -75,8 +75,8 @@ func TestJournal_damaged(t *testing.T) {
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 	replay := func(text []byte) (map[int]event, error) {
-		j := &journal{rows: map[int]entry{}, count: map[event]int{}, ids: map[int64]bool{}}
-		size, err := j.replay(text, "a sum into s")
+		j := newJournal(nil)
+		size, err := j.replay(text)
 		if err == nil {
 			require.Equal(t, bytes.LastIndexByte(text, '\n')+1, size)
 		}
