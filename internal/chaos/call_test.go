@@ -213,6 +213,9 @@ func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.
 // kindHeader is the header of a request by which the fake selects its failure.
 const kindHeader = "Chaos-Kind"
 
+// requestHeader is the header with the number of a request. net/http may repeat a read with it.
+const requestHeader = "Chaos-Request"
+
 // kind is a kind of failure of one request.
 type kind struct {
 	name  string

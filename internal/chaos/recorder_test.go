@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,8 @@ type recorder struct {
 	origin string // scheme, host and port that may get the key
 	report *report
 	bodies atomic.Int64 // number of bodies that are not closed
+
+	requests atomic.Int64 // number of requests so far
 }
 
 // RoundTrip records and sends a request.
@@ -50,6 +53,7 @@ func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 		GotConn: func(httptrace.GotConnInfo) { q.connected.Store(true) },
 	}))
 	passed.Header.Set(kindHeader, q.kind.name)
+	passed.Header.Set(requestHeader, strconv.FormatInt(w.requests.Add(1), 10))
 	resp, err := w.base.RoundTrip(passed)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -33,10 +33,9 @@ func KindOf(err error) retry.Failure {
 		return retry.Protocol
 	}
 	dns, _ := errors.AsType[*net.DNSError](err)
-	_, alert := errors.AsType[tls.AlertError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	if dns != nil && dns.IsNotFound || alert || certificate || noTLS || errors.Is(err, errNothing) ||
+	if dns != nil && dns.IsNotFound || refusedClient(err) || certificate || noTLS || errors.Is(err, errNothing) ||
 		containsAny(err.Error(), "unsupported protocol scheme", "server gave HTTP response to HTTPS client") {
 		return retry.Permanent
 	}
@@ -84,8 +83,10 @@ func NotHTTP(err error) bool {
 // want of a certificate. With TLS 1.3 the client learns this only when it has sent its request; the
 // server has not read it.
 func refusedClient(err error) bool {
-	alert, ok := errors.AsType[tls.AlertError](err)
-	return ok && slices.Contains(handshakeAlerts[:], alert)
+	remote, ok := errors.AsType[*net.OpError](err)
+	return ok && remote.Op == "remote error" && slices.ContainsFunc(handshakeAlerts[:], func(alert tls.AlertError) bool {
+		return alert.Error() == remote.Err.Error() // crypto/tls has a type of its own for it
+	})
 }
 
 // handshakeAlerts are the alerts by which a server refuses a client (RFC 8446, section 6.2).

@@ -28,7 +28,7 @@ func TestKindOf(t *testing.T) {
 			&net.DNSError{IsTimeout: true}, errors.New("stream error: stream ID 1; INTERNAL_ERROR; received from peer"),
 		},
 		retry.Permanent: {
-			&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, tls.AlertError(42),
+			&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, &net.OpError{Op: "remote error", Err: tls.AlertError(42)},
 			tls.RecordHeaderError{},
 			fmt.Errorf("wrapped: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}),
 			errors.New(`unsupported protocol scheme ""`), errors.New("http: server gave HTTP response to HTTPS client"),

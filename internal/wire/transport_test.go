@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/internal/loopback"
+	"github.com/petstore/petstore-go/internal/wire"
 )
 
 var refused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
@@ -103,8 +106,10 @@ func (c *creates) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (c *creates) count(r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	if !c.leftOpen {
+	if r.Body != nil {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
+	if r.Body != nil && !c.leftOpen {
 		_ = r.Body.Close()
 	}
 	if r.Method == http.MethodPost {
@@ -296,4 +301,75 @@ func signed(r *http.Request) (io.ReadCloser, error) {
 func buffered(body io.Reader) (io.ReadCloser, error) {
 	b, err := io.ReadAll(body)
 	return io.NopCloser(bytes.NewReader(b)), err
+}
+
+// With TLS 1.3, a client takes the handshake for done before the server has seen its certificate.
+func TestHandshakeRefused(t *testing.T) {
+	t.Parallel()
+	loopback.Need(t)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		for _, http2 := range []bool{false, true} {
+			served := new(creates)
+			server := httptest.NewUnstartedServer(served)
+			server.EnableHTTP2 = http2
+			server.Config.ErrorLog = log.New(io.Discard, "", 0)
+			server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
+			server.StartTLS()
+			t.Cleanup(server.Close)
+			base := server.Client().Transport
+			for name, transport := range map[string]http.RoundTripper{
+				"plain": base, "unwrapping": unwrapping{roundTripper(base.RoundTrip), base},
+			} {
+				for _, method := range methods {
+					o := newClient(t, server.URL, transport, false).send(t, method)
+					require.Error(t, o.err)
+					assert.False(t, o.sent && method != http.MethodGet, "TLS %x, HTTP/2 %t, %s, %s: %v", version, http2, name, method, o.err)
+				}
+			}
+			assert.Zero(t, served.arrived.Load())
+		}
+	}
+}
+
+// TestWriteWithoutABody sends writes without a body through transports that lose the response of one
+// request and then cannot connect for another.
+func TestWriteWithoutABody(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		sent := 0
+		lossy := roundTripper(func(r *http.Request) (*http.Response, error) {
+			ctx := r.Context()
+			if own {
+				ctx = context.Background()
+			}
+			if _, err := new(creates).RoundTrip(r.Clone(ctx)); err != nil { // the primary loses the response
+				sent++
+			}
+			return nil, refused
+		})
+		o := newClient(t, "https://127.0.0.1/v1", lossy, false).send(t, http.MethodDelete)
+		assert.True(t, o.sent, "%d were sent: %v", sent, o.err)
+	}
+}
+
+func TestGetBodyGivesOneCopy(t *testing.T) {
+	for name, take := range map[string]func(io.ReadCloser){
+		"read to its end": func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b) },
+		"read and closed": func(b io.ReadCloser) { _, _ = b.Read(make([]byte, 1)); _ = b.Close() },
+	} {
+		sent := 0
+		again := roundTripper(func(r *http.Request) (*http.Response, error) {
+			for range 3 {
+				body, err := r.GetBody()
+				if err != nil {
+					return nil, err
+				}
+				sent++
+				take(body)
+			}
+			return nil, io.ErrUnexpectedEOF
+		})
+		o := newClient(t, "https://127.0.0.1/v1", again, false).send(t, http.MethodPost)
+		require.ErrorIs(t, o.err, wire.ErrNotRepeated)
+		assert.Equal(t, 1, sent, name)
+	}
 }
