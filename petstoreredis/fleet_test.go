@@ -1,209 +1,239 @@
-package petstoreredis
+package petstoreredis_test
 
 import (
-	"context"
+	"flag"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 )
 
-const leastLatency, mostLatency = 20 * time.Millisecond, 200 * time.Millisecond // of a request and its response
+// What docs/scaling.md says of fleets: worker processes with the default options, minutes of real
+// time, and all that may go wrong with the Redis that they share. A release runs it:
+//
+//	go test -v -count 1 -timeout 1h -parallel 6 -run OnRedisTable . -table
+//
+// Without -table, the rows that are brief run for one window, beside each other.
+var wholeTable = flag.Bool("table", false, "run all of OnRedisTable, which takes ten minutes of real time")
 
-// fleet is processes that begin in the same instant and share a job.
+const (
+	tableLatency = 150 * time.Millisecond
+	minute       = time.Minute
+)
+
+// wholeWindows is how many windows of requests a row has. With -table half of another one follows,
+// which the fleet must begin in time.
+func wholeWindows() int {
+	if *wholeTable {
+		return 2
+	}
+	return 1
+}
+
+// row is one line of the table: a fleet, what goes wrong, and what must hold.
+type row struct {
+	name                         string
+	limit, processes, goroutines int
+	brief                        bool          // runs without -table, too
+	delay                        time.Duration // of each command of Redis
+	drops                        int           // of a hundred commands, those that break their connection
+	failover                     bool          // the Redis has a replica and a Sentinel
+	foreign                      time.Duration // another program makes a call so often
+	during                       func(f *fleet)
+
+	limited         int     // 429s at most, for each window if there is another program
+	share, fairness float64 // at least; 0 if it does not matter
+}
+
+// fleet is the processes of a row and what they work with.
 type fleet struct {
-	window     fake.Window
-	limit      int
-	processes  int
-	goroutines int           // of each
-	requests   int           // of all
-	minutes    time.Duration // without requests: how long they send as much as they may
-	trouble    bool          // requests and responses get lost, and the first process dies
-	mayFail    bool          // calls may fail
-	seed       uint64
-	options    []Option
-	limiter    func(t *testing.T, r *testRedis, process int) *Limiter // nil: one with options
-	during     func(r *testRedis)                                     // runs meanwhile
+	*testing.T
+	row
+	redis    *redisServer
+	sentinel *sentinel // nil without failover
+	service  *fake.Server
+	start    time.Time
+	workers  []*worker // that are at work
+	gone     []*worker
+	others   []*worker
+	reports  []report
 }
 
-func (f fleet) String() string {
-	return fmt.Sprintf("%dx%d on %d", f.processes, f.goroutines, f.limit)
-}
-
-// outcome is what became of the job.
-type outcome struct {
-	rejected  int
-	makespan  time.Duration
-	ratio     float64 // of the makespan to the bound
-	counts    []int   // calls of each process that succeeded
-	longest   time.Duration
-	trips     float64 // to Redis for each call
-	fallbacks int
-}
-
-// link is the network: it delays requests and responses, and loses some.
-type link struct {
-	http.RoundTripper
-
-	mu      sync.Mutex
-	rng     *rand.Rand
-	trouble bool
-}
-
-// RoundTrip implements http.RoundTripper.
-func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
-	l.mu.Lock()
-	half := (leastLatency + time.Duration(l.rng.Int64N(int64(mostLatency-leastLatency)+1))) / 2
-	lost := l.rng.Float64() < 0.02
-	l.mu.Unlock()
-	pause(half)
-	resp, err := l.RoundTripper.RoundTrip(r)
-	pause(half)
-	if l.trouble && err == nil && lost {
-		_ = resp.Body.Close()
-		return nil, fmt.Errorf("connection reset")
-	}
-	return resp, err
-}
-
-// run has the processes do the job, each taking what comes next.
-func (f fleet) run(t *testing.T) outcome {
-	t.Helper()
-	s := &shift{fleet: f}
-	bubble(t, func(t *testing.T, r *testRedis) {
-		r.setLatency(time.Millisecond)
-		network := &link{rng: rand.New(rand.NewPCG(f.seed, 1)), trouble: f.trouble}
-		pause(time.Duration(network.rng.Int64N(int64(20 * time.Second))))
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(f.limit, 0)), fake.WithBan(10, time.Hour),
-			fake.WithBehavior(fake.Behavior{Window: f.window}), fake.WithJournal(0))
-		network.RoundTripper = server.HTTPClient().Transport
-		if f.during != nil {
-			go f.during(r)
-			synctest.Wait()
+func TestOnRedisTable(t *testing.T) {
+	var mu sync.Mutex
+	lines := map[string]string{}
+	t.Cleanup(func() {
+		for _, r := range rows() {
+			t.Log(lines[r.name])
 		}
-		s.work(t, r, func(l *Limiter) *petstore.Client {
-			return server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour),
-				petstore.WithHTTPClient(&http.Client{Transport: network}))
-		})
-		s.rejected = server.Usage(server.APIKey()).Limited
-		elapse(time.Minute) // the last commands
 	})
-	calls := 0
-	for _, n := range s.counts {
-		calls += n
-	}
-	s.trips /= float64(calls)
-	t.Logf("%s: %d calls in %v, %.3f of the bound, %d 429s, %d fallbacks, %.3f round trips for each, the longest %v",
-		f, calls, s.makespan, s.ratio, s.rejected, s.fallbacks, s.trips, s.longest)
-	return s.outcome
-}
-
-// shift is a job that is being done.
-type shift struct {
-	fleet
-	outcome
-	start time.Time
-	begun atomic.Int64 // requests
-	mu    sync.Mutex
-}
-
-func (s *shift) work(t *testing.T, r *testRedis, client func(l *Limiter) *petstore.Client) {
-	t.Helper()
-	var group sync.WaitGroup
-	s.start, s.counts = time.Now(), make([]int, s.processes)
-	var limiters []*Limiter
-	for p := range s.processes {
-		l := s.newLimiter(t, r, p)
-		limiters = append(limiters, l)
-		c, ctx := client(l), t.Context()
-		if s.trouble && p == 0 {
-			time.AfterFunc(10*time.Second, func() { l.pretend(true) }) // it is heard of no more
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, 11*time.Second) // and its calls end with it
-			defer cancel()
-		}
-		for range s.goroutines {
-			group.Go(func() {
-				for s.more(p) {
-					s.call(ctx, t, c, p)
-				}
+	for _, r := range rows() {
+		if r.brief || *wholeTable {
+			t.Run(r.name, func(t *testing.T) {
+				t.Parallel()
+				line := r.run(t)
+				mu.Lock()
+				defer mu.Unlock()
+				lines[r.name] = line
 			})
 		}
 	}
-	group.Wait()
-	s.makespan = time.Since(s.start)
-	if s.requests > 0 {
-		s.ratio = float64(s.makespan) / float64(s.bound(s.start))
+}
+
+// run runs a row, and returns its line of the table.
+func (r row) run(t *testing.T) string {
+	f := &fleet{T: t, row: r}
+	f.service = fake.NewServer(fake.WithPlan(fake.Enterprise(r.limit, 0)), fake.WithBan(5, time.Hour),
+		fake.WithLatency(tableLatency), fake.WithJournal(100_000))
+	t.Cleanup(f.service.Close)
+	if r.failover {
+		f.sentinel = newSentinel(t)
+	} else {
+		f.redis = newRedisServer(t)
 	}
-	for _, l := range limiters {
-		s.fallbacks += l.Stats().Fallbacks
-		s.trips += float64(l.Stats().RoundTrips)
+	if r.foreign > 0 {
+		f.others = hire(t, 1, job{Service: f.service.URL(), Goroutines: 1, Pause: r.foreign})
+		begin(f.others)
+	}
+	f.hire(r.processes)
+	f.start = time.Now()
+	begin(f.workers)
+	if r.during != nil {
+		r.during(f)
+	}
+	target := r.limit * wholeWindows()
+	if *wholeTable {
+		target += r.limit / 2
+	}
+	f.await(target)
+	elapsed := time.Since(f.start)
+	for len(f.workers) > 0 {
+		f.dismiss()
+	}
+	return f.check(target, elapsed)
+}
+
+// hire adds workers with the default options, which do not begin yet.
+func (f *fleet) hire(n int) []*worker {
+	j := job{Service: f.service.URL(), Goroutines: f.goroutines, Delay: f.delay, Drops: f.drops}
+	if f.sentinel != nil {
+		j.Redis, j.Master = []string{f.sentinel.address}, sentinelMaster
+	} else {
+		j.Redis = []string{f.redis.address}
+	}
+	hired := hire(f.T, n, j)
+	f.workers = append(f.workers, hired...)
+	return hired
+}
+
+// dismiss has the first worker end its work.
+func (f *fleet) dismiss() { f.reports = append(f.reports, f.pop().result(f.T)) }
+
+// pop returns the first worker, which ends now.
+func (f *fleet) pop() *worker {
+	w := f.workers[0]
+	f.workers = f.workers[1:]
+	f.gone = append(f.gone, w)
+	return w
+}
+
+// await waits until that many responses have come, or no more can be hoped for.
+func (f *fleet) await(responses int) {
+	f.Helper()
+	longest := time.Duration(wholeWindows())*minute + 40*time.Second
+	for len(f.with(http.StatusOK)) < responses && time.Since(f.start) < longest {
+		wait(f.Context(), 50*time.Millisecond)
 	}
 }
 
-func (s *shift) newLimiter(t *testing.T, r *testRedis, process int) *Limiter {
-	if s.limiter != nil {
-		return s.limiter(t, r, process)
-	}
-	return newTestLimiter(t, r, s.options...)
+// at waits until that long after the start.
+func (f *fleet) at(d time.Duration) { wait(f.Context(), d-time.Since(f.start)) }
+
+// with returns the requests with that status.
+func (f *fleet) with(status int) []fake.Request {
+	return slices.DeleteFunc(f.service.Requests(), func(r fake.Request) bool { return r.StatusCode != status })
 }
 
-// more reports whether a process has another call to make.
-func (s *shift) more(process int) bool {
-	switch {
-	case s.minutes > 0:
-		return time.Since(s.start) < s.minutes*time.Minute-time.Second
-	case s.trouble && process == 0 && time.Since(s.start) > 9*time.Second:
-		return false
+// check compares what happened with the goals, and returns the line of the table.
+func (f *fleet) check(target int, elapsed time.Duration) string {
+	f.Helper()
+	succeeded, limited := f.with(http.StatusOK), len(f.with(http.StatusTooManyRequests))
+	if len(succeeded) >= target {
+		last := succeeded[target-1]
+		elapsed = last.Time.Add(last.Duration).Sub(f.start)
 	}
-	return s.begun.Add(1) <= int64(s.requests)
+	share := float64(min(len(succeeded), target)) / float64(target) * f.bound(target).Seconds() / elapsed.Seconds()
+	fairness, done, trips, falls, longest := f.leastToMean(succeeded), 0, 0, 0, time.Duration(0)
+	for _, r := range f.reports {
+		done, trips, falls = done+r.Done, trips+r.Stats.RoundTrips, falls+r.Stats.Fallbacks
+		longest = max(longest, r.Longest)
+	}
+	banned := !f.service.Usage(f.service.APIKey()).BannedUntil.IsZero()
+	line := fmt.Sprintf("| %s: %d × %d on %d | %d | %.2f | %.2f | %.2f | %.0f s | %d |", f.name, f.processes, f.goroutines,
+		f.limit, limited, share, fairness, float64(trips)/float64(max(1, done)), longest.Seconds(), falls)
+	f.Log(line)
+	want := f.share
+	if !*wholeTable { // one window, and other rows run beside it
+		want *= 0.9
+	}
+	assert.LessOrEqual(f, limited, f.limited, "429s")
+	assert.False(f, banned, "the key is banned")
+	assert.GreaterOrEqual(f, share, want, "share of the bound")
+	if *wholeTable && f.fairness > 0 {
+		assert.GreaterOrEqual(f, fairness, f.fairness, "least to mean")
+	}
+	if f.Failed() || limited > 0 {
+		f.facts()
+	}
+	return line
 }
 
-func (s *shift) call(ctx context.Context, t *testing.T, c *petstore.Client, process int) {
-	start := time.Now()
-	_, err := c.ListPets(ctx, petstore.ListPetsParams{})
-	if err != nil {
-		assert.True(t, s.mayFail || s.trouble, "%v", err)
-		pause(time.Second)
-		return
+// leastToMean compares what the processes got of the whole windows. It is 0 if processes came and
+// went.
+func (f *fleet) leastToMean(succeeded []fake.Request) float64 {
+	whole := succeeded[:min(len(succeeded), wholeWindows()*f.limit)]
+	if len(f.gone) > f.processes || len(whole) == 0 {
+		return 0
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counts[process]++
-	s.longest = max(s.longest, time.Since(start))
+	counts, least := map[string]int{}, len(whole)
+	for _, r := range whole {
+		counts[r.Header.Get("X-Worker")]++
+	}
+	for _, w := range f.gone {
+		least = min(least, counts[w.id()])
+	}
+	return float64(least*f.processes) / float64(len(whole))
 }
 
-// bound returns the least time that the windows allow, with requests of the mean latency.
-func (f fleet) bound(start time.Time) time.Duration {
-	mean := (leastLatency + mostLatency) / 2
-	callers := float64(f.processes * f.goroutines)
-	now, end := start, start.Truncate(time.Second).Add(time.Minute)
-	if f.window == fake.WindowAligned {
-		end = start.Truncate(time.Minute).Add(time.Minute)
-	}
-	for n := f.requests; ; {
-		fit := min(n, f.limit, max(1, int(end.Sub(now).Seconds()*callers/mean.Seconds())))
-		if n -= fit; n == 0 {
-			return now.Sub(start) + time.Duration(math.Ceil(float64(fit)/callers))*mean
+// bound is the least time that the windows allow for n requests.
+func (f *fleet) bound(n int) time.Duration {
+	whole, callers := (n-1)/f.limit, f.processes*f.goroutines
+	rounds := (n - whole*f.limit + callers - 1) / callers
+	return f.start.Truncate(time.Second).Sub(f.start) + time.Duration(whole)*minute + time.Duration(rounds)*tableLatency
+}
+
+// facts logs which process sent what when: each 429, and the requests before the first.
+func (f *fleet) facts() {
+	requests := f.service.Requests()
+	first := slices.IndexFunc(requests, func(r fake.Request) bool { return r.StatusCode == http.StatusTooManyRequests })
+	for i, r := range requests {
+		if first >= 0 && (r.StatusCode != http.StatusOK || i > first-20 && i < first+20) {
+			f.Logf("%8.3f s worker %s: %d, %s left, Reset %s, Retry-After %q", r.Time.Sub(f.start).Seconds(),
+				r.Header.Get("X-Worker"), r.StatusCode, r.ResponseHeader.Get("X-RateLimit-Remaining"),
+				r.ResponseHeader.Get("X-RateLimit-Reset"), r.ResponseHeader.Get("Retry-After"))
 		}
-		now, end = end, end.Add(time.Minute)
 	}
-}
-
-// long skips a test that takes seconds, with -short.
-func long(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("takes seconds: not with -short")
+	for _, w := range f.gone {
+		for line := range strings.Lines(w.errors.String()) {
+			f.Logf("worker %s: %s", w.id(), line)
+		}
 	}
+	f.Logf("start %s", f.start.Format(time.RFC3339Nano))
 }

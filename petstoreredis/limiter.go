@@ -2,7 +2,6 @@ package petstoreredis
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/queue"
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // Limiter is a [petstore.Limiter] whose budget is shared by all processes that use the same name in
@@ -24,35 +21,41 @@ import (
 type Limiter struct {
 	store  store
 	config config
-	id     string // of this process, new for every Limiter
 
-	mu     sync.Mutex
-	stats  Stats // what has been counted
-	known  knowledge
-	offset quota.Offset
-	last   quota.Observation // the last response with a limit, of the latest window
+	mu    sync.Mutex
+	calls queue
+	stats Stats // what has been counted
+	clock clock // of the service
+	shown petstore.RateLimit
+	pot   pot       // the last reply
+	heard time.Time // when it came; zero before the first one
 
-	calls queue.Queue[*permit]
+	held      int       // unused permits of the pot
+	heldUntil time.Time // when they lapse
+	taken     int       // permits of this pot so far
+	before    int       // permits of the pot before
+	batch     int       // permits of the last reply that had any
+	grantedAt time.Time // when that came
+	usedAt    time.Time // when a permit was drawn or given to a call
+	report    report
+	reportAt  time.Time // when to send it
+	reopen    bool
 
-	unused       []slot    // permits that no call has asked for yet
-	until        time.Time // end of the lease of all permits
-	granted      int       // number of permits of the last reply that had any
-	grantedAt    time.Time // when that reply came
-	usedAt       time.Time // when the last of these permits was given to a call
-	inFlight     int
-	probes       int       // probes in flight
-	lastResponse time.Time // when the last request ended
-
-	traffic
-	fallback fallback
+	limit
+	polledOpen bool
+	polls      int       // replies in a row that had no permit for a call
+	askAt      time.Time // when to ask for permits again
+	command    *command  // that is on its way
+	failed     bool      // the last one has failed, and is tried again
+	alarm      *time.Timer
+	outage     *outage
+	logAt      time.Time // earliest time of the next line about an outage
+	quiet      time.Duration
 }
 
-var _ petstore.Limiter = (*Limiter)(nil)
-
 // NewLimiter returns a limiter that keeps its state in rdb under a name, such as that of the key's
-// owner and plan. All limiters with the same name share one budget. All processes must use the same
-// version of this package: those of another version have a budget of their own, as if they did not
-// know of the others. Only a hash of the name leaves the process, so it may be the API key.
+// owner and plan. All limiters with the same name share one budget. Only a hash of the name leaves
+// the process, so it may be the API key.
 //
 // NewLimiter does no I/O. It returns a [petstore.ArgumentError] if rdb is nil, the name is empty, or
 // an option is invalid.
@@ -68,85 +71,122 @@ func NewLimiter(rdb redis.UniversalClient, name string, opts ...Option) (*Limite
 		if opt == nil {
 			return nil, argumentError("opts", "has a nil option")
 		}
-		opt.apply(&config)
+		opt(&config)
 	}
 	if err := config.check(); err != nil {
 		return nil, err
 	}
 	hash := sha256.Sum256([]byte(name))
 	l := &Limiter{
-		store:  newStore(rdb, config.prefix, hex.EncodeToString(hash[:])),
+		store:  store{rdb, redis.NewScript(potScript).Hash(), config.prefix + hex.EncodeToString(hash[:])},
 		config: config,
-		id:     rand.Text(),
 		stats:  Stats{Name: hex.EncodeToString(hash[:6])},
 	}
-	l.calls.Init((*budget)(l), l.longestTrip)
+	if config.meters != nil {
+		if err := l.measure(config.meters); err != nil {
+			return nil, fmt.Errorf("petstoreredis: %w", err)
+		}
+	}
 	return l, nil
 }
 
-// RateLimit implements [petstore.Limiter]. It does no I/O.
+// RateLimit implements [petstore.Limiter]. It does no I/O. The limiter has one budget, whatever the
+// key.
 func (l *Limiter) RateLimit(string) petstore.RateLimit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return petstore.RateLimit(l.known.rateLimit)
+	return l.shown
 }
 
-// Reopen implements [petstore.Client.ReopenLimit] for all processes: the first one that has a call sends the
-// request. keyID is ignored, because the limiter has one budget.
+// Reopen lets one request of all processes ask the service, although a 429 or a day that is used up
+// has closed the key. The others know after at most ten seconds, and follow if it succeeds.
 func (l *Limiter) Reopen(string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	l.known.reopen()
-	if s := l.fallback.share; s != nil {
-		s.reopen(now)
-	}
-	l.rejected = quota.Observation{}
-	l.reopens, l.urgent = true, true
-	l.dispatch(now)
+	l.reopen = true
+	l.open(now)
+	l.askAt = now
+	l.pump(now)
 }
 
 // Flush reports the outcomes of requests to Redis, and returns unused permits. A program that ends
-// right after its last call should call it, so that the other processes need not wait for the end of
-// the lease. In other programs it happens a moment later anyway. During a fallback Flush does
-// nothing. The error is that of Redis.
+// right after its last call should call it: otherwise the others do without these permits until the
+// end of the window. It does nothing while Redis is away. The error is that of Redis.
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.fallback.share != nil {
-		return nil
+	for l.outage == nil {
+		l.giveBack()
+		if l.command == nil && !l.report.pending() {
+			return nil
+		}
+		if l.command == nil {
+			l.send(time.Now())
+		}
+		done := l.command.done
+		l.mu.Unlock()
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+		if ctx.Err() != nil {
+			return fmt.Errorf("petstoreredis: flush: %w", context.Cause(ctx))
+		}
 	}
-	var err error
-	for l.busy && l.fallback.share == nil && err == nil {
-		err = l.awaitReply(ctx)
-	}
-	if l.fallback.share == nil && err == nil {
-		l.returnUnused()
-		l.send(time.Now())
-		err = l.awaitReply(ctx)
-	}
-	if l.fallback.share != nil {
-		err = l.fallback.reason
-	}
-	if err != nil {
-		return fmt.Errorf("petstoreredis: flush: %w", err)
-	}
-	return nil
+	return fmt.Errorf("petstoreredis: flush: %w", l.outage.err)
 }
 
-// rules decide what a call has to wait for.
-type rules interface {
-	// earliest returns a time before which a request cannot be admitted if that many others of this
-	// process go before it. It returns now if no limit is known to prevent it.
-	earliest(now time.Time, before int) time.Time
-	// scope returns the limit because of which a request must wait until at; empty if there is none.
-	scope(now, at time.Time) quota.Scope
+// permit allows one request to be sent.
+type permit struct {
+	limiter  *Limiter
+	window   int64           // of the pot; 0 without Redis
+	probe    bool            // others wait for its response
+	alone    petstore.Permit // of the limiter for the time without Redis, or nil
+	released bool
 }
 
-// rules returns what decides now: the share during a fallback, else what Redis has replied.
-func (l *Limiter) rules() rules {
-	if l.fallback.share != nil {
-		return l.fallback.share
+// Release implements [petstore.Permit].
+func (p *permit) Release(o petstore.Observation) {
+	l := p.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.released {
+		return
 	}
-	return &l.known
+	p.released = true
+	l.stats.InFlight--
+	now := time.Now()
+	if p.alone != nil {
+		p.alone.Release(o)
+	}
+	l.clock.see(&o)
+	if o.RateLimit.Limit > 0 {
+		l.shown = o.RateLimit
+	}
+	unused := o.Delivery == petstore.DeliveryNotTried || o.Delivery == petstore.DeliveryNotSent
+	switch {
+	case unused && p.window == 0:
+	case unused && !p.probe && p.window == l.pot.Window && now.Before(l.heldUntil):
+		l.held++
+	default:
+		l.report.add(p.window, &o, &l.clock)
+		l.reportSoon(now, p)
+	}
+	l.pump(now)
+}
+
+// reportSoon sets when the report is sent: at once if others wait for it.
+func (l *Limiter) reportSoon(now time.Time, p *permit) {
+	at := now.Add(time.Second)
+	switch {
+	case p.probe, l.report.Rejected:
+		at = now
+	case l.pot.Remaining > 0 && l.pot.Processes > 1 && 4*l.pot.left() < 3*l.pot.Limit:
+		at = now.Add(150 * time.Millisecond)
+	}
+	if l.reportAt.IsZero() || at.Before(l.reportAt) {
+		l.reportAt = at
+	}
 }

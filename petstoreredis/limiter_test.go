@@ -1,17 +1,10 @@
-package petstoreredis
+package petstoreredis_test
 
 import (
 	"context"
-	"crypto/fips140"
 	"errors"
-	"log/slog"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,234 +12,472 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/petstoreredis"
 )
 
-func TestPermitRelease_unusedPermitGoesBack(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
-		open(t, a, 3, 1)
+// request is that of a call that may wait for a day.
+func request() petstore.LimitRequest { return petstore.LimitRequest{MaxWait: 24 * time.Hour} }
+
+// acquire returns a permit.
+func acquire(t *testing.T, l *petstoreredis.Limiter) petstore.Permit {
+	t.Helper()
+	p, err := l.Acquire(t.Context(), request())
+	require.NoError(t, err)
+	return p
+}
+
+// waitFor returns the permit that a call gets later.
+func waitFor(t *testing.T, l *petstoreredis.Limiter) <-chan petstore.Permit {
+	t.Helper()
+	permits := make(chan petstore.Permit, 1)
+	go func() {
+		if p, err := l.Acquire(t.Context(), request()); err == nil {
+			permits <- p
+		}
+	}()
+	synctest.Wait()
+	return permits
+}
+
+// answered is the outcome of a request that was sent and answered now.
+func answered(status int, limit petstore.RateLimit, retryAfter time.Duration) petstore.Observation {
+	now := time.Now()
+	return petstore.Observation{
+		Delivery: petstore.DeliveryAnswered, Sent: now, Received: now, StatusCode: status, RateLimit: limit,
+		RetryAfter: retryAfter, Date: now.Truncate(time.Second),
+	}
+}
+
+// left is a rate limit whose window ends in d.
+func left(limit, remaining int, d time.Duration) petstore.RateLimit {
+	return petstore.RateLimit{Limit: limit, Remaining: remaining, Reset: time.Now().Add(d).Truncate(time.Second).UTC()}
+}
+
+// open has a process open a window of a minute with so many requests left.
+func open(t *testing.T, l *petstoreredis.Limiter, limit, remaining int) {
+	t.Helper()
+	acquire(t, l).Release(answered(http.StatusOK, left(limit, remaining, time.Minute), 0))
+	synctest.Wait()
+}
+
+// refused returns the error of a call that is refused at once.
+func refused(t *testing.T, l *petstoreredis.Limiter, r petstore.LimitRequest) *petstore.RateLimitError {
+	t.Helper()
+	start := time.Now()
+	p, err := l.Acquire(t.Context(), r)
+	require.Nil(t, p)
+	require.ErrorIs(t, err, petstore.ErrRateLimited)
+	require.ErrorIs(t, err, petstore.ErrNotSent)
+	assert.WithinDuration(t, start, time.Now(), 10*time.Millisecond)
+	limited, ok := errors.AsType[*petstore.RateLimitError](err)
+	require.True(t, ok)
+	return limited
+}
+
+func TestNewLimiter_refusesWrongArguments(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{})
+	defer rdb.Close()
+	for _, test := range []struct {
+		rdb  redis.UniversalClient
+		name string
+		opt  petstoreredis.Option
+		want string
+	}{
+		{nil, "key", petstoreredis.WithShare(1), "rdb: is nil"},
+		{(*redis.Client)(nil), "key", petstoreredis.WithShare(1), "rdb: is nil"},
+		{rdb, "", petstoreredis.WithShare(1), "name: is empty"},
+		{rdb, "key", nil, "opts: has a nil option"},
+		{rdb, "key", petstoreredis.WithShare(-1), "WithShare: is negative"},
+		{rdb, "key", petstoreredis.WithTimeout(0), "WithTimeout: is not positive"},
+		{rdb, "key", petstoreredis.WithKeyPrefix("a{b"), "WithKeyPrefix: has braces"},
+	} {
+		_, err := petstoreredis.NewLimiter(test.rdb, test.name, test.opt)
+		var argument *petstore.ArgumentError
+		require.ErrorAs(t, err, &argument)
+		assert.ErrorContains(t, err, test.want)
+	}
+}
+
+func TestNewLimiter_oneReadableKeyThatExpiresAndHidesTheName(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t, petstoreredis.WithKeyPrefix("p:"))
+		open(t, l, 60, 59)
+		require.NoError(t, l.Flush(t.Context()))
+		keys := r.Keys()
+		require.Len(t, keys, 1)
+		assert.True(t, strings.HasPrefix(keys[0], "p:"+l.Stats().Name))
+		assert.Positive(t, r.TTL(keys[0]))
+		assert.Less(t, r.TTL(keys[0]), 20*time.Minute)
+		fields, err := r.HKeys(keys[0])
+		require.NoError(t, err)
+		assert.ElementsMatch(t, fields, []string{
+			"window", "remaining", "out", "limit", "reset", "ends", "processes", "asked", "claimed", "failures", "at", "scope",
+		})
+		assert.Equal(t, "59", r.HGet(keys[0], "remaining"))
+		assert.NotContains(t, r.Dump(), "the key")
+	})
+}
+
+func TestLimiterAcquire_oneRequestGoesAheadForTheFleet(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		a, b := r.process(t), r.process(t)
+		first := acquire(t, a)
+		second := waitFor(t, b)
+		time.Sleep(time.Second)
+		require.Empty(t, second)
+		first.Release(answered(http.StatusOK, left(60, 59, time.Minute), 0))
+		start := time.Now()
+		<-second
+		assert.Less(t, time.Since(start), 2*time.Second)
+		assert.Equal(t, 59, b.RateLimit("").Remaining, "known from Redis, not from a response of its own")
+		assert.Equal(t, a.RateLimit(""), b.RateLimit(""))
+	})
+}
+
+func TestLimiterAcquire_neverMorePermitsThanTheLeastRemaining(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		a, b := r.process(t), r.process(t)
+		open(t, a, 60, 4)
 		p := acquire(t, a)
-		assertRefused(t, b)
-		p.Release(petstore.Observation{})
-		p.Release(petstore.Observation{}) // a second time counts for nothing
+		acquire(t, b)
+		p.Release(answered(http.StatusOK, left(60, 1, time.Minute), 0)) // two of another program
+		time.Sleep(2 * time.Second)
+		blocked := waitFor(t, b)
+		time.Sleep(30 * time.Second)
+		assert.Empty(t, blocked, "the one that is left may be for b's request in flight")
+		<-blocked
+	})
+}
+
+func TestLimiterAcquire_refusesWhatWouldWaitTooLong(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		a, b := r.process(t), r.process(t)
+		open(t, a, 60, 0)
+		end := time.Now().Add(time.Minute)
+		for _, l := range []*petstoreredis.Limiter{a, b} {
+			limited := refused(t, l, petstore.LimitRequest{MaxWait: 30 * time.Second})
+			assert.WithinDuration(t, end, limited.RetryAt, 2*time.Second)
+			assert.Equal(t, petstore.ScopeMinute, limited.Scope)
+			assert.Equal(t, 60, limited.RateLimit.Limit)
+			refused(t, l, petstore.LimitRequest{})
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			start := time.Now()
+			_, err := l.Acquire(ctx, request())
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			assert.WithinDuration(t, start, time.Now(), 10*time.Millisecond, "it cannot be in time for the deadline")
+		}
 		start := time.Now()
 		acquire(t, b)
-		assert.LessOrEqual(t, time.Since(start), 2*holdFor, "the other process has it soon")
-		assertRefused(t, a)
+		assert.Greater(t, time.Since(start), 55*time.Second)
 	})
 }
 
-func TestLimiterFlush_reportsAndGivesBackAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
-		end := open(t, a, 10, 8)
-		acquire(t, a).Release(respond(http.StatusOK, 10, 7, end)) // and more in reserve
-		require.NoError(t, a.Flush(t.Context()))
-		for range 7 {
-			_, err := b.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Millisecond})
+func TestLimiterAcquire_contextEndsWhileWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l, cause := r.process(t), errors.New("the cause")
+		open(t, l, 60, 0)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(cause) })
+		start := time.Now()
+		for range 2 { // the second time before it waits
+			_, err := l.Acquire(ctx, request())
+			require.ErrorIs(t, err, petstore.ErrRateLimited)
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, cause)
+			assert.NotContains(t, err.Error(), "\n")
+		}
+		assert.Equal(t, time.Second, time.Since(start))
+		assert.Zero(t, l.Stats().Waiting)
+	})
+}
+
+func TestLimiterAcquire_a429ClosesTheKeyForAll(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		a, b := r.process(t), r.process(t)
+		open(t, a, 60, 50)
+		late := acquire(t, b)
+		acquire(t, a).Release(answered(http.StatusTooManyRequests, left(60, 0, 20*time.Second), 30*time.Second))
+		synctest.Wait()
+		start := time.Now()
+		assert.Equal(t, petstore.ScopeBan, refused(t, a, petstore.LimitRequest{}).Scope)
+		late.Release(answered(http.StatusTooManyRequests, left(60, 0, 20*time.Second), 40*time.Second))
+		first, second := waitFor(t, a), waitFor(t, b)
+		var probe petstore.Permit
+		select {
+		case probe = <-first:
+		case probe = <-second:
+			second = first
+		}
+		assert.WithinDuration(t, start.Add(40*time.Second), time.Now(), time.Second, "the later Retry-After")
+		time.Sleep(time.Second)
+		assert.Empty(t, second, "one request goes ahead")
+		probe.Release(answered(http.StatusTooManyRequests, petstore.RateLimit{}, 0))
+		start = time.Now()
+		<-second
+		assert.Greater(t, time.Since(start), 100*time.Second, "the second in a row, without Retry-After: two minutes")
+	})
+}
+
+func TestLimiterAcquire_waitsAreReported(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		server := newService(t, 60)
+		l := r.process(t)
+		var waits []petstore.Wait
+		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour), petstore.WithTrace(&petstore.ClientTrace{
+			WaitDone: func(_ context.Context, w petstore.Wait) { waits = append(waits, w) },
+		}))
+		for range 61 {
+			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
 		}
-		assertRefused(t, a)
-		r.down.Store(true)
-		require.ErrorContains(t, a.Flush(t.Context()), "petstoreredis: flush: ")
-		assert.True(t, a.Stats().Away, "the next call need not find out")
-		require.NoError(t, a.Flush(t.Context()), "while Redis is away there is nothing to do")
+		require.Len(t, waits, 1)
+		assert.Equal(t, petstore.WaitMinute, waits[0].Reason)
+		assert.Equal(t, 1, waits[0].Waiting)
+		assert.InDelta(t, 60, waits[0].Duration.Seconds(), 2)
+		assert.WithinDuration(t, time.Now(), waits[0].Until, 2*time.Second)
 	})
 }
 
-func TestLimiterFlush_waitsForTheCommandOnItsWay(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		a, b := newTestLimiter(t, r), newTestLimiter(t, r)
-		o := respond(http.StatusTooManyRequests, 100, 0, open(t, a, 100, 98))
-		o.RetryAfter = 20 * time.Second
-		r.setLatency(40 * time.Millisecond)
-		acquire(t, a).Release(o) // which Redis learns at once
-		synctest.Wait()
-		r.setLatency(0)
-		require.NoError(t, a.Flush(t.Context()))
-		a.pretend(true) // its process has ended
-		assertRefused(t, b)
-	})
-}
-
-func TestWithLease_permitsOfADeadProcessComeBack(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		dead, alive := newTestLimiter(t, r, WithLease(time.Second)), newTestLimiter(t, r, WithLease(time.Second))
-		end := open(t, alive, 20, 18)
-		for range 10 {
-			go func() { _, _ = dead.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Minute}) }()
-		}
-		synctest.Wait()
-		dead.pretend(true)
-		left := 18 - dead.inFlight - len(dead.unused)
-		require.Less(t, left, 15)
-		for i := range left {
-			acquire(t, alive).Release(respond(http.StatusOK, 20, 17-i, end))
-			if i == left-4 {
-				elapse(2100 * time.Millisecond) // the lease, and what may have been on its way
-			}
-		}
-		// The service has never seen those of the dead, as the last response shows: all of them are
-		// there again.
-		for i := range 18 - left {
-			start := time.Now()
-			acquire(t, alive).Release(respond(http.StatusOK, 20, 17-left-i, end))
-			assert.Less(t, time.Since(start), 2*time.Second)
-		}
-		assertRefused(t, alive)
-	})
-}
-
-func TestWithLease_permitsOfAStoppedProcessAreVoid(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		l := newTestLimiter(t, r, WithLease(time.Second))
-		open(t, l, 100, 98)
-		for range 5 {
-			acquire(t, l)
-		}
-		require.NotEmpty(t, l.unused)
-		l.pretend(true)
-		elapse(2 * time.Second)
-		l.pretend(false)
-		_, err := l.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Second})
-		require.NoError(t, err)
-		assert.Equal(t, time.Now(), l.sentAt, "Redis was asked again")
-	})
-}
-
-func TestLimiter_nothingRunsAtRest(t *testing.T) {
-	r := newTestRedis(t)
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
-		l := newTestLimiter(t, r)
-		client := server.Client(petstore.WithLimiter(l))
-		for range 20 {
-			require.NoError(t, list(t, client))
-		}
-		elapse(10 * time.Second)
-		_, due := l.due()
-		assert.False(t, due)
-		assert.False(t, l.busy)
-		trips := l.Stats().RoundTrips
-		elapse(time.Hour)
-		assert.Equal(t, trips, l.Stats().RoundTrips)
-	})
-}
-
-func TestNewLimiter_keysShareASlotExpireAndHideTheName(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		const secret = "sk_live_0123456789"
-		var logged strings.Builder
-		l, err := NewLimiter(r.client(t), secret, WithKeyPrefix("shop:"),
-			WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
-		require.NoError(t, err)
-		acquire(t, l).Release(respond(http.StatusOK, 60, 0, time.Now().Add(time.Minute)))
-		synctest.Wait()
-		go func() { _, _ = l.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Minute}) }()
-		synctest.Wait()
-		keys := r.Keys()
-		require.Len(t, keys, 4)
-		slot := keys[0][:strings.Index(keys[0], "}")+1]
-		for _, key := range keys {
-			assert.True(t, strings.HasPrefix(key, slot), key)
-			assert.Positive(t, r.TTL(key), key)
-		}
-		r.down.Store(true)
-		elapse(time.Minute)
-		_, err = l.Acquire(t.Context(), petstore.LimitRequest{})
-		synctest.Wait()
-		assert.NotContains(t, r.Dump()+logged.String()+errorText(err), secret)
-		assert.NotEmpty(t, logged.String())
-	})
-}
-
-func TestLimiterAcquire_redisHasDroppedAKey(t *testing.T) {
-	for _, names := range [][]string{{"state"}, {"leases"}, {"held"}, {"queue"}, {"leases", "held"}} {
-		t.Run(strings.Join(names, " and "), func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *testRedis) {
-				start := time.Now()
-				server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(20, 0)), fake.WithStrict())
-				client := server.Client(petstore.WithLimiter(newTestLimiter(t, r)), petstore.WithMaxWait(time.Hour))
-				for i := range 50 {
-					require.NoError(t, list(t, client))
-					if i%7 == 0 {
-						for _, key := range r.Keys() {
-							if slices.Contains(names, key[strings.LastIndex(key, ":")+1:]) {
-								r.Del(key)
-							}
-						}
-					}
+func TestLimiterAcquire_aRetriedCallKeepsItsPlaceAndBackgroundGoesLast(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		asked := time.Now()
+		time.Sleep(time.Second)
+		open(t, l, 60, 0)
+		order := make(chan string, 3)
+		for name, req := range map[string]petstore.LimitRequest{
+			"retried": {Asked: asked}, "new": {Asked: time.Now()},
+			"background": {Asked: asked, Call: petstore.Call{Background: true}},
+		} {
+			req.MaxWait = time.Hour
+			go func() {
+				p, err := l.Acquire(t.Context(), req)
+				if assert.NoError(t, err) {
+					order <- name
+					p.Release(answered(http.StatusOK, left(60, 40, time.Minute), 0))
 				}
-				assert.Zero(t, server.Usage(server.APIKey()).Limited)
-				assert.LessOrEqual(t, time.Since(start), 3*time.Minute)
+			}()
+		}
+		assert.Equal(t, []string{"retried", "new", "background"}, []string{<-order, <-order, <-order})
+	})
+}
+
+func TestLimiterAcquire_backgroundLeavesATenth(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		open(t, l, 60, 8)
+		background := petstore.LimitRequest{Call: petstore.Call{Background: true}}
+		for _, remaining := range []int{7, 6} {
+			p, err := l.Acquire(t.Context(), background)
+			require.NoError(t, err)
+			p.Release(answered(http.StatusOK, left(60, remaining, time.Minute), 0))
+			require.NoError(t, l.Flush(t.Context()))
+		}
+		assert.Equal(t, 6, l.RateLimit("").Remaining)
+		refused(t, l, background)
+		for range 6 {
+			_, err := l.Acquire(t.Context(), petstore.LimitRequest{})
+			require.NoError(t, err)
+		}
+	})
+}
+
+func TestPermitRelease_unusedPermitsGoBack(t *testing.T) {
+	for name, o := range map[string]petstore.Observation{
+		"not tried": {}, "not sent": {Delivery: petstore.DeliveryNotSent, Received: time.Now()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				a, b := r.process(t), r.process(t)
+				open(t, a, 60, 1)
+				p := acquire(t, a)
+				p.Release(o)
+				p.Release(o) // has no effect
+				require.NoError(t, a.Flush(t.Context()))
+				start := time.Now()
+				acquire(t, b)
+				assert.Less(t, time.Since(start), 100*time.Millisecond)
+				assert.Zero(t, a.Stats().InFlight)
 			})
 		})
 	}
 }
 
-func TestLimiterAcquire_clockOfRedisGoesBack(t *testing.T) {
-	bubble(t, func(t *testing.T, r *testRedis) {
-		l := newTestLimiter(t, r)
-		end := open(t, l, 60, 0)
-		go func() { // a replica has taken over, whose clock is behind
-			for range 300 {
-				r.SetTime(time.Now().Add(-time.Hour))
-				time.Sleep(time.Second)
-			}
-		}()
-		p, err := l.Acquire(t.Context(), petstore.LimitRequest{MaxWait: time.Hour})
-		require.NoError(t, err)
-		assert.WithinDuration(t, end, time.Now(), 65*time.Second, "what had passed since the last command is not known")
-		p.Release(petstore.Observation{})
-		elapse(5 * time.Minute)
+func TestPermitRelease_oneRequestAfterAnotherUntilThereIsAResponse(t *testing.T) {
+	sent := petstore.Observation{Delivery: petstore.DeliveryNoResponse}
+	abandoned := sent
+	abandoned.Abandoned = true
+	for name, test := range map[string]struct {
+		o           petstore.Observation
+		least, most time.Duration
+	}{
+		"nothing was sent":           {petstore.Observation{Delivery: petstore.DeliveryNotSent}, 0, time.Second},
+		"the caller gave up":         {abandoned, 0, time.Second},
+		"no response, four in a row": {sent, time.Second, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				a, b := r.process(t), r.process(t)
+				start := time.Now()
+				for range 4 {
+					acquire(t, a).Release(test.o)
+					synctest.Wait()
+				}
+				acquire(t, b)
+				assert.GreaterOrEqual(t, time.Since(start), test.least)
+				assert.LessOrEqual(t, time.Since(start), test.most)
+			})
+		})
+	}
+}
+
+func TestLimiterAcquire_aSlowRequestIsFollowedByAnother(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		acquire(t, r.process(t)) // gets no response; its process may be dead
+		start := time.Now()
+		acquire(t, r.process(t))
+		assert.WithinRange(t, time.Now(), start.Add(2*time.Second), start.Add(6*time.Second))
 	})
 }
 
-func TestNewLimiter_badArguments(t *testing.T) {
-	t.Parallel()
-	rdb := redis.NewClient(&redis.Options{})
-	defer func() { _ = rdb.Close() }()
-	for want, f := range map[string]func() (*Limiter, error){
-		"rdb: is nil":             func() (*Limiter, error) { return NewLimiter(nil, "key") },
-		"name: is empty":          func() (*Limiter, error) { return NewLimiter(rdb, "") },
-		"opts: has a nil option":  func() (*Limiter, error) { return NewLimiter(rdb, "key", nil) },
-		"WithShare: is negative":  func() (*Limiter, error) { return NewLimiter(rdb, "key", WithShare(-1)) },
-		"WithTimeout: is not":     func() (*Limiter, error) { return NewLimiter(rdb, "key", WithTimeout(0)) },
-		"WithLease: is less than": func() (*Limiter, error) { return NewLimiter(rdb, "key", WithLease(time.Millisecond)) },
-		"WithLease: is more than": func() (*Limiter, error) { return NewLimiter(rdb, "key", WithLease(25*time.Hour)) },
-		"WithKeyPrefix: has":      func() (*Limiter, error) { return NewLimiter(rdb, "key", WithKeyPrefix("{a}")) },
-	} {
-		l, err := f()
-		assert.Nil(t, l)
-		_, ok := errors.AsType[*petstore.ArgumentError](err)
-		assert.True(t, ok, "%v", err)
-		assert.ErrorContains(t, err, want)
-	}
-	var none *redis.Client
-	_, err := NewLimiter(none, "key")
-	assert.ErrorContains(t, err, "rdb: is nil")
+func TestLimiterAcquire_withoutTheHeadersTwoAtATime(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		acquire(t, l).Release(answered(http.StatusOK, petstore.RateLimit{}, 0))
+		p := acquire(t, l)
+		acquire(t, l)
+		third := waitFor(t, l)
+		time.Sleep(10 * time.Second)
+		require.Empty(t, third)
+		p.Release(answered(http.StatusBadGateway, petstore.RateLimit{}, 0))
+		<-third
+	})
 }
 
-// The mode is chosen at the start of a process. The Redis in memory needs SHA-1 in it: here there is
-// none.
-func TestLimiter_worksInFIPSOnlyMode(t *testing.T) {
-	if !fips140.Enforced() {
-		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
-		again.Env = append(os.Environ(), "GODEBUG=fips140=only")
-		output, err := again.CombinedOutput()
-		require.NoError(t, err, "%s", output)
-		return
+func TestLimiterAcquire_daysAndOddWindows(t *testing.T) {
+	t.Run("what a dead process holds of the day comes back within a minute", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *virtualRedis) {
+			a, b := r.process(t), r.process(t)
+			acquire(t, a).Release(answered(http.StatusOK, left(1000, 3, 10*time.Hour), 0))
+			for range 3 {
+				acquire(t, a) // and dies
+			}
+			start := time.Now()
+			acquire(t, b).Release(answered(http.StatusOK, left(1000, 2, 10*time.Hour), 0))
+			assert.Less(t, time.Since(start), 65*time.Second)
+			acquire(t, b)
+		})
+	})
+	t.Run("a Reset of no use counts as a minute", func(t *testing.T) {
+		for _, reset := range []time.Duration{-time.Hour, 1000 * time.Hour, 30 * 365 * 24 * time.Hour} {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				l := r.process(t)
+				acquire(t, l).Release(answered(http.StatusOK, left(60, 0, reset), 0))
+				start := time.Now()
+				acquire(t, l)
+				assert.WithinDuration(t, start.Add(time.Minute), time.Now(), 2*time.Second)
+			})
+		}
+	})
+	t.Run("a clock of the service that is hours off does not matter", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *virtualRedis) {
+			l := r.process(t)
+			o := answered(http.StatusOK, left(60, 0, 30*time.Second), 0)
+			o.Date, o.RateLimit.Reset = o.Date.Add(5*time.Hour), o.RateLimit.Reset.Add(5*time.Hour)
+			acquire(t, l).Release(o)
+			start := time.Now()
+			acquire(t, l)
+			assert.WithinDuration(t, start.Add(30*time.Second), time.Now(), 2*time.Second)
+		})
+	})
+	t.Run("a plan that is lowered counts at once, a higher one from the next window", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *virtualRedis) {
+			a, b := r.process(t), r.process(t)
+			open(t, a, 300, 200)
+			acquire(t, a).Release(answered(http.StatusOK, left(60, 0, time.Minute), 0))
+			time.Sleep(2 * time.Second)
+			start := time.Now()
+			acquire(t, b).Release(answered(http.StatusOK, left(1000, 999, time.Minute), 0))
+			assert.Greater(t, time.Since(start), 50*time.Second)
+			synctest.Wait()
+			acquire(t, a)
+			assert.Equal(t, 1000, a.RateLimit("").Limit)
+		})
+	})
+}
+
+func TestLimiterReopen_allProcessesKnowWithinTenSeconds(t *testing.T) {
+	for name, reopen := range map[string]func(r *virtualRedis, l *petstoreredis.Limiter){
+		"Reopen":         func(_ *virtualRedis, l *petstoreredis.Limiter) { l.Reopen("") },
+		"DEL of the key": func(r *virtualRedis, _ *petstoreredis.Limiter) { r.Del(r.Keys()[0]) },
+	} {
+		for what, closing := range map[string]func() petstore.Observation{
+			"day": func() petstore.Observation { return answered(http.StatusOK, left(1000, 0, 10*time.Hour), 0) },
+			"banned": func() petstore.Observation {
+				return answered(http.StatusTooManyRequests, left(60, 0, time.Minute), time.Hour)
+			},
+		} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				bubble(t, func(t *testing.T, r *virtualRedis) {
+					a, b, c := r.process(t), r.process(t), r.process(t)
+					acquire(t, a).Release(closing())
+					synctest.Wait()
+					refused(t, a, petstore.LimitRequest{MaxWait: time.Minute})
+					refused(t, b, petstore.LimitRequest{MaxWait: time.Minute})
+					waiting := waitFor(t, b)
+					time.Sleep(10 * time.Minute)
+					require.Empty(t, waiting)
+					refused(t, c, petstore.LimitRequest{MaxWait: time.Minute})
+					start := time.Now()
+					reopen(r, c)
+					probe := <-waiting
+					probe.Release(answered(http.StatusOK, left(1000, 900, time.Minute), 0))
+					for _, l := range []*petstoreredis.Limiter{a, b, c} {
+						for _, err := l.Acquire(t.Context(), petstore.LimitRequest{}); err != nil; {
+							time.Sleep(time.Second / 2)
+							_, err = l.Acquire(t.Context(), petstore.LimitRequest{})
+						}
+					}
+					assert.LessOrEqual(t, time.Since(start), 11*time.Second)
+				})
+			})
+		}
 	}
-	nobody := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
-	rdb := redis.NewClient(&redis.Options{Dialer: nobody, MaxRetries: -1})
-	defer func() { _ = rdb.Close() }()
-	l, err := NewLimiter(rdb, "key")
-	require.NoError(t, err)
-	acquire(t, l).Release(petstore.Observation{})
-	assert.True(t, l.Stats().Away)
+}
+
+// A pot that the script has not written, or that is older than a process knows, begins with one
+// request, and what the response says counts.
+func TestLimiterAcquire_junkInRedisIsBegunAfresh(t *testing.T) {
+	for name, spoil := range map[string]func(r *virtualRedis, key string){
+		"a string":        func(r *virtualRedis, key string) { r.Del(key); _ = r.Set(key, "junk") },
+		"a list":          func(r *virtualRedis, key string) { r.Del(key); _, _ = r.Push(key, "junk") },
+		"text":            func(r *virtualRedis, key string) { r.HSet(key, "remaining", "junk") },
+		"not a number":    func(r *virtualRedis, key string) { r.HSet(key, "out", "nan") },
+		"negative":        func(r *virtualRedis, key string) { r.HSet(key, "window", "-1") },
+		"without end":     func(r *virtualRedis, key string) { r.HSet(key, "ends", "inf") },
+		"closed for ever": func(r *virtualRedis, key string) { r.HSet(key, "remaining", "0", "ends", "99999999999999") },
+		"a field missing": func(r *virtualRedis, key string) { r.HDel(key, "limit") },
+		"of the future":   func(r *virtualRedis, key string) { r.HSet(key, "at", "9946684861000") },
+		"older":           func(r *virtualRedis, key string) { r.HSet(key, "at", "946684700000") },
+		"gone":            func(r *virtualRedis, key string) { r.Del(key) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *virtualRedis) {
+				l := r.process(t)
+				open(t, l, 60, 40)
+				require.NoError(t, l.Flush(t.Context()))
+				spoil(r, r.Keys()[0])
+				probe, second := acquire(t, l), waitFor(t, l)
+				require.Empty(t, second, "one request goes ahead")
+				probe.Release(answered(http.StatusOK, left(60, 39, time.Minute), 0))
+				start := time.Now()
+				<-second
+				assert.Less(t, time.Since(start), time.Second)
+				assert.Equal(t, 39, l.RateLimit("").Remaining)
+			})
+		})
+	}
 }

@@ -4,114 +4,145 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/quota"
+	"github.com/petstore/petstore-go"
 )
 
-// slot is the state of the shared budget when the script admitted a request, as quota.Slot is. The
-// process returns it with the outcome.
-type slot struct {
-	Instance  string  `json:"instance"` // identifies the state
-	Responses int     `json:"known"`    // number of responses so far
-	Epoch     int     `json:"epoch"`    // number of windows so far
-	Closures  int     `json:"closures"` // number of closures so far
-	Step      int     `json:"step"`     // the eighth of a second in which the request was admitted
-	Base      int     `json:"base"`     // left, plus all requests admitted so far, minus those in flight
-	Heard     float64 `json:"heard"`    // when the last response came, in milliseconds of the clock of Redis
-	Probe     bool    `json:"probe"`    // the request is a probe
-	Urgent    bool    `json:"urgent"`   // other processes wait for its response
-}
+const (
+	minute = time.Minute
+	// grain is by how much Reset may be rounded down, and slack how much longer a minute may seem.
+	grain, slack = time.Second, 10 * time.Second
+	// longest is the longest window, of a day. A Reset further away is a mistake.
+	longest = 25 * time.Hour
+	// longestRetry is the longest Retry-After that is believed.
+	longestRetry = 366 * 24 * time.Hour
+)
 
-// report is the outcome of N requests that are the same to the script. script/window.lua describes
-// the fields. Sent and Received are milliseconds ago; ResetIn and Retry are milliseconds from
-// Received on.
+// report is the outcomes of requests that Redis has not been told of. pot.lua describes the counts.
 type report struct {
-	slot
+	Of   int64 `json:"of"` // window of the permits
+	Done int   `json:"done"`
+	Bare int   `json:"bare"`
+	Lost int   `json:"lost"`
+	Gone int   `json:"gone"`
+	Back int   `json:"back"`
 
-	N         int     `json:"n"`
-	Over      bool    `json:"over"`      // the window was over when the request was sent
-	Unsent    bool    `json:"unsent"`    // nothing was sent
-	Lost      bool    `json:"lost"`      // there was no response
-	Abandoned bool    `json:"abandoned"` // lost: the caller gave up; unsent: it was not tried
-	Rejected  bool    `json:"rejected"`  // the response was a 429
-	Limit     int     `json:"limit"`
-	Remaining int     `json:"remaining"`
-	Reset     int64   `json:"reset"`
-	Dated     bool    `json:"dated"`
-	Future    bool    `json:"future"`
-	Sent      int64   `json:"sent"`
-	Received  int64   `json:"received"`
-	Took      int64   `json:"took"`
-	ResetIn   float64 `json:"reset_in"`
-	Retry     int64   `json:"retry"`
+	Limit     int                 `json:"limit"`
+	Remaining int                 `json:"remaining"` // the least
+	Reset     int64               `json:"reset"`
+	Scope     petstore.LimitScope `json:"scope"`
+	Rejected  bool                `json:"rejected"`
 
-	sent, received, resetAt, retryAt time.Time
+	sent  time.Time // the request of these
+	ends  time.Time // of the window, by the local clock; zero if Reset is not usable
+	opens time.Time // earliest next request after a 429; zero if the response does not say
 }
 
-// newReport returns the outcome of one request.
-func newReport(s slot, over bool, o *quota.Observation, f quota.Offset) report {
-	r := report{slot: s, N: 1, Over: over, Abandoned: o.Abandoned, sent: o.Sent, received: o.Received}
+// pending reports whether there is something to tell.
+func (r *report) pending() bool {
+	return r.Done+r.Bare+r.Lost+r.Gone+r.Back > 0 || r.Rejected || r.Limit > 0
+}
+
+// add adds the outcome of a request; window is 0 if it was sent without Redis. Counts of older pots
+// than the report's are of no use, nor is what responses said then.
+func (r *report) add(window int64, o *petstore.Observation, c *clock) {
+	if window > r.Of {
+		if r.Of != 0 {
+			*r = report{}
+		}
+		r.Of, r.Done, r.Bare, r.Lost, r.Gone, r.Back = window, 0, 0, 0, 0, 0
+	}
+	answered := o.Delivery == petstore.DeliveryAnswered
+	if window == r.Of {
+		switch {
+		case o.Delivery == petstore.DeliveryNotTried, o.Delivery == petstore.DeliveryNotSent:
+			r.Back++
+		case answered && (o.RateLimit.Limit > 0 || o.StatusCode == http.StatusTooManyRequests):
+			r.Done++
+		case answered:
+			r.Bare++
+		case o.Abandoned:
+			r.Gone++
+		default:
+			r.Lost++
+		}
+	}
 	switch {
-	case o.Sent.IsZero():
-		r.Unsent, r.Abandoned = true, o.Received.IsZero()
-		return r
-	case o.Received.IsZero():
-		r.Lost = true
-		return r
-	}
-	r.Rejected = o.StatusCode == http.StatusTooManyRequests
-	r.Took = o.Received.Sub(o.Sent).Milliseconds()
-	r.retryAt = o.Received.Add(o.RetryAfter)
-	r.resetAt = o.Received
-	r.Dated = f.Known
-	if limit := o.RateLimit; limit.Limit > 0 {
-		r.Limit, r.Remaining, r.Reset = limit.Limit, limit.Remaining, limit.Reset.Unix()
-		r.resetAt = limit.Reset.Add(-f.Lo)
-		r.Future = limit.Reset.After(o.Date)
-	}
-	return r
-}
-
-// join adds the outcome of another request to r if both are of the same kind, and reports whether
-// they are. So many responses become one report.
-//
-// The report then has the lowest Remaining and the highest number of known responses: a response
-// replaces everything that was known when its request was sent.
-func (r *report) join(o report) bool {
-	if r.Probe || o.Probe || r.kind() != o.kind() {
-		return false
-	}
-	r.N += o.N
-	r.Responses = max(r.Responses, o.Responses)
-	if o.Remaining < r.Remaining {
-		r.Remaining, r.Base, r.Heard = o.Remaining, o.Base, o.Heard
-	}
-	r.Took = o.Took
-	if o.sent.Before(r.sent) {
-		r.sent = o.sent
-	}
-	r.received = quota.Later(r.received, o.received)
-	r.resetAt = quota.Later(r.resetAt, o.resetAt)
-	r.retryAt = quota.Later(r.retryAt, o.retryAt)
-	return true
-}
-
-// kind returns r without the fields that may differ between reports that are joined.
-func (r *report) kind() report {
-	return report{
-		slot: slot{Instance: r.Instance, Epoch: r.Epoch, Closures: r.Closures, Step: r.Step},
-		Over: r.Over, Unsent: r.Unsent, Lost: r.Lost, Abandoned: r.Abandoned, Rejected: r.Rejected,
-		Limit: r.Limit, Reset: r.Reset, Dated: r.Dated, Future: r.Future,
+	case answered && o.StatusCode == http.StatusTooManyRequests:
+		r.reject(o, c)
+	case answered && o.RateLimit.Limit > 0 && !r.Rejected && (window == r.Of || window == 0):
+		r.describe(o, c)
 	}
 }
 
-// at returns the report for a command of now, with durations instead of times.
-func (r *report) at(now time.Time) report {
-	c := *r
-	c.Sent = max(0, now.Sub(r.sent).Milliseconds())
-	if !r.received.IsZero() {
-		c.Received = max(0, now.Sub(r.received).Milliseconds())
-		c.ResetIn = float64(r.resetAt.Sub(r.received)) / float64(time.Millisecond)
-		c.Retry = milliseconds(r.retryAt.Sub(r.received))
+// describe keeps the response that says most: of the latest window, with the least Remaining.
+func (r *report) describe(o *petstore.Observation, c *clock) {
+	reset, limit := o.RateLimit.Reset.Unix(), o.RateLimit
+	if r.Limit > 0 && (reset < r.Reset || reset == r.Reset && limit.Remaining > r.Remaining) {
+		return
 	}
-	return c
+	r.Limit, r.Remaining, r.Reset, r.sent = limit.Limit, limit.Remaining, max(reset, 1), o.Sent
+	ends := c.end(o)
+	if reset != r.Reset || r.ends.IsZero() || ends.Before(r.ends) {
+		r.ends = ends
+	}
+	r.Scope = petstore.ScopeMinute
+	if r.ends.Sub(o.Received) > minute+slack {
+		r.Scope = petstore.ScopeDay
+	}
+}
+
+// reject keeps the 429 that closes the key for longest.
+func (r *report) reject(o *petstore.Observation, c *clock) {
+	var opens, ends time.Time
+	if o.RetryAfter > 0 {
+		opens = o.Received.Add(min(o.RetryAfter, longestRetry))
+	}
+	if o.RateLimit.Limit > 0 {
+		ends = c.end(o)
+	}
+	if (o.RateLimit.Remaining == 0 || opens.IsZero()) && ends.After(opens) {
+		opens = ends
+	}
+	if r.Rejected && opens.Before(r.opens) {
+		return
+	}
+	r.Rejected, r.opens, r.sent, r.Scope = true, opens, o.Sent, petstore.ScopeMinute
+	switch {
+	case ends.IsZero() && opens.Sub(o.Received) > minute+slack, !ends.IsZero() && opens.Sub(ends) > 2*time.Second:
+		r.Scope = petstore.ScopeBan
+	case opens.Sub(o.Received) > minute+2*time.Second:
+		r.Scope = petstore.ScopeDay
+	}
+}
+
+// clock is by how much the clock of the service is ahead of the local one, at least and at most, as
+// the Dates of the responses say. A response that contradicts the others begins anew.
+type clock struct {
+	known       bool
+	least, most time.Duration
+}
+
+func (c *clock) see(o *petstore.Observation) {
+	if o.Date.IsZero() || o.Delivery != petstore.DeliveryAnswered {
+		return
+	}
+	least, most := o.Date.Sub(o.Received), o.Date.Add(time.Second).Sub(o.Sent)
+	if c.known && least <= c.most && c.least <= most {
+		least, most = max(least, c.least), min(most, c.most)
+	}
+	*c = clock{known: true, least: least, most: most}
+}
+
+// end returns the local time at which the window of a response is certainly over; zero if Reset is
+// not usable. A window of a minute that was open when the response came is over a minute later.
+func (c *clock) end(o *petstore.Observation) time.Time {
+	left := o.RateLimit.Reset.Sub(o.Received) - c.least
+	if left > longest || left <= -grain || !c.known && left > minute+slack && left < time.Hour {
+		return time.Time{}
+	}
+	left += grain
+	if left > minute && left <= minute+slack {
+		left = minute
+	}
+	return o.Received.Add(left)
 }

@@ -1,82 +1,62 @@
 package petstoreredis_test
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// slowStart is how long a command takes while a fleet starts on a slow Redis.
-const slowStart = 600 * time.Millisecond
-
-// rows is the table. A Redis that goes away costs each process fallbacks, so that there is no goal
-// for them then.
+// rows is the table.
 func rows() []row {
-	anyFallbacks := goals{fallbacks: -1}
 	return []row{
-		slow(16, 1, 60, 90*time.Second),
-		slow(24, 1, 60, 90*time.Second),
-		slow(32, 1, 60, 90*time.Second),
-		slow(64, 4, 300, 90*time.Second),
-		slow(64, 4, 1000, 90*time.Second),
-		slow(32, 1, 60, 3*time.Second),
-		slow(64, 4, 300, 3*time.Second),
-		{name: "busy machine", limit: 60, processes: 64, goroutines: 1, burners: 4, goals: anyFallbacks},
+		{name: "healthy", limit: 300, processes: 8, goroutines: 8, brief: true, share: 0.95, fairness: 0.8},
+		{name: "healthy", limit: 300, processes: 8, goroutines: 4, share: 0.95, fairness: 0.8},
+		{name: "healthy", limit: 300, processes: 64, goroutines: 4, share: 0.95, fairness: 0.5},
+		{name: "healthy", limit: 1000, processes: 32, goroutines: 4, share: 0.95},
+		{name: "healthy", limit: 60, processes: 2, goroutines: 4, share: 0.95},
 		{
-			name: "busy machine, 32 × 2", limit: 300, processes: 32, goroutines: 2, burners: 4,
-			goals: goals{fairness: 0.7, fallbacks: -1},
+			name:  "Redis 50 ms away",
+			limit: 300, processes: 8, goroutines: 8, delay: 50 * time.Millisecond, share: 0.9,
 		},
 		{
-			name:  "healthy",
-			limit: 300, processes: 8, goroutines: 8, brief: true, goals: goals{share: 0.96, fairness: 0.85, trips: 0.31},
-		},
-		{name: "healthy, 64 × 4", limit: 300, processes: 64, goroutines: 4},
-		{
-			name: "Redis 50 ms away", limit: 300, processes: 8, goroutines: 8, delay: 50 * time.Millisecond,
-			goals: goals{share: 0.9, fairness: 0.5},
+			name:  "Redis 50 ms away, 1 % of commands break their connection",
+			limit: 300, processes: 8, goroutines: 4, delay: 50 * time.Millisecond, drops: 1, share: 0.9,
 		},
 		{
-			name: "Redis 50 ms away, 1 % of commands break their connection", limit: 300, processes: 8, goroutines: 4,
-			delay: 50 * time.Millisecond, drops: 1, goals: goals{share: 0.9, fallbacks: 4},
+			name:  "commands take 0.6 s",
+			limit: 300, processes: 64, goroutines: 4, delay: 600 * time.Millisecond, share: 0.9,
 		},
 		{
-			name:  "Redis comes back with an older state, twice",
-			limit: 300, processes: 8, goroutines: 1, during: older, goals: anyFallbacks,
+			name:  "commands take 0.6 s",
+			limit: 60, processes: 16, goroutines: 1, delay: 600 * time.Millisecond, share: 0.9,
 		},
-		{name: "state overwritten by junk", limit: 300, processes: 8, goroutines: 4, during: junk},
+		bad(row{name: "Redis killed, away for 10 s, empty", goroutines: 4, brief: true, during: killed}),
+		bad(row{name: "Redis frozen for 20 s", goroutines: 4, during: frozen}),
+		bad(row{name: "Redis flushed every 5 s", goroutines: 4, during: flushed}),
+		bad(row{name: "pot overwritten by junk", goroutines: 4, during: junk}),
+		bad(row{name: "Redis comes back with an older pot, twice", goroutines: 1, during: older}),
+		bad(row{name: "Redis full for 20 s", goroutines: 4, during: full}),
+		bad(row{
+			name: "Redis failed over to a replica that lagged", goroutines: 1, failover: true, during: failedOver,
+		}),
+		bad(row{name: "killed and started cold, twice in a window", goroutines: 4, during: twice}),
+		bad(row{name: "rolling restart in mid-window", goroutines: 1, brief: true, during: rolling}),
+		bad(row{name: "64 killed and started cold, twice in a window", processes: 64, goroutines: 4, during: twice}),
+		bad(row{name: "a process stopped for 10 s in mid-window", goroutines: 4, during: paused}),
 		{
-			name:  "Redis killed, away for 10 s, empty",
-			limit: 300, processes: 8, goroutines: 4, brief: true, during: killed, goals: anyFallbacks,
-		},
-		{name: "Redis frozen for 20 s", limit: 300, processes: 8, goroutines: 4, during: frozen, goals: anyFallbacks},
-		{
-			name:  "Redis flushed every 5 s",
-			limit: 300, processes: 8, goroutines: 4, during: flushed, goals: anyFallbacks,
-		},
-		{
-			name: "Redis failed over to a replica that lagged", limit: 300, processes: 8, goroutines: 1, failover: true,
-			brief: true, during: failedOver, goals: anyFallbacks,
-		},
-		{
-			name:  "killed and started cold, twice in a window",
-			limit: 300, processes: 8, goroutines: 4, during: twice, goals: anyFallbacks,
-		},
-		{
-			name:  "rolling restart in mid-window",
-			limit: 300, processes: 8, goroutines: 1, brief: true, during: rolling, goals: anyFallbacks,
+			name:  "another program takes a third",
+			limit: 300, processes: 8, goroutines: 4, foreign: 450 * time.Millisecond, limited: 3,
 		},
 	}
 }
 
-// slow is a fleet that starts while Redis needs 0.6 s for each command: past the first window, or
-// until the processes return to Redis in the middle of it.
-func slow(processes, goroutines, limit int, length time.Duration) row {
-	return row{
-		name:  fmt.Sprintf("Redis slow for the first %.0f s, %d on %d", length.Seconds(), processes, limit),
-		limit: limit, processes: processes, goroutines: goroutines, delay: slowStart, slowFor: length,
-		goals: goals{fallbacks: -1}, brief: length < minute,
+// bad is a bad day: two 429s are allowed.
+func bad(r row) row {
+	r.limit, r.limited, r.share = 300, 2, 0.85
+	if r.processes == 0 {
+		r.processes = 8
 	}
+	return r
 }
 
 // older has Redis come back with the snapshot of a window half used: when that window is used up,
@@ -91,18 +71,23 @@ func older(f *fleet) {
 	}
 }
 
-// junk overwrites the state with what cannot be read, then with what can, and then all that there
-// is.
+// junk overwrites the pot with another type, with text in its fields, and with numbers without end.
 func junk(f *fleet) {
 	rdb := f.redis.client(f.T)
-	for i, text := range []string{"junk", `{"life": 1}`, "all"} {
+	for i := range 3 {
 		f.await(f.limit/4 + i*f.limit*3/4)
 		keys, err := rdb.Keys(f.Context(), "petstore:*").Result()
 		require.NoError(f, err)
 		for _, key := range keys {
-			if i == 2 || rdb.Type(f.Context(), key).Val() == "string" {
-				require.NoError(f, rdb.Set(f.Context(), key, text, 0).Err())
+			switch i {
+			case 0:
+				err = rdb.Set(f.Context(), key, "junk", 0).Err()
+			case 1:
+				err = rdb.HSet(f.Context(), key, "remaining", "junk", "ends", "nan").Err()
+			case 2:
+				err = rdb.HSet(f.Context(), key, "ends", "1e300", "at", "inf", "window", "-1").Err()
 			}
+			require.NoError(f, err)
 		}
 	}
 }
@@ -116,9 +101,9 @@ func killed(f *fleet) {
 
 func frozen(f *fleet) {
 	f.await(f.limit / 2)
-	f.redis.signal(f.T, "STOP")
+	signal(f.T, f.redis.cmd.Process, "STOP")
 	wait(f.Context(), 20*time.Second)
-	f.redis.signal(f.T, "CONT")
+	signal(f.T, f.redis.cmd.Process, "CONT")
 }
 
 func flushed(f *fleet) {
@@ -128,8 +113,15 @@ func flushed(f *fleet) {
 	}
 }
 
-// failedOver has the replica lag behind, the window used up, and the master die; and again in the
-// next window, without the lag.
+// full lets Redis write nothing.
+func full(f *fleet) {
+	f.await(f.limit / 2)
+	f.redis.do(f.T, "config", "set", "maxmemory", "1")
+	wait(f.Context(), 20*time.Second)
+	f.redis.do(f.T, "config", "set", "maxmemory", "0")
+}
+
+// failedOver has the replica lag behind, the window used up, and the master die.
 func failedOver(f *fleet) {
 	f.await(f.limit / 3)
 	f.sentinel.lag(f.T)
@@ -137,8 +129,8 @@ func failedOver(f *fleet) {
 	f.sentinel.master.stop()
 }
 
-// twice kills the whole fleet in mid-window and starts it again, first with the state in Redis,
-// then without.
+// twice kills the whole fleet in mid-window and starts it again, first with the pot in Redis, then
+// without.
 func twice(f *fleet) {
 	for i, used := range []int{f.limit / 3, f.limit * 2 / 3} {
 		f.await(used)
@@ -164,4 +156,12 @@ func rolling(f *fleet) {
 			f.pop().kill()
 		}
 	}
+}
+
+// paused stops a process, and lets it go on in the middle of the next window.
+func paused(f *fleet) {
+	f.await(f.limit / 3)
+	signal(f.T, f.workers[0].Process, "STOP")
+	wait(f.Context(), 10*time.Second)
+	signal(f.T, f.workers[0].Process, "CONT")
 }

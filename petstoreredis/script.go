@@ -2,74 +2,116 @@ package petstoreredis
 
 import (
 	"context"
-	"crypto/fips140"
-	"embed"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-//go:embed script/*.lua
-var scripts embed.FS
+//go:embed pot.lua
+var potScript string
 
-// source puts the files of the script together, each of which uses what those before it define.
-func source() string {
-	var b strings.Builder
-	for name := range strings.FieldsSeq("state samples others window probe closure leases grants exchange") {
-		text, err := scripts.ReadFile("script/" + name + ".lua")
-		if err != nil {
-			panic(err) // the list and the folder differ
-		}
-		b.Write(text)
-	}
-	return b.String()
-}
-
-// store runs the script, which has the shared budget: Redis runs one command at a time.
+// store is where the pot is.
 type store struct {
-	client redis.UniversalClient
-	script *redis.Script
-	keys   []string
+	rdb  redis.UniversalClient
+	hash string // of the script
+	key  string
 }
 
-// stateForm is the number of the form that the script gives the state. It is in the names of the
-// keys, so that processes of two versions, as during an update, do not destroy each other's state:
-// they share the budget as two fleets that do not know of each other.
-const stateForm = "2"
+// once is a command that go-redis must not send again by itself: the script might count it twice.
+type once struct{ *redis.Cmd }
 
-// newStore names the keys of a budget so that a cluster keeps them in one slot.
-func newStore(client redis.UniversalClient, prefix, hash string) store {
-	base := prefix + "{" + hash + "}:" + stateForm + ":"
-	s := store{client: client, keys: []string{base + "state", base + "leases", base + "held", base + "queue"}}
-	// Redis knows a script by its SHA-1, which protects nothing, so that a process in FIPS-only mode
-	// may compute it.
-	fips140.WithoutEnforcement(func() { s.script = redis.NewScript(source()) })
-	return s
+func (once) NoRetry() bool { return true }
+
+// run runs the script.
+func (s *store) run(ctx context.Context, o *order) (*pot, error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	do := func(name, script string) (string, error) {
+		cmd := redis.NewCmd(ctx, name, script, 1, s.key, text)
+		_ = s.rdb.Process(ctx, once{cmd}) // cmd has the error
+		return cmd.Text()
+	}
+	reply, err := do("evalsha", s.hash)
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		reply, err = do("eval", potScript)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &pot{}
+	if err := json.Unmarshal([]byte(reply), p); err != nil {
+		return nil, fmt.Errorf("the reply is not one of the script: %w", err)
+	}
+	return p, p.check(o)
 }
 
-// exchange sends a command. The first one of a process brings the script along, which takes one
-// round trip less than to hear first that Redis does not have it.
-func (s store) exchange(ctx context.Context, c command) (r reply, err error) {
-	argument, err := json.Marshal(c)
-	if err != nil {
-		return r, err
+// order is what a process tells the script and asks of it. Durations are milliseconds.
+type order struct {
+	Want       int   `json:"want"`  // permits for calls that wait
+	Extra      int   `json:"extra"` // and so many more if there are plenty
+	Background bool  `json:"background"`
+	Taken      int   `json:"taken"`  // permits of the pot that the process got
+	Window     int64 `json:"window"` // of the last reply
+	At         int64 `json:"at"`
+	Reopen     bool  `json:"reopen"` // let a request ask the service although the key is closed
+
+	report
+
+	EndsIn  int64 `json:"ends_in"` // of the window of the report
+	SentAgo int64 `json:"sent_ago"`
+	RetryIn int64 `json:"retry_in"`
+}
+
+// millis returns the milliseconds from now to t, rounded up; 0 for the zero time.
+func millis(now, t time.Time) int64 {
+	if t.IsZero() {
+		return 0
 	}
-	run := s.script.Run
-	if c.Commands == 0 {
-		run = s.script.Eval
+	return (t.Sub(now) + time.Millisecond - 1).Milliseconds()
+}
+
+// pot is the reply of the script: the state of the pot.
+type pot struct {
+	Granted   int    `json:"granted"` // permits for this process
+	Hold      int64  `json:"hold"`    // when it may get more in this window
+	Reserve   int    `json:"reserve"` // permits that background calls leave to others
+	Window    int64  `json:"window"`  // identifies the pot
+	Remaining int    `json:"remaining"`
+	Out       int    `json:"out"`
+	Limit     int    `json:"limit"`
+	Reset     int64  `json:"reset"`
+	EndsIn    int64  `json:"ends_in"` // until the permits lapse
+	Processes int    `json:"processes"`
+	At        int64  `json:"at"` // by the clock of Redis
+	Scope     string `json:"scope"`
+}
+
+// check finds replies that the script cannot have made. Something else may have replied instead.
+func (p *pot) check(o *order) error {
+	if p.Window <= 0 || p.Granted < 0 || p.Granted > o.Want+o.Extra || p.Hold < 0 || p.Hold > 10_000 ||
+		min(p.Reserve, p.Remaining, p.Out, p.Limit, p.Processes) < 0 || min(p.Reset, p.At) < 0 ||
+		p.ends() < -time.Minute || p.ends() > longestRetry+time.Hour || p.EndsIn > 1<<40 {
+		return errors.New("the reply is not one of the script")
 	}
-	text, err := run(ctx, s.client, s.keys, argument).Text()
-	if err != nil {
-		return r, err
-	}
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return r, fmt.Errorf("reply of the script: %w", err)
-	}
-	if problem := r.problem(c.Want); problem != "" && !r.Stale {
-		return r, errors.New("reply of the script: " + problem)
-	}
-	return r, nil
+	return nil
+}
+
+// ends returns how long the permits are valid.
+func (p *pot) ends() time.Duration { return time.Duration(p.EndsIn) * time.Millisecond }
+
+// left returns the number of permits that nobody has drawn.
+func (p *pot) left() int { return p.Remaining - p.Reserve - p.Out }
+
+// free returns how many requests will be left at the end of the window if all processes together
+// send half as many more than so far.
+func (p *pot) free() int {
+	age := max(minute-p.ends(), time.Second)
+	used := float64(p.Limit-p.left()) * 1.5 * float64(minute) / float64(age)
+	return max(0, p.Limit-int(used))
 }

@@ -1,11 +1,13 @@
 package petstoreredis_test
 
 import (
-	"crypto/tls"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +23,6 @@ import (
 type redisServer struct {
 	program, address string
 	args             []string
-	tls              *tls.Config // of its administrator, nil for plain TCP
 	cmd              *exec.Cmd
 }
 
@@ -30,13 +31,13 @@ func newRedisServer(t testing.TB, args ...string) *redisServer {
 	t.Helper()
 	s := makeRedisServer(t)
 	s.args = append([]string{
-		"--port", s.port(t), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir(),
+		"--port", s.port(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir(),
 	}, args...)
 	s.start(t)
 	return s
 }
 
-// makeRedisServer chooses the program, a port and a folder, and starts nothing.
+// makeRedisServer chooses the program and a port, and starts nothing.
 func makeRedisServer(t testing.TB) *redisServer {
 	t.Helper()
 	if testing.Short() {
@@ -49,26 +50,15 @@ func makeRedisServer(t testing.TB) *redisServer {
 			t.Skip("there is no redis-server on the path: this test needs one")
 		}
 	}
-	s := &redisServer{program: program, address: freeAddress(t)}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	s := &redisServer{program: program, address: listener.Addr().String()}
 	t.Cleanup(s.stop)
 	return s
 }
 
-// freeAddress returns an address on loopback that nobody listens on.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return listener.Addr().String()
-}
-
-func (s *redisServer) port(t testing.TB) string {
-	t.Helper()
-	_, port, err := net.SplitHostPort(s.address)
-	require.NoError(t, err)
-	return port
-}
+func (s *redisServer) port() string { return s.address[strings.LastIndex(s.address, ":")+1:] }
 
 // start starts it, also again after stop: with what SAVE wrote last, or empty.
 func (s *redisServer) start(t testing.TB) {
@@ -81,24 +71,23 @@ func (s *redisServer) start(t testing.TB) {
 
 // stop kills it: it has no time to write anything.
 func (s *redisServer) stop() {
-	if s.cmd == nil {
-		return
+	if s.cmd != nil {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait()
 	}
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
 }
 
 // signal sends a signal such as STOP by the program kill, which every Unix has, so that this
 // compiles elsewhere.
-func (s *redisServer) signal(t testing.TB, name string) {
+func signal(t testing.TB, p *os.Process, name string) {
 	t.Helper()
-	require.NoError(t, exec.Command("kill", "-"+name, strconv.Itoa(s.cmd.Process.Pid)).Run())
+	require.NoError(t, exec.Command("kill", "-"+name, strconv.Itoa(p.Pid)).Run())
 }
 
 // client returns a client with all rights.
 func (s *redisServer) client(t testing.TB) *redis.Client {
 	t.Helper()
-	rdb := redis.NewClient(&redis.Options{Addr: s.address, TLSConfig: s.tls})
+	rdb := redis.NewClient(&redis.Options{Addr: s.address})
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
@@ -107,4 +96,41 @@ func (s *redisServer) client(t testing.TB) *redis.Client {
 func (s *redisServer) do(t testing.TB, words ...any) {
 	t.Helper()
 	require.NoError(t, s.client(t).Do(t.Context(), words...).Err(), "%v", words[0])
+}
+
+// sentinelMaster is the name that Sentinel has for the master.
+const sentinelMaster = "petstore"
+
+// sentinel is a Sentinel that watches a master with one replica.
+type sentinel struct {
+	*redisServer
+	master, replica *redisServer
+}
+
+func newSentinel(t testing.TB) *sentinel {
+	t.Helper()
+	master := newRedisServer(t)
+	s := &sentinel{redisServer: makeRedisServer(t), master: master}
+	s.replica = newRedisServer(t, "--replicaof", "127.0.0.1 "+master.port())
+	file := filepath.Join(t.TempDir(), "sentinel.conf") // Sentinel writes to it
+	text := fmt.Sprintf("port %s\nbind 127.0.0.1\nsentinel monitor %[2]s 127.0.0.1 %s 1\n"+
+		"sentinel down-after-milliseconds %[2]s 1000\nsentinel failover-timeout %[2]s 5000\n",
+		s.port(), sentinelMaster, master.port())
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	s.args = []string{file, "--sentinel"}
+	s.start(t)
+	sentinels := redis.NewSentinelClient(&redis.Options{Addr: s.address})
+	t.Cleanup(func() { _ = sentinels.Close() })
+	require.Eventually(t, func() bool { // Sentinel asks the master every ten seconds for its replicas
+		found, err := sentinels.Replicas(t.Context(), sentinelMaster).Result()
+		return err == nil && len(found) == 1 && found[0]["master-link-status"] == "ok"
+	}, 90*time.Second, 100*time.Millisecond)
+	return s
+}
+
+// lag has the replica get no more of what the master is told: it cannot log in any more.
+func (s *sentinel) lag(t testing.TB) {
+	t.Helper()
+	s.replica.do(t, "config", "set", "masteruser", "nobody", "masterauth", "none")
+	s.master.do(t, "client", "kill", "type", "replica")
 }

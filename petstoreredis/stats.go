@@ -1,28 +1,29 @@
 package petstoreredis
 
 import (
+	"context"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/petstore/petstore-go"
 )
 
 // Stats is the state of a [Limiter], with what it has done since NewLimiter.
 type Stats struct {
-	// Name is the beginning of the hash in the names of the keys in Redis, as in the log.
+	// Name is the beginning of the hash in the name of the key in Redis, as in the log.
 	Name string
 	// RateLimit is the most recent rate limit known.
 	RateLimit petstore.RateLimit
-	// Away reports whether there is a fallback: the process goes on without Redis.
+	// Away reports whether the process goes on without Redis.
 	Away bool
-	// Fallbacks is the number of fallbacks so far, and AwayFor their total time.
+	// Fallbacks is the number of times that this began, and AwayFor how long it lasted in total.
 	Fallbacks int
 	AwayFor   time.Duration
 	// RoundTrips is the number of commands sent to Redis.
 	RoundTrips int
-	// Repairs is the number of times that this process replaced a state in Redis that could not be
-	// read.
-	Repairs int
-	// Waiting is the number of calls in the queue of this process.
+	// Waiting is the number of calls of this process that wait.
 	Waiting int
 	// InFlight is the number of permits in use, and Held the number of unused ones.
 	InFlight, Held int
@@ -35,10 +36,81 @@ func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.RateLimit, s.RoundTrips, s.Processes = petstore.RateLimit(l.known.rateLimit), l.seq, l.known.Processes
-	s.Waiting, s.InFlight, s.Held = l.calls.Len(), l.inFlight, len(l.unused)
-	if s.Away {
-		s.AwayFor += time.Since(l.fallback.since)
+	s.RateLimit, s.Waiting, s.Held, s.Processes = l.shown, l.calls.len(), l.held, l.pot.Processes
+	if o := l.outage; o != nil {
+		s.AwayFor += time.Since(o.since)
+		s.Waiting += o.waiting
 	}
 	return s
+}
+
+// figure is one figure of Stats as a metric.
+type figure struct {
+	name, unit, text string
+	counter          bool // it only grows; else it is a gauge
+	value            func(Stats) float64
+}
+
+func figures() []figure {
+	away := func(s Stats) float64 {
+		if s.Away {
+			return 1
+		}
+		return 0
+	}
+	return []figure{
+		{"away", "1", "1 while this process goes on without Redis.", false, away},
+		{
+			"fallbacks", "{fallback}", "Times that this process began to go on without Redis.", true,
+			func(s Stats) float64 { return float64(s.Fallbacks) },
+		},
+		{
+			"away_time", "s", "Time that this process has gone on without Redis.", true,
+			func(s Stats) float64 { return s.AwayFor.Seconds() },
+		},
+		{
+			"round_trips", "{command}", "Commands that this process sent to Redis.", true,
+			func(s Stats) float64 { return float64(s.RoundTrips) },
+		},
+		{
+			"held_permits", "{permit}", "Permits of this process that no call has asked for yet.", false,
+			func(s Stats) float64 { return float64(s.Held) },
+		},
+		{
+			"permits_in_use", "{permit}", "Permits of this process in use.", false,
+			func(s Stats) float64 { return float64(s.InFlight) },
+		},
+		{
+			"waiting_calls", "{call}", "Calls of this process that wait.", false,
+			func(s Stats) float64 { return float64(s.Waiting) },
+		},
+		{
+			"processes", "{process}", "Processes that share the key, as Redis knew last.", false,
+			func(s Stats) float64 { return float64(s.Processes) },
+		},
+	}
+}
+
+// measure has a meter read the figures whenever it collects.
+func (l *Limiter) measure(provider metric.MeterProvider) error {
+	meter := provider.Meter("github.com/petstore/petstore-go/petstoreredis",
+		metric.WithInstrumentationVersion(petstore.Version))
+	for _, f := range figures() {
+		unit, text := metric.WithUnit(f.unit), metric.WithDescription(f.text)
+		read := metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
+			s := l.Stats()
+			o.Observe(f.value(s), metric.WithAttributes(attribute.String("petstore.redis.name", s.Name)))
+			return nil
+		})
+		var err error
+		if f.counter {
+			_, err = meter.Float64ObservableCounter("petstore.redis."+f.name, unit, text, read)
+		} else {
+			_, err = meter.Float64ObservableGauge("petstore.redis."+f.name, unit, text, read)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,9 +1,8 @@
 package petstoreredis_test
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -11,102 +10,85 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/petstoreredis"
 )
 
-// sentinelMaster is the name that Sentinel has for the master.
-const sentinelMaster = "petstore"
-
-// sentinel is a Sentinel that watches a master with one replica.
-type sentinel struct {
-	*redisServer
-	master, replica *redisServer
+// leastRights returns what docs/scaling.md says that a user of Redis needs, without name and
+// password.
+func leastRights(t *testing.T) []any {
+	t.Helper()
+	text, err := os.ReadFile("../docs/scaling.md")
+	require.NoError(t, err)
+	_, rights, ok := strings.Cut(string(text), "user petstore on >PASSWORD ")
+	require.True(t, ok, "the document does not say it")
+	rights, _, _ = strings.Cut(rights, "```")
+	words := []any{"acl", "setuser", "petstore", "on", ">secret"}
+	for word := range strings.FieldsSeq(rights) {
+		words = append(words, word)
+	}
+	return words
 }
 
-func newSentinel(t *testing.T) *sentinel {
-	t.Helper()
-	master := newRedisServer(t)
-	s := &sentinel{redisServer: makeRedisServer(t), master: master}
-	s.replica = newRedisServer(t, "--replicaof", "127.0.0.1 "+master.port(t))
-	require.Eventually(t, func() bool {
-		text, err := s.replica.client(t).Info(t.Context(), "replication").Result()
-		return err == nil && strings.Contains(text, "master_link_status:up")
-	}, 30*time.Second, 100*time.Millisecond)
-	file := filepath.Join(t.TempDir(), "sentinel.conf") // Sentinel writes to it
-	text := fmt.Sprintf(`port %s
-bind 127.0.0.1
-sentinel monitor %[2]s 127.0.0.1 %s 1
-sentinel down-after-milliseconds %[2]s 1000
-sentinel failover-timeout %[2]s 5000
-`, s.port(t), sentinelMaster, master.port(t))
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	s.args = []string{file, "--sentinel"}
-	s.start(t)
-	sentinels := redis.NewSentinelClient(&redis.Options{Addr: s.address})
-	t.Cleanup(func() { _ = sentinels.Close() })
-	require.Eventually(t, func() bool { // Sentinel asks the master every ten seconds for its replicas
-		found, err := sentinels.Replicas(t.Context(), sentinelMaster).Result()
-		return err == nil && len(found) == 1 && found[0]["master-link-status"] == "ok"
-	}, 90*time.Second, 100*time.Millisecond)
-	return s
-}
-
-// lag has the replica get no more of what the master is told: it cannot log in any more.
-func (s *sentinel) lag(t testing.TB) {
-	t.Helper()
-	s.replica.do(t, "config", "set", "masteruser", "nobody", "masterauth", "none")
-	s.master.do(t, "client", "kill", "type", "replica")
-}
-
-// cluster is three masters without replicas.
-type cluster []*redisServer
-
-func newCluster(t *testing.T) cluster {
-	t.Helper()
-	const slots = 16384
-	var c cluster
-	for i := range 3 {
-		bus := makeRedisServer(t) // the default is the port + 10000, which may be more than there are
-		s := newRedisServer(t, "--cluster-enabled", "yes", "--cluster-port", bus.port(t))
-		s.do(t, "cluster", "addslotsrange", slots*i/3, slots*(i+1)/3-1)
-		s.do(t, "cluster", "set-config-epoch", i+1)
-		if i > 0 {
-			c[0].do(t, "cluster", "meet", "127.0.0.1", s.port(t), bus.port(t))
+func TestLeastRights(t *testing.T) {
+	text, err := os.ReadFile("pot.lua")
+	require.NoError(t, err)
+	called := map[string]bool{"+eval": true, "+evalsha": true, "+hello": true}
+	for _, match := range regexp.MustCompile(`redis\.p?call\('(\w+)'`).FindAllStringSubmatch(string(text), -1) {
+		called["+"+strings.ToLower(match[1])] = true
+	}
+	for _, word := range leastRights(t) {
+		if right, _ := word.(string); strings.HasPrefix(right, "+") {
+			assert.True(t, called[right], "%s is more than the script calls", right)
+			delete(called, right)
 		}
-		c = append(c, s)
 	}
-	for _, s := range c {
-		rdb := s.client(t)
-		require.Eventually(t, func() bool {
-			info, err := rdb.ClusterInfo(t.Context()).Result()
-			return err == nil && strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:3")
-		}, 30*time.Second, 50*time.Millisecond)
-	}
-	return c
+	assert.Empty(t, called)
 }
 
-// client returns a client with the least rights.
-func (c cluster) client(t *testing.T) redis.UniversalClient {
-	t.Helper()
-	for _, s := range c {
-		s.do(t, append(leastRights(t), "+cluster|slots")...)
-	}
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{
-		Addrs: []string{c[0].address}, Username: "petstore", Password: "secret",
-	})
+func TestOnRedisLeastRights(t *testing.T) {
+	t.Parallel()
+	server := newRedisServer(t)
+	server.do(t, leastRights(t)...)
+	rdb := redis.NewClient(&redis.Options{Addr: server.address, Username: "petstore", Password: "secret"})
 	t.Cleanup(func() { _ = rdb.Close() })
-	return rdb
+	useUp(t, rdb)
+	assert.ErrorContains(t, rdb.Get(t.Context(), "other").Err(), "NOPERM")
+	assert.ErrorContains(t, rdb.FlushAll(t.Context()).Err(), "NOPERM")
 }
 
 func TestOnRedisCluster(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
-	rdb := c.client(t)
-	for _, name := range []string{"one key", "another", "a third", "a fourth", "a fifth", "a sixth"} {
-		useUp(t, rdb, name)
-	}
-	for _, s := range c {
-		keys, err := s.client(t).DBSize(t.Context()).Result()
+	const slots = 16384
+	bus := makeRedisServer(t) // the default is the port + 10000, which may be more than there are
+	server := newRedisServer(t, "--cluster-enabled", "yes", "--cluster-port", bus.port())
+	server.do(t, "cluster", "addslotsrange", 0, slots-1)
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.address}})
+	t.Cleanup(func() { _ = rdb.Close() })
+	require.Eventually(t, func() bool {
+		info, err := server.client(t).ClusterInfo(t.Context()).Result()
+		return err == nil && strings.Contains(info, "cluster_state:ok")
+	}, 30*time.Second, 50*time.Millisecond)
+	useUp(t, rdb)
+}
+
+// useUp uses up a window, is refused, and has the key reopened.
+func useUp(t *testing.T, rdb redis.UniversalClient) {
+	t.Helper()
+	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key")
+	require.NoError(t, err)
+	service := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(5, 0)))
+	client := service.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(0))
+	for range 5 {
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 		require.NoError(t, err)
-		assert.NotZero(t, keys, "the names are spread over all nodes")
 	}
+	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{})
+	require.ErrorIs(t, err, petstore.ErrRateLimited)
+	client.ReopenLimit()
+	require.NoError(t, limiter.Flush(t.Context()))
+	assert.Zero(t, limiter.Stats().Fallbacks)
+	assert.False(t, limiter.Stats().Away)
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -28,14 +29,13 @@ import (
 
 // job is what a worker process is to do.
 type job struct {
-	Redis      []string // addresses, of Sentinels if there is a Master
+	Redis      []string // addresses, of Sentinels if there is a Master; none: it uses its own limiter
 	Master     string
 	Service    string
 	Goroutines int
+	Pause      time.Duration // between two calls
 	Delay      time.Duration // of each command of Redis
-	SlowFor    time.Duration // how long Delay lasts; 0: for ever
 	Drops      int           // of a hundred commands, those that break their connection
-	Burn       bool          // keep the processor busy, and do nothing else
 }
 
 // report is what a worker has done.
@@ -45,25 +45,21 @@ type report struct {
 	Stats        petstoreredis.Stats
 }
 
-const (
-	jobVariable = "PETSTORE_TEST_JOB"
-	// pauseAfterError is between a call that failed and the next one: nobody should call in a loop
-	// without it.
-	pauseAfterError = time.Second
-)
+const jobVariable = "PETSTORE_TEST_JOB"
 
 // TestMain is a worker if it is told a job, and the tests otherwise.
 func TestMain(m *testing.M) {
 	text := os.Getenv(jobVariable)
 	if text == "" {
+		logging.Disable() // of go-redis, which writes to standard error
 		goleak.VerifyTestMain(m)
 	}
-	var j job
-	if err := json.Unmarshal([]byte(text), &j); err != nil {
-		panic(err)
+	var w work
+	err := json.Unmarshal([]byte(text), &w.job)
+	if err == nil {
+		err = w.run()
 	}
-	w := work{job: j}
-	if err := w.run(); err != nil {
+	if err != nil {
 		panic(err)
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(w.report)
@@ -72,90 +68,66 @@ func TestMain(m *testing.M) {
 // work is a job that is being done.
 type work struct {
 	job
-	begun  time.Time
 	mu     sync.Mutex
 	report report
 }
 
 // run begins with the first line of standard input, and stops at its end.
 func (w *work) run() error {
-	options := &redis.UniversalOptions{Addrs: w.Redis, MasterName: w.Master}
-	if w.Delay > 0 {
-		options.Dialer = w.dial
+	limiter := petstore.NewLimiter()
+	var shared *petstoreredis.Limiter
+	if len(w.Redis) > 0 {
+		rdb := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: w.Redis, MasterName: w.Master, Dialer: w.dial})
+		defer func() { _ = rdb.Close() }()
+		var err error
+		shared, err = petstoreredis.NewLimiter(rdb, "the fleet's key",
+			petstoreredis.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+		if err != nil {
+			return err
+		}
+		limiter = shared
 	}
-	rdb := redis.NewUniversalClient(options)
-	defer func() { _ = rdb.Close() }()
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	limiter, err := petstoreredis.NewLimiter(rdb, "the fleet's key", petstoreredis.WithLogger(logger))
-	if err != nil {
-		return err
-	}
-	client, err := petstore.NewClient(w.Service, fake.DefaultAPIKey,
-		petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour),
-		petstore.WithHeader("X-Worker", strconv.Itoa(os.Getpid())))
+	client, err := petstore.NewClient(w.Service, fake.DefaultAPIKey, petstore.WithLimiter(limiter),
+		petstore.WithMaxWait(time.Hour), petstore.WithHeader("X-Worker", strconv.Itoa(os.Getpid())))
 	if err != nil {
 		return err
 	}
 	input := bufio.NewScanner(os.Stdin)
 	fmt.Println("ready")
 	input.Scan()
-	w.begun = time.Now()
 	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
 	go func() {
 		defer stop()
 		input.Scan()
 	}()
-	w.calls(ctx, client)
-	w.report.Stats = limiter.Stats()
+	var group sync.WaitGroup
+	for range w.Goroutines {
+		group.Go(func() { w.calls(ctx, client) })
+	}
+	group.Wait()
+	if shared == nil {
+		return nil
+	}
+	w.report.Stats = shared.Stats()
 	ctx, stop = context.WithTimeout(context.Background(), 5*time.Second)
 	defer stop()
-	if err := limiter.Flush(ctx); err != nil {
+	if err := shared.Flush(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err) // Redis may be away
 	}
 	return nil
 }
 
-// dial connects to a Redis far away or slow.
-func (w *work) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	w.delay(ctx)
-	conn, err := new(net.Dialer).DialContext(ctx, network, address)
-	return petstoreredis.DistantConn{Conn: conn, Before: func() error {
-		w.delay(context.Background())
-		if rand.IntN(100) < w.Drops {
-			return io.EOF
-		}
-		return nil
-	}}, err
-}
-
-func (w *work) delay(ctx context.Context) {
-	if w.SlowFor == 0 || time.Since(w.begun) < w.SlowFor {
-		wait(ctx, w.Delay)
-	}
-}
-
+// calls makes one call after the other.
 func (w *work) calls(ctx context.Context, client *petstore.Client) {
-	var group sync.WaitGroup
-	for range w.Goroutines {
-		group.Go(func() {
-			for ctx.Err() == nil {
-				begun := time.Now()
-				_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
-				w.note(time.Since(begun), err, ctx.Err() != nil)
-				if err != nil {
-					wait(ctx, pauseAfterError)
-				}
-			}
-		})
+	for ctx.Err() == nil {
+		begun := time.Now()
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
+		w.note(time.Since(begun), err, ctx.Err() != nil)
+		if err != nil {
+			wait(ctx, time.Second)
+		}
+		wait(ctx, w.Pause)
 	}
-	if w.Burn {
-		group.Go(func() {
-			for ctx.Err() == nil {
-			}
-		})
-	}
-	group.Wait()
 }
 
 func (w *work) note(took time.Duration, err error, stopped bool) {
@@ -171,8 +143,32 @@ func (w *work) note(took time.Duration, err error, stopped bool) {
 	}
 }
 
+// dial connects to a Redis that may be far away, slow or breaking.
+func (w *work) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	wait(ctx, w.Delay)
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	return distantConn{conn, w}, err
+}
+
+type distantConn struct {
+	net.Conn
+	work *work
+}
+
+func (c distantConn) Write(b []byte) (int, error) {
+	wait(context.Background(), c.work.Delay)
+	if rand.IntN(100) < c.work.Drops {
+		_ = c.Close()
+		return 0, io.EOF
+	}
+	return c.Conn.Write(b)
+}
+
 // wait waits for d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
@@ -205,12 +201,7 @@ func hire(t *testing.T, n int, j job) []*worker {
 		require.NoError(t, err)
 		w.output = bufio.NewReader(output)
 		require.NoError(t, w.Start())
-		t.Cleanup(func() {
-			w.kill()
-			if t.Failed() && !j.Burn {
-				t.Logf("worker %d: %s", w.Process.Pid, w.errors)
-			}
-		})
+		t.Cleanup(w.kill)
 		workers = append(workers, w)
 	}
 	for _, w := range workers {
@@ -231,6 +222,7 @@ func begin(workers []*worker) {
 // result waits for a worker to end.
 func (w *worker) result(t *testing.T) report {
 	t.Helper()
+	_ = w.input.Close()
 	var r report
 	require.NoError(t, json.NewDecoder(w.output).Decode(&r), "%s", w.errors)
 	require.NoError(t, w.Wait())

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,32 +18,30 @@ import (
 
 // TestMain is a worker if the fleet has started it, and the tests otherwise.
 func TestMain(m *testing.M) {
-	worker, err := runWorker(context.Background())
-	switch {
-	case err != nil:
-		panic(err)
-	case !worker:
+	text := os.Getenv(jobVariable)
+	if text == "" {
 		goleak.VerifyTestMain(m)
+	}
+	if err := work(context.Background(), text); err != nil {
+		panic(err)
 	}
 }
 
-func TestFleetGetsByWithoutOne429(t *testing.T) {
+func TestFleet_getsByWithoutOne429(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, fleet{workers: 4, requests: 8, limit: 20, minute: 3 * time.Second}.run(t.Context(), &out))
 	assert.Regexp(t, `^4 processes share a key of 20 requests in 3s\n32 requests in \d+\.\d s, 429s: 0\n$`, out.String())
 }
 
-func TestWorker(t *testing.T) {
+func TestWork(t *testing.T) {
 	service := fake.NewTestServer(t)
-	t.Setenv(jobVariable, fmt.Sprintf(`{"Redis":%q,"Service":%q,"Key":%q,"Requests":3}`,
-		miniredis.RunT(t).Addr(), service.URL(), service.APIKey()))
-	worker, err := runWorker(t.Context())
-	assert.True(t, worker)
-	require.NoError(t, err)
+	require.NoError(t, work(t.Context(), fmt.Sprintf(`{"Redis":%q,"Service":%q,"Key":%q,"Requests":3}`,
+		miniredis.RunT(t).Addr(), service.URL(), service.APIKey())))
 	assert.Len(t, service.Requests(), 3)
+	require.Error(t, work(t.Context(), "junk"))
 }
 
-func TestFleetEndsWhenItIsInterrupted(t *testing.T) {
+func TestFleet_endsWhenItIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	start := time.Now()

@@ -1,0 +1,264 @@
+package petstoreredis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/petstore/petstore-go"
+)
+
+const (
+	// mostExtra limits the permits that a process draws beyond those for its waiters.
+	mostExtra = 64
+	// keep is how long an unused permit is kept.
+	keep = time.Second
+	// A process that finds no permit, because all are out, asks again after firstPoll, then after
+	// twice as long, at most lastPoll.
+	firstPoll, lastPoll = 100 * time.Millisecond, 3200 * time.Millisecond
+	// giveUp ends a command, which may otherwise wait for a connection for ever.
+	giveUp = 30 * time.Second
+	// never is further away than anything that is waited for.
+	never = 365 * 24 * time.Hour
+)
+
+// command is a command on its way to Redis. There is one at a time.
+type command struct {
+	order   order
+	sentAt  time.Time
+	timer   *time.Timer   // calls expire
+	expired bool          // it took longer than WithTimeout
+	done    chan struct{} // closed by the reply, or when it has expired
+}
+
+// pump gives permits to the waiters, sends a command if it is time for one, and sets the alarm for
+// the next time at which there is something to do.
+func (l *Limiter) pump(now time.Time) {
+	if !now.Before(l.heldUntil) {
+		l.held = 0
+	}
+	l.calls.promote(now)
+	l.serve(now)
+	at := l.due(now)
+	if l.command == nil && !now.Before(at) {
+		l.send(now)
+	}
+	if l.command != nil {
+		at = now.Add(never) // its reply calls pump
+	}
+	if l.outage != nil && l.calls.len() > 0 && l.until.Before(at) {
+		at = l.until
+	}
+	if l.alarm != nil {
+		l.alarm.Stop() // if it has just fired, one more call does no harm
+		l.alarm = nil
+	}
+	if at.Before(now.Add(never)) {
+		l.alarm = time.AfterFunc(at.Sub(now), func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.pump(time.Now())
+		})
+	}
+}
+
+// due returns when to send the next command.
+func (l *Limiter) due(now time.Time) time.Time {
+	at := now.Add(never)
+	reason := func(is bool, t time.Time) {
+		if is && t.Before(at) {
+			at = t
+		}
+	}
+	reason(l.calls.len() > 0, l.askAt)
+	reason(l.limit.background && len(l.calls.front) > 0, now) // the reserve is for these
+	reason(l.report.pending(), l.reportAt)
+	reason(l.held > 0, l.usedAt.Add(keep))
+	reason(l.reopen, now)
+	if o := l.outage; o != nil {
+		reason(o.waiting > 0, now)
+		if at.Before(now.Add(never)) {
+			return o.tryAt
+		}
+	}
+	return at
+}
+
+// serve gives permits to the first waiters.
+func (l *Limiter) serve(now time.Time) {
+	for w := l.calls.first(); w != nil; w = l.calls.first() {
+		p := &permit{limiter: l, window: l.pot.Window, probe: l.pot.Reset == 0}
+		switch {
+		case l.held > 0:
+			l.held--
+		case l.outage != nil && l.outage.spare > 0 && now.Before(l.until):
+			l.outage.spare--
+			p.window = 0
+		case l.outage != nil && !now.Before(l.until):
+			p, w.alone = nil, true
+		default:
+			return
+		}
+		l.calls.remove(w)
+		if w.permit = p; p != nil {
+			l.usedAt = now
+			l.stats.InFlight++
+		}
+		w.ready()
+	}
+}
+
+// send sends a command with all that there is to tell and to ask.
+func (l *Limiter) send(now time.Time) {
+	if l.held > 0 && !now.Before(l.usedAt.Add(keep)) {
+		l.giveBack()
+	}
+	c := &command{sentAt: now, done: make(chan struct{})}
+	r := &l.report
+	c.order = order{
+		Want: len(l.calls.front), Taken: l.taken, Window: l.pot.Window, At: l.pot.At, Reopen: l.reopen, report: *r,
+		EndsIn: millis(now, r.ends), SentAgo: -millis(now, r.sent), RetryIn: millis(now, r.opens),
+	}
+	if c.order.Want == 0 {
+		c.order.Want, c.order.Background = len(l.calls.behind), true
+	}
+	if c.order.Want > 0 && l.held == 0 {
+		c.order.Extra = l.extra(now)
+	}
+	l.report, l.reportAt = report{}, time.Time{}
+	l.stats.RoundTrips++
+	l.command = c
+	timeout := l.config.timeout
+	if l.heard.IsZero() {
+		timeout *= 3
+	}
+	c.timer = time.AfterFunc(timeout, func() { l.expire(c, timeout) })
+	go l.exchange(c)
+}
+
+// extra returns how many permits the process will probably need soon: twice as many as the last
+// ones, if these were used up soon, or as many as in the pot before.
+func (l *Limiter) extra(now time.Time) int {
+	n := l.before - l.taken
+	if now.Sub(l.grantedAt) < keep {
+		n = max(n, 2*l.batch)
+	}
+	return max(0, min(n, mostExtra))
+}
+
+// giveBack returns the unused permits with the next command.
+func (l *Limiter) giveBack() {
+	for ; l.held > 0; l.held-- {
+		l.report.add(l.pot.Window, &petstore.Observation{}, &l.clock)
+	}
+}
+
+// exchange runs a command, and does what the reply says.
+func (l *Limiter) exchange(c *command) {
+	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
+	defer cancel()
+	p, err := l.store.run(ctx, &c.order)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.timer.Stop()
+	l.command = nil
+	if !c.expired {
+		close(c.done)
+	}
+	now := time.Now()
+	switch {
+	case err == nil && !c.expired:
+		l.failed = false
+		l.endOutage(now)
+		l.apply(c, p, now)
+	case err == nil: // Redis is slow: the process goes on without it, but knows what the reply says
+		l.apply(c, p, now)
+	case !l.failed && !c.expired:
+		l.failed = true // one broken connection is no outage: ask again
+	default:
+		l.startOutage(now, err)
+	}
+	l.pump(now)
+}
+
+// expire starts an outage if a command takes too long.
+func (l *Limiter) expire(c *command, timeout time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.command == c {
+		c.expired = true
+		close(c.done)
+		l.startOutage(time.Now(), fmt.Errorf("no reply within %v", timeout))
+		l.pump(time.Now())
+	}
+}
+
+// apply takes the permits and the knowledge of a reply.
+func (l *Limiter) apply(c *command, p *pot, now time.Time) {
+	if p.Window != l.pot.Window {
+		l.held = 0
+		if l.pot.Reset > 0 {
+			l.before = l.taken
+		}
+		l.taken = 0
+	}
+	l.heard, l.pot = now, *p
+	l.heldUntil = c.sentAt.Add(p.ends())
+	if p.Granted > 0 {
+		l.batch, l.grantedAt, l.usedAt = p.Granted, now, now
+		l.held += p.Granted
+		l.taken += p.Granted
+	}
+	if r := time.Unix(p.Reset, 0).UTC(); p.Reset > 0 && (!r.Equal(l.shown.Reset) || p.Remaining < l.shown.Remaining) {
+		l.shown = petstore.RateLimit{Limit: p.Limit, Remaining: p.Remaining, Reset: r}
+	}
+	l.reopen = l.reopen && !c.order.Reopen
+	l.plan(c, now)
+	l.serve(now)
+	l.calls.each(func(w *waiter, before int) { l.review(now, w, before) })
+}
+
+// plan sets when to ask for permits again, and whether the calls wait for a limit until then.
+func (l *Limiter) plan(c *command, now time.Time) {
+	p, ends := &l.pot, now.Add(l.pot.ends())
+	polls := l.polls
+	l.polls = 0
+	switch {
+	case p.Remaining <= p.Reserve && p.Scope != "":
+		l.close(now, ends)
+		l.limit.background = p.Remaining > 0
+		l.askAt = ends.Add(l.jitter())
+		if p.ends() > minute+slack {
+			l.askAt = now.Add(min(trust, p.ends()))
+		}
+		return
+	case p.Granted >= c.order.Want:
+		l.askAt = now
+	case p.Hold > 0:
+		l.askAt = now.Add(time.Duration(p.Hold)*time.Millisecond + rand.N(firstPoll/2))
+		l.polls = 1
+	case p.left() <= 0:
+		if kind := p.Reset > 0; kind != l.polledOpen { // first for the probe's response, then for others
+			l.polledOpen, polls = kind, 0
+		}
+		wait := min(firstPoll<<min(2*polls, 10), lastPoll)
+		if p.Reset > 0 {
+			wait = min(2*firstPoll<<min(polls, 10), lastPoll)
+		}
+		l.askAt = now.Add(min(wait/2+rand.N(wait), p.ends()+time.Millisecond))
+		l.polls = polls + 1
+	default:
+		l.askAt = now.Add(firstPoll / 2)
+	}
+	l.open(now)
+}
+
+// jitter is how long after the end of a window a process asks for permits: about three processes ask
+// at once, and the others when these have opened the next window.
+func (l *Limiter) jitter() time.Duration {
+	if n := l.pot.Processes; n > 3 && rand.N(n) >= 3 {
+		return 300*time.Millisecond + rand.N(200*time.Millisecond)
+	}
+	return 1 + rand.N(20*time.Millisecond)
+}

@@ -1,0 +1,143 @@
+package petstoreredis
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/petstore/petstore-go"
+)
+
+const (
+	// tryEvery is the time between two commands while Redis is away.
+	tryEvery = time.Second
+	// unknownShare is the number of processes if nobody knows it.
+	unknownShare = 64
+	// The time between two lines about an outage begins at leastQuiet, and doubles up to mostQuiet.
+	leastQuiet, mostQuiet = 10 * time.Second, 30 * time.Minute
+)
+
+// outage is a time without Redis. Until the end of the window, the process keeps to its part of
+// what was left of the pot. Then it goes on with a limiter of its own, which knows how many share
+// the key.
+type outage struct {
+	since   time.Time
+	err     error // why it began
+	limiter petstore.Limiter
+	spare   int             // permits until the end of the window
+	ctx     context.Context //nolint:containedctx // ends the waits for limiter
+	end     context.CancelFunc
+	waiting int       // calls that wait for limiter
+	tryAt   time.Time // when to send the next command
+	silent  bool      // it is not logged
+}
+
+// startOutage starts an outage, or goes on with it.
+func (l *Limiter) startOutage(now time.Time, err error) {
+	if l.outage != nil {
+		l.outage.tryAt = now.Add(tryEvery)
+		return
+	}
+	n := l.config.share
+	if n == 0 {
+		n = max(1, l.pot.Processes)
+	}
+	if n == 1 && l.heard.IsZero() {
+		n = unknownShare
+	}
+	o := &outage{since: now, err: err, limiter: petstore.NewLimiter(petstore.Processes(n)), tryAt: now.Add(tryEvery)}
+	o.ctx, o.end = context.WithCancel(context.Background())
+	l.outage = o
+	l.stats.Away = true
+	l.stats.Fallbacks++
+	if ends := l.heard.Add(l.pot.ends()); l.pot.Scope != "" && now.Before(ends) {
+		o.spare = l.pot.free() / n
+		l.close(now, ends)
+		l.limit.background = false
+	} else {
+		l.open(now)
+	}
+	l.logOutage(now, n)
+	l.serve(now)
+	l.calls.each(func(w *waiter, before int) { l.review(now, w, before) })
+}
+
+// endOutage ends an outage, if there is one. The calls that wait for the process's own limiter come
+// back to the queue.
+func (l *Limiter) endOutage(now time.Time) {
+	o := l.outage
+	if o == nil {
+		return
+	}
+	l.outage = nil
+	o.end()
+	l.open(now)
+	l.stats.Away = false
+	away := now.Sub(o.since)
+	l.stats.AwayFor += away
+	if !o.silent {
+		l.log(slog.LevelInfo, "petstoreredis: redis is back", slog.Duration("away", away))
+	}
+}
+
+// logOutage logs the start of an outage. If one follows the other, not all are logged.
+func (l *Limiter) logOutage(now time.Time, processes int) {
+	if now.Before(l.logAt) {
+		l.outage.silent = true
+		return
+	}
+	if now.Sub(l.logAt) > mostQuiet {
+		l.quiet = 0
+	}
+	l.quiet = min(max(leastQuiet, 2*l.quiet), mostQuiet)
+	l.logAt = now.Add(l.quiet)
+	l.log(slog.LevelWarn, "petstoreredis: redis is away, this process keeps to its share",
+		slog.String("error", l.outage.err.Error()), slog.Int("processes", processes))
+}
+
+// log logs on a goroutine of its own, because the user's handler may call the limiter.
+func (l *Limiter) log(level slog.Level, text string, fields ...slog.Attr) {
+	if l.config.logger != nil {
+		fields = append(fields, slog.String("name", l.stats.Name))
+		go l.config.logger.LogAttrs(context.Background(), level, text, fields...)
+	}
+}
+
+// acquireAlone gets a permit from the process's own limiter. It returns neither a permit nor an
+// error if Redis is back.
+func (l *Limiter) acquireAlone(ctx context.Context, w *waiter) (petstore.Permit, error) {
+	o, r := l.enterAlone(w)
+	if o == nil {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(o.ctx, cancel)()
+	begun := time.Now()
+	p, err := o.limiter.Acquire(own, r)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o.waiting--
+	switch {
+	case err == nil:
+		l.stats.InFlight++
+		return &permit{limiter: l, alone: p}, nil
+	case o.ctx.Err() != nil && ctx.Err() == nil:
+		w.limited -= time.Since(begun) // which counts as a wait for a limit
+		return nil, nil                //nolint:nilnil // as documented
+	}
+	return nil, err
+}
+
+// enterAlone returns the outage, nil if it is over, and the request for its limiter.
+func (l *Limiter) enterAlone(w *waiter) (*outage, petstore.LimitRequest) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, r := time.Now(), w.request
+	r.MaxWait = max(0, r.MaxWait-l.spent(now, w))
+	if l.outage != nil {
+		l.outage.waiting++
+		l.pump(now)
+	}
+	return l.outage, r
+}
