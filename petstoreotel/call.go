@@ -104,5 +104,6 @@ func serverOf(baseURL string) *call {
 	if err != nil {
 		port = map[string]int{"http": 80, "https": 443}[u.Scheme]
 	}
-	return &call{server: []attribute.KeyValue{semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)}, scheme: u.Scheme}
+	server := []attribute.KeyValue{semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)}
+	return &call{server: server, scheme: u.Scheme}
 }

@@ -49,8 +49,8 @@ func TestCallSpanIsAroundThoseOfItsRequests(t *testing.T) {
 			assert.Equal(t, trace.SpanKindClient, request.SpanKind())
 			assert.Equal(t, call.SpanContext().SpanID(), request.Parent().SpanID())
 			assert.Equal(t, 200*time.Millisecond, lasted(request))
-			c := request.SpanContext()
-			assert.Equal(t, fmt.Sprintf("00-%s-%s-01", c.TraceID(), c.SpanID()), s.server.Requests()[i].Header.Get("Traceparent"))
+			c, sent := request.SpanContext(), s.server.Requests()[i].Header
+			assert.Equal(t, fmt.Sprintf("00-%s-%s-01", c.TraceID(), c.SpanID()), sent.Get("Traceparent"))
 			assert.Equal(t, atService(append(outcome, attributeOperation.String("createPet"), semconv.HTTPRequestMethodPost,
 				semconv.URLTemplate("/v1/pets"), semconv.URLFull("https://service.test/v1/pets"), semconv.URLScheme("https"),
 				semconv.NetworkProtocolVersion("1.1"))...), set(request))
@@ -74,7 +74,8 @@ func TestDoIsRecordedAsOperationsAre(t *testing.T) {
 		} {
 			got := []string{spans[i].Name()}
 			for _, key := range []attribute.Key{
-				attributeOperation, semconv.URLTemplateKey, semconv.HTTPRequestMethodKey, semconv.HTTPRequestResendCountKey, semconv.URLFullKey,
+				attributeOperation, semconv.URLTemplateKey, semconv.HTTPRequestMethodKey, semconv.HTTPRequestResendCountKey,
+				semconv.URLFullKey,
 			} {
 				got = append(got, value(spans[i], key))
 			}
@@ -104,7 +105,7 @@ func TestTransportAbove(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
 		s.list(s.newClient(petstore.WithTransport(func(below http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(req *http.Request) (*http.Response, error) {
-				login, err := http.NewRequestWithContext(req.Context(), http.MethodGet, "https://login.test/token/secret", http.NoBody)
+				login, err := http.NewRequestWithContext(req.Context(), http.MethodGet, "https://login.test/token", http.NoBody)
 				require.NoError(t, err)
 				for _, first := range []*http.Request{login, req} {
 					resp, err := below.RoundTrip(first)

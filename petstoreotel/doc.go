@@ -81,6 +81,7 @@
 // error.type is the status code of a response of 400 or above, and otherwise one of these:
 //
 //	canceled             the caller's context was cancelled
+//	stopped              petstore.WithStop ended the call
 //	timeout              the time of the attempt, of the call or of the caller's context ran out
 //	rate_limited         the call was given up because of the rate limit, and no 429 was the reason
 //	invalid_response     the response does not follow the service document

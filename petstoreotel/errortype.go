@@ -36,9 +36,11 @@ func errorType(err error) string {
 
 func contextErrorType(err error) string {
 	switch {
+	case errors.Is(err, petstore.ErrStopped):
+		return "stopped"
 	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, petstore.ErrTimeout):
 		return "timeout"
 	}
 	return ""
@@ -52,10 +54,7 @@ const (
 )
 
 func transportErrorType(err error) string {
-	timeout, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err)
+	timeout, ok := errors.AsType[net.Error](err)
 	_, dns := errors.AsType[*net.DNSError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {

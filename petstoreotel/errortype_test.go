@@ -31,20 +31,19 @@ func TestErrorType(t *testing.T) {
 		deadline       time.Duration
 		attempt, whole string // error.type of the request and of the call
 	}{
-		{name: "bad request", fault: fake.Fault{Status: 400}, attempt: "400", whole: "400"},
-		{name: "unavailable", fault: fake.Fault{Status: 503}, attempt: "503", whole: "503"},
-		{name: "rate limited by the service", fault: fake.Fault{Status: 429, RetryAfter: "9999"}, attempt: "429", whole: "429"},
-		{name: "redirected", fault: fake.Fault{Status: 307}, whole: "307"},
-		{name: "undocumented success", fault: fake.Fault{Status: 202}, whole: "invalid_response"},
-		{name: "garbage", fault: fake.Fault{Wire: fake.WireGarbage}, attempt: "_OTHER", whole: "invalid_response"},
-		{name: "reset", fault: fake.Fault{Wire: fake.WireReset}, attempt: "connection_reset", whole: "connection_reset"},
-		{name: "closed", fault: fake.Fault{Wire: fake.WireClose}, attempt: "connection_closed", whole: "connection_closed"},
-		{name: "cut off", fault: fake.Fault{Wire: fake.WireTruncate}, attempt: "connection_closed", whole: "invalid_response"},
-		{name: "refused", fault: fake.Fault{Wire: fake.WireRefuse, Times: fake.Forever}, attempt: "connection_refused", whole: "connection_refused"},
-		{name: "attempt timed out", fault: fake.Fault{Wire: fake.WireStall}, attempt: "timeout", whole: "timeout"},
-		{name: "deadline passed", fault: fake.Fault{Wire: fake.WireStall}, deadline: time.Second, attempt: "timeout", whole: "timeout"},
-		{name: "canceled", fault: fake.Fault{Wire: fake.WireStall}, attempt: "canceled", whole: "canceled"},
-		{name: "canceled in the body", fault: fake.Fault{Wire: fake.WireDrip}, attempt: "canceled", whole: "canceled"},
+		{"unavailable", fake.Fault{Status: 503}, 0, "503", "503"},
+		{"rate limited by the service", fake.Fault{Status: 429, RetryAfter: "9999"}, 0, "429", "429"},
+		{"redirected", fake.Fault{Status: 307}, 0, "", "307"},
+		{"undocumented success", fake.Fault{Status: 202}, 0, "", "invalid_response"},
+		{"garbage", fake.Fault{Wire: fake.WireGarbage}, 0, "_OTHER", "invalid_response"},
+		{"reset", fake.Fault{Wire: fake.WireReset}, 0, "connection_reset", "connection_reset"},
+		{"closed", fake.Fault{Wire: fake.WireClose}, 0, "connection_closed", "connection_closed"},
+		{"cut off", fake.Fault{Wire: fake.WireTruncate}, 0, "connection_closed", "invalid_response"},
+		{"refused", fake.Fault{Wire: fake.WireRefuse, Times: fake.Forever}, 0, "connection_refused", "connection_refused"},
+		{"attempt timed out", fake.Fault{Wire: fake.WireStall}, 0, "timeout", "timeout"},
+		{"deadline passed", fake.Fault{Wire: fake.WireStall}, time.Second, "timeout", "timeout"},
+		{"canceled", fake.Fault{Wire: fake.WireStall}, 0, "canceled", "canceled"},
+		{"canceled in the body", fake.Fault{Wire: fake.WireDrip}, 0, "canceled", "canceled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			recorded(t, func(t *testing.T, s *harness) {
@@ -88,8 +87,8 @@ func TestErrorTypeOfTransportErrors(t *testing.T) {
 		"timeout":             &net.OpError{Op: "dial", Err: &net.DNSError{IsTimeout: true}},
 		"name_resolution":     &net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}},
 		"certificate":         &tls.CertificateVerificationError{Err: errors.New("expired")},
-		"connection_closed":   io.EOF,
-		"connection_refused":  &net.OpError{Op: "dial", Err: os.NewSyscallError("connectex", syscall.Errno(10061))}, // on Windows
+		"connection_closed":   io.EOF, // the next two are of Windows
+		"connection_refused":  &net.OpError{Op: "dial", Err: os.NewSyscallError("connectex", syscall.Errno(10061))},
 		"connection_reset":    &net.OpError{Op: "read", Err: os.NewSyscallError("wsarecv", syscall.Errno(10054))},
 		"tls.AlertError":      &net.OpError{Op: "remote error", Err: tls.AlertError(40)},
 		"petstoreotel_test.x": fmt.Errorf("wrapped: %w", x("anything")),

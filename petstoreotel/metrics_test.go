@@ -1,6 +1,7 @@
 package petstoreotel_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -30,7 +31,7 @@ func TestDurations(t *testing.T) {
 		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
 		s.ban(time.Hour)
 		for range 10 {
-			_, err = s.client.GetPet(t.Context(), 12) //nolint:staticcheck // the operation with an id in its path
+			_, err = s.client.GetPet(t.Context(), 12)
 			require.ErrorIs(t, err, petstore.ErrRateLimited)
 		}
 
@@ -77,29 +78,23 @@ func TestWaitTimeIsThatOfTheLimitOnly(t *testing.T) {
 
 func TestWaitsGivenUp(t *testing.T) {
 	givenUp := func(reason, errorType string) map[attribute.Set]float64 {
-		return map[attribute.Set]float64{atService(attributeWaitReason.String(reason), semconv.ErrorTypeKey.String(errorType)): 1}
+		at := atService(attributeWaitReason.String(reason), semconv.ErrorTypeKey.String(errorType))
+		return map[attribute.Set]float64{at: 1}
 	}
-	none := map[attribute.Set]float64{}
+	none, limited := map[attribute.Set]float64{}, []fake.Fault{{Status: 429, RetryAfter: "30"}}
+	failing := []fake.Fault{{Status: 503}}
 	for name, c := range map[string]struct {
-		faults []fake.Fault
-		opts   []petstore.CallOption
-		ended  time.Duration // how long after its start the caller's context ends
-		want   map[attribute.Set]float64
+		faults         []fake.Fault
+		maxWait        time.Duration // an hour by default
+		ended, stopped time.Duration // how long after its start the caller's context ends, or that of WithStop
+		want           map[attribute.Set]float64
 	}{
-		"not begun": {
-			faults: []fake.Fault{{Status: 429, RetryAfter: "30"}}, opts: []petstore.CallOption{petstore.WithMaxWait(time.Second)},
-			want: givenUp("minute", "429"),
-		},
-		"ended with the caller's context": {
-			faults: []fake.Fault{{Status: 429, RetryAfter: "30"}}, ended: time.Second, want: givenUp("minute", "canceled"),
-		},
-		"of the backoff": {
-			faults: []fake.Fault{{Status: 503}}, ended: time.Millisecond, want: givenUp("backoff", "canceled"),
-		},
-		"none: the last attempt failed": {faults: []fake.Fault{{Status: 400}}, want: none},
-		"none: ended on the wire, after a wait": {
-			faults: []fake.Fault{{Status: 503}, {Wire: fake.WireStall}}, ended: 5 * time.Second, want: none,
-		},
+		"not begun":         {faults: limited, maxWait: time.Second, want: givenUp("minute", "429")},
+		"ended":             {faults: limited, ended: time.Second, want: givenUp("minute", "canceled")},
+		"stopped":           {faults: limited, stopped: time.Second, want: givenUp("minute", "stopped")},
+		"of the backoff":    {faults: failing, ended: time.Millisecond, want: givenUp("backoff", "canceled")},
+		"none: it failed":   {faults: []fake.Fault{{Status: 400}}, want: none},
+		"none: on the wire": {faults: append(failing, fake.Fault{Wire: fake.WireStall}), ended: 5 * time.Second, want: none},
 	} {
 		t.Run(name, func(t *testing.T) {
 			recorded(t, func(t *testing.T, s *harness) {
@@ -107,12 +102,12 @@ func TestWaitsGivenUp(t *testing.T) {
 					s.server.Inject(fault)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				if c.ended > 0 {
-					time.AfterFunc(c.ended, cancel)
-				}
-				_, err := s.client.ListPets(ctx, petstore.ListPetsParams{}, append(c.opts,
-					petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 100 * time.Millisecond}))...)
+				time.AfterFunc(cmp.Or(c.ended, time.Hour), cancel)
+				stop, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(cmp.Or(c.stopped, time.Hour), cancel)
+				_, err := s.newClient(petstore.WithStop(stop)).ListPets(ctx, petstore.ListPetsParams{},
+					petstore.WithMaxWait(cmp.Or(c.maxWait, time.Hour)),
+					petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 100 * time.Millisecond}))
 				require.Error(t, err)
 				assert.Equal(t, c.want, values(s.metric(metricWaitsGivenUp)))
 			})

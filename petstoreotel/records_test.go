@@ -30,7 +30,8 @@ func TestRecords(t *testing.T) {
 		assert.Greater(t, strings.Count(string(spans), "error.type"), 4)
 		assert.Contains(t, string(metrics), metricClosedUntil)
 		for _, secret := range []string{
-			fake.DefaultAPIKey, "Confidentia", "Discretia", "991775555", "991885555", "tenant-header", "Bearer", "elsewhere", "key=",
+			fake.DefaultAPIKey, "Confidentia", "Discretia", "991775555", "991885555", "tenant-header", "Bearer", "elsewhere",
+			"key=",
 		} {
 			assert.NotContains(t, string(spans), secret)
 			assert.NotContains(t, string(metrics), secret)
@@ -70,7 +71,7 @@ func (s *harness) callsWithSecrets() {
 	client := s.newClient()
 	_, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: 73, Status: petstore.PetStatusPending})
 	require.NoError(s.t, err)
-	_, err = client.GetPet(ctx, 5550123, petstore.WithHeader("X-Tenant", "tenant-header")) //nolint:staticcheck // the operation with an id in its path
+	_, err = client.GetPet(ctx, 5550123, petstore.WithHeader("X-Tenant", "tenant-header"))
 	require.ErrorIs(s.t, err, petstore.ErrNotFound)
 	s.server.Inject(fake.Fault{Status: 400, Code: key, Message: "the key " + key, Header: http.Header{
 		"X-Echo": {key}, "X-Request-Id": {key}, "Location": {"https://elsewhere.test/?key=" + key},
@@ -79,7 +80,7 @@ func (s *harness) callsWithSecrets() {
 	require.Error(s.t, err)
 
 	leaking := errors.New("GET https://service.test/v1/pets/5550123?limit=73 with Bearer " + key)
-	_, err = s.newClient(over(func(*http.Request) (*http.Response, error) { return nil, leaking })).GetPet(ctx, 5550123) //nolint:staticcheck // the operation with an id in its path
+	_, err = s.newClient(over(func(*http.Request) (*http.Response, error) { return nil, leaking })).GetPet(ctx, 5550123)
 	require.Error(s.t, err)
 	appending := petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
