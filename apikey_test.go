@@ -218,3 +218,37 @@ func TestAPIKeyFile(t *testing.T) {
 	assert.ErrorContains(t, err, "petstore: listPets: API key file: no such file")
 	assert.NotContains(t, err.Error(), file)
 }
+
+func TestKeyRefusedIsAboutTheLastRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var refused []bool
+		keys := []string{"key-one", "key-two", "key-two"}
+		s := &service{responders: []responder{status(401, ""), status(503, ""), status(200, "[]")}}
+		client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
+			petstore.WithHTTPClient(&http.Client{Transport: s}),
+			petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) {
+				call, _ := petstore.CallFromContext(ctx)
+				refused = append(refused, call.KeyRefused)
+				return keys[len(refused)-1], nil
+			}))
+		require.NoError(t, err)
+		require.NoError(t, list(client))
+		assert.Equal(t, []bool{false, true, false}, refused)
+	})
+}
+
+// unwrapsItself is a transport whose Unwrap returns itself.
+type unwrapsItself struct{ http.RoundTripper }
+
+func (u *unwrapsItself) Unwrap() http.RoundTripper { return u }
+
+type limiterUnwrapsItself struct{ fixedLimiter }
+
+func (l *limiterUnwrapsItself) Unwrap() petstore.Limiter { return l }
+
+func TestUnwrapOfItself(t *testing.T) {
+	_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{Transport: new(unwrapsItself)}))
+	require.NoError(t, err)
+	client, _ := scripted(t, nil, petstore.WithLimiter(new(limiterUnwrapsItself)))
+	client.ReopenLimit()
+}

@@ -31,7 +31,9 @@ var (
 	// ErrOutcomeUnknown is matched by an error of CreatePet after which the pet may or may not have
 	// been added. After any other error the pet was not created. The same holds for what
 	// [Client.Do] sends with another method than GET. The client never sends such a request again:
-	// the service cannot distinguish a repetition from a second pet.
+	// the service cannot distinguish a repetition from a second pet. A list shows at most 100 pets,
+	// in no promised order: that it lacks the pet proves nothing. Log what is about to be created;
+	// the error's CallID joins that with the client's log.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
 	// ErrInvalidResponse is matched by a ResponseError: the response does not follow the document.
 	ErrInvalidResponse = errors.New("petstore: invalid response")

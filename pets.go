@@ -141,7 +141,8 @@ func validateStatus(operation string, s PetStatus) error {
 // Do sends a request that the SDK has no method for, below the base URL, with the client's key,
 // limiter and rules: a GET is repeated, everything else is sent once and may match
 // [ErrOutcomeUnknown]; after any other error the service did not carry out the request. method is
-// GET, POST, PUT, PATCH or DELETE. path is escaped and may have a query: "pets/7?full=true". in is
+// GET, POST, PUT, PATCH or DELETE. path must be escaped, as by [net/url.PathEscape], and may have a
+// query: "pets/7?full=true". in is
 // encoded as JSON unless nil; the body of a 2xx is decoded into out unless nil: into a
 // *[]byte or *[encoding/json.RawMessage] unchanged. A 204 leaves out as it is.
 //

@@ -134,28 +134,39 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, u *url.UR
 var ErrNotRepeated = errors.New("the connection or stream failed before a response")
 
 // MayHaveSent reports whether the request may have been written; err is the error of the transport. A
-// read is taken for sent unless there was no connection. For a write, errors alone are
-// not certain: a transport of the user may send it by other means, in other contexts, and return the
-// error of a later dial. But it cannot send a body that it did not read, and one that names the
-// http.Transport below it sends through that only.
+// read is taken for sent unless there was no connection.
 func (w *Record) MayHaveSent(err error) bool {
 	switch {
 	case err == nil:
 		return true
 	case w.repeatable:
 		return w.connected.Load() || !w.asked.Load() && !neverConnected(err)
-	case w.transport.traceable && w.connected.Load() && !w.reused.Load() && refusedClient(err):
-		return false // the handshake failed after the client took it for done
+	case w.handshakeFailed(err):
+		return false
+	}
+	return w.mayHaveWritten(err)
+}
+
+// mayHaveWritten is MayHaveSent for a write that failed with err. Errors alone are not certain: a
+// transport of the user may send it by other means, in other contexts, and return the error of a later
+// dial. But it cannot send a body that it did not read, and one that names the http.Transport below it
+// sends through that only.
+func (w *Record) mayHaveWritten(err error) bool {
+	switch {
 	case w.connected.Load(), w.body.read.Load(), w.copySent.Load():
 		return true
 	case w.transport.plain: // it asks for a connection unless the request is that of a registered protocol
 		return !w.asked.Load() && !w.transport.own
 	case w.transport.traceable:
 		return false
-	case w.content == nil:
-		return true
 	}
-	return !w.asked.Load() && !neverConnected(err)
+	return w.content == nil || !w.asked.Load() && !neverConnected(err)
+}
+
+// handshakeFailed reports whether the handshake of the only connection failed after the client took it
+// for done.
+func (w *Record) handshakeFailed(err error) bool {
+	return w.transport.traceable && w.connected.Load() && !w.reused.Load() && refusedClient(err)
 }
 
 // Repeated reports whether net/http was about to send the request again.
