@@ -86,6 +86,7 @@ func TestRunbook(t *testing.T) {
 		page.assertFindsErrorsOf(t, status(429, "", "Retry-After: 3600"))
 		page.assertFindsErrorsOf(t, status(202, "{}"))
 		page.assertFindsErrorsOf(t, status(200, ""))
+		page.assertFindsErrorsOf(t, status(200, "<html>"))
 		page.assertFindsErrorsOf(t, status(200, strings.Repeat(" ", 11<<20)))
 	})
 	t.Run("errors of the network", func(t *testing.T) {
@@ -109,6 +110,8 @@ func TestRunbook(t *testing.T) {
 		cancel()
 		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
 		page.assertFinds(t, err.Error())
+		client, _ = scripted(t, []responder{status(200, onePet)}, petstore.WithStop(ctx))
+		page.assertFinds(t, get(client).Error())
 	})
 	t.Run("sockets", func(t *testing.T) { runSockets(t, page) })
 	t.Run("configuration", func(t *testing.T) {

@@ -19,16 +19,15 @@ const Forever = -1
 // Fault is a failure on demand. Its first fields select the requests that it strikes, the others
 // say what happens to them. The zero Fault changes nothing about the response to the next request.
 //
-// A fault comes first: a request that it strikes is not authenticated, not counted and not carried
-// out. The exception is a fault without a Status whose Wire, if it has one, shows the response: the
-// service handles the request as ever, and the fault changes its response. The response of a fault
-// has the three rate limit headers too, with the numbers from before the request.
+// A request that a fault strikes is not authenticated, not counted and not carried out. The exception
+// is a fault without a Status whose Wire, if it has one, shows the response: the service handles the
+// request as usual, and the fault changes its response. The response of a fault has the three rate
+// limit headers too, with the numbers from before the request.
 //
-// One fault strikes a request: of those that fit, the one injected first; only a [WireRefuse] comes
+// One fault strikes a request: the first matching one that is not used up. Only a [WireRefuse] comes
 // before it, since it strikes before anything has reached the server.
 type Fault struct { //nolint:recvcheck // requests are served without a copy of the fault
-	// Operation is the operation it strikes, such as [petstore.OpCreatePet]. Empty: any request at
-	// all.
+	// Operation is the operation it strikes, such as [petstore.OpCreatePet]. Empty: any request.
 	Operation string
 	// APIKey strikes only requests that present this key. Empty: any.
 	APIKey string
@@ -50,7 +49,7 @@ type Fault struct { //nolint:recvcheck // requests are served without a copy of 
 	// the goroutine (in a synctest bubble, virtual). The request is carried out after
 	// it, or before it with AfterCommit.
 	Delay time.Duration
-	// AfterCommit carries the request out first, counted and stored as ever, and only then fails.
+	// AfterCommit carries the request out first, counted and stored as usual, and only then fails.
 	AfterCommit bool
 	// Status is the status of the response. 0 leaves it to the service.
 	Status int

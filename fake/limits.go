@@ -64,12 +64,12 @@ func (k *apiKey) settle() time.Time {
 	now := k.ring.clock.now()
 	back := now.Sub(k.seen)
 	switch {
-	case k.seen.IsZero() || back >= 0:
+	case k.seen.IsZero() || back > 0:
 	case back >= -backwards:
 		now = k.seen
 	default:
 		k.minute, k.day = k.ring.unused.minute, k.ring.unused.day
-		k.streak, k.told, k.retryAt = 0, false, time.Time{}
+		k.retryAt = time.Time{}
 		if k.banned() {
 			k.bannedUntil = k.bannedUntil.Add(back)
 		}
@@ -88,7 +88,7 @@ func (k *apiKey) banned() bool { return !k.bannedUntil.IsZero() }
 // ban bans the key until a whole second, so that the headers can say when it ends.
 func (k *apiKey) ban(now time.Time, d time.Duration, reason string) {
 	k.bannedUntil = time.Unix(ceilUnix(now.Add(d)), 0)
-	k.banReason, k.streak, k.told = reason, 0, false
+	k.banReason, k.streak = reason, 0
 }
 
 // quota returns the quota for the headers: the window with fewer requests left. A ban leaves none,

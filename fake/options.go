@@ -36,31 +36,27 @@ type keyPlan struct {
 	plan Plan
 }
 
-// WithKey makes the server accept one more API key, on the given plan. It panics if no
-// Authorization header can carry the key: if it is empty or has spaces or control characters. It
-// also panics if a limit of the plan is negative.
+// WithKey makes the server accept one more API key, on a plan. It panics if the key is empty or has
+// spaces or control characters, and if a limit of the plan is negative.
 func WithKey(key string, plan Plan) Option {
 	mustBeToken("WithKey", key)
 	mustBePlan("WithKey", plan)
 	return func(c *config) { c.keys = append(c.keys, keyPlan{key, plan}) }
 }
 
-// WithPlan puts the default key on a plan other than [PlanBusiness]. It panics if a limit of the
-// plan is negative.
+// WithPlan puts the default key on a plan. It panics if a limit of the plan is negative.
 func WithPlan(plan Plan) Option {
 	mustBePlan("WithPlan", plan)
 	return func(c *config) { c.plan = plan }
 }
 
-// WithPets adds pets to the catalogue; their ids count up from 1. [Server.Reset] adds the same pets
-// again.
+// WithPets adds pets to the catalogue, also after [Server.Reset]; their ids count up from 1.
 func WithPets(pets ...petstore.NewPet) Option {
 	pets = slices.Clone(pets)
 	return func(c *config) { c.pets = append(c.pets, pets...) }
 }
 
-// WithFaults injects faults from the start; [Server.Reset] injects them again. It panics where
-// [Server.Inject] does.
+// WithFaults injects faults, also after [Server.Reset]. It panics where [Server.Inject] does.
 func WithFaults(faults ...Fault) Option {
 	for _, f := range faults {
 		problem := f.problem()
@@ -70,9 +66,8 @@ func WithFaults(faults ...Fault) Option {
 	return func(c *config) { c.faults = append(c.faults, faults...) }
 }
 
-// WithClock makes the server live by now instead of time.Now. now is called by many goroutines,
-// with locks held, and must not call the server. The waits of [Fault.Delay] and [WireDrip] are real
-// all the same. WithClock panics if now is nil.
+// WithClock makes now the server's clock. now is called by many goroutines, with locks held, and must
+// not call the server. [Fault.Delay] and [WireDrip] wait in real time. WithClock panics if now is nil.
 func WithClock(now func() time.Time) Option {
 	must(now != nil, "WithClock", "the clock is nil")
 	return func(c *config) { c.clock = now }
@@ -90,37 +85,32 @@ func WithTime(t time.Time) Option {
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 
 // WithMinute makes the minute of the rate limits last for d, rounded up to a whole second, for
-// programs that show a limit in real time. In tests, let virtual time pass instead. WithMinute
-// panics unless d is positive.
+// programs that show a limit in real time. It panics unless d is positive.
 func WithMinute(d time.Duration) Option {
 	must(d > 0, "WithMinute", "%v is not a positive duration", d)
 	return func(c *config) { c.minute = ceilUnix(time.Unix(0, 0).Add(d)) }
 }
 
 // WithBan bans a key for d once it has sent that many further requests after a first 429, without
-// one that was admitted in between (section 8.3). After 0 requests no key is banned, which is the
-// default. WithBan panics if after is negative, or if d is not positive and after is. See also
-// [Server.BanKey].
+// one that was admitted in between (section 8.3); 0, the default, bans none. WithBan panics if after
+// is negative, or if d is not positive and after is. See also [Server.BanKey].
 func WithBan(after int, d time.Duration) Option {
 	must(after >= 0, "WithBan", "%d is a negative number of requests", after)
 	must(after == 0 || d > 0, "WithBan", "%v is not a positive duration", d)
 	return func(c *config) { c.ban = banPolicy{after, d} }
 }
 
-// WithLatency holds every response back for d, like a [Fault] with that Delay for every request
-// that leaves room for others. [Server.SetLatency] changes it. WithLatency panics if d is negative.
+// WithLatency holds every response back for d. [Server.SetLatency] changes it. WithLatency panics if
+// d is negative.
 func WithLatency(d time.Duration) Option {
 	must(d >= 0, "WithLatency", "%v is a negative duration", d)
 	return func(c *config) { c.latency = d }
 }
 
 // WithStrict fails the test of [NewTestServer] for each [Violation], except those of the rules that
-// it allows, such as [RuleDeprecated] for a program that still calls getPet, and for all that Close
-// has to break off: requests without a response, and response bodies that were never closed, which
-// only [Server.Client] and [Server.HTTPClient] can see.
-//
-// It also makes the server look for [RuleZeroCategory]. For a server of [NewServer] that is all that
-// WithStrict does. It panics on a rule that does not exist.
+// it allows, such as [RuleDeprecated] for a program that still calls getPet, and for what Close has to
+// break off: requests without a response, and response bodies that were never closed. It also makes
+// any server look for [RuleZeroCategory]. It panics on a rule that does not exist.
 func WithStrict(allowed ...Rule) Option {
 	err := checkRules(allowed)
 	must(err == nil, "WithStrict", "%v", err)

@@ -34,7 +34,7 @@ type Request struct {
 	// ResponseHeader is the header of the response, but for additions of net/http. Nil if there is
 	// no response.
 	ResponseHeader http.Header
-	// ResponseBody is the body of the response.
+	// ResponseBody is the body of the response, cut off after 1 MiB.
 	ResponseBody []byte
 	// Time is when the request arrived, and Duration how long it took until the response began,
 	// both by the server's clock.

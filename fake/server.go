@@ -37,10 +37,8 @@ type Server struct {
 	closing   sync.Once
 }
 
-// NewServer returns a server that is ready to be used through any of its entry points. Nothing runs
-// and no port is open before the first request. The caller closes it with [Server.Close]; in a
-// test, [NewTestServer] is the better choice. NewServer panics if an option cannot be followed,
-// such as an empty key.
+// NewServer returns a server. Nothing runs and no port is open before the first request. The caller
+// closes it with [Server.Close]; in a test, [NewTestServer] is the better choice.
 func NewServer(opts ...Option) *Server {
 	s := &Server{config: config{
 		apiKey: DefaultAPIKey, plan: PlanBusiness, minute: minute, clock: time.Now, journal: defaultJournal,
@@ -104,16 +102,14 @@ func (s *Server) begin() {
 // [Server.SetTime].
 func (s *Server) Now() time.Time { return s.clock.now() }
 
-// Advance moves the server's clock ahead of the time around it, or back by a negative d: windows
-// pass, bans end, and the Date header follows. It affects only the server: a client that waits for
-// the end of a window, and a [Fault.Delay], follow their own clock and wait on. Inside a
-// testing/synctest bubble time.Sleep moves the server's clock and the client's together.
+// Advance moves the server's clock ahead, or back by a negative d: windows pass, bans end, and the
+// Date header follows. No client wakes: clients, and a [Fault.Delay], wait by their own clock. Inside
+// a testing/synctest bubble time.Sleep moves the server's clock and the client's together.
 func (s *Server) Advance(d time.Duration) { s.clock.offset.Add(int64(d)) }
 
-// SetTime moves the server's clock to t; it goes on from there, and so do later calls of
-// [Server.Advance]. Waiting clients do not wake, as with Advance. Windows begin anew if
-// t is more than a second before [Server.Now], and a ban keeps the time it had left. SetTime panics
-// if t is before 1970 or after 2292.
+// SetTime moves the server's clock to t, from where it goes on. No client wakes, as with Advance.
+// Windows begin anew if t is more than a second before [Server.Now], and a ban keeps the time it had
+// left. SetTime panics if t is before 1970 or after 2292.
 func (s *Server) SetTime(t time.Time) {
 	mustBeTime("SetTime", t)
 	s.clock.set(t)

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -59,7 +57,6 @@ func TestReset(t *testing.T) {
 	i.object("POST", "/_fake/clock", `{"advance":"1h"}`)
 	i.object("PUT", "/_fake/latency", `{"latency":"2ms"}`)
 	i.object("POST", "/_fake/pets", `{"name":"Mimi","categoryId":1}`)
-	i.object("PUT", "/_fake/pets/1/status", `{"status":"sold"}`)
 	assert.Equal(t, 500, i.status("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`))
 	assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
 	require.NotEqual(t, start, i.startState())
@@ -150,7 +147,7 @@ func TestDocumentation(t *testing.T) {
 			}
 			i.call("GET", "/v1/pets", "") // so that there is a request 1 in the journal
 			method, target, body := curlRequest(t, line)
-			r := admintest.Request(t, method, target, body)
+			r := request(t, method, target, body)
 			w := i.send(r)
 			assert.Less(t, w.Code, 300, "%s: %s", line, w.Body)
 			r.URL.Path = strings.TrimSuffix(r.URL.Path, "/")
@@ -189,8 +186,8 @@ func TestAdminRoutes(t *testing.T) {
 			{"POST", "/_fake/clock", `{}`, 400, "advance"},
 			{"POST", "/_fake/clock", `[]`, 400, "must be a JSON object"},
 			{"POST", "/_fake/clock", `null`, 400, "must be a JSON object"},
-			{"POST", "/_fake/clock", `{"advance":"1m"} x`, 400, "after top-level value"},
-			{"POST", "/_fake/clock", `{"advance"`, 400, "ends too early"},
+			{"POST", "/_fake/clock", `{"advance":"1m"} x`, 400, "not JSON"},
+			{"POST", "/_fake/clock", `{"advance"`, 400, "not JSON"},
 			{"POST", "/_fake/clock", `{"advance":"1m","advance":"2m"}`, 400, "duplicate"},
 			{"POST", "/_fake/clock", ``, 400, "missing"},
 			{"POST", "/_fake/clock", `{"advance":"` + strings.Repeat(" ", httpjson.MaxBody) + `1m"}`, 413, "larger"},
@@ -220,11 +217,6 @@ func TestAdminRoutes(t *testing.T) {
 			{"POST", "/_fake/pets", `{"name":"Rex","categoryId":1,"colour":"red"}`, 400, "colour"},
 			{"POST", "/_fake/pets", `[{"name":"a","categoryId":1},{"name":"b"}]`, 400, "pet 2 of the array"},
 			{"POST", "/_fake/pets", ``, 400, "missing"},
-			{"GET", "/_fake/pets/2", "", 404, "no pet"},
-			{"GET", "/_fake/pets/x", "", 404, "no pet"},
-			{"PUT", "/_fake/pets/1/status", `{"status":"gone"}`, 400, "status"},
-			{"PUT", "/_fake/pets/2/status", `{"status":"sold"}`, 404, "no pet"},
-			{"DELETE", "/_fake/pets/2", "", 404, "no pet"},
 		} {
 			t.Run(fmt.Sprintf("%s %s %.40s", c.method, c.path, c.body), func(t *testing.T) {
 				w := i.call(c.method, c.path, c.body)
@@ -265,7 +257,7 @@ func TestAdminRoutes(t *testing.T) {
 		i := newTestInstance(t, "-plan", "enterprise:1,1", "-fault", "status=503,times=forever", "-log", "text")
 		for range 3 {
 			assert.Equal(t, 200, i.status("GET", "/_fake/keys", ""))
-			r := admintest.Request(t, "GET", "/_fake/pets", "")
+			r := request(t, "GET", "/_fake/pets", "")
 			r.Header.Set("Authorization", "Bearer fake-api-key")
 			assert.Equal(t, 200, i.send(r).Code)
 		}

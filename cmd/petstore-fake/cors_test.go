@@ -5,8 +5,6 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -15,14 +13,14 @@ func TestCORS(t *testing.T) {
 	t.Parallel()
 	const page = "http://localhost:3000"
 	ask := func(i testInstance, path, origin string) *httptest.ResponseRecorder {
-		r := admintest.Request(t, http.MethodOptions, path, "")
+		r := request(t, http.MethodOptions, path, "")
 		r.Header.Set("Origin", origin)
 		r.Header.Set("Access-Control-Request-Method", http.MethodPost)
 		r.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
 		return i.send(r)
 	}
 	list := func(i testInstance, origin string) http.Header {
-		r := admintest.Request(t, http.MethodGet, "/v1/pets", "")
+		r := request(t, http.MethodGet, "/v1/pets", "")
 		r.Header.Set("Authorization", "Bearer fake-api-key")
 		if origin != "" {
 			r.Header.Set("Origin", origin)

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
-
 	"github.com/stretchr/testify/assert"
 )
 
@@ -21,10 +19,10 @@ func TestGuard(t *testing.T) {
 			method, host, origin, site string
 			want                       int
 		}{
-			{"GET", admintest.Host, "", "", 200},
-			{"GET", admintest.Host, "", "none", 200},
-			{"GET", admintest.Host, "", "cross-site", 200}, // a link that somebody followed
-			{"GET", admintest.Host, "http://" + admintest.Host, "same-origin", 200},
+			{"GET", "127.0.0.1:4010", "", "", 200},
+			{"GET", "127.0.0.1:4010", "", "none", 200},
+			{"GET", "127.0.0.1:4010", "", "cross-site", 200}, // a link that somebody followed
+			{"GET", "127.0.0.1:4010", "http://" + "127.0.0.1:4010", "same-origin", 200},
 			{"GET", "localhost:4010", "http://localhost:4010", "", 200},
 			{"GET", "fake.localhost", "", "", 200},
 			{"GET", "[::1]:4010", "http://[::1]:4010", "", 200},
@@ -36,16 +34,16 @@ func TestGuard(t *testing.T) {
 			{"GET", "evil-localhost", "", "", 403},
 			{"GET", "192.0.2.1:4010", "", "", 403},
 			{"GET", "", "", "", 403},
-			{"GET", admintest.Host, "https://evil.test", "cross-site", 403},
-			{"GET", admintest.Host, "http://127.0.0.1:3000", "same-site", 403},
-			{"GET", admintest.Host, "http://127.0.0.1", "", 403},
-			{"GET", admintest.Host, "null", "", 403},
+			{"GET", "127.0.0.1:4010", "https://evil.test", "cross-site", 403},
+			{"GET", "127.0.0.1:4010", "http://127.0.0.1:3000", "same-site", 403},
+			{"GET", "127.0.0.1:4010", "http://127.0.0.1", "", 403},
+			{"GET", "127.0.0.1:4010", "null", "", 403},
 
-			{"POST", admintest.Host, "", "", 204},
-			{"POST", admintest.Host, "http://" + admintest.Host, "same-origin", 415}, // says no media type
-			{"POST", admintest.Host, "", "cross-site", 403},
-			{"POST", admintest.Host, "", "same-site", 403},
-			{"POST", admintest.Host, "https://evil.test", "", 403},
+			{"POST", "127.0.0.1:4010", "", "", 204},
+			{"POST", "127.0.0.1:4010", "http://" + "127.0.0.1:4010", "same-origin", 415}, // says no media type
+			{"POST", "127.0.0.1:4010", "", "cross-site", 403},
+			{"POST", "127.0.0.1:4010", "", "same-site", 403},
+			{"POST", "127.0.0.1:4010", "https://evil.test", "", 403},
 			{"POST", "evil.test:4010", "http://evil.test:4010", "same-origin", 403},
 		} {
 			t.Run(strings.TrimSpace(c.method+" "+c.host+" "+c.origin+" "+c.site), func(t *testing.T) {
@@ -53,7 +51,7 @@ func TestGuard(t *testing.T) {
 				if c.method == http.MethodPost {
 					path = "/_fake/reset"
 				}
-				r := admintest.Request(t, c.method, path, "")
+				r := request(t, c.method, path, "")
 				r.Host = c.host
 				if c.origin != "" {
 					r.Header.Set("Origin", c.origin)
@@ -92,7 +90,7 @@ func TestGuard(t *testing.T) {
 		} {
 			t.Run(c.site+" "+c.mode+" "+c.dest, func(t *testing.T) {
 				for _, path := range []string{"/_fake/", "/_fake/events", "/_fake/requests", "/_fake/har"} {
-					r := admintest.Request(t, http.MethodGet, path, "")
+					r := request(t, http.MethodGet, path, "")
 					r.Header.Set("Accept", "text/html")
 					r.Header.Set("Sec-Fetch-Site", c.site)
 					r.Header.Set("Sec-Fetch-Mode", c.mode)
@@ -104,7 +102,7 @@ func TestGuard(t *testing.T) {
 	})
 	t.Run("grants no access to other origins", func(t *testing.T) {
 		t.Parallel()
-		r := admintest.Request(t, http.MethodOptions, "/_fake/reset", "")
+		r := request(t, http.MethodOptions, "/_fake/reset", "")
 		r.Header.Set("Origin", "https://evil.test")
 		r.Header.Set("Access-Control-Request-Method", "POST")
 		w := i.send(r)
@@ -129,7 +127,7 @@ func TestGuard(t *testing.T) {
 			"text/plain; application/json":      415,
 		} {
 			t.Run(contentType, func(t *testing.T) {
-				r := admintest.Request(t, http.MethodPost, "/_fake/clock", `{"advance":"1s"}`)
+				r := request(t, http.MethodPost, "/_fake/clock", `{"advance":"1s"}`)
 				r.Header.Set("Content-Type", contentType)
 				if contentType == "" {
 					r.Header.Del("Content-Type")
@@ -137,8 +135,8 @@ func TestGuard(t *testing.T) {
 				assert.Equal(t, want, i.send(r).Code, "%q", contentType)
 			})
 		}
-		r := admintest.Request(t, http.MethodPost, "/_fake/reset", "")
-		r.Header.Set("Origin", "http://"+admintest.Host)
+		r := request(t, http.MethodPost, "/_fake/reset", "")
+		r.Header.Set("Origin", "http://"+"127.0.0.1:4010")
 		r.Header.Set("Content-Type", "application/json")
 		assert.Equal(t, http.StatusNoContent, i.send(r).Code)
 	})
@@ -159,7 +157,7 @@ func TestGuard(t *testing.T) {
 		} {
 			t.Run(host, func(t *testing.T) {
 				for n, i := range []testInstance{named, plain} {
-					r := admintest.Request(t, http.MethodGet, "/_fake/", "")
+					r := request(t, http.MethodGet, "/_fake/", "")
 					r.Host = host
 					assert.Equal(t, want[n], i.send(r).Code, "%s, instance %d", host, n)
 				}
@@ -168,7 +166,7 @@ func TestGuard(t *testing.T) {
 	})
 	t.Run("lets any host name call the service", func(t *testing.T) {
 		t.Parallel()
-		r := admintest.Request(t, http.MethodGet, "/v1/pets", "")
+		r := request(t, http.MethodGet, "/v1/pets", "")
 		r.Host = "api.example.test"
 		r.Header.Set("Authorization", "Bearer fake-api-key")
 		assert.Equal(t, http.StatusOK, i.send(r).Code)

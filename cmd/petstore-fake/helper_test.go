@@ -2,13 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
-
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,8 +41,28 @@ func newTestInstance(t *testing.T, args ...string) testInstance {
 	return testInstance{t, i, stderr}
 }
 
+// request returns a request with a body that is JSON, if there is one.
+func request(t *testing.T, method, path, body string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+	if r.Host = "127.0.0.1:4010"; body != "" {
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
 // send sends a request. A stream of events ends after the first.
-func (i testInstance) send(r *http.Request) *httptest.ResponseRecorder { return admintest.Send(i, r) }
+func (i testInstance) send(r *http.Request) *httptest.ResponseRecorder {
+	if r.URL.Path == "/_fake/events" {
+		ctx, cancel := context.WithCancel(r.Context())
+		cancel()
+		r = r.WithContext(ctx)
+	}
+	w := httptest.NewRecorder()
+	i.ServeHTTP(w, r)
+	return w
+}
 
 // call sends a request to a service route with the default key, or to an admin route.
 func (i testInstance) call(method, path, body string) *httptest.ResponseRecorder {
@@ -51,7 +72,7 @@ func (i testInstance) call(method, path, body string) *httptest.ResponseRecorder
 
 func (i testInstance) callAs(key, method, path, body string) *httptest.ResponseRecorder {
 	i.t.Helper()
-	r := admintest.Request(i.t, method, path, body)
+	r := request(i.t, method, path, body)
 	if !isAdmin(path) {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"testing"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -75,7 +73,7 @@ func TestJournal(t *testing.T) {
 		i := newTestInstance(t)
 		i.call("GET", "/v1/pets", "")
 		for _, path := range []string{"/_fake/", "/_fake/requests/1", "/_fake/har"} {
-			r := admintest.Request(t, "GET", path, "")
+			r := request(t, "GET", path, "")
 			r.Host = "localhost:8080"
 			assert.Contains(t, i.send(r).Body.String(), "http://localhost:8080/v1", path)
 		}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -52,12 +50,12 @@ func TestLog(t *testing.T) {
 					"/v1/pets?key=" + key, "/v1/pets/" + key, "/v1/pets?status=" + key, "/v1/pets?" + key + "=1",
 					"/" + key + "/v1", "/v1/pets?limit=1&status=sold%20" + key, "/v1/pets?a=%20;" + key,
 				} {
-					r := admintest.Request(t, http.MethodGet, path, "")
+					r := request(t, http.MethodGet, path, "")
 					r.Header.Set("Authorization", "Bearer "+key)
 					r.Header.Set("X-Api-Key", key)
 					i.send(r)
 				}
-				r := admintest.Request(t, http.MethodGet, "/v1/pets?key="+key, "")
+				r := request(t, http.MethodGet, "/v1/pets?key="+key, "")
 				i.send(r)
 				r.Header.Set("Authorization", key)
 				i.send(r)

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -38,7 +36,7 @@ func do(c *http.Client, r *http.Request) (status int, body string, err error) {
 // requestTo returns a request to a host with the default key.
 func requestTo(t *testing.T, host, method, path, body string) *http.Request {
 	t.Helper()
-	r := admintest.Request(t, method, "http://"+host+path, body)
+	r := request(t, method, "http://"+host+path, body)
 	r.RequestURI, r.Host = "", host // it is a client's
 	r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
 	return r
@@ -111,7 +109,7 @@ func TestServer(t *testing.T) {
 func TestBoundBody(t *testing.T) {
 	t.Parallel()
 	d := &deadlines{}
-	r := admintest.Request(t, http.MethodPost, "/v1/pets", "text")
+	r := request(t, http.MethodPost, "/v1/pets", "text")
 	boundBody(d, r)
 	require.Len(t, d.set, 1)
 	assert.WithinRange(t, d.set[0], time.Now(), time.Now().Add(bodyTimeout))
@@ -121,6 +119,6 @@ func TestBoundBody(t *testing.T) {
 	assert.Zero(t, d.set[1])
 
 	none := &deadlines{}
-	boundBody(none, admintest.Request(t, http.MethodGet, "/v1/pets", ""))
+	boundBody(none, request(t, http.MethodGet, "/v1/pets", ""))
 	assert.Empty(t, none.set)
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
 )
 
 func TestFront(t *testing.T) {
@@ -18,7 +16,7 @@ func TestFront(t *testing.T) {
 		"": false, "*/*": false, "application/json": false, "text/*": false, "application/json, ,,;=": false,
 		"text/html": true, "Text/HTML; q=0.5, */*": true,
 	} {
-		r := admintest.Request(t, "GET", "/_fake/", "")
+		r := request(t, "GET", "/_fake/", "")
 		r.Header.Set("Accept", accept)
 		w := i.send(r)
 		assert.Equal(t, http.StatusOK, w.Code, accept)

@@ -9,12 +9,11 @@ import (
 
 func TestPets(t *testing.T) {
 	t.Parallel()
-	t.Run("are added, changed and deleted", func(t *testing.T) {
+	t.Run("are added and listed", func(t *testing.T) {
 		t.Parallel()
 		i := newTestInstance(t)
-		i.object("POST", "/_fake/pets", `{"name":"Rex","categoryId":9223372036854775807}`)
-		assert.Equal(t, `{"id":1,"name":"Rex","categoryId":9223372036854775807}`+"\n",
-			i.call("GET", "/_fake/pets/1", "").Body.String())
+		assert.EqualValues(t, 1, i.object("POST", "/_fake/pets", `{"name":"Rex","categoryId":9223372036854775807}`)["id"])
+		assert.Contains(t, i.call("GET", "/v1/pets", "").Body.String(), "9223372036854775807")
 		i.object("POST", "/_fake/pets", `{"name":"Mimi","categoryId":1,"status":"sold"}`)
 		i.object("POST", "/_fake/pets", `{"name":"Coco","categoryId":1,"status":"sold"}`)
 
@@ -22,12 +21,6 @@ func TestPets(t *testing.T) {
 		assert.EqualValues(t, 2, sold["total"])
 		require.Len(t, list(t, sold, "pets"), 1)
 		assert.Equal(t, "Coco", list(t, i.object("GET", "/_fake/pets?after=2", ""), "pets")[0]["name"])
-
-		assert.Equal(t, "pending", i.object("PUT", "/_fake/pets/1/status", `{"status":"pending"}`)["status"])
-		assert.Empty(t, i.object("PUT", "/_fake/pets/1/status", `{"status":""}`)["status"])
-		assert.Equal(t, 204, i.status("DELETE", "/_fake/pets/1", ""))
-		assert.Equal(t, 404, i.status("GET", "/_fake/pets/1", ""))
-		assert.Contains(t, i.call("GET", "/v1/pets", "").Body.String(), "Mimi")
 	})
 	t.Run("are added all or none", func(t *testing.T) {
 		t.Parallel()

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/admintest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -154,14 +152,14 @@ func TestBanner(t *testing.T) {
 	t.Parallel()
 	s, err := readSettings([]string{"-key", `it's-a-$KEY`, "-plan", "enterprise:5,100"}, noEnv)
 	require.NoError(t, err)
-	text := banner(s, admintest.Host)
-	assert.Contains(t, text, "http://"+admintest.Host+"/v1\n")
+	text := banner(s, "127.0.0.1:4010")
+	assert.Contains(t, text, "http://"+"127.0.0.1:4010"+"/v1\n")
 	assert.Contains(t, text, "it's-a-$KEY (plan enterprise:5,100)\n")
 	for _, route := range []string{"GET  /v1/pets ", "POST /v1/pets ", "GET  /v1/pets/{petId} ", "GET  /_fake/ "} {
 		assert.Contains(t, text, route)
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	assert.Equal(t, []string{"-H", `Authorization: Bearer it's-a-$KEY`, "http://" + admintest.Host + "/v1/pets"},
+	assert.Equal(t, []string{"-H", `Authorization: Bearer it's-a-$KEY`, "http://" + "127.0.0.1:4010" + "/v1/pets"},
 		curlArguments(t, lines[len(lines)-1]))
 }
 
@@ -171,6 +169,6 @@ func TestAnnounce(t *testing.T) {
 	s, err := readSettings(nil, noEnv)
 	require.NoError(t, err)
 	announce(s, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4010}, &stdout, &stderr)
-	assert.Equal(t, banner(s, admintest.Host), stdout.String())
+	assert.Equal(t, banner(s, "127.0.0.1:4010"), stdout.String())
 	assert.Empty(t, stderr.String())
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -161,18 +160,15 @@ func (s *settings) setPublic(v string) error {
 	return nil
 }
 
-// readSeed reads the pets of a file. Its errors begin with the file, line and column.
+// readSeed reads the pets of a file. Its errors begin with the file.
 func readSeed(name string) ([]petstore.NewPet, error) {
 	text, err := readFile(name, 64<<20)
 	if err != nil {
 		return nil, err
 	}
 	pets, err := spec.ParsePets(text)
-	if at, ok := errors.AsType[*spec.PositionError](err); ok {
-		before := text[:min(max(at.Offset, 0), int64(len(text)))]
-		line := bytes.Count(before, []byte("\n")) + 1
-		column := len(before) - bytes.LastIndexByte(before, '\n')
-		return nil, fmt.Errorf("%s:%d:%d: %w", name, line, column, err)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
 	}
 	return pets, err
 }

@@ -54,7 +54,7 @@ func (p *program) storm(rate int, keys ...string) (stop func()) {
 func (b *tab) pressRow(n int) string {
 	b.t.Helper()
 	point := value[[]float64](b, fmt.Sprintf(`(() => { const r = document.querySelectorAll("#rows tr")[%d].querySelector(".status").getBoundingClientRect(); return [r.x + 4, r.y + r.height / 2]; })()`, n))
-	b.run(`window.under = ""; document.addEventListener("pointerdown", (e) => { window.under = e.target.closest("tr").id; }, {once: true, capture: true})`)
+	b.run(`window.under = ""; document.addEventListener("pointerdown", (e) => { window.under = e.target.closest("tr")?.id ?? "none: " + e.target.outerHTML.slice(0, 300); }, {once: true, capture: true})`)
 	mouse := func(kind input.DispatchMouseEventType) {
 		call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{
 			Type: kind, X: point[0], Y: point[1], Button: input.MouseButtonLeft, ClickCount: 1,
@@ -78,6 +78,7 @@ func TestStorm_clicks(t *testing.T) {
 		opened := 0
 		for try := range 8 {
 			under := b.pressRow(2 + try)
+			require.NotContains(t, under, "none")
 			b.until(`document.getElementById("detail-title")`)
 			b.text("#held", " new") // which wait while the pointer is there
 			if value[string](b, `document.getElementById("detail-title").textContent`) == "Request "+under[1:] {

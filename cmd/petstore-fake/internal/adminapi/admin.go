@@ -91,5 +91,5 @@ func byMethod(handlers map[string]http.Handler) http.Handler {
 }
 
 func noSuchRoute(r *http.Request) (any, error) {
-	return nil, httpjson.NotFound("there is no admin route %s; GET %s lists them", spec.Clip(r.URL.Path), Path)
+	return nil, httpjson.Errorf(http.StatusNotFound, "there is no admin route %s; GET %s lists them", spec.Clip(r.URL.Path), Path)
 }

@@ -89,5 +89,5 @@ func (a *API) removeFault(r *http.Request) (any, error) {
 			return nil, nil
 		}
 	}
-	return nil, httpjson.NotFound("there is no fault with the id %q", spec.Clip(r.PathValue("id")))
+	return nil, httpjson.Errorf(http.StatusNotFound, "there is no fault with the id %q", spec.Clip(r.PathValue("id")))
 }

@@ -69,7 +69,7 @@ func (a *API) withKey(r *http.Request, f func(key string)) (any, error) {
 	id, ok := httpjson.ID(r)
 	keys := a.srv.Keys() // by their numbers, from 1 and without gaps
 	if !ok || id < 1 || id > int64(len(keys)) {
-		return nil, httpjson.NotFound("there is no key with this id; GET /_fake/keys lists the ids")
+		return nil, httpjson.Errorf(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
 	}
 	f(keys[id-1].APIKey)
 	return showKey(a.srv.Keys()[id-1]), nil

@@ -2,8 +2,6 @@ package adminapi
 
 import (
 	"bytes"
-	"cmp"
-	"fmt"
 	"math"
 	"net/http"
 
@@ -13,24 +11,16 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// parseStatus reads a status that the service document names, or none.
-func parseStatus(text string) (petstore.PetStatus, error) {
-	s := petstore.PetStatus(text)
-	if s != "" && !s.Valid() {
-		return "", fmt.Errorf("there is no status %q; it must be one of %q, or empty for none",
-			spec.Clip(text),
-			[]petstore.PetStatus{petstore.PetStatusAvailable, petstore.PetStatusPending, petstore.PetStatusSold})
-	}
-	return s, nil
-}
-
 func (a *API) listPets(r *http.Request) (any, error) {
 	q := httpjson.ReadQuery(r, "status", "after", "limit")
-	status, err := parseStatus(q.Values.Get("status"))
+	status := petstore.PetStatus(q.Values.Get("status"))
+	if status != "" && !status.Valid() {
+		q.Fail("there is no status %q", spec.Clip(string(status)))
+	}
 	after := q.Number("after", 0, math.MaxInt64, 0)
 	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
-	if err := cmp.Or(q.Err, err); err != nil {
-		return nil, err
+	if q.Err != nil {
+		return nil, q.Err
 	}
 	total, shown := 0, []petstore.Pet{}
 	for _, p := range a.srv.Pets() {
@@ -71,37 +61,4 @@ func (a *API) addPet(r *http.Request) (any, error) {
 		added = append(added, a.srv.AddPet(p))
 	}
 	return httpjson.Created{Value: map[string]any{"pets": added}}, nil
-}
-
-func (a *API) getPet(r *http.Request) (any, error) {
-	n, _ := httpjson.ID(r)
-	p, ok := a.srv.Pet(n)
-	if !ok {
-		return nil, noSuchPet(r)
-	}
-	return p, nil
-}
-
-func (a *API) setStatus(r *http.Request) (any, error) {
-	status, err := httpjson.ReadField(r, "status", parseStatus)
-	if err != nil {
-		return nil, err
-	}
-	n, _ := httpjson.ID(r)
-	if !a.srv.SetStatus(n, status) {
-		return nil, noSuchPet(r)
-	}
-	return a.getPet(r)
-}
-
-func (a *API) deletePet(r *http.Request) (any, error) {
-	n, _ := httpjson.ID(r)
-	if !a.srv.DeletePet(n) {
-		return nil, noSuchPet(r)
-	}
-	return nil, nil
-}
-
-func noSuchPet(r *http.Request) error {
-	return httpjson.NotFound("there is no pet with the id %q", spec.Clip(r.PathValue("id")))
 }

@@ -122,7 +122,7 @@ func (a *API) findRequest(r *http.Request) (fake.Request, error) {
 	n, ok := httpjson.ID(r)
 	e, found := a.page.Journal.Entry(int(min(max(n, 0), math.MaxInt32)))
 	if !ok || !found {
-		return e.Request, httpjson.NotFound("there is no request %q in the journal", spec.Clip(r.PathValue("id")))
+		return e.Request, httpjson.Errorf(http.StatusNotFound, "there is no request %q in the journal", spec.Clip(r.PathValue("id")))
 	}
 	return e.Request, q.Err
 }

@@ -33,11 +33,6 @@ func Errorf(status int, format string, args ...any) error {
 	return &StatusError{status, fmt.Sprintf(format, args...)}
 }
 
-// NotFound returns a [StatusError] with status 404.
-func NotFound(format string, args ...any) error {
-	return Errorf(http.StatusNotFound, format, args...)
-}
-
 // Created is a result whose response has status 201.
 type Created struct {
 	Value any // of the body
@@ -129,12 +124,11 @@ func ReadFields(r *http.Request, names ...string) (map[string]string, error) {
 	}
 	fields := make(map[string]string)
 	for _, name := range names {
-		raw, ok := object[name]
-		if !ok {
-			return nil, fmt.Errorf("%s is missing", name)
-		}
 		var text string
-		if raw.Kind() != '"' || json.Unmarshal(raw, &text) != nil {
+		switch raw, ok := object[name]; {
+		case !ok:
+			return nil, fmt.Errorf("%s is missing", name)
+		case json.Unmarshal(raw, &text) != nil:
 			return nil, fmt.Errorf("%s must be of type string, not %s", name, raw.Kind())
 		}
 		fields[name] = text

@@ -4,7 +4,6 @@ package replay
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -58,25 +57,18 @@ func curlTarget(origin, path string) []string {
 	return append(words, shellWord(origin+path))
 }
 
-// replayed yields the header of a request without what every HTTP client makes itself.
-func replayed(r fake.Request) iter.Seq2[string, string] {
-	own := []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Transfer-Encoding"}
-	return func(yield func(name, value string) bool) {
-		for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-			for _, value := range r.Header[name] {
-				if !slices.Contains(own, name) && !yield(name, value) {
-					return
-				}
-			}
-		}
-	}
-}
+// own are the headers that every HTTP client makes itself.
+var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Transfer-Encoding"}
 
 // curlHeaders returns the header as arguments.
 func curlHeaders(r fake.Request, key string) []string {
 	var words []string
-	for name, value := range replayed(r) {
-		words = append(words, "--header", curlHeader(name, value, key))
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[name] {
+			if !slices.Contains(own, name) {
+				words = append(words, "--header", curlHeader(name, value, key))
+			}
+		}
 	}
 	if len(r.Body) > 0 && len(r.Header["Content-Type"]) == 0 {
 		words = append(words, "--header", ShellQuote("Content-Type:")) // or curl makes it a form

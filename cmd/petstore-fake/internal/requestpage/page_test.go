@@ -93,7 +93,7 @@ func TestParts_rows(t *testing.T) {
 	}
 	text := p.parts("")
 	for _, want := range []string{
-		"listPets", "GET /pets?limit=3", "sec… #2", `<b class="limited">429</b>`, "<i>section 8.1</i>", `href="/_fake/har"`,
+		"listPets", "GET /pets?limit=3", "sec… #2", `<b class="limited">429</b>`, "(section 8.1)", `href="/_fake/har"`,
 		`data-find="status:2xx">2xx 1<`, `data-find="status:429">429 1<`,
 	} {
 		assert.Contains(t, text, want)
@@ -271,10 +271,10 @@ func TestDetail(t *testing.T) {
 				time.Sleep(pause)
 				p.call("GET", "/v1/pets", "")
 			}
-			assert.Contains(t, p.parts("request=2"), "until 00:01:00; the next request with this key came too early, after 1 s")
+			assert.Contains(t, p.parts("request=2"), "until 00:01:00; the next request with this key came too early, after 1s")
 			third := p.parts("request=3")
-			assert.Contains(t, third, "until 00:01:00; the next request with this key came after 1 h")
-			assert.Contains(t, third, "00:01:00, 59 s after this response")
+			assert.Contains(t, third, "until 00:01:00; the next request with this key came after 1h")
+			assert.Contains(t, third, "00:01:00, 59s after this response")
 			assert.Contains(t, third, "try 2 of 2")
 			assert.NotContains(t, p.parts("request=1"), "until ")
 			p.call("GET", "/v1/pets", "")
@@ -301,7 +301,7 @@ func TestDetail(t *testing.T) {
 			}
 			text := p.parts("request=2")
 			assert.Equal(t, 3, strings.Count(text, "data-open="))
-			for _, want := range []string{"waited 1 s of 4 s", "waited 8 s of 4 s"} {
+			for _, want := range []string{"waited 1s of 4s", "waited 8s of 4s"} {
 				assert.Contains(t, text, want)
 			}
 			for range 3 * maxTries {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -37,7 +38,6 @@ type row struct {
 	Tries     int
 	Fault     string
 	Rules     []rule
-	Sections  string // of the service document, that Hint is about
 	Hint      string
 
 	// What depends on the rows around it: whether the day is another, whether the sentence is not that
@@ -69,7 +69,7 @@ func newRow(e journal.Entry, senders map[int]string) row {
 	}
 	r.Fault = shorten(plain(e.FaultEffect, e.Time))
 	if !strings.HasPrefix(e.Hint, "injected ") { // which Fault says in more words
-		r.Hint, r.Sections = splitHint(shorten(plain(e.Hint, e.Time)))
+		r.Hint = shorten(plain(e.Hint, e.Time))
 	}
 	return r
 }
@@ -79,7 +79,7 @@ func arrange(rows []row) {
 	told := make(map[string]bool) // the sentences of a run of refusals
 	for i := range rows {
 		r := &rows[i]
-		sentence := r.Fault + r.Hint + r.Sections
+		sentence := r.Fault + r.Hint
 		if sentence == "" {
 			clear(told)
 		}
@@ -113,9 +113,11 @@ func rules(violations []fake.Violation) (list []rule) {
 			if v.Rule != known.rule {
 				continue
 			}
-			text, detail := known.text, shorten(plain(v.Detail, time.Time{}))
+			text, detail := known.text, shorten(v.Detail)
 			if found := earlyBy.FindStringSubmatch(v.Detail); v.Rule == fake.RuleEarlyRetry && found != nil {
-				text = plain("early by "+found[1], time.Time{})
+				early, _ := time.ParseDuration(found[1]) // as package fake writes it
+				text = "early by " + words(early)
+				detail = strings.Replace(detail, found[1], words(early), 1)
 			}
 			if section := fmt.Sprintf("(section %s)", v.Section); !strings.Contains(detail, section) {
 				detail += " " + section
@@ -130,16 +132,8 @@ func rules(violations []fake.Violation) (list []rule) {
 	return list
 }
 
-var hintSections = regexp.MustCompile(`(?s)^(.*) \((sections? [\d., and]+)\)(.*)$`)
-
-// splitHint takes the sections of the service document out of a hint.
-func splitHint(text string) (hint, sections string) {
-	parts := hintSections.FindStringSubmatch(text)
-	if parts == nil {
-		return text, ""
-	}
-	return parts[1] + parts[3], parts[2]
-}
+// shorten cuts a long text.
+func shorten(s string) string { return spec.Shorten(s, maxText) }
 
 // statusOf returns a status as the list shows it, and the class that gives it its colour.
 func statusOf(r fake.Request) (text, kind string) {

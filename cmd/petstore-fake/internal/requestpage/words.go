@@ -9,35 +9,21 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
-var unit = regexp.MustCompile(`h|ms|µs|s|m`)
-
-// words writes a duration with its units as people do.
+// words writes a duration to three digits: 59.6s, 1m6s, 10m.
 func words(d time.Duration) string {
 	precision := time.Second
 	for _, finer := range []time.Duration{1e8, 1e6, 1e5, 1e3} { // nanoseconds
-		if d.Abs() < finer*999 { // to three digits
+		if d.Abs() < finer*999 {
 			precision = finer
 		}
 	}
-	text := strings.TrimSpace(unit.ReplaceAllString(d.Round(precision).String(), " $0 "))
-	text = strings.ReplaceAll(text, " m ", " min ")
-	return strings.TrimSuffix(strings.TrimSuffix(text, " 0 s"), " 0 min")
+	return spec.FormatDuration(d.Round(precision))
 }
 
-var (
-	isoTime    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	goDuration = regexp.MustCompile(` (\d[\d.]*(h|m|s|ms|µs))+\b`)
-)
+var isoTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
-// plain writes the durations of a text in words, and its times as a clock shows them.
+// plain writes the times of a text as a clock shows them.
 func plain(text string, today time.Time) string {
-	text = goDuration.ReplaceAllStringFunc(text, func(found string) string {
-		d, err := time.ParseDuration(found[1:])
-		if err != nil {
-			return found
-		}
-		return " " + words(d)
-	})
 	return isoTime.ReplaceAllStringFunc(text, func(found string) string {
 		t, err := time.Parse(time.RFC3339, found)
 		if err != nil {
@@ -73,6 +59,3 @@ func many(n int, noun string) string {
 	}
 	return count(n) + " " + noun
 }
-
-// shorten cuts a long text.
-func shorten(s string) string { return spec.Shorten(s, maxText) }

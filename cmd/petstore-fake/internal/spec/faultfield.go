@@ -33,13 +33,13 @@ func fieldsOf(f *fake.Fault) []faultField {
 		{"header", true, func(v string) error { setHeader(&f.Header, v); return nil }, func() []string { return headerLines(f.Header) }},
 		{"body", true, func(v string) error { f.Body = []byte(v); return nil }, func() []string { return bodyText(f.Body) }},
 		field("wire", &f.Wire, fakecontrol.ParseWire, func(w fake.Wire) string { return string(w) }),
-		field("delay", &f.Delay, ParseDuration, formatDuration),
+		field("delay", &f.Delay, ParseDuration, FormatDuration),
 		field("after-commit", &f.AfterCommit, ParseBool, strconv.FormatBool),
 		textField("operation", &f.Operation),
 		textField("key", &f.APIKey),
 		field("skip", &f.Skip, parseNumber, strconv.Itoa),
 		field("times", &f.Times, parseTimes, formatTimes),
-		field("for", &f.For, ParseDuration, formatDuration),
+		field("for", &f.For, ParseDuration, FormatDuration),
 		field("chance", &f.Chance, parseProbability, formatProbability),
 	}
 }
@@ -168,8 +168,8 @@ func parseProbability(value string) (float64, error) {
 	return p, nil
 }
 
-// formatDuration writes 10m, not 10m0s.
-func formatDuration(d time.Duration) string {
+// FormatDuration writes a duration as ParseDuration reads it: 10m, not 10m0s.
+func FormatDuration(d time.Duration) string {
 	text := d.String()
 	for _, unit := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(text, unit) {

@@ -57,7 +57,7 @@ function closeRequest() {
 	const tr = byId("r" + open);
 	if (history.state?.opened) history.back();
 	else openRequest(0);
-	linkOf(tr)?.focus();
+	linkOf(tr)?.focus({ preventScroll: true }); // the newest rows may be far from it
 }
 
 on(window, "popstate", () => {
