@@ -42,9 +42,9 @@ type call struct {
 	first     attempt // saves an allocation: most calls have one attempt
 
 	begun  time.Time
-	traced context.Context //nolint:containedctx // of the last CallStart; without the timeout of WithCallTimeout
-	ctx    context.Context //nolint:containedctx // of the requests: the caller's, with the call in it
-	waits  context.Context //nolint:containedctx // of the waits: ctx, which WithStop ends as well
+	traced context.Context // of the last CallStart; without the timeout of WithCallTimeout
+	ctx    context.Context // of the requests: the caller's, with the call in it
+	waits  context.Context // of the waits: ctx, which WithStop ends as well
 }
 
 // progress is how far a call has come.

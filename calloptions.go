@@ -143,7 +143,7 @@ type clientConfig struct {
 	httpClient       *http.Client
 	jar              http.CookieJar // of httpClient
 	product          string
-	stop             context.Context //nolint:containedctx // of WithStop
+	stop             context.Context // of WithStop
 	keyFunc          func(context.Context) (string, error)
 	insecureHTTP     bool
 	maxResponseBytes int64

@@ -46,7 +46,7 @@ func (l *clientLog) write(ctx context.Context, level slog.Level, message string,
 	if l.logger.Enabled(ctx, level) {
 		all := []slog.Attr{slog.String("operation", c.Operation), slog.String("call_id", strconv.FormatUint(c.ID, 16))}
 		all = append(all, attrs...)
-		l.logger.LogAttrs(ctx, level, message, all...) //nolint:sloglint // the callers have constants
+		l.logger.LogAttrs(ctx, level, message, all...) // the callers have constants
 	}
 }
 

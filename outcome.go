@@ -114,7 +114,7 @@ func (k *call) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 
 // refusal returns the error of the call after err, because of which a was not sent.
 func (k *call) refusal(a *attempt, err error) error {
-	if noKey, ok := err.(*keyError); ok { //nolint:errorlint // that of this call, not one inside a foreign error
+	if noKey, ok := err.(*keyError); ok { // that of this call, not one inside a foreign error
 		k.progress.attempts.Add(1)
 		a.err, a.failure = noKey.error, retry.Permanent
 		k.progress.last, k.progress.plan = a, retry.Plan{}
@@ -124,7 +124,7 @@ func (k *call) refusal(a *attempt, err error) error {
 		return k.ofLast() // the service has refused this key
 	}
 	ended := k.ended()
-	if stopped, ok := ended.(*stoppedError); ok { //nolint:errorlint // that of this call
+	if stopped, ok := ended.(*stoppedError); ok { // that of this call
 		return k.endedWhileWaiting(stopped)
 	}
 	if limited, ok := errors.AsType[*RateLimitError](err); ok {
@@ -141,7 +141,7 @@ func (k *call) refusal(a *attempt, err error) error {
 
 // endedWhileWaiting returns the error of a call that ended between two attempts or before the first.
 func (k *call) endedWhileWaiting(ended error) error {
-	if stopped, ok := ended.(*stoppedError); ok { //nolint:errorlint // that of this call
+	if stopped, ok := ended.(*stoppedError); ok { // that of this call
 		return k.transportError(stopped.with(k.lastError()))
 	}
 	err := k.withLast(ended)
@@ -162,10 +162,10 @@ func (k *call) lastError() error {
 // withLast returns err joined with the error of the last attempt, if there was one.
 func (k *call) withLast(err error) error {
 	last := k.lastError()
-	if limited, ok := last.(*RateLimitError); ok { //nolint:errorlint // ofLast returns it
+	if limited, ok := last.(*RateLimitError); ok { // ofLast returns it
 		last = limited.Err // the caller makes a RateLimitError of its own
 	}
-	switch ended, _ := err.(*deadline.EndedError); { //nolint:errorlint // that of this call
+	switch ended, _ := err.(*deadline.EndedError); { // that of this call
 	case last == nil:
 		return err
 	case err == nil:
@@ -179,7 +179,7 @@ func (k *call) withLast(err error) error {
 // callerEnded returns an error if the context of the call has ended during a. Its text says that it
 // was the caller's deadline and how long there was no response: the service may have been slow.
 func (a *attempt) callerEnded() *deadline.EndedError {
-	ended, _ := endOf(a.call.ctx).(*deadline.EndedError) //nolint:errorlint // it is one
+	ended, _ := endOf(a.call.ctx).(*deadline.EndedError) // it is one
 	if ended == nil || !errors.Is(ended, context.DeadlineExceeded) || errors.Is(ended, ErrTimeout) {
 		return ended
 	}

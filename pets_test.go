@@ -216,7 +216,7 @@ func TestCreatePetStatus(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				during = ctx //nolint:fatcontext // the context of this bubble
+				during = ctx // the context of this bubble
 				client, service := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
 					return response(r, code, failingReader{func() error { return read(r.Context()) }}), nil
 				}})

@@ -369,7 +369,7 @@ type vaultError struct{ error }
 // unwrapped returns the errors inside err, except for the caller's own.
 func unwrapped(err error) []error {
 	var inner []error
-	switch e := err.(type) { //nolint:errorlint // one layer at a time
+	switch e := err.(type) { // one layer at a time
 	case interface{ Unwrap() error }:
 		inner = []error{e.Unwrap()}
 	case interface{ Unwrap() []error }:
@@ -377,7 +377,7 @@ func unwrapped(err error) []error {
 	}
 	var all []error
 	for _, err := range inner {
-		if _, own := err.(vaultError); err != nil && !own { //nolint:errorlint // this layer only
+		if _, own := err.(vaultError); err != nil && !own { // this layer only
 			all = append(append(all, err), unwrapped(err)...)
 		}
 	}

@@ -127,7 +127,7 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 	}
 	a.prepare(ctx, cancel, outer)
 	observation = Observation{Delivery: DeliveryNoResponse, Sent: a.ready}
-	resp, err := a.transport() //nolint:bodyclose // readBody closes it
+	resp, err := a.transport() // readBody closes it
 	a.sent = a.wire.MayHaveSent(err)
 	if err == nil {
 		a.observe(resp)

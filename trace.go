@@ -221,7 +221,7 @@ func callStart(ctx *context.Context, traces []*ClientTrace, c Call) {
 	defer callStart(ctx, traces[1:], c)
 	if start := traces[0].CallStart; start != nil {
 		if changed := start(*ctx, c); changed != nil {
-			*ctx = changed //nolint:fatcontext // once for each trace
+			*ctx = changed // once for each trace
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestClose(t *testing.T) {
 		for _, d := range []entryPoint{viaMemory(t, srv), viaMemory(t, srv)} {
 			_, err := d.try(t, create("Rex"))
 			assert.ErrorIs(t, err, syscall.ECONNREFUSED)
-			opErr, ok := err.(*url.Error).Err.(*net.OpError) //nolint:errorlint // this very type is promised
+			opErr, ok := err.(*url.Error).Err.(*net.OpError) // this very type is promised
 			require.True(t, ok)
 			assert.Equal(t, "dial", opErr.Op)
 		}

@@ -12,7 +12,7 @@ import (
 
 // Control returns what only the programs and the tests of this module do with a server. No other
 // module can call it.
-func (s *Server) Control(insider.Pass) *control { //nolint:revive // it is no part of the API
+func (s *Server) Control(insider.Pass) *control { // it is no part of the API
 	return &control{s}
 }
 

@@ -26,7 +26,7 @@ const Forever = -1
 //
 // One fault strikes a request: the first matching one that is not used up. Only a [WireRefuse] comes
 // before it, since it strikes before anything has reached the server.
-type Fault struct { //nolint:recvcheck // requests are served without a copy of the fault
+type Fault struct { // requests are served without a copy of the fault
 	// Operation is the operation it strikes, such as [petstore.OpCreatePet]. Empty: any request.
 	Operation string
 	// APIKey strikes only requests that present this key. Empty: any.

@@ -25,7 +25,7 @@ type outage struct {
 	err     error // why it began
 	limiter petstore.Limiter
 	spare   int             // permits until the end of the window
-	ctx     context.Context //nolint:containedctx // ends the waits for limiter
+	ctx     context.Context // ends the waits for limiter
 	end     context.CancelFunc
 	waiting int       // calls that wait for limiter
 	tryAt   time.Time // when to send the next command
@@ -108,7 +108,7 @@ func (l *Limiter) log(level slog.Level, text string, fields ...slog.Attr) {
 func (l *Limiter) acquireAlone(ctx context.Context, w *waiter) (petstore.Permit, error) {
 	o, r := l.enterAlone(w)
 	if o == nil {
-		return nil, nil //nolint:nilnil // as documented
+		return nil, nil // as documented
 	}
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -124,7 +124,7 @@ func (l *Limiter) acquireAlone(ctx context.Context, w *waiter) (petstore.Permit,
 		return &permit{limiter: l, alone: p}, nil
 	case o.ctx.Err() != nil && ctx.Err() == nil:
 		w.limited -= time.Since(begun) // which counts as a wait for a limit
-		return nil, nil                //nolint:nilnil // as documented
+		return nil, nil                // as documented
 	}
 	return nil, err
 }

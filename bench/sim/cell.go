@@ -64,7 +64,7 @@ func (c cell) laterPlan() int { return map[int]int{60: 300, 300: 60, 1_000: 2_00
 
 // chance returns the random numbers for one thing that has to be decided.
 func (c cell) chance(i int) *rand.Rand {
-	return rand.New(rand.NewPCG(c.seed, uint64(i))) //nolint:gosec // any bits will do
+	return rand.New(rand.NewPCG(c.seed, uint64(i))) // any bits will do
 }
 
 // phase is how far into a minute the run begins: within the first 20 seconds, so that even one

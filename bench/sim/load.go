@@ -74,7 +74,7 @@ func (r *run) doLoad() {
 	r.perClient = make([]int, r.programs)
 	for p := range r.programs {
 		r.callers.Go(func() {
-			rng := rand.New(rand.NewPCG(r.seed, math.MaxUint64-uint64(p))) //nolint:gosec // any bits will do
+			rng := rand.New(rand.NewPCG(r.seed, math.MaxUint64-uint64(p))) // any bits will do
 			shared := r.newProgram().newClient()
 			for first := p * r.batch; ; first += r.programs * r.batch {
 				pause(time.Duration((0.5 + rng.Float64()) * every))

@@ -181,7 +181,7 @@ func (t *trip) context() context.Context {
 // numbers of those at work are less than the prime apart.
 func (t *trip) offset() time.Duration {
 	const prime = 10_007
-	return time.Duration(1 + (uint64(t.number)+t.seed)*7919%prime) //nolint:gosec // below the prime
+	return time.Duration(1 + (uint64(t.number)+t.seed)*7919%prime) // below the prime
 }
 
 // inTurn orders what the callers do at one instant by the seed.

@@ -49,7 +49,7 @@ func makeCertificate(hosts []string, file string) (tls.Certificate, error) {
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER})
 	// Readable for everybody: clients run as other users.
-	if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // see above
+	if err := os.WriteFile(file, text, 0o644); err != nil { // see above
 		return tls.Certificate{}, fmt.Errorf("the CA's certificate cannot be written: %w", err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der, caDER}, PrivateKey: key}, nil

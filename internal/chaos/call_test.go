@@ -147,7 +147,7 @@ func (c *call) ask(ctx context.Context, client *petstore.Client) {
 		result, err := client.ListPets(ctx, petstore.ListPetsParams{Limit: c.limit}, opts...)
 		c.returned(result, result == nil, err)
 	case petstore.OpGetPet:
-		result, err := client.GetPet(ctx, c.id, opts...) //nolint:staticcheck // it lives until 5 December 2030
+		result, err := client.GetPet(ctx, c.id, opts...) // it lives until 5 December 2030
 		c.returned(result, result == nil, err)
 	}
 }

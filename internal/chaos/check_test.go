@@ -223,7 +223,7 @@ func (r *report) checkError(c *call) {
 	if strings.Contains(fmt.Sprintf("%v %+v %#v", c.err, c.err, c.err), key) {
 		r.found("key", "it is in an error of %s", c.operation)
 	}
-	switch c.err.(type) { //nolint:errorlint // the type itself is what is promised
+	switch c.err.(type) { // the type itself is what is promised
 	case *petstore.APIError, *petstore.RateLimitError, *petstore.ResponseError, *petstore.TransportError:
 	default:
 		r.found("error", "a %T: %v", c.err, c)

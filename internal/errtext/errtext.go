@@ -140,5 +140,5 @@ func (e *hidingError) Is(target error) bool {
 }
 
 func (e *hidingError) As(target any) bool {
-	return errors.As(e.err, target) //nolint:forbidigo // it passes the caller's variable on
+	return errors.As(e.err, target) // it passes the caller's variable on
 }

@@ -17,11 +17,11 @@ func Update() bool { return os.Getenv("UPDATE_GOLDEN") != "" }
 func Assert(t testing.TB, path, got string) {
 	t.Helper()
 	if Update() {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:gosec // a file of the repository
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { // a file of the repository
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // a file of the repository
+	want, err := os.ReadFile(path) // a file of the repository
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestText(t *testing.T) {
 			strings.ReplaceAll(slashedKey, "+", `\u002b`),
 			url.QueryEscape(slashedKey), url.PathEscape(slashedKey),
 			strings.ReplaceAll(url.QueryEscape(slashedKey), "%2B", "%2b"),
-			everyCharacter(`\u%04x`), everyCharacter("%%%02X"),
+			everyCharacter(`\u%04x`), everyCharacter("%%%02X"), everyCharacter("%%%02x"),
 		} {
 			assert.Equal(t, "a [redacted], b [redacted]", Text("a "+form+", b "+form, slashedKey), form)
 			assert.Equal(t, Mark, Text(form, slashedKey))
@@ -65,7 +65,7 @@ func TestText(t *testing.T) {
 	t.Run("leaves other text unchanged", func(t *testing.T) {
 		for _, text := range []string{
 			"", `\`, `\u`, `\u00`, `\u00zz`, "%", "%2", "%zz", "%%%", `\\`, slashedKey[1:], slashedKey[:len(slashedKey)-1],
-			slashedKey[:8] + `\`, slashedKey[:8] + "%2", slashedKey[:8] + `\u002`, "C2VJ%2bCMV0", "…", "%…", `\u00…`,
+			slashedKey[:8] + "%zz…", slashedKey[:8] + `\`, slashedKey[:8] + "%2", slashedKey[:8] + `\u002`, "C2VJ%2bCMV0", "…", "%…", `\u00…`,
 			everyCharacter("%%25%02X"), everyCharacter("&#%d;"), // not once, or another escape
 		} {
 			assert.Equal(t, text, Text(text, slashedKey), text)

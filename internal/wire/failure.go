@@ -53,7 +53,7 @@ func Cause(err error) error {
 // neverConnected reports whether err shows that there was no connection to write to. A transport
 // may join the errors of several requests: then each must show that.
 func neverConnected(err error) bool {
-	switch e := err.(type) { //nolint:errorlint // one layer at a time
+	switch e := err.(type) { // one layer at a time
 	case *net.OpError:
 		if e.Op == "dial" || e.Op == "proxyconnect" || e.Op == "socks connect" {
 			return true

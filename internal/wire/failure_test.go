@@ -55,7 +55,7 @@ func TestCause(t *testing.T) {
 	require.ErrorIs(t, err, reset)
 }
 
-//nolint:bodyclose // there are no bodies
+// there are no bodies
 func TestCheckResponse(t *testing.T) {
 	boom := errors.New("boom")
 	_, err := wire.CheckResponse(nil, boom)

@@ -15,7 +15,7 @@ const guardGrace = 50 * time.Millisecond
 // Guard ends the operations of a transport with their context, whatever the transport does. A server
 // of HTTP/2 can make net/http lock itself up for ever, with a WINDOW_UPDATE of 2^31-1 for a stream.
 type Guard struct {
-	ctx       context.Context //nolint:containedctx // of the attempt
+	ctx       context.Context // of the attempt
 	abandoned atomic.Bool     // an operation goes on, and may still write to what it was given
 }
 
@@ -25,7 +25,7 @@ func (g *Guard) Abandoned() bool { return g != nil && g.abandoned.Load() }
 // RoundTrip sends r, which has the context of g. The body of the response is guarded, too.
 func (g *Guard) RoundTrip(send func(*http.Request) (*http.Response, error), r *http.Request) (*http.Response, error) {
 	g.ctx = r.Context()
-	//nolint:bodyclose // the caller closes it
+	// the caller closes it
 	resp, err := await(g, func() (*http.Response, error) { return CheckResponse(send(r)) }, func(resp *http.Response) {
 		if resp != nil {
 			_ = resp.Body.Close()

@@ -61,7 +61,7 @@ func (c *client) send(t *testing.T, method string) (o outcome) {
 	record.Begin(&c.sends, method == http.MethodGet, body)
 	r = r.WithContext(record.Watch(ctx, cancel, c.url))
 	record.SetBody(r)
-	resp, err := wire.CheckResponse(c.transport.RoundTrip(r)) //nolint:bodyclose // it is closed below
+	resp, err := wire.CheckResponse(c.transport.RoundTrip(r)) // it is closed below
 	o.err, o.sent = err, record.MayHaveSent(err)
 	if err == nil {
 		o.status = resp.StatusCode

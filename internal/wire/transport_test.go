@@ -172,7 +172,7 @@ func (w twice) RoundTrip(r *http.Request) (*http.Response, error) {
 		if w.check && n == 1 {
 			c.Method, c.Body, c.ContentLength = http.MethodGet, http.NoBody, 0
 		}
-		_, err = w.to[n].RoundTrip(c) //nolint:bodyclose // there is no response
+		_, err = w.to[n].RoundTrip(c) // there is no response
 		return err
 	}
 	var errs [2]error

@@ -20,7 +20,7 @@ type traffic [slotCount]struct {
 // add counts a response to a request with a key, with status 0 if there was none.
 func (t *traffic) add(now time.Time, key, status int, h http.Header) {
 	start := now.Unix() - now.Unix()%slotSeconds
-	s := &t[uint64(start/slotSeconds)%slotCount] //nolint:gosec // before 1970, too
+	s := &t[uint64(start/slotSeconds)%slotCount] // before 1970, too
 	if s.start != start || s.ends == nil {
 		s.start, s.count, s.ends = start, [len(kinds)]int{}, make(map[int]int64)
 	}

@@ -170,8 +170,8 @@ func newLayout() layout {
 	})
 	return layout{
 		template: template.Must(page.Parse(read("page.html") + read("parts.html"))),
-		Style:    template.CSS(style), //nolint:gosec // a file that is embedded
-		Script:   template.JS(script), //nolint:gosec // a file that is embedded
+		Style:    template.CSS(style), // a file that is embedded
+		Script:   template.JS(script), // a file that is embedded
 		policy: strings.Join([]string{
 			"default-src 'none'", "script-src " + digest(script), "style-src " + digest(style),
 			"connect-src 'self'", "img-src data:", "form-action 'none'", "base-uri 'none'",
