@@ -49,7 +49,7 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 	})
 }
 
-// WithMaxWait limits the time that a call waits for a new window or the end of a closure, over all
+// WithMaxWait limits the time that a call waits for a new window or the end of a lockout, over all
 // its attempts. The default is 2 minutes and 2 seconds, for two windows. A call that would have to
 // wait longer fails immediately with a [*RateLimitError]. The limit also applies to the Retry-After
 // of each 503.

@@ -28,7 +28,7 @@
 //	WithUserAgent          the SDK's alone    product before the SDK's in User-Agent
 //	WithAPIKeyFunc         none               function that returns the key, for keys that rotate (APIKeyFile)
 //	WithInsecureHTTP       refused            plain http to hosts other than loopback
-//	WithLogger             silent             slog.Logger for attempts, waits and closures
+//	WithLogger             silent             slog.Logger for attempts, waits and lockouts
 //	WithStop               none               ends the waits, not the requests, of all calls
 //	WithTrace              none               functions that the client calls during each call
 //

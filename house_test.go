@@ -72,7 +72,7 @@ func inNestedModule(path string) bool {
 
 // lists are the files that must have every operation, and the form in which they have it.
 var lists = map[string]string{
-	"operation.go":                   `"%s"`,
+	"pets.go":                        `"%s"`,
 	"service_test.go":                `"%s":`,
 	"fake/route.go":                  `petstore\.Op%s,`,
 	"cmd/petstore-fake/openapi.yaml": `operationId: %s\n`,

@@ -147,14 +147,14 @@ func WithStop(ctx context.Context) Option {
 // it sends requests through that only. The client then sees the connections as it does without a
 // wrapper, and can report after a failure that nothing was sent.
 //
-// The result may send further requests with the context of an attempt, but only one after another:
-// two at the same time look like a repetition by net/http, which the client prevents. A transport
-// that hedges must give its requests contexts that do not derive from that one.
+// The result may send further requests with the context of a write, but only one after another: two
+// at the same time look like a repetition by net/http, which the client prevents. A transport that
+// hedges must give its requests contexts that do not derive from that one.
 //
-// Once the body of a create was read, or a copy of it from GetBody was read and closed, the create
-// is taken for sent, and if it fails, its outcome for unknown; GetBody returns an error after the
-// body itself was read. Only a transport that keeps the body, as the RoundTripper of
-// go-retryablehttp does, can still send a create twice: it must not retry a POST.
+// Once the body of a write, or a copy of it from GetBody, was read, the write is taken for sent, and
+// if it fails, its outcome for unknown; GetBody then gives no further copy. A write without a body is
+// taken for sent unless the result has Unwrap. Only a transport that keeps the body, as the
+// RoundTripper of go-retryablehttp does, can still send a write twice: it must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *clientConfig) error {
 		c.wraps = append(c.wraps, wrap)

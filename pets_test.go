@@ -157,25 +157,6 @@ func TestDoIntoTheWholeBody(t *testing.T) {
 	assert.Equal(t, body, string(unchanged))
 }
 
-func TestResponseDeprecation(t *testing.T) {
-	client, _ := scripted(t, []responder{
-		status(200, onePet, "Deprecation: @1764547200", "Sunset: Thu, 05 Dec 2030 00:00:00 GMT", `Link: <https://x.test>; rel="sunset"`),
-		status(200, onePet, "Deprecation: soon"),
-	})
-	result, err := client.GetPet(t.Context(), 7)
-	require.NoError(t, err)
-	d, ok := result.Deprecation()
-	assert.True(t, ok)
-	assert.Equal(t, petstore.Deprecation{
-		At: time.Date(2025, 12, 1, 0, 0, 0, 0, time.UTC), Sunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC),
-		Link: `<https://x.test>; rel="sunset"`,
-	}, d)
-	result, err = client.GetPet(t.Context(), 7)
-	require.NoError(t, err)
-	_, ok = result.Deprecation()
-	assert.False(t, ok)
-}
-
 func TestCreatePetNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})

@@ -56,9 +56,24 @@ func (r *report) count(srv *fake.Server, injected map[string]*fake.Injection) {
 		}
 	}
 	limited := srv.Usage(key).Limited
-	if r.outcomes["requests over the limit"] = limited; limited > 0 && len(r.scenario.changes) == 0 {
+	again := len(repeated(srv.Requests())) // net/http repeats reads without a permit
+	if r.outcomes["requests over the limit"] = limited; limited > again && len(r.scenario.changes) == 0 {
 		r.found("limit", "%d requests were over it, although the plan never changed", limited)
 	}
+}
+
+// repeated returns the requests that net/http repeated by itself, by their Seq. It may do so with
+// reads only.
+func repeated(journal []fake.Request) map[int]bool {
+	seen, found := map[string]bool{}, map[int]bool{}
+	for _, q := range journal {
+		number := q.Header.Get(requestHeader)
+		if q.Method == http.MethodGet && seen[number] {
+			found[q.Seq] = true
+		}
+		seen[number] = true
+	}
+	return found
 }
 
 // catalogue has the pets of the service at the end, and the requests that created them.
@@ -102,11 +117,8 @@ func (r *report) check(srv *fake.Server) {
 // time as the service sent a 429: the client could not know about the 429 when it sent the request.
 // It also accepts a read that net/http repeats by itself.
 func (r *report) checkConduct(srv *fake.Server, journal []fake.Request) {
-	answered, seen, repeated := map[time.Time]bool{}, map[string]bool{}, map[int]bool{}
+	answered, again := map[time.Time]bool{}, repeated(journal)
 	for _, q := range journal {
-		number := q.Header.Get(requestHeader)
-		repeated[q.Seq] = q.Method == http.MethodGet && seen[number]
-		seen[number] = true
 		if q.StatusCode == http.StatusTooManyRequests {
 			answered[q.Time.Add(q.Duration)] = true
 		}
@@ -115,7 +127,7 @@ func (r *report) checkConduct(srv *fake.Server, journal []fake.Request) {
 		q, _ := fakecontrol.Of(srv).Request(v.Seq)
 		switch {
 		case v.Rule == fake.RuleDeprecated:
-		case v.Rule == fake.RuleEarlyRetry && (answered[q.Time] || repeated[q.Seq]):
+		case v.Rule == fake.RuleEarlyRetry && (answered[q.Time] || again[q.Seq]):
 		default:
 			r.found(string(v.Rule), "%v", v)
 		}
