@@ -191,6 +191,7 @@ func TestAdminRoutes(t *testing.T) {
 			{"POST", "/_fake/clock", `{"advance":"1m","advance":"2m"}`, 400, "duplicate"},
 			{"POST", "/_fake/clock", ``, 400, "missing"},
 			{"POST", "/_fake/clock", `{"advance":"` + strings.Repeat(" ", httpjson.MaxBody) + `1m"}`, 413, "larger"},
+			{"PUT", "/_fake/latency", `{"latency":"-1s"}`, 400, "latency"},
 			{"POST", "/_fake/faults", `{"status":99}`, 400, "Status is 99"},
 			{"POST", "/_fake/faults", ``, 400, "missing"},
 			{"POST", "/_fake/faults", `""`, 400, "a field is missing"},

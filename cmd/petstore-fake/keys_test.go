@@ -2,28 +2,12 @@ package main
 
 import (
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
 )
-
-func TestBan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		i := newTestInstance(t, "-plan", "enterprise:1,0", "-ban", "2,10m")
-		for _, want := range []int{200, 429, 429} {
-			assert.Equal(t, want, i.status("GET", "/v1/pets", ""))
-		}
-		assert.Contains(t, i.call("GET", "/v1/pets", "").Body.String(), "banned")
-		time.Sleep(9 * time.Minute)
-		assert.Equal(t, 429, i.status("GET", "/v1/pets", ""))
-		time.Sleep(2 * time.Minute)
-		assert.Equal(t, 200, i.status("GET", "/v1/pets", ""))
-	})
-}
 
 func TestKeys(t *testing.T) {
 	t.Parallel()

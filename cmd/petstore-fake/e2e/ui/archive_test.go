@@ -33,6 +33,7 @@ func harSchema(t *testing.T) *jsonschema.Schema {
 }
 
 func TestHAR_schema(t *testing.T) {
+	t.Parallel()
 	schema := harSchema(t)
 	judge := func(archive string) error {
 		document, err := jsonschema.UnmarshalJSON(strings.NewReader(archive))

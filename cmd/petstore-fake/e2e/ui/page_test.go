@@ -38,6 +38,7 @@ func (p *program) active() string {
 
 // What is written is what is injected, whichever box and example wrote it.
 func TestFaults_asWritten(t *testing.T) {
+	t.Parallel()
 	p, b := openPage(t)
 	p.send(http.MethodPost, "/_fake/keys", `{"key":"team-key-000001","plan":"free"}`)
 	b.until(`document.querySelectorAll("#fault-keys option").length === 2`)
@@ -86,6 +87,7 @@ func TestFaults_asWritten(t *testing.T) {
 }
 
 func TestFaults_spent(t *testing.T) {
+	t.Parallel()
 	p, b := openPage(t)
 	for range 3 {
 		b.click(`[data-fault="status=503"]`)
@@ -106,6 +108,7 @@ func TestFaults_spent(t *testing.T) {
 }
 
 func TestNotes_wholeAndGravestFirst(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-plan", "enterprise:2,0", "-ban", "1,10m")
 	p.send(http.MethodPost, "/_fake/faults", `"status=503,operation=createPet"`)
 	for range 2 {
@@ -181,6 +184,7 @@ func TestKeyboard(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-plan", "enterprise:300,0")
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Rex"}`)
 	p.list(250) // so that the first one is not on the page
@@ -294,6 +298,7 @@ func TestDetail(t *testing.T) {
 }
 
 func TestDetail_pending(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	p.send(http.MethodPost, "/_fake/faults", `{"wire":"stall"}`)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -329,6 +334,7 @@ func TestDetail_curl(t *testing.T) {
 }
 
 func TestSteering(t *testing.T) {
+	t.Parallel()
 	p, b := openPage(t, "-plan", "enterprise:5,7")
 	b.text("#gauge-minute", "5 of 5 a minute unused")
 	p.list(5)
@@ -376,6 +382,7 @@ func TestSteering(t *testing.T) {
 }
 
 func TestChart_labels(t *testing.T) {
+	t.Parallel()
 	p, b := openPage(t)
 	p.list(3)
 	b.until(`document.querySelector("#chart rect.fine")`)
@@ -390,6 +397,7 @@ func TestChart_labels(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	p.list(1)
 	b := newTab(t)
@@ -431,6 +439,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestSteering_inView(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-plan", "enterprise:0,0")
 	p.flood(300)
 	b := newTab(t)

@@ -152,6 +152,7 @@ func (b *tab) footprint() footprint {
 }
 
 func TestPage_tenThousandRequests(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-plan", "enterprise:0,0")
 	p.flood(10_000)
 	b := newTab(t)

@@ -69,9 +69,9 @@ func showBytes(b []byte) (text string, binary []byte) {
 func (a *API) fitting(q *httpjson.Query, since int64) (seqs []int) {
 	a.page.Journal.Update()
 	filter := journal.NewFilter(q)
-	for e := range a.page.Journal.NewestFirst() {
-		if int64(e.Seq) > since && filter.Fits(e) && filter.FitsStatus(e.StatusCode) {
-			seqs = append(seqs, e.Seq)
+	for seq, status := range a.page.Journal.NewestFirst() {
+		if int64(seq) > since && filter.FitsStatus(status) && a.page.Journal.Fits(filter, seq) {
+			seqs = append(seqs, seq)
 		}
 	}
 	slices.Reverse(seqs)

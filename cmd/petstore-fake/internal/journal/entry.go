@@ -42,24 +42,28 @@ func (j *Journal) Entry(seq int) (Entry, bool) {
 	return e, true
 }
 
-// NewestFirst yields all requests as of the last Update. It copies one at a time: all together may
-// be large.
-func (j *Journal) NewestFirst() iter.Seq[Entry] {
-	return func(yield func(Entry) bool) {
-		first, total := j.span()
-		for seq := first + total - 1; seq >= first; seq-- {
-			if e, ok := j.Entry(seq); ok && !yield(e) {
+// NewestFirst yields the seqs and statuses of all requests as of the last Update. Entry, which copies
+// a request, is for those that are looked at.
+func (j *Journal) NewestFirst() iter.Seq2[int, int] {
+	return func(yield func(seq, status int) bool) {
+		j.mu.Lock()
+		first, list := j.first, slices.Clone(j.list)
+		j.mu.Unlock()
+		for i, one := range slices.Backward(list) {
+			if !yield(first+i, one.status) {
 				return
 			}
 		}
 	}
 }
 
-// span returns the seq of the first request, and the number of requests.
-func (j *Journal) span() (first, total int) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.first, len(j.list)
+// Fits reports whether the request with a seq passes a filter, whatever its status.
+func (j *Journal) Fits(f Filter, seq int) bool {
+	if len(f.others) == 0 {
+		return true
+	}
+	e, ok := j.Entry(seq)
+	return ok && !slices.ContainsFunc(f.others, func(fits func(Entry) bool) bool { return !fits(e) })
 }
 
 // Dropped returns how many requests the fake's journal has dropped for newer ones.

@@ -23,6 +23,7 @@ const RetryGap = 2 * time.Minute
 // record is what a request has besides its entry in the fake's journal.
 type record struct {
 	call           call
+	status         int           // 0 while there is no response
 	arrived, ended time.Time     // ended is zero while there is no response
 	since          time.Duration // the last request of its key, negative for none
 	next           int           // the seq of the next request of its key, 0 for none
@@ -193,7 +194,7 @@ func (j *Journal) settle(r fake.Request) {
 		return
 	}
 	delete(j.open, r.Seq)
-	one.ended = r.Time.Add(r.Duration)
+	one.status, one.ended = r.StatusCode, r.Time.Add(r.Duration)
 	if r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 || cutOff(r) {
 		j.failed[one.call] = append(j.failed[one.call], r.Seq)
 	}

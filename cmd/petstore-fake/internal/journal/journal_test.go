@@ -55,7 +55,12 @@ func (j testJournal) callAs(key, method, path, body string) {
 func (j testJournal) entries() (list []Entry) {
 	j.t.Helper()
 	j.Update()
-	list = slices.Collect(j.NewestFirst())
+	for seq, status := range j.NewestFirst() {
+		e, ok := j.Entry(seq)
+		require.True(j.t, ok)
+		require.Equal(j.t, e.StatusCode, status)
+		list = append(list, e)
+	}
 	slices.Reverse(list)
 	return list
 }
@@ -195,7 +200,7 @@ func TestFilter(t *testing.T) {
 		q := httpjson.ReadQuery(r, Parameters()...)
 		filter, n := NewFilter(q), 0
 		for _, e := range p.entries() {
-			if filter.Fits(e) && filter.FitsStatus(e.StatusCode) {
+			if p.Fits(filter, e.Seq) && filter.FitsStatus(e.StatusCode) {
 				n++
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // The chart has a slot for every 5 seconds of the last 5 minutes, by the service's clock.
 const slotCount, slotSeconds = 60, 5
 
-// traffic counts the responses of the last minutes. The caller holds a lock.
+// traffic counts the responses of the last minutes.
 type traffic [slotCount]struct {
 	start int64 // Unix time
 	count [len(kinds)]int
@@ -38,19 +38,17 @@ type chart struct {
 }
 
 type bar struct {
-	Class string
-	X     int64
-	Y, N  int // Y from below
+	Class   string
+	X, Y, N int // Y from below
 }
 
-// chart draws what came until now.
 func (t *traffic) chart(now time.Time, key int) chart {
 	c, begin := chart{Ends: make(map[int64]bool)}, (now.Unix()/slotSeconds+1-slotCount)*slotSeconds
 	for _, s := range t {
 		y := 0
 		for kind, n := range s.count {
 			if n > 0 && s.start >= begin {
-				c.Bars = append(c.Bars, bar{kinds[kind].Class, s.start - begin, y, n})
+				c.Bars = append(c.Bars, bar{kinds[kind].Class, int(s.start - begin), y, n})
 				y += n
 			}
 		}

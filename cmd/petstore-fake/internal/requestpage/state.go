@@ -99,18 +99,16 @@ func (s *state) addRows(filter journal.Filter, senders map[int]string) {
 		s.Kinds[i] = kindCount{Class: k.Class, Text: k.Text, Find: k.Find}
 	}
 	s.OneKey = true
-	for e := range s.page.Journal.NewestFirst() {
+	for seq, status := range s.page.Journal.NewestFirst() {
 		s.Total++
-		if !filter.Fits(e) {
+		if !s.page.Journal.Fits(filter, seq) {
 			continue
 		}
-		if !journal.Pending(e.Request) {
-			s.Kinds[kindOf(e.StatusCode)].N++
-		}
-		if !filter.FitsStatus(e.StatusCode) {
+		if s.Kinds[kindOf(status)].N++; !filter.FitsStatus(status) {
 			continue
 		}
 		if s.Fit++; len(s.Rows) < maxRows {
+			e, _ := s.page.Journal.Entry(seq)
 			s.Rows = append(s.Rows, newRow(e, senders))
 			s.OneKey = s.OneKey && s.Rows[0].Sender == s.Rows[len(s.Rows)-1].Sender
 		}
