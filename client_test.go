@@ -330,26 +330,6 @@ func TestClientHerd(t *testing.T) {
 	}
 }
 
-func TestClientReopenOnEachRefusal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithBan(5, time.Hour))
-		server.BanKey(server.APIKey(), 24*time.Hour)
-		client := server.Client()
-		var all sync.WaitGroup
-		for range 8 {
-			all.Go(func() {
-				for range 600 { // for a minute
-					assert.ErrorIs(t, list(client), petstore.ErrRateLimited)
-					client.ReopenLimit()
-					time.Sleep(100 * time.Millisecond)
-				}
-			})
-		}
-		all.Wait()
-		assert.LessOrEqual(t, len(server.Requests()), 3)
-	})
-}
-
 func TestClientHerdWaitsForNothingInVain(t *testing.T) {
 	for _, maxWait := range []time.Duration{time.Minute, 2 * time.Minute, 122 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

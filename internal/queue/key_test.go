@@ -47,11 +47,11 @@ func TestLimiterOutsideACall(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter()
 			if handFirst {
-				one(t, l, ok(60, 1, time.Minute))
+				one(t, l, ok(2, 1, time.Minute))
 			}
 			p, refused := l.Acquire(t.Context(), Call{KeyID: "key"})
 			require.Nil(t, refused)
-			p.Release(ok(60, 0, time.Minute))
+			p.Release(ok(2, 0, time.Minute))
 			_, refused = acquire(t.Context(), l, 0)
 			assert.NotNil(t, refused)
 			assert.Len(t, l.keys, 1, "there is one budget")

@@ -33,7 +33,7 @@ type Budget struct {
 	others   others
 	probes   probes
 	recent   recent
-	gate     gate
+	lockout  lockout
 
 	inFlight int
 	admitted int       // number of requests admitted
@@ -44,7 +44,7 @@ type Budget struct {
 
 // Slot is the state of the Budget when it admitted a request, for Settle and GiveBack.
 type Slot struct {
-	era, epoch, responses, closures, step int
+	era, epoch, responses, lockouts, step int
 
 	base  int       // what was left, plus all requests admitted so far, minus those in flight
 	heard time.Time // Budget.heard
@@ -56,7 +56,7 @@ type Slot struct {
 // Wait is the reason why a request cannot be admitted now.
 type Wait struct {
 	Reason Reason    // what the request waits for
-	Until  time.Time // end of the window or of the closure; zero if a response decides
+	Until  time.Time // end of the window or of the lockout; zero if a response decides
 	Wake   time.Time // when to ask again if there is no response before
 }
 
@@ -70,8 +70,8 @@ const ForResponse Reason = "response"
 // the reserve.
 func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 	b.observe(now)
-	if !Passed(now, b.gate.until) {
-		return Slot{}, Wait{Reason(b.gate.scope), b.gate.until, b.gate.until}, false
+	if !Passed(now, b.lockout.until) {
+		return Slot{}, Wait{Reason(b.lockout.scope), b.lockout.until, b.lockout.until}, false
 	}
 	reserve := b.reserve(background)
 	probe := b.needsProbe(now, reserve)
@@ -81,14 +81,14 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 		}
 		b.probes.inFlight++
 		b.probes.at = now
-	} else if w, ok := b.fits(now, reserve); !ok {
+	} else if w, ok := b.fits(reserve); !ok {
 		return Slot{}, w, false
 	}
 	b.inFlight++
 	b.admitted++
 	b.recent.add()
 	return Slot{
-		b.era, b.epoch, b.responses, b.gate.closures, b.recent.step,
+		b.era, b.epoch, b.responses, b.lockout.count, b.recent.step,
 		b.left() + b.admitted - b.inFlight, b.heard, probe, probe || b.epoch > 0 && Passed(now, b.end),
 	}, Wait{}, true
 }
@@ -103,21 +103,12 @@ func (b *Budget) observe(now time.Time) {
 	b.recent.advance(now)
 }
 
-// Passed reports whether t is zero, or has passed by the monotonic or the wall clock: the monotonic
-// clock stops while a machine is suspended, and the wall clock can be set (rule 10).
-func Passed(now, t time.Time) bool {
-	return t.IsZero() || !now.Before(t) || !now.Round(0).Before(t.Round(0))
-}
+// Passed reports whether t is zero or has passed.
+func Passed(now, t time.Time) bool { return !now.Before(t) }
 
 // reserve returns how many requests of the window must be left after this one.
 func (b *Budget) reserve(background bool) int {
-	n := 0
-	switch {
-	case b.Processes > 1:
-		n = max(b.Processes-1, b.others.foreign) // each of the others may have one in flight
-	case b.Processes == 0 && b.crowded():
-		n = max(1, b.others.foreign) // for the requests that others have in flight
-	}
+	n := b.leftToOthers()
 	if background {
 		n += b.limit * b.Reserve / 100
 	}
@@ -125,12 +116,12 @@ func (b *Budget) reserve(background bool) int {
 }
 
 // fits reports whether enough is left for one more request (rules 1 and 6).
-func (b *Budget) fits(now time.Time, reserve int) (Wait, bool) {
-	most := b.share(now)
+func (b *Budget) fits(reserve int) (Wait, bool) {
+	most := b.share()
 	if b.epoch == 0 {
-		most = b.blindly()
+		most = b.withoutHeaders()
 	} else if b.left()-b.inFlight <= reserve {
-		if b.hopes() > reserve {
+		if b.mayShow() > reserve {
 			return Wait{Reason: ForResponse, Wake: b.recent.wake()}, false
 		}
 		return Wait{Reason(b.window.scope()), b.end, b.end}, false
@@ -141,11 +132,11 @@ func (b *Budget) fits(now time.Time, reserve int) (Wait, bool) {
 	return Wait{Reason: ForResponse, Wake: b.recent.wake()}, false
 }
 
-// hopes returns how many more requests the window may allow, once the responses to those in flight
+// mayShow returns how many more requests the window may allow once the responses to those in flight
 // have come: the lowest Remaining may count some of these already, and then left counts them twice.
 // It returns 0 if nothing can show that soon.
-func (b *Budget) hopes() int {
-	if b.Processes > 1 || b.crowded() || b.recent.total == 0 {
+func (b *Budget) mayShow() int {
+	if b.Processes > 1 || b.isShared() || b.recent.total == 0 {
 		return 0
 	}
 	return min(b.left(), b.limit-b.others.opening-b.own-b.inFlight)
@@ -158,8 +149,8 @@ func (b *Budget) left() int { return max(0, b.remaining()-len(b.lost)) }
 // it. It returns now if no limit is known to prevent it.
 func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time {
 	at := now
-	if !Passed(now, b.gate.until) {
-		at = b.gate.until
+	if !Passed(now, b.lockout.until) {
+		at = b.lockout.until
 	}
 	if b.epoch == 0 {
 		return at
@@ -169,7 +160,7 @@ func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time 
 		// The response may show a window that is about to end: it does not delay the request.
 		return at.Add(time.Duration(max(0, before/b.limit-1)) * windowLength)
 	}
-	if free := max(b.left()-b.inFlight, b.hopes()) - reserve; before >= free {
+	if free := max(b.left()-b.inFlight, b.mayShow()) - reserve; before >= free {
 		return Later(at, b.end.Add(time.Duration((before-max(0, free))/b.limit)*windowLength))
 	}
 	return at
@@ -179,8 +170,8 @@ func (b *Budget) Earliest(now time.Time, before int, background bool) time.Time 
 // is none.
 func (b *Budget) Scope(now, at time.Time) Scope {
 	switch {
-	case !Passed(now, b.gate.until):
-		return b.gate.scope
+	case !Passed(now, b.lockout.until):
+		return b.lockout.scope
 	case at.After(now):
 		return b.window.scope()
 	}
@@ -199,16 +190,16 @@ func (b *Budget) RateLimit() RateLimit {
 }
 
 // Changes returns a number that grows with each event after which some waiters may have to be
-// refused: a window is used up, or the gate closes.
+// refused: a window is used up, or a lockout begins.
 func (b *Budget) Changes() int { return b.changes }
 
 // InFlight returns the number of requests that were admitted and not settled.
 func (b *Budget) InFlight() int { return b.inFlight }
 
-// Idle reports whether the Budget can be dropped: nothing is in flight, and its window and closure
+// Idle reports whether the Budget can be dropped: nothing is in flight, and its window and lockout
 // are over.
 func (b *Budget) Idle(now time.Time) bool {
-	return b.inFlight == 0 && Passed(now, b.gate.until) && Passed(now, b.end)
+	return b.inFlight == 0 && Passed(now, b.lockout.until) && Passed(now, b.end)
 }
 
 // Later returns the later of two times.

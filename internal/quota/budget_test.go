@@ -258,7 +258,7 @@ func TestBudget_Learn(t *testing.T) {
 	start := time.Unix(1_000_000_000, 0)
 	o := quota.Observation{
 		Sent: start, Received: start, StatusCode: http.StatusOK, Date: start,
-		RateLimit: quota.RateLimit{Limit: 60, Remaining: 1, Reset: start.Add(time.Minute)},
+		RateLimit: quota.RateLimit{Limit: 2, Remaining: 1, Reset: start.Add(time.Minute)},
 	}
 	b := quota.Budget{Processes: 1}
 	b.Learn(&o, start)

@@ -7,8 +7,8 @@ import (
 )
 
 // As long as other processes may use the key, only a part of what is left of the window may be in
-// flight here (rule 6): 1/16 of it with a part of 16. Each response that shows nobody else widens
-// the way; a request of others narrows it. bench/sim tries the numbers: with these, bursts of a
+// flight here (rule 6): 1/16 of it with a part of 16. Each response that shows nobody else raises
+// that, and a request of others lowers it. bench/sim tries the numbers: with these, bursts of a
 // process that is alone take at most three round trips longer than without a limiter, and no two or
 // four processes that start together, or one after the other, are banned.
 const (
@@ -17,21 +17,23 @@ const (
 	// trusted is with how many responses in a row that show nobody else the part becomes 1: it is
 	// halved with every two.
 	trusted = 8
-	// crowded lasts until the third window after the last request of others, as it is halved.
-	crowded = -4
-	// quietPart applies after a time without a response.
-	quietPart = 4
+	// shared lasts until the third window after the last request of others, as it is halved.
+	shared = -4
 	// fewAtOnce requests may be in flight on small plans, of which a sixteenth is too little for a
 	// web page with six calls. They take at most 1/fewPart of what would be left if the others sent
 	// rushPart times as many requests as they have in flight.
 	fewAtOnce = 6
 	fewPart   = 4
 	rushPart  = 8
+	// newcomers requests of a window are left to processes that start when it is nearly used up, and
+	// whose first request nothing can hold back: one for each of eight, but no more than 1/16 of the
+	// limit.
+	newcomers     = 8
+	newcomersPart = 16
+	// strangePart: once a window had counted a quarter of its limit before our first request, others
+	// use the key; less may be our own requests before a restart.
+	strangePart = 4
 )
-
-// quiet is the time without a response after which other processes may have begun to use the key. 5
-// seconds is longer than the pauses between the calls of a busy process.
-const quiet = 5 * time.Second
 
 // blindInFlight is how many requests may be in flight while no response has had a limit, until the
 // first 429; afterwards one.
@@ -39,22 +41,23 @@ const blindInFlight = 2
 
 // others is what is known about other processes that use the key.
 type others struct {
-	// alone is the number of responses in a row that proved that nobody else uses the key. A request
-	// of others sets it to crowded, and each new window halves that.
-	alone   int
-	opening int // requests in this window before our first one: of others, or our own before a restart
-	foreign int // estimate of the requests of others in flight
+	// trust is the number of responses in a row that proved that nobody else uses the key. A request
+	// of others sets it to shared, and each new window halves that.
+	trust    int
+	opening  int // requests in this window before our first one: of others, or our own before a restart
+	inFlight int // estimate of the requests of others in flight
 	// took is the time of the last request, at most twice that of the one before: a single slow
 	// response says more about us than about others.
 	took time.Duration
 
-	tally tally
+	past   history
+	census census
 }
 
-// tally compares the requests that the window had counted at one response with ours. Ours that were
-// in flight may be among them, and hide as many of others: only their outcomes tell.
-type tally struct {
-	at        int // the response; 0 without a tally
+// census compares the requests that the window had counted at one response with ours. Ours that
+// were in flight may be among them, and hide as many of others: only their outcomes show it.
+type census struct {
+	at        int // the response; 0 without a census
 	remaining int // the lowest Remaining then
 	unknown   int // requests counted until then that may be of others
 	inFlight  int // our requests in flight then that have no outcome yet
@@ -62,41 +65,46 @@ type tally struct {
 }
 
 // settle records the outcome of a request, which may be one of the unknown ones.
-func (t *tally) settle(s Slot, o *Observation) {
-	if s.responses >= t.at {
+func (c *census) settle(s Slot, o *Observation) {
+	if s.responses >= c.at {
 		return
 	}
-	t.inFlight--
-	counted := o.RateLimit.Limit <= 0 || o.RateLimit.Remaining >= t.remaining
+	c.inFlight--
+	counted := o.RateLimit.Limit <= 0 || o.RateLimit.Remaining >= c.remaining
 	if !o.Sent.IsZero() && counted && o.StatusCode != http.StatusTooManyRequests {
-		t.unknown--
+		c.unknown--
 	}
 }
 
-// prove continues the tally with a response. Once it shows nobody else, its responses count for
-// that. It does not wait for late requests: these may be the unknown ones.
-func (b *Budget) prove() {
-	x, t := &b.others, &b.others.tally
-	if t.at == 0 {
-		*t = tally{b.responses, b.remaining(), b.limit - b.remaining() - b.own - x.opening, b.inFlight, 0}
+// takeCensus continues the census with a response. Once it shows nobody else, its responses count
+// as proof. It does not wait for late requests: these may be the unknown ones.
+func (b *Budget) takeCensus() {
+	x, c := &b.others, &b.others.census
+	if c.at == 0 {
+		*c = census{b.responses, b.remaining(), b.limit - b.remaining() - b.own - x.opening, b.inFlight, 0}
 	}
-	t.responses++
+	c.responses++
 	switch late := b.inFlight - b.recent.total; {
-	case t.unknown > t.inFlight:
-		x.alone = 0
-	case t.unknown <= 0, t.inFlight <= late:
-		x.alone += t.responses
+	case c.unknown > c.inFlight:
+		x.trust = 0
+	case c.unknown <= 0, c.inFlight <= late:
+		x.trust += c.responses
 	default:
 		return
 	}
-	*t = tally{}
+	*c = census{}
 }
 
-// watch infers from the response to one of our requests how many requests of others the window has.
-func (b *Budget) watch(s Slot, o *Observation, opened bool) {
+// inferOthers infers from the response to one of our requests how many requests of others the window
+// has counted. opened is whether it is the first response of the window.
+func (b *Budget) inferOthers(s Slot, o *Observation, opened bool) {
 	x := &b.others
 	took := o.Received.Sub(o.Sent)
 	x.took = min(took, 2*cmp.Or(x.took, took))
+	if opened && !b.day {
+		x.past.add(b.end.Add(-windowLength), 0)
+	}
+	x.past.add(o.Received, b.limit-o.RateLimit.Remaining-b.own-b.inFlight)
 	// came: requests that the window counted since the last response before ours was sent, without
 	// those that may have been ours. span: the time in which they came.
 	came, span := s.base-o.RateLimit.Remaining-b.admitted, o.Received.Sub(s.heard)
@@ -108,28 +116,44 @@ func (b *Budget) watch(s Slot, o *Observation, opened bool) {
 		case b.day:
 			return // most of what a day has counted is long over
 		case came > 0:
-			x.alone = min(x.alone, 0)
-		case b.epoch > 1 && x.alone >= 0: // nobody else waited for this window
-			x.alone = max(x.alone, trusted)
+			x.trust = min(x.trust, 0)
+		case b.epoch > 1 && x.trust >= 0: // nobody else waited for this window
+			x.trust = max(x.trust, trusted)
 		}
 	case came > 0:
-		x.alone = crowded
-	case x.alone >= 0 && x.alone < trusted:
-		b.prove()
+		x.trust = shared
+	case x.trust >= 0 && x.trust < trusted:
+		b.takeCensus()
 	}
 	// The estimate: as many as came during our request are in flight now. It falls slowly, by 1/8
 	// with each response, so that one quick response does not make others seem gone.
 	if span = max(span, took); span > 0 && came > 0 {
 		came = int((time.Duration(came)*x.took + span - 1) / span)
 	}
-	x.foreign = max(came, x.foreign-(x.foreign+7)/8)
+	x.inFlight = max(came, x.inFlight-(x.inFlight+7)/8)
 }
 
-// crowded reports whether others have used the key in the last windows.
-func (b *Budget) crowded() bool { return b.others.alone < 0 }
+// isShared reports whether others have used the key in the last windows.
+func (b *Budget) isShared() bool {
+	return b.others.trust < 0 || !b.slides && !b.day && b.others.opening > b.limit/strangePart
+}
+
+// leftToOthers returns how many requests of the window are left to others: those that they have in
+// flight or, if these are more, those that they have probably sent since the last response, and some
+// for processes that start (rule 10).
+func (b *Budget) leftToOthers() int {
+	if b.Processes <= 1 && !b.isShared() {
+		return 0
+	}
+	sent := 1 + min(b.limit/newcomersPart, newcomers)
+	if !b.slides {
+		sent += b.others.past.expect(b.now)
+	}
+	return max(sent, b.others.inFlight, b.Processes-1) // each process may have one in flight
+}
 
 // share returns how many requests that are not late may be in flight (rule 6).
-func (b *Budget) share(now time.Time) int {
+func (b *Budget) share() int {
 	left, x := b.left(), &b.others
 	switch {
 	case b.Processes == 1:
@@ -137,17 +161,14 @@ func (b *Budget) share(now time.Time) int {
 	case b.Processes > 1:
 		return max(1, left/(2*b.Processes))
 	}
-	part := max(1, unknownPart>>(max(0, x.alone)/2))
-	if now.Sub(b.heard) > quiet {
-		part = max(part, quietPart)
-	}
+	part := max(1, unknownPart>>(max(0, x.trust)/2))
 	// Their requests in flight may double while ours is in flight.
-	return max(1, (left-2*x.foreign)/part, min(fewAtOnce, (left-rushPart*x.foreign)/fewPart))
+	return max(1, (left-2*x.inFlight)/part, min(fewAtOnce, (left-rushPart*x.inFlight)/fewPart))
 }
 
-// blindly returns how many requests may be in flight without rate limit headers (rule 8).
-func (b *Budget) blindly() int {
-	if b.gate.closures > 0 {
+// withoutHeaders returns how many requests may be in flight without rate limit headers (rule 8).
+func (b *Budget) withoutHeaders() int {
+	if b.lockout.count > 0 {
 		return 1
 	}
 	return blindInFlight

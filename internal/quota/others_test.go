@@ -119,7 +119,7 @@ func sendSix(p *process) {
 	}
 }
 
-func TestBudgetClosure(t *testing.T) {
+func TestBudgetLockout(t *testing.T) {
 	for _, test := range []struct {
 		name              string
 		remaining         int
@@ -150,7 +150,7 @@ func TestBudgetClosure(t *testing.T) {
 			p.send()
 		})
 	}
-	t.Run("closures in a row last longer", func(t *testing.T) {
+	t.Run("lockouts in a row last longer", func(t *testing.T) {
 		p := newProcess(t)
 		var closed []time.Duration
 		for range 8 {
@@ -183,62 +183,69 @@ func TestBudgetReopen(t *testing.T) {
 	t.Run("has no effect on an open key", func(t *testing.T) {
 		p := newProcess(t)
 		assert.False(t, p.Reopen(p.now))
-		p.open(60, 10)
+		p.open(12, 10)
 		assert.False(t, p.Reopen(p.now))
 		p.send()
 		p.send()
 	})
 	t.Run("opens a window that is used up", func(t *testing.T) {
 		p := newProcess(t)
-		p.open(60, 0)
+		p.open(2, 0)
 		p.blocked()
 		assert.True(t, p.Reopen(p.now))
 		p.send()
 		p.blocked()
 	})
-	t.Run("lets requests go ahead ever more rarely, until one succeeds", func(t *testing.T) {
+	t.Run("lets one request go ahead each time", func(t *testing.T) {
 		p := newProcess(t)
 		ban(p)
-		var after []int // minutes after the request before
-		for begun, last := p.now, p.now; p.now.Sub(begun) < 90*time.Minute; p.now = p.now.Add(time.Second) {
-			if p.Reopen(p.now) {
-				ban(p)
-				after = append(after, int(p.now.Sub(last).Minutes()))
-				last = p.now
-			}
+		for range 3 {
+			assert.True(t, p.Reopen(p.now))
+			assert.False(t, p.Reopen(p.now), "one may go already")
+			asked := p.send()
+			assert.False(t, p.Reopen(p.now), "one is in flight")
+			p.Settle(asked, &quota.Observation{
+				Sent: p.now, Received: p.now, StatusCode: http.StatusTooManyRequests, RetryAfter: 24 * time.Hour,
+			}, p.now)
+			p.blocked()
 		}
-		assert.Equal(t, []int{0, 1, 2, 4, 8, 16, 16, 16, 16}, after)
-		p.now = p.now.Add(16 * time.Minute)
-		require.True(t, p.Reopen(p.now))
-		p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
-		ban(p)
-		assert.True(t, p.Reopen(p.now))
 	})
 }
 
 func TestBudgetBackground(t *testing.T) {
 	p := newProcess(t)
-	p.Reserve = 10
-	p.open(60, 10)
+	p.Reserve = 50
+	p.open(12, 10)
 	for range 4 {
 		_, _, ok := p.Admit(p.now, true)
 		require.True(t, ok)
 	}
 	_, w, ok := p.Admit(p.now, true)
-	require.False(t, ok, "a tenth of the window is left to the others")
+	require.False(t, ok, "half of the window is left to the others")
 	assert.Equal(t, quota.Reason(quota.Minute), w.Reason)
 	for range 6 {
 		p.send()
 	}
 }
 
-// TestBudgetClocks has a wall clock ahead of the monotonic one, as after a machine was suspended.
-func TestBudgetClocks(t *testing.T) {
+// A lockout or a window lasts for a day at most, unless Retry-After asks for more.
+func TestBudgetLongestLockout(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, date := range []time.Duration{0, -30 * 365 * day, -2 * day, -time.Hour, time.Hour, 2 * day, 30 * 365 * day} {
+		for _, reset := range []time.Duration{-30 * 365 * day, -day, time.Minute, day, 25 * time.Hour, 2 * day, 30 * 365 * day} {
+			for _, status := range []int{http.StatusOK, http.StatusTooManyRequests} {
+				for _, retryAfter := range []time.Duration{0, 30 * time.Second} {
+					p := newProcess(t)
+					p.Settle(p.send(), &quota.Observation{
+						Sent: p.now, Received: p.now, StatusCode: status, RetryAfter: retryAfter, Date: p.now.Add(date),
+						RateLimit: quota.RateLimit{Limit: 2, Remaining: 0, Reset: p.now.Add(reset)},
+					}, p.now)
+					assert.LessOrEqual(t, p.blocked().Until.Sub(p.now), day, "Date %v, Reset %v, status %d", date, reset, status)
+				}
+			}
+		}
+	}
 	p := newProcess(t)
-	p.now = time.Now() // with a monotonic reading
-	p.respond(p.send(), 60, 0, p.now.Add(time.Minute))
-	until := p.blocked().Until
-	p.now = until.Round(0).Add(time.Second) // of the wall clock alone
-	p.send()
-	assert.False(t, p.Earliest(p.now, 0, false).Before(p.now))
+	p.reject(2, 0, p.now.Add(time.Minute), 7*day)
+	assert.Equal(t, 7*day, p.blocked().Until.Sub(p.now))
 }

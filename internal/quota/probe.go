@@ -46,7 +46,7 @@ func (a *probes) settle(o *Observation, now time.Time) {
 // least a quarter of the limit must be left.
 func (b *Budget) needsProbe(now time.Time, reserve int) bool {
 	switch {
-	case b.gate.rejected:
+	case b.lockout.rejected:
 		return true
 	case b.epoch == 0:
 		return !b.blind
@@ -54,7 +54,7 @@ func (b *Budget) needsProbe(now time.Time, reserve int) bool {
 		return false
 	}
 	left := b.left()
-	return left-b.inFlight <= reserve || b.crowded() && left < b.limit/4
+	return left-b.inFlight <= reserve || b.isShared() && left < b.limit/4
 }
 
 // mayProbe reports whether a probe may be sent now, and if not, when to ask again. Where there
@@ -62,7 +62,7 @@ func (b *Budget) needsProbe(now time.Time, reserve int) bool {
 // one, after rejectedPatience.
 func (b *Budget) mayProbe(now time.Time) (time.Time, bool) {
 	a := &b.probes
-	roomy := !b.gate.rejected && (b.epoch == 0 || b.rolls())
+	roomy := !b.lockout.rejected && (b.epoch == 0 || b.rolls())
 	most, again := 2, a.at.Add(rejectedPatience)
 	if roomy {
 		most, again = max(b.limit, 1+unsentProbes), a.at.Add(patience)

@@ -22,7 +22,7 @@ func (b *Budget) GiveBack(s Slot) {
 // free ends the reservation of a request with that outcome.
 func (b *Budget) free(s Slot, o *Observation) {
 	b.inFlight--
-	b.others.tally.settle(s, o)
+	b.others.census.settle(s, o)
 	b.recent.remove(s.step)
 	if s.probe {
 		b.probes.inFlight--
@@ -49,7 +49,7 @@ func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
 	}
 	b.responses++
 	if o.Received.IsZero() || o.RateLimit.Limit <= 0 {
-		b.miss(o)
+		b.lose(o)
 	} else {
 		b.learn(s, o)
 	}
@@ -57,8 +57,8 @@ func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
 	case o.Received.IsZero():
 	case o.StatusCode == http.StatusTooManyRequests:
 		b.reject(s, *o)
-	case s.closures == b.gate.closures:
-		b.gate.rejected, b.gate.streak, b.gate.reopened = false, 0, 0
+	case s.lockouts == b.lockout.count:
+		b.lockout.rejected, b.lockout.streak = false, 0
 	}
 	b.blind = b.blind || !o.Received.IsZero()
 }
@@ -69,12 +69,12 @@ func (b *Budget) Learn(o *Observation, now time.Time) {
 	b.observe(now)
 	b.inFlight++
 	b.recent.add()
-	b.others.tally = tally{} // the request is not among those in flight
-	b.Settle(Slot{era: b.era, epoch: b.epoch, closures: b.gate.closures, step: b.recent.step, heard: b.heard}, o, now)
+	b.others.census = census{} // the request is not among those in flight
+	b.Settle(Slot{era: b.era, epoch: b.epoch, lockouts: b.lockout.count, step: b.recent.step, heard: b.heard}, o, now)
 }
 
-// miss counts a request without a response, or without a limit in it.
-func (b *Budget) miss(o *Observation) {
+// lose counts a request without a response, or without a limit in it.
+func (b *Budget) lose(o *Observation) {
 	b.own++
 	l := loss{response: b.responses}
 	if o.Received.IsZero() {
@@ -101,7 +101,7 @@ func (b *Budget) learn(s Slot, o *Observation) {
 	b.push(s.responses, b.responses, o.RateLimit.Remaining, o.Sent)
 	if o.StatusCode != http.StatusTooManyRequests { // a 429 may be of another window than it shows
 		b.own++
-		b.watch(s, o, order == windowNext)
+		b.inferOthers(s, o, order == windowNext)
 	}
 	if b.left() <= b.reserve(false) && !b.exhausted {
 		b.exhausted = true
@@ -113,8 +113,9 @@ func (b *Budget) learn(s Slot, o *Observation) {
 func (b *Budget) open(o *Observation) {
 	b.lost = slices.DeleteFunc(b.lost, func(l loss) bool { return !l.mayStray(o.Sent) })
 	b.low, b.floor = b.low[:0], 0
-	b.others.tally = tally{}
-	b.others.alone = max(b.others.alone, b.others.alone/2) // halves it below zero
+	x := &b.others
+	x.census, x.past = census{}, history{x.past.points[:0]}
+	x.trust = max(x.trust, x.trust/2) // shared ages
 	b.minutes = b.isMinute(o)
 	b.window = window{epoch: b.epoch + 1, slides: b.slides}
 	b.changes++

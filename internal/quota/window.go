@@ -191,15 +191,15 @@ func (b *Budget) grain() time.Duration {
 // endWithin is endOf for a Reset that is rounded down by at most grain.
 func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration) (time.Time, bool) {
 	const (
-		slack   = 10 * time.Second     // a minute's window that seems this much longer is still one
-		hour    = time.Hour            // clocks without a Date may differ by minutes, not by hours
-		longest = 400 * 24 * time.Hour // a Reset in more than a year is a mistake
+		slack   = 10 * time.Second // a minute's window that seems this much longer is still one
+		hour    = time.Hour        // clocks without a Date may differ by minutes, not by hours
+		longest = 24 * time.Hour   // the window of the day
 	)
-	left := o.RateLimit.Reset.Sub(o.Received)
-	if left > longest {
+	left := o.RateLimit.Reset.Sub(o.Received.Add(b.offset.Lo - b.margin - grain))
+	if left > longest+slack { // Reset or Date is wrong
 		return start.Add(windowLength), false
 	}
-	left += grain + b.margin - b.offset.Lo
+	left = min(left, longest)
 	end, most := o.Received.Add(left), start.Add(windowLength)
 	if off := end.Sub(most); off > 0 && off <= slack {
 		end = most

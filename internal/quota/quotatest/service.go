@@ -40,6 +40,7 @@ func (q *counter) roll(now time.Time) {
 	}
 	switch {
 	case q.slides():
+		q.start = now // while it has counted nothing
 		for len(q.hits) > 0 && !now.Before(q.hits[0].Add(q.length)) {
 			q.hits = q.hits[1:]
 		}
@@ -52,7 +53,7 @@ func (q *counter) left() int { return max(0, q.limit-len(q.hits)) }
 
 // free returns when there is room for the next request of a window that is used up.
 func (q *counter) free() time.Time {
-	if q.slides() {
+	if q.slides() && len(q.hits) > 0 {
 		return q.hits[0].Add(q.length)
 	}
 	return q.start.Add(q.length)
@@ -60,7 +61,7 @@ func (q *counter) free() time.Time {
 
 // reset returns the Reset of a window that has counted a request.
 func (q *counter) reset() time.Time {
-	if q.kind == Drained {
+	if q.kind == Drained && len(q.hits) > 0 {
 		return q.hits[len(q.hits)-1].Add(q.length)
 	}
 	return q.free()
@@ -76,11 +77,15 @@ type Service struct {
 	Skew      time.Duration // how far its clock is ahead of Clock
 	NoHeaders bool          // no X-RateLimit headers
 	NoDate    bool          // no Date header
+	BanAfter  int           // a ban of five minutes after that many further 429s in a row; 0 is never
 
 	mu          sync.Mutex
 	minute, day counter
 	arrivals    []time.Time
 	rejected    int
+	streak      int       // 429s in a row
+	bans        int       // so far
+	banned      time.Time // end of the last ban
 }
 
 // Answer returns the response to a request that arrives now, without Sent and Received.
@@ -90,22 +95,46 @@ func (s *Service) Answer() quota.Observation {
 	now := s.roll()
 	s.arrivals = append(s.arrivals, s.Clock())
 	o := quota.Observation{StatusCode: http.StatusOK}
-	if tight := s.tight(); tight.left() == 0 {
-		s.rejected++
+	if tight := s.tight(); tight.left() == 0 || now.Before(s.banned) {
 		o.StatusCode = http.StatusTooManyRequests
-		o.RetryAfter = max(time.Second, (tight.free().Sub(now) + time.Second - 1).Truncate(time.Second))
+		o.RetryAfter = max(time.Second, (s.reject(now).Sub(now) + time.Second - 1).Truncate(time.Second))
 	} else {
+		s.streak = 0
 		s.minute.hits = append(s.minute.hits, now)
 		s.day.hits = append(s.day.hits, now)
 	}
 	if tight := s.tight(); !s.NoHeaders {
 		reset := tight.reset().Add(time.Second - 1).Truncate(time.Second)
 		o.RateLimit = quota.RateLimit{Limit: tight.limit, Remaining: tight.left(), Reset: reset}
+		if now.Before(s.banned) {
+			o.RateLimit.Remaining = 0
+		}
 	}
 	if !s.NoDate {
 		o.Date = now.Truncate(time.Second)
 	}
 	return o
+}
+
+// reject counts a 429, and returns when the key may be used again.
+func (s *Service) reject(now time.Time) time.Time {
+	s.rejected++
+	if now.Before(s.banned) {
+		return s.banned
+	}
+	s.streak++
+	if s.BanAfter > 0 && s.streak > s.BanAfter {
+		s.bans, s.streak, s.banned = s.bans+1, 0, now.Add(5*time.Minute)
+		return s.banned
+	}
+	return s.tight().free()
+}
+
+// Bans returns how often the key was banned.
+func (s *Service) Bans() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bans
 }
 
 // Arrivals returns when each request arrived.

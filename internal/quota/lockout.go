@@ -16,51 +16,51 @@ const (
 	Ban    Scope = "ban"
 )
 
-// gate closes the key after a 429 (rule 5).
-type gate struct {
+// lockout is the time after a 429 in which the key sends nothing (rule 5).
+type lockout struct {
 	until    time.Time // nothing is sent before this time
-	scope    Scope     // the limit that closed the gate
+	scope    Scope     // the limit of the 429
 	rejected bool      // since the last 429, no request sent after it has succeeded
-	streak   int       // closures in a row
-	closures int       // number of closures
-	last     time.Time // when the last 429 came
-	reopened int       // uses of Reopen since a request has succeeded
+	streak   int       // lockouts in a row
+	count    int       // lockouts so far
 }
 
 // Reopen allows one probe although the key is closed, and reports whether it does (rule 9). It does
-// not if the key is open. After a probe that Reopen allowed was rejected too, it takes effect a
-// window later, then 2 windows, up to 16: the callers may call it on each refusal, and a service
-// that bans keys counts those requests.
+// not if the key is open, or if a probe is in flight.
 func (b *Budget) Reopen(now time.Time) bool {
 	b.observe(now)
-	g := &b.gate
-	closed := !Passed(now, g.until) || b.epoch > 0 && !Passed(now, b.end) && b.left() <= b.reserve(false)
-	if !closed || g.reopened > 0 && !Passed(now, g.last.Add(windowLength<<min(g.reopened-1, 4))) {
+	l := &b.lockout
+	usedUp := b.epoch > 0 && !l.rejected && !Passed(now, b.end) && b.left() <= b.reserve(false)
+	if Passed(now, l.until) && !usedUp {
 		return false
 	}
-	g.until, g.scope, g.streak = time.Time{}, "", 0
-	g.rejected = true // so that the next one is a probe
-	g.reopened++
+	l.until, l.scope, l.streak = time.Time{}, "", 0
+	l.rejected = true // so that the next one is a probe
 	b.changes++
 	return true
 }
 
-// reject closes the gate after a 429.
+// reject begins a lockout after a 429, or makes it longer.
 func (b *Budget) reject(s Slot, o Observation) {
-	if s.closures == b.gate.closures { // not a further 429 to requests sent before the closure
-		b.gate.closures++
-		b.gate.streak++
+	l := &b.lockout
+	if s.lockouts == l.count { // not a further 429 to requests sent before the lockout
+		l.count++
+		l.streak++
 	}
-	if !b.gate.rejected {
+	if !l.rejected {
 		b.unexpected429(s, &o)
 	}
-	if b.trickles(&o) {
+	switch {
+	case b.freesOneByOne(&o):
 		o.RetryAfter = windowLength / 2
+	case b.slides && b.isShared():
+		// All who share a sliding window wait for the same request to leave it: whoever got a 429
+		// lets the others have what becomes free.
+		o.RetryAfter = max(o.RetryAfter, windowLength)
 	}
-	b.gate.rejected, b.gate.last = true, Later(b.gate.last, o.Received)
-	until, scope := b.closedUntil(&o)
-	if until.After(b.gate.until) {
-		b.gate.until, b.gate.scope = until, scope
+	l.rejected = true
+	if until, scope := b.lockedUntil(&o); until.After(l.until) {
+		l.until, l.scope = until, scope
 		b.changes++
 	}
 }
@@ -72,19 +72,19 @@ func (b *Budget) unexpected429(s Slot, o *Observation) {
 		b.margin = resetMargin
 		b.distrust = b.distrust || !b.offset.Known
 	case !s.probe && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 && o.RetryAfter <= windowLength:
-		b.others.alone = crowded // another process used up the window
+		b.others.trust = shared // another process used up the window
 	}
 }
 
-// trickles reports whether short closures follow each other, without headers. The service then
+// freesOneByOne reports whether short lockouts follow each other, without headers. The service then
 // counts in a sliding window, in which requests become free one by one.
-func (b *Budget) trickles(o *Observation) bool {
-	return b.epoch == 0 && b.gate.closures > 1 && o.Received.Sub(b.gate.until) < windowLength &&
+func (b *Budget) freesOneByOne(o *Observation) bool {
+	return b.epoch == 0 && b.lockout.count > 1 && o.Received.Sub(b.lockout.until) < windowLength &&
 		o.RetryAfter > 0 && o.RetryAfter < windowLength/2
 }
 
-// closedUntil returns how long the gate stays closed after a 429, and the limit that closed it.
-func (b *Budget) closedUntil(o *Observation) (time.Time, Scope) {
+// lockedUntil returns the end of the lockout after a 429, and the limit that it is due to.
+func (b *Budget) lockedUntil(o *Observation) (time.Time, Scope) {
 	grain := b.grain()
 	if o.RetryAfter > 0 {
 		grain = 0 // Retry-After is rounded up
@@ -128,15 +128,15 @@ func ScopeOf(o *Observation, end time.Time) Scope {
 	return Minute
 }
 
-// backoff returns the shortest wait after a 429. It is 0 after the first 429 in a row that has
+// backoff returns the shortest lockout after a 429. It is 0 after the first 429 in a row that has
 // Retry-After or Reset. Without them (unknown), it is a window, doubled up to 16 windows; else 1 s,
 // doubled up to a minute.
 func (b *Budget) backoff(unknown bool) time.Duration {
 	switch {
 	case unknown:
-		return windowLength << min(b.gate.streak-1, 4)
-	case b.gate.streak > 1:
-		return min(time.Second<<min(b.gate.streak-2, 6), windowLength)
+		return windowLength << min(b.lockout.streak-1, 4)
+	case b.lockout.streak > 1:
+		return min(time.Second<<min(b.lockout.streak-2, 6), windowLength)
 	}
 	return 0
 }

@@ -1,0 +1,152 @@
+package quotatest
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/petstore/petstore-go/internal/quota"
+)
+
+// Process is a process with a Budget of its own, whose calls queue for it.
+type Process struct {
+	Budget   quota.Budget
+	Start    time.Time     // of its first calls
+	Stop     time.Time     // no call begins from then on; zero stands for the end of the run
+	Workers  int           // each makes one call at a time
+	Every    time.Duration // mean time from one call of a worker to its next; 0 is none
+	CatchUp  bool          // a worker that is late makes up for its delay
+	Done     int           // calls that succeeded
+	Rejected int           // 429s
+
+	queue []*worker
+	wake  time.Time
+}
+
+// worker makes one call at a time.
+type worker struct {
+	next  time.Time // of its next call
+	calls int
+}
+
+// run is processes that use one key, in virtual time without goroutines.
+type run struct {
+	service *Service
+	random  *rand.Rand
+	now     time.Time
+	events  events
+}
+
+// event is what happens at a time; those of the same time happen in the order of their numbers.
+type event struct {
+	at     time.Time
+	number int
+	do     func()
+}
+
+type events struct {
+	list  []event
+	total int
+}
+
+func (e *events) Len() int      { return len(e.list) }
+func (e *events) Swap(i, j int) { e.list[i], e.list[j] = e.list[j], e.list[i] }
+func (e *events) Push(x any)    { e.list = append(e.list, x.(event)) }
+
+func (e *events) Less(i, j int) bool {
+	if c := e.list[i].at.Compare(e.list[j].at); c != 0 {
+		return c < 0
+	}
+	return e.list[i].number < e.list[j].number
+}
+
+func (e *events) Pop() any {
+	last := e.list[len(e.list)-1]
+	e.list = e.list[:len(e.list)-1]
+	return last
+}
+
+// at has something happen at a time.
+func (r *run) at(t time.Time, do func()) {
+	r.events.total++
+	heap.Push(&r.events, event{quota.Later(r.now, t), r.events.total, do})
+}
+
+// Run has processes use the key of a service from start to end. Requests take 20 to 200 ms, part of
+// it before the service counts them.
+func Run(s *Service, random *rand.Rand, processes []*Process, start, end time.Time) {
+	r := &run{service: s, random: random, now: start}
+	s.Clock = func() time.Time { return r.now }
+	for _, p := range processes {
+		for range p.Workers {
+			first := p.Start.Add(time.Duration(random.Float64() * float64(p.Every)))
+			p.schedule(r, &worker{next: first})
+		}
+	}
+	for r.events.Len() > 0 {
+		e := heap.Pop(&r.events).(event)
+		if e.at.After(end) {
+			return
+		}
+		r.now = e.at
+		e.do()
+	}
+}
+
+// schedule has a worker make its next call.
+func (p *Process) schedule(r *run, w *worker) {
+	if w.calls > 0 {
+		if !p.CatchUp {
+			w.next = quota.Later(w.next, r.now)
+		}
+		w.next = w.next.Add(time.Duration((0.5 + r.random.Float64()) * float64(p.Every)))
+	}
+	w.calls++
+	if at := quota.Later(w.next, r.now); p.Stop.IsZero() || at.Before(p.Stop) {
+		r.at(at, func() {
+			p.queue = append(p.queue, w)
+			p.dispatch(r)
+		})
+	}
+}
+
+// dispatch sends the requests that the budget admits.
+func (p *Process) dispatch(r *run) {
+	for len(p.queue) > 0 {
+		slot, wait, ok := p.Budget.Admit(r.now, false)
+		if !ok {
+			if !wait.Wake.IsZero() && !wait.Wake.Equal(p.wake) {
+				p.wake = wait.Wake
+				r.at(wait.Wake, func() { p.dispatch(r) })
+			}
+			return
+		}
+		w := p.queue[0]
+		p.queue = p.queue[1:]
+		p.send(r, w, slot)
+	}
+}
+
+// send sends a request.
+func (p *Process) send(r *run, w *worker, slot quota.Slot) {
+	sent := r.now
+	took := 20*time.Millisecond + time.Duration(r.random.Int64N(int64(180*time.Millisecond)))
+	out := time.Duration((0.1 + 0.8*r.random.Float64()) * float64(took))
+	r.at(sent.Add(out), func() {
+		o := r.service.Answer()
+		r.at(sent.Add(took), func() {
+			o.Sent, o.Received = sent, r.now
+			p.Budget.Settle(slot, &o, r.now)
+			if o.StatusCode == http.StatusTooManyRequests {
+				p.Rejected++
+				p.queue = slices.Insert(p.queue, 0, w) // a retried call keeps its place
+			} else {
+				p.Done++
+				p.schedule(r, w)
+			}
+			p.dispatch(r)
+		})
+	})
+}
