@@ -50,9 +50,6 @@ func handle(mux *http.ServeMux, pattern string, h http.Handler) {
 
 // handled returns whether a handler of WithHandler is there for a request.
 func (s *Server) handled(r *http.Request) bool {
-	if len(s.config.handlers) == 0 {
-		return false
-	}
 	_, pattern := s.mux.Handler(r)
 	return slices.ContainsFunc(s.config.handlers, func(h patternHandler) bool { return h.pattern == pattern })
 }

@@ -22,6 +22,7 @@ type response struct {
 	hint        string      // why the request was refused
 	quota       quota
 	wire        Wire
+	broken      bool // the wire shows nothing of the response
 	fault       *Fault
 	until       time.Time // when a 429 allows the next request, zero if it does not say
 	lost        error     // why there is no response
@@ -49,11 +50,11 @@ func (a *response) set(key, value string) {
 
 // apply changes the response as a fault says.
 func (a *response) apply(f *Fault) {
-	a.fault, a.wire = f, f.Wire
+	a.fault, a.wire, a.broken = f, f.Wire, !f.Wire.shows()
 	if f.Status != 0 {
 		a.status = f.Status
 	}
-	if f.Status != 0 || !f.Wire.shows() {
+	if f.Status != 0 || a.broken {
 		a.hint = "injected " + f.String()
 	}
 	if f.Status >= http.StatusBadRequest {
@@ -110,7 +111,7 @@ func bodiless(status int) bool {
 }
 
 // sent reports whether anything of a response is sent.
-func (a *response) sent() bool { return a.lost == nil && a.wire.shows() }
+func (a *response) sent() bool { return a.lost == nil && !a.broken }
 
 // comeBack returns the time until which a 429 asks its client to wait, the zero time if it does not
 // ask. The Retry-After of a 503 concerns only the call that got it: section 8.3 is about a 429.
@@ -129,8 +130,8 @@ func (a *response) deliver(w http.ResponseWriter, x *exchange) {
 	if a.lost != nil {
 		panic(http.ErrAbortHandler)
 	}
-	if breakOff := a.wire.row().breakOff; breakOff != nil {
-		breakOff(w)
+	if a.broken {
+		a.wire.row().breakOff(w)
 		return
 	}
 	maps.Copy(w.Header(), a.header)

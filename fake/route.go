@@ -75,7 +75,7 @@ func (s *Server) findRoute(method string, r *http.Request) route {
 		}
 	}
 	switch {
-	case s.handled(r):
+	case len(s.config.handlers) > 0 && s.handled(r):
 		return route{respond: (*Server).serveHandler}
 	case found:
 		return route{respond: (*Server).refuseMethod, allow: strings.Join(allow, ", ")}

@@ -72,7 +72,7 @@ func (x *exchange) respond(refusing bool) (a response) {
 	x.readBody()
 	if refusing {
 		if f := s.faults.pick(x, true); f != nil {
-			return response{wire: WireRefuse, fault: f, lost: x.pause(f.Delay)}
+			return response{wire: WireRefuse, broken: true, fault: f, lost: x.pause(f.Delay)}
 		}
 	}
 	x.enterJournal()
