@@ -5,13 +5,16 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -20,13 +23,13 @@ import (
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/faketest"
 	"github.com/petstore/petstore-go/petstoreotel"
+	"github.com/petstore/petstore-go/petstoreredis"
 )
 
 // rule is an alert of alerts.yml.
 type rule struct {
 	Alert, Expr string
 	For         time.Duration
-	Annotations map[string]string
 }
 
 func rules(t *testing.T) []rule {
@@ -46,6 +49,7 @@ type service struct {
 	each, deadline time.Duration // between two bursts of calls, by default 2 s; of a call, by default an hour
 	burst          int           // calls in a burst, by default 1
 	options        []petstore.Option
+	redis          bool // the limiter is that of petstoreredis, whose Redis is down
 	want           string
 }
 
@@ -67,6 +71,7 @@ func TestAlerts(t *testing.T) {
 		"a queue":          {each: time.Minute / 63, want: "PetstoreCallsWait"},
 		"twice the plan":   {each: twice, want: "PetstoreCallsWait PetstoreWaitsGivenUp"},
 		"429s":             {fault: &fake.Fault{Status: 429, RetryAfter: "1", Chance: 0.05}, want: "PetstoreRateLimited"},
+		"a lost Redis":     {redis: true, each: 10 * time.Minute, want: "PetstoreRedisLost"},
 		"an idle program":  {each: time.Hour},
 		"a 429":            {fault: &fake.Fault{Status: 429, RetryAfter: "1", Times: 1}},
 		"a create, reset":  {fault: &fake.Fault{Wire: fake.WireReset, Operation: petstore.OpCreatePet, Times: 1}},
@@ -87,56 +92,68 @@ func (s service) run(t *testing.T) {
 	}
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		m := newMonitor(t)
-		begun := time.Now()
-		var pods []*pod
+		var pods []*telemetry
 		for n := range max(1, s.pods) {
 			pods = append(pods, s.start(t, server, n))
 		}
-		for ; time.Since(begun) < 25*time.Minute; time.Sleep(scrapeInterval) {
-			if time.Since(begun) == 5*time.Minute && s.fault != nil {
+		for at := time.Duration(0); at < 25*time.Minute; at += scrapeInterval {
+			if at == 5*time.Minute && s.fault != nil {
 				fault := *s.fault
 				fault.Times = cmp.Or(fault.Times, fake.Forever)
 				server.Inject(fault)
 			}
-			for n, p := range pods {
-				age := time.Since(begun)
-				m.scrape(fmt.Sprint("pod-", n), p.telemetry.registry, age >= p.from && age < p.to)
+			for n, pod := range pods {
+				m.scrape(fmt.Sprint("pod-", n), pod.registry)
 			}
 			m.evaluate()
+			time.Sleep(scrapeInterval)
 		}
 		time.Sleep(time.Hour) // for the calls to end
+		maps.DeleteFunc(m.fired, func(_ string, fired bool) bool { return !fired })
 		assert.Equal(t, s.want, strings.Join(slices.Sorted(maps.Keys(m.fired)), " "))
 	}, fake.WithPlan(s.plan))
 }
 
-// pod is a process of the service, with a client of its own, for a part of the 25 minutes.
-type pod struct {
-	from, to  time.Duration
-	telemetry *telemetry
-}
-
-func (s service) start(t *testing.T, server *fake.Server, n int) *pod {
+// start starts a process of the service, for the 25 minutes or a part of them.
+func (s service) start(t *testing.T, server *fake.Server, n int) *telemetry {
 	t.Helper()
 	tel, err := startTelemetry()
 	require.NoError(t, err)
+	limiter := petstore.NewLimiter(petstore.Processes(1 + s.pods/2))
+	if s.redis {
+		limiter = lostRedis(t, tel)
+	}
 	client, err := petstore.NewClient("https://petstore.example.com/v1", server.APIKey(), append(s.options,
-		petstore.WithLimiter(petstore.NewLimiter(petstore.Processes(1+s.pods/2))),
+		petstore.WithLimiter(limiter),
 		petstoreotel.New(petstoreotel.WithMeterProvider(tel.meters)), petstore.WithHTTPClient(server.HTTPClient()))...)
 	require.NoError(t, err)
-	p := &pod{0, 25 * time.Minute, tel}
+	from, to := time.Duration(0), 25*time.Minute
 	if replaced := time.Duration(5+n%4) * time.Minute; n >= 4 {
-		p.from = replaced
+		from = replaced
 	} else if s.pods > 0 {
-		p.to = replaced
+		to = replaced
 	}
-	go s.work(t.Context(), client, p)
-	return p
+	time.AfterFunc(from, func() { s.work(t.Context(), client, to-from) })
+	return tel
+}
+
+// lostRedis returns a limiter whose Redis is down.
+func lostRedis(t *testing.T, tel *telemetry) petstore.Limiter {
+	t.Helper()
+	refused := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379", Dialer: refused})
+	t.Cleanup(func() {
+		_ = rdb.Close()
+		time.Sleep(time.Minute) // until it no longer dials
+	})
+	l, err := petstoreredis.NewLimiter(rdb, "key", petstoreredis.WithMeterProvider(tel.meters))
+	require.NoError(t, err)
+	return l
 }
 
 // work makes calls; every second one is a create.
-func (s service) work(ctx context.Context, client *petstore.Client, p *pod) {
-	time.Sleep(p.from)
-	ctx, cancel := context.WithTimeout(ctx, p.to-p.from)
+func (s service) work(ctx context.Context, client *petstore.Client, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	for n := 0; ctx.Err() == nil; n++ {
 		for range max(1, s.burst) {

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,5 +37,35 @@ createPet  internal  2.08s  http.response.status_code=201
 			assert.Contains(t, out, text)
 		}
 		assert.NotContains(t, out, fake.DefaultAPIKey)
+	})
+}
+
+// TestDashboard holds that each query of the dashboard finds something after a run of the example.
+func TestDashboard(t *testing.T) {
+	text, err := os.ReadFile("dashboard.json")
+	require.NoError(t, err)
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &dashboard))
+	synctest.Test(t, func(t *testing.T) {
+		tel, err := startTelemetry()
+		require.NoError(t, err)
+		lostRedis(t, tel)
+		m := newMonitor(t)
+		for range 2 {
+			require.NoError(t, tel.record(t.Context(), io.Discard))
+			time.Sleep(scrapeInterval)
+			m.scrape("pod-1", tel.registry)
+		}
+		for _, panel := range dashboard.Panels {
+			for _, target := range panel.Targets {
+				query := strings.NewReplacer("$__rate_interval", "5m", "$job", ".*", "$server", ".*").Replace(target.Expr)
+				assert.True(t, m.finds(query), "%s: %s", panel.Title, query)
+			}
+		}
 	})
 }

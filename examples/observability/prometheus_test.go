@@ -11,10 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/stretchr/testify/require"
 )
 
@@ -37,35 +35,24 @@ func newMonitor(t *testing.T) *monitor {
 	}
 }
 
-// scrape stores what the registry of an instance exports now, if the instance runs.
-func (m *monitor) scrape(instance string, registry *prometheus.Registry, runs bool) {
-	now := time.Now().UnixMilli()
-	if runs {
-		families, err := registry.Gather()
-		require.NoError(m.t, err)
-		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, families...)
-		require.NoError(m.t, err)
-		for _, s := range samples {
-			all := map[string]string{"job": "shop", "instance": instance}
-			for name, v := range s.Metric {
-				all[string(name)] = string(v)
-			}
-			m.add(labels.FromMap(all), now, float64(s.Value))
+// scrape stores what the registry of an instance exports now.
+func (m *monitor) scrape(instance string, registry *prometheus.Registry) {
+	families, err := registry.Gather()
+	require.NoError(m.t, err)
+	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, families...)
+	require.NoError(m.t, err)
+	for _, sample := range samples {
+		all := map[string]string{"job": "shop", "instance": instance}
+		for name, v := range sample.Metric {
+			all[string(name)] = string(v)
 		}
-	}
-	for _, s := range m.series {
-		if s.Metric.Get("instance") == instance && s.Floats[len(s.Floats)-1].T != now { // it has ended
-			m.add(s.Metric, now, math.Float64frombits(value.StaleNaN))
+		of := labels.FromMap(all)
+		if m.series[of.String()] == nil {
+			m.series[of.String()] = &promql.Series{Metric: of}
 		}
+		s := m.series[of.String()]
+		s.Floats = append(s.Floats, promql.FPoint{T: time.Now().UnixMilli(), F: float64(sample.Value)})
 	}
-}
-
-func (m *monitor) add(of labels.Labels, now int64, v float64) {
-	if m.series[of.String()] == nil {
-		m.series[of.String()] = &promql.Series{Metric: of}
-	}
-	s := m.series[of.String()]
-	s.Floats = append(s.Floats, promql.FPoint{T: now, F: v})
 }
 
 // Querier implements [storage.Queryable].
@@ -74,27 +61,25 @@ func (m *monitor) Querier(int64, int64) (storage.Querier, error) {
 }
 
 func (m *monitor) choose(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	found := &seriesSet{}
+	found := &seriesSet{SeriesSet: storage.EmptySeriesSet(), at: -1}
 	for _, key := range slices.Sorted(maps.Keys(m.series)) {
 		s := m.series[key]
 		if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(s.Metric.Get(m.Name)) }) {
-			found.rest = append(found.rest, promql.NewStorageSeries(*s))
+			found.all = append(found.all, promql.NewStorageSeries(*s))
 		}
 	}
 	return found
 }
 
-// seriesSet implements [storage.SeriesSet].
-type seriesSet struct{ at, rest []storage.Series }
-
-func (s *seriesSet) Next() bool {
-	n := min(1, len(s.rest))
-	s.at, s.rest = s.rest[:n], s.rest[n:]
-	return n == 1
+// seriesSet has the series that a query selects.
+type seriesSet struct {
+	storage.SeriesSet
+	all []storage.Series
+	at  int
 }
-func (s *seriesSet) At() storage.Series              { return s.at[0] }
-func (*seriesSet) Err() error                        { return nil }
-func (*seriesSet) Warnings() annotations.Annotations { return nil }
+
+func (s *seriesSet) Next() bool         { s.at++; return s.at < len(s.all) }
+func (s *seriesSet) At() storage.Series { return s.all[s.at] }
 
 // evaluate evaluates the alerts, and keeps the names of those that fire.
 func (m *monitor) evaluate() {
@@ -107,9 +92,7 @@ func (m *monitor) evaluate() {
 		if m.since[name].IsZero() {
 			m.since[name] = time.Now()
 		}
-		if time.Since(m.since[name]) >= r.For {
-			m.fired[name] = true
-		}
+		m.fired[name] = m.fired[name] || time.Since(m.since[name]) >= r.For
 	}
 }
 
