@@ -43,7 +43,9 @@ func handle(err error) string {
 		return "there is no such pet"
 	case errors.Is(err, petstore.ErrInvalidResponse):
 		return "this is not the response of the service: check the network"
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, petstore.ErrTimeout):
+		return "the service is slow: try again later"
+	case errors.Is(err, petstore.ErrStopped), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "this program was asked to stop, or gave the call too little time"
 	}
 	if e, ok := errors.AsType[*petstore.APIError](err); ok {
@@ -83,6 +85,8 @@ func run(ctx context.Context, server *fake.Server, w io.Writer) error {
 	show(w, "A 200 that is not from the service", list(ctx, client))
 	server.Inject(fake.Fault{Wire: fake.WireReset})
 	show(w, "A connection that breaks (retried by default)", list(ctx, client, once))
+	server.Inject(fake.Fault{Delay: time.Second})
+	show(w, "A response that takes longer than WithCallTimeout", list(ctx, client, petstore.WithCallTimeout(50*time.Millisecond)))
 	server.Inject(fake.Fault{AfterCommit: true, Status: 503})
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex", CategoryID: 1})
 	show(w, "A create that failed after it was carried out (never repeated)", err)

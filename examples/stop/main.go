@@ -26,8 +26,8 @@ func work(stop context.Context, server *fake.Server, pets int) (added int, err e
 	client := server.Client(petstore.WithStop(stop))
 	for ; added < pets; added++ {
 		_, err := client.CreatePet(context.WithoutCancel(stop), petstore.NewPet{Name: fmt.Sprint("Pet ", added)})
-		if stop.Err() != nil && errors.Is(err, petstore.ErrNotSent) {
-			break // nothing was lost
+		if errors.Is(err, petstore.ErrStopped) {
+			break // before the pet was sent
 		} else if err != nil {
 			return added, err
 		}

@@ -99,6 +99,8 @@ func refuse(w http.ResponseWriter, err error) {
 	case known:
 		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
+	case errors.Is(err, petstore.ErrTimeout):
+		http.Error(w, "the pet store is slow", http.StatusGatewayTimeout)
 	default:
 		http.Error(w, "the pet store has a problem", http.StatusBadGateway)
 	}

@@ -51,6 +51,7 @@ func TestVisitors_failures(t *testing.T) {
 			`{"name":"Rex","categoryId":1}`, 502, "look before you add it again",
 		},
 		"the key is banned":   {fake.Fault{Status: 429, RetryAfter: "3600"}, `{"name":"Rex","categoryId":1}`, 503, "try again later"},
+		"the store is slow":   {fake.Fault{Delay: time.Minute}, `{"name":"Rex","categoryId":1}`, 502, "look before you add"},
 		"the key is refused":  {fake.Fault{Status: 401}, `{"name":"Rex","categoryId":1}`, 502, "the pet store has a problem"},
 		"the pet has no name": {fake.Fault{}, `{"categoryId":1}`, 400, "this is no pet"},
 	} {
@@ -58,7 +59,7 @@ func TestVisitors_failures(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
 				server := fake.NewTestServer(t)
-				if test.fault.Status > 0 {
+				if test.status != 400 {
 					server.Inject(test.fault)
 				}
 				client := server.Client(logFailures(slog.New(slog.NewTextHandler(&log, nil))))
@@ -78,6 +79,8 @@ func TestVisitors_failures(t *testing.T) {
 
 func TestVisitors_hangUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		slow := fake.NewTestServer(t, fake.WithLatency(time.Minute))
+		assert.Equal(t, 504, serve(t, visitors(slow.Client()), time.Hour, "GET", "/pets", "").Code)
 		server := fake.NewTestServer(t, fake.WithLatency(time.Second), fake.WithStrict())
 		client := server.Client()
 		assert.Equal(t, 502, serve(t, visitors(client), time.Millisecond, "GET", "/pets", "").Code)
