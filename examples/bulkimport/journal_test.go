@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,8 +53,11 @@ func (j *journal) events() map[int]event {
 // for the moment between fork and exec.
 func TestJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pets.csv.journal")
-	require.NoError(t, journalOf(t, path, sampleEntries()...).file.Close())
-	j := journalOf(t, path)
+	j := journalOf(t, path, sampleEntries()...)
+	_, err := j.file.WriteString(strings.Repeat("x", 500)) // more than the next entry overwrites
+	require.NoError(t, errors.Join(err, j.file.Close()))
+	require.NoError(t, journalOf(t, path).file.Close())
+	j = journalOf(t, path)
 	assert.Equal(t, map[int]event{2: created, 3: rejected, 4: unsent, 5: unknown, 6: unknown}, j.events())
 	assert.True(t, j.added(1<<63-1))
 	assert.Equal(t, 4, j.number(created, rejected, unknown))
