@@ -93,7 +93,7 @@ func perform[T any](
 	if err = k.run(); err == nil {
 		value, response, err = decodeResponse(k, decode)
 	}
-	if last := k.progress.last; last != nil && !last.guard.Abandoned() { // else it may still be written to
+	if last := k.progress.last; last != nil && !last.hangs() { // else it may still be written to
 		c.shared.buffers.Put(last.buffer)
 	}
 	return value, response, err
@@ -107,9 +107,12 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 	case c == nil || c.shared == nil:
 		return nil, argumentError(r.operation.name, "Client", "was not made by NewClient")
 	}
-	config, err := c.shared.config.call.with(opts)
-	if err != nil {
-		return nil, withOperation(err, r.operation.name)
+	config := &c.shared.config.call
+	if len(opts) > 0 {
+		var err error
+		if config, err = config.with(opts); err != nil {
+			return nil, withOperation(err, r.operation.name)
+		}
 	}
 	k := &call{client: c, operation: r.operation, config: config, id: rand.Uint64(), url: *c.shared.baseURL, body: r.body}
 	k.ctx, k.url.RawQuery = ctx, r.query
@@ -200,8 +203,8 @@ func (k *call) ended() error {
 	if p.ended == nil {
 		p.ended = endOf(k.ctx)
 	}
-	if p.ended == nil {
-		p.ended = k.client.stopped()
+	if stop := k.client.shared.config.stop; p.ended == nil && stop.Err() != nil {
+		p.ended = &stoppedError{cause: foreign(context.Cause(stop))}
 	}
 	return p.ended
 }

@@ -185,11 +185,8 @@ func argumentError(operation, argument, reason string) error {
 	return &ArgumentError{operation, argument, reason}
 }
 
-// with returns c with opts applied; c itself if there are none.
+// with returns c with opts applied.
 func (c *callConfig) with(opts []CallOption) (*callConfig, error) {
-	if len(opts) == 0 {
-		return c, nil
-	}
 	changed := *c
 	return &changed, applyAll(opts, func(o CallOption) error { return o.applyCall(&changed) })
 }

@@ -255,15 +255,6 @@ func reopener(l Limiter) func(keyID string) {
 // itself.
 const maxWrappedLimiters = 100
 
-// stopped returns a *stoppedError if WithStop has ended the calls, else nil.
-func (c *Client) stopped() error {
-	stop := c.shared.config.stop
-	if stop.Err() == nil {
-		return nil
-	}
-	return &stoppedError{cause: foreign(context.Cause(stop))}
-}
-
 // BaseURL returns the base URL that was given to NewClient, without a trailing slash; empty for the
 // zero Client and for nil.
 func (c *Client) BaseURL() string {

@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/retry"
 )
@@ -49,26 +47,6 @@ var (
 	// [WithCallTimeout]. Such an error has a [net.Error] in it, whose Timeout returns true.
 	ErrTimeout = errors.New("petstore: timeout")
 )
-
-// endOf returns a *deadline.EndedError if ctx has ended, else nil. Its cause may be the error of
-// another call, which says nothing about this one.
-func endOf(ctx context.Context) error {
-	if deadline.Err(ctx) == nil {
-		return nil // before the list escapes
-	}
-	return deadline.EndOf(ctx, ErrOutcomeUnknown, ErrNotSent, ErrStopped)
-}
-
-// foreign returns the error of a function, a transport or a limiter of the user. It matches what err
-// matches, but nothing that is about this call, or about the end of its context.
-func foreign(err error) error {
-	return errtext.Hide(ofLimiter(err), ErrTimeout, context.Canceled, context.DeadlineExceeded)
-}
-
-// ofLimiter returns the error of a limiter, which may be about the end of the call's context.
-func ofLimiter(err error) error {
-	return errtext.Hide(err, ErrOutcomeUnknown, ErrNotSent, ErrStopped)
-}
 
 // timeoutError reports that an attempt or a call exceeded its timeout.
 type timeoutError struct{ text string }

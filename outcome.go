@@ -200,3 +200,23 @@ func (k *call) bodyStart() []byte {
 
 // idText returns the call_id of the log.
 func (k *call) idText() string { return strconv.FormatUint(k.id, 16) }
+
+// endOf returns a *deadline.EndedError if ctx has ended, else nil. Its cause may be the error of
+// another call, which says nothing about this one.
+func endOf(ctx context.Context) error {
+	if deadline.Err(ctx) == nil {
+		return nil // before the list escapes
+	}
+	return deadline.EndOf(ctx, ErrOutcomeUnknown, ErrNotSent, ErrStopped)
+}
+
+// foreign returns the error of a function, a transport or a limiter of the user. It matches what err
+// matches, but nothing that is about this call, or about the end of its context.
+func foreign(err error) error {
+	return errtext.Hide(ofLimiter(err), ErrTimeout, context.Canceled, context.DeadlineExceeded)
+}
+
+// ofLimiter returns the error of a limiter, which may be about the end of the call's context.
+func ofLimiter(err error) error {
+	return errtext.Hide(err, ErrOutcomeUnknown, ErrNotSent, ErrStopped)
+}

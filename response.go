@@ -5,9 +5,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/headers"
-	"github.com/petstore/petstore-go/internal/quota"
 )
 
 // Response describes the last HTTP exchange of the call that returned a result or an [APIError].
@@ -114,33 +111,4 @@ type Observation struct {
 	// NotDone reports whether the service certainly did not carry out the request: it was not sent,
 	// or refused, as with a 429.
 	NotDone bool
-}
-
-// quota returns o as the type of package quota, which cannot import this package.
-func (o *Observation) quota() quota.Observation {
-	switch o.Delivery {
-	case DeliveryNotTried:
-		return quota.Observation{}
-	case DeliveryNotSent:
-		return quota.Observation{Received: o.Received}
-	case DeliveryNoResponse:
-		return quota.Observation{Sent: o.Sent, Abandoned: o.Abandoned}
-	}
-	return quota.Observation{
-		Sent: o.Sent, Received: o.Received, StatusCode: o.StatusCode,
-		RateLimit: quota.RateLimit(o.RateLimit), RetryAfter: o.RetryAfter, Date: o.Date, Abandoned: o.Abandoned,
-	}
-}
-
-// opensAt returns the time from which a 429 allows the next request; zero if the response does not
-// say.
-func opensAt(o Observation) time.Time {
-	q := o.quota()
-	return quota.OpensAt(&q, headers.WindowEnd(q.RateLimit, q.Date, q.Received))
-}
-
-// scopeOf returns the scope of a 429.
-func scopeOf(o Observation) LimitScope {
-	q := o.quota()
-	return LimitScope(quota.ScopeOf(&q, headers.WindowEnd(q.RateLimit, q.Date, q.Received)))
 }

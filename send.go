@@ -36,7 +36,7 @@ func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
 		p.refused = k.refusal(a, err)
 		return nil, p.refused
 	}
-	if p.last != nil && !p.last.guard.Abandoned() {
+	if p.last != nil && !p.last.hangs() {
 		a.buffer = p.last.buffer
 	}
 	p.last = a
@@ -260,6 +260,9 @@ func (a *attempt) result() retry.Result {
 func (a *attempt) succeeded() bool {
 	return a.err == nil && a.call.operation.succeeds(a.response.StatusCode)
 }
+
+// hangs reports whether the transport has not returned, and may still write to the buffer.
+func (a *attempt) hangs() bool { return a.guard != nil && a.guard.Abandoned() }
 
 // unauthorized reports whether the service refused the key of a.
 func (a *attempt) unauthorized() bool { return a.response.StatusCode == http.StatusUnauthorized }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/petstore/petstore-go/internal/decimal"
 	"github.com/petstore/petstore-go/internal/errtext"
 )
 
@@ -104,9 +103,6 @@ func Int(d *jsontext.Decoder) (int64, error) {
 	v, err := d.ReadValue()
 	if err != nil {
 		return 0, err
-	}
-	if n, ok := decimal.Parse(v, decimal.Max); ok {
-		return n, nil
 	}
 	n, err := strconv.ParseInt(string(v), 10, 64) // the decoder refuses plus signs and leading zeros
 	if err != nil {

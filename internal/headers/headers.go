@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/decimal"
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
@@ -44,10 +43,11 @@ func RateLimit(h http.Header) quota.RateLimit {
 
 // parseCount parses a header with one value of decimal digits, up to most.
 func parseCount(values []string, most int64) (int64, bool) {
-	if len(values) != 1 {
+	if len(values) != 1 || strings.Trim(values[0], "0123456789") != "" {
 		return 0, false
 	}
-	return decimal.Parse(values[0], most)
+	n, err := strconv.ParseInt(values[0], 10, 64)
+	return n, err == nil && n <= most
 }
 
 // Date returns the service's clock; zero without a valid Date header.

@@ -3,7 +3,6 @@ package wire
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -96,25 +95,4 @@ var handshakeAlerts = [...]tls.AlertError{
 
 func containsAny(s string, substrings ...string) bool {
 	return slices.ContainsFunc(substrings, func(sub string) bool { return strings.Contains(s, sub) })
-}
-
-var errNothing = errors.New("the transport returned neither a response nor an error")
-
-// CheckResponse returns an error for a response that cannot be final: nil, which a transport must
-// not return, and a status from 000 to 199, which net/http passes on. A nil body becomes an empty
-// one.
-func CheckResponse(resp *http.Response, err error) (*http.Response, error) {
-	switch {
-	case err != nil:
-		return nil, err
-	case resp == nil:
-		return nil, errNothing
-	case resp.Body == nil:
-		resp.Body = http.NoBody
-	}
-	if resp.StatusCode >= http.StatusOK {
-		return resp, nil
-	}
-	_ = resp.Body.Close() // the body is not used
-	return nil, fmt.Errorf("malformed HTTP response: status %03d", resp.StatusCode)
 }

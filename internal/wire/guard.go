@@ -20,7 +20,7 @@ type Guard struct {
 }
 
 // Abandoned reports whether an operation has not returned.
-func (g *Guard) Abandoned() bool { return g != nil && g.abandoned.Load() }
+func (g *Guard) Abandoned() bool { return g.abandoned.Load() }
 
 // RoundTrip sends r, which has the context of g. The body of the response is guarded, too.
 func (g *Guard) RoundTrip(send func(*http.Request) (*http.Response, error), r *http.Request) (*http.Response, error) {

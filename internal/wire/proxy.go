@@ -42,14 +42,6 @@ func (w *Record) refusedByProxy(err error, r *http.Request) bool {
 	return !network && w.asked.Load() && !w.connected.Load() && w.goesThroughProxy(r.URL)
 }
 
-func (w *Record) goesThroughProxy(u *url.URL) bool {
-	if w.transport.proxy == nil {
-		return false
-	}
-	proxy, err := w.transport.proxy(&http.Request{URL: u})
-	return err == nil && proxy != nil
-}
-
 // statusOf returns the status of an error whose words are given, 0 if they are others.
 func statusOf(words string) int {
 	for code := http.StatusMultipleChoices; code < 600; code++ {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -171,3 +172,32 @@ func (w *Record) handshakeFailed(err error) bool {
 
 // Repeated reports whether net/http was about to send the request again.
 func (w *Record) Repeated() bool { return w.repeated.Load() }
+
+var errNothing = errors.New("the transport returned neither a response nor an error")
+
+// CheckResponse returns an error for a response that cannot be final: nil, which a transport must
+// not return, and a status from 000 to 199, which net/http passes on. A nil body becomes an empty
+// one.
+func CheckResponse(resp *http.Response, err error) (*http.Response, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case resp == nil:
+		return nil, errNothing
+	case resp.Body == nil:
+		resp.Body = http.NoBody
+	}
+	if resp.StatusCode >= http.StatusOK {
+		return resp, nil
+	}
+	_ = resp.Body.Close() // the body is not used
+	return nil, fmt.Errorf("malformed HTTP response: status %03d", resp.StatusCode)
+}
+
+func (w *Record) goesThroughProxy(u *url.URL) bool {
+	if w.transport.proxy == nil {
+		return false
+	}
+	proxy, err := w.transport.proxy(&http.Request{URL: u})
+	return err == nil && proxy != nil
+}
