@@ -38,7 +38,6 @@ func (l *Limiter) pump(now time.Time) {
 	if !now.Before(l.heldUntil) {
 		l.held = 0
 	}
-	l.calls.promote(now)
 	l.serve(now)
 	at := l.due(now)
 	if l.command == nil && !now.Before(at) {
@@ -47,8 +46,8 @@ func (l *Limiter) pump(now time.Time) {
 	if l.command != nil {
 		at = now.Add(never) // its reply calls pump
 	}
-	if l.outage != nil && l.calls.len() > 0 && l.until.Before(at) {
-		at = l.until
+	if l.outage != nil && len(l.calls) > 0 && l.limit.until.Before(at) {
+		at = l.limit.until
 	}
 	if l.alarm != nil {
 		l.alarm.Stop() // if it has just fired, one more call does no harm
@@ -71,8 +70,7 @@ func (l *Limiter) due(now time.Time) time.Time {
 			at = t
 		}
 	}
-	reason(l.calls.len() > 0, l.askAt)
-	reason(l.limit.background && len(l.calls.front) > 0, now) // the reserve is for these
+	reason(len(l.calls) > 0, l.askAt)
 	reason(l.report.pending(), l.reportAt)
 	reason(l.held > 0, l.usedAt.Add(keep))
 	reason(l.reopen, now)
@@ -92,10 +90,10 @@ func (l *Limiter) serve(now time.Time) {
 		switch {
 		case l.held > 0:
 			l.held--
-		case l.outage != nil && l.outage.spare > 0 && now.Before(l.until):
+		case l.outage != nil && l.outage.spare > 0 && now.Before(l.limit.until):
 			l.outage.spare--
 			p.window = 0
-		case l.outage != nil && !now.Before(l.until):
+		case l.outage != nil && !now.Before(l.limit.until):
 			p, w.alone = nil, true
 		default:
 			return
@@ -117,11 +115,8 @@ func (l *Limiter) send(now time.Time) {
 	c := &command{sentAt: now, done: make(chan struct{})}
 	r := &l.report
 	c.order = order{
-		Want: len(l.calls.front), Taken: l.taken, Window: l.pot.Window, At: l.pot.At, Reopen: l.reopen, report: *r,
+		Want: len(l.calls), Taken: l.taken, Window: l.pot.Window, At: l.pot.At, Reopen: l.reopen, report: *r,
 		EndsIn: millis(now, r.ends), SentAgo: -millis(now, r.sent), RetryIn: millis(now, r.opens),
-	}
-	if c.order.Want == 0 {
-		c.order.Want, c.order.Background = len(l.calls.behind), true
 	}
 	if c.order.Want > 0 && l.held == 0 {
 		c.order.Extra = l.extra(now)
@@ -215,8 +210,7 @@ func (l *Limiter) apply(c *command, p *pot, now time.Time) {
 	}
 	l.reopen = l.reopen && !c.order.Reopen
 	l.plan(c, now)
-	l.serve(now)
-	l.calls.each(func(w *waiter, before int) { l.review(now, w, before) })
+	l.reviewAll(now)
 }
 
 // plan sets when to ask for permits again, and whether the calls wait for a limit until then.
@@ -225,9 +219,8 @@ func (l *Limiter) plan(c *command, now time.Time) {
 	polls := l.polls
 	l.polls = 0
 	switch {
-	case p.Remaining <= p.Reserve && p.Scope != "":
-		l.close(now, ends)
-		l.limit.background = p.Remaining > 0
+	case p.Remaining == 0 && p.Scope != "":
+		l.limit.close(now, ends)
 		l.askAt = ends.Add(l.jitter())
 		if p.ends() > minute+slack {
 			l.askAt = now.Add(min(trust, p.ends()))
@@ -239,11 +232,11 @@ func (l *Limiter) plan(c *command, now time.Time) {
 		l.askAt = now.Add(time.Duration(p.Hold)*time.Millisecond + rand.N(firstPoll/2))
 		l.polls = 1
 	case p.left() <= 0:
-		if kind := p.Reset > 0; kind != l.polledOpen { // first for the probe's response, then for others
-			l.polledOpen, polls = kind, 0
+		if probe := p.Reset == 0; probe != l.probed {
+			l.probed, polls = probe, 0 // it waited for a probe's response, and now for others, or the other way round
 		}
 		wait := min(firstPoll<<min(2*polls, 10), lastPoll)
-		if p.Reset > 0 {
+		if !l.probed {
 			wait = min(2*firstPoll<<min(polls, 10), lastPoll)
 		}
 		l.askAt = now.Add(min(wait/2+rand.N(wait), p.ends()+time.Millisecond))
@@ -251,7 +244,7 @@ func (l *Limiter) plan(c *command, now time.Time) {
 	default:
 		l.askAt = now.Add(firstPoll / 2)
 	}
-	l.open(now)
+	l.limit.close(now, now)
 }
 
 // jitter is how long after the end of a window a process asks for permits: about three processes ask

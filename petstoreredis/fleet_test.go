@@ -52,6 +52,10 @@ type row struct {
 	share, fairness float64 // at least; 0 if it does not matter
 }
 
+func (r row) id() string {
+	return fmt.Sprintf("%s: %d × %d on %d", r.name, r.processes, r.goroutines, r.limit)
+}
+
 // fleet is the processes of a row and what they work with.
 type fleet struct {
 	*testing.T
@@ -71,17 +75,17 @@ func TestOnRedisTable(t *testing.T) {
 	lines := map[string]string{}
 	t.Cleanup(func() {
 		for _, r := range rows() {
-			t.Log(lines[r.name])
+			t.Log(lines[r.id()])
 		}
 	})
 	for _, r := range rows() {
 		if r.brief || *wholeTable {
-			t.Run(r.name, func(t *testing.T) {
+			t.Run(r.id(), func(t *testing.T) {
 				t.Parallel()
 				line := r.run(t)
 				mu.Lock()
 				defer mu.Unlock()
-				lines[r.name] = line
+				lines[r.id()] = line
 			})
 		}
 	}
@@ -176,8 +180,7 @@ func (f *fleet) check(target int, elapsed time.Duration) string {
 		longest = max(longest, r.Longest)
 	}
 	banned := !f.service.Usage(f.service.APIKey()).BannedUntil.IsZero()
-	line := fmt.Sprintf("| %s: %d × %d on %d | %d | %.2f | %.2f | %.2f | %.0f s | %d |", f.name, f.processes, f.goroutines,
-		f.limit, limited, share, fairness, float64(trips)/float64(max(1, done)), longest.Seconds(), falls)
+	line := fmt.Sprintf("| %s | %d | %.2f | %.2f | %.2f | %.0f s | %d |", f.id(), limited, share, fairness, float64(trips)/float64(max(1, done)), longest.Seconds(), falls)
 	f.Log(line)
 	want := f.share
 	if !*wholeTable { // one window, and other rows run beside it

@@ -41,16 +41,16 @@ type Limiter struct {
 	reportAt  time.Time // when to send it
 	reopen    bool
 
-	limit
-	polledOpen bool
-	polls      int       // replies in a row that had no permit for a call
-	askAt      time.Time // when to ask for permits again
-	command    *command  // that is on its way
-	failed     bool      // the last one has failed, and is tried again
-	alarm      *time.Timer
-	outage     *outage
-	logAt      time.Time // earliest time of the next line about an outage
-	quiet      time.Duration
+	limit   limit
+	polls   int       // replies in a row that had no permit for a call
+	probed  bool      // they waited for the response of a probe
+	askAt   time.Time // when to ask for permits again
+	command *command  // that is on its way
+	failed  bool      // the last one has failed, and is tried again
+	alarm   *time.Timer
+	outage  *outage
+	logAt   time.Time // earliest time of the next line about an outage
+	quiet   time.Duration
 }
 
 // NewLimiter returns a limiter that keeps its state in rdb under a name, such as that of the key's
@@ -105,7 +105,7 @@ func (l *Limiter) Reopen(string) {
 	defer l.mu.Unlock()
 	now := time.Now()
 	l.reopen = true
-	l.open(now)
+	l.limit.close(now, now)
 	l.askAt = now
 	l.pump(now)
 }

@@ -257,31 +257,11 @@ func TestLimiterAcquire_aRetriedCallKeepsItsPlaceAndBackgroundGoesLast(t *testin
 				p, err := l.Acquire(t.Context(), req)
 				if assert.NoError(t, err) {
 					order <- name
-					p.Release(answered(http.StatusOK, left(60, 40, time.Minute), 0))
+					p.Release(answered(http.StatusOK, left(60, 1, time.Minute), 0))
 				}
 			}()
 		}
 		assert.Equal(t, []string{"retried", "new", "background"}, []string{<-order, <-order, <-order})
-	})
-}
-
-func TestLimiterAcquire_backgroundLeavesATenth(t *testing.T) {
-	bubble(t, func(t *testing.T, r *virtualRedis) {
-		l := r.process(t)
-		open(t, l, 60, 8)
-		background := petstore.LimitRequest{Call: petstore.Call{Background: true}}
-		for _, remaining := range []int{7, 6} {
-			p, err := l.Acquire(t.Context(), background)
-			require.NoError(t, err)
-			p.Release(answered(http.StatusOK, left(60, remaining, time.Minute), 0))
-			require.NoError(t, l.Flush(t.Context()))
-		}
-		assert.Equal(t, 6, l.RateLimit("").Remaining)
-		refused(t, l, background)
-		for range 6 {
-			_, err := l.Acquire(t.Context(), petstore.LimitRequest{})
-			require.NoError(t, err)
-		}
 	})
 }
 

@@ -52,14 +52,12 @@ func (l *Limiter) startOutage(now time.Time, err error) {
 	l.stats.Fallbacks++
 	if ends := l.heard.Add(l.pot.ends()); l.pot.Scope != "" && now.Before(ends) {
 		o.spare = l.pot.free() / n
-		l.close(now, ends)
-		l.limit.background = false
+		l.limit.close(now, ends)
 	} else {
-		l.open(now)
+		l.limit.close(now, now)
 	}
 	l.logOutage(now, n)
-	l.serve(now)
-	l.calls.each(func(w *waiter, before int) { l.review(now, w, before) })
+	l.reviewAll(now)
 }
 
 // endOutage ends an outage, if there is one. The calls that wait for the process's own limiter come
@@ -71,7 +69,7 @@ func (l *Limiter) endOutage(now time.Time) {
 	}
 	l.outage = nil
 	o.end()
-	l.open(now)
+	l.limit.close(now, now)
 	l.stats.Away = false
 	away := now.Sub(o.since)
 	l.stats.AwayFor += away
@@ -134,7 +132,7 @@ func (l *Limiter) enterAlone(w *waiter) (*outage, petstore.LimitRequest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, r := time.Now(), w.request
-	r.MaxWait = max(0, r.MaxWait-l.spent(now, w))
+	r.MaxWait = max(0, r.MaxWait-(l.limit.total(now)-w.limited))
 	if l.outage != nil {
 		l.outage.waiting++
 		l.pump(now)

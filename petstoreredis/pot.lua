@@ -1,8 +1,8 @@
 -- One pot of permits for all processes that share an API key. KEYS[1] is a hash with the fields of
--- new(), ARGV[1] an order (script.go); times are milliseconds of this server's clock. A permit is out until its process reports
--- the outcome of the request: remaining - out are left. Responses lower the pot. Permits lapse with
--- their pot, at the latest after a minute. A pot that no response has described yet (reset is 0)
--- has one permit, whose request finds out what the service allows.
+-- new(), ARGV[1] an order (script.go); times are milliseconds of this server's clock. A permit is
+-- out until its process reports the outcome: remaining - out are left. Responses lower the pot.
+-- Permits lapse with it, at the latest after a minute. A pot that no response has described yet
+-- (reset is 0) has one permit, whose request finds out what the service allows.
 local arg, time, minute, patience, early = cjson.decode(ARGV[1]), redis.call('TIME'), 60000, 2000, 2000
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -24,8 +24,7 @@ end
 
 -- A pot that is missing, junk, or older than a process knows (after a failover) begins anew.
 local function read()
-  local found, pot = redis.pcall('HGETALL', KEYS[1]), new()
-  local missing = 11
+  local found, pot, missing = redis.pcall('HGETALL', KEYS[1]), new(), 11
   for i = 1, #found, 2 do
     local name, value = found[i], tonumber(found[i + 1])
     if pot[name] and value and value >= 0 and value < 1e14 then
@@ -42,8 +41,7 @@ local function read()
 end
 local pot, fresh = read()
 
--- begin replaces the pot by one with so many permits.
-local function begin(permits)
+local function begin(permits) -- a new pot
   if pot.reset > 0 then
     pot.processes = math.max(pot.asked, math.floor(pot.processes * 3 / 4))
     pot.asked, pot.claimed = 0, 0
@@ -56,21 +54,16 @@ end
 -- goes ahead. It also does if the one before has had no response for too long.
 local function lapse()
   local left = pot.remaining - pot.out
-  if pot.reset > 0 and left > 0 and left * 4 >= pot.limit then
-    return begin(left)
-  elseif pot.reset == 0 and pot.out > 0 then
-    pot.failures = pot.failures + 1
-  end
-  begin(1)
+  local much = pot.reset > 0 and left > 0 and left * 4 >= pot.limit
+  if pot.reset == 0 and pot.out > 0 then pot.failures = pot.failures + 1 end
+  begin(much and left or 1)
 end
 
 -- close takes all permits away after a 429.
 local function close()
   pot.failures = pot.failures + 1
   local backoff = pot.failures > 1 and math.min(500 * 2 ^ (pot.failures - 1), minute) or 0
-  if arg.retry_in <= 0 then
-    backoff = minute * 2 ^ math.min(pot.failures - 1, 4)
-  end
+  if arg.retry_in <= 0 then backoff = minute * 2 ^ math.min(pot.failures - 1, 4) end
   begin(0)
   pot.ends, pot.scope = now + math.max(arg.retry_in, backoff), arg.scope
 end
@@ -78,14 +71,10 @@ end
 -- describe learns from the headers of a response. mine: its permit is of this pot.
 local function describe(mine)
   local ends = now + (arg.ends_in > 0 and arg.ends_in or minute)
-  if arg.remaining > 0 then
-    ends = math.min(ends, now + minute) -- what dead processes hold of the day comes back
-  end
+  if arg.remaining > 0 then ends = math.min(ends, now + minute) end -- dead processes hold permits of the day
   local lower = pot.reset == 0 or arg.reset > pot.reset + 30 or arg.remaining < pot.remaining
   if mine and lower or fresh and arg.remaining == 0 and arg.ends_in > 0 then
-    if arg.reset ~= pot.reset or ends < pot.ends then
-      pot.ends = ends
-    end
+    if arg.reset ~= pot.reset or ends < pot.ends then pot.ends = ends end
     pot.remaining, pot.limit, pot.reset, pot.failures, pot.scope = arg.remaining, arg.limit, arg.reset, 0, arg.scope
   elseif mine and arg.reset == pot.reset then
     pot.ends, pot.failures = math.min(pot.ends, ends), 0
@@ -120,34 +109,27 @@ end
 
 -- draw returns how many permits the process gets. In the first seconds of a window all processes
 -- find their share of it, and only what is beyond these shares is for anybody; hold is the time until
--- then. Background calls leave a tenth to others.
+-- then.
 local function draw()
-  local taken, hold, reserve = arg.taken, 0, 0
+  local taken, hold = arg.taken, 0
   if arg.window ~= pot.window then
     pot.asked, taken = pot.asked + 1, 0
   end
-  if pot.reset > 0 and arg.background then
-    reserve = math.floor(pot.limit / 10)
-  end
   local n = math.max(pot.processes, pot.asked)
-  local left = pot.remaining - pot.out - reserve
+  local left = pot.remaining - pot.out
   local share = pot.reset > 0 and math.max(0, math.floor(pot.limit / n) - taken) or 0
   local free, early = left - share, pot.window + early - now
-  if pot.reset > 0 and early > 0 then
-    free = left - math.floor(pot.limit / n) * n + pot.claimed
-  end
+  if pot.reset > 0 and early > 0 then free = left - math.floor(pot.limit / n) * n + pot.claimed end
   local part = math.max(1, math.floor(free / n))
   local beyond = math.min(math.max(0, free), math.max(math.min(arg.want - share, part), math.floor(part / 4)))
   local granted = math.max(0, math.min(arg.want + arg.extra, share + math.max(0, beyond), left))
-  if granted < arg.want and left > 0 and early > 0 and pot.reset > 0 then
-    hold = early
-  end
+  if granted < arg.want and left > 0 and early > 0 and pot.reset > 0 then hold = early end
   if granted > 0 and pot.reset == 0 and pot.remaining == 1 then
     pot.ends = now + patience * 2 ^ math.min(pot.failures, 4)
   end
   pot.claimed = pot.claimed + math.min(share, granted)
   pot.out = pot.out + granted
-  return granted, hold, reserve
+  return granted, hold
 end
 
 if now >= pot.ends then lapse() end
@@ -156,15 +138,13 @@ if arg.reopen and pot.remaining - pot.out < 1 then
   pot.failures = 0
   begin(1)
 end
-local granted, hold, reserve = 0, 0, 0
-if arg.want > 0 then granted, hold, reserve = draw() end
+local granted, hold = 0, 0
+if arg.want > 0 then granted, hold = draw() end
 pot.at, pot.scope = now, pot.scope or ''
 local fields = {}
-for name, value in pairs(pot) do
-  fields[#fields + 1], fields[#fields + 2] = name, value
-end
+for name, value in pairs(pot) do fields[#fields + 1], fields[#fields + 2] = name, value end
 redis.call('HSET', KEYS[1], unpack(fields))
 redis.call('PEXPIRE', KEYS[1], math.max(0, pot.ends - now) + 10 * minute)
-pot.granted, pot.hold, pot.reserve, pot.ends_in = granted, hold, reserve, pot.ends - now
 pot.processes = math.max(pot.processes, pot.asked)
+pot.granted, pot.hold, pot.ends_in = granted, hold, pot.ends - now
 return cjson.encode(pot)

@@ -53,13 +53,12 @@ func (s *store) run(ctx context.Context, o *order) (*pot, error) {
 
 // order is what a process tells the script and asks of it. Durations are milliseconds.
 type order struct {
-	Want       int   `json:"want"`  // permits for calls that wait
-	Extra      int   `json:"extra"` // and so many more if there are plenty
-	Background bool  `json:"background"`
-	Taken      int   `json:"taken"`  // permits of the pot that the process got
-	Window     int64 `json:"window"` // of the last reply
-	At         int64 `json:"at"`
-	Reopen     bool  `json:"reopen"` // let a request ask the service although the key is closed
+	Want   int   `json:"want"`   // permits for calls that wait
+	Extra  int   `json:"extra"`  // and so many more if there are plenty
+	Taken  int   `json:"taken"`  // permits of the pot that the process got
+	Window int64 `json:"window"` // of the last reply
+	At     int64 `json:"at"`
+	Reopen bool  `json:"reopen"` // let a request ask the service although the key is closed
 
 	report
 
@@ -80,7 +79,6 @@ func millis(now, t time.Time) int64 {
 type pot struct {
 	Granted   int    `json:"granted"` // permits for this process
 	Hold      int64  `json:"hold"`    // when it may get more in this window
-	Reserve   int    `json:"reserve"` // permits that background calls leave to others
 	Window    int64  `json:"window"`  // identifies the pot
 	Remaining int    `json:"remaining"`
 	Out       int    `json:"out"`
@@ -95,7 +93,7 @@ type pot struct {
 // check finds replies that the script cannot have made. Something else may have replied instead.
 func (p *pot) check(o *order) error {
 	if p.Window <= 0 || p.Granted < 0 || p.Granted > o.Want+o.Extra || p.Hold < 0 || p.Hold > 10_000 ||
-		min(p.Reserve, p.Remaining, p.Out, p.Limit, p.Processes) < 0 || min(p.Reset, p.At) < 0 ||
+		min(p.Remaining, p.Out, p.Limit, p.Processes) < 0 || min(p.Reset, p.At) < 0 ||
 		p.ends() < -time.Minute || p.ends() > longestRetry+time.Hour || p.EndsIn > 1<<40 {
 		return errors.New("the reply is not one of the script")
 	}
@@ -106,7 +104,7 @@ func (p *pot) check(o *order) error {
 func (p *pot) ends() time.Duration { return time.Duration(p.EndsIn) * time.Millisecond }
 
 // left returns the number of permits that nobody has drawn.
-func (p *pot) left() int { return p.Remaining - p.Reserve - p.Out }
+func (p *pot) left() int { return p.Remaining - p.Out }
 
 // free returns how many requests will be left at the end of the window if all processes together
 // send half as many more than so far.

@@ -2,6 +2,7 @@ package petstoreredis
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -36,7 +37,7 @@ func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.RateLimit, s.Waiting, s.Held, s.Processes = l.shown, l.calls.len(), l.held, l.pot.Processes
+	s.RateLimit, s.Waiting, s.Held, s.Processes = l.shown, len(l.calls), l.held, l.pot.Processes
 	if o := l.outage; o != nil {
 		s.AwayFor += time.Since(o.since)
 		s.Waiting += o.waiting
@@ -47,70 +48,42 @@ func (l *Limiter) Stats() Stats {
 // figure is one figure of Stats as a metric.
 type figure struct {
 	name, unit, text string
-	counter          bool // it only grows; else it is a gauge
 	value            func(Stats) float64
-}
-
-func figures() []figure {
-	away := func(s Stats) float64 {
-		if s.Away {
-			return 1
-		}
-		return 0
-	}
-	return []figure{
-		{"away", "1", "1 while this process goes on without Redis.", false, away},
-		{
-			"fallbacks", "{fallback}", "Times that this process began to go on without Redis.", true,
-			func(s Stats) float64 { return float64(s.Fallbacks) },
-		},
-		{
-			"away_time", "s", "Time that this process has gone on without Redis.", true,
-			func(s Stats) float64 { return s.AwayFor.Seconds() },
-		},
-		{
-			"round_trips", "{command}", "Commands that this process sent to Redis.", true,
-			func(s Stats) float64 { return float64(s.RoundTrips) },
-		},
-		{
-			"held_permits", "{permit}", "Permits of this process that no call has asked for yet.", false,
-			func(s Stats) float64 { return float64(s.Held) },
-		},
-		{
-			"permits_in_use", "{permit}", "Permits of this process in use.", false,
-			func(s Stats) float64 { return float64(s.InFlight) },
-		},
-		{
-			"waiting_calls", "{call}", "Calls of this process that wait.", false,
-			func(s Stats) float64 { return float64(s.Waiting) },
-		},
-		{
-			"processes", "{process}", "Processes that share the key, as Redis knew last.", false,
-			func(s Stats) float64 { return float64(s.Processes) },
-		},
-	}
 }
 
 // measure has a meter read the figures whenever it collects.
 func (l *Limiter) measure(provider metric.MeterProvider) error {
-	meter := provider.Meter("github.com/petstore/petstore-go/petstoreredis",
-		metric.WithInstrumentationVersion(petstore.Version))
-	for _, f := range figures() {
-		unit, text := metric.WithUnit(f.unit), metric.WithDescription(f.text)
-		read := metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
-			s := l.Stats()
-			o.Observe(f.value(s), metric.WithAttributes(attribute.String("petstore.redis.name", s.Name)))
-			return nil
-		})
-		var err error
-		if f.counter {
-			_, err = meter.Float64ObservableCounter("petstore.redis."+f.name, unit, text, read)
-		} else {
-			_, err = meter.Float64ObservableGauge("petstore.redis."+f.name, unit, text, read)
-		}
-		if err != nil {
-			return err
-		}
+	away := func(s Stats) float64 { return map[bool]float64{true: 1}[s.Away] }
+	var errs []error
+	meter := provider.Meter("github.com/petstore/petstore-go/petstoreredis", metric.WithInstrumentationVersion(petstore.Version))
+	for _, f := range []figure{
+		{"away", "1", "1 while this process goes on without Redis.", away},
+		{"held_permits", "{permit}", "Permits that no call has asked for yet.", func(s Stats) float64 { return float64(s.Held) }},
+		{"permits_in_use", "{permit}", "Permits in use.", func(s Stats) float64 { return float64(s.InFlight) }},
+		{"waiting_calls", "{call}", "Calls that wait.", func(s Stats) float64 { return float64(s.Waiting) }},
+		{"processes", "{process}", "Processes, as Redis knew last.", func(s Stats) float64 { return float64(s.Processes) }},
+	} {
+		_, err := meter.Float64ObservableGauge("petstore.redis."+f.name, metric.WithUnit(f.unit),
+			metric.WithDescription(f.text), metric.WithFloat64Callback(l.read(f.value)))
+		errs = append(errs, err)
 	}
-	return nil
+	for _, f := range []figure{
+		{"fallbacks", "{fallback}", "Times that it began.", func(s Stats) float64 { return float64(s.Fallbacks) }},
+		{"away_time", "s", "Time without Redis.", func(s Stats) float64 { return s.AwayFor.Seconds() }},
+		{"round_trips", "{command}", "Commands sent to Redis.", func(s Stats) float64 { return float64(s.RoundTrips) }},
+	} {
+		_, err := meter.Float64ObservableCounter("petstore.redis."+f.name, metric.WithUnit(f.unit),
+			metric.WithDescription(f.text), metric.WithFloat64Callback(l.read(f.value)))
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// read returns what observes one figure.
+func (l *Limiter) read(value func(Stats) float64) metric.Float64Callback {
+	return func(_ context.Context, o metric.Float64Observer) error {
+		s := l.Stats()
+		o.Observe(value(s), metric.WithAttributes(attribute.String("petstore.redis.name", s.Name)))
+		return nil
+	}
 }
