@@ -21,8 +21,8 @@ const (
 	// RuleEarlyRetry is broken by a request before the time that the last Retry-After of its key
 	// named (section 8.3).
 	RuleEarlyRetry Rule = "early-retry"
-	// RuleBanProvoked is broken by the request for which [WithBan] bans its key (section 8.3),
-	// unless the client never got the 429 responses before it, because of faults.
+	// RuleBanProvoked is broken by the request for which [WithBan] bans its key (section 8.3), if
+	// the client got a 429 before it.
 	RuleBanProvoked Rule = "ban-provoked"
 	// RuleRepeatedCreate is broken by a key that sends the same createPet again after a response
 	// that leaves open whether the pet was added, without having looked at the catalogue in between
@@ -36,8 +36,7 @@ const (
 	// RuleDeprecated is broken by a call of getPet (section 4.3).
 	RuleDeprecated Rule = "deprecated-operation"
 	// RuleKeyExposed is broken by a URL with an API key that the server knows in it, where logs and
-	// proxies keep it (section 5), whatever the request has in its Authorization header. Keys of
-	// less than 6 characters are not looked for: they stand in ordinary words.
+	// proxies keep it (section 5). Keys of less than 6 characters are not looked for.
 	RuleKeyExposed Rule = "key-exposed"
 	// RuleZeroCategory is broken by a createPet with the categoryId 0 (section 2), which only
 	// [WithStrict] looks for. It is a legal value, and also what a missing categoryId becomes when a
@@ -61,12 +60,10 @@ func checkRules(list []Rule) error {
 	return nil
 }
 
-// The bounds of the memory for violations, for the names in those of one request, and for a key's
-// creates of unknown outcome.
 const (
-	maxViolations = 10_000
-	maxNotes      = 10
-	maxUnknown    = 1_000
+	maxViolations = 10_000 // in memory
+	maxNotes      = 10     // names in the violations of one request
+	maxUnknown    = 1_000  // creates of unknown outcome, of one key
 )
 
 // Violation is something that a well-behaved client does not do. The server serves the
@@ -87,9 +84,9 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s (section %s): %s, request #%d", v.Rule, v.Section, v.Detail, v.Seq)
 }
 
-// Violations returns what clients did that a well-behaved one does not, in the order in which it
-// was noticed, the first 10,000. Requests that were already in flight when a 429 was sent count as
-// early when they arrive after it. The result is the caller's own.
+// Violations returns the first 10,000 violations, in the order in which they were noticed. Requests
+// that were already in flight when a 429 was sent count as early when they arrive after it. The result
+// is the caller's own.
 func (s *Server) Violations() []Violation {
 	keys := s.keys.known()
 	s.journal.mu.Lock()

@@ -8,13 +8,11 @@ import (
 	"strings"
 )
 
-// WithHandler serves requests that the service document does not have, for operations that the
-// service gets before the fake does. The pattern is one of [http.ServeMux], for a path below /v1,
-// such as "DELETE /v1/pets/{petId}". Such a request is authenticated, counts against the limits,
-// may be struck by a fault, and is in the journal, with an empty Operation; only then h is called,
-// and the response gets the rate limit headers. The operations of the document are served by the
-// fake all the same. WithHandler panics if the pattern is not valid, or if it is that of an
-// operation; and so does NewServer if two patterns conflict.
+// WithHandler adds an operation that the service gets before the fake does. The pattern is one of
+// [http.ServeMux], for a path below /v1, such as "DELETE /v1/pets/{petId}". A request for h is
+// authenticated, counts against the limits, may be struck by a fault, and is in the journal, with an
+// empty Operation; the response gets the rate limit headers. WithHandler panics if the pattern is not
+// valid, or that of an operation of the document; NewServer panics if two patterns conflict.
 func WithHandler(pattern string, h http.Handler) Option {
 	_, path, _ := strings.Cut(pattern, " ")
 	path = cmp.Or(strings.TrimSpace(path), pattern)

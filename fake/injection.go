@@ -56,9 +56,6 @@ func (s *Server) Inject(f Fault) *Injection {
 	return i
 }
 
-// maxEnded bounds the injections that are kept though they are over.
-const maxEnded = 1_000
-
 // clone returns a copy, whose header has the names that net/http looks for.
 func (f Fault) clone() Fault {
 	h := make(http.Header, len(f.Header))
@@ -145,7 +142,7 @@ func (i *Injection) strike() bool {
 	if i.fault.Times != Forever && i.fired >= i.fault.Times {
 		l.list = without(l.list, i)
 		l.ended = append(l.ended, i)
-		l.ended = l.ended[max(len(l.ended)-maxEnded, 0):]
+		l.ended = l.ended[max(len(l.ended)-1_000, 0):] // what is over is kept for a while
 	}
 	return true
 }

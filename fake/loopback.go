@@ -37,19 +37,23 @@ func (s *Server) URL() string {
 	return s.loopback.url
 }
 
-// inBubble reports whether the calling goroutine belongs to a synctest bubble. Only the header of a
-// stack trace shows it ("goroutine 7 [running, synctest bubble 1]:") without a wait, and without
-// linking the testing package. Should that text change, URL works as it does outside a bubble.
+// inBubble reports whether the calling goroutine belongs to a synctest bubble. Without linking the
+// testing package, only the header of a stack trace shows it: "goroutine 7 [running, synctest bubble
+// 1]:". Should that text change, URL works as it does outside a bubble.
 func inBubble() bool {
-	header := make([]byte, 64) // longer than the header
-	header = header[:runtime.Stack(header, false)]
-	header, _, _ = bytes.Cut(header, []byte("]"))
+	trace := make([]byte, 64) // longer than the header
+	header, _, _ := bytes.Cut(trace[:runtime.Stack(trace, false)], []byte("]"))
 	return bytes.Contains(header, []byte("synctest bubble"))
 }
 
 // listen opens the port. The caller holds loopback.mu.
 func (s *Server) listen() {
-	l := openPort()
+	var lc net.ListenConfig
+	l, err := lc.Listen(context.Background(), "tcp4", "127.0.0.1:0")
+	if err != nil { // a machine without IPv4
+		l, err = lc.Listen(context.Background(), "tcp6", "[::1]:0")
+	}
+	must(err == nil, "URL", "no loopback port: %v", err)
 	f := &s.inflight
 	if !f.enter(l) {
 		_ = l.Close()
@@ -63,17 +67,6 @@ func (s *Server) listen() {
 		_ = hs.Serve(l) // it ends when Close closes the port
 		f.leave(l)
 	}()
-}
-
-// openPort listens on a loopback port of IPv4, or of IPv6 on a machine without.
-func openPort() net.Listener {
-	var lc net.ListenConfig
-	l, err := lc.Listen(context.Background(), "tcp4", "127.0.0.1:0")
-	if err != nil {
-		l, err = lc.Listen(context.Background(), "tcp6", "[::1]:0")
-	}
-	must(err == nil, "URL", "no loopback port: %v", err)
-	return l
 }
 
 // close closes the port, and with conns every connection.

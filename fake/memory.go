@@ -15,19 +15,14 @@ import (
 	"github.com/petstore/petstore-go/internal/link"
 )
 
-// HTTPClient returns a client whose requests reach the server in memory, for any host and for http
-// and https alike. Both sides are net/http itself, with a connection in memory between
-// them, so that headers, bodies, timeouts and failures are those of a deployment.
+// HTTPClient returns a new client whose requests reach the server in memory, for any host and for
+// http and https alike. Both sides are net/http itself, with a connection in memory between them, so
+// that headers, bodies, timeouts and failures are those of a deployment.
 //
-// Every request has a connection of its own, and nothing is left when its response body is closed.
-// So several synctest bubbles can use one server, and every fault is seen: net/http silently
-// repeats a GET when a connection that it used before breaks. For connections that are kept, use
-// [Server.URL].
-//
+// Every request has a connection of its own, which is gone when its response body is closed. So
+// several synctest bubbles can use one server, and every fault is seen: net/http silently repeats a
+// GET when a connection that it used before breaks. For connections that are kept, use [Server.URL].
 // A response body that is never closed keeps its goroutines until Close, and a bubble from ending.
-//
-// Each call returns another http.Client, to be changed at will; redirects, timeouts and cookies are
-// the caller's business.
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: memory{s}}
 }

@@ -113,9 +113,8 @@ func first(requests []Request) (Request, bool) {
 	return requests[0], true
 }
 
-// RequestsOf returns the requests of one operation that are in the journal, oldest first, or all
-// requests if operation is empty. It panics on an operation that does not exist. The result belongs
-// to the caller.
+// RequestsOf is like [Server.Requests], for one operation, or for all if operation is empty. It panics
+// on an operation that does not exist.
 func (s *Server) RequestsOf(operation string) []Request {
 	err := checkOperation(operation)
 	must(err == nil, "RequestsOf", "%v", err)
@@ -124,8 +123,8 @@ func (s *Server) RequestsOf(operation string) []Request {
 	})
 }
 
-// RequestsFor returns the requests that came with a key and are in the journal, oldest first. It
-// panics on a key that the server does not know. The result belongs to the caller.
+// RequestsFor is like [Server.Requests], for the requests that came with a key. It panics on a key
+// that the server does not know.
 func (s *Server) RequestsFor(key string) []Request {
 	number := s.mustFind("RequestsFor", key).number
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Key != number })

@@ -10,19 +10,14 @@ import (
 )
 
 // TB is the part of testing.TB that [NewTestServer] needs. It keeps the testing package, and its
-// flags, out of programs that use package fake without being tests.
+// flags, out of programs that use package fake without being tests. The methods are those of
+// testing.TB.
 type TB interface {
-	// Helper keeps failures from pointing to the lines of the server.
 	Helper()
-	// Name is the name of the test, for its log.
 	Name() string
-	// Cleanup closes the server at the end of the test.
 	Cleanup(func())
-	// Failed reports whether the test failed, and so needs the journal in its log.
 	Failed() bool
-	// Logf writes to the log of the test.
 	Logf(format string, args ...any)
-	// Errorf does so, too, and fails the test.
 	Errorf(format string, args ...any)
 }
 

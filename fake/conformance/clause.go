@@ -38,6 +38,20 @@ func (s *session) check(c clause) error {
 	return err
 }
 
+// accepted is the clause that a request succeeds.
+func accepted(ask func(*session) *exchange) func(*session) {
+	return func(s *session) {
+		if x := ask(s); !x.success() {
+			x.failf("the request must be accepted")
+		}
+	}
+}
+
+// returns is the clause that a response has a status.
+func returns(status int, ask func(*session) *exchange) func(*session) {
+	return func(s *session) { ask(s).want(status) }
+}
+
 // ended is the panic by which fail and skipf end a check, as testing.T ends a test. The result is
 // an error all the same, and not a call of testing.T, so that tests can see a clause fail.
 type ended struct{ err error }

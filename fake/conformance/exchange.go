@@ -20,7 +20,7 @@ type request struct {
 
 const mediaJSON = "application/json"
 
-// What a request has for an Authorization header.
+// The values of the Authorization header.
 const (
 	validKey    = "Bearer $key"
 	noKey       = ""
@@ -60,7 +60,7 @@ func (x *exchange) String() string {
 	return fmt.Sprintf("%s got %d with %s", s, x.status, show(x.response))
 }
 
-// failf ends the check: something about the exchange is not as it should be.
+// failf ends the check.
 func (x *exchange) failf(format string, args ...any) {
 	fail(fmt.Errorf("%s\n\tin %s", fmt.Sprintf(format, args...), x))
 }
@@ -114,8 +114,6 @@ func (q quota) sameWindow(o quota) bool {
 	return q.known && o.known && q.reset.Equal(o.reset) && q.limit == o.limit
 }
 
-// count reads a header with a number of requests.
 func (x *exchange) count(header string) (int, error) { return service.Requests(x.header, header) }
 
-// reset reads X-RateLimit-Reset.
 func (x *exchange) reset() (time.Time, error) { return service.Reset(x.header, x.date()) }

@@ -116,12 +116,12 @@ func is[T string | int64](raw json.RawMessage, _ *exchange) error {
 }
 
 func isPetStatus(raw json.RawMessage, _ *exchange) error {
-	if raw == nil {
-		return nil
-	}
 	status, err := read[string](raw)
-	if err == nil && !slices.Contains(statuses, status) {
-		err = fmt.Errorf("%q is not in the enumeration", status)
+	switch {
+	case raw == nil:
+		return nil
+	case err == nil && !slices.Contains(statuses, status):
+		return fmt.Errorf("%q is not in the enumeration", status)
 	}
 	return err
 }

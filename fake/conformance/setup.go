@@ -38,6 +38,10 @@ func (s *session) add(status string) *exchange {
 	return s.offer(status, `{"name":$name,"categoryId":$category,"status":"`+status+`"}`)
 }
 
+func adding(status string) func(*session) *exchange {
+	return func(s *session) *exchange { return s.add(status) }
+}
+
 // populate adds all pets. Other clauses check the responses.
 func (s *session) populate() {
 	for _, status := range added {
@@ -52,6 +56,10 @@ func (s *session) list(query string) *exchange {
 		query = "?" + query
 	}
 	return s.ask(get("/pets" + query))
+}
+
+func listing(query string) func(*session) *exchange {
+	return func(s *session) *exchange { return s.list(query) }
 }
 
 // page returns the pets of a list. It skips if the list cannot be read, which another clause
@@ -108,7 +116,7 @@ func (s *session) operation(name, auth string) *exchange {
 // operation.
 func (s *session) samples() {
 	s.list("")
-	_, err := attempt(func() *exchange { _, x := s.fetch(); return x })
+	_, err := attempt(func() *exchange { return fetching(s) })
 	if err != nil && !isSkip(err) {
 		fail(err)
 	}
