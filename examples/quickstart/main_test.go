@@ -4,9 +4,12 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestMain(m *testing.M) {
@@ -23,15 +26,11 @@ func Example() {
 	// 998 of 1000 requests left in this window
 }
 
-// A service that the environment names is used in place of the fake.
-func Example_service() {
-	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
-	defer server.Close()
-	_ = os.Setenv("PETSTORE_BASE_URL", server.URL())
-	_ = os.Setenv("PETSTORE_API_KEY", server.APIKey())
-	defer os.Unsetenv("PETSTORE_BASE_URL")
-	main()
-	// Output:
-	// added Nala with id 1, pending
-	// 58 of 60 requests left in this window
+func TestRun_service(t *testing.T) {
+	loopback.Need(t)
+	server := fake.NewTestServer(t)
+	t.Setenv("PETSTORE_BASE_URL", server.URL())
+	t.Setenv("PETSTORE_API_KEY", server.APIKey())
+	require.NoError(t, run(t.Context()))
+	assert.Len(t, server.Requests(), 2)
 }
