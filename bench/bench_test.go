@@ -1,5 +1,4 @@
-// Package bench compares the cost of a call with this repository's client with that of other ways to
-// call the service. See ../docs/benchmarks.md.
+// Package bench compares what a call costs with different clients; see ../docs/benchmarks.md.
 package bench_test
 
 import (

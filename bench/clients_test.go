@@ -95,27 +95,23 @@ func byHand(send func(*http.Request) (*http.Response, error)) func(context.Conte
 }
 
 func request(ctx context.Context, o operation) (*http.Request, error) {
-	method, url, body := http.MethodGet, baseURL+"/pets", io.Reader(nil)
+	method, url, body := http.MethodGet, baseURL+"/pets", new(bytes.Buffer)
 	switch {
 	case o.limit > 0:
 		url += "?limit=" + strconv.Itoa(o.limit)
 	case o.id > 0:
 		url += "/" + strconv.FormatInt(o.id, 10)
 	default:
-		var text bytes.Buffer
-		method, body = http.MethodPost, &text
-		if err := json.NewEncoder(&text).Encode(newPet()); err != nil {
+		method = http.MethodPost
+		if err := json.NewEncoder(body).Encode(newPet()); err != nil {
 			return nil, err
 		}
 	}
 	r, err := http.NewRequestWithContext(ctx, method, url, body)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Authorization", "Bearer "+apiKey)
-	r.Header.Set("Accept", "application/json")
-	if body != nil {
+	if err == nil {
+		r.Header.Set("Authorization", "Bearer "+apiKey)
+		r.Header.Set("Accept", "application/json")
 		r.Header.Set("Content-Type", "application/json")
 	}
-	return r, nil
+	return r, err
 }

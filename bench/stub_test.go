@@ -41,33 +41,30 @@ func pets(n int) []petstore.Pet {
 }
 
 // stub is a transport that responds at once, on the caller's goroutine, with the headers of a plan
-// that is never used up: a limiter works, and never makes a caller wait.
-type stub struct{ one, list20, list100 []byte }
+// that is never used up: a limiter works, and never makes a caller wait. It has the bodies by query.
+type stub map[string][]byte
 
 func newStub() stub {
-	one, err1 := json.Marshal(pets(1)[0])
-	list20, err2 := json.Marshal(pets(20))
-	list100, err3 := json.Marshal(pets(100))
-	if err := errors.Join(err1, err2, err3); err != nil {
-		panic(err) // nothing in it can fail
+	s := stub{}
+	for query, value := range map[string]any{"": pets(1)[0], "limit=20": pets(20), "limit=100": pets(100)} {
+		body, err := json.Marshal(value)
+		if err != nil {
+			panic(err) // nothing in it can fail
+		}
+		s[query] = body
 	}
-	return stub{one, list20, list100}
+	return s
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (s stub) RoundTrip(r *http.Request) (*http.Response, error) {
-	status, body := http.StatusOK, s.one
-	switch {
-	case r.Method == http.MethodPost:
+	status, body := http.StatusOK, s[r.URL.RawQuery]
+	if r.Method == http.MethodPost {
 		status = http.StatusCreated
 		_, err := io.Copy(io.Discard, r.Body)
 		if err = errors.Join(err, r.Body.Close()); err != nil {
 			return nil, err
 		}
-	case r.URL.RawQuery == "limit=20":
-		body = s.list20
-	case r.URL.RawQuery == "limit=100":
-		body = s.list100
 	}
 	now := time.Now()
 	return &http.Response{
