@@ -3,6 +3,7 @@ package retry
 import (
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -47,6 +48,22 @@ func TestRetryTable(t *testing.T) {
 		delete(results, name)
 	}
 	assert.Empty(t, results, "the table lacks rows")
+}
+
+// A status that is sent again although the service refused the request says when: a row that is
+// added to statuses must honour its Retry-After.
+func TestRetryTable_refusalsHonourRetryAfter(t *testing.T) {
+	now := time.Now()
+	for status := range 600 {
+		f := Facts{
+			Result: Result{Sent: true, Status: status}, Repeatable: true, Number: 1, Policy: Policy{}.WithDefaults(), Now: now,
+			MaxWait: math.MaxInt64, Random: rand.Int64N, RetryAfter: time.Hour, OpensAt: now.Add(time.Hour),
+		}
+		plan := Decide(&f)
+		refused := plan.Again && !f.MayBeDone() || status == http.StatusServiceUnavailable
+		waits := plan.Pause >= time.Hour || !plan.NotBefore.Before(now.Add(time.Hour))
+		assert.Equal(t, refused, waits, "status %d", status)
+	}
 }
 
 func again(r Result, repeatable bool) bool {
