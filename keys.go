@@ -89,7 +89,8 @@ type lockout struct {
 
 // close records a lockout, and reports whether it is a new one. count is that of the time when the
 // request asked for its permit: a refusal or 429 from before the end of the last lockout is part of
-// that one, unless it closes the key for longer.
+// that one, unless it closes the key for longer. A lockout is new, too, if another limit closes the
+// key for longer, such as a ban after a minute that was used up.
 func (l *lockout) close(info LimitInfo, left int, count uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,11 +98,14 @@ func (l *lockout) close(info LimitInfo, left int, count uint64) bool {
 	if now%2 == 0 && count != now && !info.Until.After(l.info.Until) {
 		return false
 	}
-	l.info = info
 	if now%2 == 1 {
-		return false
+		longer, same := info.Until.After(l.info.Until), info.Scope == l.info.Scope
+		if longer || same {
+			l.info = info
+		}
+		return longer && !same
 	}
-	l.since, l.left = time.Now(), left
+	l.info, l.since, l.left = info, time.Now(), left
 	l.count.Add(1)
 	return true
 }

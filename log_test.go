@@ -18,6 +18,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/faketest"
 	"github.com/petstore/petstore-go/internal/golden"
 )
 
@@ -118,6 +119,19 @@ func TestWithLogger(t *testing.T) {
 			})
 		}
 	})
+	t.Run("logs a ban in the lockout of a minute", func(t *testing.T) {
+		faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+			var text bytes.Buffer
+			client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+			server.Inject(fake.Fault{Status: 429, RetryAfter: "20"})
+			server.Inject(fake.Fault{Status: 429, RetryAfter: "7200"})
+			require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+			require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+			time.Sleep(3 * time.Hour)
+			require.NoError(t, list(client))
+			assert.Equal(t, []string{"minute", "ban", "ban"}, scopes(text.String()))
+		})
+	})
 	t.Run("logs one line when a key that was closed early is open again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 5)))
@@ -169,6 +183,14 @@ func TestWithLogger(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(text.String(), "deprecated operation"))
 		assert.Contains(t, text.String(), "removal=2030-12-05")
 	})
+}
+
+// scopes returns those of the lines of a log.
+func scopes(log string) (all []string) {
+	for _, match := range regexp.MustCompile(`scope=(\w+)`).FindAllStringSubmatch(log, -1) {
+		all = append(all, match[1])
+	}
+	return all
 }
 
 // TestErrorGoldenFiles has each error of the README's table as a text and as an attribute of a log.

@@ -35,7 +35,8 @@ type ClientTrace struct {
 	// AttemptDone is called when the response has been read, or the request has failed.
 	AttemptDone func(ctx context.Context, info AttemptDoneInfo)
 	// LimitClosed is called once for each lockout of a key: after a 429, or when a call is
-	// refused because its wait would be too long. Waiting for the next window is no lockout.
+	// refused because its wait would be too long. Waiting for the next window is no lockout. It is
+	// called again if another limit closes the key for longer meanwhile, such as a ban.
 	LimitClosed func(ctx context.Context, info LimitInfo)
 	// LimitOpened is called after LimitClosed, when the service has accepted a request again.
 	// info.Until is the time at which that was expected.
