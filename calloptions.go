@@ -73,7 +73,8 @@ func timeOption(name string, d time.Duration, set func(*callConfig)) CallOption 
 
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
 // body. The default is 30 seconds; 0 means that only the context limits it. It does not limit the
-// waits between attempts; [WithCallTimeout] does.
+// waits between attempts; [WithCallTimeout] does. The error of an attempt that takes longer matches
+// [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
 	return timeOption("WithAttemptTimeout", d, func(c *callConfig) { c.attemptTimeout = d })
 }
@@ -81,7 +82,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // WithCallTimeout limits each call with all its attempts and waits, as if its context had that
 // deadline. If a wait for the rate limit would exceed it, the call fails immediately with a
 // [*RateLimitError]. A call that is not done in time fails with an error that matches
-// [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
+// [ErrTimeout] and [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
 	return timeOption("WithCallTimeout", d, func(c *callConfig) { c.callTimeout = d })
 }

@@ -25,7 +25,8 @@ const (
 // WithHTTPClient makes the Client send through hc's Transport and keep cookies in hc's Jar. The
 // Client uses a copy and does not change hc. It never follows redirects, whatever hc.CheckRedirect
 // says. hc.Timeout, if set, limits each attempt, not the whole call; the shorter of hc.Timeout and
-// the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold.
+// the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold. The
+// Jar is for the first key of the Client: each further key has a jar of its own.
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption(func(c *clientConfig) error {
 		c.httpClient = hc
@@ -121,8 +122,9 @@ func WithLimiter(l Limiter) Option {
 
 // WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
 // between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
-// or begins then fails with an error that matches the cause of ctx, and [ErrNotSent] if the call had
-// sent nothing. Requests on their way finish, unless the call's own context ends:
+// or begins then fails with a [*TransportError] that matches [ErrStopped], the [context.Cause] that ctx
+// was given, and [ErrNotSent] if the call had sent nothing. Requests on their way finish, unless the
+// call's own context ends:
 //
 //	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 //	defer cancel()
