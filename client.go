@@ -137,6 +137,12 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 			transport = http.DefaultTransport
 		}
 	}
+	// A transport of version 0.1 would go silent: it compiles, and nothing calls it for calls.
+	if _, old := transport.(interface {
+		CallStarted(ctx context.Context, c Call) (context.Context, func(error))
+	}); old {
+		return nil, nil, invalid("WithHTTPClient", "the Transport has CallStarted; use WithTrace")
+	}
 	for _, wrap := range c.wraps {
 		inner := transport
 		if transport = wrap(inner); transport == nil {

@@ -350,6 +350,18 @@ func TestClientHerdWaitsForNothingInVain(t *testing.T) {
 	}
 }
 
+// started has the method by which a transport of version 0.1 followed calls.
+type started struct{ http.RoundTripper }
+
+func (started) CallStarted(ctx context.Context, _ petstore.Call) (context.Context, func(error)) {
+	return ctx, func(error) {}
+}
+
+func TestTransportOfVersion01IsRefused(t *testing.T) {
+	_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{Transport: started{}}))
+	require.EqualError(t, err, "petstore: NewClient: WithHTTPClient: the Transport has CallStarted; use WithTrace")
+}
+
 func TestCloseIdleConnectionsOfAClone(t *testing.T) {
 	loopback.Need(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
