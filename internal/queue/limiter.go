@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -9,30 +10,27 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-const (
-	// manyKeys is the number of budgets from which on those without useful knowledge are dropped,
-	// so that a key that rotates each hour does not fill the memory over years.
-	manyKeys = 64
-	// ForReserve is the reason of a background call that waits because only the reserve is left.
-	ForReserve quota.Reason = "background"
-)
+// manyKeys is the number of keys from which on those without useful knowledge are dropped, so that a
+// key that rotates each hour does not fill the memory over years.
+const manyKeys = 64
 
 // Limiter has a queue and a budget for each key, all under one lock.
 type Limiter struct {
-	mu     sync.Mutex
-	budget quota.Budget // copied for each new key
-	keys   map[string]*keyQueue
-	last   *keyQueue // of the latest request
+	mu      sync.Mutex
+	budget  quota.Budget // copied for each new key
+	keys    map[string]*queue
+	last    *queue // of the latest request
+	sweepAt int    // number of keys at which to look for idle ones
 }
 
 // NewLimiter returns a limiter whose keys begin with budget.
 func NewLimiter(budget quota.Budget) *Limiter {
-	return &Limiter{budget: budget, keys: make(map[string]*keyQueue)}
+	return &Limiter{budget: budget, keys: make(map[string]*queue)}
 }
 
 // Permit allows one request to be sent.
 type Permit struct {
-	queue    *keyQueue
+	queue    *queue
 	slot     quota.Slot
 	released bool
 }
@@ -59,7 +57,7 @@ func (l *Limiter) Reopen(keyID string) {
 		if keyID == "" || keyID == id {
 			now := time.Now()
 			q.budget.Reopen(now)
-			q.Dispatch(now)
+			q.dispatch(now)
 		}
 	}
 }
@@ -71,11 +69,11 @@ func (l *Limiter) Acquire(ctx context.Context, c Call) (*Permit, *Refusal) {
 	if w == nil {
 		return p, refused
 	}
-	return q.calls.Await(ctx, w)
+	return q.await(ctx, w)
 }
 
 // enter returns a permit, a waiter that has to report its wait, or a refusal.
-func (l *Limiter) enter(ctx context.Context, c Call) (*keyQueue, *Permit, *Waiter[*Permit], *Refusal) {
+func (l *Limiter) enter(ctx context.Context, c Call) (*queue, *Permit, *waiter, *Refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -84,23 +82,20 @@ func (l *Limiter) enter(ctx context.Context, c Call) (*keyQueue, *Permit, *Waite
 	}
 	q := l.queue(c.KeyID, now)
 	if deadline.Err(ctx) != nil {
-		return q, nil, nil, q.calls.Ended(now, false)
+		return q, nil, nil, q.ended(now, false)
 	}
-	q.Dispatch(now)
-	if q.calls.Passes(c.Background) {
+	q.dispatch(now)
+	if q.passes(c.Background) {
 		if p, ok := q.admit(now, c.Background); ok {
 			return q, p, nil, nil
 		}
 	}
-	w, refused := q.calls.NewWaiter(ctx, now, c)
-	if refused == nil {
-		q.calls.Tell(now, w, Wait{Reason: q.reason(c.Background), Until: q.why.Until})
-	}
+	w, refused := q.newWaiter(ctx, now, c)
 	return q, nil, w, refused
 }
 
 // queue returns the queue of a key.
-func (l *Limiter) queue(keyID string, now time.Time) *keyQueue {
+func (l *Limiter) queue(keyID string, now time.Time) *queue {
 	if l.last != nil && l.last.id == keyID {
 		return l.last
 	}
@@ -111,31 +106,34 @@ func (l *Limiter) queue(keyID string, now time.Time) *keyQueue {
 		l.keys[keyID] = q
 	}
 	if q == nil {
-		if len(l.keys) >= manyKeys {
-			for id, q := range l.keys {
-				if q.calls.Idle() && q.budget.Idle(now) {
-					delete(l.keys, id)
-				}
-			}
-		}
-		q = &keyQueue{limiter: l, id: keyID, budget: l.budget}
-		q.calls.Init(q, nil)
+		l.dropIdle(now)
+		q = &queue{limiter: l, id: keyID, budget: l.budget}
 		l.keys[keyID] = q
 	}
 	l.last = q
 	return q
 }
 
+// dropIdle drops the queues of keys without useful knowledge once there are many. It looks again
+// when twice as many are there as it left, so that a new key costs little however many there are.
+func (l *Limiter) dropIdle(now time.Time) {
+	if len(l.keys) < max(manyKeys, l.sweepAt) {
+		return
+	}
+	maps.DeleteFunc(l.keys, func(_ string, q *queue) bool { return q.idle() && q.budget.Idle(now) })
+	l.sweepAt = 2 * len(l.keys)
+}
+
 // Release reports the outcome of the request. From the second call on it has no effect.
 func (p *Permit) Release(o *quota.Observation) {
 	q := p.queue
-	q.Lock()
-	defer q.Unlock()
+	q.limiter.mu.Lock()
+	defer q.limiter.mu.Unlock()
 	if p.released {
 		return
 	}
 	p.released = true
 	now := time.Now()
 	q.budget.Settle(p.slot, o, now)
-	q.Dispatch(now)
+	q.dispatch(now)
 }

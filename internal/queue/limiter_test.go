@@ -111,16 +111,16 @@ func assertAtRest(t *testing.T, l *Limiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	assert.Zero(t, l.last.budget.InFlight(), "in flight")
-	assert.Zero(t, l.last.calls.Len(), "waiting")
-	assert.True(t, l.last.calls.Idle(), "reporting")
-	assert.Nil(t, l.last.calls.timer, "timer")
+	assert.Zero(t, l.last.length(), "waiting")
+	assert.True(t, l.last.idle(), "reporting")
+	assert.Nil(t, l.last.timer, "timer")
 }
 
 // figures returns the number of requests in flight, and of calls in the queue.
 func figures(l *Limiter) (inFlight, waiting int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.last.budget.InFlight(), l.last.calls.Len()
+	return l.last.budget.InFlight(), l.last.length()
 }
 
 func TestLimiterColdStart(t *testing.T) {

@@ -141,7 +141,7 @@ func TestLimiterQueue(t *testing.T) {
 			assertAtRest(t, l)
 			go func() { _, _ = acquire(ctx, l, time.Hour) }()
 			synctest.Wait()
-			assert.NotNil(t, l.last.calls.timer)
+			assert.NotNil(t, l.last.timer)
 			cancel()
 			synctest.Wait()
 			assertAtRest(t, l)

@@ -41,7 +41,7 @@ func TestLimiterGate(t *testing.T) {
 			all.Wait()
 		})
 	})
-	t.Run("waiters are refused when the gate closes for too long", func(t *testing.T) {
+	t.Run("waiters are refused when a lockout is too long", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter()
 			p, refused := acquire(t.Context(), l, 0)

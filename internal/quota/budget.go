@@ -26,7 +26,7 @@ type Budget struct {
 
 	window
 	samples
-	offset   Offset
+	offset   offset
 	margin   time.Duration // added to Reset, after a window ended later than its Reset
 	minutes  bool          // windows are minutes of the wall clock
 	distrust bool          // no response has a Date, and Reset did not match the local clock
@@ -177,9 +177,6 @@ func (b *Budget) Scope(now, at time.Time) Scope {
 	}
 	return ""
 }
-
-// End returns when the known window is over by the local clock; zero if none is known.
-func (b *Budget) End() time.Time { return b.end }
 
 // RateLimit returns what is known about the window; zero if nothing is.
 func (b *Budget) RateLimit() RateLimit {

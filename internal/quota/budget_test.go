@@ -253,22 +253,3 @@ func TestBudgetWindow(t *testing.T) {
 		assert.Equal(t, reset.Add(time.Minute), p.blocked().Until)
 	})
 }
-
-func TestBudget_Learn(t *testing.T) {
-	start := time.Unix(1_000_000_000, 0)
-	o := quota.Observation{
-		Sent: start, Received: start, StatusCode: http.StatusOK, Date: start,
-		RateLimit: quota.RateLimit{Limit: 2, Remaining: 1, Reset: start.Add(time.Minute)},
-	}
-	b := quota.Budget{Processes: 1}
-	b.Learn(&o, start)
-	assert.Equal(t, 1, b.RateLimit().Remaining)
-	assert.Equal(t, start.Add(time.Minute), b.End())
-	assert.Zero(t, b.InFlight())
-	_, _, ok := b.Admit(start, false)
-	assert.True(t, ok)
-	o.RateLimit.Remaining = 5 // sent before, and counted before
-	b.Learn(&o, start)
-	_, _, ok = b.Admit(start, false)
-	assert.False(t, ok, "what is left has not grown")
-}

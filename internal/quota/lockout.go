@@ -70,7 +70,7 @@ func (b *Budget) unexpected429(s Slot, o *Observation) {
 	switch {
 	case s.probe && s.epoch > 0: // the window was taken for over, but was not
 		b.margin = resetMargin
-		b.distrust = b.distrust || !b.offset.Known
+		b.distrust = b.distrust || !b.offset.known
 	case !s.probe && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 && o.RetryAfter <= windowLength:
 		b.others.trust = shared // another process used up the window
 	}

@@ -63,16 +63,6 @@ func (b *Budget) Settle(s Slot, o *Observation, now time.Time) {
 	b.blind = b.blind || !o.Received.IsZero()
 }
 
-// Learn updates the Budget by the outcome of a request that it has not admitted. The response can
-// only lower what is left of the known window.
-func (b *Budget) Learn(o *Observation, now time.Time) {
-	b.observe(now)
-	b.inFlight++
-	b.recent.add()
-	b.others.census = census{} // the request is not among those in flight
-	b.Settle(Slot{era: b.era, epoch: b.epoch, lockouts: b.lockout.count, step: b.recent.step, heard: b.heard}, o, now)
-}
-
 // lose counts a request without a response, or without a limit in it.
 func (b *Budget) lose(o *Observation) {
 	b.own++
@@ -87,7 +77,7 @@ func (b *Budget) lose(o *Observation) {
 
 // learn updates the Budget from the headers of a response.
 func (b *Budget) learn(s Slot, o *Observation) {
-	b.offset.Narrow(o)
+	b.offset.narrow(o)
 	b.heard = Later(b.heard, o.Received)
 	_, usable := b.endOf(o, o.Received)
 	order := b.compare(s, o, usable)

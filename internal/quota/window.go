@@ -195,7 +195,7 @@ func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration)
 		hour    = time.Hour        // clocks without a Date may differ by minutes, not by hours
 		longest = 24 * time.Hour   // the window of the day
 	)
-	left := o.RateLimit.Reset.Sub(o.Received.Add(b.offset.Lo - b.margin - grain))
+	left := o.RateLimit.Reset.Sub(o.Received.Add(b.offset.lo - b.margin - grain))
 	if left > longest+slack { // Reset or Date is wrong
 		return start.Add(windowLength), false
 	}
@@ -204,7 +204,7 @@ func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration)
 	if off := end.Sub(most); off > 0 && off <= slack {
 		end = most
 	}
-	if b.offset.Known {
+	if b.offset.known {
 		return end, o.RateLimit.Reset.After(o.Date)
 	}
 	// Without a Date, a clock that is wrong by minutes is more likely than a window of minutes.
