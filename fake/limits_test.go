@@ -156,6 +156,10 @@ func TestWindow(t *testing.T) {
 			per(2, 0, fake.WindowFixed),
 			[]step{{30 * time.Second, 2, 60}, {30 * time.Second, 0, 30}, {30 * time.Second, 2, 60}},
 		},
+		"fixed, all at once for requests that were spread": {
+			per(2, 0, fake.WindowFixed),
+			[]step{{0, 1, 0}, {30 * time.Second, 1, 30}, {30 * time.Second, 2, 60}},
+		},
 		"aligned, from the middle of a minute on": {
 			per(2, 0, fake.WindowAligned),
 			[]step{{30 * time.Second, 2, 30}, {30 * time.Second, 2, 60}, {30 * time.Second, 0, 30}},

@@ -48,10 +48,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(w, 
 // HTTPClient it strikes earlier, before there is a connection.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 	x := s.newExchange(r)
-	a := refusal(http.StatusServiceUnavailable, "%v", closedError{})
+	var a response
 	if s.inflight.enter(x) {
 		defer s.inflight.leave(x)
 		a = x.respond(refusing)
+	} else {
+		a = refusal(http.StatusServiceUnavailable, "%v", closedError{})
 	}
 	x.finish(&a)
 	a.deliver(w, x)

@@ -94,7 +94,7 @@ func open(t *testing.T, b breakage, opts ...fake.Option) (*fake.Server, *session
 	t.Cleanup(srv.Close)
 	s, err := newSession(t.Context(), Target{
 		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(), Destructive: true,
-		HTTPClient: &http.Client{Transport: breaker{srv.HTTPClient().Transport, b}},
+		HTTPClient: &http.Client{Transport: breaker{srv, b}},
 	})
 	require.NoError(t, err)
 	return srv, s
