@@ -184,6 +184,7 @@ func runSockets(t *testing.T, page *runbook) {
 // incident is an hour of a program of four goroutines, from the first minute with something wrong.
 type incident struct {
 	fault    fake.Fault
+	happens  func(*fake.Server)
 	plan     fake.Plan
 	every    time.Duration // between two calls of a goroutine; 10 s by default
 	deadline time.Duration // of each call
@@ -194,9 +195,16 @@ type incident struct {
 func runIncidents(t *testing.T, page *runbook) {
 	html, usedUp := http.Header{"Content-Type": {"text/html"}}, http.Header{"X-RateLimit-Remaining": {"0"}}
 	for name, in := range map[string]incident{
-		"banned":               {fault: fake.Fault{Status: 429, RetryAfter: "7200", Times: 1}},
+		"banned": {happens: func(s *fake.Server) {
+			for careless := s.Client(petstore.WithLimiter(nil)); s.Usage(s.APIKey()).BannedUntil.IsZero(); {
+				_, _ = careless.ListPets(context.Background(), petstore.ListPetsParams{}, petstore.WithMaxWait(0))
+			}
+		}},
 		"day used up":          {plan: fake.Enterprise(60, 100)},
-		"key revoked":          {fault: fake.Fault{Status: 401}},
+		"a clock that is off": {
+			plan: fake.Enterprise(60, 100), happens: func(s *fake.Server) { s.SetTime(s.Now().Add(5 * time.Minute)) },
+		},
+		"key revoked":          {happens: func(s *fake.Server) { s.RevokeKey(s.APIKey()) }},
 		"503":                  {fault: fake.Fault{Status: 503}},
 		"503 with Retry-After": {fault: fake.Fault{Status: 503, RetryAfter: "3600"}},
 		"latency":              {fault: fake.Fault{Delay: 10 * time.Second}, deadline: 3 * time.Second},
@@ -244,6 +252,9 @@ func (in *incident) run(t *testing.T, page *runbook) {
 			})
 		}
 		time.Sleep(time.Minute)
+		if in.happens != nil {
+			in.happens(server)
+		}
 		if !reflect.ValueOf(in.fault).IsZero() {
 			in.fault.Times = cmp.Or(in.fault.Times, fake.Forever)
 			server.Inject(in.fault)
@@ -261,7 +272,7 @@ func (in *incident) run(t *testing.T, page *runbook) {
 		for _, text := range slices.Sorted(maps.Keys(texts)) {
 			page.assertFinds(t, text)
 		}
-	}, fake.WithPlan(in.plan))
+	}, fake.WithPlan(in.plan), fake.WithBan(5, 2*time.Hour))
 }
 
 func (in *incident) call(ctx context.Context, client *petstore.Client) error {
