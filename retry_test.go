@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptrace"
 	"os"
 	"sync"
 	"syscall"
@@ -72,14 +70,6 @@ func TestRetryByResponse(t *testing.T) {
 			})
 		}
 	}
-}
-
-// goAway is the error of net/http for a create that a server of HTTP/2 has not processed.
-func goAway(r *http.Request) (*http.Response, error) {
-	if hooks := httptrace.ContextClientTrace(r.Context()); hooks != nil {
-		hooks.GotConn(httptrace.GotConnInfo{})
-	}
-	return nil, errors.New("http2: Transport: cannot retry err [http2: Transport received Server's graceful shutdown GOAWAY] after")
 }
 
 func attemptsOf(t *testing.T, err error) int {
