@@ -15,10 +15,7 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-const (
-	baseURL = "http://127.0.0.1/v1"
-	apiKey  = "bench-api-key"
-)
+const baseURL, apiKey = "http://127.0.0.1/v1", "bench-api-key"
 
 // client is one of the clients that are compared, used as its documentation shows.
 type client struct {
@@ -95,23 +92,26 @@ func byHand(send func(*http.Request) (*http.Response, error)) func(context.Conte
 }
 
 func request(ctx context.Context, o operation) (*http.Request, error) {
-	method, url, body := http.MethodGet, baseURL+"/pets", new(bytes.Buffer)
+	method, url, body := http.MethodGet, baseURL+"/pets", io.Reader(nil)
 	switch {
 	case o.limit > 0:
 		url += "?limit=" + strconv.Itoa(o.limit)
 	case o.id > 0:
 		url += "/" + strconv.FormatInt(o.id, 10)
 	default:
-		method = http.MethodPost
-		if err := json.NewEncoder(body).Encode(newPet()); err != nil {
+		text, err := json.Marshal(newPet())
+		if err != nil {
 			return nil, err
 		}
+		method, body = http.MethodPost, bytes.NewReader(text)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, url, body)
-	if err == nil {
-		r.Header.Set("Authorization", "Bearer "+apiKey)
-		r.Header.Set("Accept", "application/json")
+	if err != nil {
+		return nil, err
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + apiKey}, "Accept": {"application/json"}}
+	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	return r, err
+	return r, nil
 }
