@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"github.com/petstore/petstore-go/internal/loopback"
-	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -92,10 +91,11 @@ func TestRunbook(t *testing.T) {
 	t.Run("errors of the network", func(t *testing.T) {
 		for _, err := range []error{
 			syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
-			os.ErrDeadlineExceeded, &net.DNSError{Err: "no such host", IsNotFound: true}, &net.DNSError{Err: "server misbehaving"},
+			os.ErrDeadlineExceeded, &net.DNSError{Err: "no such host"}, &net.DNSError{Err: "server misbehaving"},
 			x509.UnknownAuthorityError{}, x509.CertificateInvalidError{Reason: x509.Expired, Cert: new(x509.Certificate)},
 			x509.HostnameError{Host: "service.test", Certificate: &x509.Certificate{DNSNames: []string{"other.test"}}},
 			tls.AlertError(42), tls.AlertError(116),
+			tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"},
 			&net.OpError{Op: "proxyconnect", Net: "tcp", Err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}},
 		} {
 			page.assertFindsErrorsOf(t, fails(&net.OpError{Op: "read", Net: "tcp", Err: err}))
@@ -103,7 +103,8 @@ func TestRunbook(t *testing.T) {
 	})
 	t.Run("the program itself", func(t *testing.T) {
 		var log bytes.Buffer
-		client, _ := scripted(t, []responder{status(200, onePet)}, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		client, _ := scripted(t, []responder{status(200, onePet)}, petstore.WithLogger(logger))
 		require.NoError(t, get(client))
 		page.assertFinds(t, regexp.MustCompile(`msg="([^"]+)"`).FindString(log.String()))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -113,7 +114,17 @@ func TestRunbook(t *testing.T) {
 		client, _ = scripted(t, []responder{status(200, onePet)}, petstore.WithStop(ctx))
 		page.assertFinds(t, get(client).Error())
 	})
-	t.Run("sockets", func(t *testing.T) { runSockets(t, page) })
+	t.Run("a proxy", func(t *testing.T) {
+		loopback.Need(t)
+		proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
+		client, err := petstore.NewClient("https://service.test/v1", testKey,
+			petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
+				rt.(*http.Transport).Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
+				return rt
+			}))
+		require.NoError(t, err)
+		page.assertFinds(t, create(client).Error())
+	})
 	t.Run("configuration", func(t *testing.T) {
 		_, err := petstore.NewClient("service.test/v1", testKey)
 		page.assertFinds(t, err.Error())
@@ -151,36 +162,6 @@ func (r *runbook) assertPrinted(t *testing.T) {
 	}
 }
 
-// runSockets causes what only real sockets print.
-func runSockets(t *testing.T, page *runbook) {
-	loopback.Need(t)
-	fail := func(baseURL, proxy string) {
-		client, err := petstore.NewClient(baseURL, testKey, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}),
-			petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
-				if address, err := url.Parse(proxy); proxy != "" && assert.NoError(t, err) {
-					rt.(*http.Transport).Proxy = http.ProxyURL(address)
-				}
-				return rt
-			}))
-		require.NoError(t, err)
-		page.assertFinds(t, create(client).Error())
-	}
-	plain := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
-	fail(strings.Replace(plain.URL, "http:", "https:", 1)+"/v1", "")
-	fail("https://service.test/v1", plain.URL)
-	fail("https://service.test/v1", "http://127.0.0.1:1")
-	mail, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = mail.Close() }()
-	go func() {
-		if conn, err := mail.Accept(); err == nil {
-			_, _ = io.WriteString(conn, "220 mail.test ready\r\n")
-			_ = conn.Close()
-		}
-	}()
-	fail("https://"+mail.Addr().String()+"/v1", "")
-}
-
 // incident is an hour of a program of four goroutines, from the first minute with something wrong.
 type incident struct {
 	fault    fake.Fault
@@ -200,7 +181,7 @@ func runIncidents(t *testing.T, page *runbook) {
 				_, _ = careless.ListPets(context.Background(), petstore.ListPetsParams{}, petstore.WithMaxWait(0))
 			}
 		}},
-		"day used up":          {plan: fake.Enterprise(60, 100)},
+		"day used up": {plan: fake.Enterprise(60, 100)},
 		"a clock that is off": {
 			plan: fake.Enterprise(60, 100), happens: func(s *fake.Server) { s.SetTime(s.Now().Add(5 * time.Minute)) },
 		},
