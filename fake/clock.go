@@ -11,13 +11,13 @@ import (
 func (s *Server) Now() time.Time { return s.clock.now() }
 
 // Advance moves the server's clock ahead, or back by a negative d: windows pass, bans end, and the
-// Date header follows. No client wakes: clients, and a [Fault.Delay], wait by their own clock. Inside
-// a testing/synctest bubble time.Sleep moves the server's clock and the client's together.
+// Date header follows. No client wakes: clients, and a [Fault.Delay], wait by their own clock.
+// Inside a testing/synctest bubble time.Sleep moves the server's clock and the client's together.
 func (s *Server) Advance(d time.Duration) { s.clock.offset.Add(int64(d)) }
 
 // SetTime moves the server's clock to t, from where it goes on. No client wakes, as with Advance.
-// Windows begin anew if t is more than a second before [Server.Now], and a ban keeps the time it had
-// left. SetTime panics if t is before 1970 or after 2292.
+// Windows begin anew if t is more than a second before [Server.Now], and a ban keeps the time it
+// had left. SetTime panics if t is before 1970 or after 2292.
 func (s *Server) SetTime(t time.Time) {
 	mustBeTime("SetTime", t)
 	s.clock.set(t)

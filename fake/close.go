@@ -72,10 +72,10 @@ func isBusy(_ any, busy bool) bool { return busy }
 
 func isAny(any, bool) bool { return true }
 
-// gone waits until there is no part of a kind or until the limit, and returns whether there is none.
-// It looks again and again, as http.Server.Shutdown does: anything that could wake it, a channel or a
-// WaitGroup, would belong to one synctest bubble, and what it waits for may live in another or in
-// none.
+// gone waits until there is no part of a kind or until the limit, and returns whether there is
+// none. It looks again and again, as http.Server.Shutdown does: anything that could wake it, a
+// channel or a WaitGroup, would belong to one synctest bubble, and what it waits for may live in
+// another or in none.
 func (f *inflight) gone(limit time.Duration, kind func(any, bool) bool) bool {
 	for range 100 { // most things end at once
 		if !f.has(kind) {

@@ -39,8 +39,8 @@ const (
 	// proxies keep it (section 5). Keys of less than 6 characters are not looked for.
 	RuleKeyExposed Rule = "key-exposed"
 	// RuleZeroCategory is broken by a createPet with the categoryId 0 (section 2), which only
-	// [WithStrict] looks for. It is a legal value, and also what a missing categoryId becomes when a
-	// program decodes JSON into a petstore.NewPet.
+	// [WithStrict] looks for. It is a legal value, and also what a missing categoryId becomes when
+	// a program decodes JSON into a petstore.NewPet.
 	RuleZeroCategory Rule = "zero-category"
 )
 
@@ -85,8 +85,8 @@ func (v Violation) String() string {
 }
 
 // Violations returns the first 10,000 violations, in the order in which they were noticed. Requests
-// that were already in flight when a 429 was sent count as early when they arrive after it. The result
-// is the caller's own.
+// that were already in flight when a 429 was sent count as early when they arrive after it. The
+// result is the caller's own.
 func (s *Server) Violations() []Violation {
 	keys := s.keys.known()
 	s.journal.mu.Lock()

@@ -150,8 +150,8 @@ func missing(name, category bool) error {
 	return nil
 }
 
-// readStatus reads a status of the document (section 2). It does not ask the client's package, whose
-// list is under test here.
+// readStatus reads a status of the document (section 2). It does not ask the client's package,
+// whose list is under test here.
 func readStatus(s string) (petstore.PetStatus, error) {
 	switch s {
 	case "available", "pending", "sold":

@@ -35,7 +35,8 @@
 //	a sequence: a 503, a 429, then a success    two Faults, one after the other
 //
 // [Server.Inject] and [WithFaults] take them. Of several faults, the first matching one that is not
-// used up applies: they apply in the order in which they were injected. [Fault] documents all fields.
+// used up applies: they apply in the order in which they were injected. [Fault] documents all
+// fields.
 //
 // For an operation that the document does not have, [WithHandler] adds a handler.
 //
@@ -52,17 +53,17 @@
 // [github.com/petstore/petstore-go/fake/faketest.Bubble] runs a test with a server inside a
 // testing/synctest bubble, where a client waits for 24 hours of Retry-After in microseconds. A
 // server that was made outside works there, too, also in several bubbles one after another. Each
-// begins in the year 2000: when the clock goes back, the windows of all keys begin anew, while a ban
-// keeps the time it had left. If no time passes in a bubble, the next one shares its windows;
+// begins in the year 2000: when the clock goes back, the windows of all keys begin anew, while a
+// ban keeps the time it had left. If no time passes in a bubble, the next one shares its windows;
 // [Server.Reset] separates them. Outside a bubble, [Server.Advance] and [Server.SetTime] move the
 // server's clock, and no other: a client waits by its own clock.
 //
 // # Misuse
 //
-// Options and methods panic on an operation, rule, key, plan, duration, fault or behaviour that does
-// not exist or can have no effect, with a string that begins with "fake: " and the name of the
-// function. Assertions such as [Server.AssertRequests] fail the test instead. No such message repeats
-// a key.
+// Options and methods panic on an operation, rule, key, plan, duration, fault or behaviour that
+// does not exist or can have no effect, with a string that begins with "fake: " and the name of the
+// function. Assertions such as [Server.AssertRequests] fail the test instead. No such message
+// repeats a key.
 //
 // # What is different from a real deployment
 //

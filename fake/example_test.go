@@ -179,6 +179,22 @@ func ExampleServer_ServeHTTP() {
 	// Output: 401 Bearer
 }
 
+// The service got an operation that the fake does not have yet.
+func ExampleWithHandler() {
+	srv := fake.NewServer(fake.WithHandler("DELETE /v1/pets/{petId}", http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			fmt.Println("delete", r.PathValue("petId"))
+			w.WriteHeader(http.StatusNoContent)
+		})))
+	defer srv.Close()
+
+	_, err := srv.Client().Do(context.Background(), http.MethodDelete, "pets/7", nil, nil)
+	fmt.Println(err, len(srv.RequestsFor(srv.APIKey())))
+	// Output:
+	// delete 7
+	// <nil> 1
+}
+
 // The Scope of the error tells a ban from a window that is used up.
 func ExampleServer_BanKey() {
 	srv := fake.NewServer()

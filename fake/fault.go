@@ -19,13 +19,13 @@ const Forever = -1
 // Fault is a failure on demand. Its first fields select the requests that it strikes, the others
 // say what happens to them. The zero Fault changes nothing about the response to the next request.
 //
-// A request that a fault strikes is not authenticated, not counted and not carried out. The exception
-// is a fault without a Status whose Wire, if it has one, shows the response: the service handles the
-// request as usual, and the fault changes its response. The response of a fault has the three rate
-// limit headers too, with the numbers from before the request.
+// A request that a fault strikes is not authenticated, not counted and not carried out. The
+// exception is a fault without a Status whose Wire, if it has one, shows the response: the service
+// handles the request as usual, and the fault changes its response. The response of a fault has the
+// three rate limit headers too, with the numbers from before the request.
 //
-// One fault strikes a request: the first matching one that is not used up. Only a [WireRefuse] comes
-// before it, since it strikes before anything has reached the server.
+// One fault strikes a request: the first matching one that is not used up. Only a [WireRefuse]
+// comes before it, since it strikes before anything has reached the server.
 type Fault struct { // requests are served without a copy of the fault
 	// Operation is the operation it strikes, such as [petstore.OpCreatePet]. Empty: any request.
 	Operation string

@@ -104,8 +104,8 @@ func isToken(key string) bool {
 // APIKey returns the default key, [DefaultAPIKey].
 func (s *Server) APIKey() string { return s.config.apiKey }
 
-// AddKey makes the server accept an API key on a plan. A key that it knows begins anew, also a revoked
-// one. It panics where [WithKey] does.
+// AddKey makes the server accept an API key on a plan. A key that it knows begins anew, also a
+// revoked one. It panics where [WithKey] does.
 func (s *Server) AddKey(key string, plan Plan) {
 	mustBeToken("AddKey", key)
 	mustBePlan("AddKey", plan)
@@ -121,8 +121,9 @@ func (s *Server) mustFind(where, key string) *apiKey {
 	return k
 }
 
-// SetPlan puts a key on another plan. Requests that were counted stay counted; a wait that a 429 asked
-// for ends. It panics on a key that the server does not know, and on a plan with a negative limit.
+// SetPlan puts a key on another plan. Requests that were counted stay counted; a wait that a 429
+// asked for ends. It panics on a key that the server does not know, and on a plan with a negative
+// limit.
 func (s *Server) SetPlan(key string, plan Plan) {
 	mustBePlan("SetPlan", plan)
 	k := s.mustFind("SetPlan", key)
@@ -135,9 +136,9 @@ func (s *Server) SetPlan(key string, plan Plan) {
 // server does not know.
 func (s *Server) RevokeKey(key string) { s.mustFind("RevokeKey", key).revoked.Store(true) }
 
-// BanKey bans a key for d from now (section 8.3); 0 ends a ban. [Behavior.BanReset] decides what the
-// headers of a banned key say. BanKey panics on a key that the server does not know, and if d is
-// negative.
+// BanKey bans a key for d from now (section 8.3); 0 ends a ban. [Behavior.BanReset] decides what
+// the headers of a banned key say. BanKey panics on a key that the server does not know, and if d
+// is negative.
 func (s *Server) BanKey(key string, d time.Duration) {
 	must(d >= 0, "BanKey", "%v is a negative duration; 0 lifts a ban", d)
 	k := s.mustFind("BanKey", key)

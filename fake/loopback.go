@@ -24,8 +24,8 @@ type loopback struct {
 // port is free, or if the server was closed before the first call.
 //
 // URL also panics inside a testing/synctest bubble, where the first wait of a client would never
-// end: a goroutine that reads from a socket keeps the bubble's time from passing. [Server.Client] and
-// [Server.HTTPClient] work there.
+// end: a goroutine that reads from a socket keeps the bubble's time from passing. [Server.Client]
+// and [Server.HTTPClient] work there.
 func (s *Server) URL() string {
 	must(!inBubble(), "URL", "a goroutine that reads from a socket stops the time of a testing/synctest"+
 		" bubble; use Client or HTTPClient in a bubble")
@@ -38,8 +38,8 @@ func (s *Server) URL() string {
 }
 
 // inBubble reports whether the calling goroutine belongs to a synctest bubble. Without linking the
-// testing package, only the header of a stack trace shows it: "goroutine 7 [running, synctest bubble
-// 1]:". Should that text change, URL works as it does outside a bubble.
+// testing package, only the header of a stack trace shows it: "goroutine 7 [running, synctest
+// bubble 1]:". Should that text change, URL works as it does outside a bubble.
 func inBubble() bool {
 	trace := make([]byte, 64) // longer than the header
 	header, _, _ := bytes.Cut(trace[:runtime.Stack(trace, false)], []byte("]"))

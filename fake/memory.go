@@ -16,13 +16,14 @@ import (
 )
 
 // HTTPClient returns a new client whose requests reach the server in memory, for any host and for
-// http and https alike. Both sides are net/http itself, with a connection in memory between them, so
-// that headers, bodies, timeouts and failures are those of a deployment.
+// http and https alike. Both sides are net/http itself, with a connection in memory between them,
+// so that headers, bodies, timeouts and failures are those of a deployment.
 //
 // Every request has a connection of its own, which is gone when its response body is closed. So
 // several synctest bubbles can use one server, and every fault is seen: net/http silently repeats a
-// GET when a connection that it used before breaks. For connections that are kept, use [Server.URL].
-// A response body that is never closed keeps its goroutines until Close, and a bubble from ending.
+// GET when a connection that it used before breaks. For connections that are kept, use
+// [Server.URL]. A response body that is never closed keeps its goroutines until Close, and a bubble
+// from ending.
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: memory{s}}
 }
@@ -95,8 +96,8 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 	return nil
 }
 
-// delivery is a request of HTTPClient from its sending until its response body, which it is, was read
-// to its end or closed.
+// delivery is a request of HTTPClient from its sending until its response body, which it is, was
+// read to its end or closed.
 type delivery struct {
 	io.ReadCloser // of the response of net/http
 

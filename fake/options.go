@@ -66,8 +66,9 @@ func WithFaults(faults ...Fault) Option {
 	return func(c *config) { c.faults = append(c.faults, faults...) }
 }
 
-// WithClock makes now the server's clock. now is called by many goroutines, with locks held, and must
-// not call the server. [Fault.Delay] and [WireDrip] wait in real time. WithClock panics if now is nil.
+// WithClock makes now the server's clock. now is called by many goroutines, with locks held, and
+// must not call the server. [Fault.Delay] and [WireDrip] wait in real time. WithClock panics if now
+// is nil.
 func WithClock(now func() time.Time) Option {
 	must(now != nil, "WithClock", "the clock is nil")
 	return func(c *config) { c.clock = now }
@@ -92,25 +93,25 @@ func WithMinute(d time.Duration) Option {
 }
 
 // WithBan bans a key for d once it has sent that many further requests after a first 429, without
-// one that was admitted in between (section 8.3); 0, the default, bans none. WithBan panics if after
-// is negative, or if d is not positive and after is. See also [Server.BanKey].
+// one that was admitted in between (section 8.3); 0, the default, bans none. WithBan panics if
+// after is negative, or if d is not positive and after is. See also [Server.BanKey].
 func WithBan(after int, d time.Duration) Option {
 	must(after >= 0, "WithBan", "%d is a negative number of requests", after)
 	must(after == 0 || d > 0, "WithBan", "%v is not a positive duration", d)
 	return func(c *config) { c.ban = banPolicy{after, d} }
 }
 
-// WithLatency holds every response back for d. [Server.SetLatency] changes it. WithLatency panics if
-// d is negative.
+// WithLatency holds every response back for d. [Server.SetLatency] changes it. WithLatency panics
+// if d is negative.
 func WithLatency(d time.Duration) Option {
 	must(d >= 0, "WithLatency", "%v is a negative duration", d)
 	return func(c *config) { c.latency = d }
 }
 
 // WithStrict fails the test of [NewTestServer] for each [Violation], except those of the rules that
-// it allows, such as [RuleDeprecated] for a program that still calls getPet, and for what Close has to
-// break off: requests without a response, and response bodies that were never closed. It also makes
-// any server look for [RuleZeroCategory]. It panics on a rule that does not exist.
+// it allows, such as [RuleDeprecated] for a program that still calls getPet, and for what Close has
+// to break off: requests without a response, and response bodies that were never closed. It also
+// makes any server look for [RuleZeroCategory]. It panics on a rule that does not exist.
 func WithStrict(allowed ...Rule) Option {
 	err := checkRules(allowed)
 	must(err == nil, "WithStrict", "%v", err)

@@ -113,8 +113,8 @@ func first(requests []Request) (Request, bool) {
 	return requests[0], true
 }
 
-// RequestsOf is like [Server.Requests], for one operation, or for all if operation is empty. It panics
-// on an operation that does not exist.
+// RequestsOf is like [Server.Requests], for one operation, or for all if operation is empty. It
+// panics on an operation that does not exist.
 func (s *Server) RequestsOf(operation string) []Request {
 	err := checkOperation(operation)
 	must(err == nil, "RequestsOf", "%v", err)

@@ -124,8 +124,8 @@ func (a *response) comeBack(now time.Time) time.Time {
 	return a.until
 }
 
-// deliver sends the response over a connection, the part of it that a fault lets through, or does to
-// the connection what a fault asks for.
+// deliver sends the response over a connection, the part of it that a fault lets through, or does
+// to the connection what a fault asks for.
 func (a *response) deliver(w http.ResponseWriter, x *exchange) {
 	if a.lost != nil {
 		panic(http.ErrAbortHandler)

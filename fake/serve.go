@@ -129,8 +129,8 @@ func (x *exchange) carryOut() response {
 	return a
 }
 
-// finish completes a response, and writes it into the journal before anything of it is sent, so that
-// a client that has its response finds it there.
+// finish completes a response, and writes it into the journal before anything of it is sent, so
+// that a client that has its response finds it there.
 func (x *exchange) finish(a *response) {
 	now := x.srv.Now()
 	if a.quota == (quota{}) {

@@ -11,8 +11,8 @@ import "iter"
 //			...
 //
 // The first is the default behaviour, named "default". The others are named after the choices in
-// which they differ from it, such as "retry-after=date,window=sliding". Names and order are the same
-// in every run.
+// which they differ from it, such as "retry-after=date,window=sliding". Names and order are the
+// same in every run.
 func Variants() iter.Seq2[string, Option] {
 	return func(yield func(string, Option) bool) {
 		for _, b := range variants() {

@@ -138,7 +138,8 @@ type closedError struct{}
 func (closedError) Error() string { return "fake: the server is closed" }
 
 // Unwrap makes the error match net.ErrClosed, syscall.ECONNREFUSED as any dial without a server,
-// and a net.DNSError of a host that does not exist, since no client tries to reach such a host again.
+// and a net.DNSError of a host that does not exist, since no client tries to reach such a host
+// again.
 func (closedError) Unwrap() []error {
 	return []error{
 		net.ErrClosed, syscall.ECONNREFUSED, &net.DNSError{Err: "no such host", IsNotFound: true},

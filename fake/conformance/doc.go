@@ -13,9 +13,9 @@
 //
 // # Conduct
 //
-// A run is polite to a service that others use. It sends some forty requests, one at a time. It adds
-// five pets, whose names begin with "petstore-go conformance". Since the document has no way to take
-// a pet out of the catalogue, they stay. Other pets do not disturb it.
+// A run is polite to a service that others use. It sends some forty requests, one at a time. It
+// adds five pets, whose names begin with "petstore-go conformance". Since the document has no way
+// to take a pet out of the catalogue, they stay. Other pets do not disturb it.
 //
 // When X-RateLimit-Remaining falls to 1, it waits for X-RateLimit-Reset; after a 429, which another
 // user of the key may have caused, for Retry-After as well. A wait of more than two minutes is not

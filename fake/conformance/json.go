@@ -57,8 +57,8 @@ func quoted(s string) []byte {
 	return b
 }
 
-// objects returns the objects in the array of a listPets, or else the object of a response, as far as
-// they can be read.
+// objects returns the objects in the array of a listPets, or else the object of a response, as far
+// as they can be read.
 func (x *exchange) objects() (list []object) {
 	items := array{x.response}
 	if x.success() && x.method == http.MethodGet && !strings.HasPrefix(x.path, "/pets/") {

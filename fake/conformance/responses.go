@@ -43,8 +43,8 @@ func each(kind func(*exchange) bool, check func(*exchange)) func(*session) {
 	}
 }
 
-// responses returns the responses of a kind so far, among them one to each kind of request. It skips
-// if there are none.
+// responses returns the responses of a kind so far, among them one to each kind of request. It
+// skips if there are none.
 func (s *session) responses(kind func(*exchange) bool) []*exchange {
 	s.samples()
 	list := slices.DeleteFunc(slices.Clone(s.log), func(x *exchange) bool { return !kind(x) })

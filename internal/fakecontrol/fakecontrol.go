@@ -1,5 +1,5 @@
-// Package fakecontrol does with a [fake.Server] what the program petstore-fake and the tests of this
-// module need, and a user's test does not: it has what [fake.Server.Control] returns.
+// Package fakecontrol does with a [fake.Server] what the program petstore-fake and the tests of
+// this module need, and a user's test does not: it has what [fake.Server.Control] returns.
 package fakecontrol
 
 import (
@@ -99,8 +99,8 @@ func (s *Server) Keys() (keys []Key) {
 	return keys
 }
 
-// KeyNumber returns the number by which Request.Key names an API key, 0 for one that the server does
-// not know. A key that is revoked, or added again, keeps its number.
+// KeyNumber returns the number by which Request.Key names an API key, 0 for one that the server
+// does not know. A key that is revoked, or added again, keeps its number.
 func (s *Server) KeyNumber(key string) int { return slices.Index(s.APIKeys(), key) + 1 }
 
 // Injection is a fault at work.
@@ -161,8 +161,8 @@ func PlanNames() string {
 	return strings.TrimSuffix(names.String(), ", ") + " or enterprise:M,D"
 }
 
-// ParsePlan reads the name of a plan in any case, or enterprise:M,D with the requests per minute and
-// per day, 0 for unlimited.
+// ParsePlan reads the name of a plan in any case, or enterprise:M,D with the requests per minute
+// and per day, 0 for unlimited.
 func ParsePlan(text string) (fake.Plan, error) {
 	for _, p := range of(nil).Plans() {
 		if strings.EqualFold(text, p.Name) {
@@ -192,10 +192,11 @@ func ParseWire(text string) (fake.Wire, error) {
 	return "", fmt.Errorf("%.64q is not one of %s", text, strings.Trim(names, "[]"))
 }
 
-// ParseNewPet reads a NewPet object as createPet does (section 4.2), but a field that NewPet does not
-// have is an error.
+// ParseNewPet reads a NewPet object as createPet does (section 4.2), but a field that NewPet does
+// not have is an error.
 func ParseNewPet(text []byte) (petstore.NewPet, error) { return of(nil).ParseNewPet(text) }
 
-// ParseBehavior reads what [fake.Behavior.String] writes, and [fake.Variants] yields: "default", or a
-// list of choices, such as "retry-after=date,window=sliding". What it does not name has its default.
+// ParseBehavior reads what [fake.Behavior.String] writes, and [fake.Variants] yields: "default", or
+// a list of choices, such as "retry-after=date,window=sliding". What it does not name has its
+// default.
 func ParseBehavior(text string) (fake.Behavior, error) { return of(nil).ParseBehavior(text) }

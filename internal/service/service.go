@@ -1,6 +1,6 @@
 // Package service reads the rate limit headers for those on the service's side of a request: the
-// fake, its program and the conformance tests. The client has a reader of its own, so that a mistake
-// in one is not made good by the same mistake in the other.
+// fake, its program and the conformance tests. The client has a reader of its own, so that a
+// mistake in one is not made good by the same mistake in the other.
 package service
 
 import (
@@ -39,8 +39,8 @@ func Reset(h http.Header, date time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// RetryAfter returns the time that a Retry-After header asks its client to wait for, in seconds or as
-// a date, at some time. It is the zero time if the value asks for nothing.
+// RetryAfter returns the time that a Retry-After header asks its client to wait for, in seconds or
+// as a date, at some time. It is the zero time if the value asks for nothing.
 func RetryAfter(value string, now time.Time) time.Time {
 	const longest = 1 << 32 // seconds, within a time.Duration
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
