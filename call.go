@@ -28,8 +28,8 @@ import (
 //	retry.go    decide: no retry
 //	outcome.go  ofLast returns the error of the call, here nil; pet.go decodes the body
 //
-// Except for its progress, a call does not change once it has begun: other goroutines may ask for it
-// through the context.
+// Except for its progress, a call does not change once it has begun: other goroutines may ask for
+// it through the context.
 type call struct {
 	client    *Client
 	operation *operation

@@ -81,8 +81,8 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 
 // WithCallTimeout limits each call with all its attempts and waits, as if its context had that
 // deadline. If a wait for the rate limit would exceed it, the call fails immediately with a
-// [*RateLimitError]. A call that is not done in time fails with an error that matches
-// [ErrTimeout] and [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
+// [*RateLimitError]. A call that is not done in time fails with an error that matches [ErrTimeout]
+// and [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
 	return timeOption("WithCallTimeout", d, func(c *callConfig) { c.callTimeout = d })
 }

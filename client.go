@@ -123,8 +123,8 @@ func newKeySource(key string, f func(context.Context) (string, error)) (credenti
 	return credential.Always(key), nil
 }
 
-// newTransport returns the transport for the attempts, and what closes the idle connections of those
-// that do not belong to the caller.
+// newTransport returns the transport for the attempts, and what closes the idle connections of
+// those that do not belong to the caller.
 func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 	var transport http.RoundTripper
 	var closeIdle []func()
@@ -157,8 +157,8 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 
 // ForKey returns a client with another key, which must be a bearer token, and the same transport,
 // limiter and options, for a program with many keys: its clients then share one pool of
-// connections. They share neither cookies nor what is recorded about a key. It replaces the function
-// of [WithAPIKeyFunc], if there is one.
+// connections. They share neither cookies nor what is recorded about a key. It replaces the
+// function of [WithAPIKeyFunc], if there is one.
 func (c *Client) ForKey(apiKey string) (*Client, error) {
 	if c == nil || c.shared == nil {
 		return nil, argumentError("ForKey", "Client", "was not made by NewClient")
@@ -173,8 +173,8 @@ func (c *Client) ForKey(apiKey string) (*Client, error) {
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares
-// with the clients of [Client.ForKey], and of those that [WithTransport] made of it by Clone. It does
-// nothing to the transport of [WithHTTPClient]. The client can be used further.
+// with the clients of [Client.ForKey], and of those that [WithTransport] made of it by Clone. It
+// does nothing to the transport of [WithHTTPClient]. The client can be used further.
 func (c *Client) CloseIdleConnections() {
 	if c == nil || c.shared == nil {
 		return
@@ -185,8 +185,8 @@ func (c *Client) CloseIdleConnections() {
 }
 
 // RateLimit returns the most recent rate limit known for the client's key, or for the key that it
-// used last if [WithAPIKeyFunc] returns several; also from responses to other clients that share its
-// [Limiter]. It returns the zero RateLimit before the first response. It sends nothing.
+// used last if [WithAPIKeyFunc] returns several; also from responses to other clients that share
+// its [Limiter]. It returns the zero RateLimit before the first response. It sends nothing.
 func (c *Client) RateLimit() RateLimit {
 	id := c.keyID()
 	if id == "" {
@@ -201,8 +201,8 @@ func (c *Client) RateLimit() RateLimit {
 	return RateLimit{}
 }
 
-// keyID returns the Call.KeyID of the client's key, or of the key that it used last; empty before the
-// first.
+// keyID returns the Call.KeyID of the client's key, or of the key that it used last; empty before
+// the first.
 func (c *Client) keyID() string {
 	switch {
 	case c == nil || c.shared == nil:

@@ -66,9 +66,9 @@
 // or 503, nor, after a 429 that used up its window, does it end before X-RateLimit-Reset. If a wait
 // would exceed the context's deadline or WithMaxWait, the call fails immediately.
 //
-// Retries do not multiply the load during an outage: a client has 100 retries for each key, and every
-// ten successes add one, up to 100. A retry after a 429, or after a request that was never written,
-// costs nothing.
+// Retries do not multiply the load during an outage: a client has 100 retries for each key, and
+// every ten successes add one, up to 100. A retry after a 429, or after a request that was never
+// written, costs nothing.
 //
 // net/http may repeat a read by itself, which the limiter learns from the next response. The client
 // prevents that net/http repeats a write.
@@ -85,8 +85,8 @@
 //
 // With [errors.Is] they match [ErrBadRequest], [ErrUnauthorized], [ErrNotFound], [ErrRateLimited],
 // [ErrOutcomeUnknown], [ErrInvalidResponse], [ErrInvalidArgument], [ErrNotSent], [ErrStopped],
-// [ErrTimeout] and, if the caller's own context ended, that context's error and cause. [RetryAfter] returns how long to wait. The text
-// of each error is one line of at most 512 bytes.
+// [ErrTimeout] and, if the caller's own context ended, that context's error and cause. [RetryAfter]
+// returns how long to wait. The text of each error is one line of at most 512 bytes.
 //
 // # Tests
 //

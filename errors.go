@@ -180,9 +180,9 @@ func (e *ArgumentError) Is(target error) bool {
 
 // ResponseError reports a response that does not follow the service document: an undocumented
 // success status, a media type other than JSON, malformed or truncated JSON, a missing required
-// field, a body that is too large, or bytes that are not HTTP. It matches [ErrInvalidResponse]. For a
-// write it also matches [ErrOutcomeUnknown]: the service may have carried it out, but the result is
-// lost.
+// field, a body that is too large, or bytes that are not HTTP. It matches [ErrInvalidResponse]. For
+// a write it also matches [ErrOutcomeUnknown]: the service may have carried it out, but the result
+// is lost.
 type ResponseError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
@@ -227,9 +227,10 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 //
 // It unwraps to the cause. It matches [context.Canceled] or [context.DeadlineExceeded] only if the
 // caller's own context ended; it then also matches the [context.Cause]. It matches
-// [ErrOutcomeUnknown] if the operation is a write and its request may have been written, unless
-// the server refused it, as with 400 or 429. It matches [ErrNotSent] if no request of the call was
-// sent, [ErrTimeout] if an attempt or the call took too long, and [ErrStopped] if [WithStop] ended it.
+// [ErrOutcomeUnknown] if the operation is a write and its request may have been written, unless the
+// server refused it, as with 400 or 429. It matches [ErrNotSent] if no request of the call was
+// sent, [ErrTimeout] if an attempt or the call took too long, and [ErrStopped] if [WithStop] ended
+// it.
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string

@@ -12,12 +12,12 @@ import (
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// maxKeys is the number of API keys about which a client records something: a program with a key for
-// each of its customers has hundreds, and an entry takes less than 1 KiB.
+// maxKeys is the number of API keys about which a client records something: a program with a key
+// for each of its customers has hundreds, and an entry takes less than 1 KiB.
 const maxKeys = 1000
 
-// perKey has a T for each API key, by its Call.KeyID, so that two keys of one program never meet. Its
-// zero value is empty.
+// perKey has a T for each API key, by its Call.KeyID, so that two keys of one program never meet.
+// Its zero value is empty.
 type perKey[T any] struct {
 	mu    sync.Mutex
 	found map[string]*T
@@ -60,9 +60,9 @@ type keyState struct {
 	hasJar  sync.Once
 }
 
-// jar returns the cookie jar of a key; nil if the client keeps no cookies. The jar of WithHTTPClient
-// is that of the first key: each other key has one of its own, since a cookie may belong to the
-// customer.
+// jar returns the cookie jar of a key; nil if the client keeps no cookies. The jar of
+// WithHTTPClient is that of the first key: each other key has one of its own, since a cookie may
+// belong to the customer.
 func (c *Client) jar(state *keyState) http.CookieJar {
 	first := c.shared.config.jar
 	if first == nil {
@@ -77,8 +77,8 @@ func (c *Client) jar(state *keyState) http.CookieJar {
 }
 
 // lockout is the time during which the rate limit is closed for a key: from the first 429 or local
-// refusal until the service has accepted a request that shows its end. A client records it to report
-// each lockout once.
+// refusal until the service has accepted a request that shows its end. A client records it to
+// report each lockout once.
 type lockout struct {
 	count atomic.Uint64 // beginnings and ends of lockouts so far: odd while one lasts
 	mu    sync.Mutex
@@ -111,9 +111,9 @@ func (l *lockout) close(info LimitInfo, left int, count uint64) bool {
 }
 
 // open ends a lockout if there was one and a response shows its end, and returns what began it. A
-// request that was ready then shows that if the lockout should have ended before, or if it asked for
-// its permit during the lockout and got it early, as after ReopenLimit. While the last requests of a
-// window are admitted, others are refused already; of these, each shows that less is left.
+// request that was ready then shows that if the lockout should have ended before, or if it asked
+// for its permit during the lockout and got it early, as after ReopenLimit. While the last requests
+// of a window are admitted, others are refused already; of these, each shows that less is left.
 func (l *lockout) open(ready time.Time, remaining int, count uint64) (LimitInfo, bool) {
 	if l.count.Load()%2 == 0 {
 		return LimitInfo{}, false

@@ -58,8 +58,8 @@ func Processes(n int) LimiterOption {
 }
 
 // backgroundReserve is the part of each window that background calls leave to other calls, in
-// percent: of a window of 100 requests, 10 stay free for calls that should not wait while background
-// work runs.
+// percent: of a window of 100 requests, 10 stay free for calls that should not wait while
+// background work runs.
 const backgroundReserve = 10
 
 // limiter is a queue.Limiter for the types of this package.

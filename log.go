@@ -125,12 +125,12 @@ func (l *clientLog) shared(ctx context.Context, key *keyLog, info AttemptDoneInf
 
 // wait logs each wait.
 func (l *clientLog) wait(ctx context.Context, w Wait) {
-	attrs := append(known(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until)), slog.Int("waiting", w.Waiting))
-	l.write(ctx, slog.LevelDebug, "petstore: waiting", w.Call, attrs...)
+	attrs := known(slog.String("reason", string(w.Reason)), slog.Time("until", w.Until))
+	l.write(ctx, slog.LevelDebug, "petstore: waiting", w.Call, append(attrs, slog.Int("waiting", w.Waiting))...)
 }
 
-// closed logs the start of each lockout; of those of a minute, which may follow each other for days,
-// one in outageQuiet.
+// closed logs the start of each lockout; of those of a minute, which may follow each other for
+// days, one in outageQuiet.
 func (l *clientLog) closed(ctx context.Context, info LimitInfo) {
 	key, now := l.keys.of(info.Call.KeyID), time.Now()
 	key.silent.Store(info.Scope == ScopeMinute && now.Sub(time.Unix(0, key.closedAt.Load())) < outageQuiet)
@@ -155,8 +155,8 @@ func limitAttrs(info LimitInfo) []slog.Attr {
 	return append(attrs, slog.Int("waiting", info.Waiting))
 }
 
-// The groups of errors have the same names for the same attributes. TestLogValueFields compares them
-// with the fields.
+// The groups of errors have the same names for the same attributes. TestLogValueFields compares
+// them with the fields.
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {
@@ -177,8 +177,8 @@ func (e *RateLimitError) LogValue() slog.Value {
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *ResponseError) LogValue() slog.Value {
-	attrs := append(errorAttrs(e, "response", e.Operation, e.CallID, e.Response), slog.String("reason", errtext.Line(e.Reason)))
-	return slog.GroupValue(attrs...)
+	attrs := errorAttrs(e, "response", e.Operation, e.CallID, e.Response)
+	return slog.GroupValue(append(attrs, slog.String("reason", errtext.Line(e.Reason)))...)
 }
 
 // LogValue returns the error as a group of attributes.

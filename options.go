@@ -25,8 +25,8 @@ const (
 // WithHTTPClient makes the Client send through hc's Transport and keep cookies in hc's Jar. The
 // Client uses a copy and does not change hc. It never follows redirects, whatever hc.CheckRedirect
 // says. hc.Timeout, if set, limits each attempt, not the whole call; the shorter of hc.Timeout and
-// the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold. The
-// Jar is for the first key of the Client: each further key has a jar of its own.
+// the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold.
+// The Jar is for the first key of the Client: each further key has a jar of its own.
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption(func(c *clientConfig) error {
 		c.httpClient = hc
@@ -122,9 +122,9 @@ func WithLimiter(l Limiter) Option {
 
 // WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
 // between attempts, for the rate limit, and for the function of [WithAPIKeyFunc]. A call that waits
-// or begins then fails with a [*TransportError] that matches [ErrStopped], the [context.Cause] that ctx
-// was given, and [ErrNotSent] if the call had sent nothing. Requests on their way finish, unless the
-// call's own context ends:
+// or begins then fails with a [*TransportError] that matches [ErrStopped], the [context.Cause] that
+// ctx was given, and [ErrNotSent] if the call had sent nothing. Requests on their way finish,
+// unless the call's own context ends:
 //
 //	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 //	defer cancel()
@@ -141,9 +141,9 @@ func WithStop(ctx context.Context) Option {
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
 // or that of [WithHTTPClient], and returns the one to use instead. It is called once for each
 // client. With several WithTransport options, a later one wraps the result of an earlier one. The
-// result must be safe for concurrent use. The client's own transport is an *http.Transport: wrap may
-// return a Clone of it with other settings. [CallFromContext] returns the call of a request from its
-// context.
+// result must be safe for concurrent use. The client's own transport is an *http.Transport: wrap
+// may return a Clone of it with other settings. [CallFromContext] returns the call of a request
+// from its context.
 //
 // The result should have a method Unwrap() http.RoundTripper that returns the wrapped transport, if
 // it sends requests through that only. The client then sees the connections as it does without a
@@ -153,9 +153,9 @@ func WithStop(ctx context.Context) Option {
 // at the same time look like a repetition by net/http, which the client prevents. A transport that
 // hedges must give its requests contexts that do not derive from that one.
 //
-// Once the body of a write, or a copy of it from GetBody, was read, the write is taken for sent, and
-// if it fails, its outcome for unknown; GetBody then gives no further copy. A write without a body is
-// taken for sent unless the result has Unwrap. Only a transport that keeps the body, as the
+// Once the body of a write, or a copy of it from GetBody, was read, the write is taken for sent,
+// and if it fails, its outcome for unknown; GetBody then gives no further copy. A write without a
+// body is taken for sent unless the result has Unwrap. Only a transport that keeps the body, as the
 // RoundTripper of go-retryablehttp does, can still send a write twice: it must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *clientConfig) error {

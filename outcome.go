@@ -71,7 +71,8 @@ func (k *call) notRetried() string {
 
 func (k *call) responseError(reason string, err error) *ResponseError {
 	return &ResponseError{
-		Operation: k.operation.name, CallID: k.idText(), Reason: reason, Body: k.bodyStart(), Response: k.response(), Err: err,
+		Operation: k.operation.name, CallID: k.idText(), Reason: reason,
+		Body: k.bodyStart(), Response: k.response(), Err: err,
 	}
 }
 
@@ -139,7 +140,8 @@ func (k *call) refusal(a *attempt, err error) error {
 	return k.transportError(k.withLast(foreign(err)))
 }
 
-// endedWhileWaiting returns the error of a call that ended between two attempts or before the first.
+// endedWhileWaiting returns the error of a call that ended between two attempts or before the
+// first.
 func (k *call) endedWhileWaiting(ended error) error {
 	if stopped, ok := ended.(*stoppedError); ok { // that of this call
 		return k.transportError(stopped.with(k.lastError()))
@@ -210,8 +212,8 @@ func endOf(ctx context.Context) error {
 	return deadline.EndOf(ctx, ErrOutcomeUnknown, ErrNotSent, ErrStopped)
 }
 
-// foreign returns the error of a function, a transport or a limiter of the user. It matches what err
-// matches, but nothing that is about this call, or about the end of its context.
+// foreign returns the error of a function, a transport or a limiter of the user. It matches what
+// err matches, but nothing that is about this call, or about the end of its context.
 func foreign(err error) error {
 	return errtext.Hide(ofLimiter(err), ErrTimeout, context.Canceled, context.DeadlineExceeded)
 }

@@ -22,8 +22,8 @@ type keyError struct{ error }
 // errSameKey is for a call whose key the service has refused, and which has no other.
 var errSameKey = errors.New("petstore: there is no other key")
 
-// admit waits until a may be sent: it gets the key, and a permit of the limiter. After an error there
-// is no permit.
+// admit waits until a may be sent: it gets the key, and a permit of the limiter. After an error
+// there is no permit.
 func (a *attempt) admit() error {
 	admitted := false
 	defer func() {
@@ -106,8 +106,8 @@ func (a *attempt) getKey() error {
 	return nil
 }
 
-// askKey returns the key of a. The function of WithAPIKeyFunc gets a context like the attempt's, with
-// the attempt's timeout.
+// askKey returns the key of a. The function of WithAPIKeyFunc gets a context like the attempt's,
+// with the attempt's timeout.
 func (a *attempt) askKey() (credential.Key, error) {
 	k := a.call
 	if !k.client.rotates {
@@ -142,8 +142,9 @@ func (a *attempt) acquire(asked time.Time) error {
 		if p.asked.IsZero() {
 			p.asked = asked
 		}
-		left := k.config.maxWait - time.Duration(p.waited.Load())
-		permit, err := limiter.Acquire(k.waits, LimitRequest{Call: k.describe(), MaxWait: max(0, left), Asked: p.asked, call: k})
+		left := max(0, k.config.maxWait-time.Duration(p.waited.Load()))
+		r := LimitRequest{Call: k.describe(), MaxWait: left, Asked: p.asked, call: k}
+		permit, err := limiter.Acquire(k.waits, r)
 		if err = realError(err); err != nil && permit != nil {
 			permit.Release(Observation{}) // after an error, a permit must not stay reserved
 		}

@@ -97,13 +97,13 @@ func RetryAfter(err error) (time.Duration, bool) {
 }
 
 // Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt, including
-// retries, and reports the outcome of each attempt to the [Permit]. Implementations must be safe for
-// concurrent use. Often a Limiter around that of [NewLimiter] is enough.
+// retries, and reports the outcome of each attempt to the [Permit]. Implementations must be safe
+// for concurrent use. Often a Limiter around that of [NewLimiter] is enough.
 //
 // A Limiter that closes a key after a 429 should have a method Reopen(keyID string), for
-// [Client.ReopenLimit]: it admits the next request although the key is closed, does not block, and has no
-// effect on an open key. A Limiter around another one should have a method Unwrap() Limiter that
-// returns that one.
+// [Client.ReopenLimit]: it admits the next request although the key is closed, does not block, and
+// has no effect on an open key. A Limiter around another one should have a method Unwrap() Limiter
+// that returns that one.
 type Limiter interface {
 	// Acquire blocks until one request may be sent. If that would take longer than r.MaxWait or
 	// would exceed the deadline of ctx, which is that of the call, it returns a *RateLimitError
@@ -130,10 +130,10 @@ type LimitRequest struct {
 }
 
 // StartWait reports to the client's log and its [ClientTrace] that the call begins to wait for the
-// rate limit. A Limiter calls it in Acquire, and calls done once at the end of the wait, also if the
-// wait failed. It must not hold a lock during these two calls, because they run functions of the
-// user. free is the part of the wait for the response of another request; [WithMaxWait] does not
-// count it. Outside a call, both have no effect.
+// rate limit. A Limiter calls it in Acquire, and calls done once at the end of the wait, also if
+// the wait failed. It must not hold a lock during these two calls, because they run functions of
+// the user. free is the part of the wait for the response of another request; [WithMaxWait] does
+// not count it. Outside a call, both have no effect.
 func (r LimitRequest) StartWait(w Wait) (done func(free time.Duration)) {
 	if r.call == nil {
 		return func(time.Duration) {}

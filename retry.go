@@ -21,8 +21,8 @@ type loop struct {
 	request retryablehttp.Request
 }
 
-// run sends the request, again while decide says so, and returns the error of the call. What differs
-// between attempts, sender adds: the key, cookies and the body.
+// run sends the request, again while decide says so, and returns the error of the call. What
+// differs between attempts, sender adds: the key, cookies and the body.
 func (k *call) run() error {
 	l := &k.loop
 	// It has no jar, because the cookies are those of the attempt's key. Its transport has no
@@ -101,8 +101,8 @@ func (k *call) planAfter(a *attempt) retry.Plan {
 	return plan
 }
 
-// wait is the Backoff of the loop: it returns the pause before the next attempt. After a 429 there is
-// none, because the attempt waits in the limiter's queue.
+// wait is the Backoff of the loop: it returns the pause before the next attempt. After a 429 there
+// is none, because the attempt waits in the limiter's queue.
 func (k *call) wait(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
 	p := &k.progress
 	if pause := p.plan.Pause; pause > 0 {

@@ -20,9 +20,9 @@ import (
 // the key, one request with the attempt's context, the whole response in memory.
 type sender struct{ call *call }
 
-// RoundTrip implements [http.RoundTripper]. The response that it returns has no body, because call.go
-// decodes that of the attempt, and no Location: http.Client parses it even if it does not follow it,
-// and drops the response if the Location is malformed.
+// RoundTrip implements [http.RoundTripper]. The response that it returns has no body, because
+// call.go decodes that of the attempt, and no Location: http.Client parses it even if it does not
+// follow it, and drops the response if the Location is malformed.
 func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
 	k := s.call
 	p := &k.progress
@@ -158,8 +158,9 @@ func (a *attempt) transport() (*http.Response, error) {
 }
 
 // prepare makes the request of a from that of the loop: with the attempt's context, the header, the
-// key, the cookies and a body that records whether it was read. Requests share the values of headers.
-// The capacity of each value is its length, so that appending to one does not change another.
+// key, the cookies and a body that records whether it was read. Requests share the values of
+// headers. The capacity of each value is its length, so that appending to one does not change
+// another.
 func (a *attempt) prepare(ctx context.Context, cancel context.CancelFunc, outer *http.Request) {
 	k := a.call
 	a.wire.Begin(&k.client.shared.sends, k.operation.repeatable, k.body)

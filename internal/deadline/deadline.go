@@ -47,8 +47,8 @@ func EndOf(ctx context.Context, except ...error) error {
 }
 
 // await waits until a context whose deadline has passed has ended: only then it has its cause. Its
-// timer should fire within microseconds. await stops after endGrace, because the context may be of a
-// type that never ends at its deadline.
+// timer should fire within microseconds. await stops after endGrace, because the context may be of
+// a type that never ends at its deadline.
 func await(ctx context.Context) {
 	if ctx.Err() != nil {
 		return

@@ -78,9 +78,9 @@ func NotHTTP(err error) bool {
 		"connection error: PROTOCOL_ERROR")
 }
 
-// refusedClient reports whether the server refused the client in the TLS handshake, for instance for
-// want of a certificate. With TLS 1.3 the client learns this only when it has sent its request; the
-// server has not read it.
+// refusedClient reports whether the server refused the client in the TLS handshake, for instance
+// for want of a certificate. With TLS 1.3 the client learns this only when it has sent its request;
+// the server has not read it.
 func refusedClient(err error) bool {
 	remote, ok := errors.AsType[*net.OpError](err)
 	return ok && remote.Op == "remote error" && slices.ContainsFunc(handshakeAlerts[:], func(alert tls.AlertError) bool {

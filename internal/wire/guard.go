@@ -12,8 +12,9 @@ import (
 // returns at once, and its error says more than that of the context.
 const guardGrace = 50 * time.Millisecond
 
-// Guard ends the operations of a transport with their context, whatever the transport does. A server
-// of HTTP/2 can make net/http lock itself up for ever, with a WINDOW_UPDATE of 2^31-1 for a stream.
+// Guard ends the operations of a transport with their context, whatever the transport does. A
+// server of HTTP/2 can make net/http lock itself up for ever, with a WINDOW_UPDATE of 2^31-1 for a
+// stream.
 type Guard struct {
 	ctx       context.Context // of the attempt
 	abandoned atomic.Bool     // an operation goes on, and may still write to what it was given
@@ -55,8 +56,8 @@ func (b *guardedBody) Close() error {
 	return err
 }
 
-// await returns what f returns, or the error of the context if f does not return soon after that has
-// ended. late gets what f returns then. A panic in f reaches the caller.
+// await returns what f returns, or the error of the context if f does not return soon after that
+// has ended. late gets what f returns then. A panic in f reaches the caller.
 func await[T any](g *Guard, f func() (T, error), late func(T)) (T, error) {
 	type result struct {
 		value    T

@@ -51,8 +51,8 @@ func (t *Transport) MayUseHTTP2(u *url.URL) bool {
 	return t.traceable && (u.Scheme == "https" || t.http2)
 }
 
-// maxWrappers is the number of transports around an http.Transport that are followed: one may return
-// itself.
+// maxWrappers is the number of transports around an http.Transport that are followed: one may
+// return itself.
 const maxWrappers = 100
 
 // httpTransport returns t if it is an http.Transport, or the one that it wraps if it has the Unwrap

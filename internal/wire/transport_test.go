@@ -331,8 +331,8 @@ func TestHandshakeRefused(t *testing.T) {
 	}
 }
 
-// TestWriteWithoutABody sends writes without a body through transports that lose the response of one
-// request and then cannot connect for another.
+// TestWriteWithoutABody sends writes without a body through transports that lose the response of
+// one request and then cannot connect for another.
 func TestWriteWithoutABody(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		sent := 0

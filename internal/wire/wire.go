@@ -1,4 +1,5 @@
-// Package wire sends a request of a write at most once over net/http, and says what its error means.
+// Package wire sends a request of a write at most once over net/http, and says what its error
+// means.
 package wire
 
 import (
@@ -80,9 +81,9 @@ func (w *Record) Begin(t *Transport, repeatable bool, body []byte) {
 	w.transport, w.repeatable, w.content = t, repeatable, body
 }
 
-// SetBody sets the body of r. For an http.Transport, the body has a type that net/http knows to be in
-// memory, so that it writes header and body together. Transports of the user may need a copy, for
-// instance to sign it: they get further ones until one was read.
+// SetBody sets the body of r. For an http.Transport, the body has a type that net/http knows to be
+// in memory, so that it writes header and body together. Transports of the user may need a copy,
+// for instance to sign it: they get further ones until one was read.
 func (w *Record) SetBody(r *http.Request) {
 	r.Body, r.GetBody = nil, nil
 	if w.content == nil {
@@ -134,8 +135,8 @@ func (w *Record) Watch(ctx context.Context, cancel context.CancelFunc, u *url.UR
 // ErrNotRepeated replaces an error after which net/http would have sent the request again.
 var ErrNotRepeated = errors.New("the connection or stream failed before a response")
 
-// MayHaveSent reports whether the request may have been written; err is the error of the transport. A
-// read is taken for sent unless there was no connection.
+// MayHaveSent reports whether the request may have been written; err is the error of the transport.
+// A read is taken for sent unless there was no connection.
 func (w *Record) MayHaveSent(err error) bool {
 	switch {
 	case err == nil:
@@ -149,9 +150,9 @@ func (w *Record) MayHaveSent(err error) bool {
 }
 
 // mayHaveWritten is MayHaveSent for a write that failed with err. Errors alone are not certain: a
-// transport of the user may send it by other means, in other contexts, and return the error of a later
-// dial. But it cannot send a body that it did not read, and one that names the http.Transport below it
-// sends through that only.
+// transport of the user may send it by other means, in other contexts, and return the error of a
+// later dial. But it cannot send a body that it did not read, and one that names the http.Transport
+// below it sends through that only.
 func (w *Record) mayHaveWritten(err error) bool {
 	switch {
 	case w.connected.Load(), w.body.read.Load(), w.copySent.Load():
@@ -164,8 +165,8 @@ func (w *Record) mayHaveWritten(err error) bool {
 	return w.content == nil || !w.asked.Load() && !neverConnected(err)
 }
 
-// handshakeFailed reports whether the handshake of the only connection failed after the client took it
-// for done.
+// handshakeFailed reports whether the handshake of the only connection failed after the client took
+// it for done.
 func (w *Record) handshakeFailed(err error) bool {
 	return w.transport.traceable && w.connected.Load() && !w.reused.Load() && refusedClient(err)
 }
