@@ -155,8 +155,9 @@ func WithStop(ctx context.Context) Option {
 //
 // Once the body of a write, or a copy of it from GetBody, was read, the write is taken for sent,
 // and if it fails, its outcome for unknown; GetBody then gives no further copy. A write without a
-// body is taken for sent unless the result has Unwrap. Only a transport that keeps the body, as the
-// RoundTripper of go-retryablehttp does, can still send a write twice: it must not retry a POST.
+// body is taken for sent unless the result is an *http.Transport. Only a transport that keeps the
+// body, as the RoundTripper of go-retryablehttp does, can still send a write twice: it must not
+// retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *clientConfig) error {
 		c.wraps = append(c.wraps, wrap)

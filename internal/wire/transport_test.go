@@ -112,7 +112,7 @@ func (c *creates) count(r *http.Request) {
 	if r.Body != nil && !c.leftOpen {
 		_ = r.Body.Close()
 	}
-	if r.Method == http.MethodPost {
+	if r.Method != http.MethodGet {
 		c.arrived.Add(1)
 	}
 }
@@ -146,7 +146,9 @@ func unreachable() map[string]http.RoundTripper {
 	return map[string]http.RoundTripper{
 		"a host": &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, refused }},
 		"a stub": roundTripper(func(r *http.Request) (*http.Response, error) {
-			_ = r.Body.Close()
+			if r.Body != nil {
+				_ = r.Body.Close()
+			}
 			return nil, refused
 		}),
 	}
@@ -199,10 +201,10 @@ type unwrapping struct {
 
 func (u unwrapping) Unwrap() http.RoundTripper { return u.base }
 
-// TestCreateThroughTransports sends creates through transports that clone, sign, retry, hedge, fall
+// TestWriteThroughTransports sends writes, with and without a body, through transports that clone, sign, retry, hedge, fall
 // back or check the health, each in all ways: one that arrived is never taken for one that was not
 // sent.
-func TestCreateThroughTransports(t *testing.T) {
+func TestWriteThroughTransports(t *testing.T) {
 	t.Parallel()
 	bodies := map[string]func(*http.Request) (io.ReadCloser, error){
 		"the body":       func(r *http.Request) (io.ReadCloser, error) { return r.Body, nil },
@@ -241,10 +243,15 @@ func TestCreateThroughTransports(t *testing.T) {
 							if n&8 != 0 {
 								transport = unwrapping{w, new(http.Transport)}
 							}
-							served.arrived.Store(0)
-							o := newClient(t, "https://127.0.0.1/v1", transport, false).send(t, http.MethodPost)
-							name := fmt.Sprintf("%s in %s over %s, %s refuses, %04b, %s: %v", from, in, over, to, n, with, o.err)
-							require.True(t, served.arrived.Load() == 0 || o.sent, name)
+							for _, method := range methods[1:3] {
+								if method == http.MethodDelete && from != "the body" {
+									continue // it has none
+								}
+								served.arrived.Store(0)
+								o := newClient(t, "https://127.0.0.1/v1", transport, false).send(t, method)
+								name := fmt.Sprintf("%s: %s in %s over %s, %s refuses, %04b, %s: %v", method, from, in, over, to, n, with, o.err)
+								require.True(t, served.arrived.Load() == 0 || o.sent, name)
+							}
 						}
 					}
 				}
@@ -320,10 +327,11 @@ func TestHandshakeRefused(t *testing.T) {
 			for name, transport := range map[string]http.RoundTripper{
 				"plain": base, "unwrapping": unwrapping{roundTripper(base.RoundTrip), base},
 			} {
-				for _, method := range methods {
+				for _, method := range methods[1:] {
 					o := newClient(t, server.URL, transport, false).send(t, method)
 					require.Error(t, o.err)
-					assert.False(t, o.sent && method != http.MethodGet, "TLS %x, HTTP/2 %t, %s, %s: %v", version, http2, name, method, o.err)
+					// Without a body, one that wraps may have sent it in another context, without hooks.
+					assert.Equal(t, name != "plain" && method != http.MethodPost, o.sent, "TLS %x, HTTP/2 %t, %s, %s: %v", version, http2, name, method, o.err)
 				}
 			}
 			assert.Zero(t, served.arrived.Load())

@@ -159,16 +159,19 @@ func (w *Record) mayHaveWritten(err error) bool {
 		return true
 	case w.transport.plain: // it asks for a connection unless the request is that of a registered protocol
 		return !w.asked.Load() && !w.transport.own
+	case w.content == nil: // it may have been sent in another context, without hooks
+		return true
 	case w.transport.traceable:
 		return false
 	}
-	return w.content == nil || !w.asked.Load() && !neverConnected(err)
+	return !w.asked.Load() && !neverConnected(err)
 }
 
 // handshakeFailed reports whether the handshake of the only connection failed after the client took
 // it for done.
 func (w *Record) handshakeFailed(err error) bool {
-	return w.transport.traceable && w.connected.Load() && !w.reused.Load() && refusedClient(err)
+	certain := w.transport.plain || w.transport.traceable && w.content != nil && !w.copySent.Load()
+	return certain && w.connected.Load() && !w.reused.Load() && refusedClient(err)
 }
 
 // Repeated reports whether net/http was about to send the request again.
