@@ -54,7 +54,7 @@ func baseURLProblem(u *url.URL, insecure bool) string {
 		{path.Base(u.Path) != "v1", "does not end in the version prefix /v1"},
 		{u.RawPath != "" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/"), "has a path that is not clean"},
 		{
-			u.Scheme == "http" && !insecure && !loopback(u.Hostname()),
+			u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()),
 			"is plain http to a host that is not loopback; see WithInsecureHTTP",
 		},
 	} {
@@ -73,10 +73,10 @@ func validPort(u *url.URL) bool {
 	return err == nil && n > 0
 }
 
-// loopback reports whether host is this machine. It follows the rule by which net/http bypasses a
+// IsLoopback reports whether host is this machine. It follows the rule by which net/http bypasses a
 // proxy: for an address with a zone net/http would use the proxy, so such an address is no
 // loopback.
-func loopback(host string) bool {
+func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}

@@ -48,8 +48,7 @@ func (t *traffic) chart(now time.Time, key int) chart {
 		y := 0
 		for kind, n := range s.count {
 			if n > 0 && s.start >= begin {
-				c.Bars = append(c.Bars, bar{kinds[kind].Class, int(s.start - begin), y, n})
-				y += n
+				c.Bars, y = append(c.Bars, bar{kinds[kind].Class, int(s.start - begin), y, n}), y+n
 			}
 		}
 		c.Peak = max(c.Peak, y)

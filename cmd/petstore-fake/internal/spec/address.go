@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/petstore/petstore-go/internal/credential"
 )
 
 // DefaultAddr is the address of a program without -addr.
@@ -47,11 +49,7 @@ func (a Address) String() string {
 // such addresses, which no other host can have.
 func IsLoopback(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
+	return strings.HasSuffix(host, ".localhost") || credential.IsLoopback(host)
 }
 
 // IsHostName reports whether a text can be the name of a host.
