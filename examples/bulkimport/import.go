@@ -85,7 +85,7 @@ func (g gate) RoundTrip(r *http.Request) (*http.Response, error) {
 // limited notes until when the rate limit is used up: if each start of the program risked a 429, the
 // service could ban the key.
 func (j *job) limited(_ context.Context, w petstore.Wait) {
-	if w.Reason != "backoff" && j.journal.close(w.Until) {
+	if w.Reason != petstore.WaitBackoff && j.journal.close(w.Until) {
 		fmt.Fprintf(j.out, "the rate limit is used up until %s\n", w.Until.Local().Format(time.TimeOnly))
 	}
 }
