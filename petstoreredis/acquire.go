@@ -15,7 +15,7 @@ const (
 	freeWait = 10 * time.Second
 	// trust is how long a reply is believed that the key is closed for more than a minute: another
 	// process may have reopened it.
-	trust = 10 * time.Second
+	trust = 8 * time.Second
 )
 
 // limit is until when the pot is empty, as far as known, and how long it has been empty so far.

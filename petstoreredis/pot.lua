@@ -37,7 +37,9 @@ local function read()
     return pot, false
   end
   redis.call('DEL', KEYS[1])
-  return new(), true
+  pot = new()
+  if arg.at > 0 then pot.remaining, pot.ends = 0, now + 1000 end -- first, permits of the lost pot are used
+  return pot, true
 end
 local pot, fresh = read()
 
@@ -68,17 +70,20 @@ local function close()
   pot.ends, pot.scope = now + math.max(arg.retry_in, backoff), arg.scope
 end
 
--- describe learns from the headers of a response. mine: its permit is of this pot.
+-- describe learns from the headers of a response. mine: its permit is of this pot. While something
+-- is left, a pot ends after a minute, so that what dead processes hold of the day comes back.
 local function describe(mine)
   local ends = now + (arg.ends_in > 0 and arg.ends_in or minute)
-  if arg.remaining > 0 then ends = math.min(ends, now + minute) end -- dead processes hold permits of the day
   local lower = pot.reset == 0 or arg.reset > pot.reset + 30 or arg.remaining < pot.remaining
   if mine and lower or fresh and arg.remaining == 0 and arg.ends_in > 0 then
-    if arg.reset ~= pot.reset or ends < pot.ends then pot.ends = ends end
+    local capped = arg.remaining > 0 and math.min(ends, now + minute) or ends
+    local longer = arg.remaining == 0 and ends > pot.ends + 2000
+    if arg.reset ~= pot.reset or capped < pot.ends or longer then pot.ends = capped end
     pot.remaining, pot.limit, pot.reset, pot.failures, pot.scope = arg.remaining, arg.limit, arg.reset, 0, arg.scope
   elseif mine and arg.reset == pot.reset then
     pot.ends, pot.failures = math.min(pot.ends, ends), 0
   elseif pot.reset > 0 and arg.reset > pot.reset - 30 then
+    if arg.remaining == 0 and pot.remaining > 0 then pot.ends = math.max(pot.ends, ends) end
     pot.remaining = math.min(pot.remaining, arg.remaining)
   end
 end
@@ -102,7 +107,7 @@ local function record()
     describe(mine)
   elseif arg.rejected and (mine or now - arg.sent_ago >= pot.window) then
     close()
-  elseif arg.rejected and pot.remaining == 0 and pot.failures > 0 then
+  elseif arg.rejected and pot.remaining == 0 then
     pot.ends = math.max(pot.ends, now + arg.retry_in)
   end
 end
@@ -112,9 +117,7 @@ end
 -- then.
 local function draw()
   local taken, hold = arg.taken, 0
-  if arg.window ~= pot.window then
-    pot.asked, taken = pot.asked + 1, 0
-  end
+  if arg.window ~= pot.window then pot.asked, taken = pot.asked + 1, 0 end
   local n = math.max(pot.processes, pot.asked)
   local left = pot.remaining - pot.out
   local share = pot.reset > 0 and math.max(0, math.floor(pot.limit / n) - taken) or 0
@@ -124,20 +127,15 @@ local function draw()
   local beyond = math.min(math.max(0, free), math.max(math.min(arg.want - share, part), math.floor(part / 4)))
   local granted = math.max(0, math.min(arg.want + arg.extra, share + math.max(0, beyond), left))
   if granted < arg.want and left > 0 and early > 0 and pot.reset > 0 then hold = early end
-  if granted > 0 and pot.reset == 0 and pot.remaining == 1 then
-    pot.ends = now + patience * 2 ^ math.min(pot.failures, 4)
-  end
-  pot.claimed = pot.claimed + math.min(share, granted)
-  pot.out = pot.out + granted
+  local probe = granted > 0 and pot.reset == 0 and pot.remaining == 1
+  if probe then pot.ends = now + patience * 2 ^ math.min(pot.failures, 4) end
+  pot.claimed, pot.out = pot.claimed + math.min(share, granted), pot.out + granted
   return granted, hold
 end
 
 if now >= pot.ends then lapse() end
 record()
-if arg.reopen and pot.remaining - pot.out < 1 then
-  pot.failures = 0
-  begin(1)
-end
+if arg.reopen and pot.remaining - pot.out < 1 then begin(1); pot.failures = 0 end
 local granted, hold = 0, 0
 if arg.want > 0 then granted, hold = draw() end
 pot.at, pot.scope = now, pot.scope or ''
