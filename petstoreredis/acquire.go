@@ -156,7 +156,8 @@ func (l *Limiter) withdraw(w *waiter) {
 // closed reports whether the pot is known to be empty, and was not long enough ago to be reopened
 // since.
 func (l *Limiter) closed(now time.Time) bool {
-	return now.Before(l.limit.until) && (l.outage != nil || now.Sub(l.heard) < trust || l.limit.until.Sub(l.heard) <= minute+slack)
+	brief := l.limit.until.Sub(l.heard) <= minute+slack
+	return now.Before(l.limit.until) && (brief || l.outage != nil || now.Sub(l.heard) < trust)
 }
 
 // reviewAll gives permits to the first calls, and reviews the others.

@@ -233,7 +233,7 @@ func (l *Limiter) plan(c *command, now time.Time) {
 		l.polls = 1
 	case p.left() <= 0:
 		if probe := p.Reset == 0; probe != l.probed {
-			l.probed, polls = probe, 0 // it waited for a probe's response, and now for others, or the other way round
+			l.probed, polls = probe, 0
 		}
 		wait := min(firstPoll<<min(2*polls, 10), lastPoll)
 		if !l.probed {

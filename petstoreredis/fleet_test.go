@@ -28,8 +28,8 @@ const (
 	minute       = time.Minute
 )
 
-// wholeWindows is how many windows of requests a row has. With -table half of another one follows,
-// which the fleet must begin in time.
+// wholeWindows is how many windows of requests a row has. Half of another one follows, which the
+// fleet must begin in time.
 func wholeWindows() int {
 	if *wholeTable {
 		return 2
@@ -112,10 +112,7 @@ func (r row) run(t *testing.T) string {
 	if r.during != nil {
 		r.during(f)
 	}
-	target := r.limit * wholeWindows()
-	if *wholeTable {
-		target += r.limit / 2
-	}
+	target := r.limit*wholeWindows() + r.limit/2
 	f.await(target)
 	elapsed := time.Since(f.start)
 	for len(f.workers) > 0 {

@@ -228,9 +228,10 @@ func TestLimiterAcquire_waitsAreReported(t *testing.T) {
 		server := newService(t, 60)
 		l := r.process(t)
 		var waits []petstore.Wait
-		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour), petstore.WithTrace(&petstore.ClientTrace{
+		trace := &petstore.ClientTrace{
 			WaitDone: func(_ context.Context, w petstore.Wait) { waits = append(waits, w) },
-		}))
+		}
+		client := server.Client(petstore.WithLimiter(l), petstore.WithMaxWait(time.Hour), petstore.WithTrace(trace))
 		for range 61 {
 			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 			require.NoError(t, err)
@@ -486,5 +487,18 @@ func TestLimiterAcquire_aFleetUsesUpTheDayWithoutOne429(t *testing.T) {
 		group.Wait()
 		assert.Equal(t, 100, len(service.Requests()))
 		assert.Zero(t, service.Usage(service.APIKey()).Limited)
+	})
+}
+
+// What a process has drawn is lost with it until the end of the window, so that it must be little.
+func TestLimiterAcquire_aProcessThatDiesHoldsFewPermits(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l := r.process(t)
+		open(t, l, 300, 299)
+		for i := range 40 {
+			acquire(t, l).Release(answered(http.StatusOK, left(300, 298-i, time.Minute), 0))
+			assert.LessOrEqual(t, l.Stats().Held, 299/4)
+		}
+		assert.Less(t, l.Stats().RoundTrips, 20, "but it draws several at once")
 	})
 }

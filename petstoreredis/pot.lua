@@ -124,8 +124,9 @@ local function draw()
   local free, early = left - share, pot.window + early - now
   if pot.reset > 0 and early > 0 then free = left - math.floor(pot.limit / n) * n + pot.claimed end
   local part = math.max(1, math.floor(free / n))
-  local beyond = math.min(math.max(0, free), math.max(math.min(arg.want - share, part), math.floor(part / 4)))
-  local granted = math.max(0, math.min(arg.want + arg.extra, share + math.max(0, beyond), left))
+  local extra = math.min(arg.extra, math.floor(left / n / 4)) -- few, which are lost if the process dies
+  local beyond = math.max(0, math.min(free, math.max(math.min(arg.want - share, part), extra)))
+  local granted = math.max(0, math.min(arg.want + extra, share + beyond, left))
   if granted < arg.want and left > 0 and early > 0 and pot.reset > 0 then hold = early end
   local probe = granted > 0 and pot.reset == 0 and pot.remaining == 1
   if probe then pot.ends = now + patience * 2 ^ math.min(pot.failures, 4) end

@@ -55,10 +55,11 @@ type figure struct {
 func (l *Limiter) measure(provider metric.MeterProvider) error {
 	away := func(s Stats) float64 { return map[bool]float64{true: 1}[s.Away] }
 	var errs []error
-	meter := provider.Meter("github.com/petstore/petstore-go/petstoreredis", metric.WithInstrumentationVersion(petstore.Version))
+	meter := provider.Meter("github.com/petstore/petstore-go/petstoreredis",
+		metric.WithInstrumentationVersion(petstore.Version))
 	for _, f := range []figure{
 		{"away", "1", "1 while this process goes on without Redis.", away},
-		{"held_permits", "{permit}", "Permits that no call has asked for yet.", func(s Stats) float64 { return float64(s.Held) }},
+		{"held_permits", "{permit}", "Unused permits.", func(s Stats) float64 { return float64(s.Held) }},
 		{"permits_in_use", "{permit}", "Permits in use.", func(s Stats) float64 { return float64(s.InFlight) }},
 		{"waiting_calls", "{call}", "Calls that wait.", func(s Stats) float64 { return float64(s.Waiting) }},
 		{"processes", "{process}", "Processes, as Redis knew last.", func(s Stats) float64 { return float64(s.Processes) }},
