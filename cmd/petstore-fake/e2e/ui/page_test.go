@@ -129,6 +129,9 @@ func TestNotes_wholeAndGravestFirst(t *testing.T) {
 				return e.scrollWidth > e.clientWidth + 1 || r.right > cell.right + 1 || r.bottom > cell.bottom + 1 || r.left < cell.left - 1;
 			}).map((e) => e.textContent)`)
 			assert.Empty(t, cut, "%d %s", width, query)
+			apart := value[bool](b, `[...document.querySelectorAll("#rows tr")].every((tr) => {
+				const s = getComputedStyle(tr); return s.borderBottomStyle === "solid" && s.position === "relative" && s.cursor === "pointer"; })`)
+			assert.True(t, apart, "a line between the rows, and the brackets of tries within them")
 		}
 	}
 }
