@@ -143,23 +143,6 @@ func TestSetLatency(t *testing.T) {
 	})
 }
 
-func TestKeys(t *testing.T) {
-	srv := fake.NewTestServer(t, fake.WithKey("second-key", fake.PlanFree))
-	viaMemory(t, srv).list(t)
-	srv.RevokeKey("second-key")
-	keys := fakecontrol.Of(srv).Keys()
-	require.Len(t, keys, 2)
-	assert.Equal(t, 1, keys[0].Number)
-	assert.Equal(t, fake.DefaultAPIKey, keys[0].APIKey)
-	assert.Equal(t, 1, keys[0].Minute)
-	assert.Equal(t, "second-key", keys[1].APIKey)
-	assert.True(t, keys[1].Revoked)
-	assert.True(t, fakecontrol.Of(srv).Revoked("gone by a Restart"))
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
-		assert.Equal(t, "key 2 on plan free", fmt.Sprintf(verb, keys[1]))
-	}
-}
-
 func TestParseBehavior(t *testing.T) {
 	for name := range fake.Variants() {
 		b, err := fakecontrol.ParseBehavior(name)
@@ -184,20 +167,6 @@ func TestParseBehavior(t *testing.T) {
 	require.EqualError(t, broken.Validate(),
 		"fake: Behavior: order is out of range; it must be one of ascending, descending, shuffled")
 	assert.Equal(t, "order=invalid", broken.String())
-}
-
-func TestParsePlan(t *testing.T) {
-	plans := []fake.Plan{fake.PlanFree, fake.PlanPro, fake.PlanBusiness}
-	assert.Equal(t, []fake.Plan{{"Free", 60, 1_000}, {"Pro", 300, 10_000}, {"Business", 1_000, 100_000}}, plans, "section 8.1")
-	for _, p := range append(plans, fake.Enterprise(0, 7)) {
-		parsed, err := fakecontrol.ParsePlan(p.String())
-		require.NoError(t, err)
-		assert.Equal(t, p, parsed)
-	}
-	for _, text := range []string{"", "no-such-plan", "enterprise", "enterprise:", "enterprise:5", "enterprise:-1,5", "enterprise:1,x"} {
-		_, err := fakecontrol.ParsePlan(text)
-		assert.Error(t, err, text)
-	}
 }
 
 func TestParseNewPet(t *testing.T) {

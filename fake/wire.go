@@ -59,7 +59,7 @@ func wireRows() []wireRow {
 		{WireClose, "connection closed without a response", false, true, hangUp},
 		{WireTruncate, "body cut off after its first half", false, true, nil},
 		{WireGarbage, "bytes that are not HTTP", false, true, sendGarbage},
-		{WireStall, "no response until the client gives up", false, false, abort},
+		{WireStall, "no response until the client gives up", false, false, reset},
 		{WireDrip, "a byte of the body every " + dripPause.String(), false, false, nil},
 		{WireRefuse, "connection refused", false, true, reset},
 	}
@@ -90,8 +90,6 @@ const dripPause = 100 * time.Millisecond
 
 // interim is a response that net/http clients read and pass over.
 const interim = "HTTP/1.1 100 Continue\r\n\r\n"
-
-func abort(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
 // hangUp closes a connection, in place of a response, so that the client does not repeat a request.
 func hangUp(w http.ResponseWriter) { _ = passOver(hijack(w)).Close() }
