@@ -174,12 +174,15 @@ func invalid(argument, reason string) error {
 	return argumentError("", argument, reason)
 }
 
-// notNil returns the error of an option whose value is nil.
-func notNil(name string, isNil bool) error {
-	if isNil {
-		return invalid(name, "is nil")
-	}
-	return nil
+// nonNil returns an option whose value must not be nil.
+func nonNil(name string, isNil bool, set func(*clientConfig)) Option {
+	return clientOption(func(c *clientConfig) error {
+		if isNil {
+			return invalid(name, "is nil")
+		}
+		set(c)
+		return nil
+	})
 }
 
 func argumentError(operation, argument, reason string) error {

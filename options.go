@@ -28,10 +28,7 @@ const (
 // the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold.
 // The Jar is for the first key of the Client: each further key has a jar of its own.
 func WithHTTPClient(hc *http.Client) Option {
-	return clientOption(func(c *clientConfig) error {
-		c.httpClient = hc
-		return notNil("WithHTTPClient", hc == nil)
-	})
+	return nonNil("WithHTTPClient", hc == nil, func(c *clientConfig) { c.httpClient = hc })
 }
 
 // WithLogger makes the Client log to l. The messages, levels and attributes are stable:
@@ -89,10 +86,7 @@ func WithUserAgent(product string) Option {
 // It does so for a create as well: the service did not carry out a request that it answered with
 // 401.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return clientOption(func(c *clientConfig) error {
-		c.keyFunc = f
-		return notNil("WithAPIKeyFunc", f == nil)
-	})
+	return nonNil("WithAPIKeyFunc", f == nil, func(c *clientConfig) { c.keyFunc = f })
 }
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
@@ -132,10 +126,7 @@ func WithLimiter(l Limiter) Option {
 //	...
 //	result, err := client.CreatePet(context.Background(), pet) // not with stop
 func WithStop(ctx context.Context) Option {
-	return clientOption(func(c *clientConfig) error {
-		c.stop = ctx
-		return notNil("WithStop", ctx == nil)
-	})
+	return nonNil("WithStop", ctx == nil, func(c *clientConfig) { c.stop = ctx })
 }
 
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
@@ -159,23 +150,16 @@ func WithStop(ctx context.Context) Option {
 // body, as the RoundTripper of go-retryablehttp does, can still send a write twice: it must not
 // retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return clientOption(func(c *clientConfig) error {
-		c.wraps = append(c.wraps, wrap)
-		return notNil("WithTransport", wrap == nil)
-	})
+	return nonNil("WithTransport", wrap == nil, func(c *clientConfig) { c.wraps = append(c.wraps, wrap) })
 }
 
 // WithTrace makes the Client call the functions of t during each call. With several WithTrace
 // options, the functions are called in the order of the options. The Client uses a copy of t. A nil
 // t is an error.
 func WithTrace(t *ClientTrace) Option {
-	return clientOption(func(c *clientConfig) error {
-		if t == nil {
-			return notNil("WithTrace", true)
-		}
+	return nonNil("WithTrace", t == nil, func(c *clientConfig) {
 		trace := *t
 		c.traces = append(c.traces, func() *ClientTrace { return &trace })
-		return nil
 	})
 }
 
