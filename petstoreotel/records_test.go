@@ -30,13 +30,12 @@ func TestRecords(t *testing.T) {
 		assert.Greater(t, strings.Count(string(spans), "error.type"), 4)
 		assert.Contains(t, string(metrics), metricClosedUntil)
 		for _, secret := range []string{
-			fake.DefaultAPIKey, "Confidentia", "Discretia", "991775555", "991885555", "tenant-header", "Bearer", "elsewhere",
-			"key=",
+			fake.DefaultAPIKey, "Confidentia", "Discretia", "991775555", "991885555", "tenant-header", "Bearer", "key=",
 		} {
 			assert.NotContains(t, string(spans), secret)
 			assert.NotContains(t, string(metrics), secret)
 		}
-		for _, tooMany := range []string{"5550123", "limit=", "=pending"} { // for a metric to have
+		for _, tooMany := range []string{"5550123", "limit=", "=pending"} { // for a metric
 			assert.Contains(t, string(spans), tooMany)
 			assert.NotContains(t, string(metrics), tooMany)
 		}
@@ -74,7 +73,7 @@ func (s *harness) callsWithSecrets() {
 	_, err = client.GetPet(ctx, 5550123, petstore.WithHeader("X-Tenant", "tenant-header"))
 	require.ErrorIs(s.t, err, petstore.ErrNotFound)
 	s.server.Inject(fake.Fault{Status: 400, Code: key, Message: "the key " + key, Header: http.Header{
-		"X-Echo": {key}, "X-Request-Id": {key}, "Location": {"https://elsewhere.test/?key=" + key},
+		"X-Echo": {key}, "X-Request-Id": {key}, "Location": {"https://service.test/?key=" + key},
 	}})
 	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Discretia", CategoryID: 991885555})
 	require.Error(s.t, err)

@@ -28,9 +28,9 @@ type transport struct {
 // RoundTrip sends a request of a call within a span. Other requests, which a transport of the user
 // may send with the context of a call, are sent as they are.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	k := t.callOf(req.Context())
+	k, known := t.callOf(req.Context())
 	c, _ := petstore.CallFromContext(req.Context())
-	if k == nil || req.Method != c.Method || !matches(req.URL.Path, c.Template) {
+	if !known || req.Method != c.Method || !matches(req.URL.Path, c.Template) {
 		return t.base.RoundTrip(req)
 	}
 	ctx := t.requestStart(req, k, c)
@@ -66,10 +66,7 @@ func (t *transport) requestStart(req *http.Request, k *call, c petstore.Call) co
 
 // attemptDone ends the span of a request, and records how long the request took.
 func (i *instrumentation) attemptDone(ctx context.Context, info petstore.AttemptDoneInfo) {
-	k := i.callOf(ctx)
-	if k == nil {
-		return
-	}
+	k, _ := i.callOf(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.statusCode = info.StatusCode

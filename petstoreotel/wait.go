@@ -17,17 +17,14 @@ import (
 func forRateLimit(w petstore.Wait) bool { return w.Reason != petstore.WaitBackoff }
 
 func (i *instrumentation) waitStart(ctx context.Context, w petstore.Wait) {
-	if k := i.callOf(ctx); k != nil && forRateLimit(w) {
+	if k, _ := i.callOf(ctx); forRateLimit(w) {
 		i.metrics.waitingCalls.Add(ctx, 1, metric.WithAttributes(k.server...))
 	}
 }
 
 // waitDone adds an event to the span of the call.
 func (i *instrumentation) waitDone(ctx context.Context, w petstore.Wait) {
-	k := i.callOf(ctx)
-	if k == nil {
-		return
-	}
+	k, _ := i.callOf(ctx)
 	k.span.AddEvent("petstore.wait", trace.WithTimestamp(time.Now().Add(-w.Duration)), trace.WithAttributes(
 		attribute.String("petstore.wait.reason", string(w.Reason)),
 		attribute.Float64("petstore.wait.duration", w.Duration.Seconds()),
@@ -46,10 +43,7 @@ func (i *instrumentation) waitDone(ctx context.Context, w petstore.Wait) {
 
 // attemptStart records the time that a request has waited for the rate limit.
 func (i *instrumentation) attemptStart(ctx context.Context, c petstore.Call) {
-	k := i.callOf(ctx)
-	if k == nil {
-		return
-	}
+	k, _ := i.callOf(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	i.metrics.waitTime.Record(ctx, (c.Waited - k.waited).Seconds(), k.measured(k.reason))
