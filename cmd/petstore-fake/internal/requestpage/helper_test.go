@@ -70,11 +70,23 @@ func (p testPage) parts(query string) string {
 	return html.UnescapeString(w.Body.String())
 }
 
+// reader is the client of a stream of events.
+type reader struct {
+	*httptest.ResponseRecorder
+	events chan string
+}
+
+// Write takes an event.
+func (r reader) Write(p []byte) (int, error) {
+	r.events <- string(p)
+	return len(p), nil
+}
+
 // follow opens a stream of events, whose reader is there until the context ends.
-func (p testPage) follow(ctx context.Context) (w *httptest.ResponseRecorder, ended <-chan error) {
+func (p testPage) follow(ctx context.Context) (events <-chan string, ended <-chan error) {
 	p.t.Helper()
-	w, done := httptest.NewRecorder(), make(chan error, 1)
+	w, done := reader{httptest.NewRecorder(), make(chan string, 10)}, make(chan error, 1)
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/_fake/events", http.NoBody)
 	go func() { done <- p.Events(w, r) }()
-	return w, done
+	return w.events, done
 }

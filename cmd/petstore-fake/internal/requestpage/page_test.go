@@ -205,20 +205,15 @@ func TestEvents(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newTestPage(t, "")
 			ctx, cancel := context.WithCancel(t.Context())
-			w, ended := p.follow(ctx)
-			synctest.Wait()
-			assert.Equal(t, "retry: 1000\ndata: changed\n\n", w.Body.String())
-			w.Body.Reset()
+			events, ended := p.follow(ctx)
+			assert.Equal(t, "retry: 1000\ndata: changed\n\n", <-events)
 			for range 100 {
 				p.call("GET", "/v1/pets", "")
 			}
-			time.Sleep(2 * eventPause)
-			synctest.Wait()
-			assert.Equal(t, "data: changed\n\n", w.Body.String())
-			w.Body.Reset()
-			time.Sleep(eventPause + beatPause)
-			synctest.Wait()
-			assert.Equal(t, "event: beat\ndata:\n\n", w.Body.String())
+			assert.Equal(t, "data: changed\n\n", <-events)
+			begun := time.Now()
+			assert.Equal(t, "event: beat\ndata:\n\n", <-events, "the burst was one event")
+			assert.Equal(t, eventPause+beatPause, time.Since(begun))
 			cancel()
 			assert.NoError(t, <-ended)
 		})
@@ -248,13 +243,11 @@ func TestEvents(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newTestPage(t, "")
 			ctx, cancel := context.WithCancel(t.Context())
-			w, ended := p.follow(ctx)
-			synctest.Wait()
+			events, ended := p.follow(ctx)
+			<-events
 			time.Sleep(eventPause / 2)
 			p.Changed()
-			time.Sleep(eventPause)
-			synctest.Wait()
-			assert.Equal(t, 2, strings.Count(w.Body.String(), "data: changed"))
+			assert.Equal(t, "data: changed\n\n", <-events)
 			cancel()
 			<-ended
 		})
