@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/petstore/petstore-go/internal/headers"
 	"github.com/petstore/petstore-go/internal/queue"
 	"github.com/petstore/petstore-go/internal/quota"
 )
@@ -138,11 +137,13 @@ func (o *Observation) quota() quota.Observation {
 // say.
 func opensAt(o Observation) time.Time {
 	q := o.quota()
-	return quota.OpensAt(&q, headers.WindowEnd(q.RateLimit, q.Date, q.Received))
+	opens, _ := quota.After429(&q)
+	return opens
 }
 
 // scopeOf returns the scope of a 429.
 func scopeOf(o Observation) LimitScope {
 	q := o.quota()
-	return LimitScope(quota.ScopeOf(&q, headers.WindowEnd(q.RateLimit, q.Date, q.Received)))
+	_, scope := quota.After429(&q)
+	return LimitScope(scope)
 }

@@ -37,9 +37,9 @@ func WithHTTPClient(hc *http.Client) Option {
 //	                                       retry_after error
 //	petstore: waiting               Debug  reason until waiting
 //	petstore: outcome unknown       Warn   duration error; the pet may have been created
-//	petstore: rate limit closed     Warn   scope until waiting; once for each lockout, but for the
-//	                                       minute's once in an hour
-//	petstore: rate limit open again Info   scope until waiting; once for each lockout
+//	petstore: rate limit closed     Warn   scope until waiting key_id; once for each lockout,
+//	                                       but for the minute's once in an hour
+//	petstore: rate limit open again Info   scope until waiting key_id; once for each lockout
 //	petstore: deprecated operation  Warn   removal instead; once for each client
 //	petstore: other processes use the key
 //	                                Warn   cure; once for each key
@@ -51,7 +51,8 @@ func WithHTTPClient(hc *http.Client) Option {
 //	                                       of five minutes, then every hour
 //
 // Each line also has operation and call_id, which is the same on all lines of a call. reason is a
-// [Wait].Reason, scope a [LimitScope], and cure what to do; an attribute that is not known is left
+// [Wait].Reason, scope a [LimitScope], key_id a
+// [Call].KeyID, and cure what to do; an attribute that is not known is left
 // out. The API key and bodies are never logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(c *clientConfig) error {

@@ -123,17 +123,3 @@ func plausible(d time.Duration) time.Duration {
 	}
 	return d
 }
-
-// WindowEnd returns the end of the window of r by the local clock: if the response, which arrived
-// at received, has a Date, as much after its arrival as Reset is after Date. It is zero if the end
-// is not known or has passed.
-func WindowEnd(r quota.RateLimit, date, received time.Time) time.Time {
-	end := r.Reset
-	if !date.IsZero() {
-		end = received.Add(end.Sub(date))
-	}
-	if r == (quota.RateLimit{}) || !end.After(received) {
-		return time.Time{}
-	}
-	return end
-}

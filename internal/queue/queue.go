@@ -176,7 +176,6 @@ func (q *queue) ahead(w *waiter) int {
 	return n
 }
 
-
 // leave removes w from the queue and wakes it.
 func (q *queue) leave(w *waiter) {
 	if w.in != nil {

@@ -94,13 +94,26 @@ func (b *Budget) lockedUntil(o *Observation) (time.Time, Scope) {
 		end = time.Time{}
 	}
 	least := o.Received.Add(b.backoff(end.IsZero() && o.RetryAfter <= 0))
-	return Later(OpensAt(o, end), least), ScopeOf(o, end)
+	return Later(opensAt(o, end), least), scopeOf(o, end)
 }
 
-// OpensAt returns the time from which a 429, whose window ends at end, allows the next request;
+// After429 returns the time from which a 429 allows the next request, zero if it does not say, and the
+// limit that it is due to: as far as this response alone shows.
+func After429(o *Observation) (opens time.Time, scope Scope) {
+	end := o.RateLimit.Reset
+	if !o.Date.IsZero() {
+		end = o.Received.Add(end.Sub(o.Date))
+	}
+	if left := end.Sub(o.Received); o.RateLimit.Limit <= 0 || left <= 0 || left > longestWindow {
+		end = time.Time{}
+	}
+	return opensAt(o, end), scopeOf(o, end)
+}
+
+// opensAt returns the time from which a 429, whose window ends at end, allows the next request;
 // zero if the response does not say. The end counts if the window is used up, or if there is no
 // Retry-After.
-func OpensAt(o *Observation, end time.Time) time.Time {
+func opensAt(o *Observation, end time.Time) time.Time {
 	var at time.Time
 	if o.RetryAfter > 0 {
 		at = o.Received.Add(o.RetryAfter)
@@ -111,11 +124,11 @@ func OpensAt(o *Observation, end time.Time) time.Time {
 	return at
 }
 
-// ScopeOf returns the limit of a 429 whose window ends at end; a zero end means that it is not
+// scopeOf returns the limit of a 429 whose window ends at end; a zero end means that it is not
 // known.
-func ScopeOf(o *Observation, end time.Time) Scope {
+func scopeOf(o *Observation, end time.Time) Scope {
 	const slack = 2 * time.Second // Retry-After and Reset are both rounded
-	opens := OpensAt(o, end)
+	opens := opensAt(o, end)
 	if end.IsZero() {
 		end = o.Received.Add(windowLength)
 	}

@@ -249,3 +249,34 @@ func TestBudgetLongestLockout(t *testing.T) {
 	p.reject(2, 0, p.now.Add(time.Minute), 7*day)
 	assert.Equal(t, 7*day, p.blocked().Until.Sub(p.now))
 }
+
+func TestAfter429(t *testing.T) {
+	received := time.Unix(1_000_000_000, 0)
+	for _, test := range []struct {
+		name                          string
+		date, reset, retryAfter, want time.Duration
+		scope                         quota.Scope
+	}{
+		{"Retry-After and Reset", 0, 20 * time.Second, 30 * time.Second, 30 * time.Second, quota.Ban},
+		{"Reset alone", 0, 20 * time.Second, 0, 20 * time.Second, quota.Minute},
+		{"Reset by a clock that is ahead", time.Hour, time.Hour + 20*time.Second, 0, 20 * time.Second, quota.Minute},
+		{"the day", 0, 5 * time.Hour, 0, 5 * time.Hour, quota.Day},
+		{"Reset after more than a day", 0, 25 * time.Hour, 0, -1, quota.Minute},
+		{"the same, and Retry-After", 0, 25 * time.Hour, time.Second, time.Second, quota.Minute},
+		{"Date of 1970", -1_000_000_000 * time.Second, 20 * time.Second, 0, -1, quota.Minute},
+		{"Reset is past", 0, -time.Second, 0, -1, quota.Minute},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			opens, scope := quota.After429(&quota.Observation{
+				Received: received, RetryAfter: test.retryAfter, Date: received.Add(test.date),
+				RateLimit: quota.RateLimit{Limit: 60, Reset: received.Add(test.reset)},
+			})
+			if test.want < 0 {
+				assert.Zero(t, opens)
+			} else {
+				assert.Equal(t, received.Add(test.want), opens)
+			}
+			assert.Equal(t, test.scope, scope)
+		})
+	}
+}

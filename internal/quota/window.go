@@ -9,6 +9,9 @@ const (
 	// windowLength is the length of a window of the plans (section 8.1), apart from that of the
 	// day.
 	windowLength = time.Minute
+	// longestWindow is the length of the window of the day. A Reset beyond it, or the Date of its
+	// response, is wrong.
+	longestWindow = 24 * time.Hour
 	// sameWindow is the largest difference between two Resets of the same window. The Resets of two
 	// fixed windows are a minute apart, and that of a sliding window moves in small steps; 30
 	// seconds separates the two cases.
@@ -191,15 +194,14 @@ func (b *Budget) grain() time.Duration {
 // endWithin is endOf for a Reset that is rounded down by at most grain.
 func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration) (time.Time, bool) {
 	const (
-		slack   = 10 * time.Second // a minute's window that seems this much longer is still one
-		hour    = time.Hour        // clocks without a Date may differ by minutes, not by hours
-		longest = 24 * time.Hour   // the window of the day
+		slack = 10 * time.Second // a window that seems this much longer is not
+		hour  = time.Hour        // clocks without a Date may differ by minutes, not by hours
 	)
 	left := o.RateLimit.Reset.Sub(o.Received.Add(b.offset.lo - b.margin - grain))
-	if left > longest+slack { // Reset or Date is wrong
+	if left > longestWindow+slack { // Reset or Date is wrong
 		return start.Add(windowLength), false
 	}
-	left = min(left, longest)
+	left = min(left, longestWindow)
 	end, most := o.Received.Add(left), start.Add(windowLength)
 	if off := end.Sub(most); off > 0 && off <= slack {
 		end = most
