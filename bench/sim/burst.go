@@ -12,7 +12,7 @@ import (
 // fit into the window, so that a client without a limiter needs one round trip for each call of a
 // goroutine.
 func bursts(seed uint64) suite {
-	s := suite{name: "burst", heading: "before", contenders: contenders(), figure: cell.burstFigure, entry: burstEntry}
+	s := suite{name: "burst", heading: "before", figure: cell.burstFigure, entry: burstEntry}
 	for _, b := range []struct {
 		perMinute, calls, goroutines int
 		took, budget                 time.Duration
@@ -41,7 +41,7 @@ func bursts(seed uint64) suite {
 			k.took, k.budget = b.took, b.budget
 			for _, c := range grid(k, seed, (*run).doBurst) {
 				if c.perMinute == b.perMinute {
-					c.items, c.goroutines, c.compared = b.calls, b.goroutines, true
+					c.items, c.goroutines = b.calls, b.goroutines
 					s.cells = append(s.cells, c)
 				}
 			}

@@ -10,14 +10,13 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// cell is one situation in which every contender makes the same calls.
+// cell is one situation that a run simulates.
 type cell struct {
 	condition
 	window     fake.Window
 	perMinute  int
 	seed       uint64
 	work       func(*run) // makes the calls
-	compared   bool       // all contenders run in it for the document
 	items      int        // of a job or a burst
 	goroutines int        // of all but a load
 	percent    int        // of the plan that a load asks for

@@ -29,7 +29,6 @@ type condition struct {
 	bare   int                          // one in so many responses has no rate limit headers; 0 is none
 	reset  func(now, reset int64) int64 // what a response shows in place of its Reset, if not nil
 	absurd bool                         // Reset cannot be understood
-	hidden bool                         // the headers show the minute, also when the day is used up
 
 	// Of a load: the calls that begin together; each batch is a program of its own, whose calls
 	// follow each other; WithMaxWait(0).
@@ -96,12 +95,10 @@ func conditions() []condition {
 		{name: "reset-far", text: badReset, reset: inTenYears, absurd: true},
 		{name: "plan-change", text: "another plan after 100 seconds", planChange: 100 * time.Second},
 		{name: "day", text: "the day's quota ends after three windows", dayWindows: 3},
-		{name: "day-hidden", text: "the same, and the headers always show the minute", dayWindows: 2.5, hidden: true},
 		{name: "slow", text: "one response in fifty takes 10 seconds more", slow: 0.02},
 		{name: "lost", text: failures, lost: 0.02},
 		{name: "undialled", text: failures, undialled: 0.02},
 		{name: "cancels", text: "one caller in eight gives up", cancels: 0.125},
-		{name: "two-sharing", text: "two clients on one limiter", clients: 2},
 		{
 			name: "two-unaware", text: "two clients, each unaware of the other",
 			clients: 2, unaware: true, banAfter: strictBan,

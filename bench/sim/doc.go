@@ -4,9 +4,9 @@
 //
 // A cell is one situation: how the service counts, how many requests a minute it allows, how many
 // goroutines call it, and one condition such as a skewed clock. A suite is the cells of one table.
-// A contender is one way to call the service; the first is petstore-go as its users get it. A run
-// is one contender in one cell. Its latencies and faults come from the cell's seed by the number of
-// the request, not by the clock or the goroutine, so that a run gives the same figures every time.
+// A run is one cell with petstore-go as its users get it. Its latencies and faults come from the
+// cell's seed by the number of the request, not by the clock or the goroutine, so that a run gives
+// the same figures every time.
 //
 // The tests of this package assert the figures that petstore-go promises, and with
 // UPDATE_GOLDEN=1 write docs/limiter.md.

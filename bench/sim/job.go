@@ -10,17 +10,12 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// jobs has every condition with every window, plan and number of goroutines. All contenders run in
-// each cell of the document's condition, and of the others in one for each window.
+// jobs has every condition with every window, plan and number of goroutines.
 func jobs(seed uint64) suite {
-	s := suite{name: "job", heading: "condition", contenders: contenders(), figure: cell.jobFigure, entry: jobEntry}
+	s := suite{name: "job", heading: "condition", figure: cell.jobFigure, entry: jobEntry}
 	for _, k := range conditions() {
 		for _, c := range grid(k, seed, (*run).doJob) {
-			if k.hidden && c.window == fake.WindowSliding {
-				continue // no header shows that the day slides: no client can know
-			}
 			for _, c.goroutines = range []int{1, 8, 64, 512} {
-				c.compared = k.name == "plain" || c.typical()
 				s.cells = append(s.cells, c)
 			}
 		}
@@ -28,28 +23,16 @@ func jobs(seed uint64) suite {
 	return s
 }
 
-// typical reports whether a job is the one of its condition and window in which all contenders run.
-func (c cell) typical() bool {
-	switch c.window {
-	case fake.WindowFixed, "":
-		return c.perMinute == 60 && c.goroutines == 8
-	case fake.WindowAligned:
-		return c.perMinute == 300 && c.goroutines == 64
-	default:
-		return c.perMinute == 1_000 && c.goroutines == 512
-	}
-}
-
 // herds has processes that start at the same time and share a job, each with eight goroutines and
 // without knowing of the others.
 func herds(seed uint64) suite {
-	s := suite{name: "herd", heading: "processes", contenders: toldToo(), figure: cell.herdFigure, entry: jobEntry}
+	s := suite{name: "herd", heading: "processes", toldToo: true, figure: cell.herdFigure, entry: jobEntry}
 	for _, n := range []int{2, 4, 8, 32, 100} {
 		k := condition{
 			name: fmt.Sprintf("herd-%d", n), text: fmt.Sprint(n), clients: n, unaware: true, banAfter: strictBan,
 		}
 		for _, c := range grid(k, seed, (*run).doJob) {
-			c.goroutines, c.compared = 8*n, n == 8
+			c.goroutines = 8 * n
 			s.cells = append(s.cells, c)
 		}
 	}
@@ -63,9 +46,6 @@ func (c cell) jobFigure(bool) figure {
 	}
 	if c.window == fake.WindowSliding && c.planChange > 0 && c.laterPlan() < c.perMinute {
 		f.perWindow = 1 // the Reset of a response before the change is too early after it
-	}
-	if c.hidden {
-		f.perWindow, f.bans = math.MaxInt, 1 // those in flight when the day ends
 	}
 	if c.byChance() {
 		f.failed = 1 // with bad luck in all four attempts

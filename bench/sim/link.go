@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -63,9 +62,6 @@ func (r *run) arrive(req *http.Request) *http.Response {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	usage := r.server.Usage(r.server.APIKey())
-	if r.hidden {
-		showMinute(resp, usage)
-	}
 	if resp.StatusCode != http.StatusTooManyRequests {
 		return resp
 	}
@@ -79,15 +75,4 @@ func (r *run) arrive(req *http.Request) *http.Response {
 		r.banEnd = usage.BannedUntil
 	}
 	return resp
-}
-
-// showMinute has the headers show the window of the minute, as used up by a 429.
-func showMinute(resp *http.Response, u fake.Usage) {
-	left := u.Plan.PerMinute - u.Minute
-	if resp.StatusCode == http.StatusTooManyRequests {
-		left = 0
-	}
-	resp.Header.Set(headerLimit, strconv.Itoa(u.Plan.PerMinute))
-	resp.Header.Set(headerRemaining, strconv.Itoa(left))
-	resp.Header.Set(headerReset, strconv.FormatInt(u.MinuteReset.Unix(), 10))
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// run is one contender in one cell: its callers, and the network between them and the service.
+// run is one cell: its callers, and the network between them and the service.
 type run struct {
 	cell
 
-	contender contender
-	server    *fake.Server
-	start     time.Time
-	callers   sync.WaitGroup
-	strays    sync.WaitGroup // requests whose callers have gone
-	sent      atomic.Int64
+	told    bool // the programs know how many there are
+	server  *fake.Server
+	start   time.Time
+	callers sync.WaitGroup
+	strays  sync.WaitGroup // requests whose callers have gone
+	sent    atomic.Int64
 
 	mu sync.Mutex
 	result
@@ -34,7 +34,7 @@ type run struct {
 	possible  int // requests that the service admits, of a fleet
 }
 
-// result is the outcome of one contender in one cell.
+// result is the outcome of one cell.
 type result struct {
 	failed, bans, rejected int
 	worstWindow            int           // the largest number of rejections in a window
@@ -44,8 +44,8 @@ type result struct {
 	p50, p99, longest      time.Duration // of the waits
 }
 
-// runCell has a contender do the calls of a cell. It must be called in a synctest bubble.
-func runCell(c cell, k contender) result {
+// runCell does the calls of a cell. It must be called in a synctest bubble.
+func runCell(c cell, told bool) result {
 	server := fake.NewServer(
 		fake.WithPlan(fake.Enterprise(c.perMinute, c.perDay())),
 		fake.WithBan(cmp.Or(c.banAfter, usualBan), 5*time.Minute),
@@ -60,7 +60,7 @@ func runCell(c cell, k contender) result {
 		defer time.AfterFunc(c.planChange, change).Stop()
 	}
 	r := &run{
-		cell: c, contender: k, server: server, start: time.Now(),
+		cell: c, told: told, server: server, start: time.Now(),
 		perWindow: map[int64]int{},
 	}
 	c.work(r)
@@ -90,9 +90,6 @@ func (r *run) summary() result {
 	}
 	return r.result
 }
-
-// newProgram returns a program of the contender.
-func (r *run) newProgram() program { return r.contender.newProgram(r.cell, r) }
 
 // newClients returns the clients of the cell: of one program or, if they are unaware of each other,
 // of one program each.

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// suite is the cells and the contenders of one table of the document.
+// suite is the cells of one table of the document.
 type suite struct {
-	name       string
-	heading    string // of the first column, in which each line has the text of its conditions
-	contenders []contender
-	cells      []cell
-	figure     func(c cell, told bool) figure
-	entry      func(fields map[string]string) string // of the document, from a line of the CSV file
+	name    string
+	heading string // of the first column, in which each line has the text of its conditions
+	toldToo bool   // it also runs with NewLimiter(Processes(n))
+	cells   []cell
+	figure  func(c cell, told bool) figure
+	entry   func(t total) string // of the document
 }
 
 // defaultSeed is that of the tests.

@@ -1,13 +1,11 @@
 package sim
 
 import (
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/golden"
+	"github.com/petstore/petstore-go/internal/quota/quotatest"
 )
 
 // No test leaves a goroutine behind.
@@ -26,64 +25,64 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var seed = flag.Uint64("seed", defaultSeed, "the seed of the latencies, the faults and the phase")
 
-// documentSeeds is with how many seeds the document is made.
-const documentSeeds = 5
-
 // missesFile has the runs in which petstore-go falls short of its figures, for the document.
 const missesFile = "testdata/misses.md"
 
-// TestTable runs petstore-go in every cell of every suite, with -short in one of forty, and holds it
-// to its figures. To write the tables of the document, it runs the other contenders, too, and with
-// more seeds.
+// TestTable runs every cell of every suite, with -short one of forty, and holds it to its figures.
 func TestTable(t *testing.T) {
-	seeds := []uint64{*seed}
-	for golden.Update() && len(seeds) < documentSeeds {
-		seeds = append(seeds, *seed+uint64(len(seeds)))
-	}
-	rows, misses := map[string][]row{}, ""
-	for _, n := range seeds {
-		for _, s := range suites(n) {
-			found, missed := runSuite(t, s)
-			rows[s.name] = append(rows[s.name], found...)
-			misses += missed
+	misses := ""
+	for _, s := range suites(*seed) {
+		rows, missed := runSuite(t, s)
+		misses += missed
+		if golden.Update() && !testing.Short() {
+			golden.Assert(t, s.file(), s.markdown(rows))
 		}
 	}
 	t.Logf("missed:\n%s", misses)
-	if !golden.Update() || testing.Short() {
-		return
-	}
-	golden.Assert(t, missesFile, misses)
-	for _, s := range suites(*seed) {
-		golden.Assert(t, s.file(), s.csv(rows[s.name]))
+	if golden.Update() && !testing.Short() {
+		golden.Assert(t, missesFile, misses)
 	}
 }
 
-func (s suite) file() string { return filepath.Join("testdata", s.name+".csv") }
-
-// TestTable_isInTheDocument makes docs/limiter.md of the files that TestTable wrote.
-func TestTable_isInTheDocument(t *testing.T) {
-	misses, err := os.ReadFile(missesFile)
-	require.NoError(t, err)
-	runs, tables := 0, map[string]string{}
-	for _, s := range suites(*seed) {
-		text, err := os.ReadFile(s.file())
-		require.NoError(t, err)
-		lines, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-		require.NoError(t, err)
-		for _, line := range lines[1:] {
-			n, err := strconv.Atoi(line[2])
-			require.NoError(t, err)
-			runs += n
+// TestGrowth runs every deployment, with -short one of forty.
+func TestGrowth(t *testing.T) {
+	all := growths()
+	outcomes := make([]quotatest.Grown, len(all))
+	for i, g := range all {
+		if testing.Short() && i%41 != 0 {
+			continue
 		}
-		tables[s.name] = s.markdown(lines)
+		outcomes[i] = g.Run()
+		if growthHolds(g) {
+			assert.Zero(t, outcomes[i].Bans, "%+v", g)
+			assert.LessOrEqual(t, outcomes[i].Worst, 2, "429s of a new process: %+v", g)
+			assert.GreaterOrEqual(t, outcomes[i].Share, 0.8, "%+v", g)
+		}
+	}
+	if !testing.Short() {
+		golden.Assert(t, "testdata/growth.md", growthTable(all, outcomes))
+	}
+}
+
+func (s suite) file() string { return filepath.Join("testdata", s.name+".md") }
+
+// TestTable_isInTheDocument makes docs/limiter.md of the files that the other tests wrote.
+func TestTable_isInTheDocument(t *testing.T) {
+	tables := map[string]string{}
+	for _, name := range []string{"misses", "growth", "job", "load", "burst", "herd", "fleet"} {
+		text, err := os.ReadFile(filepath.Join("testdata", name+".md"))
+		require.NoError(t, err)
+		tables[name] = string(text)
+	}
+	for _, s := range suites(*seed) {
 		for _, c := range s.cells {
-			assert.Contains(t, tables[s.name], "\n| "+c.text+" |", "UPDATE_GOLDEN=1 go test -run TestTable -timeout 2h")
+			assert.Contains(t, tables[s.name], "\n| "+c.text+" |", "UPDATE_GOLDEN=1 go test -run 'TestTable|Growth'")
 		}
 	}
 	prose, err := template.ParseFiles("limiter.md.tmpl")
 	require.NoError(t, err)
 	var page strings.Builder
-	require.NoError(t, prose.Execute(&page, map[string]any{"Runs": runs, "Misses": string(misses), "Table": tables}))
+	require.NoError(t, prose.Execute(&page, tables))
 	golden.Assert(t, "../../docs/limiter.md", page.String())
 }
 
@@ -91,43 +90,35 @@ func TestTable_isInTheDocument(t *testing.T) {
 // they fall short.
 func runSuite(t *testing.T, s suite) (rows []row, misses string) {
 	t.Helper()
-	cells := s.cells
-	if golden.Update() && s.name == "job" { // the document shows no others
-		cells = slices.DeleteFunc(cells, func(c cell) bool { return !c.compared })
-	}
-	results, missed := make([][]row, len(cells)), make([]string, len(cells))
+	results, missed := make([][]row, len(s.cells)), make([]string, len(s.cells))
 	t.Run(s.name, func(t *testing.T) {
-		for i, c := range cells {
+		for i, c := range s.cells {
 			if testing.Short() && i%40 != 0 {
 				continue
 			}
 			t.Run(c.String(), func(t *testing.T) {
 				t.Parallel()
-				results[i], missed[i] = s.runContenders(t, c)
-				// After a lost response a sliding window may be fuller than it seems: there, it is chance. The
-				// document names the others.
+				results[i], missed[i] = s.runCell(t, c)
+				// After a lost response a sliding window may be fuller than it seems: there, it is chance.
 				if mayMiss := golden.Update() || c.window == fake.WindowSliding && c.byChance(); !mayMiss {
 					assert.Empty(t, missed[i], "go test -run 'TestTable/%s/%s$' -v -seed %d", s.name, c, c.seed)
 				}
 			})
 		}
 	})
-	return slices.Concat(results...), listed(cells, missed)
+	return slices.Concat(results...), listed(s.cells, missed)
 }
 
-// runContenders runs ours in a cell, and the others if the document compares them, and returns in
-// what ours falls short.
-func (s suite) runContenders(t *testing.T, c cell) (rows []row, missed string) {
+// runCell runs a cell, and returns in what it falls short.
+func (s suite) runCell(t *testing.T, c cell) (rows []row, missed string) {
 	t.Helper()
 	var misses []string
-	for _, k := range s.contenders {
-		if !k.ours && !(golden.Update() && c.compared) {
+	for _, told := range []bool{false, true} {
+		if told && !s.toldToo {
 			continue
 		}
-		synctest.Test(t, func(*testing.T) { rows = append(rows, row{c, k, runCell(c, k)}) })
-		if k.ours {
-			misses = append(misses, s.figure(c, k.told).misses(rows[len(rows)-1].result)...)
-		}
+		synctest.Test(t, func(*testing.T) { rows = append(rows, row{c, told, runCell(c, told)}) })
+		misses = append(misses, s.figure(c, told).misses(rows[len(rows)-1].result)...)
 	}
 	return rows, strings.Join(misses, ", ")
 }
@@ -161,12 +152,10 @@ func listed(cells []cell, missed []string) string {
 func TestRun_sameTwice(t *testing.T) {
 	short := jobs(*seed).cells
 	for _, c := range []cell{short[3], short[22], herds(*seed).cells[18], loads(*seed).cells[0]} {
-		for _, k := range toldToo() {
-			var results [2]result
-			for i := range results {
-				synctest.Test(t, func(*testing.T) { results[i] = runCell(c, k) })
-			}
-			assert.Equal(t, results[0], results[1], "%s in %s", k.name, c)
+		var results [2]result
+		for i := range results {
+			synctest.Test(t, func(*testing.T) { results[i] = runCell(c, false) })
 		}
+		assert.Equal(t, results[0], results[1], "%s", c)
 	}
 }
