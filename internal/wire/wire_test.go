@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http/httptrace"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -36,4 +38,16 @@ func TestRepetition(t *testing.T) {
 			cancel()
 		})
 	}
+}
+
+func TestWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, start := make(chan struct{}), time.Now()
+		Within(time.Second, func() { <-release })
+		assert.Equal(t, time.Second+guardGrace, time.Since(start), "a function that hangs is left behind")
+		start = time.Now()
+		Within(time.Second, func() { time.Sleep(time.Millisecond) })
+		assert.Equal(t, time.Millisecond, time.Since(start))
+		close(release)
+	})
 }
