@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/quota/quotatest"
@@ -55,31 +57,38 @@ func growthHolds(g quotatest.Growth) bool {
 
 // growthTable returns the table of the outcomes of deployments, which are in the same order.
 func growthTable(all []quotatest.Growth, outcomes []quotatest.Grown) string {
-	type sum struct {
-		text                         string
-		runs, rejected, bans, banned int
-		share                        float64
+	type place struct {
+		text      string
+		perMinute int
 	}
-	var sums []*sum
-	places := map[string]*sum{}
+	type sum struct {
+		runs, rejected, banned int
+		share                  float64
+	}
+	sums := map[place]*sum{}
+	var texts []string
 	for i, g := range all {
-		text := fmt.Sprintf("%s | %d", growthText(g), g.PerMinute)
-		s := places[text]
-		if s == nil {
-			s = &sum{text: text, share: 9}
-			places[text], sums = s, append(sums, s)
+		p := place{growthText(g), g.PerMinute}
+		if !slices.Contains(texts, p.text) {
+			texts = append(texts, p.text)
 		}
+		if sums[p] == nil {
+			sums[p] = &sum{share: math.Inf(1)}
+		}
+		s := sums[p]
 		s.runs++
 		s.rejected += outcomes[i].Rejected
-		s.bans += outcomes[i].Bans
 		s.banned += min(1, outcomes[i].Bans)
 		s.share = min(s.share, outcomes[i].Share)
 	}
-	lines := [][]string{{"processes, windows | a minute", "runs", "429s", "runs with a ban", "least share"}}
-	for _, s := range sums {
-		lines = append(lines, []string{
-			s.text, fmt.Sprint(s.runs), fmt.Sprint(s.rejected), fmt.Sprint(s.banned), fmt.Sprintf("%.2f", s.share),
-		})
+	lines := [][]string{{"processes, windows", "runs", "60", "300", "1,000"}}
+	for _, text := range texts {
+		line := []string{text, fmt.Sprint(3 * sums[place{text, 60}].runs)}
+		for _, perMinute := range []int{60, 300, 1_000} {
+			s := sums[place{text, perMinute}]
+			line = append(line, fmt.Sprintf("%d, %d, %.2f", s.rejected, s.banned, s.share))
+		}
+		lines = append(lines, line)
 	}
 	return table(lines)
 }
