@@ -97,7 +97,7 @@ func TestLimiter_anOutageOfAnHourIsFewLines(t *testing.T) {
 				service := newService(t, 300)
 				client := service.Client(petstore.WithLimiter(r.process(t, log.option())))
 				use(t, client, 10*time.Second)
-				for range 3600 {
+				for end := time.Now().Add(time.Hour); time.Now().Before(end); {
 					outage(r, true)
 					use(t, client, time.Second)
 				}
