@@ -204,11 +204,11 @@ func runIncidents(t *testing.T, page *runbook) {
 			fault: fake.Fault{Wire: fake.WireStall}, options: []petstore.Option{petstore.WithCallTimeout(5 * time.Second)},
 		},
 		"replicas doubled": {
-			every: time.Second, fault: fake.Fault{Status: 429, RetryAfter: "50", Header: usedUp, Chance: 0.1},
+			every: 2 * time.Second, fault: fake.Fault{Status: 429, RetryAfter: "1", Header: usedUp, Chance: 0.1},
 		},
-		"no wait, more than allowed": {every: time.Second, options: []petstore.Option{petstore.WithMaxWait(0)}},
+		"no wait, more than allowed": {every: 2 * time.Second, options: []petstore.Option{petstore.WithMaxWait(0)}},
 		"one create reset":           {fault: fake.Fault{Wire: fake.WireReset, Times: 1}, creates: true},
-		"more work than the plan":    {every: time.Second},
+		"more work than the plan":    {every: 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) { in.run(t, page) })
 	}
