@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 )
 
 func TestWithAPIKeyFuncAfter401(t *testing.T) {
@@ -132,48 +129,6 @@ func TestWithAPIKeyFuncWhileWaiting(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestWithAPIKeyFuncInAFleet has told processes that want more than a window: the function makes no
-// difference.
-func TestWithAPIKeyFuncInAFleet(t *testing.T) {
-	sent := map[bool]int{}
-	for _, rotates := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			const processes = 8
-			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 0)), fake.WithBan(5, time.Hour),
-				fake.WithLatency(100*time.Millisecond))
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
-			defer cancel()
-			var asked atomic.Int64
-			var all sync.WaitGroup
-			for range processes {
-				opts := []petstore.Option{petstore.WithLimiter(petstore.NewLimiter(petstore.Processes(processes)))}
-				if rotates {
-					opts = append(opts, petstore.WithAPIKeyFunc(func(context.Context) (string, error) {
-						asked.Add(1)
-						return server.APIKey(), nil
-					}))
-				}
-				client := server.Client(opts...)
-				for range 4 {
-					all.Go(func() {
-						for {
-							if _, err := client.ListPets(ctx, petstore.ListPetsParams{}); err != nil {
-								return // the next window is after the end of ctx
-							}
-						}
-					})
-				}
-			}
-			all.Wait()
-			usage := server.Usage(server.APIKey())
-			assert.Zero(t, usage.Limited)
-			sent[rotates] = len(server.Requests())
-			assert.LessOrEqual(t, asked.Load(), 3*int64(sent[rotates]), "once for each wait that ended")
-		})
-	}
-	assert.InEpsilon(t, sent[false], sent[true], 0.05, "the order of callers at one instant is random")
 }
 
 func wantKey(t *testing.T, key string, code int) responder {

@@ -292,7 +292,7 @@ func TestResponseErrorNotHTTP(t *testing.T) {
 	})
 }
 
-func TestRetryAfterOfAnError(t *testing.T) {
+func TestRetryAfterCountsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := scripted(t, []responder{status(503, "", "Retry-After: 30")}, petstore.WithMaxWait(0))
 		err := list(client)

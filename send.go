@@ -282,31 +282,3 @@ func (a *attempt) scope() LimitScope {
 	}
 	return scopeOf(a.response)
 }
-
-// reportLimit reports to the traces if the response closes or opens the rate limit.
-func (a *attempt) reportLimit() {
-	k := a.call
-	switch tracer := &k.client.tracer; {
-	case !tracer.on() || a.response.StatusCode == 0:
-	case a.response.StatusCode == http.StatusTooManyRequests:
-		info := LimitInfo{Call: a.describe(), Scope: a.scope(), Until: opensAt(a.response)}
-		tracer.limitClosed(k.ctx, info, a, -1)
-	default:
-		tracer.limitOpened(k.ctx, a)
-	}
-}
-
-// reportDone reports the end of the attempt to the traces.
-func (a *attempt) reportDone() {
-	if tracer := &a.call.client.tracer; tracer.on() {
-		tracer.attemptDone(a.call.ctx, AttemptDoneInfo{
-			Call:       a.describe(),
-			Duration:   time.Since(a.ready),
-			StatusCode: a.response.StatusCode,
-			RateLimit:  a.response.RateLimit,
-			RetryAfter: a.response.RetryAfter,
-			Sent:       a.sent,
-			Err:        a.err,
-		})
-	}
-}

@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"context"
+	"net/http"
 	"sync/atomic"
 	"time"
 )
@@ -229,4 +230,32 @@ func callStart(ctx *context.Context, traces []*ClientTrace, c Call) {
 
 func (t *tracer) callDone(ctx context.Context, info CallDoneInfo) {
 	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone })
+}
+
+// reportLimit reports to the traces if the response closes or opens the rate limit.
+func (a *attempt) reportLimit() {
+	k := a.call
+	switch tracer := &k.client.tracer; {
+	case !tracer.on() || a.response.StatusCode == 0:
+	case a.response.StatusCode == http.StatusTooManyRequests:
+		info := LimitInfo{Call: a.describe(), Scope: a.scope(), Until: opensAt(a.response)}
+		tracer.limitClosed(k.ctx, info, a, -1)
+	default:
+		tracer.limitOpened(k.ctx, a)
+	}
+}
+
+// reportDone reports the end of the attempt to the traces.
+func (a *attempt) reportDone() {
+	if tracer := &a.call.client.tracer; tracer.on() {
+		tracer.attemptDone(a.call.ctx, AttemptDoneInfo{
+			Call:       a.describe(),
+			Duration:   time.Since(a.ready),
+			StatusCode: a.response.StatusCode,
+			RateLimit:  a.response.RateLimit,
+			RetryAfter: a.response.RetryAfter,
+			Sent:       a.sent,
+			Err:        a.err,
+		})
+	}
 }
