@@ -135,7 +135,7 @@ func (b *Budget) inferOthers(s Slot, o *Observation, opened bool) {
 
 // isShared reports whether others have used the key in the last windows.
 func (b *Budget) isShared() bool {
-	return b.others.trust < 0 || !b.slides && !b.day && b.others.opening > b.limit/strangePart
+	return b.others.trust < 0 || !b.slides && !b.day && !b.other && b.others.opening > b.limit/strangePart
 }
 
 // leftToOthers returns how many requests of the window are left to others: those that they have in

@@ -107,6 +107,6 @@ func (b *Budget) open(o *Observation) {
 	x.census, x.past = census{}, history{x.past.points[:0]}
 	x.trust = max(x.trust, x.trust/2) // shared ages
 	b.minutes = b.isMinute(o)
-	b.window = window{epoch: b.epoch + 1, slides: b.slides}
+	b.window = window{epoch: b.epoch + 1, slides: b.slides, other: b.day}
 	b.changes++
 }

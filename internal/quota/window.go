@@ -31,6 +31,7 @@ type window struct {
 	start   time.Time // a local time at which it was open
 	end     time.Time // the local time at which it is certainly over
 	day     bool      // it is longer than a minute
+	other   bool      // the one before was of another length, so that it may have counted our requests
 
 	own       int  // number of our requests that it counted
 	slides    bool // its Reset moves
