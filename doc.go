@@ -63,15 +63,15 @@
 //	a response that is not HTTP               once                  once; ErrOutcomeUnknown
 //
 // The backoff is exponential with jitter. The wait is never shorter than the Retry-After of a 429
-// or 503, nor, after a 429 that used up its window, does it end before X-RateLimit-Reset. If a wait
+// or 503. After a 429 that used up its window, it does not end before X-RateLimit-Reset. If a wait
 // would exceed the context's deadline or WithMaxWait, the call fails immediately.
 //
 // Retries do not multiply the load during an outage: a client has 100 retries for each key, and
 // every ten successes add one, up to 100. A retry after a 429, or after a request that was never
 // written, costs nothing.
 //
-// net/http may repeat a read by itself, which the limiter learns from the next response. The client
-// prevents that net/http repeats a write.
+// net/http may repeat a read by itself; the limiter learns of it from the next response. The client
+// prevents net/http from repeating a write.
 //
 // # Errors
 //

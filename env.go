@@ -116,9 +116,10 @@ func (e *keyFileError) Unwrap() []error { return []error{e.error, e.reason} }
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a regular file of at
 // most 64 KiB, or a link to one, and again when the file has changed or the service has refused the
 // key. White space around the key is ignored. Its errors say what is wrong, such as "no such file
-// or directory", and match it, as [io/fs.ErrNotExist]. They never repeat the path, since a user may
-// have set it to the key itself. The function is safe for concurrent use. A program that replaces
-// the file should do so by renaming another one, so that no call finds it half written.
+// or directory", and match it, such as [io/fs.ErrNotExist]. They never repeat the path, because a
+// user may have put the key itself there by mistake. The function is safe for concurrent use. A
+// program that replaces the file should do so by renaming another one, so that no call finds it
+// half written.
 func APIKeyFile(path string) func(context.Context) (string, error) {
 	f := credential.NewFile(path)
 	return func(ctx context.Context) (string, error) {

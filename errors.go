@@ -27,18 +27,19 @@ var (
 	// 8.3). The request was not carried out.
 	ErrRateLimited = errors.New("petstore: rate limited")
 	// ErrOutcomeUnknown is matched by an error of CreatePet after which the pet may or may not have
-	// been added. After any other error the pet was not created. The same holds for what
-	// [Client.Do] sends with another method than GET. The client never sends such a request again:
-	// the service cannot distinguish a repetition from a second pet. A list shows at most 100 pets,
-	// in no promised order: that it lacks the pet proves nothing. Log what is about to be created;
-	// the error's CallID joins that with the client's log.
+	// been added. After any other error the pet was not created. The same holds for [Client.Do]
+	// with another method than GET. The client never sends such a request again: the service cannot
+	// distinguish a repetition from a second pet. A list shows at most 100 pets, in no promised
+	// order: that it lacks the pet proves nothing. Log what you are about to create; the error's
+	// CallID leads to its lines in the client's log.
 	ErrOutcomeUnknown = errors.New("petstore: outcome unknown")
 	// ErrInvalidResponse is matched by a ResponseError: the response does not follow the document.
 	ErrInvalidResponse = errors.New("petstore: invalid response")
 	// ErrInvalidArgument is matched by an ArgumentError: nothing was sent.
 	ErrInvalidArgument = errors.New("petstore: invalid argument")
 	// ErrNotSent is matched by every error of a call that sent nothing: an ArgumentError, a refusal
-	// by the limiter, and a TransportError of a call without a connection, key or context.
+	// by the limiter, and a TransportError of a call that got no connection or no key, or whose
+	// context had ended.
 	ErrNotSent = errors.New("petstore: not sent")
 	// ErrStopped is matched by a TransportError of a call that [WithStop] ended before its next
 	// request. It also matches ErrNotSent if the call had sent nothing.
@@ -99,7 +100,7 @@ const maxErrorBody = 4 << 10
 type APIError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// CallID is the call_id of the log, by which both can be joined.
+	// CallID is the call_id of the call's lines in the log.
 	CallID string
 	// Code and Message come from the Error object. Both are empty if the body is no Error object,
 	// or is longer than 1 MiB. The document lists no codes: decide by status, or with errors.Is.
@@ -186,7 +187,7 @@ func (e *ArgumentError) Is(target error) bool {
 type ResponseError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// CallID is the call_id of the log, by which both can be joined.
+	// CallID is the call_id of the call's lines in the log.
 	CallID string
 	// Reason is what is wrong with the response.
 	Reason string
@@ -234,7 +235,7 @@ func (e *ResponseError) Unwrap() error { return e.Err }
 type TransportError struct {
 	// Operation is the name of the operation in the service document: "createPet".
 	Operation string
-	// CallID is the call_id of the log, by which both can be joined.
+	// CallID is the call_id of the call's lines in the log.
 	CallID string
 	// Attempts is the number of requests that the call sent, in part or completely.
 	Attempts int

@@ -15,13 +15,13 @@ import (
 //
 // A call waits only in these cases: the window is used up; a 429 has closed the key; the first
 // request for the key, or the first after a 429, has no response yet; or other processes may use
-// the key, and as many requests are in flight as are safe then. Each response that shows nobody
-// else allows more: a process that is alone loses at most three round trips. There are never more
-// requests in flight than the service has room for by its latest responses. After a 429 the limiter
-// admits nothing before Retry-After has passed nor, if the 429 used up its window, before Reset.
-// Without the rate limit headers it admits at most two requests at a time, and one after the first
-// 429. Calls are served in the order of their arrival, background calls after all others; see
-// [WithBackground].
+// the key, and as many requests are in flight as are safe then. Each response that shows no other
+// process raises that number: a process that is alone loses at most three round trips. There are
+// never more requests in flight than the service has room for by its latest responses. After a 429
+// the limiter admits nothing before Retry-After has passed nor, if the 429 used up its window,
+// before Reset. Without the rate limit headers it admits at most two requests at a time, and one
+// after the first 429. Calls are served in the order of their arrival, background calls after all
+// others; see [WithBackground].
 //
 // A request without a KeyID counts for the key of the latest request, or, before there was one, for
 // the key of the first.

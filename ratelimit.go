@@ -20,7 +20,7 @@ type RateLimitError struct {
 	// Operation is the name of the operation; empty in an error of a Limiter that was used without
 	// a Client.
 	Operation string
-	// CallID is the call_id of the log, by which both can be joined.
+	// CallID is the call_id of the call's lines in the log.
 	CallID string
 	// RetryAt is the time from which a request may be sent again, by the local clock; zero if not
 	// known.
@@ -98,7 +98,7 @@ func RetryAfter(err error) (time.Duration, bool) {
 
 // Limiter admits the requests of API keys. A [Client] calls Acquire before each attempt, including
 // retries, and reports the outcome of each attempt to the [Permit]. Implementations must be safe
-// for concurrent use. Often a Limiter around that of [NewLimiter] is enough.
+// for concurrent use. Often it is enough to wrap the Limiter of [NewLimiter].
 //
 // A Limiter that closes a key after a 429 should have a method Reopen(keyID string), for
 // [Client.ReopenLimit]: it admits the next request although the key is closed, does not block, and
@@ -143,7 +143,7 @@ func (r LimitRequest) StartWait(w Wait) (done func(free time.Duration)) {
 
 // Permit allows one request to be sent. The client calls Release exactly once for each Permit.
 type Permit interface {
-	// Release ends the permit and reports the outcome of the request. With the zero Observation the
-	// permit was not used, and the limiter is as if it had not given it.
+	// Release ends the permit and reports the outcome of the request. The zero Observation means
+	// that the permit was not used; the limiter then behaves as if it had not given it.
 	Release(Observation)
 }

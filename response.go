@@ -19,7 +19,8 @@ type Response struct {
 	Attempts int
 }
 
-// RateLimit is the caller's quota by the X-RateLimit headers of one response (section 8.2).
+// RateLimit is the caller's quota according to the X-RateLimit headers of one response (section
+// 8.2).
 //
 // The zero RateLimit means that nothing is known about the quota, because a header was missing or
 // malformed. If the quota is used up, Limit is positive and Remaining is 0.

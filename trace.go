@@ -13,8 +13,8 @@ import (
 // for concurrent use, and quick, since the call waits for them. [CallFromContext] returns the call
 // from their context.
 //
-// A panic in a function ends the call, and reaches its caller. The functions of other traces that
-// belong to the same event, and those of its end, are called nevertheless.
+// A panic in a function ends the call, and reaches its caller. The functions of other traces for
+// the same event, and the functions for its end, are still called.
 //
 // WaitDone and AttemptStart are called while the call has its permit. They must not make a call
 // with the same limiter: it might wait for the response to this one.

@@ -25,8 +25,8 @@ type Behavior struct {
 	Order Order
 	// InvalidLimit is how listPets treats a limit that is out of range or no number (section 7).
 	InvalidLimit InvalidParam
-	// InvalidStatus is how listPets treats an unknown status (section 7). There is nothing to clamp
-	// it to: InvalidClamp is InvalidIgnore.
+	// InvalidStatus is how listPets treats an unknown status (section 7). InvalidClamp is the same
+	// as InvalidIgnore, because no status is the nearest.
 	InvalidStatus InvalidParam
 	// Window is how the windows of the rate limits run (section 8.1).
 	Window Window
@@ -93,8 +93,8 @@ const (
 type BanReset string
 
 // The values of X-RateLimit-Reset for a banned key. The document does not say what the header is
-// during a ban, and it decides whether a client can recognise one: petstore.ScopeBan is inferred
-// from a Retry-After that reaches beyond the Reset of the same response.
+// during a ban, but it decides whether a client can recognise the ban: petstore.ScopeBan is
+// inferred from a Retry-After that reaches beyond the Reset of the same response.
 const (
 	BanResetWindow BanReset = "window" // the end of the window, as without a ban
 	BanResetBan    BanReset = "ban"    // the end of the ban, which looks like the end of a window

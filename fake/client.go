@@ -7,9 +7,9 @@ import petstore "github.com/petstore/petstore-go"
 const baseURL = "http://localhost/v1"
 
 // Client returns a new client of the service that reaches the server in memory, with the default
-// key. Make one for each test: two of them do not know of each other's requests.
-// Options come after the client's key and http.Client, and win over them: [petstore.WithAPIKeyFunc]
-// gives it another key. Client panics if an option is not acceptable to [petstore.NewClient].
+// key. Make one for each test: two of them do not know of each other's requests. Options override
+// the client's key and http.Client: [petstore.WithAPIKeyFunc] gives it another key. Client panics
+// if an option is not acceptable to [petstore.NewClient].
 func (s *Server) Client(opts ...petstore.Option) *petstore.Client {
 	return s.client("Client", s.APIKey(), opts)
 }

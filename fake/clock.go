@@ -16,8 +16,8 @@ func (s *Server) Now() time.Time { return s.clock.now() }
 func (s *Server) Advance(d time.Duration) { s.clock.offset.Add(int64(d)) }
 
 // SetTime moves the server's clock to t, from where it goes on. No client wakes, as with Advance.
-// Windows begin anew if t is more than a second before [Server.Now], and a ban keeps the time it
-// had left. SetTime panics if t is before 1970 or after 2292.
+// All windows start again if t is more than a second before [Server.Now], and a ban keeps the time
+// it had left. SetTime panics if t is before 1970 or after 2292.
 func (s *Server) SetTime(t time.Time) {
 	mustBeTime("SetTime", t)
 	s.clock.set(t)

@@ -20,9 +20,9 @@ const Forever = -1
 // say what happens to them. The zero Fault changes nothing about the response to the next request.
 //
 // A request that a fault strikes is not authenticated, not counted and not carried out. The
-// exception is a fault without a Status whose Wire, if it has one, shows the response: the service
-// handles the request as usual, and the fault changes its response. The response of a fault has the
-// three rate limit headers too, with the numbers from before the request.
+// exception is a fault without a Status whose Wire, if it has one, lets the client see a response:
+// the service handles the request as usual, and the fault changes its response. The response of a
+// fault has the three rate limit headers too, with the numbers from before the request.
 //
 // One fault strikes a request: the first matching one that is not used up. Only a [WireRefuse]
 // comes before it, since it strikes before anything has reached the server.
@@ -31,9 +31,9 @@ type Fault struct { // requests are served without a copy of the fault
 	Operation string
 	// APIKey strikes only requests that present this key. Empty: any.
 	APIKey string
-	// Match strikes only requests for which it returns true. It gets a copy of the request with a
-	// body of its own, on the goroutine that serves it, may read it, and may call the server.
-	// Nil: any.
+	// Match strikes only requests for which it returns true. It is called on the goroutine that
+	// serves the request, with a copy of the request, whose body it may read. It may call the
+	// server. Nil: any.
 	Match func(*http.Request) bool
 	// Skip lets this many fitting requests pass first.
 	Skip int

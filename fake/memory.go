@@ -28,7 +28,7 @@ func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: memory{s}}
 }
 
-// newMemoryTransport returns the client's half of net/http for the entry point in memory. It holds
+// newMemoryTransport returns the transport of clients that use the entry point in memory. It holds
 // no connection between requests, hence no goroutine and no channel of any bubble.
 func (s *Server) newMemoryTransport() *http.Transport {
 	dial := func(context.Context, string, string) (net.Conn, error) { return s.dial() }

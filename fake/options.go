@@ -108,10 +108,11 @@ func WithLatency(d time.Duration) Option {
 	return func(c *config) { c.latency = d }
 }
 
-// WithStrict fails the test of [NewTestServer] for each [Violation], except those of the rules that
-// it allows, such as [RuleDeprecated] for a program that still calls getPet, and for what Close has
-// to break off: requests without a response, and response bodies that were never closed. It also
-// makes any server look for [RuleZeroCategory]. It panics on a rule that does not exist.
+// WithStrict makes the test of [NewTestServer] fail for each [Violation], except those of the
+// allowed rules, such as [RuleDeprecated] for a program that still calls getPet. The test also
+// fails for what Close has to cut off: requests without a response, and response bodies that were
+// never closed. WithStrict makes any server look for [RuleZeroCategory]. It panics on a rule that
+// does not exist.
 func WithStrict(allowed ...Rule) Option {
 	err := checkRules(allowed)
 	must(err == nil, "WithStrict", "%v", err)

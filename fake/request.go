@@ -15,12 +15,12 @@ import (
 // Request is a request that arrived, with its response. No API key is in it: the credentials
 // of Authorization are redacted, and so are the keys the server knows wherever else they are.
 type Request struct {
-	// Seq counts requests from 1, in the order in which they had arrived whole.
+	// Seq counts requests from 1, in the order in which they arrived completely.
 	Seq int
 	// Operation is the name of the operation (section 4), empty if the request fits none.
 	Operation string
 	// Key is the number of the API key it came with, 0 without a valid one. Keys count from 1 in
-	// the order in which the server got to know them: [DefaultAPIKey] is 1.
+	// the order in which they were added to the server: [DefaultAPIKey] is 1.
 	Key int
 	// Method and Path are those of the request; Path has its query.
 	Method string
@@ -40,8 +40,8 @@ type Request struct {
 	// both by the server's clock.
 	Time     time.Time
 	Duration time.Duration
-	// FaultEffect says in words what the injected fault does that had a part in the response. It is
-	// empty without such a fault.
+	// FaultEffect describes what the injected fault did that changed the response. It is empty
+	// without such a fault.
 	FaultEffect string
 	// Hint says why the request was refused, with the section of the document; it is empty if it
 	// was not.
@@ -50,8 +50,8 @@ type Request struct {
 
 // Requests returns the journal, oldest first: the last 10,000 requests (see [WithJournal]), or as
 // many of them as 64 MiB hold with their headers, bodies and responses. A request is in it once it
-// has arrived whole, and its response before the client has the first byte of it. Requests that a
-// [WireRefuse] kept away never arrived. The result is the caller's own.
+// has arrived completely, and its response before the client has the first byte of it. Requests
+// that a [WireRefuse] kept away never arrived. The result is the caller's own.
 func (s *Server) Requests() []Request {
 	return s.read(func(j *journal) []*entry { return j.entries })
 }

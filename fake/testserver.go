@@ -24,7 +24,7 @@ type TB interface {
 // NewTestServer returns a server for a test, a benchmark or a synctest bubble. It closes itself at
 // the end of the test. The test fails if an injected fault never struck, if [Fault.Match] panicked
 // and, with [WithStrict], if a client misbehaved. A test that failed gets the last 100 requests of
-// the journal in its log. The log of any test names what Close had to break off.
+// the journal in its log. The log of any test names what Close had to cut off.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()
 	s := NewServer(opts...)
@@ -75,9 +75,9 @@ func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
 	return got == n
 }
 
-// AssertNoLimited reports an error of the test for each key that the server refused a request of
-// with 429 since it was made or reset, and returns whether there was none. A 429 by a [Fault] does
-// not count.
+// AssertNoLimited reports an error of the test for each key of which the server refused a request
+// with 429, since the server was made or reset, and returns whether there was none. A 429 by a
+// [Fault] does not count.
 func (s *Server) AssertNoLimited(tb TB) bool {
 	tb.Helper()
 	ok := true

@@ -15,9 +15,9 @@ import (
 // the same through every entry point, with the exceptions named below.
 type Wire string
 
-// The values of Wire. A client that keeps its connections sees a reset or a close, too: net/http
-// repeats a GET in silence if a connection that it used before breaks without a response, and so an
-// interim response, 100 Continue, is sent first on a socket.
+// The values of Wire. net/http silently repeats a GET if a connection that it used before breaks
+// without a response. Therefore the server sends an interim response, 100 Continue, before it
+// resets or closes a socket: a client that keeps its connections then sees the failure, too.
 const (
 	// WireNone leaves the connection alone, as an empty Wire does.
 	WireNone Wire = "none"

@@ -3,8 +3,8 @@
 //
 //	client, err := petstore.NewClient(baseURL, apiKey, petstoreotel.New())
 //
-// It follows the HTTP semantic conventions, version 1.43.0. It changes nothing in what the client
-// sends or returns, but adds the header of the propagators.
+// It follows the HTTP semantic conventions, version 1.43.0. It changes nothing that the client
+// sends or returns, except that it adds the headers of the propagators.
 //
 // # Traces
 //
@@ -55,7 +55,8 @@
 //
 // All have server.address and server.port; the first has also http.request.method, url.scheme,
 // url.template, http.response.status_code, network.protocol.version and error.type; the duration of
-// calls has petstore.operation, error.type and petstore.outcome_unknown. Keys are no attributes.
+// calls has petstore.operation, error.type and petstore.outcome_unknown. No attribute contains a
+// key.
 //
 // The wait time counts each request that is sent, with or without a wait; a request that waited has
 // the petstore.wait.reason of its longest wait. A wait is given up when the call ends during it, or

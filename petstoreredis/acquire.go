@@ -38,8 +38,8 @@ func (l *limit) close(now, until time.Time) {
 }
 
 // Acquire implements [petstore.Limiter]. r.MaxWait limits how long the call waits for a window or a
-// closed key. Of the time that Redis and the responses of other requests take, it counts what goes
-// beyond ten seconds.
+// closed key. Waits for Redis and for the responses of other requests count only beyond ten
+// seconds.
 func (l *Limiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
 	w := &waiter{request: r, entered: time.Now(), wake: make(chan struct{}, 1)}
 	if r.Asked.IsZero() {

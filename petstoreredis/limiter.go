@@ -53,9 +53,9 @@ type Limiter struct {
 	quiet   time.Duration
 }
 
-// NewLimiter returns a limiter that keeps its state in rdb under a name, such as that of the key's
-// owner and plan. All limiters with the same name share one budget. Only a hash of the name leaves
-// the process, so it may be the API key.
+// NewLimiter returns a limiter that keeps its state in rdb under a name, such as the key's owner
+// and plan. All limiters with the same name share one budget. Only a hash of the name leaves the
+// process, so it may be the API key.
 //
 // NewLimiter does no I/O. It returns a [petstore.ArgumentError] if rdb is nil, the name is empty, or
 // an option is invalid.

@@ -4,8 +4,8 @@
 //		conformance.Run(t, conformance.Target{BaseURL: url, APIKey: key})
 //	}
 //
-// Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". The
-// statements of the document are asserted. Where it leaves a point open, no test fails.
+// Each clause is a subtest named after its section, such as "4.1 limit defaults to 20". A test
+// fails if the service contradicts the document, never where the document leaves a point open.
 //
 // The package's own tests check the fake. They check another service, too:
 //
@@ -14,11 +14,11 @@
 // # Conduct
 //
 // A run is polite to a service that others use. It sends some forty requests, one at a time. It
-// adds five pets, whose names begin with "petstore-go conformance". Since the document has no way
-// to take a pet out of the catalogue, they stay. Other pets do not disturb it.
+// adds five pets, whose names begin with "petstore-go conformance". They stay, because the document
+// has no way to take a pet out of the catalogue. Other pets do not disturb the run.
 //
 // When X-RateLimit-Remaining falls to 1, it waits for X-RateLimit-Reset; after a 429, which another
-// user of the key may have caused, for Retry-After as well. A wait of more than two minutes is not
-// made: the clauses that are left are skipped and say so. Clauses that spend the key's quota on
-// purpose run only if [Target.Destructive] allows it.
+// user of the key may have caused, for Retry-After as well. It never waits for more than two
+// minutes: it skips the clauses that are left instead, and says so. Clauses that spend the key's
+// quota on purpose run only if [Target.Destructive] allows it.
 package conformance
