@@ -21,6 +21,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -101,6 +102,7 @@ func TestRunbook(t *testing.T) {
 			page.assertFindsErrorsOf(t, fails(&net.OpError{Op: "read", Net: "tcp", Err: err}))
 		}
 	})
+	t.Run("the upper of two rows", func(t *testing.T) { synctest.Test(t, page.assertUpperRows) })
 	t.Run("the program itself", func(t *testing.T) {
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, nil))
@@ -132,8 +134,31 @@ func TestRunbook(t *testing.T) {
 			petstore.WithAPIKeyFunc(petstore.APIKeyFile("no-such-file")))
 		require.NoError(t, err)
 		page.assertFinds(t, list(client).Error())
+		client, err = petstore.NewClient("https://service.test/v1", "",
+			petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return "", os.ErrNotExist }))
+		require.NoError(t, err)
+		page.assertFinds(t, list(client).Error())
 	})
 	page.assertPrinted(t)
+}
+
+// assertUpperRows asserts that of the rows that match, the upper one has the cause.
+func (r *runbook) assertUpperRows(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	for row, respond := range map[string]responder{
+		"proxyconnect":                     fails(&net.OpError{Op: "proxyconnect", Net: "tcp", Err: refused}),
+		"is longer than the call may wait": status(503, "", "Retry-After: 3600"),
+		"body is cut off":                  status(200, `[{"id":`),
+		"401":                              status(401, `{"code":"unauthorized","message":"API key: revoked"}`),
+	} {
+		client, _ := scripted(t, []responder{respond})
+		printed := list(client).Error()
+		upper := slices.IndexFunc(r.rows, func(keys []string) bool {
+			return slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(printed, key) })
+		})
+		require.GreaterOrEqual(t, upper, 0, printed)
+		assert.Equal(t, row, r.rows[upper][0], printed)
+	}
 }
 
 // assertFindsErrorsOf looks for the errors of a list, a create and a DELETE to which a service
