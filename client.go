@@ -173,7 +173,7 @@ func (c *Client) ForKey(apiKey string) (*Client, error) {
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares
-// with the clients of [Client.ForKey], and of those that [WithTransport] made of it by Clone. It
+// with the clients of [Client.ForKey], and of the clones of it that [WithTransport] returned. It
 // does nothing to the transport of [WithHTTPClient]. The client remains usable.
 func (c *Client) CloseIdleConnections() {
 	if c == nil || c.shared == nil {

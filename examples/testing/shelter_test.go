@@ -56,7 +56,7 @@ func TestAvailable_waitsForTheNextMinute(t *testing.T) {
 func TestAdmit_unknownOutcome(t *testing.T) {
 	server := fake.NewTestServer(t, fake.WithStrict()) // fails the test if a create is repeated
 	server.Inject(fake.Fault{Operation: petstore.OpCreatePet, AfterCommit: true, Wire: fake.WireReset})
-	_, err := Shelter{server.Client()}.Admit(t.Context(), "Rex") // the code of yours that is tested
+	_, err := Shelter{server.Client()}.Admit(t.Context(), "Rex") // your code under test
 	require.ErrorIs(t, err, ErrLook)
 	assert.Len(t, server.Pets(), 1)
 	_, err = Shelter{server.Client()}.Admit(t.Context(), "Max")

@@ -10,7 +10,7 @@ import (
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// manyKeys is the number of keys from which on those without useful knowledge are dropped, so that a
+// manyKeys is the number of keys above which those without useful knowledge are dropped, so that a
 // key that rotates each hour does not fill the memory over years.
 const manyKeys = 64
 
@@ -115,7 +115,8 @@ func (l *Limiter) queue(keyID string, now time.Time) *queue {
 }
 
 // dropIdle drops the queues of keys without useful knowledge once there are many. It looks again
-// when twice as many are there as it left, so that a new key costs little however many there are.
+// when there are twice as many keys as it kept: then a new key costs little, however many there
+// are.
 func (l *Limiter) dropIdle(now time.Time) {
 	if len(l.keys) < max(manyKeys, l.sweepAt) {
 		return

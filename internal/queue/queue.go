@@ -1,5 +1,6 @@
-// Package queue has the calls that wait for the budget of a key: which of them goes next, and which
-// waited too long. A [Limiter] has a queue for each key, with the rules of package quota.
+// Package queue has the calls that wait for the budget of a key. It decides which of them goes
+// next, and which has waited too long. A [Limiter] has a queue for each key, with the rules of
+// package quota.
 package queue
 
 import (
@@ -13,11 +14,12 @@ const (
 	// although foreground calls wait. It is the length of a window, so that the call has seen one
 	// begin.
 	agedAfter = time.Minute
-	// agedShare: aged background calls get one in 10 permits while foreground calls wait. That is
-	// as much as the reserve takes from them otherwise.
+	// agedShare: aged background calls get one permit in 10 while foreground calls wait. That is as
+	// much as the reserve, which background calls leave to foreground calls otherwise.
 	agedShare = 10
-	// lateShare: the calls that can no longer be served in time because of calls that asked earlier
-	// are looked for when these are one in 8, so that each costs little however many wait.
+	// lateShare: a call that is put before others may make them late. Late calls are looked for
+	// only once 1/8 of the queue was put before others, so that each such call costs little,
+	// however many wait.
 	lateShare = 8
 	// ForReserve is the reason of a background call that waits because only the reserve is left.
 	ForReserve quota.Reason = "background"
@@ -68,7 +70,7 @@ func (q *queue) idle() bool {
 	return q.length()+q.reporting[foreground].length+q.reporting[background].length == 0
 }
 
-// passes reports whether no waiter goes before a new call.
+// passes reports whether a new call goes before all waiters.
 func (q *queue) passes(inBackground bool) bool {
 	return q.waiting[foreground].length == 0 && (!inBackground || q.waiting[background].length == 0)
 }
@@ -122,8 +124,8 @@ func (q *queue) admit(now time.Time, asBackground bool) (*Permit, bool) {
 	return &Permit{queue: q, slot: slot}, true
 }
 
-// block records what the first waiter waits for. When that becomes a limit, waiters that cannot wait
-// so long are refused immediately.
+// block records what the first waiter waits for. When that becomes a limit, waiters that cannot
+// wait for so long are refused immediately.
 func (q *queue) block(now time.Time, why quota.Wait) {
 	q.why = why
 	begins := false

@@ -17,7 +17,7 @@ type Call struct {
 	Start      Start         // reports the wait; nil for none
 }
 
-// Wait is what a call is told about its wait.
+// Wait describes the wait of a call.
 type Wait struct {
 	Reason  quota.Reason // at the start of the wait
 	Until   time.Time    // zero if a response decides
@@ -77,8 +77,8 @@ func (q *queue) newWaiter(ctx context.Context, now time.Time, c Call) (*waiter, 
 	return w, nil
 }
 
-// await has w report its wait. Then it waits until w has a permit or is refused, its context ends, or
-// it has waited for limits as long as it may. The lock must not be held.
+// await has w report its wait. Then it waits until w has a permit or is refused, until the context
+// of w ends, or until w has waited for limits for as long as it may. The lock must not be held.
 func (q *queue) await(ctx context.Context, w *waiter) (*Permit, *Refusal) {
 	finished := false
 	defer func() {
@@ -169,8 +169,8 @@ func (q *queue) earliest(now time.Time, w *waiter, before int) time.Time {
 }
 
 // late returns a refusal if w cannot be served in time when that many others go before it. Each
-// window after the next one may begin up to a second late, the grain of Reset: 1/60 of the time by
-// which it is after the next one.
+// window after the next one may begin up to a second late, because Reset is in whole seconds: this
+// adds 1/60 to the time after the next window.
 func (q *queue) late(now time.Time, w *waiter, before int) *Refusal {
 	at := q.earliest(now, w, before)
 	if !at.After(now) {

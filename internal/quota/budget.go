@@ -190,7 +190,7 @@ func (b *Budget) RateLimit() RateLimit {
 // refused: a window is used up, or a lockout begins.
 func (b *Budget) Changes() int { return b.changes }
 
-// InFlight returns the number of requests that were admitted and not settled.
+// InFlight returns the number of requests that were admitted and are not settled yet.
 func (b *Budget) InFlight() int { return b.inFlight }
 
 // Idle reports whether the Budget can be dropped: nothing is in flight, and its window and lockout

@@ -3,7 +3,7 @@ package quota
 import "time"
 
 // mostPoints is the number of points after which half of the older ones are dropped, so that a
-// window takes little memory whatever its limit, and the time that just passed is known best.
+// window takes little memory whatever its limit, and is known best for the latest time.
 const mostPoints = 32
 
 // history has how many requests of others a window had counted, at the times of its responses.
@@ -35,7 +35,7 @@ func (h *history) add(at time.Time, others int) {
 }
 
 // expect returns how many requests others have probably sent since the last response: as many as in
-// the same time before it, and half as many more, as processes that start send more.
+// the same time before it, and half as many more, because processes that start send more.
 func (h *history) expect(now time.Time) int {
 	if len(h.points) == 0 {
 		return 0

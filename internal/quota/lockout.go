@@ -54,8 +54,8 @@ func (b *Budget) reject(s Slot, o Observation) {
 	case b.freesOneByOne(&o):
 		o.RetryAfter = windowLength / 2
 	case b.slides && b.isShared():
-		// All who share a sliding window wait for the same request to leave it: whoever got a 429
-		// lets the others have what becomes free.
+		// All processes that share a sliding window wait for the same request to leave it. The one
+		// that got a 429 leaves what becomes free to the others.
 		o.RetryAfter = max(o.RetryAfter, windowLength)
 	}
 	l.rejected = true
@@ -68,7 +68,7 @@ func (b *Budget) reject(s Slot, o Observation) {
 // unexpected429 learns from a 429 to a request for which there should have been room.
 func (b *Budget) unexpected429(s Slot, o *Observation) {
 	switch {
-	case s.probe && s.epoch > 0: // the window was taken for over, but was not
+	case s.probe && s.epoch > 0: // the window was assumed to be over, but was not
 		b.margin = resetMargin
 		b.distrust = b.distrust || !b.offset.known
 	case !s.probe && o.RateLimit.Limit > 0 && o.RateLimit.Remaining == 0 && o.RetryAfter <= windowLength:

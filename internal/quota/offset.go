@@ -2,8 +2,8 @@ package quota
 
 import "time"
 
-// offset is the range in which the service's clock is ahead of the local clock. The zero offset
-// knows nothing.
+// offset is the range of how far the service's clock may be ahead of the local clock. The zero
+// offset means that nothing is known.
 type offset struct {
 	known  bool          // a response had a Date
 	lo, hi time.Duration // the least and the most by which the service's clock is ahead

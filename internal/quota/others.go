@@ -7,31 +7,33 @@ import (
 )
 
 // As long as other processes may use the key, only a part of what is left of the window may be in
-// flight here (rule 6): 1/16 of it with a part of 16. Each response that shows nobody else raises
-// that, and a request of others lowers it. bench/sim tries the numbers: with these, bursts of a
-// process that is alone take at most three round trips longer than without a limiter, and no two or
-// four processes that start together, or one after the other, are banned.
+// flight here (rule 6): 1/16 of it if the part is 16. Each response that shows no others raises
+// what may be in flight, and a request of others lowers it. bench/sim tests the numbers: with
+// these, bursts of a process that is alone take at most three round trips longer than without a
+// limiter, and two or four processes that start together, or one after the other, are not banned.
 const (
-	// unknownPart applies as long as nothing speaks for or against others: sixteen processes fit.
+	// unknownPart applies while nothing is known about others. With 1/16 for each, sixteen
+	// processes fit.
 	unknownPart = 16
-	// trusted is with how many responses in a row that show nobody else the part becomes 1: it is
-	// halved with every two.
+	// trusted is the number of responses in a row without others after which the part is 1: every
+	// two of them halve it, from 16 on.
 	trusted = 8
-	// shared lasts until the third window after the last request of others, as it is halved.
+	// shared is the trust after a request of others. Each new window halves it: -4, -2, -1, and 0
+	// in the third.
 	shared = -4
-	// fewAtOnce requests may be in flight on small plans, of which a sixteenth is too little for a
-	// web page with six calls. They take at most 1/fewPart of what would be left if the others sent
-	// rushPart times as many requests as they have in flight.
+	// fewAtOnce requests may be in flight on small plans: a sixteenth of these is too little for a
+	// web page that makes six calls. They take at most 1/fewPart of what would be left if the
+	// others sent rushPart times as many requests as they have in flight.
 	fewAtOnce = 6
 	fewPart   = 4
 	rushPart  = 8
-	// newcomers requests of a window are left to processes that start when it is nearly used up, and
-	// whose first request nothing can hold back: one for each of eight, but no more than 1/16 of the
-	// limit.
+	// newcomers is how many requests of a window are left to processes that start when it is nearly
+	// used up, because nothing can hold back their first request: one for each of eight processes,
+	// but no more than 1/16 of the limit.
 	newcomers     = 8
 	newcomersPart = 16
-	// strangePart: once a window had counted a quarter of its limit before our first request, others
-	// use the key; less may be our own requests before a restart.
+	// strangePart: if a window had counted a quarter of its limit before our first request, others
+	// use the key. Fewer may be our own requests before a restart.
 	strangePart = 4
 )
 
@@ -47,15 +49,16 @@ type others struct {
 	opening  int // requests in this window before our first one: of others, or our own before a restart
 	inFlight int // estimate of the requests of others in flight
 	// took is the time of the last request, at most twice that of the one before: a single slow
-	// response says more about us than about others.
+	// response must not make others seem to send more.
 	took time.Duration
 
 	past   history
 	census census
 }
 
-// census compares the requests that the window had counted at one response with ours. Ours that
-// were in flight may be among them, and hide as many of others: only their outcomes show it.
+// census compares the requests that the window had counted at one response with ours. The window
+// may have counted some of ours that were in flight. Until they have an outcome, these cannot be
+// told apart from requests of others.
 type census struct {
 	at        int // the response; 0 without a census
 	remaining int // the lowest Remaining then
@@ -76,8 +79,9 @@ func (c *census) settle(s Slot, o *Observation) {
 	}
 }
 
-// takeCensus continues the census with a response. Once it shows nobody else, its responses count
-// as proof. It does not wait for late requests: these may be the unknown ones.
+// takeCensus continues the census with a response. Once it shows that nobody else uses the key, its
+// responses count as proof. It does not wait for the outcome of late requests: these may be the
+// unknown ones.
 func (b *Budget) takeCensus() {
 	x, c := &b.others, &b.others.census
 	if c.at == 0 {

@@ -3,11 +3,11 @@ package quota
 import "time"
 
 const (
-	// patience is how long a probe may be without a response before one more follows. One second is
-	// five times the longest usual latency of 200 ms, so that callers hardly ever notice one slow
-	// response.
+	// patience is how long a probe may be without a response before another one follows. One second
+	// is five times the longest usual latency of 200 ms, so that callers hardly ever notice one
+	// slow response.
 	patience = time.Second
-	// rejectedPatience is the same after a 429. It is longer, because one more request may be the
+	// rejectedPatience is the same after a 429. It is longer, because another request may be the
 	// one for which the service bans the key.
 	rejectedPatience = 10 * time.Second
 	// unsentProbes is how many probes may be in flight while the service cannot be reached: 4 refused
@@ -57,9 +57,9 @@ func (b *Budget) needsProbe(now time.Time, reserve int) bool {
 	return left-b.inFlight <= reserve || b.isShared() && left < b.limit/4
 }
 
-// mayProbe reports whether a probe may be sent now, and if not, when to ask again. Where there
-// is certainly room for more, one more follows for each second without a response; else only a single
-// one, after rejectedPatience.
+// mayProbe reports whether a probe may be sent now, and if not, when to ask again. If there is
+// certainly room, another probe follows for each second without a response; otherwise only one,
+// after rejectedPatience.
 func (b *Budget) mayProbe(now time.Time) (time.Time, bool) {
 	a := &b.probes
 	roomy := !b.lockout.rejected && (b.epoch == 0 || b.rolls())

@@ -58,8 +58,8 @@ type loss struct {
 	at       time.Time // when it was given up; zero if there was a response
 }
 
-// stray is how long a request without a response may still be in flight after it was given up. One
-// second is far more than a request usually takes to the service.
+// stray is how long a request without a response may still be on its way after it was given up. One
+// second is far more than a request usually takes to reach the service.
 const stray = time.Second
 
 // mayStray reports whether a request sent at sent may have reached the service before l.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// GiveBack ends the reservation of a request that was not tried. The Budget is then as if it had
-// not admitted it.
+// GiveBack ends the reservation of a request that was not tried. The Budget then behaves as if it
+// had not admitted the request.
 func (b *Budget) GiveBack(s Slot) {
 	if s.era != b.era {
 		return

@@ -31,7 +31,7 @@ type window struct {
 	start   time.Time // a local time at which it was open
 	end     time.Time // the local time at which it is certainly over
 	day     bool      // it is longer than a minute
-	other   bool      // the one before was of another length, so that it may have counted our requests
+	other   bool      // the window before had another length, so this one may have counted our requests
 
 	own       int  // number of our requests that it counted
 	slides    bool // its Reset moves
@@ -58,8 +58,8 @@ const (
 	windowPast
 )
 
-// compare returns to which window a response belongs. It compares Resets with each other, which are
-// all by the service's clock, so that neither a skewed local clock nor the order of the responses
+// compare returns to which window a response belongs. It compares Resets with each other. All are
+// times of the service's clock, so neither a wrong local clock nor the order of the responses
 // matters. usable is whether the Reset of this response is usable.
 func (b *Budget) compare(s Slot, o *Observation, usable bool) windowOrder {
 	apart := o.RateLimit.Reset.Sub(b.reset)
@@ -157,8 +157,8 @@ func hasLeft(counted time.Time, o *Observation) bool {
 
 // endByHand forgets what has left the window before a response, and finds the end of the window.
 func (b *Budget) endByHand(o *Observation) {
-	// unsure: entries that may have left the window before this response. Its Remaining then has
-	// their room already.
+	// unsure: entries that may have left the window before this response. Its Remaining then
+	// includes their room already.
 	unsure, sure := 0, b.total
 	for unsure < len(b.counted) && hasLeft(b.counted[unsure].from, o) {
 		sure -= b.counted[unsure].n
@@ -176,10 +176,10 @@ func (b *Budget) endByHand(o *Observation) {
 // endOf returns the local time at which the window of a response is certainly over, and whether its
 // Reset is usable. start is a time at which the window was open.
 //
-// The limit resets at Reset (section 8.2) by the service's clock. Of all clocks that are possible
-// by offset, endOf takes the slowest. It adds the second by which Reset may be rounded down; only
-// windows that are minutes of the wall clock end exactly on whole seconds. A window of one minute
-// that was open at start is over one minute later, also if the clocks allow a later end.
+// The limit resets at Reset (section 8.2) by the service's clock. Of all clocks that offset allows,
+// endOf takes the slowest. It adds the second by which Reset may be rounded down; only windows that
+// are minutes of the wall clock end exactly on whole seconds. A window of one minute that was open
+// at start is over one minute later, also if the clocks allow a later end.
 func (b *Budget) endOf(o *Observation, start time.Time) (time.Time, bool) {
 	return b.endWithin(o, start, b.grain())
 }
@@ -195,7 +195,7 @@ func (b *Budget) grain() time.Duration {
 // endWithin is endOf for a Reset that is rounded down by at most grain.
 func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration) (time.Time, bool) {
 	const (
-		slack = 10 * time.Second // a window that seems this much longer is not
+		slack = 10 * time.Second // a window that seems too long by up to this is a minute
 		hour  = time.Hour        // clocks without a Date may differ by minutes, not by hours
 	)
 	left := o.RateLimit.Reset.Sub(o.Received.Add(b.offset.lo - b.margin - grain))
@@ -216,8 +216,8 @@ func (b *Budget) endWithin(o *Observation, start time.Time, grain time.Duration)
 }
 
 // isMinute reports whether windows are minutes of the wall clock; o is the first response of a
-// window. They are if this window ends on a full minute and began before the request, which would
-// otherwise have begun it.
+// window. They are if this window ends on a full minute and began before the request: otherwise the
+// request would have begun it.
 func (b *Budget) isMinute(o *Observation) bool {
 	if o.RateLimit.Reset.Unix()%60 != 0 {
 		return false
