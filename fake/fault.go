@@ -13,40 +13,42 @@ import (
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
-// Forever makes a [Fault] strike every request that it fits.
+// Forever makes a [Fault] apply to every request that it matches.
 const Forever = -1
 
-// Fault is a failure on demand. Its first fields select the requests that it strikes, the others
-// say what happens to them. The zero Fault changes nothing about the response to the next request.
+// Fault is a failure on demand. Its first fields select the requests to which it applies, the
+// others say what happens to them. The zero Fault changes nothing about the response to the next
+// request.
 //
-// A request that a fault strikes is not authenticated, not counted and not carried out. The
+// A request to which a fault applies is not authenticated, not counted and not carried out. The
 // exception is a fault without a Status whose Wire, if it has one, lets the client see a response:
 // the service handles the request as usual, and the fault changes its response. The response of a
 // fault has the three rate limit headers too, with the numbers from before the request.
 //
-// One fault strikes a request: the first matching one that is not used up. Only a [WireRefuse]
-// comes before it, since it strikes before anything has reached the server.
+// One fault applies to a request: the first matching one that is not used up. Only a [WireRefuse]
+// comes before it, because it applies before anything has reached the server.
 type Fault struct { // requests are served without a copy of the fault
-	// Operation is the operation it strikes, such as [petstore.OpCreatePet]. Empty: any request.
+	// Operation is the operation to which it applies, such as [petstore.OpCreatePet]. Empty: any
+	// request.
 	Operation string
-	// APIKey strikes only requests that present this key. Empty: any.
+	// APIKey selects only requests that present this key. Empty: any.
 	APIKey string
-	// Match strikes only requests for which it returns true. It is called on the goroutine that
+	// Match selects only requests for which it returns true. It is called on the goroutine that
 	// serves the request, with a copy of the request, whose body it may read. It may call the
 	// server. Nil: any.
 	Match func(*http.Request) bool
-	// Skip lets this many fitting requests pass first.
+	// Skip lets this many matching requests pass first.
 	Skip int
-	// Times is how many requests it strikes: 0 is one, [Forever] all of them.
+	// Times is the number of requests to which it applies: 0 is one, [Forever] all of them.
 	Times int
 	// For ends the fault this long after it was injected, by the server's clock. 0: never.
 	For time.Duration
-	// Chance is the probability with which it strikes a fitting request, decided by [WithSeed].
+	// Chance is the probability with which it applies to a matching request, decided by [WithSeed].
 	// 0 is always.
 	Chance float64
 
-	// Delay is how long the response, or the failure in its place, is held back, by the time of
-	// the goroutine (in a synctest bubble, virtual). The request is carried out after
+	// Delay is how long the response, or the failure in its place, is held back: real time or, in a
+	// synctest bubble, virtual time, not that of [Server.Advance]. The request is carried out after
 	// it, or before it with AfterCommit.
 	Delay time.Duration
 	// AfterCommit carries the request out first, counted and stored as usual, and only then fails.
@@ -69,8 +71,8 @@ type Fault struct { // requests are served without a copy of the fault
 }
 
 // Validate returns an error if the fault makes no sense: if it names an operation that does not
-// exist, if it can never strike, or if its response cannot be sent. [Server.Inject] panics on such
-// a fault. The error does not repeat a key.
+// exist, if it can never apply, or if its response cannot be sent. [Server.Inject] panics on such a
+// fault. The error does not repeat a key.
 func (f Fault) Validate() error {
 	if problem := f.problem(); problem != "" {
 		return errors.New("fake: Fault: " + problem)
@@ -120,8 +122,8 @@ func (f *Fault) problem() string {
 	return headerProblem(f.Header)
 }
 
-// headerProblem returns why a header cannot be sent, empty if it can. net/http would drop a bad
-// name, and end the client's connection for a bad value, in silence.
+// headerProblem returns why a header cannot be sent, empty if it can. net/http would silently drop
+// a bad name, and end the client's connection for a bad value.
 func headerProblem(h http.Header) string {
 	for name, values := range h {
 		if !credential.ValidToken(name) {
@@ -145,8 +147,8 @@ func (f Fault) String() string {
 	return "fault" + strings.Join(w, "")
 }
 
-// effect describes in words what the fault does to a request that it strikes, such as "delayed by
-// 2s, status 503, Retry-After 5". It does not say which requests the fault strikes, nor how often.
+// effect describes in words what the fault does to a request, such as "delayed by 2s, status 503,
+// Retry-After 5". It does not say to which requests the fault applies, nor how often.
 func (f *Fault) effect() string {
 	var w words
 	w.add(f.AfterCommit, "carried out")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Injection is a fault at work. Its methods are safe for concurrent use.
+// Injection is a fault that was injected. Its methods are safe for concurrent use.
 type Injection struct {
 	srv   *Server
 	id    int
@@ -21,7 +21,7 @@ type Injection struct {
 	fired int
 }
 
-// faultList holds the faults at work, in the order of their injection. The slices are never changed
+// faultList holds the active faults, in the order of their injection. The slices are never changed
 // in place, so that requests walk through them without a lock while Match calls the server.
 type faultList struct {
 	mu    sync.Mutex
@@ -38,8 +38,8 @@ func (l *faultList) reset(seed uint64) {
 	l.rng = rand.New(rand.NewPCG(seed, 2))
 }
 
-// Inject makes a fault strike the requests to come. It panics on a fault that makes no sense, as
-// [Fault.Validate] says. The server keeps a copy: changing f later changes nothing.
+// Inject makes a fault apply to the requests that follow. It panics on a fault that makes no sense,
+// as [Fault.Validate] says. The server keeps a copy: changing f later changes nothing.
 func (s *Server) Inject(f Fault) *Injection {
 	problem := f.problem()
 	must(problem == "", "Inject", "%s", problem)
@@ -67,19 +67,19 @@ func (f Fault) clone() Fault {
 	return f
 }
 
-// active reports whether the fault may still strike. The caller holds mu.
+// active reports whether the fault may still apply. The caller holds mu.
 func (i *Injection) active() bool {
 	return slices.Contains(i.srv.faults.list, i) && (i.until.IsZero() || i.srv.Now().Before(i.until))
 }
 
-// Fired returns how many requests the fault has struck.
+// Fired returns the number of requests to which the fault has applied.
 func (i *Injection) Fired() int {
 	i.srv.faults.mu.Lock()
 	defer i.srv.faults.mu.Unlock()
 	return i.fired
 }
 
-// Remove ends the fault. Requests that it has struck already are not changed.
+// Remove ends the fault. Requests to which it has applied already are not changed.
 func (i *Injection) Remove() {
 	l := &i.srv.faults
 	l.mu.Lock()
@@ -91,7 +91,7 @@ func without(list []*Injection, i *Injection) []*Injection {
 	return slices.DeleteFunc(slices.Clone(list), func(o *Injection) bool { return o == i })
 }
 
-// refuses reports whether a fault at work refuses connections.
+// refuses reports whether an active fault refuses connections.
 func (l *faultList) refuses() bool {
 	return slices.ContainsFunc(l.atWork(), func(i *Injection) bool { return i.fault.Wire == WireRefuse })
 }
@@ -102,8 +102,8 @@ func (l *faultList) atWork() []*Injection {
 	return l.list
 }
 
-// pick returns the fault that strikes a request, nil if none does: one with a WireRefuse if refusal
-// is true, or one of the others.
+// pick returns the fault that applies to a request, nil if none does: one with a WireRefuse if
+// refusal is true, or one of the others.
 func (l *faultList) pick(x *exchange, refusal bool) *Fault {
 	for _, i := range l.atWork() {
 		if (i.fault.Wire == WireRefuse) == refusal && i.fits(x) && i.strike() {
@@ -126,7 +126,7 @@ func (i *Injection) fits(x *exchange) bool {
 	return f.Match == nil || f.Match(x.copyRequest())
 }
 
-// strike decides about one fitting request. A fault that has done its work leaves the list.
+// strike decides about one matching request. A fault that is used up leaves the list.
 func (i *Injection) strike() bool {
 	l := &i.srv.faults
 	l.mu.Lock()

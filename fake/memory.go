@@ -70,7 +70,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// turnAway returns the error of a request that a WireRefuse strikes before it is sent, nil if none
+// turnAway returns the error of a request that a WireRefuse refuses before it is sent, nil if none
 // does.
 func (s *Server) turnAway(r *http.Request) (err error) {
 	if r.URL == nil || !s.faults.refuses() {

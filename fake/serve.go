@@ -44,8 +44,8 @@ func (s *Server) newExchange(r *http.Request) *exchange {
 // otherwise panics with [http.ErrAbortHandler], as handlers do.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(w, r, true) }
 
-// serve serves a request. refusing reports whether a WireRefuse strikes here; through Client and
-// HTTPClient it strikes earlier, before there is a connection.
+// serve serves a request. refusing reports whether a WireRefuse applies here; through Client and
+// HTTPClient it applies earlier, before there is a connection.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, refusing bool) {
 	x := s.newExchange(r)
 	var a response

@@ -51,7 +51,7 @@ func (s *store) run(ctx context.Context, o *order) (*pot, error) {
 	return p, p.check(o)
 }
 
-// order is what a process tells the script and asks of it. Durations are milliseconds.
+// order is what a process reports to the script and asks of it. Durations are milliseconds.
 type order struct {
 	Want   int   `json:"want"`   // permits for calls that wait
 	Extra  int   `json:"extra"`  // and so many more if there are plenty

@@ -1,5 +1,5 @@
-// Package credential tells which base URLs, API keys and headers are valid, and keeps a key so that
-// no dump shows it. Its reasons do not repeat what they are about.
+// Package credential decides which base URLs, API keys and headers are valid, and keeps a key so
+// that no dump shows it. Its reasons do not repeat what they are about.
 package credential
 
 import (

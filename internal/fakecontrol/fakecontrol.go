@@ -103,7 +103,7 @@ func (s *Server) Keys() (keys []Key) {
 // does not know. A key that is revoked, or added again, keeps its number.
 func (s *Server) KeyNumber(key string) int { return slices.Index(s.APIKeys(), key) + 1 }
 
-// Injection is a fault at work.
+// Injection is a fault that was injected.
 type Injection struct {
 	*fake.Injection
 
@@ -118,7 +118,7 @@ type Injection struct {
 	Active bool
 }
 
-// Inject makes a fault strike the requests to come, as that of package fake.
+// Inject makes a fault apply to the requests that follow, as that of package fake.
 func (s *Server) Inject(f fake.Fault) Injection { return s.injection(s.Server.Inject(f)) }
 
 // Injections returns the injections in the order in which they were injected: those that may still
@@ -148,8 +148,8 @@ func QuickWires() []fake.Wire { return of(nil).Wires(true)[1:] }
 // Rules returns the rules of [fake.Server.Violations].
 func Rules() []fake.Rule { return of(nil).Rules() }
 
-// Effect describes in words what a fault does to a request that it strikes, such as "delayed by 2s,
-// status 503, Retry-After 5". It does not say which requests the fault strikes, nor how often.
+// Effect describes in words what a fault does to a request, such as "delayed by 2s, status 503,
+// Retry-After 5". It does not say to which requests the fault applies, nor how often.
 func Effect(f fake.Fault) string { return of(nil).Effect(f) }
 
 // PlanNames returns what ParsePlan reads, in words: free, pro, business or enterprise:M,D.

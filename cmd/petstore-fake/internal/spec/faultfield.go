@@ -202,7 +202,7 @@ func ShowFault(f fake.Fault) map[string]any {
 	return shown
 }
 
-// formatted returns how often a fault strikes, for which the zero value is once.
+// formatted returns how often a fault applies, for which the zero value is once.
 func formatted(times int) int {
 	if times == 0 {
 		return 1
