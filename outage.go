@@ -13,6 +13,10 @@ import (
 const (
 	// manyFailures is how many calls in a row must fail: one that fails is a matter of its caller.
 	manyFailures = 5
+	// manySuccesses is how many calls in a row must succeed until an outage is over, or all for
+	// recovered: in a partial outage, a few in a row mean nothing.
+	manySuccesses = 50
+	recovered     = 5 * time.Minute
 	// longQueue is for how long calls must wait, with a window's length between them at most: one or
 	// two windows are usual after a burst.
 	longQueue = 5 * time.Minute
@@ -25,8 +29,10 @@ type outageLog struct {
 	*clientLog
 
 	mu       sync.Mutex
-	failed   int       // calls in a row
+	failed   int       // calls in a row, or since the outage began
 	failing  time.Time // when the first of them ended
+	worked   int       // calls in a row
+	working  time.Time // when the first of them ended
 	failedAt time.Time // when that was logged; zero if it was not
 	queueing time.Time // when the first of the waits for windows began
 	waitedAt time.Time // when the last one ended
@@ -49,13 +55,20 @@ func (l *outageLog) done(ctx context.Context, info CallDoneInfo) {
 	defer l.mu.Unlock()
 	now := time.Now()
 	if works {
+		if l.worked++; l.worked == 1 {
+			l.working = now
+		}
 		if !l.failedAt.IsZero() {
+			if l.worked < manySuccesses && now.Sub(l.working) < recovered {
+				return
+			}
 			l.write(ctx, slog.LevelInfo, "petstore: calls succeed again", info.Call,
-				slog.Int("failed", l.failed), slog.Duration("duration", now.Sub(l.failing)))
+				slog.Int("failed", l.failed), slog.Duration("duration", l.working.Sub(l.failing)))
 		}
 		l.failed, l.failedAt = 0, time.Time{}
 		return
 	}
+	l.worked = 0
 	if l.failed++; l.failed == 1 {
 		l.failing = now
 	}
