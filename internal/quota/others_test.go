@@ -265,6 +265,10 @@ func TestAfter429(t *testing.T) {
 		{"the same, and Retry-After", 0, 25 * time.Hour, time.Second, time.Second, quota.Minute},
 		{"Date of 1970", -1_000_000_000 * time.Second, 20 * time.Second, 0, -1, quota.Minute},
 		{"Reset is past", 0, -time.Second, 0, -1, quota.Minute},
+		{"both rounded: two seconds apart", 0, 20 * time.Second, 22 * time.Second, 22 * time.Second, quota.Minute},
+		{"more than rounding", 0, 20 * time.Second, 23 * time.Second, 23 * time.Second, quota.Ban},
+		{"a minute, rounded", 0, 62 * time.Second, 0, 62 * time.Second, quota.Minute},
+		{"more than a minute", 0, 63 * time.Second, 0, 63 * time.Second, quota.Day},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			opens, scope := quota.After429(&quota.Observation{

@@ -122,4 +122,48 @@ func TestDecide(t *testing.T) {
 		f.NewKey = true
 		assert.Equal(t, Plan{Again: true}, Decide(&f))
 	})
+	t.Run("MaxWait is for waits that the service asks for", func(t *testing.T) {
+		f := Facts{
+			Result: Result{Sent: true, Status: http.StatusServiceUnavailable}, Repeatable: true, Number: 1,
+			Policy: Policy{}.WithDefaults(), Random: most,
+		}
+		assert.Equal(t, Plan{Again: true, Pause: 500 * time.Millisecond, Costs: true}, Decide(&f))
+		f.RetryAfter, f.MaxWait = time.Second, 1500*time.Millisecond
+		assert.True(t, Decide(&f).Again, "a wait of exactly MaxWait is allowed")
+	})
+	t.Run("a 429 is retried after the backoff, and with jitter if there is no limiter", func(t *testing.T) {
+		now := time.Unix(1_000_000_000, 0)
+		f := Facts{
+			Result: Result{Sent: true, Status: http.StatusTooManyRequests}, Number: 2, Policy: Policy{}.WithDefaults(),
+			Now: now, MaxWait: time.Minute, Random: most,
+		}
+		assert.Equal(t, Plan{Again: true, NotBefore: now.Add(time.Second)}, Decide(&f))
+		f.OpensAt = now.Add(20 * time.Second)
+		assert.Equal(t, Plan{Again: true, NotBefore: f.OpensAt}, Decide(&f))
+		f.Unlimited = true
+		assert.Equal(t, Plan{Again: true, NotBefore: f.OpensAt.Add(500*time.Millisecond - 1)}, Decide(&f))
+	})
+}
+
+func TestPolicyDefaults(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	for given, want := range map[Policy]Policy{
+		{}:                          {4, 500 * ms, 30 * s},
+		{MaxDelay: 100 * ms}:        {4, 100 * ms, 100 * ms},
+		{MaxDelay: 2 * s}:           {4, 500 * ms, 2 * s},
+		{BaseDelay: time.Minute}:    {4, time.Minute, time.Minute},
+		{MaxAttempts: 1}:            {1, 500 * ms, 30 * s},
+		{2, 2 * time.Second, 9 * s}: {2, 2 * s, 9 * s},
+	} {
+		assert.Equal(t, want, given.WithDefaults(), "%+v", given)
+	}
+}
+
+// Half of the backoff is jitter: the smallest and the largest random number make the two bounds.
+func TestBackoffJitter(t *testing.T) {
+	p := Policy{BaseDelay: 2 * time.Second, MaxDelay: 7 * time.Second}
+	for i, full := range []time.Duration{2 * time.Second, 4 * time.Second, 7 * time.Second, 7 * time.Second} {
+		assert.Equal(t, full/2, p.Backoff(i+1, func(int64) int64 { return 0 }))
+		assert.Equal(t, full, p.Backoff(i+1, func(n int64) int64 { return n - 1 }))
+	}
 }

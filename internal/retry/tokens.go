@@ -28,7 +28,7 @@ func (t *Tokens) Take() bool {
 
 // Succeeded notes the success of a call.
 func (t *Tokens) Succeeded() {
-	if t.spent.Load() > 0 && t.spent.Add(-1) < 0 {
-		t.spent.Add(1) // another call has filled it meanwhile
+	if t.spent.Add(-1) < 0 {
+		t.spent.Add(1) // it was full
 	}
 }

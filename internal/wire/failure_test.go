@@ -78,15 +78,17 @@ func TestProxyErrors(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		kind retry.Failure
+		sent bool
 	}{
-		{&net.OpError{Op: "socks connect", Err: errors.New("username/password authentication failed")}, retry.Permanent},
-		{&net.OpError{Op: "socks connect", Err: errors.New("host unreachable")}, retry.Connection},
-		{&net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}, retry.Connection},
-		{errors.New("Forbidden"), retry.Permanent},
-		{errors.New("Bad Gateway"), retry.Connection},
+		{&net.OpError{Op: "socks connect", Err: errors.New("username/password authentication failed")}, retry.Permanent, false},
+		{&net.OpError{Op: "socks connect", Err: errors.New("host unreachable")}, retry.Connection, false},
+		{&net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}, retry.Connection, false},
+		{errors.New("Forbidden"), retry.Permanent, true},
+		{errors.New("Bad Gateway"), retry.Connection, true},
 	} {
 		refuses := roundTripper(func(*http.Request) (*http.Response, error) { return nil, c.err })
 		o := newClient(t, "https://service.test/v1", refuses, false).send(t, http.MethodGet)
 		assert.Equal(t, c.kind, o.kind, "%v", c.err)
+		assert.Equal(t, c.sent, o.sent, "%v", c.err)
 	}
 }
