@@ -284,3 +284,44 @@ func TestAfter429(t *testing.T) {
 		})
 	}
 }
+
+func TestBudgetProbe(t *testing.T) {
+	t.Run("after a window that others used, less than a quarter is not enough to go on", func(t *testing.T) {
+		for left, most := range map[int]int{249: 1, 250: 15} {
+			p := newProcess(t)
+			p.Processes = 0
+			reset := p.now.Add(time.Minute)
+			p.respond(p.send(), 1000, 999, reset)
+			p.now = p.now.Add(58 * time.Second)
+			p.respond(p.send(), 1000, left, reset)
+			p.now = reset.Add(time.Second)
+			for range most {
+				p.send()
+			}
+			assert.Equal(t, quota.ForResponse, p.blocked().Reason, "%d are left", left)
+		}
+	})
+	t.Run("after a 429, a probe without a response is followed by one more after 10 seconds", func(t *testing.T) {
+		p := newProcess(t)
+		p.reject(60, 5, p.now.Add(time.Minute), time.Second)
+		p.now = p.now.Add(time.Second)
+		p.send()
+		assert.Equal(t, 10*time.Second, p.blocked().Wake.Sub(p.now))
+		p.now = p.now.Add(10 * time.Second)
+		p.send()
+		p.now = p.now.Add(time.Hour)
+		p.blocked()
+	})
+	t.Run("the wait after a probe without a response doubles up to a second", func(t *testing.T) {
+		p := newProcess(t)
+		var waits []time.Duration
+		for range 6 {
+			p.Settle(p.send(), &quota.Observation{Sent: p.now}, p.now)
+			wake := p.blocked().Wake
+			waits = append(waits, wake.Sub(p.now))
+			p.now = wake
+		}
+		ms := time.Millisecond
+		assert.Equal(t, []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms, 1000 * ms, 1000 * ms}, waits)
+	})
+}

@@ -26,6 +26,7 @@ func TestKindOf(t *testing.T) {
 			io.EOF, io.ErrUnexpectedEOF, errors.New("anything else"),
 			&net.OpError{Op: "read", Err: syscall.ECONNRESET}, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED},
 			&net.DNSError{IsTimeout: true}, errors.New("stream error: stream ID 1; INTERNAL_ERROR; received from peer"),
+			&net.OpError{Op: "remote error", Err: tls.AlertError(80)}, // internal_error
 		},
 		retry.Permanent: {
 			&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, &net.OpError{Op: "remote error", Err: tls.AlertError(42)},
@@ -83,6 +84,9 @@ func TestProxyErrors(t *testing.T) {
 		{&net.OpError{Op: "socks connect", Err: errors.New("username/password authentication failed")}, retry.Permanent, false},
 		{&net.OpError{Op: "socks connect", Err: errors.New("host unreachable")}, retry.Connection, false},
 		{&net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}, retry.Connection, false},
+		{joined{&net.OpError{Op: "dial"}, &net.OpError{Op: "dial"}}, retry.Connection, false},
+		{joined{&net.OpError{Op: "dial"}, io.EOF}, retry.Connection, true},
+		{joined{}, retry.Connection, true},
 		{errors.New("Forbidden"), retry.Permanent, true},
 		{errors.New("Bad Gateway"), retry.Connection, true},
 	} {
@@ -91,4 +95,16 @@ func TestProxyErrors(t *testing.T) {
 		assert.Equal(t, c.kind, o.kind, "%v", c.err)
 		assert.Equal(t, c.sent, o.sent, "%v", c.err)
 	}
+}
+
+// joined is the error of several requests.
+type joined []error
+
+func (joined) Error() string     { return "several errors" }
+func (j joined) Unwrap() []error { return j }
+
+func TestCheckConnect(t *testing.T) {
+	require.NoError(t, wire.CheckConnect(t.Context(), nil, nil, &http.Response{StatusCode: http.StatusOK}))
+	err := wire.CheckConnect(t.Context(), nil, nil, &http.Response{StatusCode: http.StatusForbidden})
+	require.EqualError(t, err, "the proxy responded 403 Forbidden to CONNECT")
 }
