@@ -48,6 +48,12 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
+func TestKindOfAlerts(t *testing.T) {
+	for _, alert := range []tls.AlertError{40, 42, 43, 44, 45, 46, 48, 49, 70, 71, 112, 116, 120} { // RFC 8446, section 6.2
+		assert.Equal(t, retry.Permanent, wire.KindOf(&net.OpError{Op: "remote error", Err: alert}), alert.Error())
+	}
+}
+
 func TestCause(t *testing.T) {
 	local, remote := &net.TCPAddr{IP: net.IPv6loopback, Port: 53412}, &net.TCPAddr{IP: net.IPv6loopback, Port: 443}
 	reset := &net.OpError{Op: "read", Net: "tcp", Source: local, Addr: remote, Err: syscall.ECONNRESET}
@@ -87,6 +93,8 @@ func TestProxyErrors(t *testing.T) {
 		{joined{&net.OpError{Op: "dial"}, &net.OpError{Op: "dial"}}, retry.Connection, false},
 		{joined{&net.OpError{Op: "dial"}, io.EOF}, retry.Connection, true},
 		{joined{}, retry.Connection, true},
+		{errors.New("malformed HTTP response"), retry.Protocol, true},
+		{&net.OpError{Op: "proxyconnect", Err: errors.New("malformed HTTP response")}, retry.Permanent, false},
 		{errors.New("Forbidden"), retry.Permanent, true},
 		{errors.New("Bad Gateway"), retry.Connection, true},
 	} {

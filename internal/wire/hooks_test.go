@@ -1,0 +1,159 @@
+package wire_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/petstore/petstore-go/internal/wire"
+)
+
+func TestMayUseHTTP2(t *testing.T) {
+	h2c := &http.Transport{Protocols: new(http.Protocols)}
+	h2c.Protocols.SetUnencryptedHTTP2(true)
+	var self unwrapping
+	self.base = &self
+	for _, c := range []struct {
+		transport http.RoundTripper
+		url       string
+		want      bool
+	}{
+		{&http.Transport{}, "https://service.test", true},
+		{&http.Transport{}, "http://service.test", false},
+		{h2c, "http://service.test", true},
+		{unwrapping{base: unwrapping{base: h2c}}, "http://service.test", true},
+		{roundTripper(h2c.RoundTrip), "https://service.test", false},
+		{&self, "https://service.test", false},
+	} {
+		u, err := url.Parse(c.url)
+		require.NoError(t, err)
+		found := wire.NewTransport(c.transport, false)
+		assert.Equal(t, c.want, found.MayUseHTTP2(u), "%T %s", c.transport, c.url)
+	}
+}
+
+func TestDefaultTransport(t *testing.T) {
+	made := wire.DefaultTransport()
+	assert.NotNil(t, made.OnProxyConnectResponse)
+	assert.Equal(t, made.MaxIdleConns, made.MaxIdleConnsPerHost, "all connections are to one host")
+	assert.Positive(t, made.MaxResponseHeaderBytes)
+}
+
+// Whether a request may have been sent, by the hooks that were called before it failed.
+func TestMayHaveSentByHooks(t *testing.T) {
+	alert := &net.OpError{Op: "remote error", Err: tls.AlertError(42)}
+	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
+	connect := func(reused bool) func(*http.Request) {
+		return func(r *http.Request) {
+			hooks := httptrace.ContextClientTrace(r.Context())
+			hooks.GetConn("")
+			hooks.GotConn(httptrace.GotConnInfo{Reused: reused})
+		}
+	}
+	proxied := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.test"})}
+	for _, c := range []struct {
+		name, method string
+		before       func(*http.Request)
+		err          error
+		want         bool
+	}{
+		{"a read on a connection", http.MethodGet, connect(false), dial, true},
+		{"a read without a connection", http.MethodGet, func(*http.Request) {}, dial, false},
+		{"a handshake refused on a new connection", http.MethodPost, connect(false), alert, false},
+		{"an alert on a used connection", http.MethodPost, connect(true), alert, true},
+		{"an alert after a copy of the body was sent", http.MethodPost, func(r *http.Request) {
+			body, err := r.GetBody()
+			assert.NoError(t, err)
+			connect(false)(r)
+			_, _ = io.Copy(io.Discard, body)
+		}, alert, true},
+	} {
+		sends := roundTripper(func(r *http.Request) (*http.Response, error) { c.before(r); return nil, c.err })
+		o := newClient(t, "https://service.test/v1", unwrapping{sends, proxied}, false).send(t, c.method)
+		assert.Equal(t, c.want, o.sent, c.name)
+	}
+	for _, own := range []bool{false, true} { // the user may register a protocol
+		o := newClient(t, "unknown://service.test/v1", &http.Transport{}, own).send(t, http.MethodPost)
+		assert.Equal(t, !own, o.sent, "own: %v", own)
+	}
+}
+
+func TestNoFurtherCopy(t *testing.T) {
+	for name, before := range map[string]func(*http.Request){
+		"the body was read":     func(r *http.Request) { _, _ = r.Body.Read(make([]byte, 1)) },
+		"there is a connection": func(r *http.Request) { httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{}) },
+	} {
+		sends := roundTripper(func(r *http.Request) (*http.Response, error) {
+			_, err := r.GetBody()
+			assert.NoError(t, err, name)
+			before(r)
+			_, err = r.GetBody()
+			return nil, err
+		})
+		o := newClient(t, "https://service.test/v1", sends, false).send(t, http.MethodPost)
+		assert.ErrorIs(t, o.err, wire.ErrNotRepeated, name)
+	}
+}
+
+func TestGuard(t *testing.T) {
+	boom := errors.New("boom")
+	for name, c := range map[string]struct {
+		after     time.Duration // the end of the context
+		want      error
+		abandoned bool
+	}{
+		"returns soon":     {40 * time.Millisecond, boom, false},
+		"returns too late": {time.Second, context.DeadlineExceeded, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			r := (&http.Request{}).WithContext(ctx)
+			var g wire.Guard
+			_, err := g.RoundTrip(func(*http.Request) (*http.Response, error) {
+				time.Sleep(time.Minute + c.after) // of synctest
+				return nil, boom
+			}, r)
+			require.ErrorIs(t, err, c.want, name)
+			assert.Equal(t, c.abandoned, g.Abandoned(), name)
+			time.Sleep(time.Minute) // a late result is dropped
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var g wire.Guard
+		body := &stuckBody{}
+		resp, err := g.RoundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+		}, (&http.Request{}).WithContext(ctx))
+		require.NoError(t, err)
+		_, err = resp.Body.Read(make([]byte, 1))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NoError(t, resp.Body.Close())
+		assert.False(t, body.closed, "Close could hang, too")
+		time.Sleep(time.Hour)
+	})
+	var g wire.Guard
+	_, err := g.RoundTrip(func(*http.Request) (*http.Response, error) { runtime.Goexit(); return nil, nil },
+		(&http.Request{}).WithContext(t.Context()))
+	require.EqualError(t, err, "the transport returned neither a response nor an error")
+}
+
+// stuckBody is a body whose Read returns only after an hour.
+type stuckBody struct{ closed bool }
+
+func (b *stuckBody) Read([]byte) (int, error) { time.Sleep(time.Hour); return 0, io.EOF }
+func (b *stuckBody) Close() error             { b.closed = true; return nil }
