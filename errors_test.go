@@ -66,6 +66,25 @@ func TestErrorText(t *testing.T) {
 			assert.EqualError(t, err, want)
 		}
 	})
+	t.Run("has nothing of the header, which anybody on the way may have written", func(t *testing.T) {
+		header := http.Header{}
+		for _, name := range []string{
+			"X-Request-Id", "Request-Id", "X-Correlation-Id", "Server", "Via", "Date", "Location", "Retry-After", "Content-Type",
+			"X-Ratelimit-Limit", "Www-Authenticate", "Deprecation", "Sunset",
+		} {
+			header.Set(name, "of the header")
+		}
+		for _, code := range []int{200, 302, 401, 429, 503} {
+			response := petstore.Response{StatusCode: code, Header: header}
+			for _, err := range []interface {
+				error
+				slog.LogValuer
+			}{&petstore.APIError{Response: response}, &petstore.ResponseError{Response: response}} {
+				assert.NotContains(t, err.Error(), "of the header")
+				assert.NotContains(t, err.LogValue().String(), "of the header")
+			}
+		}
+	})
 	t.Run("is one short line whatever the server sends", func(t *testing.T) {
 		for _, evil := range []string{
 			strings.Repeat("x", 1<<20), strings.Repeat("\n", 5000), strings.Repeat("\x00", 5000), strings.Repeat("\u2028", 5000),

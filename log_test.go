@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -53,6 +54,23 @@ func TestWithLogger(t *testing.T) {
 			golden.Assert(t, "testdata/log.txt", text.String())
 			assert.NotContains(t, text.String(), testKey)
 			assert.NotContains(t, text.String(), "Rex")
+		})
+	})
+	t.Run("has each field of an attempt, unless there is a reason", func(t *testing.T) {
+		leftOut := map[string]string{"Call": "has attributes of its own", "Sent": "the line about an unknown outcome says what follows"}
+		synctest.Test(t, func(t *testing.T) {
+			var text bytes.Buffer
+			client, _ := scripted(t, []responder{
+				status(429, "", append(quota(10, 0, 0), "Retry-After: 3")...), fails(errReset), status(200, "[]"),
+			}, petstore.WithLogger(logTo(&text, slog.LevelDebug, asText)))
+			require.NoError(t, list(client))
+			for field := range reflect.TypeFor[petstore.AttemptDoneInfo]().Fields() {
+				if leftOut[field.Name] == "" {
+					name := regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(strings.TrimSuffix(field.Name, "Code"), "${1}_$2")
+					name = strings.Replace(strings.ToLower(name), "err", "error", 1)
+					assert.Regexp(t, `"petstore: attempt" .* `+name+`[.=]`, text.String(), "attemptAttrs lacks %s", field.Name)
+				}
+			}
 		})
 	})
 	t.Run("warns once, with the cure, when 429s show that other processes use the key", func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,6 +60,19 @@ func TestRequestGoldenFiles(t *testing.T) {
 			service.sent()[0].header.Set("Authorization", "Bearer …")
 			golden.Assert(t, "testdata/"+name, service.sent()[0].dump()+"\n")
 		})
+	}
+}
+
+// The path of each request has values in the places of the names in its template.
+func TestRequestFollowsItsTemplate(t *testing.T) {
+	var template string
+	client, service := scripted(t, []responder{status(404, ``)}, petstore.WithTrace(&petstore.ClientTrace{
+		AttemptStart: func(_ context.Context, c petstore.Call) { template = c.Template },
+	}))
+	for name, call := range calls(client) {
+		require.Error(t, call(t))
+		path := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(template, `[\w.~-]+`)
+		assert.Regexp(t, `^https://service\.test`+path+`(\?|$)`, service.sent()[len(service.sent())-1].url, name)
 	}
 }
 

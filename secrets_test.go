@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -70,6 +72,7 @@ func echo() fake.Fault {
 	return fake.Fault{Times: fake.Forever, Header: http.Header{
 		"X-Echo": {"Bearer " + secretKey}, "Location": {"https://elsewhere.test/?key=" + url.QueryEscape(secretKey)},
 		"X-Json": {`{"key":"` + strings.ReplaceAll(secretKey, "/", `\/`) + `"}`}, "Set-Cookie": {"key=" + secretKey},
+		"X-Request-Id": {secretKey}, "Request-Id": {secretKey}, "X-Correlation-Id": {secretKey}, "Server": {secretKey},
 	}}
 }
 
@@ -83,6 +86,42 @@ func repeating(t *testing.T, opts ...petstore.Option) *petstore.Client {
 	client, err := petstore.NewClient("https://service.test/v1", secretKey, opts...)
 	require.NoError(t, err)
 	return client
+}
+
+// TestKeyIsInNoTrace searches what a trace and the log get of each attempt, also of one that does
+// not end as usual: it is then too late to remove the key from the header.
+func TestKeyIsInNoTrace(t *testing.T) {
+	panics := failingReader{func() error { panic("body") }}
+	for name, body := range map[string]io.Reader{
+		"a success": strings.NewReader("[]"), "no JSON": strings.NewReader(secretKey), "a body that panics": panics,
+		"a body that is cut off": failingReader{func() error { return errors.New(secretKey) }},
+	} {
+		for _, code := range []int{200, 401, 429, 503} {
+			t.Run(fmt.Sprintf("%s, status %d", name, code), func(t *testing.T) {
+				var log bytes.Buffer
+				attempts := 0
+				respond := func(req *http.Request) (*http.Response, error) {
+					resp := response(req, code, body)
+					maps.Copy(resp.Header, echo().Header)
+					return resp, nil
+				}
+				client := keyed(t, &service{responders: []responder{respond}}, petstore.WithLogger(logTo(&log, slog.LevelDebug, asText)),
+					petstore.WithTrace(&petstore.ClientTrace{
+						AttemptDone: func(_ context.Context, info petstore.AttemptDoneInfo) {
+							attempts++
+							assertKeyNotIn(t, "AttemptDone", info)
+						},
+						CallDone: func(_ context.Context, info petstore.CallDoneInfo) { assertKeyNotIn(t, "CallDone", info) },
+					}))
+				func() {
+					defer func() { _ = recover() }()
+					_ = list(client)
+				}()
+				assert.Positive(t, attempts)
+				assertNoSecret(t, log.String(), "the log")
+			})
+		}
+	}
 }
 
 // failures returns functions that cause each kind of error, with the key in each place where it can

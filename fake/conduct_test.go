@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,7 @@ import (
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/fake/faketest"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/internal/retry"
 )
 
 // rules returns the rules that were broken so far, in order.
@@ -53,6 +55,18 @@ func TestEarlyRetry(t *testing.T) {
 				time.Sleep(wait)
 				d.list(t)
 				assert.Empty(t, rules(srv))
+			})
+		}
+		// Each refusal that the client repeats is one after which it must wait.
+		for code := 400; code < 600; code++ {
+			if rule := retry.Status(code); !rule.Again || rule.Done {
+				continue
+			}
+			inBubble(t, "too early after "+strconv.Itoa(code), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+				srv.Inject(fake.Fault{Status: code, RetryAfter: "30"})
+				d.list(t)
+				d.list(t)
+				assert.Equal(t, []fake.Rule{fake.RuleEarlyRetry}, rules(srv))
 			})
 		}
 		inBubble(t, "too early", nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
@@ -340,4 +354,22 @@ func TestAssertNoLimited(t *testing.T) {
 	}
 	assert.False(t, srv.AssertNoLimited(tb))
 	assert.Equal(t, "fake: the server refused 2 requests of key 1 with 429\n", tb.errors.String())
+}
+
+// The row of each wire says truly whether it takes time, and whether a client can miss a response
+// that was sent. A wire that hangs fails here at once, and is named: this test is before those that
+// send each wire over sockets.
+func TestWires_doWhatTheirRowsSay(t *testing.T) {
+	for _, w := range fakecontrol.Wires()[1:] {
+		inBubble(t, string(w), nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.Inject(fake.Fault{Wire: w})
+			d.client.Timeout = time.Hour
+			begun := time.Now()
+			_, err := d.try(t, create("Rex"))
+			assert.Equal(t, slices.Contains(fakecontrol.QuickWires(), w), time.Since(begun) == 0, "%s: quick", w)
+			unknown := err != nil && len(srv.Requests()) > 0
+			d.send(t, create("Rex"))
+			assert.Equal(t, unknown, len(srv.Violations()) > 0, "%s: whole", w)
+		})
+	}
 }

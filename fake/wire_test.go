@@ -3,10 +3,14 @@ package fake_test
 import (
 	"context"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,4 +156,20 @@ func TestWires(t *testing.T) {
 	}
 	_, err = fakecontrol.ParseWire("no such wire")
 	assert.ErrorContains(t, err, `"no such wire" is not one of none, reset, close`)
+}
+
+// A constant without a row would do what WireNone does.
+func TestWires_haveRows(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "wire.go", nil, 0)
+	require.NoError(t, err)
+	var declared, rows []string
+	for name, object := range f.Scope.Objects {
+		if spec, ok := object.Decl.(*ast.ValueSpec); ok && object.Kind == ast.Con && strings.HasPrefix(name, "Wire") {
+			declared = append(declared, spec.Values[0].(*ast.BasicLit).Value)
+		}
+	}
+	for _, w := range fakecontrol.Wires() {
+		rows = append(rows, strconv.Quote(string(w)))
+	}
+	assert.ElementsMatch(t, declared, rows)
 }
