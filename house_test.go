@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -106,6 +107,31 @@ func TestHouseOperations(t *testing.T) {
 		require.NoError(t, err)
 		for _, operation := range operations {
 			assert.True(t, regexp.MustCompile("(?i)"+fmt.Sprintf(form, operation)).Match(text), "%s lacks %s", path, operation)
+		}
+	}
+}
+
+// TestHouseGolden runs make golden with a go whose tests fail: it still visits each folder that has
+// golden files.
+func TestHouseGolden(t *testing.T) {
+	t.Parallel()
+	for _, needed := range []string{"make", "git", ".git"} {
+		_, errProgram := exec.LookPath(needed)
+		_, errFile := os.Stat(needed)
+		if errProgram != nil && errFile != nil {
+			t.Skip("there is no " + needed)
+		}
+	}
+	dir := t.TempDir()
+	failing := "#!/bin/sh\necho \"visits $2\"\nexit 1\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte(failing), 0o700))
+	cmd := exec.CommandContext(t.Context(), "make", "golden")
+	cmd.Env = append(os.Environ(), "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"), "MAKEFLAGS=")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for path, text := range texts(t, "_test.go") {
+		if strings.Contains(text, "golden."+"Assert(") {
+			assert.Contains(t, string(out), "visits "+filepath.ToSlash(filepath.Dir(path))+"\n")
 		}
 	}
 }
