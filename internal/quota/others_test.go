@@ -325,3 +325,71 @@ func TestBudgetProbe(t *testing.T) {
 		assert.Equal(t, []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms, 1000 * ms, 1000 * ms}, waits)
 	})
 }
+
+func TestBudgetLockoutOfSlidingWindows(t *testing.T) {
+	none := time.Time{}
+	t.Run("short lockouts in a row without headers become half a minute", func(t *testing.T) {
+		for _, test := range []struct{ gap, retryAfter, want time.Duration }{
+			{0, 10 * time.Second, 30 * time.Second},
+			{59 * time.Second, 10 * time.Second, 30 * time.Second},
+			{time.Minute, 10 * time.Second, 10 * time.Second}, // too long after the first
+			{0, 40 * time.Second, 40 * time.Second},
+		} {
+			p := newProcess(t)
+			p.reject(0, 0, none, 10*time.Second)
+			assert.Equal(t, 10*time.Second, p.blocked().Until.Sub(p.now), "the first")
+			p.now = p.now.Add(10*time.Second + test.gap)
+			p.reject(0, 0, none, test.retryAfter)
+			assert.Equal(t, test.want, p.blocked().Until.Sub(p.now), "%+v", test)
+		}
+	})
+	t.Run("who shares a sliding window leaves others what becomes free for a minute", func(t *testing.T) {
+		for others, want := range map[int]time.Duration{0: 30 * time.Second, 1: time.Minute} {
+			p := newProcess(t)
+			p.Processes = 0
+			p.respond(p.send(), 60, 59, p.now.Add(time.Minute))
+			p.now = p.now.Add(2 * time.Second)
+			p.respond(p.send(), 60, 58-others, p.now.Add(time.Minute))
+			p.reject(60, 5, p.now.Add(time.Minute), 30*time.Second)
+			assert.Equal(t, want, p.blocked().Until.Sub(p.now), "%d others", others)
+		}
+	})
+}
+
+func TestBudgetEarliest(t *testing.T) {
+	p := newProcess(t)
+	reset := p.open(10, 8)
+	end := reset // a window of a minute that was open at the first response
+	for before, want := range map[int]time.Time{
+		0: p.now, 7: p.now, 8: end, 17: end, 18: end.Add(time.Minute), 28: end.Add(2 * time.Minute),
+	} {
+		assert.Equal(t, want, p.Earliest(p.now, before, false), "%d before it", before)
+	}
+	p.now = end.Add(time.Second)
+	p.respond(p.send(), 10, 0, p.now.Add(time.Minute))
+	p.now = p.now.Add(61 * time.Second) // the next one is a probe
+	for before, want := range map[int]time.Duration{0: 0, 19: 0, 20: time.Minute, 30: 2 * time.Minute} {
+		assert.Equal(t, want, p.Earliest(p.now, before, false).Sub(p.now), "%d before the one after a probe", before)
+	}
+}
+
+// The second response narrows what the Date of the first showed about the service's clock.
+func TestBudgetClock(t *testing.T) {
+	for _, test := range []struct{ gap, ahead, want time.Duration }{
+		{900 * time.Millisecond, 0, time.Second + 90*time.Microsecond},  // a Date without its fraction; drift
+		{time.Second, -time.Second, time.Second + 100*time.Microsecond}, // may be the same clock
+		{time.Second, time.Second, 0},
+		{time.Second, -2 * time.Second, 3 * time.Second}, // the clock was set
+		{time.Second, 5 * time.Second, -4 * time.Second},
+	} {
+		p := newProcess(t)
+		reset := p.now.Add(40 * time.Second)
+		p.respond(p.send(), 10, 5, reset)
+		p.now = p.now.Add(test.gap)
+		p.Settle(p.send(), &quota.Observation{
+			Sent: p.now, Received: p.now, StatusCode: http.StatusOK, Date: p.now.Truncate(time.Second).Add(test.ahead),
+			RateLimit: quota.RateLimit{Limit: 10, Remaining: 0, Reset: reset},
+		}, p.now)
+		assert.Equal(t, test.want, p.blocked().Until.Sub(reset), "%+v", test)
+	}
+}
