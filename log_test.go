@@ -23,8 +23,8 @@ import (
 	"github.com/petstore/petstore-go/internal/golden"
 )
 
-// logTo returns a logger that writes to text, with a constant call_id and key_id, and times in UTC wherever the
-// test runs. text must not be read before all calls have ended.
+// logTo returns a logger that writes to text, with a constant call_id and key_id, and times in UTC
+// wherever the test runs. text must not be read before all calls have ended.
 func logTo(text io.Writer, level slog.Level, handler func(w io.Writer, o *slog.HandlerOptions) slog.Handler) *slog.Logger {
 	return slog.New(handler(text, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == "call_id" || a.Key == "key_id" {

@@ -20,8 +20,8 @@
 // succeeds.
 //
 // Calls of a process are served in the order of their arrival, retried ones first; a background call
-// goes after all that come within the next minute. The clock of Redis decides; processes send durations. All processes must have the same
-// version of this package.
+// goes after all that come within the next minute. The clock of Redis decides; processes send
+// durations. All processes must have the same version of this package.
 //
 // # Without Redis
 //

@@ -22,7 +22,7 @@ func growths() []quotatest.Growth {
 				Demand:    []float64{0.4, 0.8, 1.2, 2.5}[take(4)],
 				Within:    []time.Duration{0, 20 * time.Second}[take(2)],
 				Told:      []quotatest.Told{quotatest.Untold, quotatest.ToldOld, quotatest.Leaving}[take(3)],
-				Seed:      uint64(take(3)), //nolint:gosec // below 3
+				Seed:      uint64(take(3)), // below 3
 				Window:    []quotatest.Window{quotatest.Fixed, quotatest.Sliding}[take(2)],
 			}
 			g.CatchUp = g.Seed != 0

@@ -58,7 +58,7 @@ func (b breaker) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 	}()
 	w := httptest.NewRecorder()
 	b.service.ServeHTTP(w, r)
-	a := response{w.Code, w.Result().Header, w.Body.String()} //nolint:bodyclose // it is in memory
+	a := response{w.Code, w.Result().Header, w.Body.String()}
 	if b.breakage.response != nil {
 		b.breakage.response(r, &a)
 	}

@@ -83,7 +83,7 @@ func (b *Budget) freesOneByOne(o *Observation) bool {
 		o.RetryAfter > 0 && o.RetryAfter < windowLength/2
 }
 
-// lockedUntil returns the end of the lockout after a 429, and the limit that it is due to.
+// lockedUntil returns the end of the lockout after a 429, and the limit that causes it.
 func (b *Budget) lockedUntil(o *Observation) (time.Time, Scope) {
 	grain := b.grain()
 	if o.RetryAfter > 0 {
@@ -98,7 +98,7 @@ func (b *Budget) lockedUntil(o *Observation) (time.Time, Scope) {
 }
 
 // After429 returns the time from which a 429 allows the next request, zero if it does not say, and the
-// limit that it is due to: as far as this response alone shows.
+// limit that causes it: as far as this response alone shows.
 func After429(o *Observation) (opens time.Time, scope Scope) {
 	end := o.RateLimit.Reset
 	if !o.Date.IsZero() {

@@ -62,7 +62,6 @@ func TestCause(t *testing.T) {
 	require.ErrorIs(t, err, reset)
 }
 
-// there are no bodies
 func TestCheckResponse(t *testing.T) {
 	boom := errors.New("boom")
 	_, err := wire.CheckResponse(nil, boom)

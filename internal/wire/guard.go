@@ -26,7 +26,6 @@ func (g *Guard) Abandoned() bool { return g.abandoned.Load() }
 // RoundTrip sends r, which has the context of g. The body of the response is guarded, too.
 func (g *Guard) RoundTrip(send func(*http.Request) (*http.Response, error), r *http.Request) (*http.Response, error) {
 	g.ctx = r.Context()
-	// the caller closes it
 	resp, err := await(g, func() (*http.Response, error) { return CheckResponse(send(r)) }, func(resp *http.Response) {
 		if resp != nil {
 			_ = resp.Body.Close()

@@ -201,9 +201,9 @@ type unwrapping struct {
 
 func (u unwrapping) Unwrap() http.RoundTripper { return u.base }
 
-// TestWriteThroughTransports sends writes, with and without a body, through transports that clone, sign, retry, hedge, fall
-// back or check the health, each in all ways: one that arrived is never taken for one that was not
-// sent.
+// TestWriteThroughTransports sends writes, with and without a body, through transports that clone,
+// sign, retry, hedge, fall back or check the health, each in all ways: one that arrived is never
+// taken for one that was not sent.
 func TestWriteThroughTransports(t *testing.T) {
 	t.Parallel()
 	bodies := map[string]func(*http.Request) (io.ReadCloser, error){

@@ -42,7 +42,7 @@ func (g Growth) Run() Grown {
 		workers  = 4
 		meanTime = 110 * time.Millisecond // of a request
 	)
-	random := rand.New(rand.NewPCG(g.Seed, 1)) //nolint:gosec // any bits will do
+	random := rand.New(rand.NewPCG(g.Seed, 1))
 	start := time.Unix(1_000_000_020, 0).Add(time.Duration(random.Int64N(int64(time.Minute))))
 	grows := start.Add(90*time.Second + time.Duration(random.Int64N(int64(time.Minute))))
 	end := grows.Add(5 * time.Minute)
