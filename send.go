@@ -108,11 +108,9 @@ func (a *attempt) exchange(ctx context.Context, cancel context.CancelFunc, outer
 	defer a.reportDone()
 	a.err = errPanicked // for the trace, if a function of the user panics
 	err := a.roundTrip(ctx, cancel, outer)
-	key := a.key.Secret()
-	a.header = redact.Header(a.header, key) // a copy: the transport may share it with other requests
 	a.err = nil
 	if err != nil {
-		a.fail(ctx, err, key)
+		a.fail(ctx, err, a.key.Secret())
 	}
 }
 
@@ -132,6 +130,9 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 	if err == nil {
 		a.observe(resp)
 		a.release(a.response)
+		// A copy: the transport may share the header with other requests. Before the body is read, whose
+		// reader may panic, so that no trace ever sees the key.
+		a.header = redact.Header(resp.Header, a.key.Secret())
 		return a.readBody(resp)
 	}
 	observation.NotDone = !a.sent
@@ -185,7 +186,7 @@ func (a *attempt) prepare(ctx context.Context, cancel context.CancelFunc, outer 
 func (a *attempt) observe(resp *http.Response) {
 	now := time.Now()
 	date := headers.Date(resp.Header)
-	a.raw, a.header = resp, resp.Header
+	a.raw = resp
 	a.response = Observation{
 		Delivery:   DeliveryAnswered,
 		Sent:       a.ready,
