@@ -30,13 +30,7 @@ func readToken(h http.Header) (token, problem string) {
 
 func unauthorized(x *exchange) response {
 	problem := cmp.Or(x.problem, "the API key is not known to the server, or was revoked")
-	message := problem + "; every operation requires a valid key as a bearer token (section 5)"
-	if x.method == http.MethodOptions && x.req.Header.Get("Access-Control-Request-Method") != "" {
-		// A browser asks by the CORS protocol, without a key, so that the key is not what is wrong.
-		message = "this is the preflight request of a web page, whose origin " +
-			quote(x.req.Header.Get("Origin")) + " is not allowed to call; the flag -cors of petstore-fake allows origins"
-	}
-	a := refusal(http.StatusUnauthorized, "%s", message)
+	a := refusal(http.StatusUnauthorized, "%s; every operation requires a valid key as a bearer token (section 5)", problem)
 	a.set("Www-Authenticate", "Bearer")
 	return a
 }

@@ -44,14 +44,6 @@ func TestAuth(t *testing.T) {
 			assert.Empty(t, srv.Pets())
 			assert.Zero(t, srv.Usage(key).Day)
 		})
-	t.Run("a preflight request is told about -cors", func(t *testing.T) {
-		_, d := open(t)
-		r := d.send(t, request{method: http.MethodOptions, path: "/pets", auth: "-", header: http.Header{
-			"Origin": {"http://page.test"}, "Access-Control-Request-Method": {"GET"},
-		}})
-		assert.Equal(t, http.StatusUnauthorized, r.status)
-		assert.Contains(t, r.body, `-cors of petstore-fake`)
-	})
 	t.Run("the scheme may be in any case", func(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		for _, scheme := range []string{"Bearer ", "bearer ", "BEARER  "} {

@@ -21,7 +21,6 @@
 //	                       admin routes may be called, and which the certificate of -tls has.
 //	-tls FILE              serves https with a certificate made at the start, and writes the
 //	                       certificate of the CA that signed it to FILE, for clients to trust
-//	-cors ORIGINS          lets web pages call the service: origins separated by commas, or *
 //	-key KEY[=PLAN]        an API key in place of fake-api-key, or several keys separated by spaces; may
 //	                       be given several times
 //	-plan PLAN             of the keys without one: free, pro, business (the default) or

@@ -12,12 +12,11 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// instance is the fake with its admin routes, its log and CORS: the program without a port.
+// instance is the fake with its admin routes and its log: the program without a port.
 type instance struct {
-	srv     *fakecontrol.Server
-	log     requestLog
-	service http.Handler // the fake with the log and CORS
-	admin   *adminapi.API
+	srv   *fakecontrol.Server
+	log   requestLog
+	admin *adminapi.API
 }
 
 // document describes the service for tools. It is the only one: the tests of e2e/openapi read it, too.
@@ -31,7 +30,6 @@ func newInstance(s settings, stderr io.Writer) *instance {
 	i.srv = fakecontrol.New(s.keys[0].Key, func(int) { i.admin.Page().Changed() }, s.fakeOptions()...)
 	i.log = newRequestLog(stderr, s.log, i.srv)
 	i.admin = adminapi.New(i.srv, document, s.public, s.names)
-	i.service = allowOrigins(s.origins, http.HandlerFunc(i.serve))
 	return i
 }
 
@@ -69,7 +67,7 @@ func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i.admin.ServeHTTP(w, r)
 		return
 	}
-	i.service.ServeHTTP(w, r)
+	i.serve(w, r)
 }
 
 // isAdmin reports whether a path is below that of the admin routes.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -29,7 +28,6 @@ type settings struct {
 	log     string
 	public  bool
 	names   []string // hosts that admin requests may name, besides loopback
-	origins []string // of web pages that may call the service
 	health  bool
 	version bool
 }
@@ -125,22 +123,6 @@ func parseLog(v string) (string, error) {
 		return "", fmt.Errorf("there is no format %q; it is text or json", spec.Clip(v))
 	}
 	return v, nil
-}
-
-// parseOrigins reads * or origins separated by commas.
-func parseOrigins(v string) ([]string, error) {
-	if v == anyOrigin {
-		return []string{anyOrigin}, nil
-	}
-	origins := strings.Split(v, ",")
-	for _, origin := range origins {
-		u, err := url.Parse(origin)
-		if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin {
-			return nil, fmt.Errorf("%q is not an origin such as http://localhost:3000; * allows every origin",
-				spec.Clip(origin))
-		}
-	}
-	return origins, nil
 }
 
 // setPublic sets the value of -public: true, false, or the host names of the program, which is then

@@ -54,8 +54,6 @@ func settingsCases(t *testing.T) []settingsCase {
 		{"random-seed", "18446744073709551615", others, 1},
 		{"strict", "true", func(s settings) any { return s.strict }, true},
 		{"tls", "ca.pem", func(s settings) any { return s.tls }, "ca.pem"},
-		{"cors", "*", func(s settings) any { return s.origins }, []string{"*"}},
-		{"cors", "http://a.test:3000,https://b.test", func(s settings) any { return s.origins }, []string{"http://a.test:3000", "https://b.test"}},
 		{"healthcheck", "true", func(s settings) any { return s.health }, true},
 		{"plan", "Pro", func(s settings) any { return s.plan }, fake.PlanPro},
 		{"plan", "enterprise:7,0", func(s settings) any { return s.plan }, fake.Enterprise(7, 0)},
@@ -134,9 +132,6 @@ func TestReadSettings(t *testing.T) {
 			{"clock", "1960-01-01T00:00:00Z", "1970"},
 			{"random-seed", "-1", "whole number"},
 			{"strict", "very", "neither true nor false"},
-			{"cors", "localhost:3000", "not an origin"},
-			{"cors", "http://a.test/path", "not an origin"},
-			{"cors", "", "not an origin"},
 			{"key", "schlüssel", "printable ASCII"},
 			{"plan", "no-such-plan", fakecontrol.PlanNames()},
 			{"seed", "no-such-file.json", "no-such-file.json"},
@@ -159,9 +154,6 @@ func TestReadSettings(t *testing.T) {
 				assert.NotContains(t, err.Error(), "\n")
 
 				variable := option{name: c.option}.env()
-				if c.value == "" {
-					return // an empty variable is none
-				}
 				_, err = readSettings(nil, envOf(map[string]string{variable: c.value}))
 				require.Error(t, err, variable)
 				assert.Contains(t, err.Error(), variable+": ")
