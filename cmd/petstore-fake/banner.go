@@ -29,19 +29,13 @@ func announce(s settings, addr net.Addr, stdout, stderr io.Writer) {
 // banner returns the banner as one text, so that one write keeps its lines together in a log.
 func banner(s settings, host string) string {
 	var b strings.Builder
-	origin, curl := "http://"+host, "curl"
-	if s.tls != "" {
-		origin, curl = "https://"+host, "curl --cacert "+replay.ShellQuote(s.tls)
-	}
+	origin := "http://" + host
 	fmt.Fprintf(&b, "%s %s: the Pet Store Service in memory\n\n", program, petstore.Version)
 	fmt.Fprintf(&b, "  base URL  %s/v1\n", origin)
 	for _, k := range s.keys {
 		fmt.Fprintf(&b, "  key       %s (plan %s)\n", k.Key, k.Plan)
 	}
 	fmt.Fprintf(&b, "  pets      %d\n", len(s.pets))
-	if s.tls != "" {
-		fmt.Fprintf(&b, "  CA        %s\n", s.tls)
-	}
 	fmt.Fprint(&b, `
   GET  /v1/pets          list pets (limit, status)
   POST /v1/pets          add a pet
@@ -50,6 +44,6 @@ func banner(s settings, host string) string {
 
 `)
 	header := replay.ShellQuote("Authorization: Bearer " + s.keys[0].Key)
-	fmt.Fprintf(&b, "  %s -H %s %s/v1/pets\n", curl, header, origin)
+	fmt.Fprintf(&b, "  curl -H %s %s/v1/pets\n", header, origin)
 	return b.String()
 }

@@ -18,9 +18,7 @@
 //	                       standard output is then the port's number and nothing else.
 //	-public[=NAMES]        allows an address that is not loopback, so that everybody who reaches it can
 //	                       steer the fake. NAMES, separated by commas, are host names by which the
-//	                       admin routes may be called, and which the certificate of -tls has.
-//	-tls FILE              serves https with a certificate made at the start, and writes the
-//	                       certificate of the CA that signed it to FILE, for clients to trust
+//	                       admin routes may be called.
 //	-key KEY[=PLAN]        an API key in place of fake-api-key, or several keys separated by spaces; may
 //	                       be given several times
 //	-plan PLAN             of the keys without one: free, pro, business (the default) or
@@ -38,8 +36,8 @@
 //	                       since the start or the last reset, and lists it
 //	-log FORMAT            writes a line for each request of the service to stderr: text or json. It
 //	                       shows no key of 6 characters or more.
-//	-healthcheck           asks the program with the same -addr and -tls whether it serves, and exits
-//	                       with status 0 or 1
+//	-healthcheck           asks the program with the same -addr whether it serves, and exits with status
+//	                       0 or 1
 //	-version, -help        print and exit
 //
 // # Faults

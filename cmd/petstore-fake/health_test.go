@@ -36,7 +36,6 @@ func TestHealthcheck(t *testing.T) {
 			{"-addr", nobody.Addr().String(), exitFailed, "no response from " + nobody.Addr().String()},
 			{"-addr", other.Addr().String(), exitFailed, "status 404"},
 			{"-addr", "127.0.0.1:0", exitUsage, "-addr"},
-			{"-tls", writeFile(t, "{}"), exitFailed, "no certificate"},
 		} {
 			status, _, stderr := runOnce(t, nil, "-healthcheck", c.flag, c.value)
 			assert.Equal(t, c.status, status, c.want)

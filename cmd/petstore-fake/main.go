@@ -46,7 +46,7 @@ func run(
 		return exitOK
 	}
 	if s.health {
-		err = checkHealth(ctx, s)
+		err = checkHealth(localHost(s.addr.Host, s.addr.Port))
 	} else {
 		err = serve(ctx, s, stdout, stderr)
 	}

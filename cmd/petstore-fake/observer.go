@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"crypto/tls"
 	"io"
-	"net"
 	"net/http"
 	"time"
 )
@@ -36,31 +33,6 @@ func (o *observer) Write(p []byte) (int, error) {
 
 // Unwrap returns the wrapped ResponseWriter, for http.ResponseController.
 func (o *observer) Unwrap() http.ResponseWriter { return o.ResponseWriter }
-
-// Hijack lets a fault of the fake break the connection.
-func (o *observer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, buffers, err := http.NewResponseController(o.ResponseWriter).Hijack()
-	if c, ok := conn.(*tls.Conn); ok {
-		conn = brokenTLS{c}
-	}
-	return conn, buffers, err
-}
-
-// brokenTLS is a connection that ends as its TCP connection does, so that a client meets the same
-// faults over https as over http. A [tls.Conn] would send a close_notify first, and cannot be
-// reset.
-type brokenTLS struct{ *tls.Conn }
-
-// Close closes the TCP connection.
-func (c brokenTLS) Close() error { return c.NetConn().Close() }
-
-// SetLinger sets SO_LINGER of the TCP connection, as the fake does before a reset.
-func (c brokenTLS) SetLinger(sec int) error {
-	if tcp, ok := c.NetConn().(*net.TCPConn); ok {
-		return tcp.SetLinger(sec)
-	}
-	return nil
-}
 
 // bodyTimeout bounds how long a request's body may take to arrive. http.Server.ReadTimeout cannot
 // be used: it would also end the wait for a response, and a stalled response must stay open.

@@ -24,7 +24,6 @@ func (s *settings) options() []option {
 	return []option{
 		{"addr", bind(&s.addr, spec.ParseAddress), false},
 		{"public", s.setPublic, true},
-		{"tls", bind(&s.tls, parseText), false},
 		{"key", collect(&s.keys, spec.ParseKeys), false},
 		{"plan", bind(&s.plan, fakecontrol.ParsePlan), false},
 		{"minute", with(s, fake.WithMinute, parseMinute), false},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -32,15 +31,6 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	l, err := listen(ctx, s)
 	if err != nil {
 		return err
-	}
-	if s.tls != "" {
-		c, err := makeCertificate(certificateHosts(s), s.tls)
-		if err != nil {
-			_ = l.Close()
-			return err
-		}
-		config := &tls.Config{Certificates: []tls.Certificate{c}, NextProtos: []string{"http/1.1"}}
-		l = tls.NewListener(l, config)
 	}
 	i := newInstance(s, stderr)
 	defer i.close()

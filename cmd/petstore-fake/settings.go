@@ -18,7 +18,6 @@ import (
 // settings are the values of all options.
 type settings struct {
 	addr    spec.Address
-	tls     string     // the file for the CA's certificate; "" for plain http
 	keys    []spec.Key // the first is the default key
 	plan    fake.Plan  // of the keys that have none
 	pets    []petstore.NewPet
@@ -44,7 +43,7 @@ func readSettings(args []string, getenv func(string) string) (settings, error) {
 	}
 	if len(given["healthcheck"]) > 0 { // it runs every few seconds, and must not read -seed and others
 		options = slices.DeleteFunc(options, func(o option) bool {
-			return !slices.Contains([]string{"healthcheck", "addr", "public", "tls"}, o.name)
+			return !slices.Contains([]string{"healthcheck", "addr", "public"}, o.name)
 		})
 	}
 	for _, o := range options {
@@ -84,8 +83,6 @@ func (s *settings) complete() error {
 	}
 	return nil
 }
-
-func parseText(v string) (string, error) { return v, nil }
 
 // parseMinute reads the length of a window.
 func parseMinute(v string) (time.Duration, error) {

@@ -53,7 +53,6 @@ func settingsCases(t *testing.T) []settingsCase {
 		{"clock", "2030-12-05T00:00:00+01:00", others, 1},
 		{"random-seed", "18446744073709551615", others, 1},
 		{"strict", "true", func(s settings) any { return s.strict }, true},
-		{"tls", "ca.pem", func(s settings) any { return s.tls }, "ca.pem"},
 		{"healthcheck", "true", func(s settings) any { return s.health }, true},
 		{"plan", "Pro", func(s settings) any { return s.plan }, fake.PlanPro},
 		{"plan", "enterprise:7,0", func(s settings) any { return s.plan }, fake.Enterprise(7, 0)},

@@ -190,7 +190,7 @@ func (p *Page) Show(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Security-Policy", p.layout.policy)
 	// Over plain http from another machine browsers ignore it, with an error in the console.
-	if r.TLS != nil || spec.IsLoopback(spec.HostName(r.Host)) {
+	if spec.IsLoopback(spec.HostName(r.Host)) {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	}
 	h.Set("Referrer-Policy", "no-referrer")
