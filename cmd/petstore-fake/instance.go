@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/fake"
@@ -14,9 +13,9 @@ import (
 
 // instance is the fake with its admin routes and its log: the program without a port.
 type instance struct {
-	srv   *fakecontrol.Server
-	log   requestLog
-	admin *adminapi.API
+	srv     *fakecontrol.Server
+	service http.Handler // the fake with its log
+	admin   *adminapi.API
 }
 
 // document describes the service for tools. It is the only one: the tests of e2e/openapi read it, too.
@@ -28,21 +27,9 @@ var document []byte
 func newInstance(s settings, stderr io.Writer) *instance {
 	i := &instance{}
 	i.srv = fakecontrol.New(s.keys[0].Key, func(int) { i.admin.Page().Changed() }, s.fakeOptions()...)
-	i.log = newRequestLog(stderr, s.log, i.srv)
+	i.service = withLog(i.srv, stderr, s.log)
 	i.admin = adminapi.New(i.srv, document, s.public, s.names)
 	return i
-}
-
-// serve serves a request of the service, and counts its response for the request page.
-func (i *instance) serve(w http.ResponseWriter, r *http.Request) {
-	o := &observer{ResponseWriter: w}
-	begun := time.Now()
-	// Deferred, because the fake panics to break a connection.
-	defer func() {
-		i.admin.Page().Answered(r, o.status, o.Header())
-		i.log.write(r, o, time.Since(begun))
-	}()
-	i.srv.ServeHTTP(o, r)
 }
 
 // fakeOptions returns the settings as options of the fake. All of them are options, so that a
@@ -62,12 +49,11 @@ func (s *settings) fakeOptions() []fake.Option {
 // ServeHTTP sends a request to the service or to the admin routes. It uses no http.ServeMux, which
 // would redirect paths that the service must refuse.
 func (i *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	boundBody(w, r)
 	if isAdmin(r.URL.Path) {
 		i.admin.ServeHTTP(w, r)
 		return
 	}
-	i.serve(w, r)
+	i.service.ServeHTTP(w, r)
 }
 
 // isAdmin reports whether a path is below that of the admin routes.

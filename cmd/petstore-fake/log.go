@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"net/http"
@@ -18,40 +19,40 @@ const (
 	logJSON = "json"
 )
 
+// redacted replaces texts that may be a key.
+const redacted = "[redacted]"
+
 // requestLog writes a line for each request of the service. No key is in it.
 type requestLog struct {
-	logger *slog.Logger // nil for none
+	logger *slog.Logger
 	srv    *fakecontrol.Server
 }
 
-// newRequestLog returns a log in a format, "" for none.
-func newRequestLog(w io.Writer, format string, srv *fakecontrol.Server) requestLog {
+// withLog returns the service with a log in a format, "" for none.
+func withLog(srv *fakecontrol.Server, w io.Writer, format string) http.Handler {
 	switch format {
 	case logText:
 		return requestLog{slog.New(slog.NewTextHandler(w, nil)), srv}
 	case logJSON:
 		return requestLog{slog.New(slog.NewJSONHandler(w, nil)), srv}
 	}
-	return requestLog{}
+	return srv
 }
 
-// redacted replaces texts that may be a key.
-const redacted = "[redacted]"
-
-// write writes the line of a request, with status 0 if it got no response.
-func (l requestLog) write(r *http.Request, o *observer, took time.Duration) {
-	if l.logger == nil {
-		return
-	}
-	token := bearer(r)
-	l.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
-		slog.String("method", l.srv.Redact(r.Method)),
-		slog.String("path", l.path(r.URL, token)),
-		slog.Int("status", o.status),
-		slog.Int("bytes", o.bytes),
-		slog.Float64("duration_ms", float64(took)/float64(time.Millisecond)),
-		slog.Any("key", l.key(token)),
-	)
+// ServeHTTP serves a request, and writes its line with status 0 if it got no response.
+func (l requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	o, token, begun := &observer{ResponseWriter: w}, bearer(r), time.Now()
+	defer func() { // the fake panics to break a connection
+		l.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
+			slog.String("method", l.srv.Redact(r.Method)),
+			slog.String("path", l.path(r.URL, token)),
+			slog.Int("status", o.status),
+			slog.Int("bytes", o.bytes),
+			slog.Float64("duration_ms", float64(time.Since(begun))/float64(time.Millisecond)),
+			slog.Any("key", l.key(token)),
+		)
+	}()
+	l.srv.ServeHTTP(o, r)
 }
 
 // bearer returns the credentials of a request's Authorization header.
@@ -95,3 +96,27 @@ func (l requestLog) path(u *url.URL, token string) string {
 	}
 	return text
 }
+
+// observer is a ResponseWriter that records the response.
+type observer struct {
+	http.ResponseWriter
+	status int // 0: no response
+	bytes  int
+}
+
+// WriteHeader sends the status.
+func (o *observer) WriteHeader(status int) {
+	o.status = cmp.Or(o.status, status)
+	o.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the body.
+func (o *observer) Write(p []byte) (int, error) {
+	o.status = cmp.Or(o.status, http.StatusOK)
+	n, err := o.ResponseWriter.Write(p)
+	o.bytes += n
+	return n, err
+}
+
+// Unwrap returns the wrapped ResponseWriter, for http.ResponseController.
+func (o *observer) Unwrap() http.ResponseWriter { return o.ResponseWriter }

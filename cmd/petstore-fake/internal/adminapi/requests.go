@@ -69,9 +69,9 @@ func showBytes(b []byte) (text string, binary []byte) {
 func (a *API) fitting(q *httpjson.Query, since int64) (seqs []int) {
 	a.page.Journal.Update()
 	filter := journal.NewFilter(q)
-	for seq, status := range a.page.Journal.NewestFirst() {
-		if int64(seq) > since && filter.FitsStatus(status) && a.page.Journal.Fits(filter, seq) {
-			seqs = append(seqs, seq)
+	for one := range a.page.Journal.NewestFirst() {
+		if int64(one.Seq) > since && filter.FitsStatus(one.Status) && a.page.Journal.Fits(filter, one.Seq) {
+			seqs = append(seqs, one.Seq)
 		}
 	}
 	slices.Reverse(seqs)
@@ -158,7 +158,7 @@ func (a *API) repeat(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, replay.Send(a.srv, httpjson.Origin(r), one, a.page.Answered)
+	return nil, replay.Send(a.srv, httpjson.Origin(r), one)
 }
 
 func (a *API) clearRequests(*http.Request) (any, error) {

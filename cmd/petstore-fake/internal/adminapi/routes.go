@@ -91,7 +91,7 @@ func (a *API) openapi(w http.ResponseWriter, _ *http.Request) {
 func (a *API) reset(*http.Request) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.page.Restart()
+	a.page.Journal.Restart()
 	return nil, nil
 }
 

@@ -42,15 +42,24 @@ func (j *Journal) Entry(seq int) (Entry, bool) {
 	return e, true
 }
 
-// NewestFirst yields the seqs and statuses of all requests as of the last Update. Entry, which copies
-// a request, is for those that are looked at.
-func (j *Journal) NewestFirst() iter.Seq2[int, int] {
-	return func(yield func(seq, status int) bool) {
+// Summary is what is known of a request without reading its entry in the fake's journal.
+type Summary struct {
+	Seq    int
+	Key    int
+	Status int       // 0 while there is no response, or if there was none
+	Ended  time.Time // zero while there is no response
+	Reset  time.Time // the end of the key's window, zero if the response has none
+}
+
+// NewestFirst yields all requests as of the last Update. Entry, which copies a request, is for those
+// that are looked at.
+func (j *Journal) NewestFirst() iter.Seq[Summary] {
+	return func(yield func(Summary) bool) {
 		j.mu.Lock()
-		first, list := j.first, slices.Clone(j.list)
+		list := slices.Clone(j.list)
 		j.mu.Unlock()
-		for i, one := range slices.Backward(list) {
-			if !yield(first+i, one.status) {
+		for _, one := range slices.Backward(list) {
+			if !yield(one.Summary) {
 				return
 			}
 		}

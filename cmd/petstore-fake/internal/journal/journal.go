@@ -14,6 +14,7 @@ import (
 
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/internal/headers"
 )
 
 // RetryGap is the longest time between a failure and a request that is taken for its retry: the
@@ -22,12 +23,12 @@ const RetryGap = 2 * time.Minute
 
 // record is what a request has besides its entry in the fake's journal.
 type record struct {
-	call           call
-	status         int           // 0 while there is no response
-	arrived, ended time.Time     // ended is zero while there is no response
-	since          time.Duration // the last request of its key, negative for none
-	next           int           // the seq of the next request of its key, 0 for none
-	tries          *[]int        // shared by the tries of its call; nil for the only one
+	Summary
+	call    call
+	arrived time.Time
+	since   time.Duration // the last request of its key, negative for none
+	next    int           // the seq of the next request of its key, 0 for none
+	tries   *[]int        // shared by the tries of its call; nil for the only one
 }
 
 // call is what two tries of a call have in common. Requests are taken for tries of one call if the
@@ -143,7 +144,9 @@ func (j *Journal) arrivals() bool {
 
 // add appends a request.
 func (j *Journal) add(r fake.Request) {
-	one := record{call: call{key: r.Key, sum: j.sum(r)}, arrived: r.Time, since: -1}
+	one := record{
+		Summary: Summary{Seq: r.Seq, Key: r.Key}, call: call{key: r.Key, sum: j.sum(r)}, arrived: r.Time, since: -1,
+	}
 	if before := j.find(j.lastOf[r.Key]); before != nil && r.Key != 0 {
 		one.since, before.next = r.Time.Sub(before.arrived), r.Seq
 	}
@@ -169,11 +172,11 @@ func (j *Journal) sum(r fake.Request) uint64 {
 // that nothing has retried yet. It returns nil if there is none.
 func (j *Journal) retried(seq int, one record) (found *[]int) {
 	waiting := j.failed[one.call]
-	for len(waiting) > 0 && one.arrived.Sub(j.find(waiting[0]).ended) > RetryGap {
+	for len(waiting) > 0 && one.arrived.Sub(j.find(waiting[0]).Ended) > RetryGap {
 		waiting = waiting[1:]
 	}
 	// One that ended later was in flight at the same time.
-	if len(waiting) > 0 && !j.find(waiting[0]).ended.After(one.arrived) {
+	if len(waiting) > 0 && !j.find(waiting[0]).Ended.After(one.arrived) {
 		failure := j.find(waiting[0])
 		if failure.tries == nil {
 			failure.tries = &[]int{waiting[0]}
@@ -194,7 +197,8 @@ func (j *Journal) settle(r fake.Request) {
 		return
 	}
 	delete(j.open, r.Seq)
-	one.status, one.ended = r.StatusCode, r.Time.Add(r.Duration)
+	one.Status, one.Ended = r.StatusCode, r.Time.Add(r.Duration)
+	one.Reset = headers.RateLimit(r.ResponseHeader).Reset
 	if r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 || cutOff(r) {
 		j.failed[one.call] = append(j.failed[one.call], r.Seq)
 	}

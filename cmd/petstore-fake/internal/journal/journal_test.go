@@ -55,10 +55,10 @@ func (j testJournal) callAs(key, method, path, body string) {
 func (j testJournal) entries() (list []Entry) {
 	j.t.Helper()
 	j.Update()
-	for seq, status := range j.NewestFirst() {
-		e, ok := j.Entry(seq)
+	for one := range j.NewestFirst() {
+		e, ok := j.Entry(one.Seq)
 		require.True(j.t, ok)
-		require.Equal(j.t, e.StatusCode, status)
+		require.Equal(j.t, e.StatusCode, one.Status)
 		list = append(list, e)
 	}
 	slices.Reverse(list)

@@ -37,9 +37,8 @@ type Page struct {
 	open    context.Context // ends when the page is closed
 	close   func()
 
-	mu      sync.Mutex
-	traffic traffic
-	wake    chan struct{} // closed at the next change; nil while no stream waits
+	mu   sync.Mutex
+	wake chan struct{} // closed at the next change; nil while no stream waits
 }
 
 // New returns the page of a fake, which must call Changed for each change of its journal.
@@ -52,16 +51,6 @@ func New(srv *fakecontrol.Server) *Page {
 // Ahead returns how far the service's time is ahead of the machine's, in whole seconds, since the
 // two clocks are not read at the same moment.
 func (p *Page) Ahead() time.Duration { return time.Until(p.srv.Now()).Round(time.Second) }
-
-// Answered records the response to a request of the service, with status 0 if there was none.
-func (p *Page) Answered(r *http.Request, status int, h http.Header) {
-	_, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	number := p.srv.KeyNumber(key)
-	p.mu.Lock()
-	p.traffic.add(p.srv.Now(), number, status, h)
-	p.mu.Unlock()
-	p.Changed()
-}
 
 // Changed wakes the streams of events. It is called when the journal or the state has changed.
 func (p *Page) Changed() {
@@ -81,14 +70,6 @@ func (p *Page) changed() <-chan struct{} {
 		p.wake = make(chan struct{})
 	}
 	return p.wake
-}
-
-// Restart puts the fake and the traffic back to the start.
-func (p *Page) Restart() {
-	p.Journal.Restart()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.traffic = traffic{}
 }
 
 // Close ends the streams of events, which do not end by themselves.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 )
@@ -154,48 +156,33 @@ func TestParts_faults(t *testing.T) {
 
 func TestChart(t *testing.T) {
 	t.Parallel()
-	t.Run("stacks the kinds of responses and marks the ends of windows", func(t *testing.T) {
-		t.Parallel()
-		var traffic traffic
-		now := time.Unix(1_900_000_002, 0)
-		h := http.Header{"X-Ratelimit-Limit": {"9"}, "X-Ratelimit-Remaining": {"8"}, "X-Ratelimit-Reset": {"1900000060"}}
-		for i, status := range []int{200, 304, 404, 429, 500, 0} {
-			traffic.add(now, 1+i%2, status, h)
-		}
-		c := traffic.chart(now.Add(time.Minute), 1)
-		assert.Equal(t, []bar{{"fine", 235, 0, 2}, {"refused", 235, 2, 1}, {"limited", 235, 3, 1}, {"failed", 235, 4, 1}, {"lost", 235, 5, 1}}, c.Bars)
-		assert.Equal(t, 6, c.Peak)
-		assert.Equal(t, map[int64]bool{295: true}, c.Ends)
-		assert.Empty(t, traffic.chart(now, 1).Ends, "the window has not ended yet")
-		assert.Empty(t, traffic.chart(now.Add(time.Minute), 3).Ends, "no response of this key")
-		assert.Empty(t, traffic.chart(now.Add(6*time.Minute), 1).Bars)
-	})
-	t.Run("counts at any time that a clock can show", func(t *testing.T) {
-		t.Parallel()
-		for _, unix := range []int64{0, 1, 299, 300, -1, -3600} {
-			var traffic traffic
-			traffic.add(time.Unix(unix, 0), 1, 200, nil)
-			assert.Len(t, traffic.chart(time.Unix(unix, 0), 1).Bars, 1, "%d", unix)
-		}
-	})
-	t.Run("is bounded", func(t *testing.T) {
-		t.Parallel()
-		var traffic traffic
-		now := time.Unix(1_900_000_000, 0)
-		for range 10_000 {
-			now = now.Add(slotSeconds * time.Second)
-			traffic.add(now, 1, http.StatusServiceUnavailable, nil)
-		}
-		assert.Len(t, traffic.chart(now, 1).Bars, slotCount)
-	})
-	t.Run("is empty after a restart", func(t *testing.T) {
-		t.Parallel()
-		p := newTestPage(t, "")
-		p.call("GET", "/v1/pets", "")
-		assert.Contains(t, p.parts(""), `<rect class="fine"`)
-		p.Restart()
-		assert.NotContains(t, p.parts(""), `<rect class="fine"`)
-	})
+	now := time.Unix(1_900_000_002, 0)
+	var all []journal.Summary
+	for i, status := range []int{200, 304, 404, 429, 500, 0} {
+		all = append(all, journal.Summary{Key: 1 + i%2, Status: status, Ended: now, Reset: time.Unix(1_900_000_060, 0)})
+	}
+	all = append(all, journal.Summary{Key: 1}) // has no response yet
+	requests := slices.Values(all)
+	c := newChart(requests, now.Add(time.Minute), 1)
+	assert.Equal(t, []bar{{"fine", 235, 0, 2}, {"refused", 235, 2, 1}, {"limited", 235, 3, 1}, {"failed", 235, 4, 1}, {"lost", 235, 5, 1}}, c.Bars)
+	assert.Equal(t, 6, c.Peak)
+	assert.Equal(t, map[int64]bool{295: true}, c.Ends)
+	assert.Empty(t, newChart(requests, now, 1).Ends, "the window has not ended yet")
+	assert.Empty(t, newChart(requests, now.Add(time.Minute), 3).Ends, "no response of this key")
+	assert.Empty(t, newChart(requests, now.Add(6*time.Minute), 1).Bars)
+	assert.Empty(t, newChart(requests, now.Add(-time.Minute), 1).Bars, "the clock was set back")
+	for _, unix := range []int64{0, 1, 299, 300} {
+		at := time.Unix(unix, 0)
+		assert.Len(t, newChart(slices.Values([]journal.Summary{{Ended: at}}), at, 1).Bars, 1, "%d", unix)
+	}
+
+	p := newTestPage(t, "")
+	p.call("GET", "/v1/pets", "")
+	assert.Contains(t, p.parts(""), `<rect class="fine"`)
+	p.srv.Advance(time.Minute)
+	assert.Regexp(t, `<path class="end" d="M\d+ 0V1">`, p.parts(""))
+	p.Journal.Restart()
+	assert.NotContains(t, p.parts(""), `<rect class="fine"`)
 }
 
 func TestEvents(t *testing.T) {

@@ -84,9 +84,7 @@ func (p *Page) state(r *http.Request) (*state, error) {
 	if e, ok := p.Journal.Entry(open); ok {
 		s.Detail = s.detail(e, senders)
 	}
-	p.mu.Lock()
-	s.Chart = p.traffic.chart(s.Now, s.Key.ID)
-	p.mu.Unlock()
+	s.Chart = newChart(p.Journal.NewestFirst(), s.Now, s.Key.ID)
 	all := p.srv.Pets()
 	s.Pets, s.PetCount = slices.Clone(all[max(len(all)-maxListed, 0):]), len(all)
 	slices.Reverse(s.Pets)
@@ -99,16 +97,16 @@ func (s *state) addRows(filter journal.Filter, senders map[int]string) {
 		s.Kinds[i] = kindCount{Class: k.Class, Text: k.Text, Find: k.Find}
 	}
 	s.OneKey = true
-	for seq, status := range s.page.Journal.NewestFirst() {
+	for one := range s.page.Journal.NewestFirst() {
 		s.Total++
-		if !s.page.Journal.Fits(filter, seq) {
+		if !s.page.Journal.Fits(filter, one.Seq) {
 			continue
 		}
-		if s.Kinds[kindOf(status)].N++; !filter.FitsStatus(status) {
+		if s.Kinds[kindOf(one.Status)].N++; !filter.FitsStatus(one.Status) {
 			continue
 		}
 		if s.Fit++; len(s.Rows) < maxRows {
-			e, _ := s.page.Journal.Entry(seq)
+			e, _ := s.page.Journal.Entry(one.Seq)
 			s.Rows = append(s.Rows, newRow(e, senders))
 			s.OneKey = s.OneKey && s.Rows[0].Sender == s.Rows[len(s.Rows)-1].Sender
 		}

@@ -63,17 +63,6 @@ func raw(t *testing.T, host, text string) string {
 	return strings.TrimSpace(line)
 }
 
-// deadlines is a ResponseWriter that remembers the deadlines of reading.
-type deadlines struct {
-	http.ResponseWriter
-	set []time.Time
-}
-
-func (d *deadlines) SetReadDeadline(t time.Time) error {
-	d.set = append(d.set, t)
-	return nil
-}
-
 func TestServer(t *testing.T) {
 	t.Parallel()
 	t.Run("responds on raw connections", func(t *testing.T) {
@@ -104,21 +93,4 @@ func TestServer(t *testing.T) {
 		assert.False(t, hs.Protocols.HTTP2())
 		assert.False(t, hs.Protocols.UnencryptedHTTP2())
 	})
-}
-
-func TestBoundBody(t *testing.T) {
-	t.Parallel()
-	d := &deadlines{}
-	r := request(t, http.MethodPost, "/v1/pets", "text")
-	boundBody(d, r)
-	require.Len(t, d.set, 1)
-	assert.WithinRange(t, d.set[0], time.Now(), time.Now().Add(bodyTimeout))
-	_, err := io.ReadAll(r.Body)
-	require.NoError(t, err)
-	require.Len(t, d.set, 2)
-	assert.Zero(t, d.set[1])
-
-	none := &deadlines{}
-	boundBody(none, request(t, http.MethodGet, "/v1/pets", ""))
-	assert.Empty(t, none.set)
 }
