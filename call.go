@@ -53,7 +53,7 @@ type progress struct {
 	attempts   atomic.Int32 // number of attempts begun
 	waited     atomic.Int64 // time waited for the rate limit, in ns
 	free       atomic.Int64 // time in the current Acquire that WithMaxWait does not count, in ns
-	waiting    atomic.Bool  // the call counts in tracer.waiting
+	waiting    atomic.Bool  // the call counts in Client.waiting
 	keyRefused atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
 	keyID      atomic.Pointer[string]
 
@@ -132,9 +132,9 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 // cancel at the end.
 func (k *call) start() context.CancelFunc {
 	k.ctx = context.WithValue(k.ctx, callKey{}, k)
-	if tracer := &k.client.tracer; tracer.on() {
+	if traces := k.client.traces; len(traces) > 0 {
 		k.begun, k.traced = time.Now(), k.ctx
-		callStart(&k.traced, tracer.traces, k.describe())
+		callStart(&k.traced, traces, k.describe())
 		k.ctx = context.WithValue(k.traced, callKey{}, k) // the functions may return any context
 	}
 	cancel := func() {}
@@ -155,7 +155,7 @@ func (k *call) start() context.CancelFunc {
 // done calls the CallDone functions.
 func (k *call) done(err error) {
 	if k.traced != nil {
-		k.client.tracer.callDone(k.traced, CallDoneInfo{k.describe(), time.Since(k.begun), err})
+		k.client.trace.CallDone(k.traced, CallDoneInfo{k.describe(), time.Since(k.begun), err})
 	}
 }
 
@@ -212,9 +212,9 @@ func (k *call) ended() error {
 // startWait calls the WaitStart functions, and returns the function that calls the WaitDone
 // functions.
 func (k *call) startWait(w Wait) (done func(free time.Duration)) {
-	begun, tracer := time.Now(), &k.client.tracer
+	begun := time.Now()
 	if !k.progress.waiting.Swap(true) {
-		tracer.waiting.Add(1)
+		k.client.waiting.Add(1)
 	}
 	var ended atomic.Bool
 	end := func(free time.Duration) {
@@ -224,7 +224,7 @@ func (k *call) startWait(w Wait) (done func(free time.Duration)) {
 		k.stopWaiting()
 		k.progress.free.Add(int64(max(0, free)))
 		w.Call, w.Duration = k.describe(), time.Since(begun)
-		tracer.waitDone(k.ctx, w)
+		k.client.trace.WaitDone(k.ctx, w)
 	}
 	defer func() {
 		if done == nil {
@@ -232,14 +232,14 @@ func (k *call) startWait(w Wait) (done func(free time.Duration)) {
 		}
 	}()
 	w.Call, w.Duration = k.describe(), 0
-	tracer.waitStart(k.ctx, w)
+	k.client.trace.WaitStart(k.ctx, w)
 	return end
 }
 
 // stopWaiting ends the wait of the call in LimitInfo.Waiting.
 func (k *call) stopWaiting() {
 	if k.progress.waiting.Swap(false) {
-		k.client.tracer.waiting.Add(-1)
+		k.client.waiting.Add(-1)
 	}
 }
 

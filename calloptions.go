@@ -149,7 +149,7 @@ type clientConfig struct {
 	insecureHTTP     bool
 	maxResponseBytes int64
 	limiter          Limiter
-	traces           []func() *ClientTrace // one for each client
+	traces           []func(*keys) *ClientTrace // one for each client
 	wraps            []func(http.RoundTripper) http.RoundTripper
 	call             callConfig
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -28,10 +27,10 @@ type Client struct {
 	key     credential.Source
 	rotates bool                   // key calls the function of WithAPIKeyFunc
 	used    atomic.Pointer[string] // Call.KeyID of the key that was used last
-	keys    perKey[keyState]
-	tracer  tracer
-
-	jarTaken atomic.Bool // the jar of WithHTTPClient has a key
+	keys    keys
+	waiting atomic.Int64 // number of calls that wait
+	traces  []*ClientTrace
+	trace   ClientTrace // calls the functions of all traces, but for CallStart
 }
 
 // shared is what clients with different keys share; see ForKey.
@@ -94,14 +93,21 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent(config.product)}},
 	}
 	s.http2.Store(sends.MayUseHTTP2(base))
-	return newClientOf(s, key, config.keyFunc != nil), nil
+	return newClientOf(s, key, config.keyFunc != nil, config.jar), nil
 }
 
-func newClientOf(s *shared, key credential.Source, rotates bool) *Client {
+func newClientOf(s *shared, key credential.Source, rotates bool, jar http.CookieJar) *Client {
 	c := &Client{shared: s, key: key, rotates: rotates}
-	for _, trace := range s.config.traces {
-		c.tracer.traces = append(c.tracer.traces, trace())
+	c.keys.jar = jar
+	if !rotates {
+		key, _ := key(nil) // a key that is always the same comes without an error
+		c.used.Store(key.ID)
+		c.keys.of(*key.ID)
 	}
+	for _, trace := range s.config.traces {
+		c.traces = append(c.traces, trace(&c.keys))
+	}
+	c.trace = joined(c.traces)
 	return c
 }
 
@@ -167,9 +173,11 @@ func (c *Client) ForKey(apiKey string) (*Client, error) {
 	if err != nil {
 		return nil, withOperation(err, "ForKey")
 	}
-	other := newClientOf(c.shared, key, false)
-	other.jarTaken.Store(true)
-	return other, nil
+	jar := c.shared.config.jar
+	if jar != nil {
+		jar = newJar()
+	}
+	return newClientOf(c.shared, key, false, jar), nil
 }
 
 // CloseIdleConnections closes the idle connections of the client's own transport, which it shares
@@ -204,19 +212,10 @@ func (c *Client) RateLimit() RateLimit {
 // keyID returns the Call.KeyID of the client's key, or of the key that it used last; empty before
 // the first.
 func (c *Client) keyID() string {
-	switch {
-	case c == nil || c.shared == nil:
-		return ""
-	case c.used.Load() != nil:
-		return *c.used.Load()
-	case c.rotates:
+	if c == nil || c.shared == nil || c.used.Load() == nil {
 		return ""
 	}
-	key, err := c.key(nil)
-	if err != nil {
-		return ""
-	}
-	return *key.ID
+	return *c.used.Load()
 }
 
 // ReopenLimit lets the next call of each key that the client used send one request although the
@@ -225,20 +224,13 @@ func (c *Client) keyID() string {
 // that has no Reopen. A program may call it on each refusal: each time, at most one request goes
 // ahead.
 func (c *Client) ReopenLimit() {
-	id := c.keyID()
-	if id == "" {
+	if c.keyID() == "" {
 		return
 	}
-	reopen := reopener(c.shared.config.limiter)
-	if reopen == nil {
-		return
-	}
-	ids := c.keys.ids()
-	if !slices.Contains(ids, id) {
-		ids = append(ids, id)
-	}
-	for _, id := range ids {
-		reopen(id)
+	if reopen := reopener(c.shared.config.limiter); reopen != nil {
+		for _, id := range c.keys.ids() {
+			reopen(id)
+		}
 	}
 }
 

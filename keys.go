@@ -16,22 +16,33 @@ import (
 // for each of its customers has hundreds, and an entry takes less than 1 KiB.
 const maxKeys = 1000
 
-// perKey has a T for each API key, by its Call.KeyID, so that two keys of one program never meet.
-// Its zero value is empty.
-type perKey[T any] struct {
+// keys has what a client records about each of its API keys, by their Call.KeyID, so that two keys of
+// one program never meet. Its zero value is empty.
+type keys struct {
 	mu    sync.Mutex
-	found map[string]*T
+	found map[string]*keyState
+	jar   http.CookieJar // for the next new key; nil if the client keeps no cookies
 }
 
-// of returns the T of a key; a new one the first time. Beyond maxKeys it forgets another key.
-func (p *perKey[T]) of(keyID string) *T {
+// keyState is what a client records about one of its keys.
+type keyState struct {
+	lockout lockout
+	retries retry.Tokens
+	log     keyLog
+	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
+	jar     http.CookieJar            // nil for none
+}
+
+// of returns the state of a key; a new one the first time. Beyond maxKeys it forgets another key. Only
+// the first key gets the jar of WithHTTPClient, since a cookie may belong to the customer.
+func (p *keys) of(keyID string) *keyState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if v := p.found[keyID]; v != nil {
-		return v
+	if state := p.found[keyID]; state != nil {
+		return state
 	}
 	if p.found == nil {
-		p.found = make(map[string]*T)
+		p.found = make(map[string]*keyState)
 	}
 	for other := range p.found {
 		if len(p.found) < maxKeys {
@@ -39,41 +50,24 @@ func (p *perKey[T]) of(keyID string) *T {
 		}
 		delete(p.found, other)
 	}
-	v := new(T)
-	p.found[keyID] = v
-	return v
+	state := &keyState{jar: p.jar}
+	if p.jar != nil {
+		p.jar = newJar()
+	}
+	p.found[keyID] = state
+	return state
+}
+
+func newJar() http.CookieJar {
+	jar, _ := cookiejar.New(nil) // it returns no error
+	return jar
 }
 
 // ids returns the keys.
-func (p *perKey[T]) ids() []string {
+func (p *keys) ids() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Collect(maps.Keys(p.found))
-}
-
-// keyState is what a client records about one of its keys.
-type keyState struct {
-	lockout lockout
-	retries retry.Tokens
-	seen    atomic.Pointer[RateLimit] // of the last response, if there is no limiter
-	jar     http.CookieJar            // set once, by Client.jar
-	hasJar  sync.Once
-}
-
-// jar returns the cookie jar of a key; nil if the client keeps no cookies. The jar of
-// WithHTTPClient is that of the first key: each other key has one of its own, since a cookie may
-// belong to the customer.
-func (c *Client) jar(state *keyState) http.CookieJar {
-	first := c.shared.config.jar
-	if first == nil {
-		return nil
-	}
-	state.hasJar.Do(func() {
-		if state.jar = first; c.jarTaken.Swap(true) {
-			state.jar, _ = cookiejar.New(nil) // it returns no error
-		}
-	})
-	return state.jar
 }
 
 // lockout is the time during which the rate limit is closed for a key: from the first 429 or local

@@ -14,22 +14,22 @@ import (
 	"github.com/petstore/petstore-go/internal/errtext"
 )
 
-// logTrace returns the trace that writes the log. The comment of WithLogger has the table of
-// messages.
-func logTrace(logger *slog.Logger) *ClientTrace {
-	l := &clientLog{logger: logger}
+// logTrace returns the trace that writes the log of a client with those keys. The comment of WithLogger
+// has the table of messages.
+func logTrace(logger *slog.Logger, keys *keys) *ClientTrace {
+	l := &clientLog{logger: logger, keys: keys}
 	return &ClientTrace{
-		AttemptDone: l.attempt, WaitStart: l.wait, LimitClosed: l.closed, LimitOpened: l.opened,
-		CallStart: l.deprecated, CallDone: l.unknown,
+		AttemptDone: l.attempt, WaitStart: l.wait, WaitDone: l.waited, LimitClosed: l.closed, LimitOpened: l.opened,
+		CallStart: l.deprecated, CallDone: l.done,
 	}
 }
 
 // clientLog is the log of one client.
 type clientLog struct {
 	logger *slog.Logger
+	keys   *keys
 	warned atomic.Bool // about the deprecated operation
-
-	keys perKey[keyLog]
+	outage outage
 }
 
 // keyLog is what the log of a client records about one key.
@@ -67,12 +67,13 @@ func (l *clientLog) deprecated(ctx context.Context, c Call) context.Context {
 // removalOfGetPet is the day on which the service removes the operation (section 4.3).
 const removalOfGetPet = "2030-12-05"
 
-// unknown logs a call whose outcome is unknown: a person has to look for the pet.
-func (l *clientLog) unknown(ctx context.Context, info CallDoneInfo) {
+// done logs a call whose outcome is unknown: a person has to look for the pet.
+func (l *clientLog) done(ctx context.Context, info CallDoneInfo) {
 	if errors.Is(info.Err, ErrOutcomeUnknown) {
 		l.write(ctx, slog.LevelWarn, "petstore: outcome unknown", info.Call,
-			slog.Duration("duration", info.Duration), slog.String("error", errtext.Line(info.Err.Error())))
+			slog.Duration("duration", info.Duration), lineAttr("error", info.Err.Error()))
 	}
+	l.countDone(ctx, info)
 }
 
 // attempt logs each request.
@@ -80,7 +81,7 @@ func (l *clientLog) attempt(ctx context.Context, info AttemptDoneInfo) {
 	if l.logger.Enabled(ctx, slog.LevelDebug) { // or the attributes would cost each request something
 		l.write(ctx, slog.LevelDebug, "petstore: attempt", info.Call, attemptAttrs(info)...)
 	}
-	switch key := l.keys.of(info.Call.KeyID); {
+	switch key := &l.keys.of(info.Call.KeyID).log; {
 	case info.StatusCode == http.StatusTooManyRequests:
 		l.shared(ctx, key, info)
 	case info.StatusCode == http.StatusUnauthorized:
@@ -104,7 +105,7 @@ func attemptAttrs(info AttemptDoneInfo) []slog.Attr {
 		slog.Any("rate_limit", info.RateLimit),
 		slog.Duration("retry_after", info.RetryAfter))...)
 	if info.Err != nil {
-		attrs = append(attrs, slog.String("error", errtext.Line(info.Err.Error())))
+		attrs = append(attrs, lineAttr("error", info.Err.Error()))
 	}
 	return attrs
 }
@@ -132,7 +133,7 @@ func (l *clientLog) wait(ctx context.Context, w Wait) {
 // closed logs the start of each lockout; of those of a minute, which may follow each other for
 // days, one in outageQuiet.
 func (l *clientLog) closed(ctx context.Context, info LimitInfo) {
-	key, now := l.keys.of(info.Call.KeyID), time.Now()
+	key, now := &l.keys.of(info.Call.KeyID).log, time.Now()
 	key.silent.Store(info.Scope == ScopeMinute && now.Sub(time.Unix(0, key.closedAt.Load())) < outageQuiet)
 	if key.silent.Load() {
 		return
@@ -145,7 +146,7 @@ func (l *clientLog) closed(ctx context.Context, info LimitInfo) {
 
 // opened logs the end of each lockout whose start was logged.
 func (l *clientLog) opened(ctx context.Context, info LimitInfo) {
-	if !l.keys.of(info.Call.KeyID).silent.Load() {
+	if !l.keys.of(info.Call.KeyID).log.silent.Load() {
 		l.write(ctx, slog.LevelInfo, "petstore: rate limit open again", info.Call, limitAttrs(info)...)
 	}
 }
@@ -160,50 +161,49 @@ func limitAttrs(info LimitInfo) []slog.Attr {
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *APIError) LogValue() slog.Value {
-	attrs := append(errorAttrs(e, "api", e.Operation, e.CallID, e.Response),
-		slog.String("code", errtext.Line(e.Code)), slog.String("message", errtext.Line(e.Message)))
-	return slog.GroupValue(append(attrs, known(slog.Duration("retry_after", e.RetryAfter))...)...)
+	attrs := known(slog.Duration("retry_after", e.RetryAfter))
+	attrs = append([]slog.Attr{lineAttr("code", e.Code), lineAttr("message", e.Message)}, attrs...)
+	return errorValue(e, "api", e.Operation, e.CallID, e.Response, attrs...)
 }
 
 // LogValue returns the error as a group of attributes.
 func (e *RateLimitError) LogValue() slog.Value {
-	attrs := errorAttrs(e, "rate_limit", e.Operation, e.CallID, Response{RateLimit: e.RateLimit, Attempts: e.Attempts})
-	attrs = append(attrs, known(slog.String("scope", string(e.Scope)), slog.Time("retry_at", e.RetryAt))...)
+	attrs := known(slog.String("scope", string(e.Scope)), slog.Time("retry_at", e.RetryAt))
 	if last, ok := errors.AsType[*APIError](e.Err); ok {
 		attrs = append(attrs, slog.Int("status", last.StatusCode))
 	}
-	return slog.GroupValue(attrs...)
+	return errorValue(e, "rate_limit", e.Operation, e.CallID, Response{RateLimit: e.RateLimit, Attempts: e.Attempts}, attrs...)
 }
 
 // LogValue returns the error as a group of attributes, without header and body.
 func (e *ResponseError) LogValue() slog.Value {
-	attrs := errorAttrs(e, "response", e.Operation, e.CallID, e.Response)
-	return slog.GroupValue(append(attrs, slog.String("reason", errtext.Line(e.Reason)))...)
+	return errorValue(e, "response", e.Operation, e.CallID, e.Response, lineAttr("reason", e.Reason))
 }
 
 // LogValue returns the error as a group of attributes.
 func (e *TransportError) LogValue() slog.Value {
-	return slog.GroupValue(errorAttrs(e, "transport", e.Operation, e.CallID, Response{Attempts: e.Attempts})...)
+	return errorValue(e, "transport", e.Operation, e.CallID, Response{Attempts: e.Attempts})
 }
 
 // LogValue returns the error as a group of attributes.
 func (e *ArgumentError) LogValue() slog.Value {
-	attrs := append(errorAttrs(e, "argument", e.Operation, "", Response{}),
-		slog.String("argument", errtext.Line(e.Argument)), slog.String("reason", errtext.Line(e.Reason)))
-	return slog.GroupValue(attrs...)
+	return errorValue(e, "argument", e.Operation, "", Response{}, lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
-// errorAttrs returns the attributes that all errors have.
-func errorAttrs(err callError, kind, operation, callID string, r Response) []slog.Attr {
+func lineAttr(key, text string) slog.Attr { return slog.String(key, errtext.Line(text)) }
+
+// errorValue returns the attributes that all errors have, and more.
+func errorValue(err callError, kind, operation, callID string, r Response, more ...slog.Attr) slog.Value {
 	attrs := []slog.Attr{
 		slog.String("operation", operation),
 		slog.String("kind", kind),
 		slog.String("error", err.Error()),
 		slog.Int("attempts", r.Attempts),
 	}
-	return append(attrs, known(
+	attrs = append(attrs, known(
 		slog.String("call_id", callID),
 		slog.Int("status", r.StatusCode),
 		slog.Any("rate_limit", r.RateLimit),
 		slog.Bool("outcome_unknown", err.Is(ErrOutcomeUnknown)))...)
+	return slog.GroupValue(append(attrs, more...)...)
 }

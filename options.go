@@ -57,8 +57,7 @@ func WithHTTPClient(hc *http.Client) Option {
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(c *clientConfig) error {
 		if l != nil {
-			c.traces = append(c.traces,
-				func() *ClientTrace { return logTrace(l) }, func() *ClientTrace { return outageTrace(l) })
+			c.traces = append(c.traces, func(k *keys) *ClientTrace { return logTrace(l, k) })
 		}
 		return nil
 	})
@@ -160,7 +159,7 @@ func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 func WithTrace(t *ClientTrace) Option {
 	return nonNil("WithTrace", t == nil, func(c *clientConfig) {
 		trace := *t
-		c.traces = append(c.traces, func() *ClientTrace { return &trace })
+		c.traces = append(c.traces, func(*keys) *ClientTrace { return &trace })
 	})
 }
 

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/petstore/petstore-go/internal/errtext"
 )
 
 const (
@@ -24,10 +22,9 @@ const (
 	outageQuiet = time.Hour
 )
 
-// outageLog logs what lasts: that all calls fail, or that calls wait in each minute.
-type outageLog struct {
-	*clientLog
-
+// outage is what the log records about what lasts: that all calls fail, or that calls wait in each
+// minute.
+type outage struct {
 	mu       sync.Mutex
 	failed   int       // calls in a row, or since the outage began
 	failing  time.Time // when the first of them ended
@@ -39,60 +36,55 @@ type outageLog struct {
 	queuedAt time.Time // when that was logged
 }
 
-func outageTrace(logger *slog.Logger) *ClientTrace {
-	l := &outageLog{clientLog: &clientLog{logger: logger}}
-	return &ClientTrace{CallDone: l.done, WaitDone: l.waitDone}
-}
-
-// done counts failures. Those that the caller, or the rate limit, is the reason for say nothing.
-func (l *outageLog) done(ctx context.Context, info CallDoneInfo) {
-	err := info.Err
+// countDone counts failures in a row. Those that the caller, or the rate limit, is the reason for
+// say nothing.
+func (l *clientLog) countDone(ctx context.Context, info CallDoneInfo) {
+	err, o, now := info.Err, &l.outage, time.Now()
 	if errors.Is(err, ErrRateLimited) || errors.Is(err, context.Canceled) {
 		return
 	}
-	works := err == nil || errors.Is(err, ErrBadRequest) || errors.Is(err, ErrNotFound)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	if works {
-		if l.worked++; l.worked == 1 {
-			l.working = now
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err == nil || errors.Is(err, ErrBadRequest) || errors.Is(err, ErrNotFound) {
+		if o.worked++; o.worked == 1 {
+			o.working = now
 		}
-		if !l.failedAt.IsZero() {
-			if l.worked < manySuccesses && now.Sub(l.working) < recovered {
+		if !o.failedAt.IsZero() {
+			if o.worked < manySuccesses && now.Sub(o.working) < recovered {
 				return
 			}
 			l.write(ctx, slog.LevelInfo, "petstore: calls succeed again", info.Call,
-				slog.Int("failed", l.failed), slog.Duration("duration", l.working.Sub(l.failing)))
+				slog.Int("failed", o.failed), slog.Duration("duration", o.working.Sub(o.failing)))
 		}
-		l.failed, l.failedAt = 0, time.Time{}
+		o.failed, o.failedAt = 0, time.Time{}
 		return
 	}
-	l.worked = 0
-	if l.failed++; l.failed == 1 {
-		l.failing = now
+	o.worked = 0
+	if o.failed++; o.failed == 1 {
+		o.failing = now
 	}
-	if l.failed >= manyFailures && now.Sub(l.failedAt) >= outageQuiet {
-		l.failedAt = now
-		l.write(ctx, slog.LevelWarn, "petstore: calls fail", info.Call, slog.Int("failed", l.failed),
-			slog.Duration("duration", now.Sub(l.failing)), slog.String("error", errtext.Line(err.Error())))
+	if o.failed >= manyFailures && now.Sub(o.failedAt) >= outageQuiet {
+		o.failedAt = now
+		l.write(ctx, slog.LevelWarn, "petstore: calls fail", info.Call, slog.Int("failed", o.failed),
+			slog.Duration("duration", now.Sub(o.failing)), lineAttr("error", err.Error()))
 	}
 }
 
-func (l *outageLog) waitDone(ctx context.Context, w Wait) {
+// waited logs that calls wait for windows for a long time.
+func (l *clientLog) waited(ctx context.Context, w Wait) {
 	if w.Reason != WaitMinute && w.Reason != WaitBackground {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	if begun := now.Add(-w.Duration); begun.Sub(l.waitedAt) > time.Minute {
-		l.queueing = begun
+	o, now := &l.outage, time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if begun := now.Add(-w.Duration); begun.Sub(o.waitedAt) > time.Minute {
+		o.queueing = begun
 	}
-	l.waitedAt = now
-	if now.Sub(l.queueing) >= longQueue && now.Sub(l.queuedAt) >= outageQuiet {
-		l.queuedAt = now
+	o.waitedAt = now
+	if now.Sub(o.queueing) >= longQueue && now.Sub(o.queuedAt) >= outageQuiet {
+		o.queuedAt = now
 		l.write(ctx, slog.LevelInfo, "petstore: calls wait", w.Call, slog.String("reason", string(w.Reason)),
-			slog.Int("waiting", w.Waiting), slog.Duration("duration", now.Sub(l.queueing)))
+			slog.Int("waiting", w.Waiting), slog.Duration("duration", now.Sub(o.queueing)))
 	}
 }

@@ -163,15 +163,14 @@ func (a *attempt) acquire(asked time.Time) error {
 func (a *attempt) reportRefusal(err error) {
 	k := a.call
 	e, ok := errors.AsType[*RateLimitError](err)
-	if !ok || !k.client.tracer.on() || !e.RetryAt.After(time.Now()) || k.ended() != nil {
+	if !ok || len(k.client.traces) == 0 || !e.RetryAt.After(time.Now()) || k.ended() != nil {
 		return
 	}
 	left := e.RateLimit.Remaining
 	if e.Scope == ScopeBan {
 		left = -1
 	}
-	info := LimitInfo{Call: k.describe(), Scope: e.Scope, Until: e.RetryAt}
-	k.client.tracer.limitClosed(k.ctx, info, a, left)
+	a.reportLockout(LimitInfo{Scope: e.Scope, Until: e.RetryAt}, left)
 }
 
 // realError returns err, or nil if err holds a nil pointer: a Limiter that declares its error as a

@@ -120,9 +120,7 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 	var observation Observation               // not tried
 	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
 	k := a.call
-	if tracer := &k.client.tracer; tracer.on() {
-		tracer.attemptStart(k.ctx, a.describe())
-	}
+	k.client.trace.AttemptStart(k.ctx, a.describe())
 	a.prepare(ctx, cancel, outer)
 	observation = Observation{Delivery: DeliveryNoResponse, Sent: a.ready}
 	resp, err := a.transport() // readBody closes it
@@ -175,7 +173,7 @@ func (a *attempt) prepare(ctx context.Context, cancel context.CancelFunc, outer 
 		h["Content-Type"] = h["Accept"]
 	}
 	a.request.Header = h
-	if jar := k.client.jar(a.keyState); jar != nil {
+	if jar := a.keyState.jar; jar != nil {
 		for _, cookie := range jar.Cookies(&k.url) {
 			a.request.AddCookie(cookie)
 		}
@@ -205,7 +203,7 @@ func (a *attempt) observe(resp *http.Response) {
 		seen := a.response.RateLimit // a copy: taking the field's address would keep the attempt
 		a.keyState.seen.Store(&seen)
 	}
-	if jar := k.client.jar(a.keyState); jar != nil {
+	if jar := a.keyState.jar; jar != nil {
 		if cookies := resp.Cookies(); len(cookies) > 0 {
 			jar.SetCookies(&k.url, cookies)
 		}

@@ -3,7 +3,6 @@ package petstore
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
 )
 
@@ -159,14 +158,6 @@ const (
 	WaitRetryAfter WaitReason = "retry_after" // the Retry-After of a 429 or 503; no limit is known
 )
 
-// tracer reports the events of a client's calls to its traces.
-type tracer struct {
-	traces  []*ClientTrace
-	waiting atomic.Int64 // number of calls that wait
-}
-
-func (t *tracer) on() bool { return len(t.traces) > 0 }
-
 // each calls one function of each trace, in the order of the options, and of the later ones also if
 // one panics: a trace that got the start of something gets its end.
 func each[T any](
@@ -181,36 +172,23 @@ func each[T any](
 	}
 }
 
-func (t *tracer) attemptStart(ctx context.Context, c Call) {
-	each(ctx, t.traces, c, func(t *ClientTrace) func(context.Context, Call) { return t.AttemptStart })
+// ofAll returns a function that calls one function of each trace.
+func ofAll[T any](
+	traces []*ClientTrace, function func(*ClientTrace) func(context.Context, T),
+) func(context.Context, T) {
+	return func(ctx context.Context, info T) { each(ctx, traces, info, function) }
 }
 
-func (t *tracer) attemptDone(ctx context.Context, info AttemptDoneInfo) {
-	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, AttemptDoneInfo) { return t.AttemptDone })
-}
-
-func (t *tracer) waitStart(ctx context.Context, w Wait) {
-	each(ctx, t.traces, w, func(t *ClientTrace) func(context.Context, Wait) { return t.WaitStart })
-}
-
-func (t *tracer) waitDone(ctx context.Context, w Wait) {
-	each(ctx, t.traces, w, func(t *ClientTrace) func(context.Context, Wait) { return t.WaitDone })
-}
-
-// limitClosed calls the LimitClosed functions if the response to a, or the refusal of a, begins a
-// lockout of its key. left is what the limit had left for a refusal, else -1.
-func (t *tracer) limitClosed(ctx context.Context, info LimitInfo, a *attempt, left int) {
-	info.Waiting = int(t.waiting.Load())
-	if a.keyState.lockout.close(info, left, a.lockouts) {
-		each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitClosed })
-	}
-}
-
-// limitOpened calls the LimitOpened functions if the response to a shows the end of a lockout.
-func (t *tracer) limitOpened(ctx context.Context, a *attempt) {
-	if info, was := a.keyState.lockout.open(a.ready, a.response.RateLimit.Remaining, a.lockouts); was {
-		info.Call, info.Waiting = a.describe(), int(t.waiting.Load())
-		each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitOpened })
+// joined returns a trace whose functions, but for CallStart, call those of all traces.
+func joined(traces []*ClientTrace) ClientTrace {
+	return ClientTrace{
+		CallDone:     ofAll(traces, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone }),
+		WaitStart:    ofAll(traces, func(t *ClientTrace) func(context.Context, Wait) { return t.WaitStart }),
+		WaitDone:     ofAll(traces, func(t *ClientTrace) func(context.Context, Wait) { return t.WaitDone }),
+		AttemptStart: ofAll(traces, func(t *ClientTrace) func(context.Context, Call) { return t.AttemptStart }),
+		AttemptDone:  ofAll(traces, func(t *ClientTrace) func(context.Context, AttemptDoneInfo) { return t.AttemptDone }),
+		LimitClosed:  ofAll(traces, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitClosed }),
+		LimitOpened:  ofAll(traces, func(t *ClientTrace) func(context.Context, LimitInfo) { return t.LimitOpened }),
 	}
 }
 
@@ -228,27 +206,35 @@ func callStart(ctx *context.Context, traces []*ClientTrace, c Call) {
 	}
 }
 
-func (t *tracer) callDone(ctx context.Context, info CallDoneInfo) {
-	each(ctx, t.traces, info, func(t *ClientTrace) func(context.Context, CallDoneInfo) { return t.CallDone })
-}
-
 // reportLimit reports to the traces if the response closes or opens the rate limit.
 func (a *attempt) reportLimit() {
-	k := a.call
-	switch tracer := &k.client.tracer; {
-	case !tracer.on() || a.response.StatusCode == 0:
+	switch c := a.call.client; {
+	case len(c.traces) == 0 || a.response.StatusCode == 0:
 	case a.response.StatusCode == http.StatusTooManyRequests:
-		info := LimitInfo{Call: a.describe(), Scope: a.scope(), Until: opensAt(a.response)}
-		tracer.limitClosed(k.ctx, info, a, -1)
+		a.reportLockout(LimitInfo{Scope: a.scope(), Until: opensAt(a.response)}, -1)
 	default:
-		tracer.limitOpened(k.ctx, a)
+		info, ended := a.keyState.lockout.open(a.ready, a.response.RateLimit.Remaining, a.lockouts)
+		if ended {
+			info.Call, info.Waiting = a.describe(), int(c.waiting.Load())
+			c.trace.LimitOpened(a.call.ctx, info)
+		}
+	}
+}
+
+// reportLockout reports to the traces if the response to a, or the refusal of a, begins a lockout of
+// its key. left is what the limit had left for a refusal, else -1.
+func (a *attempt) reportLockout(info LimitInfo, left int) {
+	c := a.call.client
+	info.Call, info.Waiting = a.call.describe(), int(c.waiting.Load())
+	if a.keyState.lockout.close(info, left, a.lockouts) {
+		c.trace.LimitClosed(a.call.ctx, info)
 	}
 }
 
 // reportDone reports the end of the attempt to the traces.
 func (a *attempt) reportDone() {
-	if tracer := &a.call.client.tracer; tracer.on() {
-		tracer.attemptDone(a.call.ctx, AttemptDoneInfo{
+	if c := a.call.client; len(c.traces) > 0 {
+		c.trace.AttemptDone(a.call.ctx, AttemptDoneInfo{
 			Call:       a.describe(),
 			Duration:   time.Since(a.ready),
 			StatusCode: a.response.StatusCode,
