@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +17,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 func TestRateLimitedCall(t *testing.T) {
@@ -29,7 +24,7 @@ func TestRateLimitedCall(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict(),
 				fake.WithLatency(100*time.Millisecond))
-			var log lockedBuilder
+			var log bytes.Buffer
 			client := server.Client(petstore.WithLogger(logTo(&log, slog.LevelDebug, asText)))
 			var group sync.WaitGroup
 			for range 5 {
@@ -66,62 +61,6 @@ func TestRateLimitedCall(t *testing.T) {
 			time.Sleep(15 * time.Hour)
 			require.NoError(t, list(client), "the next day, the client works again")
 		})
-	})
-	t.Run("sends nothing until the ban is over", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			server := fake.NewTestServer(t)
-			client := server.Client()
-			require.NoError(t, list(client))
-			server.BanKey(server.APIKey(), time.Hour)
-			err := list(client)
-			limited, ok := errors.AsType[*petstore.RateLimitError](err)
-			require.True(t, ok, "%T: %v", err, err)
-			assert.Positive(t, limited.Attempts)
-			_, ok = errors.AsType[*petstore.APIError](err)
-			assert.True(t, ok)
-			for range 5 {
-				require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-			}
-			assert.Len(t, server.Requests(), 2)
-			time.Sleep(61 * time.Minute)
-			require.NoError(t, list(client))
-		})
-	})
-}
-
-// lockedBuilder is a strings.Builder that may be read while a handler of slog writes to it.
-type lockedBuilder struct {
-	mu sync.Mutex
-	strings.Builder
-}
-
-func (b *lockedBuilder) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Builder.Write(p)
-}
-
-func (b *lockedBuilder) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Builder.String()
-}
-
-func TestWithLimiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree), fake.WithBan(1, time.Hour), fake.WithStrict())
-		limiter := petstore.NewLimiter()
-		start := time.Now()
-		var group sync.WaitGroup
-		for range 2 {
-			client := server.Client(petstore.WithLimiter(limiter))
-			for range 60 {
-				group.Go(func() { assert.NoError(t, list(client)) })
-			}
-		}
-		group.Wait()
-		assert.Zero(t, server.Usage(server.APIKey()).Limited)
-		assert.InDelta(t, 60, time.Since(start).Seconds(), 2)
 	})
 }
 
@@ -206,98 +145,4 @@ func TestDoStaysBelowTheBaseURL(t *testing.T) {
 	_, err = client.Do(t.Context(), "POST", "pets", nil, struct{}{})
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
 	assert.Empty(t, service.sent())
-}
-
-// orders is a service with a further path, orders, under the limits of a fake. It loses each seventh
-// response, half of them before the request was carried out.
-type orders struct {
-	*fake.Server
-	requests atomic.Int64
-	mu       sync.Mutex
-	posts    map[string]int // by their bodies
-}
-
-func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	if r.Method == http.MethodPost {
-		o.mu.Lock()
-		o.posts[string(body)]++
-		o.mu.Unlock()
-	}
-	n := o.requests.Add(1)
-	if n%14 == 0 {
-		panic(http.ErrAbortHandler)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.URL.Path = strings.Replace(r.URL.Path, "orders", "pets", 1)
-	o.Server.ServeHTTP(w, r)
-	if n%7 == 0 {
-		panic(http.ErrAbortHandler)
-	}
-}
-
-// RoundTrip is the service as a transport of the user.
-func (o *orders) RoundTrip(r *http.Request) (resp *http.Response, err error) {
-	defer func() {
-		if recover() != nil {
-			err = io.ErrUnexpectedEOF
-		}
-	}()
-	w := httptest.NewRecorder()
-	o.ServeHTTP(w, r.Clone(r.Context()))
-	return w.Result(), nil
-}
-
-func TestDoBesideOtherCalls(t *testing.T) {
-	for name, http2 := range map[string]bool{"over HTTP/1": false, "over HTTP/2": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			loopback.Need(t)
-			service := &orders{Server: fake.NewTestServer(t), posts: map[string]int{}}
-			server := httptest.NewUnstartedServer(service)
-			server.EnableHTTP2 = http2
-			server.StartTLS()
-			t.Cleanup(server.Close)
-			callAndDo(t, service, server.URL, server.Client())
-		})
-	}
-	t.Run("through a transport of the user, over several windows", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			service := &orders{Server: fake.NewTestServer(t, fake.WithPlan(fake.PlanFree)), posts: map[string]int{}}
-			callAndDo(t, service, "https://service.test", &http.Client{Transport: service})
-		})
-	})
-}
-
-// callAndDo has 64 goroutines call the service, half of them through Do.
-func callAndDo(t *testing.T, service *orders, url string, hc *http.Client) {
-	t.Helper()
-	client, err := petstore.NewClient(url+"/v1", fake.DefaultAPIKey, petstore.WithHTTPClient(hc), petstore.WithMaxWait(time.Hour))
-	require.NoError(t, err)
-	var created atomic.Int64
-	var group sync.WaitGroup
-	for n := range 32 {
-		group.Go(func() {
-			for range 6 {
-				_ = list(client)
-			}
-		})
-		group.Go(func() {
-			for round := range 6 {
-				pet := petstore.NewPet{Name: fmt.Sprintf("%d-%d", n, round), CategoryID: 1}
-				_, err := client.Do(t.Context(), http.MethodPost, "orders", pet, nil)
-				assert.Equal(t, err != nil, errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
-				if err == nil {
-					created.Add(1)
-				}
-			}
-		})
-	}
-	group.Wait()
-	service.AssertNoLimited(t)
-	assert.Greater(t, created.Load(), int64(32*4))
-	assert.LessOrEqual(t, int(created.Load()), len(service.posts))
-	for body, times := range service.posts {
-		assert.Equal(t, 1, times, body)
-	}
 }

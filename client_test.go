@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -226,10 +224,15 @@ func TestClientForKey(t *testing.T) {
 		opts = append(opts, fake.WithKey(fmt.Sprintf("key-%d", n), fake.PlanFree))
 	}
 	server := fake.NewTestServer(t, opts...)
-	tap := new(wiretap)
+	var open atomic.Int64
 	client, err := petstore.NewClient(server.URL(), "key-0", petstore.WithTransport(func(own http.RoundTripper) http.RoundTripper {
-		own.(*http.Transport).DialContext = tap.dial
-		return own
+		clone := own.(*http.Transport).Clone()
+		clone.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			open.Add(1)
+			return closing{conn, sync.OnceFunc(func() { open.Add(-1) })}, err
+		}
+		return clone
 	}))
 	require.NoError(t, err)
 	var group sync.WaitGroup
@@ -240,9 +243,9 @@ func TestClientForKey(t *testing.T) {
 	}
 	group.Wait()
 	assert.LessOrEqual(t, server.Usage("key-7").Minute, 1)
-	assert.Eventually(t, func() bool { return tap.open() <= 64 }, 10*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { return open.Load() <= 64 }, 10*time.Second, time.Millisecond)
 	client.CloseIdleConnections() // TestMain looks for goroutines
-	assert.Eventually(t, func() bool { return tap.open() == 0 }, 10*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { return open.Load() == 0 }, 10*time.Second, time.Millisecond)
 
 	_, err = client.ForKey("two words")
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
@@ -256,6 +259,17 @@ func TestClientForKey(t *testing.T) {
 	require.NoError(t, err)
 	client.CloseIdleConnections()
 	assert.Zero(t, own.closed.Load(), "the transport is the caller's")
+}
+
+// closing is a connection that reports when it is closed.
+type closing struct {
+	net.Conn
+	closed func()
+}
+
+func (c closing) Close() error {
+	c.closed()
+	return c.Conn.Close()
 }
 
 // countsCloses is a transport that counts the calls of CloseIdleConnections.
@@ -360,40 +374,4 @@ func (started) CallStarted(ctx context.Context, _ petstore.Call) (context.Contex
 func TestTransportOfVersion01IsRefused(t *testing.T) {
 	_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{Transport: started{}}))
 	require.EqualError(t, err, "petstore: NewClient: WithHTTPClient: the Transport has CallStarted; use WithTrace")
-}
-
-func TestCloseIdleConnectionsOfAClone(t *testing.T) {
-	loopback.Need(t)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, "[]")
-	}))
-	defer server.Close()
-	closed := make(chan struct{}, 1)
-	client, err := petstore.NewClient(server.URL+"/v1", testKey, petstore.WithTransport(func(rt http.RoundTripper) http.RoundTripper {
-		clone := rt.(*http.Transport).Clone()
-		clone.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			return closing{conn, closed}, err
-		}
-		return clone
-	}))
-	require.NoError(t, err)
-	require.NoError(t, list(client))
-	client.CloseIdleConnections()
-	<-closed
-}
-
-// closing is a connection that reports when it is closed.
-type closing struct {
-	net.Conn
-	closed chan struct{}
-}
-
-func (c closing) Close() error {
-	select {
-	case c.closed <- struct{}{}:
-	default:
-	}
-	return c.Conn.Close()
 }

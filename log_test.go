@@ -86,7 +86,7 @@ func TestWithLogger(t *testing.T) {
 			assert.Contains(t, text.String(), "PETSTORE_PROCESSES")
 		})
 	})
-	t.Run("logs one line when a ban of ten hours begins, and one when it is over", func(t *testing.T) {
+	t.Run("logs one line when a ban of ten hours begins, and one when it is over, and nothing is sent meanwhile", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := fake.NewTestServer(t)
 			var text bytes.Buffer
@@ -95,6 +95,7 @@ func TestWithLogger(t *testing.T) {
 			for range 6 {
 				require.ErrorIs(t, list(client), petstore.ErrRateLimited)
 			}
+			assert.Len(t, server.Requests(), 1)
 			assert.Equal(t, 1, strings.Count(text.String(), "\n"), text.String())
 			assert.Contains(t, text.String(), `level=WARN msg="petstore: rate limit closed" operation=listPets`)
 			assert.Contains(t, text.String(), "until=2000-01-01T10:00:0")

@@ -92,6 +92,23 @@ func TestConnectionReuse(t *testing.T) {
 	assert.EqualValues(t, 1, connections.Load())
 }
 
+func TestRedirectIsNotFollowed(t *testing.T) {
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		for _, location := range []string{"https://elsewhere.test/v1/pets", "http://service.test/v1/pets", "/v1/pets"} {
+			client, service := scripted(t, []responder{status(code, "", "Location: "+location)})
+			for operation, call := range calls(client) {
+				err := call(t)
+				require.ErrorContains(t, err, fmt.Sprintf("%s: %d", operation, code))
+				e, ok := errors.AsType[*petstore.APIError](err)
+				require.True(t, ok, "%T", err)
+				assert.Equal(t, location, e.Header.Get("Location"), "the caller may want to know")
+				assert.NotContains(t, err.Error(), location)
+			}
+			assert.Len(t, service.sent(), 3)
+		}
+	}
+}
+
 func TestWithMaxResponseBytes(t *testing.T) {
 	client, _ := scripted(t, []responder{status(200, twoPets)}, petstore.WithMaxResponseBytes(int64(len(twoPets))))
 	require.NoError(t, list(client))
