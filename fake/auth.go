@@ -6,6 +6,14 @@ import (
 	"strings"
 )
 
+// authenticate finds the key of a request.
+func (x *exchange) authenticate() {
+	x.token, x.problem = readToken(x.req.Header)
+	if k := x.srv.keys.lookup(x.token); k != nil && !k.revoked.Load() {
+		x.key = k
+	}
+}
+
 // readToken returns the bearer token of a request (section 5), or why it has none. Nothing of the
 // header goes into the problem, since it may hold a real key.
 func readToken(h http.Header) (token, problem string) {

@@ -70,7 +70,7 @@ func TestClose(t *testing.T) {
 			tb.end()
 			assert.Error(t, <-done)
 			assert.LessOrEqual(t, time.Since(start), limit)
-			assert.Contains(t, tb.log.String(), "still waiting for its response: GET /v1/pets")
+			assert.Contains(t, tb.log.String(), "a request was still in progress: GET /v1/pets")
 		}
 		inBubble := func(*fake.Injection) { synctest.Wait() }
 		t.Run("memory", func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestClose(t *testing.T) {
 			start := time.Now()
 			tb.end()
 			assert.LessOrEqual(t, time.Since(start), time.Second)
-			assert.Contains(t, tb.log.String(), "still being handled: GET /v1/pets")
+			assert.Contains(t, tb.log.String(), "a request was still in progress: GET /v1/pets")
 			assert.NotContains(t, tb.log.String(), "never closed")
 			close(release)
 		})

@@ -59,7 +59,7 @@ func serveBytes(srv *Server, sent []byte) ([]served, []byte) {
 		body, err := io.ReadAll(r.Body)
 		x := served{r.Clone(r.Context()), body, err != nil, httptest.NewRecorder()}
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
-		srv.serve(x.answer, r, false)
+		srv.serve(x.answer, r)
 		all = append(all, x)
 		maps.Copy(w.Header(), x.answer.Header())
 		w.WriteHeader(x.answer.Code)

@@ -91,6 +91,31 @@ func without(list []*Injection, i *Injection) []*Injection {
 	return slices.DeleteFunc(slices.Clone(list), func(o *Injection) bool { return o == i })
 }
 
+// meetFaults returns the response of the fault that applies to a request, or of the service.
+func (x *exchange) meetFaults() (a response) {
+	if err := x.pause(time.Duration(x.srv.latency.Load())); err != nil {
+		return response{lost: err, hint: "the client gave up before there was a response"}
+	}
+	f := x.srv.faults.pick(x, false)
+	if f == nil {
+		return x.carryOut()
+	}
+	if f.AfterCommit {
+		a = x.carryOut()
+	}
+	if err := x.pause(f.Delay); err != nil {
+		return response{fault: f, lost: err, hint: "the client gave up during an injected delay"}
+	}
+	if !f.AfterCommit && f.Status == 0 && f.Wire.shows() {
+		a = x.carryOut()
+	}
+	a.apply(f)
+	if f.Wire == WireStall {
+		a.lost = x.pause(-1)
+	}
+	return a
+}
+
 // refuses reports whether an active fault refuses connections.
 func (l *faultList) refuses() bool {
 	return slices.ContainsFunc(l.atWork(), func(i *Injection) bool { return i.fault.Wire == WireRefuse })

@@ -38,8 +38,8 @@ func (j *journal) reset(limit int) {
 	j.limit, j.seq, j.bytes, j.entries, j.violations = limit, 0, 0, nil, nil
 }
 
-// enterJournal adds a request that has arrived whole.
-func (x *exchange) enterJournal() {
+// arrive adds a request that has arrived whole, and what is wrong with it.
+func (x *exchange) arrive() {
 	e := &entry{Request: Request{
 		Operation: x.route.operation, Method: x.method, Path: x.req.URL.RequestURI(),
 		Header: x.req.Header.Clone(), Body: x.body, Time: x.arrived,
@@ -58,9 +58,24 @@ func (x *exchange) enterJournal() {
 	j.grow(e, fixed+len(e.Path)+len(e.Body)+sizeOf(e.Header))
 	j.mu.Unlock()
 	x.notify()
+	x.checkConduct()
 }
 
-// finish adds the response to an entry.
+func (x *exchange) notify() {
+	if x.srv.config.notify != nil {
+		x.srv.config.notify(x.entry.Seq)
+	}
+}
+
+// record adds the response to a request that has arrived.
+func (x *exchange) record(a *response, now time.Time) {
+	if x.entry != nil {
+		x.noteResponse(a, now)
+		x.srv.journal.finish(x.entry, a, now.Sub(x.arrived))
+		x.notify()
+	}
+}
+
 func (j *journal) finish(e *entry, a *response, took time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -24,6 +24,29 @@ type verdict struct {
 	provoked bool   // this request earned the ban, and the client had got a 429 before
 }
 
+// carryOut keeps to the order of the document: authentication before anything else on a path that
+// exists, then the limits, then the operation.
+func (x *exchange) carryOut() response {
+	if x.route.respond == nil {
+		return refusal(http.StatusNotFound,
+			"the service has no path %s; it has /v1/pets and /v1/pets/{petId} (section 4)",
+			quote(x.req.URL.Path))
+	}
+	if x.key == nil {
+		return unauthorized(x)
+	}
+	v := x.key.take(x.srv.config.ban)
+	if v.retryAt != 0 {
+		if v.provoked {
+			x.note(RuleBanProvoked, "8.3", "the request earned the key a ban: "+v.reason)
+		}
+		return x.srv.config.behavior.limited(v)
+	}
+	a := x.route.respond(x.srv, x)
+	a.quota = v.quota
+	return a
+}
+
 // take admits a request and counts it, or refuses it and counts that.
 func (k *apiKey) take(policy banPolicy) verdict {
 	k.mu.Lock()
@@ -49,8 +72,13 @@ func (k *apiKey) take(policy banPolicy) verdict {
 	return verdict{quota: q, now: now, retryAt: k.comeBack(q), reason: k.reason(q, sec), provoked: provoked}
 }
 
-// peek returns the quota for the headers without counting a request.
-func (k *apiKey) peek() quota {
+// quota returns the quota for the headers without counting the request: without a valid key, that
+// of an unused Free plan.
+func (x *exchange) quota(now time.Time) quota {
+	k := x.key
+	if k == nil {
+		return quota{PlanFree.PerMinute, PlanFree.PerMinute, now.Unix() + minute}
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.quota(k.settle().Unix())

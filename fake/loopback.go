@@ -13,10 +13,8 @@ import (
 
 // loopback is the entry point on a port.
 type loopback struct {
-	mu       sync.Mutex
-	url      string
-	server   *http.Server
-	listener net.Listener
+	mu  sync.Mutex
+	url string
 }
 
 // URL returns the address of the server on a loopback port, ending in /v1, for clients that cannot
@@ -32,7 +30,7 @@ func (s *Server) URL() string {
 	s.loopback.mu.Lock()
 	defer s.loopback.mu.Unlock()
 	if s.loopback.url == "" {
-		s.listen()
+		s.loopback.url = "http://" + s.listen().String() + "/v1"
 	}
 	return s.loopback.url
 }
@@ -46,51 +44,36 @@ func inBubble() bool {
 	return bytes.Contains(header, []byte("synctest bubble"))
 }
 
-// listen opens the port. The caller holds loopback.mu.
-func (s *Server) listen() {
+// listen opens the port, and returns its address.
+func (s *Server) listen() net.Addr {
 	var lc net.ListenConfig
 	l, err := lc.Listen(context.Background(), "tcp4", "127.0.0.1:0")
 	if err != nil { // a machine without IPv4
 		l, err = lc.Listen(context.Background(), "tcp6", "[::1]:0")
 	}
 	must(err == nil, "URL", "no loopback port: %v", err)
-	f := &s.inflight
-	if !f.enter(l) {
+	if !s.inflight.enter(l, &part{breakOff: func() { _ = l.Close() }}) {
 		_ = l.Close()
 		must(false, "URL", "the server is closed")
 	}
 	hs := newHTTPServer(s)
-	hs.ConnState = f.connState
-	s.loopback.server, s.loopback.listener = hs, l
-	s.loopback.url = "http://" + l.Addr().String() + "/v1"
+	hs.ConnState = s.inflight.connState
 	go func() {
 		_ = hs.Serve(l) // it ends when Close closes the port
-		f.leave(l)
+		s.inflight.leave(l)
 	}()
-}
-
-// close closes the port, and with conns every connection.
-func (l *loopback) close(conns bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.server == nil {
-		return
-	}
-	_ = l.listener.Close()
-	if conns {
-		_ = l.server.Close()
-	}
+	return l.Addr()
 }
 
 // connState follows the connections of the port.
 func (f *inflight) connState(c net.Conn, state http.ConnState) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	switch state {
+	case http.StateNew:
+		if !f.enter(c, &part{breakOff: func() { _ = c.Close() }}) {
+			_ = c.Close()
+		}
 	case http.StateClosed, http.StateHijacked:
-		delete(f.parts, c)
-	default:
-		f.parts[c] = state == http.StateActive
+		f.leave(c)
 	}
 }
 

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/petstore/petstore-go/internal/link"
@@ -31,7 +28,9 @@ func (s *Server) HTTPClient() *http.Client {
 // newMemoryTransport returns the transport of clients that use the entry point in memory. It holds
 // no connection between requests, hence no goroutine and no channel of any bubble.
 func (s *Server) newMemoryTransport() *http.Transport {
-	dial := func(context.Context, string, string) (net.Conn, error) { return s.dial() }
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return s.dial(ctx.Value(cancelKey{}).(context.CancelCauseFunc))
+	}
 	return &http.Transport{
 		DialContext:       dial,
 		DialTLSContext:    dial, // https is sent as plain text: nobody can listen in memory
@@ -44,7 +43,12 @@ func (s *Server) newMemoryTransport() *http.Transport {
 // memory is the entry point in memory.
 type memory struct{ srv *Server }
 
-// RoundTrip sends a request through net/http and a connection in memory.
+// cancelKey is the key under which the context of a request has its CancelCauseFunc.
+type cancelKey struct{}
+
+// RoundTrip sends a request through net/http and a connection in memory. The context of the request
+// ends with the connection: Close has no other way to end a goroutine of net/http that waits until
+// somebody reads the body of a response.
 func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := m.srv.turnAway(r); err != nil {
 		if r.Body != nil {
@@ -53,24 +57,16 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	d := &delivery{inflight: &m.srv.inflight, req: r, cancel: cancel}
-	d.inflight.enter(d) // if the server is closed, dial returns an error
-	resp, err := m.srv.memory.RoundTrip(r.WithContext(ctx))
+	resp, err := m.srv.memory.RoundTrip(r.WithContext(context.WithValue(ctx, cancelKey{}, cancel)))
 	if err != nil {
-		d.end()
+		cancel(nil)
 		return nil, err
 	}
-	resp.Request, d.ReadCloser = r, resp.Body
-	if resp.Body == http.NoBody {
-		d.end()
-		return resp, nil
-	}
-	d.responded.Store(true)
-	resp.Body = d
+	resp.Request = r
 	return resp, nil
 }
 
-// turnAway returns the error of a request that a WireRefuse refuses before it is sent, nil if none
+// turnAway returns the error of a request that a WireRefuse refuses before it is read, nil if none
 // does.
 func (s *Server) turnAway(r *http.Request) (err error) {
 	if r.URL == nil || !s.faults.refuses() {
@@ -82,64 +78,32 @@ func (s *Server) turnAway(r *http.Request) (err error) {
 		}
 	}()
 	x := s.newExchange(r)
-	if r.Body != nil && r.GetBody != nil {
-		if body, err := r.GetBody(); err == nil { // a client may give only one copy
-			defer func() { _ = body.Close() }()
-			x.req = r.WithContext(r.Context())
-			x.req.Body = body
-			x.readBody()
-		}
-	}
 	if f := s.faults.pick(x, true); f != nil {
 		return notConnected(cmp.Or(x.pause(f.Delay), os.NewSyscallError("connect", syscall.ECONNREFUSED)))
 	}
 	return nil
 }
 
-// delivery is a request of HTTPClient from its sending until its response body, which it is, was
-// read to its end or closed.
-type delivery struct {
-	io.ReadCloser // of the response of net/http
-
-	inflight  *inflight
-	req       *http.Request
-	cancel    context.CancelCauseFunc
-	responded atomic.Bool
-}
-
-// end may be called more than once.
-func (d *delivery) end() {
-	d.cancel(nil)
-	d.inflight.leave(d)
-}
-
-func (d *delivery) String() string { return fmt.Sprintf("%s %s", d.req.Method, d.req.URL.Path) }
-
-// Read ends the delivery with the body.
-func (d *delivery) Read(p []byte) (int, error) {
-	n, err := d.ReadCloser.Read(p)
-	if err != nil {
-		d.end()
-	}
-	return n, err
-}
-
-// Close ends the delivery.
-func (d *delivery) Close() error {
-	err := d.ReadCloser.Close()
-	d.end()
-	return err
-}
-
 // dial makes a connection in memory with a net/http server at its other end. The server has one
 // connection in its life and accepts it here, so that no goroutine waits for others; and since it
 // is never used again, its WaitGroup belongs to one synctest bubble only.
-func (s *Server) dial() (net.Conn, error) {
-	l := link.New(func(l *link.Link) { s.inflight.leave(l) })
-	if !s.inflight.enter(l) {
+func (s *Server) dial(cancel context.CancelCauseFunc) (net.Conn, error) {
+	f := &s.inflight
+	l := link.New(func(l *link.Link) {
+		cancel(nil)
+		f.leave(l)
+	})
+	breakOff := func() {
+		cancel(errClosed)
+		l.Reset()
+	}
+	if !f.enter(l, &part{breakOff: breakOff}) {
 		return nil, notConnected(closedError{})
 	}
-	hs := newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, false) }))
+	hs := newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer f.await(l, "a response body was never closed: "+r.Method+" "+r.URL.Path)
+		s.serve(w, r)
+	}))
 	_ = hs.Serve(&oneConn{conn: l.Server}) // it returns once a goroutine has the connection
 	return l.Client, nil
 }

@@ -21,8 +21,6 @@ type response struct {
 	extra       http.Header // of this response alone
 	hint        string      // why the request was refused
 	quota       quota
-	wire        Wire
-	broken      bool // the wire shows nothing of the response
 	fault       *Fault
 	until       time.Time // when a 429 allows the next request, zero if it does not say
 	lost        error     // why there is no response
@@ -50,11 +48,11 @@ func (a *response) set(key, value string) {
 
 // apply changes the response as a fault says.
 func (a *response) apply(f *Fault) {
-	a.fault, a.wire, a.broken = f, f.Wire, !f.Wire.shows()
+	a.fault = f
 	if f.Status != 0 {
 		a.status = f.Status
 	}
-	if f.Status != 0 || a.broken {
+	if f.Status != 0 || !f.Wire.shows() {
 		a.hint = "injected " + f.String()
 	}
 	if f.Status >= http.StatusBadRequest {
@@ -67,6 +65,26 @@ func (a *response) apply(f *Fault) {
 	if f.RetryAfter != "" {
 		a.set("Retry-After", f.RetryAfter)
 	}
+}
+
+// wire returns what a fault does to the connection, empty for nothing.
+func (a *response) wire() Wire {
+	if a.fault == nil {
+		return ""
+	}
+	return a.fault.Wire
+}
+
+// send completes the response to a request and sends it. The journal has it before, so that a
+// client that has its response finds it there.
+func (x *exchange) send(w http.ResponseWriter, a *response) {
+	now := x.srv.Now()
+	if a.quota == (quota{}) {
+		a.quota = x.quota(now)
+	}
+	a.complete(now, x.method == http.MethodHead)
+	x.record(a, now)
+	a.deliver(w, x)
 }
 
 // complete gives the response its header, and takes from its body what is not sent.
@@ -87,7 +105,7 @@ func (a *response) complete(now time.Time, head bool) {
 	if a.fault != nil {
 		maps.Copy(h, a.fault.Header) // a nil value stays: it keeps net/http from adding its own
 	}
-	if a.wire == WireTruncate {
+	if a.wire() == WireTruncate {
 		if len(a.body) == 0 {
 			h.Set("Content-Length", "1") // so that nothing is less than was announced
 		}
@@ -111,7 +129,7 @@ func bodiless(status int) bool {
 }
 
 // sent reports whether anything of a response is sent.
-func (a *response) sent() bool { return a.lost == nil && !a.broken }
+func (a *response) sent() bool { return a.lost == nil && a.wire().shows() }
 
 // comeBack returns the time until which a 429 asks its client to wait, the zero time if it does not
 // ask. The Retry-After of a 503 concerns only the call that got it: section 8.3 is about a 429.
@@ -130,18 +148,18 @@ func (a *response) deliver(w http.ResponseWriter, x *exchange) {
 	if a.lost != nil {
 		panic(http.ErrAbortHandler)
 	}
-	if a.broken {
-		a.wire.row().breakOff(w)
+	if !a.wire().shows() {
+		a.wire().row().breakOff(w)
 		return
 	}
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
-	if a.wire == WireDrip {
+	if a.wire() == WireDrip {
 		a.drip(w, x)
 		return
 	}
 	_, _ = w.Write(a.body) // the client may be gone
-	if a.wire == WireTruncate {
+	if a.wire() == WireTruncate {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}

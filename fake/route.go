@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -55,6 +56,15 @@ type route struct {
 	respond   func(*Server, *exchange) response // nil without such a path
 	petID     string
 	allow     string // the methods of a path, if the method is none of them
+}
+
+// newExchange reads the parts of a request that come before its body.
+func (s *Server) newExchange(r *http.Request) *exchange {
+	x := &exchange{srv: s, req: r, arrived: s.Now()}
+	x.method = cmp.Or(r.Method, http.MethodGet) // as net/http has it for clients
+	x.route = s.findRoute(x.method, r)
+	x.authenticate()
+	return x
 }
 
 // findRoute reads a path, segment by segment: an escaped slash separates nothing.

@@ -55,7 +55,7 @@ func NewServer(opts ...Option) *Server {
 	s.keys.unused.day = window{kind: kind, span: day}
 	s.keys.ban = s.config.behavior.BanReset
 	s.journal.arrival = sync.NewCond(&s.journal.mu)
-	s.inflight.parts = make(map[any]bool)
+	s.inflight.parts = make(map[any]*part)
 	s.memory = s.newMemoryTransport()
 	s.mux = newMux()
 	for _, h := range s.config.handlers {

@@ -35,10 +35,9 @@ const (
 	// WireDrip sends a byte of the body every 100 ms.
 	WireDrip Wire = "drip"
 	// WireRefuse refuses the connection, so that nothing reaches the server: no count, no entry in
-	// the journal; errors match syscall.ECONNREFUSED. Through Client and HTTPClient the request is
-	// looked at as the client made it, and Match sees its body only if it can be read again
-	// (http.Request.GetBody). Through URL and ServeHTTP the connection exists already, so that it
-	// is reset in place of a response, as by WireReset.
+	// the journal; errors match syscall.ECONNREFUSED. Match sees the request without its body.
+	// Through URL and ServeHTTP the connection exists already, so that it is reset in place of a
+	// response, as by WireReset.
 	WireRefuse Wire = "refuse"
 )
 

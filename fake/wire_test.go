@@ -80,7 +80,7 @@ func TestFaultWire(t *testing.T) {
 			var seen string
 			injected := srv.Inject(fake.Fault{Wire: fake.WireRefuse, Match: func(r *http.Request) bool {
 				body, _ := io.ReadAll(r.Body)
-				seen = r.Method + " " + r.URL.String() + " " + string(body)
+				seen = r.Method + " " + r.URL.String() + string(body)
 				return true
 			}})
 			_, err := d.try(t, create("Rex"))
@@ -94,7 +94,7 @@ func TestFaultWire(t *testing.T) {
 				assert.Equal(t, "dial", opErr.Op)
 			}
 			assert.Equal(t, 1, injected.Fired())
-			assert.Equal(t, `POST /v1/pets {"name":"Rex","categoryId":1}`, seen)
+			assert.Equal(t, "POST /v1/pets", seen)
 			assert.Empty(t, srv.Requests())
 			assert.Zero(t, srv.Usage(srv.APIKey()).Minute)
 			assert.Equal(t, http.StatusCreated, d.send(t, create("Rex")).status)
