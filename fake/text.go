@@ -29,7 +29,7 @@ const maxQuote = 64
 // part of a key at the end of what is left.
 func clip(s string) string {
 	if len(s) > maxQuote {
-		return s[:maxQuote] + string(redact.Ellipsis)
+		return s[:maxQuote] + redact.Ellipsis
 	}
 	return s
 }
