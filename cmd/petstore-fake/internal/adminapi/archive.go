@@ -23,16 +23,19 @@ type object = map[string]any
 
 // archive handles GET /_fake/har.
 func (a *API) archive(w http.ResponseWriter, r *http.Request) error {
-	q := httpjson.ReadQuery(r, journal.Parameters()...)
-	fitting := a.fitting(q, 0)
-	if q.Err != nil {
-		return q.Err
+	query, err := httpjson.ReadQuery(r, journal.Parameters()...)
+	if err != nil {
+		return err
+	}
+	fitting, err := a.fitting(query)
+	if err != nil {
+		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
 	_, _ = fmt.Fprintf(w, `{"log":{"version":"1.2","creator":{"name":"petstore-fake","version":%q},"entries":[`,
 		petstore.Version) // an error says that the client is gone
-	writeEach(w, a, fitting, func(one fake.Request) any { return archived(httpjson.Origin(r), one) })
+	writeEach(w, a, fitting, func(one fake.Request) any { return archived("http://"+r.Host, one) })
 	_, _ = io.WriteString(w, "]}}\n")
 	return nil
 }

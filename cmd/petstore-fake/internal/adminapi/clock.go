@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
@@ -13,7 +12,7 @@ func (a *API) clock(*http.Request) (any, error) {
 }
 
 func (a *API) advance(r *http.Request) (any, error) {
-	d, err := httpjson.ReadField(r, "advance", spec.ParseDuration)
+	d, err := readField(r, "advance", spec.ParseDuration)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +26,7 @@ func (a *API) advance(r *http.Request) (any, error) {
 }
 
 func (a *API) setClock(r *http.Request) (any, error) {
-	t, err := httpjson.ReadField(r, "time", spec.ParseTime)
+	t, err := readField(r, "time", spec.ParseTime)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +39,7 @@ func (a *API) getLatency(*http.Request) (any, error) {
 }
 
 func (a *API) setLatency(r *http.Request) (any, error) {
-	d, err := httpjson.ReadField(r, "latency", spec.ParseDuration)
+	d, err := readField(r, "latency", spec.ParseDuration)
 	if err != nil {
 		return nil, err
 	}

@@ -36,12 +36,13 @@ func (a *API) listFaults(*http.Request) (any, error) {
 }
 
 func (a *API) inject(r *http.Request) (any, error) {
-	body, err := httpjson.ReadBody(r)
+	body, err := readBody(r)
 	if err != nil {
 		return nil, err
 	}
 	faults, one, err := parseFaults(body)
-	if err = cmp.Or(httpjson.ReadQuery(r).Err, err); err != nil {
+	_, wrongQuery := httpjson.ReadQuery(r) // it would not limit the fault
+	if err = cmp.Or(wrongQuery, err); err != nil {
 		return nil, err
 	}
 	shown, keys := []map[string]any{}, a.srv.Keys()
@@ -57,9 +58,9 @@ func (a *API) inject(r *http.Request) (any, error) {
 		shown = append(shown, showFault(a.srv.Inject(f)))
 	}
 	if one {
-		return httpjson.Created{Value: shown[0]}, nil
+		return shown[0], nil
 	}
-	return httpjson.Created{Value: map[string]any{"faults": shown}}, nil
+	return map[string]any{"faults": shown}, nil
 }
 
 // parseFaults reads a fault as a JSON object, or faults in a JSON string, as -fault takes them. one
@@ -82,9 +83,8 @@ func (a *API) removeFaults(*http.Request) (any, error) {
 }
 
 func (a *API) removeFault(r *http.Request) (any, error) {
-	n, _ := httpjson.ID(r)
 	for _, i := range a.srv.Injections() {
-		if int64(i.ID) == n {
+		if strconv.Itoa(i.ID) == r.PathValue("id") {
 			i.Remove()
 			return nil, nil
 		}

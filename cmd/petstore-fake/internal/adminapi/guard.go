@@ -1,7 +1,6 @@
 package adminapi
 
 import (
-	"mime"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -27,9 +26,6 @@ func (g guard) check(r *http.Request) error {
 	case !sameOrigin(r):
 		return httpjson.Errorf(http.StatusForbidden,
 			"the request comes from a page of another origin; no such page may steer the fake")
-	case !isSafe(r.Method) && !declared(r):
-		return httpjson.Errorf(http.StatusUnsupportedMediaType, "a request that changes something must"+
-			" say Content-Type: application/json, or have neither body nor Origin")
 	}
 	return nil
 }
@@ -64,15 +60,3 @@ func followsLink(h http.Header) bool {
 }
 
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
-
-// declared reports whether no page of another site can have sent a request. With the type
-// application/json, a browser first asks for permission by OPTIONS, which is refused here. Without
-// a type, the request must have no Origin, which each POST of a page has.
-func declared(r *http.Request) bool {
-	contentType := r.Header.Get("Content-Type")
-	if contentType == "" {
-		return r.ContentLength == 0 && r.Header.Get("Origin") == ""
-	}
-	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && media == "application/json"
-}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
@@ -44,7 +45,7 @@ func (a *API) listKeys(*http.Request) (any, error) {
 }
 
 func (a *API) addKey(r *http.Request) (any, error) {
-	body, err := httpjson.ReadFields(r, "key", "plan")
+	body, err := readFields(r, "key", "plan")
 	if err != nil {
 		return nil, err
 	}
@@ -59,16 +60,16 @@ func (a *API) addKey(r *http.Request) (any, error) {
 	a.mu.Lock() // a reset in between would remove the key
 	defer a.mu.Unlock()
 	a.srv.AddKey(key, plan)
-	return httpjson.Created{Value: showKey(a.srv.Keys()[a.srv.KeyNumber(key)-1])}, nil
+	return showKey(a.srv.Keys()[a.srv.KeyNumber(key)-1]), nil
 }
 
 // withKey calls f with the key whose id is in the path of a request, and returns its new state.
 func (a *API) withKey(r *http.Request, f func(key string)) (any, error) {
 	a.mu.Lock() // a reset in between would remove the key, and f would panic
 	defer a.mu.Unlock()
-	id, ok := httpjson.ID(r)
 	keys := a.srv.Keys() // by their numbers, from 1 and without gaps
-	if !ok || id < 1 || id > int64(len(keys)) {
+	id, err := strconv.Atoi(r.PathValue("id"))
+	if err != nil || id < 1 || id > len(keys) {
 		return nil, httpjson.Errorf(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
 	}
 	f(keys[id-1].APIKey)
@@ -84,7 +85,7 @@ func (a *API) revokeKey(r *http.Request) (any, error) {
 }
 
 func (a *API) setPlan(r *http.Request) (any, error) {
-	plan, err := httpjson.ReadField(r, "plan", fakecontrol.ParsePlan)
+	plan, err := readField(r, "plan", fakecontrol.ParsePlan)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (a *API) setPlan(r *http.Request) (any, error) {
 }
 
 func (a *API) ban(r *http.Request) (any, error) {
-	d, err := httpjson.ReadField(r, "duration", spec.ParseDuration)
+	d, err := readField(r, "duration", spec.ParseDuration)
 	switch {
 	case err != nil:
 		return nil, err

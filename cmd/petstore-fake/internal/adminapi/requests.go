@@ -1,11 +1,12 @@
 package adminapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -49,7 +50,7 @@ func (a *API) showRequest(r fake.Request) shownRequest {
 		DurationMS: float64(r.Duration) / float64(time.Millisecond),
 		Fault:      r.FaultEffect != "", FaultEffect: r.FaultEffect,
 	}
-	if shown.Key = journal.Keyless(r); r.Key > 0 {
+	if shown.Key = journal.Sender(r); r.Key > 0 {
 		shown.Key = journal.MaskKey(a.srv.Keys()[r.Key-1].APIKey)
 	}
 	shown.Body, shown.BodyBase64 = showBytes(r.Body)
@@ -64,28 +65,36 @@ func showBytes(b []byte) (text string, binary []byte) {
 	return "", b
 }
 
-// fitting returns the seqs of the requests after since that fit the filters of a query, oldest
-// first.
-func (a *API) fitting(q *httpjson.Query, since int64) (seqs []int) {
+// fitting returns the seqs of the requests that fit the filters of a query, oldest first.
+func (a *API) fitting(query url.Values) (seqs []int, err error) {
 	a.page.Journal.Update()
-	filter := journal.NewFilter(q)
+	filter, err := journal.NewFilter(query)
+	if err != nil {
+		return nil, err
+	}
 	for one := range a.page.Journal.NewestFirst() {
-		if int64(one.Seq) > since && filter.FitsStatus(one.Status) && a.page.Journal.Fits(filter, one.Seq) {
+		if filter.FitsStatus(one.Status) && a.page.Journal.Fits(filter, one.Seq) {
 			seqs = append(seqs, one.Seq)
 		}
 	}
 	slices.Reverse(seqs)
-	return seqs
+	return seqs, nil
 }
+
+// The number of requests in a list by default, and at most.
+const (
+	defaultList = 100
+	maxList     = 10_000
+)
 
 // listRequests handles GET /_fake/requests. It encodes one request at a time: all together may be
 // as large as the journal.
 func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
-	q := httpjson.ReadQuery(r, append(journal.Parameters(), "since", "limit")...)
-	fitting := a.fitting(q, q.Number("since", 0, math.MaxInt32, 0))
-	limit := int(q.Number("limit", 1, httpjson.MaxList, httpjson.DefaultList))
-	if q.Err != nil {
-		return q.Err
+	query, err := httpjson.ReadQuery(r, append(journal.Parameters(), "limit")...)
+	limit, wrongLimit := httpjson.ReadNumber("limit", query.Get("limit"), 1, maxList, defaultList)
+	fitting, wrongFilter := a.fitting(query)
+	if err := cmp.Or(err, wrongLimit, wrongFilter); err != nil {
+		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(w, `{"total":%d,"requests":[`, len(fitting)) // an error says that the client is gone
@@ -113,18 +122,18 @@ func writeEach(w io.Writer, a *API, seqs []int, show func(fake.Request) any) {
 // findRequest returns the request that the path of a request names. The page names the journal, too:
 // after a reset, the number belongs to another request.
 func (a *API) findRequest(r *http.Request) (fake.Request, error) {
-	q := httpjson.ReadQuery(r, "journal")
+	query, err := httpjson.ReadQuery(r, "journal")
 	number := strconv.FormatInt(a.page.Journal.Update(), 10)
-	if at := q.Values.Get("journal"); at != "" && at != number {
+	if at := query.Get("journal"); at != "" && at != number {
 		return fake.Request{}, httpjson.Errorf(http.StatusConflict,
 			"the journal was cleared since; this request is not in it")
 	}
-	n, ok := httpjson.ID(r)
-	e, found := a.page.Journal.Entry(int(min(max(n, 0), math.MaxInt32)))
-	if !ok || !found {
+	seq, _ := strconv.Atoi(r.PathValue("id")) // 0 is none
+	e, found := a.page.Journal.Entry(seq)
+	if !found {
 		return e.Request, httpjson.Errorf(http.StatusNotFound, "there is no request %q in the journal", spec.Clip(r.PathValue("id")))
 	}
-	return e.Request, q.Err
+	return e.Request, err
 }
 
 func (a *API) getRequest(r *http.Request) (any, error) {
@@ -139,7 +148,7 @@ func (a *API) getRequest(r *http.Request) (any, error) {
 
 // curl returns the command that sends a request again.
 func (a *API) curl(r *http.Request, one fake.Request) string {
-	return replay.Curl(httpjson.Origin(r), one, a.page.PublicKey(one))
+	return replay.Curl("http://"+r.Host, one, a.page.PublicKey(one))
 }
 
 func (a *API) getCurl(w http.ResponseWriter, r *http.Request) error {
@@ -158,7 +167,7 @@ func (a *API) repeat(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, replay.Send(a.srv, httpjson.Origin(r), one)
+	return nil, replay.Send(a.srv, "http://"+r.Host, one)
 }
 
 func (a *API) clearRequests(*http.Request) (any, error) {

@@ -17,48 +17,48 @@ type route struct {
 	Method  string `json:"method"`
 	Path    string `json:"path"`
 	About   string `json:"about"`
-	handler http.Handler
+	handler handler
 }
 
 const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 
 // routes returns the admin routes in the order in which they are listed.
 func (a *API) routes() []route {
-	type endpoint = httpjson.Endpoint
-	type page = httpjson.Handler
-	const filters = "; filters: operation, method, status, key, fault, violation, text, before"
+	ok := func(f func(*http.Request) (any, error)) handler { return respond(http.StatusOK, f) }
+	created := func(f func(*http.Request) (any, error)) handler { return respond(http.StatusCreated, f) }
+	const filters = "; filters: operation, method, status, key, fault, violation, text, before, since"
 	return []route{
-		{get, Path, "the request page for a browser, these routes for others", page(a.front)},
-		{get, Health, "status 200 as soon as the program serves", endpoint(a.health)},
-		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", http.HandlerFunc(a.openapi)},
-		{post, "/_fake/reset", "puts everything back to the start of the program", endpoint(a.reset)},
-		{get, "/_fake/requests", "the journal" + filters + ", since, limit", page(a.listRequests)},
-		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", endpoint(a.getRequest)},
-		{get, "/_fake/requests/{id}/curl", "that command", page(a.getCurl)},
-		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", endpoint(a.repeat)},
-		{del, "/_fake/requests", "clears the journal", endpoint(a.clearRequests)},
-		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, page(a.archive)},
-		{get, "/_fake/events", "says when something changes, as server-sent events", page(a.page.Events)},
-		{get, "/_fake/page", "what changes on the request page, as HTML", page(a.page.Parts)},
-		{get, "/_fake/violations", "what a well-behaved client does not do", endpoint(a.violations)},
-		{get, "/_fake/pets", "the catalogue; filters: status, after, limit", endpoint(a.listPets)},
-		{post, "/_fake/pets", `{"name":"Rex","categoryId":1} adds a pet, an array several`, endpoint(a.addPet)},
-		{get, "/_fake/keys", "the keys, with plans and windows", endpoint(a.listKeys)},
-		{post, "/_fake/keys", `{"key":"team-key-000001","plan":"pro"} adds a key`, endpoint(a.addKey)},
-		{get, "/_fake/keys/{id}", "a key", endpoint(a.getKey)},
-		{del, "/_fake/keys/{id}", "revokes a key", endpoint(a.revokeKey)},
-		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, endpoint(a.setPlan)},
-		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, endpoint(a.ban)},
-		{del, "/_fake/keys/{id}/ban", "lifts its ban", endpoint(a.liftBan)},
-		{get, "/_fake/faults", "the faults, with how often each has struck", endpoint(a.listFaults)},
-		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault`, endpoint(a.inject)},
-		{del, "/_fake/faults", "removes all faults", endpoint(a.removeFaults)},
-		{del, "/_fake/faults/{id}", "removes a fault", endpoint(a.removeFault)},
-		{get, "/_fake/clock", "the service's time", endpoint(a.clock)},
-		{post, "/_fake/clock", `{"advance":"1m"} moves it`, endpoint(a.advance)},
-		{put, "/_fake/clock", `{"time":"2030-12-05T00:00:00Z"} sets it`, endpoint(a.setClock)},
-		{get, "/_fake/latency", "how long every response is held back", endpoint(a.getLatency)},
-		{put, "/_fake/latency", `{"latency":"50ms"} changes that`, endpoint(a.setLatency)},
+		{get, Path, "the request page for a browser, these routes for others", a.front},
+		{get, Health, "status 200 as soon as the program serves", ok(a.health)},
+		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", a.openapi},
+		{post, "/_fake/reset", "puts everything back to the start of the program", ok(a.reset)},
+		{get, "/_fake/requests", "the journal" + filters + ", limit", a.listRequests},
+		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", ok(a.getRequest)},
+		{get, "/_fake/requests/{id}/curl", "that command", a.getCurl},
+		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", ok(a.repeat)},
+		{del, "/_fake/requests", "clears the journal", ok(a.clearRequests)},
+		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, a.archive},
+		{get, "/_fake/events", "says when something changes, as server-sent events", a.page.Events},
+		{get, "/_fake/page", "what changes on the request page, as HTML", a.page.Parts},
+		{get, "/_fake/violations", "what a well-behaved client does not do", ok(a.violations)},
+		{get, "/_fake/pets", "the catalogue", ok(a.listPets)},
+		{post, "/_fake/pets", `{"name":"Rex","categoryId":1} adds a pet, an array several`, created(a.addPet)},
+		{get, "/_fake/keys", "the keys, with plans and windows", ok(a.listKeys)},
+		{post, "/_fake/keys", `{"key":"team-key-000001","plan":"pro"} adds a key`, created(a.addKey)},
+		{get, "/_fake/keys/{id}", "a key", ok(a.getKey)},
+		{del, "/_fake/keys/{id}", "revokes a key", ok(a.revokeKey)},
+		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, ok(a.setPlan)},
+		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, ok(a.ban)},
+		{del, "/_fake/keys/{id}/ban", "lifts its ban", ok(a.liftBan)},
+		{get, "/_fake/faults", "the faults, with how often each has struck", ok(a.listFaults)},
+		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault`, created(a.inject)},
+		{del, "/_fake/faults", "removes all faults", ok(a.removeFaults)},
+		{del, "/_fake/faults/{id}", "removes a fault", ok(a.removeFault)},
+		{get, "/_fake/clock", "the service's time", ok(a.clock)},
+		{post, "/_fake/clock", `{"advance":"1m"} moves it`, ok(a.advance)},
+		{put, "/_fake/clock", `{"time":"2030-12-05T00:00:00Z"} sets it`, ok(a.setClock)},
+		{get, "/_fake/latency", "how long every response is held back", ok(a.getLatency)},
+		{put, "/_fake/latency", `{"latency":"50ms"} changes that`, ok(a.setLatency)},
 	}
 }
 
@@ -69,23 +69,19 @@ func (a *API) front(w http.ResponseWriter, r *http.Request) error {
 	if strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html") {
 		return a.page.Show(w, r)
 	}
-	httpjson.Endpoint(a.index).ServeHTTP(w, r)
-	return nil
-}
-
-// index handles GET /_fake/ of a program.
-func (a *API) index(r *http.Request) (any, error) {
-	return struct {
+	httpjson.Write(w, http.StatusOK, struct {
 		Program string  `json:"program"`
 		Version string  `json:"version"`
 		BaseURL string  `json:"baseUrl"`
 		Routes  []route `json:"routes"`
-	}{"petstore-fake", petstore.Version, httpjson.Origin(r) + "/v1", a.routes()}, nil
+	}{"petstore-fake", petstore.Version, "http://" + r.Host + "/v1", a.routes()})
+	return nil
 }
 
-func (a *API) openapi(w http.ResponseWriter, _ *http.Request) {
+func (a *API) openapi(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/yaml")
-	_, _ = w.Write(a.doc) // the client may be gone
+	_, _ = w.Write(a.doc) // an error says that the client is gone
+	return nil
 }
 
 func (a *API) reset(*http.Request) (any, error) {

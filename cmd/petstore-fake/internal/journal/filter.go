@@ -3,9 +3,12 @@ package journal
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,25 +19,32 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// Parameters returns the parameters of a query that NewFilter reads.
-func Parameters() []string {
-	return []string{"operation", "method", "status", "key", "fault", "violation", "before", "text"}
-}
-
 // Filter chooses requests. The zero Filter lets every request pass.
 type Filter struct {
-	others []func(Entry) bool
-	status func(status int) bool
-	// Given reports whether anything is filtered.
-	Given bool
+	status func(status int) bool // nil for every status
+	others []condition
 }
 
-// NewFilter reads the filters of a request's query. Words of the text such as status:429 are filters
-// as well, and win over the parameter of that name.
-func NewFilter(q *httpjson.Query) Filter {
+// condition reports whether a request passes.
+type condition = func(Entry) bool
+
+// Given reports whether anything is filtered.
+func (f Filter) Given() bool { return f.status != nil || f.others != nil }
+
+// FitsStatus reports whether a status passes.
+func (f Filter) FitsStatus(status int) bool { return f.status == nil || f.status(status) }
+
+// Parameters returns the parameters of a query that NewFilter reads.
+func Parameters() []string {
+	return []string{"operation", "method", "status", "key", "fault", "violation", "before", "since", "text"}
+}
+
+// NewFilter reads the filters of a query. Words of the text such as status:429 are filters as well,
+// and win over the parameter of that name.
+func NewFilter(query url.Values) (f Filter, err error) {
 	given := make(map[string]string)
 	for _, name := range Parameters() {
-		given[name] = q.Values.Get(name)
+		given[name] = query.Get(name)
 	}
 	var words []string
 	for word := range strings.FieldsSeq(given["text"]) {
@@ -46,119 +56,111 @@ func NewFilter(q *httpjson.Query) Filter {
 		}
 	}
 	given["text"] = strings.Join(words, " ")
-	var f Filter
 	for _, name := range Parameters() {
 		if value := given[name]; value != "" {
-			f.add(q, name, value)
-			f.Given = true
+			err = cmp.Or(err, f.add(name, value))
 		}
 	}
-	return f
+	return f, err
 }
 
-// add adds the filter of a parameter.
-func (f *Filter) add(q *httpjson.Query, name, value string) {
-	var fits func(Entry) bool
+// add adds the filter of a parameter. Most compare a word, which must be one of some, with those that
+// a request has.
+func (f *Filter) add(name, value string) (err error) {
+	words := []string{value}
+	var of func(Entry) []string
 	switch name {
-	case "operation": // "none" is that of a request which fits no operation
-		q.OneOf(name, value, append(fakecontrol.Operations(), "none"))
-		fits = func(e Entry) bool { return cmp.Or(e.Operation, "none") == value }
-	case "method":
-		fits = func(e Entry) bool { return e.Method == value }
 	case "status":
-		f.status = statusFilter(q, value)
-		return
-	case "key":
-		fits = keyFilter(q, value)
-	case "fault":
-		q.OneOf(name, value, []string{"true", "false"})
-		fits = func(e Entry) bool { return (e.FaultEffect != "") == (value == "true") }
-	case "violation":
-		rules := []string{"true", "false"}
-		for _, rule := range fakecontrol.Rules() {
-			rules = append(rules, string(rule))
-		}
-		q.OneOf(name, value, rules)
-		fits = func(e Entry) bool { return breaks(e.Violations, value) }
-	case "before":
-		before := q.ParseNumber(name, value, 0, math.MaxInt32)
-		fits = func(e Entry) bool { return int64(e.Seq) < before }
+		f.status, err = statusFilter(value)
+		return err
 	case "text":
-		fits = textFilter(value)
+		f.others = append(f.others, textFilter(value))
+		return nil
+	case "before", "since":
+		limit, err := httpjson.ReadNumber(name, value, 0, math.MaxInt32, 0)
+		f.others = append(f.others, func(e Entry) bool { return e.Seq != limit && (e.Seq < limit) == (name == "before") })
+		return err
+	case "operation":
+		words = append(fakecontrol.Operations(), "none")
+		of = func(e Entry) []string { return []string{cmp.Or(e.Operation, "none")} }
+	case "method":
+		of = func(e Entry) []string { return []string{e.Method} }
+	case "key":
+		if !keyWord.MatchString(value) { // the error does not repeat the value, which may be a key by mistake
+			return errors.New("key must be the id of a key, none or unknown; GET /_fake/keys lists the ids")
+		}
+		of = func(e Entry) []string { return []string{Sender(e.Request)} }
+	case "fault":
+		words = []string{"true", "false"}
+		of = func(e Entry) []string { return []string{strconv.FormatBool(e.FaultEffect != "")} }
+	case "violation":
+		words = []string{"true", "false"}
+		for _, rule := range fakecontrol.Rules() {
+			words = append(words, string(rule))
+		}
+		of = brokenRules
 	}
-	f.others = append(f.others, fits)
+	f.others = append(f.others, func(e Entry) bool { return slices.Contains(of(e), value) })
+	if !slices.Contains(words, value) {
+		return fmt.Errorf("%s is %q; it must be one of %s", name, spec.Clip(value), strings.Join(words, ", "))
+	}
+	return nil
 }
 
-// FitsStatus reports whether a status passes.
-func (f Filter) FitsStatus(status int) bool { return f.status == nil || f.status(status) }
-
-// breaks reports whether there is a violation of a rule, of any for "true", of none for "false".
-func breaks(violations []fake.Violation, rule string) bool {
-	if rule == "true" || rule == "false" {
-		return (len(violations) > 0) == (rule == "true")
+// brokenRules returns the rules that a request broke, and whether there are any.
+func brokenRules(e Entry) []string {
+	words := []string{strconv.FormatBool(len(e.Violations) > 0)}
+	for _, v := range e.Violations {
+		words = append(words, string(v.Rule))
 	}
-	return slices.ContainsFunc(violations, func(v fake.Violation) bool { return string(v.Rule) == rule })
+	return words
 }
 
 // textFilter returns whether a text is anywhere in a request or its response, in upper or lower
 // case.
-func textFilter(text string) func(Entry) bool {
-	text = strings.ToLower(text)
+func textFilter(text string) condition {
+	find := []byte(strings.ToLower(text))
 	return func(e Entry) bool {
-		var all strings.Builder
-		fmt.Fprintf(&all, "%s %s %s %s %s %v", e.Operation, e.Method, e.Path, e.Hint, e.FaultEffect, e.Violations)
+		all := fmt.Appendf(nil, "%s %s %s %s %s %v\n", e.Operation, e.Method, e.Path, e.Hint, e.FaultEffect, e.Violations)
 		for _, h := range []http.Header{e.Header, e.ResponseHeader} {
 			for name, values := range h {
-				fmt.Fprintf(&all, "\n%s: %s", name, strings.Join(values, ", "))
+				all = fmt.Appendf(all, "%s: %s\n", name, strings.Join(values, ", "))
 			}
 		}
-		return strings.Contains(strings.ToLower(all.String()), text) ||
-			bytes.Contains(bytes.ToLower(e.Body), []byte(text)) ||
-			bytes.Contains(bytes.ToLower(e.ResponseBody), []byte(text))
+		return slices.ContainsFunc([][]byte{all, e.Body, e.ResponseBody}, func(part []byte) bool {
+			return bytes.Contains(bytes.ToLower(part), find)
+		})
 	}
 }
 
-// statusFilter reads a status such as 429, a class such as 4xx or 4xx-429, or 0 for no response.
-func statusFilter(q *httpjson.Query, text string) func(int) bool {
-	if class, without, found := strings.Cut(text, "-"); found && class != "" {
-		fits, not := statusFilter(q, class), statusFilter(q, without)
-		return func(status int) bool { return fits(status) && !not(status) }
-	}
-	if len(text) == 3 && text[0] >= '1' && text[0] <= '9' && text[1:] == "xx" {
-		return func(status int) bool { return status/100 == int(text[0]-'0') }
-	}
-	want, err := strconv.Atoi(text)
-	if err != nil || want < 0 || want > 999 {
-		q.Fail("status is %q; it must be a number such as 429, a class such as 4xx, or 0 for no response",
-			spec.Clip(text))
-	}
-	return func(status int) bool { return status == want }
-}
-
-// keyFilter reads the id of a key, none or unknown.
-func keyFilter(q *httpjson.Query, text string) func(Entry) bool {
-	want, err := strconv.Atoi(text)
-	if text != KeyNone && text != KeyUnknown && (err != nil || want < 1) {
-		// The error does not repeat the text, which may be a key by mistake.
-		q.Fail("key must be the id of a key, %s or %s; GET /_fake/keys lists the ids", KeyNone, KeyUnknown)
-	}
-	return func(e Entry) bool {
-		return e.Key == want && (want > 0 || Keyless(e.Request) == text)
-	}
-}
-
-// The senders that have no key of the fake.
-const (
-	KeyNone    = "none"    // no credentials
-	KeyUnknown = "unknown" // credentials that are not a valid key
+var (
+	statusWord = regexp.MustCompile(`^([0-9]{1,3}|[1-9]xx)(-([0-9]{1,3}|[1-9]xx))?$`)
+	keyWord    = regexp.MustCompile(`^([1-9][0-9]*|none|unknown)$`)
 )
 
-// Keyless returns the word for a request without a key of the fake.
-func Keyless(r fake.Request) string {
-	if r.Header.Get("Authorization") == "" {
-		return KeyNone
+// statusFilter reads a status such as 429, a class such as 4xx or 4xx-429, or 0 for no response.
+func statusFilter(text string) (func(int) bool, error) {
+	if !statusWord.MatchString(text) {
+		return nil, fmt.Errorf("status is %q; it must be a number such as 429, a class such as 4xx, or 0 for no response",
+			spec.Clip(text))
 	}
-	return KeyUnknown
+	with, without, _ := strings.Cut(text, "-")
+	return func(status int) bool {
+		words := []string{strconv.Itoa(status), strconv.Itoa(status/100) + "xx"}
+		return slices.Contains(words, with) && !slices.Contains(words, without)
+	}, nil
+}
+
+// Sender returns the id of the key that a request came with, "none" if it had no credentials, or
+// "unknown" if these are not a valid key.
+func Sender(r fake.Request) string {
+	switch {
+	case r.Key > 0:
+		return strconv.Itoa(r.Key)
+	case r.Header.Get("Authorization") == "":
+		return "none"
+	}
+	return "unknown"
 }
 
 // MaskKey returns what is shown of a key: enough to recognise it, too little to use it. The default

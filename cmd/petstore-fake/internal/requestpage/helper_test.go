@@ -51,12 +51,14 @@ func (p testPage) callAs(key, method, path, body string) {
 }
 
 // get sends a request to a handler of the page.
-func (p testPage) get(handler httpjson.Handler, query string) *httptest.ResponseRecorder {
+func (p testPage) get(handler func(http.ResponseWriter, *http.Request) error, query string) *httptest.ResponseRecorder {
 	p.t.Helper()
 	r := httptest.NewRequestWithContext(p.t.Context(), http.MethodGet, "/_fake/?"+query, http.NoBody)
 	r.Host = "127.0.0.1:4010"
 	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, r)
+	if err := handler(w, r); err != nil {
+		httpjson.WriteError(w, err)
+	}
 	return w
 }
 

@@ -189,7 +189,7 @@ func (p *Page) write(w http.ResponseWriter, r *http.Request, name string) error 
 	}
 	var text bytes.Buffer
 	if err := p.layout.template.ExecuteTemplate(&text, name, s); err != nil {
-		return httpjson.Errorf(http.StatusInternalServerError, "the page cannot be made")
+		return err // of the template
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(text.Bytes()) // an error says that the client is gone

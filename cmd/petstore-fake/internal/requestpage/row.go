@@ -55,7 +55,7 @@ func newRow(e journal.Entry, senders map[int]string) row {
 		Sender: senders[e.Key], Try: e.Try, Tries: len(e.Tries), Rules: rules(e.Violations),
 	}
 	if e.Key == 0 {
-		r.Sender = map[string]string{journal.KeyNone: "no key", journal.KeyUnknown: "unknown key"}[journal.Keyless(e.Request)]
+		r.Sender = strings.Replace(journal.Sender(e.Request), "none", "no", 1) + " key"
 	}
 	r.Status, r.Kind = statusOf(e.Request)
 	if r.Tries > 0 {

@@ -1,6 +1,7 @@
 package requestpage
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"net/url"
@@ -63,22 +64,22 @@ type kindCount struct {
 
 // state returns what the page shows for the query of a request.
 func (p *Page) state(r *http.Request) (*state, error) {
-	q := httpjson.ReadQuery(r, "text", "request", "key")
+	query, err := httpjson.ReadQuery(r, "text", "request", "key")
+	open, wrongRequest := httpjson.ReadNumber("request", query.Get("request"), 1, math.MaxInt32, 0)
+	key, wrongKey := httpjson.ReadNumber("key", query.Get("key"), 1, math.MaxInt32, 1)
+	query.Del("key") // the words of the text choose requests
+	filter, wrongFilter := journal.NewFilter(query)
+	if err := cmp.Or(err, wrongRequest, wrongKey, wrongFilter); err != nil {
+		return nil, err
+	}
 	s := &state{
-		layout: p.layout, page: p, Version: petstore.Version, Origin: httpjson.Origin(r), Now: p.srv.Now(),
-		Port: (&url.URL{Host: r.Host}).Port(), Journal: p.Journal.Update(), Text: q.Values.Get("text"),
+		layout: p.layout, page: p, Version: petstore.Version, Origin: "http://" + r.Host, Now: p.srv.Now(),
+		Port: (&url.URL{Host: r.Host}).Port(), Journal: p.Journal.Update(), Text: query.Get("text"),
 		Violations: p.Journal.Violations(), Dropped: p.Journal.Dropped(), Latency: p.srv.Latency(), Ahead: p.Ahead(),
 		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fakecontrol.Operations(),
 	}
-	open := int(q.Number("request", 1, math.MaxInt32, 0))
-	key := int(q.Number("key", 1, math.MaxInt32, 1))
-	q.Values.Del("key") // the words of the text choose requests
-	filter := journal.NewFilter(q)
-	if q.Err != nil {
-		return nil, q.Err
-	}
 	senders := s.addKeys(key)
-	s.Filtered = filter.Given
+	s.Filtered = filter.Given()
 	s.addRows(filter, senders)
 	s.addFaults()
 	if e, ok := p.Journal.Entry(open); ok {

@@ -92,37 +92,30 @@ func split(text string, separator byte) []string {
 }
 
 // ParseFaultJSON reads a fault as the admin routes accept it: an object with the fields' names in
-// camelCase. A value that is not a string is used as its text, so that body can be a JSON value.
+// camelCase. A value that is not a string is used as its text, so that body can be a JSON value. null
+// leaves a field as it is.
 func ParseFaultJSON(text []byte) (fake.Fault, error) {
 	var f fake.Fault
-	fields, err := ParseObject(text)
-	if err != nil {
+	var fields map[string]jsontext.Value
+	if err := ParseJSON(text, &fields, "a JSON object"); err != nil {
 		return f, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		field, err := fieldOf(&f, name, jsonName)
-		switch {
-		case err != nil:
-		case name == "header" && fields[name].Kind() != 'n':
-			err = setHeaders(&f.Header, fields[name])
+		switch raw := fields[name]; {
+		case err != nil || raw.Kind() == 'n':
+		case name == "header":
+			err = setHeaders(&f.Header, raw)
 		default:
-			err = field.setJSON(fields[name])
+			value := string(raw)
+			_ = json.Unmarshal(raw, &value) // an error leaves value as it is: it is not a string
+			err = field.set(value)
 		}
 		if err != nil {
 			return f, err
 		}
 	}
 	return f, plain(f.Validate())
-}
-
-// setJSON reads the value of the field from JSON. null leaves the field as it is.
-func (field faultField) setJSON(raw jsontext.Value) error {
-	if raw.Kind() == 'n' {
-		return nil
-	}
-	value := string(raw)
-	_ = json.Unmarshal(raw, &value) // an error leaves value as it is: it is not a string
-	return field.set(value)
 }
 
 // textName returns the name of a field in a text, and jsonName that in JSON: afterCommit for
@@ -139,8 +132,8 @@ func jsonName(field string) string {
 
 // setHeaders reads {"Name": "value"} or {"Name": ["value", ...]}. An empty list removes the header.
 func setHeaders(h *http.Header, raw jsontext.Value) error {
-	headers, err := ParseObject(raw)
-	if err != nil {
+	var headers map[string]jsontext.Value
+	if ParseJSON(raw, &headers, "an object") != nil {
 		return errors.New("header must be an object with a string or a list of strings for each name")
 	}
 	*h = make(http.Header)

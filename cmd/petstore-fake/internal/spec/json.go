@@ -12,13 +12,17 @@ import (
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
-// decode reads a text that must be one JSON value, which kind describes. Its errors repeat no value,
-// which may be a key.
-func decode(text []byte, value any, kind string) error {
+// ParseJSON reads a text that must be one JSON value, which kind describes. Its errors repeat no
+// value, which may be a key.
+func ParseJSON(text []byte, value any, kind string) error {
 	text = bytes.TrimSpace(text)
 	err := json.Unmarshal(text, value)
 	if bad, notJSON := errors.AsType[*jsontext.SyntacticError](err); notJSON {
 		return fmt.Errorf("it is not JSON: %w, at byte %d", bad.Err, bad.ByteOffset)
+	}
+	if bad, wrong := errors.AsType[*json.SemanticError](err); wrong && bad.JSONPointer != "" {
+		name := Clip(string(bad.JSONPointer.LastToken()))
+		return fmt.Errorf("%s must be of type %s, not %s", name, bad.GoType, bad.JSONKind)
 	}
 	if err != nil || string(text) == "null" {
 		return errors.New("it must be " + kind)
@@ -26,16 +30,10 @@ func decode(text []byte, value any, kind string) error {
 	return nil
 }
 
-// ParseObject reads a text that must be one JSON object, and returns the JSON of its fields.
-func ParseObject(text []byte) (fields map[string]jsontext.Value, err error) {
-	err = decode(text, &fields, "a JSON object")
-	return fields, err
-}
-
 // ParsePets reads a JSON array of NewPet objects.
 func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
 	var list []jsontext.Value
-	if err := decode(text, &list, "a JSON array of NewPet objects"); err != nil {
+	if err := ParseJSON(text, &list, "a JSON array of NewPet objects"); err != nil {
 		return nil, err
 	}
 	for _, raw := range list {
