@@ -100,37 +100,6 @@ func TestWithAPIKeyFunc(t *testing.T) {
 	})
 }
 
-func TestWithAPIKeyFuncWhileWaiting(t *testing.T) {
-	const calls = 10
-	for name, c := range map[string]struct {
-		key     func(asked int) string
-		permits int // for each call
-	}{
-		"a permit stays if the key is the same":               {func(int) string { return "key" }, 1},
-		"one permit is given back if there is another key":    {func(n int) string { return fmt.Sprintf("key-%d", n/2) }, 2},
-		"two permits are enough if the key changes each time": {func(n int) string { return fmt.Sprintf("key-%d", n) }, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				asked, limiter := 0, &countingLimiter{}
-				service := &service{responders: []responder{status(200, "[]")}}
-				client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithMaxWait(time.Hour),
-					petstore.WithLimiter(slowLimiter{limiter, 2 * time.Second}),
-					petstore.WithHTTPClient(&http.Client{Transport: service}),
-					petstore.WithAPIKeyFunc(func(context.Context) (string, error) { asked++; return c.key(asked), nil }))
-				require.NoError(t, err)
-				for range calls {
-					require.NoError(t, list(client))
-				}
-				assert.Len(t, service.sent(), calls)
-				assert.Equal(t, c.permits*calls, limiter.acquired)
-				assert.Len(t, limiter.released, limiter.acquired)
-				assert.Equal(t, 2*calls, asked)
-			})
-		})
-	}
-}
-
 func wantKey(t *testing.T, key string, code int) responder {
 	return func(req *http.Request) (*http.Response, error) {
 		assert.Equal(t, "Bearer "+key, req.Header.Get("Authorization"))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,7 +35,6 @@ type call struct {
 	client    *Client
 	operation *operation
 	config    *callConfig
-	id        uint64
 	url       url.URL
 	body      []byte // nil for none
 	progress  progress
@@ -49,14 +49,11 @@ type call struct {
 
 // progress is how far a call has come.
 type progress struct {
-	// Other goroutines read these.
-	attempts   atomic.Int32 // number of attempts begun
-	waited     atomic.Int64 // time waited for the rate limit, in ns
-	free       atomic.Int64 // time in the current Acquire that WithMaxWait does not count, in ns
-	waiting    atomic.Bool  // the call counts in Client.waiting
-	keyRefused atomic.Bool  // the service refused the key; WithAPIKeyFunc may return another
-	keyID      atomic.Pointer[string]
+	mu   sync.Mutex
+	seen Call // what other goroutines read; only the goroutine of the call changes it
 
+	free     atomic.Int64          // time in the current Acquire that WithMaxWait does not count, in ns
+	waiting  atomic.Bool           // the call counts in Client.waiting
 	asked    time.Time             // when the call asked the limiter first
 	last     *attempt              // nil before the first
 	sent     int                   // requests that may have been written
@@ -114,16 +111,17 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 			return nil, withOperation(err, r.operation.name)
 		}
 	}
-	k := &call{client: c, operation: r.operation, config: config, id: rand.Uint64(), url: *c.shared.baseURL, body: r.body}
-	k.ctx, k.url.RawQuery = ctx, r.query
-	switch {
-	case r.path == "":
-		k.url.Path = c.shared.templates[r.operation.index]
-	case r.rawPath != "":
+	k := &call{client: c, operation: r.operation, config: config, url: *c.shared.baseURL, body: r.body, ctx: ctx}
+	k.progress.seen = Call{
+		ID: rand.Uint64(), BaseURL: c.shared.base, Operation: r.operation.name, Method: r.operation.method,
+		Template: k.url.Path + r.operation.template, Background: config.background,
+	}
+	if r.rawPath != "" {
 		k.url.RawPath = k.url.EscapedPath() + r.rawPath
-		fallthrough
-	default:
-		k.url.Path += r.path
+	}
+	k.url.RawQuery = r.query
+	if k.url.Path += r.path; r.path == "" {
+		k.url.Path = k.progress.seen.Template
 	}
 	return k, nil
 }
@@ -179,21 +177,17 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 
 // describe returns the call as users see it.
 func (k *call) describe() Call {
-	c := Call{
-		ID:         k.id,
-		KeyRefused: k.progress.keyRefused.Load(),
-		BaseURL:    k.client.shared.base,
-		Operation:  k.operation.name,
-		Method:     k.operation.method,
-		Template:   k.client.shared.templates[k.operation.index],
-		Attempt:    int(k.progress.attempts.Load()),
-		Waited:     time.Duration(k.progress.waited.Load()),
-		Background: k.config.background,
-	}
-	if id := k.progress.keyID.Load(); id != nil {
-		c.KeyID = *id
-	}
-	return c
+	p := &k.progress
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen
+}
+
+// record changes what describe returns.
+func (p *progress) record(change func(seen *Call)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(&p.seen)
 }
 
 // ended returns an error if the call must not send anything more: its context has ended, or that of
@@ -241,13 +235,4 @@ func (k *call) stopWaiting() {
 	if k.progress.waiting.Swap(false) {
 		k.client.waiting.Add(-1)
 	}
-}
-
-// templates returns the path templates of all operations, by their index; that of Do is first.
-func templates(path string) (found [1 + len(operations)]string) {
-	found[0] = path + "/{path}"
-	for _, op := range operations {
-		found[op.index] = path + "/pets" + op.template
-	}
-	return found
 }

@@ -38,11 +38,10 @@ type shared struct {
 	config    clientConfig
 	base      string // URL, without a trailing slash
 	baseURL   *url.URL
-	templates [1 + len(operations)]string // path templates, by the index of the operation
-	transport roundTripper                // sends the attempts
-	sends     wire.Transport              // what transport is
-	closeIdle []func()                    // close the idle connections of the client's own transports
-	headers   http.Header                 // of each request
+	transport roundTripper   // sends the attempts
+	sends     wire.Transport // what transport is
+	closeIdle []func()       // close the idle connections of the client's own transports
+	headers   http.Header    // of each request
 	buffers   body.Pool
 	http2     atomic.Bool // the next request may go over HTTP/2
 }
@@ -86,7 +85,6 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		config:    *config,
 		base:      base.String(),
 		baseURL:   base,
-		templates: templates(base.Path),
 		transport: transport.RoundTrip,
 		sends:     sends,
 		closeIdle: closeIdle,

@@ -74,7 +74,7 @@ func (l *limiter) RateLimit(keyID string) RateLimit { return RateLimit(l.Limiter
 func (l *limiter) Acquire(ctx context.Context, r LimitRequest) (Permit, error) {
 	call := queue.Call{KeyID: r.Call.KeyID, Asked: r.Asked, Background: r.Call.Background, MaxWait: r.MaxWait}
 	if r.call != nil {
-		call.Start = r.call.startQueued
+		call.Reporter = r.call
 	}
 	p, refused := l.Limiter.Acquire(ctx, call)
 	if refused != nil {
@@ -83,8 +83,8 @@ func (l *limiter) Acquire(ctx context.Context, r LimitRequest) (Permit, error) {
 	return (*permit)(p), nil
 }
 
-// startQueued is the queue.Start of the call.
-func (k *call) startQueued(w queue.Wait) (done func(free time.Duration)) {
+// ReportWait implements [queue.Reporter].
+func (k *call) ReportWait(w queue.Wait) (done func(free time.Duration)) {
 	return k.startWait(Wait{Reason: WaitReason(w.Reason), Until: w.Until, Waiting: w.Waiting})
 }
 

@@ -75,11 +75,11 @@ func WithUserAgent(product string) Option {
 	})
 }
 
-// WithAPIKeyFunc calls f before each attempt to get the API key, for keys that rotate; the apiKey
-// of NewClient must then be "". f gets a context like the attempt's, and must be safe for
-// concurrent use. If f fails, or returns a string that cannot be a bearer token, the call fails
-// with a [*TransportError] and nothing is sent. The text of that error does not repeat f's error,
-// which may contain a key; [errors.Is] and [errors.AsType] find f's error.
+// WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the API
+// key, for keys that rotate; the apiKey of NewClient must then be "". f gets a context like the
+// attempt's, and must be safe for concurrent use. If f fails, or returns a string that cannot be a
+// bearer token, the call fails with a [*TransportError] and nothing is sent. The text of that error
+// does not repeat f's error, which may contain a key; [errors.Is] and [errors.AsType] find f's error.
 //
 // If the service answers 401, the client calls f once more within the call, with [Call].KeyRefused
 // in its context. If f then returns another key, the client sends the request again with that key.

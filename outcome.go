@@ -116,7 +116,7 @@ func (k *call) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 // refusal returns the error of the call after err, because of which a was not sent.
 func (k *call) refusal(a *attempt, err error) error {
 	if noKey, ok := err.(*keyError); ok { // that of this call, not one inside a foreign error
-		k.progress.attempts.Add(1)
+		k.progress.record(func(seen *Call) { seen.Attempt++ })
 		a.err, a.failure = noKey.error, retry.Permanent
 		k.progress.last, k.progress.plan = a, retry.Plan{}
 		return k.ofLast()
@@ -201,7 +201,7 @@ func (k *call) bodyStart() []byte {
 }
 
 // idText returns the call_id of the log.
-func (k *call) idText() string { return strconv.FormatUint(k.id, 16) }
+func (k *call) idText() string { return strconv.FormatUint(k.progress.seen.ID, 16) }
 
 // endOf returns a *deadline.EndedError if ctx has ended, else nil. Its cause may be the error of
 // another call, which says nothing about this one.

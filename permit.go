@@ -11,11 +11,6 @@ import (
 	"github.com/petstore/petstore-go/internal/wire"
 )
 
-// keyFreshness is the longest wait after which the key is used without a new call of
-// WithAPIKeyFunc: a key that rotates may change during a wait of minutes, but hardly within a
-// second.
-const keyFreshness = time.Second
-
 // keyError says why there is no key.
 type keyError struct{ error }
 
@@ -34,22 +29,25 @@ func (a *attempt) admit() error {
 	k := a.call
 	p := &k.progress
 	for {
-		if err := a.acquireForKey(); err != nil {
+		if err := a.getKey(); err != nil {
+			return err
+		}
+		if err := a.acquire(); err != nil {
 			return err
 		}
 		// The limiter may be the user's own and ignore Retry-After, or there may be no limiter.
-		if !a.ready.Before(p.plan.NotBefore) {
+		wait := p.plan.NotBefore.Sub(a.ready)
+		if wait <= 0 {
 			break
 		}
 		a.release(Observation{})
-		wait := p.plan.NotBefore.Sub(a.ready)
 		if err := k.sleep(wait); err != nil {
 			return err
 		}
-		p.waited.Add(int64(wait))
+		p.record(func(seen *Call) { seen.Waited += wait })
 	}
 	admitted = true
-	p.attempts.Add(1)
+	p.record(func(seen *Call) { seen.Attempt++ })
 	return nil
 }
 
@@ -59,30 +57,6 @@ func (a *attempt) release(o Observation) {
 		a.permit = nil
 		permit.Release(o)
 	}
-}
-
-// acquireForKey gets the key and a permit for it, because the limiter has a budget for each key.
-// After a long wait it asks for the key again. If that is another one, it gives the permit back and
-// gets one for the new key, but only once: a function that returns another key each time, with a
-// slow limiter, would never send a request.
-func (a *attempt) acquireForKey() error {
-	if err := a.getKey(); err != nil {
-		return err
-	}
-	asked := time.Now()
-	if err := a.acquire(asked); err != nil || !a.call.client.rotates || a.ready.Sub(asked) <= keyFreshness {
-		return err
-	}
-	before := *a.key.ID
-	if err := a.getKey(); err != nil {
-		return err
-	}
-	if *a.key.ID == before {
-		a.ready = time.Now()
-		return nil
-	}
-	a.release(Observation{})
-	return a.acquire(time.Now())
 }
 
 // getKey gets the key for a, which must be another one than the service has just refused.
@@ -99,10 +73,8 @@ func (a *attempt) getKey() error {
 		return errSameKey
 	}
 	a.key = key
-	if k.progress.keyID.Load() != key.ID {
-		k.progress.keyID.Store(key.ID)
-		k.client.used.Store(key.ID)
-	}
+	k.progress.record(func(seen *Call) { seen.KeyID = *key.ID })
+	k.client.used.Store(key.ID)
 	return nil
 }
 
@@ -113,8 +85,7 @@ func (a *attempt) askKey() (credential.Key, error) {
 	if !k.client.rotates {
 		return k.client.key(nil)
 	}
-	asking := &attempt{call: k, number: a.number, waited: time.Duration(k.progress.waited.Load())}
-	ctx, cancel := asking.begin(k.waits)
+	ctx, cancel := a.begin(k.waits, new(Call))
 	defer cancel()
 	key, err := k.client.key(ctx)
 	if err == nil {
@@ -131,8 +102,8 @@ func (a *attempt) askKey() (credential.Key, error) {
 
 // acquire gets a's permit from the limiter. The time that this takes counts as waited, except the
 // part that the limiter reported as free.
-func (a *attempt) acquire(asked time.Time) error {
-	k := a.call
+func (a *attempt) acquire() error {
+	k, asked := a.call, time.Now()
 	p := &k.progress
 	a.keyState = k.client.keys.of(*a.key.ID)
 	a.lockouts = a.keyState.lockout.count.Load()
@@ -142,10 +113,13 @@ func (a *attempt) acquire(asked time.Time) error {
 		if p.asked.IsZero() {
 			p.asked = asked
 		}
-		left := max(0, k.config.maxWait-time.Duration(p.waited.Load()))
+		left := max(0, k.config.maxWait-p.seen.Waited)
 		r := LimitRequest{Call: k.describe(), MaxWait: left, Asked: p.asked, call: k}
 		permit, err := limiter.Acquire(k.waits, r)
-		if err = realError(err); err != nil && permit != nil {
+		if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
+			err = nil // a Limiter whose error has a type of its own returns that by mistake
+		}
+		if err != nil && permit != nil {
 			permit.Release(Observation{}) // after an error, a permit must not stay reserved
 		}
 		if err != nil {
@@ -155,7 +129,8 @@ func (a *attempt) acquire(asked time.Time) error {
 		a.permit = permit
 	}
 	a.ready = time.Now()
-	p.waited.Add(int64(max(0, a.ready.Sub(asked)-time.Duration(p.free.Load()))))
+	waited := max(0, a.ready.Sub(asked)-time.Duration(p.free.Load()))
+	p.record(func(seen *Call) { seen.Waited += waited })
 	return k.ended() // even if the permit came at the same time
 }
 
@@ -173,18 +148,6 @@ func (a *attempt) reportRefusal(err error) {
 	a.reportLockout(LimitInfo{Scope: e.Scope, Until: e.RetryAt}, left)
 }
 
-// realError returns err, or nil if err holds a nil pointer: a Limiter that declares its error as a
-// *RateLimitError returns such a value by mistake.
-func realError(err error) error {
-	if err == nil {
-		return nil
-	}
-	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil
-	}
-	return err
-}
-
 // sleep waits for d. It returns an error if the call must end.
 func (k *call) sleep(d time.Duration) error {
 	done := k.startWait(Wait{Reason: k.waitReason(), Until: k.progress.plan.NotBefore, Waiting: 1})
@@ -198,9 +161,11 @@ func (k *call) sleep(d time.Duration) error {
 	return k.ended()
 }
 
-// begin returns the context of a, which is derived from parent.
-func (a *attempt) begin(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx := context.WithValue(parent, callKey{}, a)
+// begin returns the context of a, which is derived from parent. seen is for CallFromContext.
+func (a *attempt) begin(parent context.Context, seen *Call) (context.Context, context.CancelFunc) {
+	*seen = a.call.describe()
+	seen.Attempt = a.number
+	ctx := context.WithValue(parent, callKey{}, seen)
 	if a.call.config.attemptTimeout == 0 {
 		return context.WithCancel(ctx)
 	}

@@ -17,10 +17,9 @@ import (
 
 // operation is an operation of the service (section 4), or a request of Do.
 type operation struct {
-	index      int    // in shared.templates; 0 for Do
 	name       string // operationId of the document
 	method     string
-	template   string // path template below /pets, or the base URL for Do
+	template   string // path template below the base URL
 	success    int    // documented status; 0 for any 2xx
 	repeatable bool   // a repetition has no further effect
 	drops      bool   // the body of a success is not decoded
@@ -42,21 +41,19 @@ const (
 const opDo = "do "
 
 var (
-	listPets  = &operation{1, OpListPets, http.MethodGet, "", http.StatusOK, true, false}
-	createPet = &operation{2, OpCreatePet, http.MethodPost, "", http.StatusCreated, false, false}
-	getPet    = &operation{3, OpGetPet, http.MethodGet, "/{petId}", http.StatusOK, true, false}
-
-	operations = [...]*operation{listPets, createPet, getPet} // in the order of their index
+	listPets  = &operation{OpListPets, http.MethodGet, "/pets", http.StatusOK, true, false}
+	createPet = &operation{OpCreatePet, http.MethodPost, "/pets", http.StatusCreated, false, false}
+	getPet    = &operation{OpGetPet, http.MethodGet, "/pets/{petId}", http.StatusOK, true, false}
 )
 
-// writes reports whether a request of the operation must not be sent twice.
-func writes(operation string) bool {
-	for _, op := range operations {
-		if op.name == operation {
+// writes reports whether a request of the operation with that name must not be sent twice.
+func writes(name string) bool {
+	for _, op := range [...]*operation{listPets, createPet, getPet} {
+		if op.name == name {
 			return !op.repeatable
 		}
 	}
-	return strings.HasPrefix(operation, opDo) && operation != opDo+http.MethodGet
+	return strings.HasPrefix(name, opDo) && name != opDo+http.MethodGet
 }
 
 // ListPetsParams has the parameters of [Client.ListPets]. A zero field is not sent, so the zero

@@ -89,7 +89,7 @@ func (k *call) planAfter(a *attempt) retry.Plan {
 		RetryAfter: a.response.RetryAfter,
 		Unlimited:  k.client.shared.config.limiter == nil,
 		Now:        time.Now(),
-		MaxWait:    k.config.maxWait - time.Duration(p.waited.Load()),
+		MaxWait:    k.config.maxWait - p.seen.Waited,
 		Random:     rand.Int64N,
 	}
 	facts.Deadline, _ = k.ctx.Deadline()

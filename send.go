@@ -31,7 +31,7 @@ func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
 	if p.last != nil {
 		a = new(attempt)
 	}
-	a.call, a.number = k, int(p.attempts.Load())+1
+	a.call, a.number = k, p.seen.Attempt+1
 	if err := a.admit(); err != nil {
 		p.refused = k.refusal(a, err)
 		return nil, p.refused
@@ -41,7 +41,7 @@ func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
 	}
 	p.last = a
 	a.send(outer)
-	p.keyRefused.Store(a.unauthorized())
+	p.record(func(seen *Call) { seen.KeyRefused = a.unauthorized() })
 	if a.sent {
 		p.sent++
 	}
@@ -56,12 +56,11 @@ func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
 	return a.raw, nil
 }
 
-// attempt is one request of a call, with its permit and its response. Other goroutines may ask for
-// the call, the number and the key of an attempt through its context.
+// attempt is one request of a call, with its permit and its response.
 type attempt struct {
 	call   *call
 	number int            // within the call, starting at 1
-	waited time.Duration  // by the call before this attempt
+	seen   Call           // what other goroutines read
 	key    credential.Key // zero if there is none
 
 	keyState *keyState
@@ -84,20 +83,9 @@ type attempt struct {
 	ended    *deadline.EndedError // err, if the context of the call has ended
 }
 
-// describe returns the call as users see it during a.
-func (a *attempt) describe() Call {
-	c := a.call.describe()
-	c.Attempt, c.Waited = a.number, a.waited
-	if a.key.ID != nil {
-		c.KeyID = *a.key.ID
-	}
-	return c
-}
-
 // send sends the request and reads the response into a.
 func (a *attempt) send(outer *http.Request) {
-	a.waited = time.Duration(a.call.progress.waited.Load())
-	ctx, cancel := a.begin(a.call.ctx)
+	ctx, cancel := a.begin(a.call.ctx, &a.seen)
 	defer cancel()
 	a.exchange(ctx, cancel, outer)
 	a.reportLimit()
@@ -120,7 +108,7 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 	var observation Observation               // not tried
 	defer func() { a.release(observation) }() // deferred, since a trace or the transport may panic
 	k := a.call
-	k.client.trace.AttemptStart(k.ctx, a.describe())
+	k.client.trace.AttemptStart(k.ctx, k.describe())
 	a.prepare(ctx, cancel, outer)
 	observation = Observation{Delivery: DeliveryNoResponse, Sent: a.ready}
 	resp, err := a.transport() // readBody closes it

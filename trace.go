@@ -120,13 +120,17 @@ type Call struct {
 // with its context belongs to the call as well. CallFromContext is safe for concurrent use, also
 // after the end of the call.
 func CallFromContext(ctx context.Context) (Call, bool) {
-	if found, ok := ctx.Value(callKey{}).(interface{ describe() Call }); ok {
+	switch found := ctx.Value(callKey{}).(type) {
+	case *call:
 		return found.describe(), true
+	case *Call:
+		return *found, true
 	}
 	return Call{}, false
 }
 
-// callKey is the context's key for a call.
+// callKey is the context's key for the *call or, in the context of an attempt, for the *Call that
+// describes that attempt.
 type callKey struct{}
 
 // Wait describes the wait of a call before one of its requests. It is the argument of
@@ -215,7 +219,7 @@ func (a *attempt) reportLimit() {
 	default:
 		info, ended := a.keyState.lockout.open(a.ready, a.response.RateLimit.Remaining, a.lockouts)
 		if ended {
-			info.Call, info.Waiting = a.describe(), int(c.waiting.Load())
+			info.Call, info.Waiting = a.call.describe(), int(c.waiting.Load())
 			c.trace.LimitOpened(a.call.ctx, info)
 		}
 	}
@@ -235,7 +239,7 @@ func (a *attempt) reportLockout(info LimitInfo, left int) {
 func (a *attempt) reportDone() {
 	if c := a.call.client; len(c.traces) > 0 {
 		c.trace.AttemptDone(a.call.ctx, AttemptDoneInfo{
-			Call:       a.describe(),
+			Call:       a.call.describe(),
 			Duration:   time.Since(a.ready),
 			StatusCode: a.response.StatusCode,
 			RateLimit:  a.response.RateLimit,

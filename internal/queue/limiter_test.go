@@ -28,9 +28,14 @@ func acquire(ctx context.Context, l *Limiter, maxWait time.Duration) (*Permit, *
 	return l.Acquire(ctx, Call{MaxWait: maxWait})
 }
 
+// reporter is a Reporter.
+type reporter func(Wait) (done func(free time.Duration))
+
+func (r reporter) ReportWait(w Wait) func(time.Duration) { return r(w) }
+
 // report is acquire for a call that reports its wait.
-func report(ctx context.Context, l *Limiter, maxWait time.Duration, start Start) (*Permit, *Refusal) {
-	return l.Acquire(ctx, Call{MaxWait: maxWait, Start: start})
+func report(ctx context.Context, l *Limiter, maxWait time.Duration, r reporter) (*Permit, *Refusal) {
+	return l.Acquire(ctx, Call{MaxWait: maxWait, Reporter: r})
 }
 
 // ok is a 200 that took no time.

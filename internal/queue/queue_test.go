@@ -97,7 +97,7 @@ func TestLimiterQueue(t *testing.T) {
 			}, told)
 		})
 	})
-	for name, panics := range map[string]Start{
+	for name, panics := range map[string]reporter{
 		"start": func(Wait) func(time.Duration) { panic("logger") },
 		"end":   func(Wait) func(time.Duration) { return func(time.Duration) { panic("logger") } },
 	} {

@@ -14,7 +14,7 @@ type Call struct {
 	Asked      time.Time     // when the call asked first: orders the calls of a class; zero for now
 	Background bool          // it queues behind the others
 	MaxWait    time.Duration // longest wait for limits
-	Start      Start         // reports the wait; nil for none
+	Reporter   Reporter      // nil for none
 }
 
 // Wait describes the wait of a call.
@@ -24,13 +24,15 @@ type Wait struct {
 	Waiting int          // calls in the queue, including this one
 }
 
-// Start reports the start of a wait, and returns what reports its end. free is the part of the wait
-// that was not for a limit. Both run functions of the user.
-type Start func(w Wait) (done func(free time.Duration))
+// Reporter reports the start of a wait, and returns what reports its end. free is the part of the
+// wait that was not for a limit. Both run functions of the user.
+type Reporter interface {
+	ReportWait(w Wait) (done func(free time.Duration))
+}
 
 // waiter is a call in a queue.
 type waiter struct {
-	start    Start
+	reporter Reporter
 	wait     Wait // to be reported
 	asked    time.Time
 	order    uint64 // among those that asked at the same time
@@ -53,7 +55,7 @@ type waiter struct {
 func (q *queue) newWaiter(ctx context.Context, now time.Time, c Call) (*waiter, *Refusal) {
 	q.order++
 	w := &waiter{
-		start: c.Start, asked: c.Asked, order: q.order, maxWait: max(0, c.MaxWait),
+		reporter: c.Reporter, asked: c.Asked, order: q.order, maxWait: max(0, c.MaxWait),
 		wait:    Wait{q.reason(c.Background), q.why.Until, q.length() + 1},
 		entered: now, clock: q.clock(now), ready: make(chan struct{}, 1),
 	}
@@ -89,8 +91,8 @@ func (q *queue) await(ctx context.Context, w *waiter) (*Permit, *Refusal) {
 		}
 	}()
 	done := func(time.Duration) {}
-	if w.start != nil {
-		done = w.start(w.wait)
+	if w.reporter != nil {
+		done = w.reporter.ReportWait(w.wait)
 	}
 	q.join(w)
 	for {
