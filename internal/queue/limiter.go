@@ -121,7 +121,7 @@ func (l *Limiter) dropIdle(now time.Time) {
 	if len(l.keys) < max(manyKeys, l.sweepAt) {
 		return
 	}
-	maps.DeleteFunc(l.keys, func(_ string, q *queue) bool { return q.idle() && q.budget.Idle(now) })
+	maps.DeleteFunc(l.keys, func(_ string, q *queue) bool { return q.length() == 0 && q.budget.Idle(now) })
 	l.sweepAt = 2 * len(l.keys)
 }
 

@@ -117,7 +117,7 @@ func assertAtRest(t *testing.T, l *Limiter) {
 	defer l.mu.Unlock()
 	assert.Zero(t, l.last.budget.InFlight(), "in flight")
 	assert.Zero(t, l.last.length(), "waiting")
-	assert.True(t, l.last.idle(), "reporting")
+	assert.True(t, l.last.passes(true), "joined")
 	assert.Nil(t, l.last.timer, "timer")
 }
 

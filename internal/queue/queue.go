@@ -4,6 +4,8 @@
 package queue
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/quota"
@@ -17,10 +19,6 @@ const (
 	// agedShare: aged background calls get one permit in 10 while foreground calls wait. That is as
 	// much as the reserve, which background calls leave to foreground calls otherwise.
 	agedShare = 10
-	// lateShare: a call that is put before others may make them late. Late calls are looked for
-	// only once 1/8 of the queue was put before others, so that each such call costs little,
-	// however many wait.
-	lateShare = 8
 	// ForReserve is the reason of a background call that waits because only the reserve is left.
 	ForReserve quota.Reason = "background"
 )
@@ -47,13 +45,12 @@ type queue struct {
 	id      string // Call.KeyID
 	budget  quota.Budget
 	why     quota.Wait // what the first waiter waits for; zero if there is none
-	checked int        // budget.Changes when the waiters were last checked
+	checked time.Time  // budget.Ends when the waiters were last checked
 
-	waiting   [2]line // the waiters of each class
-	reporting [2]line // those that report their wait, and will come back
-	order     uint64  // of the latest waiter
-	inserted  int     // waiters that were put before others since all were checked
-	passed    int     // foreground requests admitted since a background call got a permit or came
+	lines  [2]line // the calls of each class
+	joined [2]int  // how many of them have reported their wait
+	order  uint64  // of the latest waiter
+	passed int     // foreground requests admitted since a background call got a permit or came
 
 	limited time.Duration // total time before since in which the first waiter waited for a limit
 	since   time.Time     // since when the first waiter waits for a limit; zero if it does not
@@ -63,16 +60,12 @@ type queue struct {
 }
 
 // length returns the number of calls that wait.
-func (q *queue) length() int { return q.waiting[foreground].length + q.waiting[background].length }
+func (q *queue) length() int { return len(q.lines[foreground]) + len(q.lines[background]) }
 
-// idle reports whether no call waits or is about to come back.
-func (q *queue) idle() bool {
-	return q.length()+q.reporting[foreground].length+q.reporting[background].length == 0
-}
-
-// passes reports whether a new call goes before all waiters.
+// passes reports whether a new call goes before all waiters. Those that still report their wait do
+// not count: the report may make the call.
 func (q *queue) passes(inBackground bool) bool {
-	return q.waiting[foreground].length == 0 && (!inBackground || q.waiting[background].length == 0)
+	return q.joined[foreground] == 0 && (!inBackground || q.joined[background] == 0)
 }
 
 // dispatch gives permits to the first waiters, as many as the budget admits.
@@ -92,7 +85,7 @@ func (q *queue) dispatch(now time.Time) {
 		w.permit = permit
 		q.leave(w)
 	}
-	if q.length() == 0 {
+	if q.passes(true) {
 		q.block(now, quota.Wait{})
 	}
 	q.setAlarm(now, q.why.Wake)
@@ -101,7 +94,7 @@ func (q *queue) dispatch(now time.Time) {
 // first returns the waiter that goes next, and whether it has to leave the reserve; nil if there is
 // none.
 func (q *queue) first(now time.Time) (w *waiter, asBackground bool) {
-	front, behind := q.waiting[foreground].first(), q.waiting[background].first()
+	front, behind := q.front(foreground), q.front(background)
 	switch {
 	case front == nil:
 		return behind, true
@@ -111,6 +104,15 @@ func (q *queue) first(now time.Time) (w *waiter, asBackground bool) {
 	return front, false
 }
 
+// front returns the first waiter of a class that has reported its wait; nil if there is none.
+func (q *queue) front(class int) *waiter {
+	if q.joined[class] == 0 {
+		return nil
+	}
+	place := slices.IndexFunc(q.lines[class], func(w *waiter) bool { return w.joined })
+	return q.lines[class][place]
+}
+
 // admit asks the budget for one request. If the budget refuses, admit records what to wait for.
 func (q *queue) admit(now time.Time, asBackground bool) (*Permit, bool) {
 	slot, why, ok := q.budget.Admit(now, asBackground)
@@ -118,25 +120,26 @@ func (q *queue) admit(now time.Time, asBackground bool) (*Permit, bool) {
 		q.block(now, why)
 		return nil, false
 	}
-	if !asBackground && q.waiting[background].length > 0 {
+	if !asBackground && q.joined[background] > 0 {
 		q.passed++
 	}
 	return &Permit{queue: q, slot: slot}, true
 }
 
-// block records what the first waiter waits for. When that becomes a limit, waiters that cannot
-// wait for so long are refused immediately.
+// block records what the first waiter waits for. When that becomes a limit, or its end moves, waiters
+// that cannot wait for so long are refused immediately.
 func (q *queue) block(now time.Time, why quota.Wait) {
+	const slide = time.Second // the end of a sliding window moves with each response
 	q.why = why
-	begins := false
+	begins, ends := false, q.budget.Ends()
 	switch {
 	case why.Until.IsZero():
 		q.limited, q.since = q.clock(now), time.Time{}
 	case q.since.IsZero():
 		q.since, begins = now, true
 	}
-	if begins || q.checked != q.budget.Changes() {
-		q.checked = q.budget.Changes()
+	if begins || ends.Sub(q.checked).Abs() > slide {
+		q.checked = ends
 		q.refuseLate(now)
 	}
 }
@@ -152,37 +155,45 @@ func (q *queue) clock(now time.Time) time.Duration {
 
 // refuseLate refuses the waiters that cannot be served in time.
 func (q *queue) refuseLate(now time.Time) {
-	q.inserted = 0
 	before := 0
-	for class := range q.waiting {
-		reporting := &q.reporting[class]
-		for w := range q.waiting[class].all() {
-			if r := q.late(now, w, before+reporting.ahead(w)); r != nil {
-				w.refused = r
-				q.leave(w)
-			} else {
+	for class := range q.lines {
+		q.lines[class] = slices.DeleteFunc(q.lines[class], func(w *waiter) bool {
+			refused := q.refuseIfLate(now, w, before)
+			if !refused {
 				before++
 			}
-		}
-		before += reporting.length
+			return refused
+		})
 	}
 }
 
-// ahead returns the number of waiters that go before w, with those that will come back from a
-// report.
+// refuseIfLate refuses w if it cannot be served in time when that many others go before it, and
+// reports whether it did. The caller removes w from its line.
+func (q *queue) refuseIfLate(now time.Time, w *waiter, before int) bool {
+	if w.joined {
+		w.refused = q.late(now, w, before)
+	}
+	if w.refused == nil {
+		return false
+	}
+	q.joined[w.class]--
+	w.wake()
+	return true
+}
+
+// ahead returns the number of waiters that go before w.
 func (q *queue) ahead(w *waiter) int {
-	n := q.waiting[w.class].ahead(w) + q.reporting[w.class].ahead(w)
+	n := q.lines[w.class].find(w)
 	if w.class == background {
-		n += q.waiting[foreground].length + q.reporting[foreground].length
+		n += len(q.lines[foreground])
 	}
 	return n
 }
 
 // leave removes w from the queue and wakes it.
 func (q *queue) leave(w *waiter) {
-	if w.in != nil {
-		w.in.remove(w)
-		w.in = nil
+	if q.lines[w.class].remove(w) && w.joined {
+		q.joined[w.class]--
 	}
 	w.wake()
 }
@@ -233,4 +244,36 @@ func (q *queue) ring() {
 		q.timer, q.alarm = nil, time.Time{}
 		q.dispatch(now)
 	}
+}
+
+// line has waiters in the order in which their calls asked first. Nearly always they come at its end
+// and leave at its front.
+type line []*waiter
+
+// before compares the places of two waiters.
+func (w *waiter) before(other *waiter) int {
+	return cmp.Or(w.asked.Compare(other.asked), cmp.Compare(w.order, other.order))
+}
+
+// find returns the place of w. Without w, that is where it belongs.
+func (l line) find(w *waiter) int {
+	place, _ := slices.BinarySearchFunc(l, w, (*waiter).before)
+	return place
+}
+
+func (l *line) insert(w *waiter) { *l = slices.Insert(*l, l.find(w), w) }
+
+// remove removes w, and reports whether it was in the line. With 100,000 waiters, it must not move
+// all of them for each that leaves at the front.
+func (l *line) remove(w *waiter) bool {
+	place, found := slices.BinarySearchFunc(*l, w, (*waiter).before)
+	switch {
+	case !found:
+	case place == 0:
+		(*l)[0] = nil
+		*l = (*l)[1:]
+	default:
+		*l = slices.Delete(*l, place, place+1)
+	}
+	return found
 }

@@ -43,7 +43,7 @@ type waiter struct {
 	clock    time.Duration // queue.clock when the waiter entered
 	free     time.Duration // set at the end: time waited for responses, not for limits
 
-	in      *line // of the queue; nil in none
+	joined  bool // it has reported its wait, and can get a permit
 	permit  *Permit
 	refused *Refusal
 	ready   chan struct{} // receives a value when permit or refused is set
@@ -69,12 +69,11 @@ func (q *queue) newWaiter(ctx context.Context, now time.Time, c Call) (*waiter, 
 	if r := q.late(now, w, q.ahead(w)); r != nil {
 		return nil, r
 	}
-	w.in = &q.reporting[w.class]
-	w.in.insert(w)
-	if line := &q.waiting[w.class]; line.ahead(w) < line.length {
-		if q.inserted++; q.inserted*lateShare >= q.length() {
-			q.refuseLate(now)
-		}
+	line := &q.lines[w.class]
+	line.insert(w)
+	// If w was put before others, it may have made the last of them late.
+	if last := (*line)[len(*line)-1]; q.refuseIfLate(now, last, q.ahead(last)) {
+		line.remove(last)
 	}
 	return w, nil
 }
@@ -112,16 +111,15 @@ func (q *queue) join(w *waiter) {
 	defer q.limiter.mu.Unlock()
 	now := time.Now()
 	q.dispatch(now)
-	w.in.remove(w)
-	w.in = nil
 	if w.refused = q.late(now, w, q.ahead(w)); w.refused != nil {
+		q.leave(w)
 		return
 	}
-	if w.class == background && q.waiting[background].length == 0 {
+	if w.class == background && q.joined[background] == 0 {
 		q.passed = 0
 	}
-	w.in = &q.waiting[w.class]
-	w.in.insert(w)
+	w.joined = true
+	q.joined[w.class]++
 	q.dispatch(now)
 }
 

@@ -39,7 +39,6 @@ type Budget struct {
 	admitted int       // number of requests admitted
 	blind    bool      // there were responses, but none with a limit
 	heard    time.Time // when the last response with a limit came
-	changes  int       // see Changes
 }
 
 // Slot is the state of the Budget when it admitted a request, for Settle and GiveBack.
@@ -97,7 +96,7 @@ func (b *Budget) Admit(now time.Time, background bool) (Slot, Wait, bool) {
 // forgets everything.
 func (b *Budget) observe(now time.Time) {
 	if now.Before(b.now) {
-		*b = Budget{Processes: b.Processes, Reserve: b.Reserve, era: b.era + 1, changes: b.changes + 1}
+		*b = Budget{Processes: b.Processes, Reserve: b.Reserve, era: b.era + 1}
 	}
 	b.now = now
 	b.recent.advance(now)
@@ -186,9 +185,8 @@ func (b *Budget) RateLimit() RateLimit {
 	return RateLimit{Limit: b.limit, Remaining: b.left(), Reset: b.shown}
 }
 
-// Changes returns a number that grows with each event after which some waiters may have to be
-// refused: a window is used up, or a lockout begins.
-func (b *Budget) Changes() int { return b.changes }
+// Ends returns when both the window and the lockout are over, as far as known.
+func (b *Budget) Ends() time.Time { return Later(b.lockout.until, b.end) }
 
 // InFlight returns the number of requests that were admitted and are not settled yet.
 func (b *Budget) InFlight() int { return b.inFlight }
@@ -196,7 +194,7 @@ func (b *Budget) InFlight() int { return b.inFlight }
 // Idle reports whether the Budget can be dropped: nothing is in flight, and its window and lockout
 // are over.
 func (b *Budget) Idle(now time.Time) bool {
-	return b.inFlight == 0 && Passed(now, b.lockout.until) && Passed(now, b.end)
+	return b.inFlight == 0 && Passed(now, b.Ends())
 }
 
 // Later returns the later of two times.

@@ -36,7 +36,6 @@ func (b *Budget) Reopen(now time.Time) bool {
 	}
 	l.until, l.scope, l.streak = time.Time{}, "", 0
 	l.rejected = true // so that the next one is a probe
-	b.changes++
 	return true
 }
 
@@ -61,7 +60,6 @@ func (b *Budget) reject(s Slot, o Observation) {
 	l.rejected = true
 	if until, scope := b.lockedUntil(&o); until.After(l.until) {
 		l.until, l.scope = until, scope
-		b.changes++
 	}
 }
 

@@ -93,10 +93,6 @@ func (b *Budget) learn(s Slot, o *Observation) {
 		b.own++
 		b.inferOthers(s, o, order == windowNext)
 	}
-	if b.left() <= b.reserve(false) && !b.exhausted {
-		b.exhausted = true
-		b.changes++
-	}
 }
 
 // open begins a new window with its first response.
@@ -108,5 +104,4 @@ func (b *Budget) open(o *Observation) {
 	x.trust = max(x.trust, x.trust/2) // shared ages
 	b.minutes = b.isMinute(o)
 	b.window = window{epoch: b.epoch + 1, slides: b.slides, other: b.day}
-	b.changes++
 }

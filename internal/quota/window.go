@@ -33,9 +33,8 @@ type window struct {
 	day     bool      // it is longer than a minute
 	other   bool      // the window before had another length, so this one may have counted our requests
 
-	own       int  // number of our requests that it counted
-	slides    bool // its Reset moves
-	exhausted bool
+	own    int  // number of our requests that it counted
+	slides bool // its Reset moves
 }
 
 // rolls reports whether, as far as known, a new window with its full limit follows this one.
