@@ -162,7 +162,7 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 	switch {
 	case a.decodesNothing():
 		return value, k.response(), nil
-	case a.buffer.Size() == 0: // the decoder would report no more than EOF
+	case len(a.body) == 0: // the decoder would report no more than EOF
 		return value, response, k.responseError("body is empty", nil)
 	}
 	// The header in which the key is replaced decides nothing: the key may be a usual word.

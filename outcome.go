@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/redact"
@@ -51,7 +52,7 @@ func (k *call) apiError() *APIError {
 		received:   a.response.Received,
 		note:       k.notRetried(),
 	}
-	code, message := a.buffer.ErrorObject(a.body)
+	code, message := body.ErrorObject(a.body)
 	key := a.key.Secret()
 	e.Code, e.Message = redact.Text(code, key), redact.Text(message, key)
 	return e

@@ -75,7 +75,7 @@ func decodePets(b *body.Buffer) ([]Pet, error) {
 	err := body.Delimiter(d, '[')
 	for err == nil && d.PeekKind() != ']' {
 		if n := len(pets); n == cap(pets) { // more than the document allows: estimate the total
-			total := float64(n) * float64(b.Size()) / float64(d.InputOffset())
+			total := float64(n) * float64(len(b.Bytes)) / float64(d.InputOffset())
 			pets = slices.Grow(pets, max(int(total)-n, n/4)+1)
 		}
 		pets = append(pets, Pet{})

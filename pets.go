@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -218,10 +219,10 @@ func (c *Client) Do(
 	}
 	_, response, err := perform(ctx, c, r, opts, func(b *body.Buffer) (struct{}, error) {
 		if raw, ok := out.(*[]byte); ok {
-			*raw = b.Whole()
+			*raw = bytes.Clone(b.Bytes)
 			return struct{}{}, nil
 		}
-		return struct{}{}, json.Unmarshal(b.Whole(), out)
+		return struct{}{}, json.Unmarshal(b.Bytes, out)
 	})
 	if err != nil {
 		return nil, err

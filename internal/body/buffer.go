@@ -12,12 +12,8 @@ import (
 
 const (
 	// usualSize is the size of a new buffer if the length is unknown: a list of 100 pets fits,
-	// which most servers send without a Content-Length. One byte more, to see the end, makes 16
-	// KiB.
-	usualSize = 16<<10 - 1
-	// pieceSize is the size of each further piece of a longer body: large enough that 10 MiB take
-	// 40 pieces, small enough that an unused rest of the last one does not matter.
-	pieceSize = 256 << 10
+	// which most servers send without a Content-Length.
+	usualSize = 16 << 10
 	// maxPooled is the capacity of the largest buffer that goes back to the pool, so that one long
 	// response does not keep its memory for ever.
 	maxPooled = 256 << 10
@@ -28,39 +24,15 @@ const (
 // Buffer holds the body of one response and decodes it. Results and errors get copies, so that the
 // Buffer can be used again.
 type Buffer struct {
-	Bytes   []byte   // the body, or its start if it is long
-	rest    [][]byte // of a long body, in pieces
+	Bytes   []byte // the body, or its start if it is too large
 	source  bytes.Buffer
 	decoder jsontext.Decoder
 }
 
-// Size returns the length of the whole body.
-func (b *Buffer) Size() int {
-	n := len(b.Bytes)
-	for _, piece := range b.rest {
-		n += len(piece)
-	}
-	return n
-}
-
-// Whole returns a copy of the whole body.
-func (b *Buffer) Whole() []byte { return slices.Concat(append([][]byte{b.Bytes}, b.rest...)...) }
-
 // Open returns a decoder of the body, to be used until the next call of Open.
-func (b *Buffer) Open() *jsontext.Decoder { return b.open(b.Bytes, b.rest...) }
-
-// open returns a decoder of body and rest.
-func (b *Buffer) open(body []byte, rest ...[]byte) *jsontext.Decoder {
-	b.source = *bytes.NewBuffer(body) // the decoder does not copy a bytes.Buffer
-	if len(rest) == 0 {
-		b.decoder.Reset(&b.source)
-		return &b.decoder
-	}
-	readers := []io.Reader{&b.source}
-	for _, piece := range rest {
-		readers = append(readers, bytes.NewReader(piece))
-	}
-	b.decoder.Reset(io.MultiReader(readers...))
+func (b *Buffer) Open() *jsontext.Decoder {
+	b.source = *bytes.NewBuffer(b.Bytes) // the decoder does not copy a bytes.Buffer
+	b.decoder.Reset(&b.source)
 	return &b.decoder
 }
 
@@ -84,47 +56,28 @@ func (p *Pool) Put(b *Buffer) {
 
 // Fill reads r to its end, but hardly more than most bytes. length is the Content-Length, negative
 // if unknown. Fill reports whether the body is longer than most; then the buffer keeps the first
-// bytes. It reads a long body in pieces, because one growing buffer would take three times the
-// body's size. It joins only as many pieces as an Error object may have.
+// bytes.
 func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error) {
 	// A server may announce any length: memory for a long one is taken only as the bytes arrive.
 	if length < 0 || length > min(most, maxTrusted) {
-		length = usualSize
+		length = usualSize - 1
 	}
-	b.Bytes, b.rest = slices.Grow(b.Bytes[:0], int(length)+1), nil // one byte more, to see the end
-	end, err := readInto(r, &b.Bytes)
-	size := int64(len(b.Bytes))
-	var pieces [][]byte
-	for !end && size <= most {
-		piece := make([]byte, 0, pieceSize)
-		end, err = readInto(r, &piece)
-		size += int64(len(piece))
-		pieces = append(pieces, piece)
-	}
-	switch {
-	case size > most:
-		b.Bytes = b.Bytes[:min(int64(len(b.Bytes)), most)]
-		return true, err
-	case pieces != nil:
-		n := min(len(pieces), maxErrorObject/pieceSize)
-		b.Bytes = slices.Concat(append([][]byte{b.Bytes}, pieces[:n]...)...)
-		b.rest = pieces[n:]
-	}
-	return false, err
-}
-
-// readInto reads until b is full, and reports whether r has ended or failed.
-func readInto(r io.Reader, b *[]byte) (end bool, err error) {
-	for len(*b) < cap(*b) {
-		n, err := r.Read((*b)[len(*b):cap(*b)])
-		*b = (*b)[:len(*b)+n]
-		switch err {
-		case nil:
-		case io.EOF:
-			return true, nil
-		default:
-			return true, err
+	b.Bytes = slices.Grow(b.Bytes[:0], int(length)+1) // one byte more, to see the end
+	for err == nil && int64(len(b.Bytes)) <= most {
+		size := len(b.Bytes)
+		if size == cap(b.Bytes) {
+			b.Bytes = slices.Grow(b.Bytes, int(min(int64(size), most-int64(size)+1)))
 		}
+		var n int
+		n, err = r.Read(b.Bytes[size:cap(b.Bytes)])
+		b.Bytes = b.Bytes[:size+n]
 	}
-	return false, nil
+	if err == io.EOF {
+		err = nil
+	}
+	tooLarge = int64(len(b.Bytes)) > most
+	if tooLarge {
+		b.Bytes = b.Bytes[:most]
+	}
+	return tooLarge, err
 }

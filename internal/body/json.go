@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/petstore/petstore-go/internal/errtext"
@@ -41,26 +42,15 @@ const maxErrorObject = 1 << 20
 
 // ErrorObject returns code and message of the Error object that text is. It returns empty strings
 // for any other body: a 502, for example, often comes from a gateway, with a body in HTML.
-func (b *Buffer) ErrorObject(text []byte) (code, message string) {
-	if len(text) > maxErrorObject {
+func ErrorObject(text []byte) (code, message string) {
+	var object struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	if len(text) > maxErrorObject || json.Unmarshal(text, &object) != nil {
 		return "", ""
 	}
-	d := b.open(text)
-	err := Object(d, func(name []byte) (err error) {
-		switch string(name) {
-		case "code":
-			code, err = String(d, Optional)
-		case "message":
-			message, err = String(d, Optional)
-		default:
-			err = d.SkipValue()
-		}
-		return err
-	})
-	if Finish(d, err) != nil {
-		return "", ""
-	}
-	return code, message
+	return object.Code, object.Message
 }
 
 // Finish returns err with its offset in the body, or an error if data follows the decoded value.
