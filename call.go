@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/url"
 	"sync"
@@ -198,7 +199,7 @@ func (k *call) ended() error {
 		p.ended = endOf(k.ctx)
 	}
 	if stop := k.client.shared.config.stop; p.ended == nil && stop.Err() != nil {
-		p.ended = &stoppedError{cause: foreign(context.Cause(stop))}
+		p.ended = fmt.Errorf("%w: %w", ErrStopped, foreign(context.Cause(stop)))
 	}
 	return p.ended
 }

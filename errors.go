@@ -43,7 +43,7 @@ var (
 	ErrNotSent = errors.New("petstore: not sent")
 	// ErrStopped is matched by a TransportError of a call that [WithStop] ended before its next
 	// request. It also matches ErrNotSent if the call had sent nothing.
-	ErrStopped = errors.New("petstore: stopped")
+	ErrStopped = errors.New("petstore: stopped by WithStop")
 	// ErrTimeout is matched by an error of a call that exceeded [WithAttemptTimeout] or
 	// [WithCallTimeout]. Such an error has a [net.Error] in it, whose Timeout returns true.
 	ErrTimeout = errors.New("petstore: timeout")
@@ -62,33 +62,6 @@ func (e *timeoutError) Timeout() bool { return true }
 
 // Temporary implements [net.Error].
 func (e *timeoutError) Temporary() bool { return true }
-
-// stoppedError reports that WithStop ended a call.
-type stoppedError struct {
-	cause error // of the context of WithStop
-	last  error // of the last attempt; nil if there was none
-}
-
-func (e *stoppedError) Error() string {
-	text := "stopped by WithStop: " + e.cause.Error()
-	if e.last != nil {
-		text += "; last attempt: " + e.last.Error()
-	}
-	return errtext.Line(text)
-}
-
-func (e *stoppedError) with(last error) error { return &stoppedError{e.cause, last} }
-
-func (e *stoppedError) Is(target error) bool { return target == ErrStopped }
-
-// Unwrap returns the cause, and the error of the last attempt unless that is about the rate limit:
-// the limit is not why the call ended.
-func (e *stoppedError) Unwrap() []error {
-	if e.last == nil || errors.Is(e.last, ErrRateLimited) {
-		return []error{e.cause}
-	}
-	return []error{e.cause, e.last}
-}
 
 // maxErrorBody is how much of a response's body an error keeps, in bytes: enough for an Error
 // object, or to recognise a gateway's HTML page.

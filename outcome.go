@@ -1,8 +1,10 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -34,9 +36,9 @@ func (k *call) ofLast() error {
 	case code/100 == 2:
 		return k.responseError("status is not the documented one", nil)
 	case code == http.StatusTooManyRequests:
-		return k.rateLimitError(opensAt(a.response), a.ended.With(k.apiError()))
+		return k.rateLimitError(opensAt(a.response), after(a.ended, k.apiError()))
 	case a.ended != nil:
-		return k.transportError(a.ended.With(k.apiError()))
+		return k.transportError(after(a.ended, k.apiError()))
 	}
 	return k.apiError()
 }
@@ -126,68 +128,62 @@ func (k *call) refusal(a *attempt, err error) error {
 		return k.ofLast() // the service has refused this key
 	}
 	ended := k.ended()
-	if stopped, ok := ended.(*stoppedError); ok { // that of this call
-		return k.endedWhileWaiting(stopped)
-	}
-	if limited, ok := errors.AsType[*RateLimitError](err); ok {
+	limited, ok := errors.AsType[*RateLimitError](err)
+	switch {
+	case ok && !errors.Is(ended, ErrStopped):
 		e := *limited
 		e.Operation, e.CallID, e.Attempts = k.operation.name, k.idText(), k.progress.sent
-		e.Err = k.withLast(ofLimiter(e.Err))
+		e.Err = after(ofLimiter(e.Err), k.lastError())
 		return &e
-	}
-	if ended != nil {
+	case ended != nil:
 		return k.endedWhileWaiting(ended)
 	}
-	return k.transportError(k.withLast(foreign(err)))
+	return k.transportError(after(foreign(err), k.lastError()))
 }
 
 // endedWhileWaiting returns the error of a call that ended between two attempts or before the
 // first.
 func (k *call) endedWhileWaiting(ended error) error {
-	if stopped, ok := ended.(*stoppedError); ok { // that of this call
-		return k.transportError(stopped.with(k.lastError()))
+	last := k.lastError()
+	switch limited := k.progress.last.scope() != ""; {
+	case limited && errors.Is(ended, ErrStopped):
+		last = errors.New(last.Error()) // it does not match, since the limit is not why the call ended
+	case limited:
+		return k.rateLimitError(k.progress.plan.NotBefore, after(ended, last))
 	}
-	err := k.withLast(ended)
-	if last := k.progress.last; last == nil || last.response.StatusCode != http.StatusTooManyRequests {
-		return k.transportError(err)
-	}
-	return k.rateLimitError(k.progress.plan.NotBefore, err)
+	return k.transportError(after(ended, last))
 }
 
-// lastError returns the error of the last attempt; nil if there was none.
+// lastError returns the error of the last attempt for the error of a call that ended later: of a 429
+// the *APIError; nil if there was no attempt.
 func (k *call) lastError() error {
 	if k.progress.last == nil {
 		return nil
 	}
-	return k.ofLast()
+	err := k.ofLast()
+	if limited, ok := err.(*RateLimitError); ok { // ofLast returns it
+		return limited.Err
+	}
+	return err
 }
 
-// withLast returns err joined with the error of the last attempt, if there was one.
-func (k *call) withLast(err error) error {
-	last := k.lastError()
-	if limited, ok := last.(*RateLimitError); ok { // ofLast returns it
-		last = limited.Err // the caller makes a RateLimitError of its own
+// after returns err with the error of the last attempt; either may be nil.
+func after(err, last error) error {
+	if err == nil || last == nil {
+		return cmp.Or(err, last)
 	}
-	switch ended, _ := err.(*deadline.EndedError); { // that of this call
-	case last == nil:
-		return err
-	case err == nil:
-		return last
-	case ended != nil:
-		return ended.With(last)
-	}
-	return errors.Join(err, last)
+	return fmt.Errorf("%w; last attempt: %w", err, last)
 }
 
 // callerEnded returns an error if the context of the call has ended during a. Its text says that it
 // was the caller's deadline and how long there was no response: the service may have been slow.
-func (a *attempt) callerEnded() *deadline.EndedError {
-	ended, _ := endOf(a.call.ctx).(*deadline.EndedError) // it is one
-	if ended == nil || !errors.Is(ended, context.DeadlineExceeded) || errors.Is(ended, ErrTimeout) {
+func (a *attempt) callerEnded() error {
+	ended := endOf(a.call.ctx)
+	if !errors.Is(ended, context.DeadlineExceeded) || errors.Is(ended, ErrTimeout) {
 		return ended
 	}
-	after := time.Since(a.ready).Round(time.Millisecond)
-	return ended.While("no response after " + after.String() + ", at the caller's deadline")
+	waited := time.Since(a.ready).Round(time.Millisecond)
+	return fmt.Errorf("no response after %v, at the caller's deadline: %w", waited, ended)
 }
 
 func (k *call) response() Response {
@@ -204,22 +200,19 @@ func (k *call) bodyStart() []byte {
 // idText returns the call_id of the log.
 func (k *call) idText() string { return strconv.FormatUint(k.progress.seen.ID, 16) }
 
-// endOf returns a *deadline.EndedError if ctx has ended, else nil. Its cause may be the error of
-// another call, which says nothing about this one.
-func endOf(ctx context.Context) error {
-	if deadline.Err(ctx) == nil {
-		return nil // before the list escapes
-	}
-	return deadline.EndOf(ctx, ErrOutcomeUnknown, ErrNotSent, ErrStopped)
+// concluding are the errors that say something about a call, and about the end of its context. Only
+// its own errors match them.
+var concluding = [...]error{
+	ErrOutcomeUnknown, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
 }
+
+// endOf returns an error if ctx has ended, else nil. Its cause may be the error of another call, which
+// says nothing about this one; but it may be that of WithCallTimeout.
+func endOf(ctx context.Context) error { return deadline.EndOf(ctx, concluding[:3]...) }
+
+// ofLimiter returns the error of a limiter, which may be about the end of the call's context.
+func ofLimiter(err error) error { return errtext.Hide(err, concluding[:3]...) }
 
 // foreign returns the error of a function, a transport or a limiter of the user. It matches what
 // err matches, but nothing that is about this call, or about the end of its context.
-func foreign(err error) error {
-	return errtext.Hide(ofLimiter(err), ErrTimeout, context.Canceled, context.DeadlineExceeded)
-}
-
-// ofLimiter returns the error of a limiter, which may be about the end of the call's context.
-func ofLimiter(err error) error {
-	return errtext.Hide(err, ErrOutcomeUnknown, ErrNotSent, ErrStopped)
-}
+func foreign(err error) error { return errtext.Hide(err, concluding[:]...) }

@@ -75,12 +75,12 @@ type attempt struct {
 	header   http.Header    // without the key
 	response Observation
 	buffer   *body.Buffer
-	body     []byte               // in buffer
-	tooLarge bool                 // body is cut off at the limit
-	sent     bool                 // the request may have been written
-	failure  retry.Failure        // the kind of err
-	err      error                // why there is no complete response
-	ended    *deadline.EndedError // err, if the context of the call has ended
+	body     []byte        // in buffer
+	tooLarge bool          // body is cut off at the limit
+	sent     bool          // the request may have been written
+	failure  retry.Failure // the kind of err
+	err      error         // why there is no complete response
+	ended    error         // err, if the context of the call has ended
 }
 
 // send sends the request and reads the response into a.
