@@ -18,7 +18,7 @@ func announce(s settings, addr net.Addr, stdout, stderr io.Writer) {
 	host := addr.String()
 	if tcp, ok := addr.(*net.TCPAddr); ok {
 		host = localHost(tcp.IP.String(), tcp.AddrPort().Port())
-		if s.addr.Port == 0 {
+		if s.addr.port == 0 {
 			w = stderr
 			fmt.Fprintln(stdout, tcp.Port)
 		}

@@ -112,6 +112,7 @@ func TestGuard(t *testing.T) {
 		w = i.call(http.MethodGet, "/_fake/requests", "")
 		assert.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
 		assert.Equal(t, "same-origin", w.Header().Get("Cross-Origin-Resource-Policy"))
+		assert.Equal(t, "same-origin", w.Header().Get("Cross-Origin-Opener-Policy"))
 		assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	})
 	t.Run("allows addresses and names of a public program", func(t *testing.T) {

@@ -2,18 +2,31 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"strings"
 	"syscall"
 
 	petstore "github.com/petstore/petstore-go"
 )
 
 const program = "petstore-fake"
+
+// documentation is the source file with the package's documentation, which -help prints.
+//
+//go:embed doc.go
+var documentation string
+
+func help() string {
+	comment, _, _ := strings.Cut(documentation, "package main")
+	return strings.ReplaceAll(regexp.MustCompile(`(?m)^// ?`).ReplaceAllString(comment, ""), "\t", "  ")
+}
 
 // The exit statuses.
 const (
@@ -36,7 +49,7 @@ func run(
 	s, err := readSettings(args, getenv)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		printHelp(stdout)
+		_, _ = io.WriteString(stdout, help())
 		return exitOK
 	case err != nil:
 		fmt.Fprintf(stderr, "%s: %v\n%[1]s -help lists the flags.\n", program, err)
@@ -46,7 +59,7 @@ func run(
 		return exitOK
 	}
 	if s.health {
-		err = checkHealth(localHost(s.addr.Host, s.addr.Port))
+		err = checkHealth(localHost(s.addr.host, s.addr.port))
 	} else {
 		err = serve(ctx, s, stdout, stderr)
 	}

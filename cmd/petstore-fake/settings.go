@@ -1,23 +1,33 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"net"
+	"net/netip"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
+
+// defaultAddr is the address of a program without -addr.
+const defaultAddr = "127.0.0.1:4010"
 
 // settings are the values of all options.
 type settings struct {
-	addr    spec.Address
+	addr    address
 	keys    []spec.Key // the first is the default key
 	plan    fake.Plan  // of the keys that have none
 	pets    []petstore.NewPet
@@ -31,47 +41,102 @@ type settings struct {
 	version bool
 }
 
+// option is a flag with its environment variable. doc.go describes each.
+type option struct {
+	name  string
+	set   func(value string) error
+	alone bool // reports whether the flag may stand without a value, which is then "true"
+}
+
+// options returns all options; their values are written to s.
+func (s *settings) options() []option {
+	other := func(o fake.Option) { s.others = append(s.others, o) }
+	return []option{
+		{"addr", reading(parseAddress, func(a address) { s.addr = a }), false},
+		{"public", s.setPublic, true},
+		{"key", reading(spec.ParseKeys, func(keys []spec.Key) { s.keys = append(s.keys, keys...) }), false},
+		{"plan", reading(fakecontrol.ParsePlan, func(p fake.Plan) { s.plan = p }), false},
+		{"minute", reading(parseMinute, func(d time.Duration) { other(fake.WithMinute(d)) }), false},
+		{"ban", reading(parseBan, other), false},
+		{"clock", reading(spec.ParseTime, func(t time.Time) { other(fake.WithTime(t)) }), false},
+		{"seed", reading(readSeed, func(pets []petstore.NewPet) { s.pets = pets }), false},
+		{"latency", reading(spec.ParseDuration, func(d time.Duration) { other(fake.WithLatency(d)) }), false},
+		{"fault", reading(spec.ParseFaults, func(f []fake.Fault) { s.faults = append(s.faults, f...) }), false},
+		{"variant", reading(fakecontrol.ParseBehavior, func(b fake.Behavior) { other(fake.WithBehavior(b)) }), false},
+		{"random-seed", reading(parseNumber, func(n uint64) { other(fake.WithSeed(n)) }), false},
+		{"strict", reading(spec.ParseBool, func(on bool) { s.strict = on }), true},
+		{"log", reading(parseLog, func(format string) { s.log = format }), false},
+		{"healthcheck", reading(spec.ParseBool, func(on bool) { s.health = on }), true},
+		{"version", reading(spec.ParseBool, func(on bool) { s.version = on }), true},
+	}
+}
+
+// reading returns the setter of an option whose value parse reads and use takes.
+func reading[T any](parse func(string) (T, error), use func(T)) func(string) error {
+	return func(text string) error {
+		value, err := parse(text)
+		if err == nil {
+			use(value)
+		}
+		return err
+	}
+}
+
+// env returns the name of the option's environment variable.
+func (o option) env() string {
+	return "PETSTORE_FAKE_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
+}
+
 // readSettings reads the flags, and the environment variables of options without a flag. No error
 // repeats a key.
-func readSettings(args []string, getenv func(string) string) (settings, error) {
-	s := settings{plan: fake.PlanBusiness}
-	s.addr, _ = spec.ParseAddress(spec.DefaultAddr)
-	options := s.options()
-	given, err := parseFlags(args, options)
-	if err != nil {
-		return s, err
+func readSettings(args []string, getenv func(string) string) (s settings, err error) {
+	s.addr, _ = parseAddress(defaultAddr)
+	s.plan = fake.PlanBusiness
+	flags, options := flag.NewFlagSet(program, flag.ContinueOnError), s.options()
+	flags.SetOutput(io.Discard)
+	set := func(o option, source, value string) {
+		if wrong := o.set(value); wrong != nil && err == nil {
+			err = fmt.Errorf("%s: %w", source, wrong)
+		}
 	}
-	if len(given["healthcheck"]) > 0 { // it runs every few seconds, and must not read -seed and others
-		options = slices.DeleteFunc(options, func(o option) bool {
-			return !slices.Contains([]string{"healthcheck", "addr", "public"}, o.name)
+	given := make(map[string]bool)
+	for _, o := range options {
+		add := flags.Func
+		if o.alone {
+			add = flags.BoolFunc
+		}
+		add(o.name, "", func(value string) error {
+			given[o.name] = true
+			set(o, "-"+o.name, value)
+			return nil // package flag would repeat the value, which may be a key
 		})
 	}
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("unexpected argument %q: there are only flags", flags.Arg(0))
+	}
 	for _, o := range options {
-		source, values := "-"+o.name, given[o.name]
-		if v := getenv(o.env()); len(values) == 0 && v != "" {
-			source, values = o.env(), []string{v}
-		}
-		for _, v := range values {
-			if err := o.set(v); err != nil {
-				return s, fmt.Errorf("%s: %w", source, err)
-			}
+		// A health check runs every few seconds, and must not read the file of -seed.
+		if value := getenv(o.env()); value != "" && !given[o.name] && (!s.health || o.name == "addr" || o.name == "public") {
+			set(o, o.env(), value)
 		}
 	}
-	err = s.complete()
-	return s, err
+	return s, cmp.Or(err, s.complete())
 }
 
 // complete checks and fills in what depends on several options.
 func (s *settings) complete() error {
 	switch {
-	case !s.public && !spec.IsLoopback(s.addr.Host):
+	case !s.public && !adminapi.IsLoopback(s.addr.host):
 		return fmt.Errorf("%s is not a loopback address: everybody who reaches it can use the fake and"+
 			" its admin routes; add -public if that is meant", s.addr)
-	case s.health && s.addr.Port == 0:
+	case s.health && s.addr.port == 0:
 		return errors.New("-healthcheck needs the port that the program serves on: give it by -addr")
 	}
-	if s.addr.Host != "" {
-		s.names = append(s.names, strings.ToLower(s.addr.Host))
+	if s.addr.host != "" {
+		s.names = append(s.names, strings.ToLower(s.addr.host))
 	}
 	if len(s.keys) == 0 {
 		s.keys = []spec.Key{{Key: fake.DefaultAPIKey}}
@@ -84,43 +149,33 @@ func (s *settings) complete() error {
 	return nil
 }
 
-// parseMinute reads the length of a window.
-func parseMinute(v string) (time.Duration, error) {
-	d, err := spec.ParseDuration(v)
-	switch {
-	case err != nil:
-		return 0, err
-	case d%time.Second != 0 || d == 0 || d > time.Hour:
-		return 0, fmt.Errorf("%v is not a whole number of seconds from 1s to 1h", d)
-	}
-	return d, nil
+// address is where the program listens.
+type address struct {
+	host string // an IP address or a name; "" is every address of the machine
+	port uint16 // 0 for any free port
 }
 
-func parseSeed(v string) (uint64, error) {
-	n, err := strconv.ParseUint(v, 10, 64)
+// parseAddress reads HOST:PORT. The port must be a number, since systems differ in the names of
+// ports.
+func parseAddress(text string) (address, error) {
+	host, port, err := net.SplitHostPort(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a whole number from 0 to %d", spec.Clip(v), uint64(1<<64-1))
+		return address{}, fmt.Errorf("%q is not HOST:PORT, such as %s", text, defaultAddr)
 	}
-	return n, nil
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return address{}, fmt.Errorf("the port %q is not a number between 0 and 65535", port)
+	}
+	if _, err := netip.ParseAddr(host); host != "" && err != nil && !hostName.MatchString(host) {
+		return address{}, fmt.Errorf("the host %q is neither an IP address nor a host name", host)
+	}
+	return address{host, uint16(n)}, nil
 }
 
-func parseBan(v string) ([]fake.Option, error) {
-	after, duration, _ := strings.Cut(v, ",")
-	n, err := strconv.Atoi(strings.TrimSpace(after))
-	d, err2 := spec.ParseDuration(strings.TrimSpace(duration))
-	if err != nil || err2 != nil || n < 1 || d == 0 {
-		return nil, fmt.Errorf("%q is not AFTER,DURATION, such as 5,10m: a number of requests, at least 1,"+
-			" and a duration above 0", spec.Clip(v))
-	}
-	return []fake.Option{fake.WithBan(n, d)}, nil
-}
+// String returns HOST:PORT.
+func (a address) String() string { return net.JoinHostPort(a.host, strconv.Itoa(int(a.port))) }
 
-func parseLog(v string) (string, error) {
-	if v != logText && v != logJSON {
-		return "", fmt.Errorf("there is no format %q; it is text or json", spec.Clip(v))
-	}
-	return v, nil
-}
+var hostName = regexp.MustCompile(`^[\w.-]+$`)
 
 // setPublic sets the value of -public: true, false, or the host names of the program, which is then
 // public.
@@ -131,7 +186,7 @@ func (s *settings) setPublic(v string) error {
 	}
 	names := strings.Split(strings.ToLower(v), ",")
 	for _, name := range names {
-		if !spec.IsHostName(name) {
+		if !hostName.MatchString(name) {
 			return fmt.Errorf("%q is not a host name; give names without scheme and port", spec.Clip(name))
 		}
 	}
@@ -139,9 +194,44 @@ func (s *settings) setPublic(v string) error {
 	return nil
 }
 
+// parseMinute reads the length of a window.
+func parseMinute(v string) (time.Duration, error) {
+	d, err := spec.ParseDuration(v)
+	if err == nil && (d%time.Second != 0 || d == 0 || d > time.Hour) {
+		err = fmt.Errorf("%v is not a whole number of seconds from 1s to 1h", d)
+	}
+	return d, err
+}
+
+func parseNumber(v string) (uint64, error) {
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		err = fmt.Errorf("%q is not a whole number from 0 to %d", spec.Clip(v), uint64(1<<64-1))
+	}
+	return n, err
+}
+
+func parseBan(v string) (fake.Option, error) {
+	after, duration, _ := strings.Cut(v, ",")
+	n, err := strconv.Atoi(strings.TrimSpace(after))
+	d, err2 := spec.ParseDuration(strings.TrimSpace(duration))
+	if err != nil || err2 != nil || n < 1 || d == 0 {
+		return nil, fmt.Errorf("%q is not AFTER,DURATION, such as 5,10m: a number of requests, at least 1,"+
+			" and a duration above 0", spec.Clip(v))
+	}
+	return fake.WithBan(n, d), nil
+}
+
+func parseLog(v string) (string, error) {
+	if v != logText && v != logJSON {
+		return "", fmt.Errorf("there is no format %q; it is text or json", spec.Clip(v))
+	}
+	return v, nil
+}
+
 // readSeed reads the pets of a file. Its errors begin with the file.
 func readSeed(name string) ([]petstore.NewPet, error) {
-	text, err := readFile(name, 64<<20)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -150,18 +240,4 @@ func readSeed(name string) ([]petstore.NewPet, error) {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
 	return pets, err
-}
-
-// readFile reads a file that has at most limit bytes, as a pipe or a device may not.
-func readFile(name string, limit int64) ([]byte, error) {
-	f, err := os.Open(name) // the user names the file, on the command line
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("%s is larger than %d MiB", name, limit>>20)
-	}
-	return text, err
 }

@@ -57,6 +57,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if !a.guard.public { // over plain http from another machine, browsers ignore it with an error in the console
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
 	if err := a.guard.check(r); err != nil {
 		httpjson.WriteError(w, err)
 		return

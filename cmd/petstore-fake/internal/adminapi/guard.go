@@ -3,10 +3,12 @@ package adminapi
 import (
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/internal/credential"
 )
 
 // guard keeps pages of other sites away from the admin routes. A browser sends the requests of such
@@ -33,12 +35,19 @@ func (g guard) check(r *http.Request) error {
 // knows reports whether a Host is the program's own. No DNS name can be rebound to look like an IP
 // address, so that a public program may be called by any of its addresses.
 func (g guard) knows(hostPort string) bool {
-	host := spec.HostName(hostPort)
-	if spec.IsLoopback(host) {
+	host := strings.ToLower((&url.URL{Host: hostPort}).Hostname())
+	if IsLoopback(host) {
 		return true
 	}
 	_, err := netip.ParseAddr(host)
 	return g.public && (err == nil || slices.Contains(g.names, host))
+}
+
+// IsLoopback reports whether a host is a loopback address, or a name that RFC 6761 reserves for
+// such addresses, which no other host can have.
+func IsLoopback(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return strings.HasSuffix(host, ".localhost") || credential.IsLoopback(host)
 }
 
 // sameOrigin reports whether a request comes from a page of this program, from no page, or from a

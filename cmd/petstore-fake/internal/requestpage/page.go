@@ -17,7 +17,6 @@ import (
 
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
@@ -170,10 +169,6 @@ func digest(text string) string {
 func (p *Page) Show(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Security-Policy", p.layout.policy)
-	// Over plain http from another machine browsers ignore it, with an error in the console.
-	if spec.IsLoopback(spec.HostName(r.Host)) {
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	}
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
 	return p.write(w, r, "page")

@@ -44,7 +44,7 @@ func TestShow_policy(t *testing.T) {
 		assert.Contains(t, policy, directive+" 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 	}
 	for name, want := range map[string]string{
-		"X-Frame-Options": "DENY", "Cross-Origin-Opener-Policy": "same-origin", "Referrer-Policy": "no-referrer",
+		"X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
 	} {
 		assert.Equal(t, want, header.Get(name), name)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/credential"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
@@ -17,15 +18,13 @@ type Key struct {
 
 // ParseKeys reads keys separated by spaces, each as KEY or KEY=PLAN. A key may end in =, as base64
 // does. No error repeats a key.
-func ParseKeys(text string) ([]Key, error) {
-	var keys []Key
+func ParseKeys(text string) (keys []Key, err error) {
 	for word := range strings.FieldsSeq(text) {
 		k := Key{Key: word}
 		if i := strings.LastIndexByte(word, '='); i > 0 && i < len(word)-1 {
 			plan, err := fakecontrol.ParsePlan(word[i+1:])
 			if err != nil {
-				return nil, errors.New("the text behind = is not a plan; a plan is " + fakecontrol.PlanNames() +
-					", and a key that has = within needs one: KEY=PLAN")
+				return nil, errors.New("the text behind = is not a plan, which is " + fakecontrol.PlanNames() + ": KEY=PLAN")
 			}
 			k = Key{word[:i], &plan}
 		}
@@ -34,18 +33,16 @@ func ParseKeys(text string) ([]Key, error) {
 		}
 		keys = append(keys, k)
 	}
-	if len(keys) == 0 {
-		return nil, errKey
+	if keys == nil {
+		err = CheckKey("")
 	}
-	return keys, nil
+	return keys, err
 }
 
-var errKey = errors.New("a key must be non-empty printable ASCII without spaces")
-
-// CheckKey returns an error if no Authorization header can carry a key. It does not repeat the key.
+// CheckKey returns an error for a key that the client would refuse, too. It does not repeat the key.
 func CheckKey(key string) error {
-	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return errKey
+	if problem := credential.KeyProblem(key); problem != "" {
+		return errors.New("the key " + problem)
 	}
 	return nil
 }
