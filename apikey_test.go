@@ -2,15 +2,11 @@ package petstore_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -19,160 +15,85 @@ import (
 	"github.com/petstore/petstore-go"
 )
 
-func TestWithAPIKeyFuncAfter401(t *testing.T) {
+func TestWithAPIKeyFunc(t *testing.T) {
+	const first, second = "first-key", "second-key"
+	unauthorized, created := status(401, ""), status(201, onePet)
 	for name, c := range map[string]struct {
+		call      func(*petstore.Client, ...petstore.CallOption) error
 		keys      []string
 		responses []responder
-		sent      int
-		attempts  int
+		refused   []bool // Call.KeyRefused in each call of the function
 		fails     bool
 	}{
-		"another key":                  {[]string{"old-key", "new-key"}, []responder{status(401, ""), status(201, onePet)}, 2, 2, false},
-		"the same key":                 {[]string{"old-key", "old-key"}, []responder{status(401, "")}, 1, 1, true},
-		"another key, refused as well": {[]string{"old-key", "new-key"}, []responder{status(401, ""), status(401, "")}, 2, 2, true},
+		"a 401, and another key":     {create, []string{first, second}, []responder{unauthorized, created}, []bool{false, true}, false},
+		"a 401, and the same key":    {create, []string{first, first}, []responder{unauthorized}, []bool{false, true}, true},
+		"a 401 for another key, too": {create, []string{first, second}, []responder{unauthorized, unauthorized}, []bool{false, true}, true},
+		"a key for each attempt":     {list, []string{first, second}, []responder{status(503, ""), status(200, "[]")}, []bool{false, false}, false},
+		"a 401 before the last response": {
+			list, []string{first, second, second}, []responder{unauthorized, status(503, ""), status(200, "[]")}, []bool{false, true, false}, false,
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		virtual(t, name, func(t *testing.T) {
 			var refused []bool
-			service := &service{responders: c.responses}
-			client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithAPIKeyFunc(
-				func(ctx context.Context) (string, error) {
-					call, _ := petstore.CallFromContext(ctx)
-					refused = append(refused, call.KeyRefused)
-					return c.keys[len(refused)-1], nil
-				}), petstore.WithHTTPClient(&http.Client{Transport: service}))
-			require.NoError(t, err)
-			result, err := client.CreatePet(t.Context(), newPet())
-			assert.Len(t, service.sent(), c.sent)
-			assert.Equal(t, []bool{false, true}, refused)
+			client, service := rotating(t, func(ctx context.Context) (string, error) {
+				call, _ := petstore.CallFromContext(ctx)
+				refused = append(refused, call.KeyRefused)
+				return c.keys[len(refused)-1], nil
+			}, c.responses)
+			err := c.call(client)
+			require.Len(t, service.sent(), len(c.responses))
+			for n, r := range service.sent() {
+				assert.Equal(t, "Bearer "+c.keys[n], r.header.Get("Authorization"))
+			}
+			assert.Equal(t, c.refused, refused)
 			if !c.fails {
 				require.NoError(t, err)
-				assert.Equal(t, c.attempts, result.Attempts)
 				return
 			}
 			require.ErrorIs(t, err, petstore.ErrUnauthorized)
 			require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			e, _ := errors.AsType[*petstore.APIError](err)
-			assert.Equal(t, c.attempts, e.Attempts)
+			assert.Equal(t, len(c.responses), as[*petstore.APIError](t, err).Attempts)
 		})
 	}
-	client, service := scripted(t, []responder{status(401, "")})
+	client, service := scripted(t, []responder{unauthorized})
 	require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
 	assert.Len(t, service.sent(), 1, "a fixed key is not tried again")
 }
 
-func TestWithAPIKeyFunc(t *testing.T) {
-	t.Run("is called before each attempt", func(t *testing.T) {
-		keys := 0
-		client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
-			petstore.WithHTTPClient(&http.Client{Transport: &service{responders: []responder{
-				wantKey(t, "key-1", 503), wantKey(t, "key-2", 200),
-			}}}),
-			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Nanosecond}),
-			petstore.WithAPIKeyFunc(func(context.Context) (string, error) {
-				keys++
-				return fmt.Sprintf("key-%d", keys), nil
-			}))
-		require.NoError(t, err)
-		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, 2, result.Attempts)
-	})
-	t.Run("fails the call with nothing sent if it fails", func(t *testing.T) {
-		boom := errors.New("vault is sealed")
-		for name, f := range map[string]func(context.Context) (string, error){
-			"an error": func(context.Context) (string, error) { return "", boom },
-			"no token": func(context.Context) (string, error) { return "hush hush", nil },
-		} {
-			service := &service{responders: []responder{status(200, `[]`)}}
-			client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
-				petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithAPIKeyFunc(f))
-			require.NoError(t, err)
-			_, err = client.CreatePet(t.Context(), newPet())
-			transport, ok := errors.AsType[*petstore.TransportError](err)
-			require.True(t, ok, "%s: %T", name, err)
-			assert.Zero(t, transport.Attempts)
-			assert.Equal(t, name == "an error", errors.Is(err, boom))
-			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			assert.ErrorIs(t, err, petstore.ErrNotSent)
-			assert.NotContains(t, err.Error(), "hush")
-			assert.Empty(t, service.sent())
-		}
-	})
-}
-
-func wantKey(t *testing.T, key string, code int) responder {
-	return func(req *http.Request) (*http.Response, error) {
-		assert.Equal(t, "Bearer "+key, req.Header.Get("Authorization"))
-		return response(req, code, strings.NewReader(`[]`)), nil
-	}
-}
-
-// replaceKey puts a file with a key in the place of another, as if it had been there for an hour.
-func replaceKey(t *testing.T, file, key string) {
-	t.Helper()
-	fresh := file + ".new"
-	require.NoError(t, os.WriteFile(fresh, []byte(key+"\n"), 0o600))
-	hourAgo := time.Now().Add(-time.Hour)
-	require.NoError(t, os.Chtimes(fresh, hourAgo, hourAgo))
-	require.NoError(t, os.Rename(fresh, file))
-}
-
 func TestAPIKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
-	replaceKey(t, file, "key-1")
-	service := &service{responders: []responder{wantKey(t, "key-1", 200), wantKey(t, "key-2", 200), wantKey(t, "key-2", 401), wantKey(t, "key-3", 200)}}
+	write := func(key string, at time.Time) {
+		require.NoError(t, os.WriteFile(file, []byte(key+"\n"), 0o600))
+		require.NoError(t, os.Chtimes(file, at, at))
+	}
+	then := time.Now().Add(-time.Hour)
+	write("key-1", then)
+	service := &service{responders: []responder{status(200, `[]`), status(200, `[]`), status(401, ``), status(200, `[]`)}}
 	t.Setenv("PETSTORE_BASE_URL", "https://service.test/v1")
 	t.Setenv("PETSTORE_API_KEY_FILE", file)
 	client, err := petstore.NewClientFromEnv(petstore.WithLimiter(nil), petstore.WithHTTPClient(&http.Client{Transport: service}))
 	require.NoError(t, err)
 	require.NoError(t, list(client))
-	replaceKey(t, file, "key-2")
+	write("key-2", then.Add(time.Minute))
 	require.NoError(t, list(client), "the file has changed")
-
-	info, err := os.Stat(file)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, []byte("key-3\n"), 0o600))
-	require.NoError(t, os.Chtimes(file, info.ModTime(), info.ModTime())) // unnoticed
+	write("key-3", then.Add(time.Minute)) // unnoticed
 	require.NoError(t, list(client), "the service has refused the key")
-
+	for n, key := range []string{"key-1", "key-2", "key-2", "key-3"} {
+		assert.Equal(t, "Bearer "+key, service.sent()[n].header.Get("Authorization"))
+	}
 	require.NoError(t, os.Remove(file))
 	err = list(client)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.ErrorIs(t, err, petstore.ErrNotSent)
 	assert.ErrorContains(t, err, "petstore: listPets: API key file: no such file")
-	assert.NotContains(t, err.Error(), file)
 }
-
-func TestKeyRefusedIsAboutTheLastRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var refused []bool
-		keys := []string{"key-one", "key-two", "key-two"}
-		s := &service{responders: []responder{status(401, ""), status(503, ""), status(200, "[]")}}
-		client, err := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
-			petstore.WithHTTPClient(&http.Client{Transport: s}),
-			petstore.WithAPIKeyFunc(func(ctx context.Context) (string, error) {
-				call, _ := petstore.CallFromContext(ctx)
-				refused = append(refused, call.KeyRefused)
-				return keys[len(refused)-1], nil
-			}))
-		require.NoError(t, err)
-		require.NoError(t, list(client))
-		assert.Equal(t, []bool{false, true, false}, refused)
-	})
-}
-
-// unwrapsItself is a transport whose Unwrap returns itself.
-type unwrapsItself struct{ http.RoundTripper }
-
-func (u *unwrapsItself) Unwrap() http.RoundTripper { return u }
-
-type limiterUnwrapsItself struct{ fixedLimiter }
-
-func (l *limiterUnwrapsItself) Unwrap() petstore.Limiter { return l }
 
 func TestUnwrapOfItself(t *testing.T) {
-	_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{Transport: new(unwrapsItself)}))
-	require.NoError(t, err)
-	client, _ := scripted(t, nil, petstore.WithLimiter(new(limiterUnwrapsItself)))
+	client, _ := scripted(t, nil, petstore.WithLimiter(new(unwrapsItself)))
 	client.ReopenLimit()
 }
+
+// unwrapsItself is a limiter whose Unwrap returns itself.
+type unwrapsItself struct{ limiterFunc }
+
+func (l *unwrapsItself) Unwrap() petstore.Limiter { return l }

@@ -56,8 +56,7 @@ func TestNewClient(t *testing.T) {
 			"WithStop":             petstore.WithStop(nil), //lint:ignore SA1012 nil is the case
 		} {
 			_, err := petstore.NewClient("https://service.test/v1", testKey, opt)
-			argument, ok := errors.AsType[*petstore.ArgumentError](err)
-			require.True(t, ok, "%s: %T", name, err)
+			argument := as[*petstore.ArgumentError](t, err)
 			assert.Equal(t, name, argument.Argument)
 		}
 		_, err := petstore.NewClient("https://service.test/v1", testKey,
@@ -81,8 +80,7 @@ func TestWithHeader(t *testing.T) {
 	_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithHeader("x-team", "edge"))
 	require.NoError(t, err)
 	_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithHeader("x-trace", "a\nb"))
-	argument, ok := errors.AsType[*petstore.ArgumentError](err)
-	require.True(t, ok)
+	argument := as[*petstore.ArgumentError](t, err)
 	assert.Equal(t, "WithHeader", argument.Argument)
 	require.NoError(t, list(client))
 	require.Len(t, service.sent(), 2)
@@ -137,83 +135,72 @@ func TestNewClientLocalhost(t *testing.T) {
 func TestWithStopLosesNoCreate(t *testing.T) {
 	cause := errors.New("interrupt signal received")
 	for name, plan := range map[string]fake.Plan{"in flight": fake.PlanBusiness, "waiting for the minute": fake.PlanFree} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := fake.NewTestServer(t, fake.WithPlan(plan), fake.WithLatency(100*time.Millisecond))
-				stop, cancel := context.WithCancelCause(t.Context())
-				time.AfterFunc(1550*time.Millisecond, func() { cancel(cause) })
-				client := server.Client(petstore.WithStop(stop))
-				var left, created atomic.Int64
-				left.Store(500)
-				start := time.Now()
-				var group sync.WaitGroup
-				for range 16 {
-					group.Go(func() {
-						for left.Add(-1) >= 0 {
-							if err := create(client); err != nil {
-								assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-								assert.ErrorIs(t, err, petstore.ErrNotSent)
-								assert.ErrorIs(t, err, cause)
-								return
-							}
-							created.Add(1)
+		virtual(t, name, func(t *testing.T) {
+			server := fake.NewTestServer(t, fake.WithPlan(plan), fake.WithLatency(100*time.Millisecond))
+			stop, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(1550*time.Millisecond, func() { cancel(cause) })
+			client := server.Client(petstore.WithStop(stop))
+			var left, created atomic.Int64
+			left.Store(500)
+			start := time.Now()
+			var group sync.WaitGroup
+			for range 16 {
+				group.Go(func() {
+					for left.Add(-1) >= 0 {
+						if err := create(client); err != nil {
+							assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+							assert.ErrorIs(t, err, petstore.ErrNotSent)
+							assert.ErrorIs(t, err, cause)
+							return
 						}
-					})
-				}
-				group.Wait()
-				assert.EqualValues(t, len(server.Pets()), created.Load())
-				assert.Positive(t, left.Load())
-				assert.Greater(t, created.Load(), int64(40))
-				assert.Less(t, time.Since(start), 2*time.Second)
-			})
+						created.Add(1)
+					}
+				})
+			}
+			group.Wait()
+			assert.EqualValues(t, len(server.Pets()), created.Load())
+			assert.Positive(t, left.Load())
+			assert.Greater(t, created.Load(), int64(40))
+			assert.Less(t, time.Since(start), 2*time.Second)
 		})
 	}
 }
 
 func TestWithStopEndsEachWait(t *testing.T) {
 	cause := errors.New("interrupt signal received")
-	busy := status(503, "", "Retry-After: 60")
-	waits := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+	vault := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+	longBackoff := petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Hour})
 	for name, row := range map[string]struct {
 		respond responder
 		opts    []petstore.Option
-		sent    int
+		key     string
+		sent    bool
 	}{
-		"Retry-After of a 503": {busy, nil, 1},
-		"Retry-After of a 429": {status(429, "", "Retry-After: 60"), nil, 1},
-		"backoff":              {fails(errRefused), []petstore.Option{petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Hour})}, 0},
-		"limiter":              {nil, []petstore.Option{petstore.WithLimiter(blocks{})}, 0},
-		"key":                  {nil, []petstore.Option{petstore.WithAPIKeyFunc(waits), petstore.WithAttemptTimeout(0)}, 0},
+		"Retry-After of a 503": {status(503, "", "Retry-After: 60"), nil, testKey, true},
+		"Retry-After of a 429": {status(429, "", "Retry-After: 60"), nil, testKey, true},
+		"closed limiter":       {status(429, "", "Retry-After: 60"), []petstore.Option{petstore.WithLimiter(petstore.NewLimiter())}, testKey, true},
+		"backoff":              {status(503, ""), []petstore.Option{longBackoff}, testKey, true},
+		"backoff of a dial":    {fails(errRefused), []petstore.Option{longBackoff}, testKey, false},
+		"limiter":              {nil, []petstore.Option{petstore.WithLimiter(limiterFunc(waits))}, testKey, false},
+		"key":                  {nil, []petstore.Option{petstore.WithAPIKeyFunc(vault), petstore.WithAttemptTimeout(0)}, "", false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				stop, cancel := context.WithCancelCause(t.Context())
-				time.AfterFunc(10*time.Second, func() { cancel(cause) })
-				key := testKey
-				if name == "key" {
-					key = ""
-				}
-				service := &service{responders: []responder{row.respond}}
-				client, err := petstore.NewClient("https://service.test/v1", key, append([]petstore.Option{
-					petstore.WithLimiter(nil), petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithStop(stop),
-				}, row.opts...)...)
-				require.NoError(t, err)
-				start := time.Now()
-				err = list(client)
-				require.ErrorIs(t, err, cause)
-				assert.Equal(t, row.sent == 0, errors.Is(err, petstore.ErrNotSent), "%v", err)
-				assert.Equal(t, 10*time.Second, time.Since(start))
-			})
+		virtual(t, name, func(t *testing.T) {
+			stop, cancel := context.WithCancelCause(context.Background())
+			time.AfterFunc(10*time.Second, func() { cancel(cause) })
+			client := newClient(t, &service{responders: []responder{row.respond}}, row.key, append(row.opts, petstore.WithStop(stop))...)
+			start := time.Now()
+			err := list(client)
+			assert.Equal(t, 10*time.Second, time.Since(start))
+			require.ErrorIs(t, err, petstore.ErrStopped)
+			require.ErrorIs(t, err, cause)
+			assert.Equal(t, !row.sent, errors.Is(err, petstore.ErrNotSent), "%v", err)
+			assert.NotErrorIs(t, err, petstore.ErrRateLimited)
+			assert.NotErrorIs(t, err, context.Canceled)
+			_, ok := petstore.RetryAfter(err)
+			assert.Equal(t, name == "Retry-After of a 503", ok)
+			assert.ErrorContains(t, err, "stopped by WithStop: interrupt signal received")
 		})
 	}
-}
-
-// blocks is a limiter that waits for the end of the context.
-type blocks struct{ closed }
-
-func (blocks) Acquire(ctx context.Context, _ petstore.LimitRequest) (petstore.Permit, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
 }
 
 func TestClientForKey(t *testing.T) {

@@ -3,7 +3,6 @@ package petstore_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"testing"
@@ -35,8 +34,7 @@ func TestDecode(t *testing.T) {
 			t.Run(body, func(t *testing.T) {
 				client, service := scripted(t, []responder{status(201, body)})
 				_, err := client.CreatePet(t.Context(), newPet())
-				e, ok := errors.AsType[*petstore.ResponseError](err)
-				require.True(t, ok, "%T %v", err, err)
+				e := as[*petstore.ResponseError](t, err)
 				require.ErrorContains(t, err, reason)
 				require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
 				assert.Equal(t, body, string(e.Body))
@@ -56,8 +54,7 @@ func TestDecode(t *testing.T) {
 		})
 		require.ErrorIs(t, list(client), petstore.ErrInvalidResponse)
 		require.ErrorIs(t, list(client), petstore.ErrInvalidResponse)
-		e, ok := errors.AsType[*petstore.APIError](list(client))
-		require.True(t, ok)
+		e := as[*petstore.APIError](t, list(client))
 		assert.Equal(t, []string{"c", "m", `{"code":"c","message":"m"}`}, []string{e.Code, e.Message, string(e.Body)})
 	})
 }

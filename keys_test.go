@@ -64,52 +64,48 @@ func tenantOf(r *http.Request) (n int) {
 func TestTenantsNeverMeet(t *testing.T) {
 	const all = 50
 	for _, way := range []string{"ForKey", "WithAPIKeyFunc"} {
-		t.Run("rate limits and cookies, "+way, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				service := responder(func(r *http.Request) (*http.Response, error) {
-					n := tenantOf(r)
-					if sent := r.Header.Get("Cookie"); sent != "" && sent != fmt.Sprintf("tenant=%d", n) {
-						t.Errorf("tenant %d sends %q", n, sent)
-					}
-					headers := append(quota(1000, 500+n, time.Minute), fmt.Sprintf("Set-Cookie: tenant=%d", n))
-					return status(200, "[]", headers...)(r)
-				})
-				jar, _ := cookiejar.New(nil)
-				tenant := tenants(t, all, petstore.WithHTTPClient(&http.Client{Transport: service, Jar: jar}))[way]
-				for range 2 {
-					for n := range all {
-						call, client := tenant(n)
-						require.NoError(t, call())
-						assert.Equal(t, 500+n, client.RateLimit().Remaining)
-					}
+		virtual(t, "rate limits and cookies, "+way, func(t *testing.T) {
+			service := responder(func(r *http.Request) (*http.Response, error) {
+				n := tenantOf(r)
+				if sent := r.Header.Get("Cookie"); sent != "" && sent != fmt.Sprintf("tenant=%d", n) {
+					t.Errorf("tenant %d sends %q", n, sent)
 				}
+				headers := append(quota(1000, 500+n, time.Minute), fmt.Sprintf("Set-Cookie: tenant=%d", n))
+				return status(200, "[]", headers...)(r)
 			})
+			jar, _ := cookiejar.New(nil)
+			tenant := tenants(t, all, petstore.WithHTTPClient(&http.Client{Transport: service, Jar: jar}))[way]
+			for range 2 {
+				for n := range all {
+					call, client := tenant(n)
+					require.NoError(t, call())
+					assert.Equal(t, 500+n, client.RateLimit().Remaining)
+				}
+			}
 		})
-		t.Run("lockouts in the log and ReopenLimit, "+way, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				closed := func(n int) bool { return n%2 == 0 }
-				service := responder(func(r *http.Request) (*http.Response, error) {
-					if n := tenantOf(r); closed(n) {
-						return status(429, "", append(quota(1000, 0, 30*time.Second), "Retry-After: 30")...)(r)
-					}
-					return status(200, "[]", quota(1000, 500, time.Minute)...)(r)
-				})
-				tenant := tenants(t, 4, petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithMaxWait(0),
-					petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))[way]
-				for range 3 {
-					for n := range 4 {
-						call, client := tenant(n)
-						assert.Equal(t, closed(n), errors.Is(call(), petstore.ErrRateLimited))
-						if way == "ForKey" && !closed(n) {
-							client.ReopenLimit() // of a key that is open: no effect on the others
-						}
+		virtual(t, "lockouts in the log and ReopenLimit, "+way, func(t *testing.T) {
+			var log bytes.Buffer
+			closed := func(n int) bool { return n%2 == 0 }
+			service := responder(func(r *http.Request) (*http.Response, error) {
+				if n := tenantOf(r); closed(n) {
+					return status(429, "", append(quota(1000, 0, 30*time.Second), "Retry-After: 30")...)(r)
+				}
+				return status(200, "[]", quota(1000, 500, time.Minute)...)(r)
+			})
+			tenant := tenants(t, 4, petstore.WithHTTPClient(&http.Client{Transport: service}), petstore.WithMaxWait(0),
+				petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))[way]
+			for range 3 {
+				for n := range 4 {
+					call, client := tenant(n)
+					assert.Equal(t, closed(n), errors.Is(call(), petstore.ErrRateLimited))
+					if way == "ForKey" && !closed(n) {
+						client.ReopenLimit() // of a key that is open: no effect on the others
 					}
 				}
-				assert.Equal(t, 2, strings.Count(log.String(), "rate limit closed"), "one for each key: %s", &log)
-				assert.NotContains(t, log.String(), "open again")
-				assert.NotContains(t, log.String(), "other processes", "each key had one 429")
-			})
+			}
+			assert.Equal(t, 2, strings.Count(log.String(), "rate limit closed"), "one for each key: %s", &log)
+			assert.NotContains(t, log.String(), "open again")
+			assert.NotContains(t, log.String(), "other processes", "each key had one 429")
 		})
 	}
 }
@@ -171,33 +167,31 @@ func TestKeyRefusedLog(t *testing.T) {
 // does after a WINDOW_UPDATE of 2^31-1 for a stream.
 func TestHangingTransport(t *testing.T) {
 	for _, where := range []string{"RoundTrip", "Read", "Close"} {
-		t.Run(where, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				release := make(chan struct{})
-				hang := func(in string) {
-					if in == where {
-						<-release
-					}
+		virtual(t, where, func(t *testing.T) {
+			release := make(chan struct{})
+			hang := func(in string) {
+				if in == where {
+					<-release
 				}
-				calls := 0
-				client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
-					resp := response(r, 200, strings.NewReader("[]"))
-					resp.ProtoMajor = 2
-					if calls++; calls > 1 {
-						hang("RoundTrip")
-						resp.Body = hangingBody{strings.NewReader("[]"), hang}
-					}
-					return resp, nil
-				}}, petstore.WithAttemptTimeout(time.Second), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
-				require.NoError(t, list(client))
-				start := time.Now()
-				err := list(client)
-				assert.LessOrEqual(t, time.Since(start), 1100*time.Millisecond)
-				if where != "Close" { // the response is complete
-					require.ErrorIs(t, err, petstore.ErrTimeout)
+			}
+			calls := 0
+			client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+				resp := response(r, 200, strings.NewReader("[]"))
+				resp.ProtoMajor = 2
+				if calls++; calls > 1 {
+					hang("RoundTrip")
+					resp.Body = hangingBody{strings.NewReader("[]"), hang}
 				}
-				close(release)
-			})
+				return resp, nil
+			}}, petstore.WithAttemptTimeout(time.Second), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
+			require.NoError(t, list(client))
+			start := time.Now()
+			err := list(client)
+			assert.LessOrEqual(t, time.Since(start), 1100*time.Millisecond)
+			if where != "Close" { // the response is complete
+				require.ErrorIs(t, err, petstore.ErrTimeout)
+			}
+			close(release)
 		})
 	}
 }

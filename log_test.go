@@ -42,19 +42,17 @@ func asText(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewT
 func asJSON(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewJSONHandler(w, o) }
 
 func TestWithLogger(t *testing.T) {
-	t.Run("logs the lines of its table, and neither key nor body", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var text bytes.Buffer
-			client, _ := scripted(t, []responder{
-				status(429, testKey, "Retry-After: 60"), fails(errRefused), success("createPet"), status(200, onePet),
-			}, petstore.WithLogger(logTo(&text, slog.LevelDebug, asText)),
-				petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
-			require.NoError(t, create(client))
-			require.NoError(t, get(client))
-			golden.Assert(t, "testdata/log.txt", text.String())
-			assert.NotContains(t, text.String(), testKey)
-			assert.NotContains(t, text.String(), "Rex")
-		})
+	virtual(t, "logs the lines of its table, and neither key nor body", func(t *testing.T) {
+		var text bytes.Buffer
+		client, _ := scripted(t, []responder{
+			status(429, testKey, "Retry-After: 60"), fails(errRefused), success("createPet"), status(200, onePet),
+		}, petstore.WithLogger(logTo(&text, slog.LevelDebug, asText)),
+			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
+		require.NoError(t, create(client))
+		require.NoError(t, get(client))
+		golden.Assert(t, "testdata/log.txt", text.String())
+		assert.NotContains(t, text.String(), testKey)
+		assert.NotContains(t, text.String(), "Rex")
 	})
 	t.Run("has each field of an attempt, unless there is a reason", func(t *testing.T) {
 		leftOut := map[string]string{"Call": "has attributes of its own", "Sent": "the line about an unknown outcome says what follows"}
@@ -73,38 +71,34 @@ func TestWithLogger(t *testing.T) {
 			}
 		})
 	})
-	t.Run("warns once, with the cure, when 429s show that other processes use the key", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
-			var text bytes.Buffer
-			client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-			for range 3 {
-				server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Header: http.Header{"X-Ratelimit-Remaining": {"0"}}})
-				require.NoError(t, list(client))
-			}
-			assert.Equal(t, 1, strings.Count(text.String(), "other processes use the key"))
-			assert.Contains(t, text.String(), "PETSTORE_PROCESSES")
-		})
+	virtual(t, "warns once, with the cure, when 429s show that other processes use the key", func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
+		var text bytes.Buffer
+		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+		for range 3 {
+			server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Header: http.Header{"X-Ratelimit-Remaining": {"0"}}})
+			require.NoError(t, list(client))
+		}
+		assert.Equal(t, 1, strings.Count(text.String(), "other processes use the key"))
+		assert.Contains(t, text.String(), "PETSTORE_PROCESSES")
 	})
-	t.Run("logs one line when a ban of ten hours begins, and one when it is over, and nothing is sent meanwhile", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			server := fake.NewTestServer(t)
-			var text bytes.Buffer
-			client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-			server.BanKey(server.APIKey(), 10*time.Hour)
-			for range 6 {
-				require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-			}
-			assert.Len(t, server.Requests(), 1)
-			assert.Equal(t, 1, strings.Count(text.String(), "\n"), text.String())
-			assert.Contains(t, text.String(), `level=WARN msg="petstore: rate limit closed" operation=listPets`)
-			assert.Contains(t, text.String(), "until=2000-01-01T10:00:0")
-			time.Sleep(10*time.Hour + time.Minute)
-			require.NoError(t, list(client))
-			require.NoError(t, list(client))
-			assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
-			assert.Contains(t, text.String(), `level=INFO msg="petstore: rate limit open again"`)
-		})
+	virtual(t, "logs one line when a ban of ten hours begins, and one when it is over, and nothing is sent meanwhile", func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		var text bytes.Buffer
+		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+		server.BanKey(server.APIKey(), 10*time.Hour)
+		for range 6 {
+			require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+		}
+		assert.Len(t, server.Requests(), 1)
+		assert.Equal(t, 1, strings.Count(text.String(), "\n"), text.String())
+		assert.Contains(t, text.String(), `level=WARN msg="petstore: rate limit closed" operation=listPets`)
+		assert.Contains(t, text.String(), "until=2000-01-01T10:00:0")
+		time.Sleep(10*time.Hour + time.Minute)
+		require.NoError(t, list(client))
+		require.NoError(t, list(client))
+		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
+		assert.Contains(t, text.String(), `level=INFO msg="petstore: rate limit open again"`)
 	})
 	t.Run("logs one line when the day ends under 64 goroutines, and one when the next begins", func(t *testing.T) {
 		for _, headers := range []bool{true, false} { // of the day
@@ -151,33 +145,29 @@ func TestWithLogger(t *testing.T) {
 			assert.Equal(t, []string{"minute", "ban", "ban"}, scopes(text.String()))
 		})
 	})
-	t.Run("logs one line when a key that was closed early is open again", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 5)))
-			var text bytes.Buffer
-			client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-			for range 6 {
-				_ = list(client)
-			}
-			server.SetPlan(server.APIKey(), fake.Enterprise(60, 500))
-			client.ReopenLimit()
-			require.NoError(t, list(client))
-			require.NoError(t, list(client))
-			assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
-		})
+	virtual(t, "logs one line when a key that was closed early is open again", func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 5)))
+		var text bytes.Buffer
+		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+		for range 6 {
+			_ = list(client)
+		}
+		server.SetPlan(server.APIKey(), fake.Enterprise(60, 500))
+		client.ReopenLimit()
+		require.NoError(t, list(client))
+		require.NoError(t, list(client))
+		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
 	})
-	t.Run("logs nothing at Info about 300 calls in a queue", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(150, 0)))
-			var text bytes.Buffer
-			client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-			var all sync.WaitGroup
-			for range 300 {
-				all.Go(func() { assert.NoError(t, list(client)) })
-			}
-			all.Wait()
-			assert.Empty(t, text.String())
-		})
+	virtual(t, "logs nothing at Info about 300 calls in a queue", func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(150, 0)))
+		var text bytes.Buffer
+		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
+		var all sync.WaitGroup
+		for range 300 {
+			all.Go(func() { assert.NoError(t, list(client)) })
+		}
+		all.Wait()
+		assert.Empty(t, text.String())
 	})
 	t.Run("warns about each create whose outcome is unknown, and about no other failure", func(t *testing.T) {
 		var text bytes.Buffer
@@ -228,20 +218,16 @@ func TestErrorGoldenFiles(t *testing.T) {
 			assert.NotContains(t, err.Error(), testKey)
 		}
 		limits := quota(60, 0, time.Minute)
-		unavailable := func(c *petstore.Client) error {
-			_, err := c.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(time.Second))
-			return err
-		}
 		for _, row := range []struct {
 			name    string
 			respond responder
-			call    func(*petstore.Client) error
+			call    func(*petstore.Client, ...petstore.CallOption) error
 		}{
 			{"400", status(400, `{"code":"invalid_request","message":"name is missing","status":400}`), create},
 			{"401", status(401, `{"code":"unauthorized","message":"unknown key","status":401}`), list},
 			{"404", status(404, `{"code":"not_found","message":"no such pet","status":404}`), get},
 			{"429", status(429, `{"code":"rate_limited","message":"60 a minute","status":429}`, append(limits, "Retry-After: 3600")...), list},
-			{"503 of a read", status(503, "", "Retry-After: 3600"), unavailable},
+			{"503 of a read", status(503, "", "Retry-After: 3600"), list},
 			{"503 of a create", status(503, ""), create},
 			{"303 of a create", status(303, "", "Location: /v1/pets/1"), create},
 			{"501", status(501, ""), create},

@@ -220,7 +220,7 @@ func TestCallAllocations(t *testing.T) {
 	for name, c := range map[string]struct {
 		code int
 		body string
-		call func(*petstore.Client) error
+		call func(*petstore.Client, ...petstore.CallOption) error
 		most float64
 	}{
 		"list of 20":  {200, pets(20), list, 45},

@@ -20,12 +20,6 @@ import (
 	"github.com/petstore/petstore-go/fake"
 )
 
-// uncomparable is a limiter that cannot be compared.
-type uncomparable struct {
-	closed
-	_ []int
-}
-
 func TestOptions(t *testing.T) {
 	client, service := scripted(t, []responder{status(503, "")}, petstore.Options(
 		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}), petstore.Options(), petstore.WithHeader("X-A", "1")))
@@ -37,7 +31,7 @@ func TestOptions(t *testing.T) {
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
 	_, err = petstore.NewClient("https://service.test/v1", testKey, petstore.Options(petstore.WithMaxWait(-1)))
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
-	_, err = petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(uncomparable{}))
+	_, err = petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(refuses))
 	require.NoError(t, err)
 }
 
@@ -55,144 +49,122 @@ func TestWithMaxWait(t *testing.T) {
 			"deadline":         {limited(), nil, 59 * time.Second, true},
 			"503 and max wait": {[]responder{status(503, ``, "Retry-After: 600")}, nil, time.Hour, false},
 		} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					client, service := scripted(t, c.responders)
-					ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
-					defer cancel()
-					start := time.Now()
-					_, err := client.ListPets(ctx, petstore.ListPetsParams{}, c.options...)
-					assert.Zero(t, time.Since(start), "virtual time passed")
-					assert.Len(t, service.sent(), 1)
-					_, isAPI := errors.AsType[*petstore.APIError](err)
-					assert.True(t, isAPI, "%T", err)
-					e, isLimited := errors.AsType[*petstore.RateLimitError](err)
-					require.Equal(t, c.limited, isLimited)
-					assert.NotErrorIs(t, err, context.DeadlineExceeded)
-					if c.limited {
-						assert.Equal(t, start.Add(time.Minute), e.RetryAt)
-						assert.NotErrorIs(t, err, petstore.ErrNotSent)
-					}
-				})
+			virtual(t, name, func(t *testing.T) {
+				client, service := scripted(t, c.responders)
+				ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
+				defer cancel()
+				start := time.Now()
+				_, err := client.ListPets(ctx, petstore.ListPetsParams{}, c.options...)
+				assert.Zero(t, time.Since(start), "virtual time passed")
+				assert.Len(t, service.sent(), 1)
+				_, isAPI := errors.AsType[*petstore.APIError](err)
+				assert.True(t, isAPI, "%T", err)
+				e, isLimited := errors.AsType[*petstore.RateLimitError](err)
+				require.Equal(t, c.limited, isLimited)
+				assert.NotErrorIs(t, err, context.DeadlineExceeded)
+				if c.limited {
+					assert.Equal(t, start.Add(time.Minute), e.RetryAt)
+					assert.NotErrorIs(t, err, petstore.ErrNotSent)
+				}
 			})
 		}
 	})
-	t.Run("limits the waits of a call together", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			client, service := scripted(t, []responder{status(429, ``, "Retry-After: 50")})
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // 2 minutes by default
-			require.ErrorIs(t, err, petstore.ErrRateLimited)
-			assert.Len(t, service.sent(), 3, "two waits of 50 s fit, a third does not")
-		})
+	virtual(t, "limits the waits of a call together", func(t *testing.T) {
+		client, service := scripted(t, []responder{status(429, ``, "Retry-After: 50")})
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // 2 minutes by default
+		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		assert.Len(t, service.sent(), 3, "two waits of 50 s fit, a third does not")
 	})
 }
 
 func TestCancel(t *testing.T) {
-	t.Run("during a wait matches the context, its cause and ErrRateLimited", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			cause := errors.New("the user\nleft")
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(5*time.Second, func() { cancel(cause) })
-			client, service := scripted(t, []responder{status(429, `{"code":"slow","message":"m","status":429}`, "Retry-After: 60")})
-			start := time.Now()
-			_, err := client.CreatePet(ctx, newPet())
-			assert.Equal(t, 5*time.Second, time.Since(start))
-			for _, want := range []error{context.Canceled, cause, petstore.ErrRateLimited} {
-				assert.ErrorIs(t, err, want)
-			}
-			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "a 429 was not carried out")
-			_, ok := errors.AsType[*petstore.APIError](err)
-			assert.True(t, ok)
-			assert.NotContains(t, err.Error(), "\n")
-			time.Sleep(5 * time.Minute)
-			assert.Len(t, service.sent(), 1, "nothing is sent after a cancel")
-		})
+	virtual(t, "during a wait matches the context, its cause and ErrRateLimited", func(t *testing.T) {
+		cause := errors.New("the user\nleft")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(5*time.Second, func() { cancel(cause) })
+		client, service := scripted(t, []responder{status(429, `{"code":"slow","message":"m","status":429}`, "Retry-After: 60")})
+		start := time.Now()
+		_, err := client.CreatePet(ctx, newPet())
+		assert.Equal(t, 5*time.Second, time.Since(start))
+		for _, want := range []error{context.Canceled, cause, petstore.ErrRateLimited} {
+			assert.ErrorIs(t, err, want)
+		}
+		assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "a 429 was not carried out")
+		as[*petstore.APIError](t, err)
+		assert.NotContains(t, err.Error(), "\n")
+		time.Sleep(5 * time.Minute)
+		assert.Len(t, service.sent(), 1, "nothing is sent after a cancel")
 	})
-	t.Run("during a backoff matches the context and the last response", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(100*time.Millisecond, cancel)
-			client, service := scripted(t, []responder{status(502, ``)})
-			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-			require.ErrorIs(t, err, context.Canceled)
-			assert.NotErrorIs(t, err, petstore.ErrRateLimited)
-			last, ok := errors.AsType[*petstore.APIError](err)
-			require.True(t, ok)
-			assert.Equal(t, 502, last.StatusCode)
-			assert.Len(t, service.sent(), 1)
-		})
+	virtual(t, "during a backoff matches the context and the last response", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		client, service := scripted(t, []responder{status(502, ``)})
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.NotErrorIs(t, err, petstore.ErrRateLimited)
+		assert.Equal(t, 502, as[*petstore.APIError](t, err).StatusCode)
+		assert.Equal(t, 1, as[*petstore.TransportError](t, err).Attempts)
+		assert.Len(t, service.sent(), 1)
 	})
 	// A caller that goes by RetryAt must not come back into a closed window.
-	t.Run("during a wait after a 429 returns when the limiter opens", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			server := fake.NewTestServer(t)
-			server.Inject(fake.Fault{Status: http.StatusTooManyRequests, Header: http.Header{
-				"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
-			}})
-			client := server.Client()
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(5*time.Second, cancel)
-			_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-			assert.ErrorIs(t, err, context.Canceled)
-			limited, ok := errors.AsType[*petstore.RateLimitError](err)
-			require.True(t, ok, "%v", err)
-			_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(time.Second))
-			next, ok := errors.AsType[*petstore.RateLimitError](err)
-			require.True(t, ok, "%v", err)
-			assert.Equal(t, next.RetryAt, limited.RetryAt)
-			assert.Equal(t, next.Scope, limited.Scope)
-			_, ok = errors.AsType[*petstore.APIError](limited)
-			assert.True(t, ok, "the 429 is in it")
-		})
+	virtual(t, "during a wait after a 429 returns when the limiter opens", func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		server.Inject(fake.Fault{Status: http.StatusTooManyRequests, Header: http.Header{
+			"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
+		}})
+		client := server.Client()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(5*time.Second, cancel)
+		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		assert.ErrorIs(t, err, context.Canceled)
+		limited := as[*petstore.RateLimitError](t, err)
+		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(time.Second))
+		next := as[*petstore.RateLimitError](t, err)
+		assert.Equal(t, next.RetryAt, limited.RetryAt)
+		assert.Equal(t, next.Scope, limited.Scope)
+		as[*petstore.APIError](t, limited)
 	})
-	t.Run("during a wait for the limit matches ErrRateLimited after any response", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			server := fake.NewTestServer(t)
-			reset := strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10)
-			server.Inject(fake.Fault{Status: http.StatusServiceUnavailable, Header: http.Header{
-				"X-RateLimit-Remaining": {"0"}, "X-RateLimit-Reset": {reset},
-			}})
-			ctx, cancel := context.WithCancelCause(t.Context())
-			bored := errors.New("bored")
-			time.AfterFunc(5*time.Second, func() { cancel(bored) })
-			_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
-			assert.ErrorIs(t, err, petstore.ErrRateLimited)
-			assert.ErrorIs(t, err, context.Canceled)
-			assert.ErrorIs(t, err, bored)
-			limited, ok := errors.AsType[*petstore.RateLimitError](err)
-			require.True(t, ok, "%v", err)
-			assert.GreaterOrEqual(t, time.Until(limited.RetryAt), 25*time.Second)
-			assert.NotErrorIs(t, err, petstore.ErrNotSent)
-		})
+	virtual(t, "during a wait for the limit matches ErrRateLimited after any response", func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		reset := strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10)
+		server.Inject(fake.Fault{Status: http.StatusServiceUnavailable, Header: http.Header{
+			"X-RateLimit-Remaining": {"0"}, "X-RateLimit-Reset": {reset},
+		}})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		bored := errors.New("bored")
+		time.AfterFunc(5*time.Second, func() { cancel(bored) })
+		_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
+		assert.ErrorIs(t, err, petstore.ErrRateLimited)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.ErrorIs(t, err, bored)
+		limited := as[*petstore.RateLimitError](t, err)
+		assert.GreaterOrEqual(t, time.Until(limited.RetryAt), 25*time.Second)
+		assert.NotErrorIs(t, err, petstore.ErrNotSent)
 	})
 }
 
 func TestWithAttemptTimeout(t *testing.T) {
-	t.Run("is not the caller's deadline", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			client, _ := scripted(t, []responder{hangs, hangs, success("listPets")}, petstore.WithAttemptTimeout(3*time.Second))
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
-			result, err := client.ListPets(ctx, petstore.ListPetsParams{})
-			require.NoError(t, err)
-			assert.Equal(t, 3, result.Attempts)
+	virtual(t, "is not the caller's deadline", func(t *testing.T) {
+		client, _ := scripted(t, []responder{hangs, hangs, success("listPets")}, petstore.WithAttemptTimeout(3*time.Second))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		result, err := client.ListPets(ctx, petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, 3, result.Attempts)
 
-			client, service := scripted(t, []responder{hangs}, petstore.WithAttemptTimeout(3*time.Second))
-			_, err = client.CreatePet(ctx, newPet())
-			assert.Len(t, service.sent(), 1)
-			require.NotErrorIs(t, err, context.DeadlineExceeded)
-			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			timeout, ok := errors.AsType[net.Error](err)
-			assert.True(t, ok && timeout.Timeout() || strings.Contains(err.Error(), "timed out after 3s"), "%v", err)
-		})
+		client, service := scripted(t, []responder{hangs}, petstore.WithAttemptTimeout(3*time.Second))
+		_, err = client.CreatePet(ctx, newPet())
+		assert.Len(t, service.sent(), 1)
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		timeout, ok := errors.AsType[net.Error](err)
+		assert.True(t, ok && timeout.Timeout() || strings.Contains(err.Error(), "timed out after 3s"), "%v", err)
 	})
-	t.Run("does not limit a wait", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			client, _ := scripted(t, []responder{status(429, ``, "Retry-After: 60"), success("createPet")}, petstore.WithAttemptTimeout(time.Second))
-			result, err := client.CreatePet(t.Context(), newPet())
-			require.NoError(t, err)
-			assert.Equal(t, 2, result.Attempts)
-		})
+	virtual(t, "does not limit a wait", func(t *testing.T) {
+		client, _ := scripted(t, []responder{status(429, ``, "Retry-After: 60"), success("createPet")}, petstore.WithAttemptTimeout(time.Second))
+		result, err := client.CreatePet(t.Context(), newPet())
+		require.NoError(t, err)
+		assert.Equal(t, 2, result.Attempts)
 	})
 }
 
@@ -223,8 +195,7 @@ func TestWithCallTimeout(t *testing.T) {
 		start = time.Now()
 		client, service = scripted(t, []responder{status(429, ``, "Retry-After: 60")})
 		_, err := client.CreatePet(t.Context(), newPet(), petstore.WithCallTimeout(5*time.Second))
-		limited, ok := errors.AsType[*petstore.RateLimitError](err)
-		require.True(t, ok, "%v", err)
+		limited := as[*petstore.RateLimitError](t, err)
 		assert.Equal(t, time.Minute, limited.RetryAt.Sub(start))
 		assert.Zero(t, time.Since(start))
 		assert.Len(t, service.sent(), 1)

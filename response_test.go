@@ -171,8 +171,7 @@ func checkResponseError(t *testing.T, err error, r read) {
 		checkKept(t, invalid.Response, invalid.Body)
 		return
 	}
-	_, ok := errors.AsType[*petstore.TransportError](err)
-	require.True(t, ok, "%T", err)
+	as[*petstore.TransportError](t, err)
 	assert.Nil(t, r.response, "%v", err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"syscall"
@@ -43,30 +44,32 @@ func TestRetryByResponse(t *testing.T) {
 		{"connection reset", fails(errReset), 4, 1, true, false},
 		{"dial refused", fails(errRefused), 4, 4, false, false},
 		{"not HTTP", fails(errors.New(`malformed HTTP response "hello"`)), 1, 1, true, true},
+		{"not HTTP, as the attempt times out", func(*http.Request) (*http.Response, error) {
+			time.Sleep(31 * time.Second)
+			return nil, errors.New(`malformed HTTP response "220 mail.test ESMTP"`)
+		}, 1, 1, true, true},
 	}
 	for _, row := range rows {
-		for operation := range calls(nil) {
-			t.Run(row.name+" to "+operation, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					client, service := scripted(t, []responder{row.respond})
-					err := calls(client)[operation](t)
-					require.Error(t, err)
-					want := row.reads
-					if operation == "createPet" {
-						want = row.create
-					}
-					assert.Len(t, service.sent(), want)
-					assert.Equal(t, row.unknown && operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
-					assert.Equal(t, row.invalid, errors.Is(err, petstore.ErrInvalidResponse), "%v", err)
-					assert.NotErrorIs(t, err, context.DeadlineExceeded)
-					assert.NotContains(t, err.Error(), "giving up")
-					if row.name == "dial refused" {
-						want = 0 // none was sent
-						require.ErrorIs(t, err, petstore.ErrNotSent)
-						assert.ErrorContains(t, err, "(4 attempts)")
-					}
-					assert.Equal(t, want, attemptsOf(t, err))
-				})
+		for operation := range operations {
+			virtual(t, row.name+" to "+operation, func(t *testing.T) {
+				client, service := scripted(t, []responder{row.respond})
+				err := operations[operation](client)
+				require.Error(t, err)
+				want := row.reads
+				if operation == "createPet" {
+					want = row.create
+				}
+				assert.Len(t, service.sent(), want)
+				assert.Equal(t, row.unknown && operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+				assert.Equal(t, row.invalid, errors.Is(err, petstore.ErrInvalidResponse), "%v", err)
+				assert.NotErrorIs(t, err, context.DeadlineExceeded)
+				assert.NotContains(t, err.Error(), "giving up")
+				if row.name == "dial refused" {
+					want = 0 // none was sent
+					require.ErrorIs(t, err, petstore.ErrNotSent)
+					assert.ErrorContains(t, err, "(4 attempts)")
+				}
+				assert.Equal(t, want, attemptsOf(t, err))
 			})
 		}
 	}
@@ -79,39 +82,34 @@ func attemptsOf(t *testing.T, err error) int {
 	if e, ok := errors.AsType[*petstore.ResponseError](err); ok {
 		return e.Attempts
 	}
-	e, ok := errors.AsType[*petstore.TransportError](err)
-	require.True(t, ok, "%T", err)
+	e := as[*petstore.TransportError](t, err)
 	return e.Attempts
 }
 
 func TestRetry(t *testing.T) {
-	t.Run("repeats a read, never a create, after a response that was cut off", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			client, _ := scripted(t, []responder{cutOff(200, io.ErrUnexpectedEOF), cutOff(200, errReset), status(200, twoPets)})
-			result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.NoError(t, err)
-			assert.Equal(t, 3, result.Attempts)
-			assert.Len(t, result.Pets, 2)
+	virtual(t, "repeats a read, never a create, after a response that was cut off", func(t *testing.T) {
+		client, _ := scripted(t, []responder{cutOff(200, io.ErrUnexpectedEOF), cutOff(200, errReset), status(200, twoPets)})
+		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.NoError(t, err)
+		assert.Equal(t, 3, result.Attempts)
+		assert.Len(t, result.Pets, 2)
 
-			client, service := scripted(t, []responder{cutOff(201, io.ErrUnexpectedEOF)})
-			_, err = client.CreatePet(t.Context(), newPet())
-			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-			require.ErrorIs(t, err, petstore.ErrInvalidResponse)
-			require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-			assert.Len(t, service.sent(), 1)
-		})
+		client, service := scripted(t, []responder{cutOff(201, io.ErrUnexpectedEOF)})
+		_, err = client.CreatePet(t.Context(), newPet())
+		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+		require.ErrorIs(t, err, petstore.ErrInvalidResponse)
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		assert.Len(t, service.sent(), 1)
 	})
-	t.Run("sends the body of a create again", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			client, service := scripted(t, []responder{status(429, ``), fails(errRefused), success("createPet")})
-			result, err := client.CreatePet(t.Context(), newPet())
-			require.NoError(t, err)
-			assert.Equal(t, 2, result.Attempts, "requests sent")
-			for _, r := range service.sent() {
-				assert.Equal(t, `{"name":"Rex","categoryId":3,"status":"available"}`, r.body)
-				assert.EqualValues(t, len(r.body), r.contentLength)
-			}
-		})
+	virtual(t, "sends the body of a create again", func(t *testing.T) {
+		client, service := scripted(t, []responder{status(429, ``), fails(errRefused), success("createPet")})
+		result, err := client.CreatePet(t.Context(), newPet())
+		require.NoError(t, err)
+		assert.Equal(t, 2, result.Attempts, "requests sent")
+		for _, r := range service.sent() {
+			assert.Equal(t, `{"name":"Rex","categoryId":3,"status":"available"}`, r.body)
+			assert.EqualValues(t, len(r.body), r.contentLength)
+		}
 	})
 }
 

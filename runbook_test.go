@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"github.com/petstore/petstore-go/internal/loopback"
 	"log/slog"
 	"maps"
 	"net"
@@ -23,6 +22,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/loopback"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

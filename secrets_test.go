@@ -147,10 +147,10 @@ func failures() map[string]func(*testing.T) error {
 		},
 		"a function that returns an invalid key": func(t *testing.T) error { return withKeyFunc(t, secretKey+"\r\n", nil) },
 		"a transport that repeats the key": func(t *testing.T) error {
-			return through(t, &service{responders: []responder{fails(errors.New("cannot send Bearer " + secretKey))}}, create)
+			return create(keyed(t, &service{responders: []responder{fails(errors.New("cannot send Bearer " + secretKey))}}))
 		},
 		"a body that is cut off": func(t *testing.T) error {
-			return through(t, &service{responders: []responder{cutOff(500, errors.New("stream of "+secretKey+" was reset"))}}, create)
+			return create(keyed(t, &service{responders: []responder{cutOff(500, errors.New("stream of "+secretKey+" was reset"))}}))
 		},
 		"a cancel with a cause": func(t *testing.T) (err error) {
 			synctest.Test(t, func(t *testing.T) {
@@ -180,18 +180,8 @@ func failures() map[string]func(*testing.T) error {
 // keyed returns a client with secretKey and a transport.
 func keyed(t *testing.T, transport http.RoundTripper, opts ...petstore.Option) *petstore.Client {
 	t.Helper()
-	opts = append([]petstore.Option{
-		petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithLimiter(nil), petstore.WithMaxWait(0),
-		petstore.WithMaxResponseBytes(1 << 20), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1}),
-	}, opts...)
-	client, err := petstore.NewClient("http://127.0.0.1/v1", secretKey, opts...)
-	require.NoError(t, err)
-	return client
-}
-
-func through(t *testing.T, transport http.RoundTripper, call func(*petstore.Client) error) error {
-	t.Helper()
-	return call(keyed(t, transport))
+	return newClient(t, transport, secretKey, append(opts, petstore.WithMaxWait(0), petstore.WithMaxResponseBytes(1<<20),
+		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1}))...)
 }
 
 // struck returns the error of a create with a fault, from a service that repeats the key in its
@@ -202,14 +192,12 @@ func struck(t *testing.T, f fake.Fault) error {
 	t.Cleanup(srv.Close)
 	f.Header, f.Times = echo().Header, fake.Forever
 	srv.Inject(f)
-	return through(t, srv.HTTPClient().Transport, create)
+	return create(keyed(t, srv.HTTPClient().Transport))
 }
 
 func withKeyFunc(t *testing.T, key string, err error) error {
 	t.Helper()
-	client, errNew := petstore.NewClient("https://service.test/v1", "", petstore.WithLimiter(nil),
-		petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return key, err }))
-	require.NoError(t, errNew)
+	client, _ := rotating(t, func(context.Context) (string, error) { return key, err }, nil)
 	return create(client)
 }
 
@@ -223,14 +211,13 @@ func TestKeyIsInNoPanic(t *testing.T) {
 	case "error":
 		panic(struck(t, fake.Fault{Status: 401, Body: []byte(secretKey)}))
 	case "transport":
-		_ = through(t, &service{responders: []responder{func(req *http.Request) (*http.Response, error) { panic(req.Context()) }}}, create)
+		_ = create(keyed(t, &service{responders: []responder{func(req *http.Request) (*http.Response, error) { panic(req.Context()) }}}))
 	}
 	for _, what := range []string{"client", "error", "transport"} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 		cmd.Env = append(os.Environ(), panicIn+"="+what, "GOTRACEBACK=system")
 		out, err := cmd.CombinedOutput()
-		exit, ok := errors.AsType[*exec.ExitError](err)
-		require.True(t, ok, "%v", err)
+		exit := as[*exec.ExitError](t, err)
 		assert.Equal(t, 2, exit.ExitCode())
 		assert.Contains(t, string(out), "panic: ", what)
 		assert.Contains(t, string(out), "goroutine ", what)

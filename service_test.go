@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -73,13 +74,27 @@ func (s *service) sent() []recorded {
 func scripted(t *testing.T, responders []responder, opts ...petstore.Option) (*petstore.Client, *service) {
 	t.Helper()
 	s := &service{responders: responders}
+	return newClient(t, s, testKey, opts...), s
+}
+
+// rotating is scripted for a client that gets its keys from a function.
+func rotating(
+	t *testing.T, key func(context.Context) (string, error), responders []responder, opts ...petstore.Option,
+) (*petstore.Client, *service) {
+	t.Helper()
+	s := &service{responders: responders}
+	return newClient(t, s, "", append(opts, petstore.WithAPIKeyFunc(key))...), s
+}
+
+// newClient returns a client with a transport, without a limiter unless opts have one.
+func newClient(t *testing.T, transport http.RoundTripper, key string, opts ...petstore.Option) *petstore.Client {
+	t.Helper()
 	opts = append([]petstore.Option{
-		petstore.WithHTTPClient(&http.Client{Transport: s}),
-		petstore.WithLimiter(nil),
+		petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithLimiter(nil),
 	}, opts...)
-	client, err := petstore.NewClient("https://service.test/v1", testKey, opts...)
+	client, err := petstore.NewClient("https://service.test/v1", key, opts...)
 	require.NoError(t, err)
-	return client, s
+	return client
 }
 
 // status responds with a status, a body and headers of the form "Key: value". "Key: " removes a
@@ -147,27 +162,6 @@ func newPet() petstore.NewPet {
 	return petstore.NewPet{Name: "Rex", CategoryID: 3, Status: petstore.PetStatusAvailable}
 }
 
-// calls returns the three operations as functions with the same signature.
-func calls(client *petstore.Client) map[string]func(t *testing.T, opts ...petstore.CallOption) error {
-	return map[string]func(*testing.T, ...petstore.CallOption) error{
-		"listPets": func(t *testing.T, opts ...petstore.CallOption) error {
-			r, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, opts...)
-			require.Equal(t, err == nil, r != nil, "either a result or an error")
-			return err
-		},
-		"createPet": func(t *testing.T, opts ...petstore.CallOption) error {
-			r, err := client.CreatePet(t.Context(), newPet(), opts...)
-			require.Equal(t, err == nil, r != nil, "either a result or an error")
-			return err
-		},
-		"getPet": func(t *testing.T, opts ...petstore.CallOption) error {
-			r, err := client.GetPet(t.Context(), 7, opts...)
-			require.Equal(t, err == nil, r != nil, "either a result or an error")
-			return err
-		},
-	}
-}
-
 // success responds with the documented success of an operation.
 func success(operation string, headers ...string) responder {
 	switch operation {
@@ -188,95 +182,98 @@ func (r recorded) dump() string {
 	return strings.ReplaceAll(b.String(), "\r\n", "\n")
 }
 
-func list(c *petstore.Client) error {
-	_, err := c.ListPets(context.Background(), petstore.ListPetsParams{Limit: 100})
+// operations are the three operations as functions with the same signature.
+var operations = map[string]func(*petstore.Client, ...petstore.CallOption) error{
+	"listPets": list, "createPet": create, "getPet": get,
+}
+
+func list(c *petstore.Client, opts ...petstore.CallOption) error {
+	_, err := c.ListPets(context.Background(), petstore.ListPetsParams{Limit: 100}, opts...)
 	return err
 }
 
-func create(c *petstore.Client) error {
-	_, err := c.CreatePet(context.Background(), newPet())
+func create(c *petstore.Client, opts ...petstore.CallOption) error {
+	_, err := c.CreatePet(context.Background(), newPet(), opts...)
 	return err
 }
 
-func get(c *petstore.Client) error {
-	_, err := c.GetPet(context.Background(), 7)
+func get(c *petstore.Client, opts ...petstore.CallOption) error {
+	_, err := c.GetPet(context.Background(), 7, opts...)
 	return err
+}
+
+// as returns the error of type E in err.
+func as[E error](t *testing.T, err error) E {
+	t.Helper()
+	e, ok := errors.AsType[E](err)
+	require.True(t, ok, "%T: %v", err, err)
+	return e
+}
+
+// virtual runs a subtest in virtual time.
+func virtual(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
 // The limiters of these tests, as users of WithLimiter might write them.
 
-// countingLimiter admits all requests immediately and records their outcomes. It is its own permit,
-// and is used by one goroutine at a time.
-type countingLimiter struct {
+// limiterFunc is the Acquire of a limiter.
+type limiterFunc func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error)
+
+func (f limiterFunc) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+	return f(ctx, r)
+}
+func (limiterFunc) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
+
+// returns is a limiter that returns the same from each Acquire.
+func returns(permit petstore.Permit, err error) limiterFunc {
+	return func(context.Context, petstore.LimitRequest) (petstore.Permit, error) { return permit, err }
+}
+
+// refuses is a limiter that refuses each request.
+var refuses = returns(nil, &petstore.RateLimitError{})
+
+// admitsOne returns a limiter that admits one request, and returns err for all others.
+func admitsOne(err error) limiterFunc {
+	admitted := false
+	return func(context.Context, petstore.LimitRequest) (petstore.Permit, error) {
+		if admitted {
+			return nil, err
+		}
+		admitted = true
+		return new(permits), nil
+	}
+}
+
+// waits is a limiter that waits for the end of the context.
+func waits(ctx context.Context, _ petstore.LimitRequest) (petstore.Permit, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// slow returns a limiter that takes a time longer than l.
+func slow(l petstore.Limiter, by time.Duration) limiterFunc {
+	return func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+		permit, err := l.Acquire(ctx, r)
+		<-time.After(by)
+		return permit, err
+	}
+}
+
+// permits admits all requests immediately and records their outcomes. It is its own permit, and is
+// used by one goroutine at a time.
+type permits struct {
 	acquired int
 	released []petstore.Observation
 }
 
-func (l *countingLimiter) Acquire(context.Context, petstore.LimitRequest) (petstore.Permit, error) {
+func (l *permits) Acquire(context.Context, petstore.LimitRequest) (petstore.Permit, error) {
 	l.acquired++
 	return l, nil
 }
-func (l *countingLimiter) Release(o petstore.Observation)      { l.released = append(l.released, o) }
-func (l *countingLimiter) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
-
-// fixedLimiter returns the same permit and error from each Acquire.
-type fixedLimiter struct {
-	permit petstore.Permit
-	err    error
-}
-
-func (l fixedLimiter) Acquire(context.Context, petstore.LimitRequest) (petstore.Permit, error) {
-	return l.permit, l.err
-}
-func (l fixedLimiter) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
-
-// brokenLimiter fails from the second request on.
-type brokenLimiter struct {
-	petstore.Limiter
-	acquired int
-}
-
-func (l *brokenLimiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
-	if l.acquired++; l.acquired > 1 {
-		return nil, errors.New("the limiter is broken")
-	}
-	return l.Limiter.Acquire(ctx, r)
-}
-
-// slowLimiter takes a time longer than the limiter in it.
-type slowLimiter struct {
-	petstore.Limiter
-	by time.Duration
-}
-
-func (l slowLimiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
-	permit, err := l.Limiter.Acquire(ctx, r)
-	<-time.After(l.by)
-	return permit, err
-}
-
-// askingLimiter waits a second before it asks the limiter in it, and records the requests.
-type askingLimiter struct {
-	petstore.Limiter
-	requests []petstore.LimitRequest
-}
-
-func (l *askingLimiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
-	l.requests = append(l.requests, r)
-	done := r.StartWait(petstore.Wait{Reason: petstore.WaitResponse, Waiting: 7})
-	<-time.After(time.Second)
-	done(time.Second)
-	return l.Limiter.Acquire(ctx, r)
-}
-
-// cancelledLimiter asks a limiter with a context of its own, which has ended.
-type cancelledLimiter struct{ petstore.Limiter }
-
-func (l cancelledLimiter) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	cancel()
-	return l.Limiter.Acquire(ctx, r)
-}
+func (l *permits) Release(o petstore.Observation)      { l.released = append(l.released, o) }
+func (l *permits) RateLimit(string) petstore.RateLimit { return petstore.RateLimit{} }
 
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) {

@@ -18,47 +18,45 @@ import (
 )
 
 func TestCallFromContext(t *testing.T) {
-	t.Run("describes the call of a request", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var seen []petstore.Call
-			note := func(a responder) responder {
-				return func(req *http.Request) (*http.Response, error) {
-					c, ok := petstore.CallFromContext(req.Context())
-					assert.True(t, ok)
-					seen = append(seen, c)
-					return a(req)
-				}
+	virtual(t, "describes the call of a request", func(t *testing.T) {
+		var seen []petstore.Call
+		note := func(a responder) responder {
+			return func(req *http.Request) (*http.Response, error) {
+				c, ok := petstore.CallFromContext(req.Context())
+				assert.True(t, ok)
+				seen = append(seen, c)
+				return a(req)
 			}
-			limited := append(quota(10, 0, 0), "Retry-After: 3")
-			client, _ := scripted(t, []responder{
-				note(status(429, `{}`, limited...)), note(status(200, onePet)),
-				note(status(200, "[]")), note(status(201, onePet)),
-			})
-
-			require.NoError(t, get(client))
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithBackground())
-			require.NoError(t, err)
-			_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
-			require.NoError(t, err)
-
-			require.Len(t, seen, 4)
-			assert.GreaterOrEqual(t, seen[1].Waited, 3*time.Second)
-			seen[1].Waited = 0
-			assert.Equal(t, seen[0].ID, seen[1].ID, "one id for each call")
-			assert.NotEqual(t, seen[1].ID, seen[2].ID)
-			for i := range seen {
-				seen[i].ID = 0
-			}
-			base, id := "https://service.test/v1", seen[0].KeyID
-			assert.NotEmpty(t, id)
-			assert.NotContains(t, id, testKey)
-			assert.Equal(t, []petstore.Call{
-				{BaseURL: base, Operation: "getPet", Method: "GET", Template: "/v1/pets/{petId}", Attempt: 1, KeyID: id},
-				{BaseURL: base, Operation: "getPet", Method: "GET", Template: "/v1/pets/{petId}", Attempt: 2, KeyID: id},
-				{BaseURL: base, Operation: "listPets", Method: "GET", Template: "/v1/pets", Attempt: 1, KeyID: id, Background: true},
-				{BaseURL: base, Operation: "createPet", Method: "POST", Template: "/v1/pets", Attempt: 1, KeyID: id},
-			}, seen)
+		}
+		limited := append(quota(10, 0, 0), "Retry-After: 3")
+		client, _ := scripted(t, []responder{
+			note(status(429, `{}`, limited...)), note(status(200, onePet)),
+			note(status(200, "[]")), note(status(201, onePet)),
 		})
+
+		require.NoError(t, get(client))
+		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithBackground())
+		require.NoError(t, err)
+		_, err = client.CreatePet(t.Context(), petstore.NewPet{Name: "Rex"})
+		require.NoError(t, err)
+
+		require.Len(t, seen, 4)
+		assert.GreaterOrEqual(t, seen[1].Waited, 3*time.Second)
+		seen[1].Waited = 0
+		assert.Equal(t, seen[0].ID, seen[1].ID, "one id for each call")
+		assert.NotEqual(t, seen[1].ID, seen[2].ID)
+		for i := range seen {
+			seen[i].ID = 0
+		}
+		base, id := "https://service.test/v1", seen[0].KeyID
+		assert.NotEmpty(t, id)
+		assert.NotContains(t, id, testKey)
+		assert.Equal(t, []petstore.Call{
+			{BaseURL: base, Operation: "getPet", Method: "GET", Template: "/v1/pets/{petId}", Attempt: 1, KeyID: id},
+			{BaseURL: base, Operation: "getPet", Method: "GET", Template: "/v1/pets/{petId}", Attempt: 2, KeyID: id},
+			{BaseURL: base, Operation: "listPets", Method: "GET", Template: "/v1/pets", Attempt: 1, KeyID: id, Background: true},
+			{BaseURL: base, Operation: "createPet", Method: "POST", Template: "/v1/pets", Attempt: 1, KeyID: id},
+		}, seen)
 	})
 	t.Run("finds nothing where there is no call", func(t *testing.T) {
 		_, ok := petstore.CallFromContext(t.Context())
@@ -100,7 +98,7 @@ func TestCallWaited(t *testing.T) {
 			}
 		}
 		client, _ := scripted(t, []responder{note(status(503, "")), note(status(200, "[]"))},
-			petstore.WithLimiter(slowLimiter{petstore.NewLimiter(), time.Second}))
+			petstore.WithLimiter(slow(petstore.NewLimiter(), time.Second)))
 		require.NoError(t, list(client))
 		assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, waited)
 	})
@@ -150,27 +148,25 @@ func (r *recorder) trace(t *testing.T) *petstore.ClientTrace {
 }
 
 func TestClientTrace(t *testing.T) {
-	t.Run("gets the events of a call in order", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var r recorder
-			client, _ := scripted(t, []responder{
-				status(429, "", append(quota(10, 0, 0), "Retry-After: 3")...), fails(errReset), status(200, "[]", quota(10, 8, time.Minute)...),
-			}, petstore.WithTrace(r.trace(t)), petstore.WithLimiter(petstore.NewLimiter()))
-			require.NoError(t, list(client))
-			assert.Equal(t, []string{
-				"call listPets", "attempt", "attempt done", "wait for minute", "wait done", "attempt", "attempt done",
-				"wait for backoff", "wait done", "attempt", "attempt done", "call done",
-			}, r.events)
-			require.Len(t, r.tries, 3)
-			assert.Equal(t, 429, r.tries[0].StatusCode)
-			assert.Equal(t, 3*time.Second, r.tries[0].RetryAfter)
-			assert.ErrorIs(t, r.tries[1].Err, errReset)
-			assert.True(t, r.tries[1].Sent)
-			assert.Equal(t, 8, r.tries[2].RateLimit.Remaining)
-			assert.GreaterOrEqual(t, r.waits[0].Duration, 3*time.Second)
-			assert.GreaterOrEqual(t, r.calls[0].Duration, 3*time.Second)
-			assert.NoError(t, r.calls[0].Err)
-		})
+	virtual(t, "gets the events of a call in order", func(t *testing.T) {
+		var r recorder
+		client, _ := scripted(t, []responder{
+			status(429, "", append(quota(10, 0, 0), "Retry-After: 3")...), fails(errReset), status(200, "[]", quota(10, 8, time.Minute)...),
+		}, petstore.WithTrace(r.trace(t)), petstore.WithLimiter(petstore.NewLimiter()))
+		require.NoError(t, list(client))
+		assert.Equal(t, []string{
+			"call listPets", "attempt", "attempt done", "wait for minute", "wait done", "attempt", "attempt done",
+			"wait for backoff", "wait done", "attempt", "attempt done", "call done",
+		}, r.events)
+		require.Len(t, r.tries, 3)
+		assert.Equal(t, 429, r.tries[0].StatusCode)
+		assert.Equal(t, 3*time.Second, r.tries[0].RetryAfter)
+		assert.ErrorIs(t, r.tries[1].Err, errReset)
+		assert.True(t, r.tries[1].Sent)
+		assert.Equal(t, 8, r.tries[2].RateLimit.Remaining)
+		assert.GreaterOrEqual(t, r.waits[0].Duration, 3*time.Second)
+		assert.GreaterOrEqual(t, r.calls[0].Duration, 3*time.Second)
+		assert.NoError(t, r.calls[0].Err)
 	})
 	t.Run("gets a context that has not ended in CallDone", func(t *testing.T) {
 		var ended error
@@ -181,23 +177,21 @@ func TestClientTrace(t *testing.T) {
 		require.NoError(t, list(client))
 		assert.NoError(t, ended)
 	})
-	t.Run("gets the error of the call", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var r recorder
-			client, _ := scripted(t, []responder{status(200, "no JSON")}, petstore.WithTrace(r.trace(t)))
-			_, undecoded := client.ListPets(t.Context(), petstore.ListPetsParams{})
-			require.Error(t, undecoded)
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			_, unsent := client.ListPets(ctx, petstore.ListPetsParams{})
-			require.ErrorIs(t, unsent, context.Canceled)
-			_, invalid := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: -1})
-			require.Error(t, invalid)
+	virtual(t, "gets the error of the call", func(t *testing.T) {
+		var r recorder
+		client, _ := scripted(t, []responder{status(200, "no JSON")}, petstore.WithTrace(r.trace(t)))
+		_, undecoded := client.ListPets(t.Context(), petstore.ListPetsParams{})
+		require.Error(t, undecoded)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, unsent := client.ListPets(ctx, petstore.ListPetsParams{})
+		require.ErrorIs(t, unsent, context.Canceled)
+		_, invalid := client.ListPets(t.Context(), petstore.ListPetsParams{Limit: -1})
+		require.Error(t, invalid)
 
-			require.Len(t, r.calls, 2, "there is no call with an invalid argument")
-			assert.Equal(t, undecoded, r.calls[0].Err)
-			assert.Equal(t, unsent, r.calls[1].Err)
-		})
+		require.Len(t, r.calls, 2, "there is no call with an invalid argument")
+		assert.Equal(t, undecoded, r.calls[0].Err)
+		assert.Equal(t, unsent, r.calls[1].Err)
 	})
 	t.Run("gets an error when the transport panics", func(t *testing.T) {
 		var r recorder

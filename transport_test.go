@@ -3,7 +3,6 @@ package petstore_test
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -96,11 +95,10 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		for _, location := range []string{"https://elsewhere.test/v1/pets", "http://service.test/v1/pets", "/v1/pets"} {
 			client, service := scripted(t, []responder{status(code, "", "Location: "+location)})
-			for operation, call := range calls(client) {
-				err := call(t)
+			for operation, call := range operations {
+				err := call(client)
 				require.ErrorContains(t, err, fmt.Sprintf("%s: %d", operation, code))
-				e, ok := errors.AsType[*petstore.APIError](err)
-				require.True(t, ok, "%T", err)
+				e := as[*petstore.APIError](t, err)
 				assert.Equal(t, location, e.Header.Get("Location"), "the caller may want to know")
 				assert.NotContains(t, err.Error(), location)
 			}
@@ -248,9 +246,8 @@ func TestClientBehindProxy(t *testing.T) {
 	require.NoError(t, list(client))
 	tuned.CloseIdleConnections()
 	both.Wait()
-	for operation, call := range calls(client) {
-		failed, ok := errors.AsType[*petstore.TransportError](call(t))
-		require.True(t, ok, operation)
+	for _, call := range operations {
+		failed := as[*petstore.TransportError](t, call(client))
 		assert.Equal(t, "the proxy responded 407 Proxy Authentication Required to CONNECT", failed.Err.Error())
 		assert.Zero(t, failed.Attempts)
 	}
