@@ -2,7 +2,6 @@ package fake
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -161,15 +160,6 @@ func (b Behavior) String() string {
 		}
 	}
 	return cmp.Or(strings.Join(words, ","), "default")
-}
-
-// Validate returns an error if a field has a value that is none of its constants, or if
-// DefaultStatus is no status of section 2.
-func (b Behavior) Validate() error {
-	if problem := b.normalize(); problem != "" {
-		return errors.New("fake: Behavior: " + problem)
-	}
-	return nil
 }
 
 // normalize empties each field that has its default, and returns what is wrong with the others.

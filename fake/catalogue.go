@@ -89,19 +89,20 @@ type query struct {
 func (c *catalogue) list(q query) []petstore.Pet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := len(c.pets)
-	at := func(i int) int { return i }
+	all := c.pets
+	if q.order != "" {
+		all = slices.Clone(all)
+	}
 	switch q.order {
 	case OrderDescending:
-		at = func(i int) int { return n - 1 - i }
+		slices.Reverse(all)
 	case OrderShuffled:
-		shuffled := c.rng.Perm(n)
-		at = func(i int) int { return shuffled[i] }
+		c.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
 	pets := []petstore.Pet{}
-	for i := 0; i < n && len(pets) < q.limit; i++ {
-		if p := c.pets[at(i)]; q.status == "" || q.status == p.Status {
-			pets = append(pets, p)
+	for i := 0; i < len(all) && len(pets) < q.limit; i++ {
+		if q.status == "" || q.status == all[i].Status {
+			pets = append(pets, all[i])
 		}
 	}
 	return pets

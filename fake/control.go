@@ -45,6 +45,10 @@ func (c *control) Request(seq int) (Request, bool) {
 	return first(c.srv.read(func(j *journal) []*entry { return j.find(seq) }))
 }
 
+func (c *control) LastRequest() (Request, bool) {
+	return first(c.srv.read(func(j *journal) []*entry { return j.find(j.seq) }))
+}
+
 func (c *control) AllInjections() []*Injection {
 	l := &c.srv.faults
 	l.mu.Lock()

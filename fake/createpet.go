@@ -3,11 +3,14 @@ package fake
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	petstore "github.com/petstore/petstore-go"
@@ -47,43 +50,63 @@ func readNewPet(x *exchange) (petstore.NewPet, error) {
 
 func noSuchField(name string) string { return "NewPet has no field " + quote(name) }
 
-// NewPet reads the body of a createPet request as the server does (section 4.2).
-func (r Request) NewPet() (petstore.NewPet, error) {
-	pet, _, err := parseNewPet("the request body", r.Body)
-	if err != nil {
-		return petstore.NewPet{}, fmt.Errorf("fake: request #%d: %w", r.Seq, err)
-	}
-	return pet, nil
-}
-
 // parseNewPet reads a NewPet object (section 2), and returns the fields that it does not know.
 func parseNewPet(what string, text []byte) (pet petstore.NewPet, unknown []string, err error) {
-	if err := checkJSON(text); err != nil {
-		return pet, nil, fmt.Errorf("%s is not acceptable: %w", what, err)
+	var fields map[string]jsontext.Value
+	err = json.Unmarshal(text, &fields)
+	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(bad, jsontext.ErrDuplicateName) {
+			return pet, nil, fmt.Errorf("the field %s is given twice", quote(bad.JSONPointer.LastToken()))
+		}
+		return pet, nil, fmt.Errorf("%s is not JSON: %v, at byte %d", what, bad.Err, bad.ByteOffset)
 	}
-	d := newDecoder(text) // of a text that is JSON, so that it returns no error
-	if k := d.PeekKind(); k != '{' {
+	if k := jsontext.Value(text).Kind(); k != '{' {
 		return pet, nil, fmt.Errorf("%s is %s; it must be an object", what, kind(k))
 	}
-	_, _ = d.ReadToken()
-	seen := make(map[string]bool, 4)
-	for d.PeekKind() != '}' {
-		name, _ := d.ReadToken()
-		field := name.String() // before name's bytes are gone
-		value, _ := d.ReadValue()
-		if seen[field] {
-			return pet, nil, fmt.Errorf("the field %s is given twice", quote(field))
-		}
-		seen[field] = true
-		known, err := readField(&pet, field, value)
-		if err != nil {
-			return pet, nil, err
-		}
-		if !known && len(unknown) < maxNotes {
-			unknown = append(unknown, field)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if name != "name" && name != "categoryId" && name != "status" && len(unknown) < maxNotes {
+			unknown = append(unknown, name)
 		}
 	}
-	return pet, unknown, missing(seen["name"], seen["categoryId"])
+	pet, err = readFields(fields)
+	return pet, unknown, err
+}
+
+func readFields(fields map[string]jsontext.Value) (pet petstore.NewPet, err error) {
+	name, category, status := fields["name"], fields["categoryId"], fields["status"]
+	if name != nil {
+		pet.Name, err = readName(name)
+	}
+	if err == nil && category != nil {
+		pet.CategoryID, err = readCategory(category)
+	}
+	if err == nil && status != nil && status.Kind() != 'n' { // null is as if it was left out
+		var text string
+		text, err = readString("status", status)
+		if err == nil {
+			pet.Status, err = readStatus(text)
+		}
+	}
+	if err != nil {
+		return petstore.NewPet{}, err
+	}
+	return pet, missing(name != nil, category != nil)
+}
+
+func readString(field string, value jsontext.Value) (s string, err error) {
+	if k := value.Kind(); k != '"' {
+		return "", fmt.Errorf("%s is %s; it must be a string", field, kind(k))
+	}
+	err = json.Unmarshal(value, &s)
+	return s, err
+}
+
+func readName(value jsontext.Value) (string, error) {
+	name, err := readString("name", value)
+	if err == nil && name == "" {
+		return "", errors.New("name is empty; it must be a non-empty string")
+	}
+	return name, err
 }
 
 // checkMediaType refuses a body that does not say it is JSON, or that is compressed.
@@ -100,26 +123,6 @@ func checkMediaType(h http.Header) error {
 		return fmt.Errorf("the Content-Encoding is %s; the server takes none", quote(enc))
 	}
 	return nil
-}
-
-// readField reads a field of a NewPet, and reports whether NewPet has it.
-func readField(pet *petstore.NewPet, name string, value jsontext.Value) (known bool, err error) {
-	k := value.Kind()
-	switch {
-	case name == "name" && k != '"', name == "status" && k != '"' && k != 'n':
-		err = fmt.Errorf("%s is %s; it must be a string", name, kind(k))
-	case name == "name":
-		if pet.Name = unquoted(value); pet.Name == "" {
-			err = errors.New("name is empty; it must be a non-empty string")
-		}
-	case name == "categoryId":
-		pet.CategoryID, err = readCategory(value)
-	case name == "status" && k == '"': // null is as if it was left out
-		pet.Status, err = readStatus(unquoted(value))
-	default:
-		return name == "status", nil
-	}
-	return true, err
 }
 
 func readCategory(value jsontext.Value) (int64, error) {

@@ -27,7 +27,7 @@ func TestCreatePet(t *testing.T) {
 			`{"name":"Rex","categoryId":1}x`:      "is not JSON",
 			`{"name":"Rex","categoryId":01}`:      "is not JSON",
 			"{\"name\":\"R\x00x\"}":               "is not JSON",
-			"{\"name\":\"R\xffx\"}":               "is not valid UTF-8",
+			"{\"name\":\"R\xffx\"}":               "is not JSON: invalid UTF-8",
 			`null`:                                "the request body is null",
 			`[]`:                                  "the request body is an array",
 			`"Rex"`:                               "the request body is a string",

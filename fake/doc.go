@@ -62,8 +62,7 @@
 //
 // Options and methods panic on an operation, rule, key, plan, duration, fault or behaviour that
 // does not exist or can have no effect, with a string that begins with "fake: " and the name of the
-// function. Assertions such as [Server.AssertRequests] fail the test instead. No such message
-// repeats a key.
+// function. No such message repeats a key.
 //
 // # What is different from a real deployment
 //

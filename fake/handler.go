@@ -1,9 +1,9 @@
 package fake
 
 import (
-	"bytes"
 	"cmp"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 )
@@ -57,29 +57,9 @@ func (s *Server) serveHandler(x *exchange) response {
 	if x.bodyErr != nil {
 		return refusal(http.StatusBadRequest, "%v", x.bodyErr)
 	}
-	w := &handlerWriter{header: make(http.Header)}
-	s.mux.ServeHTTP(w, x.copyRequest())
+	rec := httptest.NewRecorder()
+	s.mux.ServeHTTP(rec, x.copyRequest())
 	return response{
-		status: cmp.Or(w.status, http.StatusOK), contentType: w.header.Get("Content-Type"),
-		body: w.body.Bytes(), extra: w.header,
+		status: rec.Code, contentType: rec.Header().Get("Content-Type"), body: rec.Body.Bytes(), extra: rec.Header(),
 	}
-}
-
-// handlerWriter keeps the response of a handler.
-type handlerWriter struct {
-	status int
-	header http.Header
-	body   bytes.Buffer
-}
-
-// Header returns the header of the response.
-func (w *handlerWriter) Header() http.Header { return w.header }
-
-// WriteHeader sets the status, once.
-func (w *handlerWriter) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
-
-// Write adds to the body.
-func (w *handlerWriter) Write(b []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.body.Write(b)
 }

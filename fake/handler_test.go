@@ -32,7 +32,7 @@ func TestWithHandler(t *testing.T) {
 		assert.Equal(t, "PUT 7 one", r.body)
 		assert.Equal(t, []string{"a", "b"}, r.header["X-Seen"])
 		assert.Equal(t, "59", r.header.Get("X-RateLimit-Remaining"))
-		last, _ := srv.LastRequest()
+		last := lastRequest(t, srv)
 		assert.Empty(t, last.Operation)
 		assert.Equal(t, "PUT 7 one", string(last.ResponseBody))
 

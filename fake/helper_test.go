@@ -181,6 +181,13 @@ func (d entryPoint) list(t testing.TB) reply {
 	return d.send(t, request{path: "/pets"})
 }
 
+func lastRequest(t testing.TB, srv *fake.Server) fake.Request {
+	t.Helper()
+	all := srv.Requests()
+	require.NotEmpty(t, all)
+	return all[len(all)-1]
+}
+
 // create is a request for a new pet.
 func create(name string) request {
 	return request{path: "/pets", body: fmt.Sprintf(`{"name":%q,"categoryId":1}`, name)}

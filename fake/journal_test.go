@@ -147,7 +147,7 @@ func TestJournal(t *testing.T) {
 		srv, d := open(t, fake.WithJournal(3))
 		_, found := fakecontrol.Of(srv).Request(1)
 		assert.False(t, found)
-		_, found = srv.LastRequest()
+		_, found = fakecontrol.Of(srv).LastRequest()
 		assert.False(t, found)
 		for range 5 {
 			d.list(t)
@@ -161,7 +161,7 @@ func TestJournal(t *testing.T) {
 		}
 		r, _ := fakecontrol.Of(srv).Request(4)
 		assert.Equal(t, srv.Requests()[1], r)
-		r, found = srv.LastRequest()
+		r, found = fakecontrol.Of(srv).LastRequest()
 		assert.True(t, found)
 		assert.Equal(t, 5, r.Seq)
 	})
@@ -252,11 +252,6 @@ func TestRequestsOf(t *testing.T) {
 	creates := srv.RequestsOf(petstore.OpCreatePet)
 	require.Len(t, creates, 2)
 	assert.Equal(t, fakecontrol.Of(srv).KeyNumber("second-key"), creates[0].Key)
-	pet, err := creates[0].NewPet()
-	require.NoError(t, err)
-	assert.Equal(t, petstore.NewPet{Name: "Rex", CategoryID: 7}, pet)
-	_, err = creates[1].NewPet()
-	require.EqualError(t, err, "fake: request #3: the required fields name and categoryId are missing")
 	assert.Len(t, srv.RequestsOf(""), 3)
 	assert.Empty(t, srv.RequestsOf(petstore.OpGetPet))
 }
@@ -295,8 +290,7 @@ func TestRedactHeaders(t *testing.T) {
 		"X-Fake-Api-Key": {"a"}, "Fake-Api-Key": {`\u0066ake-api-key`}, "Cookie": {"k=fake%2Dapi-key"},
 		"Fake%2dapi%2dkey": {"b"}, // as net/http writes the name in capitals
 	}})
-	last, ok := srv.LastRequest()
-	require.True(t, ok)
+	last := lastRequest(t, srv)
 	text := strings.ToLower(fmt.Sprint(last.Header, last.ResponseHeader))
 	assert.NotContains(t, text, "api")
 	assert.Equal(t, []string{"[redacted]"}, last.ResponseHeader["X-Redacted"])

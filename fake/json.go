@@ -1,13 +1,8 @@
 package fake
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,35 +52,4 @@ func codeOf(status int) string {
 		return "injected"
 	}
 	return strings.NewReplacer(" ", "_", "-", "_", "'", "").Replace(text)
-}
-
-// unquoted returns the text of a JSON string that a decoder has accepted.
-func unquoted(value jsontext.Value) string {
-	text, _ := jsontext.AppendUnquote(nil, value)
-	return string(text)
-}
-
-// newDecoder returns a decoder of a text. Duplicate names are the caller's business: only those of
-// NewPet matter.
-func newDecoder(text []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
-}
-
-// checkJSON returns an error if a text is not one JSON value.
-func checkJSON(text []byte) error {
-	if !utf8.Valid(text) {
-		return errors.New("it is not valid UTF-8")
-	}
-	d := newDecoder(text)
-	err := d.SkipValue()
-	if errors.Is(err, io.EOF) {
-		return errors.New("it is not JSON: there is no value")
-	}
-	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Errorf("it is not JSON: %v, at byte %d", bad.Err, bad.ByteOffset)
-	}
-	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("it is not JSON: something follows the value, at byte %d", d.InputOffset())
-	}
-	return nil
 }

@@ -120,8 +120,8 @@ func WithStrict(allowed ...Rule) Option {
 	return func(c *config) { c.strict, c.allowed = true, append(c.allowed, allowed...) }
 }
 
-// WithBehavior chooses what the server does where the service document is silent. It panics if
-// [Behavior.Validate] returns an error.
+// WithBehavior chooses what the server does where the service document is silent. It panics if a
+// field has a value that is none of its constants, or if DefaultStatus is no status of section 2.
 func WithBehavior(b Behavior) Option {
 	problem := b.normalize()
 	must(problem == "", "WithBehavior", "%s", problem)

@@ -56,12 +56,6 @@ func (s *Server) Requests() []Request {
 	return s.read(func(j *journal) []*entry { return j.entries })
 }
 
-// LastRequest returns the latest request of the journal, and false if there is none. The result is
-// the caller's own.
-func (s *Server) LastRequest() (Request, bool) {
-	return first(s.read(func(j *journal) []*entry { return j.find(j.seq) }))
-}
-
 // read returns entries of the journal, without keys.
 func (s *Server) read(pick func(*journal) []*entry) []Request {
 	keys := s.keys.known()

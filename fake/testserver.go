@@ -37,44 +37,6 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 	return s
 }
 
-// AssertNoViolations reports each violation of the given rules, or of all rules, as an error of the
-// test, and returns whether there was none.
-func (s *Server) AssertNoViolations(tb TB, rules ...Rule) bool {
-	tb.Helper()
-	if err := checkRules(rules); err != nil {
-		tb.Errorf("fake: AssertNoViolations: %v", err)
-		return false
-	}
-	ok := true
-	for _, v := range s.Violations() {
-		if len(rules) == 0 || slices.Contains(rules, v.Rule) {
-			tb.Errorf("fake: %v", v)
-			ok = false
-		}
-	}
-	return ok
-}
-
-// AssertRequests reports an error of the test unless exactly n requests of an operation arrived, of
-// any operation if it is empty, and returns whether they did. It counts those that
-// [Server.Requests] returns.
-func (s *Server) AssertRequests(tb TB, operation string, n int) bool {
-	tb.Helper()
-	err := checkOperation(operation)
-	if n < 0 {
-		err = fmt.Errorf("%d is a negative number of requests", n)
-	}
-	if err != nil {
-		tb.Errorf("fake: AssertRequests: %v", err)
-		return false
-	}
-	got := len(s.RequestsOf(operation))
-	if got != n {
-		tb.Errorf("fake: %s of %q arrived, want %d", plural(got, "request"), operation, n)
-	}
-	return got == n
-}
-
 // AssertNoLimited reports an error of the test for each key of which the server refused a request
 // with 429, since the server was made or reset, and returns whether there was none. A 429 by a
 // [Fault] does not count.

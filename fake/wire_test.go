@@ -51,7 +51,7 @@ func TestFaultWire(t *testing.T) {
 					check(t, err)
 					assert.Equal(t, 1, injected.Fired())
 				}
-				last, _ := srv.LastRequest()
+				last := lastRequest(t, srv)
 				assert.Equal(t, wire == fake.WireTruncate, last.StatusCode != 0)
 				assert.Equal(t, wire == fake.WireTruncate, last.ResponseHeader != nil)
 				assert.Equal(t, wire == fake.WireTruncate, len(last.ResponseBody) > 0)

@@ -181,7 +181,7 @@ func TestRunFile_banned(t *testing.T) {
 			assert.Equal(t, exitStopped, status)
 			assert.Regexp(t, `: run it again after \w+, .*, or with -now for another key or plan$`, err.Error())
 		}
-		b.server.AssertRequests(t, "", 1)
+		assert.Len(t, b.server.Requests(), 1)
 		status, err := runFile(t.Context(), b.input, b.service(), true, &b.out)
 		require.NoError(t, err)
 		assert.Equal(t, exitCreated, status)

@@ -35,6 +35,8 @@ type control interface {
 	// Request returns the request of the journal with that Seq, and false if it holds none. It
 	// shares its bodies with the journal: they must not be changed.
 	Request(seq int) (fake.Request, bool)
+	// LastRequest returns the latest request of the journal, and false if there is none.
+	LastRequest() (fake.Request, bool)
 	// ClearRequests empties the journal and nothing else: Request.Seq counts on, and violations
 	// stay. Reset starts afresh.
 	ClearRequests()
