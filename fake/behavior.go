@@ -104,8 +104,8 @@ const (
 type axis struct {
 	name    string
 	choices []string
-	get     func() int // an index in choices, -1 for a value that is none of them
-	set     func(int)
+	get     func() string
+	set     func(choice string)
 }
 
 // axesOf returns the fields of b in the order in which String writes them.
@@ -124,54 +124,57 @@ func axesOf(b *Behavior) []axis {
 	}
 }
 
-// newAxis returns the axis of a field whose default, the first choice, may also be empty.
+// newAxis returns the axis of a field whose default, the first choice, is stored as empty.
 func newAxis[T ~string](name string, field *T, choices ...T) axis {
 	a := axis{name: name}
 	for _, c := range choices {
 		a.choices = append(a.choices, string(c))
 	}
-	a.get = func() int { return slices.Index(choices, cmp.Or(*field, choices[0])) }
-	a.set = func(i int) {
+	a.get = func() string { return string(cmp.Or(*field, choices[0])) }
+	a.set = func(choice string) {
 		*field = ""
-		if i > 0 {
-			*field = choices[i]
+		if choice != a.choices[0] {
+			*field = T(choice)
 		}
 	}
 	return a
 }
 
 func newSwitch(name string, field *bool) axis {
-	get := func() int { return slices.Index([]bool{false, true}, *field) }
-	return axis{name, []string{"off", "on"}, get, func(i int) { *field = i == 1 }}
+	get := func() string { return map[bool]string{false: "off", true: "on"}[*field] }
+	return axis{name, []string{"off", "on"}, get, func(choice string) { *field = choice == "on" }}
 }
 
-func (a axis) allowed() string { return "it must be one of " + strings.Join(a.choices, ", ") }
+// check returns an error if a choice is none of the axis.
+func (a axis) check(choice string) error {
+	if slices.Contains(a.choices, choice) {
+		return nil
+	}
+	return fmt.Errorf("%s is %s; it must be one of %s", a.name, quote(choice), strings.Join(a.choices, ", "))
+}
 
 // String returns the choices that differ from the default, such as
 // "retry-after=date,window=sliding", or "default". The program petstore-fake reads it.
 func (b Behavior) String() string {
 	var words []string
 	for _, a := range axesOf(&b) {
-		switch i := a.get(); {
-		case i < 0:
-			words = append(words, a.name+"=invalid")
-		case i > 0:
-			words = append(words, a.name+"="+a.choices[i])
+		if choice := a.get(); choice != a.choices[0] {
+			words = append(words, a.name+"="+choice)
 		}
 	}
 	return cmp.Or(strings.Join(words, ","), "default")
 }
 
-// normalize empties each field that has its default, and returns what is wrong with the others.
-func (b *Behavior) normalize() string {
+// normalize empties each field that has its default, and returns an error if one has no valid
+// choice.
+func (b *Behavior) normalize() error {
 	for _, a := range axesOf(b) {
-		i := a.get()
-		if i < 0 {
-			return a.name + " is out of range; " + a.allowed()
+		if err := a.check(a.get()); err != nil {
+			return err
 		}
-		a.set(i)
+		a.set(a.get())
 	}
-	return ""
+	return nil
 }
 
 // parseBehavior reads what String writes.
@@ -179,34 +182,27 @@ func parseBehavior(text string) (b Behavior, err error) {
 	if text == "default" {
 		return b, nil
 	}
+	axes := make(map[string]axis)
+	var names []string
+	for _, a := range axesOf(&b) {
+		axes[a.name], names = a, append(names, a.name)
+	}
 	seen := make(map[string]bool)
 	for word := range strings.SplitSeq(text, ",") {
 		name, choice, _ := strings.Cut(strings.TrimSpace(word), "=")
-		if seen[name] {
-			return Behavior{}, fmt.Errorf("%s is given twice", quote(name))
+		a, known := axes[name]
+		err := a.check(choice)
+		switch {
+		case !known:
+			err = noSuch("behaviour", name, names)
+		case seen[name]:
+			err = fmt.Errorf("%s is given twice", quote(name))
 		}
-		seen[name] = true
-		if err := b.choose(name, choice); err != nil {
+		if err != nil {
 			return Behavior{}, err
 		}
+		seen[name] = true
+		a.set(choice)
 	}
 	return b, nil
-}
-
-func (b *Behavior) choose(name, choice string) error {
-	var names []string
-	for _, a := range axesOf(b) {
-		if a.name != name {
-			names = append(names, a.name)
-			continue
-		}
-		n := slices.Index(a.choices, choice)
-		if n < 0 {
-			return fmt.Errorf("%s is %s; %s", name, quote(choice), a.allowed())
-		}
-		a.set(n)
-		return nil
-	}
-	return fmt.Errorf("there is no behaviour %s; there are default, or a list of %s",
-		quote(name), strings.Join(names, ", "))
 }

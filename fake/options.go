@@ -123,8 +123,8 @@ func WithStrict(allowed ...Rule) Option {
 // WithBehavior chooses what the server does where the service document is silent. It panics if a
 // field has a value that is none of its constants, or if DefaultStatus is no status of section 2.
 func WithBehavior(b Behavior) Option {
-	problem := b.normalize()
-	must(problem == "", "WithBehavior", "%s", problem)
+	err := b.normalize()
+	must(err == nil, "WithBehavior", "%v", err)
 	return func(c *config) { c.behavior = b }
 }
 

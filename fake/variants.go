@@ -36,7 +36,7 @@ func variants() []Behavior {
 	all := make([]Behavior, len(rows))
 	for i, row := range rows {
 		for column, a := range axesOf(&all[i]) {
-			a.set(int(row[column] - '0'))
+			a.set(a.choices[row[column]-'0'])
 		}
 	}
 	return all
