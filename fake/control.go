@@ -28,7 +28,7 @@ func (c *control) Redact(text string) string { return redact.Text(text, c.srv.ke
 func (c *control) Prepare(apiKey string, notify func(seq int)) {
 	c.srv.config.notify = notify
 	if apiKey != "" {
-		mustBeToken("New", apiKey)
+		mustBeKey("New", apiKey)
 		c.srv.config.apiKey = apiKey
 	}
 	c.srv.restart()

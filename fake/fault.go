@@ -92,7 +92,7 @@ func (f *Fault) problem() string {
 		what  string
 	}{
 		{
-			f.APIKey != "" && !isToken(f.APIKey),
+			strings.ContainsAny(f.APIKey, " \t") || !credential.ValidHeaderValue(f.APIKey),
 			"APIKey is a key that no request can present: it has a space or a control character",
 		},
 		{f.Skip < 0, "Skip is negative"},

@@ -170,7 +170,7 @@ func TestJournal(t *testing.T) {
 func TestJournalSecrets(t *testing.T) {
 	t.Run("a key does not get into it, wherever a client puts it", func(t *testing.T) {
 		const key = "s3cret/key+1=="
-		srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree), fake.WithKey(key+"longer", fake.PlanFree))
+		srv := fake.NewTestServer(t, fake.WithKey(key, fake.PlanFree), fake.WithKey("longer"+key, fake.PlanFree))
 		for _, auth := range []string{"Bearer " + key, "bearer " + key, "Basic " + key, key, "Bearer unknown-key"} {
 			d := viaMemory(t, srv)
 			d.send(t, request{
@@ -178,7 +178,7 @@ func TestJournalSecrets(t *testing.T) {
 				header: http.Header{"X-Api-Key": {key}, "Proxy-Authorization": {"Basic unknown-key"}},
 			})
 			d.send(t, request{path: "/pets/" + url.PathEscape(key), auth: auth})
-			d.send(t, request{path: "/pets/" + key + "longer", auth: auth})
+			d.send(t, request{path: "/pets/longer" + key, auth: auth})
 			d.send(t, request{path: "/pets", auth: auth, body: `{"name":"` + key + `","categoryId":1}`})
 		}
 		srv.RevokeKey(key)

@@ -3,10 +3,11 @@ package fake
 import (
 	"crypto/sha256"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/petstore/petstore-go/internal/credential"
 )
 
 // keyring holds the API keys that the server knows.
@@ -91,14 +92,10 @@ func (r *keyring) known() []string {
 	return r.texts
 }
 
-// mustBeToken panics on a key that no Authorization header can carry, without repeating it.
-func mustBeToken(where, key string) {
-	must(isToken(key), where, "the key must be non-empty printable ASCII without spaces")
-}
-
-func isToken(key string) bool {
-	bad := func(r rune) bool { return r <= ' ' || r >= 0x7f }
-	return key != "" && !strings.ContainsFunc(key, bad)
+// mustBeKey panics on a key that no client can send, without repeating it.
+func mustBeKey(where, key string) {
+	problem := credential.KeyProblem(key)
+	must(problem == "", where, "the key %s", problem)
 }
 
 // APIKey returns the default key, [DefaultAPIKey].
@@ -107,7 +104,7 @@ func (s *Server) APIKey() string { return s.config.apiKey }
 // AddKey makes the server accept an API key on a plan. A key that it knows begins anew, also a
 // revoked one. It panics where [WithKey] does.
 func (s *Server) AddKey(key string, plan Plan) {
-	mustBeToken("AddKey", key)
+	mustBeKey("AddKey", key)
 	mustBePlan("AddKey", plan)
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()

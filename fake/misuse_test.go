@@ -23,7 +23,7 @@ func TestMisuse(t *testing.T) {
 		srv := fake.NewTestServer(t)
 		lost := fake.Plan{Name: "Lost", PerMinute: -1}
 		const (
-			badKey     = "the key must be non-empty printable ASCII without spaces"
+			badKey     = "the key has a character that a bearer token cannot have"
 			unknownKey = "the server does not know this key; WithKey and AddKey add keys"
 			badPlan    = `plan "Lost" allows -1 requests per minute and 0 per day; no limit is written 0`
 		)

@@ -36,10 +36,10 @@ type keyPlan struct {
 	plan Plan
 }
 
-// WithKey makes the server accept one more API key, on a plan. It panics if the key is empty or has
-// spaces or control characters, and if a limit of the plan is negative.
+// WithKey makes the server accept one more API key, on a plan. It panics if [petstore.NewClient]
+// refuses the key, and if a limit of the plan is negative.
 func WithKey(key string, plan Plan) Option {
-	mustBeToken("WithKey", key)
+	mustBeKey("WithKey", key)
 	mustBePlan("WithKey", plan)
 	return func(c *config) { c.keys = append(c.keys, keyPlan{key, plan}) }
 }

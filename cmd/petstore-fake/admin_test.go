@@ -114,7 +114,7 @@ func TestDocumentation(t *testing.T) {
 		t.Parallel()
 		_, err := fakecontrol.ParseBehavior("=")
 		require.Error(t, err)
-		_, names, _ := strings.Cut(err.Error(), "a list of ")
+		_, names, _ := strings.Cut(err.Error(), "the behaviours are ")
 		for name := range strings.SplitSeq(names, ", ") {
 			found := regexp.MustCompile(`(?m)^//\t` + name + ` +(.*)$`).FindStringSubmatch(documentation)
 			require.NotNil(t, found, name)
