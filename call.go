@@ -1,7 +1,6 @@
 package petstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
+	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
@@ -167,8 +167,8 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 		return value, response, k.responseError("body is empty", nil)
 	}
 	// The header in which the key is replaced decides nothing: the key may be a usual word.
-	if reason := body.MediaTypeProblem(a.raw.Header); reason != "" {
-		return value, response, k.responseError(cmp.Or(body.MediaTypeProblem(a.header), "Content-Type"), nil)
+	if reason := body.MediaTypeProblem(a.raw); reason != "" {
+		return value, response, k.responseError(redact.Text(reason, a.key.Secret()), nil)
 	}
 	if value, err = decode(a.buffer); err != nil {
 		return value, response, k.decodeError(err)

@@ -133,17 +133,10 @@ func (o *Observation) quota() quota.Observation {
 	}
 }
 
-// opensAt returns the time from which a 429 allows the next request; zero if the response does not
-// say.
-func opensAt(o Observation) time.Time {
+// after429 returns the time from which a 429 allows the next request, zero if the response does not
+// say, and its scope.
+func after429(o Observation) (opens time.Time, scope LimitScope) {
 	q := o.quota()
-	opens, _ := quota.After429(&q)
-	return opens
-}
-
-// scopeOf returns the scope of a 429.
-func scopeOf(o Observation) LimitScope {
-	q := o.quota()
-	_, scope := quota.After429(&q)
-	return LimitScope(scope)
+	opens, known := quota.After429(&q)
+	return opens, LimitScope(known)
 }

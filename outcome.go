@@ -36,7 +36,7 @@ func (k *call) ofLast() error {
 	case code/100 == 2:
 		return k.responseError("status is not the documented one", nil)
 	case code == http.StatusTooManyRequests:
-		return k.rateLimitError(opensAt(a.response), after(a.ended, k.apiError()))
+		return k.rateLimitError(a.opens, after(a.ended, k.apiError()))
 	case a.ended != nil:
 		return k.transportError(after(a.ended, k.apiError()))
 	}
@@ -110,7 +110,7 @@ func (k *call) rateLimitError(retryAt time.Time, err error) *RateLimitError {
 		CallID:    k.idText(),
 		RetryAt:   retryAt,
 		RateLimit: k.progress.last.response.RateLimit,
-		Scope:     k.progress.last.scope(),
+		Scope:     k.progress.last.scope,
 		Attempts:  k.progress.sent,
 		Err:       err,
 	}
@@ -145,7 +145,7 @@ func (k *call) refusal(a *attempt, err error) error {
 // first.
 func (k *call) endedWhileWaiting(ended error) error {
 	last := k.lastError()
-	switch limited := k.progress.last.scope() != ""; {
+	switch limited := last != nil && k.progress.last.scope != ""; {
 	case limited && errors.Is(ended, ErrStopped):
 		last = errors.New(last.Error()) // it does not match, since the limit is not why the call ended
 	case limited:

@@ -104,28 +104,21 @@ func decodePetWithID(b *body.Buffer, id int64) (Pet, error) {
 	return pet, err
 }
 
-// The fields of a Pet that the document requires (section 2).
-const (
-	petID = 1 << iota
-	petName
-	petCategoryID
-)
-
 // readPet reads a Pet. The decoder refuses duplicate names and invalid UTF-8, which parsers of JSON
 // treat differently. readPet refuses a required field that is missing or null; names are
 // case-sensitive. It skips unknown fields, so that the service may add some.
 func readPet(d *jsontext.Decoder, pet *Pet) error {
-	seen := 0
-	err := body.Object(d, func(name []byte) (err error) {
-		switch string(name) {
+	var id, name, category bool // the required fields (section 2)
+	err := body.Object(d, func(field []byte) (err error) {
+		switch string(field) {
 		case "id":
-			seen |= petID
+			id = true
 			pet.ID, err = body.Int(d)
 		case "name":
-			seen |= petName
+			name = true
 			pet.Name, err = body.String(d, body.Required)
 		case "categoryId":
-			seen |= petCategoryID
+			category = true
 			pet.CategoryID, err = body.Int(d)
 		case "status":
 			pet.Status, err = readStatus(d)
@@ -137,11 +130,11 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 	switch {
 	case err != nil:
 		return err
-	case seen&petID == 0:
+	case !id:
 		return errors.New("id is missing")
-	case seen&petName == 0:
+	case !name:
 		return errors.New("name is missing")
-	case seen&petCategoryID == 0:
+	case !category:
 		return errors.New("categoryId is missing")
 	}
 	return nil
@@ -150,19 +143,11 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 // readStatus reads a status. For those of the document it returns the constant, which saves one
 // allocation for each Pet.
 func readStatus(d *jsontext.Decoder) (PetStatus, error) {
-	if d.PeekKind() != '"' {
-		s, err := body.String(d, body.Optional)
-		return PetStatus(s), err
-	}
-	v, err := d.ReadValue()
-	if err != nil {
-		return "", err
-	}
-	name := body.Text(v)
+	name, err := body.Bytes(d, body.Optional)
 	for _, known := range statuses {
 		if string(name) == string(known) {
 			return known, nil
 		}
 	}
-	return PetStatus(name), nil
+	return PetStatus(name), err
 }

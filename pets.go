@@ -150,17 +150,14 @@ func (p ListPetsParams) validate() error {
 }
 
 func (p ListPetsParams) query() string {
-	var limit, status string
+	query := ""
 	if p.Limit != 0 {
-		limit = "limit=" + strconv.Itoa(p.Limit)
+		query = "&limit=" + strconv.Itoa(p.Limit)
 	}
 	if p.Status != "" {
-		status = "status=" + string(p.Status) // validate allows three statuses; none needs escaping
+		query += "&status=" + string(p.Status) // validate allows three statuses; none needs escaping
 	}
-	if limit != "" && status != "" {
-		limit += "&"
-	}
-	return limit + status
+	return strings.TrimPrefix(query, "&")
 }
 
 func (p NewPet) validate() error {

@@ -3,6 +3,7 @@ package petstore
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -61,12 +62,8 @@ func (e *RateLimitError) RetryAfterHeader() string {
 	if e.RetryAt.IsZero() {
 		return ""
 	}
-	left := time.Until(e.RetryAt)
-	seconds := left / time.Second
-	if left%time.Second > 0 {
-		seconds++
-	}
-	return strconv.FormatInt(int64(max(1, seconds)), 10)
+	seconds := math.Ceil(time.Until(e.RetryAt).Seconds())
+	return strconv.FormatFloat(max(1, seconds), 'f', 0, 64)
 }
 
 // Is reports whether target is [ErrRateLimited], or [ErrNotSent] if the call sent nothing.

@@ -16,9 +16,10 @@ import (
 
 // loop is go-retryablehttp for one call.
 type loop struct {
-	client  retryablehttp.Client
-	http    http.Client
-	request retryablehttp.Request
+	client   retryablehttp.Client
+	http     http.Client
+	request  retryablehttp.Request
+	response http.Response // what the loop sees of the last one
 }
 
 // run sends the request, again while decide says so, and returns the error of the call. What
@@ -57,7 +58,7 @@ func (k *call) run() error {
 	return err
 }
 
-// noHeader saves http.Client a copy. Nothing writes to it.
+// noHeader is for the loop. Nothing writes to it.
 var noHeader = make(http.Header)
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -87,15 +88,13 @@ func (k *call) planAfter(a *attempt) retry.Plan {
 		Number:     a.number,
 		Policy:     k.config.retry,
 		RetryAfter: a.response.RetryAfter,
+		OpensAt:    a.opens,
 		Unlimited:  k.client.shared.config.limiter == nil,
 		Now:        time.Now(),
 		MaxWait:    k.config.maxWait - p.seen.Waited,
 		Random:     rand.Int64N,
 	}
 	facts.Deadline, _ = k.ctx.Deadline()
-	if facts.Status == http.StatusTooManyRequests {
-		facts.OpensAt = opensAt(a.response)
-	}
 	plan := retry.Decide(&facts)
 	p.askedKey = p.askedKey || plan.Again && a.unauthorized() // admit ends the call if the key is the same
 	return plan
@@ -124,8 +123,8 @@ func (k *call) finishPause() {
 func (k *call) waitReason() WaitReason {
 	a, plan := k.progress.last, &k.progress.plan
 	switch {
-	case !plan.NotBefore.IsZero() && a.scope() != "":
-		return WaitReason(a.scope())
+	case !plan.NotBefore.IsZero() && a.scope != "":
+		return WaitReason(a.scope)
 	case !plan.NotBefore.IsZero(), plan.Asked:
 		return WaitRetryAfter
 	}

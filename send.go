@@ -20,9 +20,9 @@ import (
 // the key, one request with the attempt's context, the whole response in memory.
 type sender struct{ call *call }
 
-// RoundTrip implements [http.RoundTripper]. The response that it returns has no body, because
-// call.go decodes that of the attempt, and no Location: http.Client parses it even if it does not
-// follow it, and drops the response if the Location is malformed.
+// RoundTrip implements [http.RoundTripper]. The response that it returns has only a status: call.go
+// decodes the body of the attempt, and http.Client would parse a Location even if it does not follow
+// it, and drop the response if the Location is malformed.
 func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
 	k := s.call
 	p := &k.progress
@@ -45,15 +45,11 @@ func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
 	if a.sent {
 		p.sent++
 	}
-	if a.raw == nil {
+	if a.response.StatusCode == 0 {
 		return nil, a.err
 	}
-	a.raw.Body = http.NoBody
-	if a.raw.StatusCode/100 == 3 {
-		a.raw.Header = maps.Clone(a.raw.Header)
-		a.raw.Header.Del("Location")
-	}
-	return a.raw, nil
+	k.loop.response = http.Response{StatusCode: a.response.StatusCode, Header: noHeader, Body: http.NoBody}
+	return &k.loop.response, nil
 }
 
 // attempt is one request of a call, with its permit and its response.
@@ -71,9 +67,11 @@ type attempt struct {
 	wire     wire.Record
 	guard    *wire.Guard // nil if the request does not go over HTTP/2
 
-	raw      *http.Response // the response of the transport
-	header   http.Header    // without the key
+	raw      http.Header // of the response
+	header   http.Header // without the key
 	response Observation
+	opens    time.Time  // when a 429 allows the next request; zero if not known
+	scope    LimitScope // the limit that a 429 seems to be for; empty for any other response
 	buffer   *body.Buffer
 	body     []byte        // in buffer
 	tooLarge bool          // body is cut off at the limit
@@ -172,7 +170,7 @@ func (a *attempt) prepare(ctx context.Context, cancel context.CancelFunc, outer 
 func (a *attempt) observe(resp *http.Response) {
 	now := time.Now()
 	date := headers.Date(resp.Header)
-	a.raw = resp
+	a.raw = resp.Header
 	a.response = Observation{
 		Delivery:   DeliveryAnswered,
 		Sent:       a.ready,
@@ -182,6 +180,9 @@ func (a *attempt) observe(resp *http.Response) {
 		RetryAfter: headers.RetryAfter(resp.Header, date, now),
 		Date:       date,
 		NotDone:    !retry.Status(resp.StatusCode).Done,
+	}
+	if resp.StatusCode == http.StatusTooManyRequests {
+		a.opens, a.scope = after429(a.response)
 	}
 	k := a.call
 	if http2 := resp.ProtoMajor >= 2; k.client.shared.http2.Load() != http2 {
@@ -260,12 +261,4 @@ func (a *attempt) unauthorized() bool { return a.response.StatusCode == http.Sta
 func (a *attempt) decodesNothing() bool {
 	op := a.call.operation
 	return op.drops || op.succeeds(http.StatusNoContent) && a.response.StatusCode == http.StatusNoContent
-}
-
-// scope returns the limit that a 429 seems to be for; empty for any other response.
-func (a *attempt) scope() LimitScope {
-	if a == nil || a.response.StatusCode != http.StatusTooManyRequests {
-		return ""
-	}
-	return scopeOf(a.response)
 }

@@ -215,7 +215,7 @@ func (a *attempt) reportLimit() {
 	switch c := a.call.client; {
 	case len(c.traces) == 0 || a.response.StatusCode == 0:
 	case a.response.StatusCode == http.StatusTooManyRequests:
-		a.reportLockout(LimitInfo{Scope: a.scope(), Until: opensAt(a.response)}, -1)
+		a.reportLockout(LimitInfo{Scope: a.scope, Until: a.opens}, -1)
 	default:
 		info, ended := a.keyState.lockout.open(a.ready, a.response.RateLimit.Remaining, a.lockouts)
 		if ended {

@@ -109,16 +109,22 @@ const (
 
 // String reads a string. If orNull is set, null counts as the empty one.
 func String(d *jsontext.Decoder, orNull bool) (string, error) {
+	text, err := Bytes(d, orNull)
+	return string(text), err
+}
+
+// Bytes is String for a text that is valid until the next value is read.
+func Bytes(d *jsontext.Decoder, orNull bool) ([]byte, error) {
 	v, err := d.ReadValue()
 	switch {
 	case err != nil:
-		return "", err
+		return nil, err
 	case v.Kind() == '"':
-		return string(Text(v)), nil
+		return Text(v), nil
 	case v.Kind() == 'n' && orNull:
-		return "", nil
+		return nil, nil
 	}
-	return "", errors.New("not a string")
+	return nil, errors.New("not a string")
 }
 
 // Text returns the text of a JSON string. It copies the text only if it has an escape.
