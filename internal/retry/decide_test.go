@@ -167,3 +167,23 @@ func TestBackoffJitter(t *testing.T) {
 		assert.Equal(t, full, p.Backoff(i+1, func(n int64) int64 { return n - 1 }))
 	}
 }
+
+func TestTokens(t *testing.T) {
+	var b Tokens
+	took := func() (n int) {
+		for b.Take() {
+			n++
+		}
+		return n
+	}
+	b.Succeeded()
+	assert.Equal(t, 100, took(), "more than full is not possible")
+	for range 500 {
+		b.Succeeded()
+	}
+	assert.Equal(t, 50, took(), "ten successes pay for one retry")
+	for range 2000 {
+		b.Succeeded()
+	}
+	assert.Equal(t, 100, took())
+}
