@@ -144,11 +144,11 @@ func WithStop(ctx context.Context) Option {
 // at the same time look like a repetition by net/http, which the client prevents. A transport that
 // hedges must give its requests contexts that do not derive from that one.
 //
-// As soon as the body of a write, or a copy of it from GetBody, is read, the client assumes that
-// the write was sent: GetBody gives no further copy, and if the write fails, its outcome is
-// unknown. A write without a body is assumed to be sent unless the result is an *http.Transport.
-// Only a transport that keeps the body, as the RoundTripper of go-retryablehttp does, can still
-// send a write twice: it must not retry a POST.
+// As soon as the body of a write is read, the client assumes that the write was sent: if it then
+// fails, its outcome is unknown. The request has no GetBody, so that net/http does not repeat it. A
+// write without a body is assumed to be sent unless the result is an *http.Transport. Only a
+// transport that keeps the body, as the RoundTripper of go-retryablehttp does, can still send a
+// write twice: it must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return nonNil("WithTransport", wrap == nil, func(c *clientConfig) { c.wraps = append(c.wraps, wrap) })
 }

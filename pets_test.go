@@ -1,6 +1,7 @@
 package petstore_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -289,11 +290,10 @@ type tapped struct {
 }
 
 func (t *tapped) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := req.GetBody()
-	if err == nil {
-		t.body, _ = io.ReadAll(body)
-	}
-	return t.RoundTripper.RoundTrip(req)
+	r := *req
+	t.body, _ = io.ReadAll(req.Body)
+	r.Body = io.NopCloser(bytes.NewReader(t.body))
+	return t.RoundTripper.RoundTrip(&r)
 }
 
 // FuzzNewPet creates pets in the fake. encoding/json, json/v2 and the fake must read the same pet

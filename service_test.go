@@ -51,16 +51,19 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 		at: time.Now(), method: req.Method, url: req.URL.String(), header: req.Header.Clone(),
 		contentLength: req.ContentLength,
 	}
-	if req.GetBody != nil {
-		copied, _ := req.GetBody() // a body that was read counts as sent
-		b, _ := io.ReadAll(copied)
-		r.body = string(b)
-	}
 	s.mu.Lock()
 	s.requests = append(s.requests, r)
-	respond := s.responders[min(len(s.requests), len(s.responders))-1]
+	n := len(s.requests)
+	respond := s.responders[min(n, len(s.responders))-1]
 	s.mu.Unlock()
-	return respond(req)
+	resp, err := respond(req)
+	if err == nil && req.Body != nil { // a body that was read counts as sent
+		b, _ := io.ReadAll(req.Body)
+		s.mu.Lock()
+		s.requests[n-1].body = string(b)
+		s.mu.Unlock()
+	}
+	return resp, err
 }
 
 func (s *service) sent() []recorded {

@@ -147,8 +147,7 @@ func TestChaosFindsWrongErrors(t *testing.T) {
 	}
 }
 
-// again sends r once more. body is a copy of its body: the client's GetBody does not return it
-// again.
+// again sends r once more. body is a copy of its body.
 func again(next http.RoundTripper, r *http.Request, body []byte) (*http.Response, error) {
 	again := r.Clone(r.Context())
 	if body != nil {

@@ -94,6 +94,7 @@ func TestProxyErrors(t *testing.T) {
 		{joined{}, retry.Connection, true},
 		{errors.New("malformed HTTP response"), retry.Protocol, true},
 		{&net.OpError{Op: "proxyconnect", Err: errors.New("malformed HTTP response")}, retry.Permanent, false},
+		{&tls.CertificateVerificationError{Err: io.EOF}, retry.Permanent, false},
 		{errors.New("Forbidden"), retry.Permanent, true},
 		{errors.New("Bad Gateway"), retry.Connection, true},
 	} {

@@ -73,12 +73,6 @@ func TestMayHaveSentByHooks(t *testing.T) {
 		{"a read without a connection", http.MethodGet, func(*http.Request) {}, dial, false},
 		{"a handshake refused on a new connection", http.MethodPost, connect(false), alert, false},
 		{"an alert on a used connection", http.MethodPost, connect(true), alert, true},
-		{"an alert after a copy of the body was sent", http.MethodPost, func(r *http.Request) {
-			body, err := r.GetBody()
-			assert.NoError(t, err)
-			connect(false)(r)
-			_, _ = io.Copy(io.Discard, body)
-		}, alert, true},
 	} {
 		sends := roundTripper(func(r *http.Request) (*http.Response, error) { c.before(r); return nil, c.err })
 		o := newClient(t, "https://service.test/v1", unwrapping{sends, proxied}, false).send(t, c.method)
@@ -87,23 +81,6 @@ func TestMayHaveSentByHooks(t *testing.T) {
 	for _, own := range []bool{false, true} { // the user may register a protocol
 		o := newClient(t, "unknown://service.test/v1", &http.Transport{}, own).send(t, http.MethodPost)
 		assert.Equal(t, !own, o.sent, "own: %v", own)
-	}
-}
-
-func TestNoFurtherCopy(t *testing.T) {
-	for name, before := range map[string]func(*http.Request){
-		"the body was read":     func(r *http.Request) { _, _ = r.Body.Read(make([]byte, 1)) },
-		"there is a connection": func(r *http.Request) { httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{}) },
-	} {
-		sends := roundTripper(func(r *http.Request) (*http.Response, error) {
-			_, err := r.GetBody()
-			assert.NoError(t, err, name)
-			before(r)
-			_, err = r.GetBody()
-			return nil, err
-		})
-		o := newClient(t, "https://service.test/v1", sends, false).send(t, http.MethodPost)
-		assert.ErrorIs(t, o.err, wire.ErrNotRepeated, name)
 	}
 }
 

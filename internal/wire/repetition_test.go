@@ -2,7 +2,6 @@ package wire_test
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
 	"encoding/binary"
 	"fmt"
@@ -11,12 +10,9 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/internal/loopback"
 )
 
 // methods are a read, a write with a body, and writes without one.
@@ -172,35 +168,6 @@ func TestHTTP1SendsAWriteOnce(t *testing.T) {
 					}
 				})
 			}
-		}
-	}
-}
-
-func TestHTTP1RequestWithoutABody(t *testing.T) {
-	t.Parallel()
-	loopback.Need(t)
-	written := make(chan string, 1)
-	s := serve(t, nil, func(_ *server, conn net.Conn) {
-		var text []byte
-		for !bytes.HasSuffix(text, []byte("\r\n\r\n")) {
-			var b [1]byte
-			if _, err := conn.Read(b[:]); err != nil {
-				return
-			}
-			text = append(text, b[0])
-		}
-		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // long enough to see further bytes
-		rest, _ := io.ReadAll(conn)
-		written <- string(text) + string(rest)
-		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]")
-	})
-	for name, newClient := range clients(t, s.url, new(tls.Config)) {
-		for method, length := range map[string]string{ // servers refuse a PUT without a length with 411
-			http.MethodGet: "", http.MethodDelete: "", http.MethodPut: "Content-Length: 0\r\n", http.MethodPatch: "Content-Length: 0\r\n",
-		} {
-			require.NoError(t, newClient().send(t, method).err)
-			assert.Equal(t, method+" / HTTP/1.1\r\nHost: "+s.listener.Addr().String()+"\r\nUser-Agent: Go-http-client/1.1\r\n"+
-				length+"Accept-Encoding: gzip\r\n\r\n", <-written, name)
 		}
 	}
 }

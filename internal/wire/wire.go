@@ -15,16 +15,14 @@ import (
 )
 
 // Record records whether net/http may have written one request, and prevents that net/http writes a
-// write twice. net/http repeats a request by itself if it has a body and GetBody, or no body. So a
-// write has no GetBody for an http.Transport, and its context ends when net/http gets a second
-// connection for it after it wrote its header to the first. That a read is repeated does no harm.
+// write twice. net/http repeats a request by itself if it has a body and GetBody, or if no body was
+// read. So a write has no GetBody, and its context ends when net/http gets a second connection for
+// it after it wrote its header to the first. That a read is repeated does no harm.
 type Record struct {
 	transport  *Transport
 	repeatable bool   // sending it again has no further effect
 	content    []byte // of the body; nil for none
 	body       requestBody
-	copied     atomic.Bool  // a copy of body, from GetBody, was read to its end, or in part and closed
-	copySent   atomic.Bool  // a copy of body was sent, as it seems, and not only recorded
 	asked      atomic.Bool  // hook: the transport asked for a connection
 	connected  atomic.Bool  // hook: the transport got a connection
 	reused     atomic.Bool  // hook: one of the connections had been used before
@@ -46,35 +44,6 @@ func (b *requestBody) Read(p []byte) (int, error) {
 
 func (b *requestBody) Close() error { return nil }
 
-// ReadAt is for those who look at the body, and close it, but do not send it.
-func (b *requestBody) ReadAt(p []byte, off int64) (int, error) { return b.reader.ReadAt(p, off) }
-
-// bodyCopy is a copy of the body of a write. Who records or signs a request reads the copy before
-// a connection is asked for, and seldom closes it; who sends the copy must close it.
-type bodyCopy struct {
-	requestBody
-	record *Record
-}
-
-func (b *bodyCopy) Read(p []byte) (int, error) {
-	if b.record.asked.Load() {
-		b.record.copySent.Store(true)
-	}
-	n, err := b.requestBody.Read(p)
-	if b.reader.Len() == 0 {
-		b.record.copied.Store(true)
-	}
-	return n, err
-}
-
-func (b *bodyCopy) Close() error {
-	if b.read.Load() {
-		b.record.copied.Store(true)
-		b.record.copySent.Store(true)
-	}
-	return nil
-}
-
 // Begin sets what w is about: a request that t will send, with a body or nil. repeatable is whether
 // sending it again has no further effect. It must be called first.
 func (w *Record) Begin(t *Transport, repeatable bool, body []byte) {
@@ -82,8 +51,7 @@ func (w *Record) Begin(t *Transport, repeatable bool, body []byte) {
 }
 
 // SetBody sets the body of r. For an http.Transport, the body has a type that net/http knows to be
-// in memory, so that it writes header and body together. Transports of the user may need a copy,
-// for instance to sign it: they get further ones until one was read.
+// in memory, so that it writes header and body together.
 func (w *Record) SetBody(r *http.Request) {
 	r.Body, r.GetBody = nil, nil
 	if w.content == nil {
@@ -91,18 +59,9 @@ func (w *Record) SetBody(r *http.Request) {
 	}
 	w.body.reader.Reset(w.content)
 	r.ContentLength = int64(len(w.content))
+	r.Body = &w.body
 	if w.transport.plain {
 		r.Body = io.NopCloser(&w.body.reader)
-		return
-	}
-	r.Body = &w.body
-	r.GetBody = func() (io.ReadCloser, error) {
-		if w.connected.Load() || w.body.read.Load() || w.copied.Load() {
-			return nil, ErrNotRepeated
-		}
-		b := &bodyCopy{record: w}
-		b.reader.Reset(w.content)
-		return b, nil
 	}
 }
 
@@ -155,7 +114,7 @@ func (w *Record) MayHaveSent(err error) bool {
 // below it sends through that only.
 func (w *Record) mayHaveWritten(err error) bool {
 	switch {
-	case w.connected.Load(), w.body.read.Load(), w.copySent.Load():
+	case w.connected.Load(), w.body.read.Load():
 		return true
 	case w.transport.plain: // it asks for a connection unless the request is that of a registered protocol
 		return !w.asked.Load() && !w.transport.own
@@ -170,7 +129,7 @@ func (w *Record) mayHaveWritten(err error) bool {
 // handshakeFailed reports whether the handshake of the only connection failed after the client took
 // it for done.
 func (w *Record) handshakeFailed(err error) bool {
-	certain := w.transport.plain || w.transport.traceable && w.content != nil && !w.copySent.Load()
+	certain := w.transport.plain || w.transport.traceable && w.content != nil
 	return certain && w.connected.Load() && !w.reused.Load() && refusedClient(err)
 }
 
