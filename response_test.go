@@ -2,6 +2,7 @@ package petstore_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -27,10 +28,10 @@ type replay struct {
 	response io.Reader
 }
 
-// replaying returns a transport whose connections all respond with the same bytes.
-func replaying(response []byte) *http.Transport {
-	return &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return &replay{asked: make(chan struct{}), response: bytes.NewReader(response)}, nil
+// replaying returns a transport whose connections respond with what open returns.
+func replaying(open func() io.Reader) *http.Transport {
+	return &http.Transport{DisableKeepAlives: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
+		return &replay{asked: make(chan struct{}), response: open()}, nil
 	}}
 }
 
@@ -59,13 +60,21 @@ type read struct {
 	cut      bool // the body is cut off
 }
 
+func gzipped(text string) string {
+	var out strings.Builder
+	w := gzip.NewWriter(&out)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return out.String()
+}
+
 const responseBound = 64 << 10 // limit for the bodies of this test, in bytes
 
 func readByNetHTTP(t *testing.T, method string, response []byte) read {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1/v1/pets", nil)
+	req, err := http.NewRequestWithContext(t.Context(), method, "https://service.test/v1/pets", nil)
 	require.NoError(t, err)
-	resp, err := replaying(response).RoundTrip(req)
+	resp, err := replaying(func() io.Reader { return bytes.NewReader(response) }).RoundTrip(req)
 	if err != nil {
 		return read{}
 	}
@@ -98,16 +107,14 @@ func FuzzResponse(f *testing.F) {
 		"HTTP/1.1 999 \u202e\r\n\r\n", "HTTP/1.1 " + testKey + "\r\n\r\n", testKey + "\r\n\r\n",
 		"HTTP/1.1 200 OK\r\n" + testKey + " \u202e\x1b[31m\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: " + testKey + "\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + testKey + "\r\n\r\n", "HTTP/1.1 200 OK\nX: y\n z\n\n[]",
-		head + "Content-Encoding: gzip\r\n\r\n" + string(gzipped([]byte(twoPets))),
-		head + "Content-Encoding: gzip\r\n\r\n" + string(gzipped(make([]byte, 1<<20))), head + "Content-Encoding: br\r\n\r\n[]",
+		head + "Content-Encoding: gzip\r\n\r\n" + gzipped(twoPets),
+		head + "Content-Encoding: gzip\r\n\r\n" + gzipped(strings.Repeat("\x00", 1<<20)), head + "Content-Encoding: br\r\n\r\n[]",
 	} {
 		f.Add([]byte(response))
 	}
 	f.Fuzz(func(t *testing.T, response []byte) {
-		client, err := petstore.NewClient("http://127.0.0.1/v1", testKey, petstore.WithLimiter(nil),
-			petstore.WithHTTPClient(&http.Client{Transport: replaying(response)}), petstore.WithMaxResponseBytes(responseBound),
-			petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
-		require.NoError(t, err)
+		client := newClient(t, replaying(func() io.Reader { return bytes.NewReader(response) }), testKey,
+			petstore.WithMaxResponseBytes(responseBound), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
 		checkListed(t, client, readByNetHTTP(t, http.MethodGet, response))
 		checkCreated(t, client, readByNetHTTP(t, http.MethodPost, response))
 	})
@@ -206,9 +213,7 @@ func TestCreatePetOddResponses(t *testing.T) {
 	} {
 		t.Run("a pet "+name, func(t *testing.T) {
 			t.Parallel()
-			client, err := petstore.NewClient("http://127.0.0.1/v1", testKey,
-				petstore.WithHTTPClient(&http.Client{Transport: replaying([]byte(c.response))}))
-			require.NoError(t, err)
+			client := newClient(t, replaying(func() io.Reader { return strings.NewReader(c.response) }), testKey)
 			created, err := client.CreatePet(t.Context(), newPet())
 			if c.fault == "" {
 				require.NoError(t, err)

@@ -1,8 +1,6 @@
 package petstore_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"net"
@@ -115,14 +113,6 @@ func TestWithMaxResponseBytes(t *testing.T) {
 	assert.Len(t, service.sent(), 1)
 	client, _ = scripted(t, []responder{status(200, twoPets)}, petstore.WithMaxResponseBytes(1<<63-1))
 	require.NoError(t, list(client))
-}
-
-func gzipped(b []byte) []byte {
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	_, _ = w.Write(b)
-	_ = w.Close()
-	return out.Bytes()
 }
 
 func TestRedact(t *testing.T) {
