@@ -160,55 +160,30 @@ func TestReopenOfAWrappedLimiter(t *testing.T) {
 	})
 }
 
-// panicking calls the functions of a user: hook, with the name of the function.
-type panicking struct {
-	petstore.Limiter
-	hook func(where string)
-}
-
-func (p panicking) Acquire(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
-	p.hook("Acquire")
-	permit, err := p.Limiter.Acquire(ctx, r)
-	if err != nil {
-		return nil, err
+// hooked returns a trace that calls a hook with the name of each function, and counts the starts
+// without an end.
+func hooked(hook func(function string), open *atomic.Int64) *petstore.ClientTrace {
+	return &petstore.ClientTrace{
+		CallStart:    func(ctx context.Context, _ petstore.Call) context.Context { open.Add(1); hook("CallStart"); return ctx },
+		CallDone:     func(context.Context, petstore.CallDoneInfo) { open.Add(-1); hook("CallDone") },
+		WaitStart:    func(context.Context, petstore.Wait) { open.Add(1); hook("WaitStart") },
+		WaitDone:     func(context.Context, petstore.Wait) { open.Add(-1); hook("WaitDone") },
+		AttemptStart: func(context.Context, petstore.Call) { open.Add(1); hook("AttemptStart") },
+		AttemptDone:  func(context.Context, petstore.AttemptDoneInfo) { open.Add(-1); hook("AttemptDone") },
+		LimitClosed:  func(context.Context, petstore.LimitInfo) { hook("LimitClosed") },
+		LimitOpened:  func(context.Context, petstore.LimitInfo) { hook("LimitOpened") },
 	}
-	return panickingPermit{permit, p.hook}, nil
 }
 
-type panickingPermit struct {
+// hookedPermit calls a hook after its release.
+type hookedPermit struct {
 	petstore.Permit
-	hook func(where string)
+	hook func(function string)
 }
 
-func (p panickingPermit) Release(o petstore.Observation) {
+func (p hookedPermit) Release(o petstore.Observation) {
 	p.Permit.Release(o)
 	p.hook("Release")
-}
-
-// trace returns a trace that also counts the starts without an end.
-func (p panicking) trace(open *atomic.Int64) *petstore.ClientTrace {
-	return &petstore.ClientTrace{
-		CallStart: func(ctx context.Context, _ petstore.Call) context.Context {
-			open.Add(1)
-			p.hook("CallStart")
-			return ctx
-		},
-		CallDone:     func(context.Context, petstore.CallDoneInfo) { open.Add(-1); p.hook("CallDone") },
-		WaitStart:    func(context.Context, petstore.Wait) { open.Add(1); p.hook("WaitStart") },
-		WaitDone:     func(context.Context, petstore.Wait) { open.Add(-1); p.hook("WaitDone") },
-		AttemptStart: func(context.Context, petstore.Call) { open.Add(1); p.hook("AttemptStart") },
-		AttemptDone:  func(context.Context, petstore.AttemptDoneInfo) { open.Add(-1); p.hook("AttemptDone") },
-		LimitClosed:  func(context.Context, petstore.LimitInfo) { p.hook("LimitClosed") },
-		LimitOpened:  func(context.Context, petstore.LimitInfo) { p.hook("LimitOpened") },
-	}
-}
-
-// transport returns a transport that calls the hook before rt.
-func (p panicking) transport(rt http.RoundTripper) http.RoundTripper {
-	return responder(func(r *http.Request) (*http.Response, error) {
-		p.hook("transport")
-		return rt.RoundTrip(r)
-	})
 }
 
 // TestPanicOfTheUser has a panic in each function of the user, which must leave nothing held.
@@ -221,19 +196,32 @@ func TestPanicOfTheUser(t *testing.T) {
 			var on atomic.Bool
 			var panics atomic.Int64
 			var open [3]atomic.Int64
-			p := panicking{petstore.NewLimiter(), func(where string) {
-				if where == function && on.Load() {
+			hook := func(at string) {
+				if at == function && on.Load() {
 					panics.Add(1)
 					panic("user")
 				}
-			}}
-			harmless := panicking{hook: func(string) {}}
-			waiting := -1
+			}
+			harmless := func(string) {}
+			inner := petstore.NewLimiter()
+			limiter := limiterFunc(func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+				hook("Acquire")
+				permit, err := inner.Acquire(ctx, r)
+				if err != nil {
+					return nil, err
+				}
+				return hookedPermit{permit, hook}, nil
+			})
 			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(30, 0)), fake.WithLatency(100*time.Millisecond))
-			client := server.Client(petstore.WithMaxWait(time.Hour), petstore.WithLimiter(p), petstore.WithTransport(p.transport),
-				petstore.WithTrace(harmless.trace(&open[0])), petstore.WithTrace(p.trace(&open[1])), petstore.WithTrace(harmless.trace(&open[2])),
+			transport := responder(func(r *http.Request) (*http.Response, error) {
+				hook("transport")
+				return server.HTTPClient().Transport.RoundTrip(r)
+			})
+			waiting := -1
+			client := newClient(t, transport, "", petstore.WithMaxWait(time.Hour), petstore.WithLimiter(limiter),
+				petstore.WithTrace(hooked(harmless, &open[0])), petstore.WithTrace(hooked(hook, &open[1])), petstore.WithTrace(hooked(harmless, &open[2])),
 				petstore.WithTrace(&petstore.ClientTrace{LimitClosed: func(_ context.Context, info petstore.LimitInfo) { waiting = info.Waiting }}),
-				petstore.WithAPIKeyFunc(func(context.Context) (string, error) { p.hook("key"); return server.APIKey(), nil }))
+				petstore.WithAPIKeyFunc(func(context.Context) (string, error) { hook("key"); return server.APIKey(), nil }))
 			succeed := func(n int) (succeeded int64) {
 				var all sync.WaitGroup
 				var ok atomic.Int64
@@ -259,8 +247,7 @@ func TestPanicOfTheUser(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 			server.BanKey(server.APIKey(), time.Hour)
-			_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(0))
-			require.Error(t, err)
+			require.Error(t, list(client, petstore.WithMaxWait(0)))
 			assert.Zero(t, waiting, "LimitInfo.Waiting")
 		})
 	}

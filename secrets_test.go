@@ -39,7 +39,7 @@ import (
 func TestKeyIsInNoOutput(t *testing.T) {
 	keyFunc := petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return secretKey, nil })
 	limiter := petstore.NewLimiter()
-	client := repeating(t, petstore.WithLimiter(limiter))
+	client := repeating(t, fake.Fault{}, petstore.WithLimiter(limiter))
 	assertKeyNotIn(t, "a new client", client)
 	listed, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
 	require.NoError(t, err)
@@ -47,12 +47,11 @@ func TestKeyIsInNoOutput(t *testing.T) {
 	require.NoError(t, err)
 	got, err := client.GetPet(t.Context(), created.Pet.ID)
 	require.NoError(t, err)
-	rotating, err := petstore.NewClient("https://service.test/v1", "", keyFunc)
-	require.NoError(t, err)
+	rotates := newClient(t, nil, "", keyFunc)
 	for name, v := range map[string]any{
 		"a used client": client, "a client by value": reflect.ValueOf(client).Elem().Interface(),
-		"its limiter": limiter, "a rotating client": rotating,
-		"WithAPIKeyFunc": keyFunc, "clients in a list": []any{client, rotating}, "clients in a map": map[string]any{"c": client},
+		"its limiter": limiter, "a rotating client": rotates,
+		"WithAPIKeyFunc": keyFunc, "clients in a list": []any{client, rotates}, "clients in a map": map[string]any{"c": client},
 		"a struct around a client": struct{ client *petstore.Client }{client},
 		"a list":                   listed, "a creation": created, "a pet": got, "a list by value": *listed,
 	} {
@@ -67,25 +66,22 @@ func TestKeyIsInNoOutput(t *testing.T) {
 	}
 }
 
-// echo returns a fault whose headers contain the key.
-func echo() fake.Fault {
-	return fake.Fault{Times: fake.Forever, Header: http.Header{
+// echo returns headers that contain the key.
+func echo() http.Header {
+	return http.Header{
 		"X-Echo": {"Bearer " + secretKey}, "Location": {"https://elsewhere.test/?key=" + url.QueryEscape(secretKey)},
 		"X-Json": {`{"key":"` + strings.ReplaceAll(secretKey, "/", `\/`) + `"}`}, "Set-Cookie": {"key=" + secretKey},
-		"X-Request-Id": {secretKey}, "Request-Id": {secretKey}, "X-Correlation-Id": {secretKey}, "Server": {secretKey},
-	}}
+		"X-Request-Id": {secretKey}, "Server": {secretKey},
+	}
 }
 
-// repeating returns a client of a fake that repeats the key in its headers.
-func repeating(t *testing.T, opts ...petstore.Option) *petstore.Client {
+// repeating returns a client of a fake with a fault that repeats the key in its headers.
+func repeating(t *testing.T, f fake.Fault, opts ...petstore.Option) *petstore.Client {
 	t.Helper()
-	srv := fake.NewServer(fake.WithKey(secretKey, fake.PlanFree))
-	t.Cleanup(srv.Close)
-	srv.Inject(echo())
-	opts = append([]petstore.Option{petstore.WithHTTPClient(srv.HTTPClient())}, opts...)
-	client, err := petstore.NewClient("https://service.test/v1", secretKey, opts...)
-	require.NoError(t, err)
-	return client
+	server := fake.NewTestServer(t, fake.WithKey(secretKey, fake.PlanFree))
+	f.Header, f.Times = echo(), fake.Forever
+	server.Inject(f)
+	return keyed(t, server.HTTPClient().Transport, opts...)
 }
 
 // TestKeyIsInNoTrace searches what a trace and the log get of each attempt, also of one that does
@@ -102,7 +98,7 @@ func TestKeyIsInNoTrace(t *testing.T) {
 				attempts := 0
 				respond := func(req *http.Request) (*http.Response, error) {
 					resp := response(req, code, body)
-					maps.Copy(resp.Header, echo().Header)
+					maps.Copy(resp.Header, echo())
 					return resp, nil
 				}
 				client := keyed(t, &service{responders: []responder{respond}}, petstore.WithLogger(logTo(&log, slog.LevelDebug, asText)),
@@ -133,7 +129,7 @@ func failures() map[string]func(*testing.T) error {
 			return err
 		},
 		"a limit that is used up": func(t *testing.T) error {
-			client := repeating(t, petstore.WithMaxWait(0))
+			client := repeating(t, fake.Fault{}, petstore.WithLimiter(petstore.NewLimiter()))
 			for range fake.PlanFree.PerMinute {
 				require.NoError(t, list(client))
 			}
@@ -163,14 +159,14 @@ func failures() map[string]func(*testing.T) error {
 		},
 	}
 	for _, wire := range fakecontrol.QuickWires() {
-		all["a connection: "+string(wire)] = func(t *testing.T) error { return struck(t, fake.Fault{Wire: wire}) }
+		all["a connection: "+string(wire)] = func(t *testing.T) error { return create(repeating(t, fake.Fault{Wire: wire})) }
 	}
 	for _, code := range []int{201, 202, 302, 401, 429, 503} {
 		for name, body := range map[string]string{
 			"plain": secretKey, "an Error object": `{"code":"` + secretKey + `","message":"no such key: ` + secretKey + `","status":0}`,
 		} {
 			all[fmt.Sprintf("status %d, %s", code, name)] = func(t *testing.T) error {
-				return struck(t, fake.Fault{Status: code, Body: []byte(body), RetryAfter: "9"})
+				return create(repeating(t, fake.Fault{Status: code, Body: []byte(body), RetryAfter: "9"}))
 			}
 		}
 	}
@@ -182,17 +178,6 @@ func keyed(t *testing.T, transport http.RoundTripper, opts ...petstore.Option) *
 	t.Helper()
 	return newClient(t, transport, secretKey, append(opts, petstore.WithMaxWait(0), petstore.WithMaxResponseBytes(1<<20),
 		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2, BaseDelay: 1}))...)
-}
-
-// struck returns the error of a create with a fault, from a service that repeats the key in its
-// headers.
-func struck(t *testing.T, f fake.Fault) error {
-	t.Helper()
-	srv := fake.NewServer(fake.WithKey(secretKey, fake.PlanFree))
-	t.Cleanup(srv.Close)
-	f.Header, f.Times = echo().Header, fake.Forever
-	srv.Inject(f)
-	return create(keyed(t, srv.HTTPClient().Transport))
 }
 
 func withKeyFunc(t *testing.T, key string, err error) error {
@@ -207,9 +192,9 @@ const panicIn = "PETSTORE_TEST_PANIC"
 func TestKeyIsInNoPanic(t *testing.T) {
 	switch os.Getenv(panicIn) {
 	case "client":
-		panic(repeating(t))
+		panic(repeating(t, fake.Fault{}))
 	case "error":
-		panic(struck(t, fake.Fault{Status: 401, Body: []byte(secretKey)}))
+		panic(create(repeating(t, fake.Fault{Status: 401, Body: []byte(secretKey)})))
 	case "transport":
 		_ = create(keyed(t, &service{responders: []responder{func(req *http.Request) (*http.Response, error) { panic(req.Context()) }}}))
 	}
@@ -264,30 +249,20 @@ func assertNoSecret(t *testing.T, text, where string) {
 	}
 }
 
-// visited has the pointers that a search has followed. The type is part of the key, because a
-// pointer to a struct has the same address as a pointer to its first field.
-type visited map[visit]bool
-
-type visit struct {
-	address uintptr
-	of      reflect.Type
-}
-
 // reach calls found with each text that can be reached from v, including unexported fields.
-// Reflection cannot reach the variables of a closure.
-func reach(v reflect.Value, seen visited, found func(string)) {
+// Reflection cannot reach the variables of a closure. seen has the pointers that it has followed,
+// with their types: a struct has the same address as its first field.
+func reach(v reflect.Value, seen map[[2]any]bool, found func(string)) {
 	switch v.Kind() {
 	case reflect.String:
 		found(v.String())
 	case reflect.Pointer:
-		if at := (visit{v.Pointer(), v.Type()}); !v.IsNil() && !seen[at] {
+		if at := [2]any{v.Type(), v.Pointer()}; !seen[at] {
 			seen[at] = true
 			reach(v.Elem(), seen, found)
 		}
 	case reflect.Interface:
-		if !v.IsNil() {
-			reach(v.Elem(), seen, found)
-		}
+		reach(v.Elem(), seen, found)
 	case reflect.Struct:
 		for _, field := range v.Fields() {
 			reach(field, seen, found)
@@ -305,7 +280,7 @@ func reach(v reflect.Value, seen visited, found func(string)) {
 		for i := range v.Len() {
 			reach(v.Index(i), seen, found)
 		}
-	default: // numbers, channels, functions
+	default: // numbers, channels, functions, nil
 	}
 }
 
@@ -332,7 +307,7 @@ func TestKeySearch(t *testing.T) {
 		"a request": box{request}, "a header": request.Header, "a type of one's own": box{petstore.PetStatus(secretKey)},
 	} {
 		reached := 0
-		reach(reflect.ValueOf(v), visited{}, func(text string) {
+		reach(reflect.ValueOf(v), map[[2]any]bool{}, func(text string) {
 			if formIn(text) != "" {
 				reached++
 			}
@@ -372,7 +347,7 @@ func textsOf(v any) map[string]string {
 // assertKeyNotIn checks that the key cannot be found in v, nor in any text made from it.
 func assertKeyNotIn(t *testing.T, name string, v any) {
 	t.Helper()
-	reach(reflect.ValueOf(v), visited{}, func(text string) { assertNoSecret(t, text, name+", by reflection") })
+	reach(reflect.ValueOf(v), map[[2]any]bool{}, func(text string) { assertNoSecret(t, text, name+", by reflection") })
 	for how, text := range textsOf(v) {
 		assertNoSecret(t, text, name+", by "+how)
 	}

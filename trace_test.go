@@ -64,46 +64,6 @@ func TestCallFromContext(t *testing.T) {
 	})
 }
 
-func TestCallKeyID(t *testing.T) {
-	var ids []string
-	keys := []string{"first-key", "second-key", "first-key"}
-	client, err := petstore.NewClient("https://service.test/v1", "",
-		petstore.WithAPIKeyFunc(func(context.Context) (string, error) {
-			key := keys[0]
-			keys = keys[1:]
-			return key, nil
-		}),
-		petstore.WithHTTPClient(&http.Client{Transport: &service{responders: []responder{
-			status(200, "[]"), status(200, "[]"), status(200, "[]"),
-		}}}),
-		petstore.WithTrace(&petstore.ClientTrace{
-			AttemptStart: func(_ context.Context, c petstore.Call) { ids = append(ids, c.KeyID) },
-		}))
-	require.NoError(t, err)
-	for range 3 {
-		require.NoError(t, list(client))
-	}
-	assert.Equal(t, ids[0], ids[2])
-	assert.NotEqual(t, ids[0], ids[1])
-}
-
-func TestCallWaited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var waited []time.Duration
-		note := func(a responder) responder {
-			return func(req *http.Request) (*http.Response, error) {
-				c, _ := petstore.CallFromContext(req.Context())
-				waited = append(waited, c.Waited)
-				return a(req)
-			}
-		}
-		client, _ := scripted(t, []responder{note(status(503, "")), note(status(200, "[]"))},
-			petstore.WithLimiter(slow(petstore.NewLimiter(), time.Second)))
-		require.NoError(t, list(client))
-		assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, waited)
-	})
-}
-
 type markKey struct{}
 
 // recorder is a trace that marks the context of each call, and records the events.
