@@ -16,7 +16,11 @@ const (
 	keep = time.Second
 	// A process that finds no permit, because all are out, asks again after firstPoll, then after
 	// twice as long, at most lastPoll.
-	firstPoll, lastPoll = 100 * time.Millisecond, 3200 * time.Millisecond
+	firstPoll, lastPoll = 200 * time.Millisecond, 3200 * time.Millisecond
+	// spread is the time between the first and the last processes that ask for permits of a new window.
+	spread = 200 * time.Millisecond
+	// reportAfter is how long an outcome waits for others to be reported with it.
+	reportAfter = 200 * time.Millisecond
 	// giveUp ends a command, which may otherwise wait for a connection for ever.
 	giveUp = 30 * time.Second
 	// never is further away than anything that is waited for.
@@ -45,9 +49,6 @@ func (l *Limiter) pump(now time.Time) {
 	}
 	if l.command != nil {
 		at = now.Add(never) // its reply calls pump
-	}
-	if l.outage != nil && len(l.calls) > 0 && l.limit.until.Before(at) {
-		at = l.limit.until
 	}
 	if l.alarm != nil {
 		l.alarm.Stop() // if it has just fired, one more call does no harm
@@ -85,24 +86,13 @@ func (l *Limiter) due(now time.Time) time.Time {
 
 // serve gives permits to the first waiters.
 func (l *Limiter) serve(now time.Time) {
-	for w := l.calls.first(); w != nil; w = l.calls.first() {
-		p := &permit{limiter: l, window: l.pot.Window, probe: l.pot.Reset == 0}
-		switch {
-		case l.held > 0:
-			l.held--
-		case l.outage != nil && l.outage.spare > 0 && now.Before(l.limit.until):
-			l.outage.spare--
-			p.window = 0
-		case l.outage != nil && !now.Before(l.limit.until):
-			p, w.alone = nil, true
-		default:
-			return
-		}
+	for l.held > 0 && len(l.calls) > 0 {
+		w := l.calls[0]
+		l.held--
 		l.calls.remove(w)
-		if w.permit = p; p != nil {
-			l.usedAt = now
-			l.stats.InFlight++
-		}
+		w.permit = &permit{limiter: l, window: l.pot.Window, probe: l.pot.Reset == 0}
+		l.usedAt = now
+		l.stats.InFlight++
 		w.ready()
 	}
 }
@@ -210,48 +200,34 @@ func (l *Limiter) apply(c *command, p *pot, now time.Time) {
 	}
 	l.reopen = l.reopen && !c.order.Reopen
 	l.plan(c, now)
-	l.reviewAll(now)
+	l.serve(now)
+	if l.closed(now) || l.polls > 0 {
+		l.wakeAll()
+	}
 }
 
 // plan sets when to ask for permits again, and whether the calls wait for a limit until then.
 func (l *Limiter) plan(c *command, now time.Time) {
-	p, ends := &l.pot, now.Add(l.pot.ends())
-	polls := l.polls
-	l.polls = 0
+	p, ends, polls := &l.pot, now.Add(l.pot.ends()), l.polls
+	l.polls, l.closedUntil = 0, time.Time{}
 	switch {
 	case p.Remaining == 0 && p.Scope != "":
-		l.limit.close(now, ends)
-		l.askAt = ends.Add(l.jitter())
+		l.closedUntil = ends
+		l.askAt = ends.Add(1 + rand.N(spread/10))
+		if rand.N(p.Processes+1) > 3 { // about three ask at once, the others when these have opened the window
+			l.askAt = l.askAt.Add(spread + rand.N(spread))
+		}
 		if p.ends() > minute+slack {
 			l.askAt = now.Add(min(trust, p.ends()))
 		}
-		return
 	case p.Granted >= c.order.Want:
 		l.askAt = now
-	case p.Hold > 0:
+	case p.left() > 0:
 		l.askAt = now.Add(time.Duration(p.Hold)*time.Millisecond + rand.N(firstPoll/2))
 		l.polls = 1
-	case p.left() <= 0:
-		if probe := p.Reset == 0; probe != l.probed {
-			l.probed, polls = probe, 0
-		}
-		wait := min(firstPoll<<min(2*polls, 10), lastPoll)
-		if !l.probed {
-			wait = min(2*firstPoll<<min(polls, 10), lastPoll)
-		}
+	default:
+		wait := min(firstPoll<<min(polls, 10), lastPoll)
 		l.askAt = now.Add(min(wait/2+rand.N(wait), p.ends()+time.Millisecond))
 		l.polls = polls + 1
-	default:
-		l.askAt = now.Add(firstPoll / 2)
 	}
-	l.limit.close(now, now)
-}
-
-// jitter is how long after the end of a window a process asks for permits: about three processes ask
-// at once, and the others when these have opened the next window.
-func (l *Limiter) jitter() time.Duration {
-	if n := l.pot.Processes; n > 3 && rand.N(n) >= 3 {
-		return 300*time.Millisecond + rand.N(200*time.Millisecond)
-	}
-	return 1 + rand.N(20*time.Millisecond)
 }

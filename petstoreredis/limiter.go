@@ -41,16 +41,17 @@ type Limiter struct {
 	reportAt  time.Time // when to send it
 	reopen    bool
 
-	limit   limit
-	polls   int       // replies in a row that had no permit for a call
-	probed  bool      // they waited for the response of a probe
-	askAt   time.Time // when to ask for permits again
-	command *command  // that is on its way
-	failed  bool      // the last one has failed, and is tried again
-	alarm   *time.Timer
-	outage  *outage
-	logAt   time.Time // earliest time of the next line about an outage
-	quiet   time.Duration
+	entered     int       // calls so far
+	closedUntil time.Time // the pot is empty until then; zero if it is not
+	polls       int       // replies in a row that had no permit for a call
+	askAt       time.Time // when to ask for permits again
+	command     *command  // that is on its way
+	failed      bool      // the last one has failed, and is tried again
+	alarm       *time.Timer
+
+	outage *outage
+	logAt  time.Time // earliest time of the next line about an outage
+	quiet  time.Duration
 }
 
 // NewLimiter returns a limiter that keeps its state in rdb under a name, such as the key's owner
@@ -100,13 +101,16 @@ func (l *Limiter) RateLimit(string) petstore.RateLimit {
 
 // Reopen lets one request of all processes ask the service, although a 429 or a day that is used up
 // has closed the key. The others know after at most ten seconds, and follow if it succeeds.
-func (l *Limiter) Reopen(string) {
+func (l *Limiter) Reopen(keyID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	l.reopen = true
-	l.limit.close(now, now)
-	l.askAt = now
+	l.reopen, l.closedUntil, l.askAt = true, time.Time{}, now
+	if l.outage != nil {
+		if own, ok := l.outage.limiter.(interface{ Reopen(keyID string) }); ok {
+			own.Reopen(keyID)
+		}
+	}
 	l.pump(now)
 }
 
@@ -117,17 +121,17 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.outage == nil {
-		l.giveBack()
-		if l.command == nil && !l.report.pending() {
+		if l.giveBack(); l.report.pending() {
+			l.reportAt = time.Now()
+		}
+		l.pump(time.Now())
+		c := l.command
+		if c == nil {
 			return nil
 		}
-		if l.command == nil {
-			l.send(time.Now())
-		}
-		done := l.command.done
 		l.mu.Unlock()
 		select {
-		case <-done:
+		case <-c.done:
 		case <-ctx.Done():
 		}
 		l.mu.Lock()
@@ -179,12 +183,9 @@ func (p *permit) Release(o petstore.Observation) {
 
 // reportSoon sets when the report is sent: at once if others wait for it.
 func (l *Limiter) reportSoon(now time.Time, p *permit) {
-	at := now.Add(time.Second)
-	switch {
-	case p.probe, l.report.Rejected:
+	at := now.Add(reportAfter)
+	if p.probe || l.report.Rejected {
 		at = now
-	case l.pot.Remaining > 0 && l.pot.Processes > 1 && 4*l.pot.left() < 3*l.pot.Limit:
-		at = now.Add(150 * time.Millisecond)
 	}
 	if l.reportAt.IsZero() || at.Before(l.reportAt) {
 		l.reportAt = at

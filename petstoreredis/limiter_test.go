@@ -3,6 +3,7 @@ package petstoreredis_test
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,8 +20,8 @@ import (
 	"github.com/petstore/petstore-go/petstoreredis"
 )
 
-// request is that of a call that may wait for a day.
-func request() petstore.LimitRequest { return petstore.LimitRequest{MaxWait: 24 * time.Hour} }
+// request is that of a call that may wait for ever.
+func request() petstore.LimitRequest { return petstore.LimitRequest{MaxWait: math.MaxInt64} }
 
 // acquire returns a permit.
 func acquire(t *testing.T, l *petstoreredis.Limiter) petstore.Permit {
@@ -241,6 +242,22 @@ func TestLimiterAcquire_waitsAreReported(t *testing.T) {
 		assert.Equal(t, 1, waits[0].Waiting)
 		assert.InDelta(t, 60, waits[0].Duration.Seconds(), 2)
 		assert.WithinDuration(t, time.Now(), waits[0].Until, 2*time.Second)
+	})
+}
+
+func TestLimiterAcquire_aTraceThatPanicsKeepsNoPermit(t *testing.T) {
+	bubble(t, func(t *testing.T, r *virtualRedis) {
+		l, boom := r.process(t), func() { panic("boom") }
+		for _, trace := range []*petstore.ClientTrace{
+			{WaitStart: func(context.Context, petstore.Wait) { boom() }},
+			{WaitDone: func(context.Context, petstore.Wait) { boom() }},
+		} {
+			open(t, l, 60, 0)
+			client := newService(t, 60).Client(petstore.WithLimiter(l), petstore.WithTrace(trace))
+			assert.Panics(t, func() { _, _ = client.ListPets(t.Context(), petstore.ListPetsParams{}) })
+			assert.Zero(t, l.Stats().Waiting)
+			assert.Zero(t, l.Stats().InFlight)
+		}
 	})
 }
 

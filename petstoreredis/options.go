@@ -30,8 +30,8 @@ func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l }
 
 // WithMeterProvider records [Stats] as metrics of OpenTelemetry with the attribute
 // petstore.redis.name: the gauges petstore.redis.away (1 without Redis), held_permits,
-// permits_in_use, waiting_calls and processes, and the counters petstore.redis.fallbacks, away_time
-// and round_trips. By default, and if p is nil, nothing is recorded. The provider keeps the Limiter.
+// permits_in_use, waiting_calls and processes, and the counter petstore.redis.round_trips. By
+// default, and if p is nil, nothing is recorded. The provider keeps the Limiter.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) { c.meters = p } }
 
 // WithShare sets the number of processes that share the key while Redis is away. The default, 0, is

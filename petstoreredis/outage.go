@@ -3,6 +3,7 @@ package petstoreredis
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -17,14 +18,12 @@ const (
 	leastQuiet, mostQuiet = 10 * time.Second, 30 * time.Minute
 )
 
-// outage is a time without Redis. Until the end of the window, the process keeps to its part of
-// what was left of the pot. Then it goes on with a limiter of its own, which knows how many share
-// the key.
+// outage is a time without Redis. The process goes on with a limiter of its own, which knows how many
+// share the key, and what was left of the pot.
 type outage struct {
 	since   time.Time
 	err     error // why it began
 	limiter petstore.Limiter
-	spare   int             // permits until the end of the window
 	ctx     context.Context // ends the waits for limiter
 	end     context.CancelFunc
 	waiting int       // calls that wait for limiter
@@ -50,14 +49,28 @@ func (l *Limiter) startOutage(now time.Time, err error) {
 	l.outage = o
 	l.stats.Away = true
 	l.stats.Fallbacks++
-	if ends := l.heard.Add(l.pot.ends()); l.pot.Scope != "" && now.Before(ends) {
-		o.spare = l.pot.free() / n
-		l.limit.close(now, ends)
-	} else {
-		l.limit.close(now, now)
+	if l.pot.Scope != "" && now.Before(l.heard.Add(l.pot.ends())) {
+		l.prime(o.limiter)
 	}
 	l.logOutage(now, n)
-	l.reviewAll(now)
+	l.wakeAll()
+}
+
+// prime tells the process's own limiter what was left of the pot, as a response would.
+func (l *Limiter) prime(own petstore.Limiter) {
+	p, err := own.Acquire(context.Background(), petstore.LimitRequest{}) // the first one does not wait
+	if err != nil {
+		return
+	}
+	o := petstore.Observation{Delivery: petstore.DeliveryAnswered, Sent: l.heard, Received: l.heard}
+	if l.pot.Reset > 0 {
+		reset := time.Unix(l.pot.Reset, 0).UTC()
+		o.StatusCode, o.Date = http.StatusOK, reset.Add(-l.pot.ends())
+		o.RateLimit = petstore.RateLimit{Limit: l.pot.Limit, Remaining: l.pot.free(), Reset: reset}
+	} else {
+		o.StatusCode, o.RetryAfter = http.StatusTooManyRequests, l.pot.ends()
+	}
+	p.Release(o)
 }
 
 // endOutage ends an outage, if there is one. The calls that wait for the process's own limiter come
@@ -69,7 +82,6 @@ func (l *Limiter) endOutage(now time.Time) {
 	}
 	l.outage = nil
 	o.end()
-	l.limit.close(now, now)
 	l.stats.Away = false
 	away := now.Sub(o.since)
 	l.stats.AwayFor += away
@@ -104,14 +116,13 @@ func (l *Limiter) log(level slog.Level, text string, fields ...slog.Attr) {
 // acquireAlone gets a permit from the process's own limiter. It returns neither a permit nor an
 // error if Redis is back.
 func (l *Limiter) acquireAlone(ctx context.Context, w *waiter) (petstore.Permit, error) {
-	o, r := l.enterAlone(w)
-	if o == nil {
-		return nil, nil // as documented
+	o, r, begun := w.outage, w.request, time.Now()
+	if !w.limited.IsZero() {
+		r.MaxWait = max(0, r.MaxWait-begun.Sub(w.limited))
 	}
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(o.ctx, cancel)()
-	begun := time.Now()
 	p, err := o.limiter.Acquire(own, r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,21 +132,10 @@ func (l *Limiter) acquireAlone(ctx context.Context, w *waiter) (petstore.Permit,
 		l.stats.InFlight++
 		return &permit{limiter: l, alone: p}, nil
 	case o.ctx.Err() != nil && ctx.Err() == nil:
-		w.limited -= time.Since(begun) // which counts as a wait for a limit
-		return nil, nil                // as documented
+		if w.limited.IsZero() {
+			w.limited = begun // this counts as a wait for a limit
+		}
+		return nil, nil // as documented
 	}
 	return nil, err
-}
-
-// enterAlone returns the outage, nil if it is over, and the request for its limiter.
-func (l *Limiter) enterAlone(w *waiter) (*outage, petstore.LimitRequest) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now, r := time.Now(), w.request
-	r.MaxWait = max(0, r.MaxWait-(l.limit.total(now)-w.limited))
-	if l.outage != nil {
-		l.outage.waiting++
-		l.pump(now)
-	}
-	return l.outage, r
 }

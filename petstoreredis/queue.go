@@ -1,6 +1,8 @@
 package petstoreredis
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -11,26 +13,61 @@ import (
 type waiter struct {
 	request  petstore.LimitRequest
 	deadline time.Time // of the context; zero without one
+	number   int       // of the call
 	entered  time.Time
-	limited  time.Duration // limit.total when it entered
+	limited  time.Time // when it first met a limit
+	before   int       // calls before it in the queue
 
-	queued    bool
-	tell      *petstore.Wait // to be reported, once
-	told      bool
-	reporting bool // while the user's functions run it gets no permit: they might wait for its response
-
+	queued  bool
+	told    bool          // that it waits has been reported
+	reason  petstore.Wait // to be reported
+	left    time.Duration // longest wait
 	permit  *permit
 	refused *petstore.RateLimitError
-	alone   bool          // it has to ask the limiter for the time without Redis
-	wake    chan struct{} // has a value when one of these has been set
+	outage  *outage       // during which it goes on alone
+	wake    chan struct{} // has a value when there may be something to do
 }
 
-// ready wakes w, whose wait is over or has to be reported.
+func newWaiter(ctx context.Context, r petstore.LimitRequest) *waiter {
+	w := &waiter{request: r, entered: time.Now(), wake: make(chan struct{}, 1)}
+	w.deadline, _ = ctx.Deadline()
+	w.request.MaxWait = min(r.MaxWait, never)
+	if r.Asked.IsZero() {
+		w.request.Asked = w.entered
+	}
+	return w
+}
+
+// ready wakes w.
 func (w *waiter) ready() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
+}
+
+// sleep waits until w is woken, or its wait must end.
+func (w *waiter) sleep(ctx context.Context) {
+	timer := time.NewTimer(w.left)
+	defer timer.Stop()
+	select {
+	case <-w.wake:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// tooLate reports whether w must not wait until then.
+func (w *waiter) tooLate(then time.Time) bool {
+	return then.After(w.limited.Add(w.request.MaxWait)) || !w.deadline.IsZero() && then.After(w.deadline)
+}
+
+// free returns how long w waited for something else than a limit.
+func (w *waiter) free() time.Duration {
+	if w.limited.IsZero() {
+		return time.Since(w.entered)
+	}
+	return w.limited.Sub(w.entered)
 }
 
 // rank orders the calls: a background call goes after all that ask within the minute after it.
@@ -44,15 +81,14 @@ func (w *waiter) rank() time.Time {
 // queue is the calls of this process that wait for permits, by rank.
 type queue []*waiter
 
-// insert puts w in its place, and returns the number of calls before it. Most calls ask last.
-func (q *queue) insert(w *waiter) int {
+// insert puts w in its place. Most calls ask last.
+func (q *queue) insert(w *waiter) {
 	i := len(*q)
-	for i > 0 && (*q)[i-1].rank().After(w.rank()) {
+	for i > 0 && cmp.Or((*q)[i-1].rank().Compare(w.rank()), (*q)[i-1].number-w.number) > 0 {
 		i--
 	}
 	*q = slices.Insert(*q, i, w)
-	w.queued = true
-	return i
+	w.queued, w.before = true, i
 }
 
 func (q *queue) remove(w *waiter) {
@@ -61,14 +97,4 @@ func (q *queue) remove(w *waiter) {
 		*q = slices.Delete(*q, i, i+1)
 		w.queued = false
 	}
-}
-
-// first returns the call that goes next; nil if there is none.
-func (q queue) first() *waiter {
-	for _, w := range q {
-		if !w.reporting {
-			return w
-		}
-	}
-	return nil
 }

@@ -45,46 +45,34 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-// figure is one figure of Stats as a metric.
-type figure struct {
-	name, unit, text string
-	value            func(Stats) float64
-}
-
 // measure has a meter read the figures whenever it collects.
 func (l *Limiter) measure(provider metric.MeterProvider) error {
-	away := func(s Stats) float64 { return map[bool]float64{true: 1}[s.Away] }
-	var errs []error
+	const prefix = "petstore.redis."
+	name := metric.WithAttributes(attribute.String(prefix+"name", l.stats.Name))
+	read := func(value func(Stats) int) metric.Int64Callback {
+		return func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(int64(value(l.Stats())), name)
+			return nil
+		}
+	}
 	meter := provider.Meter("github.com/petstore/petstore-go/petstoreredis",
 		metric.WithInstrumentationVersion(petstore.Version))
-	for _, f := range []figure{
-		{"away", "1", "1 while this process goes on without Redis.", away},
-		{"held_permits", "{permit}", "Unused permits.", func(s Stats) float64 { return float64(s.Held) }},
-		{"permits_in_use", "{permit}", "Permits in use.", func(s Stats) float64 { return float64(s.InFlight) }},
-		{"waiting_calls", "{call}", "Calls that wait.", func(s Stats) float64 { return float64(s.Waiting) }},
-		{"processes", "{process}", "Processes, as Redis knew last.", func(s Stats) float64 { return float64(s.Processes) }},
+	_, err := meter.Int64ObservableCounter(prefix+"round_trips", metric.WithUnit("{command}"),
+		metric.WithDescription("Commands sent to Redis."),
+		metric.WithInt64Callback(read(func(s Stats) int { return s.RoundTrips })))
+	for _, gauge := range []struct {
+		name, unit, text string
+		value            func(Stats) int
+	}{
+		{"away", "1", "1 while this process goes on without Redis.", func(s Stats) int { return map[bool]int{true: 1}[s.Away] }},
+		{"held_permits", "{permit}", "Unused permits.", func(s Stats) int { return s.Held }},
+		{"permits_in_use", "{permit}", "Permits in use.", func(s Stats) int { return s.InFlight }},
+		{"waiting_calls", "{call}", "Calls that wait.", func(s Stats) int { return s.Waiting }},
+		{"processes", "{process}", "Processes, as Redis knew last.", func(s Stats) int { return s.Processes }},
 	} {
-		_, err := meter.Float64ObservableGauge("petstore.redis."+f.name, metric.WithUnit(f.unit),
-			metric.WithDescription(f.text), metric.WithFloat64Callback(l.read(f.value)))
-		errs = append(errs, err)
+		_, failed := meter.Int64ObservableGauge(prefix+gauge.name, metric.WithUnit(gauge.unit),
+			metric.WithDescription(gauge.text), metric.WithInt64Callback(read(gauge.value)))
+		err = errors.Join(err, failed)
 	}
-	for _, f := range []figure{
-		{"fallbacks", "{fallback}", "Times that it began.", func(s Stats) float64 { return float64(s.Fallbacks) }},
-		{"away_time", "s", "Time without Redis.", func(s Stats) float64 { return s.AwayFor.Seconds() }},
-		{"round_trips", "{command}", "Commands sent to Redis.", func(s Stats) float64 { return float64(s.RoundTrips) }},
-	} {
-		_, err := meter.Float64ObservableCounter("petstore.redis."+f.name, metric.WithUnit(f.unit),
-			metric.WithDescription(f.text), metric.WithFloat64Callback(l.read(f.value)))
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
-}
-
-// read returns what observes one figure.
-func (l *Limiter) read(value func(Stats) float64) metric.Float64Callback {
-	return func(_ context.Context, o metric.Float64Observer) error {
-		s := l.Stats()
-		o.Observe(value(s), metric.WithAttributes(attribute.String("petstore.redis.name", s.Name)))
-		return nil
-	}
+	return err
 }
