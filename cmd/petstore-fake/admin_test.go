@@ -46,7 +46,7 @@ func curlRequest(t *testing.T, line string) (method, target, body string) {
 
 func TestReset(t *testing.T) {
 	t.Parallel()
-	i := newTestInstance(t, "-seed", writeFile(t, `[{"name":"Rex","categoryId":1}]`), "-latency", "1ms",
+	i := newTestInstance(t, "-seed", writeFile(t, `[{"name":"Rex","categoryId":1}]`),
 		"-plan", "free", "-clock", "2030-01-01T00:00:00Z", "-fault", "status=500,operation=createPet")
 	start := i.startState()
 	i.object("POST", "/_fake/keys", `{"key":"second-key","plan":"free"}`)
@@ -54,7 +54,6 @@ func TestReset(t *testing.T) {
 	i.object("PUT", "/_fake/keys/1/ban", `{"duration":"1h"}`)
 	i.object("POST", "/_fake/faults", `{"status":503,"times":"forever"}`)
 	i.object("POST", "/_fake/clock", `{"advance":"1h"}`)
-	i.object("PUT", "/_fake/latency", `{"latency":"2ms"}`)
 	i.object("POST", "/_fake/pets", `{"name":"Mimi","categoryId":1}`)
 	assert.Equal(t, 500, i.status("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`))
 	assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
@@ -70,7 +69,7 @@ func TestReset(t *testing.T) {
 func (i testInstance) startState() map[string]string {
 	i.t.Helper()
 	state := make(map[string]string)
-	for _, path := range []string{"keys", "faults", "pets", "requests", "violations", "latency", "clock"} {
+	for _, path := range []string{"keys", "faults", "pets", "requests", "violations", "clock"} {
 		text := i.call("GET", "/_fake/"+path, "").Body.String()
 		state[path] = regexp.MustCompile(`T\d\d:\d\d:[\d.]+Z`).ReplaceAllString(text, "")
 	}
@@ -190,7 +189,6 @@ func TestAdminRoutes(t *testing.T) {
 			{"POST", "/_fake/clock", `{"advance":"1m","advance":"2m"}`, 400, "duplicate"},
 			{"POST", "/_fake/clock", ``, 400, "missing"},
 			{"POST", "/_fake/clock", `{"advance":"` + strings.Repeat(" ", 1<<20) + `1m"}`, 413, "larger"},
-			{"PUT", "/_fake/latency", `{"latency":"-1s"}`, 400, "latency"},
 			{"POST", "/_fake/faults", `{"status":99}`, 400, "Status is 99"},
 			{"POST", "/_fake/faults", ``, 400, "missing"},
 			{"POST", "/_fake/faults", `""`, 400, "a field is missing"},

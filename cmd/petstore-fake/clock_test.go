@@ -49,14 +49,12 @@ func TestOptionsOfTheFake(t *testing.T) {
 		args []string
 		test func(t *testing.T, i testInstance)
 	}{
-		"latency holds back only the service": {[]string{"-latency", "50ms"}, func(t *testing.T, i testInstance) {
+		"a delay holds back only the service": {[]string{"-fault", "delay=50ms,times=forever"}, func(t *testing.T, i testInstance) {
 			begun := time.Now()
 			assert.Equal(t, 200, i.status("GET", "/v1/pets", ""))
 			assert.Equal(t, 404, i.status("GET", "/nothing", ""))
 			assert.Equal(t, 200, i.status("GET", "/_fake/requests", ""))
 			assert.Equal(t, 100*time.Millisecond, time.Since(begun))
-			assert.Equal(t, "1s", i.object("PUT", "/_fake/latency", `{"latency":"1s"}`)["latency"])
-			assert.Equal(t, "1s", i.object("GET", "/_fake/latency", "")["latency"])
 		}},
 		"minute": {[]string{"-plan", "enterprise:1,0", "-minute", "2s"}, func(t *testing.T, i testInstance) {
 			assert.Equal(t, 200, i.status("GET", "/v1/pets", ""))

@@ -28,7 +28,6 @@
 //	-ban AFTER,DURATION    bans a key for so long after so many requests that follow a 429: 5,10m
 //	-clock TIME            the service's time at the start, such as 2030-12-04T23:59:00Z
 //	-seed FILE             pets to begin with: a JSON array of NewPet objects
-//	-latency DURATION      holds every response of the service back, such as 50ms
 //	-fault SPEC            a failure on demand; may be given several times, see below
 //	-variant LIST          behaviours where the service document leaves a choice, see below
 //	-random-seed NUMBER    repeats what is random: the chances of faults, shuffled lists

@@ -14,7 +14,7 @@ func TestHealthcheck(t *testing.T) {
 	t.Parallel()
 	t.Run("a program that serves", func(t *testing.T) {
 		t.Parallel()
-		r := start(t, "-fault", "status=500,times=forever", "-latency", "1h")
+		r := start(t, "-fault", "status=500,delay=1h,times=forever")
 		status, stdout, stderr := runOnce(t, map[string]string{
 			"PETSTORE_FAKE_ADDR": r.host, "PETSTORE_FAKE_SEED": "no-such-file.json", // not its business
 		}, "-healthcheck")

@@ -167,7 +167,7 @@ func TestProcess(t *testing.T) {
 	})
 	t.Run("ends despite open requests", func(t *testing.T) {
 		t.Parallel()
-		p := startProcess(t, "-fault", "wire=stall", "-fault", "delay=1h", "-latency", "1ms")
+		p := startProcess(t, "-fault", "wire=stall", "-fault", "delay=1h")
 		first, second := p.list(t), p.list(t)
 		// The requests are there when their faults have struck.
 		require.Eventually(t, func() bool { return openRequests(t, p.host) == 2 }, 5*time.Second, 5*time.Millisecond)
@@ -193,12 +193,12 @@ func TestProcess(t *testing.T) {
 	})
 	t.Run("exits with the status of run", func(t *testing.T) {
 		t.Parallel()
-		cmd := command(t, []string{"PETSTORE_FAKE_LATENCY=soon"})
+		cmd := command(t, []string{"PETSTORE_FAKE_MINUTE=soon"})
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		require.Error(t, cmd.Run())
 		assert.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
 		assert.Empty(t, stdout.String())
-		assert.Contains(t, stderr.String(), "PETSTORE_FAKE_LATENCY")
+		assert.Contains(t, stderr.String(), "PETSTORE_FAKE_MINUTE")
 	})
 }

@@ -60,7 +60,6 @@ func (s *settings) options() []option {
 		{"ban", reading(parseBan, other), false},
 		{"clock", reading(spec.ParseTime, func(t time.Time) { other(fake.WithTime(t)) }), false},
 		{"seed", reading(readSeed, func(pets []petstore.NewPet) { s.pets = pets }), false},
-		{"latency", reading(spec.ParseDuration, func(d time.Duration) { other(fake.WithLatency(d)) }), false},
 		{"fault", reading(spec.ParseFaults, func(f []fake.Fault) { s.faults = append(s.faults, f...) }), false},
 		{"variant", reading(fakecontrol.ParseBehavior, func(b fake.Behavior) { other(fake.WithBehavior(b)) }), false},
 		{"random-seed", reading(parseNumber, func(n uint64) { other(fake.WithSeed(n)) }), false},

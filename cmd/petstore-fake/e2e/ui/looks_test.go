@@ -143,7 +143,6 @@ func (p *program) unwieldy() {
 		"GET /v1/" + long:              "",
 		"POST /_fake/faults":           `{"status":503,"operation":"createPet","retryAfter":"` + long + `"}`,
 		"PUT /_fake/keys/1/ban":        `{"duration":"10m"}`,
-		"PUT /_fake/latency":           `{"latency":"250ms"}`,
 	} {
 		method, target, _ := strings.Cut(path, " ")
 		p.send(method, target, body)

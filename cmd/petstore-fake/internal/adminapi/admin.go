@@ -71,33 +71,6 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
-// handler is a route that writes its own response. If it returns an error, it must not have written
-// anything.
-type handler func(w http.ResponseWriter, r *http.Request) error
-
-// ServeHTTP calls h and writes its error.
-func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := h(w, r); err != nil {
-		httpjson.WriteError(w, err)
-	}
-}
-
-// respond returns a route whose response is a value in JSON with a status, or status 204 for nil.
-func respond(status int, f func(*http.Request) (any, error)) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		value, err := f(r)
-		switch {
-		case err != nil:
-			return err
-		case value == nil:
-			w.WriteHeader(http.StatusNoContent)
-		default:
-			httpjson.Write(w, status, value)
-		}
-		return nil
-	}
-}
-
 // noSuchRoute handles what no route fits. A path with other methods gets 405 and their names.
 func (a *API) noSuchRoute(w http.ResponseWriter, r *http.Request) error {
 	var methods []string

@@ -142,23 +142,8 @@ func (a *API) getRequest(r *http.Request) (any, error) {
 		return nil, err
 	}
 	shown := a.showRequest(one)
-	shown.Curl = a.curl(r, one)
+	shown.Curl = replay.Curl("http://"+r.Host, one, a.page.PublicKey(one))
 	return shown, nil
-}
-
-// curl returns the command that sends a request again.
-func (a *API) curl(r *http.Request, one fake.Request) string {
-	return replay.Curl("http://"+r.Host, one, a.page.PublicKey(one))
-}
-
-func (a *API) getCurl(w http.ResponseWriter, r *http.Request) error {
-	one, err := a.findRequest(r)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, a.curl(r, one)) // an error says that the client is gone
-	return nil
 }
 
 // repeat sends a request again, with the key it came with.

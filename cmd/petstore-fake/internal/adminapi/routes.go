@@ -6,6 +6,8 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
 // Health is the path of the route for health checks. Requests to it may name any Host, as those of
@@ -24,8 +26,6 @@ const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, htt
 
 // routes returns the admin routes in the order in which they are listed.
 func (a *API) routes() []route {
-	ok := func(f func(*http.Request) (any, error)) handler { return respond(http.StatusOK, f) }
-	created := func(f func(*http.Request) (any, error)) handler { return respond(http.StatusCreated, f) }
 	const filters = "; filters: operation, method, status, key, fault, violation, text, before, since"
 	return []route{
 		{get, Path, "the request page for a browser, these routes for others", a.front},
@@ -34,7 +34,6 @@ func (a *API) routes() []route {
 		{post, "/_fake/reset", "puts everything back to the start of the program", ok(a.reset)},
 		{get, "/_fake/requests", "the journal" + filters + ", limit", a.listRequests},
 		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", ok(a.getRequest)},
-		{get, "/_fake/requests/{id}/curl", "that command", a.getCurl},
 		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", ok(a.repeat)},
 		{del, "/_fake/requests", "clears the journal", ok(a.clearRequests)},
 		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, a.archive},
@@ -47,18 +46,16 @@ func (a *API) routes() []route {
 		{post, "/_fake/keys", `{"key":"team-key-000001","plan":"pro"} adds a key`, created(a.addKey)},
 		{get, "/_fake/keys/{id}", "a key", ok(a.getKey)},
 		{del, "/_fake/keys/{id}", "revokes a key", ok(a.revokeKey)},
-		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, ok(a.setPlan)},
-		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, ok(a.ban)},
+		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, ok(field("plan", fakecontrol.ParsePlan, a.setPlan))},
+		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, ok(field("duration", spec.ParseDuration, a.ban))},
 		{del, "/_fake/keys/{id}/ban", "lifts its ban", ok(a.liftBan)},
 		{get, "/_fake/faults", "the faults, with how often each has struck", ok(a.listFaults)},
 		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault`, created(a.inject)},
 		{del, "/_fake/faults", "removes all faults", ok(a.removeFaults)},
 		{del, "/_fake/faults/{id}", "removes a fault", ok(a.removeFault)},
 		{get, "/_fake/clock", "the service's time", ok(a.clock)},
-		{post, "/_fake/clock", `{"advance":"1m"} moves it`, ok(a.advance)},
-		{put, "/_fake/clock", `{"time":"2030-12-05T00:00:00Z"} sets it`, ok(a.setClock)},
-		{get, "/_fake/latency", "how long every response is held back", ok(a.getLatency)},
-		{put, "/_fake/latency", `{"latency":"50ms"} changes that`, ok(a.setLatency)},
+		{post, "/_fake/clock", `{"advance":"1m"} moves it`, ok(field("advance", spec.ParseDuration, a.advance))},
+		{put, "/_fake/clock", `{"time":"2030-12-05T00:00:00Z"} sets it`, ok(field("time", spec.ParseTime, a.setClock))},
 	}
 }
 
@@ -82,13 +79,6 @@ func (a *API) openapi(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/yaml")
 	_, _ = w.Write(a.doc) // an error says that the client is gone
 	return nil
-}
-
-func (a *API) reset(*http.Request) (any, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.page.Journal.Restart()
-	return nil, nil
 }
 
 func (a *API) health(*http.Request) (any, error) {

@@ -42,18 +42,18 @@ type state struct {
 	First               string // a command for a first request, while there is none
 	Detail              *detail
 
-	Latency, Ahead time.Duration
-	Active         int // faults
-	Banned         []keyPart
-	Keys           []keyPart
-	Key            keyPart // the chosen one
-	Chart          chart
-	FaultFields    string
-	Operations     []string
-	Faults         []fault
-	Over           []fault // have struck as often as they were to
-	Pets           []petstore.Pet
-	PetCount       int
+	Ahead       time.Duration
+	Active      int // faults
+	Banned      []Key
+	Keys        []Key
+	Key         Key // the chosen one
+	Chart       chart
+	FaultFields string
+	Operations  []string
+	Faults      []fault
+	Over        []fault // have struck as often as they were to
+	Pets        []petstore.Pet
+	PetCount    int
 }
 
 // kindCount is how many of the requests that fit have responses of a kind.
@@ -75,7 +75,7 @@ func (p *Page) state(r *http.Request) (*state, error) {
 	s := &state{
 		layout: p.layout, page: p, Version: petstore.Version, Origin: "http://" + r.Host, Now: p.srv.Now(),
 		Port: (&url.URL{Host: r.Host}).Port(), Journal: p.Journal.Update(), Text: query.Get("text"),
-		Violations: p.Journal.Violations(), Dropped: p.Journal.Dropped(), Latency: p.srv.Latency(), Ahead: p.Ahead(),
+		Violations: p.Journal.Violations(), Dropped: p.Journal.Dropped(), Ahead: p.Ahead(),
 		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fakecontrol.Operations(),
 	}
 	senders := s.addKeys(key)
@@ -133,64 +133,6 @@ func (p *Page) PublicKey(r fake.Request) string {
 		return fake.DefaultAPIKey
 	}
 	return ""
-}
-
-// keyPart is a key with its windows.
-type keyPart struct {
-	ID          int
-	Name, Plan  string
-	Limited     int
-	BannedUntil time.Time // zero for a key that is not banned
-	Windows     [2]window
-}
-
-// window is a window of a key, with a Limit of 0 for none and a zero Reset while it is unused.
-type window struct {
-	Name        string
-	Left, Limit int
-	Reset       time.Time
-}
-
-// addKeys adds the keys, and returns their names by their numbers.
-func (s *state) addKeys(chosen int) (names map[int]string) {
-	names = make(map[int]string)
-	for _, k := range s.page.srv.Keys() {
-		part := keyPart{
-			ID: k.Number, Name: journal.MaskKey(k.APIKey), Plan: k.Plan.String(), Limited: k.Limited,
-			BannedUntil: k.BannedUntil, Windows: [2]window{
-				newWindow("minute", k.Minute, k.Plan.PerMinute, k.MinuteReset),
-				newWindow("day", k.Day, k.Plan.PerDay, k.DayReset),
-			},
-		}
-		if part.Name != fake.DefaultAPIKey {
-			part.Name += " #" + strconv.Itoa(k.Number) // keys may begin alike
-		}
-		names[k.Number] = part.Name
-		if k.Revoked {
-			part.Name += " (revoked)"
-		}
-		if !k.BannedUntil.IsZero() {
-			s.Banned = append(s.Banned, part)
-		}
-		if part.ID == chosen || part.ID == 1 {
-			s.Key = part
-		}
-		if len(s.Keys) < maxListed {
-			s.Keys = append(s.Keys, part)
-		}
-	}
-	return names
-}
-
-func newWindow(name string, used, limit int, reset time.Time) window {
-	w := window{Name: name, Left: 1, Limit: limit}
-	if limit > 0 {
-		w.Left = max(limit-used, 0)
-	}
-	if used > 0 {
-		w.Reset = reset
-	}
-	return w
 }
 
 // fault is a fault as the page lists it.

@@ -1,10 +1,12 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,20 +15,113 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
+
+// faultField is a field of a fault, by the name that it has in a text.
+type faultField struct {
+	name   string
+	isText bool                     // whether its JSON is a string that may look like a number
+	set    func(value string) error // a header in the form "Name: value" or "Name"
+	values func() []string          // none if it is not set
+}
+
+// fieldsOf returns the fields of a fault. Match is not among them: no text can carry a function.
+func fieldsOf(f *fake.Fault) []faultField {
+	return []faultField{
+		field("status", &f.Status, parseNumber, strconv.Itoa),
+		textField("code", &f.Code),
+		textField("message", &f.Message),
+		textField("retry-after", &f.RetryAfter),
+		{"header", true, func(v string) error { setHeader(&f.Header, v); return nil }, func() []string { return headerLines(f.Header) }},
+		{"body", true, func(v string) error { f.Body = []byte(v); return nil }, func() []string { return bodyText(f.Body) }},
+		field("wire", &f.Wire, fakecontrol.ParseWire, func(w fake.Wire) string { return string(w) }),
+		field("delay", &f.Delay, ParseDuration, FormatDuration),
+		field("after-commit", &f.AfterCommit, ParseBool, strconv.FormatBool),
+		textField("operation", &f.Operation),
+		textField("key", &f.APIKey),
+		field("skip", &f.Skip, parseNumber, strconv.Itoa),
+		field("times", &f.Times, parseTimes, formatTimes),
+		field("for", &f.For, ParseDuration, FormatDuration),
+		field("chance", &f.Chance, parseProbability, func(p float64) string { return strconv.FormatFloat(p, 'g', -1, 64) }),
+	}
+}
+
+func field[T comparable](name string, at *T, parse func(string) (T, error), format func(T) string) faultField {
+	set := func(v string) (err error) {
+		if *at, err = parse(v); err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		return err
+	}
+	values := func() []string {
+		if *at == *new(T) {
+			return nil
+		}
+		return []string{format(*at)}
+	}
+	return faultField{name, false, set, values}
+}
+
+func textField(name string, at *string) faultField {
+	asItIs := func(v string) (string, error) { return v, nil }
+	f := field(name, at, asItIs, func(v string) string { return v })
+	f.isText = true
+	return f
+}
+
+// FaultFields returns the names of the fields of a fault in texts.
+func FaultFields() (names []string) {
+	for _, field := range fieldsOf(new(fake.Fault)) {
+		names = append(names, field.name)
+	}
+	return names
+}
+
+// fieldOf returns the field of a fault with a name. spell spells names as the text does.
+func fieldOf(f *fake.Fault, name string, spell func(string) string) (faultField, error) {
+	var names []string
+	for _, field := range fieldsOf(f) {
+		if spell(field.name) == name {
+			return field, nil
+		}
+		names = append(names, spell(field.name))
+	}
+	problem := "a field is missing"
+	if name != "" {
+		problem = fmt.Sprintf("there is no field %q", Clip(name))
+	}
+	return faultField{}, fmt.Errorf("%s; a fault has %s", problem, strings.Join(names, ", "))
+}
+
+// textName returns the name of a field in a text, and jsonName that in JSON: afterCommit for
+// after-commit.
+func textName(field string) string { return field }
+
+func jsonName(field string) string {
+	first, second, two := strings.Cut(field, "-")
+	if !two {
+		return field
+	}
+	return first + strings.ToUpper(second[:1]) + second[1:]
+}
+
+// assignment is a field at the beginning of a text: name=value, where the value may be quoted, or a
+// name alone, with what separates it from the next one.
+var assignment = regexp.MustCompile(`^([^=,;]*)(?:=\s*("(?:[^"\\]|\\.)*"|[^",;][^,;]*)?)?\s*([,;]|$)`)
 
 // ParseFaults reads faults as text, such as status=503,times=2; wire=reset, or as a JSON object. No
 // error repeats a key.
-func ParseFaults(text string) ([]fake.Fault, error) {
+func ParseFaults(text string) (faults []fake.Fault, err error) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") {
 		f, err := ParseFaultJSON([]byte(text))
 		return []fake.Fault{f}, err
 	}
-	var faults []fake.Fault
-	for _, one := range split(strings.TrimSuffix(text, ";"), ';') {
-		f, err := parseFault(one)
-		if err != nil {
+	text = strings.TrimSuffix(text, ";")
+	for more := true; more; {
+		var f fake.Fault
+		if text, more, err = parseFault(&f, text); err != nil {
 			return nil, err
 		}
 		faults = append(faults, f)
@@ -34,68 +129,50 @@ func ParseFaults(text string) ([]fake.Fault, error) {
 	return faults, nil
 }
 
-// parseFault reads one fault.
-func parseFault(text string) (fake.Fault, error) {
-	var f fake.Fault
+// parseFault reads the first fault of a text, and returns the text behind it and whether there is
+// more.
+func parseFault(f *fake.Fault, text string) (rest string, more bool, err error) {
 	seen := make(map[string]bool)
-	for _, word := range split(text, ',') {
-		name, value, err := parseAssignment(word)
-		if err != nil {
-			return f, err
+	for {
+		found := assignment.FindStringSubmatch(text)
+		if found == nil {
+			name, _, _ := strings.Cut(text, "=")
+			return "", false, fmt.Errorf("%s begins with a quote and is not one quoted Go string", Clip(strings.TrimSpace(name)))
 		}
+		name, value, separator := strings.TrimSpace(found[1]), strings.TrimSpace(found[2]), found[3]
 		if seen[name] && name != "header" {
-			return f, fmt.Errorf("%s is given twice", name)
+			return "", false, fmt.Errorf("%s is given twice", name)
 		}
 		seen[name] = true
-		field, err := fieldOf(&f, name, textName)
-		if err == nil {
-			err = field.set(value)
+		if err := setField(f, name, value); err != nil {
+			return "", false, err
 		}
-		if err != nil {
-			return f, err
+		if text = text[len(found[0]):]; separator != "," {
+			return text, separator == ";", plain(f.Validate())
 		}
 	}
-	return f, plain(f.Validate())
 }
 
-// parseAssignment reads name=value, where the value may be quoted, or a name alone.
-func parseAssignment(text string) (name, value string, err error) {
-	name, value, _ = strings.Cut(text, "=")
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	if name == "after-commit" && value == "" {
+// setField sets a field to a value that may be quoted.
+func setField(f *fake.Fault, name, value string) error {
+	field, err := fieldOf(f, name, textName)
+	switch {
+	case err != nil:
+		return err
+	case name == "after-commit" && value == "":
 		value = "true"
-	}
-	if strings.HasPrefix(value, `"`) {
+	case strings.HasPrefix(value, `"`):
 		if value, err = strconv.Unquote(value); err != nil {
-			err = fmt.Errorf("%s begins with a quote and is not one quoted Go string", Clip(name))
+			return fmt.Errorf("%s begins with a quote and is not one quoted Go string", name)
 		}
 	}
-	return name, value, err
-}
-
-// split splits a text at a separator, but not within values that are quoted.
-func split(text string, separator byte) []string {
-	var parts []string
-	begin, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch {
-		case quoted && text[i] == '\\':
-			i++
-		case text[i] == '"':
-			quoted = !quoted && i > 0 && text[i-1] == '='
-		case text[i] == separator && !quoted:
-			parts = append(parts, text[begin:i])
-			begin = i + 1
-		}
-	}
-	return append(parts, text[begin:])
+	return field.set(value)
 }
 
 // ParseFaultJSON reads a fault as the admin routes accept it: an object with the fields' names in
 // camelCase. A value that is not a string is used as its text, so that body can be a JSON value. null
 // leaves a field as it is.
-func ParseFaultJSON(text []byte) (fake.Fault, error) {
-	var f fake.Fault
+func ParseFaultJSON(text []byte) (f fake.Fault, err error) {
 	var fields map[string]jsontext.Value
 	if err := ParseJSON(text, &fields, "a JSON object"); err != nil {
 		return f, err
@@ -118,25 +195,12 @@ func ParseFaultJSON(text []byte) (fake.Fault, error) {
 	return f, plain(f.Validate())
 }
 
-// textName returns the name of a field in a text, and jsonName that in JSON: afterCommit for
-// after-commit.
-func textName(field string) string { return field }
-
-func jsonName(field string) string {
-	first, second, two := strings.Cut(field, "-")
-	if !two {
-		return field
-	}
-	return first + strings.ToUpper(second[:1]) + second[1:]
-}
-
 // setHeaders reads {"Name": "value"} or {"Name": ["value", ...]}. An empty list removes the header.
 func setHeaders(h *http.Header, raw jsontext.Value) error {
 	var headers map[string]jsontext.Value
 	if ParseJSON(raw, &headers, "an object") != nil {
 		return errors.New("header must be an object with a string or a list of strings for each name")
 	}
-	*h = make(http.Header)
 	for name, raw := range headers {
 		values := make([]string, 1)
 		if json.Unmarshal(raw, &values[0]) != nil && json.Unmarshal(raw, &values) != nil {
@@ -145,4 +209,81 @@ func setHeaders(h *http.Header, raw jsontext.Value) error {
 		addHeader(h, name, values...)
 	}
 	return nil
+}
+
+// setHeader sets a header of the response from "Name: value", or takes it away for "Name".
+func setHeader(h *http.Header, line string) {
+	if name, value, ok := strings.Cut(line, ":"); ok {
+		addHeader(h, name, strings.TrimSpace(value))
+	} else {
+		addHeader(h, line)
+	}
+}
+
+// addHeader adds values to a header of the response. A header without values is taken away.
+func addHeader(h *http.Header, name string, values ...string) {
+	if *h == nil {
+		*h = make(http.Header)
+	}
+	name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+	(*h)[name] = append((*h)[name], values...)
+}
+
+// headerLines writes a header in lines that setHeader reads.
+func headerLines(h http.Header) (lines []string) {
+	for name, values := range h {
+		if len(values) == 0 {
+			lines = append(lines, name)
+		}
+		for _, value := range values {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func bodyText(body []byte) []string {
+	if body == nil {
+		return nil
+	}
+	return []string{string(body)}
+}
+
+// ShowFault returns the fields of a fault that are set, as ParseFaultJSON reads them.
+func ShowFault(f fake.Fault) map[string]any {
+	f.Times = cmp.Or(f.Times, 1) // what the zero value means
+	shown := make(map[string]any)
+	for _, field := range fieldsOf(&f) {
+		for _, value := range field.values() {
+			if shown[jsonName(field.name)] = value; !field.isText && jsontext.Value(value).IsValid() {
+				shown[jsonName(field.name)] = jsontext.Value(value)
+			}
+		}
+	}
+	if len(f.Header) > 0 {
+		header := make(map[string][]string)
+		for name, values := range f.Header {
+			header[name] = append([]string{}, values...) // not null for a header that is taken away
+		}
+		shown["header"] = header
+	}
+	return shown
+}
+
+// FormatFault writes a fault as ParseFaults reads it.
+func FormatFault(f fake.Fault) string {
+	if f.Times == 1 {
+		f.Times = 0 // the default
+	}
+	var words []string
+	for _, field := range fieldsOf(&f) {
+		for _, value := range field.values() {
+			if strings.ContainsAny(value, `,;"`) || strings.TrimSpace(value) != value {
+				value = strconv.Quote(value)
+			}
+			words = append(words, field.name+"="+value)
+		}
+	}
+	return strings.Join(words, ", ")
 }

@@ -60,7 +60,7 @@ on(document, "click", async (e) => {
 	if (b?.dataset.act) act(b, b.dataset.body);
 	else if (b?.dataset.copy) copy(byId(b.dataset.copy).textContent, byId(b.dataset.copy));
 	else if (b?.dataset.curl) {
-		try { copy(await ask("GET", b.dataset.curl), byId("curl")); } catch (error) { say(error.message, true); }
+		try { copy(JSON.parse(await ask("GET", b.dataset.curl)).curl, byId("curl")); } catch (error) { say(error.message, true); }
 	}
 });
 

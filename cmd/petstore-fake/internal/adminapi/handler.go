@@ -13,6 +13,38 @@ import (
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
 
+// handler is a route that writes its own response. If it returns an error, it must not have written
+// anything.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// ServeHTTP calls h and writes its error.
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h(w, r); err != nil {
+		httpjson.WriteError(w, err)
+	}
+}
+
+// endpoint is a route whose response is a value in JSON, or nothing for nil.
+type endpoint func(r *http.Request) (any, error)
+
+func ok(e endpoint) handler      { return respond(e, http.StatusOK) }
+func created(e endpoint) handler { return respond(e, http.StatusCreated) }
+
+func respond(e endpoint, status int) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		value, err := e(r)
+		switch {
+		case err != nil:
+			return err
+		case value == nil:
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			httpjson.Write(w, status, value)
+		}
+		return nil
+	}
+}
+
 // readBody returns the body of a request, which must have one.
 func readBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
@@ -49,16 +81,18 @@ func readFields(r *http.Request, names ...string) (fields map[string]string, err
 	return fields, nil
 }
 
-// readField returns the value of a body with one field, such as {"plan":"free"}. parse reads it as
-// it reads the value of a flag.
-func readField[T any](r *http.Request, name string, parse func(string) (T, error)) (T, error) {
-	fields, err := readFields(r, name)
-	if err != nil {
-		return *new(T), err
+// field returns an endpoint whose body is an object with one field, such as {"plan":"free"}. parse
+// reads it as it reads the value of a flag.
+func field[T any](name string, parse func(string) (T, error), f func(*http.Request, T) (any, error)) endpoint {
+	return func(r *http.Request) (any, error) {
+		fields, err := readFields(r, name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := parse(fields[name])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return f(r, value)
 	}
-	value, err := parse(fields[name])
-	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
-	}
-	return value, err
 }

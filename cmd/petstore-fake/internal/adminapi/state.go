@@ -1,0 +1,216 @@
+package adminapi
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
+)
+
+func (a *API) reset(*http.Request) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.page.Journal.Restart()
+	return nil, nil
+}
+
+func (a *API) clock(*http.Request) (any, error) {
+	return map[string]any{"now": a.srv.Now().UTC().Round(0), "advanced": a.page.Ahead().String()}, nil
+}
+
+func (a *API) advance(r *http.Request, d time.Duration) (any, error) {
+	a.mu.Lock() // no other step may come between the check and this step
+	defer a.mu.Unlock()
+	if err := spec.CheckTime(a.srv.Now().Add(d)); err != nil {
+		return nil, fmt.Errorf("advance: %w", err)
+	}
+	a.srv.Advance(d)
+	return a.clock(r)
+}
+
+func (a *API) setClock(r *http.Request, t time.Time) (any, error) {
+	a.srv.SetTime(t)
+	return a.clock(r)
+}
+
+func (a *API) listPets(*http.Request) (any, error) {
+	pets := a.srv.Pets()
+	return map[string]any{"total": len(pets), "pets": pets}, nil
+}
+
+// addPet handles POST /_fake/pets, which accepts what createPet accepts, or an array of it. It adds
+// all pets of an array, or none if one is refused.
+func (a *API) addPet(r *http.Request) (any, error) {
+	body, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		p, err := fakecontrol.ParseNewPet(body)
+		if err != nil {
+			return nil, err
+		}
+		return a.srv.AddPet(p), nil
+	}
+	list, err := spec.ParsePets(body)
+	if err != nil {
+		return nil, err
+	}
+	added := []petstore.Pet{}
+	for _, p := range list {
+		added = append(added, a.srv.AddPet(p))
+	}
+	return map[string]any{"pets": added}, nil
+}
+
+func (a *API) listKeys(*http.Request) (any, error) {
+	shown := []requestpage.Key{}
+	for _, k := range a.srv.Keys() {
+		shown = append(shown, requestpage.NewKey(k))
+	}
+	return map[string]any{"keys": shown}, nil
+}
+
+func (a *API) addKey(r *http.Request) (any, error) {
+	body, err := readFields(r, "key", "plan")
+	if err != nil {
+		return nil, err
+	}
+	key := body["key"]
+	plan, err := fakecontrol.ParsePlan(body["plan"])
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if err := spec.CheckKey(key); err != nil {
+		return nil, fmt.Errorf("key: %w", err)
+	}
+	a.mu.Lock() // a reset in between would remove the key
+	defer a.mu.Unlock()
+	a.srv.AddKey(key, plan)
+	return requestpage.NewKey(a.srv.Keys()[a.srv.KeyNumber(key)-1]), nil
+}
+
+// withKey calls f with the key whose id is in the path of a request, and returns its new state.
+func (a *API) withKey(r *http.Request, f func(key string)) (any, error) {
+	a.mu.Lock() // a reset in between would remove the key, and f would panic
+	defer a.mu.Unlock()
+	keys := a.srv.Keys() // by their numbers, from 1 and without gaps
+	id, err := strconv.Atoi(r.PathValue("id"))
+	if err != nil || id < 1 || id > len(keys) {
+		return nil, httpjson.Errorf(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
+	}
+	f(keys[id-1].APIKey)
+	return requestpage.NewKey(a.srv.Keys()[id-1]), nil
+}
+
+func (a *API) getKey(r *http.Request) (any, error) {
+	return a.withKey(r, func(string) {})
+}
+
+func (a *API) revokeKey(r *http.Request) (any, error) {
+	return a.withKey(r, a.srv.RevokeKey)
+}
+
+func (a *API) setPlan(r *http.Request, plan fake.Plan) (any, error) {
+	return a.withKey(r, func(key string) { a.srv.SetPlan(key, plan) })
+}
+
+func (a *API) ban(r *http.Request, d time.Duration) (any, error) {
+	if d == 0 {
+		return nil, errors.New("duration: 0s is no ban; DELETE lifts one")
+	}
+	return a.withKey(r, func(key string) { a.srv.BanKey(key, d) })
+}
+
+func (a *API) liftBan(r *http.Request) (any, error) {
+	return a.withKey(r, func(key string) { a.srv.BanKey(key, 0) })
+}
+
+// showFault returns a fault as the admin routes accept it, with its id and how often it has struck.
+func showFault(i fakecontrol.Injection) map[string]any {
+	f := i.Fault
+	if f.APIKey != "" {
+		f.APIKey = journal.MaskKey(f.APIKey)
+	}
+	shown := spec.ShowFault(f)
+	shown["id"], shown["fired"], shown["active"] = i.ID, i.Fired(), i.Active
+	return shown
+}
+
+func (a *API) listFaults(*http.Request) (any, error) {
+	shown := []map[string]any{}
+	for _, i := range a.srv.Injections() {
+		shown = append(shown, showFault(i))
+	}
+	return map[string]any{"faults": shown}, nil
+}
+
+func (a *API) inject(r *http.Request) (any, error) {
+	body, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	faults, one, err := parseFaults(body)
+	_, wrongQuery := httpjson.ReadQuery(r) // it would not limit the fault
+	if err = cmp.Or(wrongQuery, err); err != nil {
+		return nil, err
+	}
+	shown, keys := []map[string]any{}, a.srv.Keys()
+	for _, f := range faults {
+		// The page, which has no keys, names one by its id: #2. No key begins like that.
+		if text, is := strings.CutPrefix(f.APIKey, "#"); is {
+			id, err := strconv.Atoi(text)
+			if err != nil || id < 1 || id > len(keys) {
+				return nil, errors.New("key: there is no key with this id; GET /_fake/keys lists the ids")
+			}
+			f.APIKey = keys[id-1].APIKey
+		}
+		shown = append(shown, showFault(a.srv.Inject(f)))
+	}
+	if one {
+		return shown[0], nil
+	}
+	return map[string]any{"faults": shown}, nil
+}
+
+// parseFaults reads a fault as a JSON object, or faults in a JSON string, as -fault takes them. one
+// reports whether it was an object.
+func parseFaults(body []byte) (faults []fake.Fault, one bool, err error) {
+	var text string
+	if json.Unmarshal(body, &text) == nil && bytes.HasPrefix(bytes.TrimSpace(body), []byte(`"`)) {
+		faults, err = spec.ParseFaults(text)
+		return faults, false, err
+	}
+	f, err := spec.ParseFaultJSON(body)
+	return []fake.Fault{f}, true, err
+}
+
+func (a *API) removeFaults(*http.Request) (any, error) {
+	for _, i := range a.srv.Injections() {
+		i.Remove()
+	}
+	return nil, nil
+}
+
+func (a *API) removeFault(r *http.Request) (any, error) {
+	for _, i := range a.srv.Injections() {
+		if strconv.Itoa(i.ID) == r.PathValue("id") {
+			i.Remove()
+			return nil, nil
+		}
+	}
+	return nil, httpjson.Errorf(http.StatusNotFound, "there is no fault with the id %q", spec.Clip(r.PathValue("id")))
+}
