@@ -6,13 +6,13 @@ import (
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/internal/insider"
 	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/service"
 )
 
 // Control returns what only the programs and the tests of this module do with a server. No other
 // module can call it.
-func (s *Server) Control(insider.Pass) *control { // it is no part of the API
+func (s *Server) Control(service.Pass) *control { // it is no part of the API
 	return &control{s}
 }
 
@@ -78,6 +78,13 @@ func (*control) ParseNewPet(text []byte) (petstore.NewPet, error) {
 		return petstore.NewPet{}, fmt.Errorf("%s", noSuchField(unknown[0]))
 	}
 	return pet, err
+}
+
+func (*control) ParseWire(text string) (Wire, error) {
+	if w := Wire(text); slices.Contains(wires(false), w) {
+		return w, nil
+	}
+	return "", noSuch("wire", Wire(text), wires(false))
 }
 
 func (*control) ParseBehavior(text string) (Behavior, error) { return parseBehavior(text) }

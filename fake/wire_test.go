@@ -155,7 +155,7 @@ func TestWires(t *testing.T) {
 		assert.Equal(t, w, parsed)
 	}
 	_, err = fakecontrol.ParseWire("no such wire")
-	assert.ErrorContains(t, err, `"no such wire" is not one of none, reset, close`)
+	assert.ErrorContains(t, err, `there is no wire "no such wire"; the wires are none, reset, close`)
 }
 
 // A constant without a row would do what WireNone does.

@@ -22,15 +22,18 @@ func Err(ctx context.Context) error {
 	return nil
 }
 
-// EndOf returns an error if ctx has ended, else nil. It matches that of the context, and the cause. The
-// cause may be the error of another call, and says nothing about the requests of this one: it does
-// not match the errors of except.
+// EndOf returns an error if ctx has ended, else nil. It matches that of the context, and the cause.
+// The cause may be the error of another call, and says nothing about the requests of this one: it
+// does not match the errors of except.
 func EndOf(ctx context.Context, except ...error) error {
 	err := Err(ctx)
 	if err == nil {
 		return nil
 	}
-	await(ctx)
+	select { // only when ctx has ended it has its cause
+	case <-ctx.Done():
+	case <-time.After(endGrace):
+	}
 	cause := context.Cause(ctx)
 	if cause == nil || errors.Is(err, cause) {
 		return err
@@ -38,21 +41,6 @@ func EndOf(ctx context.Context, except ...error) error {
 	return fmt.Errorf("%w: %w", err, errtext.Hide(cause, except...))
 }
 
-// await waits until a context whose deadline has passed has ended: only then it has its cause. Its
-// timer should fire within microseconds. await stops after endGrace, because the context may be of
-// a type that never ends at its deadline.
-func await(ctx context.Context) {
-	if ctx.Err() != nil {
-		return
-	}
-	timer := time.NewTimer(endGrace)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
 // endGrace is the longest wait for a context whose deadline has passed: on a busy machine, timers
-// fire up to some 10 ms late.
+// fire up to some 10 ms late, and a context of another type may never end at its deadline.
 const endGrace = 100 * time.Millisecond

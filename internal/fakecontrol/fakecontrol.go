@@ -12,7 +12,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/insider"
+	"github.com/petstore/petstore-go/internal/service"
 )
 
 // Server is a fake with all that a program can do with it.
@@ -53,12 +53,13 @@ type control interface {
 	Wires(quick bool) []fake.Wire
 	Effect(f fake.Fault) string
 	Plans() []fake.Plan
+	ParseWire(text string) (fake.Wire, error)
 	ParseNewPet(text []byte) (petstore.NewPet, error)
 	ParseBehavior(text string) (fake.Behavior, error)
 }
 
 // of returns what package fake offers for a server, or for none: nil.
-func of(s *fake.Server) control { return s.Control(insider.Pass{}) }
+func of(s *fake.Server) control { return s.Control(service.Pass{}) }
 
 // New returns a fake of some options whose default key is apiKey, or [fake.DefaultAPIKey] if that
 // is empty. If notify is not nil, it is called twice for each request of the journal, with its Seq:
@@ -186,13 +187,7 @@ func ParsePlan(text string) (fake.Plan, error) {
 }
 
 // ParseWire reads the name of a wire.
-func ParseWire(text string) (fake.Wire, error) {
-	if slices.Contains(Wires(), fake.Wire(text)) {
-		return fake.Wire(text), nil
-	}
-	names := strings.ReplaceAll(fmt.Sprint(Wires()), " ", ", ")
-	return "", fmt.Errorf("%.64q is not one of %s", text, strings.Trim(names, "[]"))
-}
+func ParseWire(text string) (fake.Wire, error) { return of(nil).ParseWire(text) }
 
 // ParseNewPet reads a NewPet object as createPet does (section 4.2), but a field that NewPet does
 // not have is an error.

@@ -3,7 +3,6 @@
 package loopback
 
 import (
-	"context"
 	"flag"
 	"net"
 	"testing"
@@ -28,8 +27,7 @@ func Need(t testing.TB) {
 // Listen opens a port, which the caller closes. Without a loopback interface it skips the test.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()
-	var config net.ListenConfig
-	l, err := config.Listen(t.Context(), "tcp", Host(t)+":0")
+	l, err := net.Listen("tcp", Host(t)+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,24 +48,15 @@ func SkipExamples() {
 // host connects to the addresses: those of an interface that is down can be listened on, too.
 func host() (host string, err error) {
 	for _, host = range []string{"127.0.0.1", "[::1]"} {
-		if err = reach(host); err == nil {
-			break
+		var l net.Listener
+		if l, err = net.Listen("tcp", host+":0"); err != nil {
+			continue
+		}
+		defer l.Close()
+		var conn net.Conn
+		if conn, err = net.Dial("tcp", l.Addr().String()); err == nil {
+			return host, conn.Close()
 		}
 	}
-	return host, err
-}
-
-func reach(host string) error {
-	var config net.ListenConfig
-	l, err := config.Listen(context.Background(), "tcp", host+":0")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = l.Close() }()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(context.Background(), "tcp", l.Addr().String())
-	if err != nil {
-		return err
-	}
-	return conn.Close()
+	return "", err
 }
