@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
+	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
 )
@@ -176,6 +177,11 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 	return value, k.response(), nil
 }
 
+func (k *call) response() Response {
+	a := k.progress.last
+	return Response{a.response.StatusCode, a.header, a.response.RateLimit, k.progress.sent}
+}
+
 // describe returns the call as users see it.
 func (k *call) describe() Call {
 	p := &k.progress
@@ -203,6 +209,16 @@ func (k *call) ended() error {
 	}
 	return p.ended
 }
+
+// concluding are the errors that say something about a call, and about the end of its context. Only
+// its own errors match them.
+var concluding = [...]error{
+	ErrOutcomeUnknown, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
+}
+
+// endOf returns an error if ctx has ended, else nil. Its cause may be the error of another call, which
+// says nothing about this one; but it may be that of WithCallTimeout.
+func endOf(ctx context.Context) error { return deadline.EndOf(ctx, concluding[:3]...) }
 
 // startWait calls the WaitStart functions, and returns the function that calls the WaitDone
 // functions.

@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"github.com/petstore/petstore-go/internal/body"
-	"github.com/petstore/petstore-go/internal/deadline"
 	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// ofLast returns the error of the last attempt, nil for a success; doc.go has the types of errors.
+// ofLast returns the error of the last attempt, which has failed; doc.go has the types of errors.
 // If the caller's context ended while the body was read, the error also matches that of the
 // context, and is a *TransportError in place of a *ResponseError or *APIError.
 func (k *call) ofLast() error {
@@ -31,8 +30,6 @@ func (k *call) ofLast() error {
 		return k.responseError("body is too large; see WithMaxResponseBytes", nil)
 	case a.err != nil && k.operation.succeeds(code):
 		return k.responseError("body is cut off", a.err)
-	case k.operation.succeeds(code):
-		return nil
 	case code/100 == 2:
 		return k.responseError("status is not the documented one", nil)
 	case code == http.StatusTooManyRequests:
@@ -186,11 +183,6 @@ func (a *attempt) callerEnded() error {
 	return fmt.Errorf("no response after %v, at the caller's deadline: %w", waited, ended)
 }
 
-func (k *call) response() Response {
-	a := k.progress.last
-	return Response{a.response.StatusCode, a.header, a.response.RateLimit, k.progress.sent}
-}
-
 // bodyStart returns the part of the body that an error keeps.
 func (k *call) bodyStart() []byte {
 	a := k.progress.last
@@ -199,16 +191,6 @@ func (k *call) bodyStart() []byte {
 
 // idText returns the call_id of the log.
 func (k *call) idText() string { return strconv.FormatUint(k.progress.seen.ID, 16) }
-
-// concluding are the errors that say something about a call, and about the end of its context. Only
-// its own errors match them.
-var concluding = [...]error{
-	ErrOutcomeUnknown, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
-}
-
-// endOf returns an error if ctx has ended, else nil. Its cause may be the error of another call, which
-// says nothing about this one; but it may be that of WithCallTimeout.
-func endOf(ctx context.Context) error { return deadline.EndOf(ctx, concluding[:3]...) }
 
 // ofLimiter returns the error of a limiter, which may be about the end of the call's context.
 func ofLimiter(err error) error { return errtext.Hide(err, concluding[:3]...) }

@@ -51,11 +51,11 @@ func (k *call) run() error {
 		return k.transportError(wire.Cause(err))
 	case p.plan.Again: // the context ended before the planned attempt
 		return k.endedWhileWaiting(k.ended())
+	case p.last.succeeded():
+		p.last.keyState.retries.Succeeded()
+		return nil
 	}
-	if err = k.ofLast(); err == nil {
-		k.client.keys.of(*p.last.key.ID).retries.Succeeded()
-	}
-	return err
+	return k.ofLast()
 }
 
 // noHeader is for the loop. Nothing writes to it.
@@ -71,7 +71,7 @@ func (k *call) decide(context.Context, *http.Response, error) (bool, error) {
 		return false, nil
 	}
 	plan := k.planAfter(p.last)
-	if plan.Again && plan.Costs && !k.client.keys.of(*p.last.key.ID).retries.Take() {
+	if plan.Again && plan.Costs && !p.last.keyState.retries.Take() {
 		plan = retry.Plan{NoTokens: true}
 	}
 	p.plan = plan

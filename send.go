@@ -247,7 +247,7 @@ func (a *attempt) result() retry.Result {
 
 // succeeded reports whether there is a complete response with the documented status.
 func (a *attempt) succeeded() bool {
-	return a.err == nil && a.call.operation.succeeds(a.response.StatusCode)
+	return a.err == nil && !a.tooLarge && a.call.operation.succeeds(a.response.StatusCode)
 }
 
 // hangs reports whether the transport has not returned, and may still write to the buffer.
