@@ -16,20 +16,7 @@ import (
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
-// call is one API call with all its attempts. These are the steps of a create whose first response
-// is a 429 and whose second is a 201:
-//
-//	pets.go     CreatePet validates and encodes; perform makes the call
-//	retry.go    run passes the request to go-retryablehttp, the loop around the attempts
-//	send.go     RoundTrip, below http.Client: one attempt
-//	permit.go   admit gets the key and a permit of the limiter
-//	send.go     send writes the request, reads the 429 and releases the permit
-//	retry.go    decide asks internal/retry: a retry; wait returns the pause before it
-//	send.go     RoundTrip again
-//	permit.go   admit waits in the limiter's queue, where the call keeps its place
-//	send.go     send writes the request and reads the 201
-//	retry.go    decide: no retry
-//	outcome.go  ofLast returns the error of the call, here nil; pet.go decodes the body
+// call is one API call with all its attempts. CONTRIBUTING.md has its way through the files.
 //
 // Except for its progress, a call does not change once it has begun: other goroutines may ask for
 // it through the context.
