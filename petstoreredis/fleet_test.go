@@ -1,46 +1,39 @@
 package petstoreredis_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
+	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/petstoreredis"
 )
 
-// What docs/scaling.md says of fleets: worker processes with the default options, minutes of real
-// time, and all that may go wrong with the Redis that they share. A release runs it:
-//
-//	go test -v -count 1 -timeout 1h -parallel 6 -run OnRedisTable . -table
-//
-// Without -table, the rows that are brief run for one window, beside each other.
 var wholeTable = flag.Bool("table", false, "run all of OnRedisTable, which takes ten minutes of real time")
 
-const (
-	tableLatency = 150 * time.Millisecond
-	minute       = time.Minute
-)
-
-// wholeWindows is how many windows of requests a row has. Half of another one follows, which the
-// fleet must begin in time.
-func wholeWindows() int {
-	if *wholeTable {
-		return 2
-	}
-	return 1
+func TestMain(m *testing.M) {
+	logging.Disable() // of go-redis, which writes to standard error
+	goleak.VerifyTestMain(m)
 }
 
-// row is one line of the table: a fleet, what goes wrong, and what must hold.
+// row is one line of a table: a fleet, what goes wrong, and what must hold.
 type row struct {
 	name                         string
 	limit, processes, goroutines int
+	window                       fake.Window
 	brief                        bool          // runs without -table, too
 	delay                        time.Duration // of each command of Redis
 	drops                        int           // of a hundred commands, those that break their connection
@@ -48,94 +41,87 @@ type row struct {
 	foreign                      time.Duration // another program makes a call so often
 	during                       func(f *fleet)
 
-	limited         int     // 429s at most, for each window if there is another program
+	limited         int     // 429s at most
 	share, fairness float64 // at least; 0 if it does not matter
+	trips           float64 // to Redis for a request, at most; 0 if it does not matter
 }
 
 func (r row) id() string {
-	return fmt.Sprintf("%s: %d × %d on %d", r.name, r.processes, r.goroutines, r.limit)
+	return fmt.Sprintf("%s: %d × %d on %d %v", r.name, r.processes, r.goroutines, r.limit, r.window)
 }
 
-// fleet is the processes of a row and what they work with.
+// fleet is the processes of a row, each with a limiter and a client of Redis of its own, and what
+// they work with.
 type fleet struct {
 	*testing.T
 	row
-	redis    *redisServer
-	sentinel *sentinel // nil without failover
+	windows  int // of requests that it makes, and half of another one, which it must begin in time
+	dial     func(*link) redis.UniversalClient
+	redis    *redisServer // nil in virtual time
+	sentinel *sentinel    // nil without failover
 	service  *fake.Server
 	start    time.Time
 	workers  []*worker // that are at work
-	gone     []*worker
-	others   []*worker
-	reports  []report
+
+	mu      sync.Mutex
+	gone    []*worker
+	done    int           // responses
+	elapsed time.Duration // until all had come
+	longest time.Duration // time of a call
 }
 
-func TestOnRedisTable(t *testing.T) {
-	var mu sync.Mutex
-	lines := map[string]string{}
-	t.Cleanup(func() {
-		for _, r := range rows() {
-			t.Log(lines[r.id()])
-		}
-	})
-	for _, r := range rows() {
-		if r.brief || *wholeTable {
-			t.Run(r.id(), func(t *testing.T) {
-				t.Parallel()
-				line := r.run(t)
-				mu.Lock()
-				defer mu.Unlock()
-				lines[r.id()] = line
-			})
-		}
+func newFleet(t *testing.T, r row, windows int) *fleet {
+	t.Helper()
+	return &fleet{T: t, row: r, windows: windows, service: fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(r.limit, 0)),
+		fake.WithBan(5, time.Hour), fake.WithBehavior(fake.Behavior{Window: r.window}), fake.WithJournal(100_000))}
+}
+
+// worker is what would be a process.
+type worker struct {
+	id            string
+	redis         redis.UniversalClient
+	limiter       *petstoreredis.Limiter // nil of a program that has its own
+	client        *petstore.Client
+	toRedis, http link
+	pause         time.Duration // between two calls
+	stop          context.CancelFunc
+	group         sync.WaitGroup
+	done          int // responses in whole windows
+}
+
+// newWorker returns a worker with the default options.
+func (f *fleet) newWorker() *worker {
+	w := &worker{id: fmt.Sprint(len(f.workers) + len(f.gone))}
+	w.toRedis.drops = f.drops
+	w.toRedis.latency.Store(int64(f.delay))
+	return w
+}
+
+// begin begins the calls of w with a limiter.
+func (f *fleet) begin(w *worker, limiter petstore.Limiter, goroutines int) {
+	w.client = f.service.Client(petstore.WithLimiter(limiter), petstore.WithMaxWait(time.Hour), petstore.WithHeader("X-Worker", w.id),
+		petstore.WithTransport(func(base http.RoundTripper) http.RoundTripper { return transport{base, &w.http} }))
+	ctx, stop := context.WithCancel(f.Context())
+	w.stop = stop
+	for range goroutines {
+		w.group.Go(func() { f.calls(ctx, w) })
 	}
 }
 
-// run runs a row, and returns its line of the table.
-func (r row) run(t *testing.T) string {
-	f := &fleet{T: t, row: r}
-	f.service = fake.NewServer(fake.WithPlan(fake.Enterprise(r.limit, 0)), fake.WithBan(5, time.Hour),
-		fake.WithLatency(tableLatency), fake.WithJournal(100_000))
-	t.Cleanup(f.service.Close)
-	if r.failover {
-		f.sentinel = newSentinel(t)
-	} else {
-		f.redis = newRedisServer(t)
+// hire begins n more workers.
+func (f *fleet) hire(n int) {
+	f.Helper()
+	for range n {
+		w := f.newWorker()
+		w.redis = f.dial(&w.toRedis)
+		var err error
+		w.limiter, err = petstoreredis.NewLimiter(w.redis, "the fleet's key",
+			petstoreredis.WithLogger(slog.New(slog.NewTextHandler(f.Output(), nil)).With("worker", w.id)))
+		require.NoError(f, err)
+		f.workers = append(f.workers, w)
+		f.begin(w, w.limiter, f.goroutines)
 	}
-	if r.foreign > 0 {
-		f.others = hire(t, 1, job{Service: f.service.URL(), Goroutines: 1, Pause: r.foreign})
-		begin(f.others)
-	}
-	f.hire(r.processes)
-	f.start = time.Now()
-	begin(f.workers)
-	if r.during != nil {
-		r.during(f)
-	}
-	target := r.limit*wholeWindows() + r.limit/2
-	f.await(target)
-	elapsed := time.Since(f.start)
-	for len(f.workers) > 0 {
-		f.dismiss()
-	}
-	return f.check(target, elapsed)
 }
-
-// hire adds workers with the default options, which do not begin yet.
-func (f *fleet) hire(n int) []*worker {
-	j := job{Service: f.service.URL(), Goroutines: f.goroutines, Delay: f.delay, Drops: f.drops}
-	if f.sentinel != nil {
-		j.Redis, j.Master = []string{f.sentinel.address}, sentinelMaster
-	} else {
-		j.Redis = []string{f.redis.address}
-	}
-	hired := hire(f.T, n, j)
-	f.workers = append(f.workers, hired...)
-	return hired
-}
-
-// dismiss has the first worker end its work.
-func (f *fleet) dismiss() { f.reports = append(f.reports, f.pop().result(f.T)) }
 
 // pop returns the first worker, which ends now.
 func (f *fleet) pop() *worker {
@@ -145,95 +131,137 @@ func (f *fleet) pop() *worker {
 	return w
 }
 
+// dismiss has the first worker end its work.
+func (f *fleet) dismiss() {
+	w := f.pop()
+	w.stop()
+	w.group.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = w.limiter.Flush(ctx) // Redis may be away
+	_ = w.redis.Close()
+}
+
+// kill ends the first worker without giving it time to say anything.
+func (f *fleet) kill() {
+	w := f.pop()
+	w.toRedis.broken.Store(true)
+	w.http.broken.Store(true)
+	w.stop()
+	w.group.Wait()
+	_ = w.redis.Close()
+}
+
+// calls makes one call after the other.
+func (f *fleet) calls(ctx context.Context, w *worker) {
+	for ctx.Err() == nil {
+		begun := time.Now()
+		_, err := w.client.ListPets(ctx, petstore.ListPetsParams{Limit: 1})
+		if f.note(w, time.Since(begun), err); err != nil {
+			wait(ctx, time.Second)
+		}
+		wait(ctx, w.pause)
+	}
+}
+
+func (f *fleet) note(w *worker, took time.Duration, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.longest = max(f.longest, took)
+	if err != nil {
+		return
+	}
+	if f.done++; f.done <= f.windows*f.limit {
+		w.done++
+	}
+	if f.done == f.target() {
+		f.elapsed = time.Since(f.start)
+	}
+}
+
+func (f *fleet) target() int { return f.limit*f.windows + f.limit/2 }
+
+// run does the work and ends it.
+func (f *fleet) run() {
+	if f.foreign > 0 {
+		w := f.newWorker()
+		w.pause = f.foreign
+		f.begin(w, petstore.NewLimiter(), 1)
+		defer w.group.Wait()
+		defer w.stop()
+	}
+	f.start = time.Now()
+	f.hire(f.processes)
+	if f.during != nil {
+		f.during(f)
+	}
+	f.await(f.target())
+	for len(f.workers) > 0 {
+		f.dismiss()
+	}
+}
+
 // await waits until that many responses have come, or no more can be hoped for.
 func (f *fleet) await(responses int) {
-	f.Helper()
-	longest := time.Duration(wholeWindows())*minute + 40*time.Second
-	for len(f.with(http.StatusOK)) < responses && time.Since(f.start) < longest {
+	longest := time.Duration(f.windows)*time.Minute + 40*time.Second
+	for f.responses() < responses && time.Since(f.start) < longest {
 		wait(f.Context(), 50*time.Millisecond)
 	}
+}
+
+func (f *fleet) responses() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.done
 }
 
 // at waits until that long after the start.
 func (f *fleet) at(d time.Duration) { wait(f.Context(), d-time.Since(f.start)) }
 
-// with returns the requests with that status.
-func (f *fleet) with(status int) []fake.Request {
-	return slices.DeleteFunc(f.service.Requests(), func(r fake.Request) bool { return r.StatusCode != status })
-}
-
 // check compares what happened with the goals, and returns the line of the table.
-func (f *fleet) check(target int, elapsed time.Duration) string {
+func (f *fleet) check() string {
 	f.Helper()
-	succeeded, limited := f.with(http.StatusOK), len(f.with(http.StatusTooManyRequests))
-	if len(succeeded) >= target {
-		last := succeeded[target-1]
-		elapsed = last.Time.Add(last.Duration).Sub(f.start)
+	if f.elapsed == 0 {
+		f.elapsed = time.Since(f.start)
 	}
-	share := float64(min(len(succeeded), target)) / float64(target) * f.bound(target).Seconds() / elapsed.Seconds()
-	fairness, done, trips, falls, longest := f.leastToMean(succeeded), 0, 0, 0, time.Duration(0)
-	for _, r := range f.reports {
-		done, trips, falls = done+r.Done, trips+r.Stats.RoundTrips, falls+r.Stats.Fallbacks
-		longest = max(longest, r.Longest)
+	done := min(f.done, f.target())
+	share := float64(done) / float64(f.target()) * f.bound().Seconds() / f.elapsed.Seconds()
+	trips, falls := 0, 0
+	for _, w := range f.gone {
+		trips, falls = trips+w.limiter.Stats().RoundTrips, falls+w.limiter.Stats().Fallbacks
 	}
-	banned := !f.service.Usage(f.service.APIKey()).BannedUntil.IsZero()
-	line := fmt.Sprintf("| %s | %d | %.2f | %.2f | %.2f | %.0f s | %d |", f.id(), limited, share, fairness, float64(trips)/float64(max(1, done)), longest.Seconds(), falls)
+	perRequest, fairness, usage := float64(trips)/float64(max(1, f.done)), f.leastToMean(), f.service.Usage(f.service.APIKey())
+	line := fmt.Sprintf("| %s | %d | %.2f | %.2f | %.2f | %.0f s | %d |", f.id(), usage.Limited, share, fairness, perRequest, f.longest.Seconds(), falls)
 	f.Log(line)
-	want := f.share
-	if !*wholeTable { // one window, and other rows run beside it
-		want *= 0.9
+	assert.LessOrEqual(f, usage.Limited, f.limited, "429s")
+	assert.Zero(f, usage.BannedUntil, "the key is banned")
+	assert.GreaterOrEqual(f, share, f.share, "share of the bound")
+	assert.GreaterOrEqual(f, fairness, f.fairness, "least to mean")
+	if f.trips > 0 {
+		assert.LessOrEqual(f, perRequest, f.trips, "round trips")
+		assert.Zero(f, falls)
 	}
-	assert.LessOrEqual(f, limited, f.limited, "429s")
-	assert.False(f, banned, "the key is banned")
-	assert.GreaterOrEqual(f, share, want, "share of the bound")
-	if *wholeTable && f.fairness > 0 {
-		assert.GreaterOrEqual(f, fairness, f.fairness, "least to mean")
-	}
-	if f.Failed() || limited > 0 {
-		f.facts()
+	for _, r := range f.service.Requests() {
+		if r.StatusCode == http.StatusTooManyRequests {
+			f.Logf("429 after %v to worker %s", r.Time.Sub(f.start), r.Header.Get("X-Worker"))
+		}
 	}
 	return line
 }
 
 // leastToMean compares what the processes got of the whole windows. It is 0 if processes came and
 // went.
-func (f *fleet) leastToMean(succeeded []fake.Request) float64 {
-	whole := succeeded[:min(len(succeeded), wholeWindows()*f.limit)]
-	if len(f.gone) > f.processes || len(whole) == 0 {
+func (f *fleet) leastToMean() float64 {
+	if len(f.gone) > f.processes {
 		return 0
 	}
-	counts, least := map[string]int{}, len(whole)
-	for _, r := range whole {
-		counts[r.Header.Get("X-Worker")]++
-	}
-	for _, w := range f.gone {
-		least = min(least, counts[w.id()])
-	}
-	return float64(least*f.processes) / float64(len(whole))
+	least := slices.MinFunc(f.gone, func(a, b *worker) int { return a.done - b.done }).done
+	return float64(least*f.processes) / float64(max(1, min(f.done, f.windows*f.limit)))
 }
 
-// bound is the least time that the windows allow for n requests.
-func (f *fleet) bound(n int) time.Duration {
-	whole, callers := (n-1)/f.limit, f.processes*f.goroutines
-	rounds := (n - whole*f.limit + callers - 1) / callers
-	return f.start.Truncate(time.Second).Sub(f.start) + time.Duration(whole)*minute + time.Duration(rounds)*tableLatency
-}
-
-// facts logs which process sent what when: each 429, and the requests before the first.
-func (f *fleet) facts() {
-	requests := f.service.Requests()
-	first := slices.IndexFunc(requests, func(r fake.Request) bool { return r.StatusCode == http.StatusTooManyRequests })
-	for i, r := range requests {
-		if first >= 0 && (r.StatusCode != http.StatusOK || i > first-20 && i < first+20) {
-			f.Logf("%8.3f s worker %s: %d, %s left, Reset %s, Retry-After %q", r.Time.Sub(f.start).Seconds(),
-				r.Header.Get("X-Worker"), r.StatusCode, r.ResponseHeader.Get("X-RateLimit-Remaining"),
-				r.ResponseHeader.Get("X-RateLimit-Reset"), r.ResponseHeader.Get("Retry-After"))
-		}
-	}
-	for _, w := range f.gone {
-		for line := range strings.Lines(w.errors.String()) {
-			f.Logf("worker %s: %s", w.id(), line)
-		}
-	}
-	f.Logf("start %s", f.start.Format(time.RFC3339Nano))
+// bound is the least time that the windows allow for the requests.
+func (f *fleet) bound() time.Duration {
+	callers := f.processes * f.goroutines
+	rounds := (f.limit/2 + callers - 1) / callers
+	return f.start.Truncate(time.Second).Sub(f.start) + time.Duration(f.windows)*time.Minute + time.Duration(rounds)*meanLatency
 }

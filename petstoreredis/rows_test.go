@@ -1,10 +1,65 @@
 package petstoreredis_test
 
 import (
+	"sync"
+	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
+
+// What docs/scaling.md says of fleets: limiters with the default options, minutes of real time, and
+// all that may go wrong with the Redis that they share. A release runs it:
+//
+//	go test -v -count 1 -timeout 1h -parallel 8 -run OnRedisTable . -table
+//
+// Without -table, the rows that are brief run for one window, beside each other.
+func TestOnRedisTable(t *testing.T) {
+	var mu sync.Mutex
+	lines := map[string]string{}
+	t.Cleanup(func() {
+		for _, r := range rows() {
+			t.Log(lines[r.id()])
+		}
+	})
+	for _, r := range rows() {
+		if r.brief || *wholeTable {
+			t.Run(r.id(), func(t *testing.T) {
+				t.Parallel()
+				line := r.run(t)
+				mu.Lock()
+				defer mu.Unlock()
+				lines[r.id()] = line
+			})
+		}
+	}
+}
+
+// run runs a row on a real Redis, and returns its line of the table.
+func (r row) run(t *testing.T) string {
+	t.Helper()
+	windows := 2
+	if !*wholeTable { // one window, and other rows run beside it
+		windows, r.fairness, r.share = 1, 0, 0.9*r.share
+	}
+	f := newFleet(t, r, windows)
+	options := redis.UniversalOptions{}
+	if r.failover {
+		f.sentinel = newSentinel(t)
+		options.Addrs, options.MasterName = []string{f.sentinel.address}, sentinelMaster
+	} else {
+		f.redis = newRedisServer(t)
+		options.Addrs = []string{f.redis.address}
+	}
+	f.dial = func(k *link) redis.UniversalClient {
+		own := options
+		own.Dialer = k.dial
+		return redis.NewUniversalClient(&own)
+	}
+	f.run()
+	return f.check()
+}
 
 // rows is the table.
 func rows() []row {
@@ -135,25 +190,25 @@ func twice(f *fleet) {
 	for i, used := range []int{f.limit / 3, f.limit * 2 / 3} {
 		f.await(used)
 		for len(f.workers) > 0 {
-			f.pop().kill()
+			f.kill()
 		}
 		if i == 1 {
 			f.redis.do(f.T, "flushall")
 		}
-		begin(f.hire(f.processes))
+		f.hire(f.processes)
 	}
 }
 
-// rolling replaces one process after the other, by turns one that is told to stop and one that is
+// rolling replaces one process after the other, in turn one that is told to stop and one that is
 // killed.
 func rolling(f *fleet) {
 	for i := range f.processes {
 		f.await(f.limit * (i + 1) / 6)
-		begin(f.hire(1))
+		f.hire(1)
 		if i%2 == 0 {
 			f.dismiss()
 		} else {
-			f.pop().kill()
+			f.kill()
 		}
 	}
 }
@@ -161,7 +216,10 @@ func rolling(f *fleet) {
 // paused stops a process, and lets it go on in the middle of the next window.
 func paused(f *fleet) {
 	f.await(f.limit / 3)
-	signal(f.T, f.workers[0].Process, "STOP")
+	w := f.workers[0]
+	w.http.silent.Store(true)
+	w.toRedis.silent.Store(true)
 	wait(f.Context(), 10*time.Second)
-	signal(f.T, f.workers[0].Process, "CONT")
+	w.toRedis.silent.Store(false)
+	w.http.silent.Store(false)
 }
