@@ -6,11 +6,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // The values of -log.
@@ -18,9 +19,6 @@ const (
 	logText = "text"
 	logJSON = "json"
 )
-
-// redacted replaces texts that may be a key.
-const redacted = "[redacted]"
 
 // requestLog writes a line for each request of the service. No key is in it.
 type requestLog struct {
@@ -41,7 +39,9 @@ func withLog(srv *fakecontrol.Server, w io.Writer, format string) http.Handler {
 
 // ServeHTTP serves a request, and writes its line with status 0 if it got no response.
 func (l requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	o, token, begun := &observer{ResponseWriter: w}, bearer(r), time.Now()
+	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.Trim(token, " ")
+	o, begun := &observer{ResponseWriter: w}, time.Now()
 	defer func() { // the fake panics to break a connection
 		l.logger.LogAttrs(r.Context(), slog.LevelInfo, "request",
 			slog.String("method", l.srv.Redact(r.Method)),
@@ -55,12 +55,6 @@ func (l requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.srv.ServeHTTP(o, r)
 }
 
-// bearer returns the credentials of a request's Authorization header.
-func bearer(r *http.Request) string {
-	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.Trim(token, " ")
-}
-
 // key returns the id of a key, or a word for a request without a key that the fake knows.
 func (l requestLog) key(token string) any {
 	if token == "" {
@@ -72,29 +66,23 @@ func (l requestLog) key(token string) any {
 	return "unknown"
 }
 
-// path returns the path and query without any key. It replaces the keys that the fake knows, the
-// credentials of the request, which may be the key of a real service, and the values of parameters
-// that the service does not have, which may be anything.
+// path returns the path and query without any key: those that the fake knows, the credentials of the
+// request, which may be the key of a real service, and the values that no parameter of the service
+// has, which may be anything.
 func (l requestLog) path(u *url.URL, token string) string {
-	text := u.Path
-	var words []string
-	for name, values := range u.Query() {
-		for _, v := range values {
-			if name != "limit" && name != "status" || len(v) > len("available") {
-				v = redacted
+	text, query := u.Path, u.Query()
+	for name, values := range query {
+		for i, v := range values {
+			isLimit := name == "limit" && len(v) < len("100000")
+			if isStatus := name == "status" && petstore.PetStatus(v).Valid(); !isLimit && !isStatus {
+				values[i] = "redacted"
 			}
-			words = append(words, name+"="+v)
 		}
 	}
-	if len(words) > 0 {
-		slices.Sort(words)
-		text += "?" + strings.Join(words, "&")
+	if len(query) > 0 {
+		text += "?" + query.Encode()
 	}
-	text = l.srv.Redact(text)
-	if token != "" {
-		text = strings.ReplaceAll(text, token, redacted)
-	}
-	return text
+	return redact.Text(l.srv.Redact(text), token)
 }
 
 // observer is a ResponseWriter that records the response.

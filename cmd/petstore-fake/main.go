@@ -7,13 +7,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
 )
 
 const program = "petstore-fake"
@@ -22,11 +25,6 @@ const program = "petstore-fake"
 //
 //go:embed doc.go
 var documentation string
-
-func help() string {
-	comment, _, _ := strings.Cut(documentation, "package main")
-	return strings.ReplaceAll(regexp.MustCompile(`(?m)^// ?`).ReplaceAllString(comment, ""), "\t", "  ")
-}
 
 // The exit statuses.
 const (
@@ -57,10 +55,9 @@ func run(
 	case s.version:
 		fmt.Fprintf(stdout, "%s %s\n", program, petstore.Version)
 		return exitOK
-	}
-	if s.health {
+	case s.health:
 		err = checkHealth(localHost(s.addr.host, s.addr.port))
-	} else {
+	default:
 		err = serve(ctx, s, stdout, stderr)
 	}
 	if err != nil {
@@ -68,4 +65,24 @@ func run(
 		return exitFailed
 	}
 	return exitOK
+}
+
+func help() string {
+	comment, _, _ := strings.Cut(documentation, "package main")
+	return strings.ReplaceAll(regexp.MustCompile(`(?m)^// ?`).ReplaceAllString(comment, ""), "\t", "  ")
+}
+
+// checkHealth returns an error unless a program serves at a host and port.
+func checkHealth(host string) error {
+	// Not through a proxy. The image's health check allows 3 s.
+	c := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := c.Get("http://" + host + adminapi.Health)
+	if err != nil {
+		return fmt.Errorf("no response from %s: %w", host, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s responds with status %d", host, resp.StatusCode)
+	}
+	return nil
 }

@@ -152,7 +152,7 @@ func TestBanner(t *testing.T) {
 	t.Parallel()
 	s, err := readSettings([]string{"-key", "a-key==", "-plan", "enterprise:5,100"}, noEnv)
 	require.NoError(t, err)
-	text := banner(s, "127.0.0.1:4010")
+	text := banner(s, "http://127.0.0.1:4010")
 	assert.Contains(t, text, "http://"+"127.0.0.1:4010"+"/v1\n")
 	assert.Contains(t, text, "a-key== (plan enterprise:5,100)\n")
 	for _, route := range []string{"GET  /v1/pets ", "POST /v1/pets ", "GET  /v1/pets/{petId} ", "GET  /_fake/ "} {
@@ -169,6 +169,6 @@ func TestAnnounce(t *testing.T) {
 	s, err := readSettings(nil, noEnv)
 	require.NoError(t, err)
 	announce(s, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4010}, &stdout, &stderr)
-	assert.Equal(t, banner(s, "127.0.0.1:4010"), stdout.String())
+	assert.Equal(t, banner(s, "http://127.0.0.1:4010"), stdout.String())
 	assert.Empty(t, stderr.String())
 }

@@ -8,18 +8,15 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
-	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
-)
-
-// Bounds for clients that are slow or gone. The values are generous for a network of one machine.
-const (
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
-	maxHeader     = 64 << 10
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/adminapi"
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 )
 
 // grace is how long open requests may take after a signal: half of the 10 s after which docker stop
@@ -35,22 +32,12 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	i := newInstance(s, stderr)
 	defer i.close()
 	announce(s, l.Addr(), stdout, stderr)
-	hs := newServer(i, stderr)
-	hs.RegisterOnShutdown(i.admin.Page().Close) // no event stream ends by itself
-	if err := serveUntil(ctx, hs, l, i.srv); err != nil {
+	if err := i.serve(ctx, l, newServer(i, stderr)); err != nil || !s.strict {
 		return err
 	}
-	if s.strict {
-		return reportViolations(i.srv.Violations(), stderr)
-	}
-	return nil
-}
-
-// reportViolations writes the violations, and returns an error if there are any.
-func reportViolations(violations []fake.Violation, stderr io.Writer) error {
+	violations := i.srv.Violations()
 	for _, v := range violations {
-		fmt.Fprintf(stderr, "violation of %s by request %d (section %s): %s\n",
-			v.Rule, v.Seq, v.Section, v.Detail)
+		fmt.Fprintf(stderr, "violation of %s by request %d (section %s): %s\n", v.Rule, v.Seq, v.Section, v.Detail)
 	}
 	if len(violations) > 0 {
 		return fmt.Errorf("-strict: the clients are not well-behaved: %d violations", len(violations))
@@ -58,15 +45,12 @@ func reportViolations(violations []fake.Violation, stderr io.Writer) error {
 	return nil
 }
 
-// errWSAAddrInUse is EADDRINUSE of a socket on Windows; no other system has an error of this number.
-const errWSAAddrInUse = syscall.Errno(10048)
-
 // listen opens the port. Without -public it refuses a name that does not resolve to loopback.
 func listen(ctx context.Context, s settings) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", s.addr.String())
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, errWSAAddrInUse):
+	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("the address %s is in use; choose another one with -addr, such as"+
 			" -addr 127.0.0.1:0 for any free port", s.addr)
 	case err != nil:
@@ -81,12 +65,13 @@ func listen(ctx context.Context, s settings) (net.Listener, error) {
 	return l, nil
 }
 
+// newServer returns a server with generous bounds for clients that are slow or gone.
 func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 	hs := &http.Server{
 		Handler:           handler,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          log.New(stderr, program+": ", 0),
 		// The service handles OPTIONS * as well.
 		DisableGeneralOptionsHandler: true,
@@ -96,8 +81,9 @@ func newServer(handler http.Handler, stderr io.Writer) *http.Server {
 	return hs
 }
 
-// serveUntil serves until ctx ends, and then lets open requests end within grace.
-func serveUntil(ctx context.Context, hs *http.Server, l net.Listener, srv *fakecontrol.Server) error {
+// serve serves until ctx ends, and then lets open requests end within grace.
+func (i *instance) serve(ctx context.Context, l net.Listener, hs *http.Server) error {
+	hs.RegisterOnShutdown(i.admin.Page().Close) // no event stream ends by itself
 	requests, cancel := context.WithCancel(context.Background())
 	defer cancel() // ends the requests that still wait
 	hs.BaseContext = func(net.Listener) context.Context { return requests }
@@ -112,8 +98,52 @@ func serveUntil(ctx context.Context, hs *http.Server, l net.Listener, srv *fakec
 	defer stop()
 	if hs.Shutdown(stopping) != nil {
 		cancel()
-		srv.Close() // ends stalled responses
+		i.srv.Close() // ends stalled responses
 		_ = hs.Close()
 	}
 	return nil
+}
+
+// announce writes the banner to stdout. With port 0 stdout is for scripts: it gets only the port,
+// and stderr gets the banner.
+func announce(s settings, addr net.Addr, stdout, stderr io.Writer) {
+	w := stdout
+	host := addr.String()
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		host = localHost(tcp.IP.String(), tcp.AddrPort().Port())
+		if s.addr.port == 0 {
+			w = stderr
+			fmt.Fprintln(stdout, tcp.Port)
+		}
+	}
+	_, _ = io.WriteString(w, banner(s, "http://"+host)) // the program also serves if stdout is closed
+}
+
+// localHost returns the host and port of a listener as programs on the same machine call it.
+func localHost(host string, port uint16) string {
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}
+
+// banner returns the banner as one text, so that one write keeps its lines together in a log.
+func banner(s settings, origin string) string {
+	var keys strings.Builder
+	for _, k := range s.keys {
+		fmt.Fprintf(&keys, "  key       %s (plan %s)\n", k.Key, k.Plan)
+	}
+	return fmt.Sprintf(`%s %s: the Pet Store Service in memory
+
+  base URL  %s/v1
+%s  pets      %d
+
+  GET  /v1/pets          list pets (limit, status)
+  POST /v1/pets          add a pet
+  GET  /v1/pets/{petId}  one pet; deprecated, removed on 5 December 2030
+  GET  %s           the request page in a browser, the admin routes for curl
+
+  curl -H %s %[3]s/v1/pets
+`, program, petstore.Version, origin, &keys, len(s.pets), adminapi.Path,
+		replay.ShellQuote("Authorization: Bearer "+s.keys[0].Key))
 }

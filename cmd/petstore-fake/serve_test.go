@@ -69,13 +69,13 @@ func TestServer(t *testing.T) {
 		t.Parallel()
 		host := start(t).host
 		for text, want := range map[string]string{
-			"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                               "HTTP/1.1 200 OK",
-			"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                               "HTTP/1.1 403 Forbidden",
-			"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                                                "HTTP/1.1 403 Forbidden",
-			"GET /_fake/ HTTP/1.0\r\n\r\n":                                                                     "HTTP/1.0 403 Forbidden",
-			"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                                 "HTTP/1.1 404 Not Found",
-			"GET / HTTP/2.0\r\n\r\n":                                                                           "HTTP/1.1 505 HTTP Version Not Supported: unsupported protocol version",
-			fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", host, strings.Repeat("x", 2*maxHeader)): "HTTP/1.1 431 Request Header Fields Too Large",
+			"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                           "HTTP/1.1 200 OK",
+			"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                           "HTTP/1.1 403 Forbidden",
+			"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                                            "HTTP/1.1 403 Forbidden",
+			"GET /_fake/ HTTP/1.0\r\n\r\n":                                                                 "HTTP/1.0 403 Forbidden",
+			"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                             "HTTP/1.1 404 Not Found",
+			"GET / HTTP/2.0\r\n\r\n":                                                                       "HTTP/1.1 505 HTTP Version Not Supported: unsupported protocol version",
+			fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", host, strings.Repeat("x", 128<<10)): "HTTP/1.1 431 Request Header Fields Too Large",
 			"POST /_fake/clock HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\n" +
 				"Transfer-Encoding: chunked\r\n\r\n10\r\n{\"advance\":\"1s\"}\r\n0\r\n\r\n": "HTTP/1.1 200 OK",
 			"POST /_fake/reset HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n": "HTTP/1.1 204 No Content",

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
@@ -15,6 +16,10 @@ import (
 
 // Path is the path of the admin routes.
 const Path = "/_fake/"
+
+// Health is the path of the route for health checks. Requests to it may name any Host, as those of
+// orchestrators do.
+const Health = Path + "health"
 
 // maxBody bounds the body of an admin request, in bytes: 1 MiB, as for requests of the service.
 const maxBody = 1 << 20
@@ -87,4 +92,75 @@ func (a *API) noSuchRoute(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Allow", allow)
 	return httpjson.Errorf(http.StatusMethodNotAllowed,
 		"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow)
+}
+
+// route is an admin route, as the index lists it.
+type route struct {
+	Method  string `json:"method"`
+	Path    string `json:"path"`
+	About   string `json:"about"`
+	handler handler
+}
+
+const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+
+// routes returns the admin routes in the order in which they are listed.
+func (a *API) routes() []route {
+	const filters = "; filters: operation, method, status, key, fault, violation, text, before, since"
+	return []route{
+		{get, Path, "the request page for a browser, these routes for others", a.front},
+		{get, Health, "status 200 as soon as the program serves", ok(a.health)},
+		{get, "/_fake/openapi", "the service as an OpenAPI document (YAML)", a.openapi},
+		{post, "/_fake/reset", "puts everything back to the start of the program", ok(a.reset)},
+		{get, "/_fake/requests", "the journal" + filters + ", limit", a.listRequests},
+		{get, "/_fake/requests/{id}", "a request by its seq, with a curl command", ok(a.getRequest)},
+		{post, "/_fake/requests/{id}/repeat", "sends it again, with its key", ok(a.repeat)},
+		{del, "/_fake/requests", "clears the journal", ok(a.clearRequests)},
+		{get, "/_fake/har", "the journal as HTTP archive (HAR 1.2)" + filters, a.archive},
+		{get, "/_fake/events", "says when something changes, as server-sent events", a.page.Events},
+		{get, "/_fake/page", "what changes on the request page, as HTML", a.page.Parts},
+		{get, "/_fake/violations", "what a well-behaved client does not do", ok(a.violations)},
+		{get, "/_fake/pets", "the catalogue", ok(a.listPets)},
+		{post, "/_fake/pets", `{"name":"Rex","categoryId":1} adds a pet, an array several`, created(a.addPet)},
+		{get, "/_fake/keys", "the keys, with plans and windows", ok(a.listKeys)},
+		{post, "/_fake/keys", `{"key":"team-key-000001","plan":"pro"} adds a key`, created(a.addKey)},
+		{get, "/_fake/keys/{id}", "a key", ok(a.getKey)},
+		{del, "/_fake/keys/{id}", "revokes a key", ok(a.revokeKey)},
+		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, ok(field("plan", fakecontrol.ParsePlan, a.setPlan))},
+		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, ok(field("duration", spec.ParseDuration, a.ban))},
+		{del, "/_fake/keys/{id}/ban", "lifts its ban", ok(a.liftBan)},
+		{get, "/_fake/faults", "the faults, with how often each has struck", ok(a.listFaults)},
+		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault`, created(a.inject)},
+		{del, "/_fake/faults", "removes all faults", ok(a.removeFaults)},
+		{del, "/_fake/faults/{id}", "removes a fault", ok(a.removeFault)},
+		{get, "/_fake/clock", "the service's time", ok(a.clock)},
+		{post, "/_fake/clock", `{"advance":"1m"} moves it`, ok(field("advance", spec.ParseDuration, a.advance))},
+		{put, "/_fake/clock", `{"time":"2030-12-05T00:00:00Z"} sets it`, ok(field("time", spec.ParseTime, a.setClock))},
+	}
+}
+
+// front handles GET /_fake/: a browser gets the page, and a program the index.
+func (a *API) front(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Vary", "Accept")
+	// That of */* takes anything, as a program does.
+	if strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html") {
+		return a.page.Show(w, r)
+	}
+	httpjson.Write(w, http.StatusOK, struct {
+		Program string  `json:"program"`
+		Version string  `json:"version"`
+		BaseURL string  `json:"baseUrl"`
+		Routes  []route `json:"routes"`
+	}{"petstore-fake", petstore.Version, "http://" + r.Host + "/v1", a.routes()})
+	return nil
+}
+
+func (a *API) openapi(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/yaml")
+	_, _ = w.Write(a.doc) // an error says that the client is gone
+	return nil
+}
+
+func (a *API) health(*http.Request) (any, error) {
+	return map[string]string{"status": "ok", "version": petstore.Version}, nil
 }

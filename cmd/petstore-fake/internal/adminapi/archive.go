@@ -3,7 +3,6 @@ package adminapi
 import (
 	"encoding/base64"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -12,8 +11,6 @@ import (
 	"unicode/utf8"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/fake"
 )
 
@@ -23,20 +20,13 @@ type object = map[string]any
 
 // archive handles GET /_fake/har.
 func (a *API) archive(w http.ResponseWriter, r *http.Request) error {
-	query, err := httpjson.ReadQuery(r, journal.Parameters()...)
+	_, seqs, err := a.fitting(r)
 	if err != nil {
 		return err
 	}
-	fitting, err := a.fitting(query)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="petstore-fake.har"`)
-	_, _ = fmt.Fprintf(w, `{"log":{"version":"1.2","creator":{"name":"petstore-fake","version":%q},"entries":[`,
-		petstore.Version) // an error says that the client is gone
-	writeEach(w, a, fitting, func(one fake.Request) any { return archived("http://"+r.Host, one) })
-	_, _ = io.WriteString(w, "]}}\n")
+	begin := fmt.Sprintf(`{"log":{"version":"1.2","creator":{"name":"petstore-fake","version":%q},"entries":[`, petstore.Version)
+	a.writeList(w, begin, seqs, func(one fake.Request) any { return archived("http://"+r.Host, one) }, "]}}")
 	return nil
 }
 

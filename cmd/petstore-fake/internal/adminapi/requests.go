@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -65,65 +65,58 @@ func showBytes(b []byte) (text string, binary []byte) {
 	return "", b
 }
 
-// fitting returns the seqs of the requests that fit the filters of a query, oldest first.
-func (a *API) fitting(query url.Values) (seqs []int, err error) {
-	a.page.Journal.Update()
-	filter, err := journal.NewFilter(query)
-	if err != nil {
-		return nil, err
+// fitting returns the query of a request, which may have filters and other parameters, and the seqs
+// of the requests that fit them, oldest first.
+func (a *API) fitting(r *http.Request, others ...string) (query url.Values, seqs []int, err error) {
+	query, err = httpjson.ReadQuery(r, append(journal.Parameters(), others...)...)
+	filter, wrong := journal.NewFilter(query)
+	if err := cmp.Or(err, wrong); err != nil {
+		return nil, nil, err
 	}
+	a.page.Journal.Update()
 	for one := range a.page.Journal.NewestFirst() {
 		if filter.FitsStatus(one.Status) && a.page.Journal.Fits(filter, one.Seq) {
 			seqs = append(seqs, one.Seq)
 		}
 	}
 	slices.Reverse(seqs)
-	return seqs, nil
+	return query, seqs, nil
 }
 
-// The number of requests in a list by default, and at most.
-const (
-	defaultList = 100
-	maxList     = 10_000
-)
-
-// listRequests handles GET /_fake/requests. It encodes one request at a time: all together may be
-// as large as the journal.
+// listRequests handles GET /_fake/requests.
 func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
-	query, err := httpjson.ReadQuery(r, append(journal.Parameters(), "limit")...)
-	limit, wrongLimit := httpjson.ReadNumber("limit", query.Get("limit"), 1, maxList, defaultList)
-	fitting, wrongFilter := a.fitting(query)
-	if err := cmp.Or(err, wrongLimit, wrongFilter); err != nil {
+	query, seqs, err := a.fitting(r, "limit")
+	limit, wrong := httpjson.ReadNumber("limit", query.Get("limit"), 1, 10_000, 100)
+	if err := cmp.Or(err, wrong); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(w, `{"total":%d,"requests":[`, len(fitting)) // an error says that the client is gone
-	writeEach(w, a, fitting[max(len(fitting)-limit, 0):], func(one fake.Request) any { return a.showRequest(one) })
-	_, _ = io.WriteString(w, "]}\n")
+	begin := fmt.Sprintf(`{"total":%d,"requests":[`, len(seqs))
+	a.writeList(w, begin, seqs[max(len(seqs)-limit, 0):], func(one fake.Request) any { return a.showRequest(one) }, "]}")
 	return nil
 }
 
-// writeEach writes those of the requests that the journal still holds, with commas between them.
-func writeEach(w io.Writer, a *API, seqs []int, show func(fake.Request) any) {
-	separator := ""
+// writeList writes a list of those of the requests that the journal still holds. It encodes one
+// request at a time: all together may be as large as the journal.
+func (a *API) writeList(w http.ResponseWriter, begin string, seqs []int, show func(fake.Request) any, end string) {
+	const separator = ",\n"
+	w.Header().Set("Content-Type", "application/json")
 	for _, seq := range seqs {
-		one, ok := a.srv.Request(seq)
-		if !ok {
-			continue
+		if one, ok := a.srv.Request(seq); ok {
+			text, _ := json.Marshal(show(one)) // nothing in it cannot be encoded
+			if _, err := fmt.Fprintf(w, "%s%s", begin, text); err != nil {
+				return // the client is gone
+			}
+			begin = separator
 		}
-		text, _ := json.Marshal(show(one)) // nothing in it cannot be encoded
-		if _, err := fmt.Fprintf(w, "%s%s", separator, text); err != nil {
-			return // the client is gone
-		}
-		separator = ",\n"
 	}
+	_, _ = fmt.Fprintln(w, strings.TrimPrefix(begin, separator)+end)
 }
 
 // findRequest returns the request that the path of a request names. The page names the journal, too:
 // after a reset, the number belongs to another request.
 func (a *API) findRequest(r *http.Request) (fake.Request, error) {
 	query, err := httpjson.ReadQuery(r, "journal")
-	number := strconv.FormatInt(a.page.Journal.Update(), 10)
+	number := strconv.FormatInt(a.page.Journal.Update().Number, 10)
 	if at := query.Get("journal"); at != "" && at != number {
 		return fake.Request{}, httpjson.Errorf(http.StatusConflict,
 			"the journal was cleared since; this request is not in it")

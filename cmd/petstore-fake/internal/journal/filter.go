@@ -31,6 +31,15 @@ type condition = func(Entry) bool
 // Given reports whether anything is filtered.
 func (f Filter) Given() bool { return f.status != nil || f.others != nil }
 
+// Fits reports whether the request with a seq passes a filter, whatever its status.
+func (j *Journal) Fits(f Filter, seq int) bool {
+	if f.others == nil {
+		return true
+	}
+	e, ok := j.Entry(seq)
+	return ok && !slices.ContainsFunc(f.others, func(fits condition) bool { return !fits(e) })
+}
+
 // FitsStatus reports whether a status passes.
 func (f Filter) FitsStatus(status int) bool { return f.status == nil || f.status(status) }
 

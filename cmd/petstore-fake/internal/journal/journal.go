@@ -4,6 +4,7 @@ package journal
 
 import (
 	"hash/maphash"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -21,6 +22,41 @@ import (
 // minute for which the service tells clients to wait, and as long again for a backoff.
 const RetryGap = 2 * time.Minute
 
+// Entry is a request of the journal with what the other requests say about it.
+type Entry struct {
+	fake.Request
+
+	// Violations are the violations by this request.
+	Violations []fake.Violation
+	// Since is the time since the last request of the same key, negative if there is none.
+	Since time.Duration
+	// Next is the seq of the next request of the same key, 0 if there is none.
+	Next int
+	// Tries are the seqs of the tries of the same call, as far as can be guessed, and Try is the
+	// number of this one among them, from 1. A request that is the only try has none, and 0.
+	Tries []int
+	Try   int
+}
+
+// Summary is what is known of a request without reading its entry in the fake's journal.
+type Summary struct {
+	Seq    int
+	Key    int
+	Status int       // 0 while there is no response, or if there was none
+	Ended  time.Time // zero while there is no response
+	Reset  time.Time // the end of the key's window, zero if the response has none
+}
+
+// State is what is known of the journal as a whole.
+type State struct {
+	// Number is that of the journal: each process and each clearing begins another.
+	Number int64
+	// Dropped is how many requests the fake's journal has dropped for newer ones.
+	Dropped int
+	// Violations is the number of violations, those of requests that were dropped included.
+	Violations int
+}
+
 // record is what a request has besides its entry in the fake's journal.
 type record struct {
 	Summary
@@ -35,8 +71,8 @@ type record struct {
 // same key sent the same again after a 429, a 5xx or no whole response. That is a guess, since
 // nothing in a request says so.
 type call struct {
-	key int
-	sum uint64 // of method, path and body
+	key  int
+	hash uint64 // of method, path and body
 }
 
 // Journal is the journal of a fake with a record for each request. It is safe for concurrent use.
@@ -45,15 +81,14 @@ type Journal struct {
 	seed maphash.Seed
 
 	mu         sync.Mutex
-	number     int64 // of the journal: each process and each clearing begins another
-	begun      int   // seq of the first request since the journal was cleared
-	first      int   // seq of list[0]
+	number     int64
+	begun      int // seq of the first request since the journal was cleared
+	first      int // seq of list[0]
 	list       []record
-	open       map[int]bool   // requests without a response
 	lastOf     map[int]int    // the last request of each key
 	failed     map[call][]int // failures that have no retry yet, oldest first
 	rules      map[int][]fake.Violation
-	violations int // their number, those of dropped requests included
+	violations int
 }
 
 // New returns the journal of a fake that has no requests yet.
@@ -73,7 +108,7 @@ func (j *Journal) forget(begun int) {
 // restart removes all records; the seq of the next request is first.
 func (j *Journal) restart(first int) {
 	j.first, j.list = first, nil
-	j.open, j.lastOf, j.failed = make(map[int]bool), make(map[int]int), make(map[call][]int)
+	j.lastOf, j.failed = make(map[int]int), make(map[call][]int)
 }
 
 // Clear clears the fake's journal. Its requests count on, and its violations stay.
@@ -94,23 +129,59 @@ func (j *Journal) Restart() {
 	j.forget(1)
 }
 
-// Update reads the changes of the fake's journal, and returns the number of the journal.
-func (j *Journal) Update() (number int64) {
+// Update reads the changes of the fake's journal.
+func (j *Journal) Update() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.update()
-	return j.number
+	return State{j.number, j.first - j.begun, j.violations}
+}
+
+// Entry returns a request as of the last Update, and false if the journal does not hold it.
+func (j *Journal) Entry(seq int) (Entry, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r, found := j.srv.Request(seq)
+	one := j.find(seq)
+	if !found || one == nil {
+		return Entry{}, false
+	}
+	e := Entry{Request: r, Violations: j.rules[seq], Since: one.since, Next: one.next}
+	if one.tries != nil {
+		e.Tries = slices.Clip(*one.tries) // only ever appended to; a copy is long after thousands of refusals
+		at, _ := slices.BinarySearch(e.Tries, seq)
+		e.Try = at + 1
+	}
+	return e, true
+}
+
+// NewestFirst yields all requests as of the last Update. Entry, which copies a request, is for those
+// that are looked at.
+func (j *Journal) NewestFirst() iter.Seq[Summary] {
+	return func(yield func(Summary) bool) {
+		j.mu.Lock()
+		list := slices.Clone(j.list)
+		j.mu.Unlock()
+		for _, one := range slices.Backward(list) {
+			if !yield(one.Summary) {
+				return
+			}
+		}
+	}
 }
 
 // update is Update for a caller that holds mu.
 func (j *Journal) update() {
-	open := slices.Sorted(maps.Keys(j.open))
-	for _, seq := range open {
-		if r, ok := j.srv.Request(seq); ok {
-			j.settle(r)
+	changed := false
+	for i := range j.list {
+		if one := &j.list[i]; one.Ended.IsZero() {
+			changed = true
+			if r, ok := j.srv.Request(one.Seq); ok {
+				j.settle(one, r)
+			}
 		}
 	}
-	if arrived := j.arrivals(); len(open) == 0 && !arrived {
+	if arrived := j.arrivals(); !changed && !arrived {
 		return // no violation is added to a request after its response
 	}
 	j.trim()
@@ -144,33 +215,20 @@ func (j *Journal) arrivals() bool {
 
 // add appends a request.
 func (j *Journal) add(r fake.Request) {
-	one := record{
-		Summary: Summary{Seq: r.Seq, Key: r.Key}, call: call{key: r.Key, sum: j.sum(r)}, arrived: r.Time, since: -1,
-	}
+	one := record{Summary: Summary{Seq: r.Seq, Key: r.Key}, arrived: r.Time, since: -1}
+	one.call = call{r.Key, maphash.Comparable(j.seed, [3]string{r.Method, r.Path, string(r.Body)})}
 	if before := j.find(j.lastOf[r.Key]); before != nil && r.Key != 0 {
 		one.since, before.next = r.Time.Sub(before.arrived), r.Seq
 	}
 	j.lastOf[r.Key] = r.Seq
-	one.tries = j.retried(r.Seq, one)
+	one.tries = j.retried(one)
 	j.list = append(j.list, one)
-	j.open[r.Seq] = true
-	j.settle(r)
-}
-
-// sum returns a digest of what is the same in every try of a call.
-func (j *Journal) sum(r fake.Request) uint64 {
-	var h maphash.Hash
-	h.SetSeed(j.seed)
-	for _, part := range []string{r.Method, " ", r.Path, " "} {
-		_, _ = h.WriteString(part) // it cannot fail
-	}
-	_, _ = h.Write(r.Body)
-	return h.Sum64()
+	j.settle(&j.list[len(j.list)-1], r)
 }
 
 // retried returns the tries that a request belongs to: those of the oldest failure of the same call
 // that nothing has retried yet. It returns nil if there is none.
-func (j *Journal) retried(seq int, one record) (found *[]int) {
+func (j *Journal) retried(one record) (found *[]int) {
 	waiting := j.failed[one.call]
 	for len(waiting) > 0 && one.arrived.Sub(j.find(waiting[0]).Ended) > RetryGap {
 		waiting = waiting[1:]
@@ -179,24 +237,26 @@ func (j *Journal) retried(seq int, one record) (found *[]int) {
 	if len(waiting) > 0 && !j.find(waiting[0]).Ended.After(one.arrived) {
 		failure := j.find(waiting[0])
 		if failure.tries == nil {
-			failure.tries = &[]int{waiting[0]}
+			failure.tries = &[]int{failure.Seq}
 		}
-		*failure.tries = append(*failure.tries, seq)
+		*failure.tries = append(*failure.tries, one.Seq)
 		found, waiting = failure.tries, waiting[1:]
 	}
-	if j.failed[one.call] = waiting; len(waiting) == 0 {
-		delete(j.failed, one.call)
-	}
+	j.keepFailed(one.call, waiting)
 	return found
 }
 
+func (j *Journal) keepFailed(c call, waiting []int) {
+	if j.failed[c] = waiting; len(waiting) == 0 {
+		delete(j.failed, c)
+	}
+}
+
 // settle records the response of a request, if there is one.
-func (j *Journal) settle(r fake.Request) {
-	one := j.find(r.Seq)
-	if one == nil || Pending(r) {
+func (j *Journal) settle(one *record, r fake.Request) {
+	if Pending(r) {
 		return
 	}
-	delete(j.open, r.Seq)
 	one.Status, one.Ended = r.StatusCode, r.Time.Add(r.Duration)
 	one.Reset = headers.RateLimit(r.ResponseHeader).Reset
 	if r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 || cutOff(r) {
@@ -216,22 +276,19 @@ func cutOff(r fake.Request) bool {
 
 // trim removes the records of requests that the fake's journal has dropped.
 func (j *Journal) trim() {
-	if _, ok := j.srv.Request(j.first); ok {
-		return // most often
-	}
 	gone := sort.Search(len(j.list), func(i int) bool {
 		_, ok := j.srv.Request(j.first + i)
 		return ok
 	})
-	j.first, j.list = j.first+gone, j.list[gone:]
-	for c, waiting := range j.failed {
-		waiting = slices.DeleteFunc(waiting, func(seq int) bool { return seq < j.first })
-		if j.failed[c] = waiting; len(waiting) == 0 {
-			delete(j.failed, c)
-		}
+	if gone == 0 {
+		return // most often
 	}
-	maps.DeleteFunc(j.open, func(seq int, _ bool) bool { return seq < j.first })
-	maps.DeleteFunc(j.rules, func(seq int, _ []fake.Violation) bool { return seq < j.first })
+	j.first, j.list = j.first+gone, j.list[gone:]
+	dropped := func(seq int) bool { return seq < j.first }
+	for c, waiting := range j.failed {
+		j.keepFailed(c, slices.DeleteFunc(waiting, dropped))
+	}
+	maps.DeleteFunc(j.rules, func(seq int, _ []fake.Violation) bool { return dropped(seq) })
 }
 
 // find returns the record of a request, nil if there is none. The caller holds mu.

@@ -30,17 +30,16 @@ type state struct {
 	Origin   string
 	Port     string
 	Now      time.Time
-	Journal  int64  // the number of the journal
+	Journal  journal.State
 	Text     string // what is to be found
 	Filtered bool
 
-	Rows                []row
-	OneKey              bool // whether all rows have the same sender
-	Fit, Total, Dropped int  // requests
-	Kinds               [len(kinds)]kindCount
-	Violations          int
-	First               string // a command for a first request, while there is none
-	Detail              *detail
+	Rows       []row
+	OneKey     bool // whether all rows have the same sender
+	Fit, Total int  // requests
+	Kinds      [len(kinds)]kindCount
+	First      string // a command for a first request, while there is none
+	Detail     *detail
 
 	Ahead       time.Duration
 	Active      int // faults
@@ -75,7 +74,7 @@ func (p *Page) state(r *http.Request) (*state, error) {
 	s := &state{
 		layout: p.layout, page: p, Version: petstore.Version, Origin: "http://" + r.Host, Now: p.srv.Now(),
 		Port: (&url.URL{Host: r.Host}).Port(), Journal: p.Journal.Update(), Text: query.Get("text"),
-		Violations: p.Journal.Violations(), Dropped: p.Journal.Dropped(), Ahead: p.Ahead(),
+		Ahead:       p.Ahead(),
 		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fakecontrol.Operations(),
 	}
 	senders := s.addKeys(key)
