@@ -1,9 +1,7 @@
 package petstore_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
+	"cmp"
 	"maps"
 	"os"
 	"path"
@@ -64,15 +62,16 @@ var (
 // and name tests and steps of .ci/run that exist. The step readme runs the program of the README.
 func TestDocsNames(t *testing.T) {
 	t.Parallel()
-	compiled, declared := "", texts(t, ".go")
-	for _, file := range slices.Sorted(maps.Keys(declared)) {
-		compiled += unindented(declared[file])
+	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	var compiled string
+	for _, text := range texts(t, ".go") {
+		compiled += words(text) + "\n"
 	}
 	steps, err := os.ReadFile(".ci/run")
 	require.NoError(t, err)
 	for file, text := range texts(t, ".md") {
 		for _, block := range goBlock.FindAllStringSubmatch(text, -1) {
-			known := strings.HasPrefix(block[1], "package main") || strings.Contains(compiled, unindented(block[1]))
+			known := strings.HasPrefix(block[1], "package main") || strings.Contains(compiled, words(block[1]))
 			assert.True(t, known, "no Go file has the code of %s:\n%s", file, block[1])
 		}
 		for _, name := range testName.FindAllString(text, -1) {
@@ -86,80 +85,33 @@ func TestDocsNames(t *testing.T) {
 	}
 }
 
-// unindented returns a text without white space at the ends of its lines.
-func unindented(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(strings.TrimSpace(line) + "\n")
-	}
-	return b.String()
-}
-
-// docLink is a link of a comment to an exported name: [Name], [Type.Method], [pkg.Name].
-var docLink = regexp.MustCompile(`\[\*?(?:([a-z]\w*)\.)?([A-Z]\w*(?:\.[A-Z]\w*)?)\](?:[^(:]|$)`)
+var (
+	packageName = regexp.MustCompile(`(?m)^package (\w+)`)
+	comment     = regexp.MustCompile(`(?m)^\s*//(.*)`)
+	// docLink is a link of a comment to an exported name: [Name], [Type.Method], [pkg.Name].
+	docLink = regexp.MustCompile(`\[\*?(?:([a-z]\w*)\.)?([A-Z]\w*(?:\.[A-Z]\w*)?)\](?:[^(:]|$)`)
+	// declared is a name that a line declares: a function, a method, or what begins a line, as
+	// types, constants, fields and the methods of an interface do.
+	declared = regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |const |var |\t+)([A-Z]\w*)`)
+)
 
 // TestDocsCommentLinks finds links of comments to names that do not exist: go doc shows them as text.
 func TestDocsCommentLinks(t *testing.T) {
 	t.Parallel()
-	names, files := map[string]map[string]bool{}, map[string]*ast.File{} // by package
-	for file, text := range texts(t, ".go") {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
-		require.NoError(t, err)
-		if !strings.HasSuffix(file, "_test.go") {
-			files[file] = parsed
-			pkg := parsed.Name.Name
-			if names[pkg] == nil {
-				names[pkg] = map[string]bool{}
-			}
-			declare(parsed, names[pkg])
+	names, files := map[string][]string{}, texts(t, ".go")
+	maps.DeleteFunc(files, func(file, _ string) bool { return strings.HasSuffix(file, "_test.go") })
+	for _, text := range files {
+		pkg := packageName.FindStringSubmatch(text)[1]
+		for _, name := range declared.FindAllStringSubmatch(text, -1) {
+			names[pkg] = append(names[pkg], name[1])
 		}
 	}
-	for file, parsed := range files {
-		for _, group := range parsed.Comments {
-			for _, match := range docLink.FindAllStringSubmatch(group.Text(), -1) {
-				pkg := match[1]
-				if pkg == "" {
-					pkg = parsed.Name.Name
-				}
-				if ours := names[pkg]; ours != nil {
-					assert.True(t, ours[match[2]], "%s links to nothing: %s", file, match[0])
-				}
-			}
-		}
-	}
-}
-
-// declare adds the names that a file declares, with Type.Method and Type.Field.
-func declare(file *ast.File, names map[string]bool) {
-	for _, decl := range file.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok {
-			name := f.Name.Name
-			if f.Recv != nil {
-				receiver := f.Recv.List[0].Type
-				if star, ok := receiver.(*ast.StarExpr); ok {
-					receiver = star.X
-				}
-				if id, ok := receiver.(*ast.Ident); ok {
-					name = id.Name + "." + name
-				}
-			}
-			names[name] = true
-			continue
-		}
-		for node := range ast.Preorder(decl) {
-			switch node := node.(type) {
-			case *ast.ValueSpec:
-				for _, id := range node.Names {
-					names[id.Name] = true
-				}
-			case *ast.TypeSpec:
-				names[node.Name.Name] = true
-				for field := range ast.Preorder(node.Type) {
-					if field, ok := field.(*ast.Field); ok {
-						for _, id := range field.Names {
-							names[node.Name.Name+"."+id.Name] = true
-						}
-					}
+	for file, text := range files {
+		for _, line := range comment.FindAllStringSubmatch(text, -1) {
+			for _, link := range docLink.FindAllStringSubmatch(line[1], -1) {
+				ours, found := names[cmp.Or(link[1], packageName.FindStringSubmatch(text)[1])]
+				for name := range strings.SplitSeq(link[2], ".") {
+					assert.True(t, !found || slices.Contains(ours, name), "%s links to nothing: %s", file, link[0])
 				}
 			}
 		}

@@ -58,20 +58,6 @@ func ExampleClient_CreatePet_errors() {
 	// not sent: try again in 1m30s
 }
 
-// If the wait would exceed WithMaxWait, the call fails immediately.
-func ExampleRateLimitError() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client(petstore.WithMaxWait(time.Minute))
-	server.Inject(fake.Fault{Status: http.StatusTooManyRequests, RetryAfter: "3600"})
-
-	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if e, ok := errors.AsType[*petstore.RateLimitError](err); ok {
-		fmt.Println("come back in", time.Until(e.RetryAt).Round(time.Minute))
-	}
-	// Output: come back in 1h0m0s
-}
-
 func ExampleArgumentError() {
 	client, err := petstore.NewClient("https://petstore.example.com/v1", "my-api-key")
 	if err != nil {
@@ -80,39 +66,6 @@ func ExampleArgumentError() {
 	_, err = client.ListPets(context.Background(), petstore.ListPetsParams{Limit: 101}) // nothing is sent
 	fmt.Println(err)
 	// Output: petstore: listPets: Limit: must be 1 to 100, or 0 for the service's default
-}
-
-func ExampleResponseError() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client()
-	server.Inject(fake.Fault{
-		Status: http.StatusOK,
-		Header: http.Header{"Content-Type": {"text/html"}},
-		Body:   []byte("<h1>Please log in</h1>"),
-	})
-
-	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if e, ok := errors.AsType[*petstore.ResponseError](err); ok {
-		fmt.Println(e.StatusCode, e.Reason)
-	}
-	// Output: 200 Content-Type is "text/html", not application/json
-}
-
-func ExampleTransportError() {
-	server := fake.NewServer()
-	defer server.Close()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(errors.New("shutting down"))
-
-	_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
-	if e, ok := errors.AsType[*petstore.TransportError](err); ok {
-		fmt.Println(e.Attempts, errors.Is(err, petstore.ErrNotSent), errors.Is(err, context.Canceled))
-	}
-	fmt.Println(err)
-	// Output:
-	// 0 true true
-	// petstore: listPets: context canceled: shutting down
 }
 
 // A handler does not let its own clients wait for the rate limit: it responds when to try again.

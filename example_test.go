@@ -281,8 +281,3 @@ func ExampleWithTrace() {
 	// waits for backoff
 	// listPets took 2 requests, error: <nil>
 }
-
-func ExamplePetStatus_Valid() {
-	fmt.Println(petstore.PetStatusSold.Valid(), petstore.PetStatus("adopted").Valid())
-	// Output: true false
-}
