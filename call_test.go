@@ -2,8 +2,10 @@ package petstore_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -102,4 +104,21 @@ func TestDoStaysBelowTheBaseURL(t *testing.T) {
 	_, err = client.Do(t.Context(), "POST", "pets", nil, struct{}{})
 	require.ErrorIs(t, err, petstore.ErrInvalidArgument)
 	assert.Empty(t, service.sent())
+}
+
+func TestDoKeepsWhatIsEscapedAndTheBody(t *testing.T) {
+	const body = `{"id":7,"name":"Rex","categoryId":3,"tag":"good"}`
+	client, service := scripted(t, []responder{status(200, body)})
+	for _, text := range []string{"7;admin=true", "a,b", "a:b", "a@b", "a+b", "a=b", "a&b", "a$b", "ä ö"} {
+		var raw json.RawMessage
+		_, err := client.Do(t.Context(), http.MethodGet, "pets/"+url.PathEscape(text)+"?q=1%2C2", nil, &raw)
+		require.NoError(t, err)
+		assert.Equal(t, body, string(raw))
+		sent := service.sent()
+		assert.Equal(t, "https://service.test/v1/pets/"+url.PathEscape(text)+"?q=1%2C2", sent[len(sent)-1].url)
+	}
+	var unchanged []byte
+	_, err := client.Do(t.Context(), http.MethodGet, "pets/7", nil, &unchanged)
+	require.NoError(t, err)
+	assert.Equal(t, body, string(unchanged))
 }

@@ -275,18 +275,20 @@ func TestForeignErrors(t *testing.T) {
 }
 
 func TestErrTimeout(t *testing.T) {
-	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
-	for name, opts := range map[string][]petstore.Option{
-		"attempt timed out after 3s":                       {once, petstore.WithAttemptTimeout(3 * time.Second)},
-		"context deadline exceeded: WithCallTimeout of 3s": {once, petstore.WithCallTimeout(3 * time.Second)},
+	for text, opt := range map[string]petstore.Option{
+		"attempt timed out after 3s":                       petstore.WithAttemptTimeout(3 * time.Second),
+		"context deadline exceeded: WithCallTimeout of 3s": petstore.WithCallTimeout(3 * time.Second),
 	} {
-		virtual(t, name, func(t *testing.T) {
-			client, _ := scripted(t, []responder{hangs}, opts...)
-			err := list(client)
+		virtual(t, text, func(t *testing.T) {
+			client, service := scripted(t, []responder{hangs}, opt)
+			err := create(client)
 			require.ErrorIs(t, err, petstore.ErrTimeout)
+			require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			assert.Equal(t, strings.Contains(text, "Call"), errors.Is(err, context.DeadlineExceeded))
 			timeout, ok := errors.AsType[net.Error](err)
 			assert.True(t, ok && timeout.Timeout())
-			assert.ErrorContains(t, err, name)
+			assert.ErrorContains(t, err, text)
+			assert.Len(t, service.sent(), 1)
 		})
 	}
 	virtual(t, "the caller's deadline is not ours, and the text says how long the service was silent", func(t *testing.T) {

@@ -1,14 +1,10 @@
 package petstore_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,44 +140,20 @@ func TestCancel(t *testing.T) {
 }
 
 func TestWithAttemptTimeout(t *testing.T) {
-	virtual(t, "is not the caller's deadline", func(t *testing.T) {
-		client, _ := scripted(t, []responder{hangs, hangs, success("listPets")}, petstore.WithAttemptTimeout(3*time.Second))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		result, err := client.ListPets(ctx, petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, 3, result.Attempts)
-
-		client, service := scripted(t, []responder{hangs}, petstore.WithAttemptTimeout(3*time.Second))
-		_, err = client.CreatePet(ctx, newPet())
-		assert.Len(t, service.sent(), 1)
-		require.NotErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorIs(t, err, petstore.ErrOutcomeUnknown)
-		timeout, ok := errors.AsType[net.Error](err)
-		assert.True(t, ok && timeout.Timeout() || strings.Contains(err.Error(), "timed out after 3s"), "%v", err)
-	})
-	virtual(t, "does not limit a wait", func(t *testing.T) {
-		client, _ := scripted(t, []responder{status(429, ``, "Retry-After: 60"), success("createPet")}, petstore.WithAttemptTimeout(time.Second))
-		result, err := client.CreatePet(t.Context(), newPet())
-		require.NoError(t, err)
-		assert.Equal(t, 2, result.Attempts)
-	})
-}
-
-func TestWithAttemptTimeoutDrippingBody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		srv.Inject(fake.Fault{Wire: fake.WireDrip, Times: fake.Forever, Body: bytes.Repeat([]byte(" "), 1000)}) // for 100 seconds
-		client := srv.Client(petstore.WithLimiter(nil), petstore.WithAttemptTimeout(2*time.Second))
-		start := time.Now()
-		require.ErrorIs(t, create(client), petstore.ErrOutcomeUnknown)
-		assert.Equal(t, 2*time.Second, time.Since(start), "a create has one attempt")
-
-		start = time.Now()
-		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithCallTimeout(3*time.Second))
-		require.Error(t, err)
-		assert.Equal(t, 3*time.Second, time.Since(start), "the call's timeout ends the second attempt of a list")
-	})
+	for name, c := range map[string]struct{ ofClient, ofAttempt time.Duration }{
+		"limits attempts, not waits":                {0, 2 * time.Second},
+		"and so does the Timeout of WithHTTPClient": {2 * time.Second, time.Hour},
+	} {
+		virtual(t, name, func(t *testing.T) {
+			s := &service{responders: []responder{hangs, status(429, ``, "Retry-After: 60"), success("listPets")}}
+			hc := &http.Client{Transport: s, Timeout: c.ofClient}
+			client := newClient(t, nil, testKey, petstore.WithHTTPClient(hc), petstore.WithAttemptTimeout(c.ofAttempt))
+			require.NoError(t, list(client))
+			require.Len(t, s.sent(), 3)
+			assert.Less(t, s.sent()[1].at.Sub(s.sent()[0].at), 3*time.Second)
+			assert.Equal(t, &http.Client{Transport: s, Timeout: c.ofClient}, hc, "it is the caller's")
+		})
+	}
 }
 
 func TestWithCallTimeout(t *testing.T) {
@@ -202,61 +174,24 @@ func TestWithCallTimeout(t *testing.T) {
 	})
 }
 
-func TestWithHTTPClientCookies(t *testing.T) {
-	service := &service{responders: []responder{status(200, `[]`, "Set-Cookie: route=b7")}}
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{Jar: jar, Transport: service}))
-	require.NoError(t, err)
-	require.NoError(t, list(client))
-	require.NoError(t, list(client))
-	assert.Equal(t, "route=b7", service.sent()[1].header.Get("Cookie"))
-}
-
-func TestWithHTTPClientIncompleteResponse(t *testing.T) {
-	client, service := scripted(t, []responder{
-		func(*http.Request) (*http.Response, error) { return nil, nil },
-		func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: http.StatusNotFound}, nil
-		},
-	})
-	require.ErrorContains(t, list(client), "the transport returned neither a response nor an error")
-	require.ErrorContains(t, list(client), "404 Not Found")
-	assert.Len(t, service.sent(), 2, "a retry would fail in the same way")
-}
-
 func TestWithHTTPClientUnwrap(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	client, err := petstore.NewClient("https://service.test/v1", testKey,
-		petstore.WithHTTPClient(&http.Client{Transport: wrapped{new(http.Transport), cancel}}))
-	require.NoError(t, err)
-	_, err = client.CreatePet(ctx, petstore.NewPet{Name: "Rex"})
+	client := newClient(t, wrapped{new(http.Transport), cancel}, testKey)
+	_, err := client.CreatePet(ctx, newPet())
 	require.ErrorIs(t, err, context.Canceled)
 	assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "the transport did not ask for a connection")
 }
 
-func TestWithHTTPClientTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		service := &service{responders: []responder{hangs, status(429, ``, "Retry-After: 60"), success("listPets")}}
-		client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithLimiter(nil),
-			petstore.WithHTTPClient(&http.Client{Transport: service, Timeout: 2 * time.Second}))
-		require.NoError(t, err)
-		result, err := client.ListPets(t.Context(), petstore.ListPetsParams{})
-		require.NoError(t, err)
-		assert.Equal(t, 3, result.Attempts)
-		gap := service.sent()[1].at.Sub(service.sent()[0].at)
-		assert.Less(t, gap, 3*time.Second)
-	})
+// wrapped calls before, and then sends the request.
+type wrapped struct {
+	http.RoundTripper
+	before func()
 }
 
-func TestWithHTTPClient(t *testing.T) {
-	hc := &http.Client{Transport: &service{responders: []responder{status(200, `[]`)}}, Timeout: time.Second}
-	before := *hc
-	client, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(hc))
-	require.NoError(t, err)
-	require.NoError(t, list(client))
-	assert.Equal(t, before.Transport, hc.Transport)
-	assert.Nil(t, hc.CheckRedirect)
-	assert.Equal(t, time.Second, hc.Timeout)
+func (w wrapped) Unwrap() http.RoundTripper { return w.RoundTripper }
+
+func (w wrapped) RoundTrip(req *http.Request) (*http.Response, error) {
+	w.before()
+	return w.RoundTripper.RoundTrip(req)
 }

@@ -147,19 +147,6 @@ func TestRedact(t *testing.T) {
 	})
 }
 
-// wrapped calls before, and then sends the request.
-type wrapped struct {
-	http.RoundTripper
-	before func()
-}
-
-func (w wrapped) Unwrap() http.RoundTripper { return w.RoundTripper }
-
-func (w wrapped) RoundTrip(req *http.Request) (*http.Response, error) {
-	w.before()
-	return w.RoundTripper.RoundTrip(req)
-}
-
 func TestWithTransport(t *testing.T) {
 	t.Parallel()
 	loopback.Need(t)
