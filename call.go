@@ -42,7 +42,6 @@ type progress struct {
 	seen Call // what other goroutines read; only the goroutine of the call changes it
 
 	free     atomic.Int64          // time in the current Acquire that WithMaxWait does not count, in ns
-	waiting  atomic.Bool           // the call counts in Client.waiting
 	asked    time.Time             // when the call asked the limiter first
 	last     *attempt              // nil before the first
 	sent     int                   // requests that may have been written
@@ -211,15 +210,11 @@ func endOf(ctx context.Context) error { return deadline.EndOf(ctx, concluding[:3
 // functions.
 func (k *call) startWait(w Wait) (done func(free time.Duration)) {
 	begun := time.Now()
-	if !k.progress.waiting.Swap(true) {
-		k.client.waiting.Add(1)
-	}
 	var ended atomic.Bool
 	end := func(free time.Duration) {
 		if ended.Swap(true) {
 			return
 		}
-		k.stopWaiting()
 		k.progress.free.Add(int64(max(0, free)))
 		w.Call, w.Duration = k.describe(), time.Since(begun)
 		k.client.trace.WaitDone(k.ctx, w)
@@ -232,11 +227,4 @@ func (k *call) startWait(w Wait) (done func(free time.Duration)) {
 	w.Call, w.Duration = k.describe(), 0
 	k.client.trace.WaitStart(k.ctx, w)
 	return end
-}
-
-// stopWaiting ends the wait of the call in LimitInfo.Waiting.
-func (k *call) stopWaiting() {
-	if k.progress.waiting.Swap(false) {
-		k.client.waiting.Add(-1)
-	}
 }

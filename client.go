@@ -28,7 +28,6 @@ type Client struct {
 	rotates bool                   // key calls the function of WithAPIKeyFunc
 	used    atomic.Pointer[string] // Call.KeyID of the key that was used last
 	keys    keys
-	waiting atomic.Int64 // number of calls that wait
 	traces  []*ClientTrace
 	trace   ClientTrace // calls the functions of all traces, but for CallStart
 }

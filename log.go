@@ -153,7 +153,7 @@ func (l *clientLog) opened(ctx context.Context, info LimitInfo) {
 
 func limitAttrs(info LimitInfo) []slog.Attr {
 	attrs := known(slog.String("scope", string(info.Scope)), slog.Time("until", info.Until))
-	return append(attrs, slog.Int("waiting", info.Waiting), slog.String("key_id", info.Call.KeyID))
+	return append(attrs, slog.String("key_id", info.Call.KeyID))
 }
 
 // The groups of errors have the same names for the same attributes. TestLogValueFields compares

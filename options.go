@@ -37,9 +37,9 @@ func WithHTTPClient(hc *http.Client) Option {
 //	                                       retry_after error
 //	petstore: waiting               Debug  reason until waiting
 //	petstore: outcome unknown       Warn   duration error; the pet may have been created
-//	petstore: rate limit closed     Warn   scope until waiting key_id; once for each lockout,
+//	petstore: rate limit closed     Warn   scope until key_id; once for each lockout,
 //	                                       but for the minute's once in an hour
-//	petstore: rate limit open again Info   scope until waiting key_id; once for each lockout
+//	petstore: rate limit open again Info   scope until key_id; once for each lockout
 //	petstore: deprecated operation  Warn   removal instead; once for each client
 //	petstore: other processes use the key
 //	                                Warn   cure; once for each key

@@ -20,12 +20,6 @@ var errSameKey = errors.New("petstore: there is no other key")
 // admit waits until a may be sent: it gets the key, and a permit of the limiter. After an error
 // there is no permit.
 func (a *attempt) admit() error {
-	admitted := false
-	defer func() {
-		if !admitted { // also after a panic of the user's limiter or function
-			a.release(Observation{})
-		}
-	}()
 	k := a.call
 	p := &k.progress
 	for {
@@ -38,7 +32,8 @@ func (a *attempt) admit() error {
 		// The limiter may be the user's own and ignore Retry-After, or there may be no limiter.
 		wait := p.plan.NotBefore.Sub(a.ready)
 		if wait <= 0 {
-			break
+			p.record(func(seen *Call) { seen.Attempt++ })
+			return nil
 		}
 		a.release(Observation{})
 		if err := k.sleep(wait); err != nil {
@@ -46,9 +41,6 @@ func (a *attempt) admit() error {
 		}
 		p.record(func(seen *Call) { seen.Waited += wait })
 	}
-	admitted = true
-	p.record(func(seen *Call) { seen.Attempt++ })
-	return nil
 }
 
 // release releases the permit and reports the outcome of the request. Further calls have no effect.
@@ -109,7 +101,6 @@ func (a *attempt) acquire() error {
 	a.lockouts = a.keyState.lockout.count.Load()
 	if limiter := k.client.shared.config.limiter; limiter != nil {
 		p.free.Store(0)
-		defer k.stopWaiting() // if the limiter panics, or forgets to
 		if p.asked.IsZero() {
 			p.asked = asked
 		}
@@ -131,7 +122,11 @@ func (a *attempt) acquire() error {
 	a.ready = time.Now()
 	waited := max(0, a.ready.Sub(asked)-time.Duration(p.free.Load()))
 	p.record(func(seen *Call) { seen.Waited += waited })
-	return k.ended() // even if the permit came at the same time
+	ended := k.ended()
+	if ended != nil { // even if the permit came at the same time
+		a.release(Observation{})
+	}
+	return ended
 }
 
 // reportRefusal reports to the traces that the limiter has refused a.

@@ -199,11 +199,6 @@ func (a *attempt) observe(resp *http.Response) {
 	}
 }
 
-// drainBytes is how much of a body past its limit is read and dropped. net/http can use a
-// connection again only if its body was read to the end; a new connection costs less than reading
-// 64 KiB more.
-const drainBytes = 64 << 10
-
 // readBody reads the body up to its limit and closes it.
 func (a *attempt) readBody(resp *http.Response) (err error) {
 	defer func() { _ = resp.Body.Close() }() // after a complete read, Close cannot report a lost byte
@@ -213,8 +208,8 @@ func (a *attempt) readBody(resp *http.Response) (err error) {
 	}
 	a.tooLarge, err = a.buffer.Fill(resp.Body, resp.ContentLength, shared.config.maxResponseBytes)
 	a.body = a.buffer.Bytes
-	if a.tooLarge {
-		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
+	if a.tooLarge { // net/http uses a connection again only if the body was read; a new one costs less than 64 KiB more
+		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	}
 	return err
 }

@@ -81,8 +81,6 @@ type LimitInfo struct {
 	Scope LimitScope
 	// Until is the time at which the limit opens, by the local clock; zero if not known.
 	Until time.Time
-	// Waiting is the number of the client's calls that wait now.
-	Waiting int
 }
 
 // Call describes the API call that a request belongs to. A transport, a [Limiter], the function of
@@ -219,7 +217,7 @@ func (a *attempt) reportLimit() {
 	default:
 		info, ended := a.keyState.lockout.open(a.ready, a.response.RateLimit.Remaining, a.lockouts)
 		if ended {
-			info.Call, info.Waiting = a.call.describe(), int(c.waiting.Load())
+			info.Call = a.call.describe()
 			c.trace.LimitOpened(a.call.ctx, info)
 		}
 	}
@@ -229,7 +227,7 @@ func (a *attempt) reportLimit() {
 // its key. left is what the limit had left for a refusal, else -1.
 func (a *attempt) reportLockout(info LimitInfo, left int) {
 	c := a.call.client
-	info.Call, info.Waiting = a.call.describe(), int(c.waiting.Load())
+	info.Call = a.call.describe()
 	if a.keyState.lockout.close(info, left, a.lockouts) {
 		c.trace.LimitClosed(a.call.ctx, info)
 	}
