@@ -115,13 +115,21 @@ func FuzzConnection(f *testing.F) {
 	}
 	for _, target := range []string{
 		"/v1/pets/", "/v1/pets/7/", "/v1/pets/7/x", "/v1/pets/%37", "/v1/pets/a%2Fb", "/v1/pets/%2f", "/v1/petss", "/v1", "/", "/v2/pets",
-		"/v1/pets?x=/", "/v1/pets/-1", "/v1/pets/..", "/V1/pets", "/v1/pets/ü", "*", "/%70ets/1", "/v1/pets%2F1", "/v1/pets/1%2f", "/v1/%70ets/1",
+		"/v1/pets?x=/", "/v1/pets/-1", "/v1/pets/9223372036854775808", "/v1/pets/1.0", "/v1/pets/-0", "/v1/pets/1?x=1",
+		"/v1/pets?limit=-3", "/v1/pets?limit=5.0", "/v1/pets?limit=-0", "/v1/pets?limit=0x5", "/v1/pets?limit=٥", "/v1/pets?limit=", "/v1/pets?status=SOLD",
+		"/v1/pets/..", "/V1/pets", "/v1/pets/ü", "*", "/%70ets/1", "/v1/pets%2F1", "/v1/pets/1%2f", "/v1/%70ets/1",
 	} {
 		for _, method := range []string{"GET", "POST", "HEAD", "NOSUCH", "get", "OPTIONS", "CONNECT", "PUT", "PATCH", "DELETE"} {
 			f.Add([]byte(method + " " + target + " HTTP/1.1\r\n" + key + "\r\n"))
 		}
 	}
+	for _, media := range []string{"text/plain", "application/json; charset", "application/json; charset=utf-8", "Application/JSON"} {
+		f.Add([]byte("POST /v1/pets HTTP/1.1\r\n" + key + "Content-Type: " + media + "\r\nContent-Length: 29\r\n\r\n{\"name\":\"Rex\",\"categoryId\":1}"))
+	}
 	for _, body := range []string{
+		`{`, `{"name":"Rex","categoryId":01}`, "{\"name\":\"R\x00x\"}", `{"categoryId":9223372036854775808}`, `{"name":"\ud800","categoryId":1}`,
+		`{"name":"Rex","categoryId":null}`, `{"name":"Rex","categoryId":1e3}`, `{"x":[{"y":"}"}],"x":{},"name":"","categoryId":1}`,
+		`{"name":"Rex","categoryId":1,"status":""}`, `{"a":{"b":1,"b":2},"name":"Rex","categoryId":1}`, `{"name":"Rex","categoryId":1}x`,
 		"\n{\t\"categoryId\" : -0 ,\r\n\"name\" : \" \" }\n", `{"name":"Rex","categoryId":1,"status":null}`,
 		`{"status":"sold","name":"\u0052ex","categoryId":-7}`, `{"name":"🐶\ud83d\udc36\ufffd","categoryId":1}`,
 		`{"name":"Rex","categoryId":9223372036854775807}`, `{"name":"Rex","categoryId":-9223372036854775808}`,

@@ -78,26 +78,6 @@ func ExampleFault_match() {
 	// struck: 1
 }
 
-func ExampleServer_Requests() {
-	srv := fake.NewServer()
-	defer srv.Close()
-	_, err := srv.Client().ListPets(context.Background(),
-		petstore.ListPetsParams{Limit: 5, Status: petstore.PetStatusPending})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	r := srv.Requests()[0]
-	fmt.Println(r.Seq, r.Operation, r.Method, r.Path)
-	fmt.Println(r.Header.Get("Authorization"))
-	fmt.Println(r.StatusCode, string(r.ResponseBody))
-	// Output:
-	// 1 listPets GET /v1/pets?limit=5&status=pending
-	// Bearer [redacted]
-	// 200 []
-}
-
 // get sends a plain request and returns the status of its response.
 func get(srv *fake.Server, path string) int {
 	req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost/v1"+path, nil)
@@ -193,34 +173,6 @@ func ExampleWithHandler() {
 	// Output:
 	// delete 7
 	// <nil> 1
-}
-
-// The Scope of the error tells a ban from a window that is used up.
-func ExampleServer_BanKey() {
-	srv := fake.NewServer()
-	defer srv.Close()
-	srv.BanKey(srv.APIKey(), time.Hour)
-
-	client := srv.Client(petstore.WithMaxWait(time.Minute))
-	_, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
-		fmt.Println(limited.Scope)
-	}
-	// Output: ban
-}
-
-func ExampleServer_SetTime() {
-	srv := fake.NewServer(fake.WithBehavior(fake.Behavior{Removal: true}))
-	defer srv.Close()
-	pet := srv.AddPet(petstore.NewPet{Name: "Rex", CategoryID: 1})
-	for _, day := range []int{4, 5} {
-		srv.SetTime(time.Date(2030, time.December, day, 12, 0, 0, 0, time.UTC))
-		_, err := srv.Client().GetPet(context.Background(), pet.ID) // its end is the subject
-		fmt.Println(day, "December 2030:", errors.Is(err, petstore.ErrNotFound))
-	}
-	// Output:
-	// 4 December 2030: false
-	// 5 December 2030: true
 }
 
 // A server in memory, a client of it, a failure on demand, and the journal.

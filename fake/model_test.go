@@ -2,8 +2,10 @@ package fake
 
 import (
 	"bytes"
+	"errors"
 	"go/parser"
 	"go/token"
+	"io"
 	"math"
 	"math/big"
 	"mime"
@@ -229,7 +231,10 @@ func readByJSONv2(body []byte) (p petstore.NewPet, ok bool) {
 		}
 		members[string(name)] = value.Clone()
 	}
-	if _, err := d.ReadToken(); err != nil || d.PeekKind() != 0 {
+	if _, err := d.ReadToken(); err != nil { // its end
+		return p, false
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return p, false
 	}
 	return newPetOf(members)
