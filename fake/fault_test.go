@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -206,93 +205,4 @@ func TestFault_Effect(t *testing.T) {
 	} {
 		assert.Equal(t, want, fakecontrol.Effect(f))
 	}
-}
-
-func TestRequest_FaultEffect(t *testing.T) {
-	t.Run("says what a fault did to a response with status 200, without a key", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		srv.Inject(fake.Fault{Header: http.Header{"X-Trace": {fake.DefaultAPIKey}}})
-		d := viaMemory(t, srv)
-		d.list(t)
-		d.list(t)
-		requests := srv.Requests()
-		require.Len(t, requests, 2)
-		assert.Equal(t, 200, requests[0].StatusCode)
-		assert.Equal(t, "header X-Trace: [redacted]", requests[0].FaultEffect)
-		assert.Empty(t, requests[1].FaultEffect)
-	})
-}
-
-// FuzzFault injects any Fault that a test may write. Inject refuses it, or the client sees what its
-// fields say.
-func FuzzFault(f *testing.F) {
-	f.Add("", 503, "overloaded", "come back", "3", "X-Trace", "abc", []byte(nil), "none", 0.0, false)
-	f.Add("createPet", 429, "", "", "Fri, 31 Dec 9999 23:59:59 GMT", "Retry-After", "9223372036854775808", []byte("{}"), "none", 1.0, true)
-	f.Add("listPets", 200, "", "", "", "Content-Type", "text/html", []byte("<p>"), "truncate", 0.0, false)
-	f.Add("", 204, "", "", "", "content-encoding", "gzip", []byte("x"), "none", 0.0, false)
-	f.Add("", 304, "", "", "-1", "", "", []byte{}, "truncate", 0.5, false)
-	f.Add("getPets", 99, "c", "", "a\r\nb", "a b", "c\nd", []byte("\x00"), "no such wire", -1.0, true)
-	f.Add("listPets", 201, "", "", "", "a", "b", []byte("x"), "none", 0.0, false) // which strikes nothing
-	f.Add("", 302, "", "", "NaN", "Location", "://", []byte(nil), "reset", 0.0, false)
-	f.Add("", 999, "", "\xff", "", "X-RateLimit-Reset", "never", []byte(nil), "close", 0.0, true)
-	f.Add("", 0, "", "", "", "", "", []byte(nil), "garbage", 0.0, false)
-	f.Add("", 0, "", "", "", "", "", []byte(nil), "refuse", 0.0, false)
-	f.Fuzz(func(
-		t *testing.T, operation string, status int, code, message, retryAfter, name, value string, body []byte, wire string,
-		chance float64, after bool,
-	) {
-		fault := fake.Fault{
-			Operation: operation, Status: status, Code: code, Message: message, RetryAfter: retryAfter, Body: body,
-			Wire: fake.Wire(wire), Chance: chance, AfterCommit: after, Header: http.Header{name: {value}},
-		}
-		if fault.Wire == fake.WireStall || fault.Wire == fake.WireDrip || name == "" || concernsTheConnection(name) {
-			return // they take their time, or are net/http's business
-		}
-		if !makesSense(fault) {
-			return
-		}
-		r, struck, err := meet(t, fault)
-		if err != nil || !struck {
-			return
-		}
-		if status >= 400 && body == nil {
-			var e struct {
-				Code, Message string
-				Status        int
-			}
-			require.NoError(t, json.Unmarshal([]byte(r.body), &e, json.MatchCaseInsensitiveNames(true)))
-			assert.Equal(t, status, e.Status)
-		}
-		if body != nil && status != 204 && status != 304 && r.status == status {
-			assert.Equal(t, string(body), r.body)
-		}
-	})
-}
-
-func concernsTheConnection(name string) bool {
-	switch http.CanonicalHeaderKey(name) {
-	case "Transfer-Encoding", "Connection", "Trailer", "Upgrade", "Content-Encoding", "Content-Length":
-		return true
-	}
-	return false
-}
-
-// meet sends a create to a server with the fault, and reports whether that struck.
-func meet(t *testing.T, f fake.Fault) (reply, bool, error) {
-	t.Helper()
-	srv := fake.NewServer()
-	defer srv.Close()
-	injected := srv.Inject(f)
-	r, err := viaMemory(t, srv).try(t, create("Rex"))
-	assert.LessOrEqual(t, len(srv.Pets()), 1)
-	return r, injected.Fired() == 1, err
-}
-
-// makesSense reports whether Inject takes the fault, and does not panic.
-func makesSense(f fake.Fault) (ok bool) {
-	srv := fake.NewServer()
-	defer srv.Close()
-	defer func() { ok = recover() == nil }()
-	srv.Inject(f)
-	return true
 }

@@ -89,13 +89,3 @@ func panicOf(f func()) (text string) {
 	f()
 	return ""
 }
-
-func TestRequestsFor(t *testing.T) {
-	srv, d := open(t, fake.WithKey("second-key", fake.PlanFree))
-	d.list(t)
-	d.send(t, request{path: "/pets?limit=1", auth: "Bearer second-key"})
-	d.send(t, request{path: "/pets?limit=2", auth: "Bearer unknown-key"})
-	require.Len(t, srv.RequestsFor("second-key"), 1)
-	assert.Equal(t, "/v1/pets?limit=1", srv.RequestsFor("second-key")[0].Path)
-	assert.Len(t, srv.RequestsFor(srv.APIKey()), 1)
-}

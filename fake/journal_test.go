@@ -21,32 +21,31 @@ import (
 
 func TestJournalBytes(t *testing.T) {
 	const mib = 1 << 20
+	long := strings.Repeat("x", mib)
 	for name, c := range map[string]struct {
-		answer             int
-		body, path, header string
-		kept               int
+		response int
+		request  request
+		kept     int
 	}{
-		"responses": {answer: 8 * mib, kept: 7},
-		"bodies":    {body: strings.Repeat("x", mib), kept: 63},
-		"both":      {answer: 7 * mib, body: strings.Repeat("x", mib), kept: 7},
-		"paths":     {path: "?" + strings.Repeat("x", mib), kept: 63},
-		"headers":   {header: strings.Repeat("x", mib), kept: 63},
+		"responses": {response: 8 * mib, kept: 7},
+		"bodies":    {request: request{path: "/pets", body: long}, kept: 63},
+		"paths":     {request: request{path: "/pets?" + long}, kept: 63},
+		"headers":   {request: request{path: "/pets", header: http.Header{"X-Big": {long}}}, kept: 63},
 	} {
 		t.Run("at most 64 MiB of "+name, func(t *testing.T) {
-			srv := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(0, 0)))
-			srv.Inject(fake.Fault{Status: http.StatusOK, Body: make([]byte, c.answer), Times: fake.Forever})
+			srv := fakecontrol.Of(fake.NewTestServer(t))
+			srv.Inject(fake.Fault{Status: http.StatusOK, Body: make([]byte, c.response), Times: fake.Forever})
 			send := func() { // without net/http, which bounds headers
-				q := request{path: "/pets" + c.path, body: c.body, header: http.Header{"X-Big": {c.header}}}
-				srv.ServeHTTP(httptest.NewRecorder(), q.build(t, "http://service.test/v1"))
+				srv.ServeHTTP(httptest.NewRecorder(), c.request.build(t, "http://service.test/v1"))
 			}
 			for range c.kept + 2 {
 				send()
 			}
-			_, there := fakecontrol.Of(srv).Request(2)
+			_, there := srv.Request(2)
 			assert.False(t, there)
-			_, there = fakecontrol.Of(srv).Request(3)
+			_, there = srv.Request(3)
 			assert.True(t, there)
-			fakecontrol.Of(srv).ClearRequests()
+			srv.ClearRequests()
 			send()
 			assert.Len(t, srv.Requests(), 1)
 		})
@@ -54,36 +53,40 @@ func TestJournalBytes(t *testing.T) {
 }
 
 func TestJournal(t *testing.T) {
-	throughEveryEntryPoint(t, "holds the request and the response",
+	throughEveryEntryPoint(t, "holds copies of the request and the response",
 		nil, func(t *testing.T, srv *fake.Server, d entryPoint) {
+			srv.Inject(fake.Fault{Header: http.Header{
+				"X-Trace": {"a", "b " + fake.DefaultAPIKey}, "X-Ratelimit-Reset": nil,
+			}})
 			q := create("Rex")
 			q.path += "?dry=1"
 			q.header = http.Header{"X-Trace": {"a", "b"}}
 			before := time.Now()
 			answer := d.send(t, q)
-			require.Len(t, srv.Requests(), 1)
-			r := srv.Requests()[0]
-			assert.Equal(t, []string{"a", "b"}, r.Header.Values("X-Trace"))
-			assert.Equal(t, "Bearer [redacted]", r.Header.Get("Authorization"))
-			assert.WithinDuration(t, before, r.Time, 10*time.Second)
-			assert.Equal(t, fake.Request{
-				Seq: 1, Operation: petstore.OpCreatePet, Key: 1, Method: http.MethodPost, Path: "/v1/pets?dry=1",
-				Header: r.Header, Body: []byte(`{"name":"Rex","categoryId":1}`),
-				StatusCode: answer.status, ResponseHeader: r.ResponseHeader, ResponseBody: []byte(answer.body),
-				Time: r.Time, Duration: r.Duration,
-			}, r)
+			assert.Contains(t, answer.header["X-Trace"], "b "+fake.DefaultAPIKey)
+			answer.header["X-Trace"][1] = "b [redacted]"
+			for range 2 { // the first of which is changed
+				r := lastRequest(t, srv)
+				assert.Equal(t, []string{"a", "b"}, r.Header.Values("X-Trace"))
+				assert.Equal(t, "Bearer [redacted]", r.Header.Get("Authorization"))
+				assert.WithinDuration(t, before, r.Time, 10*time.Second)
+				assert.Equal(t, fake.Request{
+					Seq: 1, Operation: petstore.OpCreatePet, Key: 1, Method: http.MethodPost, Path: "/v1/pets?dry=1",
+					Header: r.Header, Body: []byte(`{"name":"Rex","categoryId":1}`),
+					StatusCode: answer.status, ResponseHeader: r.ResponseHeader, ResponseBody: []byte(answer.body),
+					Time: r.Time, Duration: r.Duration,
+					FaultEffect: "no header X-Ratelimit-Reset, header X-Trace: a, b [redacted]",
+				}, r)
+				for name := range answer.header {
+					if name != "Connection" { // which net/http adds
+						assert.Equal(t, answer.header[name], r.ResponseHeader[name])
+					}
+				}
+				assert.NotContains(t, r.ResponseHeader, "X-Ratelimit-Reset")
+				r.Body[2], r.ResponseBody[2], r.ResponseHeader["X-Trace"][0] = 'X', 'X', "changed"
+				r.Header.Set("Authorization", "gone")
+			}
 		})
-	t.Run("returns copies", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		viaMemory(t, srv).send(t, create("Rex"))
-		r := srv.Requests()[0]
-		r.Body[2], r.ResponseBody[2] = 'X', 'X'
-		r.Header.Set("Authorization", "gone")
-		again := srv.Requests()[0]
-		assert.Contains(t, string(again.Body), "name")
-		assert.Contains(t, string(again.ResponseBody), `"id"`)
-		assert.Equal(t, "Bearer [redacted]", again.Header.Get("Authorization"))
-	})
 	t.Run("holds as many requests as WithJournal says", func(t *testing.T) {
 		srv, d := open(t, fake.WithJournal(3), fake.WithPlan(fake.Enterprise(0, 0)))
 		for range 5 {
@@ -106,26 +109,6 @@ func TestJournal(t *testing.T) {
 			require.Equal(t, http.StatusOK, entries[i].StatusCode)
 		}
 	})
-	throughEveryEntryPoint(t, "holds the header of the response",
-		[]fake.Option{fake.WithPlan(fake.Enterprise(2, 0))}, func(t *testing.T, srv *fake.Server, d entryPoint) {
-			srv.Inject(fake.Fault{Header: http.Header{
-				"X-Trace": {"a", "b " + fake.DefaultAPIKey}, "X-Ratelimit-Reset": nil,
-			}})
-			answers := []reply{d.list(t), d.list(t), d.list(t)}
-			for i, r := range srv.Requests() {
-				for _, name := range []string{
-					"Content-Type", "Content-Length", "Date", "X-Ratelimit-Limit", "X-Ratelimit-Remaining",
-					"X-Ratelimit-Reset", "Retry-After",
-				} {
-					assert.Equal(t, answers[i].header.Values(name), r.ResponseHeader.Values(name), "%d: %s", i, name)
-				}
-			}
-			first := srv.Requests()[0].ResponseHeader
-			assert.Equal(t, []string{"a", "b [redacted]"}, first["X-Trace"])
-			assert.NotContains(t, first, "X-Ratelimit-Reset")
-			first["X-Trace"][0] = "changed"
-			assert.Equal(t, "a", srv.Requests()[0].ResponseHeader.Get("X-Trace"))
-		})
 	t.Run("names a key by its number", func(t *testing.T) {
 		srv, d := open(t, fake.WithKey("second-key", fake.PlanFree))
 		srv.AddKey("third-key", fake.PlanPro)
@@ -144,26 +127,19 @@ func TestJournal(t *testing.T) {
 		}
 	})
 	t.Run("finds a request by its Seq", func(t *testing.T) {
-		srv, d := open(t, fake.WithJournal(3))
-		_, found := fakecontrol.Of(srv).Request(1)
-		assert.False(t, found)
-		_, found = fakecontrol.Of(srv).LastRequest()
+		srv := fakecontrol.Of(fake.NewTestServer(t, fake.WithJournal(3)))
+		_, found := srv.LastRequest()
 		assert.False(t, found)
 		for range 5 {
-			d.list(t)
+			viaMemory(t, srv.Server).list(t)
 		}
 		for seq, want := range map[int]bool{-1: false, 0: false, 2: false, 3: true, 5: true, 6: false} {
-			r, found := fakecontrol.Of(srv).Request(seq)
+			r, found := srv.Request(seq)
 			require.Equal(t, want, found, "seq %d", seq)
-			if found {
-				assert.Equal(t, seq, r.Seq)
-			}
+			assert.True(t, !found || r.Seq == seq)
 		}
-		r, _ := fakecontrol.Of(srv).Request(4)
-		assert.Equal(t, srv.Requests()[1], r)
-		r, found = fakecontrol.Of(srv).LastRequest()
-		assert.True(t, found)
-		assert.Equal(t, 5, r.Seq)
+		last, _ := srv.LastRequest()
+		assert.Equal(t, 5, last.Seq)
 	})
 }
 
@@ -248,10 +224,11 @@ func TestRequestsOf(t *testing.T) {
 	d.list(t)
 	_, err := srv.ClientFor("second-key").CreatePet(t.Context(), petstore.NewPet{Name: "Rex", CategoryID: 7})
 	require.NoError(t, err)
-	d.send(t, request{path: "/pets", body: "{}"})
-	creates := srv.RequestsOf(petstore.OpCreatePet)
-	require.Len(t, creates, 2)
-	assert.Equal(t, fakecontrol.Of(srv).KeyNumber("second-key"), creates[0].Key)
+	d.send(t, request{path: "/pets", auth: "Bearer unknown-key"})
+	require.Len(t, srv.RequestsOf(petstore.OpCreatePet), 1)
+	assert.Equal(t, 2, srv.RequestsOf(petstore.OpCreatePet)[0].Seq)
+	assert.Equal(t, srv.RequestsOf(petstore.OpCreatePet), srv.RequestsFor("second-key"))
+	assert.Len(t, srv.RequestsFor(srv.APIKey()), 1)
 	assert.Len(t, srv.RequestsOf(""), 3)
 	assert.Empty(t, srv.RequestsOf(petstore.OpGetPet))
 }
