@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -91,21 +92,19 @@ type FileError struct{ Err error }
 func (e *FileError) Error() string { return "API key file: " + e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
+var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
+
 // KeyProblem returns why key cannot be a bearer token (RFC 6750, section 2.1); empty if it can. The
 // text does not repeat the key.
 func KeyProblem(key string) string {
-	if key == "" {
-		return "is empty"
-	}
-	if scheme, _, found := strings.Cut(key, " "); found && strings.EqualFold(scheme, "Bearer") {
-		return "starts with the scheme; pass the key alone"
-	}
-	body := strings.TrimRight(key, "=")
+	scheme, _, found := strings.Cut(key, " ")
 	switch {
-	case !only(body, alphanumeric+"-._~+/"):
+	case key == "":
+		return "is empty"
+	case found && strings.EqualFold(scheme, "Bearer"):
+		return "starts with the scheme; pass the key alone"
+	case !bearerToken.MatchString(key):
 		return "has a character that a bearer token cannot have"
-	case body == "":
-		return "is not a bearer token"
 	}
 	return ""
 }
