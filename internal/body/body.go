@@ -75,7 +75,8 @@ func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error
 	for err == nil && int64(len(b.Bytes)) <= most {
 		size := len(b.Bytes)
 		if size == cap(b.Bytes) {
-			b.Bytes = slices.Grow(b.Bytes, int(min(int64(size), most-int64(size)+1)))
+			// Four times as large, so that what it had before is little garbage.
+			b.Bytes = append(make([]byte, 0, min(4*int64(size), most)+1), b.Bytes...)
 		}
 		var n int
 		n, err = r.Read(b.Bytes[size:cap(b.Bytes)])
@@ -95,10 +96,10 @@ func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error
 // if nothing is.
 func MediaTypeProblem(h http.Header) string {
 	// "identity" means that there is no encoding.
-	if e := h["Content-Encoding"]; len(e) > 0 && e[0] != "" && !strings.EqualFold(e[0], "identity") {
+	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return "Content-Encoding was not requested"
 	}
-	if t := h["Content-Type"]; len(t) > 0 && t[0] == "application/json" {
+	if h.Get("Content-Type") == "application/json" {
 		return "" // without the parser, for most responses
 	}
 	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
@@ -204,7 +205,7 @@ func Bytes(d *jsontext.Decoder, orNull bool) ([]byte, error) {
 
 // Text returns the text of a JSON string. It copies the text only if it has an escape.
 func Text(v jsontext.Value) []byte {
-	if bytes.IndexByte(v, '\\') < 0 {
+	if !bytes.ContainsRune(v, '\\') {
 		return v[1 : len(v)-1]
 	}
 	b, _ := jsontext.AppendUnquote(nil, v) // the decoder has checked v
