@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 // WithBackground marks a call as background work: it queues behind all other calls and leaves them
 // a tenth of each window of the rate limit.
 func WithBackground() CallOption {
-	return callOption(func(c *callConfig) error { c.background = true; return nil })
+	return forCall("", "", func(c *callConfig) { c.background = true })
 }
 
 // RetryPolicy sets how often a call is retried and with which backoff; the package documentation
@@ -37,16 +38,10 @@ type RetryPolicy struct {
 // WithRetryPolicy replaces the retry policy. The package documentation has the table of what is
 // retried.
 func WithRetryPolicy(p RetryPolicy) CallOption {
-	return callOption(func(c *callConfig) error {
-		switch {
-		case p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0:
-			return invalid("WithRetryPolicy", "has a negative field")
-		case p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay:
-			return invalid("WithRetryPolicy", "has a MaxDelay below its BaseDelay")
-		}
-		c.retry = retry.Policy(p).WithDefaults()
-		return nil
-	})
+	problem := cmp.Or(
+		when(p.MaxAttempts < 0 || p.BaseDelay < 0 || p.MaxDelay < 0, "has a negative field"),
+		when(p.MaxDelay > 0 && p.MaxDelay < p.BaseDelay, "has a MaxDelay below its BaseDelay"))
+	return forCall("WithRetryPolicy", problem, func(c *callConfig) { c.retry = retry.Policy(p).WithDefaults() })
 }
 
 // WithMaxWait limits the time that a call waits for a new window or the end of a lockout, over all
@@ -57,18 +52,7 @@ func WithRetryPolicy(p RetryPolicy) CallOption {
 // The wait for the responses to requests in flight does not count, so that a call with 0 may wait
 // for these; see [NewLimiter]. The end of the call's context ends each wait.
 func WithMaxWait(d time.Duration) CallOption {
-	return timeOption("WithMaxWait", d, func(c *callConfig) { c.maxWait = d })
-}
-
-// timeOption returns an option that sets a time, which must not be negative.
-func timeOption(name string, d time.Duration, set func(*callConfig)) CallOption {
-	return callOption(func(c *callConfig) error {
-		if d < 0 {
-			return invalid(name, "is negative")
-		}
-		set(c)
-		return nil
-	})
+	return forCall("WithMaxWait", when(d < 0, isNegative), func(c *callConfig) { c.maxWait = d })
 }
 
 // WithAttemptTimeout limits each attempt, from asking for a connection to the last byte of the
@@ -76,7 +60,7 @@ func timeOption(name string, d time.Duration, set func(*callConfig)) CallOption 
 // waits between attempts; [WithCallTimeout] does. The error of an attempt that takes longer matches
 // [ErrTimeout].
 func WithAttemptTimeout(d time.Duration) CallOption {
-	return timeOption("WithAttemptTimeout", d, func(c *callConfig) { c.attemptTimeout = d })
+	return forCall("WithAttemptTimeout", when(d < 0, isNegative), func(c *callConfig) { c.attemptTimeout = d })
 }
 
 // WithCallTimeout limits each call with all its attempts and waits, as if its context had that
@@ -84,7 +68,7 @@ func WithAttemptTimeout(d time.Duration) CallOption {
 // [*RateLimitError]. A call that is not done in time fails with an error that matches [ErrTimeout]
 // and [context.DeadlineExceeded]. The default, 0, means that only the context limits a call.
 func WithCallTimeout(d time.Duration) CallOption {
-	return timeOption("WithCallTimeout", d, func(c *callConfig) { c.callTimeout = d })
+	return forCall("WithCallTimeout", when(d < 0, isNegative), func(c *callConfig) { c.callTimeout = d })
 }
 
 // WithHeader sets a header of the requests. It refuses the headers that the Client itself sets or
@@ -92,22 +76,16 @@ func WithCallTimeout(d time.Duration) CallOption {
 // and those about the connection. It also refuses Idempotency-Key: the service document has none,
 // and net/http would repeat a create that has one.
 func WithHeader(key, value string) CallOption {
-	return callOption(func(c *callConfig) error {
-		name := textproto.CanonicalMIMEHeaderKey(key)
-		switch {
-		case !credential.ValidToken(key):
-			return invalid("WithHeader", "has an invalid key")
-		case credential.ReservedHeader(name):
-			return invalid("WithHeader", name+" is set by the client")
-		case !credential.ValidHeaderValue(value):
-			return invalid("WithHeader", name+" has an invalid value")
-		}
-		c.header = maps.Clone(c.header)
-		if c.header == nil {
-			c.header = make(http.Header)
-		}
-		c.header.Set(name, value)
-		return nil
+	name := textproto.CanonicalMIMEHeaderKey(key)
+	problem := cmp.Or(
+		when(!credential.ValidToken(key), "has an invalid key"),
+		when(credential.ReservedHeader(name), name+" is set by the client"),
+		when(!credential.ValidHeaderValue(value), name+" has an invalid value"))
+	return forCall("WithHeader", problem, func(c *callConfig) {
+		header := http.Header{}
+		maps.Copy(header, c.header)
+		header.Set(name, value)
+		c.header = header
 	})
 }
 
@@ -131,6 +109,36 @@ type callOption func(*callConfig) error
 
 func (o callOption) applyClient(c *clientConfig) error { return o(&c.call) }
 func (o callOption) applyCall(c *callConfig) error     { return o(c) }
+
+// What is wrong with the values of options.
+const (
+	isNil      = "is nil"
+	isNegative = "is negative"
+)
+
+// when returns the problem if it is one, else the empty string.
+func when(wrong bool, problem string) string {
+	if wrong {
+		return problem
+	}
+	return ""
+}
+
+// forClient returns an option that sets something; an invalid one if it has a problem.
+func forClient(name, problem string, set func(*clientConfig)) Option {
+	return clientOption(func(c *clientConfig) error {
+		set(c)
+		return invalid(name, problem)
+	})
+}
+
+// forCall is forClient for what may differ from call to call.
+func forCall(name, problem string, set func(*callConfig)) CallOption {
+	return callOption(func(c *callConfig) error {
+		set(c)
+		return invalid(name, problem)
+	})
+}
 
 // Options joins options to one, which applies them in their order.
 func Options(opts ...Option) Option {
@@ -172,17 +180,6 @@ func invalid(argument, reason string) error {
 		return nil
 	}
 	return argumentError("", argument, reason)
-}
-
-// nonNil returns an option whose value must not be nil.
-func nonNil(name string, isNil bool, set func(*clientConfig)) Option {
-	return clientOption(func(c *clientConfig) error {
-		if isNil {
-			return invalid(name, "is nil")
-		}
-		set(c)
-		return nil
-	})
 }
 
 func argumentError(operation, argument, reason string) error {

@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -30,26 +31,19 @@ const (
 // certificate. The key is then sent unencrypted, so never set it together with the key of a real
 // service.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	c, err := newClientFromEnv(opts)
+	c, err := newClientFromEnv(append([]Option{clientOption(applyEnv)}, opts...))
 	return c, withOperation(err, "NewClient")
 }
 
 func newClientFromEnv(opts []Option) (*Client, error) {
-	fromEnv, err := optionsFromEnv()
-	if err != nil {
-		return nil, err
-	}
-	config, err := newClientConfig(append(fromEnv, opts...))
+	config, err := newClientConfig(opts)
 	if err != nil {
 		return nil, err
 	}
 	baseURL := os.Getenv(envBaseURL)
 	_, problem := credential.ParseBaseURL(baseURL, config.insecureHTTP)
-	if baseURL == "" {
-		problem = "is not set"
-	}
 	if problem != "" {
-		return nil, invalid(envBaseURL, problem)
+		return nil, invalid(envBaseURL, cmp.Or(when(baseURL == "", "is not set"), problem))
 	}
 	apiKey, err := apiKeyFromEnv(config)
 	if err != nil {
@@ -58,23 +52,19 @@ func newClientFromEnv(opts []Option) (*Client, error) {
 	return newClient(baseURL, apiKey, config)
 }
 
-// optionsFromEnv returns the options that variables stand for.
-func optionsFromEnv() (opts []Option, err error) {
-	switch os.Getenv(envInsecure) {
-	case "", "0":
-	case "1":
-		opts = append(opts, WithInsecureHTTP())
-	default:
-		return nil, invalid(envInsecure, "is neither 0 nor 1")
-	}
+// applyEnv is the option for the variables that stand for options.
+func applyEnv(c *clientConfig) error {
 	if text := os.Getenv(envProcesses); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return nil, invalid(envProcesses, "is not a number of processes")
+			return invalid(envProcesses, "is not a number of processes")
 		}
-		opts = append(opts, WithLimiter(NewLimiter(Processes(n))))
+		c.limiter = NewLimiter(Processes(n))
 	}
-	return opts, nil
+	insecure := os.Getenv(envInsecure)
+	c.insecureHTTP = insecure == "1"
+	wrong := insecure != "" && insecure != "0" && insecure != "1"
+	return invalid(envInsecure, when(wrong, "is neither 0 nor 1"))
 }
 
 // apiKeyFromEnv returns the key. For a key file, it sets the function of config instead.

@@ -28,7 +28,7 @@ const (
 // the client's [WithAttemptTimeout] applies. For its Transport, the rules of [WithTransport] hold.
 // The Jar is for the first key of the Client: each further key has a jar of its own.
 func WithHTTPClient(hc *http.Client) Option {
-	return nonNil("WithHTTPClient", hc == nil, func(c *clientConfig) { c.httpClient = hc })
+	return forClient("WithHTTPClient", when(hc == nil, isNil), func(c *clientConfig) { c.httpClient = hc })
 }
 
 // WithLogger makes the Client log to l. The messages, levels and attributes are stable:
@@ -55,24 +55,19 @@ func WithHTTPClient(hc *http.Client) Option {
 // [Call].KeyID, and cure what to do; an attribute that is not known is left
 // out. The API key and bodies are never logged. A nil logger, the default, logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return clientOption(func(c *clientConfig) error {
+	return forClient("", "", func(c *clientConfig) {
 		if l != nil {
 			c.traces = append(c.traces, func(k *keys) *ClientTrace { return logTrace(l, k) })
 		}
-		return nil
 	})
 }
 
 // WithUserAgent puts product, such as "myapp/1.2", before the SDK's own name in the User-Agent
 // header.
 func WithUserAgent(product string) Option {
-	return clientOption(func(c *clientConfig) error {
-		if strings.TrimSpace(product) == "" || !credential.ValidHeaderValue(product) {
-			return invalid("WithUserAgent", "is empty or not a valid header value")
-		}
-		c.product = product
-		return nil
-	})
+	wrong := strings.TrimSpace(product) == "" || !credential.ValidHeaderValue(product)
+	problem := when(wrong, "is empty or not a valid header value")
+	return forClient("WithUserAgent", problem, func(c *clientConfig) { c.product = product })
 }
 
 // WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the API
@@ -86,32 +81,26 @@ func WithUserAgent(product string) Option {
 // It does so for a create as well: the service did not carry out a request that it answered with
 // 401.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return nonNil("WithAPIKeyFunc", f == nil, func(c *clientConfig) { c.keyFunc = f })
+	return forClient("WithAPIKeyFunc", when(f == nil, isNil), func(c *clientConfig) { c.keyFunc = f })
 }
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
 // is then sent unencrypted.
 func WithInsecureHTTP() Option {
-	return clientOption(func(c *clientConfig) error { c.insecureHTTP = true; return nil })
+	return forClient("", "", func(c *clientConfig) { c.insecureHTTP = true })
 }
 
 // WithMaxResponseBytes limits the body of a response to n bytes, counted after decompression. The
 // default is 10 MiB. If the body of a success is longer, the call fails with a [*ResponseError].
 func WithMaxResponseBytes(n int64) Option {
-	return clientOption(func(c *clientConfig) error {
-		if n <= 0 {
-			return invalid("WithMaxResponseBytes", "must be positive")
-		}
-		c.maxResponseBytes = n
-		return nil
-	})
+	return forClient("WithMaxResponseBytes", when(n <= 0, "must be positive"), func(c *clientConfig) { c.maxResponseBytes = n })
 }
 
 // WithLimiter replaces the Client's own limiter, which is [NewLimiter]. Give one limiter to all
 // clients with the same API key, so that they share its budget. A nil limiter switches limiting
 // off: a call then still waits for the Retry-After of its own 429.
 func WithLimiter(l Limiter) Option {
-	return clientOption(func(c *clientConfig) error { c.limiter = l; return nil })
+	return forClient("", "", func(c *clientConfig) { c.limiter = l })
 }
 
 // WithStop lets a program stop without losing anything. When ctx ends, the waits of calls end:
@@ -126,7 +115,7 @@ func WithLimiter(l Limiter) Option {
 //	...
 //	result, err := client.CreatePet(context.Background(), pet) // not with stop
 func WithStop(ctx context.Context) Option {
-	return nonNil("WithStop", ctx == nil, func(c *clientConfig) { c.stop = ctx })
+	return forClient("WithStop", when(ctx == nil, isNil), func(c *clientConfig) { c.stop = ctx })
 }
 
 // WithTransport wraps the transport that sends the attempts: wrap gets the client's own transport,
@@ -150,15 +139,18 @@ func WithStop(ctx context.Context) Option {
 // transport that keeps the body, as the RoundTripper of go-retryablehttp does, can still send a
 // write twice: it must not retry a POST.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return nonNil("WithTransport", wrap == nil, func(c *clientConfig) { c.wraps = append(c.wraps, wrap) })
+	return forClient("WithTransport", when(wrap == nil, isNil), func(c *clientConfig) { c.wraps = append(c.wraps, wrap) })
 }
 
 // WithTrace makes the Client call the functions of t during each call. With several WithTrace
 // options, the functions are called in the order of the options. The Client uses a copy of t. A nil
 // t is an error.
 func WithTrace(t *ClientTrace) Option {
-	return nonNil("WithTrace", t == nil, func(c *clientConfig) {
-		trace := *t
+	if t == nil {
+		return forClient("WithTrace", isNil, func(*clientConfig) {})
+	}
+	trace := *t
+	return forClient("", "", func(c *clientConfig) {
 		c.traces = append(c.traces, func(*keys) *ClientTrace { return &trace })
 	})
 }

@@ -208,7 +208,9 @@ func (a *attempt) readBody(resp *http.Response) (err error) {
 	}
 	a.tooLarge, err = a.buffer.Fill(resp.Body, resp.ContentLength, shared.config.maxResponseBytes)
 	a.body = a.buffer.Bytes
-	if a.tooLarge { // net/http uses a connection again only if the body was read; a new one costs less than 64 KiB more
+	if a.tooLarge {
+		// net/http uses a connection again only if the body was read to its end. A new connection
+		// costs less than reading 64 KiB more.
 		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	}
 	return err
