@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -88,4 +89,32 @@ func TestNewClientFromEnvProcesses(t *testing.T) {
 	}
 	assert.Equal(t, 1+59/8, sent(), "a quarter of the key's budget, and half of that in flight")
 	assert.Greater(t, sent(petstore.WithLimiter(nil)), 40, "an option overrides the variable")
+}
+
+func TestAPIKeyFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	write := func(key string, at time.Time) {
+		require.NoError(t, os.WriteFile(file, []byte(key+"\n"), 0o600))
+		require.NoError(t, os.Chtimes(file, at, at))
+	}
+	then := time.Now().Add(-time.Hour)
+	write("key-1", then)
+	service := &service{responders: []responder{status(200, `[]`), status(200, `[]`), status(401, ``), status(200, `[]`)}}
+	t.Setenv("PETSTORE_BASE_URL", "https://service.test/v1")
+	t.Setenv("PETSTORE_API_KEY_FILE", file)
+	client, err := petstore.NewClientFromEnv(petstore.WithLimiter(nil), petstore.WithHTTPClient(&http.Client{Transport: service}))
+	require.NoError(t, err)
+	require.NoError(t, list(client))
+	write("key-2", then.Add(time.Minute))
+	require.NoError(t, list(client), "the file has changed")
+	write("key-3", then.Add(time.Minute)) // unnoticed
+	require.NoError(t, list(client), "the service has refused the key")
+	for n, key := range []string{"key-1", "key-2", "key-2", "key-3"} {
+		assert.Equal(t, "Bearer "+key, service.sent()[n].header.Get("Authorization"))
+	}
+	require.NoError(t, os.Remove(file))
+	err = list(client)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorIs(t, err, petstore.ErrNotSent)
+	assert.ErrorContains(t, err, "petstore: listPets: API key file: no such file")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
@@ -152,53 +151,47 @@ func TestReopenLimitIsForTheKeysOfTheClient(t *testing.T) {
 	})
 }
 
-func TestKeyRefusedLog(t *testing.T) {
-	var log bytes.Buffer
-	refused, good := status(401, ""), status(200, "[]")
-	client, _ := scripted(t, []responder{refused, refused, good, refused, good}, petstore.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	for range 5 {
-		_ = list(client)
-	}
-	assert.Equal(t, 2, strings.Count(log.String(), `level=WARN msg="petstore: key refused"`), "once until the key works again: %s", &log)
-}
-
-// TestHangingTransport has transports over HTTP/2 that hang in each of their operations, as net/http
-// does after a WINDOW_UPDATE of 2^31-1 for a stream.
-func TestHangingTransport(t *testing.T) {
-	for _, where := range []string{"RoundTrip", "Read", "Close"} {
-		virtual(t, where, func(t *testing.T) {
-			release := make(chan struct{})
-			hang := func(in string) {
-				if in == where {
-					<-release
-				}
+func TestWithAPIKeyFunc(t *testing.T) {
+	const first, second = "first-key", "second-key"
+	unauthorized, created := status(401, ""), status(201, onePet)
+	for name, c := range map[string]struct {
+		call      func(*petstore.Client, ...petstore.CallOption) error
+		keys      []string
+		responses []responder
+		refused   []bool // Call.KeyRefused in each call of the function
+		fails     bool
+	}{
+		"a 401, and another key":     {create, []string{first, second}, []responder{unauthorized, created}, []bool{false, true}, false},
+		"a 401, and the same key":    {create, []string{first, first}, []responder{unauthorized}, []bool{false, true}, true},
+		"a 401 for another key, too": {create, []string{first, second}, []responder{unauthorized, unauthorized}, []bool{false, true}, true},
+		"a key for each attempt":     {list, []string{first, second}, []responder{status(503, ""), status(200, "[]")}, []bool{false, false}, false},
+		"a 401 before the last response": {
+			list, []string{first, second, second}, []responder{unauthorized, status(503, ""), status(200, "[]")}, []bool{false, true, false}, false,
+		},
+	} {
+		virtual(t, name, func(t *testing.T) {
+			var refused []bool
+			client, service := rotating(t, func(ctx context.Context) (string, error) {
+				call, _ := petstore.CallFromContext(ctx)
+				refused = append(refused, call.KeyRefused)
+				return c.keys[len(refused)-1], nil
+			}, c.responses)
+			err := c.call(client)
+			require.Len(t, service.sent(), len(c.responses))
+			for n, r := range service.sent() {
+				assert.Equal(t, "Bearer "+c.keys[n], r.header.Get("Authorization"))
 			}
-			calls := 0
-			client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
-				resp := response(r, 200, strings.NewReader("[]"))
-				resp.ProtoMajor = 2
-				if calls++; calls > 1 {
-					hang("RoundTrip")
-					resp.Body = hangingBody{strings.NewReader("[]"), hang}
-				}
-				return resp, nil
-			}}, petstore.WithAttemptTimeout(time.Second), petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
-			require.NoError(t, list(client))
-			start := time.Now()
-			err := list(client)
-			assert.LessOrEqual(t, time.Since(start), 1100*time.Millisecond)
-			if where != "Close" { // the response is complete
-				require.ErrorIs(t, err, petstore.ErrTimeout)
+			assert.Equal(t, c.refused, refused)
+			if !c.fails {
+				require.NoError(t, err)
+				return
 			}
-			close(release)
+			require.ErrorIs(t, err, petstore.ErrUnauthorized)
+			require.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			assert.Equal(t, len(c.responses), as[*petstore.APIError](t, err).Attempts)
 		})
 	}
+	client, service := scripted(t, []responder{unauthorized})
+	require.ErrorIs(t, list(client), petstore.ErrUnauthorized)
+	assert.Len(t, service.sent(), 1, "a fixed key is not tried again")
 }
-
-type hangingBody struct {
-	io.Reader
-	hang func(in string)
-}
-
-func (b hangingBody) Read(p []byte) (int, error) { b.hang("Read"); return b.Reader.Read(p) }
-func (b hangingBody) Close() error               { b.hang("Close"); return nil }

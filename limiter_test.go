@@ -1,9 +1,14 @@
 package petstore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 // spent returns the outcome of a request that took no time.
@@ -86,5 +92,197 @@ func TestLimiterErrors(t *testing.T) {
 		p.Release(spent(429, 0, time.Hour))
 		e = check(t.Context(), petstore.ErrRateLimited, "(day)")
 		assert.Equal(t, petstore.ScopeDay, e.Scope)
+	})
+}
+
+func TestLimiterOfTheUser(t *testing.T) {
+	virtual(t, "need not know Retry-After", func(t *testing.T) {
+		limiter := &permits{}
+		client, service := scripted(t, []responder{status(429, ``, "Retry-After: 30"), fails(errRefused), success("createPet")},
+			petstore.WithLimiter(limiter))
+		_, err := client.CreatePet(t.Context(), newPet())
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, service.sent()[1].at.Sub(service.sent()[0].at), 30*time.Second)
+		require.Len(t, limiter.released, limiter.acquired, "each permit is released once")
+		var codes []int
+		for _, o := range limiter.released {
+			if o.Delivery == petstore.DeliveryAnswered {
+				codes = append(codes, o.StatusCode)
+			}
+		}
+		assert.Equal(t, []int{429, 201}, codes, "what was not sent is not observed")
+	})
+	t.Run("gets each permit back, and learns what was not carried out", func(t *testing.T) {
+		for name, responders := range map[string][]responder{
+			"success": {success("createPet")}, "error": {status(500, ``)}, "reset": {fails(errReset)},
+			"refused": {fails(errRefused)}, "cut off": {cutOff(201, errReset)}, "limited": {status(429, ``)},
+			"a panic": {func(*http.Request) (*http.Response, error) { panic("in the transport") }},
+		} {
+			virtual(t, name, func(t *testing.T) {
+				limiter := &permits{}
+				client, _ := scripted(t, responders, petstore.WithLimiter(limiter))
+				func() {
+					defer func() { assert.Equal(t, name == "a panic", recover() != nil) }()
+					_, _ = client.CreatePet(t.Context(), newPet())
+				}()
+				require.Len(t, limiter.released, max(limiter.acquired, 1))
+				assert.Equal(t, name == "refused" || name == "limited", limiter.released[0].NotDone)
+				delivery, failed := map[string]petstore.Delivery{
+					"refused": petstore.DeliveryNotSent, "reset": petstore.DeliveryNoResponse, "a panic": petstore.DeliveryNoResponse,
+				}[name]
+				assert.Equal(t, failed, limiter.released[0].Delivery == delivery)
+				assert.Equal(t, !failed, limiter.released[0].Delivery == petstore.DeliveryAnswered)
+			})
+		}
+	})
+	t.Run("its refusal is the error of the call", func(t *testing.T) {
+		at := time.Now().Add(time.Hour)
+		client, service := scripted(t, []responder{success("listPets")},
+			petstore.WithLimiter(returns(nil, &petstore.RateLimitError{RetryAt: at})))
+		err := list(client)
+		limited := as[*petstore.RateLimitError](t, err)
+		assert.Equal(t, "listPets", limited.Operation)
+		assert.Equal(t, at, limited.RetryAt)
+		require.ErrorIs(t, err, petstore.ErrNotSent)
+		assert.Empty(t, service.sent())
+	})
+	t.Run("may return a nil pointer as its error", func(t *testing.T) {
+		for _, err := range []error{(*petstore.RateLimitError)(nil), (*net.OpError)(nil)} {
+			permit := new(permits)
+			client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithLimiter(returns(permit, err)))
+			require.NoError(t, list(client))
+			assert.Len(t, permit.released, 1)
+		}
+	})
+	t.Run("may return a permit with an error: the permit is released", func(t *testing.T) {
+		permit := new(permits)
+		client, service := scripted(t, nil, petstore.WithLimiter(returns(permit, errors.New("no"))))
+		require.Error(t, list(client))
+		assert.Len(t, permit.released, 1)
+		assert.Empty(t, service.sent())
+	})
+	virtual(t, "may be slow: the attempt's timeout begins after it", func(t *testing.T) {
+		var left time.Duration
+		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			deadline, _ := r.Context().Deadline()
+			left = time.Until(deadline)
+			return status(200, "[]")(r)
+		}}, petstore.WithLimiter(slow(petstore.NewLimiter(), 2*time.Second)), petstore.WithAttemptTimeout(3*time.Second))
+		require.NoError(t, list(client))
+		assert.Equal(t, 3*time.Second, left)
+	})
+	virtual(t, "counts as waiting for WithMaxWait, all of it", func(t *testing.T) {
+		client, service := scripted(t, []responder{status(429, "", "Retry-After: 5")},
+			petstore.WithLimiter(slow(petstore.NewLimiter(), 2*time.Second)), petstore.WithMaxWait(6*time.Second))
+		err := list(client)
+		require.ErrorIs(t, err, petstore.ErrRateLimited)
+		assert.Len(t, service.sent(), 1)
+	})
+	virtual(t, "learns when a call asked first, and may report waits", func(t *testing.T) {
+		inner, start := petstore.NewLimiter(), time.Now()
+		var requests []petstore.LimitRequest
+		l := limiterFunc(func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+			requests = append(requests, r)
+			done := r.StartWait(petstore.Wait{Reason: petstore.WaitResponse, Waiting: 7})
+			<-time.After(time.Second)
+			done(time.Second)
+			return inner.Acquire(ctx, r)
+		})
+		var begun, done []petstore.Wait
+		client, _ := scripted(t, []responder{status(503, ""), status(200, "[]")}, petstore.WithLimiter(l),
+			petstore.WithTrace(&petstore.ClientTrace{
+				WaitStart: func(_ context.Context, w petstore.Wait) { begun = append(begun, w) },
+				WaitDone:  func(_ context.Context, w petstore.Wait) { done = append(done, w) },
+			}))
+		for range 2 {
+			require.NoError(t, list(client, petstore.WithMaxWait(0)))
+		}
+		require.Len(t, requests, 3)
+		assert.Equal(t, start, requests[1].Asked, "a retried call keeps its place")
+		assert.True(t, requests[2].Asked.After(start))
+		assert.NotEmpty(t, requests[0].Call.KeyID)
+		require.Len(t, begun, 4, "with the backoff")
+		assert.Equal(t, "listPets", begun[0].Call.Operation)
+		assert.Equal(t, 7, begun[0].Waiting)
+		assert.Zero(t, begun[0].Duration)
+		assert.Equal(t, petstore.WaitBackoff, begun[1].Reason)
+		assert.Equal(t, time.Second, done[0].Duration)
+	})
+	virtual(t, "may end a context of its own, which is not the caller's", func(t *testing.T) {
+		ending := limiterFunc(func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return petstore.NewLimiter().Acquire(ctx, r)
+		})
+		start := time.Now()
+		client, _ := scripted(t, []responder{status(200, "[]")}, petstore.WithLimiter(ending))
+		require.ErrorIs(t, list(client), context.Canceled)
+		assert.Zero(t, time.Since(start))
+	})
+	t.Run("may be used outside a call", func(t *testing.T) {
+		petstore.LimitRequest{}.StartWait(petstore.Wait{})(0)
+	})
+}
+
+func TestReopenOfAWrappedLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewTestServer(t)
+		client := server.Client(petstore.WithLimiter(fewAtOnce{petstore.NewLimiter(), make(chan struct{}, 2)}))
+		server.BanKey(server.APIKey(), time.Hour)
+		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+		server.BanKey(server.APIKey(), 0)
+		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+		client.ReopenLimit()
+		require.NoError(t, list(client))
+	})
+}
+
+func TestUnwrapOfItself(t *testing.T) {
+	client, _ := scripted(t, nil, petstore.WithLimiter(new(unwrapsItself)))
+	client.ReopenLimit()
+}
+
+// unwrapsItself is a limiter whose Unwrap returns itself.
+type unwrapsItself struct{ limiterFunc }
+
+func (l *unwrapsItself) Unwrap() petstore.Limiter { return l }
+
+func TestRateLimitedCall(t *testing.T) {
+	virtual(t, "waits for the next minute, and the log shows it", func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict(),
+			fake.WithLatency(100*time.Millisecond))
+		var log bytes.Buffer
+		client := server.Client(petstore.WithLogger(logTo(&log, slog.LevelDebug, asText)))
+		var group sync.WaitGroup
+		for range 5 {
+			group.Go(func() { assert.NoError(t, list(client)) })
+			synctest.Wait() // the first request is in flight, and the other calls are in the queue
+		}
+		group.Wait()
+		assert.Contains(t, log.String(), `reason=response`)
+		assert.Contains(t, log.String(), "waiting=4")
+		require.NoError(t, list(client))
+		require.NoError(t, list(client))
+		assert.Contains(t, log.String(), "reason=minute until=2000-01-01T00:02:")
+		assert.NotContains(t, log.String(), server.APIKey())
+	})
+	virtual(t, "fails locally until the day is over if its quota is used up", func(t *testing.T) {
+		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1000, 5)), fake.WithStrict())
+		client, start := server.Client(), time.Now()
+		for range 5 {
+			require.NoError(t, list(client))
+		}
+		for range 10 {
+			err := create(client)
+			limited := as[*petstore.RateLimitError](t, err)
+			assert.Equal(t, petstore.ScopeDay, limited.Scope)
+			assert.Zero(t, limited.Attempts)
+			assert.InDelta(t, 24, limited.RetryAt.Sub(start).Hours(), 0.01)
+			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			time.Sleep(time.Hour)
+		}
+		assert.Len(t, server.Requests(), 5)
+		time.Sleep(15 * time.Hour)
+		require.NoError(t, list(client), "the next day, the client works again")
 	})
 }

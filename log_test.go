@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,135 +72,108 @@ func TestWithLogger(t *testing.T) {
 			}
 		})
 	})
-	virtual(t, "warns once, with the cure, when 429s show that other processes use the key", func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.PlanFree))
-		var text bytes.Buffer
-		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-		for range 3 {
-			server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Header: http.Header{"X-Ratelimit-Remaining": {"0"}}})
-			require.NoError(t, list(client))
-		}
-		assert.Equal(t, 1, strings.Count(text.String(), "other processes use the key"))
-		assert.Contains(t, text.String(), "PETSTORE_PROCESSES")
-	})
-	virtual(t, "logs one line when a ban of ten hours begins, and one when it is over, and nothing is sent meanwhile", func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		var text bytes.Buffer
-		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-		server.BanKey(server.APIKey(), 10*time.Hour)
-		for range 6 {
-			require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-		}
-		assert.Len(t, server.Requests(), 1)
-		assert.Equal(t, 1, strings.Count(text.String(), "\n"), text.String())
-		assert.Contains(t, text.String(), `level=WARN msg="petstore: rate limit closed" operation=listPets`)
-		assert.Contains(t, text.String(), "until=2000-01-01T10:00:0")
-		time.Sleep(10*time.Hour + time.Minute)
-		require.NoError(t, list(client))
-		require.NoError(t, list(client))
-		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
-		assert.Contains(t, text.String(), `level=INFO msg="petstore: rate limit open again"`)
-	})
-	t.Run("logs one line when the day ends under 64 goroutines, and one when the next begins", func(t *testing.T) {
-		for _, headers := range []bool{true, false} { // of the day
-			synctest.Test(t, func(t *testing.T) {
-				perMinute := 100
-				if !headers {
-					perMinute = 50 // the headers show the minute, which has less left
-				}
-				server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(perMinute, 300)), fake.WithLatency(100*time.Millisecond))
-				var text bytes.Buffer
-				client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-				var all sync.WaitGroup
-				for range 64 {
-					all.Go(func() {
-						for range 60 {
-							_ = list(client)
-							time.Sleep(10 * time.Second)
-						}
-					})
-				}
-				all.Wait()
-				assert.Equal(t, 1, strings.Count(text.String(), "petstore: rate limit"), text.String())
-				assert.Contains(t, text.String(), "rate limit closed")
-				time.Sleep(24 * time.Hour)
-				for range 64 {
-					all.Go(func() { assert.NoError(t, list(client)) })
-				}
-				all.Wait()
-				assert.Equal(t, 2, strings.Count(text.String(), "petstore: rate limit"), text.String())
-				assert.Contains(t, text.String(), "open again")
-			})
-		}
-	})
-	t.Run("logs a ban in the lockout of a minute", func(t *testing.T) {
-		faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
-			var text bytes.Buffer
-			client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-			server.Inject(fake.Fault{Status: 429, RetryAfter: "20"})
-			server.Inject(fake.Fault{Status: 429, RetryAfter: "7200"})
-			require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-			require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-			time.Sleep(3 * time.Hour)
-			require.NoError(t, list(client))
-			assert.Equal(t, []string{"minute", "ban", "ban"}, scopes(text.String()))
-		})
-	})
-	virtual(t, "logs one line when a key that was closed early is open again", func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(60, 5)))
-		var text bytes.Buffer
-		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-		for range 6 {
-			_ = list(client)
-		}
-		server.SetPlan(server.APIKey(), fake.Enterprise(60, 500))
-		client.ReopenLimit()
-		require.NoError(t, list(client))
-		require.NoError(t, list(client))
-		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
-	})
-	virtual(t, "logs nothing at Info about 300 calls in a queue", func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(150, 0)))
-		var text bytes.Buffer
-		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-		var all sync.WaitGroup
-		for range 300 {
-			all.Go(func() { assert.NoError(t, list(client)) })
-		}
-		all.Wait()
-		assert.Empty(t, text.String())
-	})
-	t.Run("warns about each create whose outcome is unknown, and about no other failure", func(t *testing.T) {
-		var text bytes.Buffer
-		client, _ := scripted(t, []responder{
-			status(503, testKey), status(400, ""), status(501, ""), cutOff(201, errReset),
-		}, petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-		for range 4 {
-			require.Error(t, create(client))
-		}
-		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
-		assert.Equal(t, 2, strings.Count(text.String(), `level=WARN msg="petstore: outcome unknown" operation=createPet call_id=id`))
-		assert.Contains(t, text.String(), "503")
-		assert.NotContains(t, text.String(), testKey)
-		assert.NotContains(t, text.String(), "Rex")
-	})
-	t.Run("warns once about a deprecated operation", func(t *testing.T) {
-		var text bytes.Buffer
-		client, _ := scripted(t, []responder{status(200, onePet), status(200, onePet)},
-			petstore.WithLogger(logTo(&text, slog.LevelInfo, asText)))
-		require.NoError(t, get(client))
-		require.NoError(t, get(client))
-		assert.Equal(t, 1, strings.Count(text.String(), "deprecated operation"))
-		assert.Contains(t, text.String(), "removal=2030-12-05")
-	})
 }
 
-// scopes returns those of the lines of a log.
-func scopes(log string) (all []string) {
-	for _, match := range regexp.MustCompile(`scope=(\w+)`).FindAllStringSubmatch(log, -1) {
-		all = append(all, match[1])
+// logLine finds the level, the message and the scope of a line of a log.
+var logLine = regexp.MustCompile(`level=(\w+) msg="petstore: ([^"]+)"(?:.* scope=(\w+))?`)
+
+func TestLogLines(t *testing.T) {
+	calls := func(client *petstore.Client, goroutines, each int, pause time.Duration) (succeeded int64) {
+		var all sync.WaitGroup
+		var good atomic.Int64
+		for range goroutines {
+			all.Go(func() {
+				for range each {
+					if list(client) == nil {
+						good.Add(1)
+					}
+					time.Sleep(pause)
+				}
+			})
+		}
+		all.Wait()
+		return good.Load()
 	}
-	return all
+	twoDays := func(t *testing.T, server *fake.Server, client *petstore.Client) {
+		server.SetLatency(100 * time.Millisecond)
+		assert.EqualValues(t, 300, calls(client, 64, 60, 10*time.Second))
+		time.Sleep(24 * time.Hour)
+		assert.EqualValues(t, 64, calls(client, 64, 1, 0))
+	}
+	for name, c := range map[string]struct {
+		plan fake.Plan
+		runs func(t *testing.T, server *fake.Server, client *petstore.Client)
+		want []string
+	}{
+		"429s that show that other processes use the key": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for range 3 {
+				server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Header: http.Header{"X-Ratelimit-Remaining": {"0"}}})
+				require.NoError(t, list(client))
+			}
+		}, []string{"WARN rate limit closed minute", "INFO rate limit open again minute", "WARN other processes use the key"}},
+		"a ban, during which nothing is sent": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			server.BanKey(server.APIKey(), 10*time.Hour)
+			for range 6 {
+				require.ErrorIs(t, list(client), petstore.ErrRateLimited)
+			}
+			assert.Len(t, server.Requests(), 1)
+			time.Sleep(10*time.Hour + time.Minute)
+			assert.EqualValues(t, 2, calls(client, 1, 2, 0))
+		}, []string{"WARN rate limit closed ban", "INFO rate limit open again ban"}},
+		"the end of a day, and the next": {
+			fake.Enterprise(100, 300), twoDays, []string{"WARN rate limit closed day", "INFO rate limit open again day"},
+		},
+		"the end of a day, while the headers show the minute": {
+			fake.Enterprise(50, 300), twoDays, []string{"WARN rate limit closed day", "INFO rate limit open again day"},
+		},
+		"a ban in the lockout of a minute": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			server.Inject(fake.Fault{Status: 429, RetryAfter: "20"})
+			server.Inject(fake.Fault{Status: 429, RetryAfter: "7200"})
+			assert.Zero(t, calls(client, 1, 2, 0))
+			time.Sleep(3 * time.Hour)
+			require.NoError(t, list(client))
+		}, []string{"WARN rate limit closed minute", "WARN rate limit closed ban", "INFO rate limit open again ban"}},
+		"a key that was closed early": {fake.Enterprise(60, 5), func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			assert.EqualValues(t, 5, calls(client, 1, 6, 0))
+			server.SetPlan(server.APIKey(), fake.Enterprise(60, 500))
+			client.ReopenLimit()
+			assert.EqualValues(t, 2, calls(client, 1, 2, 0))
+		}, []string{"WARN rate limit closed day", "INFO rate limit open again day"}},
+		"300 calls in a queue": {fake.Enterprise(150, 0), func(t *testing.T, _ *fake.Server, client *petstore.Client) {
+			assert.EqualValues(t, 300, calls(client, 300, 1, 0))
+		}, nil},
+		"a key that is refused until it works again": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for range 2 {
+				server.RevokeKey(server.APIKey())
+				assert.Zero(t, calls(client, 1, 2, 0))
+				server.AddKey(server.APIKey(), fake.PlanFree)
+				require.NoError(t, list(client))
+			}
+		}, []string{"WARN key refused", "WARN key refused"}},
+		"creates whose outcome is unknown": {fake.PlanFree, func(t *testing.T, server *fake.Server, client *petstore.Client) {
+			for _, f := range []fake.Fault{{Status: 503}, {Status: 400}, {Status: 501}, {Wire: fake.WireTruncate}} {
+				server.Inject(f)
+				require.Error(t, create(client))
+			}
+		}, []string{"WARN outcome unknown", "WARN outcome unknown"}},
+		"a deprecated operation": {fake.PlanFree, func(_ *testing.T, _ *fake.Server, client *petstore.Client) {
+			_, _ = get(client), get(client)
+		}, []string{"WARN deprecated operation"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+				var text bytes.Buffer
+				c.runs(t, server, server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo, asText))))
+				var lines []string
+				for _, line := range logLine.FindAllStringSubmatch(text.String(), -1) {
+					lines = append(lines, strings.TrimSpace(strings.Join(line[1:], " ")))
+				}
+				assert.Equal(t, c.want, lines, &text)
+				assert.Equal(t, strings.Contains(text.String(), "other processes"), strings.Contains(text.String(), "PETSTORE_PROCESSES"))
+				assert.NotContains(t, text.String(), "Rex")
+			}, fake.WithPlan(c.plan))
+		})
+	}
 }
 
 // TestErrorGoldenFiles has each error of the README's table as a text and as an attribute of a log.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
 )
 
 func TestCallFromContext(t *testing.T) {
@@ -175,4 +177,91 @@ func TestCallFromContextInDialer(t *testing.T) {
 	require.Error(t, err)
 	close(release)
 	assert.NotZero(t, hooked.Load(), "the caller's hooks are called, too")
+}
+
+// hooked returns a trace that calls a hook with the name of each function, and counts the starts
+// without an end.
+func hooked(hook func(function string), open *atomic.Int64) *petstore.ClientTrace {
+	return &petstore.ClientTrace{
+		CallStart:    func(ctx context.Context, _ petstore.Call) context.Context { open.Add(1); hook("CallStart"); return ctx },
+		CallDone:     func(context.Context, petstore.CallDoneInfo) { open.Add(-1); hook("CallDone") },
+		WaitStart:    func(context.Context, petstore.Wait) { open.Add(1); hook("WaitStart") },
+		WaitDone:     func(context.Context, petstore.Wait) { open.Add(-1); hook("WaitDone") },
+		AttemptStart: func(context.Context, petstore.Call) { open.Add(1); hook("AttemptStart") },
+		AttemptDone:  func(context.Context, petstore.AttemptDoneInfo) { open.Add(-1); hook("AttemptDone") },
+		LimitClosed:  func(context.Context, petstore.LimitInfo) { hook("LimitClosed") },
+		LimitOpened:  func(context.Context, petstore.LimitInfo) { hook("LimitOpened") },
+	}
+}
+
+// hookedPermit calls a hook after its release.
+type hookedPermit struct {
+	petstore.Permit
+	hook func(function string)
+}
+
+func (p hookedPermit) Release(o petstore.Observation) {
+	p.Permit.Release(o)
+	p.hook("Release")
+}
+
+// TestPanicOfTheUser has a panic in each function of the user, which must leave nothing held.
+func TestPanicOfTheUser(t *testing.T) {
+	for _, function := range []string{
+		"CallStart", "CallDone", "WaitStart", "WaitDone", "AttemptStart", "AttemptDone", "LimitClosed", "LimitOpened",
+		"Acquire", "Release", "transport", "key",
+	} {
+		virtual(t, function, func(t *testing.T) {
+			var on atomic.Bool
+			var panics atomic.Int64
+			var open [3]atomic.Int64
+			hook := func(at string) {
+				if at == function && on.Load() {
+					panics.Add(1)
+					panic("user")
+				}
+			}
+			harmless := func(string) {}
+			inner := petstore.NewLimiter()
+			limiter := limiterFunc(func(ctx context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+				hook("Acquire")
+				permit, err := inner.Acquire(ctx, r)
+				if err != nil {
+					return nil, err
+				}
+				return hookedPermit{permit, hook}, nil
+			})
+			server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(30, 0)), fake.WithLatency(100*time.Millisecond))
+			transport := responder(func(r *http.Request) (*http.Response, error) {
+				hook("transport")
+				return server.HTTPClient().Transport.RoundTrip(r)
+			})
+			client := newClient(t, transport, "", petstore.WithMaxWait(time.Hour), petstore.WithLimiter(limiter),
+				petstore.WithTrace(hooked(harmless, &open[0])), petstore.WithTrace(hooked(hook, &open[1])), petstore.WithTrace(hooked(harmless, &open[2])),
+				petstore.WithAPIKeyFunc(func(context.Context) (string, error) { hook("key"); return server.APIKey(), nil }))
+			succeed := func(n int) (succeeded int64) {
+				var all sync.WaitGroup
+				var ok atomic.Int64
+				for range n {
+					all.Go(func() {
+						defer func() { _ = recover() }()
+						if list(client) == nil {
+							ok.Add(1)
+						}
+					})
+				}
+				all.Wait()
+				return ok.Load()
+			}
+			on.Store(true)
+			server.BanKey(server.APIKey(), time.Second)
+			succeed(60)
+			assert.Positive(t, panics.Load())
+			on.Store(false)
+			assert.EqualValues(t, 40, succeed(40))
+			for i := range open {
+				assert.Zero(t, open[i].Load(), "each start has its end")
+			}
+		})
+	}
 }
