@@ -123,7 +123,7 @@ func TestNotes_wholeAndGravestFirst(t *testing.T) {
 			b.size(width, 800)
 			b.open(p, query)
 			b.rows(5)
-			assert.Equal(t, "provoked a ban", value[string](b, `document.querySelector("#rows .rule").textContent`))
+			assert.Equal(t, "ban provoked", value[string](b, `document.querySelector("#rows .rule").textContent`))
 			cut := value[[]string](b, `[...document.querySelectorAll("#rows i")].filter((e) => {
 				const r = e.getBoundingClientRect(), cell = e.closest("td").getBoundingClientRect();
 				return e.scrollWidth > e.clientWidth + 1 || r.right > cell.right + 1 || r.bottom > cell.bottom + 1 || r.left < cell.left - 1;

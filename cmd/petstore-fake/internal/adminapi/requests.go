@@ -135,7 +135,7 @@ func (a *API) getRequest(r *http.Request) (any, error) {
 		return nil, err
 	}
 	shown := a.showRequest(one)
-	shown.Curl = replay.Curl("http://"+r.Host, one, a.page.PublicKey(one))
+	shown.Curl = replay.Curl(a.srv, "http://"+r.Host, one)
 	return shown, nil
 }
 

@@ -30,8 +30,6 @@ type Entry struct {
 	Violations []fake.Violation
 	// Since is the time since the last request of the same key, negative if there is none.
 	Since time.Duration
-	// Next is the seq of the next request of the same key, 0 if there is none.
-	Next int
 	// Tries are the seqs of the tries of the same call, as far as can be guessed, and Try is the
 	// number of this one among them, from 1. A request that is the only try has none, and 0.
 	Tries []int
@@ -63,7 +61,6 @@ type record struct {
 	call    call
 	arrived time.Time
 	since   time.Duration // the last request of its key, negative for none
-	next    int           // the seq of the next request of its key, 0 for none
 	tries   *[]int        // shared by the tries of its call; nil for the only one
 }
 
@@ -146,7 +143,7 @@ func (j *Journal) Entry(seq int) (Entry, bool) {
 	if !found || one == nil {
 		return Entry{}, false
 	}
-	e := Entry{Request: r, Violations: j.rules[seq], Since: one.since, Next: one.next}
+	e := Entry{Request: r, Violations: j.rules[seq], Since: one.since}
 	if one.tries != nil {
 		e.Tries = slices.Clip(*one.tries) // only ever appended to; a copy is long after thousands of refusals
 		at, _ := slices.BinarySearch(e.Tries, seq)
@@ -218,7 +215,7 @@ func (j *Journal) add(r fake.Request) {
 	one := record{Summary: Summary{Seq: r.Seq, Key: r.Key}, arrived: r.Time, since: -1}
 	one.call = call{r.Key, maphash.Comparable(j.seed, [3]string{r.Method, r.Path, string(r.Body)})}
 	if before := j.find(j.lastOf[r.Key]); before != nil && r.Key != 0 {
-		one.since, before.next = r.Time.Sub(before.arrived), r.Seq
+		one.since = r.Time.Sub(before.arrived)
 	}
 	j.lastOf[r.Key] = r.Seq
 	one.tries = j.retried(one)

@@ -57,10 +57,10 @@ type try struct {
 func (s *state) detail(e journal.Entry, senders map[int]string) *detail {
 	d := &detail{
 		row: newRow(e, senders), FullPath: shorten(e.Path),
-		Request: headerFields(e.Header, nil), Response: headerFields(e.ResponseHeader, s.page.notes(e)),
+		Request: headerFields(e.Header, nil), Response: headerFields(e.ResponseHeader, notes(e)),
 		RequestBody: newShownBody(e.Body), ResponseBody: newShownBody(e.ResponseBody),
 	}
-	curl := replay.Curl(s.Origin, e.Request, s.page.PublicKey(e.Request))
+	curl := replay.Curl(s.page.srv, s.Origin, e.Request)
 	d.Curl, d.Partial = spec.Shorten(curl, maxCurl), len(curl) > maxCurl
 	d.Calls = s.tries(e, senders)
 	switch {
@@ -121,32 +121,18 @@ func (s *state) tries(e journal.Entry, senders map[int]string) (list []try) {
 }
 
 // notes explains the times in a response's header.
-func (p *Page) notes(e journal.Entry) map[string]string {
+func notes(e journal.Entry) map[string]string {
 	notes := make(map[string]string)
 	ended := e.Time.Add(e.Duration)
 	limit := headers.RateLimit(e.ResponseHeader)
 	if !limit.Reset.IsZero() {
-		notes["X-Ratelimit-Reset"] = timeOn(limit.Reset, ended) + ", " + words(max(limit.Reset.Sub(ended), 0)) + " after this response"
+		notes["X-Ratelimit-Reset"] = limit.Reset.UTC().Format(time.DateTime) + ", " + words(limit.Reset.Sub(ended)) + " after this response"
 	}
 	if limit.Limit > 1e9 { // what the service writes in place of none
 		notes["X-Ratelimit-Limit"], notes["X-Ratelimit-Remaining"] = "no limit", "no limit"
 	}
-	wait := headers.RetryAfter(e.ResponseHeader, ended, ended)
-	if wait == 0 {
-		return notes
+	if wait := headers.RetryAfter(e.ResponseHeader, ended, ended); wait > 0 {
+		notes["Retry-After"] = "until " + ended.Add(wait).UTC().Format(time.DateTime)
 	}
-	until := "until " + timeOn(ended.Add(wait), ended)
-	next, came := p.Journal.Entry(e.Next)
-	after := next.Time.Sub(ended)
-	switch {
-	case e.Key == 0:
-	case !came:
-		until += "; no request with this key came since"
-	case after < wait:
-		until += "; the next request with this key came too early, after " + words(max(after, 0))
-	default:
-		until += "; the next request with this key came after " + words(after)
-	}
-	notes["Retry-After"] = until
 	return notes
 }

@@ -62,22 +62,3 @@ func (k Key) Name() string {
 	}
 	return k.Masked + " #" + strconv.Itoa(k.ID)
 }
-
-// addKeys adds the keys, and returns their names by their ids.
-func (s *state) addKeys(chosen int) (names map[int]string) {
-	names = make(map[int]string)
-	for _, one := range s.page.srv.Keys() {
-		k := NewKey(one)
-		names[k.ID] = k.Name()
-		if k.BannedUntil != nil {
-			s.Banned = append(s.Banned, k)
-		}
-		if k.ID == chosen || k.ID == 1 {
-			s.Key = k
-		}
-		if len(s.Keys) < maxListed {
-			s.Keys = append(s.Keys, k)
-		}
-	}
-	return names
-}

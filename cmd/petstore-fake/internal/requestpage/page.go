@@ -12,10 +12,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
@@ -30,11 +28,10 @@ type Page struct {
 	// Journal is the journal that the page shows.
 	Journal *journal.Journal
 
-	srv     *fakecontrol.Server
-	streams atomic.Int32
-	layout  layout
-	open    context.Context // ends when the page is closed
-	close   func()
+	srv    *fakecontrol.Server
+	layout layout
+	open   context.Context // ends when the page is closed
+	close  func()
 
 	mu   sync.Mutex
 	wake chan struct{} // closed at the next change; nil while no stream waits
@@ -74,9 +71,8 @@ func (p *Page) changed() <-chan struct{} {
 // Close ends the streams of events, which do not end by themselves.
 func (p *Page) Close() { p.close() }
 
-// The bounds of the event streams.
+// The times of an event stream.
 const (
-	maxStreams  = 16
 	eventPause  = 60 * time.Millisecond // between two events, so that a burst is one
 	beatPause   = 2 * time.Second       // without changes, after which a stream shows that it lives
 	sendTimeout = 10 * time.Second      // for a reader to make room for an event
@@ -85,11 +81,6 @@ const (
 // Events handles GET /_fake/events: server-sent events that say when something has changed, and a
 // beat now and then.
 func (p *Page) Events(w http.ResponseWriter, r *http.Request) error {
-	defer p.streams.Add(-1)
-	if p.streams.Add(1) > maxStreams {
-		w.Header().Set("Retry-After", "5")
-		return httpjson.Errorf(http.StatusServiceUnavailable, "there are %d event streams already", maxStreams)
-	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	conn := http.NewResponseController(w)
 	for text := "retry: 1000\ndata: changed\n\n"; ; {
@@ -135,10 +126,7 @@ type layout struct {
 
 func newLayout() layout {
 	read := func(name string) string {
-		text, err := pageFiles.ReadFile("page/" + name)
-		if err != nil {
-			panic(err) // it is embedded
-		}
+		text, _ := pageFiles.ReadFile("page/" + name) // it is embedded
 		return string(text)
 	}
 	style, script := read("page.css"), ""

@@ -1,7 +1,7 @@
 package requestpage
 
 import (
-	"fmt"
+	"cmp"
 	"net/http"
 	"regexp"
 	"slices"
@@ -67,9 +67,9 @@ func newRow(e journal.Entry, senders map[int]string) row {
 	if !journal.Pending(e.Request) {
 		r.Took = words(e.Duration)
 	}
-	r.Fault = shorten(plain(e.FaultEffect, e.Time))
+	r.Fault = shorten(e.FaultEffect)
 	if !strings.HasPrefix(e.Hint, "injected ") { // which Fault says in more words
-		r.Hint = shorten(plain(e.Hint, e.Time))
+		r.Hint = shorten(e.Hint)
 	}
 	return r
 }
@@ -93,39 +93,27 @@ func arrange(rows []row) {
 	}
 }
 
-// ruleTexts are the rules in the fewest words, the gravest first.
-var ruleTexts = []struct {
-	rule fake.Rule
-	text string
-}{
-	{fake.RuleBanProvoked, "provoked a ban"}, {fake.RuleKeyExposed, "key in the URL"},
-	{fake.RuleRepeatedCreate, "repeated create"}, {fake.RuleEarlyRetry, "early"},
-	{fake.RuleUnknownField, "unknown field"}, {fake.RuleUnknownParameter, "unknown parameter"},
-	{fake.RuleZeroCategory, "category 0"}, {fake.RuleDeprecated, "deprecated"},
-}
+// gravest are the rules that a row shows first, the gravest last.
+var gravest = []fake.Rule{fake.RuleEarlyRetry, fake.RuleRepeatedCreate, fake.RuleKeyExposed, fake.RuleBanProvoked}
 
 var earlyBy = regexp.MustCompile(`came back (\S+) before`)
 
 // rules returns violations as the list shows them, each text once, the gravest first.
 func rules(violations []fake.Violation) (list []rule) {
-	for _, known := range ruleTexts {
-		for _, v := range violations {
-			if v.Rule != known.rule {
-				continue
-			}
-			text, detail := known.text, shorten(v.Detail)
-			if found := earlyBy.FindStringSubmatch(v.Detail); v.Rule == fake.RuleEarlyRetry && found != nil {
-				early, _ := time.ParseDuration(found[1]) // as package fake writes it
-				text = "early by " + words(early)
-				detail = strings.Replace(detail, found[1], words(early), 1)
-			}
-			if section := fmt.Sprintf("(section %s)", v.Section); !strings.Contains(detail, section) {
-				detail += " " + section
-			}
-			if i := slices.IndexFunc(list, func(r rule) bool { return r.Text == text }); i >= 0 {
-				list[i].Detail += "; " + detail
-				continue
-			}
+	all := slices.Clone(violations)
+	slices.SortStableFunc(all, func(a, b fake.Violation) int {
+		return cmp.Or(slices.Index(gravest, b.Rule)-slices.Index(gravest, a.Rule), cmp.Compare(a.Rule, b.Rule))
+	})
+	for _, v := range all {
+		text, detail := strings.ReplaceAll(string(v.Rule), "-", " "), shorten(v.Detail)+" (section "+v.Section+")"
+		if found := earlyBy.FindStringSubmatch(detail); found != nil {
+			early, _ := time.ParseDuration(found[1]) // as package fake writes it
+			text = "early by " + words(early)
+			detail = strings.Replace(detail, found[1], words(early), 1)
+		}
+		if last := len(list) - 1; last >= 0 && list[last].Text == text {
+			list[last].Detail += "; " + detail
+		} else {
 			list = append(list, rule{text, detail})
 		}
 	}
@@ -150,9 +138,14 @@ func statusOf(r fake.Request) (text, kind string) {
 
 // kinds are the kinds of responses, in the order in which the chart stacks them. Find finds those of
 // a kind by its word.
-var kinds = [...]struct{ Class, Text, Find string }{
-	{"fine", "2xx", "2xx"}, {"refused", "4xx", "4xx-429"}, {"limited", "429", "429"},
-	{"failed", "5xx", "5xx"}, {"lost", "none", "0"},
+var kinds = [...]kind{
+	{"fine", "2xx", "2xx", 0}, {"refused", "4xx", "4xx-429", 0}, {"limited", "429", "429", 0},
+	{"failed", "5xx", "5xx", 0}, {"lost", "none", "0", 0},
+}
+
+type kind struct {
+	Class, Text, Find string
+	N                 int // of the requests that fit
 }
 
 // kindOf returns the index of a status in kinds.
@@ -168,4 +161,32 @@ func kindOf(status int) int {
 		return 1
 	}
 	return 0
+}
+
+// words writes a duration to three digits: 59.6s, 1m6s, 10m.
+func words(d time.Duration) string {
+	precision := time.Second
+	for _, finer := range []time.Duration{1e8, 1e6, 1e5, 1e3} { // nanoseconds
+		if d.Abs() < finer*999 {
+			precision = finer
+		}
+	}
+	return spec.FormatDuration(d.Round(precision))
+}
+
+// count writes a number with a comma between its thousands.
+func count(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// many writes a number with its noun.
+func many(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return count(n) + " " + noun
 }

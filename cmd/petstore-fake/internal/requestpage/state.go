@@ -2,6 +2,7 @@ package requestpage
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"net/http"
 	"net/url"
@@ -37,7 +38,7 @@ type state struct {
 	Rows       []row
 	OneKey     bool // whether all rows have the same sender
 	Fit, Total int  // requests
-	Kinds      [len(kinds)]kindCount
+	Kinds      [len(kinds)]kind
 	First      string // a command for a first request, while there is none
 	Detail     *detail
 
@@ -55,12 +56,6 @@ type state struct {
 	PetCount    int
 }
 
-// kindCount is how many of the requests that fit have responses of a kind.
-type kindCount struct {
-	Class, Text, Find string
-	N                 int
-}
-
 // state returns what the page shows for the query of a request.
 func (p *Page) state(r *http.Request) (*state, error) {
 	query, err := httpjson.ReadQuery(r, "text", "request", "key")
@@ -72,13 +67,11 @@ func (p *Page) state(r *http.Request) (*state, error) {
 		return nil, err
 	}
 	s := &state{
-		layout: p.layout, page: p, Version: petstore.Version, Origin: "http://" + r.Host, Now: p.srv.Now(),
-		Port: (&url.URL{Host: r.Host}).Port(), Journal: p.Journal.Update(), Text: query.Get("text"),
-		Ahead:       p.Ahead(),
+		layout: p.layout, page: p, Version: petstore.Version, Origin: "http://" + r.Host, Now: p.srv.Now(), Ahead: p.Ahead(),
+		Port: (&url.URL{Host: r.Host}).Port(), Journal: p.Journal.Update(), Text: query.Get("text"), Filtered: filter.Given(),
 		FaultFields: strings.Join(spec.FaultFields(), ", "), Operations: fakecontrol.Operations(),
 	}
 	senders := s.addKeys(key)
-	s.Filtered = filter.Given()
 	s.addRows(filter, senders)
 	s.addFaults()
 	if e, ok := p.Journal.Entry(open); ok {
@@ -91,12 +84,28 @@ func (p *Page) state(r *http.Request) (*state, error) {
 	return s, nil
 }
 
+// addKeys adds the keys, and returns their names by their ids.
+func (s *state) addKeys(chosen int) (names map[int]string) {
+	names = make(map[int]string)
+	for _, one := range s.page.srv.Keys() {
+		k := NewKey(one)
+		names[k.ID] = k.Name()
+		if k.BannedUntil != nil {
+			s.Banned = append(s.Banned, k)
+		}
+		if k.ID == chosen || k.ID == 1 {
+			s.Key = k
+		}
+		if len(s.Keys) < maxListed {
+			s.Keys = append(s.Keys, k)
+		}
+	}
+	return names
+}
+
 // addRows adds the newest requests that fit, and counts all.
 func (s *state) addRows(filter journal.Filter, senders map[int]string) {
-	for i, k := range kinds {
-		s.Kinds[i] = kindCount{Class: k.Class, Text: k.Text, Find: k.Find}
-	}
-	s.OneKey = true
+	s.Kinds, s.OneKey = kinds, true
 	for one := range s.page.Journal.NewestFirst() {
 		s.Total++
 		if !s.page.Journal.Fits(filter, one.Seq) {
@@ -114,24 +123,13 @@ func (s *state) addRows(filter journal.Filter, senders map[int]string) {
 	arrange(s.Rows)
 	if s.Total == 0 {
 		r := fake.Request{Method: "GET", Path: "/v1/pets", Key: 1, Header: http.Header{"Authorization": {"Bearer [redacted]"}}}
-		s.First = replay.Curl(s.Origin, r, s.page.PublicKey(r))
+		s.First = replay.Curl(s.page.srv, s.Origin, r)
 	}
 }
 
 // Archive returns the address of the requests that fit as an HTTP archive.
 func (s *state) Archive() string {
-	if !s.Filtered {
-		return "/_fake/har"
-	}
 	return "/_fake/har?text=" + url.QueryEscape(s.Text)
-}
-
-// PublicKey returns the key that a request came with if anybody may see it, and otherwise "".
-func (p *Page) PublicKey(r fake.Request) string {
-	if keys := p.srv.Keys(); r.Key > 0 && keys[r.Key-1].APIKey == fake.DefaultAPIKey {
-		return fake.DefaultAPIKey
-	}
-	return ""
 }
 
 // fault is a fault as the page lists it.
@@ -158,4 +156,43 @@ func (s *state) addFaults() {
 		}
 	}
 	s.Over = s.Over[:min(len(s.Over), maxListed)]
+}
+
+// The chart has a slot for every 5 seconds of the last 5 minutes, by the service's clock.
+const slotCount, slotSeconds = 60, 5
+
+// chart is a picture that is 300 wide, a second each, and as high as the most responses of a slot.
+type chart struct {
+	Peak int
+	Bars []bar
+	Ends map[int64]bool // where a window of the key ended
+}
+
+type bar struct {
+	Class   string
+	X, Y, N int // Y from below
+}
+
+// newChart draws the responses of requests up to now, with the windows of a key.
+func newChart(requests iter.Seq[journal.Summary], now time.Time, key int) chart {
+	c, begin := chart{Ends: make(map[int64]bool)}, (now.Unix()/slotSeconds+1-slotCount)*slotSeconds
+	var slots [slotCount][len(kinds)]int
+	for r := range requests {
+		if at := r.Ended.Unix() - begin; at >= 0 && at < slotCount*slotSeconds {
+			slots[at/slotSeconds][kindOf(r.Status)]++
+		}
+		if end := r.Reset.Unix(); r.Key == key && end > begin && end <= now.Unix() {
+			c.Ends[end-begin] = true
+		}
+	}
+	for i, counts := range slots {
+		y := 0
+		for kind, n := range counts {
+			if n > 0 {
+				c.Bars, y = append(c.Bars, bar{kinds[kind].Class, i * slotSeconds, y, n}), y+n
+			}
+		}
+		c.Peak = max(c.Peak, y)
+	}
+	return c
 }

@@ -92,7 +92,7 @@ func TestCurl_throughAShell(t *testing.T) {
 			[]string{"http://h/", "--header", "X-Escape: a\tb \x1b[201~ \u202e% \xff"},
 		},
 	} {
-		args, _ := runCurl(t, Curl("http://h", c.request, ""))
+		args, _ := runCurl(t, command("http://h", c.request, "$PETSTORE_API_KEY"))
 		assert.Equal(t, c.want, args)
 	}
 }
@@ -110,7 +110,7 @@ func TestCurl_bodyOfAnyBytes(t *testing.T) {
 		"a new line at the end":                   []byte("{}\n"),
 		"what looks like an option":               []byte("-v \x00"),
 	} {
-		command := Curl("http://h", fake.Request{Method: "POST", Path: "/v1/pets", Body: body}, "")
+		command := command("http://h", fake.Request{Method: "POST", Path: "/v1/pets", Body: body}, "")
 		args, input := runCurl(t, command)
 		if args[len(args)-2] == "--data-raw" {
 			input = args[len(args)-1]

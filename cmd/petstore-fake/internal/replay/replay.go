@@ -1,28 +1,72 @@
-// Package replay sends requests of a fake.s journal again: by a command for curl that it writes, or
+// Package replay sends requests of a fake's journal again: by a command for curl that it writes, or
 // itself.
 package replay
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/internal/redact"
 )
 
 // maxArgument is the largest body that goes into an argument of curl; systems bound these.
 const maxArgument = 64 << 10
 
-// Curl returns a command for a POSIX shell that sends a request of the journal again, with a key
-// that anybody may see. Without one it takes $PETSTORE_API_KEY: the journal does not hold keys.
-func Curl(origin string, r fake.Request, key string) string {
-	if key == "" {
-		key = "$PETSTORE_API_KEY"
+// longest bounds a request that is sent again, which a fault may let wait without an end.
+const longest = time.Minute
+
+// Curl returns a command for a POSIX shell that sends a request of a fake's journal again. It shows
+// only the default key, which is in the documentation, and takes others from $PETSTORE_API_KEY.
+func Curl(srv *fakecontrol.Server, origin string, r fake.Request) string {
+	if keyOf(srv, r) == fake.DefaultAPIKey {
+		return command(origin, r, fake.DefaultAPIKey)
 	}
+	return command(origin, r, "$PETSTORE_API_KEY")
+}
+
+// keyOf returns the API key that a request came with, "" for none that the fake knows.
+func keyOf(srv *fakecontrol.Server, r fake.Request) string {
+	if keys := srv.APIKeys(); r.Key > 0 && r.Key <= len(keys) {
+		return keys[r.Key-1]
+	}
+	return ""
+}
+
+// Send sends a request again to its fake, with the key it came with. It does not wait for the
+// response; closing the fake ends it.
+func Send(srv *fakecontrol.Server, origin string, r fake.Request) error {
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	again, err := http.NewRequestWithContext(ctx, r.Method, origin+r.Path, bytes.NewReader(r.Body))
+	if err != nil {
+		cancel()
+		return errors.New("this request cannot be sent again: its method or its path is none of HTTP")
+	}
+	again.Header = r.Header.Clone()
+	if key := keyOf(srv, r); key != "" {
+		again.Header.Set("Authorization", "Bearer "+key)
+	}
+	go func() {
+		defer cancel()
+		resp, err := srv.HTTPClient().Transport.RoundTrip(again) // follows no redirect
+		if err == nil {                                          // or a fault has broken it, which the journal shows
+			_ = resp.Body.Close()
+		}
+	}()
+	return nil
+}
+
+func command(origin string, r fake.Request, key string) string {
 	words := []string{"curl"}
 	switch {
 	case r.Method == http.MethodHead:
@@ -61,8 +105,7 @@ func curlTarget(origin, path string) []string {
 var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Transfer-Encoding"}
 
 // curlHeaders returns the header as arguments.
-func curlHeaders(r fake.Request, key string) []string {
-	var words []string
+func curlHeaders(r fake.Request, key string) (words []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {
 			if !slices.Contains(own, name) {
@@ -77,7 +120,7 @@ func curlHeaders(r fake.Request, key string) []string {
 }
 
 func curlHeader(name, value, key string) string {
-	scheme, found := strings.CutSuffix(value, redacted)
+	scheme, found := strings.CutSuffix(value, redact.Mark)
 	switch {
 	case name == "Authorization" && found && isWord(strings.TrimSuffix(scheme, " ")):
 		return `"` + name + ": " + scheme + key + `"`
@@ -130,9 +173,6 @@ func printf(text string) string {
 	b.WriteString("'")
 	return b.String()
 }
-
-// redacted is what the journal has in place of a key.
-const redacted = "[redacted]"
 
 // ShellQuote returns a word for a POSIX shell.
 func ShellQuote(word string) string {
