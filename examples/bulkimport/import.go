@@ -25,7 +25,7 @@ type job struct {
 
 	flying, shown int       // creates in flight; rows that were decided when that was last shown
 	reached       bool      // a pet was added in this run
-	until         time.Time // when an earlier run may be continued
+	until         time.Time // when an earlier run may be continued; zero for now
 	failures      int       // creates in a row that were not confirmed
 	failedAt      time.Time // the last of them
 	trouble       error     // why
@@ -38,7 +38,7 @@ const (
 
 // newJob opens the journal. An error means that nothing was begun.
 func newJob(ctx context.Context, in *input, to service, now bool, out io.Writer) (*job, error) {
-	j := &job{input: in, out: out, done: make(chan func() entry), trouble: errors.New("no outcome was known")}
+	j := &job{input: in, out: out, done: make(chan func() entry)}
 	j.stopping, j.stop = context.WithCancelCause(ctx)
 	var err error
 	j.client, err = to.connect(petstore.WithStop(j.stopping),
@@ -51,7 +51,7 @@ func newJob(ctx context.Context, in *input, to service, now bool, out io.Writer)
 		return nil, err
 	}
 	if j.journal.failed = j.stop; !now {
-		j.until, j.failures, j.failedAt = j.journal.until, j.journal.failures, j.journal.failedAt
+		j.until = j.journal.until
 	}
 	return j, nil
 }
@@ -126,16 +126,14 @@ func (j *job) addPets(ctx context.Context) error {
 }
 
 // makeRoom returns when one more create may be sent, or the import is stopped. Each create during an
-// outage may be one more undecided row, so they become rare: after 1, 2, 4 … seconds, also if the
-// program is started anew.
+// outage may be one more undecided row, so they become rare: after 1, 2, 4 … seconds.
 func (j *job) makeRoom() {
 	if j.settle(steady - 1); !j.reached || j.failures > 0 {
 		j.settle(0)
 	}
 	if j.failures > 1 {
 		next := j.failedAt.Add(time.Second << min(j.failures-2, 20))
-		j.waitUntil(next, fmt.Errorf("no pet can be added, the next try is at %s or with -now: %w",
-			next.Local().Format(time.DateTime), j.trouble))
+		j.waitUntil(next, fmt.Errorf("no pet can be added: %w", j.trouble))
 	}
 }
 

@@ -37,9 +37,6 @@ type entry struct {
 
 func (e entry) decided() bool { return e.Event == created || e.Event == rejected || e.Event == unknown }
 
-// interrupted is the reason of a row that was being sent when the program was killed.
-const interrupted = "the import ended before the response came"
-
 // journal is the state of each row, in memory and in a file that only grows. An entry is on the disk
 // when write returns. A journal is safe for concurrent use.
 type journal struct {
@@ -47,15 +44,13 @@ type journal struct {
 	sync   func() error
 	failed func(error) // is called if nothing can be written
 
-	mu       sync.Mutex
-	err      error // of the first write that failed: nothing must follow half an entry
-	about    string
-	rows     map[int]entry
-	count    map[event]int
-	ids      map[int64]bool // of the created pets
-	until    time.Time
-	failures int       // creates in a row whose outcome is unknown, at the end of the file
-	failedAt time.Time // the last of them
+	mu    sync.Mutex
+	err   error // of the first write that failed: nothing must follow half an entry
+	about string
+	rows  map[int]entry
+	count map[event]int
+	ids   map[int64]bool // of the created pets
+	until time.Time
 }
 
 func newJournal(f *os.File) *journal {
@@ -87,7 +82,7 @@ func openJournal(path, about string) (*journal, error) {
 // resume takes over what an earlier import has written. The rows that it was sending are undecided.
 func (j *journal) resume(about string) error {
 	text, err := io.ReadAll(j.file)
-	if err = errors.Join(err, j.inPlace()); err != nil {
+	if err != nil {
 		return err
 	}
 	if len(text) == 0 {
@@ -109,7 +104,7 @@ func (j *journal) resume(about string) error {
 	}
 	for line, e := range j.rows {
 		if e.Event == sending && err == nil {
-			err = j.write(entry{Line: line, Event: unknown, Reason: interrupted})
+			err = j.write(entry{Line: line, Event: unknown, Reason: "the import ended before the response came"})
 		}
 	}
 	return err
@@ -149,9 +144,7 @@ func (j *journal) apply(e entry) {
 	j.count[e.Event]++
 	j.rows[e.Line] = e
 	if e.Event == created {
-		j.ids[e.ID], j.failures = true, 0
-	} else if e.Event == unknown && e.Reason != interrupted {
-		j.failures, j.failedAt = j.failures+1, e.Time
+		j.ids[e.ID] = true
 	}
 }
 
@@ -159,9 +152,14 @@ func (j *journal) apply(e entry) {
 func (j *journal) write(e entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	return j.add(e)
+}
+
+// add is write for those who hold the lock.
+func (j *journal) add(e entry) error {
 	e.Time = time.Now().UTC().Truncate(time.Millisecond)
 	text, err := json.Marshal(e)
-	if err = errors.Join(j.err, err, j.inPlace()); err == nil && j.rows[e.Line].decided() {
+	if err = errors.Join(j.err, err); err == nil && j.rows[e.Line].decided() {
 		err = fmt.Errorf("the row of line %d is %s and cannot become %s", e.Line, j.rows[e.Line].Event, e.Event)
 	}
 	if err == nil {
@@ -183,20 +181,8 @@ func (j *journal) write(e entry) error {
 func (j *journal) close(until time.Time) bool {
 	until = until.Add(time.Second - 1).Truncate(time.Second)
 	j.mu.Lock()
-	known := !until.After(j.until)
-	j.mu.Unlock()
-	return !known && j.write(entry{Until: until}) == nil
-}
-
-// inPlace returns an error if another file, or a link, has the journal's name: another import would
-// not see this one.
-func (j *journal) inPlace() error {
-	there, err := os.Lstat(j.file.Name())
-	here, err2 := j.file.Stat()
-	if err = errors.Join(err, err2); err == nil && !os.SameFile(there, here) {
-		err = errors.New("it is a link, or another file has taken its place")
-	}
-	return err
+	defer j.mu.Unlock()
+	return until.After(j.until) && j.add(entry{Until: until}) == nil
 }
 
 // row returns the last entry of the row that begins at a line; the zero entry before the first.

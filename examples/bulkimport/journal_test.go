@@ -62,8 +62,7 @@ func TestJournal(t *testing.T) {
 	assert.True(t, j.added(1<<63-1))
 	assert.Equal(t, 4, j.number(created, rejected, unknown))
 	assert.Equal(t, "no \"name\"\n\x00 小白", j.row(3).Reason)
-	assert.Equal(t, interrupted, j.row(6).Reason)
-	assert.Equal(t, 1, j.failures)
+	assert.Contains(t, j.row(6).Reason, "before the response came")
 	assert.True(t, j.until.Equal(time.Unix(4e9, 0)))
 	for _, line := range []int{2, 3, 5} {
 		j.err = nil

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go"
@@ -53,37 +52,31 @@ func readInput(path string) (*input, error) {
 // rejectedColumns are those of the report of rejected rows. Once corrected, it can be imported.
 var rejectedColumns = []string{"name", "categoryId", "status", "line", "reason"}
 
-// escaped are the first characters of cells that reports put a ' before, so that no spreadsheet
-// takes them for formulas.
-const escaped = "=+-@＝＋－＠\t\r\n'"
-
 func decode(all []byte) (rows []row, err error) {
 	reader := csv.NewReader(bytes.NewReader(all))
 	header, _ := reader.Read()
-	isReport := slices.Equal(header, rejectedColumns)
-	if !isReport && !slices.Equal(header, rejectedColumns[:2]) && !slices.Equal(header, rejectedColumns[:3]) {
+	known := slices.Equal(header, rejectedColumns[:2]) || slices.Equal(header, rejectedColumns[:3])
+	if !known && !slices.Equal(header, rejectedColumns) {
 		return nil, fmt.Errorf("the header is %.100q, not name,categoryId,status or name,categoryId", header)
 	}
-	for next := 2; ; {
+	for {
 		start := reader.InputOffset()
 		cells, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return rows, nil
 		}
-		raw := all[start:reader.InputOffset()] // with the empty lines before the row
-		text := bytes.TrimLeft(raw, " \r\n")
-		line := next + bytes.Count(raw[:len(raw)-len(text)], []byte("\n"))
-		next += bytes.Count(raw, []byte("\n"))
-		if text = bytes.TrimSpace(text); len(text) == 0 {
+		text := bytes.TrimSpace(all[start:reader.InputOffset()])
+		if len(text) == 0 {
 			continue
+		}
+		var line int
+		if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
+			line = wrong.StartLine
+		} else {
+			line, _ = reader.FieldPos(0)
 		}
 		if more := bytes.Count(text, []byte("\n")); more > 0 { // such a cell may have swallowed rows
 			return nil, fmt.Errorf("line %d: a quote is missing or too much: it runs on to line %d", line, line+more)
-		}
-		for i, cell := range cells {
-			if bare, found := strings.CutPrefix(cell, "'"); found && isReport && strings.IndexAny(bare, escaped) == 0 {
-				cells[i] = bare
-			}
 		}
 		rows = append(rows, newRow(line, text, append(cells, "", "", "")[:3], err))
 	}
@@ -131,13 +124,6 @@ func writeReport(path string, rows [][]string) error {
 			return err
 		}
 		return nil
-	}
-	for _, cells := range rows {
-		for i, cell := range cells {
-			if _, err := strconv.Atoi(cell); err != nil && strings.IndexAny(cell, escaped) == 0 {
-				cells[i] = "'" + cell
-			}
-		}
 	}
 	draft := path + ".tmp"
 	_ = os.Remove(draft) // of a run that was killed, or a link that somebody has planted
