@@ -4,7 +4,6 @@ package fakecontrol
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,12 +86,6 @@ type Key struct {
 	// Usage is what the key has used up.
 	fake.Usage
 }
-
-// String describes the key without repeating it.
-func (k Key) String() string { return fmt.Sprintf("key %d on plan %s", k.Number, k.Plan) }
-
-// Format writes String for every verb, so that no test log shows the key.
-func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
 
 // Keys returns the keys that the fake knows, revoked ones included, by ascending number.
 func (s *Server) Keys() (keys []Key) {

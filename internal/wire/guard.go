@@ -26,10 +26,12 @@ func (g *Guard) Abandoned() bool { return g.abandoned.Load() }
 // RoundTrip sends r, which has the context of g. The body of the response is guarded, too.
 func (g *Guard) RoundTrip(send func(*http.Request) (*http.Response, error), r *http.Request) (*http.Response, error) {
 	g.ctx = r.Context()
-	resp, err := await(g, func() (*http.Response, error) { return CheckResponse(send(r)) }, func(resp *http.Response) {
-		if resp != nil {
-			_ = resp.Body.Close()
+	resp, err := await(g, func() (*http.Response, error) {
+		resp, err := CheckResponse(send(r))
+		if err == nil && g.Abandoned() {
+			_ = resp.Body.Close() // nobody reads it
 		}
+		return resp, err
 	})
 	if err == nil {
 		resp.Body = &guardedBody{resp.Body, g}
@@ -44,37 +46,31 @@ type guardedBody struct {
 }
 
 func (b *guardedBody) Read(p []byte) (int, error) {
-	return await(b.guard, func() (int, error) { return b.body.Read(p) }, nil)
+	return await(b.guard, func() (int, error) { return b.body.Read(p) })
 }
 
 func (b *guardedBody) Close() error {
 	if b.guard.Abandoned() {
 		return nil
 	}
-	_, err := await(b.guard, func() (struct{}, error) { return struct{}{}, b.body.Close() }, nil)
+	_, err := await(b.guard, func() (struct{}, error) { return struct{}{}, b.body.Close() })
 	return err
 }
 
 // await returns what f returns, or the error of the context if f does not return soon after that
-// has ended. late gets what f returns then. A panic in f reaches the caller.
-func await[T any](g *Guard, f func() (T, error), late func(T)) (T, error) {
+// has ended. A panic in f reaches the caller.
+func await[T any](g *Guard, f func() (T, error)) (T, error) {
 	type result struct {
 		value    T
 		err      error
 		panicked any
 	}
-	done, gone := make(chan result), make(chan struct{})
+	done := make(chan result, 1)
 	go func() {
 		r := result{err: errNothing} // if f ends the goroutine
 		defer func() {
 			r.panicked = recover()
-			select {
-			case done <- r:
-			case <-gone:
-				if late != nil {
-					late(r.value)
-				}
-			}
+			done <- r
 		}()
 		r.value, r.err = f()
 	}()
@@ -82,13 +78,10 @@ func await[T any](g *Guard, f func() (T, error), late func(T)) (T, error) {
 	select {
 	case r = <-done:
 	case <-g.ctx.Done():
-		timer := time.NewTimer(guardGrace)
-		defer timer.Stop()
 		select {
 		case r = <-done:
-		case <-timer.C:
+		case <-time.After(guardGrace):
 			g.abandoned.Store(true)
-			close(gone)
 			return r.value, g.ctx.Err()
 		}
 	}
@@ -102,5 +95,5 @@ func await[T any](g *Guard, f func() (T, error), late func(T)) (T, error) {
 func Within(d time.Duration, f func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	_, _ = await(&Guard{ctx: ctx}, func() (struct{}, error) { f(); return struct{}{}, nil }, nil)
+	_, _ = await(&Guard{ctx: ctx}, func() (struct{}, error) { f(); return struct{}{}, nil })
 }

@@ -88,45 +88,48 @@ func TestGuard(t *testing.T) {
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
 		after     time.Duration // the end of the context
+		fails     error
 		want      error
 		abandoned bool
 	}{
-		"returns soon":     {40 * time.Millisecond, boom, false},
-		"returns too late": {time.Second, context.DeadlineExceeded, true},
+		"fails soon":        {49 * time.Millisecond, boom, boom, false},
+		"fails too late":    {51 * time.Millisecond, boom, context.DeadlineExceeded, true},
+		"responds too late": {time.Second, nil, context.DeadlineExceeded, true},
+		"its body hangs":    {-time.Second, nil, nil, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			r := (&http.Request{}).WithContext(ctx)
 			var g wire.Guard
-			_, err := g.RoundTrip(func(*http.Request) (*http.Response, error) {
+			body := &stuckBody{}
+			resp, err := g.RoundTrip(func(*http.Request) (*http.Response, error) {
 				time.Sleep(time.Minute + c.after) // of synctest
-				return nil, boom
-			}, r)
+				return &http.Response{StatusCode: http.StatusOK, Body: body}, c.fails
+			}, (&http.Request{}).WithContext(ctx))
 			require.ErrorIs(t, err, c.want, name)
 			assert.Equal(t, c.abandoned, g.Abandoned(), name)
-			time.Sleep(time.Minute) // a late result is dropped
+			if err == nil {
+				_, err = resp.Body.Read(make([]byte, 1))
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.NoError(t, resp.Body.Close())
+				assert.False(t, body.closed, "Close could hang, too")
+			}
+			time.Sleep(time.Hour)
+			assert.Equal(t, name == "responds too late", body.closed, name)
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		var g wire.Guard
-		body := &stuckBody{}
-		resp, err := g.RoundTrip(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
-		}, (&http.Request{}).WithContext(ctx))
-		require.NoError(t, err)
-		_, err = resp.Body.Read(make([]byte, 1))
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.NoError(t, resp.Body.Close())
-		assert.False(t, body.closed, "Close could hang, too")
-		time.Sleep(time.Hour)
-	})
-	var g wire.Guard
-	_, err := g.RoundTrip(func(*http.Request) (*http.Response, error) { runtime.Goexit(); return nil, nil },
-		(&http.Request{}).WithContext(t.Context()))
+	r, body := (&http.Request{}).WithContext(t.Context()), &stuckBody{}
+	resp, err := new(wire.Guard).RoundTrip(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+	}, r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	assert.True(t, body.closed)
+	_, err = new(wire.Guard).RoundTrip(func(*http.Request) (*http.Response, error) { runtime.Goexit(); return nil, nil }, r)
 	require.EqualError(t, err, "the transport returned neither a response nor an error")
+	assert.PanicsWithValue(t, "boom", func() {
+		_, _ = new(wire.Guard).RoundTrip(func(*http.Request) (*http.Response, error) { panic("boom") }, r)
+	})
 }
 
 // stuckBody is a body whose Read returns only after an hour.
