@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/petstore/petstore-go/internal/body"
 	"github.com/petstore/petstore-go/internal/deadline"
+	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/redact"
 	"github.com/petstore/petstore-go/internal/retry"
 )
@@ -64,7 +66,8 @@ type request struct {
 // errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
 var errPanicked = errors.New("petstore: the call panicked")
 
-// perform makes a call of c. It decodes the body of the documented success; all else is an error.
+// perform makes a call of c. It decodes the body of the documented success, unless decode is nil; all
+// else is an error.
 func perform[T any](
 	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
 ) (value T, response Response, err error) {
@@ -78,7 +81,7 @@ func perform[T any](
 	if err = k.run(); err == nil {
 		value, response, err = decodeResponse(k, decode)
 	}
-	if last := k.progress.last; last != nil && !last.hangs() { // else it may still be written to
+	if last := k.progress.last; last != nil && !last.guard.Abandoned() { // else it may still be written to
 		c.shared.buffers.Put(last.buffer)
 	}
 	return value, response, err
@@ -148,7 +151,7 @@ func (k *call) done(err error) {
 func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value T, response Response, err error) {
 	a := k.progress.last
 	switch {
-	case a.decodesNothing():
+	case decode == nil, a.response.StatusCode == http.StatusNoContent:
 		return value, k.response(), nil
 	case len(a.body) == 0: // the decoder would report no more than EOF
 		return value, response, k.responseError("body is empty", nil)
@@ -158,7 +161,10 @@ func decodeResponse[T any](k *call, decode func(*body.Buffer) (T, error)) (value
 		return value, response, k.responseError(redact.Text(reason, a.key.Secret()), nil)
 	}
 	if value, err = decode(a.buffer); err != nil {
-		return value, response, k.decodeError(err)
+		// Without the error itself: the decoder quotes names from the body, which may be long and
+		// contain anything.
+		text := errtext.Line(redact.Text(err.Error(), a.key.Secret()))
+		return value, response, k.responseError("body", errors.New(text))
 	}
 	return value, k.response(), nil
 }

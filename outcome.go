@@ -76,14 +76,6 @@ func (k *call) responseError(reason string, err error) *ResponseError {
 	}
 }
 
-// decodeError returns the error for a body that cannot be decoded. It keeps only the text of the
-// decoder's error, shortened and without the key: the decoder quotes names from the body, which may
-// be long and contain anything.
-func (k *call) decodeError(err error) *ResponseError {
-	key := k.progress.last.key.Secret()
-	return k.responseError("body", errors.New(errtext.Line(redact.Text(err.Error(), key))))
-}
-
 // transportError returns the error of a call that ends with err, in an attempt, between two or
 // before the first.
 func (k *call) transportError(err error) *TransportError {

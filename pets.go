@@ -23,7 +23,6 @@ type operation struct {
 	template   string // path template below the base URL
 	success    int    // documented status; 0 for any 2xx
 	repeatable bool   // a repetition has no further effect
-	drops      bool   // the body of a success is not decoded
 }
 
 func (o *operation) succeeds(code int) bool {
@@ -42,9 +41,9 @@ const (
 const opDo = "do "
 
 var (
-	listPets  = &operation{OpListPets, http.MethodGet, "/pets", http.StatusOK, true, false}
-	createPet = &operation{OpCreatePet, http.MethodPost, "/pets", http.StatusCreated, false, false}
-	getPet    = &operation{OpGetPet, http.MethodGet, "/pets/{petId}", http.StatusOK, true, false}
+	listPets  = &operation{OpListPets, http.MethodGet, "/pets", http.StatusOK, true}
+	createPet = &operation{OpCreatePet, http.MethodPost, "/pets", http.StatusCreated, false}
+	getPet    = &operation{OpGetPet, http.MethodGet, "/pets/{petId}", http.StatusOK, true}
 )
 
 // writes reports whether a request of the operation with that name must not be sent twice.
@@ -190,39 +189,44 @@ func validateStatus(operation string, s PetStatus) error {
 func (c *Client) Do(
 	ctx context.Context, method, path string, in, out any, opts ...CallOption,
 ) (*Response, error) {
-	const few = "is not GET, POST, PUT, PATCH or DELETE"
-	if !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) {
-		return nil, argumentError("do", "method", few)
-	}
 	op := &operation{name: opDo + method, method: method, template: "/{path}", repeatable: method == http.MethodGet}
-	op.drops = out == nil
 	path, query, _ := strings.Cut(path, "?")
 	below, problem := credential.PathBelow(path, query)
-	if problem != "" {
+	encoded, failed := json.Marshal(in) // the text of its error may have a part of in
+	target := reflect.ValueOf(out)
+	switch {
+	case !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method):
+		return nil, argumentError("do", "method", "is not GET, POST, PUT, PATCH or DELETE")
+	case problem != "":
 		return nil, argumentError(op.name, "path", problem)
-	}
-	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
+	case out != nil && (target.Kind() != reflect.Pointer || target.IsNil()):
 		return nil, argumentError(op.name, "out", "is not a pointer")
+	case in != nil && op.repeatable:
+		return nil, argumentError(op.name, "in", "is set, but a GET has no body")
+	case failed != nil:
+		return nil, argumentError(op.name, "in", "cannot be encoded as JSON")
 	}
 	r := request{operation: op, path: below, rawPath: "/" + strings.TrimPrefix(path, "/"), query: query}
 	if in != nil {
-		var err error
-		if op.repeatable {
-			return nil, argumentError(op.name, "in", "is set, but a GET has no body")
-		}
-		if r.body, err = json.Marshal(in); err != nil { // whose text may have a part of in
-			return nil, argumentError(op.name, "in", "cannot be encoded as JSON")
-		}
+		r.body = encoded
 	}
-	_, response, err := perform(ctx, c, r, opts, func(b *body.Buffer) (struct{}, error) {
+	_, response, err := perform(ctx, c, r, opts, decodeInto(out))
+	if err != nil {
+		return nil, err
+	}
+	return &response, nil
+}
+
+// decodeInto returns a function that decodes a body into out; nil if out is nil.
+func decodeInto(out any) func(*body.Buffer) (struct{}, error) {
+	if out == nil {
+		return nil
+	}
+	return func(b *body.Buffer) (struct{}, error) {
 		if raw, ok := out.(*[]byte); ok {
 			*raw = bytes.Clone(b.Bytes)
 			return struct{}{}, nil
 		}
 		return struct{}{}, json.Unmarshal(b.Bytes, out)
-	})
-	if err != nil {
-		return nil, err
 	}
-	return &response, nil
 }

@@ -111,10 +111,9 @@ func (k *call) wait(_, _ time.Duration, _ int, _ *http.Response) time.Duration {
 	return 0
 }
 
-// finishPause reports the end of the pause.
+// finishPause reports the end of the pause, once.
 func (k *call) finishPause() {
 	if end := k.progress.endPause; end != nil {
-		k.progress.endPause = nil
 		end(0)
 	}
 }

@@ -36,9 +36,6 @@ func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
 		p.refused = k.refusal(a, err)
 		return nil, p.refused
 	}
-	if p.last != nil && !p.last.hangs() {
-		a.buffer = p.last.buffer
-	}
 	p.last = a
 	a.send(outer)
 	p.record(func(seen *Call) { seen.KeyRefused = a.unauthorized() })
@@ -81,22 +78,18 @@ type attempt struct {
 	ended    error         // err, if the context of the call has ended
 }
 
-// send sends the request and reads the response into a.
+// send sends the request and reads the response into a. The traces learn of its end first, and then
+// of what it means for the rate limit.
 func (a *attempt) send(outer *http.Request) {
 	ctx, cancel := a.begin(a.call.ctx, &a.seen)
 	defer cancel()
-	a.exchange(ctx, cancel, outer)
-	a.reportLimit()
-}
-
-// exchange is send without the report about the rate limit.
-func (a *attempt) exchange(ctx context.Context, cancel context.CancelFunc, outer *http.Request) {
+	defer a.reportLimit()
 	defer a.reportDone()
 	a.err = errPanicked // for the trace, if a function of the user panics
 	err := a.roundTrip(ctx, cancel, outer)
 	a.err = nil
 	if err != nil {
-		a.fail(ctx, err, a.key.Secret())
+		a.fail(ctx, err)
 	}
 }
 
@@ -203,9 +196,7 @@ func (a *attempt) observe(resp *http.Response) {
 func (a *attempt) readBody(resp *http.Response) (err error) {
 	defer func() { _ = resp.Body.Close() }() // after a complete read, Close cannot report a lost byte
 	shared := a.call.client.shared
-	if a.buffer == nil { // taken late, so that calls that wait for a response hold no buffer
-		a.buffer = shared.buffers.Get()
-	}
+	a.buffer = shared.buffers.Get() // late, so that calls that wait for a response hold no buffer
 	a.tooLarge, err = a.buffer.Fill(resp.Body, resp.ContentLength, shared.config.maxResponseBytes)
 	a.body = a.buffer.Bytes
 	if a.tooLarge {
@@ -217,7 +208,7 @@ func (a *attempt) readBody(resp *http.Response) (err error) {
 }
 
 // fail records the error of the transport, or of reading the body, without the key.
-func (a *attempt) fail(ctx context.Context, err error, key string) {
+func (a *attempt) fail(ctx context.Context, err error) {
 	a.ended, a.failure = a.callerEnded(), retry.Connection
 	switch {
 	case a.ended != nil:
@@ -232,7 +223,7 @@ func (a *attempt) fail(ctx context.Context, err error, key string) {
 		if a.response.StatusCode == 0 { // else the error has cut off the body
 			a.failure = a.wire.KindOf(err, a.request, a.sent)
 		}
-		a.err = foreign(redact.Error(wire.Cause(err), key))
+		a.err = foreign(redact.Error(wire.Cause(err), a.key.Secret()))
 	}
 }
 
@@ -247,15 +238,5 @@ func (a *attempt) succeeded() bool {
 	return a.err == nil && !a.tooLarge && a.call.operation.succeeds(a.response.StatusCode)
 }
 
-// hangs reports whether the transport has not returned, and may still write to the buffer.
-func (a *attempt) hangs() bool { return a.guard != nil && a.guard.Abandoned() }
-
 // unauthorized reports whether the service refused the key of a.
 func (a *attempt) unauthorized() bool { return a.response.StatusCode == http.StatusUnauthorized }
-
-// decodesNothing reports whether the body of the response is not decoded: that of Do without a
-// target, or one without content.
-func (a *attempt) decodesNothing() bool {
-	op := a.call.operation
-	return op.drops || op.succeeds(http.StatusNoContent) && a.response.StatusCode == http.StatusNoContent
-}

@@ -20,8 +20,8 @@ type Guard struct {
 	abandoned atomic.Bool     // an operation goes on, and may still write to what it was given
 }
 
-// Abandoned reports whether an operation has not returned.
-func (g *Guard) Abandoned() bool { return g.abandoned.Load() }
+// Abandoned reports whether an operation has not returned; false for nil.
+func (g *Guard) Abandoned() bool { return g != nil && g.abandoned.Load() }
 
 // RoundTrip sends r, which has the context of g. The body of the response is guarded, too.
 func (g *Guard) RoundTrip(send func(*http.Request) (*http.Response, error), r *http.Request) (*http.Response, error) {
