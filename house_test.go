@@ -143,7 +143,7 @@ type step struct {
 // with a + count if more is set.
 func countRows(t *testing.T, rows string, more bool) []string {
 	files, returns := map[string]bool{}, 0
-	var way []step // the row and those that it is indented under
+	var above, way []step // the rows so far; the last, and those that it is indented under
 	for row := range strings.Lines(rows) {
 		if row[0] == '+' && !more {
 			continue
@@ -151,10 +151,11 @@ func countRows(t *testing.T, rows string, more bool) []string {
 		words := strings.Fields(row[1:])
 		indent := strings.Index(row, words[0])
 		way = slices.DeleteFunc(way, func(s step) bool { return s.indent >= indent })
-		way = append(way, step{indent, words[0], namesIn(t, words[0], words[1:])})
+		last := step{indent, words[0], namesIn(t, words[0], words[1:])}
+		above, way = append(above, last), append(way, last)
 		for _, function := range words[1:] {
 			receiver, name, _ := strings.Cut(function, ".")
-			called := len(way) == 1 || slices.ContainsFunc(way, func(s step) bool { return s.names[receiver] || s.names[name] })
+			called := len(way) == 1 || slices.ContainsFunc(above, func(s step) bool { return s.names[receiver] || s.names[name] })
 			assert.True(t, called, "no row above %s names %s", words[0], function)
 		}
 		if files[words[0]] && way[max(0, len(way)-2)].file != words[0] {
