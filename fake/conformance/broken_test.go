@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
@@ -35,37 +34,29 @@ type response struct {
 
 // breaker is the broken service, as the transport of a client.
 type breaker struct {
-	service http.Handler
+	service http.RoundTripper
 	breakage
 }
 
-func (b breaker) RoundTrip(r *http.Request) (resp *http.Response, err error) {
-	sent := []byte{}
-	if r.Body != nil {
-		if sent, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
+func (b breaker) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
 	}
 	r = r.Clone(r.Context())
 	if b.request != nil {
 		b.request(r, &sent)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
-	defer func() {
-		if recover() != nil { // http.ErrAbortHandler, of a fault
-			resp, err = nil, io.ErrUnexpectedEOF
-		}
-	}()
-	w := httptest.NewRecorder()
-	b.service.ServeHTTP(w, r)
-	a := response{w.Code, w.Result().Header, w.Body.String()}
-	if b.breakage.response != nil {
-		b.breakage.response(r, &a)
+	resp, err := b.service.RoundTrip(r)
+	if err != nil || b.breakage.response == nil {
+		return resp, err
 	}
-	return &http.Response{
-		StatusCode: a.status, Header: a.header, Request: r,
-		Body: io.NopCloser(strings.NewReader(a.body)), ContentLength: -1,
-	}, nil
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	a := response{resp.StatusCode, resp.Header, string(body)}
+	b.breakage.response(r, &a)
+	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(strings.NewReader(a.body))}, err
 }
 
 // Which responses a breakage changes.
@@ -356,7 +347,7 @@ func TestClausesOnBrokenServices(t *testing.T) {
 
 func TestClauses(t *testing.T) {
 	// A clause that nothing can fail would be worth nothing.
-	t.Run("a broken service fails each of them", func(t *testing.T) {
+	t.Run("a broken service fails each of them, and no two have one name", func(t *testing.T) {
 		// The test of the base address below shows that it can.
 		failed := map[string]bool{"9 the base address ends in /v1": true}
 		for _, broken := range brokenServices {
@@ -364,6 +355,7 @@ func TestClauses(t *testing.T) {
 				failed[name] = true
 			}
 		}
+		assert.Len(t, clauses(), len(failed))
 		for _, c := range clauses() {
 			assert.Truef(t, failed[c.name()], "no broken service fails %q", c.name())
 		}

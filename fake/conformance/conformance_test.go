@@ -80,10 +80,6 @@ func TestRun(t *testing.T) {
 			})
 		}
 	})
-	t.Run("the fake conforms with an empty catalogue", func(t *testing.T) {
-		srv := fake.NewTestServer(t)
-		Run(t, Target{BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(), HTTPClient: srv.HTTPClient()})
-	})
 }
 
 // open opens a destructive session with a fake behind a breakage. It takes minutes, which pass at
@@ -94,7 +90,7 @@ func open(t *testing.T, b breakage, opts ...fake.Option) (*fake.Server, *session
 	t.Cleanup(srv.Close)
 	s, err := newSession(t.Context(), Target{
 		BaseURL: "http://petstore.example/v1", APIKey: srv.APIKey(), Destructive: true,
-		HTTPClient: &http.Client{Transport: breaker{srv, b}},
+		HTTPClient: &http.Client{Transport: breaker{srv.HTTPClient().Transport, b}},
 	})
 	require.NoError(t, err)
 	return srv, s
@@ -123,21 +119,17 @@ func (s *session) checkAll() (failed, skipped map[string]error) {
 
 func TestClausesOnTheFake(t *testing.T) {
 	t.Run("each can be checked", func(t *testing.T) {
-		for name, plan := range map[string]fake.Plan{"Free": fake.PlanFree, "Business": fake.PlanBusiness} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					_, full := open(t, breakage{}, catalogue(), fake.WithPlan(plan))
-					_, empty := open(t, breakage{}, fake.WithPlan(plan))
-					failed, skipped := full.checkAll()
-					failedToo, skippedToo := empty.checkAll()
-					assert.Empty(t, failed)
-					assert.Empty(t, failedToo)
-					for name := range skipped {
-						assert.NotContains(t, skippedToo, name)
-					}
-				})
-			})
-		}
+		synctest.Test(t, func(t *testing.T) {
+			_, full := open(t, breakage{}, catalogue(), fake.WithPlan(fake.PlanFree))
+			_, empty := open(t, breakage{})
+			failed, skipped := full.checkAll()
+			failedToo, skippedToo := empty.checkAll()
+			assert.Empty(t, failed)
+			assert.Empty(t, failedToo)
+			for name := range skipped {
+				assert.NotContains(t, skippedToo, name)
+			}
+		})
 	})
 	// One variant sends a 429 without Retry-After, against section 8.3. The document leaves the
 	// other choices open, and no clause may fail for them.
@@ -157,26 +149,16 @@ func TestClausesOnTheFake(t *testing.T) {
 	})
 }
 
-func TestClausesHaveUniqueNames(t *testing.T) {
-	names := make(map[string]bool)
-	for _, c := range clauses() {
-		names[c.name()] = true
-	}
-	assert.Len(t, names, len(clauses()))
-}
-
 func TestTarget(t *testing.T) {
-	for name, target := range map[string]Target{
-		"no address":   {APIKey: "key"},
-		"no host":      {BaseURL: "/v1", APIKey: "key"},
-		"other scheme": {BaseURL: "ftp://petstore.example/v1", APIKey: "key"},
-		"query":        {BaseURL: "http://petstore.example/v1?a=b", APIKey: "key"},
-		"user":         {BaseURL: "http://a:b@petstore.example/v1", APIKey: "key"},
-		"no key":       {BaseURL: "http://petstore.example/v1"},
+	for _, target := range []Target{
+		{APIKey: "key"},
+		{BaseURL: "/v1", APIKey: "key"},
+		{BaseURL: "ftp://petstore.example/v1", APIKey: "key"},
+		{BaseURL: "http://petstore.example/v1?a=b", APIKey: "key"},
+		{BaseURL: "http://a:b@petstore.example/v1", APIKey: "key"},
+		{BaseURL: "http://petstore.example/v1"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := newSession(t.Context(), target)
-			assert.ErrorContains(t, err, "conformance: Target.")
-		})
+		_, err := newSession(t.Context(), target)
+		assert.ErrorContains(t, err, "conformance: Target.", target.BaseURL)
 	}
 }

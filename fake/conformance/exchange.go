@@ -103,17 +103,8 @@ type quota struct {
 }
 
 func (x *exchange) quota() quota {
-	limit, err1 := x.count(headerLimit)
-	remaining, err2 := x.count(headerRemaining)
-	reset, err3 := x.reset()
+	limit, err1 := service.Requests(x.header, headerLimit)
+	remaining, err2 := service.Requests(x.header, headerRemaining)
+	reset, err3 := service.Reset(x.header, x.date())
 	return quota{limit, remaining, reset, err1 == nil && err2 == nil && err3 == nil}
 }
-
-// sameWindow reports whether both responses show the same window.
-func (q quota) sameWindow(o quota) bool {
-	return q.known && o.known && q.reset.Equal(o.reset) && q.limit == o.limit
-}
-
-func (x *exchange) count(header string) (int, error) { return service.Requests(x.header, header) }
-
-func (x *exchange) reset() (time.Time, error) { return service.Reset(x.header, x.date()) }

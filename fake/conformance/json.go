@@ -36,9 +36,6 @@ func same(a, b []byte) bool {
 	return bytes.Equal(a, b) || err1 == nil && err2 == nil && s == t
 }
 
-// compact returns the body without white space.
-func (x *exchange) compact() string { return strings.Join(strings.Fields(string(x.response)), "") }
-
 // show returns the beginning of a response as one line.
 func show(raw []byte) string {
 	const most = 160
@@ -49,12 +46,6 @@ func show(raw []byte) string {
 		return fmt.Sprintf("%q…", raw[:most])
 	}
 	return fmt.Sprintf("%q", raw)
-}
-
-// quoted writes a JSON string.
-func quoted(s string) []byte {
-	b, _ := json.Marshal(s) // no string has an error
-	return b
 }
 
 // objects returns the objects in the array of a listPets, or else the object of a response, as far
@@ -107,7 +98,7 @@ func (x *exchange) wantField(pet object, field string, value []byte) {
 	}
 }
 
-// A rule is what a field of an object in a response must keep to.
+// rule is what a field of an object in a response must keep to.
 type rule func(raw json.RawMessage, x *exchange) error
 
 func is[T string | int64](raw json.RawMessage, _ *exchange) error {
@@ -116,21 +107,16 @@ func is[T string | int64](raw json.RawMessage, _ *exchange) error {
 }
 
 func isPetStatus(raw json.RawMessage, _ *exchange) error {
-	status, err := read[string](raw)
-	switch {
-	case raw == nil:
-		return nil
-	case err == nil && !slices.Contains(statuses, status):
-		return fmt.Errorf("%q is not in the enumeration", status)
+	if status, err := read[string](raw); raw != nil && (err != nil || !slices.Contains(statuses, status)) {
+		return fmt.Errorf("%s is not in the enumeration", show(raw))
 	}
-	return err
+	return nil
 }
 
 // isStatus is the rule of an Error's status.
 func isStatus(raw json.RawMessage, x *exchange) error {
-	n, err := read[int64](raw)
-	if err == nil && n != int64(x.status) {
-		err = fmt.Errorf("%d is not %d", n, x.status)
+	if n, err := read[int64](raw); err != nil || n != int64(x.status) {
+		return fmt.Errorf("%s is not %d", show(raw), x.status)
 	}
-	return err
+	return nil
 }

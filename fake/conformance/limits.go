@@ -3,14 +3,6 @@ package conformance
 import (
 	"errors"
 	"net/http"
-
-	"github.com/petstore/petstore-go/internal/service"
-)
-
-const (
-	headerLimit     = service.HeaderLimit
-	headerRemaining = service.HeaderRemaining
-	headerReset     = service.HeaderReset
 )
 
 // limitClauses are those about a 429, which takes the key's quota.
@@ -71,7 +63,7 @@ func retryAfter(s *session) {
 
 // limitResets waits for the end of the window that the 429 names.
 func limitResets(s *session) {
-	s.waitUntil(comeBack(orSkip(s.overrun)), "the 429")
+	s.waitUntil(comeBack(orSkip(s.overrun)))
 	if x := s.send(get("/pets?limit=1")); x.status == http.StatusTooManyRequests {
 		x.failf("the limit has reset, and the request must be admitted")
 	}

@@ -36,7 +36,7 @@ type session struct {
 	tag     string // what the names of its pets begin with
 	memo    map[request]*exchange
 	log     []*exchange
-	keyed   *exchange                 // the last response to the key, whose headers show its quota
+	resume  time.Time                 // when the key has quota again
 	over    func() (*exchange, error) // a 429 that is provoked once, or why there is none
 	broken  int                       // requests in a row without a response
 	stopped error                     // why nothing is asked any more
@@ -79,30 +79,17 @@ func (s *session) ask(r request) *exchange {
 	return s.memo[r]
 }
 
-// askPolitely waits for the key's quota before a request, and as long as a 429 says after one.
+// askPolitely sends a request when the key's quota allows it, and again if it gets a 429 all the
+// same.
 func (s *session) askPolitely(r request) *exchange {
-	s.awaitQuota(r)
-	x := s.send(r)
-	if x.status != http.StatusTooManyRequests {
-		return x
+	for range 2 {
+		s.waitUntil(s.resume)
+		if x := s.send(r); x.status != http.StatusTooManyRequests {
+			return x
+		}
 	}
-	s.waitUntil(comeBack(x), "a 429")
-	if x = s.send(r); x.status == http.StatusTooManyRequests {
-		s.stop(skip("the service sent another 429 after the wait that the first had asked for"))
-	}
-	return x
-}
-
-// awaitQuota waits for the next window if this one is nearly used up.
-func (s *session) awaitQuota(r request) {
-	if s.keyed == nil || !r.counts() {
-		return
-	}
-	if q := s.keyed.quota(); q.known && q.remaining <= spare {
-		end := s.keyed.local(q.reset)
-		s.keyed = nil
-		s.waitUntil(end, "a short quota")
-	}
+	s.stop(skip("the service sent another 429 after the wait that the first had asked for"))
+	return nil
 }
 
 // stop ends the check, and every other that would send a request.
@@ -127,8 +114,9 @@ func (s *session) send(r request) *exchange {
 	}
 	s.broken = 0
 	s.log = append(s.log, x)
-	if r.counts() {
-		s.keyed = x
+	limited := x.status == http.StatusTooManyRequests
+	if q := x.quota(); limited || r.counts() && q.known && q.remaining <= spare {
+		s.resume = comeBack(x)
 	}
 	return x
 }
@@ -162,23 +150,21 @@ func (s *session) roundTrip(r request) (*exchange, error) {
 }
 
 // waitUntil waits, or stops the session if that takes longer than a test should.
-func (s *session) waitUntil(end time.Time, why string) {
+func (s *session) waitUntil(end time.Time) {
 	d := time.Until(end)
 	if d > patience {
-		s.stop(skip(fmt.Sprintf("%s asks for a wait until %s, which is too long: the quota is used up",
-			why, end.UTC().Format(time.RFC3339))))
+		s.stop(skip(fmt.Sprintf("the quota is used up until %s, which is too long to wait",
+			end.UTC().Format(time.RFC3339))))
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-s.ctx.Done():
 		fail(context.Cause(s.ctx))
 	}
 }
 
-// comeBack returns when a 429 allows the next request: the latest of what it says, or in a minute
-// if it does not say.
+// comeBack returns when a response allows the next request: the latest of what it says, or in a
+// minute if it does not say.
 func comeBack(x *exchange) time.Time {
 	ends := []time.Time{x.at}
 	if q := x.quota(); q.known {

@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,8 +24,7 @@ const validPet = `{"name":$name,"categoryId":$category}`
 
 // newPet returns a createPet with a body, in which $name and $category stand for what is valid.
 func (s *session) newPet(what, body string) request {
-	name := string(quoted(s.tag + ": " + what))
-	return post(strings.NewReplacer("$name", name, "$category", fmt.Sprint(s.target.CategoryID)).Replace(body))
+	return post(strings.NewReplacer("$name", strconv.Quote(s.tag+": "+what), "$category", fmt.Sprint(s.target.CategoryID)).Replace(body))
 }
 
 // offer sends createPet a body; see newPet.
