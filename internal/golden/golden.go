@@ -25,13 +25,13 @@ func Assert(t testing.TB, path, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; if that is right, write it anew with UPDATE_GOLDEN=1:\n%s", path, diff)
+	if d := diff(string(want), got); d != "" {
+		t.Errorf("%s differs; if that is right, write it anew with UPDATE_GOLDEN=1:\n%s", path, d)
 	}
 }
 
-// Diff returns where two texts differ first, with a little of each, or "" if they are the same.
-func Diff(want, got string) string {
+// diff returns where two texts differ first, with a little of each, or "" if they are the same.
+func diff(want, got string) string {
 	if want == got {
 		return ""
 	}

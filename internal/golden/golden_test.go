@@ -8,10 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // reports records what a test would report.
 type reports struct {
@@ -43,10 +40,10 @@ func TestAssert(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	assert.Empty(t, Diff("a\nb\n", "a\nb\n"))
-	assert.Equal(t, "from line 2 on:\n-\"a\\nb\\nc\"\n+\"a\\nB\\nc\"\n", Diff("a\nb\nc", "a\nB\nc"))
-	assert.Equal(t, "from line 2 on:\n-\"a\\n\"\n+\"a\\nb\"\n", Diff("a\n", "a\nb"))
+	assert.Empty(t, diff("a\nb\n", "a\nb\n"))
+	assert.Equal(t, "from line 2 on:\n-\"a\\nb\\nc\"\n+\"a\\nB\\nc\"\n", diff("a\nb\nc", "a\nB\nc"))
+	assert.Equal(t, "from line 2 on:\n-\"a\\n\"\n+\"a\\nb\"\n", diff("a\n", "a\nb"))
 	long := strings.Repeat("x", 10_000)
 	assert.Equal(t, "from line 1 on:\n-\""+long[:80]+"1"+long[:319]+"\"\n+\""+long[:80]+"2"+long[:319]+"\"\n",
-		Diff(long+"1"+long, long+"2"+long))
+		diff(long+"1"+long, long+"2"+long))
 }

@@ -44,7 +44,7 @@ func (w *Record) refusedByProxy(err error, r *http.Request) bool {
 
 // statusOf returns the status of an error whose words are given, 0 if they are others.
 func statusOf(words string) int {
-	for code := http.StatusMultipleChoices; code < 600; code++ {
+	for code := range 600 {
 		if text := http.StatusText(code); text != "" && strings.EqualFold(words, text) {
 			return code
 		}
