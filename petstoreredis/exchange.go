@@ -108,8 +108,8 @@ func (l *Limiter) send(now time.Time) {
 		Want: len(l.calls), Taken: l.taken, Window: l.pot.Window, At: l.pot.At, Reopen: l.reopen, report: *r,
 		EndsIn: millis(now, r.ends), SentAgo: -millis(now, r.sent), RetryIn: millis(now, r.opens),
 	}
-	if c.order.Want > 0 && l.held == 0 {
-		c.order.Extra = l.extra(now)
+	if c.order.Want > 0 && l.held == 0 && now.Sub(l.grantedAt) < keep { // the last ones were used up soon
+		c.order.Extra = mostExtra
 	}
 	l.report, l.reportAt = report{}, time.Time{}
 	l.stats.RoundTrips++
@@ -120,16 +120,6 @@ func (l *Limiter) send(now time.Time) {
 	}
 	c.timer = time.AfterFunc(timeout, func() { l.expire(c, timeout) })
 	go l.exchange(c)
-}
-
-// extra returns how many permits the process will probably need soon: twice as many as the last
-// ones, if these were used up soon, or as many as in the pot before.
-func (l *Limiter) extra(now time.Time) int {
-	n := l.before - l.taken
-	if now.Sub(l.grantedAt) < keep {
-		n = max(n, 2*l.batch)
-	}
-	return max(0, min(n, mostExtra))
 }
 
 // giveBack returns the unused permits with the next command.
@@ -182,16 +172,12 @@ func (l *Limiter) expire(c *command, timeout time.Duration) {
 // apply takes the permits and the knowledge of a reply.
 func (l *Limiter) apply(c *command, p *pot, now time.Time) {
 	if p.Window != l.pot.Window {
-		l.held = 0
-		if l.pot.Reset > 0 {
-			l.before = l.taken
-		}
-		l.taken = 0
+		l.held, l.taken = 0, 0
 	}
 	l.heard, l.pot = now, *p
 	l.heldUntil = c.sentAt.Add(p.ends())
 	if p.Granted > 0 {
-		l.batch, l.grantedAt, l.usedAt = p.Granted, now, now
+		l.grantedAt, l.usedAt = now, now
 		l.held += p.Granted
 		l.taken += p.Granted
 	}

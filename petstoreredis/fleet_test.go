@@ -37,7 +37,6 @@ type row struct {
 	brief                        bool          // runs without -table, too
 	delay                        time.Duration // of each command of Redis
 	drops                        int           // of a hundred commands, those that break their connection
-	failover                     bool          // the Redis has a replica and a Sentinel
 	foreign                      time.Duration // another program makes a call so often
 	during                       func(f *fleet)
 
@@ -55,13 +54,12 @@ func (r row) id() string {
 type fleet struct {
 	*testing.T
 	row
-	windows  int // of requests that it makes, and half of another one, which it must begin in time
-	dial     func(*link) redis.UniversalClient
-	redis    *redisServer // nil in virtual time
-	sentinel *sentinel    // nil without failover
-	service  *fake.Server
-	start    time.Time
-	workers  []*worker // that are at work
+	windows int // of requests that it makes, and half of another one, which it must begin in time
+	dial    func(*link) *redis.Client
+	redis   *redisServer // nil in virtual time
+	service *fake.Server
+	start   time.Time
+	workers []*worker // that are at work
 
 	mu      sync.Mutex
 	gone    []*worker
@@ -79,7 +77,7 @@ func newFleet(t *testing.T, r row, windows int) *fleet {
 // worker is what would be a process.
 type worker struct {
 	id            string
-	redis         redis.UniversalClient
+	redis         *redis.Client
 	limiter       *petstoreredis.Limiter // nil of a program that has its own
 	client        *petstore.Client
 	toRedis, http link

@@ -33,9 +33,7 @@ type Limiter struct {
 	held      int       // unused permits of the pot
 	heldUntil time.Time // when they lapse
 	taken     int       // permits of this pot so far
-	before    int       // permits of the pot before
-	batch     int       // permits of the last reply that had any
-	grantedAt time.Time // when that came
+	grantedAt time.Time // when the last ones came
 	usedAt    time.Time // when a permit was drawn or given to a call
 	report    report
 	reportAt  time.Time // when to send it

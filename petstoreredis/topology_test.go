@@ -62,8 +62,8 @@ func TestOnRedisLeastRights(t *testing.T) {
 func TestOnRedisCluster(t *testing.T) {
 	t.Parallel()
 	const slots = 16384
-	bus := makeRedisServer(t) // the default is the port + 10000, which may be more than there are
-	server := newRedisServer(t, "--cluster-enabled", "yes", "--cluster-port", bus.port())
+	// The default port of the bus is the port + 10000, which may be more than there are.
+	server := newRedisServer(t, "--cluster-enabled", "yes", "--cluster-port", freePort(t))
 	server.do(t, "cluster", "addslotsrange", 0, slots-1)
 	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.address}})
 	t.Cleanup(func() { _ = rdb.Close() })

@@ -68,7 +68,7 @@ func TestSimulatedFleets(t *testing.T) {
 			}
 			bubble(t, func(t *testing.T, v *virtualRedis) {
 				f := newFleet(t, r, 2)
-				f.dial = func(k *link) redis.UniversalClient {
+				f.dial = func(k *link) *redis.Client {
 					k.before = v.tick
 					return v.client(t, k)
 				}
