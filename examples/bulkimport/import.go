@@ -27,13 +27,12 @@ type job struct {
 	reached       bool      // a pet was added in this run
 	until         time.Time // when an earlier run may be continued; zero for now
 	failures      int       // creates in a row that were not confirmed
-	failedAt      time.Time // the last of them
-	trouble       error     // why
 }
 
 const (
 	steady   = 8               // creates in flight: enough for every plan, and few to be undecided after a SIGKILL
-	patience = 5 * time.Minute // the longest wait for another try
+	outage   = 3               // failures in a row that stop the import: each may be one more undecided row
+	patience = 5 * time.Minute // the longest wait for the rate limit that an earlier run has met
 )
 
 // newJob opens the journal. An error means that nothing was begun.
@@ -106,7 +105,7 @@ func (j *job) run(ctx context.Context) error {
 
 // addPets adds the pets of the rows that are left.
 func (j *job) addPets(ctx context.Context) error {
-	j.waitUntil(j.until, &petstore.RateLimitError{Operation: petstore.OpCreatePet, RetryAt: j.until})
+	j.waitForLimit()
 	for j.left() > 0 && j.stopping.Err() == nil { // again, for rows that were not sent after all
 		for _, r := range j.input.rows {
 			if j.journal.row(r.line).decided() {
@@ -125,30 +124,25 @@ func (j *job) addPets(ctx context.Context) error {
 	return nil
 }
 
-// makeRoom returns when one more create may be sent, or the import is stopped. Each create during an
-// outage may be one more undecided row, so they become rare: after 1, 2, 4 … seconds.
+// makeRoom returns when one more create may be sent: one at a time until the first pet was added, and
+// after a failure.
 func (j *job) makeRoom() {
 	if j.settle(steady - 1); !j.reached || j.failures > 0 {
 		j.settle(0)
 	}
-	if j.failures > 1 {
-		next := j.failedAt.Add(time.Second << min(j.failures-2, 20))
-		j.waitUntil(next, fmt.Errorf("no pet can be added: %w", j.trouble))
-	}
 }
 
-// waitUntil waits until a time. If that is too late, it stops the import with err.
-func (j *job) waitUntil(at time.Time, err error) {
-	switch wait := time.Until(at); {
-	case j.stopping.Err() != nil:
-	case wait > patience:
-		j.stop(err)
-	case wait > 0:
-		fmt.Fprintf(j.out, "%d of %d rows, goes on at %s\n",
-			j.decided(), len(j.input.rows), at.Local().Format(time.TimeOnly))
+// waitForLimit waits for the rate limit that an earlier run has met, or stops the import if that is
+// long.
+func (j *job) waitForLimit() {
+	switch left := time.Until(j.until); {
+	case left > patience:
+		j.stop(&petstore.RateLimitError{Operation: petstore.OpCreatePet, RetryAt: j.until})
+	case left > 0:
+		fmt.Fprintf(j.out, "goes on at %s\n", j.until.Local().Format(time.TimeOnly))
 		select {
 		case <-j.stopping.Done():
-		case <-time.After(wait):
+		case <-time.After(left):
 		}
 	}
 }
@@ -199,11 +193,11 @@ func (j *job) judge(r row, result *petstore.CreatePetResult, err error) entry {
 	if limited, ok := errors.AsType[*petstore.RateLimitError](err); ok {
 		j.journal.close(limited.RetryAt)
 	}
+	j.failures++
 	passes := j.reached && errors.Is(err, petstore.ErrNotSent) && !errors.Is(err, petstore.ErrRateLimited)
-	if e.Event != unknown && !passes { // it is about the key, the plan or the address
+	if j.failures >= outage || e.Event != unknown && !passes { // or it is about the key, the plan or the address
 		j.stop(err)
 	}
-	j.failures, j.failedAt, j.trouble = j.failures+1, time.Now(), err
 	return e
 }
 
