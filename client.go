@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -37,17 +38,16 @@ type shared struct {
 	config    clientConfig
 	base      string // URL, without a trailing slash
 	baseURL   *url.URL
-	transport roundTripper   // sends the attempts
 	sends     wire.Transport // what transport is
 	closeIdle []func()       // close the idle connections of the client's own transports
 	headers   http.Header    // of each request
 	buffers   body.Pool
 	http2     atomic.Bool // the next request may go over HTTP/2
-}
 
-// roundTripper is a function so that no dump can print the variables that it closes over: they lead
-// to connections whose buffers contain the key.
-type roundTripper func(*http.Request) (*http.Response, error)
+	// transport sends the attempts. It is a function so that no dump can print the variables that it
+	// closes over: they lead to connections whose buffers contain the key.
+	transport func(*http.Request) (*http.Response, error)
+}
 
 // NewClient returns a client of the service at baseURL. The URL must be absolute and end in the
 // version prefix, as https://host/v1 does (section 1); one trailing slash is allowed. The client
@@ -87,7 +87,10 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 		transport: transport.RoundTrip,
 		sends:     sends,
 		closeIdle: closeIdle,
-		headers:   http.Header{"Accept": {"application/json"}, "User-Agent": {userAgent(config.product)}},
+		headers: http.Header{
+			"Accept":     {"application/json"},
+			"User-Agent": {strings.TrimPrefix(config.product+" petstore-go/"+Version, " ")},
+		},
 	}
 	s.http2.Store(sends.MayUseHTTP2(base))
 	return newClientOf(s, key, config.keyFunc != nil, config.jar), nil
@@ -106,11 +109,6 @@ func newClientOf(s *shared, key credential.Source, rotates bool, jar http.Cookie
 	}
 	c.trace = joined(c.traces)
 	return c
-}
-
-// userAgent returns the User-Agent; product is that of WithUserAgent.
-func userAgent(product string) string {
-	return strings.TrimPrefix(product+" petstore-go/"+Version, " ")
 }
 
 // newKeySource returns a source of key, or of the keys that f returns.
@@ -135,7 +133,10 @@ func (c *clientConfig) newTransport() (http.RoundTripper, []func(), error) {
 		own := wire.DefaultTransport()
 		transport, closeIdle = own, append(closeIdle, own.CloseIdleConnections)
 	} else {
-		c.jar, c.call.attemptTimeout = hc.Jar, shorter(c.call.attemptTimeout, hc.Timeout)
+		c.jar = hc.Jar
+		if hc.Timeout > 0 {
+			c.call.attemptTimeout = min(hc.Timeout, cmp.Or(c.call.attemptTimeout, hc.Timeout))
+		}
 		if transport = hc.Transport; transport == nil {
 			transport = http.DefaultTransport
 		}
@@ -233,7 +234,7 @@ func (c *Client) ReopenLimit() {
 
 // reopener returns the Reopen of l, or of the limiter that l wraps; nil if there is none.
 func reopener(l Limiter) func(keyID string) {
-	for range maxWrappedLimiters {
+	for range 100 { // not for ever: a limiter may return itself
 		if r, ok := l.(interface{ Reopen(keyID string) }); ok {
 			return r.Reopen
 		}
@@ -245,10 +246,6 @@ func reopener(l Limiter) func(keyID string) {
 	}
 	return nil
 }
-
-// maxWrappedLimiters is the number of limiters around another one that are followed: one may return
-// itself.
-const maxWrappedLimiters = 100
 
 // BaseURL returns the base URL that was given to NewClient, without a trailing slash; empty for the
 // zero Client and for nil.
@@ -269,11 +266,3 @@ func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String
 
 // LogValue returns String as an attribute.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
-// shorter returns the shorter of two time limits; 0 means no limit.
-func shorter(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return a + b
-	}
-	return min(a, b)
-}

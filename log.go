@@ -55,17 +55,14 @@ func known(attrs ...slog.Attr) []slog.Attr {
 	return slices.DeleteFunc(attrs, func(a slog.Attr) bool { return reflect.ValueOf(a.Value.Any()).IsZero() })
 }
 
-// deprecated logs the first call of getPet.
+// deprecated logs the first call of getPet (section 4.3).
 func (l *clientLog) deprecated(ctx context.Context, c Call) context.Context {
 	if c.Operation == OpGetPet && !l.warned.Swap(true) {
 		l.write(ctx, slog.LevelWarn, "petstore: deprecated operation", c,
-			slog.String("removal", removalOfGetPet), slog.String("instead", OpListPets))
+			slog.String("removal", "2030-12-05"), slog.String("instead", OpListPets))
 	}
 	return nil
 }
-
-// removalOfGetPet is the day on which the service removes the operation (section 4.3).
-const removalOfGetPet = "2030-12-05"
 
 // done logs a call whose outcome is unknown: a person has to look for the pet.
 func (l *clientLog) done(ctx context.Context, info CallDoneInfo) {

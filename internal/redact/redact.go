@@ -114,6 +114,9 @@ func headerName(name string, keys []string) string {
 func without(text, key string) string {
 	text = withoutPlain(text, key)
 	plain := unescaped(text)
+	if plain == text {
+		return text
+	}
 	if clean := withoutPlain(plain, key); clean != plain {
 		return clean
 	}

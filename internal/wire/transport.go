@@ -51,14 +51,10 @@ func (t *Transport) MayUseHTTP2(u *url.URL) bool {
 	return t.traceable && (u.Scheme == "https" || t.http2)
 }
 
-// maxWrappers is the number of transports around an http.Transport that are followed: one may
-// return itself.
-const maxWrappers = 100
-
 // httpTransport returns t if it is an http.Transport, or the one that it wraps if it has the Unwrap
 // method that WithTransport describes; else nil.
 func httpTransport(t http.RoundTripper) *http.Transport {
-	for range maxWrappers {
+	for range 100 { // not for ever: a transport may return itself
 		wrapper, ok := t.(interface{ Unwrap() http.RoundTripper })
 		if !ok {
 			break
