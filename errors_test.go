@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -144,32 +143,41 @@ func fill(v reflect.Value) {
 func TestErrNotSent(t *testing.T) {
 	once := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1})
 	twice := petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 2})
+	closed := petstore.WithLimiter(refuses)
+	closes := func(err error) petstore.Option { return petstore.WithLimiter(admitsOne(err)) }
 	for name, row := range map[string]struct {
 		responders []responder
 		opts       []petstore.Option
-		want       bool
+		notSent    bool
+		unknown    bool // for a create
 	}{
-		"the dial fails":               {[]responder{fails(errRefused)}, []petstore.Option{twice}, true},
-		"the dial fails after a reset": {[]responder{fails(errReset), fails(errRefused)}, []petstore.Option{twice}, false},
-		"the dial fails after a 503":   {[]responder{status(503, ""), fails(errRefused)}, []petstore.Option{twice}, false},
-		"a reset":                      {[]responder{fails(errReset)}, []petstore.Option{once}, false},
-		"a 400":                        {[]responder{status(400, "")}, nil, false},
-		"a 429":                        {[]responder{status(429, "")}, []petstore.Option{once}, false},
-		"a body that is not JSON":      {[]responder{status(200, "<html>")}, nil, false},
-		"the limiter refuses":          {nil, []petstore.Option{petstore.WithLimiter(refuses)}, true},
+		"the dial fails":               {[]responder{fails(errRefused)}, []petstore.Option{twice}, true, false},
+		"the dial fails after a reset": {[]responder{fails(errReset), fails(errRefused)}, []petstore.Option{twice}, false, true},
+		"the dial fails after a 503":   {[]responder{status(503, ""), fails(errRefused)}, []petstore.Option{twice}, false, true},
+		"a reset":                      {[]responder{fails(errReset)}, []petstore.Option{once}, false, true},
+		"a 400":                        {[]responder{status(400, "")}, nil, false, false},
+		"a 429":                        {[]responder{status(429, "")}, []petstore.Option{once}, false, false},
+		"a body that is not JSON":      {[]responder{status(200, "<html>")}, nil, false, true},
+		"the limiter refuses":          {nil, []petstore.Option{closed}, true, false},
 		"the limiter refuses after a failed dial": {
-			[]responder{fails(errRefused)}, []petstore.Option{twice, petstore.WithLimiter(admitsOne(&petstore.RateLimitError{}))}, true,
+			[]responder{fails(errRefused)}, []petstore.Option{twice, closes(&petstore.RateLimitError{})}, true, false,
 		},
 		"the limiter refuses after a reset": {
-			[]responder{fails(errReset)}, []petstore.Option{twice, petstore.WithLimiter(admitsOne(&petstore.RateLimitError{}))}, false,
+			[]responder{fails(errReset)}, []petstore.Option{twice, closes(&petstore.RateLimitError{})}, false, true,
+		},
+		"the limiter breaks after a 429": {
+			[]responder{status(429, "", "Retry-After: 1")}, []petstore.Option{closes(errors.New("broken"))}, false, false,
 		},
 	} {
-		virtual(t, name, func(t *testing.T) {
-			client, _ := scripted(t, row.responders, row.opts...)
-			err := list(client)
-			require.Error(t, err)
-			assert.Equal(t, row.want, errors.Is(err, petstore.ErrNotSent), "%v", err)
-		})
+		for operation, call := range operations {
+			virtual(t, name+", "+operation, func(t *testing.T) {
+				client, _ := scripted(t, row.responders, row.opts...)
+				err := call(client)
+				require.Error(t, err)
+				assert.Equal(t, row.notSent, errors.Is(err, petstore.ErrNotSent), "%v", err)
+				assert.Equal(t, row.unknown && operation == "createPet", errors.Is(err, petstore.ErrOutcomeUnknown), "%v", err)
+			})
+		}
 	}
 }
 
@@ -225,17 +233,6 @@ func TestRetryAfter(t *testing.T) {
 		}
 		client, _ := scripted(t, []responder{slowly}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 1}))
 		assert.Equal(t, time.Now().Add(5*time.Second), as[*petstore.RateLimitError](t, list(client)).RetryAt)
-	})
-}
-
-func TestTransportErrorAfter429(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		broken := admitsOne(errors.New("the limiter is broken"))
-		client, _ := scripted(t, []responder{status(429, "", "Retry-After: 1")}, petstore.WithLimiter(broken))
-		err := create(client)
-		assert.Equal(t, 1, as[*petstore.TransportError](t, err).Attempts)
-		assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
-		assert.ErrorIs(t, err, petstore.ErrRateLimited)
 	})
 }
 

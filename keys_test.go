@@ -134,7 +134,7 @@ func TestReopenLimitIsForTheKeysOfTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := petstore.NewLimiter()
 		server := fake.NewTestServer(t, fake.WithKey("key-of-another", fake.PlanFree))
-		a := server.Client(petstore.WithLimiter(limiter))
+		a := server.Client(petstore.WithLimiter(fewAtOnce{limiter, make(chan struct{}, 2)})) // which is found by its Unwrap
 		b, err := a.ForKey("key-of-another")
 		require.NoError(t, err)
 		for _, key := range []string{server.APIKey(), "key-of-another"} {

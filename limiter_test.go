@@ -1,14 +1,11 @@
 package petstore_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +15,7 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/faketest"
 )
 
 // spent returns the outcome of a request that took no time.
@@ -224,19 +222,6 @@ func TestLimiterOfTheUser(t *testing.T) {
 	})
 }
 
-func TestReopenOfAWrappedLimiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		client := server.Client(petstore.WithLimiter(fewAtOnce{petstore.NewLimiter(), make(chan struct{}, 2)}))
-		server.BanKey(server.APIKey(), time.Hour)
-		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-		server.BanKey(server.APIKey(), 0)
-		require.ErrorIs(t, list(client), petstore.ErrRateLimited)
-		client.ReopenLimit()
-		require.NoError(t, list(client))
-	})
-}
-
 func TestUnwrapOfItself(t *testing.T) {
 	client, _ := scripted(t, nil, petstore.WithLimiter(new(unwrapsItself)))
 	client.ReopenLimit()
@@ -247,27 +232,9 @@ type unwrapsItself struct{ limiterFunc }
 
 func (l *unwrapsItself) Unwrap() petstore.Limiter { return l }
 
+// A call fails locally until the day is over if its quota is used up.
 func TestRateLimitedCall(t *testing.T) {
-	virtual(t, "waits for the next minute, and the log shows it", func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(3, 0)), fake.WithStrict(),
-			fake.WithLatency(100*time.Millisecond))
-		var log bytes.Buffer
-		client := server.Client(petstore.WithLogger(logTo(&log, slog.LevelDebug, asText)))
-		var group sync.WaitGroup
-		for range 5 {
-			group.Go(func() { assert.NoError(t, list(client)) })
-			synctest.Wait() // the first request is in flight, and the other calls are in the queue
-		}
-		group.Wait()
-		assert.Contains(t, log.String(), `reason=response`)
-		assert.Contains(t, log.String(), "waiting=4")
-		require.NoError(t, list(client))
-		require.NoError(t, list(client))
-		assert.Contains(t, log.String(), "reason=minute until=2000-01-01T00:02:")
-		assert.NotContains(t, log.String(), server.APIKey())
-	})
-	virtual(t, "fails locally until the day is over if its quota is used up", func(t *testing.T) {
-		server := fake.NewTestServer(t, fake.WithPlan(fake.Enterprise(1000, 5)), fake.WithStrict())
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		client, start := server.Client(), time.Now()
 		for range 5 {
 			require.NoError(t, list(client))
@@ -284,5 +251,5 @@ func TestRateLimitedCall(t *testing.T) {
 		assert.Len(t, server.Requests(), 5)
 		time.Sleep(15 * time.Hour)
 		require.NoError(t, list(client), "the next day, the client works again")
-	})
+	}, fake.WithPlan(fake.Enterprise(1000, 5)), fake.WithStrict())
 }

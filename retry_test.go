@@ -102,12 +102,3 @@ func TestRetryBudget(t *testing.T) {
 		assert.Len(t, service.sent(), 1100, "each call once, and 100 retries between them")
 	})
 }
-
-func TestRetryAfterEndOfTheWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		headers := append(quota(60, 0, 40*time.Second), "Retry-After: 2")
-		client, service := scripted(t, []responder{status(429, ``, headers...), success("listPets")})
-		require.NoError(t, list(client))
-		assert.GreaterOrEqual(t, service.sent()[1].at.Sub(service.sent()[0].at), 40*time.Second)
-	})
-}

@@ -237,14 +237,13 @@ func returns(permit petstore.Permit, err error) limiterFunc {
 // refuses is a limiter that refuses each request.
 var refuses = returns(nil, &petstore.RateLimitError{})
 
-// admitsOne returns a limiter that admits one request, and returns err for all others.
+// admitsOne returns a limiter that admits the first attempt of each call, and returns err for all
+// others.
 func admitsOne(err error) limiterFunc {
-	admitted := false
-	return func(context.Context, petstore.LimitRequest) (petstore.Permit, error) {
-		if admitted {
+	return func(_ context.Context, r petstore.LimitRequest) (petstore.Permit, error) {
+		if r.Call.Attempt > 0 {
 			return nil, err
 		}
-		admitted = true
 		return new(permits), nil
 	}
 }

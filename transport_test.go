@@ -1,15 +1,16 @@
 package petstore_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,24 +19,9 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/faketest"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
-
-// quick retries without a noticeable wait, for tests on real connections, in real time.
-var quick = petstore.RetryPolicy{MaxAttempts: 4, BaseDelay: time.Nanosecond}
-
-// clientOf returns a client of a real server.
-func clientOf(t *testing.T, server *httptest.Server, opts ...petstore.Option) *petstore.Client {
-	t.Helper()
-	transport, ok := server.Client().Transport.(*http.Transport)
-	require.True(t, ok)
-	opts = append([]petstore.Option{
-		petstore.WithHTTPClient(&http.Client{Transport: transport}), petstore.WithLimiter(nil), petstore.WithRetryPolicy(quick),
-	}, opts...)
-	client, err := petstore.NewClient(server.URL+"/v1", testKey, opts...)
-	require.NoError(t, err)
-	return client
-}
 
 func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
@@ -45,48 +31,27 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	return server
 }
 
-func respondJSON(w http.ResponseWriter, code int, body string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_, _ = io.WriteString(w, body)
-}
-
 func TestConnectionReuse(t *testing.T) {
-	loopback.Need(t)
-	var connections, requests atomic.Int32
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		switch requests.Add(1) % 7 {
-		case 1:
-			respondJSON(w, 503, strings.Repeat("x", 50_000))
-		case 2:
-			respondJSON(w, 404, `{"code":"not_found","message":"none","status":404}`)
-		case 3:
-			respondJSON(w, 200, `[{]`)
-		case 4:
-			w.Header().Set("Location", "/v1/elsewhere")
-			respondJSON(w, 302, `moved`)
-		case 5:
-			respondJSON(w, 200, `["`+strings.Repeat("x", 2000)+`"]`) // over the limit
-		default:
-			respondJSON(w, 200, twoPets)
+	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
+		connections := 0
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+			if !info.Reused {
+				connections++
+			}
+		}})
+		client := server.Client(petstore.WithMaxResponseBytes(1000))
+		for _, f := range []fake.Fault{
+			{Status: 503, Body: bytes.Repeat([]byte("x"), 50_000)}, {Status: 404}, {Body: []byte(`[{]`)},
+			{Status: 302, Header: http.Header{"Location": {"/v1/elsewhere"}}},
+			{Body: []byte(`["` + strings.Repeat("x", 2000) + `"]`)}, // over the limit
+		} {
+			server.Inject(f)
+			for range 3 {
+				_, _ = client.ListPets(ctx, petstore.ListPetsParams{})
+			}
 		}
-	}))
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			connections.Add(1)
-		}
-	}
-	server.Start()
-	t.Cleanup(server.Close)
-	client := clientOf(t, server, petstore.WithMaxResponseBytes(1000))
-	failed := 0
-	for range 20 {
-		if _, err := client.ListPets(t.Context(), petstore.ListPetsParams{}); err != nil {
-			failed++
-		}
-	}
-	assert.Greater(t, failed, 5)
-	assert.EqualValues(t, 1, connections.Load())
+		assert.Equal(t, 1, connections)
+	})
 }
 
 func TestRedirectIsNotFollowed(t *testing.T) {
@@ -148,45 +113,34 @@ func TestRedact(t *testing.T) {
 }
 
 func TestWithTransport(t *testing.T) {
-	t.Parallel()
-	loopback.Need(t)
 	var order []string
 	wrap := func(name string) petstore.Option {
 		return petstore.WithTransport(func(next http.RoundTripper) http.RoundTripper {
-			if tuned, ok := next.(*http.Transport); ok {
-				assert.Equal(t, 64, tuned.MaxIdleConnsPerHost)
-			}
 			return responder(func(r *http.Request) (*http.Response, error) {
 				order = append(order, name)
 				return next.RoundTrip(r)
 			})
 		})
 	}
-	server := fake.NewTestServer(t)
-	client, err := petstore.NewClient(server.URL(), server.APIKey(), wrap("inner"), wrap("outer"))
-	require.NoError(t, err)
+	client, _ := scripted(t, []responder{status(200, "[]")}, wrap("inner"), wrap("outer"))
 	require.NoError(t, list(client))
 	assert.Equal(t, []string{"outer", "inner"}, order)
 
-	_, err = petstore.NewClient("https://service.test/v1", testKey,
+	_, err := petstore.NewClient("https://service.test/v1", testKey,
 		petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return nil }))
 	assert.ErrorIs(t, err, petstore.ErrInvalidArgument)
 }
 
 func TestResponseHeaderLimit(t *testing.T) {
 	loopback.Need(t)
-	var asked atomic.Int32
-	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		asked.Add(1)
-		w.Header().Set("X-Flood", strings.Repeat("x", 2<<20))
-		respondJSON(w, 200, `[]`)
-	})
-	client, err := petstore.NewClient(server.URL+"/v1", testKey, petstore.WithRetryPolicy(quick))
+	server := fake.NewTestServer(t)
+	server.Inject(fake.Fault{Header: http.Header{"X-Flood": {strings.Repeat("x", 2<<20)}}})
+	client, err := petstore.NewClient(server.URL(), server.APIKey())
 	require.NoError(t, err)
 	err = list(client)
 	require.ErrorIs(t, err, petstore.ErrInvalidResponse)
 	require.ErrorContains(t, err, "response headers exceeded 1048576 bytes")
-	assert.EqualValues(t, 1, asked.Load())
+	assert.Len(t, server.Requests(), 1)
 }
 
 func TestClientBehindProxy(t *testing.T) {
