@@ -21,7 +21,7 @@ const (
 
 // NewClientFromEnv is [NewClient] with the base URL from PETSTORE_BASE_URL and the key from
 // PETSTORE_API_KEY, or from the file at PETSTORE_API_KEY_FILE, which is read by [APIKeyFile]: again
-// when it has changed. It is an error to set both. With [WithAPIKeyFunc] neither is needed. Each
+// for each request. It is an error to set both. With [WithAPIKeyFunc] neither is needed. Each
 // error matches [ErrInvalidArgument] and names the variable, but never repeats its value.
 //
 // PETSTORE_PROCESSES is the number of processes that use the key, this one included: it has the
@@ -104,16 +104,11 @@ type keyFileError struct {
 func (e *keyFileError) Unwrap() []error { return []error{e.error, e.reason} }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a regular file of at
-// most 64 KiB, or a link to one, and again when the file has changed or the service has refused the
-// key. White space around the key is ignored. Its errors say what is wrong, such as "no such file
-// or directory", and match it, such as [io/fs.ErrNotExist]. They never repeat the path, because a
-// user may have put the key itself there by mistake. The function is safe for concurrent use. A
-// program that replaces the file should do so by renaming another one, so that no call finds it
-// half written.
+// most 64 KiB, or a link to one, each time that it is called. White space around the key is
+// ignored. Its errors say what is wrong, such as "no such file or directory", and match it, such as
+// [io/fs.ErrNotExist]. They never repeat the path, because a user may have put the key itself there
+// by mistake. The function is safe for concurrent use. A program that replaces the file should do
+// so by renaming another one, so that no call finds it half written.
 func APIKeyFile(path string) func(context.Context) (string, error) {
-	f := credential.NewFile(path)
-	return func(ctx context.Context) (string, error) {
-		call, _ := CallFromContext(ctx)
-		return f.Key(ctx, call.KeyRefused)
-	}
+	return credential.NewFile(path).Key
 }
