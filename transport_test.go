@@ -19,7 +19,6 @@ import (
 
 	"github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
-	"github.com/petstore/petstore-go/fake/faketest"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
@@ -32,26 +31,28 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 }
 
 func TestConnectionReuse(t *testing.T) {
-	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
-		connections := 0
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-			if !info.Reused {
-				connections++
-			}
-		}})
-		client := server.Client(petstore.WithMaxResponseBytes(1000))
-		for _, f := range []fake.Fault{
-			{Status: 503, Body: bytes.Repeat([]byte("x"), 50_000)}, {Status: 404}, {Body: []byte(`[{]`)},
-			{Status: 302, Header: http.Header{"Location": {"/v1/elsewhere"}}},
-			{Body: []byte(`["` + strings.Repeat("x", 2000) + `"]`)}, // over the limit
-		} {
-			server.Inject(f)
-			for range 3 {
-				_, _ = client.ListPets(ctx, petstore.ListPetsParams{})
-			}
+	loopback.Need(t)
+	server, connections := fake.NewTestServer(t), 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if !info.Reused {
+			connections++
 		}
-		assert.Equal(t, 1, connections)
-	})
+	}})
+	client, err := petstore.NewClient(server.URL(), server.APIKey(), petstore.WithMaxResponseBytes(1000),
+		petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: time.Nanosecond}))
+	require.NoError(t, err)
+	for _, f := range []fake.Fault{
+		{Status: 503, Body: bytes.Repeat([]byte("x"), 50_000)}, {Status: 404}, {Body: []byte(`[{]`)},
+		{Status: 302, Header: http.Header{"Location": {"/v1/elsewhere"}}},
+		{Body: []byte(`["` + strings.Repeat("x", 2000) + `"]`)}, // over the limit
+	} {
+		server.Inject(f)
+		for range 3 {
+			_, _ = client.ListPets(ctx, petstore.ListPetsParams{})
+		}
+	}
+	assert.Equal(t, 1, connections)
+	client.CloseIdleConnections()
 }
 
 func TestRedirectIsNotFollowed(t *testing.T) {
