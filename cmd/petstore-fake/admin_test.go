@@ -1,294 +1,316 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
-	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/fake"
 )
 
-// curlRequest returns the request that a command for curl sends.
-func curlRequest(t *testing.T, line string) (method, target, body string) {
-	t.Helper()
-	words := curlArguments(t, "fake=/_fake; "+line)
-	for i := 0; i < len(words); i++ {
-		switch word := words[i]; word {
-		case "-X":
-			i++
-			method = words[i]
-		case "--json":
-			i++
-			body = words[i]
-		case "-o":
-			i++
-		case "-N":
-		default:
-			require.Empty(t, target, line)
-			target = word
+// Each script begins with a new instance of a command line.
+func TestAdminRoutes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args   []string
+		script string
+	}{
+		"keys of the flag have their plans and come first": {
+			[]string{"-key", "first-key-0001=enterprise:1,0", "-key", "second-key", "-plan", "free"}, `
+			first-key-0001 GET /v1/pets => 200
+			first-key-0001 GET /v1/pets => 429
+			second-key GET /v1/pets => 200
+			GET /v1/pets => 401
+			GET /_fake/keys => 200 ^{"keys":\[{"id":1,"key":"fir…","plan":"enterprise:1,0".*"id":2,"key":"…","plan":"free"`,
+		},
+		"keys are added, banned, put on another plan and revoked": {nil, `
+			team-key-000001 GET /v1/pets => 401
+			POST /_fake/keys {"key":"team-key-000001","plan":"enterprise:5,0"} => 201 "id":2,"key":"tea…"
+			team-key-000001 GET /v1/pets => 200
+			GET /_fake/keys/2 => 200 "plan":"enterprise:5,0","revoked":false,"minute":{"used":1,"limit":5,"remaining":4,.*"day":{"used":1,"limit":null,"remaining":null,.*"bannedUntil":null,"limited":0
+			PUT /_fake/keys/2/ban {"duration":"10m"} => 200 "bannedUntil":"\d+
+			team-key-000001 GET /v1/pets => 429
+			GET /_fake/keys/2 => 200 "limited":1
+			DELETE /_fake/keys/2/ban => 200 "bannedUntil":null
+			team-key-000001 GET /v1/pets => 200
+			PUT /_fake/keys/2/plan {"plan":"Free"} => 200 "plan":"free"
+			DELETE /_fake/keys/2 => 200 "revoked":true
+			team-key-000001 GET /v1/pets => 401
+			POST /_fake/keys {"key":"team-key-000001","plan":"pro"} => 201 "revoked":false
+			team-key-000001 GET /v1/pets => 200
+			GET /_fake/keys => 200 "id":1,"key":"fake-api-key".*"id":2`,
+		},
+		"faults are injected, listed and removed": {nil, `
+			POST /_fake/faults {"status":503,"times":2,"operation":"listPets"} => 201 "id":1
+			POST /_fake/faults {"wire":"stall","times":"forever","key":"some-other-key"} => 201 "key":"som…"
+			GET /v1/pets => 503
+			GET /_fake/faults => 200 "active":true,"fired":1,"id":1,.*"status":503,"times":2}.*"fired":0,.*"times":"forever"
+			GET /v1/pets => 503
+			GET /_fake/faults => 200 "active":false,"fired":2
+			DELETE /_fake/faults/2 => 204
+			POST /_fake/faults {"status":500} => 201 "id":3,"status":500,"times":1
+			GET /_fake/faults => 200 "id":1,.*"id":3
+			DELETE /_fake/faults => 204
+			GET /_fake/faults => 200 ^{"faults":\[\]}
+			GET /v1/pets => 200`,
+		},
+		"faults show every field": {[]string{
+			"-fault", `operation=createPet,key=fake-api-key,skip=1,times=3,chance=0.5,delay=1s,after-commit,status=500,` +
+				`code=c,message=m,retry-after=7,header=X-A: b,header=Date,body=text,wire=truncate`,
+		}, `
+			GET /_fake/faults => 200 ^{"faults":\[{"active":true,"afterCommit":true,"body":"text","chance":0.5,"code":"c","delay":"1s","fired":0,"header":{"Date":\[\],"X-A":\["b"\]},"id":1,"key":"fake-api-key","message":"m","operation":"createPet","retryAfter":"7","skip":1,"status":500,"times":3,"wire":"truncate"}\]}`,
+		},
+		"faults name a key by its id": {nil, `
+			POST /_fake/keys {"key":"second-key-0001","plan":"free"} => 201
+			POST /_fake/faults "status=503,key=#2" => 201
+			GET /v1/pets => 200
+			second-key-0001 GET /v1/pets => 503
+			POST /_fake/faults {"status":503,"key":"#0"} => 400 no key with this id
+			POST /_fake/faults {"status":503,"key":"#3"} => 400 no key with this id
+			POST /_fake/faults {"status":503,"key":"#second-key-0001"} => 400 ^{"error":"key: there is no key with this id; GET /_fake/keys lists the ids"}
+			POST /_fake/keys {"key":"#1","plan":"free"} => 400 bearer token
+			POST /_fake/faults?key=2 {"status":503} => 400 no parameter`,
+		},
+		"pets are added all or none, and escaped": {nil, `
+			POST /_fake/pets {"name":"Rex","categoryId":9223372036854775807} => 201 "id":1
+			GET /v1/pets => 200 9223372036854775807
+			POST /_fake/pets [{"name":"<img onerror=alert(1)>","categoryId":1},{"name":"Coco","categoryId":2,"status":"sold"}] => 201 ^{"pets":\[{"id":2,.*{"id":3,.*"status":"sold"}\]}
+			POST /_fake/pets [{"name":"a","categoryId":1},{"name":""}] => 400
+			GET /_fake/pets => 200 ^{"pets":\[{"id":1,.*"name":"\\u003cimg onerror=alert\(1\)\\u003e",.*"Coco".*\],"total":3}`,
+		},
+		"the journal shows request and response": {[]string{"-addr", "127.0.0.1:9"}, `
+			POST /v1/pets {"name":"Zoë Zoë","categoryId":1} => 201
+			GET /v1/nothing => 404
+			GET /_fake/requests/1 => 200 ^{"seq":1,"operation":"createPet","keyId":1,"key":"fake-api-key","method":"POST","path":"/v1/pets","header":{"Authorization":\["Bearer \[redacted\]"\].*"body":"{\\"name\\":\\"Zoë Zoë\\",\\"categoryId\\":1}","status":201,"answerHeader":{.*"X-Ratelimit-Remaining":\["999"\].*},"answer":"{\\"id\\":1,.*}","time":"2.*,"fault":false,"hint":"","curl":"curl .*http://127.0.0.1:4010/v1
+			GET /_fake/requests => 200 "total":2,"requests":\[{"seq":1,(.*\n)*{"seq":2,.*"hint":".*section 4
+			GET /_fake/requests/3 => 404 no request
+			GET /_fake/requests/0 => 404 no request
+			GET /_fake/requests/x => 404 no request
+			GET /_fake/requests/99999999999 => 404 no request
+			GET /_fake/har => 200 "url":"http://127.0.0.1:4010/v1
+			GET /_fake/ => 200 "baseUrl":"http://127.0.0.1:4010/v1
+			GET /v1/pets?page=2 => 200
+			GET /_fake/violations => 200 ^{"violations":\[{.*,"rule":"unknown-parameter","section":"4","seq":3}\]}`,
+		},
+		"the journal is filtered and cleared": {nil, `
+			GET /v1/pets => 200
+			GET /v1/pets => 200
+			GET /v1/pets/1 => 404
+			GET /_fake/requests?status=4xx&limit=1 => 200 "total":1,"requests":\[{"seq":3
+			GET /_fake/requests?since=1 => 200 "requests":\[{"seq":2,(.*\n)*{"seq":3,
+			GET /_fake/requests?before=3&operation=listPets&limit=1 => 200 "total":2,"requests":\[{"seq":2
+			GET /_fake/requests?since=2147483647 => 200 ^{"total":0,"requests":\[\]}
+			DELETE /_fake/requests => 204
+			GET /_fake/requests => 200 ^{"total":0,"requests":\[\]}
+			GET /v1/pets => 200
+			GET /_fake/requests => 200 ^{"total":1,"requests":\[{"seq":4`,
+		},
+		"the clock starts at the time of the flag": {[]string{"-clock", "2030-12-04T23:59:00Z", "-variant", "removal=on"}, `
+			POST /v1/pets {"name":"Rex","categoryId":1} => 201
+			GET /v1/pets/1 => 200
+			POST /_fake/clock {"advance":"1m"} => 200 "now":"2030-12-05T00:00:00
+			GET /v1/pets/1 => 404
+			PUT /_fake/clock {"time":"2030-12-01T01:00:00+01:00"} => 200 "now":"2030-12-01T00:00:00
+			GET /v1/pets/1 => 200`,
+		},
+		"the clock moves past a window": {[]string{"-plan", "enterprise:1,0"}, `
+			GET /v1/pets => 200
+			GET /v1/pets => 429
+			GET /_fake/clock => 200 "advanced":"0s"
+			POST /_fake/clock {"advance":"1m"} => 200 "advanced":"1m0s"
+			GET /v1/pets => 200
+			PUT /_fake/clock {"time":"2291-12-31T23:59:59Z"} => 200
+			POST /_fake/clock {"advance":"1s"} => 400 advance: the year 2292
+			POST /_fake/clock {"advance":"876001h"} => 400 advance
+			GET /v1/pets => 200`,
+		},
+		"bans come after so many requests": {[]string{"-plan", "enterprise:1,0", "-ban", "2,10m"}, `
+			GET /v1/pets => 200
+			GET /v1/pets => 429
+			GET /v1/pets => 429
+			GET /v1/pets => 429 banned`,
+		},
+		"admin requests are neither counted nor faulted": {
+			[]string{"-plan", "enterprise:1,1", "-fault", "status=503,times=forever", "-log", "text"}, `
+			GET /_fake/keys => 200 "used":0
+			GET /_fake/pets => 200
+			GET /_fake/keys => 200 "used":0
+			GET /_fake/requests => 200 "total":0
+			GET /v1/pets => 503`,
+		},
+		"all other paths are the service's": {nil, `
+			GET / => 404
+			GET /_fakes => 404
+			GET /v1/../_fake/reset => 404
+			GET //v1/pets => 404
+			GET /_fake/requests => 200 "total":4
+			HEAD /_fake/ => 200
+			GET /_fake => 307`,
+		},
+		"wrong requests are refused with the reason": {nil, `
+			POST /_fake/pets {"name":"Rex","categoryId":1} => 201
+			GET /_fake/nothing => 404 GET /_fake/ lists them
+			GET /_fake/requests?limit=0 => 400 limit
+			GET /_fake/requests?limit=ten => 400 limit
+			GET /_fake/requests?limit=1&limit=2 => 400 twice
+			GET /_fake/requests?colour=red => 400 "colour\\"
+			GET /_fake/requests?fault=perhaps => 400 fault
+			GET /_fake/requests?since=-1 => 400 since
+			GET /_fake/requests?a=%zz => 400 query
+			PUT /_fake/clock {"time":"tomorrow"} => 400 2030-12-05T00:00:00Z
+			PUT /_fake/clock {"time":"1969-01-01T00:00:00Z"} => 400 1970
+			PUT /_fake/clock {"time":"2300-01-01T00:00:00Z"} => 400 2291
+			POST /_fake/clock {"advance":"-1m"} => 400 advance
+			POST /_fake/clock {"advance":60} => 400 advance must be of type string, not number
+			POST /_fake/clock {"advance":"2562047h"} => 400 advance
+			POST /_fake/clock {"forward":"1m"} => 400 unknown field \\"forward\\"
+			POST /_fake/clock {} => 400 advance
+			POST /_fake/clock [] => 400 must be a JSON object
+			POST /_fake/clock null => 400 must be a JSON object
+			POST /_fake/clock {"advance":"1m"} x => 400 not JSON
+			POST /_fake/clock {"advance" => 400 not JSON
+			POST /_fake/clock {"advance":"1m","advance":"2m"} => 400 duplicate
+			POST /_fake/clock => 400 missing
+			POST /_fake/faults {"status":99} => 400 Status is 99
+			POST /_fake/faults => 400 missing
+			POST /_fake/faults "" => 400 a field is missing
+			POST /_fake/faults "status=1000" => 400 Status is 1000
+			POST /_fake/faults "status=503" 1 => 400 must be a JSON object
+			DELETE /_fake/faults/9 => 404 \\"9\\"
+			POST /_fake/keys {"key":"","plan":"pro"} => 400 key
+			POST /_fake/keys {"key":"a-key","plan":"no-such-plan"} => 400 plan
+			POST /_fake/keys {"key":"a-key","plan":"pro","owner":"me"} => 400 \\"owner\\"
+			GET /_fake/keys/2 => 404 no key
+			GET /_fake/keys/0 => 404 no key
+			DELETE /_fake/keys/x => 404 no key
+			PUT /_fake/keys/9/plan {"plan":"pro"} => 404 no key
+			PUT /_fake/keys/1/plan {"plan":"no-such-plan"} => 400 plan
+			PUT /_fake/keys/1/ban {"duration":"0s"} => 400 duration
+			PUT /_fake/keys/1/ban {"duration":"soon"} => 400 duration
+			POST /_fake/pets {"name":"Rex"} => 400 categoryId
+			POST /_fake/pets {"name":"Rex","categoryId":1,"colour":"red"} => 400 colour
+			POST /_fake/pets [{"name":"a","categoryId":1},{"name":"b"}] => 400 pet 2 of the array
+			POST /_fake/pets => 400 missing`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newTestInstance(t, c.args...)
+			i.script(c.script)
+			assert.LessOrEqual(t, strings.Count(i.stderr.String(), "\n"), 1)
+		})
+	}
+}
+
+func TestAdminRoutes_large(t *testing.T) {
+	t.Parallel()
+	i := newTestInstance(t)
+	body := `{"advance":"` + strings.Repeat(" ", 1<<20) + `1m"}`
+	assert.Equal(t, http.StatusRequestEntityTooLarge, i.call("POST", "/_fake/clock", body).Code)
+	i.call("POST", "/v1/pets", "\xff\xfe") // no text
+	assert.Contains(t, i.call("GET", "/_fake/requests/1", "").Body.String(), `"bodyBase64":"//4="`)
+}
+
+func TestAdminRoutes_otherMethods(t *testing.T) {
+	t.Parallel()
+	i := newTestInstance(t)
+	allowed := make(map[string][]string)
+	for _, r := range i.routes() {
+		path := strings.ReplaceAll(r.Path, "{id}", "1")
+		allowed[path] = append(allowed[path], r.Method)
+	}
+	for path, methods := range allowed {
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+			if strings.Contains(strings.Join(methods, " "), method) {
+				continue
+			}
+			w := i.call(method, path, "")
+			assert.Equal(t, http.StatusMethodNotAllowed, w.Code, "%s %s", method, path)
+			for _, allow := range methods {
+				assert.Contains(t, w.Header().Get("Allow"), allow)
+			}
 		}
 	}
-	if method == "" && body != "" {
-		method = http.MethodPost
+}
+
+func TestAdminRoutes_hideKeys(t *testing.T) {
+	t.Parallel()
+	i := newTestInstance(t, "-key", "operator-secret", "-fault", "key=other-secret-key,status=500")
+	i.script(`
+		POST /_fake/keys {"key":"short","plan":"pro"} => 201
+		operator-secret GET /v1/pets?key=operator-secret => 200
+		GET /_fake/requests?key=operator-secret => 400 GET /_fake/keys lists the ids
+		GET /_fake/keys/operator-secret => 404 GET /_fake/keys lists the ids`)
+	paths := []string{"/_fake/requests?key=operator-secret", "/_fake/keys/operator-secret"}
+	for _, r := range i.routes() {
+		if r.Method == http.MethodGet {
+			paths = append(paths, strings.ReplaceAll(r.Path, "{id}", "1"))
+		}
 	}
-	return cmp.Or(method, http.MethodGet), target, body
+	for _, path := range paths {
+		text := i.call("GET", path, "").Body.String()
+		for _, key := range []string{"operator-secret", "other-secret-key", `"short"`} {
+			assert.NotContains(t, text, key, path)
+		}
+	}
 }
 
 func TestReset(t *testing.T) {
 	t.Parallel()
-	i := newTestInstance(t, "-seed", writeFile(t, `[{"name":"Rex","categoryId":1}]`),
-		"-plan", "free", "-clock", "2030-01-01T00:00:00Z", "-fault", "status=500,operation=createPet")
-	start := i.startState()
-	i.object("POST", "/_fake/keys", `{"key":"second-key","plan":"free"}`)
-	i.object("PUT", "/_fake/keys/1/plan", `{"plan":"enterprise:5,5"}`)
-	i.object("PUT", "/_fake/keys/1/ban", `{"duration":"1h"}`)
-	i.object("POST", "/_fake/faults", `{"status":503,"times":"forever"}`)
-	i.object("POST", "/_fake/clock", `{"advance":"1h"}`)
-	i.object("POST", "/_fake/pets", `{"name":"Mimi","categoryId":1}`)
-	assert.Equal(t, 500, i.status("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`))
-	assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
-	require.NotEqual(t, start, i.startState())
-
-	assert.Equal(t, 204, i.status("POST", "/_fake/reset", ""))
-	assert.Equal(t, start, i.startState(), "everything is as it was at the start")
-	assert.Equal(t, 401, i.callAs("second-key", "GET", "/v1/pets", "").Code)
-	assert.Equal(t, 500, i.status("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`), "the fault is back")
-}
-
-// startState returns what a reset must put back, but for the seconds of the clock.
-func (i testInstance) startState() map[string]string {
-	i.t.Helper()
-	state := make(map[string]string)
-	for _, path := range []string{"keys", "faults", "pets", "requests", "violations", "clock"} {
-		text := i.call("GET", "/_fake/"+path, "").Body.String()
-		state[path] = regexp.MustCompile(`T\d\d:\d\d:[\d.]+Z`).ReplaceAllString(text, "")
+	seed := writeFile(t, `[{"name":"Rex","categoryId":1}]`)
+	i := newTestInstance(t, "-seed", seed, "-plan", "free", "-clock", "2030-01-01T00:00:00Z", "-fault", "status=500,operation=createPet")
+	state := func() (all string) {
+		for _, path := range []string{"keys", "faults", "pets", "requests", "violations", "clock"} {
+			all += i.call("GET", "/_fake/"+path, "").Body.String()
+		}
+		return regexp.MustCompile(`-\d\d-\d\dT\d\d:\d\d:[\d.]+Z`).ReplaceAllString(all, "") // the clock goes on
 	}
-	state["clock"] = regexp.MustCompile(`"now":"\d{4}`).FindString(state["clock"]) // the year
-	return state
+	start := state()
+	i.script(`
+		POST /_fake/keys {"key":"second-key","plan":"free"} => 201
+		PUT /_fake/keys/1/plan {"plan":"enterprise:5,5"} => 200
+		PUT /_fake/keys/1/ban {"duration":"1h"} => 200
+		POST /_fake/faults {"status":503,"times":"forever"} => 201
+		POST /_fake/clock {"advance":"8760h"} => 200
+		POST /_fake/pets {"name":"Mimi","categoryId":1} => 201
+		POST /v1/pets {"name":"Rex","categoryId":1} => 500
+		GET /v1/pets => 503`)
+	require.NotEqual(t, start, state())
+	i.script(`POST /_fake/reset => 204`)
+	assert.Equal(t, start, state(), "everything is as it was at the start")
+	i.script(`
+		second-key GET /v1/pets => 401
+		POST /v1/pets {"name":"Rex","categoryId":1} => 500`)
 }
 
-func TestDocumentation(t *testing.T) {
+// What the options do, package fake tests. These reach it.
+func TestOptionsOfTheFake(t *testing.T) {
 	t.Parallel()
-	t.Run("names every flag", func(t *testing.T) {
-		t.Parallel()
-		for _, o := range new(settings).options() {
-			assert.Regexp(t, `(?m)^//\t-`+o.name+`[ [,]`, documentation)
-		}
+	synctest.Test(t, func(t *testing.T) {
+		i := newTestInstance(t, "-plan", "enterprise:1,0", "-minute", "2s", "-fault", "delay=50ms,times=forever")
+		begun := time.Now()
+		i.script(`
+			GET /v1/pets => 200
+			GET /nothing => 404
+			GET /_fake/requests => 200
+			GET /v1/pets => 429`)
+		assert.Equal(t, 150*time.Millisecond, time.Since(begun), "a delay holds back only the service")
+		assert.Equal(t, "2", i.call("GET", "/v1/pets", "").Header().Get("Retry-After"))
 	})
-	t.Run("names every field of a fault", func(t *testing.T) {
-		t.Parallel()
-		_, fields, _ := strings.Cut(documentation, "The fields are those of fake.Fault: ")
-		for _, name := range spec.FaultFields() {
-			assert.Regexp(t, `\b`+name+`\b`, fields)
+	statuses := func(seed string) (all []int) {
+		i := newTestInstance(t, "-fault", "status=503,chance=0.5,times=forever", "-random-seed", seed)
+		for range 20 {
+			all = append(all, i.callAs(fake.DefaultAPIKey, "GET", "/v1/pets", "").Code)
 		}
-	})
-	t.Run("names every plan", func(t *testing.T) {
-		t.Parallel()
-		_, plans, _ := strings.Cut(documentation, "of the keys without one: ")
-		plans, _, _ = strings.Cut(plans, "enterprise:M,D")
-		names := strings.ReplaceAll(fakecontrol.PlanNames(), " or ", ", ")
-		for name := range strings.SplitSeq(strings.TrimSuffix(names, ", enterprise:M,D"), ", ") {
-			assert.Contains(t, plans, name, "doc.go lacks a plan in its list")
-		}
-	})
-	t.Run("names every wire of a fault", func(t *testing.T) {
-		t.Parallel()
-		_, wires, _ := strings.Cut(documentation, "and wire (")
-		wires, _, _ = strings.Cut(wires, ")")
-		for _, wire := range fakecontrol.Wires()[1:] {
-			assert.Regexp(t, `\b`+string(wire)+`\b`, wires, "doc.go lacks a wire in its list")
-		}
-	})
-	t.Run("names every behaviour with its choices", func(t *testing.T) {
-		t.Parallel()
-		_, err := fakecontrol.ParseBehavior("=")
-		require.Error(t, err)
-		_, names, _ := strings.Cut(err.Error(), "the behaviours are ")
-		for name := range strings.SplitSeq(names, ", ") {
-			found := regexp.MustCompile(`(?m)^//\t` + name + ` +(.*)$`).FindStringSubmatch(documentation)
-			require.NotNil(t, found, name)
-			for choice := range strings.SplitSeq(found[1], ", ") {
-				_, err := fakecontrol.ParseBehavior(name + "=" + choice)
-				assert.NoError(t, err)
-			}
-		}
-	})
-	// Every command for curl in the documentation works, and there is one for each admin route.
-	t.Run("has a command for curl for every route", func(t *testing.T) {
-		t.Parallel()
-		text, err := os.ReadFile("../../docs/petstore-fake.md")
-		require.NoError(t, err)
-		_, block, _ := strings.Cut(string(text), "```sh\nfake=")
-		block, _, _ = strings.Cut(block, "```")
-		i := newTestInstance(t)
-		untested := make(map[string]bool)
-		mux := http.NewServeMux()
-		for _, r := range i.routes() {
-			untested[r.Method+" "+r.Path] = true
-			mux.HandleFunc(r.Method+" "+strings.TrimSuffix(r.Path, "/"), func(http.ResponseWriter, *http.Request) {
-				delete(untested, r.Method+" "+r.Path)
-			})
-		}
-		for line := range strings.Lines("fake=" + block) {
-			if !strings.HasPrefix(line, "curl ") {
-				continue
-			}
-			i.call("GET", "/v1/pets", "") // so that there is a request 1 in the journal
-			method, target, body := curlRequest(t, line)
-			r := request(t, method, target, body)
-			w := i.send(r)
-			assert.Less(t, w.Code, 300, "%s: %s", line, w.Body)
-			r.URL.Path = strings.TrimSuffix(r.URL.Path, "/")
-			mux.ServeHTTP(httptest.NewRecorder(), r)
-		}
-		assert.Empty(t, untested)
-	})
-}
-
-func TestAdminRoutes(t *testing.T) {
-	t.Parallel()
-	t.Run("refuse wrong requests with the reason", func(t *testing.T) {
-		t.Parallel()
-		i := newTestInstance(t)
-		i.object("POST", "/_fake/pets", `{"name":"Rex","categoryId":1}`)
-		for _, c := range []struct {
-			method, path, body string
-			status             int
-			reason             string
-		}{
-			{"GET", "/_fake/nothing", "", 404, "GET /_fake/ lists them"},
-			{"GET", "/_fake/requests?limit=0", "", 400, "limit"},
-			{"GET", "/_fake/requests?limit=ten", "", 400, "limit"},
-			{"GET", "/_fake/requests?limit=1&limit=2", "", 400, "twice"},
-			{"GET", "/_fake/requests?colour=red", "", 400, `\"colour\"`},
-			{"GET", "/_fake/requests?fault=perhaps", "", 400, "fault"},
-			{"GET", "/_fake/requests?since=-1", "", 400, "since"},
-			{"GET", "/_fake/requests?a=%zz", "", 400, "query"},
-			{"PUT", "/_fake/clock", `{"time":"tomorrow"}`, 400, "2030-12-05T00:00:00Z"},
-			{"PUT", "/_fake/clock", `{"time":"1969-01-01T00:00:00Z"}`, 400, "1970"},
-			{"PUT", "/_fake/clock", `{"time":"2300-01-01T00:00:00Z"}`, 400, "2291"},
-			{"POST", "/_fake/clock", `{"advance":"-1m"}`, 400, "advance"},
-			{"POST", "/_fake/clock", `{"advance":60}`, 400, "advance must be of type string, not number"},
-			{"POST", "/_fake/clock", `{"advance":"2562047h"}`, 400, "advance"},
-			{"POST", "/_fake/clock", `{"forward":"1m"}`, 400, `unknown field \"forward\"`},
-			{"POST", "/_fake/clock", `{}`, 400, "advance"},
-			{"POST", "/_fake/clock", `[]`, 400, "must be a JSON object"},
-			{"POST", "/_fake/clock", `null`, 400, "must be a JSON object"},
-			{"POST", "/_fake/clock", `{"advance":"1m"} x`, 400, "not JSON"},
-			{"POST", "/_fake/clock", `{"advance"`, 400, "not JSON"},
-			{"POST", "/_fake/clock", `{"advance":"1m","advance":"2m"}`, 400, "duplicate"},
-			{"POST", "/_fake/clock", ``, 400, "missing"},
-			{"POST", "/_fake/clock", `{"advance":"` + strings.Repeat(" ", 1<<20) + `1m"}`, 413, "larger"},
-			{"POST", "/_fake/faults", `{"status":99}`, 400, "Status is 99"},
-			{"POST", "/_fake/faults", ``, 400, "missing"},
-			{"POST", "/_fake/faults", `""`, 400, "a field is missing"},
-			{"POST", "/_fake/faults", `"status=1000"`, 400, "Status is 1000"},
-			{"POST", "/_fake/faults", `"status=503" 1`, 400, "must be a JSON object"},
-			{"POST", "/_fake/faults", `null`, 400, "must be a JSON object"},
-			{"DELETE", "/_fake/faults/9", "", 404, `\"9\"`},
-			{"DELETE", "/_fake/faults/x", "", 404, `\"x\"`},
-			{"POST", "/_fake/keys", `{"key":"","plan":"pro"}`, 400, "key"},
-			{"POST", "/_fake/keys", `{"key":"a-key","plan":"no-such-plan"}`, 400, "plan"},
-			{"POST", "/_fake/keys", `{"key":"a-key","plan":"pro","owner":"me"}`, 400, `\"owner\"`},
-			{"GET", "/_fake/keys/2", "", 404, "no key"},
-			{"GET", "/_fake/keys/0", "", 404, "no key"},
-			{"DELETE", "/_fake/keys/x", "", 404, "no key"},
-			{"PUT", "/_fake/keys/9/plan", `{"plan":"pro"}`, 404, "no key"},
-			{"PUT", "/_fake/keys/1/plan", `{"plan":"no-such-plan"}`, 400, "plan"},
-			{"PUT", "/_fake/keys/1/ban", `{"duration":"0s"}`, 400, "duration"},
-			{"PUT", "/_fake/keys/1/ban", `{"duration":"soon"}`, 400, "duration"},
-			{"PUT", "/_fake/keys/9/ban", `{"duration":"1m"}`, 404, "no key"},
-			{"DELETE", "/_fake/keys/9/ban", "", 404, "no key"},
-			{"POST", "/_fake/pets", `{"name":"Rex"}`, 400, "categoryId"},
-			{"POST", "/_fake/pets", `{"name":"Rex","categoryId":1,"colour":"red"}`, 400, "colour"},
-			{"POST", "/_fake/pets", `[{"name":"a","categoryId":1},{"name":"b"}]`, 400, "pet 2 of the array"},
-			{"POST", "/_fake/pets", ``, 400, "missing"},
-		} {
-			t.Run(fmt.Sprintf("%s %s %.40s", c.method, c.path, c.body), func(t *testing.T) {
-				w := i.call(c.method, c.path, c.body)
-				assert.Equal(t, c.status, w.Code, "%s %s %.80s: %s", c.method, c.path, c.body, w.Body)
-				assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
-				assert.Contains(t, w.Body.String(), `{"error":"`)
-				assert.Contains(t, w.Body.String(), c.reason, "%s %s %.80s", c.method, c.path, c.body)
-			})
-		}
-	})
-	t.Run("refuse other methods and name their own", func(t *testing.T) {
-		t.Parallel()
-		i := newTestInstance(t)
-		allowed := make(map[string]map[string]bool)
-		for _, r := range i.routes() {
-			path := strings.ReplaceAll(r.Path, "{id}", "1")
-			if allowed[path] == nil {
-				allowed[path] = make(map[string]bool)
-			}
-			allowed[path][r.Method] = true
-		}
-		for path, methods := range allowed {
-			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
-				if methods[method] {
-					continue
-				}
-				w := i.call(method, path, "")
-				assert.Equal(t, http.StatusMethodNotAllowed, w.Code, "%s %s", method, path)
-				for allow := range methods {
-					assert.Contains(t, w.Header().Get("Allow"), allow)
-				}
-				assert.True(t, json.Valid(w.Body.Bytes()))
-			}
-		}
-	})
-	t.Run("are neither counted nor faulted nor in the journal", func(t *testing.T) {
-		t.Parallel()
-		i := newTestInstance(t, "-plan", "enterprise:1,1", "-fault", "status=503,times=forever", "-log", "text")
-		for range 3 {
-			assert.Equal(t, 200, i.status("GET", "/_fake/keys", ""))
-			r := request(t, "GET", "/_fake/pets", "")
-			r.Header.Set("Authorization", "Bearer fake-api-key")
-			assert.Equal(t, 200, i.send(r).Code)
-		}
-		assert.Empty(t, i.srv.Requests())
-		assert.Zero(t, i.srv.Usage("fake-api-key").Minute)
-		assert.Empty(t, i.stderr.String())
-		assert.Equal(t, 503, i.status("GET", "/v1/pets", ""))
-	})
-	t.Run("hide keys", func(t *testing.T) {
-		t.Parallel()
-		i := newTestInstance(t, "-key", "operator-secret", "-fault", "key=other-secret-key,status=500")
-		i.object("POST", "/_fake/keys", `{"key":"short","plan":"pro"}`)
-		i.callAs("operator-secret", "GET", "/v1/pets?key=operator-secret", "")
-		for _, path := range []string{"/_fake/requests?key=operator-secret", "/_fake/keys/operator-secret"} {
-			w := i.call("GET", path, "")
-			assert.Contains(t, w.Body.String(), "GET /_fake/keys lists the ids", path)
-			assert.NotContains(t, w.Body.String(), "operator-secret", path)
-		}
-		for _, r := range i.routes() {
-			if r.Method == http.MethodGet {
-				w := i.call("GET", strings.ReplaceAll(r.Path, "{id}", "1"), "")
-				for _, key := range []string{"operator-secret", "other-secret-key", `"short"`} {
-					assert.NotContains(t, w.Body.String(), key, r.Path)
-				}
-			}
-		}
-	})
-	t.Run("leave all other paths to the service", func(t *testing.T) {
-		t.Parallel()
-		i := newTestInstance(t)
-		for _, path := range []string{"/", "/_fakes", "/v1/../_fake/reset", "//v1/pets", "/favicon.ico"} {
-			assert.Equal(t, http.StatusNotFound, i.status("GET", path, ""), path)
-		}
-		assert.Len(t, i.srv.Requests(), 5)
-		assert.Equal(t, http.StatusOK, i.status("HEAD", "/_fake/", ""))
-		assert.Contains(t, []int{301, 307}, i.status("GET", "/_fake", ""))
-	})
+		return all
+	}
+	first := statuses("7")
+	assert.Equal(t, first, statuses("7"))
+	assert.NotEqual(t, first, statuses("8"))
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"cmp"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
 
@@ -81,5 +86,109 @@ func TestPageOfTheDocuments(t *testing.T) {
 		out := shell(t, nil, block(t, "mkfifo")+"trap 'kill $!' EXIT\nexport PETSTORE_FAKE_ADDR=127.0.0.1:$port\n"+
 			block(t, "-healthcheck")+`curl -fsS -H 'Authorization: Bearer fake-api-key' "$base_url/pets"`)
 		assert.Equal(t, "[]", strings.TrimSpace(out))
+	})
+}
+
+// curlRequest returns the request that a command for curl sends.
+func curlRequest(t *testing.T, line string) (method, target, body string) {
+	t.Helper()
+	words := curlArguments(t, "fake=/_fake; "+line)
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; word {
+		case "-X":
+			i++
+			method = words[i]
+		case "--json":
+			i++
+			body = words[i]
+		case "-o":
+			i++
+		case "-N":
+		default:
+			require.Empty(t, target, line)
+			target = word
+		}
+	}
+	if method == "" && body != "" {
+		method = http.MethodPost
+	}
+	return cmp.Or(method, http.MethodGet), target, body
+}
+
+func TestDocumentation(t *testing.T) {
+	t.Parallel()
+	t.Run("names every flag", func(t *testing.T) {
+		t.Parallel()
+		for _, o := range new(settings).options() {
+			assert.Regexp(t, `(?m)^//\t-`+o.name+`[ [,]`, documentation)
+		}
+	})
+	t.Run("names every field of a fault", func(t *testing.T) {
+		t.Parallel()
+		_, fields, _ := strings.Cut(documentation, "The fields are those of fake.Fault: ")
+		for _, name := range spec.FaultFields() {
+			assert.Regexp(t, `\b`+name+`\b`, fields)
+		}
+	})
+	t.Run("names every plan", func(t *testing.T) {
+		t.Parallel()
+		_, plans, _ := strings.Cut(documentation, "of the keys without one: ")
+		plans, _, _ = strings.Cut(plans, "enterprise:M,D")
+		names := strings.ReplaceAll(fakecontrol.PlanNames(), " or ", ", ")
+		for name := range strings.SplitSeq(strings.TrimSuffix(names, ", enterprise:M,D"), ", ") {
+			assert.Contains(t, plans, name, "doc.go lacks a plan in its list")
+		}
+	})
+	t.Run("names every wire of a fault", func(t *testing.T) {
+		t.Parallel()
+		_, wires, _ := strings.Cut(documentation, "and wire (")
+		wires, _, _ = strings.Cut(wires, ")")
+		for _, wire := range fakecontrol.Wires()[1:] {
+			assert.Regexp(t, `\b`+string(wire)+`\b`, wires, "doc.go lacks a wire in its list")
+		}
+	})
+	t.Run("names every behaviour with its choices", func(t *testing.T) {
+		t.Parallel()
+		_, err := fakecontrol.ParseBehavior("=")
+		require.Error(t, err)
+		_, names, _ := strings.Cut(err.Error(), "the behaviours are ")
+		for name := range strings.SplitSeq(names, ", ") {
+			found := regexp.MustCompile(`(?m)^//\t` + name + ` +(.*)$`).FindStringSubmatch(documentation)
+			require.NotNil(t, found, name)
+			for choice := range strings.SplitSeq(found[1], ", ") {
+				_, err := fakecontrol.ParseBehavior(name + "=" + choice)
+				assert.NoError(t, err)
+			}
+		}
+	})
+	// Every command for curl in the documentation works, and there is one for each admin route.
+	t.Run("has a command for curl for every route", func(t *testing.T) {
+		t.Parallel()
+		text, err := os.ReadFile("../../docs/petstore-fake.md")
+		require.NoError(t, err)
+		_, block, _ := strings.Cut(string(text), "```sh\nfake=")
+		block, _, _ = strings.Cut(block, "```")
+		i := newTestInstance(t)
+		untested := make(map[string]bool)
+		mux := http.NewServeMux()
+		for _, r := range i.routes() {
+			untested[r.Method+" "+r.Path] = true
+			mux.HandleFunc(r.Method+" "+strings.TrimSuffix(r.Path, "/"), func(http.ResponseWriter, *http.Request) {
+				delete(untested, r.Method+" "+r.Path)
+			})
+		}
+		for line := range strings.Lines("fake=" + block) {
+			if !strings.HasPrefix(line, "curl ") {
+				continue
+			}
+			i.call("GET", "/v1/pets", "") // so that there is a request 1 in the journal
+			method, target, body := curlRequest(t, line)
+			r := request(t, method, target, body)
+			w := i.send(r)
+			assert.Less(t, w.Code, 300, "%s: %s", line, w.Body)
+			r.URL.Path = strings.TrimSuffix(r.URL.Path, "/")
+			mux.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		assert.Empty(t, untested)
 	})
 }

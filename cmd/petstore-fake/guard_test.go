@@ -139,11 +139,16 @@ func TestGuard(t *testing.T) {
 			})
 		}
 	})
-	t.Run("lets any host name call the service", func(t *testing.T) {
+	t.Run("lets any host name call the service and the health check", func(t *testing.T) {
 		t.Parallel()
-		r := request(t, http.MethodGet, "/v1/pets", "")
-		r.Host = "api.example.test"
-		r.Header.Set("Authorization", "Bearer fake-api-key")
-		assert.Equal(t, http.StatusOK, i.send(r).Code)
+		for _, path := range []string{"/v1/pets", "/_fake/health"} {
+			r := request(t, http.MethodGet, path, "")
+			r.Host = "api.example.test" // as orchestrators call it
+			r.Header.Set("Authorization", "Bearer fake-api-key")
+			assert.Equal(t, http.StatusOK, i.send(r).Code)
+		}
+		r := request(t, http.MethodGet, "/_fake/health", "")
+		r.Header.Set("Origin", "https://evil.test")
+		assert.Equal(t, http.StatusForbidden, i.send(r).Code)
 	})
 }

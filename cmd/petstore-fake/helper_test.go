@@ -7,10 +7,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go/fake"
@@ -79,15 +82,33 @@ func (i testInstance) callAs(key, method, path, body string) *httptest.ResponseR
 	return i.send(r)
 }
 
-// object sends an admin request that must succeed with a JSON object.
-func (i testInstance) object(method, path, body string) map[string]any {
+// step is a line of a script: perhaps a key, a method, a path and perhaps a body; a status and
+// perhaps a pattern of the response's body.
+var step = regexp.MustCompile(`^(?:([a-z]\S+) )?([A-Z]+) (\S+) ?(.*?) => (\d+)(?: (.*))?$`)
+
+// script sends a request for each line that is not empty, and compares the responses. Refusals of
+// admin routes are JSON with a reason.
+func (i testInstance) script(lines string) {
 	i.t.Helper()
-	w := i.call(method, path, body)
-	require.Lessf(i.t, w.Code, 300, "%s %s: %s", method, path, w.Body)
-	require.Equal(i.t, "application/json", w.Header().Get("Content-Type"))
-	var object map[string]any
-	require.NoError(i.t, json.Unmarshal(w.Body.Bytes(), &object))
-	return object
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		found := step.FindStringSubmatch(line)
+		require.NotNil(i.t, found, line)
+		key, method, path, body, status, pattern := found[1], found[2], found[3], found[4], found[5], found[6]
+		if key == "" {
+			key = fake.DefaultAPIKey
+		}
+		w := i.callAs(key, method, path, body)
+		assert.Equal(i.t, status, strconv.Itoa(w.Code), "%s: %s", line, w.Body)
+		assert.Regexp(i.t, pattern, w.Body.String(), line)
+		if isAdmin(path) && w.Code >= 400 {
+			assert.Equal(i.t, "application/json", w.Header().Get("Content-Type"))
+			assert.Contains(i.t, w.Body.String(), `{"error":"`, line)
+		}
+	}
 }
 
 // testRoute is an admin route as the index lists it.
@@ -100,25 +121,6 @@ func (i testInstance) routes() []testRoute {
 	require.NoError(i.t, json.Unmarshal(i.call("GET", "/_fake/", "").Body.Bytes(), &index))
 	require.NotEmpty(i.t, index.Routes)
 	return index.Routes
-}
-
-// list returns the objects of one field of an object.
-func list(t *testing.T, object map[string]any, field string) []map[string]any {
-	t.Helper()
-	values, ok := object[field].([]any)
-	require.Truef(t, ok, "%s is no list in %v", field, object)
-	objects := make([]map[string]any, len(values))
-	for i, v := range values {
-		objects[i], ok = v.(map[string]any)
-		require.True(t, ok)
-	}
-	return objects
-}
-
-// status sends a request and returns the status of its response.
-func (i testInstance) status(method, path, body string) int {
-	i.t.Helper()
-	return i.call(method, path, body).Code
 }
 
 // output is where a running program writes. wrote gets what there is at each of the first writes.

@@ -45,7 +45,7 @@ func TestLog(t *testing.T) {
 		t.Parallel()
 		for _, format := range []string{"text", "json"} {
 			i := newTestInstance(t, "-key", "operator-secret", "-log", format)
-			i.object("POST", "/_fake/keys", `{"key":"operator-secret-2","plan":"pro"}`)
+			i.call("POST", "/_fake/keys", `{"key":"operator-secret-2","plan":"pro"}`)
 			for _, key := range []string{"operator-secret", "operator-secret-2", "somebody-elses"} {
 				for _, path := range []string{
 					"/v1/pets?key=" + key, "/v1/pets/" + key, "/v1/pets?status=" + key, "/v1/pets?" + key + "=1",

@@ -31,8 +31,8 @@ func TestPage_bounded(t *testing.T) {
 	i := newTestInstance(t)
 	long := strings.Repeat("ä", 3_000)
 	for range 105 {
-		i.object("POST", "/_fake/pets", `{"name":"`+long+`","categoryId":1}`)
-		i.object("POST", "/_fake/faults", `{"status":500,"skip":1000,"message":"`+long+`"}`)
+		i.call("POST", "/_fake/pets", `{"name":"`+long+`","categoryId":1}`)
+		i.call("POST", "/_fake/faults", `{"status":500,"skip":1000,"message":"`+long+`"}`)
 	}
 	text := i.call("GET", "/_fake/page", "").Body.String()
 	assert.Less(t, len(text), 300<<10)

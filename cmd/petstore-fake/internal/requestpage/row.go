@@ -105,7 +105,8 @@ func rules(violations []fake.Violation) (list []rule) {
 		return cmp.Or(slices.Index(gravest, b.Rule)-slices.Index(gravest, a.Rule), cmp.Compare(a.Rule, b.Rule))
 	})
 	for _, v := range all {
-		text, detail := strings.ReplaceAll(string(v.Rule), "-", " "), shorten(v.Detail)+" (section "+v.Section+")"
+		text := strings.ReplaceAll(strings.TrimSuffix(string(v.Rule), "-operation"), "-", " ")
+		detail := shorten(v.Detail) + " (section " + v.Section + ")"
 		if found := earlyBy.FindStringSubmatch(detail); found != nil {
 			early, _ := time.ParseDuration(found[1]) // as package fake writes it
 			text = "early by " + words(early)

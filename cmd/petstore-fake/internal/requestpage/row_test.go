@@ -16,7 +16,7 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []rule{
 		{"ban provoked", "e (section 8.3)"}, {"early by 59.6s", "came back 59.6s before (section 8.3)"},
-		{"deprecated operation", "c (section 4.3)"}, {"unknown field", "a (section 2); b (section 2)"},
+		{"deprecated", "c (section 4.3)"}, {"unknown field", "a (section 2); b (section 2)"},
 	}, rules([]fake.Violation{
 		{Rule: fake.RuleUnknownField, Section: "2", Detail: "a"},
 		{Rule: fake.RuleDeprecated, Section: "4.3", Detail: "c"},

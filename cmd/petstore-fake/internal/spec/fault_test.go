@@ -65,6 +65,9 @@ func TestParseFaults(t *testing.T) {
 					require.NoError(t, err, spec)
 					assert.Equal(t, []fake.Fault{c.want}, faults, spec)
 				}
+				faults, err := ParseFaults(FormatFault(c.want))
+				require.NoError(t, err)
+				assert.Equal(t, c.want, faults[0], FormatFault(c.want))
 			})
 		}
 	})
@@ -116,6 +119,7 @@ func TestParseFaults(t *testing.T) {
 			`header="X: 1\r\nY: 2"`:        "Header holds",
 			"header=":                      "header",
 			`message="open`:                "message",
+			`message="\q"`:                 "message",
 			`message="closed" again`:       "message",
 			"wire=refuse,after-commit":     "refused",
 			`{"after-commit":true}`:        "afterCommit",

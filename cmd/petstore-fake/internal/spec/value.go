@@ -181,17 +181,14 @@ func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
 	return pets, nil
 }
 
-// plain removes the prefix of an error of package fake, such as "fake: ParsePlan: ", which means
-// nothing to users of the program.
+// plain removes the prefix of an error of package fake, such as "fake: Fault: ", which means nothing
+// to users of the program.
 func plain(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text, ours := strings.CutPrefix(err.Error(), "fake: "); ours {
-		_, reason, _ := strings.Cut(text, ": ")
-		return errors.New(reason)
-	}
-	return err
+	_, reason, _ := strings.Cut(strings.TrimPrefix(err.Error(), "fake: "), ": ")
+	return errors.New(reason)
 }
 
 // Clip returns a text for an error message, shortened to what recognizes it.

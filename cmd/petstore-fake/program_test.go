@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	petstore "github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/internal/fakecontrol"
+	"github.com/petstore/petstore-go/internal/loopback"
+)
+
+// runOnce runs the program to its end.
+func runOnce(t *testing.T, env map[string]string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	status = run(t.Context(), args, envOf(env), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// running is a program that runs inside the test.
+type running struct {
+	host           string
+	stdout, stderr string  // when it had announced itself
+	output         *output // stderr
+	stop           func() int
+}
+
+// start starts the program on a free port, and waits until it has announced itself.
+func start(t *testing.T, args ...string) running {
+	t.Helper()
+	args = append(args, "-addr", loopback.Host(t)+":0")
+	ctx, cancel := context.WithCancel(t.Context())
+	stdout, stderr := newOutput(), newOutput()
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, args, noEnv, stdout, stderr) }()
+	r := running{output: stderr, stop: sync.OnceValue(func() int {
+		cancel()
+		return <-ended
+	})}
+	t.Cleanup(func() { r.stop() })
+	select {
+	case r.stdout = <-stdout.wrote:
+	case status := <-ended:
+		ended <- status
+		require.FailNow(t, "it has ended", "%d: %s", status, stderr)
+	}
+	r.host, r.stderr = loopback.Host(t)+":"+strings.TrimSpace(r.stdout), <-stderr.wrote
+	return r
+}
+
+// get sends a GET to the service with a client that keeps its connections.
+func get(t *testing.T, c *http.Client, host string) (status int, body string, err error) {
+	t.Helper()
+	return do(c, requestTo(t, host, "GET", "/v1/pets", ""))
+}
+
+// do sends a request and reads the whole response.
+func do(c *http.Client, r *http.Request) (status int, body string, err error) {
+	resp, err := c.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text), err
+}
+
+// requestTo returns a request to a host with the default key.
+func requestTo(t *testing.T, host, method, path, body string) *http.Request {
+	t.Helper()
+	r := request(t, method, "http://"+host+path, body)
+	r.RequestURI, r.Host = "", host // it is a client's
+	r.Header.Set("Authorization", "Bearer "+fake.DefaultAPIKey)
+	return r
+}
+
+func keepingClient(t *testing.T) *http.Client {
+	t.Helper()
+	tr := &http.Transport{}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	t.Run("prints version and help", func(t *testing.T) {
+		t.Parallel()
+		status, stdout, stderr := runOnce(t, nil, "-version")
+		assert.Zero(t, status)
+		assert.Equal(t, "petstore-fake "+petstore.Version+"\n", stdout)
+		assert.Empty(t, stderr)
+		for _, flag := range []string{"-h", "-help", "--help"} {
+			status, stdout, stderr = runOnce(t, nil, flag)
+			assert.Zero(t, status)
+			assert.Empty(t, stderr)
+			assert.Regexp(t, "^Petstore-fake is the Pet Store Service", stdout)
+			assert.Contains(t, stdout, "\n  -addr HOST:PORT ")
+			assert.NotContains(t, stdout, "//\t")
+			assert.NotContains(t, stdout, "package main")
+		}
+	})
+	t.Run("exits with 2 and one clear line", func(t *testing.T) {
+		t.Parallel()
+		for want, args := range map[string][]string{
+			"flag provided but not defined: -nope":        {"-nope"},
+			"flag needs an argument: -addr":               {"-addr"},
+			`unexpected argument "pets.json"`:             {"pets.json"},
+			`unexpected argument "json"`:                  {"-log", "text", "json"},
+			`-plan: there is no plan "no-such-plan"`:      {"-plan", "no-such-plan"},
+			"give it by -addr":                            {"-healthcheck", "-addr", "127.0.0.1:0"},
+			`PETSTORE_FAKE_LOG: there is no format "xml"`: nil,
+		} {
+			status, stdout, stderr := runOnce(t, map[string]string{"PETSTORE_FAKE_LOG": "xml"}, args...)
+			assert.Equal(t, exitUsage, status, "%q", args)
+			assert.Empty(t, stdout)
+			lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
+			if assert.Len(t, lines, 2, stderr) {
+				assert.True(t, strings.HasPrefix(lines[0], "petstore-fake: "), stderr)
+				assert.Contains(t, lines[0], want)
+				assert.Equal(t, "petstore-fake -help lists the flags.", lines[1])
+			}
+		}
+	})
+	t.Run("exits with 1 without its port, or without a program to check", func(t *testing.T) {
+		t.Parallel()
+		nobody, other := loopback.Listen(t), loopback.Listen(t)
+		require.NoError(t, nobody.Close())
+		hs := newServer(http.NotFoundHandler(), io.Discard)
+		go func() { _ = hs.Serve(other) }()
+		t.Cleanup(func() { assert.NoError(t, hs.Close()) })
+		inUse := "in use"
+		if runtime.GOOS == "windows" {
+			inUse = other.Addr().String()
+		}
+		for want, args := range map[string][]string{
+			inUse:                             {"-addr", other.Addr().String()},
+			"cannot listen on 192.0.2.1:4010": {"-addr", "192.0.2.1:4010", "-public"},
+			"no response from " + nobody.Addr().String(): {"-healthcheck", "-addr", nobody.Addr().String()},
+			"responds with status 404":                   {"-healthcheck", "-addr", other.Addr().String()},
+		} {
+			status, stdout, stderr := runOnce(t, nil, args...)
+			assert.Equal(t, exitFailed, status, want)
+			assert.Empty(t, stdout)
+			assert.Equal(t, 1, strings.Count(stderr, "\n"))
+			assert.Contains(t, stderr, want)
+		}
+	})
+	t.Run("prints only the port if it is 0, and is healthy whatever the service does", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, "-fault", "status=500,operation=getPet,times=forever", "-fault", "delay=1h,operation=createPet")
+		assert.Regexp(t, `^\d+\n$`, r.stdout)
+		assert.Contains(t, r.stderr, "http://"+r.host+"/v1\n")
+		status, body, err := get(t, keepingClient(t), r.host)
+		require.NoError(t, err)
+		assert.Equal(t, 200, status)
+		assert.Equal(t, "[]", body)
+		status, stdout, stderr := runOnce(t, map[string]string{
+			"PETSTORE_FAKE_ADDR": r.host, "PETSTORE_FAKE_SEED": "no-such-file.json", // not its business
+		}, "-healthcheck")
+		assert.Equal(t, exitOK, status)
+		assert.Empty(t, stdout+stderr)
+		assert.Equal(t, exitOK, r.stop())
+	})
+}
+
+func TestStrict(t *testing.T) {
+	t.Parallel()
+	for _, reset := range []bool{false, true} {
+		r := start(t, "-strict")
+		_, _, err := do(keepingClient(t), requestTo(t, r.host, "POST", "/v1/pets", `{"name":"Rex","categoryId":0,"colour":"red"}`))
+		require.NoError(t, err)
+		if reset {
+			_, _, err = do(keepingClient(t), requestTo(t, r.host, "POST", "/_fake/reset", ""))
+			require.NoError(t, err)
+			assert.Equal(t, exitOK, r.stop(), "it forgets the violations")
+			continue
+		}
+		assert.Equal(t, exitFailed, r.stop())
+		assert.Contains(t, r.output.String(), "violation of unknown-field by request 1 (section 2): ")
+		assert.Contains(t, r.output.String(), "violation of zero-category by request 1 ")
+		assert.Contains(t, r.output.String(), "-strict: the clients are not well-behaved: 2 violations")
+	}
+}
+
+// net/http sends a GET again without a word when a connection that it used before breaks with nothing
+// read, and so do clients of other languages.
+func TestFaults_newAndKeptConnections(t *testing.T) {
+	t.Parallel()
+	for _, wire := range fakecontrol.QuickWires() {
+		t.Run(string(wire), func(t *testing.T) {
+			t.Parallel()
+			r, c := start(t, "-log", "text"), keepingClient(t)
+			c.Timeout = 5 * time.Second // a wire that waits is none of the quick ones
+			for range 2 {
+				_, _, err := do(keepingClient(t), requestTo(t, r.host, "POST", "/_fake/faults", `{"wire":"`+string(wire)+`"}`))
+				require.NoError(t, err)
+				_, _, err = get(t, c, r.host)
+				require.Error(t, err)
+				require.NotErrorIs(t, err, context.DeadlineExceeded, "the wire %s hangs: it is none of QuickWires", wire)
+				_, body, err := get(t, c, r.host)
+				require.NoError(t, err)
+				assert.Equal(t, "[]", body)
+			}
+			for range 4 { // each is logged
+				assert.Contains(t, <-r.output.wrote, "msg=request")
+			}
+		})
+	}
+}
+
+// raw sends bytes on a connection of its own and returns the status line of the response.
+func raw(t *testing.T, host, text string) string {
+	t.Helper()
+	var d net.Dialer
+	conn, err := d.DialContext(t.Context(), "tcp", host)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(5*time.Second)))
+	_, _ = io.WriteString(conn, text) // the server may have had enough before the end
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	require.NoError(t, err)
+	return strings.TrimSpace(line)
+}
+
+func TestServer(t *testing.T) {
+	t.Parallel()
+	host := start(t).host
+	for text, want := range map[string]string{
+		"GET /_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                           "HTTP/1.1 200 OK",
+		"GET http://evil.test/_fake/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                           "HTTP/1.1 403 Forbidden",
+		"GET /%5Ffake/ HTTP/1.1\r\nHost: evil.test\r\n\r\n":                                            "HTTP/1.1 403 Forbidden",
+		"GET /_fake/ HTTP/1.0\r\n\r\n":                                                                 "HTTP/1.0 403 Forbidden",
+		"OPTIONS * HTTP/1.1\r\nHost: " + host + "\r\n\r\n":                                             "HTTP/1.1 404 Not Found",
+		"GET / HTTP/2.0\r\n\r\n":                                                                       "HTTP/1.1 505 HTTP Version Not Supported: unsupported protocol version",
+		fmt.Sprintf("GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", host, strings.Repeat("x", 128<<10)): "HTTP/1.1 431 Request Header Fields Too Large",
+		"POST /_fake/clock HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n{\"advance\":\"1s\"}\r\n0\r\n\r\n": "HTTP/1.1 200 OK",
+	} {
+		assert.Equal(t, want, raw(t, host, text), "%.80q", text)
+	}
+	hs := newServer(http.NotFoundHandler(), io.Discard)
+	assert.Positive(t, hs.ReadHeaderTimeout)
+	assert.Positive(t, hs.IdleTimeout)
+	assert.False(t, hs.Protocols.HTTP2())
+	assert.False(t, hs.Protocols.UnencryptedHTTP2())
+}
+
+// curlArguments returns what a shell gives to curl in a line.
+func curlArguments(t *testing.T, line string) []string {
+	t.Helper()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no POSIX shell")
+	}
+	out, err := exec.CommandContext(t.Context(), shell, "-c", `curl() { printf '%s\n' "$@"; }; `+line).Output()
+	require.NoError(t, err)
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+}
+
+func TestAnnounce(t *testing.T) {
+	t.Parallel()
+	s, err := readSettings([]string{"-key", "a-key==", "-plan", "enterprise:5,100"}, noEnv)
+	require.NoError(t, err)
+	var stdout, stderr strings.Builder
+	announce(s, &net.TCPAddr{IP: net.IPv4zero, Port: 4010}, &stdout, &stderr)
+	assert.Empty(t, stderr.String())
+	text := stdout.String()
+	for _, part := range []string{
+		"http://127.0.0.1:4010/v1\n", "a-key== (plan enterprise:5,100)\n", "pets      0\n",
+		"GET  /v1/pets ", "POST /v1/pets ", "GET  /v1/pets/{petId} ", "GET  /_fake/ ",
+	} {
+		assert.Contains(t, text, part)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	assert.Equal(t, []string{"-H", "Authorization: Bearer a-key==", "http://127.0.0.1:4010/v1/pets"},
+		curlArguments(t, lines[len(lines)-1]))
+	for host, want := range map[string]string{
+		"": "127.0.0.1:99", "::": "127.0.0.1:99", "::1": "[::1]:99", "localhost": "localhost:99", "192.0.2.1": "192.0.2.1:99",
+	} {
+		assert.Equal(t, want, localHost(host, 99), host)
+	}
+}
