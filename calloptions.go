@@ -116,14 +116,6 @@ const (
 	isNegative = "is negative"
 )
 
-// when returns the problem if it is one, else the empty string.
-func when(wrong bool, problem string) string {
-	if wrong {
-		return problem
-	}
-	return ""
-}
-
 // forClient returns an option that sets something; an invalid one if it has a problem.
 func forClient(name, problem string, set func(*clientConfig)) Option {
 	return clientOption(func(c *clientConfig) error {

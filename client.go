@@ -97,8 +97,7 @@ func newClient(baseURL, apiKey string, config *clientConfig) (*Client, error) {
 }
 
 func newClientOf(s *shared, key credential.Source, rotates bool, jar http.CookieJar) *Client {
-	c := &Client{shared: s, key: key, rotates: rotates}
-	c.keys.jar = jar
+	c := &Client{shared: s, key: key, rotates: rotates, keys: keys{found: map[string]*keyState{}, jar: jar}}
 	if !rotates {
 		key, _ := key(nil) // a key that is always the same comes without an error
 		c.used.Store(key.ID)
@@ -195,16 +194,13 @@ func (c *Client) CloseIdleConnections() {
 // its [Limiter]. It returns the zero RateLimit before the first response. It sends nothing.
 func (c *Client) RateLimit() RateLimit {
 	id := c.keyID()
-	if id == "" {
+	switch {
+	case id == "":
 		return RateLimit{}
+	case c.shared.config.limiter != nil:
+		return c.shared.config.limiter.RateLimit(id)
 	}
-	if limiter := c.shared.config.limiter; limiter != nil {
-		return limiter.RateLimit(id)
-	}
-	if seen := c.keys.of(id).seen.Load(); seen != nil {
-		return *seen
-	}
-	return RateLimit{}
+	return *cmp.Or(c.keys.of(id).seen.Load(), new(RateLimit))
 }
 
 // keyID returns the Call.KeyID of the client's key, or of the key that it used last; empty before

@@ -1,8 +1,8 @@
 package petstore
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -92,25 +92,16 @@ type APIError struct {
 
 // Error returns one line of at most 512 bytes. Text of the server is quoted.
 func (e *APIError) Error() string {
-	var b strings.Builder
-	b.WriteString(errtext.Prefix(e.Operation) + strconv.Itoa(e.StatusCode))
-	switch {
-	case e.Code != "":
-		b.WriteString(" " + errtext.Token(e.Code))
-	case http.StatusText(e.StatusCode) != "":
-		b.WriteString(" " + http.StatusText(e.StatusCode))
+	code := http.StatusText(e.StatusCode)
+	if e.Code != "" {
+		code = errtext.Token(e.Code)
 	}
-	if e.Message != "" {
-		b.WriteString(": " + errtext.Quote(e.Message))
-	}
-	switch {
-	case e.StatusCode == http.StatusNotModified: // no redirect
-	case e.StatusCode >= 300 && e.StatusCode <= 399:
-		b.WriteString(": redirects are not followed")
-	case e.note != "":
-		b.WriteString(": " + e.note)
-	}
-	return errorLine(e, b.String(), e.Attempts)
+	redirect := e.StatusCode/100 == 3 && e.StatusCode != http.StatusNotModified
+	note := cmp.Or(when(redirect, "redirects are not followed"), e.note)
+	return errorLine(e, errtext.Prefix(e.Operation)+strconv.Itoa(e.StatusCode)+
+		when(code != "", " "+code)+
+		when(e.Message != "", ": "+errtext.Quote(e.Message))+
+		when(note != "", ": "+note), e.Attempts)
 }
 
 // Is reports whether target is the sentinel of the status code, or [ErrOutcomeUnknown] if the
@@ -174,16 +165,12 @@ type ResponseError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *ResponseError) Error() string {
-	var b strings.Builder
-	b.WriteString(errtext.Prefix(e.Operation) + "invalid response")
-	if e.StatusCode != 0 {
-		fmt.Fprintf(&b, " (status %d)", e.StatusCode)
-	}
-	b.WriteString(": " + e.Reason)
+	text := errtext.Prefix(e.Operation) + "invalid response" +
+		when(e.StatusCode != 0, " (status "+strconv.Itoa(e.StatusCode)+")") + ": " + e.Reason
 	if e.Err != nil {
-		b.WriteString(": " + e.Err.Error())
+		text += ": " + e.Err.Error()
 	}
-	return errorLine(e, b.String(), e.Attempts)
+	return errorLine(e, text, e.Attempts)
 }
 
 // Is reports whether target is [ErrInvalidResponse], or [ErrOutcomeUnknown] for a write.
@@ -222,10 +209,7 @@ type TransportError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *TransportError) Error() string {
-	text := errtext.Prefix(e.Operation) + errtext.TrimPrefix(e.Err, e.Operation)
-	if e.note != "" {
-		text += ": " + e.note
-	}
+	text := errtext.Prefix(e.Operation) + errtext.TrimPrefix(e.Err, e.Operation) + when(e.note != "", ": "+e.note)
 	return errorLine(e, text, max(e.Attempts, e.begun))
 }
 
@@ -248,10 +232,7 @@ type callError interface {
 // errorLine returns text with the number of attempts and, if err is about a create whose outcome is
 // unknown, with that.
 func errorLine(err callError, text string, attempts int) string {
-	suffix := ""
-	if attempts > 1 {
-		suffix = " (" + strconv.Itoa(attempts) + " attempts)"
-	}
+	suffix := when(attempts > 1, " ("+strconv.Itoa(attempts)+" attempts)")
 	switch unknown := err.Is(ErrOutcomeUnknown); {
 	case unknown && strings.HasPrefix(text, "petstore: "+opDo):
 		suffix += "; the request may have been carried out"
@@ -259,4 +240,12 @@ func errorLine(err callError, text string, attempts int) string {
 		suffix += "; the pet may have been created"
 	}
 	return errtext.LineWith(text, suffix)
+}
+
+// when returns the text if it applies, else the empty string.
+func when(applies bool, text string) string {
+	if applies {
+		return text
+	}
+	return ""
 }

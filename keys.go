@@ -17,7 +17,7 @@ import (
 const maxKeys = 1000
 
 // keys has what a client records about each of its API keys, by their Call.KeyID, so that two keys of
-// one program never meet. Its zero value is empty.
+// one program never meet.
 type keys struct {
 	mu    sync.Mutex
 	found map[string]*keyState
@@ -40,9 +40,6 @@ func (p *keys) of(keyID string) *keyState {
 	defer p.mu.Unlock()
 	if state := p.found[keyID]; state != nil {
 		return state
-	}
-	if p.found == nil {
-		p.found = make(map[string]*keyState)
 	}
 	for other := range p.found {
 		if len(p.found) < maxKeys {
@@ -88,16 +85,13 @@ type lockout struct {
 func (l *lockout) close(info LimitInfo, left int, count uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.count.Load()
-	if now%2 == 0 && count != now && !info.Until.After(l.info.Until) {
+	now, longer, same := l.count.Load(), info.Until.After(l.info.Until), info.Scope == l.info.Scope
+	switch lasts := now%2 == 1; {
+	case lasts && (longer || same):
+		l.info = info
+		return !same
+	case lasts, count != now && !longer:
 		return false
-	}
-	if now%2 == 1 {
-		longer, same := info.Until.After(l.info.Until), info.Scope == l.info.Scope
-		if longer || same {
-			l.info = info
-		}
-		return longer && !same
 	}
 	l.info, l.since, l.left = info, time.Now(), left
 	l.count.Add(1)

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/petstore/petstore-go/internal/errtext"
@@ -147,21 +146,14 @@ type RateLimitError struct {
 
 // Error returns one line of at most 512 bytes.
 func (e *RateLimitError) Error() string {
-	var b strings.Builder
-	b.WriteString(errtext.Prefix(e.Operation) + "rate limited")
-	if e.Scope != "" {
-		b.WriteString(" (" + string(e.Scope) + ")")
-	}
-	if !e.RetryAt.IsZero() {
-		b.WriteString(" until " + e.RetryAt.UTC().Format(time.RFC3339))
-	}
-	if e.Attempts == 0 {
-		b.WriteString(", nothing was sent")
-	}
+	text := errtext.Prefix(e.Operation) + "rate limited" +
+		when(e.Scope != "", " ("+string(e.Scope)+")") +
+		when(!e.RetryAt.IsZero(), " until "+e.RetryAt.UTC().Format(time.RFC3339)) +
+		when(e.Attempts == 0, ", nothing was sent")
 	if e.Err != nil {
-		b.WriteString(": " + errtext.TrimPrefix(e.Err, e.Operation))
+		text += ": " + errtext.TrimPrefix(e.Err, e.Operation)
 	}
-	return errtext.Line(b.String())
+	return errtext.Line(text)
 }
 
 // RetryAfterHeader returns RetryAt as the value of a Retry-After header, for a server that passes

@@ -3,6 +3,7 @@ package petstore
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -160,25 +161,21 @@ const (
 	WaitRetryAfter WaitReason = "retry_after" // the Retry-After of a 429 or 503; no limit is known
 )
 
-// each calls one function of each trace, in the order of the options, and of the later ones also if
-// one panics: a trace that got the start of something gets its end.
-func each[T any](
-	ctx context.Context, traces []*ClientTrace, info T, function func(*ClientTrace) func(context.Context, T),
-) {
-	if len(traces) == 0 {
-		return
-	}
-	defer each(ctx, traces[1:], info, function)
-	if f := function(traces[0]); f != nil {
-		f(ctx, info)
-	}
-}
-
-// ofAll returns a function that calls one function of each trace.
+// ofAll returns a function that calls one function of each trace, in the order of the options, and
+// that of the later ones also if one panics: a trace that got the start of something gets its end.
 func ofAll[T any](
 	traces []*ClientTrace, function func(*ClientTrace) func(context.Context, T),
 ) func(context.Context, T) {
-	return func(ctx context.Context, info T) { each(ctx, traces, info, function) }
+	all := func(context.Context, T) {}
+	for _, t := range slices.Backward(traces) {
+		if first, others := function(t), all; first != nil {
+			all = func(ctx context.Context, info T) {
+				defer others(ctx, info)
+				first(ctx, info)
+			}
+		}
+	}
+	return all
 }
 
 // joined returns a trace whose functions, but for CallStart, call those of all traces.
@@ -194,8 +191,8 @@ func joined(traces []*ClientTrace) ClientTrace {
 	}
 }
 
-// callStart calls the CallStart functions of traces, as each calls the others. It sets ctx to the
-// context of the last one.
+// callStart calls the CallStart functions of traces, as the function of ofAll calls the others. It sets
+// ctx to the context of the last one.
 func callStart(ctx *context.Context, traces []*ClientTrace, c Call) {
 	if len(traces) == 0 {
 		return
