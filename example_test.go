@@ -93,32 +93,6 @@ func ExampleClient_ListPets() {
 	// 999 of 1000 requests left
 }
 
-func ExampleClient_CreatePet() {
-	server := fake.NewServer()
-	defer server.Close()
-	client := server.Client()
-
-	created, err := client.CreatePet(context.Background(), petstore.NewPet{Name: "Nala", CategoryID: 2})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%s has id %d\n", created.Pet.Name, created.Pet.ID)
-	// Output: Nala has id 1
-}
-
-func ExampleClient_GetPet() {
-	server := fake.NewServer(fake.WithPets(petstore.NewPet{Name: "Rex", CategoryID: 1}))
-	defer server.Close()
-	client := server.Client()
-
-	got, err := client.GetPet(context.Background(), 1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(got.Pet.Name)
-	// Output: Rex
-}
-
 func ExampleClient_RateLimit() {
 	server := fake.NewServer(fake.WithPlan(fake.PlanFree))
 	defer server.Close()
@@ -220,24 +194,6 @@ func ExampleWithLogger() {
 	// level=DEBUG msg="petstore: attempt" operation=listPets path=/v1/pets attempt=1 status=502
 	// level=DEBUG msg="petstore: waiting" operation=listPets reason=backoff waiting=1
 	// level=DEBUG msg="petstore: attempt" operation=listPets path=/v1/pets attempt=2 status=200
-}
-
-// A client with a transport of your own: here with a limit for connections, and without a proxy.
-func ExampleWithHTTPClient() {
-	server := fake.NewServer()
-	defer server.Close()
-	transport := &http.Transport{MaxConnsPerHost: 8}
-	client, err := petstore.NewClient(server.URL(), server.APIKey(),
-		petstore.WithHTTPClient(&http.Client{Transport: transport, Timeout: 10 * time.Second}))
-	if err != nil {
-		log.Fatal(err)
-	}
-	result, err := client.ListPets(context.Background(), petstore.ListPetsParams{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(result.StatusCode)
-	// Output: 200
 }
 
 // A header for all calls, and another value for one of them.

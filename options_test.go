@@ -32,39 +32,33 @@ func TestOptions(t *testing.T) {
 }
 
 func TestWithMaxWait(t *testing.T) {
-	t.Run("fails a call immediately if its wait would be too long", func(t *testing.T) {
-		limited := func() []responder { return []responder{status(429, ``, "Retry-After: 60")} }
-		for name, c := range map[string]struct {
-			responders []responder
-			options    []petstore.CallOption
-			timeout    time.Duration
-			limited    bool
-		}{
-			"max wait":         {limited(), []petstore.CallOption{petstore.WithMaxWait(59 * time.Second)}, time.Hour, true},
-			"never wait":       {limited(), []petstore.CallOption{petstore.WithMaxWait(0)}, time.Hour, true},
-			"deadline":         {limited(), nil, 59 * time.Second, true},
-			"503 and max wait": {[]responder{status(503, ``, "Retry-After: 600")}, nil, time.Hour, false},
-		} {
-			virtual(t, name, func(t *testing.T) {
-				client, service := scripted(t, c.responders)
-				ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
-				defer cancel()
-				start := time.Now()
-				_, err := client.ListPets(ctx, petstore.ListPetsParams{}, c.options...)
-				assert.Zero(t, time.Since(start), "virtual time passed")
-				assert.Len(t, service.sent(), 1)
-				_, isAPI := errors.AsType[*petstore.APIError](err)
-				assert.True(t, isAPI, "%T", err)
-				e, isLimited := errors.AsType[*petstore.RateLimitError](err)
-				require.Equal(t, c.limited, isLimited)
-				assert.NotErrorIs(t, err, context.DeadlineExceeded)
-				if c.limited {
-					assert.Equal(t, start.Add(time.Minute), e.RetryAt)
-					assert.NotErrorIs(t, err, petstore.ErrNotSent)
-				}
-			})
-		}
-	})
+	limited, busy := status(429, ``, "Retry-After: 60"), status(503, ``, "Retry-After: 60")
+	for name, c := range map[string]struct {
+		respond           responder
+		maxWait, deadline time.Duration
+		limited           bool
+	}{
+		"max wait":         {limited, 59 * time.Second, time.Hour, true},
+		"never wait":       {limited, 0, time.Hour, true},
+		"deadline":         {limited, time.Hour, 59 * time.Second, true},
+		"503 and max wait": {busy, 59 * time.Second, time.Hour, false},
+	} {
+		virtual(t, "fails a call immediately if its wait would be too long: "+name, func(t *testing.T) {
+			client, service := scripted(t, []responder{c.respond})
+			ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
+			defer cancel()
+			start := time.Now()
+			_, err := client.ListPets(ctx, petstore.ListPetsParams{}, petstore.WithMaxWait(c.maxWait))
+			assert.Zero(t, time.Since(start), "virtual time passed")
+			assert.Len(t, service.sent(), 1)
+			as[*petstore.APIError](t, err)
+			assert.NotErrorIs(t, err, context.DeadlineExceeded)
+			assert.NotErrorIs(t, err, petstore.ErrNotSent)
+			assert.Equal(t, c.limited, errors.Is(err, petstore.ErrRateLimited))
+			after, _ := petstore.RetryAfter(err)
+			assert.Equal(t, time.Minute, after)
+		})
+	}
 	virtual(t, "limits the waits of a call together", func(t *testing.T) {
 		client, service := scripted(t, []responder{status(429, ``, "Retry-After: 50")})
 		_, err := client.ListPets(t.Context(), petstore.ListPetsParams{}) // 2 minutes by default
