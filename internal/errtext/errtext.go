@@ -95,29 +95,6 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "")
 }
 
-// ownEnd is the client's end of a connection in the text of an error.
-var ownEnd = regexp.MustCompile(`\S+:\d+->`)
-
-// WithoutOwnPort returns err without the client's end of a connection in its text, as of "read tcp
-// 10.0.0.7:53412->10.0.0.9:443": its port differs from error to error, so that they could not be
-// grouped.
-func WithoutOwnPort(err error) error {
-	text := err.Error()
-	if !ownEnd.MatchString(text) {
-		return err
-	}
-	return &textError{err, ownEnd.ReplaceAllString(text, "")}
-}
-
-// textError is err with another text.
-type textError struct {
-	err  error
-	text string
-}
-
-func (e *textError) Error() string { return e.text }
-func (e *textError) Unwrap() error { return e.err }
-
 // Hide returns err, but does not match the errors that are hidden.
 func Hide(err error, hidden ...error) error {
 	if slices.ContainsFunc(hidden, func(target error) bool { return errors.Is(err, target) }) {

@@ -2,6 +2,7 @@ package errtext_test
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -54,15 +55,13 @@ func TestPrefix(t *testing.T) {
 	assert.Equal(t, "no response", errtext.TrimPrefix(nil, "getPet"))
 }
 
-func TestWithoutOwnPort(t *testing.T) {
-	for text, want := range map[string]string{
-		"read tcp [::1]:53412->[::1]:443: reset":        "read tcp [::1]:443: reset",
-		"lookup a: read udp [::1]:4001->[::1]:53: late": "lookup a: read udp [::1]:53: late",
-		"a->b: x:y->z": "a->b: x:y->z",
-	} {
-		err := errors.New(text)
-		got := errtext.WithoutOwnPort(err)
-		assert.EqualError(t, got, want)
-		assert.ErrorIs(t, got, err)
-	}
+func TestHide(t *testing.T) {
+	hidden, shown := errors.New("hidden"), &fs.PathError{Op: "open", Err: fs.ErrNotExist}
+	assert.Same(t, shown, errtext.Hide(shown, hidden))
+	err := errtext.Hide(errors.Join(hidden, shown), hidden)
+	assert.EqualError(t, err, "hidden\nopen : file does not exist")
+	assert.NotErrorIs(t, err, hidden)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	found, _ := errors.AsType[*fs.PathError](err)
+	assert.Same(t, shown, found)
 }

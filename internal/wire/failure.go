@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/retry"
 )
 
@@ -41,12 +40,12 @@ func KindOf(err error) retry.Failure {
 	return retry.Connection
 }
 
-// Cause returns err as errors of the client show it: without a URL, and without the client's port.
+// Cause returns err as errors of the client show it: without a URL.
 func Cause(err error) error {
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
-		err = urlErr.Err
+		return urlErr.Err
 	}
-	return errtext.WithoutOwnPort(err)
+	return err
 }
 
 // neverConnected reports whether err shows that there was no connection to write to. A transport
