@@ -3,19 +3,21 @@ package ui
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"image/png"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -114,6 +116,15 @@ func (b *tab) judge(name, axe string) {
 		outside := value[[]string](b, `[...document.querySelectorAll("header *, button, input, select, a.button")].filter((e) => {
 			const r = e.getBoundingClientRect(); return r.width > 0 && (r.left < -1 || r.right > innerWidth + 1); }).map((e) => e.id || e.textContent)`)
 		assert.Empty(b.t, outside, "%s %d", name, width)
+		cut := value[[]string](b, `[...document.querySelectorAll("#rows i")].filter((e) => {
+			const r = e.getBoundingClientRect(), cell = e.closest("td").getBoundingClientRect();
+			return e.scrollWidth > e.clientWidth + 1 || r.right > cell.right + 1 || r.bottom > cell.bottom + 1 || r.left < cell.left - 1; })
+			.map((e) => e.textContent)`)
+		assert.Empty(b.t, cut, "%s %d: a note is whole", name, width)
+		if name == "busy" && width > 720 {
+			bottom := value[float64](b, `byId("presets").getBoundingClientRect().bottom`)
+			assert.Less(b.t, bottom, 800.0, "%d: the list has its own scroller", width)
+		}
 		for _, theme := range []string{"light", "dark"} {
 			if *looks == "" && width != 1280 && (width != 400 || theme == "dark") {
 				continue // axe takes a second
@@ -139,7 +150,7 @@ func (p *program) unwieldy() {
 	for path, body := range map[string]string{
 		"POST /_fake/keys":             `{"key":"` + long + `","plan":"free"}`,
 		"POST /_fake/pets":             `{"name":"` + long + `","categoryId":9223372036854775807}`,
-		"POST /v1/pets?" + long + "=1": `{"` + long + `":1,"name":"Rex","categoryId":1}`,
+		"POST /v1/pets?" + long + "=1": `{"` + long + `":1,"name":"Rex","categoryId":0}`,
 		"GET /v1/" + long:              "",
 		"POST /_fake/faults":           `{"status":503,"operation":"createPet","retryAfter":"` + long + `"}`,
 		"PUT /_fake/keys/1/ban":        `{"duration":"10m"}`,
@@ -147,38 +158,6 @@ func (p *program) unwieldy() {
 		method, target, _ := strings.Cut(path, " ")
 		p.send(method, target, body)
 	}
-}
-
-// morning is what a few minutes of work look like: a job that lists and adds animals, goes on when
-// it should wait, and meets faults.
-func (p *program) morning() {
-	p.t.Helper()
-	admin := func(path, body string) { require.Less(p.t, p.send(http.MethodPost, "/_fake/"+path, body).status, 300) }
-	const list = "/v1/pets?status=available&limit=50"
-	for i := range 46 {
-		for range 1 + (i*7)%5 + i%3*2 {
-			p.send(http.MethodGet, list, "")
-		}
-		admin("clock", `{"advance":"5s"}`)
-	}
-	admin("clock", `{"advance":"61s"}`)
-	p.list(6)
-	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
-	p.send(http.MethodGet, "/v1/pets/3", "")
-	admin("faults", `"wire=truncate; status=503,retry-after=2,after-commit,operation=createPet"`)
-	p.send(http.MethodGet, list, "")
-	p.send(http.MethodGet, list, "")
-	for range 2 {
-		p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
-		<-time.After(30 * time.Millisecond)
-	}
-	p.send(http.MethodGet, "/v1/pets?limit=500", "")
-	p.send(http.MethodPut, "/_fake/keys/1/plan", `{"plan":"enterprise:22,1000"}`)
-	for range 3 {
-		p.send(http.MethodGet, list, "")
-		<-time.After(400 * time.Millisecond)
-	}
-	admin("faults", `"status=429,retry-after=5,operation=createPet; status=503,chance=0.1,times=forever,for=10m"`)
 }
 
 // The README's pictures are of a size, and made by UPDATE_GOLDEN=1, as in internal/golden.
@@ -202,4 +181,45 @@ func TestPictures(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []int{1280, 800}, []int{size.Width, size.Height})
 	}
+}
+
+// harSchema returns the schema of the HTTP Archive format, which others have written.
+func harSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	const base = "http://har.test/"
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	for _, name := range []string{
+		"browser", "cache", "beforeRequest", "afterRequest", "content", "cookie", "creator", "entry", "har", "header",
+		"log", "page", "pageTimings", "postData", "query", "request", "response", "timings",
+	} {
+		var text map[string]any
+		require.NoError(t, json.Unmarshal(readFetched(t, path.Join("har-schema", "lib", name+".json")), &text))
+		text["$id"] = base + name + ".json"
+		require.NoError(t, compiler.AddResource(base+name+".json", text))
+	}
+	schema, err := compiler.Compile(base + "har.json")
+	require.NoError(t, err)
+	return schema
+}
+
+func TestHAR_schema(t *testing.T) {
+	t.Parallel()
+	schema := harSchema(t)
+	judge := func(archive string) error {
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(archive))
+		require.NoError(t, err)
+		return schema.Validate(document)
+	}
+	p := start(t)
+	assert.NoError(t, judge(p.admin(http.MethodGet, "har", "")), "an empty one")
+	p.morning()
+	p.send(http.MethodPost, "/v1/pets?a=b&a=c&%ff=%00", "\xff\x00 no text")
+	p.send(http.MethodOptions, "/v1/pets", "")
+	p.admin(http.MethodPost, "faults", `{"status":204}`)
+	p.send(http.MethodGet, "/v1/pets/[]{}|\\^ \"<>", "")
+	archive := p.admin(http.MethodGet, "har", "")
+	assert.NoError(t, judge(archive))
+	assert.Greater(t, strings.Count(archive, "startedDateTime"), 200)
+	assert.Error(t, judge(strings.ReplaceAll(archive, `"queryString"`, `"other"`)))
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -75,41 +76,106 @@ func startAt(t *testing.T, addr string, args ...string) *program {
 	return &program{t, "http://" + addr, stop, cmd.Process}
 }
 
-// reply is a response, as far as it came.
-type reply struct {
-	status int
-	header http.Header
-	body   string
-}
-
-// send sends a request to the service with the default key, or to an admin route. A response that
-// does not come has the status 0.
-func (p *program) send(method, path, body string) reply {
-	p.t.Helper()
-	r, err := http.NewRequestWithContext(p.t.Context(), method, p.origin+path, strings.NewReader(body))
-	require.NoError(p.t, err)
-	r.Header.Set("Content-Type", "application/json")
-	if strings.HasPrefix(path, "/v1/") {
-		r.Header.Set("Authorization", "Bearer fake-api-key")
+// call sends a request with a key, and returns its status and as much of its body as came.
+func (p *program) call(ctx context.Context, key, method, path, body string) (status int, text string, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, p.origin+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
 	}
-	return p.do(r)
-}
-
-// do sends any request.
-func (p *program) do(r *http.Request) reply {
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+key)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return reply{}
+		return 0, "", err
 	}
 	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body) // a fault may cut it off
-	return reply{resp.StatusCode, resp.Header, string(text)}
+	read, _ := io.ReadAll(resp.Body) // a fault may cut it off
+	return resp.StatusCode, string(read), nil
 }
 
-// list calls listPets so many times.
+// send sends a request with the default key. A response that does not come has the status 0.
+func (p *program) send(method, path, body string) (status int, text string) {
+	p.t.Helper()
+	status, text, _ = p.call(p.t.Context(), "fake-api-key", method, path, body)
+	return status, text
+}
+
+// admin sends a request to an admin route, which must succeed.
+func (p *program) admin(method, path, body string) string {
+	p.t.Helper()
+	status, text := p.send(method, "/_fake/"+path, body)
+	require.Less(p.t, status, 300, "%s %s: %s", method, path, text)
+	return text
+}
+
+// list calls listPets so many times, over a few connections at once if there are many.
 func (p *program) list(times int) {
 	p.t.Helper()
-	for range times {
-		require.Equal(p.t, http.StatusOK, p.send(http.MethodGet, "/v1/pets", "").status)
+	workers := min(1+times/100, 8)
+	var group sync.WaitGroup
+	failed := make(chan string, times)
+	for worker := range workers {
+		group.Go(func() {
+			for i := worker; i < times; i += workers {
+				if status, text := p.send(http.MethodGet, "/v1/pets", ""); status != http.StatusOK {
+					failed <- text
+				}
+			}
+		})
 	}
+	group.Wait()
+	require.Empty(p.t, failed)
+}
+
+// storm sends requests of several keys in turn, so many a second, until the test or stop ends it.
+func (p *program) storm(rate int, keys ...string) (stop func()) {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(p.t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ; i++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Second / time.Duration(rate)):
+				_, _, _ = p.call(ctx, keys[i%len(keys)], http.MethodGet, "/v1/pets?status=available&limit=50", "")
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// morning is what a few minutes of work look like: a job that lists and adds animals, goes on when
+// it should wait, and meets faults.
+func (p *program) morning() {
+	p.t.Helper()
+	const list = "/v1/pets?status=available&limit=50"
+	for i := range 46 {
+		for range 1 + (i*7)%5 + i%3*2 {
+			p.send(http.MethodGet, list, "")
+		}
+		p.admin(http.MethodPost, "clock", `{"advance":"5s"}`)
+	}
+	p.admin(http.MethodPost, "clock", `{"advance":"61s"}`)
+	p.list(6)
+	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
+	p.send(http.MethodGet, "/v1/pets/3", "")
+	p.admin(http.MethodPost, "faults", `"wire=truncate; status=503,retry-after=2,after-commit,operation=createPet"`)
+	p.send(http.MethodGet, list, "")
+	p.send(http.MethodGet, list, "")
+	for range 2 {
+		p.send(http.MethodPost, "/v1/pets", `{"name":"Nori","categoryId":2,"status":"pending"}`)
+		<-time.After(30 * time.Millisecond)
+	}
+	p.send(http.MethodGet, "/v1/pets?limit=500", "")
+	p.admin(http.MethodPut, "keys/1/plan", `{"plan":"enterprise:22,1000"}`)
+	for range 3 {
+		p.send(http.MethodGet, list, "")
+		<-time.After(400 * time.Millisecond)
+	}
+	p.admin(http.MethodPost, "faults", `"status=429,retry-after=5,operation=createPet; status=503,chance=0.1,times=forever,for=10m"`)
 }
