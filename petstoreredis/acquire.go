@@ -76,15 +76,9 @@ func (l *Limiter) next(ctx context.Context, w *waiter) step {
 	}
 	now := time.Now()
 	l.pump(now)
-	closed := l.closed(now)
-	if closed && w.limited.IsZero() {
-		w.limited = now
-	}
-	end := w.entered.Add(w.request.MaxWait + freeWait)
-	switch opens := l.opens(w); {
+	switch {
 	case ctx.Err() != nil: // even if the permit came at the same time
-		w.refused = l.refusal(now, now)
-		w.refused.Err = ended(ctx)
+		return l.refuse(w, now, now, ended(ctx))
 	case w.permit != nil:
 		return use
 	case l.outage != nil:
@@ -93,25 +87,33 @@ func (l *Limiter) next(ctx context.Context, w *waiter) step {
 		l.outage.waiting++
 		l.pump(now)
 		return goAlone
-	case closed && w.tooLate(opens):
-		w.refused = l.refusal(now, opens)
-	case !now.Before(end):
-		w.refused = l.refusal(now, opens)
-		w.refused.Err = fmt.Errorf("no permit of the other processes within %v", now.Sub(w.entered).Round(time.Second))
-	case !w.told && (closed || l.polls > 0):
-		w.told, w.reason = true, petstore.Wait{Reason: petstore.WaitResponse, Waiting: len(l.calls)}
-		if closed {
-			w.reason.Reason, w.reason.Until = petstore.WaitReason(l.pot.Scope), opens
-		}
-		l.calls.remove(w)
-		return tell
-	default:
-		w.left = end.Sub(now)
-		return wait
 	}
-	l.calls.remove(w)
-	l.pump(now)
-	return fail
+	return l.review(w, now)
+}
+
+// review refuses w if its wait would be too long, or has it report, once, what it waits for.
+func (l *Limiter) review(w *waiter, now time.Time) step {
+	closed, opens, end := l.closed(now), l.opens(w), w.entered.Add(w.request.MaxWait+freeWait)
+	reason := petstore.Wait{Reason: petstore.WaitResponse, Waiting: len(l.calls)}
+	if closed {
+		reason.Reason, reason.Until = petstore.WaitReason(l.pot.Scope), opens
+		if w.limited.IsZero() {
+			w.limited = now
+		}
+	}
+	switch {
+	case closed && (w.tooLate(opens) || !now.Before(end)):
+		return l.refuse(w, now, opens, nil)
+	case !now.Before(end):
+		waited := now.Sub(w.entered).Round(time.Second)
+		return l.refuse(w, now, opens, fmt.Errorf("no permit of the other processes within %v", waited))
+	case !w.told && (closed || l.polls > 0):
+		l.calls.remove(w)
+		w.told, w.reason = true, reason
+		return tell
+	}
+	w.left = end.Sub(now)
+	return wait
 }
 
 // closed reports whether the pot is known to be empty, and was not long enough ago to be reopened
@@ -134,16 +136,18 @@ func (l *Limiter) wakeAll() {
 	}
 }
 
-// refusal returns the error of a call that would have to wait until at.
-func (l *Limiter) refusal(now, at time.Time) *petstore.RateLimitError {
-	e := &petstore.RateLimitError{RateLimit: l.shown}
+// refuse ends the wait of w with an error: it would have to wait until at.
+func (l *Limiter) refuse(w *waiter, now, at time.Time, err error) step {
+	w.refused = &petstore.RateLimitError{RateLimit: l.shown, Err: err}
 	if now.Before(l.closedUntil) {
-		e.Scope = petstore.LimitScope(l.pot.Scope)
+		w.refused.Scope = petstore.LimitScope(l.pot.Scope)
 	}
 	if at.After(now) {
-		e.RetryAt = at
+		w.refused.RetryAt = at
 	}
-	return e
+	l.calls.remove(w)
+	l.pump(now)
+	return fail
 }
 
 // ended returns the error of a context that has ended, with its cause.

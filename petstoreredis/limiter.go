@@ -174,18 +174,12 @@ func (p *permit) Release(o petstore.Observation) {
 		l.held++
 	default:
 		l.report.add(p.window, &o, &l.clock)
-		l.reportSoon(now, p)
+		if l.reportAt.IsZero() {
+			l.reportAt = now.Add(reportAfter)
+		}
+		if p.probe || l.report.Rejected { // others wait for it
+			l.reportAt = now
+		}
 	}
 	l.pump(now)
-}
-
-// reportSoon sets when the report is sent: at once if others wait for it.
-func (l *Limiter) reportSoon(now time.Time, p *permit) {
-	at := now.Add(reportAfter)
-	if p.probe || l.report.Rejected {
-		at = now
-	}
-	if l.reportAt.IsZero() || at.Before(l.reportAt) {
-		l.reportAt = at
-	}
 }

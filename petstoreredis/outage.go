@@ -1,6 +1,7 @@
 package petstoreredis
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -37,13 +38,7 @@ func (l *Limiter) startOutage(now time.Time, err error) {
 		l.outage.tryAt = now.Add(tryEvery)
 		return
 	}
-	n := l.config.share
-	if n == 0 {
-		n = max(1, l.pot.Processes)
-	}
-	if n == 1 && l.heard.IsZero() {
-		n = unknownShare
-	}
+	n := cmp.Or(l.config.share, l.pot.Processes, unknownShare)
 	o := &outage{since: now, err: err, limiter: petstore.NewLimiter(petstore.Processes(n)), tryAt: now.Add(tryEvery)}
 	o.ctx, o.end = context.WithCancel(context.Background())
 	l.outage = o

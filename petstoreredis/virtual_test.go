@@ -1,6 +1,7 @@
 package petstoreredis_test
 
 import (
+	"cmp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,8 +61,10 @@ func TestSimulatedFleets(t *testing.T) {
 		{limit: 1000, processes: 1000, goroutines: 1, trips: 6},
 		{limit: 300, processes: 8, goroutines: 4, trips: 1, window: fake.WindowAligned},
 		{limit: 300, processes: 8, goroutines: 4, trips: 1, window: fake.WindowSliding, limited: 5},
+		{limit: 300, processes: 8, goroutines: 4, name: "Redis away with half of a window left", during: away(150)},
+		{limit: 300, processes: 8, goroutines: 4, name: "Redis away with a window used up", during: away(300)},
 	} {
-		r.delay, r.share = time.Millisecond, 0.95
+		r.name, r.delay, r.share = cmp.Or(r.name, "healthy"), time.Millisecond, 0.95
 		t.Run(r.id(), func(t *testing.T) {
 			if r.processes == 1000 && !*wholeTable || testing.Short() && r.processes > 8 {
 				t.Skip("takes seconds")
@@ -76,6 +79,19 @@ func TestSimulatedFleets(t *testing.T) {
 				f.check()
 			})
 		})
+	}
+}
+
+// away cuts the workers off from Redis for 20 seconds, after that many responses.
+func away(responses int) func(f *fleet) {
+	return func(f *fleet) {
+		f.await(responses)
+		for _, off := range []bool{true, false} {
+			for _, w := range f.workers {
+				w.toRedis.broken.Store(off)
+			}
+			wait(f.Context(), 20*time.Second)
+		}
 	}
 }
 
