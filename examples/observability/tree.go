@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
@@ -29,7 +28,7 @@ func printTree(w io.Writer, spans tracetest.SpanStubs) {
 		}
 		fmt.Fprintln(w, describeSpan(span))
 		for _, event := range span.Events {
-			lines = append(lines, line{event.Time, describeWait(event)})
+			lines = append(lines, line{event.Time, event.Name + describe(event.Attributes)})
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
@@ -43,23 +42,19 @@ func printTree(w io.Writer, spans tracetest.SpanStubs) {
 }
 
 func describeSpan(span tracetest.SpanStub) string {
-	parts := []string{span.Name, span.SpanKind.String(), rounded(span.EndTime.Sub(span.StartTime)).String()}
-	for _, kv := range span.Attributes {
+	took := span.EndTime.Sub(span.StartTime).Round(100 * time.Microsecond)
+	return fmt.Sprintf("%s  %s  %s%s", span.Name, span.SpanKind, took, describe(span.Attributes))
+}
+
+// describe returns the attributes that matter here.
+func describe(attributes []attribute.KeyValue) string {
+	var text strings.Builder
+	for _, kv := range attributes {
 		switch kv.Key {
-		case "http.response.status_code", "http.request.resend_count", "error.type",
-			"petstore.outcome_unknown":
-			parts = append(parts, string(kv.Key)+"="+kv.Value.String())
+		case "http.response.status_code", "http.request.resend_count", "error.type", "petstore.outcome_unknown",
+			"petstore.wait.reason", "petstore.wait.duration":
+			fmt.Fprintf(&text, "  %s=%s", kv.Key, kv.Value.String())
 		}
 	}
-	return strings.Join(parts, "  ")
+	return text.String()
 }
-
-func describeWait(event trace.Event) string {
-	attributes := attribute.NewSet(event.Attributes...)
-	reason, _ := attributes.Value("petstore.wait.reason")
-	seconds, _ := attributes.Value("petstore.wait.duration")
-	waited := rounded(time.Duration(seconds.AsFloat64() * float64(time.Second)))
-	return fmt.Sprintf("%s  reason %s  %s", event.Name, reason.String(), waited)
-}
-
-func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
