@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -80,9 +80,12 @@ func viaURL(t testing.TB, srv *fake.Server) entryPoint {
 
 func viaHandler(t testing.TB, srv *fake.Server) entryPoint {
 	loopback.Need(t)
-	hs := httptest.NewServer(srv)
-	t.Cleanup(hs.Close)
-	return entryPoint{socketClient(t), hs.URL + "/v1"}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
+	require.NoError(t, err)
+	hs := &http.Server{Handler: srv} // that of httptest would wait for a handler that hangs
+	go func() { _ = hs.Serve(l) }()
+	t.Cleanup(func() { _ = hs.Close() })
+	return entryPoint{socketClient(t), "http://" + l.Addr().String() + "/v1"}
 }
 
 // socketClient returns a client with connections of its own, which end with the test.

@@ -152,6 +152,11 @@ func TestWindow(t *testing.T) {
 			per(9, 4, fake.WindowFixed),
 			[]step{{0, 1, nil}, {24*time.Hour - 30*time.Second, 3, []int{30}}},
 		},
+		"a minute and a day that are used up at once": {per(2, 2, fake.WindowFixed), []step{{0, 2, []int{86_400}}}},
+		"a day that ends before the minute, both used up": {
+			per(1, 2, fake.WindowFixed),
+			[]step{{0, 1, nil}, {24*time.Hour - 30*time.Second, 1, []int{60}}},
+		},
 		"fixed, from the middle of a minute on": {
 			per(2, 0, fake.WindowFixed),
 			[]step{{30 * time.Second, 2, []int{60}}, {30 * time.Second, 0, []int{30}}, {30 * time.Second, 2, []int{60}}},

@@ -64,7 +64,7 @@ func (w *window) reset(limit int, sec int64) int64 {
 	left := w.count
 	for _, t := range w.ticks {
 		sec = t.sec
-		if left -= t.n; left < limit || limit <= 0 {
+		if left -= t.n; left < limit {
 			break
 		}
 	}
