@@ -157,10 +157,9 @@ func limitAttrs(info LimitInfo) []slog.Attr {
 const (
 	// manyFailures is how many calls in a row must fail: one that fails is a matter of its caller.
 	manyFailures = 5
-	// manySuccesses is how many calls in a row must succeed until an outage is over, or all for
-	// recovered: in a partial outage, a few in a row mean nothing.
-	manySuccesses = 50
-	recovered     = 5 * time.Minute
+	// recovered is for how long no call must fail until an outage is over: in a partial outage, a few
+	// successes in a row mean nothing.
+	recovered = 5 * time.Minute
 	// longQueue is for how long calls must wait, with a window's length between them at most: one or
 	// two windows are usual after a burst.
 	longQueue = 5 * time.Minute
@@ -173,9 +172,8 @@ const (
 type outage struct {
 	mu       sync.Mutex
 	failed   int       // calls in a row, or since the outage began
-	failing  time.Time // when the first of them ended
-	worked   int       // calls in a row
-	working  time.Time // when the first of them ended
+	begun    time.Time // when the first of them ended
+	latest   time.Time // when the latest of them ended
 	failedAt time.Time // when that was logged; zero if it was not
 	queueing time.Time // when the first of the waits for windows began
 	waitedAt time.Time // when the last one ended
@@ -192,27 +190,25 @@ func (l *clientLog) countDone(ctx context.Context, info CallDoneInfo) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err == nil || errors.Is(err, ErrBadRequest) || errors.Is(err, ErrNotFound) {
-		if o.worked++; o.worked == 1 {
-			o.working = now
+		logged := !o.failedAt.IsZero()
+		if logged && now.Sub(o.latest) < recovered {
+			return
 		}
-		if !o.failedAt.IsZero() {
-			if o.worked < manySuccesses && now.Sub(o.working) < recovered {
-				return
-			}
+		if logged {
 			l.write(ctx, slog.LevelInfo, "petstore: calls succeed again", info.Call,
-				slog.Int("failed", o.failed), slog.Duration("duration", o.working.Sub(o.failing)))
+				slog.Int("failed", o.failed), slog.Duration("duration", o.latest.Sub(o.begun)))
 		}
 		o.failed, o.failedAt = 0, time.Time{}
 		return
 	}
-	o.worked = 0
+	o.latest = now
 	if o.failed++; o.failed == 1 {
-		o.failing = now
+		o.begun = now
 	}
 	if o.failed >= manyFailures && now.Sub(o.failedAt) >= outageQuiet {
 		o.failedAt = now
 		l.write(ctx, slog.LevelWarn, "petstore: calls fail", info.Call, slog.Int("failed", o.failed),
-			slog.Duration("duration", now.Sub(o.failing)), lineAttr("error", err.Error()))
+			slog.Duration("duration", now.Sub(o.begun)), lineAttr("error", err.Error()))
 	}
 }
 

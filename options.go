@@ -46,7 +46,7 @@ func WithHTTPClient(hc *http.Client) Option {
 //	petstore: key refused           Warn   status; once for each key until it works again
 //	petstore: calls fail            Warn   failed duration error; when five calls in a row have
 //	                                       failed, then every hour
-//	petstore: calls succeed again   Info   failed duration; after that
+//	petstore: calls succeed again   Info   failed duration; when none has failed for five minutes
 //	petstore: calls wait            Info   reason waiting duration; when calls have waited in each
 //	                                       of five minutes, then every hour
 //
