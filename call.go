@@ -66,8 +66,8 @@ type request struct {
 // errPanicked is the error in CallDoneInfo and AttemptDoneInfo after a panic.
 var errPanicked = errors.New("petstore: the call panicked")
 
-// perform makes a call of c. It decodes the body of the documented success, unless decode is nil; all
-// else is an error.
+// perform makes a call of c. It decodes the body of the documented success, unless decode is nil;
+// all else is an error.
 func perform[T any](
 	ctx context.Context, c *Client, r request, opts []CallOption, decode func(*body.Buffer) (T, error),
 ) (value T, response Response, err error) {
@@ -208,8 +208,8 @@ var concluding = [...]error{
 	ErrOutcomeUnknown, ErrNotSent, ErrStopped, ErrTimeout, context.Canceled, context.DeadlineExceeded,
 }
 
-// endOf returns an error if ctx has ended, else nil. Its cause may be the error of another call, which
-// says nothing about this one; but it may be that of WithCallTimeout.
+// endOf returns an error if ctx has ended, else nil. Its cause may be the error of another call,
+// which says nothing about this one; but it may be that of WithCallTimeout.
 func endOf(ctx context.Context) error { return deadline.EndOf(ctx, concluding[:3]...) }
 
 // startWait calls the WaitStart functions, and returns the function that calls the WaitDone

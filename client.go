@@ -44,8 +44,8 @@ type shared struct {
 	buffers   body.Pool
 	http2     atomic.Bool // the next request may go over HTTP/2
 
-	// transport sends the attempts. It is a function so that no dump can print the variables that it
-	// closes over: they lead to connections whose buffers contain the key.
+	// transport sends the attempts. It is a function so that no dump can print the variables that
+	// it closes over: they lead to connections whose buffers contain the key.
 	transport func(*http.Request) (*http.Response, error)
 }
 

@@ -16,8 +16,8 @@ import (
 // for each of its customers has hundreds, and an entry takes less than 1 KiB.
 const maxKeys = 1000
 
-// keys has what a client records about each of its API keys, by their Call.KeyID, so that two keys of
-// one program never meet.
+// keys has what a client records about each of its API keys, by their Call.KeyID, so that two keys
+// of one program never meet.
 type keys struct {
 	mu    sync.Mutex
 	found map[string]*keyState
@@ -33,8 +33,8 @@ type keyState struct {
 	jar     http.CookieJar            // nil for none
 }
 
-// of returns the state of a key; a new one the first time. Beyond maxKeys it forgets another key. Only
-// the first key gets the jar of WithHTTPClient, since a cookie may belong to the customer.
+// of returns the state of a key; a new one the first time. Beyond maxKeys it forgets another key.
+// Only the first key gets the jar of WithHTTPClient, since a cookie may belong to the customer.
 func (p *keys) of(keyID string) *keyState {
 	p.mu.Lock()
 	defer p.mu.Unlock()

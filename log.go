@@ -15,8 +15,8 @@ import (
 	"github.com/petstore/petstore-go/internal/errtext"
 )
 
-// logTrace returns the trace that writes the log of a client with those keys. The comment of WithLogger
-// has the table of messages.
+// logTrace returns the trace that writes the log of a client with those keys. The comment of
+// WithLogger has the table of messages.
 func logTrace(logger *slog.Logger, keys *keys) *ClientTrace {
 	l := &clientLog{logger: logger, keys: keys}
 	return &ClientTrace{
@@ -157,11 +157,11 @@ func limitAttrs(info LimitInfo) []slog.Attr {
 const (
 	// manyFailures is how many calls in a row must fail: one that fails is a matter of its caller.
 	manyFailures = 5
-	// recovered is for how long no call must fail until an outage is over: in a partial outage, a few
-	// successes in a row mean nothing.
+	// recovered is for how long no call must fail until an outage is over: in a partial outage, a
+	// few successes in a row mean nothing.
 	recovered = 5 * time.Minute
-	// longQueue is for how long calls must wait, with a window's length between them at most: one or
-	// two windows are usual after a burst.
+	// longQueue is for how long calls must wait, with a window's length between them at most: one
+	// or two windows are usual after a burst.
 	longQueue = 5 * time.Minute
 	// outageQuiet is the time between two lines about the same, so that an hour has five at most.
 	outageQuiet = time.Hour
@@ -247,7 +247,8 @@ func (e *RateLimitError) LogValue() slog.Value {
 	if last, ok := errors.AsType[*APIError](e.Err); ok {
 		attrs = append(attrs, slog.Int("status", last.StatusCode))
 	}
-	return errorValue(e, "rate_limit", e.Operation, e.CallID, Response{RateLimit: e.RateLimit, Attempts: e.Attempts}, attrs...)
+	r := Response{RateLimit: e.RateLimit, Attempts: e.Attempts}
+	return errorValue(e, "rate_limit", e.Operation, e.CallID, r, attrs...)
 }
 
 // LogValue returns the error as a group of attributes, without header and body.
@@ -262,7 +263,8 @@ func (e *TransportError) LogValue() slog.Value {
 
 // LogValue returns the error as a group of attributes.
 func (e *ArgumentError) LogValue() slog.Value {
-	return errorValue(e, "argument", e.Operation, "", Response{}, lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
+	return errorValue(e, "argument", e.Operation, "", Response{},
+		lineAttr("argument", e.Argument), lineAttr("reason", e.Reason))
 }
 
 func lineAttr(key, text string) slog.Attr { return slog.String(key, errtext.Line(text)) }

@@ -70,11 +70,12 @@ func WithUserAgent(product string) Option {
 	return forClient("WithUserAgent", problem, func(c *clientConfig) { c.product = product })
 }
 
-// WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the API
-// key, for keys that rotate; the apiKey of NewClient must then be "". f gets a context like the
+// WithAPIKeyFunc calls f before each attempt, and before its wait for the rate limit, to get the
+// API key, for keys that rotate; the apiKey of NewClient must then be "". f gets a context like the
 // attempt's, and must be safe for concurrent use. If f fails, or returns a string that cannot be a
 // bearer token, the call fails with a [*TransportError] and nothing is sent. The text of that error
-// does not repeat f's error, which may contain a key; [errors.Is] and [errors.AsType] find f's error.
+// does not repeat f's error, which may contain a key; [errors.Is] and [errors.AsType] find f's
+// error.
 //
 // If the service answers 401, the client calls f once more within the call, with [Call].KeyRefused
 // in its context. If f then returns another key, the client sends the request again with that key.
@@ -93,7 +94,8 @@ func WithInsecureHTTP() Option {
 // WithMaxResponseBytes limits the body of a response to n bytes, counted after decompression. The
 // default is 10 MiB. If the body of a success is longer, the call fails with a [*ResponseError].
 func WithMaxResponseBytes(n int64) Option {
-	return forClient("WithMaxResponseBytes", when(n <= 0, "must be positive"), func(c *clientConfig) { c.maxResponseBytes = n })
+	problem := when(n <= 0, "must be positive")
+	return forClient("WithMaxResponseBytes", problem, func(c *clientConfig) { c.maxResponseBytes = n })
 }
 
 // WithLimiter replaces the Client's own limiter, which is [NewLimiter]. Give one limiter to all

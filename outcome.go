@@ -143,8 +143,8 @@ func (k *call) endedWhileWaiting(ended error) error {
 	return k.transportError(after(ended, last))
 }
 
-// lastError returns the error of the last attempt for the error of a call that ended later: of a 429
-// the *APIError; nil if there was no attempt.
+// lastError returns the error of the last attempt for the error of a call that ended later: of a
+// 429 the *APIError; nil if there was no attempt.
 func (k *call) lastError() error {
 	if k.progress.last == nil {
 		return nil

@@ -220,8 +220,8 @@ type LimitRequest struct {
 	// MaxWait is the longest wait for limits. The wait for the response of another request does not
 	// count.
 	MaxWait time.Duration
-	// Asked is the time at which the call asked first, so that a retried call keeps its place in the
-	// queue; zero stands for now.
+	// Asked is the time at which the call asked first, so that a retried call keeps its place in
+	// the queue; zero stands for now.
 	Asked time.Time
 
 	call *call // nil outside a call

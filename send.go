@@ -21,8 +21,8 @@ import (
 type sender struct{ call *call }
 
 // RoundTrip implements [http.RoundTripper]. The response that it returns has only a status: call.go
-// decodes the body of the attempt, and http.Client would parse a Location even if it does not follow
-// it, and drop the response if the Location is malformed.
+// decodes the body of the attempt, and http.Client would parse a Location even if it does not
+// follow it, and drop the response if the Location is malformed.
 func (s sender) RoundTrip(outer *http.Request) (*http.Response, error) {
 	k := s.call
 	p := &k.progress
@@ -107,8 +107,8 @@ func (a *attempt) roundTrip(ctx context.Context, cancel context.CancelFunc, oute
 	if err == nil {
 		a.observe(resp)
 		a.release(a.response)
-		// A copy: the transport may share the header with other requests. Before the body is read, whose
-		// reader may panic, so that no trace ever sees the key.
+		// A copy: the transport may share the header with other requests. Before the body is read,
+		// whose reader may panic, so that no trace ever sees the key.
 		a.header = redact.Header(resp.Header, a.key.Secret())
 		return a.readBody(resp)
 	}

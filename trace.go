@@ -191,8 +191,8 @@ func joined(traces []*ClientTrace) ClientTrace {
 	}
 }
 
-// callStart calls the CallStart functions of traces, as the function of ofAll calls the others. It sets
-// ctx to the context of the last one.
+// callStart calls the CallStart functions of traces, as the function of ofAll calls the others. It
+// sets ctx to the context of the last one.
 func callStart(ctx *context.Context, traces []*ClientTrace, c Call) {
 	if len(traces) == 0 {
 		return
@@ -220,8 +220,8 @@ func (a *attempt) reportLimit() {
 	}
 }
 
-// reportLockout reports to the traces if the response to a, or the refusal of a, begins a lockout of
-// its key. left is what the limit had left for a refusal, else -1.
+// reportLockout reports to the traces if the response to a, or the refusal of a, begins a lockout
+// of its key. left is what the limit had left for a refusal, else -1.
 func (a *attempt) reportLockout(info LimitInfo, left int) {
 	c := a.call.client
 	info.Call = a.call.describe()
