@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/petstore/petstore-go/internal/redact"
+	"github.com/petstore/petstore-go/internal/errtext"
 )
 
 // must panics unless ok: the caller, and no client, made a mistake. No message repeats a key.
@@ -22,17 +22,9 @@ func noSuch[T ~string](kind string, name T, names []T) error {
 		strings.ReplaceAll(list, " ", ", "))
 }
 
-// maxQuote bounds the bytes of a request that a message repeats.
-const maxQuote = 64
-
-// clip returns the beginning of a long text, and a short one as it is. The journal recognises the
-// part of a key at the end of what is left.
-func clip(s string) string {
-	if len(s) > maxQuote {
-		return s[:maxQuote] + redact.Ellipsis
-	}
-	return s
-}
+// clip returns what a message repeats of a request. The journal recognises the part of a key at the
+// end of what is left.
+func clip(s string) string { return errtext.Shorten(s, 64) }
 
 func quote(s string) string { return strconv.Quote(clip(s)) }
 

@@ -47,7 +47,7 @@ func Quote(s string) string {
 	const most = 320
 	q := strconv.Quote(s)
 	for n := min(len(s), most); len(q) > most; n = n * 3 / 4 {
-		q = strconv.Quote(clip(s, n)) + "…"
+		q = strconv.Quote(strings.ToValidUTF8(s[:n], "\uFFFD")) + "…"
 	}
 	return q
 }
@@ -73,26 +73,27 @@ func LineWith(text, suffix string) string {
 	return shorten(Line(strings.TrimSuffix(text, suffix)), Max-len(suffix)) + suffix
 }
 
-// shorten returns s; if it is longer than most bytes, its start and an ellipsis.
+// shorten returns s in at most most bytes.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	return clip(s, most-len("…")) + "…"
+	return Shorten(s, most-len("…"))
+}
+
+// Shorten returns s; if it has more than n bytes, the first n without a part of a character, and an
+// ellipsis.
+func Shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // unfitForLine reports whether r ends a line, moves the cursor of a terminal or changes the reading
 // direction.
 func unfitForLine(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
-}
-
-// clip returns at most the first n bytes of s, without a part of a rune at the end.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return strings.ToValidUTF8(s[:n], "")
 }
 
 // Hide returns err, but does not match the errors that are hidden.

@@ -47,6 +47,11 @@ func TestQuote(t *testing.T) {
 	}
 }
 
+func TestShorten(t *testing.T) {
+	assert.Equal(t, "日本", errtext.Shorten("日本", 6))
+	assert.Equal(t, "日…", errtext.Shorten("日本", 5))
+}
+
 func TestPrefix(t *testing.T) {
 	for _, operation := range []string{"", "getPet"} {
 		err := errors.New(errtext.Prefix(operation) + "not found")

@@ -16,8 +16,8 @@ const (
 	Mark = "[redacted]"
 	// MinKey is the length of the shortest key that is looked for: shorter ones are ordinary words.
 	MinKey = 6
-	// Ellipsis follows what was cut off.
-	Ellipsis = "…"
+	// ellipsis follows what was cut off.
+	ellipsis = "…"
 	// maxText is how much of a text is searched, in bytes, and returned: as much as net/http reads
 	// of a header by default.
 	maxText = 1 << 20
@@ -27,7 +27,7 @@ const (
 // as 6 characters. Keys shorter than 6 bytes stay. What is longer than 1 MiB is cut off.
 func Text(text string, keys ...string) string {
 	if len(text) > maxText {
-		text = text[:maxText] + Ellipsis
+		text = text[:maxText] + ellipsis
 	}
 	if len(keys) > 1 { // the longest first, since a key may begin with another
 		keys = slices.SortedFunc(slices.Values(keys), func(a, b string) int { return len(b) - len(a) })
@@ -42,7 +42,7 @@ func Text(text string, keys ...string) string {
 
 // Cut is [Text] for a text that was cut off at its end.
 func Cut(text, key string) string {
-	return strings.TrimSuffix(Text(text+Ellipsis, key), Ellipsis)
+	return strings.TrimSuffix(Text(text+ellipsis, key), ellipsis)
 }
 
 // Head returns at most limit bytes from the start of text, as a copy without key. cut reports
@@ -126,14 +126,14 @@ func without(text, key string) string {
 // withoutPlain returns text without key as it is, and without its beginning before each ellipsis.
 func withoutPlain(text, key string) string {
 	text = strings.ReplaceAll(text, key, Mark)
-	if !strings.Contains(text, Ellipsis) {
+	if !strings.Contains(text, ellipsis) {
 		return text
 	}
-	parts := strings.Split(text, Ellipsis)
+	parts := strings.Split(text, ellipsis)
 	for i, part := range parts[:len(parts)-1] {
 		parts[i] = withoutStart(part, key)
 	}
-	return strings.Join(parts, Ellipsis)
+	return strings.Join(parts, ellipsis)
 }
 
 // withoutStart returns text without the beginning of key at its end, if that has [MinKey] bytes. An

@@ -17,6 +17,7 @@ import (
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/credential"
+	"github.com/petstore/petstore-go/internal/errtext"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 )
 
@@ -192,12 +193,4 @@ func plain(err error) error {
 }
 
 // Clip returns a text for an error message, shortened to what recognizes it.
-func Clip(s string) string { return Shorten(s, 64) }
-
-// Shorten cuts a text that has more bytes, between two characters.
-func Shorten(s string, most int) string {
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
+func Clip(s string) string { return errtext.Shorten(s, 64) }
