@@ -5,13 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/petstore/petstore-go/fake"
 )
 
 // Each script begins with a new instance of a command line.
@@ -287,30 +283,4 @@ func TestReset(t *testing.T) {
 	i.script(`
 		second-key GET /v1/pets => 401
 		POST /v1/pets {"name":"Rex","categoryId":1} => 500`)
-}
-
-// What the options do, package fake tests. These reach it.
-func TestOptionsOfTheFake(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		i := newTestInstance(t, "-plan", "enterprise:1,0", "-minute", "2s", "-fault", "delay=50ms,times=forever")
-		begun := time.Now()
-		i.script(`
-			GET /v1/pets => 200
-			GET /nothing => 404
-			GET /_fake/requests => 200
-			GET /v1/pets => 429`)
-		assert.Equal(t, 150*time.Millisecond, time.Since(begun), "a delay holds back only the service")
-		assert.Equal(t, "2", i.call("GET", "/v1/pets", "").Header().Get("Retry-After"))
-	})
-	statuses := func(seed string) (all []int) {
-		i := newTestInstance(t, "-fault", "status=503,chance=0.5,times=forever", "-random-seed", seed)
-		for range 20 {
-			all = append(all, i.callAs(fake.DefaultAPIKey, "GET", "/v1/pets", "").Code)
-		}
-		return all
-	}
-	first := statuses("7")
-	assert.Equal(t, first, statuses("7"))
-	assert.NotEqual(t, first, statuses("8"))
 }

@@ -117,36 +117,29 @@ func curlRequest(t *testing.T, line string) (method, target, body string) {
 
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
-	t.Run("names every flag", func(t *testing.T) {
-		t.Parallel()
-		for _, o := range new(settings).options() {
-			assert.Regexp(t, `(?m)^//\t-`+o.name+`[ [,]`, documentation)
+	var flags, wires []string
+	for _, o := range new(settings).options() {
+		flags = append(flags, "-"+o.name)
+	}
+	for _, wire := range fakecontrol.Wires()[1:] {
+		wires = append(wires, string(wire))
+	}
+	plans, _, _ := strings.Cut(fakecontrol.PlanNames(), " or ")
+	for _, c := range []struct {
+		after, until string
+		words        []string
+	}{
+		{"# Flags", "# Faults", flags},
+		{"The fields are those of fake.Fault: ", "package main", spec.FaultFields()},
+		{"of the keys without one: ", "enterprise:M,D", strings.Split(plans, ", ")},
+		{"and wire (", ")", wires},
+	} {
+		_, text, _ := strings.Cut(documentation, c.after)
+		text, _, _ = strings.Cut(text, c.until)
+		for _, word := range c.words {
+			assert.Regexp(t, `(^|[\s(])`+word+`\b`, text, "doc.go lacks a word behind %s", c.after)
 		}
-	})
-	t.Run("names every field of a fault", func(t *testing.T) {
-		t.Parallel()
-		_, fields, _ := strings.Cut(documentation, "The fields are those of fake.Fault: ")
-		for _, name := range spec.FaultFields() {
-			assert.Regexp(t, `\b`+name+`\b`, fields)
-		}
-	})
-	t.Run("names every plan", func(t *testing.T) {
-		t.Parallel()
-		_, plans, _ := strings.Cut(documentation, "of the keys without one: ")
-		plans, _, _ = strings.Cut(plans, "enterprise:M,D")
-		names := strings.ReplaceAll(fakecontrol.PlanNames(), " or ", ", ")
-		for name := range strings.SplitSeq(strings.TrimSuffix(names, ", enterprise:M,D"), ", ") {
-			assert.Contains(t, plans, name, "doc.go lacks a plan in its list")
-		}
-	})
-	t.Run("names every wire of a fault", func(t *testing.T) {
-		t.Parallel()
-		_, wires, _ := strings.Cut(documentation, "and wire (")
-		wires, _, _ = strings.Cut(wires, ")")
-		for _, wire := range fakecontrol.Wires()[1:] {
-			assert.Regexp(t, `\b`+string(wire)+`\b`, wires, "doc.go lacks a wire in its list")
-		}
-	})
+	}
 	t.Run("names every behaviour with its choices", func(t *testing.T) {
 		t.Parallel()
 		_, err := fakecontrol.ParseBehavior("=")

@@ -19,126 +19,109 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestParseFaults(t *testing.T) {
 	t.Parallel()
-	t.Run("reads text and JSON", func(t *testing.T) {
-		t.Parallel()
-		for _, c := range []struct {
-			text, json string
-			want       fake.Fault
-		}{
-			{
-				"status=503,operation=createPet,times=2,after-commit",
-				`{"status":503,"operation":"createPet","times":2,"afterCommit":true}`,
-				fake.Fault{Status: 503, Operation: petstore.OpCreatePet, Times: 2, AfterCommit: true},
+	for _, c := range []struct {
+		text, json string
+		want       fake.Fault
+	}{
+		{
+			"status=503,operation=createPet,times=2,after-commit",
+			`{"status":503,"operation":"createPet","times":2,"afterCommit":true}`,
+			fake.Fault{Status: 503, Operation: petstore.OpCreatePet, Times: 2, AfterCommit: true},
+		},
+		{
+			`status=429, retry-after="Fri, 31 Dec 2032 23:59:59 GMT", times=forever`,
+			`{"status":429,"retryAfter":"Fri, 31 Dec 2032 23:59:59 GMT","times":"forever"}`,
+			fake.Fault{Status: 429, RetryAfter: "Fri, 31 Dec 2032 23:59:59 GMT", Times: fake.Forever},
+		},
+		{
+			"delay=1m30s,skip=3,chance=0.25,key=a-key,after-commit=false",
+			`{"delay":"1m30s","skip":3,"chance":0.25,"key":"a-key","afterCommit":false}`,
+			fake.Fault{Delay: 90 * time.Second, Skip: 3, Chance: 0.25, APIKey: "a-key"},
+		},
+		{
+			`status=418,code=teapot,message="no, thanks; \"really\"",wire=drip`,
+			`{"status":418,"code":"teapot","message":"no, thanks; \"really\"","wire":"drip"}`,
+			fake.Fault{Status: 418, Code: "teapot", Message: `no, thanks; "really"`, Wire: fake.WireDrip},
+		},
+		{
+			`header=X-One: 1,header="X-One: 2, 3",header=x-ratelimit-limit,body=`,
+			`{"header":{"X-One":["1","2, 3"],"x-ratelimit-limit":[]},"body":""}`,
+			fake.Fault{
+				Header: http.Header{"X-One": {"1", "2, 3"}, "X-Ratelimit-Limit": nil},
+				Body:   []byte{},
 			},
-			{
-				`status=429, retry-after="Fri, 31 Dec 2032 23:59:59 GMT", times=forever`,
-				`{"status":429,"retryAfter":"Fri, 31 Dec 2032 23:59:59 GMT","times":"forever"}`,
-				fake.Fault{Status: 429, RetryAfter: "Fri, 31 Dec 2032 23:59:59 GMT", Times: fake.Forever},
-			},
-			{
-				"delay=1m30s,skip=3,chance=0.25,key=a-key,after-commit=false",
-				`{"delay":"1m30s","skip":3,"chance":0.25,"key":"a-key","afterCommit":false}`,
-				fake.Fault{Delay: 90 * time.Second, Skip: 3, Chance: 0.25, APIKey: "a-key"},
-			},
-			{
-				`status=418,code=teapot,message="no, thanks; \"really\"",wire=drip`,
-				`{"status":418,"code":"teapot","message":"no, thanks; \"really\"","wire":"drip"}`,
-				fake.Fault{Status: 418, Code: "teapot", Message: `no, thanks; "really"`, Wire: fake.WireDrip},
-			},
-			{
-				`header=X-One: 1,header="X-One: 2, 3",header=x-ratelimit-limit,body=`,
-				`{"header":{"X-One":["1","2, 3"],"x-ratelimit-limit":[]},"body":""}`,
-				fake.Fault{
-					Header: http.Header{"X-One": {"1", "2, 3"}, "X-Ratelimit-Limit": nil},
-					Body:   []byte{},
-				},
-			},
-			{
-				`body="[{\"id\":1}]"`, `{"body":[{"id":1}],"status":null}`,
-				fake.Fault{Body: []byte(`[{"id":1}]`)},
-			},
-			{"wire=reset", `{"wire":"reset"}`, fake.Fault{Wire: fake.WireReset}},
-		} {
-			t.Run(c.text, func(t *testing.T) {
-				for _, spec := range []string{c.text, c.json} {
-					faults, err := ParseFaults(spec)
-					require.NoError(t, err, spec)
-					assert.Equal(t, []fake.Fault{c.want}, faults, spec)
-				}
-				faults, err := ParseFaults(FormatFault(c.want))
-				require.NoError(t, err)
-				assert.Equal(t, c.want, faults[0], FormatFault(c.want))
-			})
+		},
+		{
+			`body="[{\"id\":1}]"`, `{"body":[{"id":1}],"status":null}`,
+			fake.Fault{Body: []byte(`[{"id":1}]`)},
+		},
+		{"wire=reset", `{"wire":"reset"}`, fake.Fault{Wire: fake.WireReset}},
+	} {
+		for _, spec := range []string{c.text, c.json} {
+			faults, err := ParseFaults(spec)
+			require.NoError(t, err, spec)
+			assert.Equal(t, []fake.Fault{c.want}, faults, spec)
 		}
-	})
-
-	t.Run("knows every wire", func(t *testing.T) {
-		t.Parallel()
-		for _, w := range fakecontrol.Wires() {
-			faults, err := ParseFaults("wire=" + string(w))
-			require.NoError(t, err)
-			assert.Equal(t, w, faults[0].Wire)
-		}
-	})
-
-	t.Run("splits at semicolons", func(t *testing.T) {
-		t.Parallel()
-		faults, err := ParseFaults(`status=500 ; message="a;b",status=501; wire=close;`)
+		faults, err := ParseFaults(FormatFault(c.want))
 		require.NoError(t, err)
-		assert.Equal(t, []fake.Fault{
-			{Status: 500}, {Status: 501, Message: "a;b"}, {Wire: fake.WireClose},
-		}, faults)
-	})
+		assert.Equal(t, c.want, faults[0], FormatFault(c.want))
+	}
+	for _, w := range fakecontrol.Wires() {
+		faults, err := ParseFaults("wire=" + string(w))
+		require.NoError(t, err)
+		assert.Equal(t, w, faults[0].Wire)
+	}
+	faults, err := ParseFaults(`status=500 ; message="a;b",status=501; wire=close;`)
+	require.NoError(t, err)
+	assert.Equal(t, []fake.Fault{{Status: 500}, {Status: 501, Message: "a;b"}, {Wire: fake.WireClose}}, faults)
+}
 
-	t.Run("refuses wrong fields by name", func(t *testing.T) {
-		t.Parallel()
-		for spec, want := range map[string]string{
-			"":                             "a field is missing",
-			"status=503,":                  "a field is missing",
-			"status=503;;wire=reset":       "a field is missing",
-			"statsu=503":                   `"statsu"`,
-			"status":                       "status",
-			"status=abc":                   "status",
-			"status=99":                    "Status is 99",
-			"status=500,status=501":        "status is given twice",
-			"operation=noSuchOperation":    "operation",
-			"skip=-1":                      "Skip is negative",
-			"skip=1.5":                     "skip",
-			"times=0":                      "times",
-			"times=-1":                     "times",
-			"times=often":                  "times",
-			"chance=0":                     "chance",
-			"chance=1.1":                   "chance",
-			"chance=NaN":                   "chance",
-			"delay=5":                      "delay",
-			"delay=-5s":                    "delay",
-			"after-commit=perhaps":         "after-commit",
-			"wire=no-such-wire":            "wire",
-			`retry-after="1\n2"`:           "RetryAfter",
-			"header=X Y: 1":                "header",
-			`header="X: 1\r\nY: 2"`:        "Header holds",
-			"header=":                      "header",
-			`message="open`:                "message",
-			`message="\q"`:                 "message",
-			`message="closed" again`:       "message",
-			"wire=refuse,after-commit":     "refused",
-			`{"after-commit":true}`:        "afterCommit",
-			`{"statsu":503}`:               `"statsu"`,
-			`{"status":"abc"}`:             "status",
-			`{"status":503} {}`:            "not JSON",
-			`{"status":503`:                "not JSON",
-			`{"header":"X-One: 1"}`:        "header",
-			`{"header":{"X-One":[1]}}`:     `"X-One"`,
-			`{"header":{"X-One":{"a":1}}}`: `"X-One"`,
-			`{"header":{"X One":"1"}}`:     `"X One"`,
-		} {
-			t.Run(spec, func(t *testing.T) {
-				_, err := ParseFaults(spec)
-				if assert.Error(t, err, spec) {
-					assert.Contains(t, err.Error(), want, spec)
-					assert.Equal(t, 0, strings.Count(err.Error(), "\n"))
-				}
-			})
+func TestParseFaults_wrong(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		"":                             "a field is missing",
+		"status=503,":                  "a field is missing",
+		"status=503;;wire=reset":       "a field is missing",
+		"statsu=503":                   `"statsu"`,
+		"status":                       "status",
+		"status=abc":                   "status",
+		"status=99":                    "Status is 99",
+		"status=500,status=501":        "status is given twice",
+		"operation=noSuchOperation":    "operation",
+		"skip=-1":                      "Skip is negative",
+		"skip=1.5":                     "skip",
+		"times=0":                      "times",
+		"times=-1":                     "times",
+		"times=often":                  "times",
+		"chance=0":                     "chance",
+		"chance=1.1":                   "chance",
+		"chance=NaN":                   "chance",
+		"delay=5":                      "delay",
+		"delay=-5s":                    "delay",
+		"after-commit=perhaps":         "after-commit",
+		"wire=no-such-wire":            "wire",
+		`retry-after="1\n2"`:           "RetryAfter",
+		"header=X Y: 1":                "header",
+		`header="X: 1\r\nY: 2"`:        "Header holds",
+		"header=":                      "header",
+		`message="open`:                "message",
+		`message="\q"`:                 "message",
+		`message="closed" again`:       "message",
+		"wire=refuse,after-commit":     "refused",
+		`{"after-commit":true}`:        "afterCommit",
+		`{"statsu":503}`:               `"statsu"`,
+		`{"status":"abc"}`:             "status",
+		`{"status":503} {}`:            "not JSON",
+		`{"status":503`:                "not JSON",
+		`{"header":"X-One: 1"}`:        "header",
+		`{"header":{"X-One":[1]}}`:     `"X-One"`,
+		`{"header":{"X-One":{"a":1}}}`: `"X-One"`,
+		`{"header":{"X One":"1"}}`:     `"X One"`,
+	} {
+		_, err := ParseFaults(spec)
+		if assert.Error(t, err, spec) {
+			assert.Contains(t, err.Error(), want, spec)
+			assert.Equal(t, 0, strings.Count(err.Error(), "\n"))
 		}
-	})
+	}
 }
