@@ -97,10 +97,11 @@ func newCall(ctx context.Context, c *Client, r request, opts []CallOption) (*cal
 	}
 	config := &c.shared.config.call
 	if len(opts) > 0 {
-		var err error
-		if config, err = config.with(opts); err != nil {
+		changed := &clientConfig{call: *config}
+		if err := apply(changed, opts); err != nil {
 			return nil, withOperation(err, r.operation.name)
 		}
+		config = &changed.call
 	}
 	k := &call{client: c, operation: r.operation, config: config, url: *c.shared.baseURL, body: r.body, ctx: ctx}
 	k.progress.seen = Call{

@@ -98,17 +98,16 @@ type Option interface {
 // overrides the same option of its client.
 type CallOption interface {
 	Option
-	applyCall(c *callConfig) error
+	mayDifferByCall()
 }
 
 type clientOption func(*clientConfig) error
 
 func (o clientOption) applyClient(c *clientConfig) error { return o(c) }
 
-type callOption func(*callConfig) error
+type callOption struct{ clientOption }
 
-func (o callOption) applyClient(c *clientConfig) error { return o(&c.call) }
-func (o callOption) applyCall(c *callConfig) error     { return o(c) }
+func (callOption) mayDifferByCall() {}
 
 // What is wrong with the values of options.
 const (
@@ -126,17 +125,15 @@ func forClient(name, problem string, set func(*clientConfig)) Option {
 
 // forCall is forClient for what may differ from call to call.
 func forCall(name, problem string, set func(*callConfig)) CallOption {
-	return callOption(func(c *callConfig) error {
-		set(c)
+	return callOption{func(c *clientConfig) error {
+		set(&c.call)
 		return invalid(name, problem)
-	})
+	}}
 }
 
 // Options joins options to one, which applies them in their order.
 func Options(opts ...Option) Option {
-	return clientOption(func(c *clientConfig) error {
-		return applyAll(opts, func(o Option) error { return o.applyClient(c) })
-	})
+	return clientOption(func(c *clientConfig) error { return apply(c, opts) })
 }
 
 // clientConfig is the result of all options of NewClient.
@@ -178,18 +175,12 @@ func argumentError(operation, argument, reason string) error {
 	return &ArgumentError{operation, argument, reason}
 }
 
-// with returns c with opts applied.
-func (c *callConfig) with(opts []CallOption) (*callConfig, error) {
-	changed := *c
-	return &changed, applyAll(opts, func(o CallOption) error { return o.applyCall(&changed) })
-}
-
-func applyAll[O Option](opts []O, apply func(O) error) error {
+func apply[O Option](c *clientConfig, opts []O) error {
 	for i, opt := range opts {
 		if any(opt) == nil {
-			return invalid(fmt.Sprintf("option %d", i+1), "is nil")
+			return invalid(fmt.Sprintf("option %d", i+1), isNil)
 		}
-		if err := apply(opt); err != nil {
+		if err := opt.applyClient(c); err != nil {
 			return err
 		}
 	}

@@ -74,25 +74,22 @@ func apiKeyFromEnv(config *clientConfig) (string, error) {
 	if file != "" {
 		name = envAPIKeyFile
 	}
+	problem := cmp.Or(
+		when(key != "" && file != "", "is set although "+envAPIKey+" is set"),
+		when(key+file != "" && config.keyFunc != nil, "is set although WithAPIKeyFunc is used"),
+		when(key+file == "" && config.keyFunc == nil, "is not set, nor is "+envAPIKeyFile))
 	switch {
-	case key != "" && file != "":
-		return "", invalid(envAPIKeyFile, "is set although "+envAPIKey+" is set")
-	case key+file != "" && config.keyFunc != nil:
-		return "", invalid(name, "is set although WithAPIKeyFunc is used")
-	case key+file == "" && config.keyFunc != nil:
-		return "", nil
-	case key+file == "":
-		return "", invalid(envAPIKey, "is not set, nor is "+envAPIKeyFile)
+	case problem != "" || config.keyFunc != nil:
+		return "", invalid(name, problem)
+	case file == "":
+		return key, invalid(name, credential.KeyProblem(key))
 	}
-	if file != "" {
-		config.keyFunc = APIKeyFile(file)
-		fromFile, err := config.keyFunc(context.Background()) // so that a wrong file is reported early
-		if wrong, ok := errors.AsType[*credential.FileError](err); ok {
-			return "", &keyFileError{invalid(name, wrong.Err.Error()), wrong.Err}
-		}
-		return "", invalid(name, credential.KeyProblem(fromFile))
+	config.keyFunc = APIKeyFile(file)
+	fromFile, err := config.keyFunc(context.Background()) // so that a wrong file is reported early
+	if wrong, ok := errors.AsType[*credential.FileError](err); ok {
+		return "", &keyFileError{invalid(name, wrong.Err.Error()), wrong.Err}
 	}
-	return key, invalid(name, credential.KeyProblem(key))
+	return "", invalid(name, credential.KeyProblem(fromFile))
 }
 
 // keyFileError is an ArgumentError that also matches why the file cannot be read.

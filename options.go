@@ -169,5 +169,5 @@ func newClientConfig(opts []Option) (*clientConfig, error) {
 			attemptTimeout: defaultAttemptTimeout,
 		},
 	}
-	return c, applyAll(opts, func(o Option) error { return o.applyClient(c) })
+	return c, apply(c, opts)
 }
