@@ -38,31 +38,42 @@ func TestNewClient(t *testing.T) {
 		assert.NoError(t, err)
 	})
 	t.Run("refuses invalid options by name", func(t *testing.T) {
-		for name, opt := range map[string]petstore.Option{
-			"option 1":             nil,
-			"WithHTTPClient":       petstore.WithHTTPClient(nil),
-			"WithUserAgent":        petstore.WithUserAgent("x\r\ny"),
-			"WithAPIKeyFunc":       petstore.WithAPIKeyFunc(nil),
-			"WithMaxResponseBytes": petstore.WithMaxResponseBytes(0),
-			"WithMaxWait":          petstore.WithMaxWait(-1),
-			"WithAttemptTimeout":   petstore.WithAttemptTimeout(-1),
-			"WithCallTimeout":      petstore.WithCallTimeout(-1),
-			"WithRetryPolicy":      petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: -1}),
-			"WithHeader":           petstore.WithHeader("a b", "x"),
-			"WithTrace":            petstore.WithTrace(nil),
-			"WithTransport":        petstore.WithTransport(nil),
-			"WithStop":             petstore.WithStop(nil), //lint:ignore SA1012 nil is the case
+		key := func(context.Context) (string, error) { return testKey, nil }
+		for _, c := range []struct {
+			argument string
+			opt      petstore.Option
+		}{
+			{"option 1", nil},
+			{"option 1", petstore.Options(nil)},
+			{"WithHTTPClient", petstore.WithHTTPClient(nil)},
+			{"WithUserAgent", petstore.WithUserAgent("x\r\ny")},
+			{"WithAPIKeyFunc", petstore.WithAPIKeyFunc(nil)},
+			{"apiKey", petstore.WithAPIKeyFunc(key)}, // and there is a key, too
+			{"WithMaxResponseBytes", petstore.WithMaxResponseBytes(0)},
+			{"WithMaxWait", petstore.WithMaxWait(-1)},
+			{"WithMaxWait", petstore.Options(petstore.WithMaxWait(-1))},
+			{"WithAttemptTimeout", petstore.WithAttemptTimeout(-1)},
+			{"WithCallTimeout", petstore.WithCallTimeout(-1)},
+			{"WithRetryPolicy", petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: -1})},
+			{"WithRetryPolicy", petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 2, MaxDelay: 1})},
+			{"WithHeader", petstore.WithHeader("a b", "x")},
+			{"WithTrace", petstore.WithTrace(nil)},
+			{"WithTransport", petstore.WithTransport(nil)},
+			{"WithTransport", petstore.WithTransport(func(http.RoundTripper) http.RoundTripper { return nil })},
+			{"WithStop", petstore.WithStop(nil)}, //lint:ignore SA1012 nil is the case
+			{"WithHTTPClient", petstore.WithHTTPClient(&http.Client{Transport: started{}})},
 		} {
-			_, err := petstore.NewClient("https://service.test/v1", testKey, opt)
-			assert.Equal(t, name, as[*petstore.ArgumentError](t, err).Argument)
+			_, err := petstore.NewClient("https://service.test/v1", testKey, c.opt)
+			assert.Equal(t, c.argument, as[*petstore.ArgumentError](t, err).Argument)
 		}
-		_, err := petstore.NewClient("https://service.test/v1", testKey,
-			petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return testKey, nil }))
-		assert.ErrorContains(t, err, "apiKey: is set although WithAPIKeyFunc is used")
-		_, err = petstore.NewClient("https://service.test/v1", testKey,
-			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 2, MaxDelay: 1}))
-		assert.ErrorContains(t, err, "MaxDelay below its BaseDelay")
 	})
+}
+
+// started has the method by which a transport of version 0.1 followed calls.
+type started struct{ http.RoundTripper }
+
+func (started) CallStarted(ctx context.Context, _ petstore.Call) (context.Context, func(error)) {
+	return ctx, func(error) {}
 }
 
 func TestWithHeader(t *testing.T) {
@@ -304,16 +315,4 @@ func TestClientHerd(t *testing.T) {
 			require.Empty(t, server.Violations())
 		})
 	}
-}
-
-// started has the method by which a transport of version 0.1 followed calls.
-type started struct{ http.RoundTripper }
-
-func (started) CallStarted(ctx context.Context, _ petstore.Call) (context.Context, func(error)) {
-	return ctx, func(error) {}
-}
-
-func TestTransportOfVersion01IsRefused(t *testing.T) {
-	_, err := petstore.NewClient("https://service.test/v1", testKey, petstore.WithHTTPClient(&http.Client{Transport: started{}}))
-	require.EqualError(t, err, "petstore: NewClient: WithHTTPClient: the Transport has CallStarted; use WithTrace")
 }

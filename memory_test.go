@@ -25,9 +25,6 @@ func floods() map[string]flood {
 	const huge = 128 << 20
 	length := fmt.Sprintf("Content-Length: %d\r\n", huge)
 	endless := func(text string) func() io.Reader { return func() io.Reader { return &repeated{text: text} } }
-	fill := func(text string) func() io.Reader {
-		return func() io.Reader { return io.LimitReader(&repeated{text: text}, huge) }
-	}
 	small := gzipped(strings.Repeat(" ", 4*floodBound))
 	bomb := func() io.Reader { return strings.NewReader(small) }
 	whole := func(text string) func() io.Reader { // as long as the limit allows
@@ -36,19 +33,13 @@ func floods() map[string]flood {
 		}
 	}
 	return map[string]flood{
-		"an error body":             {fmt.Sprintf(json, 503, "x", length), fill("x"), "503"},
-		"an error body in chunks":   {fmt.Sprintf(json, 400, "x", "Transfer-Encoding: chunked\r\n"), fill("1000\r\n" + strings.Repeat("x", 4096) + "\r\n"), "400"},
 		"an error body without end": {fmt.Sprintf(json, 404, "x", ""), endless(" "), "404"},
-		"a message":                 {fmt.Sprintf(json, 400, "x", length) + `{"message":"`, fill("x"), "400"},
-		"a whole message":           {fmt.Sprintf(json, 400, "x", "") + `{"message":"`, whole("x"), "400"},
 		"an escaped message":        {fmt.Sprintf(json, 400, "x", "") + `{"message":"`, whole(`\n`), "400"},
-		"a nested error":            {fmt.Sprintf(json, 400, "x", length), fill("["), "400"},
-		"a success":                 {fmt.Sprintf(json, 200, "x", length) + "[", fill(" "), "too large"},
-		"a list":                    {fmt.Sprintf(json, 200, "x", length) + "[", fill(onePet + ","), "too large"},
+		"a nested error":            {fmt.Sprintf(json, 400, "x", length), endless("["), "400"},
+		"a list":                    {fmt.Sprintf(json, 200, "x", length) + "[", endless(onePet + ","), "too large"},
 		"a gzip bomb":               {fmt.Sprintf(json, 200, "x", "Content-Encoding: gzip\r\n"), bomb, "too large"},
 		"a gzip bomb of an error":   {fmt.Sprintf(json, 500, "x", "Content-Encoding: gzip\r\n"), bomb, "500"},
 		"headers":                   {"HTTP/1.1 200 x\r\n", endless("X-Flood: " + strings.Repeat("x", 1000) + "\r\n"), "not HTTP"},
-		"a header":                  {"HTTP/1.1 200 x\r\nX-Flood: ", endless("x"), "not HTTP"},
 		"a status line":             {"HTTP/1.1 200 ", endless("x"), "not HTTP"},
 		"interim responses":         {"", endless("HTTP/1.1 103 x\r\nX-Flood: " + strings.Repeat("x", 1000) + "\r\n\r\n"), "not HTTP"},
 	}

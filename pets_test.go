@@ -193,7 +193,9 @@ func TestCreatePetStatus(t *testing.T) {
 }
 
 // An errgroup ends the contexts of the others with the error of one call as the cause.
-func TestCreatePetEndedByAnotherCall(t *testing.T) {
+func TestCreatePetEndedByAnotherCall(t *testing.T) { synctest.Test(t, endedByAnotherCall) }
+
+func endedByAnotherCall(t *testing.T) {
 	another := func(respond responder, opts ...petstore.Option) error {
 		client, _ := scripted(t, []responder{respond}, opts...)
 		return create(client)

@@ -86,9 +86,9 @@ func TestRunbook(t *testing.T) {
 		}
 		page.assertFindsErrorsOf(t, status(429, "", "Retry-After: 3600"))
 		page.assertFindsErrorsOf(t, status(202, "{}"))
-		page.assertFindsErrorsOf(t, status(200, ""))
-		page.assertFindsErrorsOf(t, status(200, "<html>"))
-		page.assertFindsErrorsOf(t, status(200, strings.Repeat(" ", 11<<20)))
+		for _, body := range []string{"", "<html>", strings.Repeat(" ", 11<<20)} {
+			page.assertFindsErrorsOf(t, status(200, body))
+		}
 	})
 	t.Run("errors of the network", func(t *testing.T) {
 		for _, err := range []error{
@@ -131,14 +131,12 @@ func TestRunbook(t *testing.T) {
 	t.Run("configuration", func(t *testing.T) {
 		_, err := petstore.NewClient("service.test/v1", testKey)
 		page.assertFinds(t, err.Error())
-		client, err := petstore.NewClient("https://service.test/v1", "",
-			petstore.WithAPIKeyFunc(petstore.APIKeyFile("no-such-file")))
-		require.NoError(t, err)
-		page.assertFinds(t, list(client).Error())
-		client, err = petstore.NewClient("https://service.test/v1", "",
-			petstore.WithAPIKeyFunc(func(context.Context) (string, error) { return "", os.ErrNotExist }))
-		require.NoError(t, err)
-		page.assertFinds(t, list(client).Error())
+		for _, key := range []func(context.Context) (string, error){
+			petstore.APIKeyFile("no-such-file"), func(context.Context) (string, error) { return "", os.ErrNotExist },
+		} {
+			client, _ := rotating(t, key, nil)
+			page.assertFinds(t, list(client).Error())
+		}
 	})
 	page.assertPrinted(t)
 }
