@@ -5,7 +5,6 @@ package fakecontrol
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -165,18 +164,14 @@ func ParsePlan(text string) (fake.Plan, error) {
 			return p, nil
 		}
 	}
-	custom, ok := strings.CutPrefix(strings.ToLower(text), "enterprise:")
-	if !ok {
-		return fake.Plan{}, fmt.Errorf("there is no plan %.64q; it is %s", text, PlanNames())
+	var perMinute, perDay uint32
+	text = strings.ToLower(text)
+	_, _ = fmt.Sscanf(text, "enterprise:%d,%d", &perMinute, &perDay)
+	if p := fake.Enterprise(int(perMinute), int(perDay)); p.String() == text {
+		return p, nil
 	}
-	perMinute, perDay, ok := strings.Cut(custom, ",")
-	m, err1 := strconv.Atoi(perMinute)
-	n, err2 := strconv.Atoi(perDay)
-	if !ok || err1 != nil || err2 != nil || m < 0 || n < 0 {
-		return fake.Plan{}, fmt.Errorf("%.64q is not enterprise:M,D with the requests per minute and per day,"+
-			" such as enterprise:2000,500000; 0 is unlimited", text)
-	}
-	return fake.Enterprise(m, n), nil
+	return fake.Plan{}, fmt.Errorf("there is no plan %.64q; it is %s: the requests per minute and per day,"+
+		" such as enterprise:2000,500000; 0 is unlimited", text, PlanNames())
 }
 
 // ParseWire reads the name of a wire.

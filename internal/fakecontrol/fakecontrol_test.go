@@ -38,8 +38,16 @@ func TestParsePlan(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, p, parsed)
 	}
-	for _, text := range []string{"", "no-such-plan", "enterprise", "enterprise:", "enterprise:5", "enterprise:-1,5", "enterprise:1,x"} {
+	for _, text := range []string{"", "no-such-plan", "enterprise", "enterprise:", "enterprise:5", "enterprise:-1,5", "enterprise:1,x", "enterprise:1,2x", "enterprise:1,2;"} {
 		_, err := ParsePlan(text)
 		assert.Error(t, err, text)
 	}
+}
+
+func TestNames(t *testing.T) {
+	assert.Equal(t, "free, pro, business or enterprise:M,D", PlanNames())
+	assert.Contains(t, Operations(), petstore.OpCreatePet)
+	assert.Equal(t, fake.WireNone, Wires()[0])
+	assert.NotContains(t, QuickWires(), fake.WireNone)
+	assert.NotEmpty(t, Rules())
 }

@@ -10,6 +10,7 @@ import (
 
 func TestListen(t *testing.T) {
 	SkipExamples()
+	Need(t)
 	l := Listen(t)
 	conn, err := net.Dial("tcp", l.Addr().String())
 	require.NoError(t, err)
