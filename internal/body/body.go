@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,7 +70,9 @@ func (b *Buffer) Fill(r io.Reader, length, most int64) (tooLarge bool, err error
 	if length < 0 || length > min(most, maxTrusted) {
 		length = usualSize - 1
 	}
-	b.Bytes = slices.Grow(b.Bytes[:0], int(length)+1) // one byte more, to see the end
+	if b.Bytes = b.Bytes[:0]; int64(cap(b.Bytes)) <= length {
+		b.Bytes = make([]byte, 0, length+1) // one byte more, to see the end
+	}
 	for err == nil && int64(len(b.Bytes)) <= most {
 		size := len(b.Bytes)
 		if size == cap(b.Bytes) {
