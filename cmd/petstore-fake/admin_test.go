@@ -64,7 +64,7 @@ func TestAdminRoutes(t *testing.T) {
 		},
 		"faults name a key by its id": {nil, `
 			POST /_fake/keys {"key":"second-key-0001","plan":"free"} => 201
-			POST /_fake/faults "status=503,key=#2" => 201
+			POST /_fake/faults status=503,key=#2 => 201
 			GET /v1/pets => 200
 			second-key-0001 GET /v1/pets => 503
 			POST /_fake/faults {"status":503,"key":"#0"} => 400 no key with this id
@@ -175,9 +175,10 @@ func TestAdminRoutes(t *testing.T) {
 			POST /_fake/clock => 400 missing
 			POST /_fake/faults {"status":99} => 400 Status is 99
 			POST /_fake/faults => 400 missing
-			POST /_fake/faults "" => 400 a field is missing
-			POST /_fake/faults "status=1000" => 400 Status is 1000
-			POST /_fake/faults "status=503" 1 => 400 must be a JSON object
+			POST /_fake/faults ; => 400 a field is missing
+			POST /_fake/faults wire=reset;status=1000 => 400 Status is 1000
+			POST /_fake/faults {"status":503} 1 => 400 not JSON
+			GET /_fake/faults => 200 ^{"faults":\[\]}
 			DELETE /_fake/faults/9 => 404 \\"9\\"
 			POST /_fake/keys {"key":"","plan":"pro"} => 400 key
 			POST /_fake/keys {"key":"a-key","plan":"no-such-plan"} => 400 plan

@@ -98,7 +98,7 @@ func curlRequest(t *testing.T, line string) (method, target, body string) {
 		case "-X":
 			i++
 			method = words[i]
-		case "--json":
+		case "--json", "-d":
 			i++
 			body = words[i]
 		case "-o":

@@ -46,7 +46,7 @@ func TestFaults(t *testing.T) {
 			assert.Contains(t, strings.Split(text, ","), part)
 		}
 		injected := p.active()
-		p.admin(http.MethodPost, "faults", quote(text))
+		p.admin(http.MethodPost, "faults", text)
 		assert.JSONEq(t, p.active(), injected, text)
 		p.admin(http.MethodDelete, "faults", "")
 	}
@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 		b.until(`!document.querySelector("#faults code") && !document.querySelector("#strip li")`)
 	}
 	b.text("#faults", "3 over")
-	p.admin(http.MethodPost, "faults", `"status=429,operation=createPet,for=10m"`)
+	p.admin(http.MethodPost, "faults", "status=429,operation=createPet,for=10m")
 	b.text("#faults li", "status=429, operation=createPet, for=10m")
 	b.text("#faults li", "9:5") // of the 10 minutes, which count down
 	b.click("#over button")

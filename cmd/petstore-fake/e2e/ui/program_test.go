@@ -164,7 +164,7 @@ func (p *program) morning() {
 	p.list(6)
 	p.send(http.MethodPost, "/v1/pets", `{"name":"Nori"}`)
 	p.send(http.MethodGet, "/v1/pets/3", "")
-	p.admin(http.MethodPost, "faults", `"wire=truncate; status=503,retry-after=2,after-commit,operation=createPet"`)
+	p.admin(http.MethodPost, "faults", "wire=truncate; status=503,retry-after=2,after-commit,operation=createPet")
 	p.send(http.MethodGet, list, "")
 	p.send(http.MethodGet, list, "")
 	for range 2 {
@@ -177,5 +177,5 @@ func (p *program) morning() {
 		p.send(http.MethodGet, list, "")
 		<-time.After(400 * time.Millisecond)
 	}
-	p.admin(http.MethodPost, "faults", `"status=429,retry-after=5,operation=createPet; status=503,chance=0.1,times=forever,for=10m"`)
+	p.admin(http.MethodPost, "faults", "status=429,retry-after=5,operation=createPet; status=503,chance=0.1,times=forever,for=10m")
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
@@ -66,7 +65,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	}
 	if err := a.guard.check(r); err != nil {
-		httpjson.WriteError(w, err)
+		writeError(w, err)
 		return
 	}
 	if !isSafe(r.Method) {
@@ -86,11 +85,11 @@ func (a *API) noSuchRoute(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if methods == nil {
-		return httpjson.Errorf(http.StatusNotFound, "there is no admin route %s; GET %s lists them", spec.Clip(r.URL.Path), Path)
+		return refuse(http.StatusNotFound, "there is no admin route %s; GET %s lists them", spec.Clip(r.URL.Path), Path)
 	}
 	allow := strings.Join(methods, ", ")
 	w.Header().Set("Allow", allow)
-	return httpjson.Errorf(http.StatusMethodNotAllowed,
+	return refuse(http.StatusMethodNotAllowed,
 		"%s is not a method of this route; it has %s", spec.Clip(r.Method), allow)
 }
 
@@ -124,13 +123,13 @@ func (a *API) routes() []route {
 		{post, "/_fake/pets", `{"name":"Rex","categoryId":1} adds a pet, an array several`, created(a.addPet)},
 		{get, "/_fake/keys", "the keys, with plans and windows", ok(a.listKeys)},
 		{post, "/_fake/keys", `{"key":"team-key-000001","plan":"pro"} adds a key`, created(a.addKey)},
-		{get, "/_fake/keys/{id}", "a key", ok(a.getKey)},
-		{del, "/_fake/keys/{id}", "revokes a key", ok(a.revokeKey)},
+		{get, "/_fake/keys/{id}", "a key", ok(a.onKey(func(string) {}))},
+		{del, "/_fake/keys/{id}", "revokes a key", ok(a.onKey(a.srv.RevokeKey))},
 		{put, "/_fake/keys/{id}/plan", `{"plan":"free"} changes its plan`, ok(field("plan", fakecontrol.ParsePlan, a.setPlan))},
 		{put, "/_fake/keys/{id}/ban", `{"duration":"10m"} bans it`, ok(field("duration", spec.ParseDuration, a.ban))},
-		{del, "/_fake/keys/{id}/ban", "lifts its ban", ok(a.liftBan)},
+		{del, "/_fake/keys/{id}/ban", "lifts its ban", ok(a.onKey(a.liftBan))},
 		{get, "/_fake/faults", "the faults, with how often each has struck", ok(a.listFaults)},
-		{post, "/_fake/faults", `{"status":503}, or "status=503", injects a fault`, created(a.inject)},
+		{post, "/_fake/faults", `{"status":503}, or status=503, injects a fault`, created(a.inject)},
 		{del, "/_fake/faults", "removes all faults", ok(a.removeFaults)},
 		{del, "/_fake/faults/{id}", "removes a fault", ok(a.removeFault)},
 		{get, "/_fake/clock", "the service's time", ok(a.clock)},
@@ -146,7 +145,7 @@ func (a *API) front(w http.ResponseWriter, r *http.Request) error {
 	if strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html") {
 		return a.page.Show(w, r)
 	}
-	httpjson.Write(w, http.StatusOK, struct {
+	writeJSON(w, http.StatusOK, struct {
 		Program string  `json:"program"`
 		Version string  `json:"version"`
 		BaseURL string  `json:"baseUrl"`

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/internal/credential"
 )
 
@@ -23,10 +22,10 @@ type guard struct {
 func (g guard) check(r *http.Request) error {
 	switch {
 	case !g.knows(r.Host) && r.URL.Path != Health:
-		return httpjson.Errorf(http.StatusForbidden, "the Host of an admin request must be a loopback"+
+		return refuse(http.StatusForbidden, "the Host of an admin request must be a loopback"+
 			" name or address, or with -public an IP address or a host that -addr or -public names")
 	case !sameOrigin(r):
-		return httpjson.Errorf(http.StatusForbidden,
+		return refuse(http.StatusForbidden,
 			"the request comes from a page of another origin; no such page may steer the fake")
 	}
 	return nil

@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +10,38 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 )
+
+// refusal is an error with the status of its response.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (e *refusal) Error() string { return e.text }
+
+func refuse(status int, format string, args ...any) error {
+	return &refusal{status, fmt.Sprintf(format, args...)}
+}
+
+// writeJSON writes a value as the response.
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	text, _ := json.Marshal(value) // the values of the routes can be encoded
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // an error says that the client is gone
+}
+
+// writeError writes {"error": ...}. An error without a status is about the request and has status
+// 400.
+func writeError(w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	if e, ok := errors.AsType[*refusal](err); ok {
+		status = e.status
+	}
+	writeJSON(w, status, map[string]string{"error": err.Error()})
+}
 
 // handler is a route that writes its own response. If it returns an error, it must not have written
 // anything.
@@ -20,7 +50,7 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 // ServeHTTP calls h and writes its error.
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := h(w, r); err != nil {
-		httpjson.WriteError(w, err)
+		writeError(w, err)
 	}
 }
 
@@ -39,7 +69,7 @@ func respond(e endpoint, status int) handler {
 		case value == nil:
 			w.WriteHeader(http.StatusNoContent)
 		default:
-			httpjson.Write(w, status, value)
+			writeJSON(w, status, value)
 		}
 		return nil
 	}
@@ -49,7 +79,7 @@ func respond(e endpoint, status int) handler {
 func readBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, httpjson.Errorf(http.StatusRequestEntityTooLarge, "the request body is larger than %d bytes", maxBody)
+		return nil, refuse(http.StatusRequestEntityTooLarge, "the request body is larger than %d bytes", maxBody)
 	}
 	switch {
 	case err != nil:

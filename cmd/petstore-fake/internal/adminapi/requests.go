@@ -12,7 +12,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/replay"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
@@ -68,7 +67,7 @@ func showBytes(b []byte) (text string, binary []byte) {
 // fitting returns the query of a request, which may have filters and other parameters, and the seqs
 // of the requests that fit them, oldest first.
 func (a *API) fitting(r *http.Request, others ...string) (query url.Values, seqs []int, err error) {
-	query, err = httpjson.ReadQuery(r, append(journal.Parameters(), others...)...)
+	query, err = spec.ReadQuery(r, append(journal.Parameters(), others...)...)
 	filter, wrong := journal.NewFilter(query)
 	if err := cmp.Or(err, wrong); err != nil {
 		return nil, nil, err
@@ -86,7 +85,7 @@ func (a *API) fitting(r *http.Request, others ...string) (query url.Values, seqs
 // listRequests handles GET /_fake/requests.
 func (a *API) listRequests(w http.ResponseWriter, r *http.Request) error {
 	query, seqs, err := a.fitting(r, "limit")
-	limit, wrong := httpjson.ReadNumber("limit", query.Get("limit"), 1, 10_000, 100)
+	limit, wrong := spec.ReadNumber("limit", query.Get("limit"), 1, 10_000, 100)
 	if err := cmp.Or(err, wrong); err != nil {
 		return err
 	}
@@ -115,16 +114,16 @@ func (a *API) writeList(w http.ResponseWriter, begin string, seqs []int, show fu
 // findRequest returns the request that the path of a request names. The page names the journal, too:
 // after a reset, the number belongs to another request.
 func (a *API) findRequest(r *http.Request) (fake.Request, error) {
-	query, err := httpjson.ReadQuery(r, "journal")
+	query, err := spec.ReadQuery(r, "journal")
 	number := strconv.FormatInt(a.page.Journal.Update().Number, 10)
 	if at := query.Get("journal"); at != "" && at != number {
-		return fake.Request{}, httpjson.Errorf(http.StatusConflict,
+		return fake.Request{}, refuse(http.StatusConflict,
 			"the journal was cleared since; this request is not in it")
 	}
 	seq, _ := strconv.Atoi(r.PathValue("id")) // 0 is none
 	e, found := a.page.Journal.Entry(seq)
 	if !found {
-		return e.Request, httpjson.Errorf(http.StatusNotFound, "there is no request %q in the journal", spec.Clip(r.PathValue("id")))
+		return e.Request, refuse(http.StatusNotFound, "there is no request %q in the journal", spec.Clip(r.PathValue("id")))
 	}
 	return e.Request, err
 }

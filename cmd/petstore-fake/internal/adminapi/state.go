@@ -3,7 +3,6 @@ package adminapi
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	petstore "github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/journal"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/requestpage"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
@@ -110,18 +108,15 @@ func (a *API) withKey(r *http.Request, f func(key string)) (any, error) {
 	keys := a.srv.Keys() // by their numbers, from 1 and without gaps
 	id, err := strconv.Atoi(r.PathValue("id"))
 	if err != nil || id < 1 || id > len(keys) {
-		return nil, httpjson.Errorf(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
+		return nil, refuse(http.StatusNotFound, "there is no key with this id; GET /_fake/keys lists the ids")
 	}
 	f(keys[id-1].APIKey)
 	return requestpage.NewKey(a.srv.Keys()[id-1]), nil
 }
 
-func (a *API) getKey(r *http.Request) (any, error) {
-	return a.withKey(r, func(string) {})
-}
-
-func (a *API) revokeKey(r *http.Request) (any, error) {
-	return a.withKey(r, a.srv.RevokeKey)
+// onKey returns an endpoint that calls f with the key in the path, and shows its new state.
+func (a *API) onKey(f func(key string)) endpoint {
+	return func(r *http.Request) (any, error) { return a.withKey(r, f) }
 }
 
 func (a *API) setPlan(r *http.Request, plan fake.Plan) (any, error) {
@@ -135,9 +130,7 @@ func (a *API) ban(r *http.Request, d time.Duration) (any, error) {
 	return a.withKey(r, func(key string) { a.srv.BanKey(key, d) })
 }
 
-func (a *API) liftBan(r *http.Request) (any, error) {
-	return a.withKey(r, func(key string) { a.srv.BanKey(key, 0) })
-}
+func (a *API) liftBan(key string) { a.srv.BanKey(key, 0) }
 
 // showFault returns a fault as the admin routes accept it, with its id and how often it has struck.
 func showFault(i fakecontrol.Injection) map[string]any {
@@ -158,44 +151,36 @@ func (a *API) listFaults(*http.Request) (any, error) {
 	return map[string]any{"faults": shown}, nil
 }
 
+// inject handles POST /_fake/faults: a fault as a JSON object, or faults as -fault takes them.
 func (a *API) inject(r *http.Request) (any, error) {
 	body, err := readBody(r)
 	if err != nil {
 		return nil, err
 	}
-	faults, one, err := parseFaults(body)
-	_, wrongQuery := httpjson.ReadQuery(r) // it would not limit the fault
+	faults, err := spec.ParseFaults(string(body))
+	_, wrongQuery := spec.ReadQuery(r) // it would not limit the fault
 	if err = cmp.Or(wrongQuery, err); err != nil {
 		return nil, err
 	}
-	shown, keys := []map[string]any{}, a.srv.Keys()
-	for _, f := range faults {
+	keys := a.srv.APIKeys()
+	for i, f := range faults {
 		// The page, which has no keys, names one by its id: #2. No key begins like that.
 		if text, is := strings.CutPrefix(f.APIKey, "#"); is {
 			id, err := strconv.Atoi(text)
 			if err != nil || id < 1 || id > len(keys) {
 				return nil, errors.New("key: there is no key with this id; GET /_fake/keys lists the ids")
 			}
-			f.APIKey = keys[id-1].APIKey
+			faults[i].APIKey = keys[id-1]
 		}
+	}
+	shown := []map[string]any{}
+	for _, f := range faults {
 		shown = append(shown, showFault(a.srv.Inject(f)))
 	}
-	if one {
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
 		return shown[0], nil
 	}
 	return map[string]any{"faults": shown}, nil
-}
-
-// parseFaults reads a fault as a JSON object, or faults in a JSON string, as -fault takes them. one
-// reports whether it was an object.
-func parseFaults(body []byte) (faults []fake.Fault, one bool, err error) {
-	var text string
-	if json.Unmarshal(body, &text) == nil && bytes.HasPrefix(bytes.TrimSpace(body), []byte(`"`)) {
-		faults, err = spec.ParseFaults(text)
-		return faults, false, err
-	}
-	f, err := spec.ParseFaultJSON(body)
-	return []fake.Fault{f}, true, err
 }
 
 func (a *API) removeFaults(*http.Request) (any, error) {
@@ -212,5 +197,5 @@ func (a *API) removeFault(r *http.Request) (any, error) {
 			return nil, nil
 		}
 	}
-	return nil, httpjson.Errorf(http.StatusNotFound, "there is no fault with the id %q", spec.Clip(r.PathValue("id")))
+	return nil, refuse(http.StatusNotFound, "there is no fault with the id %q", spec.Clip(r.PathValue("id")))
 }

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/httpjson"
 	"github.com/petstore/petstore-go/cmd/petstore-fake/internal/spec"
 	"github.com/petstore/petstore-go/fake"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
@@ -86,7 +85,7 @@ func (f *Filter) add(name, value string) (err error) {
 		f.others = append(f.others, textFilter(value))
 		return nil
 	case "before", "since":
-		limit, err := httpjson.ReadNumber(name, value, 0, math.MaxInt32, 0)
+		limit, err := spec.ReadNumber(name, value, 0, math.MaxInt32, 0)
 		f.others = append(f.others, func(e Entry) bool { return e.Seq != limit && (e.Seq < limit) == (name == "before") })
 		return err
 	case "operation":

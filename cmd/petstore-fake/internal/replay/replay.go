@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -119,10 +120,12 @@ func curlHeaders(r fake.Request, key string) (words []string) {
 	return words
 }
 
+var isScheme = regexp.MustCompile(`^([A-Za-z]+ )?$`)
+
 func curlHeader(name, value, key string) string {
 	scheme, found := strings.CutSuffix(value, redact.Mark)
 	switch {
-	case name == "Authorization" && found && isWord(strings.TrimSuffix(scheme, " ")):
+	case name == "Authorization" && found && isScheme.MatchString(scheme):
 		return `"` + name + ": " + scheme + key + `"`
 	case value == "":
 		return shellWord(name + ";") // curl's way to say that there is no value
@@ -133,18 +136,10 @@ func curlHeader(name, value, key string) string {
 // shellWord returns a word for a POSIX shell that a terminal can be given too: what a terminal
 // might take for a command of its own is written in digits.
 func shellWord(word string) string {
-	switch {
-	case word != "" && isWord(word):
-		return word
-	case isPrintable(word):
+	if isPrintable(word) {
 		return ShellQuote(word)
 	}
 	return `"$(` + printf(word) + `)"`
-}
-
-// isWord reports whether a text is nothing but ASCII letters.
-func isWord(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
 }
 
 // isPrintable reports whether a text is what it looks like.

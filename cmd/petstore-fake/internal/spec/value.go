@@ -1,5 +1,5 @@
 // Package spec reads what users write, on the command line and in the bodies of admin requests:
-// durations, keys, faults, pets and JSON. Its errors name the field and the reason, and never repeat
+// durations, keys, faults, pets, JSON and queries. Its errors name the field and the reason, and never repeat
 // an API key.
 package spec
 
@@ -7,6 +7,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -180,6 +183,35 @@ func ParsePets(text []byte) (pets []petstore.NewPet, err error) {
 		pets = append(pets, p)
 	}
 	return pets, nil
+}
+
+// ReadQuery returns the query of a request, which may have each of the allowed parameters once.
+func ReadQuery(r *http.Request, allowed ...string) (url.Values, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, errors.New("the query cannot be read")
+	}
+	for name, given := range query {
+		if !slices.Contains(allowed, name) {
+			return nil, fmt.Errorf("there is no parameter %q; there are: %s", Clip(name), strings.Join(allowed, ", "))
+		}
+		if len(given) > 1 {
+			return nil, fmt.Errorf("the parameter %s is given twice", name)
+		}
+	}
+	return query, nil
+}
+
+// ReadNumber reads a parameter that is a number between two bounds. It returns otherwise for "".
+func ReadNumber(name, value string, least, most, otherwise int) (int, error) {
+	if value == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("%s is %q; it must be a number between %d and %d", name, Clip(value), least, most)
+	}
+	return n, nil
 }
 
 // plain removes the prefix of an error of package fake, such as "fake: Fault: ", which means nothing

@@ -25,8 +25,8 @@ function sync() {
 async function inject() {
 	let error = "";
 	try {
-		const made = JSON.parse(await ask("POST", "faults", JSON.stringify(fault.value))).faults;
-		say(made.length === 1 ? "The fault is active." : made.length + " faults are active.");
+		const n = JSON.parse(await ask("POST", "faults", fault.value)).faults?.length ?? 1;
+		say(n === 1 ? "The fault is active." : n + " faults are active.");
 	} catch (e) { error = e.message; }
 	setText(byId("fault-error"), error);
 	fault.setAttribute("aria-invalid", String(error !== ""));
