@@ -116,7 +116,7 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 			pet.ID, err = body.Int(d)
 		case "name":
 			name = true
-			pet.Name, err = body.String(d, body.Required)
+			pet.Name, err = body.String(d)
 		case "categoryId":
 			category = true
 			pet.CategoryID, err = body.Int(d)
@@ -143,7 +143,7 @@ func readPet(d *jsontext.Decoder, pet *Pet) error {
 // readStatus reads a status. For those of the document it returns the constant, which saves one
 // allocation for each Pet.
 func readStatus(d *jsontext.Decoder) (PetStatus, error) {
-	name, err := body.Bytes(d, body.Optional)
+	name, err := body.Bytes(d)
 	for _, known := range statuses {
 		if string(name) == string(known) {
 			return known, nil

@@ -178,31 +178,30 @@ func Int(d *jsontext.Decoder) (int64, error) {
 	return n, nil
 }
 
-// Whether a string may be null instead.
-const (
-	Required = false
-	Optional = true
-)
-
-// String reads a string. If orNull is set, null counts as the empty one.
-func String(d *jsontext.Decoder, orNull bool) (string, error) {
-	text, err := Bytes(d, orNull)
+// String reads a string.
+func String(d *jsontext.Decoder) (string, error) {
+	text, err := Bytes(d)
+	if err == nil && text == nil {
+		err = errNotString
+	}
 	return string(text), err
 }
 
-// Bytes is String for a text that is valid until the next value is read.
-func Bytes(d *jsontext.Decoder, orNull bool) ([]byte, error) {
+// Bytes reads a string that is valid until the next value is read, or null, for which it returns nil.
+func Bytes(d *jsontext.Decoder) ([]byte, error) {
 	v, err := d.ReadValue()
 	switch {
 	case err != nil:
 		return nil, err
 	case v.Kind() == '"':
 		return Text(v), nil
-	case v.Kind() == 'n' && orNull:
+	case v.Kind() == 'n':
 		return nil, nil
 	}
-	return nil, errors.New("not a string")
+	return nil, errNotString
 }
+
+var errNotString = errors.New("not a string")
 
 // Text returns the text of a JSON string. It copies the text only if it has an escape.
 func Text(v jsontext.Value) []byte {

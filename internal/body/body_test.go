@@ -125,9 +125,11 @@ func TestObject(t *testing.T) {
 			case "n":
 				got.n, err = Int(d)
 			case "s":
-				got.s, err = String(d, Required)
+				got.s, err = String(d)
 			case "o":
-				got.o, err = String(d, Optional)
+				var text []byte
+				text, err = Bytes(d)
+				got.o = string(text)
 			default:
 				err = d.SkipValue()
 			}
