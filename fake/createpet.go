@@ -90,7 +90,13 @@ func readFields(fields map[string]jsontext.Value) (pet petstore.NewPet, err erro
 	if err != nil {
 		return petstore.NewPet{}, err
 	}
-	return pet, missing(name != nil, category != nil)
+	switch {
+	case name == nil:
+		err = errors.New("the required field name is missing")
+	case category == nil:
+		err = errors.New("the required field categoryId is missing")
+	}
+	return pet, err
 }
 
 func readString(field string, value jsontext.Value) (s string, err error) {
@@ -139,18 +145,6 @@ func readCategory(value jsontext.Value) (int64, error) {
 		return 0, fmt.Errorf("categoryId is %s; it must be an integer without fraction or exponent", clip(digits))
 	}
 	return id, nil
-}
-
-func missing(name, category bool) error {
-	switch {
-	case !name && !category:
-		return errors.New("the required fields name and categoryId are missing")
-	case !name:
-		return errors.New("the required field name is missing")
-	case !category:
-		return errors.New("the required field categoryId is missing")
-	}
-	return nil
 }
 
 // readStatus reads a status of the document (section 2). It does not ask the client's package,

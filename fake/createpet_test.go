@@ -26,7 +26,7 @@ func TestCreatePet(t *testing.T) {
 			`"Rex"`:                               "the request body is a string",
 			`17`:                                  "the request body is a number",
 			`true`:                                "the request body is a boolean",
-			`{}`:                                  "the required fields name and categoryId are missing",
+			`{}`:                                  "the required field name is missing",
 			`{"Name":"Rex","categoryId":1}`:       "the required field name is missing",
 			`{"name":"Rex"}`:                      "the required field categoryId is missing",
 			`{"name":null,"categoryId":1}`:        "name is null",

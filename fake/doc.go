@@ -40,14 +40,6 @@
 //
 // For an operation that the document does not have, [WithHandler] adds a handler.
 //
-// # Mocks
-//
-// A test that needs no service at all can have an interface with the methods that it uses of
-// [petstore.Client], for a mock by hand, gomock or testify. Prefer the fake where
-// errors, limits or what was sent matter: a mock returns what you believe, the fake what the
-// document says. In a suite, make a server in SetupTest, not in SetupSuite, so that no test finds
-// the pets of another.
-//
 // # Time
 //
 // [github.com/petstore/petstore-go/fake/faketest.Bubble] runs a test with a server inside a

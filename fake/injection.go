@@ -17,26 +17,31 @@ type Injection struct {
 	fault Fault
 	until time.Time // zero: for ever
 	// Under faultList.mu:
-	seen  int // fitting requests
-	fired int
+	seen    int // fitting requests
+	fired   int
+	removed bool
 }
 
-// faultList holds the active faults, in the order of their injection. The slices are never changed
-// in place, so that requests walk through them without a lock while Match calls the server.
+// faultList holds the faults in the order of their injection, but not those that were removed.
 type faultList struct {
-	mu    sync.Mutex
-	list  []*Injection
-	ended []*Injection // the last that have struck as often as they were to
-	last  int          // id
-	rng   *rand.Rand
+	mu   sync.Mutex
+	list []*Injection
+	last int // id
+	rng  *rand.Rand
 }
 
 func (l *faultList) reset(seed uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list, l.ended, l.last = nil, nil, 0
+	for _, i := range l.list {
+		i.removed = true
+	}
+	l.list, l.last = nil, 0
 	l.rng = rand.New(rand.NewPCG(seed, 2))
 }
+
+// maxEnded is how many faults that have struck as often as they were to are kept.
+const maxEnded = 1_000
 
 // Inject makes a fault apply to the requests that follow. It panics on a fault that makes no sense,
 // as [Fault.Validate] says. The server keeps a copy: changing f later changes nothing.
@@ -50,9 +55,12 @@ func (s *Server) Inject(f Fault) *Injection {
 	l := &s.faults
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if n := slices.IndexFunc(l.list, (*Injection).usedUp); n >= 0 && len(l.list) > maxEnded {
+		l.list = slices.Delete(l.list, n, n+1)
+	}
 	l.last++
 	i.id = l.last
-	l.list = append(slices.Clone(l.list), i)
+	l.list = append(l.list, i)
 	return i
 }
 
@@ -67,9 +75,14 @@ func (f Fault) clone() Fault {
 	return f
 }
 
+// usedUp reports whether the fault has struck as often as it was to. The caller holds mu.
+func (i *Injection) usedUp() bool {
+	return i.fault.Times != Forever && i.fired >= max(i.fault.Times, 1)
+}
+
 // active reports whether the fault may still apply. The caller holds mu.
 func (i *Injection) active() bool {
-	return slices.Contains(i.srv.faults.list, i) && (i.until.IsZero() || i.srv.Now().Before(i.until))
+	return !i.removed && !i.usedUp() && (i.until.IsZero() || i.srv.Now().Before(i.until))
 }
 
 // Fired returns the number of requests to which the fault has applied.
@@ -84,11 +97,8 @@ func (i *Injection) Remove() {
 	l := &i.srv.faults
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list, l.ended = without(l.list, i), without(l.ended, i)
-}
-
-func without(list []*Injection, i *Injection) []*Injection {
-	return slices.DeleteFunc(slices.Clone(list), func(o *Injection) bool { return o == i })
+	i.removed = true
+	l.list = slices.DeleteFunc(l.list, func(o *Injection) bool { return o == i })
 }
 
 // meetFaults returns the response of the fault that applies to a request, or of the service.
@@ -116,21 +126,22 @@ func (x *exchange) meetFaults() (a response) {
 	return a
 }
 
-// refuses reports whether an active fault refuses connections.
-func (l *faultList) refuses() bool {
-	return slices.ContainsFunc(l.atWork(), func(i *Injection) bool { return i.fault.Wire == WireRefuse })
-}
-
-func (l *faultList) atWork() []*Injection {
+// active returns the faults that may still apply.
+func (l *faultList) active() []*Injection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.list
+	return slices.DeleteFunc(slices.Clone(l.list), func(i *Injection) bool { return !i.active() })
+}
+
+// refuses reports whether an active fault refuses connections.
+func (l *faultList) refuses() bool {
+	return slices.ContainsFunc(l.active(), func(i *Injection) bool { return i.fault.Wire == WireRefuse })
 }
 
 // pick returns the fault that applies to a request, nil if none does: one with a WireRefuse if
 // refusal is true, or one of the others.
 func (l *faultList) pick(x *exchange, refusal bool) *Fault {
-	for _, i := range l.atWork() {
+	for _, i := range l.active() {
 		if (i.fault.Wire == WireRefuse) == refusal && i.fits(x) && i.strike() {
 			return &i.fault
 		}
@@ -151,7 +162,7 @@ func (i *Injection) fits(x *exchange) bool {
 	return f.Match == nil || f.Match(x.copyRequest())
 }
 
-// strike decides about one matching request. A fault that is used up leaves the list.
+// strike decides about one matching request.
 func (i *Injection) strike() bool {
 	l := &i.srv.faults
 	l.mu.Lock()
@@ -164,11 +175,6 @@ func (i *Injection) strike() bool {
 		return false
 	}
 	i.fired++
-	if i.fault.Times != Forever && i.fired >= i.fault.Times {
-		l.list = without(l.list, i)
-		l.ended = append(l.ended, i)
-		l.ended = l.ended[max(len(l.ended)-1_000, 0):] // what is over is kept for a while
-	}
 	return true
 }
 

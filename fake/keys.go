@@ -23,7 +23,6 @@ type keyring struct {
 // apiKey is a key with its plan and its use.
 type apiKey struct {
 	ring    *keyring
-	key     string
 	number  int // from 1, the same for ever
 	revoked atomic.Bool
 
@@ -55,7 +54,7 @@ func (r *keyring) put(key string, plan Plan) {
 	} else {
 		r.texts = append(slices.Clip(r.texts), key)
 	}
-	r.keys[key] = &apiKey{ring: r, key: key, number: number, plan: plan, use: r.unused}
+	r.keys[key] = &apiKey{ring: r, number: number, plan: plan, use: r.unused}
 }
 
 // restart replaces all keys at once: no request finds only a part of them.
@@ -73,16 +72,6 @@ func (r *keyring) lookup(key string) *apiKey {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.keys[key]
-}
-
-// all returns every key there was since the server started, by ascending number.
-func (r *keyring) all() (keys []*apiKey) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	for _, key := range r.texts {
-		keys = append(keys, r.keys[key])
-	}
-	return keys
 }
 
 // known returns every key that the server knows, by their numbers.

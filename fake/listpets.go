@@ -39,21 +39,26 @@ func (x *exchange) readQuery(q *query) error {
 		return errors.New("the query is malformed")
 	}
 	x.noteParameters(values, "limit", "status")
-	b := x.srv.config.behavior
-	if err := b.readLimit(q, values["limit"]); err != nil {
-		return err
+	for _, name := range []string{"limit", "status"} {
+		if len(values[name]) > 1 {
+			return fmt.Errorf("%s is given twice", name)
+		}
 	}
-	return b.readStatus(q, values["status"])
+	b := x.srv.config.behavior
+	if values.Has("limit") {
+		err = b.readLimit(q, values.Get("limit"))
+	}
+	if err == nil && values.Has("status") {
+		q.status, err = readStatus(values.Get("status"))
+		if b.InvalidStatus != "" { // there is nothing to clamp a status to
+			err = nil
+		}
+	}
+	return err
 }
 
-func (b Behavior) readLimit(q *query, values []string) error {
-	if len(values) == 0 {
-		return nil
-	}
-	if len(values) > 1 {
-		return errors.New("limit is given twice")
-	}
-	n, err := parseInteger(values[0])
+func (b Behavior) readLimit(q *query, value string) error {
+	n, err := parseInteger(value)
 	if err == nil && n >= minLimit && n <= maxLimit {
 		q.limit = int(n)
 		return nil
@@ -67,7 +72,7 @@ func (b Behavior) readLimit(q *query, values []string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("limit is %s; it must be an integer from %d to %d", quote(values[0]), minLimit, maxLimit)
+	return fmt.Errorf("limit is %s; it must be an integer from %d to %d", quote(value), minLimit, maxLimit)
 }
 
 // parseInteger reads an int64 in the one spelling that JSON has for it: without a plus sign,
@@ -79,19 +84,4 @@ func parseInteger(s string) (int64, error) {
 		return 0, strconv.ErrSyntax
 	}
 	return strconv.ParseInt(s, 10, 64)
-}
-
-func (b Behavior) readStatus(q *query, values []string) error {
-	if len(values) == 0 {
-		return nil
-	}
-	if len(values) > 1 {
-		return errors.New("status is given twice")
-	}
-	status, err := readStatus(values[0])
-	q.status = status
-	if b.InvalidStatus != "" { // there is nothing to clamp a status to
-		return nil
-	}
-	return err
 }

@@ -77,10 +77,12 @@ func (s *Server) restart() {
 // from 1 again, an empty journal, no violations, unused windows, no bans. Keys, their plans, the
 // latency and the clock stay as they are. An injection that Reset takes away counts as removed.
 func (s *Server) Reset() {
-	for _, k := range s.keys.all() {
-		k.mu.Lock()
-		k.use = s.keys.unused
-		k.mu.Unlock()
+	for _, key := range s.keys.known() {
+		if k := s.keys.lookup(key); k != nil { // nil after a Restart
+			k.mu.Lock()
+			k.use = s.keys.unused
+			k.mu.Unlock()
+		}
 	}
 	s.begin()
 }

@@ -43,9 +43,9 @@ func NewTestServer(tb TB, opts ...Option) *Server {
 func (s *Server) AssertNoLimited(tb TB) bool {
 	tb.Helper()
 	ok := true
-	for _, k := range s.keys.all() {
-		if n := s.Usage(k.key).Limited; n > 0 {
-			tb.Errorf("fake: the server refused %s of key %d with 429", plural(n, "request"), k.number)
+	for i, key := range s.keys.known() {
+		if n := s.Usage(key).Limited; n > 0 {
+			tb.Errorf("fake: the server refused %s of key %d with 429", plural(n, "request"), i+1)
 			ok = false
 		}
 	}
