@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
@@ -52,17 +51,6 @@ func TestWithHandler(t *testing.T) {
 		} {
 			assert.Equal(t, status, d.send(t, q).status)
 		}
-	})
-	t.Run("is called by Client.Do", func(t *testing.T) {
-		srv := fake.NewTestServer(t, fake.WithHandler("GET /v1/orders", http.HandlerFunc(
-			func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprint(w, `{"total":3}`)
-			})))
-		var orders struct{ Total int }
-		_, err := srv.Client().Do(t.Context(), http.MethodGet, "orders", nil, &orders)
-		require.NoError(t, err)
-		assert.Equal(t, 3, orders.Total)
 	})
 	t.Run("refuses what would never be called", func(t *testing.T) {
 		for pattern, message := range map[string]string{
