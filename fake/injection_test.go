@@ -3,6 +3,7 @@ package fake_test
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -171,6 +172,16 @@ func TestInjections(t *testing.T) {
 	all[0].Remove()
 	assert.Equal(t, []fakecontrol.Injection{all[1]}, srv.Injections())
 	assert.Equal(t, often.Injection, all[1].Injection)
+	often.Remove()
+	for range 1_100 {
+		srv.Inject(fake.Fault{Status: 500})
+		req := request{path: "/pets"}.build(t, "http://service.test/v1")
+		req.Body = nil
+		srv.ServeHTTP(httptest.NewRecorder(), req)
+	}
+	all = srv.Injections()
+	assert.InDelta(t, 1_000, len(all), 10, "those that struck long ago are forgotten")
+	assert.Equal(t, 1_103, all[len(all)-1].ID)
 	srv.Reset()
 	assert.Empty(t, srv.Injections())
 }

@@ -103,6 +103,8 @@ func TestFaultWire(t *testing.T) {
 		srv, d := open(t)
 		srv.Inject(fake.Fault{Status: 500})
 		srv.Inject(fake.Fault{Wire: fake.WireRefuse, Operation: petstore.OpListPets})
+		assert.Equal(t, 500, d.send(t, create("Rex")).status)
+		srv.Inject(fake.Fault{Status: 500})
 		_, err := d.try(t, request{path: "/pets"})
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		assert.Equal(t, 500, d.list(t).status)
