@@ -55,6 +55,9 @@ func TestErrorText(t *testing.T) {
 				Operation: "getPet", Code: "no such\ncode", Response: petstore.Response{StatusCode: 799},
 			},
 			`petstore: rate limited until 2026-11-21T12:00:00Z, nothing was sent`: &petstore.RateLimitError{RetryAt: at},
+			"petstore: createPet: 304 Not Modified; the pet may have been created": &petstore.APIError{
+				Operation: "createPet", Response: petstore.Response{StatusCode: 304},
+			},
 			"petstore: 404 Not Found": &petstore.APIError{Response: petstore.Response{StatusCode: 404}},
 			"petstore: 0":             &petstore.APIError{}, "petstore: rate limited": &petstore.RateLimitError{Attempts: 1},
 			"petstore: invalid response: ": &petstore.ResponseError{}, "petstore: ": &petstore.ArgumentError{},

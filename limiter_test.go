@@ -41,7 +41,7 @@ func TestLimiterAllocations(t *testing.T) {
 		})
 		return new(permits), nil
 	})
-	client, _ := scripted(t, []responder{success("listPets")}, petstore.WithLimiter(measures))
+	client, _ := scripted(t, []responder{status(200, twoPets)}, petstore.WithLimiter(measures))
 	require.NoError(t, list(client))
 	assert.LessOrEqual(t, allocations, 2.0)
 }
@@ -96,7 +96,7 @@ func TestLimiterErrors(t *testing.T) {
 func TestLimiterOfTheUser(t *testing.T) {
 	virtual(t, "need not know Retry-After", func(t *testing.T) {
 		limiter := &permits{}
-		client, service := scripted(t, []responder{status(429, ``, "Retry-After: 30"), fails(errRefused), success("createPet")},
+		client, service := scripted(t, []responder{status(429, ``, "Retry-After: 30"), fails(errRefused), status(201, onePet)},
 			petstore.WithLimiter(limiter))
 		_, err := client.CreatePet(t.Context(), newPet())
 		require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestLimiterOfTheUser(t *testing.T) {
 	})
 	t.Run("gets each permit back, and learns what was not carried out", func(t *testing.T) {
 		for name, responders := range map[string][]responder{
-			"success": {success("createPet")}, "error": {status(500, ``)}, "reset": {fails(errReset)},
+			"success": {status(201, onePet)}, "error": {status(500, ``)}, "reset": {fails(errReset)},
 			"refused": {fails(errRefused)}, "cut off": {cutOff(201, errReset)}, "limited": {status(429, ``)},
 			"a panic": {func(*http.Request) (*http.Response, error) { panic("in the transport") }},
 		} {
@@ -135,7 +135,7 @@ func TestLimiterOfTheUser(t *testing.T) {
 	})
 	t.Run("its refusal is the error of the call", func(t *testing.T) {
 		at := time.Now().Add(time.Hour)
-		client, service := scripted(t, []responder{success("listPets")},
+		client, service := scripted(t, []responder{status(200, twoPets)},
 			petstore.WithLimiter(returns(nil, &petstore.RateLimitError{RetryAt: at})))
 		err := list(client)
 		limited := as[*petstore.RateLimitError](t, err)

@@ -46,7 +46,7 @@ func TestWithLogger(t *testing.T) {
 	virtual(t, "logs the lines of its table, and neither key nor body", func(t *testing.T) {
 		var text bytes.Buffer
 		client, _ := scripted(t, []responder{
-			status(429, testKey, "Retry-After: 60"), fails(errRefused), success("createPet"), status(200, onePet),
+			status(429, testKey, "Retry-After: 60"), fails(errRefused), status(201, onePet), status(200, onePet),
 		}, petstore.WithLogger(logTo(&text, slog.LevelDebug, asText)),
 			petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 1, MaxDelay: 1}))
 		require.NoError(t, create(client))

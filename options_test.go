@@ -131,7 +131,7 @@ func TestWithAttemptTimeout(t *testing.T) {
 		"and so does the Timeout of WithHTTPClient": {2 * time.Second, time.Hour},
 	} {
 		virtual(t, name, func(t *testing.T) {
-			s := &service{responders: []responder{hangs, status(429, ``, "Retry-After: 60"), success("listPets")}}
+			s := &service{responders: []responder{hangs, status(429, ``, "Retry-After: 60"), status(200, twoPets)}}
 			hc := &http.Client{Transport: s, Timeout: c.ofClient}
 			client := newClient(t, nil, testKey, petstore.WithHTTPClient(hc), petstore.WithAttemptTimeout(c.ofAttempt))
 			require.NoError(t, list(client))

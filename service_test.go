@@ -165,17 +165,6 @@ func newPet() petstore.NewPet {
 	return petstore.NewPet{Name: "Rex", CategoryID: 3, Status: petstore.PetStatusAvailable}
 }
 
-// success responds with the documented success of an operation.
-func success(operation string, headers ...string) responder {
-	switch operation {
-	case "listPets":
-		return status(http.StatusOK, twoPets, headers...)
-	case "createPet":
-		return status(http.StatusCreated, onePet, headers...)
-	}
-	return status(http.StatusOK, onePet, headers...)
-}
-
 // dump returns the request as text for a golden file.
 func (r recorded) dump() string {
 	var b bytes.Buffer
