@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
-	"github.com/petstore/petstore-go/fake"
 )
 
 func TestOptions(t *testing.T) {
@@ -59,70 +57,53 @@ func TestWithMaxWait(t *testing.T) {
 	})
 }
 
+// TestCancel cancels a call while it waits before its second attempt.
 func TestCancel(t *testing.T) {
-	virtual(t, "during a wait matches the context, its cause and ErrRateLimited", func(t *testing.T) {
-		cause := errors.New("the user\nleft")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(5*time.Second, func() { cancel(cause) })
-		client, service := scripted(t, []responder{status(429, `{"code":"slow","message":"m","status":429}`, "Retry-After: 60")})
-		start := time.Now()
-		_, err := client.CreatePet(ctx, newPet())
-		assert.Equal(t, 5*time.Second, time.Since(start))
-		for _, want := range []error{context.Canceled, cause, petstore.ErrRateLimited} {
-			assert.ErrorIs(t, err, want)
-		}
-		assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown, "a 429 was not carried out")
-		as[*petstore.APIError](t, err)
-		assert.NotContains(t, err.Error(), "\n")
-		time.Sleep(5 * time.Minute)
-		assert.Len(t, service.sent(), 1, "nothing is sent after a cancel")
-	})
-	virtual(t, "during a backoff matches the context and the last response", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(100*time.Millisecond, cancel)
-		client, service := scripted(t, []responder{status(502, ``)})
-		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-		require.ErrorIs(t, err, context.Canceled)
-		assert.NotErrorIs(t, err, petstore.ErrRateLimited)
-		assert.Equal(t, 502, as[*petstore.APIError](t, err).StatusCode)
-		assert.Equal(t, 1, as[*petstore.TransportError](t, err).Attempts)
-		assert.Len(t, service.sent(), 1)
-	})
-	// A caller that goes by RetryAt must not come back into a closed window.
-	virtual(t, "during a wait after a 429 returns when the limiter opens", func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		server.Inject(fake.Fault{Status: http.StatusTooManyRequests, Header: http.Header{
-			"X-RateLimit-Limit": nil, "X-RateLimit-Remaining": nil, "X-RateLimit-Reset": nil,
-		}})
-		client := server.Client()
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(5*time.Second, cancel)
-		_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-		assert.ErrorIs(t, err, context.Canceled)
-		limited := as[*petstore.RateLimitError](t, err)
-		_, err = client.ListPets(t.Context(), petstore.ListPetsParams{}, petstore.WithMaxWait(time.Second))
-		next := as[*petstore.RateLimitError](t, err)
-		assert.Equal(t, next.RetryAt, limited.RetryAt)
-		assert.Equal(t, next.Scope, limited.Scope)
-		as[*petstore.APIError](t, limited)
-	})
-	virtual(t, "during a wait for the limit matches ErrRateLimited after any response", func(t *testing.T) {
-		server := fake.NewTestServer(t)
-		reset := strconv.FormatInt(time.Now().Add(30*time.Second).Unix(), 10)
-		server.Inject(fake.Fault{Status: http.StatusServiceUnavailable, Header: http.Header{
-			"X-RateLimit-Remaining": {"0"}, "X-RateLimit-Reset": {reset},
-		}})
-		ctx, cancel := context.WithCancelCause(t.Context())
-		bored := errors.New("bored")
-		time.AfterFunc(5*time.Second, func() { cancel(bored) })
-		_, err := server.Client().ListPets(ctx, petstore.ListPetsParams{})
-		assert.ErrorIs(t, err, petstore.ErrRateLimited)
-		assert.ErrorIs(t, err, context.Canceled)
-		assert.ErrorIs(t, err, bored)
-		limited := as[*petstore.RateLimitError](t, err)
-		assert.GreaterOrEqual(t, time.Until(limited.RetryAt), 25*time.Second)
-		assert.NotErrorIs(t, err, petstore.ErrNotSent)
-	})
+	cause := errors.New("the user\nleft")
+	usedUp := []string{"X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 946684830"} // half a minute in each bubble
+	for name, c := range map[string]struct {
+		respond responder
+		queues  bool // in a limiter
+		limited bool
+		code    int
+	}{
+		"after a 429":             {status(429, ``, "Retry-After: 60"), false, true, 429},
+		"in a backoff":            {status(502, ``), false, false, 502},
+		"while the key is closed": {status(429, ``), true, true, 429},
+		"while nothing is left":   {status(503, ``, usedUp...), true, true, 503},
+	} {
+		virtual(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(5*time.Second, func() { cancel(cause) })
+			opts := []petstore.Option{petstore.WithRetryPolicy(petstore.RetryPolicy{BaseDelay: 20 * time.Second})}
+			if c.queues {
+				opts = []petstore.Option{petstore.WithLimiter(petstore.NewLimiter())}
+			}
+			client, service := scripted(t, []responder{c.respond}, opts...)
+			start := time.Now()
+			var err error
+			if c.code == http.StatusTooManyRequests {
+				_, err = client.CreatePet(ctx, newPet())
+			} else { // after another status, a create does not wait
+				_, err = client.ListPets(ctx, petstore.ListPetsParams{})
+			}
+			assert.Equal(t, 5*time.Second, time.Since(start))
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, cause)
+			assert.NotErrorIs(t, err, petstore.ErrOutcomeUnknown)
+			assert.NotErrorIs(t, err, petstore.ErrNotSent)
+			assert.Equal(t, c.limited, errors.Is(err, petstore.ErrRateLimited))
+			assert.Equal(t, c.code, as[*petstore.APIError](t, err).StatusCode)
+			assert.NotContains(t, err.Error(), "\n")
+			if c.queues { // a caller that goes by RetryAt must not come back into a closed window
+				limited, next := as[*petstore.RateLimitError](t, err), as[*petstore.RateLimitError](t, list(client, petstore.WithMaxWait(time.Second)))
+				assert.Equal(t, next.RetryAt, limited.RetryAt)
+				assert.Equal(t, next.Scope, limited.Scope)
+			}
+			time.Sleep(5 * time.Minute)
+			assert.Len(t, service.sent(), 1, "nothing is sent after a cancel")
+		})
+	}
 }
 
 func TestWithAttemptTimeout(t *testing.T) {

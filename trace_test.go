@@ -2,12 +2,11 @@ package petstore_test
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -158,25 +157,21 @@ func TestClientTrace(t *testing.T) {
 	})
 }
 
-func TestCallFromContextInDialer(t *testing.T) {
-	t.Parallel()
-	release := make(chan struct{})
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		for range 1000 { // the dialer continues after the attempt was given up
-			c, _ := petstore.CallFromContext(ctx)
-			assert.Equal(t, "listPets", c.Operation)
-		}
-		<-release
-		return nil, errRefused
-	}}
-	client := newClient(t, transport, testKey, petstore.WithAttemptTimeout(time.Millisecond),
-		petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 20, BaseDelay: time.Microsecond}))
-	var hooked atomic.Int32
-	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GetConn: func(string) { hooked.Add(1) }})
-	_, err := client.ListPets(ctx, petstore.ListPetsParams{})
-	require.Error(t, err)
-	close(release)
-	assert.NotZero(t, hooked.Load(), "the caller's hooks are called, too")
+// A goroutine of the transport, such as a dialer, may ask for the call after its attempt, and after
+// the call.
+func TestCallFromContextLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			go func() {
+				for range 1000 {
+					c, _ := petstore.CallFromContext(r.Context())
+					assert.Equal(t, "listPets", c.Operation)
+				}
+			}()
+			return nil, errReset
+		}}, petstore.WithRetryPolicy(petstore.RetryPolicy{MaxAttempts: 20, BaseDelay: time.Microsecond}))
+		require.Error(t, list(client))
+	})
 }
 
 // hooked returns a trace that calls a hook with the name of each function, and counts the starts
