@@ -12,27 +12,8 @@
 //
 // # Options
 //
-// [NewClient] takes all options. A call takes those marked with *, and they override the client's.
-//
-//	option                 default            what it sets
-//	WithMaxWait *          2 min 2 s          longest wait for the rate limit, over all attempts
-//	WithAttemptTimeout *   30 s               time for each attempt, without the waits
-//	WithCallTimeout *      none               time for a call with its attempts and waits
-//	WithRetryPolicy *      4, 500 ms, 30 s    attempts, first and longest backoff
-//	WithHeader *           none               a further header of the requests
-//	WithBackground *       off                lets all other calls go first
-//	WithLimiter            NewLimiter()       limiter of the key; nil for none
-//	WithHTTPClient         pool of 64         http.Client whose transport sends the requests
-//	WithTransport          none               wraps that transport
-//	WithMaxResponseBytes   10 MiB             longest body of a response, decompressed
-//	WithUserAgent          the SDK's alone    product before the SDK's in User-Agent
-//	WithAPIKeyFunc         none               function that returns the key, for keys that rotate (APIKeyFile)
-//	WithInsecureHTTP       refused            plain http to hosts other than loopback
-//	WithLogger             silent             slog.Logger for attempts, waits and lockouts
-//	WithStop               none               ends the waits, not the requests, of all calls
-//	WithTrace              none               functions that the client calls during each call
-//
-// [NewLimiter] takes [Processes] (default: inferred).
+// [NewClient] takes all options. A call takes those that are a [CallOption], which then override the
+// client's. README.md has a table with the defaults. [NewLimiter] takes [Processes].
 //
 // # Rate limit
 //

@@ -144,9 +144,9 @@ func TestDocsOperations(t *testing.T) {
 
 func TestDocsOptions(t *testing.T) {
 	t.Parallel()
-	tables := texts(t, "doc.go")["doc.go"] + texts(t, "README.md")["README.md"]
-	for _, match := range regexp.MustCompile(`(?m)^func (With\w+)\(`).FindAllStringSubmatch(texts(t, "options.go")["options.go"], -1) {
-		assert.Contains(t, tables, "//\t"+match[1]+" ", "the table of doc.go")
-		assert.Contains(t, tables, "`"+match[1]+"(", "the table of README.md")
+	readme, files := texts(t, "README.md")["README.md"], texts(t, "options.go")
+	source := files["options.go"] + files["calloptions.go"]
+	for _, match := range regexp.MustCompile(`(?m)^func (With\w+)\(`).FindAllStringSubmatch(source, -1) {
+		assert.Contains(t, readme, "`"+match[1]+"(", "the table of README.md")
 	}
 }
