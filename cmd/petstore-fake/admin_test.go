@@ -89,7 +89,7 @@ func TestAdminRoutes(t *testing.T) {
 			GET /_fake/requests/0 => 404 no request
 			GET /_fake/requests/x => 404 no request
 			GET /_fake/requests/99999999999 => 404 no request
-			GET /_fake/har => 200 "url":"http://127.0.0.1:4010/v1
+			GET /_fake/har => 200 ^{"log":{"version":"1.2","creator":{"name":"petstore-fake","version":"\S+"},"entries":\[{"cache":{},"comment":"","request":{"bodySize":\d+,"cookies":\[\],"headers":\[{"name":"Authorization",.*\],"headersSize":-1,"httpVersion":"HTTP/1.1","method":"POST","postData":{"mimeType":"application/json","text":"{.*}"},"queryString":\[\],"url":"http://127.0.0.1:4010/v1/pets"},"response":{"bodySize":\d+,"content":{"mimeType":"application/json","size":\d+,"text":"{.*}"},"cookies":\[\],"headers":\[{.*}\],"headersSize":-1,"httpVersion":"HTTP/1.1","redirectURL":"","status":201,"statusText":"Created"},"startedDateTime":"2.*Z","time":\d.*,"timings":{"receive":0,"send":0,"wait":\d.*}},
 			GET /_fake/ => 200 "baseUrl":"http://127.0.0.1:4010/v1
 			GET /v1/pets?page=2 => 200
 			GET /_fake/violations => 200 ^{"violations":\[{.*,"rule":"unknown-parameter","section":"4","seq":3}\]}`,
@@ -212,6 +212,8 @@ func TestAdminRoutes_large(t *testing.T) {
 	assert.Equal(t, http.StatusRequestEntityTooLarge, i.call("POST", "/_fake/clock", body).Code)
 	i.call("POST", "/v1/pets", "\xff\xfe") // no text
 	assert.Contains(t, i.call("GET", "/_fake/requests/1", "").Body.String(), `"bodyBase64":"//4="`)
+	har := i.call("GET", "/_fake/har?text=createPet", "").Body.String()
+	assert.Contains(t, har, `"postData":{"comment":"base64","mimeType":"application/json","text":"//4="}`)
 }
 
 func TestAdminRoutes_otherMethods(t *testing.T) {

@@ -47,7 +47,6 @@ func (l requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			slog.String("method", l.srv.Redact(r.Method)),
 			slog.String("path", l.path(r.URL, token)),
 			slog.Int("status", o.status),
-			slog.Int("bytes", o.bytes),
 			slog.Float64("duration_ms", float64(time.Since(begun))/float64(time.Millisecond)),
 			slog.Any("key", l.key(token)),
 		)
@@ -85,25 +84,16 @@ func (l requestLog) path(u *url.URL, token string) string {
 	return redact.Text(l.srv.Redact(text), token)
 }
 
-// observer is a ResponseWriter that records the response.
+// observer is a ResponseWriter that records the status, which the fake always writes.
 type observer struct {
 	http.ResponseWriter
 	status int // 0: no response
-	bytes  int
 }
 
 // WriteHeader sends the status.
 func (o *observer) WriteHeader(status int) {
 	o.status = cmp.Or(o.status, status)
 	o.ResponseWriter.WriteHeader(status)
-}
-
-// Write sends a part of the body.
-func (o *observer) Write(p []byte) (int, error) {
-	o.status = cmp.Or(o.status, http.StatusOK)
-	n, err := o.ResponseWriter.Write(p)
-	o.bytes += n
-	return n, err
 }
 
 // Unwrap returns the wrapped ResponseWriter, for http.ResponseController.

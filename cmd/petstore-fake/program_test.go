@@ -19,6 +19,7 @@ import (
 
 	petstore "github.com/petstore/petstore-go"
 	"github.com/petstore/petstore-go/fake"
+	"github.com/petstore/petstore-go/fake/conformance"
 	"github.com/petstore/petstore-go/internal/fakecontrol"
 	"github.com/petstore/petstore-go/internal/loopback"
 )
@@ -174,6 +175,54 @@ func TestRun(t *testing.T) {
 		assert.Equal(t, exitOK, status)
 		assert.Empty(t, stdout+stderr)
 		assert.Equal(t, exitOK, r.stop())
+	})
+}
+
+// stalled sends so many requests on connections of their own, which get no response, and returns
+// where their errors arrive.
+func stalled(t *testing.T, host string, requests int) <-chan error {
+	t.Helper()
+	ended := make(chan error, requests)
+	for range requests {
+		c, r := keepingClient(t), requestTo(t, host, "GET", "/v1/pets", "")
+		go func() {
+			_, _, err := do(c, r)
+			ended <- err
+		}()
+	}
+	// The requests are there when their faults have struck.
+	require.Eventually(t, func() bool {
+		_, text, err := do(http.DefaultClient, requestTo(t, host, "GET", "/_fake/requests?status=0", ""))
+		assert.NoError(t, err)
+		return strings.Count(text, `"seq":`) == requests
+	}, 5*time.Second, 5*time.Millisecond)
+	return ended
+}
+
+func TestServe_end(t *testing.T) {
+	t.Parallel()
+	t.Run("after it has conformed to the service document", func(t *testing.T) {
+		t.Parallel()
+		r := start(t)
+		conformance.Run(t, conformance.Target{
+			BaseURL: "http://" + r.host + "/v1", APIKey: "fake-api-key", HTTPClient: keepingClient(t),
+		})
+		begun := time.Now()
+		assert.Equal(t, exitOK, r.stop())
+		assert.Less(t, time.Since(begun), grace, "nothing is open but connections that are kept")
+	})
+	t.Run("with open requests and streams", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, "-fault", "wire=stall", "-fault", "delay=1h")
+		resp, err := keepingClient(t).Do(requestTo(t, r.host, "GET", "/_fake/events", ""))
+		require.NoError(t, err)
+		defer resp.Body.Close()
+		ended := stalled(t, r.host, 2)
+		assert.Equal(t, exitOK, r.stop())
+		assert.Error(t, <-ended)
+		assert.Error(t, <-ended)
+		_, err = io.Copy(io.Discard, resp.Body)
+		assert.NoError(t, err, "it ended, and was not broken off")
 	})
 }
 

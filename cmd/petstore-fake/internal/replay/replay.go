@@ -4,7 +4,6 @@ package replay
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,9 +21,6 @@ import (
 
 // maxArgument is the largest body that goes into an argument of curl; systems bound these.
 const maxArgument = 64 << 10
-
-// longest bounds a request that is sent again, which a fault may let wait without an end.
-const longest = time.Minute
 
 // Curl returns a command for a POSIX shell that sends a request of a fake's journal again. It shows
 // only the default key, which is in the documentation, and takes others from $PETSTORE_API_KEY.
@@ -47,10 +42,8 @@ func keyOf(srv *fakecontrol.Server, r fake.Request) string {
 // Send sends a request again to its fake, with the key it came with. It does not wait for the
 // response; closing the fake ends it.
 func Send(srv *fakecontrol.Server, origin string, r fake.Request) error {
-	ctx, cancel := context.WithTimeout(context.Background(), longest)
-	again, err := http.NewRequestWithContext(ctx, r.Method, origin+r.Path, bytes.NewReader(r.Body))
+	again, err := http.NewRequest(r.Method, origin+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
-		cancel()
 		return errors.New("this request cannot be sent again: its method or its path is none of HTTP")
 	}
 	again.Header = r.Header.Clone()
@@ -58,7 +51,6 @@ func Send(srv *fakecontrol.Server, origin string, r fake.Request) error {
 		again.Header.Set("Authorization", "Bearer "+key)
 	}
 	go func() {
-		defer cancel()
 		resp, err := srv.HTTPClient().Transport.RoundTrip(again) // follows no redirect
 		if err == nil {                                          // or a fault has broken it, which the journal shows
 			_ = resp.Body.Close()
